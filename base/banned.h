@@ -1,0 +1,9 @@
+/* Included on the compiler's command line: string functions without bounds, and fork,
+ * do not compile in cairn. */
+#if defined(__GNUC__) && !defined(__cplusplus)
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#pragma GCC poison strcpy strcat sprintf vsprintf gets strtok strncpy strncat atoi fork
+#endif

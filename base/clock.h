@@ -1,0 +1,19 @@
+/* The three clocks and random numbers: the only door to them, so that tests can see
+ * where time enters. Pure code takes time as an argument instead. */
+#ifndef BASE_CLOCK_H
+#define BASE_CLOCK_H
+
+#include <stdint.h>
+
+/* UTC, nanoseconds since 1970: what is stored and shown. May jump. */
+int64_t clock_utc_ns(void);
+/* For delays and timeouts: CLOCK_MONOTONIC. */
+int64_t clock_mono_ns(void);
+/* Since boot, sleep included: comparable with a process's start time in /proc. */
+int64_t clock_boot_ns(void);
+
+/* From the kernel's generator; asserts that it answers. */
+void random_bytes(void *out, unsigned n);
+uint64_t random_u64(void);
+
+#endif

@@ -1,0 +1,24 @@
+/* Every limit of cairn in one place; each is tested at its value and one past it.
+ * docs/limits.md lists them for users. */
+#ifndef BASE_LIMITS_H
+#define BASE_LIMITS_H
+
+enum {
+    LIMIT_ID_BYTES = 200,   /* id of a task, member values included */
+    LIMIT_NAME_BYTES = 200, /* name of a workflow, pool, param */
+    LIMIT_VALUE_BYTES = 64, /* a foreach value inside an id; longer: hashed */
+    LIMIT_TASKS = 10000000, /* of a workflow, members counted */
+    LIMIT_EDGES = 100000000,
+    LIMIT_FILE_BYTES = 1 << 30, /* a workflow file */
+    LIMIT_DEPTH = 32,           /* nesting in a workflow file */
+    LIMIT_FOREACH_KEYS = 8,
+    LIMIT_ENV_STRING = 128 * 1024 - 1, /* the kernel's MAX_ARG_STRLEN, less the NUL */
+    LIMIT_JOBS = 4096,
+    LIMIT_POOLS = 1000,
+    LIMIT_RETRIES = 1000000,
+    LIMIT_PAYLOAD_BYTES = 256 << 20, /* of one record */
+    LIMIT_OBJECT_BYTES = 1 << 30,    /* one object of the content pool */
+    LIMIT_OUTPUT_BYTES = 1 << 20     /* kept of each stream of an attempt, by default */
+};
+
+#endif

@@ -1,0 +1,32 @@
+/* SHA-256 (FIPS 180-4) and HMAC-SHA-256 (RFC 2104); the one door to libcrypto. */
+#ifndef BASE_SHA256_H
+#define BASE_SHA256_H
+
+#include "base/str.h"
+
+enum { DIGEST_SIZE = 32, DIGEST_HEX_SIZE = 65 };
+
+struct digest {
+    uint8_t bytes[DIGEST_SIZE];
+};
+
+static inline bool digest_equal(const struct digest *a, const struct digest *b)
+{
+    return memcmp(a->bytes, b->bytes, DIGEST_SIZE) == 0;
+}
+
+/* Lower-case hex and a NUL. */
+void digest_hex(const struct digest *digest, char out[DIGEST_HEX_SIZE]);
+
+/* A reusable hash state. One sha256_new serves any number of begin/add/end rounds. */
+struct sha256;
+struct sha256 *sha256_new(void); /* NULL: out of memory */
+void sha256_free(struct sha256 *sha);
+void sha256_begin(struct sha256 *sha);
+void sha256_add(struct sha256 *sha, const void *bytes, size_t n);
+void sha256_end(struct sha256 *sha, struct digest *out);
+/* All at once. Returns CAIRN_ENOMEM if libcrypto has no memory. */
+int sha256_of(const void *bytes, size_t n, struct digest *out,
+              struct cairn_error *error);
+
+#endif

@@ -1,0 +1,39 @@
+/* Payloads of workflow records as tpl images; the only door to tpl.
+ *
+ *   full   "uBB"  number of tasks, graph digest (32 bytes), runs of equal state
+ *   delta  "UUB"  seq of its full record, first 8 bytes of the graph digest, changes
+ *
+ * The packed B fields (runs, changes) are described in docs/format.md. tpl is not safe
+ * on hostile bytes: payload_parse_... check the image's structure and every length with
+ * our own code first, and hand tpl exactly the bytes that passed. Own hooks are
+ * installed (the default ones print and exit); sizes are capped by LIMIT_PAYLOAD_BYTES.
+ */
+#ifndef CHECKPOINT_PAYLOAD_H
+#define CHECKPOINT_PAYLOAD_H
+
+#include "checkpoint/states.h"
+
+int payload_full(const struct states *states, const struct digest *graph,
+                 struct buf *out, struct cairn_error *error);
+int payload_delta(uint64_t base, uint64_t graph_tag, const struct change *changes,
+                  size_t n, struct buf *out, struct cairn_error *error);
+uint64_t graph_tag(const struct digest *graph);
+
+/* `states` is initialised here. CAIRN_EDAMAGED for anything out of shape or range. */
+int payload_parse_full(struct str payload, struct states *states, struct digest *graph,
+                       struct cairn_error *error);
+struct delta {
+    uint64_t base, graph_tag;
+    uint32_t n;
+    struct str changes; /* packed; owned by `image` */
+    char *image;
+};
+int payload_parse_delta(struct str payload, struct delta *delta,
+                        struct cairn_error *error);
+void delta_release(struct delta *delta);
+/* Each change in task order; `tasks` bounds the indexes. */
+int delta_each(const struct delta *delta, uint32_t tasks,
+               int (*each)(void *, const struct change *), void *context,
+               struct cairn_error *error);
+
+#endif

@@ -1,0 +1,36 @@
+/* The state of a workflow as checkpoints see it: one outcome per task. Pure. */
+#ifndef CHECKPOINT_STATES_H
+#define CHECKPOINT_STATES_H
+
+#include "base/sha256.h"
+
+struct states {
+    uint32_t n;
+    uint8_t *outcome;       /* [n] enum cairn_outcome */
+    uint32_t *attempts;     /* [n] attempts started when the outcome was recorded */
+    struct digest *outputs; /* [n] digest of the output list, zeros: none; NULL until
+                               the first one is set */
+};
+struct change {
+    uint32_t task;
+    uint8_t outcome;
+    uint32_t attempts;
+    struct digest outputs; /* zeros: none */
+};
+struct tally {
+    uint32_t total, completed, failed, skipped, cancelled;
+};
+
+int states_init(struct states *states, uint32_t n, struct cairn_error *error);
+void states_release(struct states *states);
+int states_copy(struct states *to, const struct states *from,
+                struct cairn_error *error);
+int states_apply(struct states *states, const struct change *change,
+                 struct cairn_error *error);
+struct tally states_tally(const struct states *states);
+static inline uint32_t tally_done(const struct tally *t)
+{
+    return t->completed + t->failed + t->skipped + t->cancelled;
+}
+
+#endif

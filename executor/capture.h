@@ -1,0 +1,37 @@
+/* Output of attempts: two append-only files per slot in `live/`, read back when the
+ * attempt ends. A file that stayed empty is used again by the slot's next attempt. What
+ * a task writes past the limit is kept as head and tail: the middle is punched out of
+ * the file while it grows, so a task that writes 10 GB does not fill the disk. */
+#ifndef EXECUTOR_CAPTURE_H
+#define EXECUTOR_CAPTURE_H
+
+#include "base/str.h"
+
+struct capture {
+    int fd[2];           /* stdout, stderr; opened O_APPEND, close-on-exec; -1: none */
+    uint64_t punched[2]; /* end of the hole so far */
+};
+/* "DIR/run-N.SLOT.out" and ".err" */
+void capture_path(char *out, size_t size, const char *live_dir, uint64_t run,
+                  uint32_t slot, int stream);
+int capture_open(struct capture *capture, const char *live_dir, uint64_t run,
+                 uint32_t slot, struct cairn_error *error);
+/* For a running attempt, now and then: gives the middle of large files back. */
+void capture_trim(struct capture *capture, uint64_t limit);
+struct captured {
+    struct buf content; /* all of it, or head then tail */
+    uint64_t bytes;     /* written by the task */
+    uint64_t head;      /* length of the head if the middle was dropped, else 0 */
+};
+/* What a stream (0 or 1) holds, at most `limit` bytes of it. Works on a file of another
+ * process, too (fd opened for reading). */
+int capture_read(int fd, uint64_t limit, struct captured *out,
+                 struct cairn_error *error);
+/* Makes the slot ready for its next attempt: files that are not empty are replaced. */
+int capture_reset(struct capture *capture, const char *live_dir, uint64_t run,
+                  uint32_t slot, struct cairn_error *error);
+void capture_close(struct capture *capture);
+/* Deletes the slot's files. */
+void capture_remove(const char *live_dir, uint64_t run, uint32_t slot);
+
+#endif

@@ -1,0 +1,42 @@
+/* The slot file `live/run-N.slots`: who runs now. One shared mapping connects
+ *   - the engine and its spawner, which fill in a slot before a child exists,
+ *   - the child, which puts its pid there before it execs,
+ *   - the guard, which ends every live group when the engine dies,
+ *   - the next run, which finds left-overs and their output, and
+ *   - `cairn status`, which shows what is running.
+ * The file needs no sync: it matters only while the machine stays up, and boot_id
+ * tells. Also compiled into the helper program: only libc, no other header of cairn. */
+#ifndef EXECUTOR_SLOTS_H
+#define EXECUTOR_SLOTS_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+enum { SLOTS_MAGIC = 0x736c6f74, SLOTS_VERSION = 1, SLOTS_TOKEN = 96 };
+
+struct slot {
+    _Atomic int32_t pid; /* 0: no process. Set by the child, cleared before reaping */
+    uint32_t used;       /* 1: an attempt is assigned to the slot */
+    uint32_t gen, task, attempt;
+    uint32_t reserved;
+    int64_t spawn_boot_ns; /* CLOCK_BOOTTIME just before the clone */
+    int64_t started_ns;    /* UTC */
+};
+
+struct slots {
+    uint32_t magic, version, n, reserved;
+    char boot_id[40];
+    char token[SLOTS_TOKEN]; /* every child has CAIRN_TOKEN=<token>.<task>.<attempt> */
+    uint64_t run;
+    int32_t owner_pid;
+    int32_t guard_pid;
+    uint64_t owner_start; /* clock ticks, as in /proc/PID/stat */
+    struct slot slot[];
+};
+
+static inline uint64_t slots_bytes(uint32_t n)
+{
+    return sizeof(struct slots) + (uint64_t)n * sizeof(struct slot);
+}
+
+#endif

@@ -1,0 +1,107 @@
+/* Processes: starting them (one spawner thread), guarding them (one guard process per
+ * run), collecting their end, and ending what a dead run left behind.
+ *
+ * A child is made by clone(CLONE_VM | CLONE_VFORK | CLONE_PIDFD) from the spawner
+ * thread, with all signals blocked. It sets its process group, a parent-death signal
+ * (SIGKILL), checks that the engine still lives, puts its pid into its slot, restores
+ * default signal handling, and execs. */
+#ifndef EXECUTOR_SPAWN_H
+#define EXECUTOR_SPAWN_H
+
+#include "base/str.h"
+#include "executor/slots.h"
+
+#include <sys/types.h>
+
+/* ---- The slot file ---- */
+
+struct slot_map {
+    struct slots *slots; /* shared mapping */
+    size_t bytes;
+    int fd;
+    char path[4096];
+};
+/* Creates `DIR/run-N.slots` anew for n slots, filled with the owner's identity and a
+ * token "<store id>.<run>.<16 random hex digits>". */
+int slots_create(struct slot_map *map, const char *live_dir, const char *store_id,
+                 uint64_t run, uint32_t n, struct cairn_error *error);
+/* Maps an existing one read-only; checks magic, version and size. ENOTFOUND, EDAMAGED.
+ */
+int slots_open(struct slot_map *map, const char *live_dir, uint64_t run,
+               struct cairn_error *error);
+/* Unmaps; `remove` also deletes the file. */
+void slots_close(struct slot_map *map, bool remove);
+
+/* ---- The guard ---- */
+
+struct guard {
+    pid_t pid;
+    int pidfd;   /* readable when the guard has died: start another one */
+    int life_fd; /* write end; its closing, by death or guard_stop, wakes the guard */
+};
+int guard_start(struct guard *guard, const struct slot_map *map,
+                struct cairn_error *error);
+/* Ends the guard after all slots are empty; reaps it. */
+void guard_stop(struct guard *guard);
+
+/* ---- Spawning ---- */
+
+struct spawn_request {
+    /* in; all borrowed until the request comes back */
+    char *const *argv;
+    char *const *envp;
+    const char *path; /* PATH to search when argv[0] has no '/'; NULL: a default one */
+    const char *cwd;  /* NULL: inherit */
+    int stdout_fd, stderr_fd;
+    struct slot *slot; /* pid and spawn_boot_ns are set here */
+    void *context;
+    /* out */
+    pid_t pid;
+    int pidfd; /* -1 if not spawned */
+    int error; /* errno: of exec (then exit_code is 127 or 126), or of what failed
+                  before (then exit_code is -1) */
+    int exit_code;
+    const char *stage;  /* what failed: "chdir", "exec", "clone", ... */
+    int64_t started_ns; /* UTC */
+    struct spawn_request *next;
+};
+
+struct spawner;
+/* Starts the spawner thread. */
+int spawner_start(struct spawner **out, struct cairn_error *error);
+/* Ends the thread; requests not yet started come back from spawner_collect before. */
+void spawner_stop(struct spawner *spawner);
+/* Readable (eventfd) when spawner_collect has something. */
+int spawner_fd(const struct spawner *spawner);
+void spawner_submit(struct spawner *spawner, struct spawn_request *request);
+/* A list (by next) of requests that are done, in order; NULL if none. Never blocks. */
+struct spawn_request *spawner_collect(struct spawner *spawner);
+
+/* ---- The end of a process ---- */
+
+struct process_end {
+    int exit_code; /* -1 if signalled */
+    int signal;    /* 0 if it exited */
+    int64_t cpu_us, peak_kib;
+};
+/* For a child whose pidfd is readable: ends what is left of its group (SIGKILL), clears
+ * the slot, reaps it and closes the pidfd. CAIRN_EIO if the kernel has no such child
+ * any more (somebody else reaped it). */
+int process_reap(pid_t pid, int pidfd, struct slot *slot, struct process_end *end,
+                 struct cairn_error *error);
+/* Signals the whole group of an unreaped child. */
+void process_signal(pid_t pid, int signal);
+
+/* ---- Left-overs ---- */
+
+struct leftovers {
+    uint32_t found, ended, survived;
+};
+/* Ends what a dead run left behind: processes whose environment has CAIRN_TOKEN with
+ * the store id and run, and groups recorded in its slot file (same boot, leader's start
+ * time right). TERM, up to grace_ms, KILL. Never by pid alone: each is held by a pidfd
+ * and checked again before the signal. Does nothing to its own ancestors or itself. */
+int leftovers_end(const char *live_dir, const char *store_id, uint64_t run,
+                  int64_t grace_ms, struct leftovers *out, struct cairn_error *error);
+
+#endif

@@ -1,0 +1,233 @@
+/* The store: one SQLite database and a lock file in a `.cairn` directory, seen as typed
+ * rows. The layers above never meet SQL.
+ *
+ * Writing
+ *   store_begin   takes the write lock (one advisory lock for every writer of the
+ * store) and begins a transaction store_put_... and friends store_commit  commits, then
+ * transfers the WAL if it has grown, then gives the lock back; or store_abort A commit
+ * that fails because the system failed (I/O error, disk full, sync) poisons the
+ * connection: everything of the transaction counts as not written, the next store_begin
+ * closes and reopens the database, and checks that the newest checkpoint is what was
+ * last committed. The caller keeps what it wanted to write and tries again.
+ *
+ * Reading needs no lock: each getter is its own read transaction unless one is open.
+ * Views (struct str) handed to callbacks live until the callback returns.
+ *
+ * Getters return 0, CAIRN_ENOTFOUND, or an error. SQLITE_CORRUPT and SQLITE_NOTADB
+ * become CAIRN_EDAMAGED with the remedy `cairn doctor`. */
+#ifndef STORAGE_STORE_H
+#define STORAGE_STORE_H
+
+#include "base/sha256.h"
+#include "storage/os.h"
+
+enum namespace_id { NAMESPACE_WORKFLOW = 1, NAMESPACE_DEBUG = 2 };
+
+/* ---- Life (cairn_store_open and _close are in cairn.h) ---- */
+
+/* 16 random bytes made with the store, as 32 hex digits. */
+const char *store_id(const struct cairn_store *store);
+bool store_read_only(const struct cairn_store *store);
+/* The store's lock file, for ownership of workflows. */
+struct lock_file *store_lock_file(struct cairn_store *store);
+/* "DIR/live" (made on first use of a writable store). */
+const char *store_live_dir(const struct cairn_store *store);
+
+/* wait_ms 0: one try; -1: the store's default. CAIRN_EBUSY when the lock is taken. */
+int store_begin(struct cairn_store *store, int wait_ms, struct cairn_error *error);
+int store_commit(struct cairn_store *store, struct cairn_error *error);
+void store_abort(struct cairn_store *store);
+/* A read transaction, so that several getters see one moment. */
+int store_begin_read(struct cairn_store *store, struct cairn_error *error);
+void store_end_read(struct cairn_store *store);
+/* Changes whenever another connection has committed (PRAGMA data_version). */
+uint32_t store_data_version(struct cairn_store *store);
+
+/* ---- Checkpoint rows ---- */
+
+struct checkpoint_row {
+    uint64_t seq;
+    uint8_t namespace_id;
+    uint8_t kind; /* enum record_kind */
+    uint64_t stream;
+    uint64_t parent; /* seq, 0: none */
+    int64_t time_ns;
+    struct str record; /* header and payload; views */
+    struct str digest; /* 32 bytes if undamaged */
+};
+/* The next seq: one more than any ever given out (rows and tombstones). Call inside a
+ * write transaction; nothing is reserved until rows are put. */
+int store_next_seq(struct cairn_store *store, uint64_t *seq, struct cairn_error *error);
+int store_put_checkpoint(struct cairn_store *store, const struct checkpoint_row *row,
+                         struct cairn_error *error);
+typedef int checkpoint_row_fn(void *context, const struct checkpoint_row *row);
+int store_get_checkpoint(struct cairn_store *store, uint64_t seq,
+                         checkpoint_row_fn *got, void *context,
+                         struct cairn_error *error);
+struct checkpoint_range {
+    uint8_t namespace_id; /* 0: any */
+    uint64_t stream;      /* 0: any */
+    uint64_t workflow;    /* workflow row id, 0: any (joins run) */
+    uint64_t first, last; /* seq, inclusive; last 0: no end */
+    bool descending;
+    uint64_t offset, limit; /* limit 0: all */
+};
+/* Rows by seq. The callback's non-zero return stops and is returned if negative. */
+int store_each_checkpoint(struct cairn_store *store,
+                          const struct checkpoint_range *range, checkpoint_row_fn *each,
+                          void *context, struct cairn_error *error);
+int store_count_checkpoints(struct cairn_store *store,
+                            const struct checkpoint_range *range, uint64_t *count,
+                            struct cairn_error *error);
+/* Up to `max` seqs whose digest begins with the hex digits. Scans. */
+int store_find_digest(struct cairn_store *store, struct str hex, uint64_t *seqs,
+                      size_t max, size_t *found, struct cairn_error *error);
+/* Newest seq of a stream, 0 if there is none. */
+int store_last_seq(struct cairn_store *store, uint8_t namespace_id, uint64_t stream,
+                   uint64_t *seq, struct cairn_error *error);
+/* Deletes rows of one stream in [first, last]; returns count and bytes of records. */
+int store_delete_checkpoints(struct cairn_store *store, uint8_t namespace_id,
+                             uint64_t stream, uint64_t first, uint64_t last,
+                             uint64_t *count, uint64_t *bytes,
+                             struct cairn_error *error);
+
+struct tombstone_row { /* a deleted range of one stream */
+    uint64_t id;
+    uint8_t namespace_id;
+    uint64_t stream, first, last; /* seqs, inclusive */
+    uint64_t count;
+    struct digest before; /* digest of the record before the range, zeros: none */
+    struct digest after;  /* digest of the last deleted record */
+    int64_t time_ns;
+};
+int store_put_tombstone(struct cairn_store *store, const struct tombstone_row *row,
+                        struct cairn_error *error);
+int store_delete_tombstone(struct cairn_store *store, uint64_t id,
+                           struct cairn_error *error);
+/* Of a stream (0: all), by first seq. */
+int store_each_tombstone(struct cairn_store *store, uint8_t namespace_id,
+                         uint64_t stream,
+                         int (*each)(void *, const struct tombstone_row *),
+                         void *context, struct cairn_error *error);
+/* Notes a damaged record (idempotent). */
+int store_put_quarantine(struct cairn_store *store, uint64_t seq, int64_t time_ns,
+                         const char *reason, struct cairn_error *error);
+
+/* ---- Runs ---- */
+
+struct run_row {
+    uint64_t run;
+    uint64_t workflow;            /* row id */
+    struct str workflow_name;     /* views; joined */
+    struct digest params;         /* digest of the canonical params */
+    struct str params_text;       /* canonical: lstr name, lstr value, ... (buf_lstr) */
+    struct str file;              /* absolute path of the workflow file or "" */
+    uint32_t gen;                 /* newest generation of the graph, from 1 */
+    struct digest graph;          /* its digest (an object) */
+    uint32_t tasks;               /* number of tasks in it */
+    uint8_t state;                /* enum cairn_run_state */
+    int64_t started_ns, ended_ns; /* ended 0: not ended */
+    uint64_t from_run, from_seq;
+    int64_t owner_pid; /* of the newest owner */
+    uint64_t owner_start;
+    struct str owner_host, owner_boot;
+    int64_t owner_since_ns;
+    uint32_t unsaved;
+    bool sum_ok; /* the row's own checksum holds (set on read) */
+};
+/* Row id of a workflow's name; made when missing if `create` (needs a transaction). */
+int store_workflow_id(struct cairn_store *store, struct str name, bool create,
+                      uint64_t *id, struct cairn_error *error);
+/* Inserts with the next run number, which is put into row->run. */
+int store_add_run(struct cairn_store *store, struct run_row *row,
+                  struct cairn_error *error);
+int store_set_run(struct cairn_store *store, const struct run_row *row,
+                  struct cairn_error *error);
+typedef int run_row_fn(void *context, const struct run_row *row);
+/* run 0: the newest. */
+int store_get_run(struct cairn_store *store, uint64_t run, run_row_fn *got,
+                  void *context, struct cairn_error *error);
+struct run_filter {
+    uint64_t workflow;           /* row id, 0: any */
+    const struct digest *params; /* NULL: any */
+    bool ascending;
+    uint64_t offset, limit; /* limit 0: all */
+};
+int store_each_run(struct cairn_store *store, const struct run_filter *filter,
+                   run_row_fn *each, void *context, struct cairn_error *error);
+int store_count_runs(struct cairn_store *store, const struct run_filter *filter,
+                     uint64_t *count, struct cairn_error *error);
+/* The graph of an earlier generation of a run. */
+int store_put_run_graph(struct cairn_store *store, uint64_t run, uint32_t gen,
+                        const struct digest *graph, struct cairn_error *error);
+int store_get_run_graph(struct cairn_store *store, uint64_t run, uint32_t gen,
+                        struct digest *graph, struct cairn_error *error);
+
+/* ---- Attempts ---- */
+
+enum attempt_flag { ATTEMPT_TIMED_OUT = 1, ATTEMPT_INTERRUPTED = 2 };
+struct attempt_row {
+    uint64_t run;
+    uint32_t gen, task, number;
+    int64_t intent_ns, started_ns, ended_ns; /* ended 0: open */
+    uint8_t outcome;
+    uint8_t flags;
+    int32_t exit_code; /* -1: none */
+    int32_t signal;
+    int64_t cpu_us, peak_kib;
+    uint64_t out_bytes, err_bytes; /* as written by the task */
+    uint64_t out_head,
+        err_head; /* bytes before the dropped middle; 0: nothing dropped */
+    struct str out, err, outputs; /* object digests (32 bytes), or empty */
+    struct str text;
+};
+int store_put_intent(struct cairn_store *store, const struct attempt_row *row,
+                     struct cairn_error *error);
+/* Inserts or replaces the whole row. */
+int store_put_attempt(struct cairn_store *store, const struct attempt_row *row,
+                      struct cairn_error *error);
+typedef int attempt_row_fn(void *context, const struct attempt_row *row);
+/* All of a task (in a generation), by number. */
+int store_each_attempt(struct cairn_store *store, uint64_t run, uint32_t gen,
+                       uint32_t task, attempt_row_fn *each, void *context,
+                       struct cairn_error *error);
+/* All of a run and generation by task and number; open_only: without an end. */
+int store_each_run_attempt(struct cairn_store *store, uint64_t run, uint32_t gen,
+                           bool open_only, attempt_row_fn *each, void *context,
+                           struct cairn_error *error);
+
+/* ---- Commands to a live run ---- */
+
+enum command_verb { COMMAND_CANCEL = 1 };
+int store_put_command(struct cairn_store *store, uint64_t run, uint8_t verb,
+                      int64_t time_ns, struct cairn_error *error);
+/* Takes (marks done) the oldest command of a run; *verb 0: there is none. Needs a write
+ * transaction. */
+int store_take_command(struct cairn_store *store, uint64_t run, uint8_t *verb,
+                       struct cairn_error *error);
+/* Whether there is an untaken command; needs none. */
+int store_has_command(struct cairn_store *store, uint64_t run, bool *has,
+                      struct cairn_error *error);
+
+/* ---- Content pool (storage/object.c) ---- */
+
+/* Stores content under its SHA-256, zstd level 3 where that is smaller; the same
+ * content is stored once. Needs a write transaction. */
+int store_put_object(struct cairn_store *store, struct str content,
+                     struct digest *digest, struct cairn_error *error);
+/* Appends the content to `out` after its digest was checked. CAIRN_ENOTFOUND,
+ * CAIRN_EDAMAGED. */
+int store_get_object(struct cairn_store *store, const struct digest *digest,
+                     struct buf *out, struct cairn_error *error);
+/* Checks every object; calls back for bad ones. */
+int store_verify_objects(struct cairn_store *store, uint64_t *checked,
+                         int (*bad)(void *, const char *digest_hex, const char *why),
+                         void *context, struct cairn_error *error);
+
+/* ---- Health ---- */
+
+/* PRAGMA quick_check; each line that is not "ok". */
+int store_quick_check(struct cairn_store *store, int (*each)(void *, const char *line),
+                      void *context, struct cairn_error *error);
+
+#endif
