@@ -266,7 +266,7 @@ struct cairn_run_result {
     uint32_t attempts; /* processes or calls started by this call */
     uint32_t unsaved;  /* outcomes that could not be stored */
     bool damaged;      /* damaged records were found and stepped over */
-    int exit_status;   /* 0, 1, 5, 7 or 9; where several hold: 5, 9, 1, 7 */
+    int exit_status;   /* 0, 1, 7 or 9; where several hold: 9, 1, 7 */
 };
 
 /* Runs or goes on with a workflow until it is finished, failed or stopped. Without

@@ -1,0 +1,144 @@
+/* cairn_doctor: looks at a store from outside in, and tells what to do. Changes
+ * nothing. */
+#include "checkpoint/verify.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+struct doctor {
+    int (*each)(void *, const struct cairn_finding *);
+    void *context;
+    struct cairn_store *store;
+    bool bad, stopped;
+};
+
+static void tell(struct doctor *d, enum cairn_health health, const char *what,
+                 const char *text, const char *remedy)
+{
+    struct cairn_finding finding = {health, what, text, remedy};
+    d->bad |= health == CAIRN_HEALTH_BAD;
+    if (!d->stopped)
+        d->stopped = d->each(d->context, &finding) != 0;
+}
+
+static void look_at_directory(struct doctor *d, const char *path)
+{
+    const char *name = NULL;
+    char text[512];
+    struct stat st;
+    struct statvfs space;
+    struct cairn_error error = {0};
+    int network = os_network_fs(path, &name, &error);
+    snprintf(text, sizeof text, "the store lies on %s",
+             network > 0 ? name : "a local disk");
+    if (network < 0)
+        tell(d, CAIRN_HEALTH_WARN, "file-system", error.text, NULL);
+    else
+        tell(d, network ? CAIRN_HEALTH_WARN : CAIRN_HEALTH_OK, "file-system", text,
+             network ? "a local directory is faster and safer: --store DIR" : NULL);
+    if (stat(path, &st) == 0 && (st.st_mode & 077)) {
+        snprintf(text, sizeof text, "others can enter the store (mode %04o)",
+                 (unsigned)st.st_mode & 07777);
+        tell(d, CAIRN_HEALTH_WARN, "mode", text, "chmod 0700 the directory");
+    }
+    if (statvfs(path, &space) == 0) {
+        enum { LOW_MIB = 64 };
+        uint64_t mib = (uint64_t)space.f_bavail * space.f_frsize >> 20;
+        snprintf(text, sizeof text, "%llu MiB are free", (unsigned long long)mib);
+        bool low = mib < LOW_MIB;
+        tell(d, low ? CAIRN_HEALTH_WARN : CAIRN_HEALTH_OK, "space", text,
+             low ? "free some space: while the disk is full nothing can be saved"
+                 : NULL);
+    }
+}
+
+static int open_store(struct doctor *d, const char *path, struct cairn_error *error)
+{
+    struct cairn_store_options options = {.path = path, .read_only = true};
+    int result = cairn_store_open(&d->store, &options, error);
+    if (result == CAIRN_ENOTFOUND)
+        return result;
+    if (result == CAIRN_ENEWER)
+        tell(d, CAIRN_HEALTH_BAD, "schema", error->text, "use that release of cairn");
+    else if (result)
+        tell(d, CAIRN_HEALTH_BAD, "open", error->text,
+             "if it cannot be read any more, keep a copy of it and start a new store "
+             "with --store DIR");
+    return 0;
+}
+
+static int bad_page(void *context, const char *line)
+{
+    tell(context, CAIRN_HEALTH_BAD, "database", line,
+         "keep a copy of the store; verified checkpoints can still be used");
+    return 0;
+}
+
+static int bad_record(void *context, const struct cairn_problem *problem)
+{
+    char text[1200];
+    snprintf(text, sizeof text, "%s%s%s", problem->id, *problem->id ? ": " : "",
+             problem->text);
+    tell(context, CAIRN_HEALTH_BAD, "records", text,
+         "resume works from what is valid; `cairn checkpoint delete ID` removes a "
+         "damaged checkpoint");
+    return 0;
+}
+
+static void look_at_content(struct doctor *d)
+{
+    struct cairn_verify_result result = {0};
+    struct cairn_error error = {0};
+    char text[256];
+    bool before = d->bad;
+    int code = store_quick_check(d->store, bad_page, d, &error);
+    if (code && code != CAIRN_EDAMAGED)
+        tell(d, CAIRN_HEALTH_WARN, "database", error.text, NULL);
+    else if (d->bad == before)
+        tell(d, CAIRN_HEALTH_OK, "database", "the pages of the database are sound",
+             NULL);
+    before = d->bad;
+    code = cairn_checkpoint_verify(d->store, NULL, bad_record, d, &result, &error);
+    if (code && code != CAIRN_EDAMAGED)
+        tell(d, CAIRN_HEALTH_BAD, "records", error.text, NULL);
+    if (code)
+        return;
+    snprintf(text, sizeof text, "%llu checkpoints and %llu objects are valid",
+             (unsigned long long)result.checked, (unsigned long long)result.objects);
+    tell(d, CAIRN_HEALTH_OK, "records", text, NULL);
+}
+
+static void look_at_writer(struct doctor *d)
+{
+    struct lock_file *lock = store_lock_file(d->store);
+    int writers = lock_held(lock, LOCK_WRITERS, NULL);
+    int writing = lock_held(lock, LOCK_WRITE, NULL);
+    tell(d, CAIRN_HEALTH_OK, "writers",
+         writing > 0   ? "a process is writing at this moment"
+         : writers > 0 ? "a process has the store open for writing"
+                       : "no process has the store open for writing",
+         NULL);
+}
+
+int cairn_doctor(const char *path, int (*each)(void *, const struct cairn_finding *),
+                 void *context, struct cairn_error *error)
+{
+    struct doctor d = {.each = each, .context = context};
+    struct cairn_error local = {0};
+    int result = open_store(&d, path, &local);
+    if (result) {
+        if (error)
+            *error = local;
+        return result;
+    }
+    if (d.store) {
+        look_at_directory(&d, cairn_store_path(d.store));
+        look_at_writer(&d);
+        look_at_content(&d);
+        cairn_store_close(d.store);
+    } else if (path)
+        look_at_directory(&d, path);
+    return d.bad ? error_set(error, CAIRN_EDAMAGED, "the store needs attention") : 0;
+}

@@ -1,0 +1,387 @@
+/* Attempts of a task and what they wrote, cancelling a run, and loading its workflow.
+ */
+#include "base/clock.h"
+#include "base/limits.h"
+#include "executor/capture.h"
+#include "executor/owner.h"
+#include "executor/query.h"
+#include "executor/spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* ---- Finding a task in every definition that its run has had ---- */
+
+struct task_place {
+    uint32_t gen, task;
+};
+
+/* Calls `each` for every generation of the run that has the task, oldest first. */
+static int each_generation(struct cairn_store *store, const struct view *v,
+                           const char *task,
+                           int (*each)(void *, const struct task_place *),
+                           void *context, struct cairn_error *error)
+{
+    int result = 0;
+    uint32_t found = 0;
+    for (uint32_t gen = 1; gen <= v->row.gen && !result; gen++) {
+        struct digest digest = v->row.graph;
+        struct definition definition;
+        struct graph graph;
+        if (gen < v->row.gen)
+            result = store_get_run_graph(store, v->row.run, gen, &digest, error);
+        if (!result)
+            result = graph_load(store, &digest, &definition, &graph, error);
+        if (result)
+            break;
+        struct task_place place = {gen, graph_find(&graph, str_of(task))};
+        if (place.task != NODE_NONE) {
+            found++;
+            result = each(context, &place);
+        }
+        graph_release(&graph);
+        definition_release(&definition);
+    }
+    if (!result && !found)
+        return error_set(error, CAIRN_ENOTFOUND,
+                         "run %llu has no task `%s`; `cairn status %llu --tasks` lists "
+                         "them",
+                         (unsigned long long)v->row.run, task,
+                         (unsigned long long)v->row.run);
+    return result;
+}
+
+/* ---- Attempts ---- */
+
+struct attempt_lister {
+    struct cairn_store *store;
+    uint64_t run;
+    int (*each)(void *, const struct cairn_attempt_info *);
+    void *context;
+    bool stopped;
+    struct cairn_error *error;
+};
+
+static int show_attempt(void *context, const struct attempt_row *row)
+{
+    struct attempt_lister *l = context;
+    struct buf text = BUF_INIT;
+    if (row->ended_ns && !row->started_ns && !(row->flags & ATTEMPT_INTERRUPTED))
+        return 0; /* an intent that was never acted on */
+    buf_str(&text, row->text);
+    struct cairn_attempt_info info = {
+        .attempt = row->number,
+        .open = !row->ended_ns || row->flags & ATTEMPT_INTERRUPTED,
+        .outcome = row->outcome,
+        .exit_code = row->exit_code,
+        .signal = row->signal,
+        .timed_out = row->flags & ATTEMPT_TIMED_OUT,
+        .started_ns = row->started_ns ? row->started_ns : row->intent_ns,
+        .ended_ns = row->ended_ns,
+        .cpu_ms = row->cpu_us / 1000,
+        .peak_kib = row->peak_kib,
+        .stdout_bytes = row->out_bytes,
+        .stderr_bytes = row->err_bytes,
+        .text = text.size ? text.data : NULL};
+    l->stopped = l->each(l->context, &info) != 0;
+    buf_release(&text);
+    return l->stopped;
+}
+
+static int show_generation(void *context, const struct task_place *place)
+{
+    struct attempt_lister *l = context;
+    if (l->stopped)
+        return 0;
+    return store_each_attempt(l->store, l->run, place->gen, place->task, show_attempt,
+                              l, l->error);
+}
+
+int cairn_attempts(struct cairn_store *store, uint64_t run, const char *task,
+                   int (*each)(void *, const struct cairn_attempt_info *),
+                   void *context, struct cairn_error *error)
+{
+    struct view v;
+    int result = view_open(&v, store, run, false, error);
+    if (result)
+        return result;
+    struct attempt_lister l = {store, v.row.run, each, context, false, error};
+    result = each_generation(store, &v, task, show_generation, &l, error);
+    view_release(&v);
+    return result < 0 ? result : 0;
+}
+
+/* ---- Output ---- */
+
+struct output_finder {
+    struct cairn_store *store;
+    uint64_t run;
+    uint32_t wanted; /* attempt, 0: the newest */
+    int stream;
+    struct cairn_error *error;
+    bool found;
+    struct task_place place;
+    uint32_t number;
+    bool stored;
+    struct digest digest;
+    bool has_digest;
+    uint64_t bytes, head;
+};
+
+static int note_output(void *context, const struct attempt_row *row)
+{
+    struct output_finder *f = context;
+    bool never_started =
+        row->ended_ns && !row->started_ns && !(row->flags & ATTEMPT_INTERRUPTED);
+    if (never_started || (f->wanted && row->number != f->wanted))
+        return 0;
+    struct str digest = f->stream == 1 ? row->out : row->err;
+    f->found = true;
+    f->number = row->number;
+    f->stored = row->ended_ns != 0;
+    f->has_digest = digest.len == DIGEST_SIZE;
+    if (f->has_digest)
+        memcpy(f->digest.bytes, digest.ptr, DIGEST_SIZE);
+    f->bytes = f->stream == 1 ? row->out_bytes : row->err_bytes;
+    f->head = f->stream == 1 ? row->out_head : row->err_head;
+    return 0;
+}
+
+static int find_output(void *context, const struct task_place *place)
+{
+    struct output_finder *f = context;
+    f->place = *place;
+    return store_each_attempt(f->store, f->run, place->gen, place->task, note_output, f,
+                              f->error);
+}
+
+static int show_captured(const struct captured *c,
+                         int (*each)(void *, const char *, size_t, uint64_t),
+                         void *context)
+{
+    size_t size = c->content.size, head = c->head ? (size_t)c->head : size;
+    if (head > size)
+        head = size;
+    if (head && each(context, c->content.data, head, 0))
+        return 0;
+    if (size > head)
+        each(context, c->content.data + head, size - head, c->bytes - size);
+    return 0;
+}
+
+/* The attempt runs now, or was interrupted: its output is in the files of its slot. */
+static int show_live(const struct output_finder *f,
+                     int (*each)(void *, const char *, size_t, uint64_t), void *context)
+{
+    struct slot_map map;
+    char path[4096];
+    int result = 0;
+    if (slots_open(&map, store_live_dir(f->store), f->run, NULL))
+        return 0;
+    for (uint32_t i = 0; i < map.slots->n; i++) {
+        const struct slot *slot = &map.slots->slot[i];
+        if (!slot->used || slot->gen != f->place.gen || slot->task != f->place.task ||
+            slot->attempt != f->number)
+            continue;
+        struct captured c = {.content = BUF_INIT};
+        capture_path(path, sizeof path, store_live_dir(f->store), f->run, i,
+                     f->stream - 1);
+        int fd = open(path, O_RDONLY | O_CLOEXEC);
+        if (fd < 0)
+            break;
+        result = capture_read(fd, LIMIT_OUTPUT_BYTES, &c, f->error);
+        close(fd);
+        if (!result)
+            show_captured(&c, each, context);
+        buf_release(&c.content);
+        break;
+    }
+    slots_close(&map, false);
+    return result;
+}
+
+static int show_stored(const struct output_finder *f,
+                       int (*each)(void *, const char *, size_t, uint64_t),
+                       void *context)
+{
+    struct captured c = {.bytes = f->bytes, .head = f->head};
+    if (!f->has_digest)
+        return 0;
+    int result = store_get_object(f->store, &f->digest, &c.content, f->error);
+    if (!result)
+        show_captured(&c, each, context);
+    buf_release(&c.content);
+    return result;
+}
+
+int cairn_output(struct cairn_store *store, uint64_t run, const char *task,
+                 uint32_t attempt, int stream,
+                 int (*each)(void *, const char *bytes, size_t n, uint64_t gap_bytes),
+                 void *context, struct cairn_error *error)
+{
+    struct view v;
+    if (stream != 1 && stream != 2)
+        return error_set(error, CAIRN_EUSAGE, "stream is 1 or 2");
+    int result = view_open(&v, store, run, false, error);
+    if (result)
+        return result;
+    struct output_finder f = {.store = store,
+                              .run = v.row.run,
+                              .wanted = attempt,
+                              .stream = stream,
+                              .error = error};
+    result = each_generation(store, &v, task, find_output, &f, error);
+    view_release(&v);
+    if (result)
+        return result;
+    if (!f.found)
+        return attempt ? error_set(error, CAIRN_ENOTFOUND,
+                                   "task `%s` has no attempt %u in run %llu", task,
+                                   attempt, (unsigned long long)f.run)
+                       : error_set(error, CAIRN_ENOTFOUND,
+                                   "task `%s` has not started in run %llu", task,
+                                   (unsigned long long)f.run);
+    return f.stored ? show_stored(&f, each, context) : show_live(&f, each, context);
+}
+
+/* ---- Cancelling ---- */
+
+static void wake_owner(struct cairn_store *store, uint64_t run)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/run-%llu.wake", store_live_dir(store),
+             (unsigned long long)run);
+    int fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
+        return; /* the owner looks every second anyway */
+    ssize_t written = write(fd, "c", 1);
+    (void)written;
+    close(fd);
+}
+
+static int ask_owner(struct cairn_store *store, uint64_t run, struct cairn_error *error)
+{
+    int result = store_begin(store, -1, error);
+    if (result)
+        return result;
+    result = store_put_command(store, run, COMMAND_CANCEL, clock_utc_ns(), error);
+    if (result)
+        store_abort(store);
+    else
+        result = store_commit(store, error);
+    if (!result)
+        wake_owner(store, run);
+    return result;
+}
+
+static int mark_cancelled(struct cairn_store *store, struct run_row *row,
+                          struct cairn_error *error)
+{
+    int result = store_begin(store, -1, error);
+    if (result)
+        return result;
+    row->state = CAIRN_RUN_CANCELLED;
+    row->ended_ns = clock_utc_ns();
+    result = store_set_run(store, row, error);
+    if (result) {
+        store_abort(store);
+        return result;
+    }
+    return store_commit(store, error);
+}
+
+int cairn_cancel(struct cairn_store *store, uint64_t run, struct cairn_error *error)
+{
+    struct view v;
+    uint64_t workflow;
+    int64_t offset;
+    int result = view_open(&v, store, run, false, error);
+    if (result)
+        return result;
+    if (v.row.state != CAIRN_RUN_UNFINISHED)
+        result =
+            error_set(error, CAIRN_EUSAGE, "run %llu has ended already: %s",
+                      (unsigned long long)v.row.run, cairn_run_state_name(v.row.state));
+    if (!result) {
+        result = owner_acquire(store, v.row.workflow_name, &workflow, &offset, error);
+        if (!result) {
+            result = mark_cancelled(store, &v.row, error);
+            owner_release(store, offset);
+        } else if (result == CAIRN_EOWNED)
+            result = ask_owner(store, v.row.run, error);
+    }
+    view_release(&v);
+    return result;
+}
+
+/* ---- The workflow of a run ---- */
+
+static struct cairn_param *read_params(struct str canonical, size_t *n)
+{
+    struct reader r = reader_of(canonical.ptr, canonical.len);
+    struct cairn_param *params = NULL;
+    *n = 0;
+    while (reader_left(&r) && !r.failed) {
+        struct str name = read_lstr(&r), value = read_lstr(&r);
+        struct cairn_param *more = realloc(params, (*n + 1) * sizeof *params);
+        if (!more)
+            break;
+        params = more;
+        params[(*n)++] =
+            (struct cairn_param){strndup(name.ptr ? name.ptr : "", name.len),
+                                 strndup(value.ptr ? value.ptr : "", value.len)};
+    }
+    return params;
+}
+
+static void free_params(struct cairn_param *params, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        free((char *)(uintptr_t)params[i].name);
+        free((char *)(uintptr_t)params[i].value);
+    }
+    free(params);
+}
+
+static int load_file(struct cairn_workflow **out, const struct view *v,
+                     struct cairn_error *error)
+{
+    size_t n;
+    struct cairn_param *params = read_params(v->row.params_text, &n);
+    int result = cairn_workflow_load(out, v->row.file.ptr, params, n, error);
+    free_params(params, n);
+    return result;
+}
+
+static int load_stored(struct cairn_workflow **out, struct cairn_store *store,
+                       const struct view *v, struct cairn_error *error)
+{
+    struct cairn_workflow *w = calloc(1, sizeof *w);
+    if (!w)
+        return error_nomem(error);
+    int result = graph_load(store, &v->row.graph, &w->definition, &w->graph, error);
+    if (result) {
+        free(w);
+        return result;
+    }
+    w->compiled = true;
+    *out = w;
+    return 0;
+}
+
+int cairn_workflow_of_run(struct cairn_workflow **out, struct cairn_store *store,
+                          uint64_t run, bool *from_file, struct cairn_error *error)
+{
+    struct view v;
+    int result = view_open(&v, store, run, false, error);
+    if (result)
+        return result;
+    bool file = v.row.file.len && access(v.row.file.ptr, F_OK) == 0;
+    result = file ? load_file(out, &v, error) : load_stored(out, store, &v, error);
+    if (!result && from_file)
+        *from_file = file;
+    view_release(&v);
+    return result;
+}

@@ -1,0 +1,173 @@
+/* Stopping, and time limits. TERM goes to the whole group of a task, KILL after its
+ * grace. */
+#include "executor/engine.h"
+
+#include "base/clock.h"
+#include "base/limits.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+/* ---- The stop handle ---- */
+
+int cairn_stop_new(struct cairn_stop **out, struct cairn_error *error)
+{
+    struct cairn_stop *stop = calloc(1, sizeof *stop);
+    if (!stop)
+        return error_nomem(error);
+    stop->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (stop->fd < 0) {
+        free(stop);
+        return error_sys(error, errno, "cannot make a stop handle");
+    }
+    *out = stop;
+    return 0;
+}
+
+void cairn_stop_request(struct cairn_stop *stop)
+{
+    int saved = errno; /* this may run in a signal handler */
+    uint64_t one = 1;
+    stop->count++;
+    ssize_t written = write(stop->fd, &one, sizeof one);
+    (void)written; /* fails only when the counter is full, and then it is readable */
+    errno = saved;
+}
+
+void cairn_stop_free(struct cairn_stop *stop)
+{
+    if (!stop)
+        return;
+    close(stop->fd);
+    free(stop);
+}
+
+/* ---- Ending tasks ---- */
+
+static void add_timer(struct engine *e, int64_t delay_ms, enum timer_kind kind,
+                      const struct job *job)
+{
+    struct timer timer = {clock_mono_ns() + delay_ms * 1000000, kind,
+                          (uint32_t)(job - e->jobs), job->stamp};
+    e->broken |= timers_add(&e->timers, timer, NULL) != 0;
+}
+
+static void kill_job(struct job *job)
+{
+    job->killed = true;
+    process_signal(job->pid, SIGKILL);
+}
+
+static void ask_to_end(struct engine *e, struct job *job)
+{
+    /* A stopped process cannot act on TERM before it is continued. */
+    process_signal(job->pid, SIGTERM);
+    process_signal(job->pid, SIGCONT);
+    add_timer(e, graph_def(e->graph, job->task)->grace_ms, TIMER_KILL, job);
+}
+
+void job_terminate(struct engine *e, struct job *job)
+{
+    bool asked = job->cancelled || job->timed_out;
+    job->cancelled = true;
+    if (e->halt == HALT_KILL)
+        kill_job(job);
+    else if (!asked)
+        ask_to_end(e, job);
+}
+
+void engine_halt(struct engine *e, enum halt halt)
+{
+    if (halt <= e->halt)
+        return;
+    e->halt = halt;
+    if (halt < HALT_STOP)
+        return;
+    report(e, CAIRN_EVENT_STOPPING,
+           halt == HALT_KILL ? "ending running tasks at once"
+                             : "ending running tasks; ask again to end them at once");
+    for (uint32_t i = 0; i < e->n_jobs; i++)
+        if (e->jobs[i].state == JOB_RUNNING)
+            job_terminate(e, &e->jobs[i]);
+}
+
+/* ---- Timers ---- */
+
+static void time_out(struct engine *e, const struct timer *timer)
+{
+    struct job *job = &e->jobs[timer->index];
+    if (job->state != JOB_RUNNING || job->stamp != timer->stamp || job->cancelled)
+        return;
+    job->timed_out = true;
+    ask_to_end(e, job);
+}
+
+static void end_grace(struct engine *e, const struct timer *timer)
+{
+    struct job *job = &e->jobs[timer->index];
+    if (job->state == JOB_RUNNING && job->stamp == timer->stamp)
+        kill_job(job);
+}
+
+void engine_look_for_command(struct engine *e)
+{
+    uint8_t verb = 0;
+    bool has = false;
+    if (!e->store || e->degraded ||
+        store_has_command(e->store, e->row.run, &has, NULL) || !has)
+        return;
+    if (store_begin(e->store, 0, NULL))
+        return; /* the next tick looks again */
+    if (store_take_command(e->store, e->row.run, &verb, NULL) ||
+        store_commit(e->store, NULL)) {
+        store_abort(e->store);
+        return;
+    }
+    if (verb == COMMAND_CANCEL)
+        engine_halt(e, HALT_STOP);
+}
+
+static void tick(struct engine *e)
+{
+    enum { TICK_NS = 200000000, PER_SECOND = 5 };
+    struct timer next = {clock_mono_ns() + TICK_NS, TIMER_TICK, 0, 0};
+    e->broken |= timers_add(&e->timers, next, NULL) != 0;
+    report(e, CAIRN_EVENT_TICK, NULL);
+    if (++e->ticks % PER_SECOND)
+        return;
+    uint64_t limit =
+        e->options->output_limit ? e->options->output_limit : LIMIT_OUTPUT_BYTES;
+    for (uint32_t i = 0; i < e->n_jobs; i++)
+        if (e->jobs[i].state == JOB_RUNNING)
+            capture_trim(&e->jobs[i].capture, limit);
+    engine_look_for_command(e);
+}
+
+int engine_timers(struct engine *e, struct cairn_error *error)
+{
+    struct timer timer;
+    int64_t now = clock_mono_ns();
+    while (timers_due(&e->timers, now, &timer)) {
+        switch ((enum timer_kind)timer.kind) {
+        case TIMER_TIMEOUT:
+            time_out(e, &timer);
+            break;
+        case TIMER_KILL:
+            end_grace(e, &timer);
+            break;
+        case TIMER_RETRY:
+            sched_again(&e->sched, timer.index);
+            break;
+        case TIMER_TICK:
+            tick(e);
+            break;
+        case TIMER_COMMIT:
+            e->commit_waits = false;
+            break;
+        }
+    }
+    return e->broken ? error_nomem(error) : 0;
+}

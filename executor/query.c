@@ -1,0 +1,403 @@
+/* Runs and their tasks, attempts and output, read from the store (and, for what is
+ * running right now, from the slot file of the live run). */
+#include "executor/query.h"
+
+#include "checkpoint/verify.h"
+#include "executor/capture.h"
+#include "executor/owner.h"
+#include "executor/spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* ---- A view of one run ---- */
+
+struct row_reader {
+    struct view *view;
+    struct cairn_error *error;
+};
+
+static int keep_row(void *context, const struct run_row *row)
+{
+    struct row_reader *r = context;
+    return run_row_copy(&r->view->row, row, &r->view->arena, r->error);
+}
+
+int view_open(struct view *view, struct cairn_store *store, uint64_t run, bool graph,
+              struct cairn_error *error)
+{
+    struct view v = {.arena = ARENA_INIT};
+    struct row_reader reader = {&v, error};
+    struct sha256 *sha = sha256_new();
+    int result = sha ? store_begin_read(store, error) : error_nomem(error);
+    if (result) {
+        sha256_free(sha);
+        return result;
+    }
+    result = store_get_run(store, run, keep_row, &reader, error);
+    if (result == CAIRN_ENOTFOUND)
+        result = run ? error_set(error, CAIRN_ENOTFOUND,
+                                 "there is no run %llu; `cairn runs` lists them",
+                                 (unsigned long long)run)
+                     : error_set(error, CAIRN_ENOTFOUND,
+                                 "the store has no runs yet; start one with `cairn run "
+                                 "FILE`");
+    if (!result) {
+        result = checkpoint_recover(store, sha, v.row.run, &v.recovery, error);
+        v.recovered = !result;
+    }
+    if (!result && graph) {
+        result = graph_load(store, &v.recovery.graph, &v.definition, &v.graph, error);
+        v.loaded = !result;
+        v.graph.definition = &view->definition;
+    }
+    store_end_read(store);
+    sha256_free(sha);
+    if (result)
+        view_release(&v);
+    else
+        *view = v;
+    return result;
+}
+
+void view_release(struct view *view)
+{
+    if (view->recovered)
+        recovery_release(&view->recovery);
+    if (view->loaded) {
+        graph_release(&view->graph);
+        definition_release(&view->definition);
+    }
+    arena_release(&view->arena);
+}
+
+/* ---- Runs ---- */
+
+static void copy_text(char *out, size_t size, struct str text)
+{
+    snprintf(out, size, "%.*s", (int)text.len, text.ptr ? text.ptr : "");
+}
+
+static void show_params(char *out, size_t size, struct str canonical)
+{
+    struct reader r = reader_of(canonical.ptr, canonical.len);
+    size_t used = 0;
+    out[0] = 0;
+    while (reader_left(&r) && !r.failed && used < size - 1) {
+        struct str name = read_lstr(&r), value = read_lstr(&r);
+        int n = snprintf(out + used, size - used, "%s%.*s=%.*s", used ? " " : "",
+                         (int)name.len, name.ptr, (int)value.len, value.ptr);
+        used += n > 0 ? (size_t)n : 0;
+    }
+}
+
+/* 1 if a process runs it now. The lock tells that somebody owns the workflow; which of
+ * its runs that is, the recorded owner tells. */
+static int run_live(struct cairn_store *store, const struct run_row *row,
+                    struct cairn_error *error)
+{
+    char boot[37];
+    if (row->state != CAIRN_RUN_UNFINISHED)
+        return 0;
+    int held = owner_live(store, row->workflow, error);
+    if (held <= 0)
+        return held;
+    os_boot_id(boot);
+    if (!str_equal(row->owner_boot, str_of(boot)))
+        return 1; /* another machine or container: cannot be looked at from here */
+    return os_process_start((pid_t)row->owner_pid) == row->owner_start;
+}
+
+/* What the slot file of a live run tells: running tasks, unsaved outcomes. */
+static void look_at_slots(struct cairn_store *store, struct cairn_run_info *info)
+{
+    struct slot_map map;
+    if (!info->live || slots_open(&map, store_live_dir(store), info->run, NULL))
+        return;
+    for (uint32_t i = 0; i < map.slots->n; i++)
+        info->running += map.slots->slot[i].used != 0;
+    info->unsaved = map.slots->reserved;
+    slots_close(&map, false);
+}
+
+static int fill_info(struct cairn_store *store, const struct run_row *row,
+                     const struct recovery *recovery, struct cairn_run_info *info,
+                     struct cairn_error *error)
+{
+    *info = (struct cairn_run_info){.run = row->run,
+                                    .state = row->state,
+                                    .owner_pid = row->owner_pid,
+                                    .started_ns = row->started_ns,
+                                    .ended_ns = row->ended_ns,
+                                    .from_run = row->from_run,
+                                    .from_seq = row->from_seq,
+                                    .total = row->tasks,
+                                    .unsaved = row->unsaved};
+    copy_text(info->workflow, sizeof info->workflow, row->workflow_name);
+    copy_text(info->file, sizeof info->file, row->file);
+    copy_text(info->owner_host, sizeof info->owner_host, row->owner_host);
+    show_params(info->params, sizeof info->params, row->params_text);
+    if (recovery) {
+        struct tally tally = states_tally(&recovery->states);
+        info->checkpoint = recovery->newest.seq;
+        info->completed = tally.completed;
+        info->failed = tally.failed;
+        info->skipped = tally.skipped;
+        info->cancelled = tally.cancelled;
+    }
+    int live = run_live(store, row, error);
+    if (live < 0)
+        return live;
+    info->live = live;
+    look_at_slots(store, info);
+    return 0;
+}
+
+struct lister {
+    struct cairn_store *store;
+    uint64_t *runs;
+    size_t n, capacity;
+    struct cairn_error *error;
+};
+
+static int collect_run(void *context, const struct run_row *row)
+{
+    struct lister *l = context;
+    if (l->n == l->capacity) {
+        size_t capacity = l->capacity ? 2 * l->capacity : 16;
+        uint64_t *runs = realloc(l->runs, capacity * sizeof *runs);
+        if (!runs)
+            return error_nomem(l->error);
+        l->runs = runs;
+        l->capacity = capacity;
+    }
+    l->runs[l->n++] = row->run;
+    return 0;
+}
+
+int cairn_run_get(struct cairn_store *store, uint64_t run, struct cairn_run_info *out,
+                  struct cairn_error *error)
+{
+    struct view view;
+    int result = view_open(&view, store, run, false, error);
+    if (result)
+        return result;
+    result = fill_info(store, &view.row, &view.recovery, out, error);
+    view_release(&view);
+    return result;
+}
+
+/* A run whose checkpoints are all damaged is listed all the same, without counts. */
+static int list_one(struct cairn_store *store, uint64_t run,
+                    struct cairn_run_info *info, struct cairn_error *error)
+{
+    struct view view = {.arena = ARENA_INIT};
+    struct row_reader reader = {&view, error};
+    int result = cairn_run_get(store, run, info, error);
+    if (result != CAIRN_EDAMAGED)
+        return result;
+    result = store_get_run(store, run, keep_row, &reader, error);
+    if (!result)
+        result = fill_info(store, &view.row, NULL, info, error);
+    arena_release(&view.arena);
+    return result;
+}
+
+static int find_workflow(struct cairn_store *store, const char *workflow,
+                         struct run_filter *filter, struct cairn_error *error)
+{
+    if (!workflow)
+        return 0;
+    int result =
+        store_workflow_id(store, str_of(workflow), false, &filter->workflow, error);
+    if (result == CAIRN_ENOTFOUND)
+        return error_set(
+            error, CAIRN_ENOTFOUND,
+            "no run of a workflow `%s` is in this store; `cairn runs` lists "
+            "what there is",
+            workflow);
+    return result;
+}
+
+int cairn_runs(struct cairn_store *store, const char *workflow,
+               const struct cairn_page *page,
+               int (*each)(void *, const struct cairn_run_info *), void *context,
+               uint64_t *total, struct cairn_error *error)
+{
+    enum { DEFAULT_LIMIT = 10, LARGEST_LIMIT = 100 };
+    struct lister lister = {.store = store, .error = error};
+    struct run_filter filter = {.ascending = page && page->oldest_first,
+                                .offset = page ? page->offset : 0,
+                                .limit =
+                                    page && page->limit ? page->limit : DEFAULT_LIMIT};
+    struct cairn_run_info info;
+    if (filter.limit > LARGEST_LIMIT)
+        filter.limit = LARGEST_LIMIT;
+    if (page && page->all)
+        filter.limit = 0;
+    int result = find_workflow(store, workflow, &filter, error);
+    if (!result)
+        result = store_each_run(store, &filter, collect_run, &lister, error);
+    if (!result && total)
+        result = store_count_runs(store, &filter, total, error);
+    for (size_t i = 0; i < lister.n && !result; i++) {
+        result = list_one(store, lister.runs[i], &info, error);
+        if (!result && each(context, &info))
+            break;
+    }
+    free(lister.runs);
+    return result;
+}
+
+int cairn_can_resume(struct cairn_store *store, uint64_t run, struct cairn_error *error)
+{
+    struct cairn_run_info info;
+    int result = cairn_run_get(store, run, &info, error);
+    if (!result && info.live)
+        return error_set(
+            error, CAIRN_EOWNED, "run %llu is running: process %lld on %s owns it",
+            (unsigned long long)info.run, (long long)info.owner_pid, info.owner_host);
+    return result;
+}
+
+/* ---- Tasks ---- */
+
+struct newest {
+    uint32_t number;
+    bool open, timed_out;
+    int64_t started_ns, ended_ns, cpu_us, peak_kib;
+    int32_t exit_code, signal;
+};
+
+struct task_lister {
+    uint32_t n;
+    struct newest *newest; /* [n] */
+};
+
+static int note_attempt(void *context, const struct attempt_row *row)
+{
+    struct task_lister *l = context;
+    bool never_started = row->ended_ns && !row->started_ns;
+    if (row->task >= l->n || never_started || row->number < l->newest[row->task].number)
+        return 0;
+    l->newest[row->task] = (struct newest){
+        .number = row->number,
+        .open = !row->ended_ns || row->flags & ATTEMPT_INTERRUPTED,
+        .timed_out = row->flags & ATTEMPT_TIMED_OUT,
+        .started_ns = row->started_ns ? row->started_ns : row->intent_ns,
+        .ended_ns = row->ended_ns,
+        .cpu_us = row->cpu_us,
+        .peak_kib = row->peak_kib,
+        .exit_code = row->exit_code,
+        .signal = row->signal};
+    return 0;
+}
+
+/* An intent is not yet a running task: the slots tell which attempts have started. */
+static uint8_t *running_tasks(struct cairn_store *store, const struct run_row *row,
+                              uint32_t n)
+{
+    struct slot_map map;
+    uint8_t *running = calloc((size_t)n + 1, 1);
+    if (!running || slots_open(&map, store_live_dir(store), row->run, NULL))
+        return running;
+    for (uint32_t i = 0; i < map.slots->n; i++) {
+        const struct slot *slot = &map.slots->slot[i];
+        if (slot->used && slot->gen == row->gen && slot->task < n)
+            running[slot->task] = 1;
+    }
+    slots_close(&map, false);
+    return running;
+}
+
+static int list_tasks(const struct view *v, const struct newest *newest,
+                      const uint8_t *running, bool live,
+                      int (*each)(void *, const struct cairn_task_info *),
+                      void *context)
+{
+    for (uint32_t task = 0; task < v->graph.n_tasks; task++) {
+        const struct newest *a = &newest[task];
+        bool pending = v->recovery.states.outcome[task] == CAIRN_PENDING;
+        struct cairn_task_info info = {.id = v->graph.id[task],
+                                       .node = task,
+                                       .outcome = v->recovery.states.outcome[task],
+                                       .running = pending && live && running[task],
+                                       .interrupted =
+                                           pending && a->open && (!live || a->ended_ns),
+                                       .attempts = a->number,
+                                       .started_ns = a->started_ns,
+                                       .ended_ns = a->ended_ns,
+                                       .exit_code = a->number ? a->exit_code : -1,
+                                       .signal = a->signal,
+                                       .timed_out = a->timed_out,
+                                       .cpu_ms = a->cpu_us / 1000,
+                                       .peak_kib = a->peak_kib};
+        if (each(context, &info))
+            break;
+    }
+    return 0;
+}
+
+int cairn_run_tasks(struct cairn_store *store, uint64_t run,
+                    int (*each)(void *, const struct cairn_task_info *), void *context,
+                    struct cairn_error *error)
+{
+    struct view v;
+    int result = view_open(&v, store, run, true, error);
+    if (result)
+        return result;
+    struct task_lister l = {v.graph.n_tasks,
+                            calloc((size_t)v.graph.n_tasks + 1, sizeof *l.newest)};
+    uint8_t *running = running_tasks(store, &v.row, v.graph.n_tasks);
+    int live = run_live(store, &v.row, error);
+    result = live < 0 ? live : l.newest && running ? 0 : error_nomem(error);
+    for (uint32_t gen = 1; gen <= v.row.gen && !result; gen++) {
+        struct digest graph = v.row.graph;
+        if (gen < v.row.gen)
+            result = store_get_run_graph(store, v.row.run, gen, &graph, error);
+        if (!result && digest_equal(&graph, &v.recovery.graph))
+            result = store_each_run_attempt(store, v.row.run, gen, false, note_attempt,
+                                            &l, error);
+    }
+    if (!result)
+        result = list_tasks(&v, l.newest, running, live, each, context);
+    free(l.newest);
+    free(running);
+    view_release(&v);
+    return result;
+}
+
+int cairn_checkpoint_tasks(struct cairn_store *store, const char *id,
+                           int (*each)(void *, const char *task,
+                                       enum cairn_outcome outcome, uint32_t attempts),
+                           void *context, struct cairn_error *error)
+{
+    struct definition definition;
+    struct graph graph;
+    struct states states;
+    struct digest digest;
+    uint64_t seq;
+    int result = checkpoint_find(store, id, &seq, error);
+    if (!result)
+        result = checkpoint_rebuild(store, seq, &states, &digest, NULL, NULL, error);
+    if (result)
+        return result;
+    result = graph_load(store, &digest, &definition, &graph, error);
+    if (result) {
+        states_release(&states);
+        return result;
+    }
+    if (graph.n_tasks != states.n)
+        result = error_set(error, CAIRN_EDAMAGED,
+                           "checkpoint %s is of %u tasks, its definition of %u", id,
+                           states.n, graph.n_tasks);
+    for (uint32_t task = 0; task < graph.n_tasks && !result; task++)
+        if (each(context, graph.id[task], states.outcome[task], states.attempts[task]))
+            break;
+    graph_release(&graph);
+    definition_release(&definition);
+    states_release(&states);
+    return result;
+}

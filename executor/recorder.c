@@ -1,0 +1,223 @@
+/* The checkpoint service for programs with their own executor: a run whose outcomes
+ * come from outside. */
+#include "base/clock.h"
+#include "executor/owner.h"
+#include "executor/situation.h"
+
+#include <stdlib.h>
+
+struct cairn_recorder {
+    struct cairn_store *store;
+    struct sha256 *sha;
+    struct stream stream;
+    struct states states;
+    struct run_row row;
+    struct arena arena;
+    struct owner_text owner;
+    int64_t lock_offset;
+};
+
+static void recorder_free(struct cairn_recorder *r)
+{
+    if (r->lock_offset)
+        owner_release(r->store, r->lock_offset);
+    sha256_free(r->sha);
+    states_release(&r->states);
+    arena_release(&r->arena);
+    free(r);
+}
+
+static int put_run(struct cairn_recorder *r, struct str encoded,
+                   struct cairn_error *error)
+{
+    int result = store_put_object(r->store, encoded, &r->row.graph, error);
+    if (!result)
+        result = store_add_run(r->store, &r->row, error);
+    if (!result)
+        result =
+            store_put_run_graph(r->store, r->row.run, r->row.gen, &r->row.graph, error);
+    if (result)
+        return result;
+    r->stream = (struct stream){
+        .store = r->store, .sha = r->sha, .id = r->row.run, .graph = r->row.graph};
+    return stream_full(&r->stream, &r->states, r->row.started_ns, NULL, error);
+}
+
+static int describe_run(struct cairn_recorder *r, const struct cairn_workflow *w,
+                        struct cairn_error *error)
+{
+    struct buf params = BUF_INIT;
+    uint64_t workflow = r->row.workflow;
+    int result = workflow_params(w, &params, &r->row.params, error);
+    r->row.workflow = workflow;
+    r->row.workflow_name = w->definition.name;
+    r->row.file = arena_str(&r->arena, w->definition.file);
+    r->row.params_text = arena_str(&r->arena, buf_view(&params));
+    r->row.gen = 1;
+    r->row.tasks = w->graph.n_tasks;
+    r->row.started_ns = clock_utc_ns();
+    owner_describe(&r->row, &r->owner);
+    buf_release(&params);
+    return result ? result : r->arena.failed ? error_nomem(error) : 0;
+}
+
+static int begin(struct cairn_recorder *r, const struct cairn_workflow *w,
+                 struct cairn_error *error)
+{
+    struct buf encoded = BUF_INIT;
+    int result = definition_encode(&w->definition, &encoded, error);
+    if (!result)
+        result = describe_run(r, w, error);
+    if (!result)
+        result = store_begin(r->store, -1, error);
+    if (!result) {
+        result = put_run(r, buf_view(&encoded), error);
+        if (result)
+            store_abort(r->store);
+        else
+            result = store_commit(r->store, error);
+    }
+    buf_release(&encoded);
+    return result;
+}
+
+int cairn_recorder_open(struct cairn_recorder **out, struct cairn_workflow *workflow,
+                        struct cairn_store *store, struct cairn_error *error)
+{
+    int result = cairn_workflow_compile(workflow, error);
+    struct cairn_recorder *r = result ? NULL : calloc(1, sizeof *r);
+    if (!r)
+        return result ? result : error_nomem(error);
+    r->store = store;
+    r->sha = sha256_new();
+    result = r->sha ? states_init(&r->states, workflow->graph.n_tasks, error)
+                    : error_nomem(error);
+    if (!result)
+        result = owner_acquire(store, workflow->definition.name, &r->row.workflow,
+                               &r->lock_offset, error);
+    if (!result)
+        result = begin(r, workflow, error);
+    if (result) {
+        recorder_free(r);
+        return result;
+    }
+    *out = r;
+    return 0;
+}
+
+static int check_changes(const struct cairn_recorder *r,
+                         const struct cairn_change *changes, size_t n,
+                         struct cairn_error *error)
+{
+    if (n == 0)
+        return error_set(error, CAIRN_EUSAGE, "there is nothing to save");
+    for (size_t i = 0; i < n; i++)
+        if (changes[i].task >= r->states.n || changes[i].outcome < CAIRN_PENDING ||
+            changes[i].outcome > CAIRN_CANCELLED)
+            return error_set(error, CAIRN_EUSAGE,
+                             "change %zu: task %u of %u, outcome %d is not possible", i,
+                             changes[i].task, r->states.n, (int)changes[i].outcome);
+    return 0;
+}
+
+static int by_task(const void *a, const void *b)
+{
+    const struct change *x = a, *y = b;
+    return (x->task > y->task) - (x->task < y->task);
+}
+
+static int put_changes(struct cairn_recorder *r, const struct change *changes, size_t n,
+                       struct checkpoint_ref *ref, struct cairn_error *error)
+{
+    int64_t now = clock_utc_ns();
+    int result = store_begin(r->store, -1, error);
+    if (result)
+        return result;
+    result = stream_delta(&r->stream, changes, n, now, ref, error);
+    if (!result && stream_wants_full(&r->stream))
+        result = stream_full(&r->stream, &r->states, now, NULL, error);
+    if (result) {
+        store_abort(r->store);
+        return result;
+    }
+    return store_commit(r->store, error);
+}
+
+/* A sorted copy, with what stood there before behind it: [n] new, [n] old. */
+static int sort_changes(const struct cairn_recorder *r,
+                        const struct cairn_change *changes, size_t n,
+                        struct change **out, struct cairn_error *error)
+{
+    struct change *sorted = calloc(n, 2 * sizeof *sorted);
+    if (!sorted)
+        return error_nomem(error);
+    for (size_t i = 0; i < n; i++)
+        sorted[i] =
+            (struct change){.task = changes[i].task,
+                            .outcome = (uint8_t)changes[i].outcome,
+                            .attempts = changes[i].attempts ? changes[i].attempts : 1};
+    qsort(sorted, n, sizeof *sorted, by_task);
+    for (size_t i = 0; i < n; i++) {
+        uint32_t task = sorted[i].task;
+        if (i && task == sorted[i - 1].task) {
+            free(sorted);
+            return error_set(error, CAIRN_EUSAGE, "task %u is changed twice", task);
+        }
+        sorted[n + i] = (struct change){.task = task,
+                                        .outcome = r->states.outcome[task],
+                                        .attempts = r->states.attempts[task]};
+    }
+    *out = sorted;
+    return 0;
+}
+
+static int apply(struct cairn_recorder *r, const struct change *changes, size_t n,
+                 struct cairn_error *error)
+{
+    int result = 0;
+    for (size_t i = 0; i < n && !result; i++)
+        result = states_apply(&r->states, &changes[i], error);
+    return result;
+}
+
+int cairn_recorder_save(struct cairn_recorder *r, const struct cairn_change *changes,
+                        size_t n, char id[CAIRN_ID_MAX], struct cairn_error *error)
+{
+    struct checkpoint_ref ref;
+    struct change *sorted = NULL;
+    struct stream before = r->stream;
+    int result = check_changes(r, changes, n, error);
+    if (!result)
+        result = sort_changes(r, changes, n, &sorted, error);
+    if (result)
+        return result;
+    result = apply(r, sorted, n, error);
+    if (!result)
+        result = put_changes(r, sorted, n, &ref, error);
+    if (result) {
+        apply(r, sorted + n, n, NULL);
+        r->stream = before;
+    } else if (id)
+        checkpoint_id(NAMESPACE_WORKFLOW, ref.seq, &ref.digest, id);
+    free(sorted);
+    return result;
+}
+
+int cairn_recorder_close(struct cairn_recorder *r, enum cairn_run_state state,
+                         struct cairn_error *error)
+{
+    if (!r)
+        return 0;
+    int result = store_begin(r->store, -1, error);
+    if (!result) {
+        r->row.state = (uint8_t)state;
+        r->row.ended_ns = state == CAIRN_RUN_UNFINISHED ? 0 : clock_utc_ns();
+        result = store_set_run(r->store, &r->row, error);
+        if (result)
+            store_abort(r->store);
+        else
+            result = store_commit(r->store, error);
+    }
+    recorder_free(r);
+    return result;
+}

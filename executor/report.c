@@ -1,0 +1,111 @@
+/* Telling the observer. Everything is told after it is durable (or, while saving fails,
+ * with checkpoint 0). */
+#include "executor/engine.h"
+
+#include "base/clock.h"
+
+static struct cairn_event event_of(const struct engine *e, enum cairn_event_kind kind)
+{
+    return (struct cairn_event){.kind = kind,
+                                .run = e->row.run,
+                                .time_ns = clock_utc_ns(),
+                                .node = NODE_NONE,
+                                .exit_code = -1,
+                                .done = tally_done(&e->reported),
+                                .total = e->graph->n_tasks,
+                                .running = e->running};
+}
+
+static void tell(const struct engine *e, const struct cairn_event *event)
+{
+    if (e->options->observe)
+        e->options->observe(e->options->observe_context, event);
+}
+
+void report(struct engine *e, enum cairn_event_kind kind, const char *text)
+{
+    struct cairn_event event = event_of(e, kind);
+    event.text = text;
+    tell(e, &event);
+}
+
+void report_start(struct engine *e, const struct job *job)
+{
+    struct cairn_event event = event_of(e, CAIRN_EVENT_TASK_STARTED);
+    event.task = e->graph->id[job->task];
+    event.node = job->task;
+    event.attempt = job->attempt;
+    event.time_ns = job->started_ns;
+    tell(e, &event);
+}
+
+/* The last lines of what a failed attempt wrote: of stderr, or stdout if that is empty.
+ */
+static struct str output_tail(const struct ending *ending)
+{
+    enum { TAIL_LINES = 20, TAIL_BYTES = 4096 };
+    const struct buf *content = &ending->captured[1].content;
+    if (content->size == 0)
+        content = &ending->captured[0].content;
+    size_t start = content->size, lines = 0;
+    while (start > 0 && content->size - start < TAIL_BYTES) {
+        if (content->data[start - 1] == '\n' && start < content->size &&
+            ++lines == TAIL_LINES)
+            break;
+        start--;
+    }
+    return (struct str){content->data ? content->data + start : NULL,
+                        content->size - start};
+}
+
+static void count(struct engine *e, uint8_t outcome, uint32_t n)
+{
+    if (outcome == CAIRN_COMPLETED)
+        e->reported.completed += n;
+    else if (outcome == CAIRN_FAILED)
+        e->reported.failed += n;
+    else if (outcome == CAIRN_CANCELLED)
+        e->reported.cancelled += n;
+    else if (outcome == CAIRN_SKIPPED)
+        e->reported.skipped += n;
+}
+
+static void report_skips(struct engine *e, const struct ending *ending)
+{
+    for (uint32_t i = 0; i < ending->n_skipped; i++) {
+        count(e, CAIRN_SKIPPED, 1);
+        struct cairn_event event = event_of(e, CAIRN_EVENT_TASK_FINISHED);
+        event.node = ending->skipped[i];
+        event.task = e->graph->id[event.node];
+        event.outcome = CAIRN_SKIPPED;
+        event.checkpoint = ending->seq ? ending->seq + 1 : 0;
+        tell(e, &event);
+    }
+}
+
+void report_ending(struct engine *e, const struct ending *ending)
+{
+    const struct attempt_row *row = &ending->row;
+    if (ending->final)
+        count(e, row->outcome, 1);
+    struct cairn_event event =
+        event_of(e, ending->final ? CAIRN_EVENT_TASK_FINISHED : CAIRN_EVENT_TASK_RETRY);
+    event.task = e->graph->id[row->task];
+    event.node = row->task;
+    event.attempt = row->number;
+    event.outcome = row->outcome;
+    event.exit_code = row->exit_code;
+    event.signal = row->signal;
+    event.timed_out = row->flags & ATTEMPT_TIMED_OUT;
+    event.duration_ms = ending->duration_ms;
+    event.next_ms = ending->next_ms;
+    event.checkpoint = ending->seq;
+    event.text = ending->text.size ? ending->text.data : NULL;
+    if (row->outcome == CAIRN_FAILED) {
+        struct str tail = output_tail(ending);
+        event.tail = tail.len ? tail.ptr : NULL;
+        event.tail_bytes = tail.len;
+    }
+    tell(e, &event);
+    report_skips(e, ending);
+}

@@ -1,0 +1,65 @@
+/* Where a workflow stands in a store, and what follows: which run goes on, its recorded
+ * states, what is missing or damaged, and the decision per task. Reads only. */
+#ifndef EXECUTOR_SITUATION_H
+#define EXECUTOR_SITUATION_H
+
+#include "checkpoint/stream.h"
+#include "executor/decide.h"
+#include "executor/workflow.h"
+
+struct situation {
+    struct arena arena;       /* texts of `row` */
+    struct run_row row;       /* of the run that goes on; row.run 0: a new run */
+    uint64_t latest_run;      /* newest run of the workflow, for naming its owner */
+    bool recorded;            /* there are states from before */
+    bool same_graph;          /* ... of this very definition */
+    struct recovery recovery; /* valid when going on with a run */
+    bool recovered;
+    struct states before;        /* recorded states, in the old graph's numbers */
+    uint64_t from_run, from_seq; /* a fork */
+    struct digest from_digest;
+    struct definition old_definition;
+    struct graph old_graph; /* unless same_graph */
+    bool old_loaded;
+    uint32_t *old_task;     /* [n_tasks] */
+    uint8_t *marks;         /* [old tasks] */
+    uint32_t *last_attempt; /* [old tasks] highest attempt number known */
+    uint8_t *outputs;       /* [n_tasks] */
+    struct decisions decisions;
+    struct buf notices;  /* NUL-terminated, one after the other */
+    struct digest graph; /* digest of the workflow's definition */
+    struct buf encoded;  /* the definition */
+};
+
+/* May read the workflow's file again with recorded foreach members. CAIRN_ENOTFOUND,
+ * CAIRN_EDAMAGED (no valid checkpoint), CAIRN_ECHANGED, CAIRN_EUSAGE (the run or
+ * checkpoint belongs to another workflow). */
+int situation_load(struct situation *situation, struct cairn_workflow *workflow,
+                   struct cairn_store *store, const struct cairn_run_options *options,
+                   struct cairn_error *error);
+void situation_release(struct situation *situation);
+
+/* The graph that `before`, `marks` and `last_attempt` are numbered by. */
+static inline const struct graph *situation_old(const struct situation *s,
+                                                const struct cairn_workflow *w)
+{
+    return s->same_graph ? &w->graph : &s->old_graph;
+}
+
+/* The states that the run starts from, in the workflow's numbers: what is kept has its
+ * outcome, everything that runs is pending. `states` is initialised here. */
+int situation_states(const struct situation *situation,
+                     const struct cairn_workflow *workflow, struct states *states,
+                     struct cairn_error *error);
+/* The i-th notice, or NULL. */
+const char *situation_notice(const struct situation *situation, size_t i);
+
+/* A copy of a run row whose texts live in the arena. */
+int run_row_copy(struct run_row *to, const struct run_row *from, struct arena *arena,
+                 struct cairn_error *error);
+/* Loads the definition that an object of the pool holds, and its graph. */
+int graph_load(struct cairn_store *store, const struct digest *digest,
+               struct definition *definition, struct graph *graph,
+               struct cairn_error *error);
+
+#endif

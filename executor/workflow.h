@@ -1,0 +1,28 @@
+/* The handle behind struct cairn_workflow: a definition, its source, its graph. */
+#ifndef EXECUTOR_WORKFLOW_H
+#define EXECUTOR_WORKFLOW_H
+
+#include "executor/graph.h"
+#include "executor/parse.h"
+
+struct cairn_workflow {
+    struct definition definition;
+    struct graph graph;
+    bool compiled;
+    /* Kept so that the file can be read again with recorded foreach members. */
+    struct buf source;
+    char *name, *file, *root; /* parse_options; NULL if built in memory */
+    struct cairn_param *params;
+    size_t n_params;
+};
+
+/* Parses the source again, taking glob and lines members from `recorded`. Does nothing
+ * for a workflow without a source. The workflow is unchanged on failure. */
+int workflow_reparse(struct cairn_workflow *workflow, const struct definition *recorded,
+                     struct cairn_error *error);
+/* Canonical params (lstr name, lstr value, ...) and their digest: with the name, the
+ * identity of a run. */
+int workflow_params(const struct cairn_workflow *workflow, struct buf *text,
+                    struct digest *digest, struct cairn_error *error);
+
+#endif
