@@ -10,6 +10,7 @@ MANDIR ?= $(PREFIX)/share/man
 COMPLETIONDIR ?= $(PREFIX)/share/bash-completion/completions
 
 CC ?= cc
+OBJCOPY ?= objcopy
 BUILD ?= build
 WERROR ?=
 SANITIZE ?=
@@ -23,7 +24,7 @@ ifeq ($(SANITIZE),)
 HARDENING += -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
 endif
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -I. -Iinclude -include base/banned.h $(OPT) $(WARNINGS) \
-  $(if $(WERROR),-Werror) $(HARDENING) -pthread $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer) \
+  $(if $(WERROR),-Werror) $(HARDENING) -pthread $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer) \
   -DCAIRN_VERSION_TEXT='"$(VERSION)"' $(shell pkg-config --cflags $(PACKAGES)) $(CFLAGS)
 ALL_LDFLAGS = -pthread -Wl,-z,relro,-z,now $(if $(SANITIZE),-fsanitize=$(SANITIZE)) $(LDFLAGS)
 LIBS = $(shell pkg-config --libs $(PACKAGES)) -ltpl
@@ -34,8 +35,8 @@ LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/executor/helper_image.o
 CLI_OBJECTS := $(CLI_SOURCES:%.c=$(BUILD)/%.o)
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/check_*.c))
 
-.PHONY: all help
-all: $(BUILD)/cairn $(BUILD)/libcairn.a $(BUILD)/libcairn.so.$(VERSION) $(BUILD)/cairn.pc
+.PHONY: all
+all: $(BUILD)/cairn $(BUILD)/libcairn.a $(BUILD)/libcairn.so.$(VERSION) $(BUILD)/cairn.pc ## the command and the libraries (the default)
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
@@ -49,9 +50,16 @@ $(BUILD)/executor/helper_image.o: executor/helper_image.S $(BUILD)/cairn-helper
 	@mkdir -p $(@D)
 	$(CC) -DHELPER_PATH='"$(BUILD)/cairn-helper"' -c -o $@ $<
 
-$(BUILD)/libcairn.a: $(LIB_OBJECTS)
+# The library for programs has one object whose only global names are cairn_*; the
+# project's own tests link with the one that shows everything.
+$(BUILD)/internal.a: $(LIB_OBJECTS)
 	@rm -f $@
 	$(AR) rcs $@ $^
+$(BUILD)/libcairn.a: $(LIB_OBJECTS)
+	@rm -f $@
+	$(LD) -r -o $(BUILD)/libcairn.o $^
+	$(OBJCOPY) --localize-hidden $(BUILD)/libcairn.o
+	$(AR) rcs $@ $(BUILD)/libcairn.o
 $(BUILD)/libcairn.so.$(VERSION): $(LIB_OBJECTS) include/cairn.map
 	$(CC) -shared -Wl,-soname,libcairn.so.$(SOVERSION) -Wl,--version-script=include/cairn.map \
 	  -Wl,-z,noexecstack $(ALL_LDFLAGS) -o $@ $(LIB_OBJECTS) $(LIBS)
@@ -59,13 +67,151 @@ $(BUILD)/libcairn.so.$(VERSION): $(LIB_OBJECTS) include/cairn.map
 	ln -sf libcairn.so.$(SOVERSION) $(BUILD)/libcairn.so
 $(BUILD)/cairn: $(CLI_OBJECTS) $(BUILD)/libcairn.a
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
+PC_FILE = sed -e 's|@PREFIX@|$(PREFIX)|;s|@LIBDIR@|$(LIBDIR)|;s|@INCLUDEDIR@|$(INCLUDEDIR)|;s|@VERSION@|$(VERSION)|' include/cairn.pc.in
 $(BUILD)/cairn.pc: include/cairn.pc.in VERSION
 	@mkdir -p $(@D)
-	sed -e 's|@PREFIX@|$(PREFIX)|;s|@LIBDIR@|$(LIBDIR)|;s|@INCLUDEDIR@|$(INCLUDEDIR)|;s|@VERSION@|$(VERSION)|' $< >$@
+	$(PC_FILE) >$@
 
 # Unit tests: one program per tests/unit/check_X.c, linked with the whole library.
-$(BUILD)/tests/%: tests/unit/%.c $(BUILD)/libcairn.a
+$(BUILD)/tests/%: tests/unit/%.c $(BUILD)/internal.a
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -MMD -MP -MF $@.d -o $@ $< $(BUILD)/libcairn.a $(ALL_LDFLAGS) $$(pkg-config --cflags --libs check) $(LIBS)
+	$(CC) $(ALL_CFLAGS) -MMD -MP -MF $@.d -o $@ $< $(BUILD)/internal.a $(ALL_LDFLAGS) $$(pkg-config --cflags --libs check) $(LIBS)
 
--include $(LIB_OBJECTS:.o=.d) $(CLI_OBJECTS:.o=.d) $(UNIT_TESTS:=.d)
+-include $(LIB_OBJECTS:.o=.d) $(CLI_OBJECTS:.o=.d)
+
+# ---- Tests --------------------------------------------------------------------
+# C programs from tests/unit, tests/sim and tests/fault (check_X.c each), then TAP
+# scripts from tests/cli and tests/crash. The last line counts both.
+C_TESTS := $(UNIT_TESTS) $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/sim/check_*.c tests/fault/check_*.c))
+TAP_TESTS := $(sort $(wildcard tests/cli/t-*.sh tests/crash/t-*.sh))
+CRASH_SOURCES := $(filter-out tests/crash/task.c tests/crash/killer.c,$(wildcard tests/crash/*.c))
+CRASH_TESTS := $(if $(CRASH_SOURCES),$(addprefix $(BUILD)/tests/crash/,crash task killer.so))
+TEST_TOOLS := $(patsubst tests/tools/%.c,$(BUILD)/tests/tools/%,$(wildcard tests/tools/*.c))
+EXAMPLES := $(BUILD)/examples/wf2cairn $(BUILD)/examples/embed
+TEST_JOBS ?= 2
+RUN_TESTS = BUILD='$(BUILD)' CC='$(CC)' TEST_JOBS='$(TEST_JOBS)' sh tests/run.sh
+
+$(BUILD)/tests/sim/%: tests/sim/%.c $(BUILD)/internal.a
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -MMD -MP -MF $@.d -o $@ $< $(BUILD)/internal.a $(ALL_LDFLAGS) $$(pkg-config --cflags --libs check) $(LIBS)
+$(BUILD)/tests/fault/%: tests/fault/%.c $(BUILD)/internal.a
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -MMD -MP -MF $@.d -o $@ $< $(BUILD)/internal.a $(ALL_LDFLAGS) $$(pkg-config --cflags --libs check) $(LIBS)
+$(BUILD)/tests/tools/%: tests/tools/%.c
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -o $@ $< $(ALL_LDFLAGS) $$(pkg-config --libs jansson sqlite3)
+$(BUILD)/tests/crash/crash: $(CRASH_SOURCES) $(wildcard tests/crash/*.h) $(BUILD)/libcairn.a
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -o $@ $(CRASH_SOURCES) $(BUILD)/libcairn.a $(ALL_LDFLAGS) $(LIBS)
+$(BUILD)/tests/crash/task: tests/crash/task.c
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -o $@ $< $(ALL_LDFLAGS)
+# Loaded into cairn before a sanitizer's own library, so it is built without.
+$(BUILD)/tests/crash/killer.so: tests/crash/killer.c
+	@mkdir -p $(@D)
+	$(CC) -std=c11 -D_GNU_SOURCE -O2 $(WARNINGS) $(if $(WERROR),-Werror) -fPIC -shared -o $@ $< -ldl
+$(BUILD)/examples/wf2cairn: examples/montage/wf2cairn.c
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -o $@ $< $(ALL_LDFLAGS) $$(pkg-config --libs jansson)
+$(BUILD)/examples/embed: examples/embed/embed.c $(BUILD)/libcairn.a
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -o $@ $< $(BUILD)/libcairn.a $(ALL_LDFLAGS) $(LIBS)
+
+.PHONY: test test-all check-programs examples sanitize valgrind coverage bench demo
+examples: all $(EXAMPLES) ## build the programs in examples/
+check-programs: all $(C_TESTS) $(CRASH_TESTS) $(TEST_TOOLS) $(EXAMPLES)
+test: check-programs ## unit tests and tests of the command; the last line counts them
+	@CAIRN_TEST_LEVEL=short $(RUN_TESTS) $(C_TESTS) $(TAP_TESTS)
+test-all: check-programs ## the same with every long test in full
+	@CAIRN_TEST_LEVEL=full TEST_TIMEOUT=7200 $(RUN_TESTS) $(C_TESTS) $(TAP_TESTS)
+sanitize: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/asan SANITIZE=address,undefined OPT='-O1 -g' test
+valgrind: check-programs ## the unit tests under valgrind memcheck
+	@TEST_WRAPPER='valgrind -q --error-exitcode=9 --leak-check=full' CK_FORK=no \
+	  CAIRN_TEST_LEVEL=short $(RUN_TESTS) $(UNIT_TESTS)
+coverage: ## which lines the tests reach (needs gcovr)
+	@command -v gcovr >/dev/null || { echo 'gcovr is missing: apt-get install gcovr' >&2; exit 75; }
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/coverage CC=gcc OPT='-O0 -g' \
+	  CFLAGS='--coverage -fprofile-update=atomic' LDFLAGS=--coverage test
+	gcovr --root . --exclude tests/ --print-summary $(BUILD)/coverage
+
+BENCHES := $(patsubst bench/%.c,$(BUILD)/bench/%,$(wildcard bench/*.c))
+$(BUILD)/bench/%: bench/%.c $(BUILD)/internal.a
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -MMD -MP -MF $@.d -o $@ $< $(BUILD)/internal.a $(ALL_LDFLAGS) $(LIBS)
+bench: all $(BENCHES) ## measure; one line per figure
+	@for b in $(BENCHES); do BUILD='$(BUILD)' $$b || exit; done
+	@for b in $(wildcard bench/*.sh); do BUILD='$(BUILD)' sh $$b || exit; done
+
+demo: all ## run the licences example, kill it, resume it
+	@sh examples/licences/demo.sh $(BUILD)/cairn
+
+# ---- Reading over the code ----------------------------------------------------
+SOURCE_DIRS := base storage checkpoint executor cli include examples tests bench
+C_FILES := $(sort $(shell find $(SOURCE_DIRS) -name '*.[ch]' 2>/dev/null))
+SH_FILES := bootstrap.sh .ci/run $(sort $(shell find tests examples bench -name '*.sh' 2>/dev/null))
+.PHONY: lint clang-tidy cppcheck shellcheck lint-rules format format-check
+lint: clang-tidy cppcheck shellcheck lint-rules ## clang-tidy, cppcheck, shellcheck and the project's own rules
+clang-tidy: $(patsubst %.c,$(BUILD)/tidy/%.ok,$(LIB_SOURCES) $(CLI_SOURCES))
+$(BUILD)/tidy/%.ok: %.c .clang-tidy $(filter %.h,$(C_FILES))
+	@mkdir -p $(@D)
+	clang-tidy --quiet $< -- $(ALL_CFLAGS) $(if $(filter base/error.c,$<),-DLINT_ERROR_ITSELF) -include tests/lint/analyzer.h 2>$(@:.ok=.log) || { cat $(@:.ok=.log) >&2; exit 1; }
+	@touch $@
+# Whether a variable is set is left to clang-tidy, which follows "0 means set".
+cppcheck:
+	cppcheck --quiet --std=c11 --error-exitcode=1 --inline-suppr -j $(TEST_JOBS) \
+	  --enable=warning,performance,portability --suppress=missingIncludeSystem \
+	  --suppress=uninitvar --suppress=uninitStructMember --suppress=autoVariables \
+	  -D_GNU_SOURCE -I. -Iinclude $(LIB_SOURCES) $(CLI_SOURCES) executor/helper/helper.c
+shellcheck:
+	shellcheck $(SH_FILES)
+lint-rules: all
+	@for rule in tests/lint/*.sh; do BUILD='$(BUILD)' sh $$rule || exit; done
+format: ## clang-format every C file
+	clang-format -i $(C_FILES)
+format-check: ## complain about files that `make format` would change
+	clang-format --dry-run -Werror $(C_FILES)
+
+# ---- Installing ---------------------------------------------------------------
+DOCDIR ?= $(PREFIX)/share/doc/cairn
+PKGCONFIGDIR ?= $(LIBDIR)/pkgconfig
+LIB_LINKS := libcairn.so.$(SOVERSION) libcairn.so
+DOC_FILES := LICENSE README.md CHANGELOG.md $(wildcard docs/*)
+DOC_FILES := $(filter-out docs/man,$(DOC_FILES))
+INSTALLED = $(BINDIR)/cairn $(LIBDIR)/libcairn.a $(LIBDIR)/libcairn.so.$(VERSION) \
+  $(addprefix $(LIBDIR)/,$(LIB_LINKS)) $(INCLUDEDIR)/cairn.h $(PKGCONFIGDIR)/cairn.pc \
+  $(MANDIR)/man1/cairn.1 $(COMPLETIONDIR)/cairn $(addprefix $(DOCDIR)/,$(notdir $(DOC_FILES)))
+
+.PHONY: install uninstall dist deps clean help
+install: all ## install under DESTDIR and PREFIX
+	install -d $(addprefix $(DESTDIR),$(BINDIR) $(LIBDIR) $(INCLUDEDIR) $(PKGCONFIGDIR) \
+	  $(MANDIR)/man1 $(COMPLETIONDIR) $(DOCDIR))
+	install -m 755 $(BUILD)/cairn $(DESTDIR)$(BINDIR)/cairn
+	install -m 644 $(BUILD)/libcairn.a $(DESTDIR)$(LIBDIR)/libcairn.a
+	install -m 755 $(BUILD)/libcairn.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libcairn.so.$(VERSION)
+	ln -sf libcairn.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libcairn.so.$(SOVERSION)
+	ln -sf libcairn.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/libcairn.so
+	install -m 644 include/cairn.h $(DESTDIR)$(INCLUDEDIR)/cairn.h
+	$(PC_FILE) >$(DESTDIR)$(PKGCONFIGDIR)/cairn.pc
+	chmod 644 $(DESTDIR)$(PKGCONFIGDIR)/cairn.pc
+	install -m 644 docs/man/cairn.1 $(DESTDIR)$(MANDIR)/man1/cairn.1
+	install -m 644 cli/completion.bash $(DESTDIR)$(COMPLETIONDIR)/cairn
+	install -m 644 $(DOC_FILES) $(DESTDIR)$(DOCDIR)
+	@if [ -z '$(DESTDIR)' ] && [ "$$(id -u)" = 0 ]; then ldconfig || true; fi
+uninstall: ## remove what install put there
+	rm -f $(addprefix $(DESTDIR),$(INSTALLED))
+	@rmdir $(DESTDIR)$(DOCDIR) 2>/dev/null || true
+dist: ## build/cairn-VERSION.tar.gz of the last commit
+	@mkdir -p $(BUILD)
+	git archive --format=tar.gz --prefix=cairn-$(VERSION)/ -o $(BUILD)/cairn-$(VERSION).tar.gz HEAD
+	@echo $(BUILD)/cairn-$(VERSION).tar.gz
+deps: ## install the Debian packages that building and testing need
+	@sh bootstrap.sh --packages-only
+clean: ## remove everything that was built
+	rm -rf $(BUILD)
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' Makefile
+	@echo
+	@echo '  Variables: PREFIX DESTDIR BUILD CC CFLAGS LDFLAGS WERROR=1 SANITIZE=address,undefined TEST_JOBS'
+
+-include $(C_TESTS:=.d) $(BENCHES:=.d)

@@ -5,5 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+/* With _FORTIFY_SOURCE these are macros under clang, which may not be poisoned. */
+#undef sprintf
+#undef vsprintf
 #pragma GCC poison strcpy strcat sprintf vsprintf gets strtok strncpy strncat atoi fork
 #endif

@@ -1,6 +1,7 @@
 /* Views, growing buffers and the byte cursor that reads them back. */
 #include "base/str.h"
 
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,14 +17,14 @@ int str_compare(struct str a, struct str b)
     return (a.len > b.len) - (a.len < b.len);
 }
 
-/* Levenshtein distance over two rows; words longer than the rows are "far". */
+/* Levenshtein distance over one row; words longer than the row are near to nothing. */
 enum { WORD_MAX = 64 };
 
 static unsigned edit_distance(struct str a, struct str b)
 {
     unsigned row[WORD_MAX + 1];
     if (a.len > WORD_MAX || b.len > WORD_MAX)
-        return WORD_MAX;
+        return UINT_MAX;
     for (size_t j = 0; j <= b.len; j++)
         row[j] = (unsigned)j;
     for (size_t i = 1; i <= a.len; i++) {

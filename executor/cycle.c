@@ -16,9 +16,11 @@ static uint32_t unmet_need(const struct graph *graph, const uint32_t *waiting,
 static void describe(const struct graph *graph, const uint32_t *path, uint32_t n,
                      struct buf *out)
 {
-    enum { ROOM = 640 }; /* what fits into an error beside the rest */
+    /* With the longest id once more at the end, the rest of the message and a usual
+     * path this fits into an error. */
+    enum { ROOM = 560 };
     for (uint32_t i = 0; i < n; i++) {
-        if (out->size > ROOM) {
+        if (out->size + strlen(graph->id[path[i]]) > ROOM) {
             buf_format(out, "... (%u more) -> ", n - i);
             break;
         }

@@ -7,6 +7,7 @@
 #include "executor/outputs.h"
 
 #include <stdlib.h>
+#include <sys/epoll.h>
 
 struct ending *engine_add_ending(struct engine *e, uint32_t task, uint32_t attempt)
 {
@@ -187,6 +188,9 @@ int engine_exited(struct engine *e, struct job *job, struct cairn_error *error)
     struct ending *ending = engine_add_ending(e, job->task, job->attempt);
     if (!ending)
         return error_nomem(error);
+    /* Closing would not end the watch while a child that is just being made, or the
+     * spawner, holds a copy; its event would then be taken for the slot's next job. */
+    (void)epoll_ctl(e->epoll_fd, EPOLL_CTL_DEL, job->pidfd, NULL);
     if (process_reap(job->pid, job->pidfd, &e->slots.slots->slot[index], &end, &local))
         buf_format(&ending->text, "its end could not be learned: %s", local.text);
     ending->row.intent_ns = job->intent_ns;

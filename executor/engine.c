@@ -17,6 +17,24 @@ static void drain(int fd)
         ;
 }
 
+/* Index and stamp of a job: an event that was on its way while the job ended and its
+ * slot got another attempt is recognised as old. */
+static uint64_t job_watch(const struct engine *e, const struct job *job)
+{
+    return job->stamp << 16 | (WATCH_JOB + (uint64_t)(job - e->jobs));
+}
+
+static int collect_exit(struct engine *e, uint64_t what, struct cairn_error *error)
+{
+    struct job *job = &e->jobs[(what & 0xffff) - WATCH_JOB];
+    if (job->state != JOB_RUNNING || job_watch(e, job) != what)
+        return 0;
+    /* Not left to close: a child that has not yet execed holds a copy of the
+     * descriptor, and the kernel would go on reporting it. */
+    epoll_ctl(e->epoll_fd, EPOLL_CTL_DEL, job->pidfd, NULL);
+    return engine_exited(e, job, error);
+}
+
 static int collect_spawned(struct engine *e, struct cairn_error *error)
 {
     struct spawn_request *request = spawner_collect(e->spawner);
@@ -69,6 +87,7 @@ static void collect_stop(struct engine *e)
 static int replace_guard(struct engine *e, struct cairn_error *error)
 {
     report(e, CAIRN_EVENT_NOTICE, "the guard process has died; starting another one");
+    (void)epoll_ctl(e->epoll_fd, EPOLL_CTL_DEL, e->guard.pidfd, NULL);
     guard_stop(&e->guard);
     e->guarded = false;
     return engine_guard(e, error);
@@ -91,7 +110,7 @@ static int handle(struct engine *e, uint64_t what, struct cairn_error *error)
     case WATCH_SPAWNER:
         return collect_spawned(e, error);
     default:
-        return engine_exited(e, &e->jobs[what - WATCH_JOB], error);
+        return collect_exit(e, what, error);
     }
 }
 

@@ -105,22 +105,28 @@ static int hash_groups(struct hasher *h)
     return 0;
 }
 
-/* Indexes of needs in the order of their text. Needs are few: insertion sort. */
-static int sort_needs(const struct task_def *def, uint32_t **out)
+/* Needs in the order of their text, whatever order the file has. */
+struct named_need {
+    struct str text;
+    uint32_t index;
+};
+
+static int by_name(const void *a, const void *b)
 {
-    uint32_t *order = malloc(((size_t)def->n_needs + 1) * sizeof *order);
-    if (!order)
+    const struct named_need *x = a, *y = b;
+    int order = str_compare(x->text, y->text);
+    return order ? order : (x->index > y->index) - (x->index < y->index);
+}
+
+static int sort_needs(const struct task_def *def, struct named_need **out)
+{
+    struct named_need *sorted = malloc(((size_t)def->n_needs + 1) * sizeof *sorted);
+    if (!sorted)
         return CAIRN_ENOMEM;
-    for (uint32_t i = 0; i < def->n_needs; i++) {
-        uint32_t at = i;
-        for (; at > 0; at--) {
-            if (str_compare(def->needs[order[at - 1]].text, def->needs[i].text) <= 0)
-                break;
-            order[at] = order[at - 1];
-        }
-        order[at] = i;
-    }
-    *out = order;
+    for (uint32_t i = 0; i < def->n_needs; i++)
+        sorted[i] = (struct named_need){def->needs[i].text, i};
+    qsort(sorted, def->n_needs, sizeof *sorted, by_name);
+    *out = sorted;
     return 0;
 }
 
@@ -129,8 +135,8 @@ static int hash_def(struct hasher *h, uint32_t index)
     const struct graph *g = h->graph;
     const struct task_def *def = &g->definition->defs[index];
     struct digest base;
-    uint32_t *order;
-    if (sort_needs(def, &order))
+    struct named_need *sorted;
+    if (sort_needs(def, &sorted))
         return CAIRN_ENOMEM;
     buf_clear(&h->scratch);
     encode_def(g->definition, def, &h->scratch);
@@ -142,7 +148,7 @@ static int hash_def(struct hasher *h, uint32_t index)
         for (uint32_t k = 0; k < def->n_foreach; k++)
             buf_lstr(&h->scratch, def->foreach[k].values[member_value(def, m, k)]);
         for (uint32_t j = 0; j < def->n_needs; j++) {
-            uint32_t need = g->needs[g->need_start[task] + order[j]];
+            uint32_t need = g->needs[g->need_start[task] + sorted[j].index];
             buf_byte(&h->scratch, graph_is_barrier(g, need) ? 'g' : 't');
             if (graph_is_barrier(g, need))
                 buf_add(&h->scratch, h->groups[g->def_of[need]].bytes, DIGEST_SIZE);
@@ -152,7 +158,7 @@ static int hash_def(struct hasher *h, uint32_t index)
         if (!h->scratch.failed)
             hash_scratch(h, &h->out[task]);
     }
-    free(order);
+    free(sorted);
     return h->scratch.failed ? CAIRN_ENOMEM : 0;
 }
 
@@ -214,15 +220,17 @@ static void differ_pairs(struct buf *out, const char *what, const struct key_val
     }
 }
 
-static bool same_needs(const struct task_def *a, const struct task_def *b)
+static bool same_needs(const struct task_def *a, const struct task_def *b,
+                       struct buf *out)
 {
-    bool same = a->n_needs == b->n_needs;
-    for (uint32_t i = 0; same && i < a->n_needs; i++) {
-        bool found = false;
-        for (uint32_t j = 0; j < b->n_needs && !found; j++)
-            found = str_equal(a->needs[i].text, b->needs[j].text);
-        same = found;
-    }
+    struct named_need *x = NULL, *y = NULL;
+    if (sort_needs(a, &x) || sort_needs(b, &y))
+        out->failed = true;
+    bool same = x && y && a->n_needs == b->n_needs;
+    for (uint32_t i = 0; same && i < a->n_needs; i++)
+        same = str_equal(x[i].text, y[i].text);
+    free(x);
+    free(y);
     return same;
 }
 
@@ -248,6 +256,6 @@ void fingerprint_difference(const struct definition *a_in, const struct task_def
         same_keys = str_equal(a->foreach[k].name, b->foreach[k].name);
     if (!same_keys)
         name_field(out, "foreach");
-    if (!same_needs(a, b))
+    if (!same_needs(a, b, out))
         name_field(out, "needs");
 }

@@ -272,15 +272,17 @@ int graph_build(struct graph *graph, const struct definition *definition,
 /* `name[a=1,b=2]`, keys in the order of the foreach. */
 uint32_t graph_find(const struct graph *graph, struct str id)
 {
-    const char *bracket = memchr(id.ptr, '[', id.len);
+    const char *bracket = id.len ? memchr(id.ptr, '[', id.len) : NULL;
     size_t name_len = bracket ? (size_t)(bracket - id.ptr) : id.len;
     uint32_t index = map_get(&graph->definition->by_id, (struct str){id.ptr, name_len});
     struct str values[LIMIT_FOREACH_KEYS];
     if (index == MAP_NONE)
         return NODE_NONE;
     const struct task_def *def = &graph->definition->defs[index];
+    if (is_group(def) != (bracket != NULL))
+        return NODE_NONE;
     if (!bracket)
-        return is_group(def) ? NODE_NONE : graph->first[index];
+        return graph->first[index];
     const char *at = bracket + 1, *end = id.ptr + id.len - 1;
     if (id.len < name_len + 2 || *end != ']')
         return NODE_NONE;

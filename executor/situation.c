@@ -1,4 +1,6 @@
-/* Finding out where a workflow stands. Order: which run, its states, its definition,
+    /* A completed run has nothing unfinished, unless records of it are lost. */
+    bool whole = s->row.state == CAIRN_RUN_COMPLETED && !s->recovery.gap;
+    if (result || !gen || whole)/* Finding out where a workflow stands. Order: which run, its states, its definition,
  * marks of unfinished tasks, outputs, the decision. */
 #include "executor/situation.h"
 

@@ -52,8 +52,8 @@ struct spawn_request {
     char *const *envp;
     const char *path; /* PATH to search when argv[0] has no '/'; NULL: a default one */
     const char *cwd;  /* NULL: inherit */
-    int stdout_fd, stderr_fd;
-    struct slot *slot; /* pid and spawn_boot_ns are set here */
+    int stdout_fd, stderr_fd; /* -1: /dev/null */
+    struct slot *slot;        /* pid and spawn_boot_ns are set here */
     void *context;
     /* out */
     pid_t pid;
@@ -69,8 +69,17 @@ struct spawn_request {
 struct spawner;
 /* Starts the spawner thread. */
 int spawner_start(struct spawner **out, struct cairn_error *error);
-/* Ends the thread; requests not yet started come back from spawner_collect before. */
+/* Ends the thread, and with it (by the parent-death signal) children still alive. What
+ * waits is not started; all requests are the caller's again, also those that were
+ * started and not collected. NULL is accepted. */
 void spawner_stop(struct spawner *spawner);
+/* At most n children are alive at once (0, the default: any number); further requests
+ * wait in the thread, and the next one starts as soon as a child ends, without waiting
+ * for the caller: so hand in a few more than n. Call it before the first submit. */
+int spawner_limit(struct spawner *spawner, uint32_t n, struct cairn_error *error);
+/* Takes back what is still waiting: it comes from spawner_collect with error ECANCELED,
+ * exit_code -1, stage "recall". */
+void spawner_recall(struct spawner *spawner);
 /* Readable (eventfd) when spawner_collect has something. */
 int spawner_fd(const struct spawner *spawner);
 void spawner_submit(struct spawner *spawner, struct spawn_request *request);

@@ -51,7 +51,7 @@ int timers_wait_ms(const struct timers *timers, int64_t now_ns, int longest_ms)
     int64_t left = timers->at[0].when_ns - now_ns;
     if (left <= 0)
         return 0;
-    int64_t ms = (left + 999999) / 1000000;
+    int64_t ms = left / 1000000 + (left % 1000000 != 0);
     return ms < longest_ms ? (int)ms : longest_ms;
 }
 

@@ -39,6 +39,9 @@ enum lock_mode { LOCK_SHARED, LOCK_EXCLUSIVE };
 enum { LOCK_WRITE = 0, LOCK_WRITERS = 1, LOCK_WORKFLOW = 1 << 20 };
 
 int lock_open(struct lock_file *lock, const char *path, struct cairn_error *error);
+/* For looking only (lock_held): makes nothing; a missing file leaves fd at -1, and
+ * lock_held then answers 0. */
+int lock_open_read(struct lock_file *lock, const char *path, struct cairn_error *error);
 void lock_close(struct lock_file *lock);
 /* 1 got it, 0 somebody else has it, <0 error. Taking again what is held converts. */
 int lock_try(struct lock_file *lock, int64_t offset, enum lock_mode mode,

@@ -2,13 +2,17 @@
  * rows. The layers above never meet SQL.
  *
  * Writing
- *   store_begin   takes the write lock (one advisory lock for every writer of the
- * store) and begins a transaction store_put_... and friends store_commit  commits, then
- * transfers the WAL if it has grown, then gives the lock back; or store_abort A commit
- * that fails because the system failed (I/O error, disk full, sync) poisons the
- * connection: everything of the transaction counts as not written, the next store_begin
- * closes and reopens the database, and checks that the newest checkpoint is what was
- * last committed. The caller keeps what it wanted to write and tries again.
+ *   store_begin     takes the write lock (one advisory lock for every writer of the
+ *                   store) and begins a transaction
+ *   store_put_...   and friends; after one of them failed the transaction can only be
+ *                   aborted
+ *   store_commit    commits, transfers the WAL if it has grown, gives the lock back;
+ *   store_abort     or takes all of it back
+ * A commit that fails because the system failed (I/O error, disk full, sync) poisons
+ * the connection: everything of the transaction counts as not written, the next
+ * store_begin closes and reopens the database, and checks that the newest checkpoint is
+ * what was last committed. The caller keeps what it wanted to write and tries again. A
+ * failed store_commit has ended the transaction; store_abort after it does nothing.
  *
  * Reading needs no lock: each getter is its own read transaction unless one is open.
  * Views (struct str) handed to callbacks live until the callback returns.
@@ -32,6 +36,10 @@ bool store_read_only(const struct cairn_store *store);
 struct lock_file *store_lock_file(struct cairn_store *store);
 /* "DIR/live" (made on first use of a writable store). */
 const char *store_live_dir(const struct cairn_store *store);
+
+/* Name of the network file system (such as "NFS") because of which this store uses a
+ * rollback journal instead of the WAL; NULL on a local one. To be said aloud. */
+const char *store_network_fs(const struct cairn_store *store);
 
 /* wait_ms 0: one try; -1: the store's default. CAIRN_EBUSY when the lock is taken. */
 int store_begin(struct cairn_store *store, int wait_ms, struct cairn_error *error);

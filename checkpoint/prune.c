@@ -1,0 +1,346 @@
+/* Retention. A segment is a sound full record with what follows it up to the next one;
+ * only whole segments go, so everything that stays can be rebuilt. A damaged full
+ * record counts to the segment before it: then that one is still needed.
+ *
+ * Each deleted range leaves one tombstone. Ranges that touch are merged, unless a kept
+ * record names the end of the first one as its parent: the link to it must stay exact.
+ */
+#include "checkpoint/row_int.h"
+#include "checkpoint/tombstones_int.h"
+#include "checkpoint/verify.h"
+
+#include "base/clock.h"
+
+#include <stdlib.h>
+
+struct segment {
+    uint64_t first, last, count, bytes;
+    uint64_t parent; /* of the first record */
+    struct digest parent_digest, last_digest;
+    bool sound; /* begins with a sound full record; else parent_digest is unknown */
+    bool keep;
+};
+
+struct pruning {
+    struct cairn_store *store;
+    struct sha256 *sha;
+    uint64_t stream;
+    uint64_t cutoff; /* seq of the oldest record that must stay, 0: all stay */
+    struct segment *segments;
+    size_t n, room;
+    struct seqs forks;
+    struct tombstones old, new;
+    struct cairn_error *error;
+};
+
+static void pruning_release(struct pruning *p)
+{
+    free(p->segments);
+    seqs_release(&p->forks);
+    tombstones_release(&p->old);
+    tombstones_release(&p->new);
+}
+
+/* ---- Segments ---- */
+
+static int add_segment(struct pruning *p, const struct segment *segment)
+{
+    if (p->n == p->room) {
+        size_t room = p->room ? 2 * p->room : 16;
+        struct segment *segments = realloc(p->segments, room * sizeof *segments);
+        if (!segments)
+            return error_nomem(p->error);
+        p->segments = segments;
+        p->room = room;
+    }
+    p->segments[p->n++] = *segment;
+    return 0;
+}
+
+static int scan_row(void *context, const struct checkpoint_row *row)
+{
+    struct pruning *p = context;
+    struct checked checked;
+    bool begins =
+        row->kind == RECORD_FULL && row_check(row, p->sha, &checked, NULL) == 0;
+    if (begins || p->n == 0) {
+        struct segment segment = {
+            .first = row->seq, .parent = row->parent, .sound = begins};
+        if (begins)
+            segment.parent_digest = checked.header.parent;
+        int rc = add_segment(p, &segment);
+        if (rc)
+            return rc;
+    }
+    struct segment *segment = &p->segments[p->n - 1];
+    segment->last = row->seq;
+    segment->count++;
+    segment->bytes += row->record.len;
+    segment->last_digest = (struct digest){{0}};
+    if (row->digest.len == DIGEST_SIZE)
+        memcpy(segment->last_digest.bytes, row->digest.ptr, DIGEST_SIZE);
+    return 0;
+}
+
+static int note_seq(void *context, const struct checkpoint_row *row)
+{
+    *(uint64_t *)context = row->seq;
+    return 1;
+}
+
+static bool holds_fork(const struct pruning *p, const struct segment *segment)
+{
+    for (size_t i = 0; i < p->forks.n; i++)
+        if (p->forks.at[i] >= segment->first && p->forks.at[i] <= segment->last)
+            return true;
+    return false;
+}
+
+static int find_segments(struct pruning *p, uint32_t keep)
+{
+    struct checkpoint_range range = {.namespace_id = NAMESPACE_WORKFLOW,
+                                     .stream = p->stream,
+                                     .descending = true,
+                                     .offset = keep - 1,
+                                     .limit = 1};
+    int rc = store_each_checkpoint(p->store, &range, note_seq, &p->cutoff, p->error);
+    if (rc < 0)
+        return rc;
+    rc = fork_points(p->store, p->stream, &p->forks, p->error);
+    if (rc)
+        return rc;
+    range = (struct checkpoint_range){.namespace_id = NAMESPACE_WORKFLOW,
+                                      .stream = p->stream};
+    rc = store_each_checkpoint(p->store, &range, scan_row, p, p->error);
+    for (size_t i = 0; i < p->n; i++)
+        p->segments[i].keep =
+            p->segments[i].last >= p->cutoff || holds_fork(p, &p->segments[i]);
+    return rc < 0 ? rc : 0;
+}
+
+/* ---- Deleting ---- */
+
+static int delete_range(struct pruning *p, struct tombstone_row *row)
+{
+    uint64_t bytes;
+    row->namespace_id = NAMESPACE_WORKFLOW;
+    row->stream = p->stream;
+    row->time_ns = clock_utc_ns();
+    int rc =
+        store_delete_checkpoints(p->store, NAMESPACE_WORKFLOW, p->stream, row->first,
+                                 row->last, &row->count, &bytes, p->error);
+    if (rc)
+        return rc;
+    return tombstones_add(&p->new, row) ? error_nomem(p->error) : 0;
+}
+
+/* What the newest tombstone before `seq` ends with. */
+static struct digest end_of_tombstones(const struct pruning *p, uint64_t seq)
+{
+    struct digest end = {{0}};
+    for (size_t i = 0; i < p->old.n && p->old.at[i].last < seq; i++)
+        end = p->old.at[i].after;
+    return end;
+}
+
+/* Segments from..to - 1, of which none stays; `to` stays. Where the chain goes on from
+ * a record before the last one (the others were damaged), the range is cut behind it.
+ */
+static int delete_group(struct pruning *p, size_t from, size_t to)
+{
+    const struct segment *first = &p->segments[from];
+    const struct segment *last = &p->segments[to - 1], *next = &p->segments[to];
+    struct tombstone_row row = {
+        .first = first->first, .last = last->last, .after = last->last_digest};
+    row.before = first->sound ? first->parent_digest : end_of_tombstones(p, row.first);
+    if (next->sound && next->parent >= row.first && next->parent <= row.last) {
+        uint64_t end = row.last;
+        row.last = next->parent;
+        row.after = next->parent_digest;
+        if (next->parent < end) {
+            int rc = delete_range(p, &row);
+            if (rc)
+                return rc;
+            row = (struct tombstone_row){.first = next->parent + 1,
+                                         .last = end,
+                                         .before = next->parent_digest,
+                                         .after = last->last_digest};
+        }
+    }
+    return delete_range(p, &row);
+}
+
+static int delete_segments(struct pruning *p)
+{
+    size_t from = 0;
+    int rc = 0;
+    while (from < p->n && rc == 0) {
+        size_t to = from;
+        while (to < p->n && !p->segments[to].keep)
+            to++;
+        if (to > from && to < p->n) /* the newest segment always stays */
+            rc = delete_group(p, from, to);
+        from = to + 1;
+    }
+    return rc;
+}
+
+/* ---- Tombstones ---- */
+
+/* True if `b` can be joined to the end of `a`: no record between them is left, and
+ * nobody names the end of `a` as its parent. */
+static bool joins(const struct pruning *p, const struct tombstone_row *a,
+                  const struct tombstone_row *b)
+{
+    if (b->first <= a->last)
+        return true; /* inside it */
+    if (seqs_has(&p->forks, a->last))
+        return false;
+    for (size_t i = 0; i < p->n; i++) {
+        const struct segment *s = &p->segments[i];
+        if (s->keep &&
+            (s->parent == a->last || (s->first < b->first && s->last > a->last)))
+            return false;
+    }
+    return true;
+}
+
+static void join(struct tombstone_row *a, const struct tombstone_row *b)
+{
+    a->count += b->count;
+    if (b->time_ns > a->time_ns)
+        a->time_ns = b->time_ns;
+    if (b->last > a->last) {
+        a->last = b->last;
+        a->after = b->after;
+    }
+}
+
+/* Old and new ones together, joined where they touch. */
+static int replace_tombstones(struct pruning *p)
+{
+    int rc = 0;
+    for (size_t i = 0; i < p->old.n && rc == 0; i++) {
+        rc = store_delete_tombstone(p->store, p->old.at[i].id, p->error);
+        if (rc == 0 && tombstones_add(&p->new, &p->old.at[i]))
+            rc = error_nomem(p->error);
+    }
+    tombstones_sort(&p->new);
+    struct tombstone_row *all = p->new.at;
+    size_t kept = 0;
+    for (size_t i = 1; i < p->new.n; i++)
+        if (joins(p, &all[kept], &all[i]))
+            join(&all[kept], &all[i]);
+        else
+            all[++kept] = all[i];
+    for (size_t i = 0; i <= kept && i < p->new.n &&rc == 0; i++)
+        rc = store_put_tombstone(p->store, &all[i], p->error);
+    return rc;
+}
+
+static int carry_out(struct pruning *p)
+{
+    int rc = tombstones_load(p->store, p->stream, &p->old, p->error);
+    if (rc == 0)
+        rc = delete_segments(p);
+    return rc ? rc : replace_tombstones(p);
+}
+
+static int prune(struct pruning *p, uint32_t keep, bool dry_run,
+                 struct cairn_prune_result *result)
+{
+    struct cairn_prune_result sum = {0};
+    int rc = find_segments(p, keep);
+    for (size_t i = 0; i < p->n && rc == 0; i++) {
+        const struct segment *segment = &p->segments[i];
+        sum.total += segment->count;
+        sum.kept += segment->keep ? segment->count : 0;
+        sum.freed_bytes += segment->keep ? 0 : segment->bytes;
+    }
+    sum.deleted = sum.total - sum.kept;
+    if (rc == 0 && sum.deleted && !dry_run)
+        rc = carry_out(p);
+    if (rc == 0)
+        *result = sum;
+    return rc;
+}
+
+int prune_stream(struct cairn_store *store, struct sha256 *sha, uint64_t stream,
+                 uint32_t keep, bool dry_run, struct cairn_prune_result *result,
+                 struct cairn_error *error)
+{
+    struct pruning p = {.store = store, .sha = sha, .stream = stream, .error = error};
+    if (keep == 0 || stream == 0)
+        return error_set(error, CAIRN_EUSAGE,
+                         "at least one checkpoint of each run must be kept");
+    int rc = prune(&p, keep, dry_run, result);
+    pruning_release(&p);
+    return rc;
+}
+
+/* ---- The call ---- */
+
+static int note_run(void *context, const struct run_row *row)
+{
+    return seqs_add(context, row->run);
+}
+
+static int runs_of(struct cairn_store *store, uint64_t run, struct seqs *runs,
+                   struct cairn_error *error)
+{
+    struct run_filter every = {.ascending = true};
+    int rc = run ? store_get_run(store, run, note_run, runs, error)
+                 : store_each_run(store, &every, note_run, runs, error);
+    if (rc == CAIRN_ENOTFOUND)
+        return error_set(error, rc, "there is no run %llu", (unsigned long long)run);
+    if (rc == CAIRN_ENOMEM)
+        return error_nomem(error);
+    return rc < 0 ? rc : 0;
+}
+
+static int prune_run(struct cairn_store *store, struct sha256 *sha, uint64_t run,
+                     const struct cairn_prune_options *options,
+                     struct cairn_prune_result *sum, struct cairn_error *error)
+{
+    struct cairn_prune_result one = {0};
+    int rc = options->dry_run ? store_begin_read(store, error)
+                              : store_begin(store, -1, error);
+    if (rc)
+        return rc;
+    rc = prune_stream(store, sha, run, options->keep, options->dry_run, &one, error);
+    if (options->dry_run)
+        store_end_read(store);
+    else if (rc == 0)
+        rc = store_commit(store, error);
+    else
+        store_abort(store);
+    if (rc)
+        return rc;
+    sum->total += one.total;
+    sum->kept += one.kept;
+    sum->deleted += one.deleted;
+    sum->freed_bytes += one.freed_bytes;
+    return 0;
+}
+
+int cairn_checkpoint_prune(struct cairn_store *store,
+                           const struct cairn_prune_options *options,
+                           struct cairn_prune_result *result, struct cairn_error *error)
+{
+    struct cairn_prune_result sum = {0};
+    struct seqs runs = {0};
+    if (options->keep == 0)
+        return error_set(error, CAIRN_EUSAGE,
+                         "at least one checkpoint of each run must be kept");
+    struct sha256 *sha = sha256_new();
+    if (!sha)
+        return error_nomem(error);
+    int rc = runs_of(store, options->run, &runs, error);
+    for (size_t i = 0; i < runs.n && rc == 0; i++)
+        rc = prune_run(store, sha, runs.at[i], options, &sum, error);
+    seqs_release(&runs);
+    sha256_free(sha);
+    if (rc == 0 && result)
+        *result = sum;
+    return rc;
+}

@@ -1,0 +1,142 @@
+/* The record codec. Header, little endian:
+ *
+ *   offset size
+ *        0    4  magic 43 52 4e 01
+ *        4    2  format version, 1
+ *        6    1  namespace: 1 workflow, 2 debug
+ *        7    1  kind: 1 full, 2 delta
+ *        8    2  flags, 0
+ *       10    2  reserved, 0
+ *       12    4  payload length
+ *       16    8  stream
+ *       24    8  seq
+ *       32    8  position
+ *       40    8  time, nanoseconds since 1970 UTC, signed
+ *       48   32  parent digest
+ *       80    8  reserved, 0
+ *
+ * Invariant: no field is believed before the SHA-256 over all bytes has matched. */
+#include "checkpoint/record.h"
+
+#include "base/limits.h"
+#include "storage/store.h"
+
+static const char magic[4] = {'C', 'R', 'N', 1};
+
+static void put_header(const struct record_header *header, size_t payload_bytes,
+                       struct buf *out)
+{
+    buf_add(out, magic, sizeof magic);
+    buf_u16(out, RECORD_VERSION);
+    buf_byte(out, header->namespace_id);
+    buf_byte(out, header->kind);
+    buf_u16(out, header->flags);
+    buf_u16(out, 0);
+    buf_u32(out, (uint32_t)payload_bytes);
+    buf_u64(out, header->stream);
+    buf_u64(out, header->seq);
+    buf_u64(out, header->position);
+    buf_u64(out, (uint64_t)header->time_ns);
+    buf_add(out, header->parent.bytes, DIGEST_SIZE);
+    buf_u64(out, 0);
+}
+
+/* What is wrong with a header's values, or NULL. */
+static const char *header_fault(const struct record_header *header)
+{
+    if (header->namespace_id != NAMESPACE_WORKFLOW &&
+        header->namespace_id != NAMESPACE_DEBUG)
+        return "unknown namespace";
+    if (header->kind != RECORD_FULL && header->kind != RECORD_DELTA)
+        return "unknown kind of record";
+    if (header->flags != 0)
+        return "flags that this version does not know";
+    if (header->seq == 0 || header->position == 0)
+        return "a number that must not be zero is";
+    return NULL;
+}
+
+int record_encode(const struct record_header *header, struct str payload,
+                  struct sha256 *sha, struct buf *out, struct digest *digest,
+                  struct cairn_error *error)
+{
+    const char *fault = header_fault(header);
+    if (fault)
+        return error_set(error, CAIRN_EUSAGE, "checkpoint not written: %s", fault);
+    if (payload.len > LIMIT_PAYLOAD_BYTES)
+        return error_set(error, CAIRN_ELIMIT,
+                         "a checkpoint of %zu bytes is larger than the limit of %d",
+                         payload.len, LIMIT_PAYLOAD_BYTES);
+    size_t start = out->size;
+    put_header(header, payload.len, out);
+    buf_str(out, payload);
+    int rc = buf_check(out, error);
+    if (rc)
+        return rc;
+    sha256_begin(sha);
+    sha256_add(sha, out->data + start, out->size - start);
+    sha256_end(sha, digest);
+    return 0;
+}
+
+static int damaged(struct cairn_error *error, const char *what)
+{
+    return error_set(error, CAIRN_EDAMAGED, "%s", what);
+}
+
+/* Length and SHA-256: the gate in front of everything else. */
+static int check_bytes(struct str record, struct str digest, struct sha256 *sha,
+                       struct cairn_error *error)
+{
+    struct digest found;
+    if (record.len < RECORD_HEADER_BYTES)
+        return damaged(error, "the record is shorter than its header");
+    if (record.len > (size_t)RECORD_HEADER_BYTES + LIMIT_PAYLOAD_BYTES)
+        return damaged(error, "the record is longer than any can be");
+    if (digest.len != DIGEST_SIZE)
+        return damaged(error, "its SHA-256 is not 32 bytes long");
+    sha256_begin(sha);
+    sha256_add(sha, record.ptr, record.len);
+    sha256_end(sha, &found);
+    if (memcmp(found.bytes, digest.ptr, DIGEST_SIZE) != 0)
+        return damaged(error, "its SHA-256 does not match");
+    return 0;
+}
+
+int record_decode(struct str record, struct str digest, struct sha256 *sha,
+                  struct record_header *header, struct str *payload,
+                  struct cairn_error *error)
+{
+    int rc = check_bytes(record, digest, sha, error);
+    if (rc)
+        return rc;
+    struct reader in = reader_of(record.ptr, record.len);
+    struct record_header h = {0};
+    if (!str_equal(read_bytes(&in, sizeof magic), (struct str){magic, sizeof magic}))
+        return damaged(error, "it is not a record (magic bytes)");
+    uint16_t version = read_u16(&in);
+    if (version != RECORD_VERSION)
+        return error_set(error, CAIRN_EDAMAGED,
+                         "its format version %u is not known here", version);
+    h.namespace_id = read_byte(&in);
+    h.kind = read_byte(&in);
+    h.flags = read_u16(&in);
+    uint16_t reserved = read_u16(&in);
+    h.payload_bytes = read_u32(&in);
+    h.stream = read_u64(&in);
+    h.seq = read_u64(&in);
+    h.position = read_u64(&in);
+    h.time_ns = (int64_t)read_u64(&in);
+    memcpy(h.parent.bytes, read_bytes(&in, DIGEST_SIZE).ptr, DIGEST_SIZE);
+    uint64_t reserved_too = read_u64(&in);
+    const char *fault = header_fault(&h);
+    if (fault)
+        return damaged(error, fault);
+    if (reserved != 0 || reserved_too != 0)
+        return damaged(error, "reserved bytes are not zero");
+    if (h.payload_bytes != reader_left(&in))
+        return damaged(error, "its payload length is wrong");
+    *header = h;
+    *payload = read_bytes(&in, h.payload_bytes);
+    return 0;
+}

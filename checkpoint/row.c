@@ -1,0 +1,161 @@
+/* From a stored row to a verified record, and how a row is called in messages. */
+#include "checkpoint/row_int.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+void checkpoint_id(uint8_t namespace_id, uint64_t seq, const struct digest *digest,
+                   char out[CAIRN_ID_MAX])
+{
+    char hex[DIGEST_HEX_SIZE];
+    digest_hex(digest, hex);
+    snprintf(out, CAIRN_ID_MAX, "%s:%llu-%.12s",
+             namespace_id == NAMESPACE_DEBUG ? "debug" : "workflow",
+             (unsigned long long)seq, hex);
+}
+
+void row_id(const struct checkpoint_row *row, char out[CAIRN_ID_MAX])
+{
+    struct digest start = {{0}};
+    size_t known = row->digest.len < DIGEST_SIZE ? row->digest.len : DIGEST_SIZE;
+    if (known)
+        memcpy(start.bytes, row->digest.ptr, known);
+    checkpoint_id(row->namespace_id, row->seq, &start, out);
+    if (known < 6)
+        *strchr(out, '-') = 0;
+}
+
+static int column(struct cairn_error *error, const char *name)
+{
+    return error_set(error, CAIRN_EDAMAGED,
+                     "its column `%s` differs from the record's header", name);
+}
+
+int row_check(const struct checkpoint_row *row, struct sha256 *sha, struct checked *out,
+              struct cairn_error *error)
+{
+    static const struct digest none;
+    struct checked found = {.bytes = row->record.len};
+    int rc = record_decode(row->record, row->digest, sha, &found.header, &found.payload,
+                           error);
+    if (rc)
+        return rc;
+    const struct record_header *h = &found.header;
+    if (h->seq != row->seq)
+        return column(error, "seq");
+    if (h->namespace_id != row->namespace_id)
+        return column(error, "namespace");
+    if (h->stream != row->stream)
+        return column(error, "stream");
+    if (h->kind != row->kind)
+        return column(error, "kind");
+    if (h->time_ns != row->time_ns)
+        return column(error, "time_ns");
+    if ((row->parent == 0) != digest_equal(&h->parent, &none) ||
+        row->parent >= row->seq)
+        return column(error, "parent");
+    memcpy(found.digest.bytes, row->digest.ptr, DIGEST_SIZE);
+    *out = found;
+    return 0;
+}
+
+int row_blame(const struct checkpoint_row *row, struct cairn_error *error)
+{
+    char id[CAIRN_ID_MAX];
+    row_id(row, id);
+    return error_context(error, "checkpoint %s is damaged", id);
+}
+
+int row_verify(const struct checkpoint_row *row, struct sha256 *sha,
+               struct checked *out, struct cairn_error *error)
+{
+    int rc = row_check(row, sha, out, error);
+    if (rc == CAIRN_EDAMAGED)
+        row_blame(row, error);
+    return rc;
+}
+
+struct digest row_digest(const struct checkpoint_row *row, struct sha256 *sha)
+{
+    struct digest computed, stored = {{0}};
+    struct record_header header;
+    struct str payload;
+    sha256_begin(sha);
+    sha256_add(sha, row->record.ptr, row->record.len);
+    sha256_end(sha, &computed);
+    struct str view = {(const char *)computed.bytes, DIGEST_SIZE};
+    if (record_decode(row->record, view, sha, &header, &payload, NULL) == 0 &&
+        header.seq == row->seq && header.stream == row->stream)
+        return computed;
+    if (row->digest.len == DIGEST_SIZE)
+        memcpy(stored.bytes, row->digest.ptr, DIGEST_SIZE);
+    return stored;
+}
+
+/* ---- Lists of seqs ---- */
+
+int seqs_add(struct seqs *seqs, uint64_t seq)
+{
+    if (seqs->n == seqs->capacity) {
+        size_t capacity = seqs->capacity ? 2 * seqs->capacity : 16;
+        uint64_t *at = realloc(seqs->at, capacity * sizeof *at);
+        if (!at)
+            return CAIRN_ENOMEM;
+        seqs->at = at;
+        seqs->capacity = capacity;
+    }
+    seqs->at[seqs->n++] = seq;
+    return 0;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+void seqs_sort(struct seqs *seqs)
+{
+    if (seqs->n)
+        qsort(seqs->at, seqs->n, sizeof *seqs->at, by_value);
+}
+
+bool seqs_has(const struct seqs *seqs, uint64_t seq)
+{
+    return seqs->n && bsearch(&seq, seqs->at, seqs->n, sizeof seq, by_value);
+}
+
+void seqs_release(struct seqs *seqs)
+{
+    free(seqs->at);
+    *seqs = (struct seqs){0};
+}
+
+struct fork_scan {
+    uint64_t stream;
+    struct seqs *out;
+};
+
+static int note_fork(void *context, const struct run_row *row)
+{
+    struct fork_scan *scan = context;
+    if (row->run <= scan->stream)
+        return 1;
+    if (row->from_seq == 0 || row->from_run != scan->stream)
+        return 0;
+    return seqs_add(scan->out, row->from_seq);
+}
+
+int fork_points(struct cairn_store *store, uint64_t stream, struct seqs *out,
+                struct cairn_error *error)
+{
+    /* A fork is always a newer run than what it forks from: newest first, stop early.
+     */
+    struct fork_scan scan = {stream, out};
+    struct run_filter filter = {.ascending = false};
+    int rc = store_each_run(store, &filter, note_fork, &scan, error);
+    if (rc == CAIRN_ENOMEM)
+        return error_nomem(error);
+    seqs_sort(out);
+    return rc < 0 ? rc : 0;
+}

@@ -1,0 +1,90 @@
+/* One outcome per task, and what a change does to it. Invariant: all three arrays have
+ * `n` entries; `outputs` appears with the first output digest that is not zero. */
+#include "checkpoint/states.h"
+
+#include "base/limits.h"
+
+#include <stdlib.h>
+
+int states_init(struct states *states, uint32_t n, struct cairn_error *error)
+{
+    if (n > LIMIT_TASKS)
+        return error_set(error, CAIRN_ELIMIT, "%u tasks are more than the limit of %d",
+                         n, LIMIT_TASKS);
+    struct states made = {.n = n};
+    size_t room = n ? n : 1;
+    made.outcome = calloc(room, sizeof *made.outcome);
+    made.attempts = calloc(room, sizeof *made.attempts);
+    if (!made.outcome || !made.attempts) {
+        states_release(&made);
+        return error_nomem(error);
+    }
+    *states = made;
+    return 0;
+}
+
+void states_release(struct states *states)
+{
+    free(states->outcome);
+    free(states->attempts);
+    free(states->outputs);
+    *states = (struct states){0};
+}
+
+static int need_outputs(struct states *states, struct cairn_error *error)
+{
+    if (!states->outputs)
+        states->outputs = calloc(states->n, sizeof *states->outputs);
+    return states->outputs ? 0 : error_nomem(error);
+}
+
+int states_copy(struct states *to, const struct states *from, struct cairn_error *error)
+{
+    struct states made;
+    int rc = states_init(&made, from->n, error);
+    if (rc)
+        return rc;
+    memcpy(made.outcome, from->outcome, from->n * sizeof *from->outcome);
+    memcpy(made.attempts, from->attempts, from->n * sizeof *from->attempts);
+    if (from->outputs && from->n) {
+        rc = need_outputs(&made, error);
+        if (rc) {
+            states_release(&made);
+            return rc;
+        }
+        memcpy(made.outputs, from->outputs, from->n * sizeof *from->outputs);
+    }
+    *to = made;
+    return 0;
+}
+
+int states_apply(struct states *states, const struct change *change,
+                 struct cairn_error *error)
+{
+    static const struct digest none;
+    if (change->task >= states->n)
+        return error_set(error, CAIRN_EDAMAGED, "a change of task %u, of only %u",
+                         change->task, states->n);
+    if (!digest_equal(&change->outputs, &none)) {
+        int rc = need_outputs(states, error);
+        if (rc)
+            return rc;
+    }
+    states->outcome[change->task] = change->outcome;
+    states->attempts[change->task] = change->attempts;
+    if (states->outputs)
+        states->outputs[change->task] = change->outputs;
+    return 0;
+}
+
+struct tally states_tally(const struct states *states)
+{
+    uint32_t of[256] = {0};
+    for (uint32_t i = 0; i < states->n; i++)
+        of[states->outcome[i]]++;
+    return (struct tally){.total = states->n,
+                          .completed = of[CAIRN_COMPLETED],
+                          .failed = of[CAIRN_FAILED],
+                          .skipped = of[CAIRN_SKIPPED],
+                          .cancelled = of[CAIRN_CANCELLED]};
+}

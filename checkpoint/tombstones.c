@@ -1,0 +1,103 @@
+/* Lists of deleted ranges. */
+#include "checkpoint/tombstones_int.h"
+
+#include <stdlib.h>
+
+int tombstones_add(struct tombstones *all, const struct tombstone_row *row)
+{
+    if (all->n == all->capacity) {
+        size_t capacity = all->capacity ? 2 * all->capacity : 8;
+        struct tombstone_row *at = realloc(all->at, capacity * sizeof *at);
+        if (!at)
+            return CAIRN_ENOMEM;
+        all->at = at;
+        all->capacity = capacity;
+    }
+    all->at[all->n++] = *row;
+    return 0;
+}
+
+static int order(const void *a, const void *b)
+{
+    const struct tombstone_row *x = a, *y = b;
+    if (x->namespace_id != y->namespace_id)
+        return x->namespace_id < y->namespace_id ? -1 : 1;
+    if (x->stream != y->stream)
+        return x->stream < y->stream ? -1 : 1;
+    return (x->first > y->first) - (x->first < y->first);
+}
+
+void tombstones_sort(struct tombstones *all)
+{
+    if (all->n)
+        qsort(all->at, all->n, sizeof *all->at, order);
+}
+
+static int note(void *context, const struct tombstone_row *row)
+{
+    return tombstones_add(context, row);
+}
+
+int tombstones_load(struct cairn_store *store, uint64_t stream, struct tombstones *out,
+                    struct cairn_error *error)
+{
+    struct tombstones all = {0};
+    int rc = store_each_tombstone(store, NAMESPACE_WORKFLOW, stream, note, &all, error);
+    if (rc >= 0 && stream == 0)
+        rc = store_each_tombstone(store, NAMESPACE_DEBUG, 0, note, &all, error);
+    if (rc < 0) {
+        tombstones_release(&all);
+        return rc == CAIRN_ENOMEM ? error_nomem(error) : rc;
+    }
+    tombstones_sort(&all);
+    *out = all;
+    return 0;
+}
+
+void tombstones_release(struct tombstones *all)
+{
+    free(all->at);
+    *all = (struct tombstones){0};
+}
+
+size_t tombstones_of(const struct tombstones *all, uint8_t namespace_id,
+                     uint64_t stream)
+{
+    struct tombstone_row wanted = {.namespace_id = namespace_id, .stream = stream};
+    size_t low = 0, high = all->n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (order(&all->at[middle], &wanted) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool holds(const struct tombstone_row *t, uint64_t seq)
+{
+    return seq >= t->first && seq <= t->last;
+}
+
+const struct tombstone_row *tombstones_cover(const struct tombstones *all,
+                                             uint8_t namespace_id, uint64_t stream,
+                                             uint64_t seq)
+{
+    const struct tombstone_row *found = NULL;
+    size_t i = tombstones_of(all, namespace_id, stream);
+    for (; i < all->n && all->at[i].namespace_id == namespace_id &&
+           all->at[i].stream == stream;
+         i++)
+        if (holds(&all->at[i], seq))
+            return &all->at[i];
+    for (i = 0; i < all->n; i++) {
+        const struct tombstone_row *t = &all->at[i];
+        if (t->namespace_id != namespace_id || !holds(t, seq))
+            continue;
+        found = t;
+        if (t->last == seq)
+            break;
+    }
+    return found;
+}

@@ -1,0 +1,27 @@
+/* The deleted ranges of streams, loaded at once: they are merged when checkpoints are
+ * pruned, so there are few per stream. */
+#ifndef CHECKPOINT_TOMBSTONES_INT_H
+#define CHECKPOINT_TOMBSTONES_INT_H
+
+#include "checkpoint/row_int.h"
+
+struct tombstones { /* by namespace, stream, first seq */
+    struct tombstone_row *at;
+    size_t n, capacity;
+};
+/* Of one workflow stream, or of all streams of both namespaces with stream 0. */
+int tombstones_load(struct cairn_store *store, uint64_t stream, struct tombstones *out,
+                    struct cairn_error *error);
+void tombstones_release(struct tombstones *all);
+int tombstones_add(struct tombstones *all, const struct tombstone_row *row);
+void tombstones_sort(struct tombstones *all);
+/* Index of the first one of a stream, or where it would be. */
+size_t tombstones_of(const struct tombstones *all, uint8_t namespace_id,
+                     uint64_t stream);
+/* The one that holds `seq`: of this stream if there is one, else of any stream of the
+ * namespace, and then rather one that ends with it (streams interleave). NULL: none. */
+const struct tombstone_row *tombstones_cover(const struct tombstones *all,
+                                             uint8_t namespace_id, uint64_t stream,
+                                             uint64_t seq);
+
+#endif

@@ -1,0 +1,230 @@
+/* cairn_checkpoint_verify: everything that is stored, or one checkpoint with all that
+ * it needs. One read transaction, so that a run beside it cannot look like damage. */
+#include "checkpoint/verify_int.h"
+
+#include "base/clock.h"
+#include "checkpoint/verify.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+int verify_report(struct verifier *v, uint64_t seq, const char *id, const char *format,
+                  ...)
+{
+    char text[1024];
+    struct cairn_problem problem = {.seq = seq, .text = text};
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (id)
+        snprintf(problem.id, sizeof problem.id, "%s", id);
+    else if (seq)
+        snprintf(problem.id, sizeof problem.id, "workflow:%llu",
+                 (unsigned long long)seq);
+    if (seq)
+        v->result.damaged++;
+    if (v->each && !v->stop && v->each(v->context, &problem) != 0)
+        v->stop = true;
+    return v->stop ? 1 : 0;
+}
+
+int verify_damaged(struct verifier *v, const struct checkpoint_row *row,
+                   const char *reason)
+{
+    char id[CAIRN_ID_MAX];
+    row_id(row, id);
+    if (seqs_add(&v->damaged, row->seq))
+        return error_nomem(v->error);
+    return verify_report(v, row->seq, id,
+                         "damaged: %s. Resume passes it over; tasks whose end only it "
+                         "recorded run again",
+                         reason);
+}
+
+/* ---- Everything ---- */
+
+static int check_run(void *context, const struct run_row *row)
+{
+    struct verifier *v = context;
+    if (row->sum_ok)
+        return 0;
+    v->result.damaged++;
+    return verify_report(v, 0, NULL,
+                         "the row of run %llu is damaged: its checksum does not match",
+                         (unsigned long long)row->run);
+}
+
+static int bad_object(void *context, const char *digest_hex_text, const char *why)
+{
+    struct verifier *v = context;
+    v->result.bad_objects++;
+    return verify_report(v, 0, NULL, "object %.64s is damaged: %s", digest_hex_text,
+                         why);
+}
+
+static int verify_all(struct verifier *v)
+{
+    struct run_filter every = {.ascending = true};
+    int rc = verify_rows(v);
+    if (rc == 0 && !v->stop)
+        rc = verify_questions(v);
+    if (rc == 0 && !v->stop)
+        rc = store_each_run(v->store, &every, check_run, v, v->error);
+    if (rc >= 0 && !v->stop)
+        rc = verify_graphs(v);
+    if (rc >= 0 && !v->stop)
+        rc =
+            store_verify_objects(v->store, &v->result.objects, bad_object, v, v->error);
+    return rc < 0 ? rc : 0;
+}
+
+/* ---- One ---- */
+
+static int ask_parent(void *context, const struct checkpoint_row *row)
+{
+    struct verifier *v = context;
+    struct checked checked;
+    int rc = row_check(row, v->sha, &checked, v->error);
+    if (rc || row->parent == 0)
+        return rc;
+    struct question question = {.namespace_id = row->namespace_id,
+                                .stream = row->stream,
+                                .seq = row->seq,
+                                .target = row->parent,
+                                .digest = checked.header.parent};
+    row_id(row, question.id);
+    return verify_ask(v, &question);
+}
+
+static int see_parent(void *context, const struct checkpoint_row *row)
+{
+    struct verifier *v = context;
+    struct checked checked;
+    struct cairn_error reason;
+    if (row_check(row, v->sha, &checked, &reason) == 0)
+        return 0;
+    return seqs_add(&v->damaged, row->seq) ? error_nomem(v->error) : 0;
+}
+
+/* That a parent is damaged is not its child's fault. */
+static int skip_damaged_parent(struct verifier *v)
+{
+    int rc = 0;
+    for (size_t i = 0; i < v->n_questions && rc == 0; i++) {
+        rc = store_get_checkpoint(v->store, v->questions[i].target, see_parent, v,
+                                  v->error);
+        if (rc == CAIRN_ENOTFOUND)
+            rc = 0; /* that is for verify_questions */
+    }
+    return rc;
+}
+
+static int copy_id(void *context, const struct checkpoint_row *row)
+{
+    row_id(row, context);
+    return 0;
+}
+
+static void report_bad(struct verifier *v, uint64_t seq, const char *text)
+{
+    char id[CAIRN_ID_MAX];
+    bool there = store_get_checkpoint(v->store, seq, copy_id, id, NULL) == 0;
+    verify_report(v, seq, there ? id : NULL, "%s", text);
+}
+
+static int verify_one(struct verifier *v, const char *id)
+{
+    struct rebuilt built;
+    struct cairn_error reason = {0};
+    uint64_t seq = 0;
+    bool sound = false;
+    int rc = find_any(v->store, v->sha, id, &seq, &sound, &reason);
+    if (rc)
+        return error_set(v->error, rc, "%s", reason.text);
+    v->result.checked = 1;
+    rc = CAIRN_EDAMAGED;
+    if (sound)
+        rc = rebuild_at(v->store, v->sha, seq, &built, &reason);
+    if (rc == CAIRN_EDAMAGED) {
+        report_bad(v, sound ? built.bad : seq, reason.text);
+        return 0;
+    }
+    if (rc)
+        return error_set(v->error, rc, "%s", reason.text);
+    states_release(&built.states);
+    rc = store_get_checkpoint(v->store, seq, ask_parent, v, v->error);
+    if (rc == 0)
+        rc = skip_damaged_parent(v);
+    return rc ? rc : verify_questions(v);
+}
+
+/* ---- The call ---- */
+
+static void verifier_release(struct verifier *v)
+{
+    verify_rows_release(v);
+    tombstones_release(&v->tombstones);
+    seqs_release(&v->damaged);
+    free(v->questions);
+    free(v->graphs);
+    sha256_free(v->sha);
+}
+
+static int count_pruned(struct verifier *v)
+{
+    int rc = tombstones_load(v->store, 0, &v->tombstones, v->error);
+    for (size_t i = 0; i < v->tombstones.n && rc == 0; i++)
+        v->result.pruned += v->tombstones.at[i].count;
+    return rc;
+}
+
+static int verdict(const struct verifier *v, const char *id)
+{
+    const struct cairn_verify_result *r = &v->result;
+    if (r->damaged + r->bad_objects == 0)
+        return 0;
+    if (id)
+        return error_set(v->error, CAIRN_EDAMAGED, "checkpoint %.80s is damaged", id);
+    return error_set(v->error, CAIRN_EDAMAGED,
+                     "the store is damaged: %llu of %llu records, %llu of %llu "
+                     "objects; runs can still be resumed from their newest sound "
+                     "checkpoint, and `cairn checkpoint delete ID` removes a damaged "
+                     "one",
+                     (unsigned long long)r->damaged, (unsigned long long)r->checked,
+                     (unsigned long long)r->bad_objects,
+                     (unsigned long long)r->objects);
+}
+
+int cairn_checkpoint_verify(struct cairn_store *store, const char *id,
+                            int (*each)(void *, const struct cairn_problem *),
+                            void *context, struct cairn_verify_result *result,
+                            struct cairn_error *error)
+{
+    int64_t start = clock_mono_ns();
+    struct verifier v = {.store = store,
+                         .sha = sha256_new(),
+                         .each = each,
+                         .context = context,
+                         .stream_index = MAP_INIT,
+                         .keys = ARENA_INIT,
+                         .error = error};
+    if (!v.sha)
+        return error_nomem(error);
+    int rc = store_begin_read(store, error);
+    if (rc == 0) {
+        rc = count_pruned(&v);
+        if (rc == 0)
+            rc = id ? verify_one(&v, id) : verify_all(&v);
+        store_end_read(store);
+    }
+    if (rc == 0) {
+        v.result.duration_ms = (clock_mono_ns() - start) / 1000000;
+        if (result)
+            *result = v.result;
+        rc = verdict(&v, id);
+    }
+    verifier_release(&v);
+    return rc;
+}

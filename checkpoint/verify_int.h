@@ -1,0 +1,59 @@
+/* One verification under way; shared by verify.c, verify_rows.c and verify_links.c. */
+#ifndef CHECKPOINT_VERIFY_INT_H
+#define CHECKPOINT_VERIFY_INT_H
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "checkpoint/tombstones_int.h"
+
+/* Something that can be judged only when every damaged record is known. */
+struct question {
+    uint8_t namespace_id;
+    uint64_t stream;
+    uint64_t seq;    /* who asks */
+    uint64_t target; /* the record it needs */
+    struct digest digest;
+    bool base;    /* target is its full record; else its parent, with `digest` */
+    uint64_t gap; /* positions before it that nothing explains */
+    char id[CAIRN_ID_MAX];
+};
+
+struct stream_seen; /* verify_rows.c */
+
+struct verifier {
+    struct cairn_store *store;
+    struct sha256 *sha;
+    int (*each)(void *, const struct cairn_problem *);
+    void *context;
+    bool stop; /* the callback wants no more */
+    struct cairn_verify_result result;
+    struct tombstones tombstones;
+    struct seqs damaged;
+    struct question *questions;
+    size_t n_questions, question_room;
+    struct digest *graphs; /* that full records name; may repeat */
+    size_t n_graphs, graph_room;
+    struct stream_seen *streams;
+    size_t n_streams, stream_room;
+    struct map stream_index;
+    struct arena keys;
+    struct cairn_error *error;
+};
+
+/* Tells the caller and, with a seq, counts one damaged record. Returns 0, or 1 to
+ * stop. */
+int verify_report(struct verifier *v, uint64_t seq, const char *id, const char *format,
+                  ...) __attribute__((format(printf, 4, 5)));
+/* Reports a damaged row and remembers it. */
+int verify_damaged(struct verifier *v, const struct checkpoint_row *row,
+                   const char *reason);
+/* Every row in order of seq: bytes, columns, payload, direct links. */
+int verify_rows(struct verifier *v);
+void verify_rows_release(struct verifier *v);
+/* Adds a question; verify_questions answers all. */
+int verify_ask(struct verifier *v, const struct question *question);
+int verify_questions(struct verifier *v);
+/* Every graph named by a full record is in the pool. */
+int verify_graphs(struct verifier *v);
+
+#endif

@@ -1,0 +1,140 @@
+/* Questions left by the pass over the rows, answered when every damaged one is known:
+ * is the parent, or the full record, that a record needs really there? */
+#include "checkpoint/verify_int.h"
+
+#include <stdlib.h>
+
+int verify_ask(struct verifier *v, const struct question *question)
+{
+    if (v->n_questions == v->question_room) {
+        size_t room = v->question_room ? 2 * v->question_room : 16;
+        struct question *questions = realloc(v->questions, room * sizeof *questions);
+        if (!questions)
+            return error_nomem(v->error);
+        v->questions = questions;
+        v->question_room = room;
+    }
+    v->questions[v->n_questions++] = *question;
+    return 0;
+}
+
+struct target {
+    const struct question *question;
+    bool same; /* digest of the row is that of the question */
+    bool full;
+};
+
+static int see_target(void *context, const struct checkpoint_row *row)
+{
+    struct target *target = context;
+    struct str wanted = {(const char *)target->question->digest.bytes, DIGEST_SIZE};
+    target->same = str_equal(row->digest, wanted);
+    target->full = row->kind == RECORD_FULL;
+    return 0;
+}
+
+static int missing(struct verifier *v, const struct question *q)
+{
+    char id[CAIRN_ID_MAX];
+    struct digest known = q->digest;
+    checkpoint_id(q->namespace_id, q->target, &known, id);
+    if (q->base)
+        *strchr(id, '-') = 0;
+    if (seqs_add(&v->damaged, q->target))
+        return error_nomem(v->error);
+    seqs_sort(&v->damaged);
+    return verify_report(v, q->target, id,
+                         "the record is missing: %s names it as its %s, and it was "
+                         "not deleted by cairn",
+                         q->id, q->base ? "full record" : "parent");
+}
+
+/* The target was deleted on purpose. */
+static int deleted(struct verifier *v, const struct question *q,
+                   const struct tombstone_row *t)
+{
+    if (q->base || (t->last == q->target && digest_equal(&t->after, &q->digest)))
+        return 0;
+    return verify_report(v, q->seq, q->id,
+                         "its parent, checkpoint %llu, was deleted, and the note "
+                         "about that does not fit it",
+                         (unsigned long long)q->target);
+}
+
+static int positions(struct verifier *v, const struct question *q)
+{
+    if (q->gap == 0)
+        return 0;
+    return verify_report(v, q->seq, q->id,
+                         "%llu checkpoints before it are missing and were not deleted "
+                         "by cairn",
+                         (unsigned long long)q->gap);
+}
+
+static int answer(struct verifier *v, const struct question *q)
+{
+    struct target target = {.question = q};
+    if (q->target && seqs_has(&v->damaged, q->target))
+        return 0; /* already reported */
+    if (q->target == 0)
+        return positions(v, q);
+    int rc = store_get_checkpoint(v->store, q->target, see_target, &target, v->error);
+    if (rc == CAIRN_ENOTFOUND) {
+        const struct tombstone_row *t =
+            tombstones_cover(&v->tombstones, q->namespace_id, q->stream, q->target);
+        if (!t)
+            return missing(v, q);
+        rc = deleted(v, q, t);
+        return rc ? rc : positions(v, q);
+    }
+    if (rc)
+        return rc;
+    if (q->base ? !target.full : !target.same)
+        return verify_report(v, q->seq, q->id,
+                             q->base ? "checkpoint %llu is not its full record"
+                                     : "its parent digest is not that of checkpoint "
+                                       "%llu, its parent",
+                             (unsigned long long)q->target);
+    return positions(v, q);
+}
+
+int verify_questions(struct verifier *v)
+{
+    int rc = 0;
+    seqs_sort(&v->damaged);
+    for (size_t i = 0; i < v->n_questions && rc == 0; i++)
+        rc = answer(v, &v->questions[i]);
+    return rc < 0 ? rc : 0;
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+    return memcmp(a, b, DIGEST_SIZE);
+}
+
+int verify_graphs(struct verifier *v)
+{
+    struct buf content = BUF_INIT;
+    int rc = 0;
+    if (v->n_graphs)
+        qsort(v->graphs, v->n_graphs, sizeof *v->graphs, by_bytes);
+    for (size_t i = 0; i < v->n_graphs && rc == 0; i++) {
+        if (i > 0 && digest_equal(&v->graphs[i - 1], &v->graphs[i]))
+            continue;
+        char hex[DIGEST_HEX_SIZE];
+        digest_hex(&v->graphs[i], hex);
+        buf_clear(&content);
+        rc = store_get_object(v->store, &v->graphs[i], &content, v->error);
+        if (rc == CAIRN_ENOTFOUND) {
+            v->result.bad_objects++;
+            rc = verify_report(v, 0, NULL,
+                               "the graph %.12s that checkpoints refer to is missing; "
+                               "their runs cannot be resumed",
+                               hex);
+        } else if (rc == CAIRN_EDAMAGED) {
+            rc = 0; /* the check of all objects reports it */
+        }
+    }
+    buf_release(&content);
+    return rc;
+}

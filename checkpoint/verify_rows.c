@@ -1,0 +1,281 @@
+/* The pass over all rows by seq. What must be known of the past is one small state per
+ * stream, so memory grows with the number of runs, not of checkpoints.
+ *
+ * A record that follows a damaged one is not damaged itself: links are compared only
+ * between sound records, and what leads elsewhere becomes a question for later. */
+#include "checkpoint/verify_int.h"
+
+#include "base/limits.h"
+
+#include <stdlib.h>
+
+struct stream_seen {
+    uint8_t namespace_id;
+    uint64_t stream;
+    uint64_t seq; /* of the newest sound record, 0: none yet */
+    struct digest digest;
+    uint64_t position;
+    uint64_t loose;   /* damaged and deleted ones since */
+    uint64_t damaged; /* of these the damaged ones */
+    uint64_t base;    /* newest sound full record */
+    uint64_t asked;   /* base already asked about */
+    uint32_t tasks;
+    struct digest graph;
+    size_t tombstone; /* the next one, index into verifier.tombstones */
+    const struct tombstone_row *passed; /* newest one since the sound record */
+};
+
+/* ---- States of streams ---- */
+
+static int add_stream(struct verifier *v, uint8_t namespace_id, uint64_t stream)
+{
+    if (v->n_streams == v->stream_room) {
+        size_t room = v->stream_room ? 2 * v->stream_room : 16;
+        struct stream_seen *streams = realloc(v->streams, room * sizeof *streams);
+        if (!streams)
+            return error_nomem(v->error);
+        v->streams = streams;
+        v->stream_room = room;
+    }
+    v->streams[v->n_streams++] = (struct stream_seen){
+        .namespace_id = namespace_id,
+        .stream = stream,
+        .tombstone = tombstones_of(&v->tombstones, namespace_id, stream)};
+    return 0;
+}
+
+static int stream_seen(struct verifier *v, uint8_t namespace_id, uint64_t stream,
+                       struct stream_seen **out)
+{
+    char bytes[sizeof stream + 1];
+    memcpy(bytes, &stream, sizeof stream);
+    bytes[sizeof stream] = (char)namespace_id;
+    struct str key = {bytes, sizeof bytes};
+    uint32_t index = map_get(&v->stream_index, key);
+    if (index == MAP_NONE) {
+        index = (uint32_t)v->n_streams;
+        key = arena_str(&v->keys, key);
+        if (!key.ptr || map_add(&v->stream_index, key, index, NULL) < 0)
+            return error_nomem(v->error);
+        int rc = add_stream(v, namespace_id, stream);
+        if (rc)
+            return rc;
+    }
+    *out = &v->streams[index];
+    return 0;
+}
+
+void verify_rows_release(struct verifier *v)
+{
+    free(v->streams);
+    map_release(&v->stream_index);
+    arena_release(&v->keys);
+}
+
+/* ---- Damaged rows ---- */
+
+static int note_loose(struct verifier *v, uint8_t namespace_id, uint64_t stream)
+{
+    struct stream_seen *seen;
+    int rc = stream_seen(v, namespace_id, stream, &seen);
+    if (rc)
+        return rc;
+    seen->loose++;
+    seen->damaged++;
+    return 0;
+}
+
+static int row_damaged(struct verifier *v, const struct checkpoint_row *row,
+                       const char *reason)
+{
+    struct record_header header;
+    struct str payload;
+    int rc = note_loose(v, row->namespace_id, row->stream);
+    /* A wrong column: the header tells where the record belongs. */
+    if (rc == 0 &&
+        record_decode(row->record, row->digest, v->sha, &header, &payload, NULL) == 0) {
+        if (header.stream != row->stream || header.namespace_id != row->namespace_id)
+            rc = note_loose(v, header.namespace_id, header.stream);
+        if (rc == 0 && header.seq != row->seq && seqs_add(&v->damaged, header.seq))
+            rc = error_nomem(v->error);
+    }
+    return rc ? rc : verify_damaged(v, row, reason);
+}
+
+/* ---- Deleted ranges ---- */
+
+/* The record before the range, if it is still there, must be the one it names. */
+static bool before_matches(const struct stream_seen *seen,
+                           const struct tombstone_row *t)
+{
+    if (seen->passed)
+        return digest_equal(&t->before, &seen->passed->after);
+    return seen->seq == 0 || digest_equal(&t->before, &seen->digest);
+}
+
+static int pass_tombstones(struct verifier *v, struct stream_seen *seen, uint64_t seq)
+{
+    const struct tombstones *all = &v->tombstones;
+    for (; seen->tombstone < all->n; seen->tombstone++) {
+        const struct tombstone_row *t = &all->at[seen->tombstone];
+        unsigned long long first = t->first, last = t->last;
+        if (t->namespace_id != seen->namespace_id || t->stream != seen->stream ||
+            t->first > seq)
+            return 0;
+        if (t->last >= seq)
+            return verify_report(v, seq, NULL,
+                                 "it lies in the range %llu to %llu, which is recorded "
+                                 "as deleted",
+                                 first, last);
+        int rc = 0;
+        if (seen->damaged == 0 && !before_matches(seen, t))
+            rc = verify_report(v, last, NULL,
+                               "the note about the deleted checkpoints %llu to %llu "
+                               "does not fit the record before them",
+                               first, last);
+        if (rc)
+            return rc;
+        seen->loose += t->count;
+        seen->passed = t;
+    }
+    return 0;
+}
+
+/* ---- Links ---- */
+
+static int check_link(struct verifier *v, struct stream_seen *seen,
+                      const struct checkpoint_row *row, const struct checked *checked)
+{
+    const struct record_header *h = &checked->header;
+    struct question question = {.namespace_id = row->namespace_id,
+                                .stream = row->stream,
+                                .seq = row->seq,
+                                .target = row->parent,
+                                .digest = h->parent};
+    row_id(row, question.id);
+    if (h->position <= seen->position)
+        return verify_report(v, row->seq, question.id,
+                             "its position in the stream, %llu, does not follow %llu",
+                             (unsigned long long)h->position,
+                             (unsigned long long)seen->position);
+    uint64_t missing = h->position - seen->position - 1;
+    question.gap = missing > seen->loose ? missing - seen->loose : 0;
+    if (row->parent == 0 && question.gap == 0)
+        return 0;
+    if (row->parent != seen->seq || row->parent == 0)
+        return verify_ask(v, &question);
+    if (!digest_equal(&h->parent, &seen->digest))
+        return verify_report(v, row->seq, question.id,
+                             "its parent digest is not that of checkpoint %llu",
+                             (unsigned long long)row->parent);
+    return question.gap ? verify_ask(v, &question) : 0;
+}
+
+/* ---- Payloads ---- */
+
+static int note_graph(struct verifier *v, const struct digest *graph,
+                      struct cairn_error *reason)
+{
+    if (v->n_graphs && digest_equal(&v->graphs[v->n_graphs - 1], graph))
+        return 0;
+    if (v->n_graphs == v->graph_room) {
+        size_t room = v->graph_room ? 2 * v->graph_room : 16;
+        struct digest *graphs = realloc(v->graphs, room * sizeof *graphs);
+        if (!graphs)
+            return error_nomem(reason);
+        v->graphs = graphs;
+        v->graph_room = room;
+    }
+    v->graphs[v->n_graphs++] = *graph;
+    return 0;
+}
+
+static int check_full(struct verifier *v, struct stream_seen *seen,
+                      const struct checked *checked, struct cairn_error *reason)
+{
+    struct states states;
+    struct digest graph;
+    int rc = payload_parse_full(checked->payload, &states, &graph, reason);
+    if (rc)
+        return rc;
+    seen->base = checked->header.seq;
+    seen->tasks = states.n;
+    seen->graph = graph;
+    states_release(&states);
+    return note_graph(v, &graph, reason);
+}
+
+static int in_range(void *context, const struct change *change)
+{
+    (void)context;
+    (void)change;
+    return 0;
+}
+
+static int check_delta(struct verifier *v, struct stream_seen *seen,
+                       const struct checked *checked, struct cairn_error *reason)
+{
+    struct delta delta;
+    int rc = payload_parse_delta(checked->payload, &delta, reason);
+    if (rc)
+        return rc;
+    uint64_t base = delta.base;
+    if (base == seen->base) {
+        rc = delta_each(&delta, seen->tasks, in_range, NULL, reason);
+        if (rc == 0 && delta.graph_tag != graph_tag(&seen->graph))
+            rc = error_set(reason, CAIRN_EDAMAGED,
+                           "it belongs to another graph than its full record");
+    }
+    delta_release(&delta);
+    if (rc || base == seen->base || base == seen->asked)
+        return rc;
+    struct question question = {.namespace_id = checked->header.namespace_id,
+                                .stream = checked->header.stream,
+                                .seq = checked->header.seq,
+                                .target = base,
+                                .base = true};
+    checkpoint_id(question.namespace_id, question.seq, &checked->digest, question.id);
+    seen->asked = base;
+    return verify_ask(v, &question) ? error_nomem(reason) : 0;
+}
+
+/* ---- The pass ---- */
+
+static int check_row(void *context, const struct checkpoint_row *row)
+{
+    struct verifier *v = context;
+    struct stream_seen *seen;
+    struct checked checked;
+    struct cairn_error reason = {0};
+    v->result.checked++;
+    int rc = row_check(row, v->sha, &checked, &reason);
+    if (rc)
+        return rc == CAIRN_EDAMAGED ? row_damaged(v, row, reason.text) : rc;
+    rc = stream_seen(v, row->namespace_id, row->stream, &seen);
+    if (rc)
+        return rc;
+    if (row->namespace_id == NAMESPACE_WORKFLOW) {
+        rc = row->kind == RECORD_FULL ? check_full(v, seen, &checked, &reason)
+                                      : check_delta(v, seen, &checked, &reason);
+        if (rc == CAIRN_EDAMAGED)
+            return row_damaged(v, row, reason.text);
+        if (rc)
+            return error_set(v->error, rc, "%s", reason.text);
+    }
+    rc = pass_tombstones(v, seen, row->seq);
+    if (rc == 0)
+        rc = check_link(v, seen, row, &checked);
+    seen->seq = row->seq;
+    seen->digest = checked.digest;
+    seen->position = checked.header.position;
+    seen->loose = seen->damaged = 0;
+    seen->passed = NULL;
+    return rc;
+}
+
+int verify_rows(struct verifier *v)
+{
+    struct checkpoint_range all = {0};
+    int rc = store_each_checkpoint(v->store, &all, check_row, v, v->error);
+    return rc < 0 ? rc : 0;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Attempts as lines and as JSON. */
+#include "attempts.h"
+
+#include "format.h"
+#include "ui.h"
+
+void attempt_print(const struct cairn_attempt_info *attempt)
+{
+    char how[FORMAT_MAX], took[FORMAT_MAX] = "", when[FORMAT_MAX];
+    bool text = attempt->text != NULL && attempt->text[0] != '\0';
+
+    how[0] = '\0'; /* the text says more of a signal or a timeout */
+    if (!text || (attempt->signal == 0 && !attempt->timed_out))
+        format_end(how, attempt->exit_code, attempt->signal, attempt->timed_out);
+    if (attempt->ended_ns != 0)
+        format_duration(took, (attempt->ended_ns - attempt->started_ns) / 1000000);
+    out("  attempt %u  %s%s%s%s%s  started %s%s%s\n", attempt->attempt,
+        attempt->open ? "no end recorded" : cairn_outcome_name(attempt->outcome),
+        how[0] ? "  " : "", how, took[0] ? "  " : "", took,
+        format_local(when, attempt->started_ns), text ? "  " : "",
+        text ? attempt->text : "");
+}
+
+void attempt_document(struct doc *doc, const struct cairn_attempt_info *attempt)
+{
+    doc_count(doc, "attempt", attempt->attempt);
+    doc_bool(doc, "open", attempt->open);
+    doc_text(doc, "outcome",
+             attempt->open ? NULL : cairn_outcome_name(attempt->outcome));
+    if (attempt->exit_code >= 0)
+        doc_number(doc, "exit_code", attempt->exit_code);
+    else
+        doc_null(doc, "exit_code");
+    doc_some(doc, "signal", (uint64_t)attempt->signal);
+    doc_bool(doc, "timed_out", attempt->timed_out);
+    doc_time(doc, "started", attempt->started_ns);
+    doc_time(doc, "ended", attempt->ended_ns);
+    doc_number(doc, "cpu_ms", attempt->cpu_ms);
+    doc_number(doc, "peak_kib", attempt->peak_kib);
+    doc_count(doc, "stdout_bytes", attempt->stdout_bytes);
+    doc_count(doc, "stderr_bytes", attempt->stderr_bytes);
+    doc_text(doc, "text", attempt->text);
+}

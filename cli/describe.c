@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Runs and checkpoints in words and as JSON. */
+#include "describe.h"
+
+#include "ui.h"
+
+const char *run_state_text(const struct cairn_run_info *run)
+{
+    if (run->live)
+        return "running";
+    if (run->state == CAIRN_RUN_UNFINISHED)
+        return "interrupted";
+    return cairn_run_state_name(run->state);
+}
+
+int run_exit_status(const struct cairn_run_info *run)
+{
+    if (run->state == CAIRN_RUN_COMPLETED)
+        return 0;
+    return run->state == CAIRN_RUN_FAILED ? 1 : EXIT_STOPPED;
+}
+
+uint32_t run_done(const struct cairn_run_info *run)
+{
+    return run->completed + run->failed + run->skipped;
+}
+
+void run_document(struct doc *doc, const struct cairn_run_info *run)
+{
+    doc_count(doc, "run", run->run);
+    doc_text(doc, "workflow", run->workflow);
+    doc_text(doc, "file", run->file[0] ? run->file : NULL);
+    doc_text(doc, "params", run->params);
+    doc_text(doc, "state", run_state_text(run));
+    doc_bool(doc, "live", run->live);
+    doc_some(doc, "owner_pid", run->live ? (uint64_t)run->owner_pid : 0);
+    doc_text(doc, "owner_host", run->live ? run->owner_host : NULL);
+    doc_time(doc, "started", run->started_ns);
+    doc_time(doc, "ended", run->ended_ns);
+    doc_some(doc, "from_run", run->from_run);
+    doc_some(doc, "from_checkpoint", run->from_seq);
+    doc_some(doc, "checkpoint", run->checkpoint);
+    doc_count(doc, "total", run->total);
+    doc_count(doc, "completed", run->completed);
+    doc_count(doc, "failed", run->failed);
+    doc_count(doc, "skipped", run->skipped);
+    doc_count(doc, "cancelled", run->cancelled);
+    doc_count(doc, "running", run->running);
+    doc_count(doc, "unsaved", run->unsaved);
+}
+
+void checkpoint_document(struct doc *doc, const struct cairn_checkpoint_info *info)
+{
+    doc_count(doc, "seq", info->seq);
+    doc_text(doc, "id", info->id);
+    doc_text(doc, "workflow", info->workflow);
+    doc_count(doc, "run", info->run);
+    doc_bool(doc, "damaged", info->damaged);
+    doc_some(doc, "parent", info->parent);
+    doc_time(doc, "time", info->time_ns);
+    doc_text(doc, "kind", info->full ? "full" : "delta");
+    doc_bool(doc, "head", info->head);
+    doc_count(doc, "position", info->position);
+    doc_count(doc, "bytes", info->bytes);
+    doc_count(doc, "changes", info->changes);
+    doc_text(doc, "digest", info->digest);
+    if (!info->counted)
+        return;
+    doc_count(doc, "total", info->total);
+    doc_count(doc, "completed", info->completed);
+    doc_count(doc, "failed", info->failed);
+    doc_count(doc, "skipped", info->skipped);
+    doc_count(doc, "cancelled", info->cancelled);
+}

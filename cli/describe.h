@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Runs and checkpoints in words and as JSON, the same in every command. */
+#ifndef CLI_DESCRIBE_H
+#define CLI_DESCRIBE_H
+
+#include "cairn.h"
+#include "json.h"
+
+/* running, interrupted, completed, failed or cancelled. */
+const char *run_state_text(const struct cairn_run_info *run);
+/* Exit status that tells how a run ended (or that it did not). */
+int run_exit_status(const struct cairn_run_info *run);
+uint32_t run_done(const struct cairn_run_info *run);
+/* Members of a run, in an object that is already open. */
+void run_document(struct doc *doc, const struct cairn_run_info *run);
+void checkpoint_document(struct doc *doc, const struct cairn_checkpoint_info *info);
+
+#endif

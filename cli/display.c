@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The display of a run. It knows only what events tell: the table of running tasks is
+ * its own. On a terminal the block is repainted at TICK events only; a permanent line
+ * takes it away until the next one. */
+#include "display.h"
+
+#include "format.h"
+#include "ui.h"
+
+#include <string.h>
+
+#define FEW_TASKS 200 /* up to here every finished task gets a line */
+#define PAINT_MS 190
+#define PROGRESS_MS 5000
+#define TAIL_LINES 20
+
+void display_init(struct display *display, const char *hint, bool stored)
+{
+    memset(display, 0, sizeof *display);
+    display->json = ui_json();
+    display->quiet = ui_quiet();
+    display->live = ui_live() && !display->json && !display->quiet;
+    display->stored = stored;
+    display->hint = hint;
+    display->started_ms = display->progress_ms = now_ms();
+}
+
+void display_release(struct display *display)
+{
+    free(display->running);
+    display->running = NULL;
+}
+
+/* Without memory the task is missing from the display, nothing worse. */
+static void add_running(struct display *display, const struct cairn_event *event)
+{
+    struct running *task;
+
+    if (display->n_running == display->capacity) {
+        size_t capacity = display->capacity ? 2 * display->capacity : 16;
+        struct running *running = realloc(display->running, capacity * sizeof *running);
+
+        if (running == NULL)
+            return;
+        display->running = running;
+        display->capacity = capacity;
+    }
+    task = &display->running[display->n_running++];
+    task->node = event->node;
+    task->since_ms = now_ms();
+    snprintf(task->id, sizeof task->id, "%s", event->task);
+}
+
+/* Order is kept: the oldest stand first. */
+static void remove_running(struct display *display, uint32_t node)
+{
+    struct running *tasks = display->running;
+
+    for (size_t i = 0; i < display->n_running; i++) {
+        if (tasks[i].node == node) {
+            display->n_running--;
+            memmove(tasks + i, tasks + i + 1, (display->n_running - i) * sizeof *tasks);
+            return;
+        }
+    }
+}
+
+/* The start of the last `lines` lines. */
+static const char *last_lines(const char *text, size_t n, int lines)
+{
+    const char *at = text + n;
+
+    if (n > 0 && at[-1] == '\n')
+        at--;
+    while (at > text && (at[-1] != '\n' || --lines > 0))
+        at--;
+    return at;
+}
+
+static void print_tail(const struct cairn_event *event)
+{
+    const char *at, *end;
+
+    if (event->tail == NULL || event->tail_bytes == 0)
+        return;
+    end = event->tail + event->tail_bytes;
+    at = last_lines(event->tail, event->tail_bytes, TAIL_LINES);
+    while (at < end) {
+        const char *newline = memchr(at, '\n', (size_t)(end - at));
+        const char *stop = newline ? newline : end;
+
+        say_bytes("    ", at, (size_t)(stop - at));
+        at = stop + 1;
+    }
+}
+
+/* The engine's text says more of a signal or a timeout than the bare fact does. */
+static void describe_end(char how[FORMAT_MAX], const struct cairn_event *event)
+{
+    how[0] = '\0';
+    if (event->text == NULL || (event->signal == 0 && !event->timed_out))
+        format_end(how, event->exit_code, event->signal, event->timed_out);
+}
+
+static void print_failure(const struct display *display,
+                          const struct cairn_event *event)
+{
+    char how[FORMAT_MAX], took[FORMAT_MAX];
+    char *word = shell_word(event->task);
+
+    describe_end(how, event);
+    say_label(RED, "FAILED", "%s (%s%s%s)%s%s", event->task, how, how[0] ? ", " : "",
+              format_duration(took, event->duration_ms), event->text ? ": " : "",
+              event->text ? event->text : "");
+    print_tail(event);
+    if (display->stored && word != NULL && event->attempt > 0)
+        say_always("    see: cairn log %s --run %llu%s", word,
+                   (unsigned long long)event->run, display->hint);
+    free(word);
+}
+
+static void print_finished(struct display *display, const struct cairn_event *event)
+{
+    bool lines = !display->quiet && !display->live && event->total <= FEW_TASKS;
+    char took[FORMAT_MAX];
+
+    if (event->outcome == CAIRN_FAILED)
+        print_failure(display, event);
+    else if (!lines)
+        return;
+    else if (event->outcome == CAIRN_COMPLETED)
+        say_label(GREEN, "ok  ", "%s  %s", event->task,
+                  format_duration(took, event->duration_ms));
+    else
+        say_label(DIM, cairn_outcome_name(event->outcome), "%s", event->task);
+}
+
+static void print_retry(const struct display *display, const struct cairn_event *event)
+{
+    char how[FORMAT_MAX], delay[FORMAT_MAX];
+
+    if (display->quiet)
+        return;
+    describe_end(how, event);
+    format_duration(delay, event->next_ms);
+    say_label(YELLOW, "retry", "%s %s%s (attempt %u: %s%s%s)", event->task,
+              event->next_ms > 0 ? "in " : "at once", event->next_ms > 0 ? delay : "",
+              event->attempt, how, how[0] && event->text ? "; " : "",
+              event->text ? event->text : "");
+}
+
+static void paint(struct display *display, const struct cairn_event *event)
+{
+    char text[PROGRESS_MAX], elapsed[FORMAT_MAX];
+    int64_t now = now_ms();
+
+    if (now - display->painted_ms < PAINT_MS)
+        return;
+    display->painted_ms = now;
+    rate_add(&display->rate, now, event->done);
+    block_reset(&display->block);
+    block_line(&display->block, "%s",
+               progress_text(text, event->done, event->total, event->running,
+                             rate_get(&display->rate)));
+    for (size_t i = 0; i < display->n_running && i < BLOCK_LINES - 1; i++)
+        block_line(&display->block, "  %s  %s", display->running[i].id,
+                   format_duration(elapsed, now - display->running[i].since_ms));
+    block_paint(&display->block);
+}
+
+static void print_progress(struct display *display, const struct cairn_event *event)
+{
+    char text[PROGRESS_MAX];
+    int64_t now = now_ms();
+
+    if (display->quiet || now - display->progress_ms < PROGRESS_MS)
+        return;
+    display->progress_ms = now;
+    rate_add(&display->rate, now, event->done);
+    say("%s", progress_text(text, event->done, event->total, event->running,
+                            rate_get(&display->rate)));
+}
+
+static void tick(struct display *display, const struct cairn_event *event)
+{
+    if (display->live)
+        paint(display, event);
+    else if (event->total > FEW_TASKS)
+        print_progress(display, event);
+}
+
+/* Events that change the display's own table. */
+static void follow(struct display *display, const struct cairn_event *event)
+{
+    if (event->task == NULL)
+        return;
+    if (event->kind == CAIRN_EVENT_TASK_STARTED)
+        add_running(display, event);
+    else if (event->kind == CAIRN_EVENT_TASK_FINISHED ||
+             event->kind == CAIRN_EVENT_TASK_RETRY)
+        remove_running(display, event->node);
+}
+
+/* Whether the event will print a permanent line, for which the block must go. */
+static bool is_permanent(const struct cairn_event *event)
+{
+    switch (event->kind) {
+    case CAIRN_EVENT_TICK:
+    case CAIRN_EVENT_TASK_STARTED:
+    case CAIRN_EVENT_RUN_FINISHED:
+        return false;
+    case CAIRN_EVENT_TASK_FINISHED:
+        return event->outcome == CAIRN_FAILED;
+    default:
+        return true;
+    }
+}
+
+static void print_line(struct display *display, const struct cairn_event *event)
+{
+    const char *text = event->text != NULL ? event->text : "";
+
+    switch (event->kind) {
+    case CAIRN_EVENT_RUN_STARTED:
+    case CAIRN_EVENT_NOTICE:
+        if (text[0] != '\0')
+            say("%s", text);
+        break;
+    case CAIRN_EVENT_TASK_RETRY:
+        print_retry(display, event);
+        break;
+    case CAIRN_EVENT_TASK_FINISHED:
+        print_finished(display, event);
+        break;
+    case CAIRN_EVENT_DEGRADED:
+        say_label(RED, "DEGRADED", "checkpoints cannot be saved: %s", text);
+        break;
+    case CAIRN_EVENT_RECOVERED:
+        say_label(GREEN, "recovered", "checkpoints are saved again");
+        break;
+    case CAIRN_EVENT_STOPPING:
+        say("stopping: %s", text);
+        break;
+    case CAIRN_EVENT_TASK_STARTED:
+    case CAIRN_EVENT_TICK:
+    case CAIRN_EVENT_RUN_FINISHED:
+        break;
+    }
+}
+
+void display_event(void *context, const struct cairn_event *event)
+{
+    struct display *display = context;
+
+    if (display->json) {
+        /* People at the terminal still learn of lost checkpoints. */
+        if (event->kind == CAIRN_EVENT_DEGRADED)
+            print_line(display, event);
+        if (event->kind != CAIRN_EVENT_TICK && event->kind != CAIRN_EVENT_RUN_FINISHED)
+            event_print(++display->sequence, event);
+        return;
+    }
+    follow(display, event);
+    if (event->kind == CAIRN_EVENT_TICK) {
+        tick(display, event);
+        return;
+    }
+    if (display->live && is_permanent(event))
+        block_clear(&display->block);
+    print_line(display, event);
+}
+
+/* ", 12 completed" for what is not zero. */
+static void add_count(char *text, size_t size, uint32_t count, const char *name)
+{
+    size_t used = strlen(text);
+
+    if (count > 0)
+        snprintf(text + used, size - used, "%s%u %s", used > 0 ? ", " : "", count,
+                 name);
+}
+
+static const char *state_text(const struct cairn_run_result *result)
+{
+    return result->state == CAIRN_RUN_COMPLETED ? "completed"
+           : result->state == CAIRN_RUN_FAILED  ? "failed"
+                                                : "stopped";
+}
+
+static void print_summary(struct display *display,
+                          const struct cairn_run_result *result)
+{
+    char counts[160] = "", number[32] = "", took[FORMAT_MAX];
+
+    add_count(counts, sizeof counts, result->completed, "completed");
+    add_count(counts, sizeof counts, result->failed, "failed");
+    add_count(counts, sizeof counts, result->skipped, "skipped");
+    add_count(counts, sizeof counts, result->cancelled, "cancelled");
+    add_count(counts, sizeof counts, result->pending, "not run");
+    format_duration(took, now_ms() - display->started_ms);
+    if (display->stored)
+        snprintf(number, sizeof number, " %llu", (unsigned long long)result->run);
+    if (result->nothing_to_do)
+        say_always("run%s: nothing to do (%s)", number, counts);
+    else if (result->state == CAIRN_RUN_COMPLETED)
+        say_always("run%s completed: %s in %s", number, counts, took);
+    else if (display->stored)
+        say_always("run%s %s: %s; resume with: cairn resume%s%s", number,
+                   state_text(result), counts, number, display->hint);
+    else
+        say_always("run %s: %s; it cannot be resumed, nothing was kept",
+                   state_text(result), counts);
+}
+
+void display_result(struct display *display, const struct cairn_run_result *result)
+{
+    if (display->json) {
+        result_print(++display->sequence, result);
+        return;
+    }
+    if (display->live)
+        block_clear(&display->block);
+    if (result->damaged)
+        ui_warn(
+            "damaged checkpoints were stepped over; `cairn checkpoint verify%s` names "
+            "them",
+            display->hint);
+    if (result->unsaved > 0)
+        ui_warn("%u outcome%s could not be saved: those tasks will run again",
+                result->unsaved, result->unsaved == 1 ? "" : "s");
+    print_summary(display, result);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What `run` and `resume` show while they work, made from the engine's events: a live
+ * block on a terminal, plain lines elsewhere, NDJSON with --json. */
+#ifndef CLI_DISPLAY_H
+#define CLI_DISPLAY_H
+
+#include "block.h"
+#include "cairn.h"
+
+struct running {
+    uint32_t node;
+    int64_t since_ms;
+    char id[64]; /* cut if longer */
+};
+struct display {
+    bool json, quiet, live, stored;
+    const char *hint; /* " --store DIR" or "" */
+    struct running *running;
+    size_t n_running, capacity;
+    struct block block;
+    struct rate rate;
+    int64_t started_ms, painted_ms, progress_ms;
+    uint64_t sequence; /* of NDJSON lines */
+};
+
+void display_init(struct display *display, const char *hint, bool stored);
+void display_release(struct display *display);
+/* The observer; context is the display. */
+void display_event(void *context, const struct cairn_event *event);
+/* Tells the result; takes the block off first. */
+void display_result(struct display *display, const struct cairn_run_result *result);
+
+/* NDJSON of one event, and of the result. */
+void event_print(uint64_t sequence, const struct cairn_event *event);
+void result_print(uint64_t sequence, const struct cairn_run_result *result);
+
+#endif

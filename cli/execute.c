@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Carrying out a run: signals, display, result. */
+#include "execute.h"
+
+#include "display.h"
+#include "open.h"
+#include "ui.h"
+
+#include <signal.h>
+#include <sys/stat.h>
+
+#define CHANGES_SHOWN 20
+
+/* A handler has no other way to its stop. */
+static struct cairn_stop *volatile stop_on_signal;
+
+static void on_signal(int signal)
+{
+    (void)signal;
+    cairn_stop_request(stop_on_signal);
+}
+
+/* A signal that was ignored when we were started (nohup, a shell's background job)
+ * stays ignored. */
+static void catch_signals(struct cairn_stop *stop)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART}, old;
+
+    sigemptyset(&action.sa_mask);
+    stop_on_signal = stop;
+    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
+        if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+            sigaction(signals[i], &action, NULL);
+    }
+}
+
+/* The stop is about to be freed: signals go back to what they do by default. */
+static void release_signals(void)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction old;
+
+    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
+        if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler == on_signal)
+            signal(signals[i], SIG_DFL);
+    }
+}
+
+void tuning_options(const struct settings *settings, struct cairn_run_options *options)
+{
+    const uint64_t *number = settings->number;
+
+    options->jobs = (uint32_t)number[OPT_JOBS];
+    options->on_change = (enum cairn_on_change)number[OPT_ON_CHANGE];
+    options->check_outputs = (enum cairn_check_outputs)number[OPT_CHECK_OUTPUTS];
+    options->saving = (enum cairn_saving)number[OPT_CHECKPOINT];
+    options->output_limit = number[OPT_OUTPUT_LIMIT];
+    options->keep = (uint32_t)number[OPT_KEEP];
+    options->keep_all = settings->given[OPT_KEEP] && number[OPT_KEEP] == 0;
+}
+
+/* The inode's change time also moves when another file is renamed to this name. */
+static bool touched_since(const char *file, int64_t time_ns)
+{
+    struct stat st;
+    int64_t changed;
+
+    if (file[0] == '\0' || stat(file, &st) != 0)
+        return false;
+    changed = (int64_t)st.st_ctim.tv_sec * 1000000000 + st.st_ctim.tv_nsec;
+    return changed >= time_ns;
+}
+
+static void print_plan(const struct cairn_plan *plan, const struct cairn_run_info *run)
+{
+    uint32_t shown = 0, will = cairn_plan_will(plan);
+    struct cairn_decision decision = {0};
+
+    say("%s was changed after run %llu had started; %u task%s will run:", run->file,
+        (unsigned long long)run->run, will, will == 1 ? "" : "s");
+    for (uint32_t i = 0; i < cairn_plan_tasks(plan) && shown < CHANGES_SHOWN; i++) {
+        cairn_plan_get(plan, i, &decision);
+        if (decision.will == CAIRN_WILL_NOT)
+            continue;
+        say("  %s: %s", decision.task, decision.detail);
+        shown++;
+    }
+    if (will > shown)
+        say("  ... and %u more", will - shown);
+}
+
+/* The times of files and runs only spare the planning, which costs as much as the
+ * run's own: what is really different, the plan says. */
+void announce_changes(struct settings *settings, struct cairn_workflow *workflow,
+                      struct cairn_store *store,
+                      const struct cairn_run_options *options,
+                      const struct cairn_run_info *run)
+{
+    struct cairn_plan *plan;
+
+    if (settings->given[OPT_QUIET] || settings->given[OPT_JSON] ||
+        !touched_since(run->file, run->started_ns))
+        return;
+    /* What is wrong here, the run itself will tell. */
+    if (cairn_plan(&plan, workflow, store, options, NULL) != 0)
+        return;
+    if (cairn_plan_will(plan) > 0 &&
+        (options->start == CAIRN_START_FROM || cairn_plan_run(plan) == run->run))
+        print_plan(plan, run);
+    cairn_plan_free(plan);
+}
+
+int execute(struct settings *settings, struct cairn_workflow *workflow,
+            struct cairn_store *store, const struct cairn_run_options *chosen)
+{
+    struct cairn_run_options options = *chosen;
+    struct cairn_run_result result = {0};
+    struct cairn_error error = {0};
+    struct display display;
+    int status;
+
+    if (cairn_stop_new(&options.stop, &error) != 0)
+        return ui_fail(&error);
+    ui_output_optional();
+    catch_signals(options.stop);
+    display_init(&display, store_hint(settings), store != NULL);
+    options.observe = display_event;
+    options.observe_context = &display;
+    if (cairn_run(workflow, store, &options, &result, &error) == 0) {
+        display_result(&display, &result);
+        status = result.exit_status;
+    } else {
+        block_clear(&display.block);
+        status = ui_fail(&error);
+    }
+    display_release(&display);
+    release_signals();
+    cairn_stop_free(options.stop);
+    return status;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Carrying out a run: what `run` and `resume` have in common. */
+#ifndef CLI_EXECUTE_H
+#define CLI_EXECUTE_H
+
+#include "options.h"
+
+/* Fills the options that tune a run from the command line. */
+void tuning_options(const struct settings *settings, struct cairn_run_options *options);
+
+/* If the file of the run that the options go on with, or fork from, was touched since
+ * the run started, prints what will run and why. */
+void announce_changes(struct settings *settings, struct cairn_workflow *workflow,
+                      struct cairn_store *store,
+                      const struct cairn_run_options *options,
+                      const struct cairn_run_info *run);
+
+/* Runs with display and signals. `store` may be NULL. Returns the exit status. */
+int execute(struct settings *settings, struct cairn_workflow *workflow,
+            struct cairn_store *store, const struct cairn_run_options *chosen);
+
+#endif

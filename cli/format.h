@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Numbers, times and foreign text for people. The functions that fill `out` return
+ * it, so that they can stand in an argument list. */
+#ifndef CLI_FORMAT_H
+#define CLI_FORMAT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define FORMAT_MAX 80
+
+const char *format_duration(char out[FORMAT_MAX], int64_t ms);   /* 0.12s, 3m05s */
+const char *format_bytes(char out[FORMAT_MAX], uint64_t bytes);  /* 1.2 MiB */
+const char *format_local(char out[FORMAT_MAX], int64_t time_ns); /* local time */
+const char *format_utc(char out[FORMAT_MAX], int64_t time_ns);   /* RFC 3339 */
+/* How an attempt ended: "exit 1", "signal 9 (KILL)", "timed out", "". */
+const char *format_end(char out[FORMAT_MAX], int exit_code, int signal, bool timed_out);
+
+/* Length of the valid UTF-8 character at the start of text, 0 if there is none. */
+size_t utf8_length(const char *text, size_t n);
+bool utf8_valid(const char *text, size_t n);
+
+/* Makes text harmless on a terminal: control characters become ^X or \u009b, bytes
+ * that are not UTF-8 \xNN; newlines and tabs stay. Writes at most 6 bytes for each one
+ * read, no NUL; returns how many. */
+size_t escape_text(char *out, const char *text, size_t n);
+#define ESCAPE_FACTOR 6
+
+/* Text as one word of a shell command, quoted where it must be; heap or NULL. */
+char *shell_word(const char *text);
+
+/* Milliseconds of a clock that only goes forward. */
+int64_t now_ms(void);
+/* Nanoseconds since 1970. */
+int64_t wall_ns(void);
+void sleep_ms(int64_t ms);
+
+#endif

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The writer of JSON documents, and the only file that includes jansson, which does
+ * the quoting. The document grows in memory and is printed whole. */
+#include "json.h"
+
+#include "format.h"
+#include "ui.h"
+
+#include <jansson.h>
+#include <string.h>
+
+static void put(struct doc *doc, const char *text)
+{
+    if (doc->failed)
+        return;
+    if (fputs(text, doc->file) < 0)
+        doc->failed = true;
+}
+
+static void put_string(struct doc *doc, const char *text, size_t n)
+{
+    json_t *string = json_stringn(text, n);
+
+    if (string == NULL || doc->failed ||
+        json_dumpf(string, doc->file, JSON_ENCODE_ANY) != 0)
+        doc->failed = true;
+    json_decref(string);
+}
+
+static void put_key(struct doc *doc, const char *key)
+{
+    bool *more = &doc->more[doc->depth - 1];
+
+    put(doc, *more ? "," : "");
+    *more = true;
+    if (key != NULL) {
+        put_string(doc, key, strlen(key));
+        put(doc, ":");
+    }
+}
+
+static void open_level(struct doc *doc, const char *opener, char closer)
+{
+    if (doc->depth == DOC_DEPTH) {
+        doc->failed = true;
+        return;
+    }
+    put(doc, opener);
+    doc->more[doc->depth] = false;
+    doc->closers[doc->depth++] = closer;
+}
+
+void doc_begin(struct doc *doc)
+{
+    memset(doc, 0, sizeof *doc);
+    doc->file = open_memstream(&doc->text, &doc->length);
+    doc->failed = doc->file == NULL;
+    open_level(doc, "{", '}');
+}
+
+void doc_object(struct doc *doc, const char *key)
+{
+    put_key(doc, key);
+    open_level(doc, "{", '}');
+}
+
+void doc_array(struct doc *doc, const char *key)
+{
+    put_key(doc, key);
+    open_level(doc, "[", ']');
+}
+
+void doc_end(struct doc *doc)
+{
+    char closer[2] = {doc->closers[doc->depth - 1], '\0'};
+
+    doc->depth--;
+    put(doc, closer);
+}
+
+static void put_base64(struct doc *doc, const unsigned char *bytes, size_t n)
+{
+    static const char digits[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+    for (size_t i = 0; i < n; i += 3) {
+        unsigned long group = (unsigned long)bytes[i] << 16;
+        char four[5] = "====";
+
+        if (i + 1 < n)
+            group |= (unsigned long)bytes[i + 1] << 8;
+        if (i + 2 < n)
+            group |= bytes[i + 2];
+        for (size_t k = 0; k < 4 && i + k <= n; k++)
+            four[k] = digits[group >> (18 - 6 * k) & 63];
+        put(doc, four);
+    }
+}
+
+void doc_bytes(struct doc *doc, const char *key, const char *bytes, size_t n)
+{
+    put_key(doc, key);
+    if (utf8_valid(bytes, n)) {
+        put_string(doc, bytes, n);
+        return;
+    }
+    put(doc, "{\"base64\":\"");
+    put_base64(doc, (const unsigned char *)bytes, n);
+    put(doc, "\"}");
+}
+
+void doc_text(struct doc *doc, const char *key, const char *text)
+{
+    if (text == NULL)
+        doc_null(doc, key);
+    else
+        doc_bytes(doc, key, text, strlen(text));
+}
+
+void doc_number(struct doc *doc, const char *key, int64_t number)
+{
+    char text[32];
+
+    snprintf(text, sizeof text, "%lld", (long long)number);
+    put_key(doc, key);
+    put(doc, text);
+}
+
+void doc_count(struct doc *doc, const char *key, uint64_t number)
+{
+    char text[32];
+
+    snprintf(text, sizeof text, "%llu", (unsigned long long)number);
+    put_key(doc, key);
+    put(doc, text);
+}
+
+void doc_some(struct doc *doc, const char *key, uint64_t number)
+{
+    if (number == 0)
+        doc_null(doc, key);
+    else
+        doc_count(doc, key, number);
+}
+
+void doc_real(struct doc *doc, const char *key, double number)
+{
+    char text[64];
+
+    snprintf(text, sizeof text, "%.3f", number);
+    put_key(doc, key);
+    put(doc, text);
+}
+
+void doc_bool(struct doc *doc, const char *key, bool value)
+{
+    put_key(doc, key);
+    put(doc, value ? "true" : "false");
+}
+
+void doc_null(struct doc *doc, const char *key)
+{
+    put_key(doc, key);
+    put(doc, "null");
+}
+
+void doc_time(struct doc *doc, const char *key, int64_t time_ns)
+{
+    char text[FORMAT_MAX];
+
+    doc_text(doc, key, time_ns == 0 ? NULL : format_utc(text, time_ns));
+}
+
+void doc_discard(struct doc *doc)
+{
+    if (doc->file != NULL)
+        fclose(doc->file);
+    free(doc->text);
+    memset(doc, 0, sizeof *doc);
+}
+
+int doc_print(struct doc *doc)
+{
+    bool failed;
+
+    while (doc->depth > 0)
+        doc_end(doc);
+    put(doc, "\n");
+    failed = doc->failed || fflush(doc->file) != 0;
+    if (failed)
+        ui_warn("out of memory");
+    else
+        out_raw(doc->text, doc->length);
+    doc_discard(doc);
+    out_flush();
+    return failed ? EXIT_SYSTEM : 0;
+}

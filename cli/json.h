@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * JSON documents for stdout, written member by member. A document is printed only when
+ * it is complete, so that an error half-way leaves no half document.
+ *
+ *     struct doc doc;
+ *     doc_begin(&doc);
+ *     doc_text(&doc, "name", name);
+ *     doc_array(&doc, "parts");
+ *     doc_number(&doc, NULL, 1);      (members of arrays have no key)
+ *     doc_end(&doc);
+ *     status = doc_print(&doc);       (or doc_discard)
+ */
+#ifndef CLI_JSON_H
+#define CLI_JSON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define DOC_DEPTH 8
+struct doc {
+    FILE *file;
+    char *text;
+    size_t length;
+    char closers[DOC_DEPTH];
+    bool more[DOC_DEPTH]; /* a member was written at this depth */
+    int depth;
+    bool failed;
+};
+
+void doc_begin(struct doc *doc); /* the outermost object */
+void doc_object(struct doc *doc, const char *key);
+void doc_array(struct doc *doc, const char *key);
+void doc_end(struct doc *doc);
+/* A string; {"base64": ...} if it is not UTF-8; null for NULL. */
+void doc_text(struct doc *doc, const char *key, const char *text);
+void doc_bytes(struct doc *doc, const char *key, const char *bytes, size_t n);
+void doc_number(struct doc *doc, const char *key, int64_t number);
+void doc_count(struct doc *doc, const char *key, uint64_t number);
+/* A number that means "none" when 0: then null. */
+void doc_some(struct doc *doc, const char *key, uint64_t number);
+void doc_real(struct doc *doc, const char *key, double number);
+void doc_bool(struct doc *doc, const char *key, bool value);
+void doc_null(struct doc *doc, const char *key);
+void doc_time(struct doc *doc, const char *key, int64_t time_ns); /* null for 0 */
+/* Closes what is open, prints one line on stdout and frees. Returns an exit status. */
+int doc_print(struct doc *doc);
+void doc_discard(struct doc *doc);
+
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The command `cairn`: finds the command in the table, parses its options, calls it. */
+#include "command.h"
+#include "open.h"
+#include "ui.h"
+
+#include <string.h>
+
+static int show_help(const struct command *command, const char *group)
+{
+    if (command != NULL)
+        help_command(stdout, command);
+    else if (group != NULL)
+        help_group(stdout, group);
+    else
+        help_all(stdout);
+    return 0;
+}
+
+static int run_command(struct settings *settings, const struct command *command,
+                       int argc, char **argv)
+{
+    /* So that errors of parsing are documents too when --json stands anywhere. */
+    bool json = settings->given[OPT_JSON];
+
+    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
+        json = json || strcmp(argv[i], "--json") == 0;
+    ui_configure(json, false);
+    if (settings_parse(settings, command, argc, argv) < 0)
+        return EXIT_USAGE;
+    ui_configure(settings->given[OPT_JSON], settings->given[OPT_QUIET]);
+    if (settings->given[OPT_HELP])
+        return show_help(command, NULL);
+    if (settings->n_operands < command->least)
+        return ui_usage(command->name, "something is missing: cairn %s %s",
+                        command->name, command->operands);
+    return command->function(settings);
+}
+
+/* Words of the command stand before its options; global options may stand between. */
+static int dispatch(struct settings *settings, int argc, char **argv)
+{
+    char words[128] = "";
+
+    for (int i = 0;;) {
+        int used = settings_parse(settings, NULL, argc - i, argv + i);
+        const struct command *command;
+
+        if (used < 0)
+            return EXIT_USAGE;
+        i += used;
+        ui_configure(settings->given[OPT_JSON], settings->given[OPT_QUIET]);
+        if (settings->given[OPT_HELP])
+            return show_help(NULL, words[0] != '\0' ? words : NULL);
+        if (settings->given[OPT_VERSION])
+            return command_version(settings);
+        if (i == argc) {
+            if (words[0] == '\0')
+                help_all(stderr);
+            else
+                help_group(stderr, words);
+            fflush(stderr);
+            return EXIT_USAGE;
+        }
+        snprintf(words + strlen(words), sizeof words - strlen(words), "%s%.60s",
+                 words[0] != '\0' ? " " : "", argv[i++]);
+        command = command_find(words);
+        if (command != NULL)
+            return run_command(settings, command, argc - i, argv + i);
+        if (!command_is_group(words))
+            return help_unknown(words);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct settings settings;
+    int status;
+
+    ui_start();
+    settings_init(&settings);
+    status = ui_end(dispatch(&settings, argc > 0 ? argc - 1 : 0, argv + 1));
+    settings_release(&settings);
+    return status;
+}

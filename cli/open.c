@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Opening stores, runs and workflows for the commands. */
+#include "open.h"
+
+#include "format.h"
+#include "ui.h"
+
+#include <string.h>
+
+#define DEFAULT_FILE "cairn.yaml"
+
+/* --store, or $CAIRN_STORE if it says something. */
+const char *store_path(const struct settings *settings)
+{
+    const char *path = getenv("CAIRN_STORE");
+
+    if (settings->given[OPT_STORE])
+        return settings->text[OPT_STORE];
+    return path != NULL && path[0] != '\0' ? path : NULL;
+}
+
+const char *store_hint(const struct settings *settings)
+{
+    static char hint[4200]; /* made once: the settings do not change */
+    char *word;
+
+    if (!settings->given[OPT_STORE] || hint[0] != '\0')
+        return hint;
+    word = shell_word(settings->text[OPT_STORE]);
+    if (word != NULL)
+        snprintf(hint, sizeof hint, " --store %s", word);
+    free(word);
+    return hint;
+}
+
+static int open_store(struct settings *settings, struct cairn_store **store,
+                      bool read_only, struct cairn_error *error)
+{
+    struct cairn_store_options options = {
+        .path = store_path(settings),
+        .read_only = read_only,
+        .sync = (enum cairn_sync)settings->number[OPT_SYNC],
+    };
+
+    return cairn_store_open(store, &options, error);
+}
+
+int store_for_reading(struct settings *settings, struct cairn_store **store)
+{
+    struct cairn_error error = {0};
+
+    if (open_store(settings, store, true, &error) != 0)
+        return ui_fail(&error);
+    return 0;
+}
+
+int store_if_any(struct settings *settings, struct cairn_store **store)
+{
+    struct cairn_error error = {0};
+
+    *store = NULL;
+    if (open_store(settings, store, true, &error) == 0 || error.code == CAIRN_ENOTFOUND)
+        return 0;
+    return ui_fail(&error);
+}
+
+int store_for_writing(struct settings *settings, struct cairn_store **store,
+                      bool create)
+{
+    struct cairn_error error = {0};
+    struct cairn_store_options options = {
+        .path = store_path(settings),
+        .create = true,
+        .sync = (enum cairn_sync)settings->number[OPT_SYNC],
+    };
+    int result = open_store(settings, store, false, &error);
+
+    if (result == CAIRN_ENOTFOUND && create) {
+        result = cairn_store_open(store, &options, &error);
+        if (result == 0)
+            say("cairn: made a store in %s", cairn_store_path(*store));
+    }
+    return result == 0 ? 0 : ui_fail(&error);
+}
+
+static int get_run(struct cairn_store *store, uint64_t run, struct cairn_run_info *info)
+{
+    struct cairn_error error = {0};
+
+    if (cairn_run_get(store, run, info, &error) != 0)
+        return ui_fail(&error);
+    return 0;
+}
+
+int run_operand(struct settings *settings, int n, struct cairn_store *store,
+                struct cairn_run_info *info)
+{
+    uint64_t run = 0;
+
+    if (settings->n_operands > n && !number_operand(settings->operands[n], "run", &run))
+        return EXIT_USAGE;
+    return get_run(store, run, info);
+}
+
+int run_option(struct settings *settings, struct cairn_store *store,
+               struct cairn_run_info *info)
+{
+    return get_run(store, settings->given[OPT_RUN] ? settings->number[OPT_RUN] : 0,
+                   info);
+}
+
+void tell_warnings(const struct cairn_workflow *workflow)
+{
+    const char *text;
+
+    for (size_t i = 0; (text = cairn_workflow_warning(workflow, i)) != NULL; i++)
+        ui_warn("warning: %s", text);
+}
+
+static int load_file(struct settings *settings, const char *file,
+                     struct cairn_workflow **workflow)
+{
+    struct cairn_error error = {0};
+
+    if (cairn_workflow_load(workflow, file, settings->params, settings->n_params,
+                            &error) != 0)
+        return ui_fail(&error);
+    return 0;
+}
+
+int workflow_operand(struct settings *settings, const char *command, int n,
+                     struct cairn_workflow **workflow, const char **file)
+{
+    if (settings->n_operands > n)
+        *file = settings->operands[n];
+    else if (access(DEFAULT_FILE, F_OK) == 0)
+        *file = DEFAULT_FILE;
+    else
+        return ui_usage(command,
+                        "which workflow? Name its file (`cairn %s FILE`), or put a "
+                        "file named " DEFAULT_FILE " in this directory",
+                        command);
+    return load_file(settings, *file, workflow);
+}
+
+static int load_of_run(struct settings *settings, const char *command,
+                       struct cairn_store *store, uint64_t run,
+                       struct cairn_workflow **workflow)
+{
+    struct cairn_error error = {0};
+    bool from_file = true;
+
+    if (settings->n_params > 0)
+        return ui_usage(command,
+                        "--param goes with a FILE: a run has its own parameters");
+    if (cairn_workflow_of_run(workflow, store, run, &from_file, &error) != 0)
+        return ui_fail(&error);
+    if (!from_file)
+        say("cairn: the workflow's file is gone; using the definition stored with run "
+            "%llu",
+            (unsigned long long)run);
+    return 0;
+}
+
+static int need_store(struct cairn_store *store)
+{
+    if (store != NULL)
+        return 0;
+    return ui_error(EXIT_NOT_FOUND, cairn_code_name(CAIRN_ENOTFOUND),
+                    "there is no store here or above; `cairn run FILE` makes one, "
+                    "--store names one");
+}
+
+static int target_checkpoint(struct settings *settings, const char *command,
+                             struct cairn_store *store,
+                             struct cairn_workflow **workflow,
+                             struct cairn_run_options *options)
+{
+    struct cairn_checkpoint_info info = {0};
+    struct cairn_error error = {0};
+    int status = need_store(store);
+
+    if (status != 0)
+        return status;
+    if (cairn_checkpoint_get(store, settings->text[OPT_FROM], &info, &error) != 0)
+        return ui_fail(&error);
+    options->start = CAIRN_START_FROM;
+    options->from = settings->text[OPT_FROM];
+    return load_of_run(settings, command, store, info.run, workflow);
+}
+
+static int target_run(struct settings *settings, const char *command,
+                      struct cairn_store *store, struct cairn_workflow **workflow,
+                      struct cairn_run_options *options)
+{
+    struct cairn_run_info info;
+    int status = need_store(store);
+
+    if (status == 0)
+        status = run_option(settings, store, &info);
+    if (status != 0)
+        return status;
+    options->start = CAIRN_START_RESUME;
+    options->run = info.run;
+    return load_of_run(settings, command, store, info.run, workflow);
+}
+
+int workflow_target(struct settings *settings, const char *command, int n,
+                    struct cairn_store *store, struct cairn_workflow **workflow,
+                    struct cairn_run_options *options)
+{
+    bool file = settings->n_operands > n;
+    bool run = settings->given[OPT_RUN], from = settings->given[OPT_FROM];
+    struct cairn_run_info newest = {0};
+    const char *name;
+
+    if (file + run + from > 1)
+        return ui_usage(command, "give one of FILE, --run and --from");
+    if (settings->given[OPT_FRESH] && (run || from))
+        return ui_usage(command, "--fresh goes with a FILE");
+    if (from)
+        return target_checkpoint(settings, command, store, workflow, options);
+    if (run)
+        return target_run(settings, command, store, workflow, options);
+    if (settings->given[OPT_FRESH])
+        options->start = CAIRN_START_FRESH;
+    else if (!file && settings->n_params == 0 && store != NULL &&
+             cairn_run_get(store, 0, &newest, NULL) == 0)
+        return target_run(settings, command, store, workflow, options);
+    return workflow_operand(settings, command, n, workflow, &name);
+}

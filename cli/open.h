@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Opening what commands work on: the store, a run, a workflow. All return an exit
+ * status, 0 for success, after telling the user what is wrong. */
+#ifndef CLI_OPEN_H
+#define CLI_OPEN_H
+
+#include "options.h"
+
+/* What --store or $CAIRN_STORE names, or NULL. */
+const char *store_path(const struct settings *settings);
+/* The store for reading; it must exist. */
+int store_for_reading(struct settings *settings, struct cairn_store **store);
+/* The same, but `*store` is NULL when there is none. */
+int store_if_any(struct settings *settings, struct cairn_store **store);
+/* The store for writing; with `create` it is made (and that is said). */
+int store_for_writing(struct settings *settings, struct cairn_store **store,
+                      bool create);
+
+/* The run named by the n-th operand, or else the newest. */
+int run_operand(struct settings *settings, int n, struct cairn_store *store,
+                struct cairn_run_info *info);
+/* The run named by --run, or else the newest. */
+int run_option(struct settings *settings, struct cairn_store *store,
+               struct cairn_run_info *info);
+
+/* The workflow file named by the n-th operand, or cairn.yaml here. */
+int workflow_operand(struct settings *settings, const char *command, int n,
+                     struct cairn_workflow **workflow, const char **file);
+/* What `plan`, `explain` and `graph` speak of: a file (the n-th operand), or --run, or
+ * --from, or the newest run, or cairn.yaml here, in this order. `options` gets the
+ * matching start. `store` may be NULL. */
+int workflow_target(struct settings *settings, const char *command, int n,
+                    struct cairn_store *store, struct cairn_workflow **workflow,
+                    struct cairn_run_options *options);
+/* Tells what loading found worth a warning. */
+void tell_warnings(const struct cairn_workflow *workflow);
+/* " --store DIR" for the commands that are suggested, or "". */
+const char *store_hint(const struct settings *settings);
+
+#endif

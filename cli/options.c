@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The parser of options. Options may stand after operands, `--` ends
+ * them, a value follows `=` or is the next argument whatever it looks like. Long names
+ * are not abbreviated: a script must not change its meaning when an option is added. */
+#include "options.h"
+
+#include "command.h"
+#include "ui.h"
+
+#include <errno.h>
+#include <string.h>
+
+void settings_init(struct settings *settings)
+{
+    memset(settings, 0, sizeof *settings);
+    for (int id = 0; id < OPT_NONE; id++)
+        settings->number[id] = option_get((enum option_id)id)->initial;
+}
+
+void settings_release(struct settings *settings)
+{
+    for (size_t i = 0; i < settings->n_params; i++)
+        free((void *)(uintptr_t)settings->params[i].name);
+    free(settings->params);
+    settings->params = NULL;
+    settings->n_params = 0;
+}
+
+static bool parse_number(const char *text, uint64_t *out)
+{
+    char *end;
+
+    if (text[0] < '0' || text[0] > '9')
+        return false;
+    errno = 0;
+    *out = strtoull(text, &end, 10);
+    return errno == 0 && *end == '\0';
+}
+
+bool number_operand(const char *text, const char *kind, uint64_t *out)
+{
+    if (parse_number(text, out) && *out >= 1 && *out <= INT64_MAX)
+        return true;
+    ui_usage(NULL, "'%s' is not the number of a %s: they are counted from 1", text,
+             kind);
+    return false;
+}
+
+/* 4096, 64K, 64KB, 64KiB: all units are powers of 1024. */
+static bool parse_size(const char *text, uint64_t *out)
+{
+    static const char units[] = "KMGT";
+    const char *unit;
+    char *end;
+    uint64_t size;
+    int shift = 0;
+
+    if (text[0] < '0' || text[0] > '9')
+        return false;
+    errno = 0;
+    size = strtoull(text, &end, 10);
+    if (errno != 0)
+        return false;
+    if (*end != '\0' && (unit = strchr(units, *end & ~0x20)) != NULL && *unit != '\0') {
+        shift = 10 * (int)(unit - units + 1);
+        end++;
+        if (strcmp(end, "iB") == 0 || strcmp(end, "B") == 0)
+            end += strlen(end);
+    }
+    if (*end != '\0' || size > OPTION_SIZE_LIMIT >> shift)
+        return false;
+    *out = size << shift;
+    return true;
+}
+
+/* Finds `text` among the words of "a|b|c". */
+static bool parse_choice(const char *words, const char *text, uint64_t *out)
+{
+    uint64_t index = 0;
+
+    for (const char *word = words; word != NULL; index++) {
+        const char *bar = strchr(word, '|');
+        size_t n = bar ? (size_t)(bar - word) : strlen(word);
+
+        if (strlen(text) == n && memcmp(word, text, n) == 0) {
+            *out = index;
+            return true;
+        }
+        word = bar ? bar + 1 : NULL;
+    }
+    return false;
+}
+
+/* Adds a parameter; one that was given before is replaced. */
+static bool add_pair(struct settings *settings, const char *text)
+{
+    const char *equals = strchr(text, '=');
+    struct cairn_param *params;
+    size_t i, n = settings->n_params;
+    char *copy;
+
+    if (equals == NULL || equals == text)
+        return false;
+    copy = strdup(text);
+    params = realloc(settings->params, (n + 1) * sizeof *params);
+    if (params != NULL)
+        settings->params = params;
+    if (copy == NULL || params == NULL) {
+        free(copy);
+        ui_warn("out of memory");
+        exit(EXIT_SYSTEM);
+    }
+    copy[equals - text] = '\0';
+    for (i = 0; i < n && strcmp(params[i].name, copy) != 0; i++)
+        ;
+    if (i < n)
+        free((void *)(uintptr_t)params[i].name);
+    else
+        settings->n_params = n + 1;
+    params[i].name = copy;
+    params[i].value = copy + (equals - text) + 1;
+    return true;
+}
+
+static int bad_value(const struct command *command, const struct option *option,
+                     const char *text)
+{
+    const char *name = command ? command->name : NULL;
+
+    if (option->kind == OPTION_CHOICE)
+        return ui_usage(name, "--%s cannot be '%s': it is one of %s", option->name,
+                        text, option->value);
+    if (option->kind == OPTION_SIZE)
+        return ui_usage(name,
+                        "--%s cannot be '%s': give bytes, or a size like 64K or 10M",
+                        option->name, text);
+    if (option->kind == OPTION_PAIR)
+        return ui_usage(name, "--%s needs NAME=VALUE, not '%s'", option->name, text);
+    return ui_usage(name, "--%s cannot be '%s': it is a number from %llu to %llu",
+                    option->name, text, (unsigned long long)option->low,
+                    (unsigned long long)option->high);
+}
+
+static bool take_value(struct settings *settings, enum option_id id, const char *text)
+{
+    const struct option *option = option_get(id);
+    uint64_t *number = &settings->number[id];
+
+    settings->given[id] = true;
+    settings->text[id] = text;
+    switch (option->kind) {
+    case OPTION_TEXT:
+        return true;
+    case OPTION_NUMBER:
+        return parse_number(text, number) && *number >= option->low &&
+               *number <= option->high;
+    case OPTION_SIZE:
+        return parse_size(text, number) && *number >= option->low;
+    case OPTION_CHOICE:
+        return parse_choice(option->value, text, number);
+    case OPTION_PAIR:
+        return add_pair(settings, text);
+    case OPTION_FLAG: /* has no value */
+        break;
+    }
+    return false;
+}
+
+static bool takes(const struct command *command, enum option_id id)
+{
+    return command != NULL ? command_takes(command, id)
+                           : id < OPT_GLOBALS || id == OPT_VERSION;
+}
+
+static int unknown_option(const struct command *command, const char *name, size_t n)
+{
+    struct nearest nearest;
+    char word[64];
+
+    snprintf(word, sizeof word, "%.*s", (int)(n < 60 ? n : 60), name);
+    nearest_init(&nearest, word);
+    for (int id = 0; id < OPT_NONE; id++) {
+        if (takes(command, (enum option_id)id))
+            nearest_try(&nearest, option_get((enum option_id)id)->name);
+    }
+    ui_usage(command ? command->name : NULL, "there is no option --%s%s%s%s", word,
+             nearest.best ? ": did you mean --" : "", nearest.best ? nearest.best : "",
+             nearest.best ? "?" : "");
+    return -1;
+}
+
+static enum option_id find_long(const struct command *command, const char *name,
+                                size_t n)
+{
+    for (int id = 0; id < OPT_NONE; id++) {
+        if (takes(command, (enum option_id)id) &&
+            strlen(option_get((enum option_id)id)->name) == n &&
+            memcmp(option_get((enum option_id)id)->name, name, n) == 0)
+            return (enum option_id)id;
+    }
+    return OPT_NONE;
+}
+
+static enum option_id find_short(const struct command *command, char letter)
+{
+    for (int id = 0; id < OPT_NONE; id++) {
+        if (takes(command, (enum option_id)id) && letter != '\0' &&
+            option_get((enum option_id)id)->letter == letter)
+            return (enum option_id)id;
+    }
+    return OPT_NONE;
+}
+
+/* One option with its value; returns how many arguments it used, or -1. `attached` is
+ * a value in the same argument, or NULL. */
+static int take_option(struct settings *settings, const struct command *command,
+                       enum option_id id, const char *attached, const char *next)
+{
+    const struct option *option = option_get(id);
+    const char *name = command ? command->name : NULL;
+    const char *text = attached != NULL ? attached : next;
+
+    if (option->kind == OPTION_FLAG) {
+        if (attached != NULL) {
+            ui_usage(name, "--%s takes no value", option->name);
+            return -1;
+        }
+        settings->given[id] = true;
+        return 1;
+    }
+    if (text == NULL) {
+        ui_usage(name, "--%s needs a value: %s", option->name, option->value);
+        return -1;
+    }
+    if (!take_value(settings, id, text)) {
+        bad_value(command, option, text);
+        return -1;
+    }
+    return attached != NULL ? 1 : 2;
+}
+
+static int take_long(struct settings *settings, const struct command *command,
+                     const char *argument, const char *next)
+{
+    const char *name = argument + 2;
+    const char *equals = strchr(name, '=');
+    size_t n = equals ? (size_t)(equals - name) : strlen(name);
+    enum option_id id = find_long(command, name, n);
+
+    if (id == OPT_NONE)
+        return unknown_option(command, name, n);
+    return take_option(settings, command, id, equals ? equals + 1 : NULL, next);
+}
+
+static int take_short(struct settings *settings, const struct command *command,
+                      const char *argument, const char *next)
+{
+    for (const char *letter = argument + 1; *letter != '\0'; letter++) {
+        enum option_id id = find_short(command, *letter);
+
+        if (id == OPT_NONE) {
+            ui_usage(command ? command->name : NULL, "there is no option -%c", *letter);
+            return -1;
+        }
+        if (option_get((enum option_id)id)->kind != OPTION_FLAG)
+            return take_option(settings, command, id, letter[1] ? letter + 1 : NULL,
+                               next);
+        settings->given[id] = true;
+    }
+    return 1;
+}
+
+static int take_operand(struct settings *settings, const struct command *command,
+                        const char *text)
+{
+    if (settings->n_operands == command->most) {
+        ui_usage(command->name, "there is no place for '%s'", text);
+        return -1;
+    }
+    settings->operands[settings->n_operands++] = text;
+    return 1;
+}
+
+int settings_parse(struct settings *settings, const struct command *command, int argc,
+                   char **argv)
+{
+    bool only_operands = false;
+    int i = 0;
+
+    while (i < argc) {
+        const char *argument = argv[i], *next = i + 1 < argc ? argv[i + 1] : NULL;
+        bool operand = only_operands || argument[0] != '-' || argument[1] == '\0';
+        int used = 1;
+
+        if (operand && command == NULL)
+            break;
+        if (operand)
+            used = take_operand(settings, command, argument);
+        else if (strcmp(argument, "--") == 0)
+            only_operands = true;
+        else if (argument[1] == '-')
+            used = take_long(settings, command, argument, next);
+        else
+            used = take_short(settings, command, argument, next);
+        if (used < 0)
+            return -1;
+        i += used;
+    }
+    return i;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Options of the command line: one catalogue, one parser. A command names the options
+ * it takes by id; values are found in `struct settings` under the same id. */
+#ifndef CLI_OPTIONS_H
+#define CLI_OPTIONS_H
+
+#include "cairn.h"
+
+enum option_id {
+    OPT_STORE, /* the first four are taken by every command */
+    OPT_JSON,
+    OPT_QUIET,
+    OPT_HELP,
+    OPT_VERSION,
+    OPT_PARAM,
+    OPT_JOBS,
+    OPT_FRESH,
+    OPT_FROM,
+    OPT_ON_CHANGE,
+    OPT_CHECK_OUTPUTS,
+    OPT_CHECKPOINT,
+    OPT_NO_CHECKPOINT,
+    OPT_SYNC,
+    OPT_OUTPUT_LIMIT,
+    OPT_KEEP,
+    OPT_RUN,
+    OPT_ONLY_RUN,
+    OPT_ALL,
+    OPT_TASKS,
+    OPT_CAN_RESUME,
+    OPT_INTERVAL,
+    OPT_WORKFLOW,
+    OPT_LIMIT,
+    OPT_OFFSET,
+    OPT_SORT_RUNS,
+    OPT_SORT_CHECKPOINTS,
+    OPT_LIMIT_PER_RUN,
+    OPT_ATTEMPT,
+    OPT_STDOUT,
+    OPT_STDERR,
+    OPT_FOLLOW,
+    OPT_FORMAT,
+    OPT_YES,
+    OPT_PRUNE_KEEP,
+    OPT_DRY_RUN,
+    OPT_NONE /* ends a list, and counts */
+};
+#define OPT_GLOBALS OPT_VERSION
+
+enum option_kind {
+    OPTION_FLAG,
+    OPTION_TEXT,
+    OPTION_NUMBER, /* decimal, within low and high */
+    OPTION_SIZE,   /* bytes: 4096, 64K, 10M, 1G */
+    OPTION_CHOICE, /* one of value's words; number is its index */
+    OPTION_PAIR    /* NAME=VALUE, may be given several times */
+};
+struct option {
+    const char *name; /* long, without dashes */
+    char letter;      /* short, or 0 */
+    enum option_kind kind;
+    const char *value; /* as shown in help; the words of a choice */
+    const char *help;
+    uint64_t low, high, initial;
+};
+
+#define OPTION_SIZE_LIMIT ((uint64_t)1 << 50)
+
+#define OPERANDS_MAX 4
+struct settings {
+    bool given[OPT_NONE];
+    uint64_t number[OPT_NONE];
+    const char *text[OPT_NONE];
+    struct cairn_param *params; /* settings_release frees */
+    size_t n_params;
+    const char *operands[OPERANDS_MAX]; /* point into argv */
+    int n_operands;
+};
+
+struct command;
+
+const struct option *option_get(enum option_id id);
+void settings_init(struct settings *settings);
+void settings_release(struct settings *settings);
+/* Takes the arguments of one command. With `command` NULL only global options are
+ * known and parsing stops at the first operand. Returns how many arguments were used,
+ * or -1 after telling the user what is wrong. */
+int settings_parse(struct settings *settings, const struct command *command, int argc,
+                   char **argv);
+/* A decimal number of a kind ("run") from 1; tells the user otherwise. */
+bool number_operand(const char *text, const char *kind, uint64_t *out);
+
+/* The candidate nearest to a mistyped word so far; `word` may be a long id. */
+struct nearest {
+    const char *word, *best;
+    unsigned distance;
+};
+void nearest_init(struct nearest *nearest, const char *word);
+void nearest_try(struct nearest *nearest, const char *candidate);
+
+#endif

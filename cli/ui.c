@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The process's face: descriptors, signals, lines to people, data to programs.
+ * This state belongs to the process, so it is static. A reader of stdout that goes
+ * away ends the printing, never the work. */
+#include "ui.h"
+
+#include "format.h"
+#include "json.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+static struct {
+    bool json, quiet, color, live;
+    bool output_optional;
+    int output_error; /* errno of the first write to stdout that failed */
+} ui;
+
+/* A closed descriptor must not be reused for the database: what is printed would be
+ * written into it. Writing to stdout fails as it would have. */
+static void fill_descriptors(void)
+{
+    for (int fd = 0; fd <= 2; fd++) {
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF &&
+            open("/dev/null", fd == 2 ? O_WRONLY : O_RDONLY) < 0)
+            _exit(EXIT_SYSTEM);
+    }
+}
+
+void ui_start(void)
+{
+    static char line_buffer[BUFSIZ];
+    const char *term = getenv("TERM");
+    const char *no_color = getenv("NO_COLOR");
+    sigset_t set;
+
+    fill_descriptors();
+    setvbuf(stderr, line_buffer, _IOFBF, sizeof line_buffer); /* flushed per line */
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGCHLD, SIG_DFL);
+    sigemptyset(&set);
+    sigprocmask(SIG_SETMASK, &set, NULL);
+    ui.live = isatty(2) && term != NULL && strcmp(term, "dumb") != 0;
+    ui.color = ui.live && (no_color == NULL || no_color[0] == '\0');
+}
+
+void ui_configure(bool json, bool quiet)
+{
+    ui.json = json;
+    ui.quiet = quiet;
+}
+
+bool ui_json(void)
+{
+    return ui.json;
+}
+
+bool ui_quiet(void)
+{
+    return ui.quiet;
+}
+
+bool ui_live(void)
+{
+    return ui.live;
+}
+
+bool ui_terminal(int fd)
+{
+    return isatty(fd) == 1;
+}
+
+int ui_width(void)
+{
+    struct winsize size;
+
+    if (ioctl(2, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
+        return 80;
+    return size.ws_col;
+}
+
+/* Formats and escapes; heap or NULL. */
+static char *make_line(size_t *length, const char *format, va_list arguments)
+    PRINTS(2, 0);
+static char *make_line(size_t *length, const char *format, va_list arguments)
+{
+    char *text, *safe;
+    int n = vasprintf(&text, format, arguments);
+
+    if (n < 0)
+        return NULL;
+    safe = malloc((size_t)n * ESCAPE_FACTOR + 1);
+    if (safe != NULL)
+        *length = escape_text(safe, text, (size_t)n);
+    free(text);
+    return safe;
+}
+
+/* Escaped bytes may be NULL, for want of memory. */
+static void print_line(const char *prefix, const char *line, size_t n)
+{
+    fputs(prefix, stderr);
+    if (line != NULL)
+        fwrite(line, 1, n, stderr);
+    else
+        fputs("out of memory", stderr);
+    fputc('\n', stderr);
+    fflush(stderr);
+    clearerr(stderr); /* whoever reads may come back; there is nothing else to do */
+}
+
+void say_bytes(const char *prefix, const char *bytes, size_t n)
+{
+    char *line = malloc(n * ESCAPE_FACTOR + 1);
+
+    if (line != NULL)
+        n = escape_text(line, bytes, n);
+    print_line(prefix, line, n);
+    free(line);
+}
+
+static void print_talk(const char *prefix, const char *format, va_list arguments)
+    PRINTS(2, 0);
+static void print_talk(const char *prefix, const char *format, va_list arguments)
+{
+    size_t n = 0;
+    char *line = make_line(&n, format, arguments);
+
+    print_line(prefix, line, n);
+    free(line);
+}
+
+void say(const char *format, ...)
+{
+    va_list arguments;
+
+    if (ui.quiet)
+        return;
+    va_start(arguments, format);
+    print_talk("", format, arguments);
+    va_end(arguments);
+}
+
+void say_always(const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    print_talk("", format, arguments);
+    va_end(arguments);
+}
+
+void say_label(enum color color, const char *label, const char *format, ...)
+{
+    static const char *const codes[] = {"", "\033[31m", "\033[32m", "\033[33m",
+                                        "\033[2m"};
+    bool painted = ui.color && color != PLAIN;
+    char prefix[64];
+    va_list arguments;
+
+    snprintf(prefix, sizeof prefix, "%s%s%s ", painted ? codes[color] : "", label,
+             painted ? "\033[0m" : "");
+    va_start(arguments, format);
+    print_talk(prefix, format, arguments);
+    va_end(arguments);
+}
+
+void ui_warn(const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    print_talk("cairn: ", format, arguments);
+    va_end(arguments);
+}
+
+void ui_paint(const char *bytes, size_t n)
+{
+    fwrite(bytes, 1, n, stderr);
+    fflush(stderr);
+    clearerr(stderr);
+}
+
+static void note_output_error(void)
+{
+    if (ui.output_error == 0)
+        ui.output_error = errno != 0 ? errno : EIO;
+}
+
+void out_raw(const void *bytes, size_t n)
+{
+    if (ui.output_error != 0)
+        return;
+    errno = 0;
+    if (fwrite(bytes, 1, n, stdout) != n)
+        note_output_error();
+}
+
+void out(const char *format, ...)
+{
+    va_list arguments;
+    size_t n = 0;
+    char *line;
+
+    va_start(arguments, format);
+    line = make_line(&n, format, arguments);
+    va_end(arguments);
+    if (line != NULL) {
+        out_raw(line, n);
+    } else {
+        errno = ENOMEM;
+        note_output_error();
+    }
+    free(line);
+}
+
+void out_flush(void)
+{
+    errno = 0;
+    if (ui.output_error == 0 && fflush(stdout) != 0)
+        note_output_error();
+}
+
+bool ui_output_lost(void)
+{
+    return ui.output_error != 0;
+}
+
+void ui_output_optional(void)
+{
+    ui.output_optional = true;
+}
+
+static void print_error_document(int status, const char *name, const char *text)
+{
+    struct doc doc;
+
+    doc_begin(&doc);
+    doc_object(&doc, "error");
+    doc_text(&doc, "code", name);
+    doc_number(&doc, "exit_status", status);
+    doc_text(&doc, "text", text);
+    doc_end(&doc);
+    doc_print(&doc);
+}
+
+int ui_fail(const struct cairn_error *error)
+{
+    int status = cairn_exit_status(error->code);
+
+    ui_warn("%s", error->text);
+    if (ui.json)
+        print_error_document(status, cairn_code_name(error->code), error->text);
+    return status;
+}
+
+int ui_error(int status, const char *name, const char *format, ...)
+{
+    char text[1024];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    ui_warn("%s", text);
+    if (ui.json)
+        print_error_document(status, name, text);
+    return status;
+}
+
+int ui_usage(const char *command, const char *format, ...)
+{
+    char text[1024];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    return ui_error(EXIT_USAGE, cairn_code_name(CAIRN_EUSAGE),
+                    "%s\nsee `cairn%s%s --help`", text, command ? " " : "",
+                    command ? command : "");
+}
+
+int ui_end(int status)
+{
+    out_flush();
+    if (ui.output_error == 0 || ui.output_error == EPIPE)
+        return status;
+    ui_warn("cannot write to stdout: %s", strerror(ui.output_error));
+    return status == 0 && !ui.output_optional ? EXIT_SYSTEM : status;
+}

@@ -1,0 +1,171 @@
+/* Output files of attempts.
+ *
+ * Every attempt that finds a file with content gets a new one: what an earlier attempt
+ * left running keeps writing into its own, deleted file. A file is only appended to, so
+ * its tail is never before the tail that was seen while it grew, and what trimming
+ * gives back is never wanted again. */
+#include "executor/capture.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    HOLE_ALIGN = 4096,     /* only whole blocks are given back */
+    HOLE_MIN = 128 * 1024, /* less is not worth a call */
+    STREAMS = 2
+};
+
+void capture_path(char *out, size_t size, const char *live_dir, uint64_t run,
+                  uint32_t slot, int stream)
+{
+    snprintf(out, size, "%s/run-%" PRIu64 ".%" PRIu32 ".%s", live_dir, run, slot,
+             stream == 0 ? "out" : "err");
+}
+
+/* A new, empty file in place of what was there. The descriptor or a code. */
+static int open_new(const char *live_dir, uint64_t run, uint32_t slot, int stream,
+                    struct cairn_error *error)
+{
+    char path[PATH_MAX];
+    capture_path(path, sizeof path, live_dir, run, slot, stream);
+    if (unlink(path) && errno != ENOENT)
+        return error_sys(error, errno, "%s", path);
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
+    return fd < 0 ? error_sys(error, errno, "%s", path) : fd;
+}
+
+int capture_open(struct capture *capture, const char *live_dir, uint64_t run,
+                 uint32_t slot, struct cairn_error *error)
+{
+    struct capture made = {{-1, -1}, {0, 0}};
+    for (int i = 0; i < STREAMS; i++) {
+        int fd = open_new(live_dir, run, slot, i, error);
+        if (fd < 0) {
+            capture_close(&made);
+            return fd;
+        }
+        made.fd[i] = fd;
+    }
+    *capture = made;
+    return 0;
+}
+
+static void trim_stream(int fd, uint64_t limit, uint64_t *punched)
+{
+    struct stat st;
+    if (fd < 0 || fstat(fd, &st))
+        return;
+    uint64_t size = (uint64_t)st.st_size, head = limit / 2, tail = limit - head;
+    if (size < *punched)
+        *punched = 0; /* the task truncated its output */
+    /* One block more than needed stays at either end. */
+    uint64_t begin = (head / HOLE_ALIGN + 1) * HOLE_ALIGN;
+    if (begin < *punched)
+        begin = *punched;
+    if (size < tail + HOLE_ALIGN)
+        return;
+    uint64_t end = (size - tail) / HOLE_ALIGN * HOLE_ALIGN - HOLE_ALIGN;
+    if (end < begin || end - begin < HOLE_MIN)
+        return;
+    /* A file system that has no holes (EOPNOTSUPP) keeps the middle; nothing is lost.
+     */
+    if (fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)begin,
+                  (off_t)(end - begin)) == 0)
+        *punched = end;
+}
+
+void capture_trim(struct capture *capture, uint64_t limit)
+{
+    for (int i = 0; i < STREAMS; i++)
+        trim_stream(capture->fd[i], limit, &capture->punched[i]);
+}
+
+/* Appends n bytes from `offset`; fewer if the file has become shorter. */
+static int read_part(int fd, uint64_t offset, uint64_t n, struct buf *out,
+                     struct cairn_error *error)
+{
+    char *at = buf_grow(out, (size_t)n);
+    if (!at)
+        return buf_check(out, error);
+    size_t start = out->size - (size_t)n, done = 0;
+    while (done < n) {
+        ssize_t got = pread(fd, at + done, (size_t)n - done, (off_t)(offset + done));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return error_sys(error, errno, "reading the output of a task");
+        if (got == 0)
+            break;
+        done += (size_t)got;
+    }
+    out->size = start + done;
+    out->data[out->size] = 0;
+    return 0;
+}
+
+int capture_read(int fd, uint64_t limit, struct captured *out,
+                 struct cairn_error *error)
+{
+    struct captured got = {BUF_INIT, 0, 0};
+    struct stat st;
+    if (fstat(fd, &st))
+        return error_sys(error, errno, "reading the output of a task");
+    got.bytes = (uint64_t)st.st_size;
+    int code;
+    if (got.bytes <= limit) {
+        code = got.bytes ? read_part(fd, 0, got.bytes, &got.content, error) : 0;
+    } else {
+        uint64_t tail = limit - limit / 2;
+        got.head = limit / 2;
+        code = read_part(fd, 0, got.head, &got.content, error);
+        if (!code)
+            code = read_part(fd, got.bytes - tail, tail, &got.content, error);
+    }
+    if (code) {
+        buf_release(&got.content);
+        return code;
+    }
+    *out = got;
+    return 0;
+}
+
+int capture_reset(struct capture *capture, const char *live_dir, uint64_t run,
+                  uint32_t slot, struct cairn_error *error)
+{
+    for (int i = 0; i < STREAMS; i++) {
+        struct stat st;
+        if (capture->fd[i] >= 0 && !fstat(capture->fd[i], &st) && st.st_size == 0)
+            continue;
+        int fd = open_new(live_dir, run, slot, i, error);
+        if (fd < 0)
+            return fd;
+        if (capture->fd[i] >= 0)
+            close(capture->fd[i]);
+        capture->fd[i] = fd;
+        capture->punched[i] = 0;
+    }
+    return 0;
+}
+
+void capture_close(struct capture *capture)
+{
+    for (int i = 0; i < STREAMS; i++) {
+        if (capture->fd[i] >= 0)
+            close(capture->fd[i]);
+        capture->fd[i] = -1;
+    }
+}
+
+void capture_remove(const char *live_dir, uint64_t run, uint32_t slot)
+{
+    for (int i = 0; i < STREAMS; i++) {
+        char path[PATH_MAX];
+        capture_path(path, sizeof path, live_dir, run, slot, i);
+        (void)unlink(path);
+    }
+}

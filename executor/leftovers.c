@@ -1,0 +1,113 @@
+/* Ending what a dead run left behind. The rules of who is ours are in sweep.h; this
+ * file gives them the time to end: TERM, a wait, KILL, a wait. */
+#include "executor/spawn.h"
+
+#include "base/clock.h"
+#include "storage/os.h"
+
+#include "executor/sweep.h"
+
+#include <inttypes.h>
+#include <time.h>
+
+enum { PAUSE_MS = 10, KILL_PATIENCE_MS = 2000 };
+
+/* Everybody that was ever found, for the counts. */
+struct found {
+    pid_t pid;
+    uint64_t start;
+};
+
+struct ending {
+    struct sweep sweep;
+    struct buf found; /* of struct found */
+    int living;       /* in the last round */
+};
+
+static bool known(const struct ending *ending, const struct sweep_process *process)
+{
+    const char *at = ending->found.data, *end = at + ending->found.size;
+    for (; at < end; at += sizeof(struct found)) {
+        struct found one;
+        memcpy(&one, at, sizeof one);
+        if (one.pid == process->pid && one.start == process->start)
+            return true;
+    }
+    return false;
+}
+
+static int look(struct ending *ending, int signal, struct cairn_error *error)
+{
+    ending->living = sweep_round(&ending->sweep, signal);
+    if (ending->living < 0)
+        return error_set(error, CAIRN_EIO,
+                         "/proc cannot be read, so processes that an "
+                         "earlier run left cannot be found");
+    for (size_t i = 0; i < ending->sweep.count; i++) {
+        const struct sweep_process *process = &ending->sweep.all[i];
+        if (process->ours && !known(ending, process)) {
+            struct found one;
+            memset(&one, 0, sizeof one);
+            one.pid = process->pid;
+            one.start = process->start;
+            buf_add(&ending->found, &one, sizeof one);
+        }
+    }
+    return buf_check(&ending->found, error);
+}
+
+/* One round with `signal`, then rounds with `again` until none is left or the time is
+ * over. */
+static int end_with(struct ending *ending, int signal, int again, int64_t patience_ms,
+                    struct cairn_error *error)
+{
+    int64_t until = clock_mono_ns() + patience_ms * 1000000;
+    int code = look(ending, signal, error);
+    while (!code && ending->living > 0 && clock_mono_ns() < until) {
+        struct timespec pause = {0, PAUSE_MS * 1000000L};
+        nanosleep(&pause, NULL);
+        code = look(ending, again, error);
+    }
+    return code;
+}
+
+/* The slots of the dead run, if they are of this boot. What cannot be read is no
+ * obstacle: the token finds all but those that changed their environment. */
+static const struct slots *recorded(struct slot_map *map, const char *live_dir,
+                                    uint64_t run)
+{
+    char boot_id[37];
+    os_boot_id(boot_id);
+    if (slots_open(map, live_dir, run, NULL))
+        return NULL;
+    return boot_id[0] && strcmp(boot_id, map->slots->boot_id) == 0 ? map->slots : NULL;
+}
+
+int leftovers_end(const char *live_dir, const char *store_id, uint64_t run,
+                  int64_t grace_ms, struct leftovers *out, struct cairn_error *error)
+{
+    char token[SLOTS_TOKEN];
+    int n = snprintf(token, sizeof token, "%s.%" PRIu64, store_id, run);
+    if (n < 0 || (size_t)n >= sizeof token)
+        return error_set(error, CAIRN_ELIMIT, "the store's id is too long");
+    struct ending *ending = calloc(1, sizeof *ending);
+    if (!ending)
+        return error_nomem(error);
+    struct slot_map map = {.fd = -1};
+    sweep_init(&ending->sweep, recorded(&map, live_dir, run), token, 0);
+    int code = look(ending, 0, error);
+    if (!code && ending->living > 0 && grace_ms > 0)
+        code = end_with(ending, SIGTERM, 0, grace_ms, error);
+    if (!code && ending->living > 0)
+        code = end_with(ending, SIGKILL, SIGKILL, KILL_PATIENCE_MS, error);
+    if (!code) {
+        out->found = (uint32_t)(ending->found.size / sizeof(struct found));
+        out->survived = (uint32_t)ending->living;
+        out->ended = out->found - out->survived;
+    }
+    sweep_release(&ending->sweep);
+    buf_release(&ending->found);
+    free(ending);
+    slots_close(&map, false);
+    return code;
+}

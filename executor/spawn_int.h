@@ -1,0 +1,44 @@
+/* For the process part only: the vfork-style clone, and what runs in its child.
+ *
+ * A child made here shares the engine's memory until it execs, while the thread that
+ * made it stands still. It may do nothing but system calls and writes to its job. */
+#ifndef EXECUTOR_SPAWN_INT_H
+#define EXECUTOR_SPAWN_INT_H
+
+#include "executor/spawn.h"
+
+/* A stack for one child at a time, with a page below it that faults. */
+struct child_stack {
+    char *base;
+    size_t size;
+};
+int child_stack_init(struct child_stack *stack, struct cairn_error *error);
+void child_stack_release(struct child_stack *stack);
+
+/* Runs entry(job) in a new process. Returns when that has execed or ended: its pid and
+ * a pidfd (close-on-exec), or -errno of the clone. */
+pid_t child_clone(const struct child_stack *stack, int (*entry)(void *), void *job,
+                  int *pidfd);
+
+/* Becomes the task of a spawn_request, or fills in error, exit_code and stage. */
+struct task_job {
+    struct spawn_request *request;
+    int null_fd; /* /dev/null, for reading and writing */
+    pid_t parent;
+};
+int child_task(void *job);
+
+/* Becomes the guard, or fills in error and stage. */
+struct guard_job {
+    int life_fd, slots_fd, null_fd;
+    int image_fd; /* the helper program */
+    int error;
+    const char *stage;
+};
+int child_guard(void *job);
+
+/* The helper program, see helper_image.S. */
+extern const char helper_image[] __attribute__((visibility("hidden")));
+extern const char helper_image_end[] __attribute__((visibility("hidden")));
+
+#endif

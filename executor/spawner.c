@@ -1,0 +1,320 @@
+/* The spawner: one thread that starts every process of an engine, one after the other.
+ *
+ * It is a thread of its own for two reasons: the parent-death signal fires when the
+ * *thread* that made the child ends, so that thread must outlive all children; and the
+ * engine's loop must not stand still while the kernel loads a program.
+ *
+ *   spawner_submit -> waiting -> (thread: clone, exec) -> done -> spawner_collect
+ *
+ * With a limit the thread also watches for the ends of its children, so that the place
+ * of one that ended is filled at once, while the caller still records that end.
+ * A request is in exactly one of the lists, or in the thread's hands. */
+#include "executor/spawn_int.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/wait.h>
+
+#define WAKE UINT64_MAX /* marks wake_fd among the watched */
+
+struct queue {
+    struct spawn_request *first, **end;
+};
+
+struct spawner {
+    pthread_t thread;
+    pthread_mutex_t mutex; /* guards waiting, done, stopping */
+    struct queue waiting, done;
+    bool stopping;
+    int event_fd; /* to the caller: something is done */
+    int wake_fd;  /* to the thread: something is waiting, or stopping */
+    int watch_fd; /* epoll: wake_fd and watched[] */
+    int null_fd;
+    /* With a limit: copies of the pidfds of children alive (the caller closes the other
+     * ones when it likes), -1: a free place. Only the thread touches them. */
+    int *watched;
+    uint32_t limit, alive;
+    struct child_stack stack; /* the thread's; each child is done with it at its exec */
+};
+
+static void queue_init(struct queue *queue)
+{
+    queue->first = NULL;
+    queue->end = &queue->first;
+}
+
+static void queue_add(struct queue *queue, struct spawn_request *request)
+{
+    request->next = NULL;
+    *queue->end = request;
+    queue->end = &request->next;
+}
+
+static struct spawn_request *queue_take(struct queue *queue)
+{
+    struct spawn_request *request = queue->first;
+    if (request) {
+        queue->first = request->next;
+        if (!queue->first)
+            queue->end = &queue->first;
+        request->next = NULL;
+    }
+    return request;
+}
+
+/* The child said why it could not exec; nobody else has heard of it yet. */
+static void forget_child(struct spawn_request *request, pid_t pid)
+{
+    if (request->slot)
+        atomic_store(&request->slot->pid, 0);
+    while (waitpid(pid, NULL, __WALL) < 0 && errno == EINTR)
+        ;
+    close(request->pidfd);
+    request->pidfd = -1;
+}
+
+static void spawn(struct spawner *spawner, struct spawn_request *request)
+{
+    struct task_job job = {request, spawner->null_fd, getpid()};
+    request->pid = 0;
+    request->pidfd = -1;
+    request->error = 0;
+    request->exit_code = 0;
+    request->stage = NULL;
+    request->started_ns = clock_utc_ns();
+    if (request->slot)
+        request->slot->spawn_boot_ns = clock_boot_ns();
+    pid_t pid = child_clone(&spawner->stack, child_task, &job, &request->pidfd);
+    if (pid < 0) {
+        request->error = -pid;
+        request->exit_code = -1;
+        request->stage = "clone";
+        request->pidfd = -1;
+    } else if (request->error) {
+        forget_child(request, pid);
+    } else {
+        request->pid = pid;
+    }
+}
+
+/* If it cannot be watched it counts as ended: the limit is then exceeded by one, which
+ * is better than a place that is never free again. */
+static void watch_child(struct spawner *spawner, const struct spawn_request *request)
+{
+    uint32_t place = 0;
+    if (!spawner->limit || request->pidfd < 0)
+        return;
+    while (spawner->watched[place] >= 0) /* there is one: alive < limit */
+        place++;
+    int fd = fcntl(request->pidfd, F_DUPFD_CLOEXEC, 3);
+    struct epoll_event event = {.events = EPOLLIN, .data.u64 = place};
+    if (fd >= 0 && !epoll_ctl(spawner->watch_fd, EPOLL_CTL_ADD, fd, &event)) {
+        spawner->watched[place] = fd;
+        spawner->alive++;
+    } else if (fd >= 0) {
+        close(fd);
+    }
+}
+
+/* The watch is on what the descriptor stands for, which the caller's one keeps alive:
+ * so closing ours would not end it. */
+static void unwatch_child(struct spawner *spawner, uint64_t place)
+{
+    int fd = spawner->watched[place];
+    (void)epoll_ctl(spawner->watch_fd, EPOLL_CTL_DEL, fd, NULL);
+    close(fd);
+    spawner->watched[place] = -1;
+    spawner->alive--;
+}
+
+static void wait_for_change(struct spawner *spawner)
+{
+    struct epoll_event events[16];
+    int n = epoll_wait(spawner->watch_fd, events, 16, -1);
+    for (int i = 0; i < n; i++) {
+        eventfd_t count;
+        if (events[i].data.u64 == WAKE)
+            (void)eventfd_read(spawner->wake_fd, &count);
+        else
+            unwatch_child(spawner, events[i].data.u64);
+    }
+}
+
+/* Waits for a request that may be started now; NULL: stop. */
+static struct spawn_request *next_request(struct spawner *spawner)
+{
+    for (;;) {
+        struct spawn_request *request = NULL;
+        pthread_mutex_lock(&spawner->mutex);
+        bool stopping = spawner->stopping;
+        if (!stopping && (!spawner->limit || spawner->alive < spawner->limit))
+            request = queue_take(&spawner->waiting);
+        pthread_mutex_unlock(&spawner->mutex);
+        if (request || stopping)
+            return request;
+        wait_for_change(spawner);
+    }
+}
+
+static void *spawner_main(void *arg)
+{
+    struct spawner *spawner = arg;
+    struct spawn_request *request;
+    (void)pthread_setname_np(pthread_self(), "cairn-spawner");
+    while ((request = next_request(spawner))) {
+        spawn(spawner, request);
+        watch_child(spawner, request);
+        pthread_mutex_lock(&spawner->mutex);
+        queue_add(&spawner->done, request);
+        pthread_mutex_unlock(&spawner->mutex);
+        /* It can only fail when the counter is full, and then it is readable. */
+        (void)eventfd_write(spawner->event_fd, 1);
+    }
+    return NULL;
+}
+
+static void close_fd(int fd)
+{
+    if (fd >= 0)
+        close(fd);
+}
+
+static void spawner_free(struct spawner *spawner)
+{
+    for (uint32_t i = 0; i < spawner->limit; i++)
+        close_fd(spawner->watched[i]);
+    free(spawner->watched);
+    close_fd(spawner->event_fd);
+    close_fd(spawner->wake_fd);
+    close_fd(spawner->watch_fd);
+    close_fd(spawner->null_fd);
+    child_stack_release(&spawner->stack);
+    pthread_mutex_destroy(&spawner->mutex);
+    free(spawner);
+}
+
+static int open_all(struct spawner *spawner, struct cairn_error *error)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data.u64 = WAKE};
+    spawner->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    spawner->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    spawner->watch_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (spawner->event_fd < 0 || spawner->wake_fd < 0 || spawner->watch_fd < 0 ||
+        epoll_ctl(spawner->watch_fd, EPOLL_CTL_ADD, spawner->wake_fd, &event))
+        return error_sys(error, errno, "descriptors for starting processes");
+    spawner->null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (spawner->null_fd < 0)
+        return error_sys(error, errno, "/dev/null");
+    return child_stack_init(&spawner->stack, error);
+}
+
+/* A thread inherits the mask of its maker. */
+static int start_thread(struct spawner *spawner)
+{
+    sigset_t all, old;
+    sigfillset(&all);
+    int sys = pthread_sigmask(SIG_SETMASK, &all, &old);
+    if (sys)
+        return sys;
+    sys = pthread_create(&spawner->thread, NULL, spawner_main, spawner);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return sys;
+}
+
+int spawner_start(struct spawner **out, struct cairn_error *error)
+{
+    struct spawner *spawner = calloc(1, sizeof *spawner);
+    if (!spawner)
+        return error_nomem(error);
+    pthread_mutex_init(&spawner->mutex, NULL); /* cannot fail on Linux */
+    queue_init(&spawner->waiting);
+    queue_init(&spawner->done);
+    spawner->event_fd = spawner->wake_fd = spawner->watch_fd = spawner->null_fd = -1;
+    int code = open_all(spawner, error);
+    if (!code) {
+        int sys = start_thread(spawner);
+        if (sys)
+            code = error_sys(error, sys, "the thread that starts processes");
+    }
+    if (code) {
+        spawner_free(spawner);
+        return code;
+    }
+    *out = spawner;
+    return 0;
+}
+
+void spawner_stop(struct spawner *spawner)
+{
+    if (!spawner)
+        return;
+    pthread_mutex_lock(&spawner->mutex);
+    spawner->stopping = true;
+    pthread_mutex_unlock(&spawner->mutex);
+    (void)eventfd_write(spawner->wake_fd, 1);
+    pthread_join(spawner->thread, NULL);
+    spawner_free(spawner);
+}
+
+int spawner_fd(const struct spawner *spawner)
+{
+    return spawner->event_fd;
+}
+
+int spawner_limit(struct spawner *spawner, uint32_t n, struct cairn_error *error)
+{
+    int *watched = calloc(n, sizeof *watched);
+    if (!watched && n)
+        return error_nomem(error);
+    for (uint32_t i = 0; i < n; i++)
+        watched[i] = -1;
+    /* The thread looks at these only when it has a request; the mutex orders that. */
+    pthread_mutex_lock(&spawner->mutex);
+    free(spawner->watched);
+    spawner->watched = watched;
+    spawner->limit = n;
+    pthread_mutex_unlock(&spawner->mutex);
+    return 0;
+}
+
+void spawner_recall(struct spawner *spawner)
+{
+    struct spawn_request *request;
+    pthread_mutex_lock(&spawner->mutex);
+    while ((request = queue_take(&spawner->waiting))) {
+        request->pid = 0;
+        request->pidfd = -1;
+        request->error = ECANCELED;
+        request->exit_code = -1;
+        request->stage = "recall";
+        queue_add(&spawner->done, request);
+    }
+    pthread_mutex_unlock(&spawner->mutex);
+    (void)eventfd_write(spawner->event_fd, 1);
+}
+
+void spawner_submit(struct spawner *spawner, struct spawn_request *request)
+{
+    pthread_mutex_lock(&spawner->mutex);
+    queue_add(&spawner->waiting, request);
+    pthread_mutex_unlock(&spawner->mutex);
+    (void)eventfd_write(spawner->wake_fd, 1);
+}
+
+struct spawn_request *spawner_collect(struct spawner *spawner)
+{
+    /* First the counter, then the list: what is added in between sets it again. */
+    eventfd_t count;
+    (void)eventfd_read(spawner->event_fd, &count); /* EAGAIN: nothing new */
+    pthread_mutex_lock(&spawner->mutex);
+    struct spawn_request *done = spawner->done.first;
+    queue_init(&spawner->done);
+    pthread_mutex_unlock(&spawner->mutex);
+    return done;
+}

@@ -1,0 +1,286 @@
+/* Finding processes of a run in /proc and ending them. Shared by the library
+ * (leftovers.c) and the guard program, which is compiled alone: so all of it is here,
+ * and it needs nothing but libc and slots.h.
+ *
+ * A process is ours if
+ *   - its environment holds our token, or
+ *   - it is in a group that a slot names, and that group is verified: its leader began
+ *     when the slot says, or one of its members has the token.
+ * Groups are signalled whole (that is atomic against forks). A single process is held
+ * by a pidfd and looked at once more before its signal. The caller and its ancestors
+ * are never touched. */
+#ifndef EXECUTOR_SWEEP_H
+#define EXECUTOR_SWEEP_H
+
+#include "executor/slots.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#ifndef SYS_pidfd_send_signal
+#define SYS_pidfd_send_signal 424
+#endif
+#ifndef SYS_pidfd_open
+#define SYS_pidfd_open 434
+#endif
+
+struct sweep_process {
+    pid_t pid, parent, group;
+    bool alive;     /* not a zombie */
+    bool protected; /* the caller or an ancestor of it */
+    bool token, ours;
+    uint64_t start; /* clock ticks since boot */
+};
+
+enum { SWEEP_TEXT = 64 * 1024, SWEEP_NEEDLE = 160 };
+
+struct sweep {
+    const struct slots *slots; /* borrowed; NULL: there are no recorded groups */
+    uint64_t since; /* clock ticks: what is older is not asked for its token */
+    long ticks;     /* per second */
+    struct sweep_process *all; /* as of the last round */
+    size_t count, capacity;
+    char needle[SWEEP_NEEDLE]; /* NUL "CAIRN_TOKEN=" token "." */
+    size_t needle_len;
+    char text[SWEEP_TEXT];
+};
+
+/* `token` without its last dot. */
+static inline void sweep_init(struct sweep *sweep, const struct slots *slots,
+                              const char *token, uint64_t since)
+{
+    memset(sweep, 0, sizeof *sweep);
+    sweep->slots = slots;
+    sweep->since = since;
+    sweep->ticks = sysconf(_SC_CLK_TCK);
+    int n = snprintf(sweep->needle + 1, SWEEP_NEEDLE - 1, "CAIRN_TOKEN=%s.", token);
+    sweep->needle_len = (size_t)n + 1;
+}
+
+static inline void sweep_release(struct sweep *sweep)
+{
+    free(sweep->all);
+    sweep->all = NULL;
+    sweep->count = sweep->capacity = 0;
+}
+
+static inline int sweep_open(pid_t pid, const char *name)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
+    return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+/* Reads /proc/PID/stat; false if there is no such process. */
+static inline bool sweep_stat(pid_t pid, struct sweep_process *out)
+{
+    char text[1024];
+    int fd = sweep_open(pid, "stat");
+    if (fd < 0)
+        return false;
+    ssize_t n = read(fd, text, sizeof text - 1);
+    close(fd);
+    if (n <= 0)
+        return false;
+    text[n] = 0;
+    /* The name in the second field may hold anything, brackets and blanks too. */
+    const char *rest = strrchr(text, ')');
+    char state;
+    int parent, group;
+    long threads;
+    unsigned long long start;
+    if (!rest || sscanf(rest + 1,
+                        " %c %d %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+                        "%*s %ld %*s %llu",
+                        &state, &parent, &group, &threads, &start) != 5)
+        return false;
+    memset(out, 0, sizeof *out);
+    out->pid = pid;
+    out->parent = parent;
+    out->group = group;
+    out->start = start;
+    /* With its first thread gone but others running it looks like a zombie. */
+    out->alive = (state != 'Z' && state != 'X') || threads > 1;
+    return true;
+}
+
+/* Looks for the needle in the environment, a buffer at a time: the end of one buffer is
+ * kept as the start of the next, so that a needle across both is found. An environment
+ * that may not be read has no token. */
+static inline bool sweep_token(struct sweep *sweep, pid_t pid)
+{
+    int fd = sweep_open(pid, "environ");
+    if (fd < 0)
+        return false;
+    bool found = false;
+    size_t kept = 1;
+    sweep->text[0] = 0; /* as if a string had ended before the first */
+    while (!found) {
+        ssize_t n = read(fd, sweep->text + kept, SWEEP_TEXT - kept);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            break;
+        size_t size = kept + (size_t)n;
+        found = memmem(sweep->text, size, sweep->needle, sweep->needle_len) != NULL;
+        kept = size < sweep->needle_len ? size : sweep->needle_len - 1;
+        memmove(sweep->text, sweep->text + size - kept, kept);
+    }
+    close(fd);
+    return found;
+}
+
+static inline bool sweep_add(struct sweep *sweep, const struct sweep_process *process)
+{
+    if (sweep->count == sweep->capacity) {
+        size_t capacity = sweep->capacity ? 2 * sweep->capacity : 256;
+        struct sweep_process *all = realloc(sweep->all, capacity * sizeof *all);
+        if (!all)
+            return false;
+        sweep->all = all;
+        sweep->capacity = capacity;
+    }
+    sweep->all[sweep->count++] = *process;
+    return true;
+}
+
+/* All processes that can be seen. False if /proc or memory is missing. */
+static inline bool sweep_list(struct sweep *sweep)
+{
+    DIR *dir = opendir("/proc");
+    if (!dir)
+        return false;
+    sweep->count = 0;
+    bool ok = true;
+    struct dirent *entry;
+    while (ok && (entry = readdir(dir))) {
+        char *end;
+        long pid = strtol(entry->d_name, &end, 10);
+        struct sweep_process process;
+        if (*end || pid <= 1 || !sweep_stat((pid_t)pid, &process))
+            continue;
+        ok = sweep_add(sweep, &process);
+    }
+    closedir(dir);
+    return ok;
+}
+
+static inline struct sweep_process *sweep_find(struct sweep *sweep, pid_t pid)
+{
+    for (size_t i = 0; i < sweep->count; i++)
+        if (sweep->all[i].pid == pid)
+            return &sweep->all[i];
+    return NULL;
+}
+
+/* Also finds the end if the list, read while processes came and went, shows a circle:
+ * nobody is protected twice. */
+static inline void sweep_protect(struct sweep *sweep)
+{
+    struct sweep_process *process = sweep_find(sweep, getpid());
+    while (process && !process->protected) {
+        process->protected = true;
+        process = sweep_find(sweep, process->parent);
+    }
+}
+
+/* Started when the slot says? It was noted just before; ticks are rounded down. */
+static inline bool sweep_start_fits(const struct sweep *sweep, const struct slot *slot,
+                                    uint64_t start)
+{
+    int64_t ns = (int64_t)(start * (uint64_t)(1000000000 / sweep->ticks));
+    return ns >= slot->spawn_boot_ns - 20000000 &&
+           ns <= slot->spawn_boot_ns + 2000000000;
+}
+
+/* Is the group of this slot ours, and may it be signalled whole? */
+static inline bool sweep_verify(const struct sweep *sweep, const struct slot *slot,
+                                pid_t group, bool *whole)
+{
+    bool verified = false;
+    *whole = true;
+    for (size_t i = 0; i < sweep->count; i++) {
+        const struct sweep_process *process = &sweep->all[i];
+        if (process->group != group)
+            continue;
+        if (process->token ||
+            (process->pid == group && sweep_start_fits(sweep, slot, process->start)))
+            verified = true;
+        if (process->protected)
+            *whole = false;
+    }
+    return verified;
+}
+
+static inline void sweep_signal_one(struct sweep *sweep,
+                                    const struct sweep_process *process, int signal)
+{
+    struct sweep_process now;
+    int fd = (int)syscall(SYS_pidfd_open, process->pid, 0);
+    if (fd < 0)
+        return;
+    if (sweep_stat(process->pid, &now) && now.start == process->start &&
+        (!process->token || sweep_token(sweep, process->pid)))
+        syscall(SYS_pidfd_send_signal, fd, signal, NULL, 0);
+    close(fd);
+}
+
+/* Marks the members of verified groups, and signals the groups that may be signalled
+ * whole; their members then need no signal of their own. */
+static inline void sweep_groups(struct sweep *sweep, int signal)
+{
+    for (uint32_t s = 0; sweep->slots && s < sweep->slots->n; s++) {
+        const struct slot *slot = &sweep->slots->slot[s];
+        pid_t group = atomic_load(&slot->pid);
+        bool whole;
+        if (group <= 1 || !sweep_verify(sweep, slot, group, &whole))
+            continue;
+        if (whole && signal)
+            kill(-group, signal);
+        for (size_t i = 0; i < sweep->count; i++) {
+            struct sweep_process *process = &sweep->all[i];
+            if (process->group != group || !process->alive || process->protected)
+                continue;
+            if (!whole && signal && !process->ours)
+                sweep_signal_one(sweep, process, signal);
+            process->ours = true;
+        }
+    }
+}
+
+/* One look at all processes; `signal` (0: none) goes to those that are ours. How many
+ * of ours were alive before it: so "none is left" takes a further round. They are
+ * marked `ours` in sweep->all. -1: it could not look. */
+static inline int sweep_round(struct sweep *sweep, int signal)
+{
+    int living = 0;
+    if (!sweep_list(sweep))
+        return -1;
+    sweep_protect(sweep);
+    for (size_t i = 0; i < sweep->count; i++) {
+        struct sweep_process *process = &sweep->all[i];
+        process->token = process->alive && process->start >= sweep->since &&
+                         sweep_token(sweep, process->pid);
+    }
+    sweep_groups(sweep, signal);
+    for (size_t i = 0; i < sweep->count; i++) {
+        struct sweep_process *process = &sweep->all[i];
+        if (process->token && !process->ours && !process->protected) {
+            process->ours = true;
+            if (signal)
+                sweep_signal_one(sweep, process, signal);
+        }
+        living += process->ours;
+    }
+    return living;
+}
+
+#endif

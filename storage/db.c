@@ -1,0 +1,340 @@
+/* Connections: opening, transactions, WAL transfer, and what SQLite's errors mean.
+ *
+ * Invariants
+ * - No connection transfers the WAL by itself: not when it grows (our hook replaces the
+ *   automatic transfer) and not when it closes.
+ * - A failed write inside a transaction sticks (`failed`) until the rollback. */
+#include "storage/db_int.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+
+/* Waits inside SQLite. In WAL mode nothing should ever wait (writers meet at our own
+ * lock) but for the moment in which another process rebuilds the WAL index after a
+ * crash. A rollback journal must wait for readers to leave. */
+enum { BUSY_WAL_MS = 250, BUSY_ROLLBACK_MS = 5000 };
+
+static bool is_full(int result, int sys)
+{
+    return (result & 0xff) == SQLITE_FULL ||
+           ((result & 0xff) == SQLITE_IOERR && (sys == ENOSPC || sys == EDQUOT));
+}
+
+/* A system error in parentheses of a message; "" for none. */
+static const char *reason(int sys, char *out, size_t size)
+{
+    char text[128];
+    out[0] = 0;
+    if (sys)
+        snprintf(out, size, ": %s", strerror_r(sys, text, sizeof text));
+    return out;
+}
+
+static int describe(struct db *db, int result, struct cairn_error *error)
+{
+    const char *text = db->handle ? sqlite3_errmsg(db->handle) : sqlite3_errstr(result);
+    int sys = db->handle ? sqlite3_system_errno(db->handle) : 0;
+    char why[160];
+    if (is_full(result, sys)) {
+        error_set(error, CAIRN_EIO,
+                  "the disk that holds %s is full: free some space there and go on",
+                  db->dir);
+        if (error)
+            error->sys = ENOSPC;
+        return CAIRN_EIO;
+    }
+    switch (result & 0xff) {
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+    case SQLITE_ERROR: /* a table or column of the schema is missing */
+    case SQLITE_CONSTRAINT:
+    case SQLITE_MISMATCH:
+        return error_set(error, CAIRN_EDAMAGED,
+                         "the store %s is damaged (%s): run `cairn doctor`", db->dir,
+                         text);
+    case SQLITE_NOMEM:
+        return error_nomem(error);
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+    case SQLITE_PROTOCOL:
+        return error_set(error, CAIRN_EBUSY,
+                         "the store %s is in use by another process (%s): try again",
+                         db->dir, text);
+    case SQLITE_TOOBIG:
+        return error_set(error, CAIRN_ELIMIT, "too large for the store %s (%s)",
+                         db->dir, text);
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+    case SQLITE_CANTOPEN:
+    case SQLITE_AUTH:
+        error_set(
+            error, CAIRN_EIO,
+            "cannot open or write the store %s (%s%s): make its directory and files "
+            "writable, or give another with --store",
+            db->dir, text, reason(sys, why, sizeof why));
+        break;
+    default:
+        error_set(error, CAIRN_EIO,
+                  "input/output error on the store %s (%s%s): look at the disk and the "
+                  "system's log",
+                  db->dir, text, reason(sys, why, sizeof why));
+    }
+    if (error)
+        error->sys = sys;
+    return CAIRN_EIO;
+}
+
+int db_fail(struct db *db, int result, bool write, struct cairn_error *error)
+{
+    int kind = result & 0xff;
+    db->result = result;
+    if (db->writing && (write || sqlite3_get_autocommit(db->handle))) {
+        db->failed = true;
+        if (kind == SQLITE_IOERR || kind == SQLITE_FULL || kind == SQLITE_CANTOPEN)
+            db->broken = true;
+    }
+    return describe(db, result, error);
+}
+
+/* ---- Opening ---- */
+
+static int note_wal(void *context, sqlite3 *handle, const char *name, int pages)
+{
+    struct db *db = context;
+    (void)handle;
+    (void)name;
+    db->wal_pages = (unsigned)pages;
+    return SQLITE_OK;
+}
+
+static int configure(struct db *db, bool read_only, struct cairn_error *error)
+{
+    static const struct {
+        int option, value;
+    } settings[] = {{SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1},
+                    {SQLITE_DBCONFIG_DEFENSIVE, 1},
+                    {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
+                    {SQLITE_DBCONFIG_ENABLE_FKEY, 1}};
+    for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++) {
+        int rc = sqlite3_db_config(db->handle, settings[i].option, settings[i].value,
+                                   (int *)NULL);
+        if (rc != SQLITE_OK)
+            return db_fail(db, rc, false, error);
+    }
+    sqlite3_busy_timeout(db->handle, BUSY_WAL_MS);
+    sqlite3_wal_autocheckpoint(db->handle, 0);
+    sqlite3_wal_hook(db->handle, note_wal, db);
+    return db_script(db, read_only ? sql_settings : sql_settings_writer, error);
+}
+
+/* "file:" and the path with everything escaped that a URI gives a meaning. */
+static void add_uri(struct buf *out, const char *path)
+{
+    buf_text(out, "file:");
+    for (const char *c = path; *c; c++) {
+        if (strchr("?#%", *c))
+            buf_format(out, "%%%02X", (unsigned)(unsigned char)*c);
+        else
+            buf_byte(out, (uint8_t)*c);
+    }
+}
+
+static int open_handle(struct db *db, const struct db_options *options,
+                       struct cairn_error *error)
+{
+    struct buf uri = BUF_INIT;
+    add_uri(&uri, options->path);
+    if (options->immutable)
+        buf_text(&uri, "?immutable=1");
+    int rc = buf_check(&uri, error);
+    if (!rc) {
+        bool reader = options->read_only || options->immutable;
+        int flags = SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW |
+                    SQLITE_OPEN_EXRESCODE |
+                    (reader ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE);
+        int result = sqlite3_open_v2(uri.data, &db->handle, flags, NULL);
+        if (result != SQLITE_OK)
+            rc = db_fail(db, result, false, error);
+    }
+    buf_release(&uri);
+    return rc;
+}
+
+int db_open(struct db **out, const struct db_options *options,
+            struct cairn_error *error)
+{
+    struct db *db = calloc(1, sizeof *db);
+    if (!db)
+        return error_nomem(error);
+    db->dir = options->dir;
+    int rc = open_handle(db, options, error);
+    if (!rc)
+        rc = configure(db, options->read_only || options->immutable, error);
+    if (rc) {
+        db_close(db);
+        return rc;
+    }
+    *out = db;
+    return 0;
+}
+
+void db_close(struct db *db)
+{
+    if (!db)
+        return;
+    assert(db->running == 0);
+    for (size_t i = 0; i < SQL_COUNT; i++)
+        sqlite3_finalize(db->statements[i]);
+    int rc = sqlite3_close(db->handle);
+    assert(rc == SQLITE_OK); /* fails only if a statement was leaked */
+    (void)rc;
+    free(db);
+}
+
+static int set_wal(struct db *db, struct cairn_error *error)
+{
+    struct query query;
+    int rc = query_start(&query, db, SQL_JOURNAL_WAL, NO_VALUES, error);
+    if (!rc)
+        rc = query_step(&query, error);
+    bool wal = rc > 0 && str_equal(query_text(&query, 0), STR("wal"));
+    query_end(&query);
+    if (rc < 0 || wal)
+        return rc < 0 ? rc : 0;
+    return error_set(error, CAIRN_EIO,
+                     "the store %s cannot use a write-ahead log here: is its file "
+                     "system without shared memory?",
+                     db->dir);
+}
+
+int db_set_journal(struct db *db, enum db_journal journal, enum cairn_sync sync,
+                   struct cairn_error *error)
+{
+    if (journal == DB_ROLLBACK) {
+        sqlite3_busy_timeout(db->handle, BUSY_ROLLBACK_MS);
+        int rc = db_run(db, SQL_JOURNAL_DELETE, NO_VALUES, error);
+        return rc ? rc : db_script(db, sql_sync_extra, error);
+    }
+    int rc = set_wal(db, error);
+    if (rc)
+        return rc;
+    return db_script(db,
+                     sync == CAIRN_SYNC_FULL     ? sql_sync_full
+                     : sync == CAIRN_SYNC_NORMAL ? sql_sync_normal
+                                                 : sql_sync_off,
+                     error);
+}
+
+int db_header(struct db *db, struct db_header *header, struct cairn_error *error)
+{
+    struct db_header found;
+    int rc =
+        db_get_int(db, SQL_GET_APPLICATION_ID, NO_VALUES, &found.application_id, error);
+    if (!rc)
+        rc =
+            db_get_int(db, SQL_GET_USER_VERSION, NO_VALUES, &found.user_version, error);
+    if (!rc)
+        *header = found;
+    return rc;
+}
+
+int db_probe(const struct db_options *options, struct db_header *header,
+             struct cairn_error *error)
+{
+    struct db *db;
+    struct db_options look = *options;
+    look.immutable = true;
+    int rc = db_open(&db, &look, error);
+    if (rc)
+        return rc;
+    rc = db_header(db, header, error);
+    if (rc && (db->result & 0xff) == SQLITE_CORRUPT)
+        rc = 1;
+    db_close(db);
+    return rc;
+}
+
+int db_script(struct db *db, const char *sql, struct cairn_error *error)
+{
+    int rc = sqlite3_exec(db->handle, sql, NULL, NULL, NULL);
+    return rc == SQLITE_OK ? 0 : db_fail(db, rc, true, error);
+}
+
+/* ---- Transactions ---- */
+
+int db_begin_write(struct db *db, struct cairn_error *error)
+{
+    db->failed = db->broken = false;
+    int rc = db_run(db, SQL_BEGIN_WRITE, NO_VALUES, error);
+    if (!rc)
+        db->writing = true;
+    return rc;
+}
+
+int db_commit(struct db *db, struct cairn_error *error)
+{
+    int rc = db_run(db, SQL_COMMIT, NO_VALUES, error);
+    if (!rc)
+        db->writing = false;
+    return rc;
+}
+
+bool db_rollback(struct db *db)
+{
+    bool good = true;
+    if (!sqlite3_get_autocommit(db->handle))
+        good = db_run(db, SQL_ROLLBACK, NO_VALUES, NULL) == 0;
+    db->writing = db->failed = false;
+    return good;
+}
+
+bool db_failed(const struct db *db)
+{
+    return db->failed;
+}
+
+bool db_broken(const struct db *db)
+{
+    return db->broken;
+}
+
+size_t db_running(const struct db *db)
+{
+    return db->running;
+}
+
+uint32_t db_version(struct db *db)
+{
+    unsigned version = 0;
+    int rc =
+        sqlite3_file_control(db->handle, "main", SQLITE_FCNTL_DATA_VERSION, &version);
+    assert(rc == SQLITE_OK); /* fails only for an unknown database name */
+    (void)rc;
+    return version;
+}
+
+/* ---- WAL transfer ---- */
+
+unsigned db_wal_pages(const struct db *db)
+{
+    return db->wal_pages;
+}
+
+int db_transfer(struct db *db, bool truncate, bool *complete, struct cairn_error *error)
+{
+    int pages = -1, copied = -1;
+    sqlite3_busy_timeout(db->handle, 0); /* readers are not waited for */
+    int rc = sqlite3_wal_checkpoint_v2(db->handle, NULL,
+                                       truncate ? SQLITE_CHECKPOINT_TRUNCATE
+                                                : SQLITE_CHECKPOINT_PASSIVE,
+                                       &pages, &copied);
+    if (rc != SQLITE_OK && (rc & 0xff) != SQLITE_BUSY) {
+        rc = db_fail(db, rc, false, error);
+        sqlite3_busy_timeout(db->handle, BUSY_WAL_MS);
+        return rc;
+    }
+    sqlite3_busy_timeout(db->handle, BUSY_WAL_MS);
+    *complete = pages >= 0 && pages == copied;
+    return 0;
+}

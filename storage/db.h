@@ -1,0 +1,146 @@
+/* SQLite behind a small typed door. One `struct db` is one connection; its statements
+ * (sql.h) are prepared at first use and kept.
+ *
+ *   struct query q;
+ *   int rc = query_start(&q, db, SQL_GET_RUN, VALUES(value_u64(run)), error);
+ *   while (rc >= 0 && (rc = query_step(&q, error)) > 0)
+ *       use(query_u64(&q, 0));
+ *   query_end(&q);                      (always, also after a failed start)
+ *
+ * Values given to query_start are borrowed until query_end; views of columns live until
+ * the next step. A statement that is already running (a callback came back) is prepared
+ * a second time for the inner use.
+ *
+ * Inside a write transaction every failed write is remembered: db_failed. Such a
+ * transaction can only be rolled back, as SQLite may have done so already. */
+#ifndef STORAGE_DB_H
+#define STORAGE_DB_H
+
+#include "base/str.h"
+#include "storage/sql.h"
+
+struct db;
+struct sqlite3_stmt;
+
+enum db_journal { DB_WAL, DB_ROLLBACK };
+
+struct db_options {
+    const char *dir;  /* the store, for messages; borrowed while open */
+    const char *path; /* of the database file */
+    bool read_only;
+    bool immutable; /* nobody can write: neither locks nor WAL are looked at */
+};
+
+/* The file must exist. Reads nothing of it yet. */
+int db_open(struct db **out, const struct db_options *options,
+            struct cairn_error *error);
+/* No query may be running. Transfers nothing. */
+void db_close(struct db *db);
+/* Switches to the journal mode and sync level; a journal mode that is set already costs
+ * nothing. Outside of transactions only. */
+int db_set_journal(struct db *db, enum db_journal journal, enum cairn_sync sync,
+                   struct cairn_error *error);
+
+struct db_header {
+    int64_t application_id, user_version;
+};
+int db_header(struct db *db, struct db_header *header, struct cairn_error *error);
+/* The same by the database file alone: touches no other file and takes no lock; what
+ * only stands in the WAL is not seen. CAIRN_EDAMAGED: not a database. 1: cannot be told
+ * so, as when a transfer is under way. */
+int db_probe(const struct db_options *options, struct db_header *header,
+             struct cairn_error *error);
+
+/* Runs constant SQL of several statements. */
+int db_script(struct db *db, const char *sql, struct cairn_error *error);
+
+int db_begin_write(struct db *db, struct cairn_error *error);
+/* On failure the transaction is still to be rolled back. */
+int db_commit(struct db *db, struct cairn_error *error);
+/* False if the connection can no longer be trusted. */
+bool db_rollback(struct db *db);
+bool db_failed(const struct db *db);
+/* The transaction met an I/O error, a full disk or the like: reopen. */
+bool db_broken(const struct db *db);
+/* Number of running queries. */
+size_t db_running(const struct db *db);
+/* Grows with every change of the database, own or foreign, that this connection has
+ * met. Valid inside transactions and just after them. */
+uint32_t db_version(struct db *db);
+
+/* Pages in the WAL at this connection's last commit. */
+unsigned db_wal_pages(const struct db *db);
+/* Copies the WAL's pages into the database file as far as readers let it and syncs
+ * both. `truncate` also empties the WAL file if no reader is in it. *complete: all
+ * pages were copied, so the WAL may be lost. The caller holds the write lock. */
+int db_transfer(struct db *db, bool truncate, bool *complete,
+                struct cairn_error *error);
+
+/* ---- Statements ---- */
+
+enum value_kind { VALUE_NULL, VALUE_INT, VALUE_BLOB, VALUE_TEXT };
+struct value {
+    enum value_kind kind;
+    int64_t integer;
+    struct str bytes;
+};
+static inline struct value value_int(int64_t integer)
+{
+    return (struct value){VALUE_INT, integer, {NULL, 0}};
+}
+static inline struct value value_u64(uint64_t integer)
+{
+    return value_int((int64_t)integer);
+}
+static inline struct value value_blob(struct str bytes)
+{
+    return (struct value){VALUE_BLOB, 0, bytes};
+}
+static inline struct value value_text(struct str bytes)
+{
+    return (struct value){VALUE_TEXT, 0, bytes};
+}
+/* NULL instead of `absent` or of no bytes: one byte in the file. */
+static inline struct value value_unless(int64_t integer, int64_t absent)
+{
+    struct value value = value_int(integer);
+    value.kind = integer == absent ? VALUE_NULL : VALUE_INT;
+    return value;
+}
+static inline struct value value_some(enum value_kind kind, struct str bytes)
+{
+    return (struct value){bytes.len ? kind : VALUE_NULL, 0, bytes};
+}
+#define VALUES(...)                      \
+    (const struct value[]){__VA_ARGS__}, \
+        sizeof((const struct value[]){__VA_ARGS__}) / sizeof(struct value)
+#define NO_VALUES NULL, 0
+
+struct query {
+    struct db *db;
+    struct sqlite3_stmt *statement; /* NULL: not started */
+    enum sql_id id;
+    bool temporary;
+};
+int query_start(struct query *query, struct db *db, enum sql_id id,
+                const struct value *values, size_t n, struct cairn_error *error);
+/* 1 a row, 0 the end, <0 error. */
+int query_step(struct query *query, struct cairn_error *error);
+void query_end(struct query *query);
+int64_t query_int(const struct query *query, int column);
+uint64_t query_u64(const struct query *query, int column);
+bool query_null(const struct query *query, int column);
+/* `absent` for NULL. */
+int64_t query_int_or(const struct query *query, int column, int64_t absent);
+/* Empty for NULL. */
+struct str query_blob(const struct query *query, int column);
+struct str query_text(const struct query *query, int column);
+
+/* A statement without rows. */
+int db_run(struct db *db, enum sql_id id, const struct value *values, size_t n,
+           struct cairn_error *error);
+/* A statement with one row of one integer; CAIRN_ENOTFOUND (no text) without a row. */
+int db_get_int(struct db *db, enum sql_id id, const struct value *values, size_t n,
+               int64_t *out, struct cairn_error *error);
+
+#endif

@@ -1,0 +1,24 @@
+/* Shared by db.c and statement.c only: the two files that know SQLite. */
+#ifndef STORAGE_DB_INT_H
+#define STORAGE_DB_INT_H
+
+#include "storage/db.h"
+
+#include <sqlite3.h>
+
+struct db {
+    sqlite3 *handle;
+    const char *dir; /* borrowed */
+    sqlite3_stmt *statements[SQL_COUNT];
+    bool busy[SQL_COUNT]; /* a query is running on it */
+    size_t running;
+    unsigned wal_pages;
+    int result; /* SQLite's code of the newest failure */
+    bool writing, failed, broken;
+};
+
+/* Fills `error` from an SQLite result code and the connection's message, notes what a
+ * failure means for the open transaction, and returns the CAIRN_E* code. */
+int db_fail(struct db *db, int result, bool write, struct cairn_error *error);
+
+#endif

@@ -1,0 +1,261 @@
+/* The content pool, and the only door to zstd.
+ *
+ * An object is kept under the SHA-256 of its whole content: compressed as one zstd
+ * frame that states its size (codec 1) where that is smaller, else as it is (codec 0).
+ * What is read is believed only after its digest was computed again; before that, sizes
+ * are checked so that a damaged row cannot ask for endless memory. */
+#include "storage/store_int.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <zstd.h>
+
+#include "base/limits.h"
+
+enum { CODEC_RAW = 0, CODEC_ZSTD = 1, ZSTD_LEVEL = 3 };
+
+/* Contexts are kept: making one costs more than compressing a small object. */
+struct object_codec {
+    ZSTD_CCtx *compress;
+    ZSTD_DCtx *decompress;
+    struct buf packed;  /* scratch of put */
+    struct buf content; /* scratch of verify */
+};
+
+void object_codec_free(struct object_codec *codec)
+{
+    if (!codec)
+        return;
+    ZSTD_freeCCtx(codec->compress);
+    ZSTD_freeDCtx(codec->decompress);
+    buf_release(&codec->packed);
+    buf_release(&codec->content);
+    free(codec);
+}
+
+static struct object_codec *get_codec(struct cairn_store *store)
+{
+    if (store->codec)
+        return store->codec;
+    struct object_codec *codec = calloc(1, sizeof *codec);
+    if (!codec)
+        return NULL;
+    codec->compress = ZSTD_createCCtx();
+    codec->decompress = ZSTD_createDCtx();
+    if (!codec->compress || !codec->decompress) {
+        object_codec_free(codec);
+        return NULL;
+    }
+    store->codec = codec;
+    return codec;
+}
+
+static void hash(struct cairn_store *store, struct str content, struct digest *digest)
+{
+    sha256_begin(store->sha);
+    sha256_add(store->sha, content.ptr, content.len);
+    sha256_end(store->sha, digest);
+}
+
+/* Scratch memory that one huge object made is given back. */
+static void trim(struct buf *buf)
+{
+    if (buf->capacity > 4 << 20)
+        buf_release(buf);
+}
+
+/* ---- Writing ---- */
+
+/* The frame, or an empty str if it would not be smaller. */
+static int pack(struct object_codec *codec, struct str content, struct str *packed,
+                struct cairn_error *error)
+{
+    *packed = (struct str){NULL, 0};
+    if (content.len < 16) /* a frame has at least 9 bytes of its own */
+        return 0;
+    buf_clear(&codec->packed);
+    /* No room for more than would be of use: zstd then stops with an error. */
+    void *room = buf_grow(&codec->packed, content.len - 1);
+    if (!room)
+        return error_nomem(error);
+    size_t n = ZSTD_compressCCtx(codec->compress, room, content.len - 1, content.ptr,
+                                 content.len, ZSTD_LEVEL);
+    if (!ZSTD_isError(n))
+        *packed = (struct str){room, n};
+    return 0;
+}
+
+static int insert(struct cairn_store *store, const struct digest *digest,
+                  struct str content, struct cairn_error *error)
+{
+    struct object_codec *codec = get_codec(store);
+    struct str packed;
+    if (!codec)
+        return error_nomem(error);
+    int rc = pack(codec, content, &packed, error);
+    if (!rc)
+        rc = store_write(store, SQL_PUT_OBJECT,
+                         VALUES(value_blob(digest_view(digest)), value_u64(content.len),
+                                value_int(packed.len ? CODEC_ZSTD : CODEC_RAW),
+                                value_blob(packed.len ? packed : content)),
+                         error);
+    trim(&codec->packed);
+    return rc;
+}
+
+int store_put_object(struct cairn_store *store, struct str content,
+                     struct digest *digest, struct cairn_error *error)
+{
+    struct digest name;
+    int64_t present;
+    assert(store->writing);
+    if (content.len > LIMIT_OBJECT_BYTES)
+        return error_set(error, CAIRN_ELIMIT,
+                         "%zu bytes are too many for one stored object (at most %d)",
+                         content.len, LIMIT_OBJECT_BYTES);
+    hash(store, content, &name);
+    int rc = db_get_int(store->db, SQL_HAS_OBJECT,
+                        VALUES(value_blob(digest_view(&name))), &present, error);
+    if (!rc && !present)
+        rc = insert(store, &name, content, error);
+    if (!rc)
+        *digest = name;
+    return rc;
+}
+
+/* ---- Reading ---- */
+
+struct object_row {
+    struct str digest, data;
+    int64_t size, codec;
+};
+
+static void object_from(const struct query *query, struct object_row *row)
+{
+    *row = (struct object_row){.digest = query_blob(query, 0),
+                               .size = query_int(query, 1),
+                               .codec = query_int(query, 2),
+                               .data = query_blob(query, 3)};
+}
+
+/* Appends the content and checks it. Returns NULL or what is wrong with it; *nomem set
+ * if that is only a lack of memory. `out` may have grown then. */
+static const char *unpack(struct cairn_store *store, const struct object_row *row,
+                          struct buf *out, bool *nomem)
+{
+    struct object_codec *codec = get_codec(store);
+    struct digest digest;
+    *nomem = !codec;
+    if (!codec)
+        return "out of memory";
+    if (row->size < 0 || row->size > LIMIT_OBJECT_BYTES)
+        return "its size is impossible";
+    size_t size = (size_t)row->size;
+    if (row->codec == CODEC_RAW && row->data.len != size)
+        return "its length is not what is recorded";
+    if (row->codec == CODEC_ZSTD &&
+        ZSTD_getFrameContentSize(row->data.ptr, row->data.len) != size)
+        return "its compressed data is damaged";
+    if (row->codec != CODEC_RAW && row->codec != CODEC_ZSTD)
+        return "its codec is unknown";
+    char *room = buf_grow(out, size);
+    *nomem = !room;
+    if (!room)
+        return "out of memory";
+    if (row->codec == CODEC_RAW && size)
+        memcpy(room, row->data.ptr, size);
+    if (row->codec == CODEC_ZSTD &&
+        ZSTD_decompressDCtx(codec->decompress, room, size, row->data.ptr,
+                            row->data.len) != size)
+        return "its compressed data is damaged";
+    hash(store, (struct str){room, size}, &digest);
+    return str_equal(row->digest, digest_view(&digest))
+               ? NULL
+               : "its content does not match its digest";
+}
+
+/* Takes back what was appended. */
+static void cut(struct buf *buf, size_t size)
+{
+    buf->size = size;
+    if (buf->data)
+        buf->data[size] = 0;
+}
+
+int store_get_object(struct cairn_store *store, const struct digest *digest,
+                     struct buf *out, struct cairn_error *error)
+{
+    char hex[DIGEST_HEX_SIZE];
+    struct query query;
+    size_t before = out->size;
+    digest_hex(digest, hex);
+    int rc = query_start(&query, store->db, SQL_GET_OBJECT,
+                         VALUES(value_blob(digest_view(digest))), error);
+    if (!rc)
+        rc = query_step(&query, error);
+    if (rc == 0) {
+        rc = error_set(error, CAIRN_ENOTFOUND, "the store has no object %s", hex);
+    } else if (rc > 0) {
+        struct object_row row;
+        bool nomem;
+        object_from(&query, &row);
+        const char *why = unpack(store, &row, out, &nomem);
+        rc = 0;
+        if (why) {
+            cut(out, before);
+            rc = nomem ? error_nomem(error)
+                       : error_set(error, CAIRN_EDAMAGED,
+                                   "the stored object %s is damaged (%s): run `cairn "
+                                   "doctor`",
+                                   hex, why);
+        }
+    }
+    query_end(&query);
+    return rc;
+}
+
+/* What the callback says of a bad one, 0 of a good one; negative also for our errors.
+ */
+static int verify_row(struct cairn_store *store, const struct object_row *row,
+                      int (*bad)(void *, const char *, const char *), void *context,
+                      struct cairn_error *error)
+{
+    struct digest digest;
+    char hex[DIGEST_HEX_SIZE];
+    bool nomem;
+    struct object_codec *codec = get_codec(store);
+    if (!codec)
+        return error_nomem(error);
+    buf_clear(&codec->content);
+    const char *why = unpack(store, row, &codec->content, &nomem);
+    trim(&codec->content);
+    if (!why)
+        return 0;
+    if (nomem)
+        return error_nomem(error);
+    digest_from(row->digest, &digest);
+    digest_hex(&digest, hex);
+    return bad ? bad(context, hex, why) : 0;
+}
+
+int store_verify_objects(struct cairn_store *store, uint64_t *checked,
+                         int (*bad)(void *, const char *digest_hex, const char *why),
+                         void *context, struct cairn_error *error)
+{
+    struct query query;
+    uint64_t n = 0;
+    int rc = query_start(&query, store->db, SQL_EACH_OBJECT, NO_VALUES, error);
+    while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
+        struct object_row row;
+        object_from(&query, &row);
+        n++;
+        rc = verify_row(store, &row, bad, context, error);
+        if (rc)
+            break;
+    }
+    query_end(&query);
+    if (rc < 0)
+        return rc;
+    *checked = n;
+    return 0;
+}

@@ -1,0 +1,172 @@
+/* Rows of attempts and of commands. */
+#include "storage/store_int.h"
+
+#include <assert.h>
+
+/* ---- Attempts ---- */
+
+int store_put_intent(struct cairn_store *store, const struct attempt_row *row,
+                     struct cairn_error *error)
+{
+    return store_write(store, SQL_PUT_INTENT,
+                       VALUES(value_u64(row->run), value_int(row->gen),
+                              value_int(row->task), value_int(row->number),
+                              value_int(row->intent_ns)),
+                       error);
+}
+
+/* Differences are taken and added modulo 2^64, so any two times survive the trip. */
+static int64_t difference(int64_t a, int64_t b)
+{
+    return (int64_t)((uint64_t)a - (uint64_t)b);
+}
+
+/* NULL stands for 0 (not started, not ended). */
+static struct value since(int64_t time_ns, int64_t start_ns)
+{
+    struct value value = value_int(difference(time_ns, start_ns));
+    if (time_ns == 0)
+        value.kind = VALUE_NULL;
+    return value;
+}
+
+static int64_t time_from(const struct query *query, int column, int64_t start_ns)
+{
+    if (query_null(query, column))
+        return 0;
+    return (int64_t)((uint64_t)start_ns + query_u64(query, column));
+}
+
+int store_put_attempt(struct cairn_store *store, const struct attempt_row *row,
+                      struct cairn_error *error)
+{
+    int64_t start_ns = row->started_ns ? row->started_ns : row->intent_ns;
+    return store_write(
+        store, SQL_PUT_ATTEMPT,
+        VALUES(value_u64(row->run), value_int(row->gen), value_int(row->task),
+               value_int(row->number), value_int(row->intent_ns),
+               since(row->started_ns, row->intent_ns), since(row->ended_ns, start_ns),
+               value_unless(row->outcome, 0), value_unless(row->flags, 0),
+               value_unless(row->exit_code, -1), value_unless(row->signal, 0),
+               value_unless(row->cpu_us, 0), value_unless(row->peak_kib, 0),
+               value_unless((int64_t)row->out_bytes, 0),
+               value_unless((int64_t)row->err_bytes, 0),
+               value_unless((int64_t)row->out_head, 0),
+               value_unless((int64_t)row->err_head, 0),
+               value_some(VALUE_BLOB, row->out), value_some(VALUE_BLOB, row->err),
+               value_some(VALUE_BLOB, row->outputs), value_some(VALUE_TEXT, row->text)),
+        error);
+}
+
+static void attempt_from(const struct query *query, struct attempt_row *row)
+{
+    *row = (struct attempt_row){
+        .run = query_u64(query, 0),
+        .gen = (uint32_t)query_int(query, 1),
+        .task = (uint32_t)query_int(query, 2),
+        .number = (uint32_t)query_int(query, 3),
+        .intent_ns = query_int(query, 4),
+        .outcome = (uint8_t)query_int(query, 7),
+        .flags = (uint8_t)query_int(query, 8),
+        .exit_code = (int32_t)query_int_or(query, 9, -1),
+        .signal = (int32_t)query_int(query, 10),
+        .cpu_us = query_int(query, 11),
+        .peak_kib = query_int(query, 12),
+        .out_bytes = query_u64(query, 13),
+        .err_bytes = query_u64(query, 14),
+        .out_head = query_u64(query, 15),
+        .err_head = query_u64(query, 16),
+        .out = query_blob(query, 17),
+        .err = query_blob(query, 18),
+        .outputs = query_blob(query, 19),
+        .text = query_text(query, 20),
+    };
+    row->started_ns = time_from(query, 5, row->intent_ns);
+    row->ended_ns =
+        time_from(query, 6, row->started_ns ? row->started_ns : row->intent_ns);
+}
+
+static int each_row(struct query *query, attempt_row_fn *each, void *context,
+                    struct cairn_error *error)
+{
+    int rc;
+    while ((rc = query_step(query, error)) > 0) {
+        struct attempt_row row;
+        attempt_from(query, &row);
+        rc = each(context, &row);
+        if (rc)
+            break;
+    }
+    return rc < 0 ? rc : 0;
+}
+
+int store_each_attempt(struct cairn_store *store, uint64_t run, uint32_t gen,
+                       uint32_t task, attempt_row_fn *each, void *context,
+                       struct cairn_error *error)
+{
+    struct query query;
+    int rc =
+        query_start(&query, store->db, SQL_EACH_ATTEMPT,
+                    VALUES(value_u64(run), value_int(gen), value_int(task)), error);
+    if (!rc)
+        rc = each_row(&query, each, context, error);
+    query_end(&query);
+    return rc;
+}
+
+int store_each_run_attempt(struct cairn_store *store, uint64_t run, uint32_t gen,
+                           bool open_only, attempt_row_fn *each, void *context,
+                           struct cairn_error *error)
+{
+    struct query query;
+    int rc = query_start(&query, store->db,
+                         open_only ? SQL_EACH_OPEN_ATTEMPT : SQL_EACH_RUN_ATTEMPT,
+                         VALUES(value_u64(run), value_int(gen)), error);
+    if (!rc)
+        rc = each_row(&query, each, context, error);
+    query_end(&query);
+    return rc;
+}
+
+/* ---- Commands to a live run ---- */
+
+int store_put_command(struct cairn_store *store, uint64_t run, uint8_t verb,
+                      int64_t time_ns, struct cairn_error *error)
+{
+    return store_write(store, SQL_PUT_COMMAND,
+                       VALUES(value_u64(run), value_int(verb), value_int(time_ns)),
+                       error);
+}
+
+int store_take_command(struct cairn_store *store, uint64_t run, uint8_t *verb,
+                       struct cairn_error *error)
+{
+    struct query query;
+    int64_t id = 0, found = 0;
+    assert(store->writing);
+    int rc =
+        query_start(&query, store->db, SQL_NEXT_COMMAND, VALUES(value_u64(run)), error);
+    if (!rc)
+        rc = query_step(&query, error);
+    if (rc > 0) {
+        id = query_int(&query, 0);
+        found = query_int(&query, 1);
+    }
+    query_end(&query);
+    if (rc > 0)
+        rc = store_write(store, SQL_TAKE_COMMAND, VALUES(value_int(id)), error);
+    if (!rc)
+        *verb = (uint8_t)found;
+    return rc;
+}
+
+int store_has_command(struct cairn_store *store, uint64_t run, bool *has,
+                      struct cairn_error *error)
+{
+    int64_t found;
+    int rc =
+        db_get_int(store->db, SQL_HAS_COMMAND, VALUES(value_u64(run)), &found, error);
+    if (!rc)
+        *has = found != 0;
+    return rc;
+}

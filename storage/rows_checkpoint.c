@@ -1,0 +1,309 @@
+/* Rows of checkpoints, and of what is left of deleted and damaged ones. */
+#include "storage/store_int.h"
+
+#include <assert.h>
+
+/* ---- Writing ---- */
+
+int store_next_seq(struct cairn_store *store, uint64_t *seq, struct cairn_error *error)
+{
+    assert(store->writing);
+    if (store->next_seq == 0) {
+        int64_t next;
+        int rc = db_get_int(store->db, SQL_NEXT_SEQ, NO_VALUES, &next, error);
+        if (rc)
+            return rc;
+        store->next_seq = (uint64_t)next;
+    }
+    *seq = store->next_seq;
+    return 0;
+}
+
+int store_put_checkpoint(struct cairn_store *store, const struct checkpoint_row *row,
+                         struct cairn_error *error)
+{
+    int rc = store_write(store, SQL_PUT_CHECKPOINT,
+                         VALUES(value_u64(row->seq), value_int(row->namespace_id),
+                                value_u64(row->stream),
+                                value_unless((int64_t)row->parent, 0),
+                                value_int(row->time_ns), value_int(row->kind),
+                                value_blob(row->record), value_blob(row->digest)),
+                         error);
+    if (rc)
+        return rc;
+    if (store->next_seq && row->seq >= store->next_seq)
+        store->next_seq = row->seq + 1;
+    if (row->seq > store->pending.seq) {
+        store->pending.seq = row->seq;
+        digest_from(row->digest, &store->pending.digest);
+    }
+    return 0;
+}
+
+int store_delete_checkpoints(struct cairn_store *store, uint8_t namespace_id,
+                             uint64_t stream, uint64_t first, uint64_t last,
+                             uint64_t *count, uint64_t *bytes,
+                             struct cairn_error *error)
+{
+    const struct value values[] = {value_int(namespace_id), value_u64(stream),
+                                   value_u64(first), value_u64(last)};
+    struct query query;
+    uint64_t rows = 0, size = 0;
+    int rc = query_start(&query, store->db, SQL_SIZE_CHECKPOINTS, values, 4, error);
+    if (!rc)
+        rc = query_step(&query, error);
+    if (rc > 0) {
+        rows = query_u64(&query, 0);
+        size = query_u64(&query, 1);
+    }
+    query_end(&query);
+    if (rc >= 0)
+        rc = store_write(store, SQL_DELETE_CHECKPOINTS, values, 4, error);
+    if (rc)
+        return rc;
+    if (store->pending.seq >= first && store->pending.seq <= last)
+        store->pending.seq = 0;
+    *count = rows;
+    *bytes = size;
+    return 0;
+}
+
+/* ---- Reading ---- */
+
+static void checkpoint_from(const struct query *query, struct checkpoint_row *row)
+{
+    *row = (struct checkpoint_row){
+        .seq = query_u64(query, 0),
+        .namespace_id = (uint8_t)query_int(query, 1),
+        .stream = query_u64(query, 2),
+        .parent = query_u64(query, 3),
+        .time_ns = query_int(query, 4),
+        .kind = (uint8_t)query_int(query, 5),
+        .record = query_blob(query, 6),
+        .digest = query_blob(query, 7),
+    };
+}
+
+/* Runs the query to its end or until the callback stops it. */
+static int each_row(struct cairn_store *store, enum sql_id id,
+                    const struct value values[6], size_t n_values,
+                    checkpoint_row_fn *each, void *context, struct cairn_error *error)
+{
+    struct query query;
+    int rc = query_start(&query, store->db, id, values, n_values, error);
+    while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
+        struct checkpoint_row row;
+        checkpoint_from(&query, &row);
+        rc = each(context, &row);
+        if (rc)
+            break;
+    }
+    query_end(&query);
+    return rc < 0 ? rc : 0;
+}
+
+int store_get_checkpoint(struct cairn_store *store, uint64_t seq,
+                         checkpoint_row_fn *got, void *context,
+                         struct cairn_error *error)
+{
+    struct query query;
+    int rc = query_start(&query, store->db, SQL_GET_CHECKPOINT, VALUES(value_u64(seq)),
+                         error);
+    if (!rc)
+        rc = query_step(&query, error);
+    if (rc > 0) {
+        struct checkpoint_row row;
+        checkpoint_from(&query, &row);
+        rc = got(context, &row);
+        rc = rc < 0 ? rc : 0;
+    } else if (rc == 0) {
+        rc = error_set(error, CAIRN_ENOTFOUND, "there is no checkpoint %llu",
+                       (unsigned long long)seq);
+    }
+    query_end(&query);
+    return rc;
+}
+
+/* Which of the statements serves a range, and its first four parameters. */
+struct range_plan {
+    enum sql_id ascending, descending, count;
+    struct value values[6];
+};
+
+static struct range_plan plan_range(const struct checkpoint_range *range)
+{
+    struct range_plan plan = {
+        SQL_EACH_CHECKPOINT_ASC,
+        SQL_EACH_CHECKPOINT_DESC,
+        SQL_COUNT_CHECKPOINTS,
+        {value_int(range->namespace_id), value_u64(range->stream),
+         value_u64(range->first), value_u64(range->last ? range->last : INT64_MAX),
+         value_int(sql_limit(range->limit)), value_int(sql_offset(range->offset))}};
+    if (range->stream && range->namespace_id) {
+        plan.ascending = SQL_EACH_STREAM_ASC;
+        plan.descending = SQL_EACH_STREAM_DESC;
+        plan.count = SQL_COUNT_STREAM;
+    } else if (range->workflow && !range->stream) {
+        /* Only runs belong to workflows. */
+        plan.ascending = SQL_EACH_WORKFLOW_ASC;
+        plan.descending = SQL_EACH_WORKFLOW_DESC;
+        plan.count = SQL_COUNT_WORKFLOW;
+        plan.values[0] = value_int(NAMESPACE_WORKFLOW);
+        plan.values[1] = value_u64(range->workflow);
+    }
+    return plan;
+}
+
+int store_each_checkpoint(struct cairn_store *store,
+                          const struct checkpoint_range *range, checkpoint_row_fn *each,
+                          void *context, struct cairn_error *error)
+{
+    struct range_plan plan = plan_range(range);
+    return each_row(store, range->descending ? plan.descending : plan.ascending,
+                    plan.values, 6, each, context, error);
+}
+
+int store_count_checkpoints(struct cairn_store *store,
+                            const struct checkpoint_range *range, uint64_t *count,
+                            struct cairn_error *error)
+{
+    struct range_plan plan = plan_range(range);
+    int64_t n;
+    int rc = db_get_int(store->db, plan.count, plan.values, 4, &n, error);
+    if (!rc)
+        *count = (uint64_t)n;
+    return rc;
+}
+
+static int nibble(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F')
+        return c - 'A' + 10;
+    return -1;
+}
+
+/* The smallest and the largest digest that begin with the digits. */
+static bool digest_bounds(struct str hex, struct digest *low, struct digest *high)
+{
+    memset(low, 0, sizeof *low);
+    memset(high, 0xff, sizeof *high);
+    if (hex.len == 0 || hex.len > 2 * DIGEST_SIZE)
+        return false;
+    for (size_t i = 0; i < hex.len; i++) {
+        int digit = nibble(hex.ptr[i]);
+        if (digit < 0)
+            return false;
+        unsigned shift = i % 2 ? 0 : 4;
+        unsigned rest = i % 2 ? 0 : 0x0f; /* of the byte, still open */
+        unsigned so_far = low->bytes[i / 2] | (unsigned)digit << shift;
+        low->bytes[i / 2] = (uint8_t)so_far;
+        high->bytes[i / 2] = (uint8_t)(so_far | rest);
+    }
+    return true;
+}
+
+int store_find_digest(struct cairn_store *store, struct str hex, uint64_t *seqs,
+                      size_t max, size_t *found, struct cairn_error *error)
+{
+    struct digest low, high;
+    struct query query;
+    size_t n = 0;
+    if (!digest_bounds(hex, &low, &high))
+        return error_set(error, CAIRN_EUSAGE, "\"%.*s\" is not 1 to 64 hex digits",
+                         (int)(hex.len < 100 ? hex.len : 100), hex.ptr);
+    int rc = query_start(&query, store->db, SQL_FIND_DIGEST,
+                         VALUES(value_blob(digest_view(&low)),
+                                value_blob(digest_view(&high)), value_u64(max)),
+                         error);
+    while (rc >= 0 && n < max && (rc = query_step(&query, error)) > 0)
+        seqs[n++] = query_u64(&query, 0);
+    query_end(&query);
+    if (rc < 0)
+        return rc;
+    *found = n;
+    return 0;
+}
+
+int store_last_seq(struct cairn_store *store, uint8_t namespace_id, uint64_t stream,
+                   uint64_t *seq, struct cairn_error *error)
+{
+    int64_t last = 0;
+    int rc =
+        db_get_int(store->db, SQL_LAST_SEQ,
+                   VALUES(value_int(namespace_id), value_u64(stream)), &last, error);
+    if (rc && rc != CAIRN_ENOTFOUND)
+        return rc;
+    *seq = (uint64_t)last;
+    return 0;
+}
+
+/* ---- What is left of deleted and damaged ones ---- */
+
+static bool is_zero(const struct digest *digest)
+{
+    static const struct digest zero;
+    return digest_equal(digest, &zero);
+}
+
+int store_put_tombstone(struct cairn_store *store, const struct tombstone_row *row,
+                        struct cairn_error *error)
+{
+    struct value before = value_blob(digest_view(&row->before));
+    if (is_zero(&row->before))
+        before.kind = VALUE_NULL;
+    int rc = store_write(
+        store, SQL_PUT_TOMBSTONE,
+        VALUES(value_int(row->namespace_id), value_u64(row->stream),
+               value_u64(row->first), value_u64(row->last), value_u64(row->count),
+               before, value_blob(digest_view(&row->after)), value_int(row->time_ns)),
+        error);
+    if (!rc && store->next_seq && row->last >= store->next_seq)
+        store->next_seq = row->last + 1;
+    return rc;
+}
+
+int store_delete_tombstone(struct cairn_store *store, uint64_t id,
+                           struct cairn_error *error)
+{
+    return store_write(store, SQL_DELETE_TOMBSTONE, VALUES(value_u64(id)), error);
+}
+
+int store_each_tombstone(struct cairn_store *store, uint8_t namespace_id,
+                         uint64_t stream,
+                         int (*each)(void *, const struct tombstone_row *),
+                         void *context, struct cairn_error *error)
+{
+    struct query query;
+    int rc = query_start(&query, store->db, SQL_EACH_TOMBSTONE,
+                         VALUES(value_int(namespace_id), value_u64(stream)), error);
+    while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
+        struct tombstone_row row = {
+            .id = query_u64(&query, 0),
+            .namespace_id = (uint8_t)query_int(&query, 1),
+            .stream = query_u64(&query, 2),
+            .first = query_u64(&query, 3),
+            .last = query_u64(&query, 4),
+            .count = query_u64(&query, 5),
+            .time_ns = query_int(&query, 8),
+        };
+        digest_from(query_blob(&query, 6), &row.before);
+        digest_from(query_blob(&query, 7), &row.after);
+        rc = each(context, &row);
+        if (rc)
+            break;
+    }
+    query_end(&query);
+    return rc < 0 ? rc : 0;
+}
+
+int store_put_quarantine(struct cairn_store *store, uint64_t seq, int64_t time_ns,
+                         const char *reason, struct cairn_error *error)
+{
+    return store_write(
+        store, SQL_PUT_QUARANTINE,
+        VALUES(value_u64(seq), value_int(time_ns), value_text(str_of(reason))), error);
+}

@@ -1,0 +1,320 @@
+/* Rows of workflows and runs.
+ *
+ * run.sum is the first 8 bytes of the SHA-256 over every other column and the
+ * workflow's name: first the numbers, 8 bytes little endian each, then the rest, each
+ * behind its length. It shows damage, so that a run is not resumed with another graph
+ * or as another workflow. */
+#include "storage/store_int.h"
+
+#include <assert.h>
+
+enum { SUM_BYTES = 8 };
+
+/* ---- Workflows ---- */
+
+int store_workflow_id(struct cairn_store *store, struct str name, bool create,
+                      uint64_t *id, struct cairn_error *error)
+{
+    const struct value key = value_text(name);
+    int64_t found;
+    int rc = db_get_int(store->db, SQL_GET_WORKFLOW_ID, &key, 1, &found, error);
+    if (rc == CAIRN_ENOTFOUND && create) {
+        rc = store_write(store, SQL_ADD_WORKFLOW, &key, 1, error);
+        if (!rc)
+            rc = db_get_int(store->db, SQL_GET_WORKFLOW_ID, &key, 1, &found, error);
+    } else if (rc == CAIRN_ENOTFOUND) {
+        return error_set(error, CAIRN_ENOTFOUND,
+                         "the store has no run of a workflow \"%.*s\"",
+                         (int)(name.len < 300 ? name.len : 300), name.ptr);
+    }
+    if (!rc)
+        *id = (uint64_t)found;
+    return rc;
+}
+
+/* ---- The checksum ---- */
+
+static void add_numbers(struct buf *out, const struct run_row *row)
+{
+    const uint64_t numbers[] = {
+        row->run,
+        row->workflow,
+        row->gen,
+        row->tasks,
+        row->state,
+        (uint64_t)row->started_ns,
+        (uint64_t)row->ended_ns,
+        row->from_run,
+        row->from_seq,
+        (uint64_t)row->owner_pid,
+        row->owner_start,
+        (uint64_t)row->owner_since_ns,
+        row->unsaved,
+    };
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        buf_u64(out, numbers[i]);
+}
+
+static int sum_row(struct cairn_store *store, const struct run_row *row,
+                   struct str name, uint8_t sum[SUM_BYTES], struct cairn_error *error)
+{
+    const struct str texts[] = {
+        name,           digest_view(&row->params), row->params_text,
+        row->file,      digest_view(&row->graph),  row->owner_host,
+        row->owner_boot};
+    struct buf canon = BUF_INIT;
+    struct digest digest;
+    add_numbers(&canon, row);
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        buf_lstr(&canon, texts[i]);
+    int rc = buf_check(&canon, error);
+    if (!rc) {
+        sha256_begin(store->sha);
+        sha256_add(store->sha, canon.data, canon.size);
+        sha256_end(store->sha, &digest);
+        memcpy(sum, digest.bytes, SUM_BYTES);
+    }
+    buf_release(&canon);
+    return rc;
+}
+
+/* ---- Writing ---- */
+
+/* The row's own workflow_name is a view that readers fill: look it up. */
+static int sum_stored(struct cairn_store *store, const struct run_row *row,
+                      uint8_t sum[SUM_BYTES], struct cairn_error *error)
+{
+    struct query query;
+    int rc = query_start(&query, store->db, SQL_GET_WORKFLOW_NAME,
+                         VALUES(value_u64(row->workflow)), error);
+    if (!rc)
+        rc = query_step(&query, error);
+    if (rc > 0)
+        rc = sum_row(store, row, query_text(&query, 0), sum, error);
+    else if (rc == 0)
+        rc = error_set(error, CAIRN_ENOTFOUND, "there is no workflow %llu",
+                       (unsigned long long)row->workflow);
+    query_end(&query);
+    return rc;
+}
+
+enum { RUN_COLUMNS = 20 };
+
+static int run_values(struct cairn_store *store, const struct run_row *row,
+                      uint8_t sum[SUM_BYTES], struct value values[RUN_COLUMNS],
+                      struct cairn_error *error)
+{
+    int rc = sum_stored(store, row, sum, error);
+    if (rc)
+        return rc;
+    const struct value all[RUN_COLUMNS] = {
+        value_u64(row->run),
+        value_u64(row->workflow),
+        value_blob(digest_view(&row->params)),
+        value_blob(row->params_text),
+        value_text(row->file),
+        value_int(row->gen),
+        value_blob(digest_view(&row->graph)),
+        value_int(row->tasks),
+        value_int(row->state),
+        value_int(row->started_ns),
+        value_int(row->ended_ns),
+        value_u64(row->from_run),
+        value_u64(row->from_seq),
+        value_int(row->owner_pid),
+        value_u64(row->owner_start),
+        value_text(row->owner_host),
+        value_text(row->owner_boot),
+        value_int(row->owner_since_ns),
+        value_int(row->unsaved),
+        value_blob((struct str){(const char *)sum, SUM_BYTES}),
+    };
+    memcpy(values, all, sizeof all);
+    return 0;
+}
+
+int store_add_run(struct cairn_store *store, struct run_row *row,
+                  struct cairn_error *error)
+{
+    struct value values[RUN_COLUMNS];
+    uint8_t sum[SUM_BYTES];
+    int64_t next;
+    assert(store->writing);
+    int rc = db_get_int(store->db, SQL_NEXT_RUN, NO_VALUES, &next, error);
+    if (rc)
+        return rc;
+    uint64_t before = row->run;
+    row->run = (uint64_t)next;
+    rc = run_values(store, row, sum, values, error);
+    if (!rc)
+        rc = store_write(store, SQL_ADD_RUN, values, RUN_COLUMNS, error);
+    if (rc)
+        row->run = before;
+    return rc;
+}
+
+int store_set_run(struct cairn_store *store, const struct run_row *row,
+                  struct cairn_error *error)
+{
+    struct value values[RUN_COLUMNS];
+    uint8_t sum[SUM_BYTES];
+    int64_t changed;
+    assert(store->writing);
+    int rc = run_values(store, row, sum, values, error);
+    if (!rc)
+        rc = db_get_int(store->db, SQL_SET_RUN, values, RUN_COLUMNS, &changed, error);
+    if (rc == CAIRN_ENOTFOUND)
+        return error_set(error, CAIRN_ENOTFOUND, "there is no run %llu",
+                         (unsigned long long)row->run);
+    return rc;
+}
+
+/* ---- Reading ---- */
+
+static int run_from(struct cairn_store *store, const struct query *query,
+                    struct run_row *row, struct cairn_error *error)
+{
+    uint8_t sum[SUM_BYTES];
+    *row = (struct run_row){
+        .run = query_u64(query, 0),
+        .workflow = query_u64(query, 1),
+        .workflow_name = query_text(query, 2),
+        .params_text = query_blob(query, 4),
+        .file = query_text(query, 5),
+        .gen = (uint32_t)query_int(query, 6),
+        .tasks = (uint32_t)query_int(query, 8),
+        .state = (uint8_t)query_int(query, 9),
+        .started_ns = query_int(query, 10),
+        .ended_ns = query_int(query, 11),
+        .from_run = query_u64(query, 12),
+        .from_seq = query_u64(query, 13),
+        .owner_pid = query_int(query, 14),
+        .owner_start = query_u64(query, 15),
+        .owner_host = query_text(query, 16),
+        .owner_boot = query_text(query, 17),
+        .owner_since_ns = query_int(query, 18),
+        .unsaved = (uint32_t)query_int(query, 19),
+    };
+    bool whole = digest_from(query_blob(query, 3), &row->params);
+    whole = digest_from(query_blob(query, 7), &row->graph) && whole;
+    int rc = sum_row(store, row, row->workflow_name, sum, error);
+    if (rc)
+        return rc;
+    struct str stored = query_blob(query, 20);
+    row->sum_ok =
+        whole && str_equal(stored, (struct str){(const char *)sum, SUM_BYTES});
+    return 0;
+}
+
+static int each_row(struct cairn_store *store, struct query *query, run_row_fn *each,
+                    void *context, struct cairn_error *error)
+{
+    int rc;
+    while ((rc = query_step(query, error)) > 0) {
+        struct run_row row;
+        rc = run_from(store, query, &row, error);
+        if (!rc)
+            rc = each(context, &row);
+        if (rc)
+            break;
+    }
+    return rc < 0 ? rc : 0;
+}
+
+int store_get_run(struct cairn_store *store, uint64_t run, run_row_fn *got,
+                  void *context, struct cairn_error *error)
+{
+    const struct value key = value_u64(run);
+    struct query query;
+    struct run_row row;
+    int rc = query_start(&query, store->db, run ? SQL_GET_RUN : SQL_GET_NEWEST_RUN,
+                         &key, run ? 1 : 0, error);
+    if (!rc)
+        rc = query_step(&query, error);
+    if (rc == 0 && run)
+        rc = error_set(error, CAIRN_ENOTFOUND, "there is no run %llu",
+                       (unsigned long long)run);
+    else if (rc == 0)
+        rc = error_set(error, CAIRN_ENOTFOUND, "there is no run yet");
+    if (rc > 0)
+        rc = run_from(store, &query, &row, error);
+    if (rc == 0) {
+        rc = got(context, &row);
+        rc = rc < 0 ? rc : 0;
+    }
+    query_end(&query);
+    return rc;
+}
+
+/* NULL parameters ask for any. */
+static struct value params_value(const struct run_filter *filter)
+{
+    if (!filter->params)
+        return value_some(VALUE_BLOB, (struct str){NULL, 0});
+    return value_blob(digest_view(filter->params));
+}
+
+int store_each_run(struct cairn_store *store, const struct run_filter *filter,
+                   run_row_fn *each, void *context, struct cairn_error *error)
+{
+    const struct value values[] = {value_u64(filter->workflow), params_value(filter),
+                                   value_int(sql_limit(filter->limit)),
+                                   value_int(sql_offset(filter->offset))};
+    bool any = filter->workflow == 0;
+    enum sql_id ascending = any ? SQL_EACH_RUN_ASC : SQL_EACH_WORKFLOW_RUN_ASC;
+    enum sql_id descending = any ? SQL_EACH_RUN_DESC : SQL_EACH_WORKFLOW_RUN_DESC;
+    struct query query;
+    int rc = query_start(&query, store->db, filter->ascending ? ascending : descending,
+                         any ? values + 1 : values, any ? 3 : 4, error);
+    if (!rc)
+        rc = each_row(store, &query, each, context, error);
+    query_end(&query);
+    return rc;
+}
+
+int store_count_runs(struct cairn_store *store, const struct run_filter *filter,
+                     uint64_t *count, struct cairn_error *error)
+{
+    const struct value values[] = {value_u64(filter->workflow), params_value(filter)};
+    bool any = filter->workflow == 0;
+    int64_t n;
+    int rc = db_get_int(store->db, any ? SQL_COUNT_RUNS : SQL_COUNT_WORKFLOW_RUNS,
+                        any ? values + 1 : values, any ? 1 : 2, &n, error);
+    if (!rc)
+        *count = (uint64_t)n;
+    return rc;
+}
+
+/* ---- Graphs of earlier generations ---- */
+
+int store_put_run_graph(struct cairn_store *store, uint64_t run, uint32_t gen,
+                        const struct digest *graph, struct cairn_error *error)
+{
+    return store_write(
+        store, SQL_PUT_RUN_GRAPH,
+        VALUES(value_u64(run), value_int(gen), value_blob(digest_view(graph))), error);
+}
+
+int store_get_run_graph(struct cairn_store *store, uint64_t run, uint32_t gen,
+                        struct digest *graph, struct cairn_error *error)
+{
+    struct query query;
+    struct digest found;
+    int rc = query_start(&query, store->db, SQL_GET_RUN_GRAPH,
+                         VALUES(value_u64(run), value_int(gen)), error);
+    if (!rc)
+        rc = query_step(&query, error);
+    if (rc == 0)
+        rc = error_set(error, CAIRN_ENOTFOUND, "run %llu has no graph of generation %u",
+                       (unsigned long long)run, gen);
+    else if (rc > 0 && !digest_from(query_blob(&query, 0), &found))
+        rc = error_set(error, CAIRN_EDAMAGED,
+                       "the graph of run %llu, generation %u, is damaged: run `cairn "
+                       "doctor`",
+                       (unsigned long long)run, gen);
+    query_end(&query);
+    if (rc < 0)
+        return rc;
+    *graph = found;
+    return 0;
+}

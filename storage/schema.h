@@ -1,0 +1,20 @@
+/* The tables, and how an older store becomes a newer one. */
+#ifndef STORAGE_SCHEMA_H
+#define STORAGE_SCHEMA_H
+
+#include "storage/db.h"
+
+enum {
+    SCHEMA_APPLICATION_ID = 0x6361726e, /* "carn", in the file's header */
+    SCHEMA_VERSION = 1                  /* user_version that this code knows */
+};
+
+/* Makes the tables in an empty database, or brings an older one up, in one transaction.
+ * The caller holds the write lock. CAIRN_ENEWER for a newer store and CAIRN_EDAMAGED
+ * for somebody else's database; neither is written to. */
+int schema_prepare(struct db *db, const char *dir, struct cairn_error *error);
+/* Only looks: 0 if this code can read it. CAIRN_ENOTFOUND for an empty database. */
+int schema_check(const struct db_header *header, const char *dir,
+                 struct cairn_error *error);
+
+#endif

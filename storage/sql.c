@@ -1,0 +1,173 @@
+/* The texts. Filters are either separate statements, where an index must carry them, or
+ * `(?n = 0 OR column = ?n)`, where the order by row id carries the query anyway. A
+ * limit of -1 is no limit. */
+#include "storage/sql.h"
+
+#include <stddef.h>
+
+/* secure_delete=fast overwrites deleted content only where that writes no page more;
+ * Debian's default would write every pruned page once again. */
+const char sql_settings[] = "PRAGMA cell_size_check = ON;"
+                            "PRAGMA temp_store = MEMORY;"
+                            "PRAGMA cache_size = -8000;";
+const char sql_settings_writer[] = "PRAGMA cell_size_check = ON;"
+                                   "PRAGMA temp_store = MEMORY;"
+                                   "PRAGMA cache_size = -8000;"
+                                   "PRAGMA secure_delete = FAST;";
+const char sql_sync_full[] = "PRAGMA synchronous = FULL";
+const char sql_sync_normal[] = "PRAGMA synchronous = NORMAL";
+const char sql_sync_off[] = "PRAGMA synchronous = OFF";
+const char sql_sync_extra[] = "PRAGMA synchronous = EXTRA";
+
+#define CHECKPOINT_COLUMNS                                                  \
+    "SELECT seq, namespace, stream, parent, time_ns, kind, record, digest " \
+    "FROM checkpoint "
+/* namespace, stream (or workflow), first, last, limit, offset. Of a workflow, whose
+ * streams interleave with others, only the numbers are sorted. */
+#define EACH_CHECKPOINT                               \
+    CHECKPOINT_COLUMNS "WHERE seq BETWEEN ?3 AND ?4 " \
+                       "AND (?1 = 0 OR namespace = ?1) AND (?2 = 0 OR stream = ?2) "
+#define EACH_STREAM                                                                   \
+    CHECKPOINT_COLUMNS "WHERE namespace = ?1 AND stream = ?2 AND seq BETWEEN ?3 AND " \
+                       "?4 "
+#define EACH_WORKFLOW                                                \
+    CHECKPOINT_COLUMNS                                               \
+    "WHERE seq IN (SELECT seq FROM checkpoint WHERE namespace = ?1 " \
+    "AND stream IN (SELECT run FROM run WHERE workflow = ?2) "       \
+    "AND seq BETWEEN ?3 AND ?4 "
+
+#define RUN_COLUMNS                                                                 \
+    "SELECT r.run, r.workflow, w.name, r.params, r.params_text, r.file, r.gen, "    \
+    "r.graph, r.tasks, r.state, r.started_ns, r.ended_ns, r.from_run, r.from_seq, " \
+    "r.owner_pid, r.owner_start, r.owner_host, r.owner_boot, r.owner_since_ns, "    \
+    "r.unsaved, r.sum FROM run r LEFT JOIN workflow w ON w.id = r.workflow "
+#define EACH_RUN RUN_COLUMNS "WHERE (?1 IS NULL OR r.params = ?1) "
+#define EACH_WORKFLOW_RUN \
+    RUN_COLUMNS "WHERE r.workflow = ?1 AND (?2 IS NULL OR r.params = ?2) "
+
+#define ATTEMPT_COLUMNS                                                               \
+    "SELECT run, gen, task, n, intent_ns, wait_ns, duration_ns, outcome, flags, "     \
+    "exit_code, signal, cpu_us, peak_kib, out_bytes, err_bytes, out_head, err_head, " \
+    "out, err, outputs, text FROM attempt "
+
+static const char *const texts[SQL_COUNT] = {
+    [SQL_BEGIN_WRITE] = "BEGIN IMMEDIATE",
+    [SQL_BEGIN_READ] = "BEGIN",
+    [SQL_COMMIT] = "COMMIT",
+    [SQL_ROLLBACK] = "ROLLBACK",
+    [SQL_JOURNAL_WAL] = "PRAGMA journal_mode = WAL",
+    [SQL_JOURNAL_DELETE] = "PRAGMA journal_mode = DELETE",
+    [SQL_GET_APPLICATION_ID] = "PRAGMA application_id",
+    [SQL_GET_USER_VERSION] = "PRAGMA user_version",
+    [SQL_GET_DATA_VERSION] = "PRAGMA data_version",
+    [SQL_QUICK_CHECK] = "PRAGMA quick_check",
+    [SQL_COUNT_TABLES] = "SELECT count(*) FROM sqlite_schema",
+    [SQL_PUT_META] = "INSERT INTO meta(key, value) VALUES(?1, ?2)",
+    [SQL_GET_META] = "SELECT value FROM meta WHERE key = ?1",
+
+    [SQL_NEXT_SEQ] = "SELECT 1 + max(ifnull((SELECT max(seq) FROM checkpoint), 0), "
+                     "ifnull((SELECT max(last) FROM tombstone), 0))",
+    [SQL_PUT_CHECKPOINT] =
+        "INSERT INTO checkpoint(seq, namespace, stream, parent, time_ns, kind, record, "
+        "digest) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+    [SQL_GET_CHECKPOINT] = CHECKPOINT_COLUMNS "WHERE seq = ?1",
+    [SQL_EACH_CHECKPOINT_ASC] = EACH_CHECKPOINT "ORDER BY seq LIMIT ?5 OFFSET ?6",
+    [SQL_EACH_CHECKPOINT_DESC] = EACH_CHECKPOINT "ORDER BY seq DESC LIMIT ?5 OFFSET ?6",
+    [SQL_EACH_STREAM_ASC] = EACH_STREAM "ORDER BY seq LIMIT ?5 OFFSET ?6",
+    [SQL_EACH_STREAM_DESC] = EACH_STREAM "ORDER BY seq DESC LIMIT ?5 OFFSET ?6",
+    [SQL_EACH_WORKFLOW_ASC] =
+        EACH_WORKFLOW "ORDER BY seq LIMIT ?5 OFFSET ?6) ORDER BY seq",
+    [SQL_EACH_WORKFLOW_DESC] =
+        EACH_WORKFLOW "ORDER BY seq DESC LIMIT ?5 OFFSET ?6) ORDER BY seq DESC",
+    [SQL_COUNT_CHECKPOINTS] =
+        "SELECT count(*) FROM checkpoint WHERE seq BETWEEN ?3 AND ?4 "
+        "AND (?1 = 0 OR namespace = ?1) AND (?2 = 0 OR stream = ?2)",
+    [SQL_COUNT_STREAM] = "SELECT count(*) FROM checkpoint "
+                         "WHERE namespace = ?1 AND stream = ?2 "
+                         "AND seq BETWEEN ?3 AND ?4",
+    [SQL_COUNT_WORKFLOW] = "SELECT count(*) FROM checkpoint "
+                           "WHERE namespace = ?1 AND seq BETWEEN ?3 AND ?4 "
+                           "AND stream IN (SELECT run FROM run WHERE workflow = ?2)",
+    [SQL_FIND_DIGEST] = "SELECT seq FROM checkpoint WHERE digest BETWEEN ?1 AND ?2 "
+                        "ORDER BY seq LIMIT ?3",
+    [SQL_LAST_SEQ] = "SELECT seq FROM checkpoint WHERE namespace = ?1 AND stream = ?2 "
+                     "ORDER BY seq DESC LIMIT 1",
+    [SQL_SIZE_CHECKPOINTS] =
+        "SELECT count(*), ifnull(sum(length(record)), 0) FROM checkpoint "
+        "WHERE namespace = ?1 AND stream = ?2 AND seq BETWEEN ?3 AND ?4",
+    [SQL_DELETE_CHECKPOINTS] = "DELETE FROM checkpoint WHERE namespace = ?1 "
+                               "AND stream = ?2 AND seq BETWEEN ?3 AND ?4",
+    [SQL_PUT_TOMBSTONE] =
+        "INSERT INTO tombstone(namespace, stream, first, last, count, before, after, "
+        "time_ns) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+    [SQL_DELETE_TOMBSTONE] = "DELETE FROM tombstone WHERE id = ?1",
+    [SQL_EACH_TOMBSTONE] =
+        "SELECT id, namespace, stream, first, last, count, before, after, time_ns "
+        "FROM tombstone WHERE (?1 = 0 OR namespace = ?1) AND (?2 = 0 OR stream = ?2) "
+        "ORDER BY first, id",
+    [SQL_PUT_QUARANTINE] = "INSERT INTO quarantine(seq, time_ns, reason) "
+                           "VALUES(?1, ?2, ?3) ON CONFLICT DO NOTHING",
+
+    [SQL_GET_WORKFLOW_ID] = "SELECT id FROM workflow WHERE name = ?1",
+    [SQL_GET_WORKFLOW_NAME] = "SELECT name FROM workflow WHERE id = ?1",
+    [SQL_ADD_WORKFLOW] = "INSERT INTO workflow(name) VALUES(?1)",
+    [SQL_NEXT_RUN] = "SELECT ifnull(max(run), 0) + 1 FROM run",
+    [SQL_ADD_RUN] =
+        "INSERT INTO run(run, workflow, params, params_text, file, gen, graph, tasks, "
+        "state, started_ns, ended_ns, from_run, from_seq, owner_pid, owner_start, "
+        "owner_host, owner_boot, owner_since_ns, unsaved, sum) VALUES(?1, ?2, ?3, ?4, "
+        "?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)",
+    [SQL_SET_RUN] =
+        "UPDATE run SET workflow = ?2, params = ?3, params_text = ?4, file = ?5, "
+        "gen = ?6, graph = ?7, tasks = ?8, state = ?9, started_ns = ?10, "
+        "ended_ns = ?11, from_run = ?12, from_seq = ?13, owner_pid = ?14, "
+        "owner_start = ?15, owner_host = ?16, owner_boot = ?17, owner_since_ns = ?18, "
+        "unsaved = ?19, sum = ?20 WHERE run = ?1 RETURNING run",
+    [SQL_GET_RUN] = RUN_COLUMNS "WHERE r.run = ?1",
+    [SQL_GET_NEWEST_RUN] = RUN_COLUMNS "ORDER BY r.run DESC LIMIT 1",
+    [SQL_EACH_RUN_ASC] = EACH_RUN "ORDER BY r.run LIMIT ?2 OFFSET ?3",
+    [SQL_EACH_RUN_DESC] = EACH_RUN "ORDER BY r.run DESC LIMIT ?2 OFFSET ?3",
+    [SQL_EACH_WORKFLOW_RUN_ASC] = EACH_WORKFLOW_RUN "ORDER BY r.run LIMIT ?3 OFFSET ?4",
+    [SQL_EACH_WORKFLOW_RUN_DESC] =
+        EACH_WORKFLOW_RUN "ORDER BY r.run DESC LIMIT ?3 OFFSET ?4",
+    [SQL_COUNT_RUNS] = "SELECT count(*) FROM run WHERE ?1 IS NULL OR params = ?1",
+    [SQL_COUNT_WORKFLOW_RUNS] = "SELECT count(*) FROM run WHERE workflow = ?1 "
+                                "AND (?2 IS NULL OR params = ?2)",
+    [SQL_PUT_RUN_GRAPH] =
+        "INSERT OR REPLACE INTO run_graph(run, gen, graph) VALUES(?1, ?2, ?3)",
+    [SQL_GET_RUN_GRAPH] = "SELECT graph FROM run_graph WHERE run = ?1 AND gen = ?2",
+
+    [SQL_PUT_INTENT] = "INSERT INTO attempt(run, gen, task, n, intent_ns) "
+                       "VALUES(?1, ?2, ?3, ?4, ?5)",
+    [SQL_PUT_ATTEMPT] =
+        "INSERT OR REPLACE INTO attempt(run, gen, task, n, intent_ns, wait_ns, "
+        "duration_ns, outcome, flags, exit_code, signal, cpu_us, peak_kib, out_bytes, "
+        "err_bytes, out_head, err_head, out, err, outputs, text) VALUES(?1, ?2, ?3, "
+        "?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, "
+        "?20, ?21)",
+    [SQL_EACH_ATTEMPT] =
+        ATTEMPT_COLUMNS "WHERE run = ?1 AND gen = ?2 AND task = ?3 ORDER BY n",
+    [SQL_EACH_RUN_ATTEMPT] =
+        ATTEMPT_COLUMNS "WHERE run = ?1 AND gen = ?2 ORDER BY task, n",
+    [SQL_EACH_OPEN_ATTEMPT] = ATTEMPT_COLUMNS
+    "WHERE run = ?1 AND gen = ?2 AND duration_ns IS NULL ORDER BY task, n",
+
+    [SQL_PUT_COMMAND] =
+        "INSERT INTO command(run, verb, time_ns, taken) VALUES(?1, ?2, ?3, 0)",
+    [SQL_NEXT_COMMAND] = "SELECT id, verb FROM command WHERE run = ?1 AND taken = 0 "
+                         "ORDER BY id LIMIT 1",
+    [SQL_TAKE_COMMAND] = "UPDATE command SET taken = 1 WHERE id = ?1",
+    [SQL_HAS_COMMAND] =
+        "SELECT EXISTS(SELECT 1 FROM command WHERE run = ?1 AND taken = 0)",
+
+    [SQL_HAS_OBJECT] = "SELECT EXISTS(SELECT 1 FROM object WHERE digest = ?1)",
+    [SQL_PUT_OBJECT] =
+        "INSERT INTO object(digest, size, codec, data) VALUES(?1, ?2, ?3, ?4)",
+    [SQL_GET_OBJECT] = "SELECT digest, size, codec, data FROM object WHERE digest = ?1",
+    [SQL_EACH_OBJECT] = "SELECT digest, size, codec, data FROM object ORDER BY id",
+};
+
+const char *sql_text(enum sql_id id)
+{
+    return texts[id];
+}

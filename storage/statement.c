@@ -1,0 +1,144 @@
+/* Statements: prepared once per connection, bound and stepped through one helper. */
+#include "storage/db_int.h"
+
+#include <assert.h>
+
+static int prepare(struct db *db, enum sql_id id, bool keep, sqlite3_stmt **out,
+                   struct cairn_error *error)
+{
+    const char *sql = sql_text(id);
+    int rc = sqlite3_prepare_v3(db->handle, sql, -1,
+                                keep ? SQLITE_PREPARE_PERSISTENT : 0, out, NULL);
+    return rc == SQLITE_OK ? 0 : db_fail(db, rc, false, error);
+}
+
+static int bind(sqlite3_stmt *statement, int index, const struct value *value)
+{
+    /* SQLite takes a NULL pointer for the value NULL, even with length 0. */
+    const char *bytes = value->bytes.ptr ? value->bytes.ptr : "";
+    switch (value->kind) {
+    case VALUE_NULL:
+        return sqlite3_bind_null(statement, index);
+    case VALUE_INT:
+        return sqlite3_bind_int64(statement, index, value->integer);
+    case VALUE_BLOB:
+        return sqlite3_bind_blob64(statement, index, bytes, value->bytes.len,
+                                   SQLITE_STATIC);
+    case VALUE_TEXT:
+        return sqlite3_bind_text64(statement, index, bytes, value->bytes.len,
+                                   SQLITE_STATIC, SQLITE_UTF8);
+    }
+    return SQLITE_MISUSE;
+}
+
+int query_start(struct query *query, struct db *db, enum sql_id id,
+                const struct value *values, size_t n, struct cairn_error *error)
+{
+    *query = (struct query){.db = db, .id = id};
+    sqlite3_stmt *statement = db->statements[id];
+    bool temporary = db->busy[id];
+    if (temporary || !statement) {
+        int rc = prepare(db, id, !temporary, &statement, error);
+        if (rc)
+            return rc;
+        if (!temporary)
+            db->statements[id] = statement;
+    }
+    query->statement = statement;
+    query->temporary = temporary;
+    if (!temporary)
+        db->busy[id] = true;
+    db->running++;
+    assert((size_t)sqlite3_bind_parameter_count(statement) == n);
+    for (size_t i = 0; i < n; i++) {
+        int rc = bind(statement, (int)i + 1, &values[i]);
+        if (rc != SQLITE_OK)
+            return db_fail(db, rc, !sqlite3_stmt_readonly(statement), error);
+    }
+    return 0;
+}
+
+int query_step(struct query *query, struct cairn_error *error)
+{
+    int rc = sqlite3_step(query->statement);
+    if (rc == SQLITE_ROW)
+        return 1;
+    if (rc == SQLITE_DONE)
+        return 0;
+    return db_fail(query->db, rc, !sqlite3_stmt_readonly(query->statement), error);
+}
+
+void query_end(struct query *query)
+{
+    if (!query->statement)
+        return;
+    /* Both only repeat the error of the step before. */
+    if (query->temporary)
+        sqlite3_finalize(query->statement);
+    else
+        sqlite3_reset(query->statement);
+    if (!query->temporary)
+        query->db->busy[query->id] = false;
+    query->db->running--;
+    query->statement = NULL;
+}
+
+int64_t query_int(const struct query *query, int column)
+{
+    return sqlite3_column_int64(query->statement, column);
+}
+
+uint64_t query_u64(const struct query *query, int column)
+{
+    return (uint64_t)sqlite3_column_int64(query->statement, column);
+}
+
+bool query_null(const struct query *query, int column)
+{
+    return sqlite3_column_type(query->statement, column) == SQLITE_NULL;
+}
+
+int64_t query_int_or(const struct query *query, int column, int64_t absent)
+{
+    return query_null(query, column) ? absent : query_int(query, column);
+}
+
+struct str query_blob(const struct query *query, int column)
+{
+    const char *bytes = sqlite3_column_blob(query->statement, column);
+    return (struct str){bytes, (size_t)sqlite3_column_bytes(query->statement, column)};
+}
+
+struct str query_text(const struct query *query, int column)
+{
+    const void *bytes = sqlite3_column_text(query->statement, column);
+    return (struct str){bytes, (size_t)sqlite3_column_bytes(query->statement, column)};
+}
+
+int db_run(struct db *db, enum sql_id id, const struct value *values, size_t n,
+           struct cairn_error *error)
+{
+    struct query query;
+    int rc = query_start(&query, db, id, values, n, error);
+    while (rc >= 0 && (rc = query_step(&query, error)) > 0)
+        continue;
+    query_end(&query);
+    return rc;
+}
+
+int db_get_int(struct db *db, enum sql_id id, const struct value *values, size_t n,
+               int64_t *out, struct cairn_error *error)
+{
+    struct query query;
+    int rc = query_start(&query, db, id, values, n, error);
+    if (rc >= 0)
+        rc = query_step(&query, error);
+    if (rc == 0)
+        rc = error_set(error, CAIRN_ENOTFOUND, "not found");
+    if (rc > 0) {
+        *out = query_int(&query, 0);
+        rc = 0;
+    }
+    query_end(&query);
+    return rc;
+}

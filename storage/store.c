@@ -1,0 +1,269 @@
+/* Opening and closing a store.
+ *
+ * A writable open runs under the write lock from the first look at the files to the
+ * last step of a migration. A read-only open takes no lock and makes no file of ours;
+ * SQLite may rebuild its index of the WAL (cairn.db-shm), which holds nothing durable.
+ */
+#include "storage/schema.h"
+#include "storage/store_int.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+enum { LOCK_WAIT_MS = 30000 };
+
+/* The database file gets its mode here; -wal and -shm inherit it. Closing the
+ * descriptor harms no lock: nobody can have opened what did not exist. */
+static int make_database(const struct store_paths *paths, struct cairn_error *error)
+{
+    int fd = open(paths->db, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return error_sys(error, errno, "cannot make %s", paths->db);
+    close(fd);
+    return os_sync_dir(paths->dir, error);
+}
+
+/* Refuses what is not ours or is newer, by the file's header alone and before anything
+ * is written beside it. 1: there is nothing in it yet. */
+static int look_first(const struct cairn_store *store, struct cairn_error *error)
+{
+    struct db_options options = {.dir = store->paths.dir, .path = store->paths.db};
+    struct db_header header;
+    int rc = store_file(store->paths.db, NULL, NULL, error);
+    if (rc <= 0)
+        return rc < 0 ? rc : 1;
+    rc = db_probe(&options, &header, error);
+    if (rc == 0)
+        rc = schema_check(&header, store->paths.dir, error);
+    else if (rc > 0)
+        rc = 0; /* cannot be told yet: opening it will */
+    return rc == CAIRN_ENOTFOUND ? 1 : rc;
+}
+
+static int no_store(const struct cairn_store *store, struct cairn_error *error)
+{
+    return error_set(error, CAIRN_ENOTFOUND,
+                     "there is no store in %s; `cairn init` or `cairn run` makes one",
+                     store->paths.dir);
+}
+
+static int load_id(struct cairn_store *store, struct cairn_error *error)
+{
+    struct query query;
+    int rc = query_start(&query, store->db, SQL_GET_META, VALUES(value_text(STR("id"))),
+                         error);
+    if (!rc)
+        rc = query_step(&query, error);
+    struct str id = rc > 0 ? query_text(&query, 0) : STR("");
+    if (rc >= 0 && id.len != sizeof store->id - 1)
+        rc = error_set(error, CAIRN_EDAMAGED,
+                       "the store %s has lost its id: run `cairn doctor`",
+                       store->paths.dir);
+    if (rc > 0)
+        memcpy(store->id, id.ptr, id.len);
+    query_end(&query);
+    return rc < 0 ? rc : 0;
+}
+
+/* On a file system mounted read-only SQLite cannot make the files that WAL mode wants,
+ * and nobody can change the database: read it alone. */
+static bool is_frozen(const struct cairn_store *store)
+{
+    struct statvfs fs;
+    int64_t size = 0;
+    return statvfs(store->paths.dir, &fs) == 0 && (fs.f_flag & ST_RDONLY) &&
+           store_file(store->paths.wal, NULL, &size, NULL) >= 0 && size == 0;
+}
+
+static int prepare_writer(struct cairn_store *store, struct db *db,
+                          struct cairn_error *error)
+{
+    struct db_header header;
+    int rc = schema_prepare(db, store->paths.dir, error);
+    if (!rc)
+        rc = db_set_journal(db, store->journal, store->sync, error);
+    if (rc || store->journal != DB_WAL)
+        return rc;
+    /* SQLite opens the WAL with the next read. */
+    rc = db_header(db, &header, error);
+    if (!rc)
+        rc = store_file(store->paths.wal, &store->wal_inode, NULL, error);
+    return rc < 0 ? rc : 0;
+}
+
+static int prepare_reader(struct cairn_store *store, struct db *db,
+                          struct cairn_error *error)
+{
+    struct db_header header;
+    int rc = db_header(db, &header, error);
+    return rc ? rc : schema_check(&header, store->paths.dir, error);
+}
+
+int store_connect(struct cairn_store *store, struct db **out, struct cairn_error *error)
+{
+    struct db_options options = {.dir = store->paths.dir,
+                                 .path = store->paths.db,
+                                 .read_only = store->read_only,
+                                 .immutable = store->read_only && is_frozen(store)};
+    struct db *db;
+    int rc = db_open(&db, &options, error);
+    if (rc)
+        return rc;
+    rc = store->read_only ? prepare_reader(store, db, error)
+                          : prepare_writer(store, db, error);
+    if (rc)
+        db_close(db);
+    else
+        *out = db;
+    return rc;
+}
+
+static int open_reader(struct cairn_store *store, struct cairn_error *error)
+{
+    int rc = store_check_files(&store->paths, store->journal, error);
+    if (!rc)
+        rc = look_first(store, error);
+    if (rc > 0)
+        return no_store(store, error);
+    if (!rc)
+        rc = lock_open_read(&store->lock, store->paths.lock, error);
+    if (!rc)
+        rc = store_connect(store, &store->db, error);
+    return rc ? rc : load_id(store, error);
+}
+
+static int open_locked(struct cairn_store *store, struct cairn_error *error)
+{
+    int rc = store_check_files(&store->paths, store->journal, error);
+    if (!rc)
+        rc = store_dir_furnish(&store->paths, error);
+    if (!rc)
+        rc = store_file(store->paths.db, NULL, NULL, error);
+    if (rc == 0)
+        rc = make_database(&store->paths, error);
+    /* Whoever holds this exclusively holds the write lock, too: it must be free. */
+    if (rc >= 0)
+        rc = lock_wait(&store->lock, LOCK_WRITERS, LOCK_SHARED, 0, error);
+    if (!rc)
+        rc = store_connect(store, &store->db, error);
+    return rc ? rc : load_id(store, error);
+}
+
+static int open_writer(struct cairn_store *store, bool create,
+                       struct cairn_error *error)
+{
+    int rc = store_check_files(&store->paths, store->journal, error);
+    if (!rc)
+        rc = look_first(store, error);
+    if (rc > 0 && !create)
+        return no_store(store, error);
+    if (rc < 0)
+        return rc;
+    rc = lock_open(&store->lock, store->paths.lock, error);
+    if (!rc)
+        rc = store_take_lock(store, store->lock_wait_ms, error);
+    if (rc)
+        return rc;
+    rc = open_locked(store, error);
+    lock_drop(&store->lock, LOCK_WRITE);
+    return rc;
+}
+
+static int find_place(struct cairn_store *store, enum store_place place,
+                      struct cairn_error *error)
+{
+    int rc = 0;
+    if (place == STORE_NETWORK)
+        store->network_fs = "network file system";
+    else if (place == STORE_DETECT)
+        rc = os_network_fs(store->paths.dir, &store->network_fs, error);
+    store->journal = store->network_fs ? DB_ROLLBACK : DB_WAL;
+    return rc < 0 ? rc : 0;
+}
+
+int store_open_at(struct cairn_store **out, const struct cairn_store_options *options,
+                  enum store_place place, struct cairn_error *error)
+{
+    struct cairn_store *store = calloc(1, sizeof *store);
+    if (!store)
+        return error_nomem(error);
+    store->lock.fd = -1;
+    store->read_only = options->read_only;
+    store->sync = options->sync;
+    store->lock_wait_ms = options->lock_wait_ms ? options->lock_wait_ms : LOCK_WAIT_MS;
+    store->transfer_pages = STORE_TRANSFER_PAGES;
+    store->sha = sha256_new();
+    int rc = store->sha ? 0 : error_nomem(error);
+    if (!rc)
+        rc = store_paths_find(&store->paths, options, error);
+    if (!rc)
+        rc = find_place(store, place, error);
+    if (!rc)
+        rc = store->read_only ? open_reader(store, error)
+                              : open_writer(store, options->create, error);
+    if (rc) {
+        cairn_store_close(store);
+        return rc;
+    }
+    *out = store;
+    return 0;
+}
+
+int cairn_store_open(struct cairn_store **out,
+                     const struct cairn_store_options *options,
+                     struct cairn_error *error)
+{
+    static const struct cairn_store_options defaults;
+    return store_open_at(out, options ? options : &defaults, STORE_DETECT, error);
+}
+
+void cairn_store_close(struct cairn_store *store)
+{
+    if (!store)
+        return;
+    if (store->writing)
+        store_abort(store);
+    if (store->read_open)
+        db_rollback(store->db);
+    if (store->db && !store->read_only)
+        store_settle(store);
+    db_close(store->db);
+    lock_close(&store->lock);
+    object_codec_free(store->codec);
+    sha256_free(store->sha);
+    store_paths_release(&store->paths);
+    free(store);
+}
+
+const char *cairn_store_path(const struct cairn_store *store)
+{
+    return store->paths.dir;
+}
+
+const char *store_id(const struct cairn_store *store)
+{
+    return store->id;
+}
+
+bool store_read_only(const struct cairn_store *store)
+{
+    return store->read_only;
+}
+
+struct lock_file *store_lock_file(struct cairn_store *store)
+{
+    return &store->lock;
+}
+
+const char *store_live_dir(const struct cairn_store *store)
+{
+    return store->paths.live;
+}
+
+const char *store_network_fs(const struct cairn_store *store)
+{
+    return store->network_fs;
+}

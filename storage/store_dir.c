@@ -1,0 +1,204 @@
+/* The `.cairn` directory: finding it, making it, and reading from the presence of its
+ * files what happened to it. SQLite's files are looked at by stat() only: opening and
+ * closing one here would drop the locks that SQLite holds on it in this process. */
+#include "storage/store_int.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char dir_name[] = ".cairn";
+
+int store_file(const char *path, uint64_t *inode, int64_t *size,
+               struct cairn_error *error)
+{
+    struct stat st;
+    if (stat(path, &st) < 0) {
+        if (errno == ENOENT || errno == ENOTDIR)
+            return 0;
+        return error_sys(error, errno, "cannot look at %s", path);
+    }
+    if (inode)
+        *inode = st.st_ino;
+    if (size)
+        *size = st.st_size;
+    return 1;
+}
+
+static char *join(const char *dir, const char *name)
+{
+    struct buf path = BUF_INIT;
+    buf_text(&path, dir);
+    if (path.size == 0 || path.data[path.size - 1] != '/')
+        buf_byte(&path, '/');
+    buf_text(&path, name);
+    if (path.failed) {
+        buf_release(&path);
+        return NULL;
+    }
+    return path.data;
+}
+
+/* A directory called .cairn counts as a store if anything of a store is in it, a
+ * damaged one included: one without its database must be found to be complained of. */
+static int holds_store(const char *dir, struct cairn_error *error)
+{
+    static const char *const names[] = {"cairn.db", "lock", "open"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        char *path = join(dir, names[i]);
+        if (!path)
+            return error_nomem(error);
+        int rc = store_file(path, NULL, NULL, error);
+        free(path);
+        if (rc)
+            return rc;
+    }
+    return 0;
+}
+
+/* Looks for a store in `from` and upward; *found NULL if there is none. Shortens
+ * `from`. */
+static int find_upward(char *from, char **found, struct cairn_error *error)
+{
+    *found = NULL;
+    for (;;) {
+        char *dir = join(from, dir_name);
+        if (!dir)
+            return error_nomem(error);
+        int rc = holds_store(dir, error);
+        if (rc > 0) {
+            *found = dir;
+            return 0;
+        }
+        free(dir);
+        if (rc < 0)
+            return rc;
+        char *slash = strrchr(from, '/');
+        if (!slash || from[1] == 0)
+            return 0;
+        slash[slash == from] = 0;
+    }
+}
+
+static int default_dir(bool create, char **dir, struct cairn_error *error)
+{
+    char *here = getcwd(NULL, 0);
+    if (!here)
+        return error_sys(error, errno, "cannot tell the current directory");
+    char *from = strdup(here);
+    int rc = from ? find_upward(from, dir, error) : error_nomem(error);
+    if (!rc && !*dir && !create)
+        rc = error_set(error, CAIRN_ENOTFOUND,
+                       "there is no store: no .cairn directory in %s or above; `cairn "
+                       "init` or `cairn run` makes one",
+                       here);
+    else if (!rc && !*dir && !(*dir = join(here, dir_name)))
+        rc = error_nomem(error);
+    free(from);
+    free(here);
+    return rc;
+}
+
+static int fill_paths(struct store_paths *paths, const char *dir,
+                      struct cairn_error *error)
+{
+    char *absolute = realpath(dir, NULL);
+    if (!absolute)
+        return error_sys(error, errno, "cannot resolve %s", dir);
+    paths->dir = absolute;
+    paths->db = join(absolute, "cairn.db");
+    paths->wal = join(absolute, "cairn.db-wal");
+    paths->lock = join(absolute, "lock");
+    paths->marker = join(absolute, "open");
+    paths->live = join(absolute, "live");
+    paths->ignore = join(absolute, ".gitignore");
+    if (paths->db && paths->wal && paths->lock && paths->marker && paths->live &&
+        paths->ignore)
+        return 0;
+    store_paths_release(paths);
+    return error_nomem(error);
+}
+
+int store_paths_find(struct store_paths *paths,
+                     const struct cairn_store_options *options,
+                     struct cairn_error *error)
+{
+    bool create = options->create && !options->read_only;
+    char *dir = NULL;
+    int rc = 0;
+    if (!options->path)
+        rc = default_dir(create, &dir, error);
+    else if (!(dir = strdup(options->path)))
+        rc = error_nomem(error);
+    if (!rc && create) {
+        rc = os_make_dir(dir, 0700, error);
+        rc = rc > 0 ? 0 : rc;
+    }
+    if (!rc && !create) {
+        rc = store_file(dir, NULL, NULL, error);
+        if (rc == 0)
+            rc = error_set(error, CAIRN_ENOTFOUND, "there is no store %s", dir);
+        rc = rc > 0 ? 0 : rc;
+    }
+    if (!rc)
+        rc = fill_paths(paths, dir, error);
+    free(dir);
+    return rc;
+}
+
+void store_paths_release(struct store_paths *paths)
+{
+    free(paths->dir);
+    free(paths->db);
+    free(paths->wal);
+    free(paths->lock);
+    free(paths->marker);
+    free(paths->live);
+    free(paths->ignore);
+    *paths = (struct store_paths){0};
+}
+
+int store_dir_furnish(const struct store_paths *paths, struct cairn_error *error)
+{
+    int rc = store_file(paths->ignore, NULL, NULL, error);
+    if (rc == 0)
+        rc = os_write_file(paths->ignore, 0600, STR("*\n"), error);
+    if (rc < 0)
+        return rc;
+    rc = os_make_dir(paths->live, 0700, error);
+    return rc < 0 ? rc : 0;
+}
+
+static int lost(const struct store_paths *paths, const char *what,
+                struct cairn_error *error)
+{
+    return error_set(error, CAIRN_EDAMAGED,
+                     "commits were lost: %s\n"
+                     "The store %s was not closed by its last writer, so what it had "
+                     "committed stood there. Put the file back from where it went; or "
+                     "remove %s to go on with what is left, and run `cairn checkpoint "
+                     "verify`",
+                     what, paths->dir, paths->marker);
+}
+
+int store_check_files(const struct store_paths *paths, enum db_journal journal,
+                      struct cairn_error *error)
+{
+    /* In this order: a writer that is being opened beside us makes the database before
+     * the WAL, and the WAL before the marker. */
+    int64_t db_size = 0, wal_size = 0;
+    int marker = store_file(paths->marker, NULL, NULL, error);
+    int wal = marker < 0 ? marker : store_file(paths->wal, NULL, &wal_size, error);
+    int db = wal < 0 ? wal : store_file(paths->db, NULL, &db_size, error);
+    if (db < 0)
+        return db;
+    /* SQLite would delete the WAL of an empty database. */
+    if (db_size == 0 && (marker || wal_size > 0))
+        return lost(paths, "the database cairn.db is gone.", error);
+    if (marker && !wal && journal == DB_WAL)
+        return lost(paths, "the write-ahead log is gone (cairn.db-wal).", error);
+    return 0;
+}

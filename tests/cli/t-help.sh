@@ -1,0 +1,48 @@
+# Help, usage errors and version.
+. "$TESTS/cli/tap.sh"
+
+exits 0 cairn --help
+says 'usage: cairn COMMAND'
+awk '/^commands:/ { on = 1; next } /^[a-z]/ { on = 0 }
+    on && /^  [a-z]/ { print $1 == "checkpoint" ? $1 " " $2 : $1 }' out >commands
+for command in run resume plan explain status watch runs log graph validate cancel doctor \
+    'checkpoint list' 'checkpoint show' 'checkpoint timeline' 'checkpoint verify' \
+    'checkpoint delete' 'checkpoint prune'; do
+    ok "cairn --help lists $command" grep -qxF "$command" commands
+done
+while read -r command; do
+    # shellcheck disable=SC2086
+    exits 0 cairn $command --help
+    says 'EXAMPLE' "cairn $command --help shows an example"
+    matches '^ +cairn ' "the example of $command is a command"
+    silent_on err
+done <commands
+exits 0 cairn help run
+says 'usage: cairn run'
+exits 0 cairn checkpoint --help
+says 'checkpoint verify'
+
+exits 0 cairn --version
+is "$(cat out)" "cairn $(cat "$root/VERSION")" 'the version is that of the file VERSION'
+
+exits 2 cairn
+exits 2 cairn stauts
+says 'status' 'a mistyped command: the nearest is named'
+exits 2 cairn checkpoint lst
+says 'checkpoint list' 'the same for a command of two words'
+exits 2 cairn run --job 3
+says '--jobs' 'a mistyped option: the nearest is named'
+exits 2 cairn run -j 0
+exits 2 cairn run -j many
+says 'many' 'what is not a number is named'
+exits 2 cairn run a.yaml b.yaml
+exits 2 cairn explain
+exits 2 cairn resume --sync=sometimes
+says 'full' 'the words of a choice are listed'
+exits 2 cairn run
+says 'cairn.yaml' 'run without a file says which it looks for'
+exits 2 cairn run --json --nonsense
+json_ok 'an error of usage is JSON with --json'
+ok 'and made no store' test ! -e .cairn
+
+done_testing

@@ -1,0 +1,159 @@
+# Killed, failed, edited: what runs again on resume, and that plan and explain say it.
+. "$TESTS/cli/tap.sh"
+
+# Each task adds its name to `ran` when it ends, and waits while a file named hold-ID is there.
+cat >flow.yaml <<'END'
+name: held
+jobs: 2
+tasks:
+  a: {run: "echo a >>ran"}
+  b: {run: "touch at-b; while [ -e hold ]; do sleep 0.02; done; echo b >>ran", needs: [a]}
+  c: {run: "echo c >>ran", needs: [b]}
+  d: {run: "echo d >>ran", needs: [c]}
+END
+planned() { # the tasks that `cairn plan ARGUMENTS` says will run, on one line
+    cairn plan "$@" 2>/dev/null | awk '$1 == "run" { printf "%s%s", sep, $2; sep = " " }'
+}
+
+: >ran
+touch hold
+cairn run flow.yaml >run.out 2>&1 &
+pid=$!
+ok 'the run gets to b' wait_for 20 test -e at-b
+kill -9 $pid
+wait $pid 2>/dev/null
+gone() { ! lives 'touch at-b;'; }
+ok 'the running task ends with cairn' wait_for 10 gone
+
+exits 0 cairn status
+matches 'interrupted|unfinished' 'status: the run is not finished'
+exits 0 cairn status --can-resume
+is "$(planned)" 'b c d' 'plan: what is left'
+exits 0 cairn explain a
+says 'will not run'
+exits 0 cairn explain b
+says 'interrupted' 'explain: started, no end recorded'
+exits 0 cairn explain c
+says 'will run'
+rm -f hold at-b
+exits 0 cairn resume
+says 'run 1 completed'
+is "$(tr '\n' ' ' <ran)" 'a b c d ' 'each task ran once'
+exits 0 cairn resume
+says 'nothing to do'
+
+# `run FILE` goes on with an unfinished run by itself.
+: >ran
+rm -f at-b
+touch hold
+cairn run --fresh flow.yaml >run.out 2>&1 &
+pid=$!
+ok 'the next run gets to b' wait_for 20 test -e at-b
+kill -9 $pid
+wait $pid 2>/dev/null
+rm -f hold
+is "$(planned flow.yaml)" 'b c d' 'plan FILE: what is left of run 2'
+exits 0 cairn run flow.yaml
+says 'run 2 completed'
+is "$(tr '\n' ' ' <ran)" 'a b c d ' 'each task ran once here, too'
+
+# Failure, then mending it.
+cat >broken.yaml <<'END'
+name: broken
+tasks:
+  a: {run: "echo a >>ran"}
+  b: {run: "echo b >>ran; test -e mended", needs: [a]}
+  c: {run: "echo c >>ran", needs: [b]}
+END
+: >ran
+exits 1 cairn run broken.yaml
+exits 0 cairn explain b
+says 'failed' 'explain: it failed last time'
+is "$(planned)" 'b c' 'plan: the failed task and what needs it'
+touch mended
+exits 0 cairn resume
+is "$(tr '\n' ' ' <ran)" 'a b b c ' 'only those ran'
+
+# Editing a finished workflow.
+sed 's/echo b >>ran/echo B >>ran/' broken.yaml >x && mv x broken.yaml
+: >ran
+is "$(planned)" 'b c' 'plan after an edit: the changed task and what is downstream'
+exits 0 cairn explain b
+says 'changed' 'explain: its definition changed'
+exits 0 cairn explain c
+says 'b' 'explain: because of b'
+exits 4 cairn resume --on-change=refuse
+says 'cairn plan' 'with the command that names what changed'
+is "$(cat ran)" '' 'and nothing ran'
+cp broken.yaml edited.yaml
+sed 's/echo B >>ran/echo K >>ran/' edited.yaml >broken.yaml
+exits 0 cairn resume --on-change=keep
+is "$(cat ran)" '' 'keep: finished stays finished'
+cp edited.yaml broken.yaml
+exits 0 cairn resume
+is "$(tr '\n' ' ' <ran)" 'B c ' 'rerun: just those ran'
+# Tuning is no change.
+sed 's/needs: \[a\]/needs: [a], timeout: 5m, retries: 1, priority: 3/' broken.yaml >x && mv x broken.yaml
+is "$(planned)" '' 'timeouts, retries and priorities do not count as changes'
+# A task goes, a task comes.
+: >ran
+sed 's/^  c: .*/  e: {run: "echo e >>ran", needs: [b]}/' broken.yaml >x && mv x broken.yaml
+is "$(planned)" 'e' 'plan: the new task only'
+exits 0 cairn resume
+is "$(cat ran)" e 'which ran'
+# The file is gone: the stored definition is used.
+rm -f broken.yaml
+exits 0 cairn resume
+says 'gone' 'resume without the file says so'
+
+# Outputs.
+cat >outputs.yaml <<'END'
+name: outputs
+tasks:
+  make: {run: "echo made >product; echo make >>ran", outputs: [product]}
+  use: {run: "cat product; echo use >>ran", needs: [make]}
+END
+: >ran
+exits 0 cairn run outputs.yaml
+rm product
+is "$(planned)" 'make use' 'plan: a missing output is made again'
+exits 0 cairn explain make
+says 'output'
+exits 0 cairn resume
+is "$(tr '\n' ' ' <ran)" 'make use make use ' 'and what needs it runs again'
+echo other >product
+is "$(planned)" '' 'a changed output is there: nothing runs'
+is "$(planned --check-outputs=content)" 'make use' 'with --check-outputs=content it counts'
+
+# From a checkpoint in the middle: a new run, just the later tasks.
+cat >chain.yaml <<'END'
+name: chain
+tasks:
+  a: {run: "echo a >>ran"}
+  b: {run: "echo b >>ran", needs: [a]}
+  c: {run: "echo c >>ran", needs: [b]}
+  d: {run: "echo d >>ran", needs: [c]}
+END
+: >ran
+exits 0 cairn run chain.yaml
+run=$(cairn status --json | tee out >/dev/null; json_get .run)
+cairn checkpoint list --run "$run" --sort seq --json >list
+"$BUILD/tests/tools/json" flat list | awk -F '\t' '$1 ~ /\.id$/ { print $2 }' >ids
+for id in $(cat ids); do
+    cairn checkpoint show "$id" --json >out
+    if [ "$(json_get .completed)" = 2 ]; then
+        middle=$id
+    fi
+done
+ok 'there is a checkpoint with two tasks done' test -n "${middle-}"
+: >ran
+is "$(planned --from "$middle")" 'c d' 'plan --from: the later tasks'
+exits 0 cairn resume --from "$middle"
+says "run $((run + 1)) completed" 'a new run'
+is "$(tr '\n' ' ' <ran)" 'c d ' 'just the later tasks ran'
+exits 0 cairn checkpoint timeline
+exits 10 cairn resume --from 999999
+exits 2 cairn resume --from nonsense
+ok 'nothing else ran' test "$(wc -l <ran)" -eq 2
+
+done_testing

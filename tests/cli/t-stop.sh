@@ -1,0 +1,91 @@
+# Stopping: Ctrl-C, TERM, cancel; exit 7; what was stopped runs again.
+. "$TESTS/cli/tap.sh"
+
+cat >flow.yaml <<'END'
+name: stopping
+jobs: 1
+tasks:
+  a: {run: "echo a >>ran"}
+  b: {run: "touch at-b; while [ -e hold ]; do sleep 0.02; done; echo b >>ran", needs: [a]}
+  c: {run: "echo c >>ran", needs: [b]}
+END
+start() { # in the background, with signals as a shell with job control gives them
+    rm -f at-b
+    touch hold
+    : >ran
+    env --default-signal=INT,QUIT cairn run --fresh flow.yaml >run.out 2>run.err &
+    pid=$!
+    ok "$1: the run gets to b" wait_for 20 test -e at-b
+}
+ended() {
+    wait $pid
+    status=$?
+    cp run.out out
+    cp run.err err
+    tap_last='cairn run --fresh flow.yaml'
+}
+
+start SIGTERM
+kill -TERM $pid
+ended
+is "$status" 7 'SIGTERM: stopped with work left'
+says 'cairn resume 1' 'the message says how to go on'
+exits 0 cairn explain b
+says 'will run'
+rm -f hold
+exits 0 cairn resume
+is "$(tr '\n' ' ' <ran)" 'a b c ' 'what was stopped ran again, the rest did not'
+
+start SIGINT
+kill -INT $pid
+ended
+is "$status" 7 'Ctrl-C: stopped with work left'
+
+start cancel
+exits 0 cairn cancel
+ended
+is "$status" 7 'cairn cancel: stopped with work left'
+exits 0 cairn status
+matches 'cancelled' 'and marked so'
+rm -f hold
+exits 0 cairn resume
+is "$(tr '\n' ' ' <ran)" 'a b c ' 'a cancelled run goes on'
+exits 0 cairn status --json
+is "$(json_get .state)" completed 'to its end'
+
+# A task that does not heed TERM: the second signal kills.
+cat >stubborn.yaml <<'END'
+name: stubborn
+defaults: {timeout: {after: 10m, grace: 5m}}
+tasks:
+  a: {run: "trap '' TERM; touch at-a; while :; do sleep 0.02; done"}
+END
+env --default-signal=INT,QUIT cairn run stubborn.yaml >run.out 2>run.err &
+pid=$!
+ok 'a stubborn task runs' wait_for 20 test -e at-a
+kill -INT $pid
+sleep 0.3
+kill -INT $pid
+ended
+is "$status" 7 'the second signal ends it at once'
+
+# A run that nobody owns.
+start unowned
+kill -9 $pid
+ended
+exits 0 cairn cancel
+exits 0 cairn status
+matches 'cancelled' 'a run that nobody owns is marked cancelled'
+rm -f hold
+
+# watch follows a live run to its end.
+start watch
+cairn watch >watch.out 2>&1 &
+watcher=$!
+rm -f hold
+ended
+is "$status" 0 'the watched run ends'
+wait $watcher
+is "$?" 0 'and so does watch, with its exit status'
+
+done_testing

@@ -1,0 +1,125 @@
+# Stores that cannot be used as they are: newer, read-only, full, owned, damaged.
+. "$TESTS/cli/tap.sh"
+sql="$BUILD/tests/tools/sql"
+
+printf 'name: w\ntasks:\n  a: {run: "echo a >>ran"}\n  b: {run: "echo b >>ran", needs: [a]}\n' >w.yaml
+unset CAIRN_STORE
+mkdir nowhere && cd nowhere || exit 1
+exits 10 cairn status
+says 'cairn run' 'without a store: what makes one'
+exits 10 cairn checkpoint list
+cd .. || exit 1
+CAIRN_STORE=$PWD/.cairn
+export CAIRN_STORE
+exits 0 cairn run w.yaml
+
+# A store of a newer release is refused and left as it was.
+cp -R .cairn newer
+"$sql" newer/cairn.db 'PRAGMA user_version = 4711'
+cksum newer/cairn.db >before
+for command in status 'run w.yaml' resume 'checkpoint verify'; do
+    # shellcheck disable=SC2086
+    exits 75 cairn $command --store newer
+    says 'newer' "$command on a store of a newer cairn says so"
+done
+cksum newer/cairn.db >after
+ok 'and leaves it untouched' cmp -s before after
+
+# Not a store at all.
+mkdir strange && echo 'this is not a database, but long enough to be read as one' >strange/cairn.db
+run cairn status --store strange
+ok 'a file that is not a database is an error' test "$status" -ne 0
+says 'strange' 'and is named'
+
+# Read-only: reading works, running says what to do.
+if [ "$(id -u)" = 0 ] && mkdir ro && mount -t tmpfs none ro 2>/dev/null; then
+    cp -R .cairn ro/store
+    mount -o remount,ro ro
+    exits 0 cairn status --store ro/store
+    exits 0 cairn checkpoint list --store ro/store
+    run cairn run --fresh w.yaml --store ro/store
+    is "$status" 75 'a run on a read-only store ends with 75'
+    matches '[Rr]ead-only' 'and says why'
+    run cairn run w.yaml --store ro/new
+    is "$status" 75 'so does making a store there'
+    umount ro
+else
+    skip 'a store on a read-only disk' 'needs root and mount'
+fi
+
+# A full disk: best effort goes on and says so, required starts nothing new.
+if [ "$(id -u)" = 0 ] && mkdir full && mount -t tmpfs -o size=1m none full 2>/dev/null; then
+    cat >many.yaml <<'END'
+name: many
+jobs: 1
+tasks:
+  first: {run: "echo first >>ran; dd if=/dev/zero of=full/fill bs=4k 2>/dev/null || true"}
+  rest: {foreach: {n: {range: [1, 200]}}, needs: [first], run: "echo $n >>ran"}
+END
+    : >ran
+    run cairn run many.yaml --store full/store --keep 0
+    is "$status" 9 'a full disk: done, but not all was saved'
+    matches 'DEGRADED|degraded' 'which it says aloud'
+    matches 'space|full' 'with the reason'
+    is "$(wc -l <ran)" 201 'all tasks ran'
+    rm -f full/fill
+    exits 0 cairn resume --store full/store
+    exits 0 cairn checkpoint verify --store full/store
+    umount full
+else
+    skip 'a store on a full disk' 'needs root and mount'
+fi
+
+# Owned by a live run: who, since when; after its death nothing needs to be done.
+cat >held.yaml <<'END'
+name: held
+tasks:
+  a: {run: "touch at-a; while [ -e hold ]; do sleep 0.02; done"}
+END
+touch hold
+cairn run held.yaml >live.out 2>&1 &
+pid=$!
+ok 'a run is live' wait_for 20 test -e at-a
+exits 6 cairn run held.yaml
+says "$pid" 'the owner is named by its process id'
+matches '[0-9][0-9]:[0-9][0-9]|since|ago' 'and since when'
+exits 6 cairn resume
+exits 6 cairn status --can-resume
+exits 0 cairn status
+matches 'live|running' 'status works beside the live run'
+exits 0 cairn log a
+exits 0 cairn checkpoint verify
+exits 0 cairn run w.yaml
+kill -9 $pid
+wait $pid 2>/dev/null
+rm hold
+exits 0 cairn status --can-resume 2
+exits 0 cairn run held.yaml
+says 'completed' 'the lock of a dead run is no lock'
+
+# Damage: the newest checkpoint of a run that failed.
+cat >fails.yaml <<'END'
+name: fails
+tasks:
+  a: {run: "echo a >>ran"}
+  b: {run: "echo b >>ran", needs: [a]}
+  c: {run: "echo c >>ran; test -e mended", needs: [b]}
+END
+: >ran
+exits 1 cairn run fails.yaml
+touch mended
+seq=$("$sql" .cairn/cairn.db "SELECT max(seq) FROM checkpoint")
+"$sql" .cairn/cairn.db "UPDATE checkpoint SET record = flip(record, length(record) / 2) WHERE seq = $seq"
+exits 5 cairn checkpoint verify
+says "workflow:$seq" 'the damaged checkpoint is named'
+exits 5 cairn checkpoint show "$seq"
+run cairn doctor
+is "$status" 5 'doctor finds it'
+matches 'cairn |verify|resume' 'and says what to do'
+exits 0 cairn resume
+says "$seq" 'resume names what it stepped over'
+says 'checkpoint verify' 'and where to look'
+is "$(tail -n 1 ran)" c 'and goes on'
+exits 5 cairn checkpoint verify
+
+done_testing

@@ -1,0 +1,77 @@
+# Every way in which a task can fail: exit 1, and the message says how and what to do.
+. "$TESTS/cli/tap.sh"
+
+# fails 'YAML of the task' : runs it; exit 1
+fails() {
+    printf 'name: w\ntasks:\n  t: %s\n' "$1" >w.yaml
+    exits 1 cairn run --fresh w.yaml
+}
+
+fails '{run: "echo one; echo two >&2; exit 3"}'
+says 'exit 3'
+says 'two' 'the last lines of its output are shown'
+says 'cairn log t --run 1' 'with the command to see the rest'
+says 'cairn resume 1' 'and how to go on'
+
+fails '{exec: [no-such-command-anywhere]}'
+says '127' 'a command that is not found: its exit code'
+says 'no-such-command-anywhere' 'and its name'
+matches 'not found|No such file' 'and the reason'
+printf 'x' >plain
+fails '{exec: [./plain]}'
+says '126' 'a file that may not be executed: its exit code'
+says 'plain' 'and its name'
+fails '{run: no-such-command-anywhere}'
+says '127' 'the same within a shell'
+
+fails '{run: "kill -9 $$"}'
+matches 'signal 9|KILL' 'death by a signal is named'
+fails '{run: "kill -SEGV $$"}'
+matches 'signal 11|SEGV' 'whichever it is'
+
+fails '{run: "true", outputs: [result.txt]}'
+says 'result.txt' 'an output that is missing after success is named'
+matches 'output' 'as an output'
+fails '{run: "true", cwd: nowhere}'
+says 'nowhere' 'a working directory that is missing is named'
+
+fails '{run: "sleep 60", timeout: {after: 300ms, grace: 1s}}'
+matches 'time' 'a timeout is named'
+fails '{run: "trap \"\" TERM; : marker-'$$'; while :; do sleep 0.1; done", timeout: {after: 200ms, grace: 200ms}}'
+matches 'time' 'also of a task that does not heed TERM'
+gone() { ! lives "$1"; }
+ok 'no process of it is left over' wait_for 5 gone "marker-$$"
+
+rm -f tries
+fails '{run: "echo x >>tries; exit 5", retries: {max: 2, delay: 10ms}}'
+is "$(grep -c x tries)" 3 'two retries are three attempts'
+rm -f tries
+fails '{run: "echo x >>tries; exit 5", retries: {max: 2, delay: 10ms, on_exit: [7]}}'
+is "$(grep -c x tries)" 1 'no retry after another exit code'
+rm -f tries
+printf 'name: w\ntasks:\n  t: {run: "echo x >>tries; [ $(grep -c x tries) -ge 3 ]", retries: {max: 5, delay: 10ms}}\n' >w.yaml
+exits 0 cairn run --fresh w.yaml
+is "$(grep -c x tries)" 3 'as many attempts as it takes'
+exits 0 cairn log t --attempt 2
+
+cat >stop.yaml <<'END'
+name: failing
+on_failure: stop
+jobs: 1
+tasks:
+  bad: {run: exit 1, priority: 9}
+  after: {run: "true", needs: [bad]}
+  other: {run: touch other-ran}
+END
+exits 1 cairn run stop.yaml
+ok 'on_failure: stop starts nothing more' test ! -e other-ran
+sed 's/: stop/: continue/; s/name: failing/name: going/' stop.yaml >continue.yaml
+exits 1 cairn run continue.yaml
+ok 'on_failure: continue does what it can' test -e other-ran
+says '1 completed, 1 failed, 1 skipped'
+exits 1 cairn run continue.yaml --json
+json_ok 'a failed run is NDJSON with --json'
+exits 0 cairn status
+says 'bad' 'status names the failed task'
+
+done_testing

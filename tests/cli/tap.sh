@@ -1,0 +1,163 @@
+# shellcheck shell=sh
+# TAP for the tests of the command; sourced: . "$TESTS/cli/tap.sh"
+#
+#   run cairn run flow.yaml        runs it: $status, files out and err
+#   exits 3 cairn run flow.yaml    the same, and one test: is that the exit status?
+#   says 'text' [NAME]             is the fixed text in out or err?
+#   matches 'ERE' [NAME]           the same with an extended regular expression
+#   silent_on out|err              is that file empty?
+#   ok NAME COMMAND...             one test: does the command succeed?
+#   is GOT WANTED NAME             one test: are the strings equal?
+#   json_ok NAME [FILE]            is the file (default: out) valid JSON or NDJSON?
+#   json_get PATH [FILE]           prints the scalar at a path, as `json flat` shows it
+#   skip NAME WHY, skip_all WHY    say why something cannot be tried here
+#   lives TEXT                     has a process this text in its command line?
+#   count TEXT FILE                prints how many lines are exactly this text
+#   wait_for SECONDS COMMAND...    polls until the command succeeds
+#   done_testing                   last line of every file
+#
+# A file runs in an empty directory of its own, with `cairn` first in PATH and
+# CAIRN_STORE=$PWD/.cairn. Everything it starts must have ended when it ends.
+set -u
+tap_n=0
+tap_failed=0
+tap_last=
+status=0
+
+tap_report() { # ok|not ok, name
+    tap_n=$((tap_n + 1))
+    echo "$1 $tap_n - $2"
+    [ "$1" = ok ] || tap_failed=$((tap_failed + 1))
+}
+
+tap_context() {
+    echo "# command: $tap_last"
+    echo "# exit:    $status"
+    for tap_file in out err; do
+        [ ! -s $tap_file ] || head -c 4000 $tap_file | head -n 30 | sed "s/^/# $tap_file: /"
+    done
+}
+
+run() {
+    tap_last=$*
+    "$@" >out 2>err </dev/null
+    status=$?
+    return 0
+}
+
+exits() {
+    tap_wanted=$1
+    shift
+    run "$@"
+    if [ "$status" -eq "$tap_wanted" ]; then
+        tap_report ok "$* exits $tap_wanted"
+    else
+        tap_report 'not ok' "$* exits $tap_wanted, not $status"
+        tap_context
+    fi
+}
+
+says() {
+    if cat out err | grep -qF -e "$1"; then
+        tap_report ok "${2:-$tap_last says: $1}"
+    else
+        tap_report 'not ok' "${2:-$tap_last says: $1}"
+        tap_context
+    fi
+}
+
+matches() {
+    if cat out err | grep -qE -e "$1"; then
+        tap_report ok "${2:-$tap_last matches $1}"
+    else
+        tap_report 'not ok' "${2:-$tap_last matches $1}"
+        tap_context
+    fi
+}
+
+silent_on() {
+    if [ ! -s "$1" ]; then
+        tap_report ok "$tap_last prints nothing on $1"
+    else
+        tap_report 'not ok' "$tap_last prints nothing on $1"
+        tap_context
+    fi
+}
+
+ok() {
+    tap_name=$1
+    shift
+    if "$@"; then
+        tap_report ok "$tap_name"
+    else
+        tap_report 'not ok' "$tap_name"
+        echo "# failed: $*"
+        tap_context
+    fi
+}
+
+is() {
+    if [ "$1" = "$2" ]; then
+        tap_report ok "$3"
+    else
+        tap_report 'not ok' "$3"
+        printf '%s\n' "$1" | sed 's/^/# got:    /'
+        printf '%s\n' "$2" | sed 's/^/# wanted: /'
+        tap_context
+    fi
+}
+
+json_ok() {
+    if "$BUILD/tests/tools/json" flat "${2:-out}" >flat.tsv 2>json.err; then
+        tap_report ok "$1"
+    else
+        tap_report 'not ok' "$1"
+        sed 's/^/# /' json.err
+        tap_context
+    fi
+}
+
+json_get() {
+    "$BUILD/tests/tools/json" flat "${2:-out}" 2>/dev/null |
+        awk -F '\t' -v path="$1" '$1 == path { print $2; exit }'
+}
+
+skip() {
+    tap_n=$((tap_n + 1))
+    echo "ok $tap_n - $1 # skip $2"
+}
+
+skip_all() {
+    skip "$(basename "$0")" "$1"
+    done_testing
+}
+
+wait_for() {
+    tap_tries=$(($1 * 20))
+    shift
+    while ! "$@"; do
+        tap_tries=$((tap_tries - 1))
+        [ $tap_tries -gt 0 ] || return 1
+        sleep 0.05
+    done
+}
+
+# Not by pgrep: a minimal system has none. A process that has ended has no command line.
+lives() {
+    for tap_file in /proc/[0-9]*/cmdline; do
+        if tr '\0' ' ' 2>/dev/null <"$tap_file" | grep -qF -e "$1"; then
+            return 0
+        fi
+    done 2>/dev/null
+    return 1
+}
+
+count() {
+    grep -cxF -e "$1" "$2" 2>/dev/null || true
+}
+
+done_testing() {
+    echo "1..$tap_n"
+    [ $tap_failed -eq 0 ]
+    exit
+}

@@ -1,0 +1,208 @@
+/* Starting, killing and awaiting the command. Only processes that this program started,
+ * and the guards of its own stores, are ever signalled. */
+#include "crash.h"
+
+#include "executor/slots.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { ARGUMENTS_MAX = 16, VARIABLES_MAX = 512, VARIABLE_SIZE = 1200 };
+
+int64_t now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+void pause_us(uint32_t us)
+{
+    struct timespec left = {us / 1000000, (long)(us % 1000000) * 1000};
+    while (nanosleep(&left, &left) < 0 && errno == EINTR)
+        ;
+}
+
+/* ---- Starting ---- */
+
+struct environment {
+    char *entries[VARIABLES_MAX];
+    char own[6][VARIABLE_SIZE];
+    uint32_t n, n_own;
+};
+
+static void set(struct environment *e, const char *name, const char *value)
+{
+    if (e->n_own < 6 && e->n + 1 < VARIABLES_MAX) {
+        snprintf(e->own[e->n_own], VARIABLE_SIZE, "%s=%s", name, value);
+        e->entries[e->n++] = e->own[e->n_own++];
+    }
+}
+
+static void fill_environment(struct environment *e, const struct scenario *s,
+                             const char *dir, const char *tag, const char *kill_at)
+{
+    char text[DIR_SIZE + 32];
+    e->n = e->n_own = 0;
+    for (char **at = environ; *at && e->n + 8 < VARIABLES_MAX; at++)
+        if (strncmp(*at, "CRASH_", 6) != 0 && strncmp(*at, "CAIRN_", 6) != 0 &&
+            strncmp(*at, "LD_PRELOAD=", 11) != 0)
+            e->entries[e->n++] = *at;
+    set(e, "CRASH_DIR", dir);
+    snprintf(text, sizeof text, "%u", s->sessions);
+    set(e, "CRASH_SESSION", text);
+    if (kill_at) {
+        set(e, "LD_PRELOAD", s->setup->killer);
+        set(e, "CRASH_KILL", kill_at);
+        snprintf(text, sizeof text, "%s/mark.%s", dir, tag);
+        set(e, "CRASH_MARK", text);
+    }
+    e->entries[e->n] = NULL;
+}
+
+static bool file_actions(posix_spawn_file_actions_t *actions, const char *dir,
+                         const char *tag)
+{
+    char out[DIR_SIZE + 32], err[DIR_SIZE + 32];
+    enum { FLAGS = O_WRONLY | O_CREAT | O_TRUNC };
+    snprintf(out, sizeof out, "%s/out.%s", dir, tag);
+    snprintf(err, sizeof err, "%s/err.%s", dir, tag);
+    return !posix_spawn_file_actions_init(actions) &&
+           !posix_spawn_file_actions_addopen(actions, 0, "/dev/null", O_RDONLY, 0) &&
+           !posix_spawn_file_actions_addopen(actions, 1, out, FLAGS, 0600) &&
+           !posix_spawn_file_actions_addopen(actions, 2, err, FLAGS, 0600) &&
+           !posix_spawn_file_actions_addchdir_np(actions, dir);
+}
+
+bool cairn_start(struct scenario *s, struct session *session, const char *dir,
+                 const char *tag, const char *kill_at, const char *const *arguments)
+{
+    static struct environment environment;
+    char *argv[ARGUMENTS_MAX + 2];
+    size_t n = 0;
+    argv[n++] = (char *)(uintptr_t)s->setup->cairn;
+    for (; *arguments && n <= ARGUMENTS_MAX; arguments++)
+        argv[n++] = (char *)(uintptr_t)*arguments;
+    argv[n] = NULL;
+    fill_environment(&environment, s, dir, tag, kill_at);
+    posix_spawn_file_actions_t actions;
+    session->started_ms = now_ms();
+    if (!check(s, file_actions(&actions, dir, tag), "no memory to start cairn"))
+        return false;
+    int sys = posix_spawn(&session->pid, s->setup->cairn, &actions, NULL, argv,
+                          environment.entries);
+    posix_spawn_file_actions_destroy(&actions);
+    return check(s, sys == 0, "cannot start %s: %s", s->setup->cairn, strerror(sys));
+}
+
+/* ---- Awaiting ---- */
+
+int cairn_wait(struct scenario *s, const struct session *session)
+{
+    int status = 0;
+    int fd = (int)syscall(SYS_pidfd_open, session->pid, 0);
+    struct pollfd watched = {.fd = fd, .events = POLLIN};
+    if (fd >= 0 && poll(&watched, 1, PATIENCE_MS) == 0) {
+        check(s, false, "cairn hangs (process %d); ended it", (int)session->pid);
+        kill(session->pid, SIGKILL);
+    }
+    if (fd >= 0)
+        close(fd);
+    while (waitpid(session->pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+int cairn_do(struct scenario *s, const char *dir, const char *tag,
+             const char *const *arguments)
+{
+    struct session session;
+    return cairn_start(s, &session, dir, tag, NULL, arguments) ? cairn_wait(s, &session)
+                                                               : -1;
+}
+
+/* ---- Killing ---- */
+
+static pid_t guard_in(const char *path, const char *dir)
+{
+    struct slots slots;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    ssize_t n = read(fd, &slots, sizeof slots);
+    close(fd);
+    if (n != (ssize_t)sizeof slots || slots.guard_pid <= 1)
+        return 0;
+    return is_guard(slots.guard_pid, dir) ? slots.guard_pid : 0;
+}
+
+/* The guard named in the newest slot file. */
+static pid_t find_guard(const char *dir)
+{
+    char live[DIR_SIZE + 32], path[DIR_SIZE + 512];
+    pid_t guard = 0;
+    snprintf(live, sizeof live, "%s/.cairn/live", dir);
+    DIR *at = opendir(live);
+    struct dirent *entry;
+    while (at && (entry = readdir(at))) {
+        size_t n = strlen(entry->d_name);
+        if (n < 6 || strcmp(entry->d_name + n - 6, ".slots") != 0)
+            continue;
+        snprintf(path, sizeof path, "%s/%s", live, entry->d_name);
+        pid_t pid = guard_in(path, dir);
+        if (pid)
+            guard = pid;
+    }
+    if (at)
+        closedir(at);
+    return guard;
+}
+
+void cairn_kill(struct scenario *s, const struct session *session, bool guard_too)
+{
+    s->kills++;
+    if (guard_too) {
+        /* Stopped, so that it cannot start another guard. */
+        kill(session->pid, SIGSTOP);
+        pid_t guard = find_guard(s->dir);
+        if (guard) {
+            kill(guard, SIGKILL);
+            s->guard_kills++;
+        }
+    }
+    kill(session->pid, SIGKILL);
+}
+
+char *printed(const char *dir, const char *name, const char *tag)
+{
+    char path[DIR_SIZE + 64];
+    size_t size = 0, capacity = 1 << 16;
+    snprintf(path, sizeof path, "%s/%s.%s", dir, name, tag);
+    FILE *file = fopen(path, "re");
+    char *text = file ? malloc(capacity) : NULL;
+    while (text) {
+        size_t n = fread(text + size, 1, capacity - size - 1, file);
+        size += n;
+        if (n == 0)
+            break;
+        if (size + 1 == capacity) {
+            char *more = realloc(text, capacity *= 2);
+            if (!more)
+                free(text);
+            text = more;
+        }
+    }
+    if (file)
+        fclose(file);
+    if (text)
+        text[size] = '\0';
+    return text;
+}

@@ -1,0 +1,62 @@
+#!/bin/sh
+# One test program for run.sh, which sets BUILD, TESTS, root and work. Leaves
+# $work/NAME.counts ("passed failed skipped") and prints one line, and every failure.
+set -u
+: "${work:?}" "${TESTS:?}" "${BUILD:?}" "${root:?}"
+test=$1
+name=${test#"$root"/}
+name=${name#"$BUILD"/}
+key=$(echo "$name" | tr / _)
+dir=$work/$key
+log=$work/$key.log
+tap=$work/$key.tap
+mkdir "$dir" && cd "$dir" || exit 1
+limit=${TEST_TIMEOUT:-600}
+: >"$tap"
+
+case $test in
+*.sh)
+    export CAIRN_STORE="$dir/.cairn" PATH="$BUILD:$PATH"
+    TMPDIR=$dir timeout -k 10 "$limit" sh "$test" >"$tap" 2>"$log" </dev/null
+    status=$?
+    # A plan line that is missing or does not fit means that the file ended early.
+    planned=$(sed -n 's/^1\.\.\([0-9]*\).*/\1/p' "$tap" | tail -n 1)
+    ;;
+*)
+    # shellcheck disable=SC2086
+    TMPDIR=$dir CK_TAP_LOG_FILE_NAME=$tap CK_DEFAULT_TIMEOUT=${CK_DEFAULT_TIMEOUT:-120} \
+        timeout -k 10 "$limit" ${TEST_WRAPPER-} "$test" >"$log" 2>&1 </dev/null
+    status=$?
+    planned=$(sed -n 's/^1\.\.\([0-9]*\).*/\1/p' "$tap" | tail -n 1)
+    ;;
+esac
+
+passed=$(grep -c '^ok ' "$tap")
+failed=$(grep -c '^not ok ' "$tap")
+skipped=$(grep -ci '^ok .*# skip' "$tap")
+passed=$((passed - skipped))
+why=
+if [ "$status" -eq 124 ] || [ "$status" -eq 137 ]; then
+    why="took longer than $limit s"
+elif [ "$status" -ne 0 ] && [ "$failed" -eq 0 ]; then
+    why="ended with exit $status, though no test failed"
+elif [ "${planned:-none}" != $((passed + failed + skipped)) ]; then
+    why="planned ${planned:-no} tests, ran $((passed + failed + skipped))"
+fi
+[ -z "$why" ] || failed=$((failed + 1))
+echo "$passed $failed $skipped" >"$work/$key.counts"
+
+{
+    if [ "$failed" -gt 0 ]; then
+        echo "FAIL $name: $passed passed, $failed failed, $skipped skipped${why:+; $why}"
+        # A failure in TAP, and the comment lines under it.
+        awk '/^not ok/ { show = 1 } /^ok/ { show = 0 } show { print "    " $0 }' "$tap" | head -n 120
+        tail -n 40 "$log" | sed 's/^/    | /'
+    else
+        echo "ok   $name: $passed passed$([ "$skipped" -eq 0 ] || echo ", $skipped skipped")"
+        grep -i '^ok .*# skip' "$tap" | sed 's/^/    /'
+    fi
+} >"$work/$key.text"
+cat "$work/$key.text"
+[ -n "${KEEP-}" ] || rm -rf "$dir"
+exit 0

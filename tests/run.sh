@@ -1,0 +1,38 @@
+#!/bin/sh
+# Runs test programs and prints what failed, then one line `N passed, N failed, N skipped`.
+#
+#   BUILD=build sh tests/run.sh PROGRAM.or.t-NAME.sh...
+#
+# C programs (libcheck) report through a TAP file, shell files through TAP on stdout. Each
+# has a directory of its own under $TMPDIR, and $TEST_TIMEOUT seconds. TEST_JOBS of them
+# run at a time. KEEP=1 keeps the directories. TEST_WRAPPER goes before C programs.
+set -eu
+root=$(cd "$(dirname "$0")/.." && pwd)
+BUILD=$(cd "${BUILD:-build}" && pwd)
+TESTS=$root/tests
+work=$(mktemp -d "${TMPDIR:-/tmp}/cairn-tests.XXXXXX")
+work=$(cd "$work" && pwd -P)
+chmod 711 "$work"
+[ -n "${KEEP-}" ] || trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM
+export BUILD TESTS work root
+# Under `make -j` these would be inherited by the makes that tests start.
+unset MAKEFLAGS MAKELEVEL MFLAGS CAIRN_STORE
+
+if [ $# -eq 0 ]; then
+    echo 'run.sh: no tests were given' >&2
+    exit 2
+fi
+for test; do
+    case $test in
+    /*) ;;
+    *) test=$PWD/$test ;;
+    esac
+    printf '%s\n' "$test"
+done | xargs -P "${TEST_JOBS:-2}" -n 1 sh "$TESTS/run-one.sh"
+
+# A program that left no counts, because its runner was killed, is a failure too.
+cat "$work"/*.counts | awk -v programs=$# '{ passed += $1; failed += $2; skipped += $3 }
+    END { failed += programs - NR
+          printf "%d passed, %d failed, %d skipped\n", passed, failed, skipped
+          exit failed > 0 || passed == 0 }'

@@ -1,0 +1,147 @@
+/* What the tests of processes share: a directory of their own, waiting for a condition
+ * (bounded, by polling), and looking at other processes. */
+#ifndef TESTS_PROCESS_HELP_H
+#define TESTS_PROCESS_HELP_H
+
+#include "base/clock.h"
+#include "executor/sweep.h"
+
+#include <check.h>
+#include <poll.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+
+enum { PATIENCE_MS = 20000 }; /* only a failing test waits that long */
+
+static char help_dir[256];
+
+static inline void help_make_dir(void)
+{
+    const char *tmp = getenv("TMPDIR");
+    snprintf(help_dir, sizeof help_dir, "%s/cairn-test-XXXXXX", tmp ? tmp : "/tmp");
+    ck_assert_ptr_nonnull(mkdtemp(help_dir));
+}
+
+/* The tests put only plain files and empty directories into it. */
+static inline void help_remove_dir(void)
+{
+    DIR *dir = opendir(help_dir);
+    ck_assert_ptr_nonnull(dir);
+    struct dirent *entry;
+    while ((entry = readdir(dir)))
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            if (unlinkat(dirfd(dir), entry->d_name, 0))
+                (void)unlinkat(dirfd(dir), entry->d_name, AT_REMOVEDIR);
+    closedir(dir);
+    ck_assert_int_eq(rmdir(help_dir), 0);
+}
+
+static inline const char *help_path(const char *name)
+{
+    static char path[8][512];
+    static int next;
+    next = (next + 1) % 8;
+    snprintf(path[next], sizeof path[next], "%s/%s", help_dir, name);
+    return path[next];
+}
+
+/* The start of a file in `dir`, NUL-terminated; in a buffer that is used again. */
+static inline const char *help_read(const char *name)
+{
+    static char text[64 * 1024];
+    int fd = open(help_path(name), O_RDONLY | O_CLOEXEC);
+    ck_assert_msg(fd >= 0, "cannot open %s", name);
+    size_t used = 0;
+    ssize_t n;
+    while ((n = read(fd, text + used, sizeof text - 1 - used)) > 0)
+        used += (size_t)n;
+    text[used] = 0;
+    close(fd);
+    return text;
+}
+
+static inline void help_write(const char *name, const char *text, mode_t mode)
+{
+    int fd = open(help_path(name), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+    ck_assert_int_eq(close(fd), 0);
+}
+
+static inline void help_pause(void)
+{
+    struct timespec pause = {0, 2000000};
+    nanosleep(&pause, NULL);
+}
+
+/* Waits until `condition` holds; the test fails if it does not in PATIENCE_MS. */
+#define help_until(condition)                                                        \
+    do {                                                                             \
+        int64_t help_end = clock_mono_ns() + (int64_t)PATIENCE_MS * 1000000;         \
+        while (!(condition)) {                                                       \
+            ck_assert_msg(clock_mono_ns() < help_end, "never came: %s", #condition); \
+            help_pause();                                                            \
+        }                                                                            \
+    } while (0)
+
+static inline bool help_readable(int fd, int wait_ms)
+{
+    struct pollfd watched = {.fd = fd, .events = POLLIN};
+    return poll(&watched, 1, wait_ms) == 1;
+}
+
+static inline bool help_alive(pid_t pid)
+{
+    struct sweep_process process;
+    return sweep_stat(pid, &process) && process.alive;
+}
+
+/* Living processes that have CAIRN_TOKEN=<token>. in their environment. */
+static inline int help_count(const char *token)
+{
+    static struct sweep sweep;
+    sweep_init(&sweep, NULL, token, 0);
+    int living = sweep_round(&sweep, 0);
+    sweep_release(&sweep);
+    return living;
+}
+
+static inline int help_open_fds(void)
+{
+    int n = 0;
+    DIR *dir = opendir("/proc/self/fd");
+    ck_assert_ptr_nonnull(dir);
+    while (readdir(dir))
+        n++;
+    closedir(dir);
+    return n;
+}
+
+/* A child of the test in a group of its own, `env` as given. */
+static inline pid_t help_spawn(const char *const *argv, const char *const *env)
+{
+    pid_t pid;
+    posix_spawnattr_t attr;
+    char **args, **vars;
+    memcpy(&args, &argv, sizeof args); /* posix_spawn promises not to write to them */
+    memcpy(&vars, &env, sizeof vars);
+    ck_assert_int_eq(posix_spawnattr_init(&attr), 0);
+    ck_assert_int_eq(posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP), 0);
+    ck_assert_int_eq(posix_spawn(&pid, argv[0], NULL, &attr, args, vars), 0);
+    posix_spawnattr_destroy(&attr);
+    return pid;
+}
+
+/* Ends and reaps a child of the test; its wait status. */
+static inline int help_end(pid_t pid)
+{
+    int status = -1;
+    kill(pid, SIGKILL);
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    return status;
+}
+
+#endif
