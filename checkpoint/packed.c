@@ -113,12 +113,12 @@ int unpack_runs(struct str packed, struct states *states, struct cairn_error *er
             return damaged(error, "its runs do not add up to its number of tasks");
         if (done > 0 && same_state(&before, &state))
             return damaged(error, "two equal runs follow each other");
-        for (before = state; length > 0 && rc == 0; length--) {
-            state.task = done++;
-            rc = states_apply(states, &state, error);
-        }
+        before = state;
+        state.task = done;
+        rc = states_fill(states, &state, (uint32_t)length, error);
         if (rc)
             return rc;
+        done += (uint32_t)length;
     }
     if (done != states->n)
         return damaged(error, "its runs do not add up to its number of tasks");

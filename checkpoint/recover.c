@@ -34,13 +34,14 @@ static int parse_base(struct rescue *rescue, const struct checkpoint_row *row)
     if (rc)
         return rc;
     out->newest = (struct checkpoint_ref){row->seq, checked.digest};
-    out->head = (struct stream){.store = rescue->store,
-                                .sha = rescue->sha,
-                                .id = row->stream,
-                                .position = checked.header.position,
-                                .base = row->seq,
-                                .base_bytes = checked.bytes,
-                                .graph = out->graph};
+    out->head =
+        (struct stream){.store = rescue->store,
+                        .sha = rescue->sha,
+                        .id = row->stream,
+                        .position = checked.header.position,
+                        .base = row->seq,
+                        .base_bytes = stream_base_bytes(checked.bytes, out->states.n),
+                        .graph = out->graph};
     rescue->full = row->seq;
     return 0;
 }

@@ -58,23 +58,31 @@ int states_copy(struct states *to, const struct states *from, struct cairn_error
     return 0;
 }
 
-int states_apply(struct states *states, const struct change *change,
-                 struct cairn_error *error)
+int states_fill(struct states *states, const struct change *change, uint32_t n,
+                struct cairn_error *error)
 {
     static const struct digest none;
-    if (change->task >= states->n)
-        return error_set(error, CAIRN_EDAMAGED, "a change of task %u, of only %u",
-                         change->task, states->n);
+    uint32_t from = change->task;
+    if (from >= states->n || n > states->n - from)
+        return error_set(error, CAIRN_EDAMAGED, "a change of task %u, of only %u", from,
+                         states->n);
     if (!digest_equal(&change->outputs, &none)) {
         int rc = need_outputs(states, error);
         if (rc)
             return rc;
     }
-    states->outcome[change->task] = change->outcome;
-    states->attempts[change->task] = change->attempts;
-    if (states->outputs)
-        states->outputs[change->task] = change->outputs;
+    memset(states->outcome + from, change->outcome, n);
+    for (uint32_t i = from; i < from + n; i++)
+        states->attempts[i] = change->attempts;
+    for (uint32_t i = from; states->outputs && i < from + n; i++)
+        states->outputs[i] = change->outputs;
     return 0;
+}
+
+int states_apply(struct states *states, const struct change *change,
+                 struct cairn_error *error)
+{
+    return states_fill(states, change, 1, error);
 }
 
 struct tally states_tally(const struct states *states)

@@ -27,6 +27,9 @@ int states_copy(struct states *to, const struct states *from,
                 struct cairn_error *error);
 int states_apply(struct states *states, const struct change *change,
                  struct cairn_error *error);
+/* The same state for `n` tasks from change->task on. */
+int states_fill(struct states *states, const struct change *change, uint32_t n,
+                struct cairn_error *error);
 struct tally states_tally(const struct states *states);
 static inline uint32_t tally_done(const struct tally *t)
 {

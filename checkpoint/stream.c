@@ -2,7 +2,13 @@
  * was put, so a failed call leaves it as it was. */
 #include "checkpoint/stream.h"
 
-enum { TAIL_MIN_BYTES = 4096 };
+enum { TAIL_MIN_BYTES = 4096, TASKS_PER_BYTE = 4 };
+
+uint64_t stream_base_bytes(size_t record_bytes, uint32_t tasks)
+{
+    uint64_t effort = tasks / TASKS_PER_BYTE;
+    return record_bytes > effort ? record_bytes : effort;
+}
 
 /* Numbers, hashes and stores one record; `*bytes` is its size. */
 static int append(struct stream *stream, struct record_header *header,
@@ -57,7 +63,7 @@ int stream_full(struct stream *stream, const struct states *states, int64_t time
         return rc;
     advance(stream, &made);
     stream->base = made.seq;
-    stream->base_bytes = bytes;
+    stream->base_bytes = stream_base_bytes(bytes, states->n);
     stream->tail_bytes = 0;
     if (ref)
         *ref = made;

@@ -16,7 +16,8 @@ struct stream {
     struct digest parent_digest;
     uint64_t position;               /* of the newest record */
     uint64_t base;                   /* seq of the newest full record, 0: none */
-    uint64_t base_bytes, tail_bytes; /* size of that record; of the deltas after it */
+    uint64_t base_bytes, tail_bytes; /* weight of that record (stream_base_bytes);
+                                        size of the deltas after it */
     struct digest graph;
 };
 
@@ -39,6 +40,10 @@ int stream_delta(struct stream *stream, const struct change *changes, size_t n,
 /* True when the deltas since the last full record have grown as large as it (and at
  * least 4 KiB, so that small workflows do not write full records all the time). */
 bool stream_wants_full(const struct stream *stream);
+/* What a full record weighs there: its size, but at least a byte for four tasks. Equal
+ * neighbours pack into nothing, yet packing looks at every task: counting only bytes,
+ * the time per step would grow with the graph. */
+uint64_t stream_base_bytes(size_t record_bytes, uint32_t tasks);
 
 /* The exact state at checkpoint `seq`: verifies the record, its full record and every
  * delta between, and that their parent digests link. CAIRN_ENOTFOUND, CAIRN_EDAMAGED

@@ -1,4 +1,4 @@
-/* Life of a definition, members of groups, and putting values into reference text.
+/* Life of a definition, members of groups, and how their values are shown.
  *
  * A group of N members costs N values; ids and members are computed when asked for. The
  * values of a RANGE need no map: their index follows from the number. */
@@ -45,93 +45,6 @@ uint32_t task_def_key(const struct task_def *def, struct str name)
         if (str_equal(def->foreach[k].name, name))
             return k;
     return UINT32_MAX;
-}
-
-/* ---- Reference text ---- */
-
-static size_t find_pair(struct str text, size_t from, const char *mark)
-{
-    size_t n = strlen(mark);
-    while (from + n <= text.len) {
-        const char *at = memchr(text.ptr + from, mark[0], text.len - from - n + 1);
-        if (!at)
-            break;
-        from = (size_t)(at - text.ptr);
-        if (memcmp(at, mark, n) == 0)
-            return from;
-        from++;
-    }
-    return SIZE_MAX;
-}
-
-static struct str trimmed(struct str text)
-{
-    while (text.len && (text.ptr[0] == ' ' || text.ptr[0] == '\t')) {
-        text.ptr++;
-        text.len--;
-    }
-    while (text.len &&
-           (text.ptr[text.len - 1] == ' ' || text.ptr[text.len - 1] == '\t'))
-        text.len--;
-    return text;
-}
-
-bool reference_next(struct str text, size_t from, struct reference *out)
-{
-    size_t start = find_pair(text, from, "${{");
-    if (start == SIZE_MAX)
-        return false;
-    size_t close = find_pair(text, start + 3, "}}");
-    bool open = close == SIZE_MAX;
-    size_t stop = open ? text.len : close;
-    struct str inside = {text.ptr + start + 3, stop - start - 3};
-    *out = (struct reference){start, open ? stop : close + 2, trimmed(inside), open};
-    return true;
-}
-
-struct str reference_param(struct str name)
-{
-    static const char prefix[] = "params.";
-    size_t n = sizeof prefix - 1;
-    if (name.len < n || memcmp(name.ptr, prefix, n) != 0)
-        return (struct str){NULL, 0};
-    return (struct str){name.ptr + n, name.len - n};
-}
-
-/* False if nothing has that name: parse.c has refused it then, but text of a workflow
- * that was built in memory may hold anything, and stays as it is. */
-static bool value_of(const struct definition *definition, const struct task_def *def,
-                     uint32_t member, struct str name, struct str *out)
-{
-    struct str param = reference_param(name);
-    if (param.ptr) {
-        uint32_t i = definition_param(definition, param);
-        if (i != UINT32_MAX)
-            *out = definition->params[i].value;
-        return i != UINT32_MAX;
-    }
-    uint32_t key = task_def_key(def, name);
-    if (key == UINT32_MAX)
-        return false;
-    *out = def->foreach[key].values[member_value(def, member, key)];
-    return true;
-}
-
-void text_expand(const struct definition *definition, const struct task_def *def,
-                 uint32_t member, struct str text, struct buf *out)
-{
-    struct reference reference;
-    size_t done = 0;
-    while (reference_next(text, done, &reference) && !reference.open) {
-        struct str value = {text.ptr + reference.start,
-                            reference.end - reference.start};
-        value_of(definition, def, member, reference.name, &value);
-        buf_add(out, text.ptr + done, reference.start - done);
-        buf_str(out, value);
-        done = reference.end;
-    }
-    if (done < text.len)
-        buf_add(out, text.ptr + done, text.len - done);
 }
 
 /* ---- Members ---- */
@@ -225,9 +138,10 @@ static bool canonical_i64(struct str text, int64_t *out)
 
 bool foreach_range(struct str spec, int64_t *from, int64_t *to)
 {
-    size_t dots = find_pair(spec, 0, "..");
-    if (dots == SIZE_MAX)
+    const char *at = spec.len ? memmem(spec.ptr, spec.len, "..", 2) : NULL;
+    if (!at)
         return false;
+    size_t dots = (size_t)(at - spec.ptr);
     return canonical_i64((struct str){spec.ptr, dots}, from) &&
            canonical_i64((struct str){spec.ptr + dots + 2, spec.len - dots - 2}, to);
 }

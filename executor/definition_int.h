@@ -4,6 +4,10 @@
 
 #include "executor/definition.h"
 
+/* The start of the binary form. */
+#define DEFINITION_MAGIC "CAIRNDEF"
+enum { DEFINITION_MAGIC_BYTES = 8, DEFINITION_VERSION = 1 };
+
 /* Index of a param, UINT32_MAX if there is none. */
 uint32_t definition_param(const struct definition *definition, struct str name);
 /* Index into def->foreach, UINT32_MAX if there is none. */

@@ -15,6 +15,8 @@ int shown_length(struct str text)
 struct hint hint_nearest(struct str word, const struct str *candidates, size_t n)
 {
     struct hint hint = {""};
+    if (word.len < 2) /* everything of one letter is near */
+        return hint;
     struct str best = str_nearest(word, candidates, n);
     if (best.len)
         snprintf(hint.text, sizeof hint.text, "; did you mean `%.*s`?", SHOWN(best));

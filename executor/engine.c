@@ -44,8 +44,8 @@ static int collect_spawned(struct engine *e, struct cairn_error *error)
         struct job *job = request->context;
         result = engine_spawned(e, request, error);
         if (!result && job->state == JOB_RUNNING) {
-            struct epoll_event event = {
-                .events = EPOLLIN, .data.u64 = WATCH_JOB + (uint64_t)(job - e->jobs)};
+            struct epoll_event event = {.events = EPOLLIN,
+                                        .data.u64 = job_watch(e, job)};
             if (epoll_ctl(e->epoll_fd, EPOLL_CTL_ADD, job->pidfd, &event) < 0)
                 result = error_sys(error, errno, "cannot watch a process");
         }

@@ -1,27 +1,15 @@
 /* foreach: where the values of a group come from. Nothing here is per member of a
- * product, only per value. Values of glob and lines that the resumed run has recorded
- * are used again, so that files which the run itself makes change nothing. */
-#include "executor/parse_int.h"
+ * product, only per value. foreach_files.c reads glob and lines. */
+#include "executor/foreach_int.h"
 
 #include "base/limits.h"
-#include "executor/glob.h"
 #include "executor/scalar.h"
-#include "storage/os.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-/* One key being read. */
-struct reading {
-    struct parser *p;
-    const struct task_def *def;
-    struct foreach_key *key;
-    const struct node *node; /* the value of the key in the file */
-    bool allow_empty;
-    uint32_t *lines; /* [n] of LINES: line number of each value */
-};
-
-static int check_size(const struct reading *r, struct str value, struct position at)
+int foreach_check_size(const struct foreach_reading *r, struct str value,
+                       struct position at)
 {
     char what[128];
     if (r->key->name.len + 1 + value.len <= LIMIT_ENV_STRING)
@@ -31,7 +19,7 @@ static int check_size(const struct reading *r, struct str value, struct position
     return too_long(r->p, at, what);
 }
 
-static int take_values(struct reading *r, uint64_t n)
+int foreach_take_values(struct foreach_reading *r, uint64_t n)
 {
     if (n > LIMIT_TASKS)
         return diagnose_as(&r->p->diagnostic, CAIRN_ELIMIT, r->node->at,
@@ -42,7 +30,7 @@ static int take_values(struct reading *r, uint64_t n)
 
 /* ---- List and range ---- */
 
-static int read_list(struct reading *r)
+static int read_list(struct foreach_reading *r)
 {
     char what[128];
     r->key->source = FOREACH_LIST;
@@ -52,25 +40,25 @@ static int read_list(struct reading *r)
                         "the list of `%.*s` is empty, so the task would have no "
                         "members",
                         SHOWN(r->key->name));
-    int result = take_values(r, r->node->n);
+    int result = foreach_take_values(r, r->node->n);
     snprintf(what, sizeof what, "a value of `%.*s`", SHOWN(r->key->name));
     for (const struct node *item = r->node->first; item && !result; item = item->next) {
         struct str *value = &r->key->values[r->key->n++];
         result = expect_fixed(r->p, item, what, value);
         if (!result)
-            result = check_size(r, *value, item->at);
+            result = foreach_check_size(r, *value, item->at);
     }
     return result;
 }
 
-static int fill_range(struct reading *r, int64_t from, int64_t to)
+static int fill_range(struct foreach_reading *r, int64_t from, int64_t to)
 {
     char text[64];
     uint64_t n = to < from ? 0 : (uint64_t)to - (uint64_t)from + 1;
     struct arena *arena = &r->p->out->arena;
     snprintf(text, sizeof text, "%" PRId64 "..%" PRId64, from, to);
     r->key->spec = arena_str(arena, str_of(text));
-    int result = take_values(r, n);
+    int result = foreach_take_values(r, n);
     if (result)
         return result;
     for (uint64_t i = 0; i < n; i++) {
@@ -81,7 +69,7 @@ static int fill_range(struct reading *r, int64_t from, int64_t to)
     return arena->failed ? out_of_memory(r->p) : 0;
 }
 
-static int read_range(struct reading *r, const struct node *node)
+static int read_range(struct foreach_reading *r, const struct node *node)
 {
     struct bounds any = {-INT64_MAX, INT64_MAX};
     int64_t from, to;
@@ -106,161 +94,11 @@ static int read_range(struct reading *r, const struct node *node)
     return fill_range(r, from, to);
 }
 
-/* ---- Glob and lines ---- */
-
-/* The same key of the run that is resumed, if it has the same source and spec. */
-static const struct foreach_key *recorded_key(const struct reading *r)
-{
-    const struct definition *recorded = r->p->options->recorded;
-    uint32_t index = recorded ? map_get(&recorded->by_id, r->def->id) : MAP_NONE;
-    if (index == MAP_NONE)
-        return NULL;
-    const struct task_def *def = &recorded->defs[index];
-    uint32_t k = task_def_key(def, r->key->name);
-    if (k == UINT32_MAX)
-        return NULL;
-    const struct foreach_key *key = &def->foreach[k];
-    bool same = key->source == r->key->source && str_equal(key->spec, r->key->spec);
-    return same && (key->n > 0 || r->allow_empty) ? key : NULL;
-}
-
-static int copy_values(struct reading *r, const struct foreach_key *from)
-{
-    int result = take_values(r, from->n);
-    for (uint32_t i = 0; i < from->n && !result; i++) {
-        r->key->values[i] = arena_str(&r->p->out->arena, from->values[i]);
-        if (!r->key->values[i].ptr)
-            result = out_of_memory(r->p);
-    }
-    r->key->n = from->n;
-    return result;
-}
-
-static int nothing_found(const struct reading *r, const struct node *node,
-                         const char *what)
-{
-    if (r->key->n || r->allow_empty)
-        return 0;
-    return diagnose(&r->p->diagnostic, node->at,
-                    "%s (in %.200s); write allow_empty: true if that may be", what,
-                    r->p->options->root);
-}
-
-static int read_glob(struct reading *r, const struct node *node)
-{
-    struct cairn_error inner = {0};
-    struct glob_names found;
-    r->key->source = FOREACH_GLOB;
-    int result = expect_fixed(r->p, node, "`glob`", &r->key->spec);
-    if (result)
-        return result;
-    const struct foreach_key *recorded = recorded_key(r);
-    if (recorded)
-        return copy_values(r, recorded);
-    result = glob_expand(r->p->options->root, r->key->spec, &r->p->out->arena, &found,
-                         &inner);
-    if (result)
-        return diagnose_as(&r->p->diagnostic, result, node->at, "%s", inner.text);
-    r->key->values = found.names;
-    r->key->n = found.n;
-    for (uint32_t i = 0; i < found.n && !result; i++)
-        result = check_size(r, found.names[i], node->at);
-    return result ? result : nothing_found(r, node, "no file matches");
-}
-
-/* The line [from, to) of the file, without its end. */
-static struct str next_line(struct str content, size_t from, size_t *next)
-{
-    const char *at = content.ptr + from;
-    const char *stop = memchr(at, '\n', content.len - from);
-    size_t len = stop ? (size_t)(stop - at) : content.len - from;
-    *next = from + len + (stop != NULL);
-    while (len && at[len - 1] == '\r')
-        len--;
-    return (struct str){at, len};
-}
-
-static uint64_t count_lines(struct str content)
-{
-    uint64_t n = 0;
-    for (size_t at = 0; at < content.len;)
-        n += next_line(content, at, &at).len > 0;
-    return n;
-}
-
-static int split_lines(struct reading *r, const struct node *node, struct str content)
-{
-    uint32_t number = 0;
-    uint64_t n = count_lines(content);
-    int result = take_values(r, n);
-    r->lines = arena_take(&r->p->scratch, n, sizeof *r->lines);
-    if (!result && !r->lines)
-        return out_of_memory(r->p);
-    for (size_t at = 0; at < content.len && !result;) {
-        struct str line = next_line(content, at, &at);
-        number++;
-        if (line.len == 0)
-            continue;
-        if (memchr(line.ptr, 0, line.len))
-            return diagnose(&r->p->diagnostic, node->at,
-                            "%.*s:%u: the line has a NUL byte in it",
-                            SHOWN(r->key->spec), number);
-        r->lines[r->key->n] = number;
-        struct str *value = &r->key->values[r->key->n++];
-        *value = arena_str(&r->p->out->arena, line);
-        result = value->ptr ? check_size(r, *value, node->at) : out_of_memory(r->p);
-    }
-    return result;
-}
-
-static int load_lines(struct reading *r, const struct node *node, struct buf *content)
-{
-    struct buf path = BUF_INIT;
-    struct cairn_error inner = {0};
-    struct str file = r->key->spec;
-    if (file.ptr[0] != '/') {
-        buf_text(&path, r->p->options->root);
-        buf_byte(&path, '/');
-    }
-    buf_str(&path, file);
-    if (path.failed)
-        return out_of_memory(r->p);
-    int result = os_read_file(path.data, LIMIT_FILE_BYTES, content, &inner);
-    if (result == CAIRN_ENOTFOUND)
-        result =
-            diagnose(&r->p->diagnostic, node->at, "there is no file %.300s", path.data);
-    else if (result)
-        diagnose_as(&r->p->diagnostic, result, node->at, "%s", inner.text);
-    buf_release(&path);
-    return result;
-}
-
-static int read_lines(struct reading *r, const struct node *node)
-{
-    struct buf content = BUF_INIT;
-    r->key->source = FOREACH_LINES;
-    int result = expect_fixed(r->p, node, "`lines`", &r->key->spec);
-    if (!result && r->key->spec.len == 0)
-        result = diagnose(&r->p->diagnostic, node->at, "`lines` is empty");
-    if (result)
-        return result;
-    const struct foreach_key *recorded = recorded_key(r);
-    if (recorded)
-        return copy_values(r, recorded);
-    result = load_lines(r, node, &content);
-    if (!result)
-        result = split_lines(r, node, buf_view(&content));
-    if (!result)
-        result = nothing_found(r, node, "the file has no line that is not empty");
-    buf_release(&content);
-    return result;
-}
-
 /* ---- A key ---- */
 
 enum { RANGE, GLOB, LINES, ALLOW_EMPTY, FORMS };
 
-static int read_form(struct reading *r)
+static int read_form(struct foreach_reading *r)
 {
     static const struct str names[FORMS] = {NAME("range"), NAME("glob"), NAME("lines"),
                                             NAME("allow_empty")};
@@ -285,8 +123,8 @@ static int read_form(struct reading *r)
         return result;
     if (found[RANGE])
         return read_range(r, found[RANGE]->next);
-    return found[GLOB] ? read_glob(r, found[GLOB]->next)
-                       : read_lines(r, found[LINES]->next);
+    return found[GLOB] ? foreach_read_glob(r, found[GLOB]->next)
+                       : foreach_read_lines(r, found[LINES]->next);
 }
 
 static const struct node *nth_item(const struct node *list, uint32_t n)
@@ -297,7 +135,7 @@ static const struct node *nth_item(const struct node *list, uint32_t n)
     return item;
 }
 
-static int report_clash(const struct reading *r, const struct clash *clash)
+static int report_clash(const struct foreach_reading *r, const struct clash *clash)
 {
     const struct foreach_key *key = r->key;
     struct str first = key->values[clash->first], second = key->values[clash->second];
@@ -351,7 +189,7 @@ static int check_name(const struct parser *p, const struct node *node)
 static int read_key(struct parser *p, struct task_def *def, const struct node *node)
 {
     struct foreach_key *key = &def->foreach[def->n_foreach];
-    struct reading r = {.p = p, .def = def, .key = key, .node = node->next};
+    struct foreach_reading r = {.p = p, .def = def, .key = key, .node = node->next};
     struct clash clash = {0};
     int result = expect_key(p, node, "the name of a foreach key", &key->name);
     if (!result)
@@ -393,6 +231,6 @@ int read_foreach(struct parser *p, struct task_def *def, const struct node *node
     if (result)
         return diagnose_as(&p->diagnostic, result, node->at, "%s", inner.text);
     if (def->members == 0)
-        warn(p, node->at, "task `%.*s` has no members", SHOWN(def->id));
+        parse_warn(p, node->at, "task `%.*s` has no members", SHOWN(def->id));
     return 0;
 }

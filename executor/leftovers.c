@@ -10,7 +10,7 @@
 #include <inttypes.h>
 #include <time.h>
 
-enum { PAUSE_MS = 10, KILL_PATIENCE_MS = 2000 };
+enum { PAUSE_MS = 10, KILL_PATIENCE_MS = 2000, UNSURE_ROUNDS = 10 };
 
 /* Everybody that was ever found, for the counts. */
 struct found {
@@ -56,6 +56,25 @@ static int look(struct ending *ending, int signal, struct cairn_error *error)
     return buf_check(&ending->found, error);
 }
 
+static void wait_a_little(void)
+{
+    struct timespec pause = {0, PAUSE_MS * 1000000L};
+    nanosleep(&pause, NULL);
+}
+
+/* Somebody who is just in an exec shows its token again in a moment. */
+static int look_well(struct ending *ending, struct cairn_error *error)
+{
+    int code = look(ending, 0, error);
+    for (int i = 0; i < UNSURE_ROUNDS; i++) {
+        if (code || ending->living > 0 || !ending->sweep.unsure)
+            break;
+        wait_a_little();
+        code = look(ending, 0, error);
+    }
+    return code;
+}
+
 /* One round with `signal`, then rounds with `again` until none is left or the time is
  * over. */
 static int end_with(struct ending *ending, int signal, int again, int64_t patience_ms,
@@ -64,9 +83,10 @@ static int end_with(struct ending *ending, int signal, int again, int64_t patien
     int64_t until = clock_mono_ns() + patience_ms * 1000000;
     int code = look(ending, signal, error);
     while (!code && ending->living > 0 && clock_mono_ns() < until) {
-        struct timespec pause = {0, PAUSE_MS * 1000000L};
-        nanosleep(&pause, NULL);
+        wait_a_little();
         code = look(ending, again, error);
+        if (!code && ending->living == 0)
+            code = look_well(ending, error);
     }
     return code;
 }
@@ -95,7 +115,7 @@ int leftovers_end(const char *live_dir, const char *store_id, uint64_t run,
         return error_nomem(error);
     struct slot_map map = {.fd = -1};
     sweep_init(&ending->sweep, recorded(&map, live_dir, run), token, 0);
-    int code = look(ending, 0, error);
+    int code = look_well(ending, error);
     if (!code && ending->living > 0 && grace_ms > 0)
         code = end_with(ending, SIGTERM, 0, grace_ms, error);
     if (!code && ending->living > 0)

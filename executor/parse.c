@@ -10,7 +10,7 @@
 
 enum { GRACE_MS = 10000, POOL_MOST = 1000000 };
 
-void warn(struct parser *p, struct position at, const char *format, ...)
+void parse_warn(struct parser *p, struct position at, const char *format, ...)
 {
     char message[256];
     struct buf line = BUF_INIT;
@@ -141,7 +141,7 @@ static void warn_of_unused_pools(struct parser *p, const struct node *map)
     uint32_t i = 0;
     for (const struct node *key = map->first; key; key = key->next->next)
         if (!p->pool_used[i++])
-            warn(p, key->at, "no task uses the pool `%.*s`", SHOWN(key->text));
+            parse_warn(p, key->at, "no task uses the pool `%.*s`", SHOWN(key->text));
 }
 
 static int read_on_failure(const struct parser *p, const struct node *node)

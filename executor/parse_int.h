@@ -111,7 +111,7 @@ int read_needs(struct parser *p, uint32_t index, const struct node *node);
 int read_foreach(struct parser *p, struct task_def *def, const struct node *node);
 
 /* Adds a warning. */
-void warn(struct parser *p, struct position at, const char *format, ...)
+void parse_warn(struct parser *p, struct position at, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 #endif

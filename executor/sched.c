@@ -257,22 +257,48 @@ void sched_release(struct sched *s)
     *s = (struct sched){0};
 }
 
+/* Every entry is in the state that the queue is for, and none is better than the one
+ * above it. */
+static bool queue_consistent(const struct sched *s, const struct heap *heap,
+                             enum sched_state state)
+{
+    for (uint32_t i = 0; i < heap->n; i++)
+        if (s->state[heap->at[i]] != state ||
+            (i && before(s->graph, heap->at[i], heap->at[(i - 1) / 2])))
+            return false;
+    return true;
+}
+
+/* Taken tasks hold the places, and for each free place a parked task was made ready
+ * (which may find it lost to a better one, and is parked again). */
+static bool pool_consistent(const struct sched *s, uint32_t pool)
+{
+    uint32_t taken = 0, ready = 0, limit = s->graph->definition->pools[pool].limit;
+    for (uint32_t i = 0; i < s->graph->n_tasks; i++) {
+        taken += pool_of(s, i) == pool && s->state[i] == TAKEN;
+        ready += pool_of(s, i) == pool && s->state[i] == READY;
+    }
+    if (taken != s->pool_used[pool] || taken > limit)
+        return false;
+    return (!s->parked[pool].n || taken + ready >= limit) &&
+           queue_consistent(s, &s->parked[pool], PARKED);
+}
+
 bool sched_consistent(const struct sched *s)
 {
-    uint32_t count[ENDED + 1] = {0}, open = 0, parked = 0;
+    uint32_t count[ENDED + 1] = {0}, parked = 0;
     for (uint32_t i = 0; i < s->graph->n_tasks; i++) {
         count[s->state[i]]++;
-        open += s->state[i] != ENDED;
-        if (s->state[i] != WAITING && s->state[i] != ENDED && s->waiting[i])
+        if (s->state[i] != ENDED && (s->state[i] == WAITING) != (s->waiting[i] > 0))
             return false;
     }
     for (uint32_t p = 0; p < s->graph->definition->n_pools; p++) {
         parked += s->parked[p].n;
-        if (s->pool_used[p] > s->graph->definition->pools[p].limit)
-            return false;
-        if (s->parked[p].n && s->pool_used[p] == 0)
+        if (!pool_consistent(s, p))
             return false;
     }
-    return open == s->open && count[READY] == s->ready.n && count[TAKEN] == s->taken &&
-           count[HELD] == s->held && count[PARKED] == parked;
+    return queue_consistent(s, &s->ready, READY) &&
+           s->graph->n_tasks - count[ENDED] == s->open && count[READY] == s->ready.n &&
+           count[TAKEN] == s->taken && count[HELD] == s->held &&
+           count[PARKED] == parked;
 }

@@ -1,6 +1,4 @@
-    /* A completed run has nothing unfinished, unless records of it are lost. */
-    bool whole = s->row.state == CAIRN_RUN_COMPLETED && !s->recovery.gap;
-    if (result || !gen || whole)/* Finding out where a workflow stands. Order: which run, its states, its definition,
+/* Finding out where a workflow stands. Order: which run, its states, its definition,
  * marks of unfinished tasks, outputs, the decision. */
 #include "executor/situation.h"
 
@@ -260,7 +258,9 @@ static int load_marks(struct loader *l)
             s->last_attempt[i] = s->before.attempts[i];
     uint32_t gen = 0;
     int result = s->recovered ? generation_of(l, &s->recovery.graph, &gen) : 0;
-    if (result || !gen || s->row.state == CAIRN_RUN_COMPLETED)
+    /* A completed run has nothing unfinished, unless records of it are lost. */
+    bool whole = s->row.state == CAIRN_RUN_COMPLETED && !s->recovery.gap;
+    if (result || !gen || whole)
         return result;
     return store_each_run_attempt(l->store, s->row.run, gen, false, mark_attempt, s,
                                   l->error);

@@ -48,6 +48,7 @@ struct sweep {
     long ticks;     /* per second */
     struct sweep_process *all; /* as of the last round */
     size_t count, capacity;
+    size_t unsure; /* in the last round: processes in the middle of an exec */
     char needle[SWEEP_NEEDLE]; /* NUL "CAIRN_TOKEN=" token "." */
     size_t needle_len;
     char text[SWEEP_TEXT];
@@ -112,29 +113,47 @@ static inline bool sweep_stat(pid_t pid, struct sweep_process *out)
     return true;
 }
 
+/* In the middle of an exec a process has neither arguments nor an environment. A kernel
+ * thread never has, but it is in no group either. */
+static inline bool sweep_in_exec(const struct sweep_process *process)
+{
+    char byte;
+    int fd = process->group ? sweep_open(process->pid, "cmdline") : -1;
+    if (fd < 0)
+        return false;
+    ssize_t n = read(fd, &byte, 1);
+    close(fd);
+    return n == 0;
+}
+
 /* Looks for the needle in the environment, a buffer at a time: the end of one buffer is
  * kept as the start of the next, so that a needle across both is found. An environment
  * that may not be read has no token. */
-static inline bool sweep_token(struct sweep *sweep, pid_t pid)
+static inline bool sweep_token(struct sweep *sweep, const struct sweep_process *process)
 {
-    int fd = sweep_open(pid, "environ");
+    int fd = sweep_open(process->pid, "environ");
     if (fd < 0)
         return false;
-    bool found = false;
+    bool found = false, empty = true;
     size_t kept = 1;
     sweep->text[0] = 0; /* as if a string had ended before the first */
     while (!found) {
         ssize_t n = read(fd, sweep->text + kept, SWEEP_TEXT - kept);
         if (n < 0 && errno == EINTR)
             continue;
+        if (n < 0)
+            empty = false;
         if (n <= 0)
             break;
+        empty = false;
         size_t size = kept + (size_t)n;
         found = memmem(sweep->text, size, sweep->needle, sweep->needle_len) != NULL;
         kept = size < sweep->needle_len ? size : sweep->needle_len - 1;
         memmove(sweep->text, sweep->text + size - kept, kept);
     }
     close(fd);
+    if (empty && sweep_in_exec(process))
+        sweep->unsure++;
     return found;
 }
 
@@ -228,7 +247,7 @@ static inline void sweep_signal_one(struct sweep *sweep,
     if (fd < 0)
         return;
     if (sweep_stat(process->pid, &now) && now.start == process->start &&
-        (!process->token || sweep_token(sweep, process->pid)))
+        (!process->token || sweep_token(sweep, process)))
         syscall(SYS_pidfd_send_signal, fd, signal, NULL, 0);
     close(fd);
 }
@@ -262,13 +281,14 @@ static inline void sweep_groups(struct sweep *sweep, int signal)
 static inline int sweep_round(struct sweep *sweep, int signal)
 {
     int living = 0;
+    sweep->unsure = 0;
     if (!sweep_list(sweep))
         return -1;
     sweep_protect(sweep);
     for (size_t i = 0; i < sweep->count; i++) {
         struct sweep_process *process = &sweep->all[i];
         process->token = process->alive && process->start >= sweep->since &&
-                         sweep_token(sweep, process->pid);
+                         sweep_token(sweep, process);
     }
     sweep_groups(sweep, signal);
     for (size_t i = 0; i < sweep->count; i++) {

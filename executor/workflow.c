@@ -154,6 +154,7 @@ int workflow_reparse(struct cairn_workflow *w, const struct definition *recorded
     w->definition = definition;
     w->graph = graph;
     w->graph.definition = &w->definition;
+    w->commands = NULL; /* went with the old graph */
     return 0;
 }
 
@@ -401,14 +402,9 @@ const char *cairn_workflow_warning(const struct cairn_workflow *w, size_t i)
     return i < w->definition.n_warnings ? w->definition.warnings[i].ptr : NULL;
 }
 
-/* What a person would call the command of a task, made once per definition. */
-static const char *command_text(struct arena *arena, const struct task_def *def)
+static const char *join_words(struct arena *arena, const struct task_def *def)
 {
     struct buf text = BUF_INIT;
-    if (def->kind == TASK_RUN)
-        return def->run.ptr;
-    if (def->kind == TASK_CALL)
-        return "(callback)";
     for (uint32_t i = 0; i < def->n_argv; i++) {
         if (i)
             buf_byte(&text, ' ');
@@ -416,7 +412,24 @@ static const char *command_text(struct arena *arena, const struct task_def *def)
     }
     const char *copy = text.failed ? NULL : arena_text(arena, buf_view(&text));
     buf_release(&text);
-    return copy ? copy : "";
+    return copy;
+}
+
+/* What a person would call the command of a task. Members of a group share it, and it
+ * is made once. */
+static const char *command_text(struct cairn_workflow *w, uint32_t index)
+{
+    const struct task_def *def = &w->definition.defs[index];
+    struct arena *arena = &w->graph.arena;
+    if (def->kind == TASK_RUN)
+        return def->run.ptr;
+    if (def->kind == TASK_CALL)
+        return "(callback)";
+    if (!w->commands)
+        w->commands = arena_take(arena, w->definition.n_defs, sizeof *w->commands);
+    if (w->commands && !w->commands[index])
+        w->commands[index] = join_words(arena, def);
+    return w->commands && w->commands[index] ? w->commands[index] : "";
 }
 
 int cairn_workflow_node(const struct cairn_workflow *w, uint32_t node,
@@ -427,13 +440,13 @@ int cairn_workflow_node(const struct cairn_workflow *w, uint32_t node,
         return CAIRN_ENOTFOUND;
     const struct task_def *def = graph_def(g, node);
     bool barrier = graph_is_barrier(g, node);
-    /* The arena only caches texts here: nothing that others see changes. */
-    struct arena *arena = (struct arena *)(uintptr_t)&g->arena;
-    *info = (struct cairn_node_info){.id = g->id[node],
-                                     .group = def->id.ptr,
-                                     .command = barrier ? "" : command_text(arena, def),
-                                     .barrier = barrier,
-                                     .needs =
-                                         g->need_start[node + 1] - g->need_start[node]};
+    /* Only a cache is filled: nothing that others see changes. */
+    struct cairn_workflow *cache = (struct cairn_workflow *)(uintptr_t)w;
+    *info = (struct cairn_node_info){
+        .id = g->id[node],
+        .group = def->id.ptr,
+        .command = barrier ? "" : command_text(cache, g->def_of[node]),
+        .barrier = barrier,
+        .needs = g->need_start[node + 1] - g->need_start[node]};
     return 0;
 }

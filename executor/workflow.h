@@ -9,6 +9,8 @@ struct cairn_workflow {
     struct definition definition;
     struct graph graph;
     bool compiled;
+    const char **commands; /* [n_defs] for people, each made when first asked for; in
+                              the graph's arena */
     /* Kept so that the file can be read again with recorded foreach members. */
     struct buf source;
     char *name, *file, *root; /* parse_options; NULL if built in memory */

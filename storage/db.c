@@ -321,6 +321,27 @@ unsigned db_wal_pages(const struct db *db)
     return db->wal_pages;
 }
 
+/* Through SQLite's own handle: it must stay the only one to open the file. The page size
+ * is the one that schema.c chose; being wrong about it would only waste or want room. */
+void db_reserve_wal(struct db *db)
+{
+    enum { FRAME = 24 + 2048, AHEAD = 16, LEAST = 64 << 10, MOST = 512 << 10 };
+    static const char zeros[16 << 10];
+    sqlite3_file *file = NULL;
+    sqlite3_int64 size;
+    if (((int64_t)db->wal_pages + AHEAD) * FRAME <= db->wal_bytes)
+        return;
+    if (sqlite3_file_control(db->handle, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file) ||
+        !file || !file->pMethods || file->pMethods->xFileSize(file, &size))
+        return;
+    int64_t end = size + (size < LEAST ? LEAST : size > MOST ? MOST : size);
+    if (((int64_t)db->wal_pages + AHEAD) * FRAME > size)
+        while (size < end &&
+               file->pMethods->xWrite(file, zeros, sizeof zeros, size) == SQLITE_OK)
+            size += (int64_t)sizeof zeros;
+    db->wal_bytes = size;
+}
+
 int db_transfer(struct db *db, bool truncate, bool *complete, struct cairn_error *error)
 {
     int pages = -1, copied = -1;

@@ -70,6 +70,10 @@ uint32_t db_version(struct db *db);
 
 /* Pages in the WAL at this connection's last commit. */
 unsigned db_wal_pages(const struct db *db);
+/* Lengthens the WAL file by zeros ahead of need. A synced commit that makes the file
+ * longer costs nearly twice one that overwrites (the file system must sync its own
+ * journal, too). What lies behind the last frame has no meaning in a WAL. */
+void db_reserve_wal(struct db *db);
 /* Copies the WAL's pages into the database file as far as readers let it and syncs
  * both. `truncate` also empties the WAL file if no reader is in it. *complete: all
  * pages were copied, so the WAL may be lost. The caller holds the write lock. */

@@ -13,6 +13,7 @@ struct db {
     bool busy[SQL_COUNT]; /* a query is running on it */
     size_t running;
     unsigned wal_pages;
+    int64_t wal_bytes; /* the WAL file is known to have at least so many */
     int result; /* SQLite's code of the newest failure */
     bool writing, failed, broken;
 };

@@ -221,6 +221,8 @@ int store_commit(struct cairn_store *store, struct cairn_error *error)
     store->committed = store->pending;
     store->version = db_version(store->db);
     transfer_if_grown(store);
+    if (store->journal == DB_WAL && store->sync == CAIRN_SYNC_FULL && !store->poisoned)
+        db_reserve_wal(store->db);
     lock_drop(&store->lock, LOCK_WRITE);
     return 0;
 }

@@ -19,6 +19,7 @@
 enum { LIFE_FD = 0, SLOTS_FD = 3 };
 enum {
     ROUNDS_MIN = 3, /* a child may be just putting its pid into its slot */
+    ROUNDS_UNSURE = 20,
     PAUSE_FIRST_MS = 20,
     PAUSE_MS = 10,
     PATIENCE_MS = 5000
@@ -97,7 +98,7 @@ static int end_all(struct sweep *sweep)
     int64_t begin = now_ms();
     for (int round = 1;; round++) {
         int living = sweep_round(sweep, SIGKILL);
-        if (living == 0 && round >= ROUNDS_MIN)
+        if (living == 0 && round >= (sweep->unsure ? ROUNDS_UNSURE : ROUNDS_MIN))
             return 0;
         if (round >= ROUNDS_MIN && now_ms() - begin > PATIENCE_MS)
             return 1;

@@ -1,0 +1,26 @@
+/* What the files that read foreach share. */
+#ifndef EXECUTOR_FOREACH_INT_H
+#define EXECUTOR_FOREACH_INT_H
+
+#include "executor/parse_int.h"
+
+/* One key being read. */
+struct foreach_reading {
+    struct parser *p;
+    const struct task_def *def;
+    struct foreach_key *key;
+    const struct node *node; /* the value of the key in the file */
+    bool allow_empty;
+    uint32_t *lines; /* [n] of LINES: line number of each value */
+};
+
+/* Room for n values; CAIRN_ELIMIT if there are too many. */
+int foreach_take_values(struct foreach_reading *r, uint64_t n);
+/* "KEY=value" must be no longer than the kernel takes. */
+int foreach_check_size(const struct foreach_reading *r, struct str value,
+                       struct position at);
+
+int foreach_read_glob(struct foreach_reading *r, const struct node *node);
+int foreach_read_lines(struct foreach_reading *r, const struct node *node);
+
+#endif
