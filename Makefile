@@ -43,7 +43,7 @@ $(BUILD)/%.o: %.c
 	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 # The helper is a tiny program of its own, carried inside the library as bytes.
-$(BUILD)/cairn-helper: executor/helper/helper.c executor/slots.h
+$(BUILD)/cairn-helper: executor/helper/helper.c executor/slots.h executor/sweep.h
 	@mkdir -p $(@D)
 	$(CC) -std=c11 -D_GNU_SOURCE -I. -O2 $(WARNINGS) $(if $(WERROR),-Werror) -s -o $@ $<
 $(BUILD)/executor/helper_image.o: executor/helper_image.S $(BUILD)/cairn-helper

@@ -114,7 +114,7 @@ static void look_at_writer(struct doctor *d)
 {
     struct lock_file *lock = store_lock_file(d->store);
     int writers = lock_held(lock, LOCK_WRITERS, NULL);
-    int writing = lock_held(lock, LOCK_WRITE, NULL);
+    int writing = lock_held(lock, LOCK_COMMIT, NULL);
     tell(d, CAIRN_HEALTH_OK, "writers",
          writing > 0   ? "a process is writing at this moment"
          : writers > 0 ? "a process has the store open for writing"

@@ -102,7 +102,7 @@ static int read_form(struct foreach_reading *r)
 {
     static const struct str names[FORMS] = {NAME("range"), NAME("glob"), NAME("lines"),
                                             NAME("allow_empty")};
-    const struct node *found[FORMS];
+    const struct node *found[FORMS] = {NULL};
     struct where where = {"foreach key", r->key->name};
     char what[128];
     snprintf(what, sizeof what, "`%.*s`", SHOWN(r->key->name));

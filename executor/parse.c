@@ -73,7 +73,7 @@ static int read_defaults(struct parser *p, const struct node *map)
     enum { TIMEOUT, RETRIES, SHELL, COUNT };
     static const struct str names[COUNT] = {NAME("timeout"), NAME("retries"),
                                             NAME("shell")};
-    const struct node *found[COUNT];
+    const struct node *found[COUNT] = {NULL};
     struct where where = {"in `defaults`", {NULL, 0}};
     int result = expect_map(p, map, "`defaults`");
     if (!result)
@@ -195,7 +195,7 @@ static int read_top(struct parser *p, const struct node *root)
     static const struct str names[TOP_KEYS] = {
         NAME("name"), NAME("params"), NAME("env"),        NAME("defaults"),
         NAME("jobs"), NAME("pools"),  NAME("on_failure"), NAME("tasks")};
-    const struct node *found[TOP_KEYS];
+    const struct node *found[TOP_KEYS] = {NULL};
     struct where where = {"at the top level", {NULL, 0}};
     int result = expect_map(p, root, "a workflow file");
     if (!result)

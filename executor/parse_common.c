@@ -180,7 +180,7 @@ int read_timeout(const struct parser *p, const struct node *node, int64_t *timeo
 {
     enum { AFTER, GRACE, COUNT };
     static const struct str names[COUNT] = {NAME("after"), NAME("grace")};
-    const struct node *found[COUNT];
+    const struct node *found[COUNT] = {NULL};
     if (node->kind != NODE_MAP)
         return expect_duration(p, node, "`timeout`", 1, timeout_ms);
     struct where where = {"in `timeout`", {NULL, 0}};
@@ -245,7 +245,7 @@ static int read_retry_map(const struct parser *p, const struct node *map,
     enum { MAX, DELAY, FACTOR, JITTER, ON_EXIT, COUNT };
     static const struct str names[COUNT] = {NAME("max"), NAME("delay"), NAME("factor"),
                                             NAME("jitter"), NAME("on_exit")};
-    const struct node *found[COUNT];
+    const struct node *found[COUNT] = {NULL};
     struct where where = {"in `retries`", {NULL, 0}};
     struct bounds bounds = {0, LIMIT_RETRIES};
     int64_t max = 0;

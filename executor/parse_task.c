@@ -240,7 +240,7 @@ static int read_tuning(struct parser *p, struct task_def *def,
 static int read_task(struct parser *p, uint32_t index, const struct node *node)
 {
     struct task_def *def = &p->out->defs[index];
-    const struct node *found[KEYS];
+    const struct node *found[KEYS] = {NULL};
     struct where where = {"task", def->id};
     char what[128];
     snprintf(what, sizeof what, "task `%.*s`", SHOWN(def->id));

@@ -72,9 +72,10 @@ static int slots_make(struct slot_map *map, const char *path, size_t bytes,
 int slots_create(struct slot_map *map, const char *live_dir, const char *store_id,
                  uint64_t run, uint32_t n, struct cairn_error *error)
 {
-    if (n == 0 || n > LIMIT_JOBS)
+    enum { SLOTS_MAX = 2 * LIMIT_JOBS }; /* room for requests handed in ahead */
+    if (n == 0 || n > SLOTS_MAX)
         return error_set(error, CAIRN_ELIMIT, "%" PRIu32 " slots: 1 to %d are possible",
-                         n, LIMIT_JOBS);
+                         n, SLOTS_MAX);
     if (strlen(store_id) > SLOTS_TOKEN - 40)
         return error_set(error, CAIRN_ELIMIT, "the store's id is too long");
     struct slot_map made = {.fd = -1};

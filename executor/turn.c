@@ -84,11 +84,11 @@ static int put_ending(struct engine *e, struct ending *ending,
     return put_skips(e, ending, error);
 }
 
+/* Intents first: while saving failed, an attempt may have started and ended unsaved,
+ * and then its ending replaces the row of its intent. */
 static int put_turn(struct engine *e, struct cairn_error *error)
 {
     int result = 0;
-    for (uint32_t i = 0; i < e->n_endings && !result; i++)
-        result = put_ending(e, &e->endings[i], error);
     for (uint32_t i = 0; i < e->n_intents && !result; i++) {
         struct attempt_row row = {.run = e->row.run,
                                   .gen = e->row.gen,
@@ -98,6 +98,8 @@ static int put_turn(struct engine *e, struct cairn_error *error)
                                   .exit_code = -1};
         result = store_put_intent(e->store, &row, error);
     }
+    for (uint32_t i = 0; i < e->n_endings && !result; i++)
+        result = put_ending(e, &e->endings[i], error);
     if (!result && stream_wants_full(&e->stream))
         result = stream_full(&e->stream, &e->states, clock_utc_ns(), NULL, error);
     return result;

@@ -21,6 +21,31 @@ static bool is_full(int result, int sys)
            ((result & 0xff) == SQLITE_IOERR && (sys == ENOSPC || sys == EDQUOT));
 }
 
+/* The WAL's or rollback journal's file, as SQLite has it open; NULL if it has not. */
+static sqlite3_file *journal_file(struct db *db)
+{
+    sqlite3_file *file = NULL;
+    if (sqlite3_file_control(db->handle, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file) ||
+        !file || !file->pMethods)
+        return NULL;
+    return file;
+}
+
+/* The errno behind an input/output error. SQLite hands it on for some statements only;
+ * for a commit it stays with the file. */
+static int system_error(struct db *db, int result)
+{
+    int sys = sqlite3_system_errno(db->handle);
+    sqlite3_file *file = journal_file(db);
+    if (sys || (result & 0xff) != SQLITE_IOERR)
+        return sys;
+    if (file)
+        file->pMethods->xFileControl(file, SQLITE_FCNTL_LAST_ERRNO, &sys);
+    if (!sys)
+        sqlite3_file_control(db->handle, "main", SQLITE_FCNTL_LAST_ERRNO, &sys);
+    return sys;
+}
+
 /* A system error in parentheses of a message; "" for none. */
 static const char *reason(int sys, char *out, size_t size)
 {
@@ -34,7 +59,7 @@ static const char *reason(int sys, char *out, size_t size)
 static int describe(struct db *db, int result, struct cairn_error *error)
 {
     const char *text = db->handle ? sqlite3_errmsg(db->handle) : sqlite3_errstr(result);
-    int sys = db->handle ? sqlite3_system_errno(db->handle) : 0;
+    int sys = db->handle ? system_error(db, result) : 0;
     char why[160];
     if (is_full(result, sys)) {
         error_set(error, CAIRN_EIO,
@@ -321,18 +346,18 @@ unsigned db_wal_pages(const struct db *db)
     return db->wal_pages;
 }
 
-/* Through SQLite's own handle: it must stay the only one to open the file. The page size
- * is the one that schema.c chose; being wrong about it would only waste or want room. */
+/* Through SQLite's own handle: it must stay the only one to open the file. The page
+ * size is the one that schema.c chose; being wrong about it would only waste or want
+ * room. */
 void db_reserve_wal(struct db *db)
 {
     enum { FRAME = 24 + 2048, AHEAD = 16, LEAST = 64 << 10, MOST = 512 << 10 };
     static const char zeros[16 << 10];
-    sqlite3_file *file = NULL;
     sqlite3_int64 size;
     if (((int64_t)db->wal_pages + AHEAD) * FRAME <= db->wal_bytes)
         return;
-    if (sqlite3_file_control(db->handle, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file) ||
-        !file || !file->pMethods || file->pMethods->xFileSize(file, &size))
+    sqlite3_file *file = journal_file(db);
+    if (!file || file->pMethods->xFileSize(file, &size))
         return;
     int64_t end = size + (size < LEAST ? LEAST : size > MOST ? MOST : size);
     if (((int64_t)db->wal_pages + AHEAD) * FRAME > size)

@@ -14,7 +14,7 @@ struct db {
     size_t running;
     unsigned wal_pages;
     int64_t wal_bytes; /* the WAL file is known to have at least so many */
-    int result; /* SQLite's code of the newest failure */
+    int result;        /* SQLite's code of the newest failure */
     bool writing, failed, broken;
 };
 

@@ -101,7 +101,8 @@ static int put_id(struct db *db, struct cairn_error *error)
 static int migrate(struct db *db, int64_t from, struct cairn_error *error)
 {
     /* A commit writes whole pages to the WAL, two or three of them: smaller ones than
-     * SQLite's 4096 bytes make it cheaper. Much smaller ones waste room in the tables. */
+     * SQLite's 4096 bytes make it cheaper. Much smaller ones waste room in the tables.
+     */
     int rc = from == 0 ? db_script(db, "PRAGMA page_size = 2048", error) : 0;
     if (!rc)
         rc = db_begin_write(db, error);

@@ -168,7 +168,7 @@ static int open_writer(struct cairn_store *store, bool create,
     if (rc)
         return rc;
     rc = open_locked(store, error);
-    lock_drop(&store->lock, LOCK_WRITE);
+    lock_drop(&store->lock, LOCK_COMMIT);
     return rc;
 }
 

@@ -1,5 +1,5 @@
 /* Write transactions, the marker of an open store, and WAL transfer. All of it happens
- * under the write lock (byte LOCK_WRITE), because SQLite before 3.51.3 can corrupt a
+ * under the write lock (byte LOCK_COMMIT), because SQLite before 3.51.3 can corrupt a
  * database when one connection transfers the WAL while another one writes.
  *
  * The marker (`open`) is made durable before the first commit of a writer and removed
@@ -18,7 +18,7 @@ enum {
 
 int store_take_lock(struct cairn_store *store, int wait_ms, struct cairn_error *error)
 {
-    int rc = lock_wait(&store->lock, LOCK_WRITE, LOCK_EXCLUSIVE, wait_ms, error);
+    int rc = lock_wait(&store->lock, LOCK_COMMIT, LOCK_EXCLUSIVE, wait_ms, error);
     if (rc == CAIRN_EBUSY)
         return error_set(error, CAIRN_EBUSY,
                          "another cairn process has been writing to the store %s for "
@@ -70,12 +70,12 @@ void store_settle(struct cairn_store *store)
     bool complete = false;
     if (store->journal != DB_WAL || store->poisoned ||
         store_file(store->paths.marker, NULL, NULL, NULL) <= 0 ||
-        lock_wait(&store->lock, LOCK_WRITE, LOCK_EXCLUSIVE, SETTLE_WAIT_MS, NULL))
+        lock_wait(&store->lock, LOCK_COMMIT, LOCK_EXCLUSIVE, SETTLE_WAIT_MS, NULL))
         return;
     /* The order of locks is that of opening: write lock first. */
     if (lock_try(&store->lock, LOCK_WRITERS, LOCK_EXCLUSIVE, NULL) != 1 ||
         check_wal(store, NULL)) {
-        lock_drop(&store->lock, LOCK_WRITE);
+        lock_drop(&store->lock, LOCK_COMMIT);
         return;
     }
     if (db_transfer(store->db, true, &complete, NULL) == 0 && complete &&
@@ -167,7 +167,7 @@ int store_begin(struct cairn_store *store, int wait_ms, struct cairn_error *erro
         return rc;
     rc = begin_locked(store, error);
     if (rc) {
-        lock_drop(&store->lock, LOCK_WRITE);
+        lock_drop(&store->lock, LOCK_COMMIT);
         return rc;
     }
     store->writing = true;
@@ -187,7 +187,7 @@ void store_abort(struct cairn_store *store)
         store->poisoned = true;
     store->next_seq = 0;
     store->writing = false;
-    lock_drop(&store->lock, LOCK_WRITE);
+    lock_drop(&store->lock, LOCK_COMMIT);
 }
 
 /* A transfer that fails takes nothing back: the commits are durable in the WAL. */
@@ -223,7 +223,7 @@ int store_commit(struct cairn_store *store, struct cairn_error *error)
     transfer_if_grown(store);
     if (store->journal == DB_WAL && store->sync == CAIRN_SYNC_FULL && !store->poisoned)
         db_reserve_wal(store->db);
-    lock_drop(&store->lock, LOCK_WRITE);
+    lock_drop(&store->lock, LOCK_COMMIT);
     return 0;
 }
 

@@ -24,7 +24,7 @@ case $test in
     ;;
 *)
     # shellcheck disable=SC2086
-    TMPDIR=$dir CK_TAP_LOG_FILE_NAME=$tap CK_DEFAULT_TIMEOUT=${CK_DEFAULT_TIMEOUT:-120} \
+    SOURCE_ROOT=$root TMPDIR=$dir CK_TAP_LOG_FILE_NAME=$tap CK_DEFAULT_TIMEOUT=${CK_DEFAULT_TIMEOUT:-120} \
         timeout -k 10 "$limit" ${TEST_WRAPPER-} "$test" >"$log" 2>&1 </dev/null
     status=$?
     planned=$(sed -n 's/^1\.\.\([0-9]*\).*/\1/p' "$tap" | tail -n 1)
