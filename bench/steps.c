@@ -1,28 +1,35 @@
 /* Steps in process: is the cost of one the same at the end of a long run as at its
  * start?
  *
- *   steps [TASKS [chain|wide [full|normal|off]]]      100000, both shapes, full
+ *   steps [TASKS [chain|wide|both [full|normal|off]]]      100000 both normal
  *
- * A graph of callbacks that do nothing runs against a real store, is stopped in the
- * middle, and goes on after the store was closed and opened again. chain: each task
- * needs the one before it, and one step is ready at a time. wide: all are ready, 64 at
- * once. */
+ * A graph of callbacks that do nothing runs against a real store. After every tenth it
+ * is stopped, the store is closed and opened, and the run goes on: so the size of the
+ * store is known to the byte, and resuming is measured too. chain: each task needs the
+ * one before it, and one step is ready at a time. wide: all are ready, 64 at once. */
 #include "bench.h"
 
 #include <sys/resource.h>
 
 enum { TENTHS = 10, GROUP = 64 };
 
+struct part {
+    uint32_t first, count; /* steps */
+    int64_t ended;
+    int64_t bytes; /* of the database afterwards */
+    double start_ms;
+};
+
 struct steps {
-    uint32_t n, half;
+    uint32_t n;
     bool wide;
     enum cairn_sync sync;
     const char *dir;
     struct cairn_stop *stop;
-    uint32_t called, first_half; /* steps begun; of these before the stop */
-    int64_t *begun;              /* [n] when the i-th step began */
-    int64_t ended[2];            /* last step of each half */
-    int64_t bytes[TENTHS + 1];   /* of the database when a tenth began */
+    uint32_t called, stop_at; /* steps begun, and how many it may be in this part */
+    int64_t *begun;           /* [n] when the i-th step began */
+    struct part part[TENTHS + 1];
+    uint32_t parts;
 };
 
 static int64_t store_bytes(const char *dir)
@@ -39,11 +46,8 @@ static enum cairn_outcome step(void *context, struct cairn_attempt *attempt)
     (void)attempt;
     if (s->called == s->n)
         bench_fail("steps", "a task ran twice");
-    for (uint32_t t = 0; t < TENTHS; t++)
-        if (s->called == (uint64_t)s->n * t / TENTHS)
-            s->bytes[t] = store_bytes(s->dir);
     s->begun[s->called++] = bench_now();
-    if (s->called == s->half)
+    if (s->called == s->stop_at)
         cairn_stop_request(s->stop);
     return CAIRN_COMPLETED;
 }
@@ -52,7 +56,7 @@ static void observe(void *context, const struct cairn_event *event)
 {
     struct steps *s = context;
     if (event->kind == CAIRN_EVENT_TASK_FINISHED)
-        s->ended[s->first_half > 0] = bench_now();
+        s->part[s->parts].ended = bench_now();
 }
 
 static struct cairn_workflow *build(struct steps *s)
@@ -74,64 +78,61 @@ static struct cairn_workflow *build(struct steps *s)
     return w;
 }
 
-static void run_half(struct steps *s, enum cairn_start start, const char *name)
+static void run_part(struct steps *s)
 {
     struct cairn_error error;
     struct cairn_run_result result;
+    struct part *part = &s->part[s->parts];
     struct cairn_workflow *w = build(s);
-    struct cairn_store *store = bench_store(s->dir, s->sync);
-    struct cairn_run_options options = {.start = start,
+    bench_check(cairn_stop_new(&s->stop, &error), "stop", &error);
+    struct cairn_run_options options = {.start = s->called ? CAIRN_START_RESUME
+                                                           : CAIRN_START_FRESH,
                                         .jobs = s->wide ? GROUP : 1,
                                         .keep_all = true,
                                         .stop = s->stop,
                                         .observe = observe,
                                         .observe_context = s};
-    uint32_t before = s->called;
+    part->first = s->called;
+    s->stop_at = (uint32_t)((uint64_t)s->n * (s->parts + 1) / TENTHS);
     int64_t began = bench_now();
+    struct cairn_store *store = bench_store(s->dir, s->sync);
     bench_check(cairn_run(w, store, &options, &result, &error), "run", &error);
-    bench_value(name, (double)(s->begun[before] - began) / 1e6, "ms to the first step");
     cairn_store_close(store);
     cairn_workflow_free(w);
+    cairn_stop_free(s->stop);
+    if (s->called == part->first)
+        bench_fail("steps", "a part of the run made no step");
+    part->start_ms = (double)(s->begun[part->first] - began) / 1e6;
+    part->count = s->called - part->first;
+    part->bytes = store_bytes(s->dir);
+    s->parts++;
 }
 
-/* How long the i-th step took, until the next began or the half was over. */
-static double step_us(const struct steps *s, uint32_t i)
+/* The first part begins with an empty store: its tables are not the steps'. */
+static void print_parts(struct steps *s, int64_t empty, const char *shape)
 {
-    int64_t end = i + 1 == s->first_half ? s->ended[0]
-                  : i + 1 == s->n        ? s->ended[1]
-                                         : s->begun[i + 1];
-    return (double)(end - s->begun[i]) / 1e3;
-}
-
-static double tenth_us(const struct steps *s, uint32_t tenth, uint32_t *count)
-{
-    double sum = 0;
-    uint32_t first = (uint32_t)((uint64_t)s->n * tenth / TENTHS);
-    uint32_t last = (uint32_t)((uint64_t)s->n * (tenth + 1) / TENTHS);
-    for (uint32_t i = first; i < last; i++)
-        sum += step_us(s, i);
-    *count = last - first;
-    return sum / *count;
-}
-
-static void print_tenths(struct steps *s, const char *shape)
-{
-    double us[TENTHS], bytes[TENTHS];
+    double us[TENTHS + 1], bytes[TENTHS + 1];
     char name[64];
+    struct bench_samples starts = {0};
     printf("# %s by tenths of the run\n%-8s %8s %12s %12s\n", shape, "# tenth", "steps",
            "us/step", "bytes/step");
-    for (uint32_t t = 0; t < TENTHS; t++) {
-        uint32_t count;
-        us[t] = tenth_us(s, t, &count);
-        bytes[t] = (double)(s->bytes[t + 1] - s->bytes[t]) / count;
-        printf("%-8u %8u %12.2f %12.1f\n", t + 1, count, us[t], bytes[t]);
+    for (uint32_t i = 0; i < s->parts; i++) {
+        const struct part *p = &s->part[i];
+        us[i] = (double)(p->ended - s->begun[p->first]) / 1e3 / p->count;
+        bytes[i] = (double)(p->bytes - (i ? p[-1].bytes : empty)) / p->count;
+        printf("%-8u %8u %12.2f %12.1f\n", i + 1, p->count, us[i], bytes[i]);
+        if (i)
+            bench_add(&starts, p->start_ms);
     }
+    uint32_t last = s->parts - 1;
     snprintf(name, sizeof name, "steps.%s.time.last/first", shape);
-    bench_value(name, us[TENTHS - 1] / us[0], "ratio");
+    bench_value(name, us[last] / us[0], "ratio");
     snprintf(name, sizeof name, "steps.%s.bytes.last/first", shape);
-    bench_value(name, bytes[TENTHS - 1] / bytes[0], "ratio");
+    bench_value(name, bytes[last] / bytes[0], "ratio");
     snprintf(name, sizeof name, "steps.%s.bytes", shape);
-    bench_value(name, (double)s->bytes[TENTHS] / s->n, "bytes/step");
+    bench_value(name, (double)(s->part[last].bytes - empty) / s->n, "bytes/step");
+    snprintf(name, sizeof name, "steps.%s.resume", shape);
+    bench_figure(name, &starts, "ms to the first step");
 }
 
 /* Wide steps come in bursts between commits: a sample is the mean of 64 of them. */
@@ -140,11 +141,10 @@ static void print_steps(const struct steps *s, const char *shape)
     struct bench_samples samples = {0};
     uint32_t group = s->wide ? GROUP : 1;
     char name[64];
-    for (uint32_t i = 0; i + group <= s->n; i += group) {
-        double sum = 0;
-        for (uint32_t j = 0; j < group; j++)
-            sum += step_us(s, i + j);
-        bench_add(&samples, sum / group);
+    for (uint32_t i = 0; i < s->parts; i++) {
+        const int64_t *begun = s->begun + s->part[i].first;
+        for (uint32_t j = 0; j + group < s->part[i].count; j += group)
+            bench_add(&samples, (double)(begun[j + group] - begun[j]) / 1e3 / group);
     }
     snprintf(name, sizeof name, "steps.%s", shape);
     bench_figure(name, &samples, "us/step");
@@ -152,29 +152,22 @@ static void print_steps(const struct steps *s, const char *shape)
 
 static void measure(uint32_t n, bool wide, enum cairn_sync sync)
 {
-    struct cairn_error error;
     struct rusage usage;
     const char *shape = wide ? "wide" : "chain";
-    struct steps s = {.n = n, .half = n / 2, .wide = wide, .sync = sync};
+    struct steps s = {.n = n, .wide = wide, .sync = sync};
     char title[64], name[64];
     s.dir = bench_make_dir();
     s.begun = bench_memory(n, sizeof *s.begun);
     snprintf(title, sizeof title, "steps: %u callbacks, %s", n, shape);
     bench_head(title);
-    bench_check(cairn_stop_new(&s.stop, &error), "stop", &error);
-    snprintf(name, sizeof name, "steps.%s.start", shape);
-    run_half(&s, CAIRN_START_FRESH, name);
-    cairn_stop_free(s.stop);
-    s.stop = NULL;
-    s.first_half = s.called;
-    s.half = 0;
-    snprintf(name, sizeof name, "steps.%s.resume", shape);
-    run_half(&s, CAIRN_START_RESUME, name);
+    cairn_store_close(bench_store(s.dir, sync));
+    int64_t empty = store_bytes(s.dir);
+    while (s.called < n && s.parts <= TENTHS)
+        run_part(&s);
     if (s.called != n)
         bench_fail("steps", "not every task ran");
-    s.bytes[TENTHS] = store_bytes(s.dir);
     print_steps(&s, shape);
-    print_tenths(&s, shape);
+    print_parts(&s, empty, shape);
     getrusage(RUSAGE_SELF, &usage);
     snprintf(name, sizeof name, "steps.%s.memory", shape);
     bench_value(name, (double)usage.ru_maxrss / 1024, "MiB at most so far");
@@ -185,16 +178,17 @@ static void measure(uint32_t n, bool wide, enum cairn_sync sync)
 int main(int argc, char **argv)
 {
     uint32_t n = argc > 1 ? (uint32_t)bench_number(argv[1]) : 100000;
-    enum cairn_sync sync = CAIRN_SYNC_FULL;
-    if (n < 2 * TENTHS)
+    const char *shape = argc > 2 ? argv[2] : "both";
+    enum cairn_sync sync = CAIRN_SYNC_NORMAL;
+    if (n < TENTHS * GROUP)
         bench_fail(argv[1], "too few tasks for tenths");
     if (argc > 3)
-        sync = strcmp(argv[3], "off") == 0      ? CAIRN_SYNC_OFF
-               : strcmp(argv[3], "normal") == 0 ? CAIRN_SYNC_NORMAL
-                                                : CAIRN_SYNC_FULL;
-    if (argc < 3 || strcmp(argv[2], "chain") == 0)
+        sync = strcmp(argv[3], "off") == 0    ? CAIRN_SYNC_OFF
+               : strcmp(argv[3], "full") == 0 ? CAIRN_SYNC_FULL
+                                              : CAIRN_SYNC_NORMAL;
+    if (strcmp(shape, "wide") != 0)
         measure(n, false, sync);
-    if (argc < 3 || strcmp(argv[2], "wide") == 0)
+    if (strcmp(shape, "chain") != 0)
         measure(n, true, sync);
     return 0;
 }

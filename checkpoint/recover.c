@@ -153,6 +153,52 @@ static int go_on(void *context, const struct checkpoint_row *row)
     return 0;
 }
 
+/* ---- No full record is left ---- */
+
+static int no_base(struct rescue *rescue, uint64_t stream)
+{
+    return error_set(rescue->error, CAIRN_EDAMAGED,
+                     "run %llu has no undamaged checkpoint to go on from; `cairn "
+                     "checkpoint verify` names the damaged ones, `cairn run --fresh` "
+                     "starts again",
+                     (unsigned long long)stream);
+}
+
+struct origin {
+    bool known;
+    uint32_t tasks;
+    struct digest graph;
+};
+
+static int note_origin(void *context, const struct run_row *row)
+{
+    struct origin *origin = context;
+    origin->known = row->sum_ok && row->from_seq == 0 && row->gen == 1;
+    origin->tasks = row->tasks;
+    origin->graph = row->graph;
+    return 0;
+}
+
+/* A run that is no fork and whose definition never changed began with nothing done, so
+ * its sound deltas can be applied to that. */
+static int start_empty(struct rescue *rescue, uint64_t stream)
+{
+    struct recovery *out = rescue->out;
+    struct origin origin = {0};
+    int rc = store_get_run(rescue->store, stream, note_origin, &origin, rescue->error);
+    if (rc < 0 && rc != CAIRN_ENOTFOUND)
+        return rc;
+    if (!origin.known)
+        return no_base(rescue, stream);
+    out->graph = origin.graph;
+    out->gap = true;
+    out->head = (struct stream){.store = rescue->store,
+                                .sha = rescue->sha,
+                                .id = stream,
+                                .graph = origin.graph};
+    return states_init(&out->states, origin.tasks, rescue->error);
+}
+
 static int rescue_stream(struct rescue *rescue, uint64_t stream)
 {
     struct cairn_store *store = rescue->store;
@@ -165,14 +211,16 @@ static int rescue_stream(struct rescue *rescue, uint64_t stream)
         return rc;
     if (!rescue->any)
         return error_set(error, CAIRN_ENOTFOUND, "run %llu has no checkpoint", run);
-    if (rescue->full == 0)
-        return error_set(error, CAIRN_EDAMAGED,
-                         "run %llu has no undamaged full checkpoint; "
-                         "`cairn checkpoint verify` names the damaged ones",
-                         run);
+    if (rescue->full == 0) {
+        rc = start_empty(rescue, stream);
+        if (rc)
+            return rc;
+    }
     range.descending = false;
     range.first = rescue->full + 1;
     rc = store_each_checkpoint(store, &range, go_on, rescue, error);
+    if (rc >= 0 && rescue->out->newest.seq == 0)
+        return no_base(rescue, stream);
     return rc < 0 ? rc : 0;
 }
 

@@ -8,6 +8,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* Waits inside SQLite. In WAL mode nothing should ever wait (writers meet at our own
@@ -217,20 +218,22 @@ void db_close(struct db *db)
     free(db);
 }
 
-static int set_wal(struct db *db, struct cairn_error *error)
+static int set_mode(struct db *db, enum sql_id id, struct str mode,
+                    struct cairn_error *error)
 {
     struct query query;
-    int rc = query_start(&query, db, SQL_JOURNAL_WAL, NO_VALUES, error);
-    if (!rc)
-        rc = query_step(&query, error);
-    bool wal = rc > 0 && str_equal(query_text(&query, 0), STR("wal"));
+    bool set = false;
+    int rc = query_start(&query, db, id, NO_VALUES, error);
+    /* To the end: the row tells what was tried, the end whether it could be written. */
+    while (rc >= 0 && (rc = query_step(&query, error)) > 0)
+        set = str_equal(query_text(&query, 0), mode);
     query_end(&query);
-    if (rc < 0 || wal)
+    if (rc < 0 || set)
         return rc < 0 ? rc : 0;
     return error_set(error, CAIRN_EIO,
-                     "the store %s cannot use a write-ahead log here: is its file "
-                     "system without shared memory?",
-                     db->dir);
+                     "the store %s cannot be used with journal mode %.*s: is another "
+                     "process reading it, or its file system without shared memory?",
+                     db->dir, (int)mode.len, mode.ptr);
 }
 
 int db_set_journal(struct db *db, enum db_journal journal, enum cairn_sync sync,
@@ -238,10 +241,10 @@ int db_set_journal(struct db *db, enum db_journal journal, enum cairn_sync sync,
 {
     if (journal == DB_ROLLBACK) {
         sqlite3_busy_timeout(db->handle, BUSY_ROLLBACK_MS);
-        int rc = db_run(db, SQL_JOURNAL_DELETE, NO_VALUES, error);
+        int rc = set_mode(db, SQL_JOURNAL_DELETE, STR("delete"), error);
         return rc ? rc : db_script(db, sql_sync_extra, error);
     }
-    int rc = set_wal(db, error);
+    int rc = set_mode(db, SQL_JOURNAL_WAL, STR("wal"), error);
     if (rc)
         return rc;
     return db_script(db,

@@ -135,10 +135,12 @@ int db_get_int(struct db *db, enum sql_id id, const struct value *values, size_t
         rc = query_step(&query, error);
     if (rc == 0)
         rc = error_set(error, CAIRN_ENOTFOUND, "not found");
-    if (rc > 0) {
-        *out = query_int(&query, 0);
-        rc = 0;
-    }
+    int64_t found = rc > 0 ? query_int(&query, 0) : 0;
+    /* To the end, where a statement that also writes may still fail. */
+    while (rc > 0)
+        rc = query_step(&query, error);
     query_end(&query);
+    if (!rc)
+        *out = found;
     return rc;
 }

@@ -65,24 +65,6 @@ static int see_to_marker(struct cairn_store *store, struct cairn_error *error)
     return rc < 0 ? rc : 0;
 }
 
-void store_settle(struct cairn_store *store)
-{
-    bool complete = false;
-    if (store->journal != DB_WAL || store->poisoned ||
-        store_file(store->paths.marker, NULL, NULL, NULL) <= 0 ||
-        lock_wait(&store->lock, LOCK_COMMIT, LOCK_EXCLUSIVE, SETTLE_WAIT_MS, NULL))
-        return;
-    /* The order of locks is that of opening: write lock first. */
-    if (lock_try(&store->lock, LOCK_WRITERS, LOCK_EXCLUSIVE, NULL) != 1 ||
-        check_wal(store, NULL)) {
-        lock_drop(&store->lock, LOCK_COMMIT);
-        return;
-    }
-    if (db_transfer(store->db, true, &complete, NULL) == 0 && complete &&
-        unlink(store->paths.marker) == 0)
-        os_sync_dir(store->paths.dir, NULL); /* if it comes back: one needless look */
-}
-
 /* ---- Reopening ---- */
 
 static int tail_differs(const struct cairn_store *store, struct cairn_error *error)
@@ -142,6 +124,29 @@ static int reopen(struct cairn_store *store, struct cairn_error *error)
     store->poisoned = false;
     store->next_seq = 0;
     return 0;
+}
+
+/* ---- Closing ---- */
+
+/* A transaction whose commit failed may stand in the WAL as if it were whole. It is not
+ * in the index of the WAL, so the transfer leaves it out; but a process that comes
+ * after a failed transfer will find it. That is no lie, only late: it did happen. */
+void store_settle(struct cairn_store *store)
+{
+    bool complete = false;
+    if (store->journal != DB_WAL ||
+        store_file(store->paths.marker, NULL, NULL, NULL) <= 0 ||
+        lock_wait(&store->lock, LOCK_COMMIT, LOCK_EXCLUSIVE, SETTLE_WAIT_MS, NULL))
+        return;
+    /* The order of locks is that of opening: write lock first. */
+    if (lock_try(&store->lock, LOCK_WRITERS, LOCK_EXCLUSIVE, NULL) != 1 ||
+        check_wal(store, NULL) || (store->poisoned && reopen(store, NULL))) {
+        lock_drop(&store->lock, LOCK_COMMIT);
+        return;
+    }
+    if (db_transfer(store->db, true, &complete, NULL) == 0 && complete &&
+        unlink(store->paths.marker) == 0)
+        os_sync_dir(store->paths.dir, NULL); /* if it comes back: one needless look */
 }
 
 /* ---- Transactions ---- */

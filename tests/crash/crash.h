@@ -20,7 +20,7 @@
 #include <sys/types.h>
 
 enum { TASKS_MAX = 200, DEFS_MAX = 200, NEEDS_MAX = 4, ID_MAX = 48, DIR_SIZE = 512 };
-enum { SESSIONS_MAX = 8, PATIENCE_MS = 120000, GONE_MS = 5000 };
+enum { SESSIONS_MAX = 8, PATIENCE_MS = 30000, GONE_MS = 5000 };
 
 /* ---- graph.c: repeatable random numbers, random workflows ---- */
 

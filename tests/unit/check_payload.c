@@ -194,6 +194,13 @@ static int parse_any(struct str image, bool full)
     return rc;
 }
 
+/* Our own check alone must refuse: libtpl is never asked about such bytes. */
+static void expect_unframed(struct str image, bool full)
+{
+    ck_assert_int_eq(image_check(image, full ? "uBB" : "UUB", NULL), CAIRN_EDAMAGED);
+    ck_assert_int_eq(parse_any(image, full), CAIRN_EDAMAGED);
+}
+
 static void make_image(bool full, struct buf *out)
 {
     if (full) {
@@ -225,15 +232,14 @@ START_TEST(truncated_and_extended)
             for (size_t n = 0; n < whole; n++) {
                 if (patched) /* with a length field that fits */
                     set_u32(&image, 4, (uint32_t)n);
-                ck_assert_int_eq(parse_any((struct str){image.data, n}, full),
-                                 CAIRN_EDAMAGED);
+                expect_unframed((struct str){image.data, n}, full);
             }
         for (size_t n = whole + 1; n < whole + 40; n++) {
             buf_byte(&image, 0);
             set_u32(&image, 4, (uint32_t)n);
-            ck_assert_int_eq(parse_any(buf_view(&image), full), CAIRN_EDAMAGED);
+            expect_unframed(buf_view(&image), full);
             set_u32(&image, 4, (uint32_t)whole);
-            ck_assert_int_eq(parse_any(buf_view(&image), full), CAIRN_EDAMAGED);
+            expect_unframed(buf_view(&image), full);
         }
         buf_release(&image);
     }

@@ -234,7 +234,17 @@ START_TEST(recover_full_damaged)
     ck_assert_uint_eq(r.damaged[0], 4);
     ck_assert_uint_eq(r.damaged[1], 6);
     recovery_release(&r);
-    lab_damage(lab, 0);
+    lab_damage(lab, 0); /* no full record is left: the deltas count from the start */
+    recover(lab, &r);
+    ck_assert_uint_eq(r.head.base, 0);
+    ck_assert(lab_same(&r.states, &lab->model[6]));
+    ck_assert_uint_eq(r.n_damaged, 3);
+    ck_assert(r.gap);
+    recovery_release(&r);
+    lab_damage(lab, 1); /* and now no delta either */
+    lab_damage(lab, 2);
+    lab_damage(lab, 4);
+    lab_damage(lab, 6);
     ck_assert_int_eq(
         checkpoint_recover(lab->store, lab->sha, lab->stream.id, &r, &lab->error),
         CAIRN_EDAMAGED);
