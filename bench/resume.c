@@ -108,6 +108,7 @@ static double command_ms(const char *cairn)
     memcpy(&words, &given, sizeof words);
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
     int64_t began = bench_now();
     int error = posix_spawn(&pid, cairn, &actions, NULL, words, environ);
     if (error)

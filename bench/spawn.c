@@ -7,6 +7,7 @@
  * checkpoint at full sync, and retention at the end. */
 #include "bench.h"
 
+#include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
 
@@ -24,7 +25,12 @@ static char *const *words(const char *const *argv)
 static pid_t start(const char *const *argv)
 {
     pid_t pid;
-    int error = posix_spawn(&pid, argv[0], NULL, NULL, words(argv), environ);
+    posix_spawn_file_actions_t quiet;
+    posix_spawn_file_actions_init(&quiet);
+    posix_spawn_file_actions_addopen(&quiet, 1, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_addopen(&quiet, 2, "/dev/null", O_WRONLY, 0);
+    int error = posix_spawn(&pid, argv[0], &quiet, NULL, words(argv), environ);
+    posix_spawn_file_actions_destroy(&quiet);
     if (error)
         bench_fail(argv[0], strerror(error));
     return pid;

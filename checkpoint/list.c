@@ -210,7 +210,8 @@ static int page_open(struct page *page, size_t room, struct cairn_error *error)
         return 0;
     sha256_free(page->sha);
     free(page->infos);
-    return error_nomem(error);
+    error_nomem(error);
+    return CAIRN_ENOMEM;
 }
 
 static void page_close(struct page *page)

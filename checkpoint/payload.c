@@ -30,40 +30,49 @@ struct guard {
 /* Hooks get no context argument, so the call under way is found through the thread. */
 static _Thread_local struct guard *guard;
 
-static bool guard_swap(void *from, void *to)
+/* The slot that holds `block` (NULL: a free one), or NULL. */
+static void **guard_slot(const void *block)
 {
     for (int i = 0; i < GUARD_BLOCKS; i++)
-        if (guard->blocks[i] == from) {
-            guard->blocks[i] = to;
-            return true;
-        }
-    return false;
+        if (guard->blocks[i] == block)
+            return &guard->blocks[i];
+    return NULL;
+}
+
+/* The block is the caller's from now on. */
+static void guard_forget(const void *block)
+{
+    void **slot = block ? guard_slot(block) : NULL;
+    if (slot)
+        *slot = NULL;
 }
 
 static void *hook_malloc(size_t size)
 {
+    void **slot = guard ? guard_slot(NULL) : NULL;
     void *block = malloc(size);
-    if (!guard)
-        return block;
-    if (!block || !guard_swap(NULL, block))
+    if (slot)
+        *slot = block;
+    if (guard && (!block || !slot))
         guard->nomem = true;
     return block;
 }
 
 static void *hook_realloc(void *old, size_t size)
 {
+    void **slot = guard ? guard_slot(old) : NULL;
     void *block = realloc(old, size);
-    if (guard && block)
-        guard_swap(old, block);
-    else if (guard)
+    if (slot && block)
+        *slot = block;
+    if (guard && (!block || !slot))
         guard->nomem = true;
     return block;
 }
 
 static void hook_free(void *block)
 {
-    if (guard && block)
-        guard_swap(block, NULL);
+    if (guard)
+        guard_forget(block);
     free(block);
 }
 
@@ -92,7 +101,7 @@ static void install_hooks(void)
 
 /* Runs work, which calls libtpl and returns its result (0: good). Whatever libtpl
  * allocated and did not free is freed, except a block that work took out by
- * guard_swap(block, NULL). */
+ * guard_forget. */
 static int guarded(int (*work)(void *), void *context, struct cairn_error *error)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -250,10 +259,8 @@ static int read_image(void *context)
               tpl_unpack(node, 0) < 0;
     tpl_free(node);
     if (!bad) {
-        if (image->graph.addr)
-            guard_swap(image->graph.addr, NULL);
-        if (image->packed.addr)
-            guard_swap(image->packed.addr, NULL);
+        guard_forget(image->graph.addr);
+        guard_forget(image->packed.addr);
     }
     return bad;
 }

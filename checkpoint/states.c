@@ -8,9 +8,11 @@
 
 int states_init(struct states *states, uint32_t n, struct cairn_error *error)
 {
-    if (n > LIMIT_TASKS)
-        return error_set(error, CAIRN_ELIMIT, "%u tasks are more than the limit of %d",
-                         n, LIMIT_TASKS);
+    if (n > LIMIT_TASKS) {
+        error_set(error, CAIRN_ELIMIT, "%u tasks are more than the limit of %d", n,
+                  LIMIT_TASKS);
+        return CAIRN_ELIMIT;
+    }
     struct states made = {.n = n};
     size_t room = n ? n : 1;
     made.outcome = calloc(room, sizeof *made.outcome);
@@ -40,7 +42,7 @@ static int need_outputs(struct states *states, struct cairn_error *error)
 
 int states_copy(struct states *to, const struct states *from, struct cairn_error *error)
 {
-    struct states made;
+    struct states made = {0};
     int rc = states_init(&made, from->n, error);
     if (rc)
         return rc;

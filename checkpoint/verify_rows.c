@@ -33,7 +33,7 @@ static int add_stream(struct verifier *v, uint8_t namespace_id, uint64_t stream)
         size_t room = v->stream_room ? 2 * v->stream_room : 16;
         struct stream_seen *streams = realloc(v->streams, room * sizeof *streams);
         if (!streams)
-            return error_nomem(v->error);
+            return CAIRN_ENOMEM;
         v->streams = streams;
         v->stream_room = room;
     }
@@ -55,11 +55,11 @@ static int stream_seen(struct verifier *v, uint8_t namespace_id, uint64_t stream
     if (index == MAP_NONE) {
         index = (uint32_t)v->n_streams;
         key = arena_str(&v->keys, key);
-        if (!key.ptr || map_add(&v->stream_index, key, index, NULL) < 0)
-            return error_nomem(v->error);
-        int rc = add_stream(v, namespace_id, stream);
-        if (rc)
-            return rc;
+        if (!key.ptr || map_add(&v->stream_index, key, index, NULL) < 0 ||
+            add_stream(v, namespace_id, stream) < 0) {
+            error_nomem(v->error);
+            return CAIRN_ENOMEM;
+        }
     }
     *out = &v->streams[index];
     return 0;

@@ -46,7 +46,7 @@ static int look_first(const struct cairn_store *store, struct cairn_error *error
 static int no_store(const struct cairn_store *store, struct cairn_error *error)
 {
     return error_set(error, CAIRN_ENOTFOUND,
-                     "there is no store in %s; `cairn init` or `cairn run` makes one",
+                     "there is no store in %s; `cairn run FILE` makes one",
                      store->paths.dir);
 }
 
@@ -144,9 +144,10 @@ static int open_locked(struct cairn_store *store, struct cairn_error *error)
         rc = store_file(store->paths.db, NULL, NULL, error);
     if (rc == 0)
         rc = make_database(&store->paths, error);
-    /* Whoever holds this exclusively holds the write lock, too: it must be free. */
+    /* Held exclusively only by a last writer on its way out. */
     if (rc >= 0)
-        rc = lock_wait(&store->lock, LOCK_WRITERS, LOCK_SHARED, 0, error);
+        rc = lock_wait(&store->lock, LOCK_WRITERS, LOCK_SHARED, store->lock_wait_ms,
+                       error);
     if (!rc)
         rc = store_connect(store, &store->db, error);
     return rc ? rc : load_id(store, error);

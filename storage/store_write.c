@@ -21,8 +21,8 @@ int store_take_lock(struct cairn_store *store, int wait_ms, struct cairn_error *
     int rc = lock_wait(&store->lock, LOCK_COMMIT, LOCK_EXCLUSIVE, wait_ms, error);
     if (rc == CAIRN_EBUSY)
         return error_set(error, CAIRN_EBUSY,
-                         "another cairn process has been writing to the store %s for "
-                         "more than %d ms: try again",
+                         "another cairn process is writing to the store %s (waited %d "
+                         "ms): try again",
                          store->paths.dir, wait_ms);
     return rc ? error_context(error, "the store %s", store->paths.dir) : 0;
 }

@@ -99,7 +99,8 @@ struct scenario {
     bool done_before[SESSIONS_MAX][TASKS_MAX]; /* recorded completed before session */
     bool planned[SESSIONS_MAX][TASKS_MAX];     /* by `cairn plan` before session */
     bool finished[SESSIONS_MAX];               /* the session ended by itself */
-    bool damaged; /* records were damaged: what was reported need not be there */
+    uint32_t settled; /* sessions before the one that completed the run */
+    bool damaged;     /* records were damaged: what was reported need not be there */
 };
 bool scenario_begin(struct scenario *s, const struct setup *setup, const char *name,
                     uint64_t seed, const struct shape *shape);
@@ -152,6 +153,7 @@ bool is_guard(pid_t pid, const char *dir);
 
 struct snapshot {
     bool exists; /* there is a run */
+    bool unmade; /* the store is still as an interrupted creation left it */
     uint64_t run;
     enum cairn_run_state state;
     enum cairn_outcome outcome[TASKS_MAX];

@@ -29,6 +29,7 @@ bool scenario_begin(struct scenario *s, const struct setup *setup, const char *n
     memset(s, 0, sizeof *s);
     s->setup = setup;
     s->rng.state = seed;
+    s->settled = UINT32_MAX;
     snprintf(s->name, sizeof s->name, "%s", name);
     workflow_make(&s->w, &s->rng, shape);
     s->jobs = 1 + rng_below(&s->rng, 8);

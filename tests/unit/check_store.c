@@ -180,12 +180,6 @@ START_TEST(wal_stays_bounded)
 }
 END_TEST
 
-static int note_line(void *context, const char *line)
-{
-    snprintf(context, 100, "%.99s", line);
-    return 0;
-}
-
 START_TEST(quick_check)
 {
     char line[100] = "";

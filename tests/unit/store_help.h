@@ -4,7 +4,6 @@
 #ifndef STORE_HELP_H
 #define STORE_HELP_H
 
-#include "base/clock.h"
 #include "storage/store_int.h"
 
 #include <check.h>
@@ -132,6 +131,12 @@ static inline uint64_t count(struct cairn_store *store)
     uint64_t n = 0;
     good(store_count_checkpoints(store, &(struct checkpoint_range){0}, &n, &error));
     return n;
+}
+
+static inline int note_line(void *context, const char *line)
+{
+    snprintf(context, 100, "%.99s", line);
+    return 0;
 }
 
 /* ---- Other processes ---- */
