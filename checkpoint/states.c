@@ -19,7 +19,8 @@ int states_init(struct states *states, uint32_t n, struct cairn_error *error)
     made.attempts = calloc(room, sizeof *made.attempts);
     if (!made.outcome || !made.attempts) {
         states_release(&made);
-        return error_nomem(error);
+        error_nomem(error);
+        return CAIRN_ENOMEM;
     }
     *states = made;
     return 0;

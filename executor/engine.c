@@ -255,6 +255,14 @@ static void announce(struct engine *e)
                  (unsigned long long)e->row.run, e->graph->definition->name.ptr,
                  s->decisions.n);
     report(e, CAIRN_EVENT_RUN_STARTED, text);
+    const char *network = e->store ? store_network_fs(e->store) : NULL;
+    if (network) {
+        snprintf(text, sizeof text,
+                 "the store is on %s: the rollback journal is used instead of the WAL, "
+                 "which is slower; a local directory is better (--store DIR)",
+                 network);
+        report(e, CAIRN_EVENT_NOTICE, text);
+    }
     for (size_t i = 0; situation_notice(s, i); i++)
         report(e, CAIRN_EVENT_NOTICE, situation_notice(s, i));
 }

@@ -187,16 +187,21 @@ static int open_handle(struct db *db, const struct db_options *options,
     return rc;
 }
 
+static int open_configured(struct db *db, const struct db_options *options,
+                           struct cairn_error *error)
+{
+    db->dir = options->dir;
+    int rc = open_handle(db, options, error);
+    return rc ? rc : configure(db, options->read_only || options->immutable, error);
+}
+
 int db_open(struct db **out, const struct db_options *options,
             struct cairn_error *error)
 {
     struct db *db = calloc(1, sizeof *db);
     if (!db)
         return error_nomem(error);
-    db->dir = options->dir;
-    int rc = open_handle(db, options, error);
-    if (!rc)
-        rc = configure(db, options->read_only || options->immutable, error);
+    int rc = open_configured(db, options, error);
     if (rc) {
         db_close(db);
         return rc;
@@ -270,13 +275,15 @@ int db_header(struct db *db, struct db_header *header, struct cairn_error *error
 int db_probe(const struct db_options *options, struct db_header *header,
              struct cairn_error *error)
 {
-    struct db *db;
+    struct db *db = calloc(1, sizeof *db);
+    if (!db)
+        return error_nomem(error);
     struct db_options look = *options;
     look.immutable = true;
-    int rc = db_open(&db, &look, error);
-    if (rc)
-        return rc;
-    rc = db_header(db, header, error);
+    /* Already the first statement may find the file shorter than its header says. */
+    int rc = open_configured(db, &look, error);
+    if (!rc)
+        rc = db_header(db, header, error);
     if (rc && (db->result & 0xff) == SQLITE_CORRUPT)
         rc = 1;
     db_close(db);

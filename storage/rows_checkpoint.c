@@ -74,11 +74,11 @@ static void checkpoint_from(const struct query *query, struct checkpoint_row *ro
 {
     *row = (struct checkpoint_row){
         .seq = query_u64(query, 0),
-        .namespace_id = (uint8_t)query_int(query, 1),
+        .namespace_id = query_u8(query, 1),
         .stream = query_u64(query, 2),
         .parent = query_u64(query, 3),
         .time_ns = query_int(query, 4),
-        .kind = (uint8_t)query_int(query, 5),
+        .kind = query_u8(query, 5),
         .record = query_blob(query, 6),
         .digest = query_blob(query, 7),
     };
@@ -283,7 +283,7 @@ int store_each_tombstone(struct cairn_store *store, uint8_t namespace_id,
     while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
         struct tombstone_row row = {
             .id = query_u64(&query, 0),
-            .namespace_id = (uint8_t)query_int(&query, 1),
+            .namespace_id = query_u8(&query, 1),
             .stream = query_u64(&query, 2),
             .first = query_u64(&query, 3),
             .last = query_u64(&query, 4),

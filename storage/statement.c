@@ -93,6 +93,12 @@ uint64_t query_u64(const struct query *query, int column)
     return (uint64_t)sqlite3_column_int64(query->statement, column);
 }
 
+uint8_t query_u8(const struct query *query, int column)
+{
+    int64_t value = query_int(query, column);
+    return value >= 0 && value < UINT8_MAX ? (uint8_t)value : UINT8_MAX;
+}
+
 bool query_null(const struct query *query, int column)
 {
     return sqlite3_column_type(query->statement, column) == SQLITE_NULL;

@@ -54,11 +54,17 @@ static void fill_environment(struct environment *e, const struct scenario *s,
     e->n = e->n_own = 0;
     for (char **at = environ; *at && e->n + 8 < VARIABLES_MAX; at++)
         if (strncmp(*at, "CRASH_", 6) != 0 && strncmp(*at, "CAIRN_", 6) != 0 &&
-            strncmp(*at, "LD_PRELOAD=", 11) != 0)
+            strncmp(*at, "LD_PRELOAD=", 11) != 0 &&
+            strncmp(*at, "ASAN_OPTIONS=", 13) != 0)
             e->entries[e->n++] = *at;
     set(e, "CRASH_DIR", dir);
     snprintf(text, sizeof text, "%u", s->sessions);
     set(e, "CRASH_SESSION", text);
+    /* A sanitizer wants to be loaded first, which the shim is. */
+    const char *sanitizer = getenv("ASAN_OPTIONS");
+    snprintf(text, sizeof text, "%.300s%sverify_asan_link_order=0",
+             sanitizer ? sanitizer : "", sanitizer && *sanitizer ? ":" : "");
+    set(e, "ASAN_OPTIONS", text);
     if (kill_at) {
         set(e, "LD_PRELOAD", s->setup->killer);
         set(e, "CRASH_KILL", kill_at);

@@ -7,6 +7,8 @@
  *   wait-return    the N-th end of a process has been collected, nothing is stored
  *   sync-entry     the N-th sync that follows such an end has not begun
  *   sync-return    it is done: what ended is durable, and not reported
+ *   transfer       before the N-th write into cairn.db itself, once tasks have run: the
+ *                  log is being transferred
  *
  * The variables and LD_PRELOAD are taken out of the environment before cairn copies it.
  * The first process that cairn makes is the guard, which is not counted. */
@@ -26,22 +28,33 @@
 #include <time.h>
 #include <unistd.h>
 
-enum kind { NOTHING, CLONE_ENTRY, CLONE_RETURN, WAIT_RETURN, SYNC_ENTRY, SYNC_RETURN };
+enum kind {
+    NOTHING,
+    CLONE_ENTRY,
+    CLONE_RETURN,
+    WAIT_RETURN,
+    SYNC_ENTRY,
+    SYNC_RETURN,
+    TRANSFER
+};
 
 static const char *const names[] = {"nothing",     "clone-entry", "clone-return",
-                                    "wait-return", "sync-entry",  "sync-return"};
+                                    "wait-return", "sync-entry",  "sync-return",
+                                    "transfer"};
 static enum kind kind;
 static long wanted, delay_us;
 static char mark[1024];
-static atomic_long clones, waits, syncs;
+static atomic_long clones, waits, syncs, transfers;
 static atomic_bool ended; /* a process ended since the last sync */
 
 int fsync(int fd);
 int fdatasync(int fd);
 long syscall(long number, ...);
+ssize_t pwrite64(int fd, const void *bytes, size_t n, off64_t at);
 int clone(int (*entry)(void *), void *stack, int flags, void *argument, ...);
 
 static int (*real_fsync)(int), (*real_fdatasync)(int);
+static ssize_t (*real_pwrite64)(int, const void *, size_t, off64_t);
 static long (*real_syscall)(long, ...);
 static int (*real_clone)(int (*)(void *), void *, int, void *, ...);
 
@@ -56,11 +69,13 @@ static void *find(const char *name)
 __attribute__((constructor)) static void prepare(void)
 {
     /* A function pointer through memory: ISO C has no cast for it. */
-    void *found[] = {find("fsync"), find("fdatasync"), find("syscall"), find("clone")};
+    void *found[] = {find("fsync"), find("fdatasync"), find("syscall"), find("clone"),
+                     find("pwrite64")};
     memcpy(&real_fsync, &found[0], sizeof found[0]);
     memcpy(&real_fdatasync, &found[1], sizeof found[1]);
     memcpy(&real_syscall, &found[2], sizeof found[2]);
     memcpy(&real_clone, &found[3], sizeof found[3]);
+    memcpy(&real_pwrite64, &found[4], sizeof found[4]);
     const char *text = getenv("CRASH_KILL"), *file = getenv("CRASH_MARK");
     if (text && file) {
         size_t length = strcspn(text, ":");
@@ -147,4 +162,22 @@ int fsync(int fd)
 int fdatasync(int fd)
 {
     return any_sync(real_fdatasync, fd);
+}
+
+static bool is_database(int fd)
+{
+    static const char name[] = "/cairn.db";
+    char path[64], link[1024];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    ssize_t n = readlink(path, link, sizeof link);
+    return n > (ssize_t)sizeof name && n < (ssize_t)sizeof link &&
+           memcmp(link + n - (sizeof name - 1), name, sizeof name - 1) == 0;
+}
+
+ssize_t pwrite64(int fd, const void *bytes, size_t n, off64_t at)
+{
+    if (kind == TRANSFER && atomic_load(&clones) > 1 && is_database(fd) &&
+        atomic_fetch_add(&transfers, 1) + 1 == wanted)
+        die();
+    return real_pwrite64(fd, bytes, n, at);
 }

@@ -1,3 +1,4 @@
+# shellcheck shell=sh disable=SC2154
 # The crash tests (docs/crash-tests.md), which speak TAP themselves. The full level has
 # the numbers that are promised; its random graphs mostly sleep, so three programs share
 # them.

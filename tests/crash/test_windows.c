@@ -49,11 +49,18 @@ static bool unreported(const struct evidence *e, uint32_t task)
     return e->snapshot->outcome[task] == CAIRN_COMPLETED && !e->reported[task];
 }
 
+/* The shim has seen it; that the store can be used afterwards is what counts. */
+static bool all_recorded(const struct evidence *e, uint32_t task)
+{
+    return e->snapshot->outcome[task] == CAIRN_COMPLETED;
+}
+
 static const struct window windows[] = {
     {"intent to spawn", {"clone-entry", "clone-entry"}, intent_only},
     {"spawn to exit", {"clone-return", "clone-return"}, no_end},
     {"exit to commit", {"wait-return", "sync-entry"}, end_unrecorded},
     {"commit to report", {"sync-return", "sync-return"}, unreported},
+    {"log transfer", {"transfer", "transfer"}, all_recorded},
 };
 
 static bool fired(const struct scenario *s)

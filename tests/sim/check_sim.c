@@ -579,6 +579,26 @@ START_TEST(test_skips)
 }
 END_TEST
 
+/* A task that waits for its retry can end too: it holds nothing that must be given
+ * back. */
+START_TEST(test_end_of_held)
+{
+    struct buf skipped = BUF_INIT;
+    begin("a @pool=db\nb : a\nc @pool=db\n");
+    take("a");
+    sched_hold(&sched, 0);
+    take("c");
+    sched_end(&sched, 0, CAIRN_FAILED, collect_skip, &skipped);
+    ck_assert(sched_consistent(&sched));
+    ck_assert_str_eq(skipped.data, "b ");
+    ck_assert_uint_eq(sched.pool_used[0], 1);
+    complete("c");
+    ck_assert_uint_eq(sched.open, 0);
+    buf_release(&skipped);
+    end();
+}
+END_TEST
+
 /* sched_consistent itself must be able to say no. */
 START_TEST(test_inconsistent)
 {
@@ -615,6 +635,7 @@ int main(void)
     tcase_add_test(c, test_order);
     tcase_add_test(c, test_pools);
     tcase_add_test(c, test_skips);
+    tcase_add_test(c, test_end_of_held);
     tcase_add_test(c, test_inconsistent);
     tcase_add_test(c, test_random_graphs);
     suite_add_tcase(suite, c);
