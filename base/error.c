@@ -64,10 +64,10 @@ int error_sys(struct cairn_error *error, int sys, const char *format, ...)
     return code;
 }
 
-int error_context(struct cairn_error *error, const char *format, ...)
+void error_context(struct cairn_error *error, const char *format, ...)
 {
     if (!error)
-        return CAIRN_EIO;
+        return;
     char old[sizeof error->text];
     memcpy(old, error->text, sizeof old);
     va_list args;
@@ -76,7 +76,6 @@ int error_context(struct cairn_error *error, const char *format, ...)
     va_end(args);
     size_t used = strlen(error->text);
     snprintf(error->text + used, sizeof error->text - used, ": %s", old);
-    return error->code;
 }
 
 int error_nomem(struct cairn_error *error)

@@ -13,8 +13,8 @@ int error_set(struct cairn_error *error, int code, const char *format, ...)
  * The code is CAIRN_EIO, CAIRN_ENOMEM for ENOMEM. */
 int error_sys(struct cairn_error *error, int sys, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* Puts context in front: "context: old text". Returns the code already there. */
-int error_context(struct cairn_error *error, const char *format, ...)
+/* Puts context in front: "context: old text". The code stays. */
+void error_context(struct cairn_error *error, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* "out of memory". Returns CAIRN_ENOMEM. */
 int error_nomem(struct cairn_error *error);

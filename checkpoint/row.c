@@ -63,7 +63,8 @@ int row_blame(const struct checkpoint_row *row, struct cairn_error *error)
 {
     char id[CAIRN_ID_MAX];
     row_id(row, id);
-    return error_context(error, "checkpoint %s is damaged", id);
+    error_context(error, "checkpoint %s is damaged", id);
+    return CAIRN_EDAMAGED;
 }
 
 int row_verify(const struct checkpoint_row *row, struct sha256 *sha,

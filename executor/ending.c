@@ -20,6 +20,7 @@ struct ending *engine_add_ending(struct engine *e, uint32_t task, uint32_t attem
         e->endings_capacity = capacity;
     }
     struct ending *ending = &e->endings[e->n_endings++];
+    e->unacted++;
     *ending = (struct ending){.row = {.run = e->row.run,
                                       .gen = e->row.gen,
                                       .task = task,

@@ -166,6 +166,10 @@ static int next_wait_ms(const struct engine *e)
 {
     enum { LONGEST_MS = 60000 };
     bool more = e->starts_head < e->n_starts && e->n_free && !e->halt;
+    /* A call that ended in this turn's second start waits for the next turn's commit.
+     */
+    more |= e->unacted && (!e->commit_waits ||
+                           (e->degraded && e->options->saving == CAIRN_BEST_EFFORT));
     return more ? 0 : timers_wait_ms(&e->timers, clock_mono_ns(), LONGEST_MS);
 }
 

@@ -104,7 +104,8 @@ struct engine {
     uint32_t starts_head, n_starts, starts_capacity;
     struct ending *endings; /* not yet stored */
     uint32_t n_endings, endings_capacity;
-    uint32_t ahead; /* intents kept beyond the free slots */
+    uint32_t ahead;   /* intents kept beyond the free slots */
+    uint32_t unacted; /* endings and intents that were neither reported nor started */
 
     bool degraded, broken; /* broken: cannot go on at all (out of memory) */
     bool commit_waits;     /* the write lock is taken; try again soon */

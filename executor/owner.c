@@ -76,11 +76,15 @@ int owner_acquire(struct cairn_store *store, struct str workflow, uint64_t *work
     int result = find_or_make(store, workflow, &id, error);
     if (result)
         return result;
-    result = lock_try(store_lock_file(store), offset_of(id), LOCK_EXCLUSIVE, error);
-    if (result < 0)
-        return result;
-    if (result == 0)
+    /* A child that a killed owner was just making holds a copy of its descriptors, and
+     * so the lock, until the kernel has ended it, too. */
+    enum { HEAL_MS = 300 };
+    result = lock_wait(store_lock_file(store), offset_of(id), LOCK_EXCLUSIVE, HEAL_MS,
+                       error);
+    if (result == CAIRN_EBUSY)
         return owned(store, workflow, id, error);
+    if (result)
+        return result;
     *workflow_id = id;
     *offset = offset_of(id);
     return 0;

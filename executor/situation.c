@@ -173,8 +173,10 @@ int graph_load(struct cairn_store *store, const struct digest *digest,
     if (!result)
         result = definition_decode(buf_view(&bytes), definition, error);
     buf_release(&bytes);
-    if (result)
-        return error_context(error, "the stored definition of the run");
+    if (result) {
+        error_context(error, "the stored definition of the run");
+        return result;
+    }
     result = graph_build(graph, definition, error);
     if (result)
         definition_release(definition);

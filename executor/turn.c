@@ -136,6 +136,7 @@ static void act(struct engine *e)
         e->intents[i].acted = true;
         e->broken |= queue_start(e, &e->intents[i]) != 0;
     }
+    e->unacted = 0;
 }
 
 static void forget(struct engine *e)
@@ -257,6 +258,7 @@ int engine_add_intent(struct engine *e, uint32_t task)
         e->intents = intents;
         e->intents_capacity = capacity;
     }
+    e->unacted++;
     e->intents[e->n_intents++] = (struct intent){
         .task = task, .attempt = ++e->attempts[task], .intent_ns = clock_utc_ns()};
     return 0;
@@ -318,7 +320,7 @@ static int close_interrupted(struct engine *e, struct cairn_error *error)
         result = put_attempt(e, &e->endings[i], error);
     for (uint32_t i = 0; i < e->n_endings; i++)
         ending_release(&e->endings[i]);
-    e->n_endings = 0;
+    e->n_endings = e->unacted = 0;
     return result;
 }
 

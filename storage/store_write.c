@@ -24,7 +24,9 @@ int store_take_lock(struct cairn_store *store, int wait_ms, struct cairn_error *
                          "another cairn process is writing to the store %s (waited %d "
                          "ms): try again",
                          store->paths.dir, wait_ms);
-    return rc ? error_context(error, "the store %s", store->paths.dir) : 0;
+    if (rc)
+        error_context(error, "the store %s", store->paths.dir);
+    return rc;
 }
 
 /* ---- Marker ---- */

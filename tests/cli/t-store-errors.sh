@@ -1,6 +1,8 @@
 # Stores that cannot be used as they are: newer, read-only, full, owned, damaged.
 . "$TESTS/cli/tap.sh"
 sql="$BUILD/tests/tools/sql"
+trap 'umount ro full 2>/dev/null' EXIT
+trap 'exit 1' TERM
 
 printf 'name: w\ntasks:\n  a: {run: "echo a >>ran"}\n  b: {run: "echo b >>ran", needs: [a]}\n' >w.yaml
 unset CAIRN_STORE
@@ -57,7 +59,7 @@ tasks:
   rest: {foreach: {n: {range: [1, 200]}}, needs: [first], run: "echo $n >>ran"}
 END
     : >ran
-    run cairn run many.yaml --store full/store --keep 0
+    run timeout -k 5 60 cairn run many.yaml --store full/store --keep 0
     is "$status" 9 'a full disk: done, but not all was saved'
     matches 'DEGRADED|degraded' 'which it says aloud'
     matches 'space|full' 'with the reason'

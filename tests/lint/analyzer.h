@@ -16,8 +16,6 @@ static inline int lint_code(int result, int code)
 #define error_set(error, code, ...) \
     lint_code(error_set(error, code, __VA_ARGS__), CAIRN_EIO)
 #define error_sys(error, ...) lint_code(error_sys(error, __VA_ARGS__), CAIRN_EIO)
-#define error_context(error, ...) \
-    lint_code(error_context(error, __VA_ARGS__), CAIRN_EIO)
 #define error_nomem(error) lint_code(error_nomem(error), CAIRN_ENOMEM)
 #endif
 

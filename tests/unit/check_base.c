@@ -354,7 +354,8 @@ START_TEST(test_error_texts)
     ck_assert_int_eq(e.code, CAIRN_EUSAGE);
     ck_assert_int_eq(e.sys, 0);
     ck_assert_str_eq(e.text, "bad word");
-    ck_assert_int_eq(error_context(&e, "line %d", 3), CAIRN_EUSAGE);
+    error_context(&e, "line %d", 3);
+    ck_assert_int_eq(e.code, CAIRN_EUSAGE);
     ck_assert_str_eq(e.text, "line 3: bad word");
     ck_assert_int_eq(error_sys(&e, ENOSPC, "cannot write %s", "x"), CAIRN_EIO);
     ck_assert_int_eq(e.sys, ENOSPC);
@@ -365,7 +366,7 @@ START_TEST(test_error_texts)
     ck_assert_int_eq(error_set(NULL, CAIRN_EBUSY, "x"), CAIRN_EBUSY);
     ck_assert_int_eq(error_sys(NULL, EIO, "x"), CAIRN_EIO);
     ck_assert_int_eq(error_nomem(NULL), CAIRN_ENOMEM);
-    ck_assert_int_lt(error_context(NULL, "x"), 0);
+    error_context(NULL, "x");
 }
 END_TEST
 
