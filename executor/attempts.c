@@ -292,6 +292,27 @@ static int mark_cancelled(struct cairn_store *store, struct run_row *row,
     return store_commit(store, error);
 }
 
+static int refuse_ended(const struct run_row *row, struct cairn_error *error)
+{
+    return error_set(error, CAIRN_EUSAGE, "run %llu has %s already",
+                     (unsigned long long)row->run, cairn_run_state_name(row->state));
+}
+
+/* The row is read again now that nobody else can change it: the run may have ended, or
+ * gone on with another definition, in the meantime. */
+static int cancel_owned(struct cairn_store *store, uint64_t run,
+                        struct cairn_error *error)
+{
+    struct view v;
+    int result = view_open(&v, store, run, false, error);
+    if (result)
+        return result;
+    result = v.row.state == CAIRN_RUN_UNFINISHED ? mark_cancelled(store, &v.row, error)
+                                                 : refuse_ended(&v.row, error);
+    view_release(&v);
+    return result;
+}
+
 int cairn_cancel(struct cairn_store *store, uint64_t run, struct cairn_error *error)
 {
     struct view v;
@@ -301,13 +322,11 @@ int cairn_cancel(struct cairn_store *store, uint64_t run, struct cairn_error *er
     if (result)
         return result;
     if (v.row.state != CAIRN_RUN_UNFINISHED)
-        result =
-            error_set(error, CAIRN_EUSAGE, "run %llu has ended already: %s",
-                      (unsigned long long)v.row.run, cairn_run_state_name(v.row.state));
+        result = refuse_ended(&v.row, error);
     if (!result) {
         result = owner_acquire(store, v.row.workflow_name, &workflow, &offset, error);
         if (!result) {
-            result = mark_cancelled(store, &v.row, error);
+            result = cancel_owned(store, v.row.run, error);
             owner_release(store, offset);
         } else if (result == CAIRN_EOWNED)
             result = ask_owner(store, v.row.run, error);
@@ -318,24 +337,6 @@ int cairn_cancel(struct cairn_store *store, uint64_t run, struct cairn_error *er
 
 /* ---- The workflow of a run ---- */
 
-static struct cairn_param *read_params(struct str canonical, size_t *n)
-{
-    struct reader r = reader_of(canonical.ptr, canonical.len);
-    struct cairn_param *params = NULL;
-    *n = 0;
-    while (reader_left(&r) && !r.failed) {
-        struct str name = read_lstr(&r), value = read_lstr(&r);
-        struct cairn_param *more = realloc(params, (*n + 1) * sizeof *params);
-        if (!more)
-            break;
-        params = more;
-        params[(*n)++] =
-            (struct cairn_param){strndup(name.ptr ? name.ptr : "", name.len),
-                                 strndup(value.ptr ? value.ptr : "", value.len)};
-    }
-    return params;
-}
-
 static void free_params(struct cairn_param *params, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -345,12 +346,64 @@ static void free_params(struct cairn_param *params, size_t n)
     free(params);
 }
 
+static int read_params(struct str canonical, struct cairn_param **out, size_t *n,
+                       struct cairn_error *error)
+{
+    struct reader r = reader_of(canonical.ptr, canonical.len);
+    struct cairn_param *params = NULL;
+    bool failed = false;
+    *n = 0;
+    while (reader_left(&r) && !r.failed && !failed) {
+        struct str name = read_lstr(&r), value = read_lstr(&r);
+        struct cairn_param *more = realloc(params, (*n + 1) * sizeof *params);
+        if (!more)
+            break;
+        params = more;
+        struct cairn_param *param = &params[(*n)++];
+        param->name = strndup(name.ptr ? name.ptr : "", name.len);
+        param->value = strndup(value.ptr ? value.ptr : "", value.len);
+        failed = !param->name || !param->value;
+    }
+    if (!failed && !reader_left(&r) && !r.failed) {
+        *out = params;
+        return 0;
+    }
+    free_params(params, *n);
+    return r.failed
+               ? error_set(error, CAIRN_EDAMAGED,
+                           "the recorded params cannot be read; run `cairn doctor`")
+               : error_nomem(error);
+}
+
+int cairn_run_params(struct cairn_store *store, uint64_t run,
+                     int (*each)(void *, const char *name, const char *value),
+                     void *context, struct cairn_error *error)
+{
+    struct view v;
+    size_t n;
+    int result = view_open(&v, store, run, false, error);
+    if (result)
+        return result;
+    struct cairn_param *params;
+    result = read_params(v.row.params_text, &params, &n, error);
+    for (size_t i = 0; i < n && !result; i++)
+        if (each(context, params[i].name, params[i].value))
+            break;
+    if (!result)
+        free_params(params, n);
+    view_release(&v);
+    return result;
+}
+
 static int load_file(struct cairn_workflow **out, const struct view *v,
                      struct cairn_error *error)
 {
     size_t n;
-    struct cairn_param *params = read_params(v->row.params_text, &n);
-    int result = cairn_workflow_load(out, v->row.file.ptr, params, n, error);
+    struct cairn_param *params;
+    int result = read_params(v->row.params_text, &params, &n, error);
+    if (result)
+        return result;
+    result = cairn_workflow_load(out, v->row.file.ptr, params, n, error);
     free_params(params, n);
     return result;
 }

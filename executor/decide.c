@@ -115,7 +115,10 @@ static enum cairn_reason judge_task(struct judge *j, uint32_t task)
     if (in->outputs && in->outputs[task] != OUTPUT_GOOD)
         return CAIRN_REASON_OUTPUT;
     j->out->cause[task] = running_need(j, task);
-    return j->out->cause[task] == NODE_NONE ? CAIRN_REASON_DONE : CAIRN_REASON_UPSTREAM;
+    if (j->out->cause[task] != NODE_NONE)
+        return CAIRN_REASON_UPSTREAM;
+    j->out->kept += changed;
+    return changed ? CAIRN_REASON_KEPT : CAIRN_REASON_DONE;
 }
 
 static void judge_all(struct judge *j)
@@ -131,7 +134,8 @@ static void judge_all(struct judge *j)
         }
         out->cause[node] = NODE_NONE;
         out->reason[node] = (uint8_t)judge_task(j, node);
-        out->runs[node] = out->reason[node] != CAIRN_REASON_DONE;
+        out->runs[node] = out->reason[node] != CAIRN_REASON_DONE &&
+                          out->reason[node] != CAIRN_REASON_KEPT;
         out->will += out->runs[node];
         kept += j->in->old && j->in->old_task[node] != NODE_NONE;
     }
@@ -183,8 +187,8 @@ void decisions_release(struct decisions *d)
 const char *cairn_reason_name(enum cairn_reason reason)
 {
     static const char *const names[] = {
-        "done",        "never-ran", "failed",  "cancelled", "skipped",
-        "interrupted", "damaged",   "changed", "output",    "upstream"};
+        "done",    "never-ran", "failed", "cancelled", "skipped", "interrupted",
+        "damaged", "changed",   "output", "upstream",  "kept"};
     return (unsigned)reason < sizeof names / sizeof names[0] ? names[reason]
                                                              : "unknown";
 }

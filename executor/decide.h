@@ -28,6 +28,7 @@ struct decisions {
     uint8_t *reason;                  /* [n_tasks] enum cairn_reason */
     uint32_t *cause;                  /* [n_tasks] node that runs again, for UPSTREAM */
     uint32_t changed, added, removed; /* against `old`: tasks */
+    uint32_t kept;                    /* changed, but stay done (CAIRN_KEEP) */
 };
 int decide(const struct decide_input *input, struct decisions *out,
            struct cairn_error *error);

@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "executor/outputs.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 
@@ -146,8 +147,8 @@ static void describe_end(const struct engine *e, const struct job *job,
 {
     const struct task_def *def = graph_def(e->graph, job->task);
     if (job->timed_out)
-        buf_format(&ending->text, "timed out after %lld ms",
-                   (long long)def->timeout_ms);
+        buf_format(&ending->text, "timed out after %g s",
+                   (double)def->timeout_ms / 1000);
     else if (job->cancelled)
         buf_text(&ending->text, "cancelled");
     else if (ending->row.signal)
@@ -162,6 +163,8 @@ static int capture_output(struct engine *e, struct job *job, struct ending *endi
     uint64_t limit =
         e->options->output_limit ? e->options->output_limit : LIMIT_OUTPUT_BYTES;
     int result = 0;
+    if (!job->capture_open)
+        return 0;
     for (int i = 0; i < 2 && !result; i++)
         result = capture_read(job->capture.fd[i], limit, &ending->captured[i], error);
     ending->row.out_bytes = ending->captured[0].bytes;
@@ -220,6 +223,12 @@ static void describe_failure(const struct spawn_request *request, struct ending 
         buf_format(&ending->text,
                    "command not found: %s; install it, or correct the name or PATH",
                    name);
+    else if (request->error == E2BIG)
+        buf_format(
+            &ending->text,
+            "cannot execute %s: its arguments and environment together are longer "
+            "than the kernel takes (getconf ARG_MAX)",
+            name);
     else if (request->exit_code == 126)
         buf_format(&ending->text, "cannot execute %s: %s; is it executable (chmod +x)?",
                    name, strerrordesc_np(request->error));

@@ -4,6 +4,8 @@
 #include "base/clock.h"
 
 #include <errno.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -35,23 +37,30 @@ static int collect_exit(struct engine *e, uint64_t what, struct cairn_error *err
     return engine_exited(e, job, error);
 }
 
+static int watch_job(struct engine *e, struct job *job, struct cairn_error *error)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data.u64 = job_watch(e, job)};
+    if (epoll_ctl(e->epoll_fd, EPOLL_CTL_ADD, job->pidfd, &event) < 0)
+        return error_sys(error, errno, "cannot watch a process");
+    return 0;
+}
+
+/* All of them, also after an error: what runs must be known to give_up. */
 static int collect_spawned(struct engine *e, struct cairn_error *error)
 {
     struct spawn_request *request = spawner_collect(e->spawner);
-    int result = 0;
-    while (request && !result) {
+    int first = 0;
+    while (request) {
         struct spawn_request *next = request->next;
         struct job *job = request->context;
-        result = engine_spawned(e, request, error);
-        if (!result && job->state == JOB_RUNNING) {
-            struct epoll_event event = {.events = EPOLLIN,
-                                        .data.u64 = job_watch(e, job)};
-            if (epoll_ctl(e->epoll_fd, EPOLL_CTL_ADD, job->pidfd, &event) < 0)
-                result = error_sys(error, errno, "cannot watch a process");
-        }
+        int result = engine_spawned(e, request, first ? NULL : error);
+        if (!result && job->state == JOB_RUNNING)
+            result = watch_job(e, job, first ? NULL : error);
+        if (!first)
+            first = result;
         request = next;
     }
-    return result;
+    return first;
 }
 
 static int collect_later(struct engine *e, struct cairn_error *error)
@@ -137,7 +146,7 @@ static int collect(struct engine *e, int wait_ms, struct cairn_error *error)
 static int plan_intents(struct engine *e, struct cairn_error *error)
 {
     while (!e->halt) {
-        uint32_t waiting = e->n_intents + (e->n_starts - e->starts_head);
+        uint32_t waiting = e->unacted_intents + (e->n_starts - e->starts_head);
         if (waiting >= e->n_free + e->ahead)
             break;
         uint32_t task = sched_take(&e->sched);
@@ -194,17 +203,57 @@ static int loop(struct engine *e, struct cairn_error *error)
     return result;
 }
 
-/* Out of memory or a damaged store in the middle of it: end what runs, keep what can be
- * kept. The run stays unfinished and can be resumed. */
+static void give_up_job(struct engine *e, struct job *job)
+{
+    struct pollfd end = {.fd = job->pidfd, .events = POLLIN};
+    struct process_end unused;
+    process_signal(job->pid, SIGKILL);
+    if (poll(&end, 1, 0) <= 0)
+        return;
+    process_reap(job->pid, job->pidfd, &e->slots.slots->slot[job - e->jobs], &unused,
+                 NULL);
+    job->state = JOB_FREE;
+    e->running--;
+}
+
+static void forget_calls(struct engine *e)
+{
+    pthread_mutex_lock(&e->later_lock);
+    struct cairn_attempt *attempt = e->later;
+    e->later = NULL;
+    pthread_mutex_unlock(&e->later_lock);
+    while (attempt) {
+        struct cairn_attempt *next = attempt->next;
+        e->jobs[attempt->slot].state = JOB_FREE;
+        e->running--;
+        free(attempt->text);
+        free(attempt);
+        attempt = next;
+    }
+}
+
+/* Out of memory or a damaged store in the middle of it: end what runs. Nothing is
+ * decided or written any more; the run stays unfinished and can be resumed. Calls that
+ * will finish later are waited for: they hold a handle into the engine. */
 static void give_up(struct engine *e)
 {
+    enum { PAUSE_MS = 10 };
     engine_halt(e, HALT_KILL);
     while (e->running) {
-        uint32_t calls = 0;
+        struct pollfd pause = {.fd = -1};
+        struct spawn_request *request = e->spawner ? spawner_collect(e->spawner) : NULL;
+        for (; request; request = request->next) {
+            struct job *job = request->context;
+            job->pid = request->pid;
+            job->pidfd = request->pidfd;
+            job->state = request->pidfd >= 0 ? JOB_RUNNING : JOB_FREE;
+            e->running -= job->state == JOB_FREE;
+        }
         for (uint32_t i = 0; i < e->n_jobs; i++)
-            calls += e->jobs[i].state == JOB_CALLED;
-        if (calls == e->running || collect(e, 100, NULL))
-            break;
+            if (e->jobs[i].state == JOB_RUNNING)
+                give_up_job(e, &e->jobs[i]);
+        forget_calls(e);
+        poll(&pause, 0, e->running ? PAUSE_MS : 0);
     }
 }
 
@@ -232,7 +281,7 @@ static void fill_result(struct engine *e, enum cairn_run_state state)
     r->skipped = tally.skipped;
     r->cancelled = tally.cancelled;
     r->pending = tally.total - tally_done(&tally);
-    r->exit_status = r->unsaved                     ? 9
+    r->exit_status = r->unsaved || r->end_unsaved   ? 9
                      : state == CAIRN_RUN_FAILED    ? 1
                      : state == CAIRN_RUN_CANCELLED ? 7
                                                     : 0;

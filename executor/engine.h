@@ -106,6 +106,7 @@ struct engine {
     uint32_t n_endings, endings_capacity;
     uint32_t ahead;   /* intents kept beyond the free slots */
     uint32_t unacted; /* endings and intents that were neither reported nor started */
+    uint32_t unacted_intents;
 
     bool degraded, broken; /* broken: cannot go on at all (out of memory) */
     bool commit_waits;     /* the write lock is taken; try again soon */

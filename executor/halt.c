@@ -141,7 +141,7 @@ static void tick(struct engine *e)
     uint64_t limit =
         e->options->output_limit ? e->options->output_limit : LIMIT_OUTPUT_BYTES;
     for (uint32_t i = 0; i < e->n_jobs; i++)
-        if (e->jobs[i].state == JOB_RUNNING)
+        if (e->jobs[i].state == JOB_RUNNING && e->jobs[i].capture_open)
             capture_trim(&e->jobs[i].capture, limit);
     engine_look_for_command(e);
 }

@@ -247,15 +247,32 @@ static void fill_slot(struct engine *e, uint32_t index, const struct job *job)
     slot->used = 1;
 }
 
+/* Trouble with our own files is no failure of the task: it runs, and its output is
+ * lost, which is said. A task may have removed the live directory. */
+static void open_capture(struct engine *e, uint32_t index)
+{
+    struct job *job = &e->jobs[index];
+    struct cairn_error error = {0};
+    int result = capture_open(&job->capture, e->live_dir, e->row.run, index, &error);
+    if (result && os_make_dir(e->live_dir, 0700, NULL) == 1)
+        result = capture_open(&job->capture, e->live_dir, e->row.run, index, &error);
+    job->capture_open = !result;
+    if (!result)
+        return;
+    job->capture = (struct capture){.fd = {-1, -1}};
+    char text[1200];
+    snprintf(text, sizeof text, "the output of %s cannot be kept: %s",
+             e->graph->id[job->task], error.text);
+    report(e, CAIRN_EVENT_NOTICE, text);
+}
+
 static int prepare(struct engine *e, uint32_t index, struct buf *why)
 {
     struct job *job = &e->jobs[index];
     struct cairn_error error = {0};
     int result = 0;
-    if (!job->capture_open) {
-        result = capture_open(&job->capture, e->live_dir, e->row.run, index, &error);
-        job->capture_open = !result;
-    }
+    if (!job->capture_open)
+        open_capture(e, index);
     task_directory(e->graph, job->task, &job->cwd);
     if (!result && job->cwd.failed)
         result = error_nomem(&error);
@@ -351,8 +368,12 @@ int engine_start_ready(struct engine *e, struct cairn_error *error)
         if (call && clock_mono_ns() - start_ns > CALL_BUDGET_NS)
             break;
     }
-    if (e->starts_head == e->n_starts)
-        e->starts_head = e->n_starts = 0;
+    if (e->starts_head > (e->n_starts - e->starts_head) + 64 ||
+        e->starts_head == e->n_starts) {
+        e->n_starts -= e->starts_head;
+        memmove(e->starts, e->starts + e->starts_head, e->n_starts * sizeof *e->starts);
+        e->starts_head = 0;
+    }
     return result;
 }
 

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <fts.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -120,26 +121,102 @@ static int hash_file(int fd, const char *name, struct digest *digest, uint64_t *
     return n < 0 ? error_sys(error, saved, "cannot read its output %s", name) : 0;
 }
 
+static int hash_path(const char *path, const char *name, struct digest *digest,
+                     uint64_t *size, struct cairn_error *error)
+{
+    struct stat st;
+    int result = 0;
+    /* O_NONBLOCK: a fifo with nobody at its other end must not stop us. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return error_sys(error, errno, "cannot open its output %s", name);
+    if (fstat(fd, &st) < 0)
+        result = error_sys(error, errno, "cannot look at its output %s", name);
+    else if (S_ISREG(st.st_mode))
+        result = hash_file(fd, name, digest, size, error);
+    close(fd);
+    return result;
+}
+
+static int by_name(const FTSENT **a, const FTSENT **b)
+{
+    return strcmp((*a)->fts_name, (*b)->fts_name);
+}
+
+/* One entry of a directory: its path below it, its kind, and its content (of a symbolic
+ * link: where it points). */
+static int add_entry(const FTSENT *entry, size_t skip, struct buf *list, uint64_t *size,
+                     struct cairn_error *error)
+{
+    struct digest digest = {{0}};
+    uint64_t bytes = 0;
+    char target[4096];
+    int result = 0;
+    char kind = entry->fts_info == FTS_F                                     ? 'f'
+                : entry->fts_info == FTS_D                                   ? 'd'
+                : entry->fts_info == FTS_SL || entry->fts_info == FTS_SLNONE ? 'l'
+                                                                             : 'o';
+    if (kind == 'f')
+        result = hash_path(entry->fts_accpath, entry->fts_path, &digest, &bytes, error);
+    buf_lstr(list, str_of(entry->fts_path + skip));
+    buf_byte(list, (uint8_t)kind);
+    if (kind == 'l') {
+        ssize_t n = readlink(entry->fts_accpath, target, sizeof target);
+        buf_lstr(list, (struct str){target, n > 0 ? (size_t)n : 0});
+    }
+    buf_add(list, digest.bytes, sizeof digest.bytes);
+    *size += bytes;
+    return result;
+}
+
+static int hash_directory(const char *path, const char *name, struct digest *digest,
+                          uint64_t *size, struct cairn_error *error)
+{
+    char *roots[] = {(char *)(uintptr_t)path, NULL};
+    struct buf list = BUF_INIT;
+    int result = 0;
+    FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, by_name);
+    if (!walk)
+        return error_sys(error, errno, "cannot read its output %s", name);
+    const FTSENT *entry;
+    errno = 0;
+    while (!result && (entry = fts_read(walk))) {
+        if (entry->fts_info == FTS_DNR || entry->fts_info == FTS_ERR ||
+            entry->fts_info == FTS_NS)
+            result = error_sys(error, entry->fts_errno, "cannot read %s in its output",
+                               entry->fts_path);
+        else if (entry->fts_info != FTS_DP && entry->fts_level > 0)
+            result = add_entry(entry, strlen(path), &list, size, error);
+        errno = 0;
+    }
+    if (!result && errno)
+        result = error_sys(error, errno, "cannot read its output %s", name);
+    fts_close(walk);
+    if (!result)
+        result = buf_check(&list, error);
+    if (!result)
+        result = sha256_of(list.data, list.size, digest, error);
+    buf_release(&list);
+    return result;
+}
+
 static int add_output(const struct cursor *c, struct buf *list,
                       struct cairn_error *error)
 {
     struct digest digest = {{0}};
     struct stat st;
     uint64_t size = 0;
-    int result = 0;
-    /* O_NONBLOCK: a fifo with nobody at its other end must not stop us. */
-    int fd = open(c->path.data, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (fd < 0)
+    if (stat(c->path.data, &st) < 0)
         return errno == ENOENT || errno == ENOTDIR
                    ? missing(c, error)
-                   : error_sys(error, errno, "cannot open its output %s", c->name.data);
-    if (fstat(fd, &st) < 0)
-        result = error_sys(error, errno, "cannot look at its output %s", c->name.data);
-    else if (S_ISREG(st.st_mode))
-        result = hash_file(fd, c->name.data, &digest, &size, error);
-    close(fd);
+                   : error_sys(error, errno, "cannot look at its output %s",
+                               c->name.data);
+    bool directory = S_ISDIR(st.st_mode);
+    int result = directory
+                     ? hash_directory(c->path.data, c->name.data, &digest, &size, error)
+                     : hash_path(c->path.data, c->name.data, &digest, &size, error);
     buf_lstr(list, buf_view(&c->name));
-    buf_byte(list, S_ISREG(st.st_mode) ? 'f' : 'd');
+    buf_byte(list, directory ? 'd' : 'f');
     buf_varint(list, size);
     buf_add(list, digest.bytes, sizeof digest.bytes);
     return result;

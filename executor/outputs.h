@@ -11,7 +11,8 @@ void task_directory(const struct graph *graph, uint32_t task, struct buf *out);
 /* Checks that every output exists. 0, or CAIRN_ENOTFOUND with the missing one named. */
 int outputs_exist(const struct graph *graph, uint32_t task, struct cairn_error *error);
 /* Makes the list of outputs: per output lstr path, byte 'f' or 'd', varint size,
- * SHA-256 of the content (zeros for a directory); and the digest of that list. */
+ * SHA-256 of the content (of a directory: of the sorted list of what is in it); and the
+ * digest of that list. */
 int outputs_list(const struct graph *graph, uint32_t task, struct buf *list,
                  struct digest *digest, struct cairn_error *error);
 /* Deletes those that are there and are not directories. */

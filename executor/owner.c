@@ -76,6 +76,8 @@ int owner_acquire(struct cairn_store *store, struct str workflow, uint64_t *work
     int result = find_or_make(store, workflow, &id, error);
     if (result)
         return result;
+    if (store_holds(store, offset_of(id)))
+        return owned(store, workflow, id, error);
     /* A child that a killed owner was just making holds a copy of its descriptors, and
      * so the lock, until the kernel has ended it, too. */
     enum { HEAL_MS = 300 };
@@ -83,6 +85,8 @@ int owner_acquire(struct cairn_store *store, struct str workflow, uint64_t *work
                        error);
     if (result == CAIRN_EBUSY)
         return owned(store, workflow, id, error);
+    if (!result)
+        result = store_hold(store, offset_of(id), error);
     if (result)
         return result;
     *workflow_id = id;
@@ -92,12 +96,15 @@ int owner_acquire(struct cairn_store *store, struct str workflow, uint64_t *work
 
 void owner_release(struct cairn_store *store, int64_t offset)
 {
+    store_unhold(store, offset);
     lock_drop(store_lock_file(store), offset);
 }
 
 int owner_live(struct cairn_store *store, uint64_t workflow_id,
                struct cairn_error *error)
 {
+    if (store_holds(store, offset_of(workflow_id)))
+        return 1;
     return lock_held(store_lock_file(store), offset_of(workflow_id), error);
 }
 
@@ -110,4 +117,21 @@ void owner_describe(struct run_row *row, struct owner_text *text)
     row->owner_host = str_of(text->host);
     row->owner_boot = str_of(text->boot);
     row->owner_since_ns = clock_utc_ns();
+}
+
+/* The lock tells that somebody owns the workflow; which of
+ * its runs that is, the recorded owner tells. */
+int run_live(struct cairn_store *store, const struct run_row *row,
+             struct cairn_error *error)
+{
+    char boot[37];
+    if (row->state != CAIRN_RUN_UNFINISHED)
+        return 0;
+    int held = owner_live(store, row->workflow, error);
+    if (held <= 0)
+        return held;
+    os_boot_id(boot);
+    if (!str_equal(row->owner_boot, str_of(boot)))
+        return 1; /* another machine or container: cannot be looked at from here */
+    return os_process_start((pid_t)row->owner_pid) == row->owner_start;
 }

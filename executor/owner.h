@@ -9,9 +9,13 @@
 int owner_acquire(struct cairn_store *store, struct str workflow, uint64_t *workflow_id,
                   int64_t *offset, struct cairn_error *error);
 void owner_release(struct cairn_store *store, int64_t offset);
-/* 1 if some process owns the workflow of this row id now, 0 if not, <0 error. */
+/* 1 if this handle or some other the workflow of this row id now, 0 if not, <0 error.
+ */
 int owner_live(struct cairn_store *store, uint64_t workflow_id,
                struct cairn_error *error);
+/* 1 if another open file owns the workflow and this is the run that it works on. */
+int run_live(struct cairn_store *store, const struct run_row *row,
+             struct cairn_error *error);
 /* Fills in this process as the owner; the texts live as long as the buffers. */
 struct owner_text {
     char host[64], boot[37];

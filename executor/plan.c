@@ -1,4 +1,5 @@
 /* cairn_plan: the situation, put into words. */
+#include "executor/owner.h"
 #include "executor/situation.h"
 
 #include <stdlib.h>
@@ -7,7 +8,23 @@ struct cairn_plan {
     struct situation situation;
     const struct cairn_workflow *workflow;
     struct arena arena; /* details that had to be made */
+    char live[160];     /* a notice, or "" */
 };
+
+/* Another process runs it now: what is said of unfinished tasks is only of this moment.
+ */
+static int look_for_owner(struct cairn_plan *plan, struct cairn_store *store,
+                          struct cairn_error *error)
+{
+    const struct run_row *row = &plan->situation.row;
+    int live = row->run ? run_live(store, row, error) : 0;
+    if (live > 0)
+        snprintf(plan->live, sizeof plan->live,
+                 "run %llu is running now (process %lld); this is what would run if it "
+                 "ended at this moment",
+                 (unsigned long long)row->run, (long long)row->owner_pid);
+    return live < 0 ? live : 0;
+}
 
 int cairn_plan(struct cairn_plan **out, struct cairn_workflow *workflow,
                struct cairn_store *store, const struct cairn_run_options *options,
@@ -22,8 +39,12 @@ int cairn_plan(struct cairn_plan **out, struct cairn_workflow *workflow,
         return result;
     }
     plan->workflow = workflow;
-    *out = plan;
-    return 0;
+    result = look_for_owner(plan, store, error);
+    if (result)
+        cairn_plan_free(plan);
+    else
+        *out = plan;
+    return result;
 }
 
 void cairn_plan_free(struct cairn_plan *plan)
@@ -52,7 +73,9 @@ uint32_t cairn_plan_will(const struct cairn_plan *plan)
 
 const char *cairn_plan_notice(const struct cairn_plan *plan, size_t i)
 {
-    return situation_notice(&plan->situation, i);
+    if (plan->live[0] && i == 0)
+        return plan->live;
+    return situation_notice(&plan->situation, plan->live[0] ? i - 1 : i);
 }
 
 /* Which fields of the definition differ; foreach values are the rest. */
@@ -71,6 +94,17 @@ static const char *describe_change(const struct cairn_plan *plan, uint32_t task,
     const char *copy = text.failed ? NULL : arena_text(arena, buf_view(&text));
     buf_release(&text);
     return copy ? copy : "its definition changed";
+}
+
+static const char *describe_kept(const struct cairn_plan *plan, uint32_t task,
+                                 struct arena *arena)
+{
+    struct buf text = BUF_INIT;
+    buf_format(&text, "completed; %s, but it is kept as it is",
+               describe_change(plan, task, arena));
+    const char *copy = text.failed ? NULL : arena_text(arena, buf_view(&text));
+    buf_release(&text);
+    return copy ? copy : "completed; its definition changed, but it is kept as it is";
 }
 
 static const char *describe_upstream(const struct cairn_plan *plan, uint32_t cause,
@@ -102,7 +136,7 @@ static const char *describe(const struct cairn_plan *plan, uint32_t task,
     case CAIRN_REASON_SKIPPED:
         return "it was skipped last time because something it needs failed";
     case CAIRN_REASON_INTERRUPTED:
-        return "it was interrupted: its start is recorded, its end is not";
+        return "it was running, or about to start, when the run was interrupted";
     case CAIRN_REASON_DAMAGED:
         return "the checkpoint that recorded its end is damaged";
     case CAIRN_REASON_CHANGED:
@@ -111,6 +145,8 @@ static const char *describe(const struct cairn_plan *plan, uint32_t task,
         return s->outputs[task] == OUTPUT_MISSING
                    ? "one of its outputs is missing"
                    : "the content of one of its outputs differs";
+    case CAIRN_REASON_KEPT:
+        return describe_kept(plan, task, arena);
     case CAIRN_REASON_UPSTREAM:
         return describe_upstream(plan, s->decisions.cause[task], arena);
     }

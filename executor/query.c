@@ -93,23 +93,6 @@ static void show_params(char *out, size_t size, struct str canonical)
     }
 }
 
-/* 1 if a process runs it now. The lock tells that somebody owns the workflow; which of
- * its runs that is, the recorded owner tells. */
-static int run_live(struct cairn_store *store, const struct run_row *row,
-                    struct cairn_error *error)
-{
-    char boot[37];
-    if (row->state != CAIRN_RUN_UNFINISHED)
-        return 0;
-    int held = owner_live(store, row->workflow, error);
-    if (held <= 0)
-        return held;
-    os_boot_id(boot);
-    if (!str_equal(row->owner_boot, str_of(boot)))
-        return 1; /* another machine or container: cannot be looked at from here */
-    return os_process_start((pid_t)row->owner_pid) == row->owner_start;
-}
-
 /* What the slot file of a live run tells: running tasks, unsaved outcomes. */
 static void look_at_slots(struct cairn_store *store, struct cairn_run_info *info)
 {
@@ -269,17 +252,20 @@ struct newest {
     bool open, timed_out;
     int64_t started_ns, ended_ns, cpu_us, peak_kib;
     int32_t exit_code, signal;
+    const char *text; /* in the view's arena */
 };
 
 struct task_lister {
     uint32_t n;
     struct newest *newest; /* [n] */
+    struct arena *arena;
 };
 
 static int note_attempt(void *context, const struct attempt_row *row)
 {
     struct task_lister *l = context;
-    bool never_started = row->ended_ns && !row->started_ns;
+    bool never_started =
+        row->ended_ns && !row->started_ns && !(row->flags & ATTEMPT_INTERRUPTED);
     if (row->task >= l->n || never_started || row->number < l->newest[row->task].number)
         return 0;
     l->newest[row->task] = (struct newest){
@@ -291,8 +277,55 @@ static int note_attempt(void *context, const struct attempt_row *row)
         .cpu_us = row->cpu_us,
         .peak_kib = row->peak_kib,
         .exit_code = row->exit_code,
-        .signal = row->signal};
+        .signal = row->signal,
+        .text = row->text.len ? arena_text(l->arena, row->text) : NULL};
     return 0;
+}
+
+/* An earlier generation has its own numbers: its attempts are found by task. */
+static int note_earlier(struct cairn_store *store, struct view *v, uint32_t gen,
+                        const struct digest *digest, struct task_lister *l,
+                        struct cairn_error *error)
+{
+    struct definition definition;
+    struct graph graph;
+    int result = graph_load(store, digest, &definition, &graph, error);
+    if (result)
+        return result;
+    struct task_lister old = {
+        graph.n_tasks, calloc((size_t)graph.n_tasks + 1, sizeof *old.newest), l->arena};
+    uint32_t *place = malloc(((size_t)l->n + 1) * sizeof *place);
+    result = old.newest && place ? store_each_run_attempt(store, v->row.run, gen, false,
+                                                          note_attempt, &old, error)
+                                 : error_nomem(error);
+    if (!result)
+        map_tasks(&v->graph, &graph, place);
+    for (uint32_t task = 0; task < l->n && !result; task++)
+        if (place[task] != NODE_NONE &&
+            old.newest[place[task]].number > l->newest[task].number)
+            l->newest[task] = old.newest[place[task]];
+    free(old.newest);
+    free(place);
+    graph_release(&graph);
+    definition_release(&definition);
+    return result;
+}
+
+static int note_attempts(struct cairn_store *store, struct view *v,
+                         struct task_lister *l, struct cairn_error *error)
+{
+    int result = 0;
+    for (uint32_t gen = v->row.gen; gen > 0 && !result; gen--) {
+        struct digest graph = v->row.graph;
+        if (gen < v->row.gen)
+            result = store_get_run_graph(store, v->row.run, gen, &graph, error);
+        if (!result && digest_equal(&graph, &v->recovery.graph))
+            result = store_each_run_attempt(store, v->row.run, gen, false, note_attempt,
+                                            l, error);
+        else if (!result)
+            result = note_earlier(store, v, gen, &graph, l, error);
+    }
+    return result || !l->arena->failed ? result : error_nomem(error);
 }
 
 /* An intent is not yet a running task: the slots tell which attempts have started. */
@@ -333,7 +366,8 @@ static int list_tasks(const struct view *v, const struct newest *newest,
                                        .signal = a->signal,
                                        .timed_out = a->timed_out,
                                        .cpu_ms = a->cpu_us / 1000,
-                                       .peak_kib = a->peak_kib};
+                                       .peak_kib = a->peak_kib,
+                                       .text = a->text};
         if (each(context, &info))
             break;
     }
@@ -349,18 +383,13 @@ int cairn_run_tasks(struct cairn_store *store, uint64_t run,
     if (result)
         return result;
     struct task_lister l = {v.graph.n_tasks,
-                            calloc((size_t)v.graph.n_tasks + 1, sizeof *l.newest)};
+                            calloc((size_t)v.graph.n_tasks + 1, sizeof *l.newest),
+                            &v.arena};
     uint8_t *running = running_tasks(store, &v.row, v.graph.n_tasks);
     int live = run_live(store, &v.row, error);
     result = live < 0 ? live : l.newest && running ? 0 : error_nomem(error);
-    for (uint32_t gen = 1; gen <= v.row.gen && !result; gen++) {
-        struct digest graph = v.row.graph;
-        if (gen < v.row.gen)
-            result = store_get_run_graph(store, v.row.run, gen, &graph, error);
-        if (!result && digest_equal(&graph, &v.recovery.graph))
-            result = store_each_run_attempt(store, v.row.run, gen, false, note_attempt,
-                                            &l, error);
-    }
+    if (!result)
+        result = note_attempts(store, &v, &l, error);
     if (!result)
         result = list_tasks(&v, l.newest, running, live, each, context);
     free(l.newest);

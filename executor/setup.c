@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "executor/owner.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -147,13 +148,12 @@ static int make_temporary(struct engine *e, struct cairn_error *error)
 
 /* ---- The store ---- */
 
-static int end_leftovers(struct engine *e, struct cairn_error *error)
+static int end_leftovers(struct engine *e, uint64_t run, struct cairn_error *error)
 {
     enum { GRACE_MS = 2000 };
     struct leftovers left = {0};
     char text[128];
-    int result =
-        leftovers_end(e->live_dir, e->identity, e->row.run, GRACE_MS, &left, error);
+    int result = leftovers_end(e->live_dir, e->identity, run, GRACE_MS, &left, error);
     if (result)
         return result;
     if (left.found) {
@@ -168,6 +168,60 @@ static int end_leftovers(struct engine *e, struct cairn_error *error)
                          "resume again",
                          left.survived);
     return 0;
+}
+
+/* Is the process that made this slot file still there? */
+static bool owner_alive(const struct slot_map *map)
+{
+    char boot[37];
+    os_boot_id(boot);
+    return strcmp(boot, map->slots->boot_id) == 0 &&
+           os_process_start(map->slots->owner_pid) == map->slots->owner_start;
+}
+
+/* We hold the lock; if the last owner works on all the same, the lock file was replaced
+ * under it. Its tasks must not be taken for left-overs. */
+static int check_previous_owner(struct engine *e, struct cairn_error *error)
+{
+    struct slot_map map;
+    if (slots_open(&map, e->live_dir, e->row.run, NULL))
+        return 0;
+    bool alive = owner_alive(&map);
+    long long pid = map.slots->owner_pid;
+    slots_close(&map, false);
+    if (!alive)
+        return 0;
+    return error_set(
+        error, CAIRN_EOWNED,
+        "process %lld still works on run %llu, though the lock file of the "
+        "store was removed or replaced; end it first",
+        pid, (unsigned long long)e->row.run);
+}
+
+/* Runs that died and that nobody resumed: what they left alive ends now. Their slot
+ * files stay, for the output of what was running. */
+static int end_other_leftovers(struct engine *e, struct cairn_error *error)
+{
+    DIR *directory = opendir(e->live_dir);
+    uint64_t own = e->row.run;
+    const struct dirent *entry;
+    int result = 0;
+    while (directory && !result && (entry = readdir(directory))) {
+        unsigned long long run;
+        int end = 0;
+        struct slot_map map;
+        if (sscanf(entry->d_name, "run-%llu.slots%n", &run, &end) != 1 || !end ||
+            entry->d_name[end] || run == own ||
+            slots_open(&map, e->live_dir, run, NULL))
+            continue;
+        bool alive = owner_alive(&map);
+        slots_close(&map, false);
+        if (!alive)
+            result = end_leftovers(e, run, error);
+    }
+    if (directory)
+        closedir(directory);
+    return result;
 }
 
 static int open_store(struct engine *e, struct cairn_error *error)
@@ -192,7 +246,11 @@ static int open_run(struct engine *e, struct cairn_error *error)
     e->row.workflow_name = e->graph->definition->name;
     e->row.file = e->graph->definition->file;
     owner_describe(&e->row, owner);
-    int result = e->situation.recovered ? end_leftovers(e, error) : 0;
+    int result = e->situation.recovered ? check_previous_owner(e, error) : 0;
+    if (!result && e->situation.recovered)
+        result = end_leftovers(e, e->row.run, error);
+    if (!result)
+        result = end_other_leftovers(e, error);
     return result ? result : engine_commit_begin(e, error);
 }
 

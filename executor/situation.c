@@ -223,10 +223,12 @@ static int mark_attempt(void *context, const struct attempt_row *row)
         s->last_attempt[row->task] = row->number;
     if (s->before.outcome[row->task] != CAIRN_PENDING)
         return 0;
-    if (!row->ended_ns || row->flags & ATTEMPT_INTERRUPTED)
-        s->marks[row->task] |= MARK_INTERRUPTED;
-    else if (row->outcome == CAIRN_COMPLETED || row->outcome == CAIRN_FAILED)
-        s->marks[row->task] |= row->outcome == CAIRN_COMPLETED ? MARK_DAMAGED : 0;
+    /* The newest attempt decides. One that completed although the task is pending means
+     * a lost record only where records are damaged: otherwise the task was reset. */
+    bool open = !row->ended_ns || row->flags & ATTEMPT_INTERRUPTED;
+    bool lost =
+        row->outcome == CAIRN_COMPLETED && (s->recovery.gap || s->recovery.n_damaged);
+    s->marks[row->task] = open ? MARK_INTERRUPTED : lost ? MARK_DAMAGED : 0;
     return 0;
 }
 
@@ -326,6 +328,41 @@ static int refuse_change(struct loader *l)
         d->changed, d->added, d->removed);
 }
 
+static const char *plural(uint32_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+/* What was edited since. */
+static void notice_changes(struct loader *l)
+{
+    struct situation *s = l->s;
+    const struct decisions *d = &s->decisions;
+    struct str file = l->w->definition.file;
+    if (s->row.run && file.len && s->row.file.len && !str_equal(file, s->row.file))
+        notice(s, "run %llu was started from %.*s and goes on with %.*s",
+               (unsigned long long)s->row.run, (int)s->row.file.len, s->row.file.ptr,
+               (int)file.len, file.ptr);
+    if (d->changed > d->kept)
+        notice(
+            s,
+            "%u task%s of the workflow changed since they were recorded; `cairn plan` "
+            "tells what and why",
+            d->changed - d->kept, plural(d->changed - d->kept));
+    if (d->kept)
+        notice(
+            s,
+            "%u finished task%s changed since and kept as they are; from now on they "
+            "count as done by the new definition",
+            d->kept, d->kept == 1 ? " was" : "s were");
+    if (d->added)
+        notice(s, "%u task%s new in the workflow", d->added,
+               d->added == 1 ? " is" : "s are");
+    if (d->removed)
+        notice(s, "%u recorded task%s not in the workflow any more and dropped",
+               d->removed, d->removed == 1 ? " is" : "s are");
+}
+
 static int make_decision(struct loader *l)
 {
     struct situation *s = l->s;
@@ -352,9 +389,8 @@ static int make_decision(struct loader *l)
                                  .outputs = s->outputs,
                                  .on_change = l->options->on_change};
     result = decide(&input, &s->decisions, l->error);
-    if (!result && s->decisions.removed)
-        notice(s, "%u recorded tasks are not in the workflow any more and are dropped",
-               s->decisions.removed);
+    if (!result)
+        notice_changes(l);
     return result ? result : refuse_change(l);
 }
 

@@ -92,8 +92,8 @@ struct process_end {
     int exit_code; /* -1 if signalled */
     int signal;    /* 0 if it exited */
     int64_t cpu_us;
-    int64_t peak_kib; /* 0: unknown. Until exec a child counts as large as the engine, so a
-                         smaller peak than the engine's own cannot be told */
+    int64_t peak_kib; /* 0: unknown. Until exec a child counts as large as the engine,
+                         so a smaller peak than the engine's own cannot be told */
 };
 /* For a child whose pidfd is readable: ends what is left of its group (SIGKILL), clears
  * the slot, reaps it and closes the pidfd. CAIRN_EIO if the kernel has no such child

@@ -136,7 +136,7 @@ static void act(struct engine *e)
         e->intents[i].acted = true;
         e->broken |= queue_start(e, &e->intents[i]) != 0;
     }
-    e->unacted = 0;
+    e->unacted = e->unacted_intents = 0;
 }
 
 static void forget(struct engine *e)
@@ -259,6 +259,7 @@ int engine_add_intent(struct engine *e, uint32_t task)
         e->intents_capacity = capacity;
     }
     e->unacted++;
+    e->unacted_intents++;
     e->intents[e->n_intents++] = (struct intent){
         .task = task, .attempt = ++e->attempts[task], .intent_ns = clock_utc_ns()};
     return 0;
@@ -349,6 +350,14 @@ static bool needs_full(const struct engine *e)
     return false;
 }
 
+/* Attempts are numbered by task index, so another graph needs another generation; also
+ * when damage made the run fall back to an older graph than its newest one. */
+static bool new_generation(const struct situation *s)
+{
+    return !digest_equal(&s->row.graph, &s->graph) ||
+           !digest_equal(&s->row.graph, &s->recovery.graph);
+}
+
 static int begin_run(struct engine *e, struct cairn_error *error)
 {
     struct situation *s = &e->situation;
@@ -369,7 +378,7 @@ static int begin_run(struct engine *e, struct cairn_error *error)
         e->row.from_run = s->from_run;
         e->row.from_seq = s->from_seq;
         result = store_add_run(e->store, &e->row, error);
-    } else if (!result && !digest_equal(&e->row.graph, &s->graph))
+    } else if (!result && new_generation(s))
         e->row.gen++;
     if (!result)
         result = put_graph(e, error);
@@ -399,9 +408,22 @@ static int begin_stream(struct engine *e, struct cairn_error *error)
     return result;
 }
 
+/* A wish to stop that an earlier owner of the run did not live to see is no wish to
+ * stop this one. */
+static int drop_commands(struct engine *e, struct cairn_error *error)
+{
+    uint8_t verb = 1;
+    int result = 0;
+    while (verb && !result)
+        result = store_take_command(e->store, e->row.run, &verb, error);
+    return result;
+}
+
 static int put_beginning(struct engine *e, struct cairn_error *error)
 {
     int result = begin_run(e, error);
+    if (!result)
+        result = drop_commands(e, error);
     if (!result && e->situation.recovered)
         result = close_interrupted(e, error);
     return result ? result : begin_stream(e, error);
@@ -432,10 +454,17 @@ static int close_intents(struct engine *e, struct cairn_error *error)
     return result;
 }
 
+/* Intents that were never acted on need no row at all. Those that were, while saving
+ * failed, have an ending, which brings the row. */
+static void drop_unacted_intents(struct engine *e)
+{
+    e->n_intents = e->unacted_intents = 0;
+}
+
 static int put_end(struct engine *e, struct cairn_error *error)
 {
     struct cairn_prune_result pruned;
-    e->n_intents = 0; /* never acted on: they need no row at all */
+    drop_unacted_intents(e);
     int result = put_turn(e, error);
     if (!result)
         result = close_intents(e, error);
@@ -459,9 +488,15 @@ int engine_commit_end(struct engine *e, enum cairn_run_state state,
         return engine_commit(e, error);
     e->row.state = (uint8_t)state;
     int result = transact(e, -1, put_end, &why);
+    if (result == CAIRN_EDAMAGED || result == CAIRN_ENOMEM) {
+        if (error)
+            *error = why;
+        return result;
+    }
     if (result) {
         degrade(e, &why);
         e->result->unsaved = unsaved(e);
+        e->result->end_unsaved = true;
         return 0;
     }
     if (e->degraded)

@@ -265,6 +265,7 @@ struct cairn_run_result {
     uint32_t total, completed, failed, skipped, cancelled, pending;
     uint32_t attempts; /* processes or calls started by this call */
     uint32_t unsaved;  /* outcomes that could not be stored */
+    bool end_unsaved;  /* the end of the run could not be stored; resuming it is safe */
     bool damaged;      /* damaged records were found and stepped over */
     int exit_status;   /* 0, 1, 7 or 9; where several hold: 9, 1, 7 */
 };
@@ -298,7 +299,8 @@ enum cairn_reason {
     CAIRN_REASON_DAMAGED,     /* the record of its end is damaged */
     CAIRN_REASON_CHANGED,     /* its definition; detail names the fields */
     CAIRN_REASON_OUTPUT,      /* a declared output is missing or differs */
-    CAIRN_REASON_UPSTREAM     /* `cause` runs again */
+    CAIRN_REASON_UPSTREAM,    /* `cause` runs again */
+    CAIRN_REASON_KEPT         /* completed, changed since, kept by CAIRN_KEEP */
 };
 struct cairn_decision {
     const char *task;
@@ -358,6 +360,10 @@ CAIRN_API int cairn_runs(struct cairn_store *store, const char *workflow,
 /* One run; 0: the newest. */
 CAIRN_API int cairn_run_get(struct cairn_store *store, uint64_t run,
                             struct cairn_run_info *out, struct cairn_error *error);
+/* Every param of a run (0: the newest), by name. */
+CAIRN_API int cairn_run_params(struct cairn_store *store, uint64_t run,
+                               int (*each)(void *, const char *name, const char *value),
+                               void *context, struct cairn_error *error);
 /* Could the run be resumed? 0 if so, else why not: ENOTFOUND (no such run), EDAMAGED
  * (no valid checkpoint), EOWNED (live). A finished run can ("nothing to do"). */
 CAIRN_API int cairn_can_resume(struct cairn_store *store, uint64_t run,
@@ -374,6 +380,7 @@ struct cairn_task_info {
     int exit_code, signal;        /* of the newest attempt; -1 and 0: none */
     bool timed_out;
     int64_t cpu_ms, peak_kib;
+    const char *text; /* message of the newest attempt, or NULL */
 };
 /* Every task of a run in file order. */
 CAIRN_API int cairn_run_tasks(struct cairn_store *store, uint64_t run,

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -28,6 +29,22 @@ int lock_open_read(struct lock_file *lock, const char *path, struct cairn_error 
         return error_sys(error, errno, "cannot open the lock file %s", path);
     lock->fd = fd;
     return 0;
+}
+
+int lock_check(const struct lock_file *lock, const char *path,
+               struct cairn_error *error)
+{
+    struct stat open_one, named;
+    if (fstat(lock->fd, &open_one) < 0)
+        return error_sys(error, errno, "cannot look at the lock file %s", path);
+    if (stat(path, &named) == 0 && named.st_ino == open_one.st_ino &&
+        named.st_dev == open_one.st_dev)
+        return 0;
+    return error_set(error, CAIRN_EDAMAGED,
+                     "the lock file %s was removed or replaced while it was in use, so "
+                     "that two runs could own one workflow: end the other one, then "
+                     "resume",
+                     path);
 }
 
 void lock_close(struct lock_file *lock)

@@ -44,6 +44,10 @@ int lock_open(struct lock_file *lock, const char *path, struct cairn_error *erro
  * lock_held then answers 0. */
 int lock_open_read(struct lock_file *lock, const char *path, struct cairn_error *error);
 void lock_close(struct lock_file *lock);
+/* CAIRN_EDAMAGED if `path` is not the file that is open any more: somebody removed or
+ * replaced it, so others lock another file. */
+int lock_check(const struct lock_file *lock, const char *path,
+               struct cairn_error *error);
 /* 1 got it, 0 somebody else has it, <0 error. Taking again what is held converts. */
 int lock_try(struct lock_file *lock, int64_t offset, enum lock_mode mode,
              struct cairn_error *error);

@@ -34,6 +34,10 @@ const char *store_id(const struct cairn_store *store);
 bool store_read_only(const struct cairn_store *store);
 /* The store's lock file, for ownership of workflows. */
 struct lock_file *store_lock_file(struct cairn_store *store);
+/* Remembers that this handle holds a range of it (see storage/holds.c). */
+bool store_holds(const struct cairn_store *store, int64_t offset);
+int store_hold(struct cairn_store *store, int64_t offset, struct cairn_error *error);
+void store_unhold(struct cairn_store *store, int64_t offset);
 /* "DIR/live" (made on first use of a writable store). */
 const char *store_live_dir(const struct cairn_store *store);
 

@@ -43,6 +43,9 @@ struct cairn_store {
     unsigned reads; /* nesting of store_begin_read */
     bool read_open; /* the outermost of them opened a transaction */
 
+    int64_t holds[64]; /* holds.c */
+    unsigned n_holds;
+
     uint64_t wal_inode;                 /* of the WAL that our connection uses */
     unsigned wal_pages, transfer_pages; /* seen last; transfer from there on */
 

@@ -155,7 +155,9 @@ void store_settle(struct cairn_store *store)
 
 static int begin_locked(struct cairn_store *store, struct cairn_error *error)
 {
-    int rc = store->journal == DB_WAL ? check_wal(store, error) : 0;
+    int rc = lock_check(&store->lock, store->paths.lock, error);
+    if (!rc && store->journal == DB_WAL)
+        rc = check_wal(store, error);
     if (!rc && store->poisoned)
         rc = reopen(store, error);
     if (!rc && store->journal == DB_WAL && !store->marked)

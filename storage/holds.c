@@ -1,0 +1,29 @@
+/* Which ranges of the lock file this handle holds. Open file description locks never
+ * conflict with themselves, so that one handle does not take the same range twice must
+ * be remembered here. */
+#include "storage/store_int.h"
+
+bool store_holds(const struct cairn_store *store, int64_t offset)
+{
+    for (unsigned i = 0; i < store->n_holds; i++)
+        if (store->holds[i] == offset)
+            return true;
+    return false;
+}
+
+int store_hold(struct cairn_store *store, int64_t offset, struct cairn_error *error)
+{
+    if (store->n_holds == sizeof store->holds / sizeof store->holds[0])
+        return error_set(error, CAIRN_ELIMIT,
+                         "one store handle can own at most %u workflows at a time",
+                         store->n_holds);
+    store->holds[store->n_holds++] = offset;
+    return 0;
+}
+
+void store_unhold(struct cairn_store *store, int64_t offset)
+{
+    for (unsigned i = 0; i < store->n_holds; i++)
+        if (store->holds[i] == offset)
+            store->holds[i] = store->holds[--store->n_holds];
+}
