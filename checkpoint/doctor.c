@@ -12,6 +12,8 @@ struct doctor {
     void *context;
     struct cairn_store *store;
     bool bad, stopped;
+    uint64_t bad_lines, bad_records;
+    char first_line[256]; /* of the check of the database's pages */
 };
 
 static void tell(struct doctor *d, enum cairn_health health, const char *what,
@@ -54,6 +56,27 @@ static void look_at_directory(struct doctor *d, const char *path)
     }
 }
 
+/* The error's text is made for other commands: the advice to call the doctor goes, and
+ * what follows the first line is the remedy. */
+static void tell_error(struct doctor *d, const char *what, struct cairn_error *error)
+{
+    static const char advice[] = ": run `cairn doctor`";
+    const char *remedy = error->code == CAIRN_EDAMAGED
+                             ? "keep a copy of the store directory, then start a new "
+                               "store with --store DIR"
+                             : NULL;
+    size_t n = strlen(error->text);
+    if (n >= sizeof advice - 1 &&
+        strcmp(error->text + n - (sizeof advice - 1), advice) == 0)
+        error->text[n - (sizeof advice - 1)] = 0;
+    char *end = strchr(error->text, '\n');
+    if (end) {
+        *end = 0;
+        remedy = end + 1;
+    }
+    tell(d, CAIRN_HEALTH_BAD, what, error->text, remedy);
+}
+
 static int open_store(struct doctor *d, const char *path, struct cairn_error *error)
 {
     struct cairn_store_options options = {.path = path, .read_only = true};
@@ -63,25 +86,51 @@ static int open_store(struct doctor *d, const char *path, struct cairn_error *er
     if (result == CAIRN_ENEWER)
         tell(d, CAIRN_HEALTH_BAD, "schema", error->text, "use that release of cairn");
     else if (result)
-        tell(d, CAIRN_HEALTH_BAD, "open", error->text,
-             "if it cannot be read any more, keep a copy of it and start a new store "
-             "with --store DIR");
+        tell_error(d, "open", error);
     return 0;
 }
 
 static int bad_page(void *context, const char *line)
 {
-    tell(context, CAIRN_HEALTH_BAD, "database", line,
-         "keep a copy of the store; verified checkpoints can still be used");
+    struct doctor *d = context;
+    if (d->bad_lines++ == 0)
+        snprintf(d->first_line, sizeof d->first_line, "%s", line);
     return 0;
+}
+
+/* The pages of the database file. */
+static void look_at_pages(struct doctor *d)
+{
+    struct cairn_error error = {0};
+    char text[512];
+    int code = store_quick_check(d->store, bad_page, d, &error);
+    if (d->bad_lines) {
+        snprintf(text, sizeof text, "pages of the database are damaged: %s",
+                 d->first_line);
+        if (d->bad_lines > 1)
+            snprintf(text + strlen(text), sizeof text - strlen(text),
+                     " (and %llu more findings)",
+                     (unsigned long long)(d->bad_lines - 1));
+        tell(d, CAIRN_HEALTH_BAD, "database", text,
+             "keep a copy of the store directory, then start a new store with --store "
+             "DIR; until then what is valid here can be resumed");
+    } else if (code == CAIRN_EDAMAGED)
+        tell_error(d, "database", &error);
+    else if (code)
+        tell(d, CAIRN_HEALTH_WARN, "database", error.text, NULL);
+    else
+        tell(d, CAIRN_HEALTH_OK, "database", "the pages of the database are sound",
+             NULL);
 }
 
 static int bad_record(void *context, const struct cairn_problem *problem)
 {
+    struct doctor *d = context;
     char text[1200];
+    d->bad_records++;
     snprintf(text, sizeof text, "%s%s%s", problem->id, *problem->id ? ": " : "",
              problem->text);
-    tell(context, CAIRN_HEALTH_BAD, "records", text,
+    tell(d, CAIRN_HEALTH_BAD, "records", text,
          "resume works from what is valid; `cairn checkpoint delete ID` removes a "
          "damaged checkpoint");
     return 0;
@@ -92,17 +141,9 @@ static void look_at_content(struct doctor *d)
     struct cairn_verify_result result = {0};
     struct cairn_error error = {0};
     char text[256];
-    bool before = d->bad;
-    int code = store_quick_check(d->store, bad_page, d, &error);
-    if (code && code != CAIRN_EDAMAGED)
-        tell(d, CAIRN_HEALTH_WARN, "database", error.text, NULL);
-    else if (d->bad == before)
-        tell(d, CAIRN_HEALTH_OK, "database", "the pages of the database are sound",
-             NULL);
-    before = d->bad;
-    code = cairn_checkpoint_verify(d->store, NULL, bad_record, d, &result, &error);
-    if (code && code != CAIRN_EDAMAGED)
-        tell(d, CAIRN_HEALTH_BAD, "records", error.text, NULL);
+    int code = cairn_checkpoint_verify(d->store, NULL, bad_record, d, &result, &error);
+    if (code && (code != CAIRN_EDAMAGED || d->bad_records == 0))
+        tell_error(d, "records", &error); /* the tables could not be read to the end */
     if (code)
         return;
     snprintf(text, sizeof text, "%llu checkpoints and %llu objects are valid",
@@ -136,6 +177,7 @@ int cairn_doctor(const char *path, int (*each)(void *, const struct cairn_findin
     if (d.store) {
         look_at_directory(&d, cairn_store_path(d.store));
         look_at_writer(&d);
+        look_at_pages(&d);
         look_at_content(&d);
         cairn_store_close(d.store);
     } else if (path)

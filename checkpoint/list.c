@@ -1,6 +1,9 @@
 /* Reading checkpoints for people and programs: list, get, latest. Rows are taken in
  * pages inside one short read transaction; the caller's callback runs after it has
- * ended, so it may use the store. */
+ * ended, so it may use the store.
+ *
+ * Of a damaged record only the columns are told. Its position stays 0, and counts and
+ * changes with it: only the record itself holds them. */
 #include "base/limits.h"
 #include "checkpoint/row_int.h"
 #include "checkpoint/verify.h"
@@ -313,15 +316,32 @@ static int note_candidate(void *context, const struct checkpoint_row *row)
     return 1;
 }
 
-/* Newest first until one can be rebuilt. When record `bad` stands in the way, all of
- * its stream from there up to the failed one are passed over without another try, so
- * that damage at the start of a long segment does not cost a walk per record. */
+static int no_latest(uint32_t passed, bool damaged, struct cairn_error *error)
+{
+    if (passed == 0)
+        return error_set(error, CAIRN_ENOTFOUND, "it has no checkpoint");
+    if (!damaged)
+        return error_set(error, CAIRN_ENOTFOUND,
+                         "none of its %u checkpoints can be rebuilt: ones before them "
+                         "were deleted",
+                         passed);
+    return error_set(error, CAIRN_EDAMAGED,
+                     "all %u checkpoints are damaged; `cairn checkpoint verify` names "
+                     "them",
+                     passed);
+}
+
+/* Newest first until one can be rebuilt. When record `bad` stands in the way, or one
+ * was deleted before it, all of its stream from there up to the failed one are passed
+ * over without another try, so that damage at the start of a long segment does not cost
+ * a walk per record. */
 static int find_latest(struct cairn_store *store, struct sha256 *sha,
                        struct checkpoint_range range, struct cairn_checkpoint_info *out,
                        uint32_t *skipped, struct cairn_error *error)
 {
     uint64_t bad = 0, bad_stream = 0;
     uint32_t passed = 0;
+    bool damaged = false;
     for (;;) {
         struct candidate next = {0};
         int rc = store_each_checkpoint(store, &range, note_candidate, &next, error);
@@ -329,26 +349,21 @@ static int find_latest(struct cairn_store *store, struct sha256 *sha,
             return rc;
         if (!next.found)
             break;
-        rc = CAIRN_EDAMAGED;
         if (next.stream != bad_stream || next.seq < bad) {
             bad_stream = next.stream;
             rc = info_rebuilt(store, sha, next.seq, out, &bad, error);
+            if (rc == 0 && skipped)
+                *skipped = passed;
+            if (rc != CAIRN_EDAMAGED && rc != CAIRN_ENOTFOUND)
+                return rc;
+            damaged |= rc == CAIRN_EDAMAGED;
         }
-        if (rc == 0 && skipped)
-            *skipped = passed;
-        if (rc != CAIRN_EDAMAGED)
-            return rc;
         passed++;
         range.last = next.seq - 1;
         if (range.last == 0)
             break;
     }
-    if (passed == 0)
-        return error_set(error, CAIRN_ENOTFOUND, "it has no checkpoint");
-    return error_set(error, CAIRN_EDAMAGED,
-                     "all %u checkpoints are damaged; `cairn checkpoint verify` names "
-                     "them",
-                     passed);
+    return no_latest(passed, damaged, error);
 }
 
 int cairn_checkpoint_latest(struct cairn_store *store, const char *workflow,

@@ -1,10 +1,14 @@
 /* The exact state at one checkpoint: its full record, then each delta up to it. Bounded
- * by the length of one segment; every record and every link on the way is verified. */
+ * by the length of one segment; every record and every link on the way is verified.
+ *
+ * A damaged record on the way is CAIRN_EDAMAGED. One that was deleted is no damage but
+ * CAIRN_ENOTFOUND: the records after it are sound, and resume can still apply them. */
 #include "checkpoint/row_int.h"
 
 #include <stdlib.h>
 
 struct builder {
+    struct cairn_store *store;
     struct sha256 *sha;
     struct rebuilt *out;
     uint64_t base, target;
@@ -47,6 +51,38 @@ static int look_at(void *context, const struct checkpoint_row *row)
         return row_blame(row, look->error);
     }
     return 0;
+}
+
+/* ---- Records that were deleted ---- */
+
+struct grave {
+    uint64_t seq;
+    const struct digest *digest; /* that it must have had as the last of its range */
+    bool found;
+};
+
+static int see_tombstone(void *context, const struct tombstone_row *t)
+{
+    struct grave *grave = context;
+    grave->found = grave->digest
+                       ? t->last == grave->seq && digest_equal(&t->after, grave->digest)
+                       : t->first <= grave->seq && t->last >= grave->seq;
+    return grave->found;
+}
+
+/* CAIRN_ENOTFOUND if what the target needs was deleted; 0 if it was not. */
+static int check_grave(const struct builder *builder, uint64_t stream,
+                       struct grave *grave)
+{
+    int rc = store_each_tombstone(builder->store, NAMESPACE_WORKFLOW, stream,
+                                  see_tombstone, grave, builder->error);
+    if (rc < 0 || !grave->found)
+        return rc < 0 ? rc : 0;
+    return error_set(builder->error, CAIRN_ENOTFOUND,
+                     "checkpoint workflow:%llu cannot be rebuilt: checkpoint "
+                     "workflow:%llu before it was deleted",
+                     (unsigned long long)builder->target,
+                     (unsigned long long)grave->seq);
 }
 
 /* ---- The walk from the full record to the target ---- */
@@ -109,6 +145,12 @@ static int build_step(void *context, const struct checkpoint_row *row)
     int rc = row_verify(row, builder->sha, &checked, builder->error);
     if (rc)
         return rc;
+    if (builder->begun && !digest_equal(&checked.header.parent, &builder->before)) {
+        struct grave grave = {row->parent, &checked.header.parent, false};
+        rc = check_grave(builder, row->stream, &grave);
+        if (rc)
+            return rc;
+    }
     rc = add_payload(builder, &checked);
     if (rc == CAIRN_EDAMAGED)
         return row_blame(row, builder->error);
@@ -134,11 +176,15 @@ static int walk(struct cairn_store *store, struct builder *builder,
     int rc = store_each_checkpoint(store, &range, build_step, builder, builder->error);
     if (rc < 0 || builder->reached)
         return rc < 0 ? rc : 0;
-    if (!builder->begun)
-        return error_set(builder->error, CAIRN_EDAMAGED,
-                         "checkpoint workflow:%llu cannot be rebuilt: its full record "
-                         "workflow:%llu is missing or was deleted",
-                         target, base);
+    if (!builder->begun) {
+        struct grave grave = {base, NULL, false};
+        rc = check_grave(builder, look->stream, &grave);
+        return rc ? rc
+                  : error_set(builder->error, CAIRN_EDAMAGED,
+                              "checkpoint workflow:%llu cannot be rebuilt: its full "
+                              "record workflow:%llu is missing",
+                              target, base);
+    }
     return error_set(builder->error, CAIRN_EDAMAGED,
                      "checkpoint workflow:%llu cannot be rebuilt", target);
 }
@@ -154,8 +200,12 @@ int rebuild_at(struct cairn_store *store, struct sha256 *sha, uint64_t seq,
                          (unsigned long long)seq);
     if (rc)
         return rc;
-    struct builder builder = {
-        .sha = sha, .out = out, .base = look.base, .target = seq, .error = error};
+    struct builder builder = {.store = store,
+                              .sha = sha,
+                              .out = out,
+                              .base = look.base,
+                              .target = seq,
+                              .error = error};
     out->bad = look.base;
     rc = walk(store, &builder, &look);
     if (rc)

@@ -29,7 +29,8 @@ int row_verify(const struct checkpoint_row *row, struct sha256 *sha,
 struct digest row_digest(const struct checkpoint_row *row, struct sha256 *sha);
 
 /* checkpoint_rebuild with the hash state of the caller. When a record on the way is
- * damaged or missing, `bad` is its seq (set on failure, too). */
+ * damaged or missing, `bad` is its seq; where one was deleted, that of the first one
+ * that therefore cannot be rebuilt, or of the full record. Set on failure, too. */
 struct rebuilt {
     struct states states;
     struct digest graph;

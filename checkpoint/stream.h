@@ -46,8 +46,9 @@ bool stream_wants_full(const struct stream *stream);
 uint64_t stream_base_bytes(size_t record_bytes, uint32_t tasks);
 
 /* The exact state at checkpoint `seq`: verifies the record, its full record and every
- * delta between, and that their parent digests link. CAIRN_ENOTFOUND, CAIRN_EDAMAGED
- * (naming the id that is bad). `states` is initialised here; any out may be NULL. */
+ * delta between, and that their parent digests link. CAIRN_ENOTFOUND (also where a
+ * record that it needs was deleted), CAIRN_EDAMAGED (naming the id that is bad).
+ * `states` is initialised here; any out may be NULL. */
 int checkpoint_rebuild(struct cairn_store *store, uint64_t seq, struct states *states,
                        struct digest *graph, struct record_header *header,
                        struct checkpoint_ref *ref, struct cairn_error *error);

@@ -1,5 +1,10 @@
 /* cairn_checkpoint_verify: everything that is stored, or one checkpoint with all that
- * it needs. One read transaction, so that a run beside it cannot look like damage. */
+ * it needs. One read transaction, so that a run beside it cannot look like damage.
+ *
+ * Deltas after one that was deleted, because it was damaged, are sound and linked to
+ * its tombstone: the whole store verifies, and resume applies them. But their exact
+ * state cannot be rebuilt, so that one of them asked for by its id is CAIRN_ENOTFOUND,
+ * which names the deleted one, and not CAIRN_EDAMAGED. */
 #include "checkpoint/verify_int.h"
 
 #include "base/clock.h"

@@ -11,9 +11,8 @@ void attempt_print(const struct cairn_attempt_info *attempt)
     char how[FORMAT_MAX], took[FORMAT_MAX] = "", when[FORMAT_MAX];
     bool text = attempt->text != NULL && attempt->text[0] != '\0';
 
-    how[0] = '\0'; /* the text says more of a signal or a timeout */
-    if (!text || (attempt->signal == 0 && !attempt->timed_out))
-        format_end(how, attempt->exit_code, attempt->signal, attempt->timed_out);
+    format_end(how, attempt->exit_code, attempt->signal, attempt->timed_out,
+               attempt->text);
     if (attempt->ended_ns != 0)
         format_duration(took, (attempt->ended_ns - attempt->started_ns) / 1000000);
     out("  attempt %u  %s%s%s%s%s  started %s%s%s\n", attempt->attempt,
@@ -38,7 +37,7 @@ void attempt_document(struct doc *doc, const struct cairn_attempt_info *attempt)
     doc_time(doc, "started", attempt->started_ns);
     doc_time(doc, "ended", attempt->ended_ns);
     doc_number(doc, "cpu_ms", attempt->cpu_ms);
-    doc_number(doc, "peak_kib", attempt->peak_kib);
+    doc_some(doc, "peak_kib", (uint64_t)attempt->peak_kib);
     doc_count(doc, "stdout_bytes", attempt->stdout_bytes);
     doc_count(doc, "stderr_bytes", attempt->stderr_bytes);
     doc_text(doc, "text", attempt->text);

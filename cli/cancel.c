@@ -25,7 +25,8 @@ static int report(const struct settings *settings, const struct cairn_run_info *
         say("run %llu is cancelled; resume with: cairn resume %llu%s", number, number,
             store_hint(settings));
     else
-        say("run %llu is %s already: nothing to cancel", number,
+        say("run %llu %s %s already: nothing to cancel", number,
+            run->state == CAIRN_RUN_FAILED ? "has" : "is",
             cairn_run_state_name(run->state));
     return 0;
 }

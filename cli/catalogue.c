@@ -19,14 +19,15 @@ static const struct option catalogue[OPT_NONE] = {
     [OPT_JOBS] = {"jobs", 'j', OPTION_NUMBER, "N",
                   "run at most N tasks at once (default: the workflow's, or the number "
                   "of processors)",
-                  1, 100000, 0},
+                  1, 4096, 0},
     [OPT_FRESH] = {"fresh", 0, OPTION_FLAG, NULL,
                    "start a new run even if the newest one is unfinished", 0, 0, 0},
     [OPT_FROM] = {"from", 0, OPTION_TEXT, "CHECKPOINT",
                   "a new run that goes on from this checkpoint", 0, 0, 0},
     [OPT_ON_CHANGE] = {"on-change", 0, OPTION_CHOICE, "rerun|keep|refuse",
                        "finished tasks whose definition changed: run again, stay "
-                       "finished, or stop with exit 4 (default: rerun)",
+                       "finished (from then on as made by the new definition), or "
+                       "stop with exit 4 (default: rerun)",
                        0, 0, 0},
     [OPT_CHECK_OUTPUTS] = {"check-outputs", 0, OPTION_CHOICE, "exist|content",
                            "declared outputs of finished tasks must exist, or have the "

@@ -68,8 +68,8 @@ static int list_checkpoints(struct settings *settings, struct cairn_store *store
     }
     if (listing.doc == NULL) {
         out_flush();
-        say("%llu of %llu checkpoints", (unsigned long long)listing.shown,
-            (unsigned long long)total);
+        say("%llu of %llu checkpoint%s", (unsigned long long)listing.shown,
+            (unsigned long long)total, plural(total));
         return 0;
     }
     doc_end(&doc);

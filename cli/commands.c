@@ -28,8 +28,8 @@ static const struct command commands[] = {
      "[RUN]",
      "go on with a run, or from one of its checkpoints",
      "Goes on with a run (default: the newest). Finished, unchanged tasks do not run "
-     "again. The workflow's file is read as it is now; if it was edited, what runs "
-     "again is printed first. With --from, a new run goes on from the checkpoint.",
+     "again. The workflow's file is read as it is now; if it was edited, what will run "
+     "is printed first. With --from, a new run goes on from the checkpoint.",
      "  cairn resume 3\n  cairn resume --from workflow:42-9f3ac1d20b7e",
      "0 1 2 3 4 5 6 7 9 10 75",
      0,
@@ -79,7 +79,7 @@ static const struct command commands[] = {
      "for each change elsewhere. The exit status tells how the run ended. Ctrl-C ends "
      "the watching, not the run.",
      "  cairn watch 3",
-     "0 1 2 7 10 75",
+     "0 1 2 5 7 10 75",
      0,
      1,
      {OPT_INTERVAL, OPT_NONE},
@@ -114,7 +114,7 @@ static const struct command commands[] = {
      "of a group, which everything that needs the whole group waits for, is a node of "
      "its own. Without FILE or --run: the newest run's workflow.",
      "  cairn graph nightly.yaml | dot -Tsvg > nightly.svg",
-     "0 2 3 10 75",
+     "0 2 3 5 10 75",
      0,
      1,
      {OPT_FORMAT, OPT_PARAM, OPT_RUN, OPT_NONE},
@@ -128,7 +128,7 @@ static const struct command commands[] = {
      "where, "
      "and what to do.",
      "  cairn validate nightly.yaml",
-     "0 2 3 75",
+     "0 2 3 10 75",
      0,
      1,
      {OPT_PARAM, OPT_NONE},
@@ -209,7 +209,7 @@ static const struct command commands[] = {
      "Deletes one checkpoint for good. Asks on a terminal; elsewhere --yes is needed. "
      "Refused where others would be lost with it: see `cairn checkpoint prune`.",
      "  cairn checkpoint delete workflow:42-9f3ac1d20b7e --yes",
-     "0 2 5 6 10 75",
+     "0 2 5 10 75",
      1,
      1,
      {OPT_YES, OPT_NONE},
@@ -223,7 +223,7 @@ static const struct command commands[] = {
      "than "
      "--keep may stay.",
      "  cairn checkpoint prune --keep 20 --dry-run",
-     "0 2 5 6 10 75",
+     "0 2 5 10 75",
      0,
      0,
      {OPT_ONLY_RUN, OPT_PRUNE_KEEP, OPT_DRY_RUN, OPT_NONE},
@@ -233,7 +233,7 @@ static const struct command commands[] = {
      "show help",
      "Shows the help of a command, or of all.",
      "  cairn help checkpoint list",
-     "0 2",
+     "0 2 75",
      0,
      2,
      {OPT_NONE},
@@ -243,7 +243,7 @@ static const struct command commands[] = {
      "show the version",
      "Shows the version of cairn.",
      "  cairn version",
-     "0 2",
+     "0 2 75",
      0,
      0,
      {OPT_NONE},

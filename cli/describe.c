@@ -3,6 +3,7 @@
  * Runs and checkpoints in words and as JSON. */
 #include "describe.h"
 
+#include "format.h"
 #include "ui.h"
 
 const char *run_state_text(const struct cairn_run_info *run)
@@ -26,12 +27,25 @@ uint32_t run_done(const struct cairn_run_info *run)
     return run->completed + run->failed + run->skipped;
 }
 
-void run_document(struct doc *doc, const struct cairn_run_info *run)
+static int add_param(void *context, const char *name, const char *value)
 {
+    doc_text(context, name, value);
+    return 0;
+}
+
+void run_document(struct doc *doc, struct cairn_store *store,
+                  const struct cairn_run_info *run)
+{
+    struct cairn_error error = {0};
+
     doc_count(doc, "run", run->run);
     doc_text(doc, "workflow", run->workflow);
     doc_text(doc, "file", run->file[0] ? run->file : NULL);
-    doc_text(doc, "params", run->params);
+    doc_object(doc, "params");
+    if (cairn_run_params(store, run->run, add_param, doc, &error) != 0)
+        ui_warn("the parameters of run %llu: %s", (unsigned long long)run->run,
+                error.text);
+    doc_end(doc);
     doc_text(doc, "state", run_state_text(run));
     doc_bool(doc, "live", run->live);
     doc_some(doc, "owner_pid", run->live ? (uint64_t)run->owner_pid : 0);
@@ -48,6 +62,46 @@ void run_document(struct doc *doc, const struct cairn_run_info *run)
     doc_count(doc, "cancelled", run->cancelled);
     doc_count(doc, "running", run->running);
     doc_count(doc, "unsaved", run->unsaved);
+}
+
+#define PARAMS_SHOWN 1000
+
+struct params {
+    FILE *file;
+    bool any;
+};
+
+static int print_param(void *context, const char *name, const char *value)
+{
+    struct params *params = context;
+    char *quoted = quoted_value(value);
+    int n = fprintf(params->file, "%s%s=%s", params->any ? " " : "", name,
+                    quoted ? quoted : "?");
+
+    free(quoted);
+    params->any = true;
+    return n < 0 || ftell(params->file) > PARAMS_SHOWN;
+}
+
+char *params_text(struct cairn_store *store, uint64_t run)
+{
+    struct params params = {0};
+    char *text = NULL;
+    size_t length = 0;
+    bool failed;
+
+    params.file = open_memstream(&text, &length);
+    if (params.file == NULL)
+        return NULL;
+    failed = cairn_run_params(store, run, print_param, &params, NULL) != 0;
+    failed = fclose(params.file) != 0 || failed;
+    if (failed || length == 0) {
+        free(text);
+        return NULL;
+    }
+    if (length > PARAMS_SHOWN) /* a character cut in two is shown as its bytes */
+        snprintf(text + PARAMS_SHOWN - 3, 4, "...");
+    return text;
 }
 
 void checkpoint_document(struct doc *doc, const struct cairn_checkpoint_info *info)

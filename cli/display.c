@@ -95,24 +95,23 @@ static void print_tail(const struct cairn_event *event)
     }
 }
 
-/* The engine's text says more of a signal or a timeout than the bare fact does. */
 static void describe_end(char how[FORMAT_MAX], const struct cairn_event *event)
 {
-    how[0] = '\0';
-    if (event->text == NULL || (event->signal == 0 && !event->timed_out))
-        format_end(how, event->exit_code, event->signal, event->timed_out);
+    format_end(how, event->exit_code, event->signal, event->timed_out, event->text);
 }
 
 static void print_failure(const struct display *display,
                           const struct cairn_event *event)
 {
-    char how[FORMAT_MAX], took[FORMAT_MAX];
+    char how[FORMAT_MAX], took[FORMAT_MAX], attempt[32] = "";
     char *word = shell_word(event->task);
 
     describe_end(how, event);
-    say_label(RED, "FAILED", "%s (%s%s%s)%s%s", event->task, how, how[0] ? ", " : "",
-              format_duration(took, event->duration_ms), event->text ? ": " : "",
-              event->text ? event->text : "");
+    if (event->attempt > 1)
+        snprintf(attempt, sizeof attempt, "attempt %u, ", event->attempt);
+    say_label(RED, "FAILED", "%s (%s%s%s%s)%s%s", event->task, how, how[0] ? ", " : "",
+              attempt, format_duration(took, event->duration_ms),
+              event->text ? ": " : "", event->text ? event->text : "");
     print_tail(event);
     if (display->stored && word != NULL && event->attempt > 0)
         say_always("    see: cairn log %s --run %llu%s", word,
@@ -328,6 +327,6 @@ void display_result(struct display *display, const struct cairn_run_result *resu
             display->hint);
     if (result->unsaved > 0)
         ui_warn("%u outcome%s could not be saved: those tasks will run again",
-                result->unsaved, result->unsaved == 1 ? "" : "s");
+                result->unsaved, plural(result->unsaved));
     print_summary(display, result);
 }

@@ -4,6 +4,7 @@
 #include "execute.h"
 
 #include "display.h"
+#include "format.h"
 #include "open.h"
 #include "ui.h"
 
@@ -73,13 +74,13 @@ static bool touched_since(const char *file, int64_t time_ns)
     return changed >= time_ns;
 }
 
-static void print_plan(const struct cairn_plan *plan, const struct cairn_run_info *run)
+static void print_plan(const struct cairn_plan *plan)
 {
     uint32_t shown = 0, will = cairn_plan_will(plan);
     struct cairn_decision decision = {0};
 
-    say("%s was changed after run %llu had started; %u task%s will run:", run->file,
-        (unsigned long long)run->run, will, will == 1 ? "" : "s");
+    say("%u of %u task%s will run:", will, cairn_plan_tasks(plan),
+        plural(cairn_plan_tasks(plan)));
     for (uint32_t i = 0; i < cairn_plan_tasks(plan) && shown < CHANGES_SHOWN; i++) {
         cairn_plan_get(plan, i, &decision);
         if (decision.will == CAIRN_WILL_NOT)
@@ -108,7 +109,7 @@ void announce_changes(struct settings *settings, struct cairn_workflow *workflow
         return;
     if (cairn_plan_will(plan) > 0 &&
         (options->start == CAIRN_START_FROM || cairn_plan_run(plan) == run->run))
-        print_plan(plan, run);
+        print_plan(plan);
     cairn_plan_free(plan);
 }
 

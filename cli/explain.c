@@ -9,29 +9,6 @@
 
 #include <string.h>
 
-static int unknown_task(const struct cairn_workflow *workflow, const char *task)
-{
-    uint32_t tasks = cairn_workflow_tasks(workflow);
-    struct cairn_node_info info = {0};
-    struct nearest nearest;
-
-    nearest_init(&nearest, task);
-    for (uint32_t i = 0; i < tasks; i++) {
-        if (cairn_workflow_node(workflow, i, &info) != 0)
-            continue;
-        if (strcmp(info.group, task) == 0)
-            return ui_error(EXIT_NOT_FOUND, cairn_code_name(CAIRN_ENOTFOUND),
-                            "%s is a group of tasks: name one, such as %s", task,
-                            info.id);
-        nearest_try(&nearest, info.id);
-    }
-    return ui_error(EXIT_NOT_FOUND, cairn_code_name(CAIRN_ENOTFOUND),
-                    "there is no task %s in %s%s%s%s", task,
-                    cairn_workflow_name(workflow),
-                    nearest.best ? ": did you mean " : "",
-                    nearest.best ? nearest.best : "", nearest.best ? "?" : "");
-}
-
 static int print_attempt(void *context, const struct cairn_attempt_info *attempt)
 {
     (void)context;
@@ -64,7 +41,7 @@ static int list_attempts(struct cairn_store *store, uint64_t run, const char *ta
 }
 
 static int print_document(struct cairn_store *store, uint64_t run,
-                          const struct cairn_decision *decision)
+                          const struct cairn_decision *decision, const char *cause)
 {
     struct doc doc;
     int status;
@@ -75,7 +52,7 @@ static int print_document(struct cairn_store *store, uint64_t run,
     doc_bool(&doc, "will_run", decision->will == CAIRN_WILL);
     doc_bool(&doc, "may_run", decision->will == CAIRN_MAY);
     doc_text(&doc, "reason", cairn_reason_name(decision->reason));
-    doc_text(&doc, "cause", decision->cause);
+    doc_text(&doc, "cause", cause);
     doc_text(&doc, "detail", decision->detail);
     doc_array(&doc, "attempts");
     status = list_attempts(store, run, decision->task, add_attempt, &doc);
@@ -87,16 +64,81 @@ static int print_document(struct cairn_store *store, uint64_t run,
 }
 
 static int print_text(struct cairn_store *store, uint64_t run,
-                      const struct cairn_decision *decision)
+                      const struct cairn_decision *decision, const char *cause)
 {
     static const char *const verdicts[] = {"will not run", "will run", "may run"};
 
     out("%s %s%s\n", decision->task, verdicts[decision->will],
         run == 0 ? " (a new run)" : "");
-    out("  reason: %s: %s\n", cairn_reason_name(decision->reason), decision->detail);
-    if (decision->cause != NULL)
-        out("  cause: %s\n", decision->cause);
+    out("  reason: %s\n", decision->detail);
+    if (cause != NULL)
+        out("  cause: %s%s\n", cause, decision->cause == NULL ? ", which failed" : "");
     return list_attempts(store, run, decision->task, print_attempt, NULL);
+}
+
+/* What became of each task, and the nodes that were looked at or are to be. */
+struct search {
+    const struct cairn_workflow *workflow;
+    bool *failed, *seen; /* by node */
+    uint32_t *stack;
+    size_t used;
+};
+
+static int note_failed(void *context, const struct cairn_task_info *task)
+{
+    struct search *search = context;
+    uint32_t node = cairn_workflow_find(search->workflow, task->id);
+
+    if (node != UINT32_MAX)
+        search->failed[node] = task->outcome == CAIRN_FAILED;
+    return 0;
+}
+
+/* Upwards from the node, every node once. UINT32_MAX: nothing above it failed. */
+static uint32_t search_up(struct search *search, uint32_t node)
+{
+    struct cairn_node_info info = {0};
+
+    search->stack[search->used++] = node;
+    search->seen[node] = true;
+    while (search->used > 0) {
+        node = search->stack[--search->used];
+        if (search->failed[node])
+            return node;
+        if (cairn_workflow_node(search->workflow, node, &info) != 0)
+            continue;
+        for (uint32_t i = info.needs; i-- > 0;) {
+            uint32_t need = cairn_workflow_need(search->workflow, node, i);
+
+            if (!search->seen[need])
+                search->stack[search->used++] = need;
+            search->seen[need] = true;
+        }
+    }
+    return UINT32_MAX;
+}
+
+/* The task whose failure made the run skip this one; NULL if it cannot be told. */
+static const char *failed_need(const struct cairn_workflow *workflow,
+                               struct cairn_store *store, uint64_t run, uint32_t node)
+{
+    size_t nodes = cairn_workflow_nodes(workflow);
+    struct search search = {.workflow = workflow,
+                            .failed = calloc(nodes, sizeof *search.failed),
+                            .seen = calloc(nodes, sizeof *search.seen),
+                            .stack = calloc(nodes, sizeof *search.stack)};
+    struct cairn_node_info info = {.id = NULL};
+    uint32_t need = UINT32_MAX;
+
+    if (search.failed != NULL && search.seen != NULL && search.stack != NULL &&
+        cairn_run_tasks(store, run, note_failed, &search, NULL) == 0)
+        need = search_up(&search, node);
+    if (need != UINT32_MAX)
+        (void)cairn_workflow_node(workflow, need, &info);
+    free(search.failed);
+    free(search.seen);
+    free(search.stack);
+    return info.id;
 }
 
 static int explain(struct settings *settings, struct cairn_store *store,
@@ -106,6 +148,7 @@ static int explain(struct settings *settings, struct cairn_store *store,
     struct cairn_decision decision = {0};
     struct cairn_error error = {0};
     struct cairn_plan *plan;
+    const char *cause;
     uint32_t node;
     int status;
 
@@ -117,10 +160,13 @@ static int explain(struct settings *settings, struct cairn_store *store,
     if (cairn_plan(&plan, workflow, store, options, &error) != 0)
         return ui_fail(&error);
     cairn_plan_get(plan, node, &decision);
+    cause = decision.cause;
+    if (decision.reason == CAIRN_REASON_SKIPPED)
+        cause = failed_need(workflow, store, cairn_plan_run(plan), node);
     if (ui_json())
-        status = print_document(store, cairn_plan_run(plan), &decision);
+        status = print_document(store, cairn_plan_run(plan), &decision, cause);
     else
-        status = print_text(store, cairn_plan_run(plan), &decision);
+        status = print_text(store, cairn_plan_run(plan), &decision, cause);
     cairn_plan_free(plan);
     return status;
 }

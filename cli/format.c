@@ -87,12 +87,18 @@ const char *format_utc(char out[FORMAT_MAX], int64_t time_ns)
     return out;
 }
 
-const char *format_end(char out[FORMAT_MAX], int exit_code, int signal, bool timed_out)
+const char *format_end(char out[FORMAT_MAX], int exit_code, int signal, bool timed_out,
+                       const char *text)
 {
     const char *name = signal > 0 ? sigabbrev_np(signal) : NULL;
+    bool more = text != NULL && text[0] != '\0';
 
     out[0] = '\0';
-    if (timed_out)
+    if (more && (timed_out || signal > 0 || exit_code == 0))
+        return out;
+    if (more && exit_code >= 0)
+        snprintf(out, FORMAT_MAX, "exit %d", exit_code);
+    else if (timed_out)
         snprintf(out, FORMAT_MAX, "timed out");
     else if (signal > 0)
         snprintf(out, FORMAT_MAX, "signal %d (%s)", signal, name ? name : "unknown");
@@ -212,6 +218,47 @@ char *shell_word(const char *text)
     word[used++] = '\'';
     word[used] = '\0';
     return word;
+}
+
+char *quoted_value(const char *text)
+{
+    static const char letters[] = "\"\"\\\\\nn\tt\rr";
+    size_t n = strlen(text), used = 0;
+    char *word = malloc(4 * n + 3);
+    bool plain = n > 0;
+
+    if (word == NULL)
+        return NULL;
+    for (size_t i = 0; i < n && plain; i++)
+        plain = (unsigned char)text[i] > ' ' && text[i] != 0x7f && text[i] != '"';
+    if (plain) {
+        memcpy(word, text, n + 1);
+        return word;
+    }
+    word[used++] = '"';
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)text[i];
+        size_t k = 0;
+
+        while (letters[k] != '\0' && letters[k] != text[i])
+            k += 2;
+        if (letters[k] != '\0') {
+            word[used++] = '\\';
+            word[used++] = letters[k + 1];
+        } else if (c < ' ' || c == 0x7f) {
+            used += put_hex(word + used, "\\x", c);
+        } else {
+            word[used++] = text[i];
+        }
+    }
+    word[used++] = '"';
+    word[used] = '\0';
+    return word;
+}
+
+const char *plural(uint64_t n)
+{
+    return n == 1 ? "" : "s";
 }
 
 int64_t now_ms(void)

@@ -15,8 +15,16 @@ const char *format_duration(char out[FORMAT_MAX], int64_t ms);   /* 0.12s, 3m05s
 const char *format_bytes(char out[FORMAT_MAX], uint64_t bytes);  /* 1.2 MiB */
 const char *format_local(char out[FORMAT_MAX], int64_t time_ns); /* local time */
 const char *format_utc(char out[FORMAT_MAX], int64_t time_ns);   /* RFC 3339 */
-/* How an attempt ended: "exit 1", "signal 9 (KILL)", "timed out", "". */
-const char *format_end(char out[FORMAT_MAX], int exit_code, int signal, bool timed_out);
+/* How an attempt ended: "exit 1", "signal 9 (KILL)", "timed out", "". `text` is its
+ * message or NULL: a message says more of a signal, a timeout or a command that was not
+ * found than the bare fact does. */
+const char *format_end(char out[FORMAT_MAX], int exit_code, int signal, bool timed_out,
+                       const char *text);
+/* A value of a parameter, in quotes with escapes where it has blanks or control
+ * characters; heap or NULL. */
+char *quoted_value(const char *text);
+/* "s" unless n is 1. */
+const char *plural(uint64_t n);
 
 /* Length of the valid UTF-8 character at the start of text, 0 if there is none. */
 size_t utf8_length(const char *text, size_t n);

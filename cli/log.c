@@ -93,6 +93,7 @@ struct wanted_attempt {
     uint32_t number; /* 0: the newest */
     bool found, open;
     uint32_t attempt;
+    char text[1024]; /* its message, or "" */
 };
 
 static int pick_attempt(void *context, const struct cairn_attempt_info *attempt)
@@ -104,6 +105,8 @@ static int pick_attempt(void *context, const struct cairn_attempt_info *attempt)
     wanted->found = true;
     wanted->open = attempt->open;
     wanted->attempt = attempt->attempt;
+    snprintf(wanted->text, sizeof wanted->text, "%s",
+             attempt->text != NULL ? attempt->text : "");
     return 0;
 }
 
@@ -115,7 +118,7 @@ static int find_attempt(struct log *log, struct wanted_attempt *wanted)
     wanted->found = false;
     if (cairn_attempts(log->store, log->run.run, log->task, pick_attempt, wanted,
                        &error) != 0)
-        return ui_fail(&error);
+        return missing_task(log->store, log->run.run, log->task, &error);
     if (wanted->found)
         log->attempt = wanted->attempt;
     return 0;
@@ -152,8 +155,12 @@ static int print_log(struct log *log, bool follow)
             status = print_stream(log, &streams[1]);
         if (status != 0 || ui_output_lost())
             return status;
-        if (!follow || !live || (wanted.found && !wanted.open))
+        if (!follow || !live || (wanted.found && !wanted.open)) {
+            if (wanted.text[0] != '\0')
+                say("cairn: %s, attempt %u: %s", log->task, wanted.attempt,
+                    wanted.text);
             return wanted.found ? 0 : no_attempt(log);
+        }
         sleep_ms(POLL_MS);
         if (cairn_run_get(log->store, log->run.run, &log->run, &error) != 0)
             return ui_fail(&error);
@@ -223,6 +230,7 @@ static int print_log_document(struct log *log)
     doc_text(&doc, "task", log->task);
     doc_count(&doc, "attempt", log->attempt);
     doc_bool(&doc, "open", wanted.open);
+    doc_text(&doc, "text", wanted.text[0] != '\0' ? wanted.text : NULL);
     for (int stream = 1; stream <= 2 && status == 0; stream++)
         status = add_stream(&doc, log, stream);
     if (status != 0) {

@@ -21,12 +21,7 @@ static int show_help(const struct command *command, const char *group)
 static int run_command(struct settings *settings, const struct command *command,
                        int argc, char **argv)
 {
-    /* So that errors of parsing are documents too when --json stands anywhere. */
-    bool json = settings->given[OPT_JSON];
-
-    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
-        json = json || strcmp(argv[i], "--json") == 0;
-    ui_configure(json, false);
+    settings->command = command->name;
     if (settings_parse(settings, command, argc, argv) < 0)
         return EXIT_USAGE;
     ui_configure(settings->given[OPT_JSON], settings->given[OPT_QUIET]);
@@ -38,11 +33,23 @@ static int run_command(struct settings *settings, const struct command *command,
     return command->function(settings);
 }
 
+/* Until all is parsed: errors of parsing are documents too when --json stands
+ * anywhere. */
+static void expect_json(int argc, char **argv)
+{
+    bool json = false;
+
+    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
+        json = json || strcmp(argv[i], "--json") == 0;
+    ui_configure(json, false);
+}
+
 /* Words of the command stand before its options; global options may stand between. */
 static int dispatch(struct settings *settings, int argc, char **argv)
 {
     char words[128] = "";
 
+    expect_json(argc, argv);
     for (int i = 0;;) {
         int used = settings_parse(settings, NULL, argc - i, argv + i);
         const struct command *command;
@@ -50,11 +57,12 @@ static int dispatch(struct settings *settings, int argc, char **argv)
         if (used < 0)
             return EXIT_USAGE;
         i += used;
-        ui_configure(settings->given[OPT_JSON], settings->given[OPT_QUIET]);
         if (settings->given[OPT_HELP])
             return show_help(NULL, words[0] != '\0' ? words : NULL);
         if (settings->given[OPT_VERSION])
             return command_version(settings);
+        if (i == argc && ui_json())
+            return ui_usage(words[0] != '\0' ? words : NULL, "which command?");
         if (i == argc) {
             if (words[0] == '\0')
                 help_all(stderr);

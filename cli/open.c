@@ -98,7 +98,7 @@ int run_operand(struct settings *settings, int n, struct cairn_store *store,
 {
     uint64_t run = 0;
 
-    if (settings->n_operands > n && !number_operand(settings->operands[n], "run", &run))
+    if (settings->n_operands > n && !number_operand(settings, n, "run", &run))
         return EXIT_USAGE;
     return get_run(store, run, info);
 }

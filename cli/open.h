@@ -33,6 +33,12 @@ int workflow_operand(struct settings *settings, const char *command, int n,
 int workflow_target(struct settings *settings, const char *command, int n,
                     struct cairn_store *store, struct cairn_workflow **workflow,
                     struct cairn_run_options *options);
+/* Says that the workflow has no such task: that it is a group, or what is nearest. */
+int unknown_task(const struct cairn_workflow *workflow, const char *task);
+/* Tells an error about a task of a run. Only if the task was not found, the run's graph
+ * is looked at, for the same. */
+int missing_task(struct cairn_store *store, uint64_t run, const char *task,
+                 const struct cairn_error *error);
 /* Tells what loading found worth a warning. */
 void tell_warnings(const struct cairn_workflow *workflow);
 /* " --store DIR" for the commands that are suggested, or "". */

@@ -38,12 +38,15 @@ static bool parse_number(const char *text, uint64_t *out)
     return errno == 0 && *end == '\0';
 }
 
-bool number_operand(const char *text, const char *kind, uint64_t *out)
+bool number_operand(const struct settings *settings, int n, const char *kind,
+                    uint64_t *out)
 {
+    const char *text = settings->operands[n];
+
     if (parse_number(text, out) && *out >= 1 && *out <= INT64_MAX)
         return true;
-    ui_usage(NULL, "'%s' is not the number of a %s: they are counted from 1", text,
-             kind);
+    ui_usage(settings->command,
+             "'%s' is not the number of a %s: they are counted from 1", text, kind);
     return false;
 }
 
@@ -167,45 +170,10 @@ static bool take_value(struct settings *settings, enum option_id id, const char 
     return false;
 }
 
-static bool takes(const struct command *command, enum option_id id)
-{
-    return command != NULL ? command_takes(command, id)
-                           : id < OPT_GLOBALS || id == OPT_VERSION;
-}
-
-static int unknown_option(const struct command *command, const char *name, size_t n)
-{
-    struct nearest nearest;
-    char word[64];
-
-    snprintf(word, sizeof word, "%.*s", (int)(n < 60 ? n : 60), name);
-    nearest_init(&nearest, word);
-    for (int id = 0; id < OPT_NONE; id++) {
-        if (takes(command, (enum option_id)id))
-            nearest_try(&nearest, option_get((enum option_id)id)->name);
-    }
-    ui_usage(command ? command->name : NULL, "there is no option --%s%s%s%s", word,
-             nearest.best ? ": did you mean --" : "", nearest.best ? nearest.best : "",
-             nearest.best ? "?" : "");
-    return -1;
-}
-
-static enum option_id find_long(const struct command *command, const char *name,
-                                size_t n)
-{
-    for (int id = 0; id < OPT_NONE; id++) {
-        if (takes(command, (enum option_id)id) &&
-            strlen(option_get((enum option_id)id)->name) == n &&
-            memcmp(option_get((enum option_id)id)->name, name, n) == 0)
-            return (enum option_id)id;
-    }
-    return OPT_NONE;
-}
-
 static enum option_id find_short(const struct command *command, char letter)
 {
     for (int id = 0; id < OPT_NONE; id++) {
-        if (takes(command, (enum option_id)id) && letter != '\0' &&
+        if (option_taken(command, (enum option_id)id) && letter != '\0' &&
             option_get((enum option_id)id)->letter == letter)
             return (enum option_id)id;
     }
@@ -246,10 +214,10 @@ static int take_long(struct settings *settings, const struct command *command,
     const char *name = argument + 2;
     const char *equals = strchr(name, '=');
     size_t n = equals ? (size_t)(equals - name) : strlen(name);
-    enum option_id id = find_long(command, name, n);
+    enum option_id id = option_find(command, name, n);
 
     if (id == OPT_NONE)
-        return unknown_option(command, name, n);
+        return option_unknown(command, name, n);
     return take_option(settings, command, id, equals ? equals + 1 : NULL, next);
 }
 

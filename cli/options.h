@@ -69,6 +69,7 @@ struct option {
 
 #define OPERANDS_MAX 4
 struct settings {
+    const char *command; /* its name, for messages; NULL before it is known */
     bool given[OPT_NONE];
     uint64_t number[OPT_NONE];
     const char *text[OPT_NONE];
@@ -81,6 +82,12 @@ struct settings {
 struct command;
 
 const struct option *option_get(enum option_id id);
+/* Whether the command takes the option; NULL: whether it may stand before one. */
+bool option_taken(const struct command *command, enum option_id id);
+/* The command's option with this long name (n bytes), or OPT_NONE. */
+enum option_id option_find(const struct command *command, const char *name, size_t n);
+/* Says that there is no such option, and which was meant; returns -1. */
+int option_unknown(const struct command *command, const char *name, size_t n);
 void settings_init(struct settings *settings);
 void settings_release(struct settings *settings);
 /* Takes the arguments of one command. With `command` NULL only global options are
@@ -88,8 +95,10 @@ void settings_release(struct settings *settings);
  * or -1 after telling the user what is wrong. */
 int settings_parse(struct settings *settings, const struct command *command, int argc,
                    char **argv);
-/* A decimal number of a kind ("run") from 1; tells the user otherwise. */
-bool number_operand(const char *text, const char *kind, uint64_t *out);
+/* The n-th operand as a decimal number of a kind ("run") from 1; tells the user
+ * otherwise. */
+bool number_operand(const struct settings *settings, int n, const char *kind,
+                    uint64_t *out);
 
 /* The candidate nearest to a mistyped word so far; `word` may be a long id. */
 struct nearest {

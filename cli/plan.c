@@ -3,6 +3,7 @@
  * cairn plan: what would run, and why. */
 #include "command.h"
 #include "execute.h"
+#include "format.h"
 #include "json.h"
 #include "open.h"
 #include "ui.h"
@@ -58,8 +59,9 @@ static int print_document(const struct cairn_plan *plan, const char *workflow, b
 
 static int print_text(const struct cairn_plan *plan, const char *workflow, bool all)
 {
-    static const char *const words[] = {"skip", "run ", "may "};
+    static const char *const words[] = {"keep", "run ", "may "};
     uint32_t will = cairn_plan_will(plan), may = count_may(plan);
+    uint32_t tasks = cairn_plan_tasks(plan);
     struct cairn_decision decision = {0};
     const char *text;
 
@@ -68,16 +70,15 @@ static int print_text(const struct cairn_plan *plan, const char *workflow, bool 
     for (uint32_t i = 0; i < cairn_plan_tasks(plan) && !ui_output_lost(); i++) {
         cairn_plan_get(plan, i, &decision);
         if (decision.will != CAIRN_WILL_NOT || all)
-            out("%s  %s  %s: %s\n", words[decision.will], decision.task,
-                cairn_reason_name(decision.reason), decision.detail);
+            out("%s  %s  %s\n", words[decision.will], decision.task, decision.detail);
     }
     out_flush();
     if (cairn_plan_run(plan) != 0)
-        say("%s, run %llu: %u of %u tasks will run", workflow,
-            (unsigned long long)cairn_plan_run(plan), will, cairn_plan_tasks(plan));
+        say("%s, run %llu: %u of %u task%s will run", workflow,
+            (unsigned long long)cairn_plan_run(plan), will, tasks, plural(tasks));
     else
-        say("%s, a new run: %u of %u tasks will run", workflow, will,
-            cairn_plan_tasks(plan));
+        say("%s, a new run: %u of %u task%s will run", workflow, will, tasks,
+            plural(tasks));
     if (may > 0)
         say("%u more may run, depending on what happens", may);
     return 0;

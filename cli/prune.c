@@ -69,9 +69,10 @@ static int report(const struct cairn_prune_result *result, bool dry_run)
     struct doc doc;
 
     if (!ui_json()) {
-        out("%s %llu of %llu checkpoints, %llu stay, %s %s\n",
+        out("%s %llu of %llu checkpoint%s, %llu stay%s, %s %s\n",
             dry_run ? "would delete" : "deleted", (unsigned long long)result->deleted,
-            (unsigned long long)result->total, (unsigned long long)result->kept,
+            (unsigned long long)result->total, plural(result->total),
+            (unsigned long long)result->kept, result->kept == 1 ? "s" : "",
             format_bytes(size, result->freed_bytes),
             dry_run ? "would be free" : "freed");
         return 0;

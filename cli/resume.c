@@ -23,8 +23,7 @@ static int choose_start(struct settings *settings, struct cairn_store *store,
     }
     options->start = CAIRN_START_FROM;
     options->from = settings->text[OPT_FROM];
-    if (settings->n_operands > 0 &&
-        !number_operand(settings->operands[0], "run", &number))
+    if (settings->n_operands > 0 && !number_operand(settings, 0, "run", &number))
         return EXIT_USAGE;
     if (cairn_checkpoint_get(store, options->from, &checkpoint, &error) != 0)
         return ui_fail(&error);

@@ -8,6 +8,7 @@
 #include "ui.h"
 
 struct listing {
+    struct cairn_store *store;
     struct doc *doc; /* with --json */
     uint64_t shown;
 };
@@ -15,31 +16,32 @@ struct listing {
 static int each_run(void *context, const struct cairn_run_info *run)
 {
     struct listing *listing = context;
-    char when[FORMAT_MAX], took[FORMAT_MAX] = "-", done[32];
+    char started[FORMAT_MAX], ended[FORMAT_MAX], done[32], *params;
 
     listing->shown++;
     if (listing->doc != NULL) {
         doc_object(listing->doc, NULL);
-        run_document(listing->doc, run);
+        run_document(listing->doc, listing->store, run);
         doc_end(listing->doc);
         return 0;
     }
-    if (run->ended_ns != 0)
-        format_duration(took, (run->ended_ns - run->started_ns) / 1000000);
     snprintf(done, sizeof done, "%u/%u", run->completed, run->total);
     if (listing->shown == 1)
-        out("%5s  %-11s  %-19s  %7s  %9s  %6s  %s\n", "RUN", "STATE", "STARTED", "TOOK",
-            "COMPLETED", "FAILED", "WORKFLOW");
-    out("%5llu  %-11s  %-19s  %7s  %9s  %6u  %s%s%s\n", (unsigned long long)run->run,
-        run_state_text(run), format_local(when, run->started_ns), took, done,
-        run->failed, run->workflow, run->params[0] ? "  " : "", run->params);
+        out("%5s  %-11s  %-19s  %-19s  %9s  %6s  %s\n", "RUN", "STATE", "STARTED",
+            "ENDED", "COMPLETED", "FAILED", "WORKFLOW");
+    params = params_text(listing->store, run->run);
+    out("%5llu  %-11s  %-19s  %-19s  %9s  %6u  %s%s%s\n", (unsigned long long)run->run,
+        run_state_text(run), format_local(started, run->started_ns),
+        format_local(ended, run->ended_ns), done, run->failed, run->workflow,
+        params != NULL ? "  " : "", params != NULL ? params : "");
+    free(params);
     return ui_output_lost();
 }
 
 static int list_runs(struct settings *settings, struct cairn_store *store)
 {
     struct doc doc = {0};
-    struct listing listing = {.doc = ui_json() ? &doc : NULL};
+    struct listing listing = {.store = store, .doc = ui_json() ? &doc : NULL};
     struct cairn_error error = {0};
     struct cairn_page page = {.limit = (uint32_t)settings->number[OPT_LIMIT],
                               .offset = settings->number[OPT_OFFSET],
@@ -58,8 +60,8 @@ static int list_runs(struct settings *settings, struct cairn_store *store)
     }
     if (listing.doc == NULL) {
         out_flush();
-        say("%llu of %llu runs", (unsigned long long)listing.shown,
-            (unsigned long long)total);
+        say("%llu of %llu run%s", (unsigned long long)listing.shown,
+            (unsigned long long)total, plural(total));
         return 0;
     }
     doc_end(&doc);

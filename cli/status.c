@@ -40,13 +40,16 @@ static void print_failed(struct listing *listing, const struct cairn_task_info *
 {
     char how[FORMAT_MAX], took[FORMAT_MAX];
     char *word = shell_word(task->id);
+    const char *text = task->text != NULL ? task->text : "";
 
     if (listing->failed++ == 0)
         out("failed:\n");
+    format_end(how, task->exit_code, task->signal, task->timed_out, task->text);
+    task_time(took, task);
     if (listing->failed <= FAILED_SHOWN && word != NULL)
-        out("  %s  %s  %s  see: cairn log %s --run %llu%s\n", task->id,
-            format_end(how, task->exit_code, task->signal, task->timed_out),
-            task_time(took, task), word, (unsigned long long)listing->run,
+        out("  %s%s%s%s%s%s%s\n    see: cairn log %s --run %llu%s\n", task->id,
+            how[0] ? "  " : "", how, took[0] ? "  " : "", took, text[0] ? "  " : "",
+            text, word, (unsigned long long)listing->run,
             store_hint(listing->settings));
     free(word);
 }
@@ -56,12 +59,13 @@ static void print_task(const struct cairn_task_info *task)
     char how[FORMAT_MAX] = "", took[FORMAT_MAX], attempts[32] = "";
 
     if (task->outcome == CAIRN_FAILED)
-        format_end(how, task->exit_code, task->signal, task->timed_out);
+        format_end(how, task->exit_code, task->signal, task->timed_out, task->text);
     if (task->attempts > 1)
         snprintf(attempts, sizeof attempts, "  %u attempts", task->attempts);
     task_time(took, task);
-    out("  %-11s  %s%s%s%s%s%s\n", task_state(task), task->id, took[0] ? "  " : "",
-        took, how[0] ? "  " : "", how, attempts);
+    out("  %-11s  %s%s%s%s%s%s%s%s\n", task_state(task), task->id, took[0] ? "  " : "",
+        took, how[0] ? "  " : "", how, attempts, task->text != NULL ? "  " : "",
+        task->text != NULL ? task->text : "");
 }
 
 static int each_task_text(void *context, const struct cairn_task_info *task)
@@ -95,7 +99,8 @@ static int each_task_document(void *context, const struct cairn_task_info *task)
     doc_some(doc, "signal", (uint64_t)task->signal);
     doc_bool(doc, "timed_out", task->timed_out);
     doc_number(doc, "cpu_ms", task->cpu_ms);
-    doc_number(doc, "peak_kib", task->peak_kib);
+    doc_some(doc, "peak_kib", (uint64_t)task->peak_kib);
+    doc_text(doc, "text", task->text);
     doc_end(doc);
     return 0;
 }
@@ -106,28 +111,53 @@ static void print_count(uint32_t count, const char *name)
         out(", %u %s", count, name);
 }
 
-static void print_times(const struct cairn_run_info *run)
+static uint32_t not_run(const struct cairn_run_info *run)
 {
-    char when[FORMAT_MAX], took[FORMAT_MAX];
-    int64_t end = run->ended_ns != 0 ? run->ended_ns : wall_ns();
+    uint32_t others = run_done(run) + run->cancelled + run->running;
 
-    out("started     %s", format_local(when, run->started_ns));
-    if (run->live || run->ended_ns != 0)
-        out(", %s %s", run->live ? "running for" : "took",
-            format_duration(took, (end - run->started_ns) / 1000000));
-    out("\n");
+    return run->total > others ? run->total - others : 0;
 }
 
-static void print_run(const struct cairn_run_info *run)
+static void print_times(const struct cairn_run_info *run)
 {
-    uint32_t ended = run_done(run) + run->cancelled;
+    char when[FORMAT_MAX];
 
+    out("started     %s\n", format_local(when, run->started_ns));
+    if (!run->live && run->ended_ns != 0)
+        out("ended       %s\n", format_local(when, run->ended_ns));
+}
+
+/* Tasks that were running when the run's owner died. */
+static int count_interrupted(void *context, const struct cairn_task_info *task)
+{
+    uint32_t *count = context;
+
+    *count += task->interrupted;
+    return 0;
+}
+
+static int find_interrupted(struct cairn_store *store, const struct cairn_run_info *run,
+                            uint32_t *count)
+{
+    struct cairn_error error = {0};
+
+    *count = 0;
+    if (run->live || not_run(run) == 0)
+        return 0;
+    if (cairn_run_tasks(store, run->run, count_interrupted, count, &error) != 0)
+        return ui_fail(&error);
+    return 0;
+}
+
+static void print_run(const struct cairn_run_info *run, const char *params,
+                      uint32_t interrupted)
+{
     out("run %llu  %s  %s\n", (unsigned long long)run->run, run->workflow,
         run_state_text(run));
     if (run->file[0] != '\0')
         out("file        %s\n", run->file);
-    if (run->params[0] != '\0')
-        out("params      %s\n", run->params);
+    if (params != NULL)
+        out("params      %s\n", params);
     print_times(run);
     if (run->live)
         out("owner       process %lld on %s\n", (long long)run->owner_pid,
@@ -142,12 +172,13 @@ static void print_run(const struct cairn_run_info *run)
     print_count(run->skipped, "skipped");
     print_count(run->cancelled, "cancelled");
     print_count(run->running, "running");
-    print_count(run->total > ended + run->running ? run->total - ended - run->running
-                                                  : 0,
-                "not run");
+    print_count(not_run(run), "not run");
+    if (interrupted > 0)
+        out(" (%u interrupted)", interrupted);
     out("\n");
     if (run->unsaved > 0)
-        out("DEGRADED    %u outcomes could not be stored yet\n", run->unsaved);
+        out("DEGRADED    %u outcome%s could not be stored yet\n", run->unsaved,
+            plural(run->unsaved));
 }
 
 static int print_text(struct settings *settings, struct cairn_store *store,
@@ -155,9 +186,17 @@ static int print_text(struct settings *settings, struct cairn_store *store,
 {
     struct listing listing = {.settings = settings, .run = run->run};
     struct cairn_error error = {0};
+    uint32_t interrupted;
+    char *params;
+    int status;
 
     listing.every = settings->given[OPT_TASKS];
-    print_run(run);
+    status = find_interrupted(store, run, &interrupted);
+    if (status != 0)
+        return status;
+    params = params_text(store, run->run);
+    print_run(run, params, interrupted);
+    free(params);
     if ((listing.every || run->failed > 0) &&
         cairn_run_tasks(store, run->run, each_task_text, &listing, &error) != 0)
         return ui_fail(&error);
@@ -177,10 +216,16 @@ static int print_document(struct settings *settings, struct cairn_store *store,
     struct doc doc;
     struct listing listing = {.settings = settings, .doc = &doc, .run = run->run};
     struct cairn_error error = {0};
+    uint32_t interrupted;
+    int status;
 
     listing.every = settings->given[OPT_TASKS];
+    status = find_interrupted(store, run, &interrupted);
+    if (status != 0)
+        return status;
     doc_begin(&doc);
-    run_document(&doc, run);
+    run_document(&doc, store, run);
+    doc_count(&doc, "interrupted", interrupted);
     doc_array(&doc, listing.every ? "tasks" : "failed_tasks");
     if ((listing.every || run->failed > 0) &&
         cairn_run_tasks(store, run->run, each_task_document, &listing, &error) != 0) {
@@ -218,8 +263,7 @@ static int can_resume(struct settings *settings, struct cairn_store *store)
 
     if (settings->given[OPT_TASKS])
         return ui_usage("status", "give one of --tasks and --can-resume");
-    if (settings->n_operands > 0 &&
-        !number_operand(settings->operands[0], "run", &number))
+    if (settings->n_operands > 0 && !number_operand(settings, 0, "run", &number))
         return EXIT_USAGE;
     if (store == NULL)
         return answer(number, CAIRN_ENOTFOUND, "no: there is no store here or above");

@@ -171,7 +171,7 @@ static int show_run(struct tree *tree, size_t i)
         return ui_fail(&error);
     if (tree->doc != NULL) {
         doc_object(tree->doc, NULL);
-        run_document(tree->doc, &run);
+        run_document(tree->doc, tree->store, &run);
         doc_array(tree->doc, "checkpoints");
     } else {
         print_run_line(tree, entry, &run, indent);

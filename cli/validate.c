@@ -2,6 +2,7 @@
  *
  * cairn validate: whether a workflow file would run, and how large it is. */
 #include "command.h"
+#include "format.h"
 #include "json.h"
 #include "open.h"
 #include "ui.h"
@@ -42,11 +43,6 @@ static int print_document(const struct cairn_workflow *workflow, const char *fil
     for (size_t i = 0; (text = cairn_workflow_warning(workflow, i)) != NULL; i++)
         doc_text(&doc, NULL, text);
     return doc_print(&doc);
-}
-
-static const char *plural(uint64_t n)
-{
-    return n == 1 ? "" : "s";
 }
 
 static int print_text(const struct cairn_workflow *workflow, const char *file)

@@ -51,8 +51,8 @@ static void print_text(const struct cairn_verify_result *result, uint64_t proble
 
     out_flush();
     say("%llu checkpoint%s and %llu object%s checked in %s: %s",
-        (unsigned long long)result->checked, result->checked == 1 ? "" : "s",
-        (unsigned long long)result->objects, result->objects == 1 ? "" : "s",
+        (unsigned long long)result->checked, plural(result->checked),
+        (unsigned long long)result->objects, plural(result->objects),
         format_duration(took, result->duration_ms),
         problems == 0 ? "all are well" : "DAMAGED");
     if (problems > 0)

@@ -54,7 +54,8 @@ static bool same(const struct cairn_run_info *a, const struct cairn_run_info *b)
            a->cancelled == b->cancelled && a->unsaved == b->unsaved;
 }
 
-static void print_change(struct watch *watch, const struct cairn_run_info *run)
+static void print_change(struct watch *watch, struct cairn_store *store,
+                         const struct cairn_run_info *run)
 {
     char text[PROGRESS_MAX];
     struct doc doc;
@@ -65,7 +66,7 @@ static void print_change(struct watch *watch, const struct cairn_run_info *run)
         doc_begin(&doc);
         doc_text(&doc, "type", run->live ? "status" : "run_finished");
         doc_time(&doc, "time", wall_ns());
-        run_document(&doc, run);
+        run_document(&doc, store, run);
         if (!run->live)
             doc_number(&doc, "exit_status", run_exit_status(run));
         doc_print(&doc);
@@ -87,7 +88,7 @@ static void show(struct watch *watch, struct cairn_store *store,
     if (watch->live && run->live)
         paint(watch, store, run);
     else if (!watch->live && (ui_json() || !ui_quiet()))
-        print_change(watch, run);
+        print_change(watch, store, run);
     watch->last = *run;
 }
 

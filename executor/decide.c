@@ -72,23 +72,6 @@ struct judge {
     struct digest *now, *then; /* fingerprints; NULL when the graphs are the same */
 };
 
-static enum cairn_reason unfinished_reason(const struct decide_input *in, uint32_t old)
-{
-    uint8_t mark = in->marks ? in->marks[old] : 0;
-    switch (in->states->outcome[old]) {
-    case CAIRN_FAILED:
-        return CAIRN_REASON_FAILED;
-    case CAIRN_CANCELLED:
-        return CAIRN_REASON_CANCELLED;
-    case CAIRN_SKIPPED:
-        return CAIRN_REASON_SKIPPED;
-    default:
-        return mark & MARK_DAMAGED       ? CAIRN_REASON_DAMAGED
-               : mark & MARK_INTERRUPTED ? CAIRN_REASON_INTERRUPTED
-                                         : CAIRN_REASON_NEVER_RAN;
-    }
-}
-
 static uint32_t running_need(const struct judge *j, uint32_t node)
 {
     const struct graph *g = j->in->graph;
@@ -96,6 +79,33 @@ static uint32_t running_need(const struct judge *j, uint32_t node)
         if (j->out->runs[g->needs[e]])
             return g->needs[e];
     return NODE_NONE;
+}
+
+/* A task that was reset waits for what it needs, or was about to start. */
+static enum cairn_reason pending_reason(struct judge *j, uint32_t task, uint8_t mark)
+{
+    if (mark & MARK_DAMAGED)
+        return CAIRN_REASON_DAMAGED;
+    if (!(mark & (MARK_INTERRUPTED | MARK_RESET)))
+        return CAIRN_REASON_NEVER_RAN;
+    if (mark & MARK_RESET)
+        j->out->cause[task] = running_need(j, task);
+    return j->out->cause[task] == NODE_NONE ? CAIRN_REASON_INTERRUPTED
+                                            : CAIRN_REASON_UPSTREAM;
+}
+
+static enum cairn_reason unfinished_reason(struct judge *j, uint32_t task, uint32_t old)
+{
+    switch (j->in->states->outcome[old]) {
+    case CAIRN_FAILED:
+        return CAIRN_REASON_FAILED;
+    case CAIRN_CANCELLED:
+        return CAIRN_REASON_CANCELLED;
+    case CAIRN_SKIPPED:
+        return CAIRN_REASON_SKIPPED;
+    default:
+        return pending_reason(j, task, j->in->marks ? j->in->marks[old] : 0);
+    }
 }
 
 static enum cairn_reason judge_task(struct judge *j, uint32_t task)
@@ -109,7 +119,7 @@ static enum cairn_reason judge_task(struct judge *j, uint32_t task)
     bool changed = j->now && !digest_equal(&j->now[task], &j->then[old]);
     j->out->changed += changed;
     if (in->states->outcome[old] != CAIRN_COMPLETED)
-        return unfinished_reason(in, old);
+        return unfinished_reason(j, task, old);
     if (changed && in->on_change != CAIRN_KEEP)
         return CAIRN_REASON_CHANGED;
     if (in->outputs && in->outputs[task] != OUTPUT_GOOD)

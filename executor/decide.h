@@ -6,7 +6,8 @@
 #include "checkpoint/states.h"
 #include "executor/graph.h"
 
-enum mark { MARK_INTERRUPTED = 1, MARK_DAMAGED = 2 };
+/* RESET: it has run before, and its outcome was dropped so that it runs again. */
+enum mark { MARK_INTERRUPTED = 1, MARK_DAMAGED = 2, MARK_RESET = 4 };
 enum output_state { OUTPUT_GOOD, OUTPUT_MISSING, OUTPUT_DIFFERS };
 
 /* Where each task of `graph` stood in `old` (NODE_NONE: new there). Same graph: itself.

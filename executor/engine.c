@@ -304,9 +304,9 @@ static void announce(struct engine *e)
                  (unsigned long long)e->row.run, (unsigned long long)s->from_seq,
                  (unsigned long long)s->from_run, s->decisions.will, s->decisions.n);
     else
-        snprintf(text, sizeof text, "run %llu of %s: %u tasks",
+        snprintf(text, sizeof text, "run %llu of %s: %u task%s",
                  (unsigned long long)e->row.run, e->graph->definition->name.ptr,
-                 s->decisions.n);
+                 s->decisions.n, s->decisions.n == 1 ? "" : "s");
     report(e, CAIRN_EVENT_RUN_STARTED, text);
     const char *network = e->store ? store_network_fs(e->store) : NULL;
     if (network) {

@@ -55,9 +55,13 @@ static int owned(struct cairn_store *store, struct str workflow, uint64_t id,
 static int find_or_make(struct cairn_store *store, struct str workflow, uint64_t *id,
                         struct cairn_error *error)
 {
-    int result = store_workflow_id(store, workflow, false, id, error);
-    if (result != CAIRN_ENOTFOUND)
+    struct cairn_error local = {0};
+    int result = store_workflow_id(store, workflow, false, id, &local);
+    if (result != CAIRN_ENOTFOUND) {
+        if (result && error)
+            *error = local;
         return result;
+    }
     result = store_begin(store, -1, error);
     if (result)
         return result;

@@ -61,12 +61,13 @@ static int keep_row(void *context, const struct run_row *row)
 static int newest_run(struct loader *l, const struct digest *params)
 {
     uint64_t id = 0;
-    struct run_row row = {0};
-    l->s->row = row;
-    int result =
-        store_workflow_id(l->store, l->w->definition.name, false, &id, l->error);
+    struct cairn_error local = {0};
+    l->s->row = (struct run_row){0};
+    int result = store_workflow_id(l->store, l->w->definition.name, false, &id, &local);
+    if (result == CAIRN_ENOTFOUND)
+        return 0; /* it has no runs */
     if (result)
-        return result == CAIRN_ENOTFOUND ? 0 : result;
+        return error_set(l->error, result, "%s", local.text);
     struct run_filter filter = {.workflow = id, .params = params, .limit = 1};
     return store_each_run(l->store, &filter, keep_row, l, l->error);
 }
@@ -228,7 +229,10 @@ static int mark_attempt(void *context, const struct attempt_row *row)
     bool open = !row->ended_ns || row->flags & ATTEMPT_INTERRUPTED;
     bool lost =
         row->outcome == CAIRN_COMPLETED && (s->recovery.gap || s->recovery.n_damaged);
-    s->marks[row->task] = open ? MARK_INTERRUPTED : lost ? MARK_DAMAGED : 0;
+    s->marks[row->task] = open              ? MARK_INTERRUPTED
+                          : lost            ? MARK_DAMAGED
+                          : row->started_ns ? MARK_RESET
+                                            : 0;
     return 0;
 }
 
@@ -343,18 +347,18 @@ static void notice_changes(struct loader *l)
         notice(s, "run %llu was started from %.*s and goes on with %.*s",
                (unsigned long long)s->row.run, (int)s->row.file.len, s->row.file.ptr,
                (int)file.len, file.ptr);
-    if (d->changed > d->kept)
+    uint32_t changed = d->changed - d->kept;
+    if (changed)
         notice(
             s,
-            "%u task%s of the workflow changed since they were recorded; `cairn plan` "
-            "tells what and why",
-            d->changed - d->kept, plural(d->changed - d->kept));
+            "%u task%s changed since the last record; `cairn plan` tells what and why",
+            changed, plural(changed));
     if (d->kept)
         notice(
             s,
-            "%u finished task%s changed since and kept as they are; from now on they "
-            "count as done by the new definition",
-            d->kept, d->kept == 1 ? " was" : "s were");
+            "%u finished task%s changed since, and %s kept; the new definition counts "
+            "as done from now on",
+            d->kept, plural(d->kept), d->kept == 1 ? "is" : "are");
     if (d->added)
         notice(s, "%u task%s new in the workflow", d->added,
                d->added == 1 ? " is" : "s are");

@@ -70,6 +70,13 @@ static int describe(struct db *db, int result, struct cairn_error *error)
             error->sys = ENOSPC;
         return CAIRN_EIO;
     }
+    if (result == SQLITE_READONLY_ROLLBACK)
+        return error_set(
+            error, CAIRN_EIO,
+            "a process was interrupted while it wrote to the store %s: the "
+            "next command that writes, such as `cairn resume`, puts it "
+            "right",
+            db->dir);
     switch (result & 0xff) {
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:

@@ -43,11 +43,44 @@ static int look_first(const struct cairn_store *store, struct cairn_error *error
     return rc == CAIRN_ENOTFOUND ? 1 : rc;
 }
 
-static int no_store(const struct cairn_store *store, struct cairn_error *error)
+/* Nothing is there, or only the beginning of a store. */
+static int no_store(struct cairn_store *store, bool begun, struct cairn_error *error)
 {
+    const char *dir = store->paths.dir;
+    int64_t size = 1;
+    if (store_file(store->paths.db, NULL, &size, NULL) <= 0 || (size > 0 && !begun))
+        return error_set(error, CAIRN_ENOTFOUND,
+                         "there is no store in %s; `cairn run FILE` makes one", dir);
+    if (store->lock.fd < 0)
+        lock_open_read(&store->lock, store->paths.lock, NULL);
+    if (lock_held(&store->lock, LOCK_COMMIT, NULL) > 0)
+        return error_set(error, CAIRN_ENOTFOUND,
+                         "the store %s is being made by another process: try again",
+                         dir);
     return error_set(error, CAIRN_ENOTFOUND,
-                     "there is no store in %s; `cairn run FILE` makes one",
-                     store->paths.dir);
+                     "the making of the store %s was interrupted; `cairn run FILE` "
+                     "puts it right",
+                     dir);
+}
+
+/* What an interrupted transaction left can only be taken back by a writer. Was it one
+ * of those that make the store? They end with the switch to the WAL, which changes the
+ * header only: all the rest can be read past the journal. */
+static bool is_unmade(const struct cairn_store *store)
+{
+    struct db_options options = {
+        .dir = store->paths.dir, .path = store->paths.db, .immutable = true};
+    struct db *db;
+    int64_t size = 0, next = 0;
+    if (store_file(store->paths.journal, NULL, &size, NULL) <= 0 || size == 0)
+        return false;
+    if (store_journal_undoes_all(&store->paths))
+        return true;
+    if (db_open(&db, &options, NULL))
+        return false;
+    int rc = db_get_int(db, SQL_NEXT_RUN, NO_VALUES, &next, NULL);
+    db_close(db);
+    return rc == 0 && next == 1;
 }
 
 static int load_id(struct cairn_store *store, struct cairn_error *error)
@@ -73,9 +106,10 @@ static int load_id(struct cairn_store *store, struct cairn_error *error)
 static bool is_frozen(const struct cairn_store *store)
 {
     struct statvfs fs;
-    int64_t size = 0;
+    int64_t wal = 0, journal = 0;
     return statvfs(store->paths.dir, &fs) == 0 && (fs.f_flag & ST_RDONLY) &&
-           store_file(store->paths.wal, NULL, &size, NULL) >= 0 && size == 0;
+           store_file(store->paths.wal, NULL, &wal, NULL) >= 0 && wal == 0 &&
+           store_file(store->paths.journal, NULL, &journal, NULL) >= 0 && journal == 0;
 }
 
 static int prepare_writer(struct cairn_store *store, struct db *db,
@@ -127,25 +161,25 @@ static int open_reader(struct cairn_store *store, struct cairn_error *error)
     if (!rc)
         rc = look_first(store, error);
     if (rc > 0)
-        return no_store(store, error);
+        return no_store(store, false, error);
     if (!rc)
         rc = lock_open_read(&store->lock, store->paths.lock, error);
     if (!rc)
         rc = store_connect(store, &store->db, error);
+    if (rc == CAIRN_EIO && is_unmade(store))
+        return no_store(store, true, error);
     return rc ? rc : load_id(store, error);
 }
 
 static int open_locked(struct cairn_store *store, struct cairn_error *error)
 {
     int rc = store_check_files(&store->paths, store->journal, error);
-    if (!rc)
-        rc = store_dir_furnish(&store->paths, error);
-    if (!rc)
-        rc = store_file(store->paths.db, NULL, NULL, error);
-    if (rc == 0)
+    int there = rc ? rc : store_file(store->paths.db, NULL, NULL, error);
+    rc = there < 0 ? there : store_dir_furnish(&store->paths, there == 0, error);
+    if (!rc && !there)
         rc = make_database(&store->paths, error);
     /* Held exclusively only by a last writer on its way out. */
-    if (rc >= 0)
+    if (!rc)
         rc = lock_wait(&store->lock, LOCK_WRITERS, LOCK_SHARED, store->lock_wait_ms,
                        error);
     if (!rc)
@@ -160,10 +194,13 @@ static int open_writer(struct cairn_store *store, bool create,
     if (!rc)
         rc = look_first(store, error);
     if (rc > 0 && !create)
-        return no_store(store, error);
-    if (rc < 0)
-        return rc;
-    rc = lock_open(&store->lock, store->paths.lock, error);
+        return no_store(store, false, error);
+    if (rc > 0)
+        rc = store_file(store->paths.db, NULL, NULL, error) == 0
+                 ? store_dir_vacant(&store->paths, error)
+                 : 0;
+    if (!rc)
+        rc = lock_open(&store->lock, store->paths.lock, error);
     if (!rc)
         rc = store_take_lock(store, store->lock_wait_ms, error);
     if (rc)

@@ -3,6 +3,7 @@
  * closing one here would drop the locks that SQLite holds on it in this process. */
 #include "storage/store_int.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -111,12 +112,13 @@ static int fill_paths(struct store_paths *paths, const char *dir,
     paths->dir = absolute;
     paths->db = join(absolute, "cairn.db");
     paths->wal = join(absolute, "cairn.db-wal");
+    paths->journal = join(absolute, "cairn.db-journal");
     paths->lock = join(absolute, "lock");
     paths->marker = join(absolute, "open");
     paths->live = join(absolute, "live");
     paths->ignore = join(absolute, ".gitignore");
-    if (paths->db && paths->wal && paths->lock && paths->marker && paths->live &&
-        paths->ignore)
+    if (paths->db && paths->wal && paths->journal && paths->lock && paths->marker &&
+        paths->live && paths->ignore)
         return 0;
     store_paths_release(paths);
     return error_nomem(error);
@@ -154,6 +156,7 @@ void store_paths_release(struct store_paths *paths)
     free(paths->dir);
     free(paths->db);
     free(paths->wal);
+    free(paths->journal);
     free(paths->lock);
     free(paths->marker);
     free(paths->live);
@@ -161,9 +164,45 @@ void store_paths_release(struct store_paths *paths)
     *paths = (struct store_paths){0};
 }
 
-int store_dir_furnish(const struct store_paths *paths, struct cairn_error *error)
+/* Whether the making of a store leaves such a name behind when it is interrupted. */
+static bool is_ours(const char *name)
 {
-    int rc = store_file(paths->ignore, NULL, NULL, error);
+    static const char *const names[] = {".",    "..",   "lock",
+                                        "live", "open", ".gitignore"};
+    static const char *const starts[] = {"cairn.db", ".gitignore.tmp.", "open.tmp."};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++)
+        if (strncmp(name, starts[i], strlen(starts[i])) == 0)
+            return true;
+    return false;
+}
+
+int store_dir_vacant(const struct store_paths *paths, struct cairn_error *error)
+{
+    const struct dirent *entry;
+    int rc = 0;
+    DIR *dir = opendir(paths->dir);
+    if (!dir)
+        return error_sys(error, errno, "cannot look into %s", paths->dir);
+    while (!rc && (errno = 0, entry = readdir(dir)))
+        if (!is_ours(entry->d_name))
+            rc = error_set(error, CAIRN_EUSAGE,
+                           "the directory %s holds other files (such as %.100s) and no "
+                           "store: give the store a directory of its own, such as "
+                           "--store .cairn",
+                           paths->dir, entry->d_name);
+    if (!rc && errno)
+        rc = error_sys(error, errno, "cannot look into %s", paths->dir);
+    closedir(dir);
+    return rc;
+}
+
+int store_dir_furnish(const struct store_paths *paths, bool making,
+                      struct cairn_error *error)
+{
+    int rc = making ? store_file(paths->ignore, NULL, NULL, error) : 1;
     if (rc == 0)
         rc = os_write_file(paths->ignore, 0600, STR("*\n"), error);
     if (rc < 0)
@@ -201,4 +240,19 @@ int store_check_files(const struct store_paths *paths, enum db_journal journal,
     if (marker && !wal && journal == DB_WAL)
         return lost(paths, "the write-ahead log is gone (cairn.db-wal).", error);
     return 0;
+}
+
+/* SQLite's file format, section 3: the header of a rollback journal has the size that
+ * the database had before, in pages, as 4 bytes from 16 on. SQLite locks the database
+ * only, so that this file may be opened and closed. */
+bool store_journal_undoes_all(const struct store_paths *paths)
+{
+    static const uint8_t none[4];
+    uint8_t pages[4];
+    int fd = open(paths->journal, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    bool got = pread(fd, pages, sizeof pages, 16) == (ssize_t)sizeof pages;
+    close(fd);
+    return got && memcmp(pages, none, sizeof none) == 0;
 }

@@ -15,7 +15,7 @@ struct object_codec; /* object.c */
 
 struct store_paths {
     char *dir; /* absolute */
-    char *db, *wal, *lock, *marker, *live, *ignore;
+    char *db, *wal, *journal, *lock, *marker, *live, *ignore;
 };
 
 /* A checkpoint as a point of the history: seq 0 is none. */
@@ -68,8 +68,12 @@ int store_paths_find(struct store_paths *paths,
                      const struct cairn_store_options *options,
                      struct cairn_error *error);
 void store_paths_release(struct store_paths *paths);
-/* Makes what a writable store's directory has: .gitignore and live/. */
-int store_dir_furnish(const struct store_paths *paths, struct cairn_error *error);
+/* Refuses to make a store among somebody else's files: CAIRN_EUSAGE. */
+int store_dir_vacant(const struct store_paths *paths, struct cairn_error *error);
+/* Makes what a writable store's directory has: live/ and, while there is no database
+ * yet, .gitignore. */
+int store_dir_furnish(const struct store_paths *paths, bool making,
+                      struct cairn_error *error);
 /* 1 there is such a file, 0 there is none, <0 error. `inode`, `size` may be NULL. */
 int store_file(const char *path, uint64_t *inode, int64_t *size,
                struct cairn_error *error);
@@ -77,6 +81,9 @@ int store_file(const char *path, uint64_t *inode, int64_t *size,
  * stands, but what it wrote is gone. To be called before SQLite makes a new WAL. */
 int store_check_files(const struct store_paths *paths, enum db_journal journal,
                       struct cairn_error *error);
+/* Whether rolling back the rollback journal leaves nothing of the database: it was the
+ * transaction that made it. */
+bool store_journal_undoes_all(const struct store_paths *paths);
 
 /* ---- store.c ---- */
 
@@ -86,7 +93,7 @@ int store_connect(struct cairn_store *store, struct db **out,
 
 /* ---- store_write.c: transactions ---- */
 
-enum { STORE_TRANSFER_PAGES = 4000 }; /* of WAL: transferred from here on */
+enum { STORE_TRANSFER_PAGES = 1000 }; /* of WAL: transferred from here on */
 
 /* The write lock, within wait_ms. */
 int store_take_lock(struct cairn_store *store, int wait_ms, struct cairn_error *error);

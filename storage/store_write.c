@@ -9,6 +9,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdio.h>
 #include <unistd.h>
 
 enum {
@@ -125,6 +126,12 @@ static int reopen(struct cairn_store *store, struct cairn_error *error)
     store->db = db;
     store->poisoned = false;
     store->next_seq = 0;
+    /* Perhaps the disk is full: what the WAL holds, moved into the database, makes room
+     * to write it from its start again. If that fails, the next commit tells. */
+    if (store->journal == DB_WAL) {
+        bool complete;
+        db_transfer(db, true, &complete, NULL);
+    }
     return 0;
 }
 
@@ -279,19 +286,33 @@ uint32_t store_data_version(struct cairn_store *store)
     return (uint32_t)version;
 }
 
+/* SQLite puts all that it finds into one text, under a headline. */
+static int each_line(struct str text, int (*each)(void *, const char *line),
+                     void *context)
+{
+    int rc = 0;
+    while (!rc && text.len > 0) {
+        char line[256];
+        const char *end = memchr(text.ptr, '\n', text.len);
+        size_t n = end ? (size_t)(end - text.ptr) : text.len;
+        snprintf(line, sizeof line, "%.*s", (int)(n < sizeof line ? n : sizeof line),
+                 text.ptr);
+        n += end != NULL;
+        text = (struct str){text.ptr + n, text.len - n};
+        if (line[0] && strcmp(line, "ok") != 0 && strncmp(line, "*** ", 4) != 0)
+            rc = each(context, line);
+    }
+    return rc;
+}
+
 int store_quick_check(struct cairn_store *store, int (*each)(void *, const char *line),
                       void *context, struct cairn_error *error)
 {
     struct query query;
     int rc = query_start(&query, store->db, SQL_QUICK_CHECK, NO_VALUES, error);
-    while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
-        struct str line = query_text(&query, 0); /* SQLite ends it with a NUL */
-        if (str_equal(line, STR("ok")) || !line.ptr)
-            continue;
-        rc = each(context, line.ptr);
-        if (rc)
+    while (rc >= 0 && (rc = query_step(&query, error)) > 0)
+        if ((rc = each_line(query_text(&query, 0), each, context)) != 0)
             break;
-    }
     query_end(&query);
     return rc < 0 ? rc : 0;
 }

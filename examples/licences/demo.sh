@@ -52,7 +52,7 @@ pid=
 
 shown status
 "$cairn" plan --all >plan.txt 2>plan.err
-awk '$1 == "skip" { print $2 }' plan.txt | LC_ALL=C sort >recorded
+awk '$1 == "keep" { print $2 }' plan.txt | LC_ALL=C sort >recorded
 awk '$1 == "run" { print $2 }' plan.txt | LC_ALL=C sort >planned
 printf '\n$ cairn plan\n'
 awk '$1 == "run"' plan.txt | head -n 3

@@ -32,6 +32,12 @@ exits 2 cairn checkpoint lst
 says 'checkpoint list' 'the same for a command of two words'
 exits 2 cairn run --job 3
 says '--jobs' 'a mistyped option: the nearest is named'
+exits 2 cairn run --paralel 3
+says '--jobs' 'what other programs call it is known'
+exits 2 cairn resume --fresh
+says 'cairn run --fresh FILE' 'an option of another command: which'
+exits 2 cairn run -j 4097
+says '1 to 4096' 'the limit of --jobs is told'
 exits 2 cairn run -j 0
 exits 2 cairn run -j many
 says 'many' 'what is not a number is named'
@@ -43,6 +49,8 @@ exits 2 cairn run
 says 'cairn.yaml' 'run without a file says which it looks for'
 exits 2 cairn run --json --nonsense
 json_ok 'an error of usage is JSON with --json'
+exits 2 cairn bogus --json
+is "$(json_get .error.exit_status)" 2 'so is one of an unknown command'
 ok 'and made no store' test ! -e .cairn
 
 done_testing

@@ -27,6 +27,9 @@ ok 'the running task ends with cairn' wait_for 10 gone
 
 exits 0 cairn status
 matches 'interrupted|unfinished' 'status: the run is not finished'
+says '3 not run (1 interrupted)' 'and how many tasks were running'
+exits 2 cairn status b
+says 'cairn status --help' 'what is not a run number: the help of the command'
 exits 0 cairn status --can-resume
 is "$(planned)" 'b c d' 'plan: what is left'
 exits 0 cairn explain a

@@ -35,6 +35,12 @@ is "$(cat .cairn/.gitignore)" '*' 'git does not see the store'
 
 exits 0 cairn status
 says 'completed' 'status says how the run stands'
+exits 0 cairn status --json
+is "$(json_get .params.who)" world 'parameters are an object in JSON'
+exits 0 cairn run flow.yaml --store other --param who='you  and
+me'
+exits 0 cairn status --store other
+says 'who="you  and\nme"' 'a value with blanks is quoted in text'
 exits 0 cairn status 1 --tasks
 says 'count[n=2]' 'status --tasks names every task'
 exits 0 cairn status --can-resume
@@ -51,6 +57,10 @@ exits 0 cairn resume
 says 'nothing to do'
 exits 0 cairn explain sum
 says 'will not run'
+exits 10 cairn log count
+says 'count[n=1]' 'log of a group: a member is named'
+exits 10 cairn log gret
+says 'greet' 'log of an unknown task: the nearest is named'
 exits 0 cairn explain 'count[n=1]' flow.yaml
 says 'will run'
 exits 10 cairn explain count

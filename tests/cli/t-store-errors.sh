@@ -49,21 +49,22 @@ else
     skip 'a store on a read-only disk' 'needs root and mount'
 fi
 
-# A full disk: best effort goes on and says so, required starts nothing new.
-if [ "$(id -u)" = 0 ] && mkdir full && mount -t tmpfs -o size=1m none full 2>/dev/null; then
+# A full disk: best effort goes on and says so. The outcomes of so many tasks do not fit
+# into what moving the WAL into the database gives back.
+if [ "$(id -u)" = 0 ] && mkdir full && mount -t tmpfs -o size=8m none full 2>/dev/null; then
     cat >many.yaml <<'END'
 name: many
 jobs: 1
 tasks:
   first: {run: "echo first >>ran; [ -e roomy ] || dd if=/dev/zero of=full/fill bs=4k 2>/dev/null || true"}
-  rest: {foreach: {n: {range: [1, 200]}}, needs: [first], run: "echo $n >>ran"}
+  rest: {foreach: {n: {range: [1, 1500]}}, needs: [first], run: "echo $n >>ran"}
 END
     : >ran
     run timeout -k 5 60 cairn run many.yaml --store full/store --keep 0
     is "$status" 9 'a full disk: done, but not all was saved'
     matches 'DEGRADED|degraded' 'which it says aloud'
     matches 'space|full' 'with the reason'
-    is "$(wc -l <ran)" 201 'all tasks ran'
+    is "$(wc -l <ran)" 1501 'all tasks ran'
     rm -f full/fill
     touch roomy
     exits 0 timeout -k 5 60 cairn resume --store full/store

@@ -32,6 +32,13 @@ matches 'signal 11|SEGV' 'whichever it is'
 fails '{run: "true", outputs: [result.txt]}'
 says 'result.txt' 'an output that is missing after success is named'
 matches 'output' 'as an output'
+exits 0 cairn status
+says 'its output result.txt is missing' 'status tells it, too'
+exits 0 cairn log t
+ok 'and log, on stderr' grep -q 'result.txt is missing' err
+silent_on out
+exits 0 cairn log t --json
+matches '"text":"[^"]*result.txt is missing' 'and log --json'
 fails '{run: "true", cwd: nowhere}'
 says 'nowhere' 'a working directory that is missing is named'
 
@@ -45,6 +52,7 @@ ok 'no process of it is left over' wait_for 5 gone "marker-$$"
 rm -f tries
 fails '{run: "echo x >>tries; exit 5", retries: {max: 2, delay: 10ms}}'
 is "$(grep -c x tries)" 3 'two retries are three attempts'
+says '(exit 5, attempt 3, ' 'which attempt it was is told'
 rm -f tries
 fails '{run: "echo x >>tries; exit 5", retries: {max: 2, delay: 10ms, on_exit: [7]}}'
 is "$(grep -c x tries)" 1 'no retry after another exit code'
@@ -69,6 +77,8 @@ sed 's/: stop/: continue/; s/name: failing/name: going/' stop.yaml >continue.yam
 exits 1 cairn run continue.yaml
 ok 'on_failure: continue does what it can' test -e other-ran
 says '1 completed, 1 failed, 1 skipped'
+exits 0 cairn explain after --json
+is "$(json_get .cause)" bad 'explain names the failure behind a skipped task'
 exits 1 cairn run continue.yaml --json
 json_ok 'a failed run is NDJSON with --json'
 exits 0 cairn status

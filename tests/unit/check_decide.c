@@ -227,7 +227,7 @@ START_TEST(test_changed)
     expect("b", CAIRN_REASON_CHANGED);
     expect_counts(3, 2, 0, 0);
     judge(CAIRN_KEEP);
-    expect("b", CAIRN_REASON_DONE);
+    expect("b", CAIRN_REASON_KEPT);
     expect("c", CAIRN_REASON_DONE);
     expect("d", CAIRN_REASON_FAILED);
     expect_counts(1, 2, 0, 0);
@@ -531,7 +531,9 @@ static void compare(const struct model *m)
     for (uint32_t t = 0; t < graph.n_tasks; t++) {
         ck_assert_msg(decisions.runs[t] == m->runs[t], "%s: %s", graph.id[t],
                       cairn_reason_name(decisions.reason[t]));
-        ck_assert_int_eq(decisions.reason[t] != CAIRN_REASON_DONE, m->runs[t]);
+        ck_assert_int_eq(decisions.reason[t] != CAIRN_REASON_DONE &&
+                             decisions.reason[t] != CAIRN_REASON_KEPT,
+                         m->runs[t]);
         if (decisions.reason[t] == CAIRN_REASON_UPSTREAM) {
             ck_assert(decisions.runs[decisions.cause[t]]);
             ck_assert(need_runs(&graph, m->runs, t));

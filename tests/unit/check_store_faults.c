@@ -129,14 +129,26 @@ END_TEST
 
 static int sync_to_fail; /* the so-manieth from now; 0: none */
 
-/* SQLite's own calls end up here, too. */
-int fdatasync(int fd)
+static int sync_either(long call, int fd)
 {
     if (sync_to_fail && --sync_to_fail == 0) {
         errno = EIO;
         return -1;
     }
-    return (int)syscall(SYS_fdatasync, fd);
+    return (int)syscall(call, fd);
+}
+
+/* SQLite's own calls end up here, too: but only if the names can be seen from other
+ * libraries, for which being compiled with -fvisibility=hidden would be enough not to.
+ */
+__attribute__((visibility("default"))) int fdatasync(int fd)
+{
+    return sync_either(SYS_fdatasync, fd);
+}
+
+__attribute__((visibility("default"))) int fsync(int fd)
+{
+    return sync_either(SYS_fsync, fd);
 }
 
 /* All of the transaction is in the file when its sync fails, but it was reported as
@@ -185,8 +197,10 @@ START_TEST(every_sync_fails_once)
         ck_assert_uint_eq(count(store), saved);
         cairn_store_close(store);
         ck_assert(!exists("open"));
-        if (!fired)
+        if (!fired) {
+            ck_assert_int_gt(n, 10);
             break;
+        }
         ck_assert_int_lt(n, 1000);
     }
 }

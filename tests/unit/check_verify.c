@@ -388,8 +388,9 @@ START_TEST(delete_damaged)
         MUST(lab, delete_one(lab, id));
         expect_sound(lab);
     }
-    ck_assert_int_eq(lab_rebuild(lab, 4), CAIRN_EDAMAGED);
-    ck_assert(strstr(lab->error.text, "workflow:4") != NULL);
+    ck_assert_int_eq(lab_rebuild(lab, 4), CAIRN_ENOTFOUND);
+    ck_assert(strstr(lab->error.text, "workflow:5 cannot be rebuilt: checkpoint "
+                                      "workflow:4 before it was deleted"));
     lab_close(lab);
     /* Its digest column is what is damaged. */
     lab = lab_open(22);
@@ -397,6 +398,142 @@ START_TEST(delete_damaged)
     ck_assert(lab_flip(lab, 2, "digest", 0, 1));
     MUST(lab, delete_one(lab, "2"));
     expect_sound(lab);
+    lab_close(lab);
+}
+END_TEST
+
+/* What follows a deleted delta is not damaged, only out of reach; resume still has it.
+ */
+START_TEST(stranded_by_deletion)
+{
+    struct cairn_checkpoint_info info = {0};
+    struct lab *lab = lab_open(23);
+    struct recovery r;
+    uint32_t skipped = 0;
+    lab_put(lab, "FDDDD");
+    lab_damage(lab, 2);
+    ck_assert_int_eq(lab_rebuild(lab, 4), CAIRN_EDAMAGED);
+    ck_assert(strstr(lab->error.text, "workflow:3") != NULL);
+    MUST(lab, delete_one(lab, "3"));
+    expect_sound(lab);
+    for (int seq = 4; seq <= 5; seq++) {
+        char id[8], text[100];
+        snprintf(id, sizeof id, "%d", seq);
+        snprintf(text, sizeof text,
+                 "workflow:%d cannot be rebuilt: checkpoint workflow:3 before it was "
+                 "deleted",
+                 seq);
+        ck_assert_int_eq(verify(lab, id), CAIRN_ENOTFOUND);
+        ck_assert_int_eq(found.n, 0);
+        ck_assert_msg(strstr(lab->error.text, text), "%s", lab->error.text);
+        ck_assert_int_eq(cairn_checkpoint_get(lab->store, id, &info, &lab->error),
+                         CAIRN_ENOTFOUND);
+        ck_assert_msg(strstr(lab->error.text, text), "%s", lab->error.text);
+    }
+    MUST(lab, lab_rebuild(lab, 1));
+    MUST(lab,
+         cairn_checkpoint_latest(lab->store, "nightly", &info, &skipped, &lab->error));
+    ck_assert_uint_eq(info.seq, 2);
+    ck_assert_uint_eq(skipped, 2);
+    MUST(lab, checkpoint_recover(lab->store, lab->sha, 1, &r, &lab->error));
+    ck_assert_uint_eq(r.newest.seq, 5);
+    ck_assert_uint_eq(r.n_damaged, 0);
+    recovery_release(&r);
+    /* Real damage is still told as such. */
+    lab_damage(lab, 3);
+    ck_assert_int_eq(verify(lab, "5"), CAIRN_EDAMAGED);
+    ck_assert_uint_eq(found.at[0].seq, 4);
+    /* One that nobody deleted is missing. */
+    MUST(lab, delete_one(lab, "4"));
+    lab_sql(lab, "DELETE FROM tombstone WHERE %llu", 1);
+    ck_assert_int_eq(verify(lab, "5"), CAIRN_EDAMAGED);
+    lab_close(lab);
+    lab = lab_open(24);
+    lab_put(lab, "FD");
+    lab_damage(lab, 0);
+    MUST(lab, delete_one(lab, "1"));
+    ck_assert_int_eq(
+        cairn_checkpoint_latest(lab->store, "nightly", &info, NULL, &lab->error),
+        CAIRN_ENOTFOUND);
+    ck_assert_msg(strstr(lab->error.text, "deleted"), "%s", lab->error.text);
+    lab_close(lab);
+}
+END_TEST
+
+/* ---- The doctor ---- */
+
+struct findings {
+    int bad;
+    char text[600], remedy[400]; /* of the first bad one */
+};
+
+static int note_finding(void *context, const struct cairn_finding *finding)
+{
+    struct findings *findings = context;
+    ck_assert_msg(!strchr(finding->text, '\n'), "%s", finding->text);
+    if (finding->health != CAIRN_HEALTH_BAD || findings->bad++)
+        return 0;
+    snprintf(findings->text, sizeof findings->text, "%s", finding->text);
+    snprintf(findings->remedy, sizeof findings->remedy, "%s",
+             finding->remedy ? finding->remedy : "");
+    return 0;
+}
+
+static void expect_finding(struct lab *lab, const char *text, const char *remedy)
+{
+    struct findings findings = {0};
+    ck_assert_int_eq(cairn_doctor(lab->path, note_finding, &findings, &lab->error),
+                     CAIRN_EDAMAGED);
+    ck_assert_int_eq(findings.bad, 1);
+    ck_assert_msg(strstr(findings.text, text), "%s", findings.text);
+    ck_assert_msg(strstr(findings.remedy, remedy), "%s", findings.remedy);
+    ck_assert_msg(!strstr(findings.text, "cairn doctor"), "%s", findings.text);
+}
+
+static void overwrite(struct lab *lab, const char *name, off_t at, const char *bytes)
+{
+    char path[400];
+    snprintf(path, sizeof path, "%s/%s", lab->path, name);
+    FILE *file = fopen(path, "r+");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_eq(fseek(file, at, SEEK_SET), 0);
+    ck_assert_uint_eq(fwrite(bytes, 1, strlen(bytes), file), strlen(bytes));
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+START_TEST(doctor_in_one_line)
+{
+    static const char again[] =
+        "keep a copy of the store directory, then start a new store with --store DIR";
+    struct findings findings = {0};
+    char path[400];
+    struct lab *lab = lab_open(60);
+    lab_put(lab, "FDDFDD");
+    cairn_store_close(lab->store); /* nothing is left in the WAL */
+    MUST(lab, cairn_doctor(lab->path, note_finding, &findings, &lab->error));
+    overwrite(lab, "cairn.db", 52, "\xff"); /* several findings of SQLite */
+    expect_finding(lab, "pages of the database are damaged: ", again);
+    overwrite(lab, "cairn.db", 0, "garbage!");
+    expect_finding(lab, "is damaged (file is not a database)", again);
+    /* The error that brings its own advice. */
+    snprintf(path, sizeof path, "%s/cairn.db", lab->path);
+    ck_assert_int_eq(remove(path), 0);
+    snprintf(path, sizeof path, "%s/open", lab->path);
+    FILE *file = fopen(path, "w");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_eq(fclose(file), 0);
+    expect_finding(lab, "commits were lost", "Put the file back");
+    lab->store = NULL;
+    lab_close(lab);
+}
+END_TEST
+
+START_TEST(doctor_misses_a_table)
+{
+    struct lab *lab = lab_open(61);
+    lab_put(lab, "FD");
+    lab_sql(lab, "DROP TABLE tombstone; SELECT %llu", 1);
+    expect_finding(lab, "no such table", "start a new store");
     lab_close(lab);
 }
 END_TEST
@@ -576,6 +713,9 @@ static void add(TCase *tests)
     tcase_add_test(tests, delete_rules);
     tcase_add_test(tests, delete_fork_point);
     tcase_add_test(tests, delete_damaged);
+    tcase_add_test(tests, stranded_by_deletion);
+    tcase_add_test(tests, doctor_in_one_line);
+    tcase_add_test(tests, doctor_misses_a_table);
     tcase_add_test(tests, prune_random_streams);
     tcase_add_test(tests, prune_merges_tombstones);
     tcase_add_test(tests, prune_keeps_fork_points);
