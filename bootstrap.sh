@@ -126,7 +126,8 @@ main() {
     if [ "$*" = ci ]; then
         exec bash .ci/run
     fi
-    exec make -j"${JOBS:-$(nproc 2>/dev/null || echo 2)}" "$@"
+    say "make $*"
+    exec make -s -j"${JOBS:-$(nproc 2>/dev/null || echo 2)}" "$@"
 }
 
 main "$@"

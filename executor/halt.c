@@ -116,9 +116,14 @@ void engine_look_for_command(struct engine *e)
 {
     uint8_t verb = 0;
     bool has = false;
-    if (!e->store || e->degraded ||
-        store_has_command(e->store, e->row.run, &has, NULL) || !has)
+    if (!e->store || store_has_command(e->store, e->row.run, &has, NULL) || !has)
         return;
+    if (e->degraded) {
+        /* It cannot be taken now. It is a cancel, as there is no other command, and
+         * left where it is it does no harm: whoever goes on drops it. */
+        engine_halt(e, HALT_STOP);
+        return;
+    }
     if (store_begin(e->store, 0, NULL))
         return; /* the next tick looks again */
     if (store_take_command(e->store, e->row.run, &verb, NULL) ||

@@ -368,8 +368,8 @@ int engine_start_ready(struct engine *e, struct cairn_error *error)
         if (call && clock_mono_ns() - start_ns > CALL_BUDGET_NS)
             break;
     }
-    if (e->starts_head > (e->n_starts - e->starts_head) + 64 ||
-        e->starts_head == e->n_starts) {
+    if (e->starts_head && (e->starts_head > (e->n_starts - e->starts_head) + 64 ||
+                           e->starts_head == e->n_starts)) {
         e->n_starts -= e->starts_head;
         memmove(e->starts, e->starts + e->starts_head, e->n_starts * sizeof *e->starts);
         e->starts_head = 0;

@@ -133,8 +133,8 @@ int query_step(struct query *query, struct cairn_error *error);
 void query_end(struct query *query);
 int64_t query_int(const struct query *query, int column);
 uint64_t query_u64(const struct query *query, int column);
-/* A small number; one that does not fit comes out as 255, which no such column holds, so
- * that a damaged column is seen and not cut to a good value. */
+/* A small number; one that does not fit comes out as 255, which no such column holds,
+ * so that a damaged column is seen and not cut to a good value. */
 uint8_t query_u8(const struct query *query, int column);
 bool query_null(const struct query *query, int column);
 /* `absent` for NULL. */

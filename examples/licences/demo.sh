@@ -73,7 +73,7 @@ LC_ALL=C comm -3 planned after >differs
 LC_ALL=C comm -23 recorded before >invented
 
 printf '\nFrom the log that the tasks themselves keep:\n'
-printf '  %4s tasks ended before the kill; of %s of them cairn had recorded the end\n' \
+printf '  %4s tasks had ended before the kill, and cairn had recorded the end of %s of them\n' \
     "$(lines before)" "$(lines recorded)"
 printf '  %4s tasks ran after the resume, just those that cairn plan had named\n' "$(lines after)"
 printf '  %4s recorded tasks ran twice\n' "$(lines wrong)"

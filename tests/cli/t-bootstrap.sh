@@ -25,12 +25,12 @@ silent_on calls
 echo 'echo 0' | fake id
 exits 0 bootstrap demo test
 is "$(grep -c 'install.*libtpl-dev check' calls)" 1 'as root: it is run, for what is missing only'
-says 'make -j1 demo test' 'and then make, with the targets'
+says 'make -s -j1 demo test' 'and then make, with the targets'
 
 : >calls
 echo 'echo installed' | fake dpkg-query
 exits 0 bootstrap
-says 'make -j1 all' 'no target means all'
+says 'make -s -j1 all' 'no target means all'
 silent_on calls
 
 echo 'echo 1000' | fake id
@@ -57,7 +57,7 @@ END
     chmod +x plain/cc plain/pkg-config
     run env PATH="$PWD/plain" "$(command -v sh)" project/bootstrap.sh demo
     is "$status" 0 'not Debian, everything there: goes on'
-    says 'make -j1 demo' 'with make'
+    says 'make -s -j1 demo' 'with make'
 fi
 
 done_testing

@@ -109,7 +109,7 @@ cairn run flow.yaml >run.out 2>&1 &
 pid=$!
 ok 'a runs' wait_for 20 test -e at-a
 rm .cairn/lock
-exits 6 cairn run flow.yaml
+exits 6 timeout 20 cairn run flow.yaml
 says 'still works on run 1'
 rm hold
 wait $pid
@@ -133,7 +133,7 @@ tasks:
   z: {needs: [a], run: "touch at-z; while [ -e hold ]; do sleep 0.02; done"}
 END
     touch hold
-    cairn run --jobs 2 flow.yaml >run.out 2>run.err &
+    timeout -k 10 60 cairn run --jobs 2 flow.yaml >run.out 2>run.err &
     pid=$!
     ok 'tasks go on while nothing can be saved' wait_for 30 test -e at-z
     is "$(wc -l <ran)" 40 'all of them'

@@ -408,6 +408,55 @@ START_TEST(best_effort_goes_on_while_the_disk_is_full)
 }
 END_TEST
 
+/* Much text, so that all that is unsaved together needs much more room than a cancel.
+ */
+static enum cairn_outcome fill_and_talk(void *context, struct cairn_attempt *attempt)
+{
+    static char text[16000];
+    enum cairn_outcome outcome = fill_at(context, attempt);
+    memset(text, 'x', sizeof text - 1);
+    cairn_attempt_finish(attempt, outcome, text);
+    return CAIRN_LATER;
+}
+
+static void cancel_when_degraded(struct seen *seen, const struct cairn_event *event)
+{
+    struct stat st;
+    if (event->kind != CAIRN_EVENT_TICK || !seen->degraded || event->running == 0 ||
+        seen->rc == 0)
+        return;
+    ck_assert_int_eq(stat("small/filler", &st), 0);
+    ck_assert_int_eq(truncate("small/filler", st.st_size - 49152), 0);
+    seen->rc = cairn_cancel(seen->store, 1, &error);
+}
+
+START_TEST(cancel_is_heeded_while_the_disk_is_full)
+{
+    if (!mount_small("size=4m"))
+        return;
+    struct cairn_store *store = open_at("small/.cairn");
+    struct cairn_workflow *w = workflow_named("w");
+    struct seen seen = {.act = cancel_when_degraded, .rc = -1};
+    const char *const argv[] = {"sleep", "40", NULL};
+    uint32_t calls = 0;
+    seen.store = open_at("small/.cairn");
+    add_many(w, fill_and_talk, &calls);
+    add(w, (struct cairn_task){.id = "z", .argv = argv, .priority = -1});
+    struct cairn_run_result result =
+        run_with(w, store, (struct cairn_run_options){.jobs = 2}, &seen);
+    ck_assert_msg(seen.rc == 0, "%s", error.text); /* there was room for it */
+    ck_assert_uint_eq(seen.recovered, 0);          /* but not for what is unsaved */
+    ck_assert_int_eq(result.state, CAIRN_RUN_CANCELLED);
+    ck_assert_int_eq(result.exit_status, 9);
+    ck_assert_uint_eq(result.completed, MANY);
+    free_small();
+    cairn_store_close(seen.store);
+    cairn_store_close(store);
+    cairn_workflow_free(w);
+    umount("small");
+}
+END_TEST
+
 static void fill_at_end(struct seen *seen, const struct cairn_event *event)
 {
     (void)seen;
@@ -517,6 +566,7 @@ int main(void)
     tcase_add_test(tests, fall_back_to_an_older_definition);
     tcase_add_test(tests, first_full_record_damaged);
     tcase_add_test(tests, best_effort_goes_on_while_the_disk_is_full);
+    tcase_add_test(tests, cancel_is_heeded_while_the_disk_is_full);
     tcase_add_test(tests, disk_full_at_the_last_commit);
     tcase_add_test(tests, required_saving_waits_for_space);
     suite_add_tcase(suite, tests);

@@ -100,6 +100,7 @@ static int play_steps(const char *part, long n)
         rc = store_commit(store, &error);
     if (rc)
         fprintf(stderr, "%s\n", error.text);
+    cairn_store_close(store);
     return rc != 0;
 }
 

@@ -417,7 +417,7 @@ START_TEST(stranded_by_deletion)
     MUST(lab, delete_one(lab, "3"));
     expect_sound(lab);
     for (int seq = 4; seq <= 5; seq++) {
-        char id[8], text[100];
+        char id[24], text[100];
         snprintf(id, sizeof id, "%d", seq);
         snprintf(text, sizeof text,
                  "workflow:%d cannot be rebuilt: checkpoint workflow:3 before it was "
@@ -447,6 +447,17 @@ START_TEST(stranded_by_deletion)
     MUST(lab, delete_one(lab, "4"));
     lab_sql(lab, "DELETE FROM tombstone WHERE %llu", 1);
     ck_assert_int_eq(verify(lab, "5"), CAIRN_EDAMAGED);
+    lab_close(lab);
+    /* And so it is where another one was deleted. */
+    lab = lab_open(25);
+    lab_put(lab, "FDDDFDDD");
+    lab_damage(lab, 2);
+    MUST(lab, delete_one(lab, "3"));
+    lab_sql(lab, "DELETE FROM checkpoint WHERE seq = %llu", 6);
+    ck_assert_int_eq(verify(lab, "4"), CAIRN_ENOTFOUND);
+    ck_assert_int_eq(verify(lab, "8"), CAIRN_EDAMAGED);
+    lab_sql(lab, "DELETE FROM checkpoint WHERE seq = %llu", 5);
+    ck_assert_int_eq(verify(lab, "8"), CAIRN_EDAMAGED);
     lab_close(lab);
     lab = lab_open(24);
     lab_put(lab, "FD");

@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char dir[256], before[4096];
+static char dir[256], home[4096];
 static struct cairn_error error;
 
 static inline int remove_entry(const char *name, const struct stat *st, int type,
@@ -34,7 +34,7 @@ static inline void setup(void)
 {
     const char *tmp = getenv("TMPDIR");
     snprintf(dir, sizeof dir, "%s/check_engine.XXXXXX", tmp ? tmp : "/tmp");
-    ck_assert_ptr_nonnull(getcwd(before, sizeof before));
+    ck_assert_ptr_nonnull(getcwd(home, sizeof home));
     ck_assert_ptr_nonnull(mkdtemp(dir));
     ck_assert_int_eq(chdir(dir), 0);
     error = (struct cairn_error){0};
@@ -42,7 +42,7 @@ static inline void setup(void)
 
 static inline void teardown(void)
 {
-    ck_assert_int_eq(chdir(before), 0);
+    ck_assert_int_eq(chdir(home), 0);
     nftw(dir, remove_entry, 8, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 }
 
