@@ -27,10 +27,11 @@ static int delete_checkpoint(const struct settings *settings, struct cairn_store
     struct cairn_error error = {0};
     struct doc doc;
 
-    /* A damaged one cannot be got, but it can be deleted. */
+    /* One that is damaged, or cannot be rebuilt because one before it was deleted,
+     * cannot be got, but it can be deleted. */
     if (cairn_checkpoint_get(store, id, &info, &error) == 0)
         id = info.id;
-    else if (error.code != CAIRN_EDAMAGED)
+    else if (error.code != CAIRN_EDAMAGED && error.code != CAIRN_ENOTFOUND)
         return ui_fail(&error);
     if (!settings->given[OPT_YES] && !confirmed(id)) {
         say_always("nothing was deleted");

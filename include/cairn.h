@@ -426,7 +426,7 @@ struct cairn_checkpoint_info {
     bool full;
     bool head;         /* newest of its run */
     bool damaged;      /* then only seq, run and what the columns say is set */
-    uint64_t position; /* number in its stream, from 1 */
+    uint64_t position; /* number in its stream, from 1; 0 when damaged */
     uint32_t bytes;    /* stored size of the record */
     uint32_t changes;  /* outcomes in a delta */
     uint32_t total, completed, failed, skipped, cancelled; /* when `counted` */
@@ -444,13 +444,14 @@ CAIRN_API int cairn_checkpoint_list(
     int (*each)(void *, const struct cairn_checkpoint_info *), void *context,
     uint64_t *total, struct cairn_error *error);
 /* One checkpoint by id: `workflow:42-9f3ac1d20b7e`, `workflow:42`, `42`, or 4 or more
- * hex digits of its digest. Verified, rebuilt and counted. ENOTFOUND, EAMBIGUOUS or
- * EDAMAGED otherwise; a digest part that does not match is refused. */
+ * hex digits of its digest. Verified, rebuilt and counted. ENOTFOUND (also
+ * where a record that it needs was deleted), EAMBIGUOUS or EDAMAGED otherwise; a digest
+ * part that does not match is refused. */
 CAIRN_API int cairn_checkpoint_get(struct cairn_store *store, const char *id,
                                    struct cairn_checkpoint_info *out,
                                    struct cairn_error *error);
 /* The newest valid checkpoint of a workflow. `skipped` (may be NULL): how many newer
- * ones are damaged. */
+ * ones are damaged or cannot be rebuilt. */
 CAIRN_API int cairn_checkpoint_latest(struct cairn_store *store, const char *workflow,
                                       struct cairn_checkpoint_info *out,
                                       uint32_t *skipped, struct cairn_error *error);

@@ -52,10 +52,11 @@ is "$(json_get .completed)" 2 'all is done'
 
 # ---- A fresh run ends what a dead one left ----
 cd "$top" && in_dir fresh
-cat >flow.yaml <<'END'
+left="sleep 642.$$" # nobody else's
+cat >flow.yaml <<END
 name: fresh
 tasks:
-  a: {run: "[ ! -e hold ] || { touch at-a; trap '' TERM; (sleep 642.125 & wait); sleep 642.125; }"}
+  a: {run: "[ ! -e hold ] || { touch at-a; trap '' TERM; ($left & wait); $left; }"}
 END
 touch hold
 cairn run flow.yaml >run.out 2>&1 &
@@ -67,10 +68,10 @@ if [ -z "$(guard_of $pid)" ]; then
     wait $pid 2>/dev/null
 else
     kill_both $pid
-    ok 'the task lives on alone' lives 'sleep 642.125'
+    ok 'the task lives on alone' lives "$left"
     rm hold
     exits 0 cairn run --fresh flow.yaml
-    ok 'a fresh run ended it' eval "! lives 'sleep 642.125'"
+    ok 'a fresh run ended it' eval '! lives "$left"'
 fi
 
 # ---- A wish to stop that nobody lived to see ----

@@ -54,11 +54,6 @@ static void plan_next(struct scenario *s, const struct snapshot *snapshot)
     const char *with_file[] = {"plan", "flow.yaml", "--json", NULL};
     const char *newest[] = {"plan", "--json", NULL};
     uint32_t n;
-    if (snapshot->unmade) {
-        for (uint32_t i = 0; i < s->w.n_tasks; i++)
-            s->planned[s->sessions][i] = true;
-        return;
-    }
     int status = cairn_do(s, s->dir, "plan", snapshot->exists ? newest : with_file);
     if (check(s, status == 0, "plan ended with %d", status))
         plan_read(s, s->dir, "plan", s->planned[s->sessions], &n);

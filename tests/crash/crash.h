@@ -153,7 +153,6 @@ bool is_guard(pid_t pid, const char *dir);
 
 struct snapshot {
     bool exists; /* there is a run */
-    bool unmade; /* the store is still as an interrupted creation left it */
     uint64_t run;
     enum cairn_run_state state;
     enum cairn_outcome outcome[TASKS_MAX];

@@ -5,19 +5,6 @@
 
 #include <jansson.h>
 #include <sqlite3.h>
-#include <unistd.h>
-
-/* Killed while it made the store: SQLite's journal of that one transaction is left,
- * which only a writer can roll back. Until then commands that only read say exit 75. */
-static bool creation_interrupted(const char *dir)
-{
-    char journal[DIR_SIZE + 32], wal[DIR_SIZE + 32], log[DIR_SIZE + 32];
-    snprintf(journal, sizeof journal, "%s/.cairn/cairn.db-journal", dir);
-    snprintf(wal, sizeof wal, "%s/.cairn/cairn.db-wal", dir);
-    snprintf(log, sizeof log, "%s/log", dir);
-    return access(journal, F_OK) == 0 && access(wal, F_OK) != 0 &&
-           access(log, F_OK) != 0;
-}
 
 static int open_store(struct scenario *s, const char *dir, struct cairn_store **store)
 {
@@ -26,8 +13,6 @@ static int open_store(struct scenario *s, const char *dir, struct cairn_store **
     struct cairn_store_options options = {.path = path, .read_only = true};
     snprintf(path, sizeof path, "%s/.cairn", dir);
     int code = cairn_store_open(store, &options, &error);
-    if (code && creation_interrupted(dir))
-        return CAIRN_EIO;
     check(s, code == 0 || code == CAIRN_ENOTFOUND, "the store cannot be opened: %s",
           error.text);
     return code;
@@ -61,9 +46,8 @@ bool snapshot_take(struct scenario *s, const char *dir, struct snapshot *snapsho
     struct reading reading = {.s = s, .snapshot = snapshot};
     memset(snapshot, 0, sizeof *snapshot);
     int code = open_store(s, dir, &store);
-    snapshot->unmade = code && code != CAIRN_ENOTFOUND && creation_interrupted(dir);
     if (code)
-        return code == CAIRN_ENOTFOUND || snapshot->unmade;
+        return code == CAIRN_ENOTFOUND;
     code = cairn_run_get(store, 0, &info, &error);
     snapshot->exists = code == 0;
     snapshot->run = code ? 0 : info.run;

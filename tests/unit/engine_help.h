@@ -119,6 +119,7 @@ struct seen {
     char finish_text[1024];
     void (*act)(struct seen *, const struct cairn_event *);
     struct cairn_store *store;
+    sqlite3 *db;
     int rc;
 };
 
