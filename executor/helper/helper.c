@@ -41,18 +41,16 @@ static const struct slots *map_slots(void)
     return slots;
 }
 
-/* A pidfd of the engine, or -1. Its number cannot have been given out again while it is
- * our parent. */
-static int watch_owner(const struct slots *slots)
+/* A pidfd of the engine, our parent; -1 without one. False if the engine is gone
+ * already: then nobody may be left to close the socket. The engine's number cannot have
+ * been given out again while it is our parent. */
+static bool watch_owner(const struct slots *slots, int *fd)
 {
+    *fd = -1;
     if (getppid() != slots->owner_pid)
-        return -1;
-    int fd = (int)syscall(SYS_pidfd_open, slots->owner_pid, 0);
-    if (fd >= 0 && getppid() != slots->owner_pid) {
-        close(fd);
-        return -1;
-    }
-    return fd;
+        return false;
+    *fd = (int)syscall(SYS_pidfd_open, slots->owner_pid, 0);
+    return getppid() == slots->owner_pid;
 }
 
 /* Returns when the engine is gone; true if it said goodbye. */
@@ -115,7 +113,8 @@ int main(void)
     const struct slots *slots = map_slots();
     if (!slots)
         return 2;
-    if (wait_for_end(watch_owner(slots)) && all_empty(slots))
+    int owner_fd;
+    if (watch_owner(slots, &owner_fd) && wait_for_end(owner_fd) && all_empty(slots))
         return 0;
     sweep_init(&sweep, slots, slots->token, slots->owner_start);
     int result = end_all(&sweep);
