@@ -69,6 +69,16 @@ static int bad_object(void *context, const char *digest_hex_text, const char *wh
                          why);
 }
 
+/* The pages of the database: one that no record or object lies on is noticed here. */
+static int bad_page(void *context, const char *line)
+{
+    struct verifier *v = context;
+    if (v->bad_database)
+        return 0; /* one finding leads to many */
+    v->bad_database = true;
+    return verify_report(v, 0, NULL, "the database is damaged: %s", line);
+}
+
 static int verify_all(struct verifier *v)
 {
     struct run_filter every = {.ascending = true};
@@ -82,6 +92,8 @@ static int verify_all(struct verifier *v)
     if (rc >= 0 && !v->stop)
         rc =
             store_verify_objects(v->store, &v->result.objects, bad_object, v, v->error);
+    if (rc >= 0 && !v->stop)
+        rc = store_quick_check(v->store, bad_page, v, v->error);
     return rc < 0 ? rc : 0;
 }
 
@@ -189,7 +201,13 @@ static int verdict(const struct verifier *v, const char *id)
 {
     const struct cairn_verify_result *r = &v->result;
     if (r->damaged + r->bad_objects == 0)
-        return 0;
+        return v->bad_database
+                   ? error_set(
+                         v->error, CAIRN_EDAMAGED,
+                         "every record is sound, but the database around them is "
+                         "damaged: keep a copy of the store directory, then start a "
+                         "new store with --store DIR")
+                   : 0;
     if (id)
         return error_set(v->error, CAIRN_EDAMAGED, "checkpoint %.80s is damaged", id);
     return error_set(v->error, CAIRN_EDAMAGED,

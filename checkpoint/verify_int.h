@@ -27,6 +27,7 @@ struct verifier {
     void *context;
     bool stop; /* the callback wants no more */
     struct cairn_verify_result result;
+    bool bad_database; /* its pages, not what stands in them */
     struct tombstones tombstones;
     struct seqs damaged;
     struct question *questions;

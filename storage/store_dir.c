@@ -229,6 +229,12 @@ int store_check_files(const struct store_paths *paths, enum db_journal journal,
     /* In this order: a writer that is being opened beside us makes the database before
      * the WAL, and the WAL before the marker. */
     int64_t db_size = 0, wal_size = 0;
+    struct stat st;
+    if (stat(paths->db, &st) == 0 && !S_ISREG(st.st_mode))
+        return error_set(
+            error, CAIRN_EDAMAGED,
+            "%s is not a file: remove it, or name another store with --store",
+            paths->db);
     int marker = store_file(paths->marker, NULL, NULL, error);
     int wal = marker < 0 ? marker : store_file(paths->wal, NULL, &wal_size, error);
     int db = wal < 0 ? wal : store_file(paths->db, NULL, &db_size, error);

@@ -74,6 +74,12 @@ else
     skip 'a store on a full disk' 'needs root and mount'
 fi
 
+# Something else in the place of the database.
+mkdir pipe && mkfifo pipe/cairn.db
+exits 5 timeout 20 cairn status --store pipe
+exits 5 timeout 20 cairn run w.yaml --store pipe
+matches 'not a file' 'and the run says what stands there'
+
 # Owned by a live run: who, since when; after its death nothing needs to be done.
 cat >held.yaml <<'END'
 name: held
