@@ -287,6 +287,12 @@ static void fill_result(struct engine *e, enum cairn_run_state state)
                                                     : 0;
 }
 
+static void report_notices(struct engine *e)
+{
+    for (size_t i = 0; situation_notice(&e->situation, i); i++)
+        report(e, CAIRN_EVENT_NOTICE, situation_notice(&e->situation, i));
+}
+
 static void announce(struct engine *e)
 {
     char text[256];
@@ -316,8 +322,7 @@ static void announce(struct engine *e)
                  network);
         report(e, CAIRN_EVENT_NOTICE, text);
     }
-    for (size_t i = 0; situation_notice(s, i); i++)
-        report(e, CAIRN_EVENT_NOTICE, situation_notice(s, i));
+    report_notices(e);
 }
 
 /* Nothing runs: no need to touch anything, unless the run was never marked finished. */
@@ -362,6 +367,7 @@ static int run(struct engine *e, struct cairn_error *error)
         return run_all(e, error);
     e->row = e->situation.row;
     e->result->nothing_to_do = true;
+    report_notices(e);
     result = states_copy(&e->states, &e->situation.before, error);
     if (!result)
         fill_result(e, CAIRN_RUN_COMPLETED);

@@ -132,4 +132,12 @@ says 'checkpoint verify' 'and where to look'
 is "$(tail -n 1 ran)" c 'and goes on'
 exits 5 cairn checkpoint verify
 
+# The same after a run that completed: there is nothing to do, but it is said.
+exits 0 cairn run --fresh w.yaml
+seq=$("$sql" .cairn/cairn.db "SELECT max(seq) FROM checkpoint")
+"$sql" .cairn/cairn.db "UPDATE checkpoint SET record = flip(record, length(record) / 2) WHERE seq = $seq"
+exits 0 cairn resume
+says "workflow:$seq" 'a damaged checkpoint is named when there is nothing to do'
+says 'nothing to do' 'and there is nothing to do'
+
 done_testing
