@@ -96,6 +96,9 @@ static void one_graph(const struct setup *setup, uint32_t index)
             pause_us(1000);
         }
         journal_release(&journal);
+        /* Tasks write to their log before their end is recorded. */
+        while (checkpoint_seqs(&s, s.dir, damage.seqs) <= damage.k && now_ms() < until)
+            pause_us(5000);
         cairn_kill(&s, &session, false);
         session_end(&s, cairn_wait(&s, &session));
         left_none(s.dir, s.sessions, true);
