@@ -140,12 +140,21 @@ END
     is "$(wc -l <ran)" 40 'all of them'
     rm hold
     wait $pid
-    is "$?" 9 'and the exit status tells'
+    status=$?
     rm small/filler
     : >ran
-    cairn resume >run.out 2>run.err
-    is "$?" 0 'with space again it goes on'
-    ok 'and only what was not saved ran again' test "$(wc -l <ran)" -lt 40
+    if [ "$status" = 0 ]; then
+        # Moving the WAL into the database may free enough for these few outcomes.
+        ok 'all was saved after all, which was said' grep -q 'saved again' run.err
+        cairn resume >run.out 2>run.err
+        is "$?" 0 'and there is nothing to resume'
+        is "$(wc -l <ran)" 0 'nothing runs again'
+    else
+        is "$status" 9 'and the exit status tells'
+        cairn resume >run.out 2>run.err
+        is "$?" 0 'with space again it goes on'
+        ok 'and only what was not saved ran again' test "$(wc -l <ran)" -lt 40
+    fi
     is "$(count 1 ran)" 0 'what was saved did not'
     umount small
 fi

@@ -61,7 +61,9 @@ tasks:
 END
     : >ran
     run timeout -k 5 60 cairn run many.yaml --store full/store --keep 0
-    is "$status" 9 'a full disk: done, but not all was saved'
+    # 0 only if moving the WAL into the database made room before the end.
+    ok 'a full disk: done, but not all was saved' \
+        eval '[ "$status" = 9 ] || { [ "$status" = 0 ] && grep -q "saved again" err; }'
     matches 'DEGRADED|degraded' 'which it says aloud'
     matches 'space|full' 'with the reason'
     is "$(wc -l <ran)" 1501 'all tasks ran'
