@@ -127,7 +127,7 @@ test-all: check-programs ## the same with every long test in full
 sanitize: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/asan SANITIZE=address,undefined OPT='-O1 -g' test
 # Not those that start processes: memcheck does not follow a clone that shares memory.
-VALGRIND_TESTS = $(filter-out %/check_spawn %/check_guard %/check_leftovers %/check_engine% %/check_store%,$(UNIT_TESTS))
+VALGRIND_TESTS = $(filter-out $(addprefix $(BUILD)/tests/check_,spawn guard leftovers os engine% store%),$(UNIT_TESTS))
 valgrind: check-programs ## the unit tests that start no process, under valgrind memcheck
 	@TEST_WRAPPER='valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite --show-leak-kinds=definite' \
 	  CK_FORK=no CAIRN_TEST_LEVEL=short $(RUN_TESTS) $(VALGRIND_TESTS)
