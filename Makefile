@@ -43,9 +43,11 @@ $(BUILD)/%.o: %.c
 	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 # The helper is a tiny program of its own, carried inside the library as bytes.
-$(BUILD)/cairn-helper: executor/helper/helper.c executor/slots.h executor/sweep.h
+HELPER_SOURCES := $(wildcard executor/helper/*.c)
+$(BUILD)/cairn-helper: $(HELPER_SOURCES) executor/helper/roles.h executor/slots.h \
+  executor/sweep.h executor/become.h executor/keeper_file.h
 	@mkdir -p $(@D)
-	$(CC) -std=c11 -D_GNU_SOURCE -I. -O2 $(WARNINGS) $(if $(WERROR),-Werror) -s -o $@ $<
+	$(CC) -std=c11 -D_GNU_SOURCE -I. -O2 $(WARNINGS) $(if $(WERROR),-Werror) -s -o $@ $(HELPER_SOURCES)
 $(BUILD)/executor/helper_image.o: executor/helper_image.S $(BUILD)/cairn-helper
 	@mkdir -p $(@D)
 	$(CC) -DHELPER_PATH='"$(BUILD)/cairn-helper"' -c -o $@ $<
@@ -81,11 +83,12 @@ $(BUILD)/tests/%: tests/unit/%.c $(BUILD)/internal.a
 
 # ---- Tests --------------------------------------------------------------------
 # C programs from tests/unit, tests/sim and tests/fault (check_X.c each), then TAP
-# scripts from tests/cli and tests/crash. The last line counts both.
+# scripts from tests/cli, tests/crash and tests/flow. The last line counts both.
 C_TESTS := $(UNIT_TESTS) $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/sim/check_*.c tests/fault/check_*.c))
-TAP_TESTS := $(sort $(wildcard tests/cli/t-*.sh tests/crash/t-*.sh))
+TAP_TESTS := $(sort $(wildcard tests/cli/t-*.sh tests/crash/t-*.sh tests/flow/t-*.sh))
 CRASH_SOURCES := $(filter-out tests/crash/task.c tests/crash/killer.c,$(wildcard tests/crash/*.c))
 CRASH_TESTS := $(if $(CRASH_SOURCES),$(addprefix $(BUILD)/tests/crash/,crash task killer.so))
+FLOW_SOURCES := $(wildcard tests/flow/*.c)
 TEST_TOOLS := $(patsubst tests/tools/%.c,$(BUILD)/tests/tools/%,$(wildcard tests/tools/*.c))
 EXAMPLES := $(BUILD)/examples/wf2cairn $(BUILD)/examples/embed
 TEST_JOBS ?= 2
@@ -99,10 +102,14 @@ $(BUILD)/tests/fault/%: tests/fault/%.c $(BUILD)/internal.a
 	$(CC) $(ALL_CFLAGS) -MMD -MP -MF $@.d -o $@ $< $(BUILD)/internal.a $(ALL_LDFLAGS) $$(pkg-config --cflags --libs check) $(LIBS)
 $(BUILD)/tests/tools/%: tests/tools/%.c
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -o $@ $< $(ALL_LDFLAGS) $$(pkg-config --libs jansson sqlite3)
+	$(CC) $(ALL_CFLAGS) -o $@ $< $(ALL_LDFLAGS) $$(pkg-config --libs jansson sqlite3 yaml-0.1)
 $(BUILD)/tests/crash/crash: $(CRASH_SOURCES) $(wildcard tests/crash/*.h) $(BUILD)/libcairn.a
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -o $@ $(CRASH_SOURCES) $(BUILD)/libcairn.a $(ALL_LDFLAGS) $(LIBS)
+# Black boxes: they run the command that stands beside them.
+$(BUILD)/tests/flow/flow: $(FLOW_SOURCES) $(wildcard tests/flow/*.h)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -o $@ $(FLOW_SOURCES) $(ALL_LDFLAGS) $$(pkg-config --libs jansson)
 $(BUILD)/tests/crash/task: tests/crash/task.c
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -o $@ $< $(ALL_LDFLAGS)
@@ -119,7 +126,7 @@ $(BUILD)/examples/embed: examples/embed/embed.c $(BUILD)/libcairn.a
 
 .PHONY: test test-all check-programs examples sanitize valgrind coverage bench demo
 examples: all $(EXAMPLES) ## build the programs in examples/
-check-programs: all $(C_TESTS) $(CRASH_TESTS) $(TEST_TOOLS) $(EXAMPLES)
+check-programs: all $(C_TESTS) $(CRASH_TESTS) $(BUILD)/tests/flow/flow $(TEST_TOOLS) $(EXAMPLES)
 test: check-programs ## unit tests and tests of the command; the last line counts them
 	@CAIRN_TEST_LEVEL=short $(RUN_TESTS) $(C_TESTS) $(TAP_TESTS)
 test-all: check-programs ## the same with every long test in full
@@ -127,7 +134,7 @@ test-all: check-programs ## the same with every long test in full
 sanitize: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/asan SANITIZE=address,undefined OPT='-O1 -g' test
 # Not those that start processes: memcheck does not follow a clone that shares memory.
-VALGRIND_TESTS = $(filter-out $(addprefix $(BUILD)/tests/check_,spawn guard leftovers os engine% store%),$(UNIT_TESTS))
+VALGRIND_TESTS = $(filter-out $(addprefix $(BUILD)/tests/check_,spawn guard leftovers keeper os engine% store%),$(UNIT_TESTS))
 valgrind: check-programs ## the unit tests that start no process, under valgrind memcheck
 	@TEST_WRAPPER='valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite --show-leak-kinds=definite' \
 	  CK_FORK=no CAIRN_TEST_LEVEL=short $(RUN_TESTS) $(VALGRIND_TESTS)
@@ -164,7 +171,7 @@ cppcheck:
 	cppcheck --quiet --std=c11 --error-exitcode=1 --inline-suppr -j $(TEST_JOBS) \
 	  --enable=warning,performance,portability --suppress=missingIncludeSystem \
 	  --suppress=uninitvar --suppress=uninitStructMember --suppress=autoVariables \
-	  -D_GNU_SOURCE -I. -Iinclude $(LIB_SOURCES) $(CLI_SOURCES) executor/helper/helper.c
+	  -D_GNU_SOURCE -I. -Iinclude $(LIB_SOURCES) $(CLI_SOURCES) $(HELPER_SOURCES)
 shellcheck:
 	shellcheck $(SH_FILES)
 lint-rules: all

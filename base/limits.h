@@ -18,7 +18,15 @@ enum {
     LIMIT_RETRIES = 1000000,
     LIMIT_PAYLOAD_BYTES = 256 << 20, /* of one record */
     LIMIT_OBJECT_BYTES = 1 << 30,    /* one object of the content pool */
-    LIMIT_OUTPUT_BYTES = 1 << 20     /* kept of each stream of an attempt, by default */
+    LIMIT_OUTPUT_BYTES = 1 << 20,    /* kept of each stream of an attempt, by default */
+    LIMIT_EXPRESSION_DEPTH = 64,
+    LIMIT_EXPRESSION_BYTES = 16 << 10,
+    LIMIT_VALUES = 1000,          /* of one attempt in $CAIRN_OUTPUT */
+    LIMIT_VALUES_BYTES = 1 << 20, /* that file */
+    LIMIT_SECRETS = 1000,         /* of a workflow */
+    LIMIT_CHOICES = 1000,         /* of a param */
+    LIMIT_SECRET_LEAST = 6,     /* bytes of a secret: shorter ones cannot be redacted */
+    LIMIT_TEXT_BYTES = 64 << 10 /* a message given to cairn fail, an external text */
 };
 
 #endif

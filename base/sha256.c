@@ -79,3 +79,18 @@ int sha256_of(const void *bytes, size_t n, struct digest *out,
     sha256_free(sha);
     return 0;
 }
+
+int hmac_sha256(const void *key, size_t key_size, const void *bytes, size_t n,
+                struct digest *out, struct cairn_error *error)
+{
+    struct digest mac;
+    size_t size = 0;
+    /* libcrypto takes a NULL key for "none was set", and that is an error. */
+    if (!EVP_Q_mac(NULL, "HMAC", NULL, "SHA256", NULL, key_size ? key : "", key_size,
+                   n ? bytes : (const void *)"", n, mac.bytes, sizeof mac.bytes,
+                   &size) ||
+        size != sizeof mac.bytes)
+        return error_nomem(error);
+    *out = mac;
+    return 0;
+}

@@ -28,5 +28,8 @@ void sha256_end(struct sha256 *sha, struct digest *out);
 /* All at once. Returns CAIRN_ENOMEM if libcrypto has no memory. */
 int sha256_of(const void *bytes, size_t n, struct digest *out,
               struct cairn_error *error);
+/* HMAC-SHA-256 of the bytes. CAIRN_ENOMEM if libcrypto has no memory. */
+int hmac_sha256(const void *key, size_t key_size, const void *bytes, size_t n,
+                struct digest *out, struct cairn_error *error);
 
 #endif

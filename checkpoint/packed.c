@@ -11,7 +11,7 @@
 #include "base/limits.h"
 
 enum { STATE_OUTCOME = 0x3f, STATE_ATTEMPTS = 0x40, STATE_OUTPUTS = 0x80 };
-enum { OUTCOME_LAST = CAIRN_CANCELLED };
+enum { OUTCOME_LAST = CAIRN_EXCLUDED };
 
 static const struct digest no_outputs;
 

@@ -96,6 +96,9 @@ struct tally states_tally(const struct states *states)
     return (struct tally){.total = states->n,
                           .completed = of[CAIRN_COMPLETED],
                           .failed = of[CAIRN_FAILED],
-                          .skipped = of[CAIRN_SKIPPED],
-                          .cancelled = of[CAIRN_CANCELLED]};
+                          .skipped = of[CAIRN_SKIPPED] + of[CAIRN_EXCLUDED],
+                          .cancelled = of[CAIRN_CANCELLED],
+                          .undone = of[CAIRN_UNDONE],
+                          .unknown = of[CAIRN_UNKNOWN],
+                          .excluded = of[CAIRN_EXCLUDED]};
 }

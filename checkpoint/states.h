@@ -8,8 +8,8 @@ struct states {
     uint32_t n;
     uint8_t *outcome;       /* [n] enum cairn_outcome */
     uint32_t *attempts;     /* [n] attempts started when the outcome was recorded */
-    struct digest *outputs; /* [n] digest of the output list, zeros: none; NULL until
-                               the first one is set */
+    struct digest *outputs; /* [n] digest of the result (executor/result.h), zeros:
+                               none; NULL until the first one is set */
 };
 struct change {
     uint32_t task;
@@ -19,6 +19,8 @@ struct change {
 };
 struct tally {
     uint32_t total, completed, failed, skipped, cancelled;
+    uint32_t undone, unknown; /* no final outcomes */
+    uint32_t excluded;        /* among the skipped */
 };
 
 int states_init(struct states *states, uint32_t n, struct cairn_error *error);

@@ -14,7 +14,7 @@ struct command {
     const char *example;
     const char *exits;          /* exit statuses that can occur, separated by spaces */
     int least, most;            /* number of operands */
-    enum option_id options[16]; /* ended by OPT_NONE, without the global ones */
+    enum option_id options[20]; /* ended by OPT_NONE, without the global ones */
     int (*function)(struct settings *settings); /* returns the exit status */
 };
 
@@ -41,9 +41,17 @@ int command_status(struct settings *settings);
 int command_watch(struct settings *settings);
 int command_runs(struct settings *settings);
 int command_log(struct settings *settings);
+int command_events(struct settings *settings);
 int command_graph(struct settings *settings);
+int command_init(struct settings *settings);
 int command_validate(struct settings *settings);
 int command_cancel(struct settings *settings);
+int command_resolve(struct settings *settings);
+int command_undo(struct settings *settings);
+int command_next(struct settings *settings);
+int command_claim(struct settings *settings);
+int command_complete(struct settings *settings);
+int command_fail(struct settings *settings);
 int command_doctor(struct settings *settings);
 int command_checkpoint_list(struct settings *settings);
 int command_checkpoint_show(struct settings *settings);

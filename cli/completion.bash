@@ -30,19 +30,26 @@ _cairn_words()
 _cairn_options()
 {
     local tuning=(--jobs --on-change --check-outputs --checkpoint --sync --output-limit
-        --keep)
+        --keep --secrets-fd)
     printf '%s\n' --store --json --quiet --help
     case $1 in
-    run) printf '%s\n' --param --fresh "${tuning[@]}" --no-checkpoint ;;
-    resume) printf '%s\n' --from "${tuning[@]}" ;;
-    plan) printf '%s\n' --param --fresh --run --from --on-change --check-outputs --all ;;
-    explain) printf '%s\n' --param --run --on-change --check-outputs ;;
-    status) printf '%s\n' --tasks --can-resume ;;
+    run) printf '%s\n' --param --fresh "${tuning[@]}" --no-wait --no-checkpoint ;;
+    resume) printf '%s\n' --from "${tuning[@]}" --no-wait ;;
+    plan) printf '%s\n' --param --fresh --run --from --on-change --check-outputs --all \
+        --secrets-fd ;;
+    explain) printf '%s\n' --param --run --on-change --check-outputs --secrets-fd ;;
+    status) printf '%s\n' --tasks --waiting --can-resume ;;
     watch) printf '%s\n' --interval ;;
     runs) printf '%s\n' --workflow --limit --offset --sort ;;
     log) printf '%s\n' --run --attempt --stdout --stderr --follow ;;
+    events) printf '%s\n' --follow ;;
     graph) printf '%s\n' --format --param --run ;;
-    validate) printf '%s\n' --param ;;
+    validate) printf '%s\n' --param --undo ;;
+    undo) printf '%s\n' --secrets-fd ;;
+    next) printf '%s\n' --claimed ;;
+    claim) printf '%s\n' --lease --holder ;;
+    complete) printf '%s\n' --token --output ;;
+    fail) printf '%s\n' --token --message ;;
     'checkpoint list') printf '%s\n' --run --workflow --limit --offset --sort ;;
     'checkpoint show') printf '%s\n' --tasks ;;
     'checkpoint timeline') printf '%s\n' --workflow --limit ;;
@@ -70,7 +77,8 @@ _cairn_values()
     --run) _cairn_runs ;;
     --from) _cairn_checkpoints ;;
     --store | --param | --jobs | -j | --output-limit | --keep | --interval | --workflow | \
-        --limit | --offset | --attempt) : ;;
+        --limit | --offset | --attempt | --secrets-fd | --lease | --holder | --token | --output | \
+        --message) : ;;
     *) return 1 ;;
     esac
 }
@@ -78,12 +86,16 @@ _cairn_values()
 _cairn_operands()
 {
     case $1 in
-    '') printf '%s\n' run resume plan explain status watch runs log graph validate \
-        cancel doctor checkpoint help version ;;
+    '') printf '%s\n' run resume plan explain status watch runs log events graph init \
+        validate cancel resolve undo next claim complete fail doctor checkpoint help version ;;
     checkpoint) printf '%s\n' list show timeline verify delete prune ;;
-    help) printf '%s\n' run resume plan explain status watch runs log graph validate \
-        cancel doctor checkpoint ;;
-    resume | status | watch | cancel) _cairn_runs ;;
+    help) printf '%s\n' run resume plan explain status watch runs log events graph init \
+        validate cancel resolve undo next claim complete fail doctor checkpoint ;;
+    resume | status | watch | cancel | events | next) _cairn_runs ;;
+    resolve | undo | claim | complete | fail)
+        _cairn_runs
+        _cairn_tasks
+        ;;
     log | explain) _cairn_tasks ;;
     'checkpoint show' | 'checkpoint verify' | 'checkpoint delete') _cairn_checkpoints ;;
     esac

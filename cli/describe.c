@@ -11,7 +11,7 @@ const char *run_state_text(const struct cairn_run_info *run)
     if (run->live)
         return "running";
     if (run->state == CAIRN_RUN_UNFINISHED)
-        return "interrupted";
+        return run->ended_ns != 0 ? "waiting" : "interrupted";
     return cairn_run_state_name(run->state);
 }
 
@@ -19,6 +19,8 @@ int run_exit_status(const struct cairn_run_info *run)
 {
     if (run->state == CAIRN_RUN_COMPLETED)
         return 0;
+    if (run->unknown > 0)
+        return EXIT_UNKNOWN;
     return run->state == CAIRN_RUN_FAILED ? 1 : EXIT_STOPPED;
 }
 
@@ -60,6 +62,9 @@ void run_document(struct doc *doc, struct cairn_store *store,
     doc_count(doc, "failed", run->failed);
     doc_count(doc, "skipped", run->skipped);
     doc_count(doc, "cancelled", run->cancelled);
+    doc_count(doc, "excluded", run->excluded);
+    doc_count(doc, "undone", run->undone);
+    doc_count(doc, "unknown", run->unknown);
     doc_count(doc, "running", run->running);
     doc_count(doc, "unsaved", run->unsaved);
 }

@@ -7,7 +7,8 @@
 #include "cairn.h"
 #include "json.h"
 
-/* running, interrupted, completed, failed or cancelled. */
+/* running, interrupted, waiting (it ended in order, for somebody to go on), completed,
+ * failed, cancelled or undone. */
 const char *run_state_text(const struct cairn_run_info *run);
 /* Exit status that tells how a run ended (or that it did not). */
 int run_exit_status(const struct cairn_run_info *run);

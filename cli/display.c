@@ -100,6 +100,14 @@ static void describe_end(char how[FORMAT_MAX], const struct cairn_event *event)
     format_end(how, event->exit_code, event->signal, event->timed_out, event->text);
 }
 
+/* A step that somebody outside reported as failed, or a condition that could not be
+ * told, has written nothing. */
+static bool has_log(const struct cairn_event *event)
+{
+    return event->exit_code >= 0 || event->signal != 0 || event->timed_out ||
+           event->tail_bytes > 0;
+}
+
 static void print_failure(const struct display *display,
                           const struct cairn_event *event)
 {
@@ -109,30 +117,60 @@ static void print_failure(const struct display *display,
     describe_end(how, event);
     if (event->attempt > 1)
         snprintf(attempt, sizeof attempt, "attempt %u, ", event->attempt);
-    say_label(RED, "FAILED", "%s (%s%s%s%s)%s%s", event->task, how, how[0] ? ", " : "",
-              attempt, format_duration(took, event->duration_ms),
-              event->text ? ": " : "", event->text ? event->text : "");
+    bool undo = event->kind == CAIRN_EVENT_TASK_UNDO;
+    say_label(RED, "FAILED", "%s%s (%s%s%s%s)%s%s", undo ? "undo of " : "", event->task,
+              how, how[0] ? ", " : "", undo ? "" : attempt,
+              format_duration(took, event->duration_ms), event->text ? ": " : "",
+              event->text ? event->text : "");
     print_tail(event);
-    if (display->stored && word != NULL && event->attempt > 0)
-        say_always("    see: cairn log %s --run %llu%s", word,
+    if (display->stored && word != NULL && event->attempt > 0 && has_log(event)) {
+        char which[32] = "";
+        if (undo)
+            snprintf(which, sizeof which, " --attempt %u", event->attempt);
+        say_always("    see: cairn log %s%s --run %llu%s", word, which,
                    (unsigned long long)event->run, display->hint);
+    }
     free(word);
+}
+
+/* A message (a check that warns) is told whatever is left out otherwise. */
+static void print_completed(const struct display *display,
+                            const struct cairn_event *event, bool lines)
+{
+    char took[FORMAT_MAX];
+
+    if (!lines && (event->text == NULL || display->quiet))
+        return;
+    say_label(GREEN, "ok  ", "%s  %s%s%s", event->task,
+              format_duration(took, event->duration_ms), event->text ? "  " : "",
+              event->text ? event->text : "");
 }
 
 static void print_finished(struct display *display, const struct cairn_event *event)
 {
     bool lines = !display->quiet && !display->live && event->total <= FEW_TASKS;
+
+    if (event->outcome == CAIRN_FAILED)
+        print_failure(display, event);
+    else if (event->outcome == CAIRN_COMPLETED)
+        print_completed(display, event, lines);
+    else if (!lines)
+        return;
+    else if (event->outcome == CAIRN_EXCLUDED)
+        say_label(DIM, "skipped", "%s (its condition was not met)", event->task);
+    else
+        say_label(DIM, cairn_outcome_name(event->outcome), "%s", event->task);
+}
+
+static void print_undo(struct display *display, const struct cairn_event *event)
+{
     char took[FORMAT_MAX];
 
     if (event->outcome == CAIRN_FAILED)
         print_failure(display, event);
-    else if (!lines)
-        return;
-    else if (event->outcome == CAIRN_COMPLETED)
-        say_label(GREEN, "ok  ", "%s  %s", event->task,
+    else if (!display->quiet)
+        say_label(YELLOW, "undone", "%s  %s", event->task,
                   format_duration(took, event->duration_ms));
-    else
-        say_label(DIM, cairn_outcome_name(event->outcome), "%s", event->task);
 }
 
 static void print_retry(const struct display *display, const struct cairn_event *event)
@@ -210,7 +248,7 @@ static bool is_permanent(const struct cairn_event *event)
     case CAIRN_EVENT_RUN_FINISHED:
         return false;
     case CAIRN_EVENT_TASK_FINISHED:
-        return event->outcome == CAIRN_FAILED;
+        return event->outcome == CAIRN_FAILED || event->text != NULL;
     default:
         return true;
     }
@@ -240,6 +278,13 @@ static void print_line(struct display *display, const struct cairn_event *event)
         break;
     case CAIRN_EVENT_STOPPING:
         say("stopping: %s", text);
+        break;
+    case CAIRN_EVENT_TASK_WAITING:
+        if (!display->quiet && event->total <= FEW_TASKS)
+            say_label(YELLOW, "waits", "%s: %s", event->task, text);
+        break;
+    case CAIRN_EVENT_TASK_UNDO:
+        print_undo(display, event);
         break;
     case CAIRN_EVENT_TASK_STARTED:
     case CAIRN_EVENT_TICK:
@@ -284,19 +329,51 @@ static const char *state_text(const struct cairn_run_result *result)
 {
     return result->state == CAIRN_RUN_COMPLETED ? "completed"
            : result->state == CAIRN_RUN_FAILED  ? "failed"
+           : result->state == CAIRN_RUN_UNDONE  ? "undone"
                                                 : "stopped";
+}
+
+/* What somebody has to do before the run can go on, and the command for it. */
+static void print_advice(const struct display *display,
+                         const struct cairn_run_result *result)
+{
+    unsigned long long run = result->run;
+
+    if (!display->stored)
+        return;
+    if (result->unknown > 0)
+        say_always(
+            "%u task%s interrupted and must not run twice; decide: cairn resolve "
+            "%llu TASK done|failed|rerun%s  (cairn status %llu%s)",
+            result->unknown, result->unknown == 1 ? " was" : "s were", run,
+            display->hint, run, display->hint);
+    if (result->waiting > 0)
+        say_always("%u external task%s can be done now: cairn next %llu%s",
+                   result->waiting, plural(result->waiting), run, display->hint);
+}
+
+static void count_outcomes(char *counts, size_t size,
+                           const struct cairn_run_result *result)
+{
+    uint32_t open = result->unknown + result->waiting;
+
+    add_count(counts, size, result->completed, "completed");
+    add_count(counts, size, result->failed, "failed");
+    add_count(counts, size, result->skipped, "skipped");
+    add_count(counts, size, result->cancelled, "cancelled");
+    add_count(counts, size, result->undone, "undone");
+    add_count(counts, size, result->unknown, "unknown");
+    add_count(counts, size, result->waiting, "waiting");
+    add_count(counts, size, result->pending > open ? result->pending - open : 0,
+              "not run");
 }
 
 static void print_summary(struct display *display,
                           const struct cairn_run_result *result)
 {
-    char counts[160] = "", number[32] = "", took[FORMAT_MAX];
+    char counts[240] = "", number[32] = "", took[FORMAT_MAX];
 
-    add_count(counts, sizeof counts, result->completed, "completed");
-    add_count(counts, sizeof counts, result->failed, "failed");
-    add_count(counts, sizeof counts, result->skipped, "skipped");
-    add_count(counts, sizeof counts, result->cancelled, "cancelled");
-    add_count(counts, sizeof counts, result->pending, "not run");
+    count_outcomes(counts, sizeof counts, result);
     format_duration(took, now_ms() - display->started_ms);
     if (display->stored)
         snprintf(number, sizeof number, " %llu", (unsigned long long)result->run);
@@ -328,5 +405,9 @@ void display_result(struct display *display, const struct cairn_run_result *resu
     if (result->unsaved > 0)
         ui_warn("%u outcome%s could not be saved: those tasks will run again",
                 result->unsaved, plural(result->unsaved));
+    if (result->failed_undos > 0)
+        ui_warn("%u undo command%s failed; `cairn events` tells which",
+                result->failed_undos, plural(result->failed_undos));
     print_summary(display, result);
+    print_advice(display, result);
 }

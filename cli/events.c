@@ -26,6 +26,10 @@ static const char *type_name(enum cairn_event_kind kind)
         return "recovered";
     case CAIRN_EVENT_STOPPING:
         return "stopping";
+    case CAIRN_EVENT_TASK_WAITING:
+        return "task_waiting";
+    case CAIRN_EVENT_TASK_UNDO:
+        return "task_undo";
     case CAIRN_EVENT_TICK:
     case CAIRN_EVENT_RUN_FINISHED: /* the result says more */
         break;
@@ -56,7 +60,8 @@ static void put_task(struct doc *doc, const struct cairn_event *event)
 {
     doc_text(doc, "task", event->task);
     doc_count(doc, "attempt", event->attempt);
-    if (event->kind == CAIRN_EVENT_TASK_STARTED)
+    if (event->kind == CAIRN_EVENT_TASK_STARTED ||
+        event->kind == CAIRN_EVENT_TASK_WAITING)
         return;
     put_end(doc, event);
     if (event->kind == CAIRN_EVENT_TASK_RETRY) {
@@ -101,6 +106,11 @@ void result_print(uint64_t sequence, const struct cairn_run_result *result)
     doc_count(&doc, "skipped", result->skipped);
     doc_count(&doc, "cancelled", result->cancelled);
     doc_count(&doc, "pending", result->pending);
+    doc_count(&doc, "excluded", result->excluded);
+    doc_count(&doc, "undone", result->undone);
+    doc_count(&doc, "unknown", result->unknown);
+    doc_count(&doc, "waiting", result->waiting);
+    doc_count(&doc, "failed_undos", result->failed_undos);
     doc_count(&doc, "attempts", result->attempts);
     doc_count(&doc, "unsaved", result->unsaved);
     doc_bool(&doc, "damaged", result->damaged);

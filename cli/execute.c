@@ -13,6 +13,17 @@
 
 #define CHANGES_SHOWN 20
 
+/* What is carried out: a run, or the undoing of one. */
+struct work {
+    int (*call)(struct work *, struct cairn_run_result *, struct cairn_error *);
+    struct cairn_store *store;
+    struct cairn_workflow *workflow;
+    uint64_t run;
+    const char *const *tasks;
+    size_t n_tasks;
+    struct cairn_run_options options;
+};
+
 /* A handler has no other way to its stop. */
 static struct cairn_stop *volatile stop_on_signal;
 
@@ -60,6 +71,7 @@ void tuning_options(const struct settings *settings, struct cairn_run_options *o
     options->output_limit = number[OPT_OUTPUT_LIMIT];
     options->keep = (uint32_t)number[OPT_KEEP];
     options->keep_all = settings->given[OPT_KEEP] && number[OPT_KEEP] == 0;
+    options->no_wait = settings->given[OPT_NO_WAIT];
 }
 
 /* The inode's change time also moves when another file is renamed to this name. */
@@ -76,20 +88,25 @@ static bool touched_since(const char *file, int64_t time_ns)
 
 static void print_plan(const struct cairn_plan *plan)
 {
-    uint32_t shown = 0, will = cairn_plan_will(plan);
+    uint32_t shown = 0, may = cairn_plan_may(plan);
+    uint32_t listed = cairn_plan_will(plan) + may;
     struct cairn_decision decision = {0};
+    char more[48] = "";
 
-    say("%u of %u task%s will run:", will, cairn_plan_tasks(plan),
-        plural(cairn_plan_tasks(plan)));
+    if (may > 0)
+        snprintf(more, sizeof more, ", and %u more may run", may);
+    say("%u of %u task%s will run%s:", cairn_plan_will(plan), cairn_plan_tasks(plan),
+        plural(cairn_plan_tasks(plan)), more);
     for (uint32_t i = 0; i < cairn_plan_tasks(plan) && shown < CHANGES_SHOWN; i++) {
         cairn_plan_get(plan, i, &decision);
         if (decision.will == CAIRN_WILL_NOT)
             continue;
-        say("  %s: %s", decision.task, decision.detail);
+        say("  %s: %s%s", decision.task, decision.will == CAIRN_MAY ? "may run, " : "",
+            decision.detail);
         shown++;
     }
-    if (will > shown)
-        say("  ... and %u more", will - shown);
+    if (listed > shown)
+        say("  ... and %u more", listed - shown);
 }
 
 /* The times of files and runs only spare the planning, which costs as much as the
@@ -107,29 +124,28 @@ void announce_changes(struct settings *settings, struct cairn_workflow *workflow
     /* What is wrong here, the run itself will tell. */
     if (cairn_plan(&plan, workflow, store, options, NULL) != 0)
         return;
-    if (cairn_plan_will(plan) > 0 &&
+    if (cairn_plan_will(plan) + cairn_plan_may(plan) > 0 &&
         (options->start == CAIRN_START_FROM || cairn_plan_run(plan) == run->run))
         print_plan(plan);
     cairn_plan_free(plan);
 }
 
-int execute(struct settings *settings, struct cairn_workflow *workflow,
-            struct cairn_store *store, const struct cairn_run_options *chosen)
+/* Calls with signals caught and the display on; options.stop and observe are set. */
+static int perform(struct settings *settings, struct work *work)
 {
-    struct cairn_run_options options = *chosen;
     struct cairn_run_result result = {0};
     struct cairn_error error = {0};
     struct display display;
     int status;
 
-    if (cairn_stop_new(&options.stop, &error) != 0)
+    if (cairn_stop_new(&work->options.stop, &error) != 0)
         return ui_fail(&error);
     ui_output_optional();
-    catch_signals(options.stop);
-    display_init(&display, store_hint(settings), store != NULL);
-    options.observe = display_event;
-    options.observe_context = &display;
-    if (cairn_run(workflow, store, &options, &result, &error) == 0) {
+    catch_signals(work->options.stop);
+    display_init(&display, store_hint(settings), work->store != NULL);
+    work->options.observe = display_event;
+    work->options.observe_context = &display;
+    if (work->call(work, &result, &error) == 0) {
         display_result(&display, &result);
         status = result.exit_status;
     } else {
@@ -138,6 +154,41 @@ int execute(struct settings *settings, struct cairn_workflow *workflow,
     }
     display_release(&display);
     release_signals();
-    cairn_stop_free(options.stop);
+    cairn_stop_free(work->options.stop);
     return status;
+}
+
+static int call_run(struct work *work, struct cairn_run_result *result,
+                    struct cairn_error *error)
+{
+    return cairn_run(work->workflow, work->store, &work->options, result, error);
+}
+
+int execute(struct settings *settings, struct cairn_workflow *workflow,
+            struct cairn_store *store, const struct cairn_run_options *options)
+{
+    struct work work = {
+        .call = call_run, .store = store, .workflow = workflow, .options = *options};
+
+    return perform(settings, &work);
+}
+
+static int call_undo(struct work *work, struct cairn_run_result *result,
+                     struct cairn_error *error)
+{
+    return cairn_undo(work->store, work->run, work->tasks, work->n_tasks,
+                      &work->options, result, error);
+}
+
+int execute_undo(struct settings *settings, struct cairn_store *store, uint64_t run,
+                 const struct cairn_run_options *options)
+{
+    struct work work = {.call = call_undo,
+                        .store = store,
+                        .run = run,
+                        .tasks = settings->operands + 1,
+                        .n_tasks = (size_t)settings->n_operands - 1,
+                        .options = *options};
+
+    return perform(settings, &work);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Carrying out a run: what `run` and `resume` have in common. */
+ * Carrying out a run: what `run`, `resume` and `undo` have in common. */
 #ifndef CLI_EXECUTE_H
 #define CLI_EXECUTE_H
 
@@ -18,6 +18,10 @@ void announce_changes(struct settings *settings, struct cairn_workflow *workflow
 
 /* Runs with display and signals. `store` may be NULL. Returns the exit status. */
 int execute(struct settings *settings, struct cairn_workflow *workflow,
-            struct cairn_store *store, const struct cairn_run_options *chosen);
+            struct cairn_store *store, const struct cairn_run_options *options);
+/* The same for taking back: of the tasks that are the operands from the second on, or
+ * of all. */
+int execute_undo(struct settings *settings, struct cairn_store *store, uint64_t run,
+                 const struct cairn_run_options *options);
 
 #endif

@@ -5,6 +5,7 @@
 #include "command.h"
 #include "execute.h"
 #include "open.h"
+#include "secrets.h"
 #include "ui.h"
 
 #include <string.h>
@@ -40,9 +41,61 @@ static int list_attempts(struct cairn_store *store, uint64_t run, const char *ta
     return result == 0 || result == CAIRN_ENOTFOUND ? 0 : ui_fail(&error);
 }
 
-static int print_document(struct cairn_store *store, uint64_t run,
+/* Values may have many lines: all but the first are indented. */
+static void print_value(const char *label, const char *value)
+{
+    out("    %s ", label);
+    while (value != NULL) {
+        const char *newline = strchr(value, '\n');
+        int n = newline ? (int)(newline - value) : (int)strlen(value);
+
+        out("%.*s\n", n, value);
+        value = newline != NULL && newline[1] != '\0' ? newline + 1 : NULL;
+        if (value != NULL)
+            out("          ");
+    }
+}
+
+static int print_change(void *context, const char *field, const char *old,
+                        const char *now)
+{
+    uint32_t *n = context;
+
+    if ((*n)++ == 0)
+        out("  changed:\n");
+    out("   %s\n", field);
+    print_value("old:", old != NULL ? old : "(none)");
+    print_value("new:", now != NULL ? now : "(none)");
+    return ui_output_lost();
+}
+
+static int add_change(void *context, const char *field, const char *old,
+                      const char *now)
+{
+    struct doc *doc = context;
+
+    doc_object(doc, NULL);
+    doc_text(doc, "field", field);
+    doc_text(doc, "old", old);
+    doc_text(doc, "new", now);
+    doc_end(doc);
+    return 0;
+}
+
+static int list_changes(const struct cairn_plan *plan, uint32_t node,
+                        int (*each)(void *, const char *, const char *, const char *),
+                        void *context)
+{
+    struct cairn_error error = {0};
+
+    return cairn_plan_changes(plan, node, each, context, &error) == 0 ? 0
+                                                                      : ui_fail(&error);
+}
+
+static int print_document(const struct cairn_plan *plan, struct cairn_store *store,
                           const struct cairn_decision *decision, const char *cause)
 {
+    uint64_t run = cairn_plan_run(plan);
     struct doc doc;
     int status;
 
@@ -54,8 +107,12 @@ static int print_document(struct cairn_store *store, uint64_t run,
     doc_text(&doc, "reason", cairn_reason_name(decision->reason));
     doc_text(&doc, "cause", cause);
     doc_text(&doc, "detail", decision->detail);
+    doc_array(&doc, "changes");
+    status = list_changes(plan, decision->node, add_change, &doc);
+    doc_end(&doc);
     doc_array(&doc, "attempts");
-    status = list_attempts(store, run, decision->task, add_attempt, &doc);
+    if (status == 0)
+        status = list_attempts(store, run, decision->task, add_attempt, &doc);
     if (status != 0) {
         doc_discard(&doc);
         return status;
@@ -63,17 +120,22 @@ static int print_document(struct cairn_store *store, uint64_t run,
     return doc_print(&doc);
 }
 
-static int print_text(struct cairn_store *store, uint64_t run,
+static int print_text(const struct cairn_plan *plan, struct cairn_store *store,
                       const struct cairn_decision *decision, const char *cause)
 {
     static const char *const verdicts[] = {"will not run", "will run", "may run"};
+    uint64_t run = cairn_plan_run(plan);
+    uint32_t changes = 0;
+    int status;
 
     out("%s %s%s\n", decision->task, verdicts[decision->will],
         run == 0 ? " (a new run)" : "");
     out("  reason: %s\n", decision->detail);
     if (cause != NULL)
         out("  cause: %s%s\n", cause, decision->cause == NULL ? ", which failed" : "");
-    return list_attempts(store, run, decision->task, print_attempt, NULL);
+    status = list_changes(plan, decision->node, print_change, &changes);
+    return status != 0 ? status
+                       : list_attempts(store, run, decision->task, print_attempt, NULL);
 }
 
 /* What became of each task, and the nodes that were looked at or are to be. */
@@ -164,9 +226,9 @@ static int explain(struct settings *settings, struct cairn_store *store,
     if (decision.reason == CAIRN_REASON_SKIPPED)
         cause = failed_need(workflow, store, cairn_plan_run(plan), node);
     if (ui_json())
-        status = print_document(store, cairn_plan_run(plan), &decision, cause);
+        status = print_document(plan, store, &decision, cause);
     else
-        status = print_text(store, cairn_plan_run(plan), &decision, cause);
+        status = print_text(plan, store, &decision, cause);
     cairn_plan_free(plan);
     return status;
 }
@@ -176,8 +238,11 @@ int command_explain(struct settings *settings)
     struct cairn_run_options options = {0};
     struct cairn_workflow *workflow = NULL;
     struct cairn_store *store = NULL;
-    int status = store_if_any(settings, &store);
+    struct secrets_given secrets;
+    int status = secrets_read(settings, &secrets, &options);
 
+    if (status == 0)
+        status = store_if_any(settings, &store);
     tuning_options(settings, &options);
     if (status == 0)
         status = workflow_target(settings, "explain", 1, store, &workflow, &options);
@@ -185,5 +250,6 @@ int command_explain(struct settings *settings)
         status = explain(settings, store, workflow, &options);
     cairn_workflow_free(workflow);
     cairn_store_close(store);
+    secrets_release(&secrets);
     return status;
 }

@@ -168,6 +168,32 @@ static size_t put_hex(char *out, const char *prefix, unsigned byte)
     return n + 2;
 }
 
+/* Code points that make a terminal or an editor show text otherwise than it is written:
+ * C1 controls, zero-width and direction marks, overrides and isolates, separators. */
+size_t format_control(const char *text, size_t length, unsigned *code)
+{
+    const unsigned char *s = (const unsigned char *)text;
+
+    if (length == 2 && s[0] == 0xc2 && s[1] < 0xa0) {
+        *code = s[1];
+        return 2;
+    }
+    if (length != 3 || s[0] != 0xe2)
+        return 0;
+    *code = 0x2000u | (s[1] & 0x3fu) << 6 | (s[2] & 0x3fu);
+    bool marks = *code >= 0x200b && *code <= 0x200f;
+    bool lines = *code >= 0x2028 && *code <= 0x202e;
+    bool isolates = *code >= 0x2060 && *code <= 0x206f;
+    return marks || lines || isolates ? 3 : 0;
+}
+
+static size_t put_code(char *out, unsigned code)
+{
+    size_t n = put_hex(out, "\\u", code >> 8);
+
+    return n + put_hex(out + n, "", code & 0xff);
+}
+
 size_t escape_text(char *out, const char *text, size_t n)
 {
     size_t used = 0;
@@ -175,12 +201,13 @@ size_t escape_text(char *out, const char *text, size_t n)
     for (size_t i = 0; i < n;) {
         unsigned char c = (unsigned char)text[i];
         size_t length = utf8_length(text + i, n - i);
+        unsigned code;
 
         if (length == 0) {
             used += put_hex(out + used, "\\x", c);
             length = 1;
-        } else if (length == 2 && c == 0xc2 && (unsigned char)text[i + 1] < 0xa0) {
-            used += put_hex(out + used, "\\u00", (unsigned char)text[i + 1]);
+        } else if (format_control(text + i, length, &code) > 0) {
+            used += put_code(out + used, code);
         } else if ((c < 0x20 && c != '\n' && c != '\t') || c == 0x7f) {
             out[used++] = '^';
             out[used++] = (char)(c ^ 0x40);

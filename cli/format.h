@@ -30,6 +30,9 @@ const char *plural(uint64_t n);
 size_t utf8_length(const char *text, size_t n);
 bool utf8_valid(const char *text, size_t n);
 
+/* The length of a character that is a control (beyond ASCII) or hides or reorders what
+ * is shown, of one with `length` bytes; else 0. */
+size_t format_control(const char *text, size_t length, unsigned *code);
 /* Makes text harmless on a terminal: control characters become ^X or \u009b, bytes
  * that are not UTF-8 \xNN; newlines and tabs stay. Writes at most 6 bytes for each one
  * read, no NUL; returns how many. */

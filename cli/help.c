@@ -22,6 +22,7 @@ static const struct {
     {5, "the store, or a record in it, is damaged"},
     {6, "another run owns the workflow"},
     {7, "stopped with work left"},
+    {8, "the outcome of a task is unknown and needs a decision"},
     {9, "done, but some checkpoints could not be saved"},
     {10, "not found: a file, store, run, task or checkpoint"},
     {75, "the system refused (a lock wait ran out, disk full, no permission)"},
@@ -124,7 +125,7 @@ void help_all(FILE *to)
         "\nEXAMPLE\n  cairn run build.yaml     stop it with Ctrl-C, or kill it, then\n"
         "  cairn resume             goes on with what is left\n\nexit status:\n",
         to);
-    print_statuses(to, "0 1 2 3 4 5 6 7 9 10 75");
+    print_statuses(to, "0 1 2 3 4 5 6 7 8 9 10 75");
     fputs("\n`cairn COMMAND --help` tells more, `man cairn` everything.\n", to);
 }
 

@@ -18,13 +18,33 @@ static void put(struct doc *doc, const char *text)
         doc->failed = true;
 }
 
+/* As it is in JSON, but for what a terminal would obey if it were shown there. */
+static void put_safely(struct doc *doc, const char *text)
+{
+    for (size_t i = 0, n = strlen(text); i < n;) {
+        size_t length = utf8_length(text + i, n - i);
+        unsigned code;
+
+        if (text[i] == 0x7f)
+            fputs("\\u007f", doc->file);
+        else if (format_control(text + i, length, &code) > 0)
+            fprintf(doc->file, "\\u%04x", code);
+        else
+            fwrite(text + i, 1, length > 0 ? length : 1, doc->file);
+        i += length > 0 ? length : 1;
+    }
+}
+
 static void put_string(struct doc *doc, const char *text, size_t n)
 {
     json_t *string = json_stringn(text, n);
+    char *dumped = string != NULL ? json_dumps(string, JSON_ENCODE_ANY) : NULL;
 
-    if (string == NULL || doc->failed ||
-        json_dumpf(string, doc->file, JSON_ENCODE_ANY) != 0)
+    if (dumped == NULL || doc->failed)
         doc->failed = true;
+    else
+        put_safely(doc, dumped);
+    free(dumped);
     json_decref(string);
 }
 

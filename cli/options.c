@@ -77,6 +77,52 @@ static bool parse_size(const char *text, uint64_t *out)
     return true;
 }
 
+/* The milliseconds of a unit at `text`, whose rest is put into `rest`; 0: none. */
+static uint64_t parse_unit(const char *text, const char **rest)
+{
+    static const struct {
+        const char *name;
+        uint64_t ms;
+    } units[] = {{"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", 3600000}, {"d", 86400000}};
+
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        size_t n = strlen(units[i].name);
+
+        if (strncmp(text, units[i].name, n) == 0 &&
+            (text[n] == '\0' || (text[n] >= '0' && text[n] <= '9'))) {
+            *rest = text + n;
+            return units[i].ms;
+        }
+    }
+    return 0;
+}
+
+/* 500ms, 10s, 1m30s: larger units first, as in workflow files. */
+static bool parse_time(const char *text, uint64_t *out)
+{
+    uint64_t total = 0, last = UINT64_MAX;
+
+    if (text[0] == '\0')
+        return false;
+    while (*text != '\0') {
+        uint64_t number, unit;
+        char *end;
+
+        if (text[0] < '0' || text[0] > '9')
+            return false;
+        errno = 0;
+        number = strtoull(text, &end, 10);
+        unit = parse_unit(end, &text);
+        if (errno != 0 || unit == 0 || unit >= last ||
+            number > OPTION_TIME_LIMIT / unit)
+            return false;
+        total += number * unit;
+        last = unit;
+    }
+    *out = total;
+    return total <= OPTION_TIME_LIMIT;
+}
+
 /* Finds `text` among the words of "a|b|c". */
 static bool parse_choice(const char *words, const char *text, uint64_t *out)
 {
@@ -138,6 +184,9 @@ static int bad_value(const struct command *command, const struct option *option,
         return ui_usage(name,
                         "--%s cannot be '%s': give bytes, or a size like 64K or 10M",
                         option->name, text);
+    if (option->kind == OPTION_TIME)
+        return ui_usage(name, "--%s cannot be '%s': give a time like 30s, 10m or 1h30m",
+                        option->name, text);
     if (option->kind == OPTION_PAIR)
         return ui_usage(name, "--%s needs NAME=VALUE, not '%s'", option->name, text);
     return ui_usage(name, "--%s cannot be '%s': it is a number from %llu to %llu",
@@ -160,6 +209,8 @@ static bool take_value(struct settings *settings, enum option_id id, const char 
                *number <= option->high;
     case OPTION_SIZE:
         return parse_size(text, number) && *number >= option->low;
+    case OPTION_TIME:
+        return parse_time(text, number) && *number >= option->low;
     case OPTION_CHOICE:
         return parse_choice(option->value, text, number);
     case OPTION_PAIR:

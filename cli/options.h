@@ -40,10 +40,21 @@ enum option_id {
     OPT_STDOUT,
     OPT_STDERR,
     OPT_FOLLOW,
+    OPT_FOLLOW_RUN,
     OPT_FORMAT,
     OPT_YES,
     OPT_PRUNE_KEEP,
     OPT_DRY_RUN,
+    OPT_NO_WAIT,
+    OPT_SECRETS_FD,
+    OPT_WAITING,
+    OPT_UNDO,
+    OPT_CLAIMED,
+    OPT_LEASE,
+    OPT_HOLDER,
+    OPT_TOKEN,
+    OPT_VALUE,
+    OPT_MESSAGE,
     OPT_NONE /* ends a list, and counts */
 };
 #define OPT_GLOBALS OPT_VERSION
@@ -54,7 +65,8 @@ enum option_kind {
     OPTION_NUMBER, /* decimal, within low and high */
     OPTION_SIZE,   /* bytes: 4096, 64K, 10M, 1G */
     OPTION_CHOICE, /* one of value's words; number is its index */
-    OPTION_PAIR    /* NAME=VALUE, may be given several times */
+    OPTION_TIME, /* milliseconds: 500ms, 10s, 5m, 2h, 1d, 1m30s; within low and high */
+    OPTION_PAIR  /* NAME=VALUE, may be given several times */
 };
 struct option {
     const char *name; /* long, without dashes */
@@ -66,14 +78,15 @@ struct option {
 };
 
 #define OPTION_SIZE_LIMIT ((uint64_t)1 << 50)
+#define OPTION_TIME_LIMIT (366ull * 86400 * 1000)
 
-#define OPERANDS_MAX 4
+#define OPERANDS_MAX 64
 struct settings {
     const char *command; /* its name, for messages; NULL before it is known */
     bool given[OPT_NONE];
     uint64_t number[OPT_NONE];
     const char *text[OPT_NONE];
-    struct cairn_param *params; /* settings_release frees */
+    struct cairn_param *params; /* OPTION_PAIR; settings_release frees */
     size_t n_params;
     const char *operands[OPERANDS_MAX]; /* point into argv */
     int n_operands;

@@ -6,23 +6,12 @@
 #include "format.h"
 #include "json.h"
 #include "open.h"
+#include "secrets.h"
 #include "ui.h"
 
 static const char *will_name(enum cairn_will will)
 {
     return will == CAIRN_WILL ? "will" : will == CAIRN_MAY ? "may" : "will_not";
-}
-
-static uint32_t count_may(const struct cairn_plan *plan)
-{
-    struct cairn_decision decision = {0};
-    uint32_t may = 0;
-
-    for (uint32_t i = 0; i < cairn_plan_tasks(plan); i++) {
-        cairn_plan_get(plan, i, &decision);
-        may += decision.will == CAIRN_MAY;
-    }
-    return may;
 }
 
 static int print_document(const struct cairn_plan *plan, const char *workflow, bool all)
@@ -36,7 +25,7 @@ static int print_document(const struct cairn_plan *plan, const char *workflow, b
     doc_some(&doc, "run", cairn_plan_run(plan));
     doc_count(&doc, "tasks", cairn_plan_tasks(plan));
     doc_count(&doc, "will", cairn_plan_will(plan));
-    doc_count(&doc, "may", count_may(plan));
+    doc_count(&doc, "may", cairn_plan_may(plan));
     doc_array(&doc, "notices");
     for (size_t i = 0; (text = cairn_plan_notice(plan, i)) != NULL; i++)
         doc_text(&doc, NULL, text);
@@ -60,7 +49,7 @@ static int print_document(const struct cairn_plan *plan, const char *workflow, b
 static int print_text(const struct cairn_plan *plan, const char *workflow, bool all)
 {
     static const char *const words[] = {"keep", "run ", "may "};
-    uint32_t will = cairn_plan_will(plan), may = count_may(plan);
+    uint32_t will = cairn_plan_will(plan), may = cairn_plan_may(plan);
     uint32_t tasks = cairn_plan_tasks(plan);
     struct cairn_decision decision = {0};
     const char *text;
@@ -91,9 +80,12 @@ int command_plan(struct settings *settings)
     struct cairn_store *store = NULL;
     struct cairn_plan *plan = NULL;
     struct cairn_error error = {0};
+    struct secrets_given secrets;
     bool all = settings->given[OPT_ALL];
-    int status = store_if_any(settings, &store);
+    int status = secrets_read(settings, &secrets, &options);
 
+    if (status == 0)
+        status = store_if_any(settings, &store);
     tuning_options(settings, &options);
     if (status == 0)
         status = workflow_target(settings, "plan", 0, store, &workflow, &options);
@@ -107,5 +99,6 @@ int command_plan(struct settings *settings)
     cairn_plan_free(plan);
     cairn_workflow_free(workflow);
     cairn_store_close(store);
+    secrets_release(&secrets);
     return status;
 }

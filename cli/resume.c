@@ -4,6 +4,7 @@
 #include "command.h"
 #include "execute.h"
 #include "open.h"
+#include "secrets.h"
 #include "ui.h"
 
 /* Sets the start; `run` gets the run whose workflow is meant. */
@@ -43,9 +44,12 @@ int command_resume(struct settings *settings)
     struct cairn_store *store = NULL;
     struct cairn_run_info run = {0};
     struct cairn_error error = {0};
+    struct secrets_given secrets;
     bool from_file = true;
-    int status = store_for_writing(settings, &store, false);
+    int status = secrets_read(settings, &secrets, &options);
 
+    if (status == 0)
+        status = store_for_writing(settings, &store, false);
     tuning_options(settings, &options);
     if (status == 0)
         status = choose_start(settings, store, &options, &run);
@@ -64,5 +68,6 @@ int command_resume(struct settings *settings)
     }
     cairn_workflow_free(workflow);
     cairn_store_close(store);
+    secrets_release(&secrets);
     return status;
 }

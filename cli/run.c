@@ -4,6 +4,7 @@
 #include "command.h"
 #include "execute.h"
 #include "open.h"
+#include "secrets.h"
 #include "ui.h"
 
 static int check_no_checkpoint(const struct settings *settings)
@@ -46,10 +47,13 @@ int command_run(struct settings *settings)
     struct cairn_run_options options = {0};
     struct cairn_workflow *workflow = NULL;
     struct cairn_store *store = NULL;
+    struct secrets_given secrets;
     const char *file;
     bool keep = !settings->given[OPT_NO_CHECKPOINT];
-    int status = keep ? 0 : check_no_checkpoint(settings);
+    int status = secrets_read(settings, &secrets, &options);
 
+    if (status == 0 && !keep)
+        status = check_no_checkpoint(settings);
     tuning_options(settings, &options);
     if (settings->given[OPT_FRESH])
         options.start = CAIRN_START_FRESH;
@@ -65,5 +69,6 @@ int command_run(struct settings *settings)
     }
     cairn_workflow_free(workflow);
     cairn_store_close(store);
+    secrets_release(&secrets);
     return status;
 }

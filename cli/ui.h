@@ -9,6 +9,7 @@
 
 #define EXIT_USAGE 2
 #define EXIT_STOPPED 7
+#define EXIT_UNKNOWN 8
 #define EXIT_NOT_FOUND 10
 #define EXIT_SYSTEM 75
 

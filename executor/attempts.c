@@ -3,8 +3,8 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "executor/capture.h"
+#include "executor/outside.h"
 #include "executor/owner.h"
-#include "executor/query.h"
 #include "executor/spawn.h"
 
 #include <errno.h>
@@ -135,7 +135,9 @@ static int note_output(void *context, const struct attempt_row *row)
     struct output_finder *f = context;
     bool never_started =
         row->ended_ns && !row->started_ns && !(row->flags & ATTEMPT_INTERRUPTED);
-    if (never_started || (f->wanted && row->number != f->wanted))
+    /* Unless it is asked for by its number, an undo is no attempt at the task. */
+    bool undo = row->flags & ATTEMPT_UNDO && !f->wanted;
+    if (never_started || undo || (f->wanted && row->number != f->wanted))
         return 0;
     struct str digest = f->stream == 1 ? row->out : row->err;
     f->found = true;
@@ -186,8 +188,8 @@ static int show_live(const struct output_finder *f,
             slot->attempt != f->number)
             continue;
         struct captured c = {.content = BUF_INIT};
-        capture_path(path, sizeof path, store_live_dir(f->store), f->run, i,
-                     f->stream - 1);
+        capture_slot_path(path, sizeof path, map.slots, i, store_live_dir(f->store),
+                          f->stream - 1);
         int fd = open(path, O_RDONLY | O_CLOEXEC);
         if (fd < 0)
             break;
@@ -248,31 +250,22 @@ int cairn_output(struct cairn_store *store, uint64_t run, const char *task,
 
 /* ---- Cancelling ---- */
 
-static void wake_owner(struct cairn_store *store, uint64_t run)
-{
-    char path[4096];
-    snprintf(path, sizeof path, "%s/run-%llu.wake", store_live_dir(store),
-             (unsigned long long)run);
-    int fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
-    if (fd < 0)
-        return; /* the owner looks every second anyway */
-    ssize_t written = write(fd, "c", 1);
-    (void)written;
-    close(fd);
-}
-
 static int ask_owner(struct cairn_store *store, uint64_t run, struct cairn_error *error)
 {
     int result = store_begin(store, -1, error);
     if (result)
         return result;
-    result = store_put_command(store, run, COMMAND_CANCEL, clock_utc_ns(), error);
+    struct command_row command = {.run = run,
+                                  .verb = COMMAND_CANCEL,
+                                  .task = UINT32_MAX,
+                                  .time_ns = clock_utc_ns()};
+    result = store_put_command(store, &command, error);
     if (result)
         store_abort(store);
     else
         result = store_commit(store, error);
     if (!result)
-        wake_owner(store, run);
+        outside_wake(store, run);
     return result;
 }
 
@@ -313,6 +306,22 @@ static int cancel_owned(struct cairn_store *store, uint64_t run,
     return result;
 }
 
+/* Tasks under keepers outlived their cairn; cancelling the run ends them, too. */
+static int end_what_lives(struct cairn_store *store, uint64_t run,
+                          struct cairn_error *error)
+{
+    enum { GRACE_MS = 10000 };
+    struct leftovers left = {0};
+    int result = leftovers_end(store_live_dir(store), store_id(store), run, GRACE_MS,
+                               &left, error);
+    if (!result && left.survived)
+        return error_set(error, CAIRN_EBUSY,
+                         "%u processes of run %llu do not end; end them and cancel "
+                         "again",
+                         left.survived, (unsigned long long)run);
+    return result;
+}
+
 int cairn_cancel(struct cairn_store *store, uint64_t run, struct cairn_error *error)
 {
     struct view v;
@@ -326,7 +335,9 @@ int cairn_cancel(struct cairn_store *store, uint64_t run, struct cairn_error *er
     if (!result) {
         result = owner_acquire(store, v.row.workflow_name, &workflow, &offset, error);
         if (!result) {
-            result = cancel_owned(store, v.row.run, error);
+            result = end_what_lives(store, v.row.run, error);
+            if (!result)
+                result = cancel_owned(store, v.row.run, error);
             owner_release(store, offset);
         } else if (result == CAIRN_EOWNED)
             result = ask_owner(store, v.row.run, error);
@@ -408,13 +419,13 @@ static int load_file(struct cairn_workflow **out, const struct view *v,
     return result;
 }
 
-static int load_stored(struct cairn_workflow **out, struct cairn_store *store,
-                       const struct view *v, struct cairn_error *error)
+int workflow_stored(struct cairn_workflow **out, struct cairn_store *store,
+                    const struct run_row *row, struct cairn_error *error)
 {
     struct cairn_workflow *w = calloc(1, sizeof *w);
     if (!w)
         return error_nomem(error);
-    int result = graph_load(store, &v->row.graph, &w->definition, &w->graph, error);
+    int result = graph_load(store, &row->graph, &w->definition, &w->graph, error);
     if (result) {
         free(w);
         return result;
@@ -432,7 +443,8 @@ int cairn_workflow_of_run(struct cairn_workflow **out, struct cairn_store *store
     if (result)
         return result;
     bool file = v.row.file.len && access(v.row.file.ptr, F_OK) == 0;
-    result = file ? load_file(out, &v, error) : load_stored(out, store, &v, error);
+    result =
+        file ? load_file(out, &v, error) : workflow_stored(out, store, &v.row, error);
     if (!result && from_file)
         *from_file = file;
     view_release(&v);

@@ -27,16 +27,29 @@ void capture_path(char *out, size_t size, const char *live_dir, uint64_t run,
              stream == 0 ? "out" : "err");
 }
 
+void capture_attempt_path(char *out, size_t size, const struct attempt_place *place,
+                          int stream)
+{
+    snprintf(out, size, "%s/run-%" PRIu64 ".%" PRIu32 ".%" PRIu32 ".%" PRIu32 ".%s",
+             place->live_dir, place->run, place->gen, place->task, place->attempt,
+             stream == 0 ? "out" : "err");
+}
+
 /* A new, empty file in place of what was there. The descriptor or a code. */
+static int open_path(const char *path, struct cairn_error *error)
+{
+    if (unlink(path) && errno != ENOENT)
+        return error_sys(error, errno, "%s", path);
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
+    return fd < 0 ? error_sys(error, errno, "%s", path) : fd;
+}
+
 static int open_new(const char *live_dir, uint64_t run, uint32_t slot, int stream,
                     struct cairn_error *error)
 {
     char path[PATH_MAX];
     capture_path(path, sizeof path, live_dir, run, slot, stream);
-    if (unlink(path) && errno != ENOENT)
-        return error_sys(error, errno, "%s", path);
-    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
-    return fd < 0 ? error_sys(error, errno, "%s", path) : fd;
+    return open_path(path, error);
 }
 
 int capture_open(struct capture *capture, const char *live_dir, uint64_t run,
@@ -168,4 +181,60 @@ void capture_remove(const char *live_dir, uint64_t run, uint32_t slot)
         capture_path(path, sizeof path, live_dir, run, slot, i);
         (void)unlink(path);
     }
+}
+
+int capture_attempt_create(struct capture *capture, const struct attempt_place *place,
+                           struct cairn_error *error)
+{
+    struct capture made = {{-1, -1}, {0, 0}};
+    char path[PATH_MAX];
+    for (int i = 0; i < STREAMS; i++) {
+        capture_attempt_path(path, sizeof path, place, i);
+        int fd = open_path(path, error);
+        if (fd < 0) {
+            capture_close(&made);
+            return fd;
+        }
+        made.fd[i] = fd;
+    }
+    *capture = made;
+    return 0;
+}
+
+int capture_attempt_open(struct capture *capture, const struct attempt_place *place,
+                         struct cairn_error *error)
+{
+    struct capture made = {{-1, -1}, {0, 0}};
+    char path[PATH_MAX];
+    for (int i = 0; i < STREAMS; i++) {
+        capture_attempt_path(path, sizeof path, place, i);
+        made.fd[i] = open(path, O_RDWR | O_APPEND | O_CLOEXEC);
+        if (made.fd[i] < 0 && errno != ENOENT) {
+            int sys = errno;
+            capture_close(&made);
+            return error_sys(error, sys, "%s", path);
+        }
+    }
+    *capture = made;
+    return 0;
+}
+
+void capture_attempt_remove(const struct attempt_place *place)
+{
+    char path[PATH_MAX];
+    for (int i = 0; i < STREAMS; i++) {
+        capture_attempt_path(path, sizeof path, place, i);
+        (void)unlink(path);
+    }
+}
+
+void capture_slot_path(char *out, size_t size, const struct slots *slots, uint32_t slot,
+                       const char *live_dir, int stream)
+{
+    const struct slot *at = &slots->slot[slot];
+    struct attempt_place place = {live_dir, slots->run, at->gen, at->task, at->attempt};
+    if (at->flags & SLOT_KEPT)
+        capture_attempt_path(out, size, &place, stream);
+    else
+        capture_path(out, size, live_dir, slots->run, slot, stream);
 }

@@ -6,6 +6,7 @@
 #define EXECUTOR_CAPTURE_H
 
 #include "base/str.h"
+#include "executor/slots.h"
 
 struct capture {
     int fd[2];           /* stdout, stderr; opened O_APPEND, close-on-exec; -1: none */
@@ -33,5 +34,31 @@ int capture_reset(struct capture *capture, const char *live_dir, uint64_t run,
 void capture_close(struct capture *capture);
 /* Deletes the slot's files. */
 void capture_remove(const char *live_dir, uint64_t run, uint32_t slot);
+
+/* ---- Attempts that may outlive their engine (on_crash: adopt) ----
+ * Their slot may get another attempt while they still write, so each has files of its
+ * own: "DIR/run-N.GEN.TASK.ATTEMPT.out" and ".err". capture_trim, capture_read and
+ * capture_close work as for slots; there is nothing to reset. */
+
+struct attempt_place {
+    const char *live_dir; /* borrowed */
+    uint64_t run;
+    uint32_t gen, task, attempt;
+};
+void capture_attempt_path(char *out, size_t size, const struct attempt_place *place,
+                          int stream);
+/* New, empty files in place of what was there. */
+int capture_attempt_create(struct capture *capture, const struct attempt_place *place,
+                           struct cairn_error *error);
+/* Those of an attempt that another process has started; one that is missing is no error
+ * and leaves fd at -1. */
+int capture_attempt_open(struct capture *capture, const struct attempt_place *place,
+                         struct cairn_error *error);
+void capture_attempt_remove(const struct attempt_place *place);
+
+/* Where the attempt in a slot of this slot file writes: under a keeper to its own
+ * files, else to those of the slot. */
+void capture_slot_path(char *out, size_t size, const struct slots *slots, uint32_t slot,
+                       const char *live_dir, int stream);
 
 #endif

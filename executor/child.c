@@ -8,11 +8,11 @@
  *     parent still lives (it may have died before the signal was armed), then the pid
  *     into the slot. Whoever finds a pid in a slot finds a group of that number.
  *  3. It leaves by exec or _exit only. */
+#include "executor/become.h"
+#include "executor/keeper.h"
+#include "executor/keeper_file.h"
 #include "executor/spawn_int.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -20,30 +20,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#ifndef SYS_close_range
-#define SYS_close_range 436
-#endif
 #ifndef CLONE_PIDFD
 #define CLONE_PIDFD 0x1000
 #endif
 
-/* Sanitizers keep notes about stack frames; these frames are never left. */
-#define IN_CHILD __attribute__((no_sanitize("address", "undefined")))
-
-enum {
-    STACK_BYTES = 64 * 1024, /* holds one PATH_MAX buffer with much to spare */
-    KERNEL_SIGNALS = _NSIG - 1,
-    KERNEL_MASK_BYTES = _NSIG / 8, /* the C library's sigset_t is longer */
-    FIRST_FREE_FD = 10             /* above all the numbers we hand out */
-};
-
-/* As execvp without PATH in the environment. */
-static const char default_path[] = "/bin:/usr/bin";
-
 int child_stack_init(struct child_stack *stack, struct cairn_error *error)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    size_t size = STACK_BYTES + page;
+    size_t size = CHILD_STACK_BYTES + page;
     void *base = mmap(NULL, size, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
     if (base == MAP_FAILED)
@@ -82,84 +66,6 @@ pid_t child_clone(const struct child_stack *stack, int (*entry)(void *), void *j
     return pid < 0 ? -sys : pid;
 }
 
-/* Everything to its default, ignored signals too: exec would keep those. */
-IN_CHILD static void default_signals(void)
-{
-    static const unsigned long default_action[8]; /* all zero on every Linux */
-    for (long signal = 1; signal <= KERNEL_SIGNALS; signal++)
-        syscall(SYS_rt_sigaction, signal, default_action, NULL,
-                (long)KERNEL_MASK_BYTES);
-}
-
-IN_CHILD static int unblock_signals(void)
-{
-    static const unsigned long none[8];
-    return (int)syscall(SYS_rt_sigprocmask, SIG_SETMASK, none, NULL,
-                        (long)KERNEL_MASK_BYTES);
-}
-
-/* dup2 of each source to its index. Sources are lifted out of the way first: a host
- * that runs with 0 to 2 closed gets such numbers for our files. */
-IN_CHILD static int place_fds(int *sources, int n)
-{
-    for (int i = 0; i < n; i++)
-        if (sources[i] < FIRST_FREE_FD) {
-            sources[i] = fcntl(sources[i], F_DUPFD_CLOEXEC, FIRST_FREE_FD);
-            if (sources[i] < 0)
-                return -1;
-        }
-    for (int i = 0; i < n; i++)
-        if (dup2(sources[i], i) < 0)
-            return -1;
-    return 0;
-}
-
-/* The host's own files must not leak into tasks, close-on-exec or not. Before Linux 5.9
- * there is no such call, and what the host left inheritable is inherited. */
-IN_CHILD static void close_from(unsigned first)
-{
-    syscall(SYS_close_range, first, ~0U, 0);
-}
-
-/* execve of DIR/file for every DIR of the path, as execvp does it. Returns an errno. */
-IN_CHILD static int exec_search(const char *file, const struct spawn_request *request)
-{
-    const char *path = request->path ? request->path : default_path;
-    size_t file_len = strlen(file);
-    int seen = ENOENT;
-    char candidate[PATH_MAX];
-    for (const char *at = path;; at++) {
-        size_t len = strcspn(at, ":");
-        if (len + 1 + file_len < sizeof candidate) {
-            size_t used = len;
-            memcpy(candidate, at, len);
-            if (len)
-                candidate[used++] = '/';
-            memcpy(candidate + used, file, file_len + 1);
-            execve(candidate, request->argv, request->envp);
-            if (errno == EACCES)
-                seen = EACCES;
-            else if (errno != ENOENT && errno != ENOTDIR && errno != ESTALE &&
-                     errno != ENODEV && errno != ETIMEDOUT)
-                return errno;
-        }
-        at += len;
-        if (!*at)
-            return seen;
-    }
-}
-
-IN_CHILD static int exec_request(const struct spawn_request *request)
-{
-    const char *file = request->argv[0];
-    if (!file || !*file)
-        return ENOENT;
-    if (!strchr(file, '/'))
-        return exec_search(file, request);
-    execve(file, request->argv, request->envp);
-    return errno;
-}
-
 __attribute__((noreturn)) IN_CHILD static void task_failed(
     struct spawn_request *request, const char *stage, int sys, int exit_code)
 {
@@ -195,8 +101,37 @@ IN_CHILD int child_task(void *arg)
     default_signals();
     if (unblock_signals())
         task_failed(request, "sigprocmask", errno, -1);
-    int sys = exec_request(request);
-    task_failed(request, "exec", sys, sys == ENOENT || sys == ENOTDIR ? 127 : 126);
+    int sys = exec_program(request->path, request->argv, request->envp);
+    task_failed(request, "exec", sys, exec_exit_code(sys));
+}
+
+/* No parent-death signal: it is to survive us. Its session tells what belongs to its
+ * task, and keeps the end of a terminal away. All signals stay blocked: it is ready for
+ * none before it has looked around. */
+IN_CHILD int child_keeper(void *arg)
+{
+    static const char name[] = KEEP_PROGRAM;
+    struct keeper_job *job = arg;
+    struct spawn_request *request = job->request;
+    int out = request->stdout_fd, err = request->stderr_fd;
+    int fds[] = {[KEEP_SPEC_FD] = job->spec_fd,
+                 [KEEP_OUT_FD] = out < 0 ? job->null_fd : out,
+                 [KEEP_ERR_FD] = err < 0 ? job->null_fd : err,
+                 [KEEP_DIR_FD] = job->dir_fd,
+                 [KEEP_NULL_FD] = job->null_fd,
+                 [KEEP_IMAGE_FD] = job->image_fd};
+    if (setsid() < 0)
+        task_failed(request, "setsid", errno, -1);
+    if (request->slot)
+        atomic_store(&request->slot->pid, getpid());
+    if (place_fds(fds, KEEP_IMAGE_FD + 1) || fcntl(KEEP_IMAGE_FD, F_SETFD, FD_CLOEXEC))
+        task_failed(request, "dup", errno, -1);
+    close_from(KEEP_IMAGE_FD + 1);
+    default_signals();
+    const char *argv[] = {name, request->keep->token, NULL};
+    const char *envp[] = {job->variable, NULL};
+    syscall(SYS_execveat, KEEP_IMAGE_FD, "", argv, envp, AT_EMPTY_PATH);
+    task_failed(request, "keeper", errno, -1);
 }
 
 __attribute__((noreturn)) IN_CHILD static void guard_failed(struct guard_job *job,

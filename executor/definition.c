@@ -8,7 +8,8 @@
 
 void definition_init(struct definition *definition)
 {
-    *definition = (struct definition){.arena = ARENA_INIT, .by_id = MAP_INIT};
+    *definition = (struct definition){
+        .arena = ARENA_INIT, .by_id = MAP_INIT, .by_text = MAP_INIT};
 }
 
 void definition_release(struct definition *definition)
@@ -19,6 +20,7 @@ void definition_release(struct definition *definition)
             map_release(&def->foreach[k].by_value);
     }
     map_release(&definition->by_id);
+    map_release(&definition->by_text);
     arena_release(&definition->arena);
     definition_init(definition);
 }

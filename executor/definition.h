@@ -3,15 +3,19 @@
  * cairn_workflow_add (in memory), compiled by graph.c. Everything lives in the
  * definition's arena.
  *
- * Text fields of enum "reference text" may contain ${{ NAME }}, NAME being a foreach
- * key of the task or params.KEY; parse.c has checked them, text_expand puts the values
- * in. */
+ * Text fields marked "reference text" may contain ${{ EXPRESSION }} (expression.h);
+ * parse.c has checked them, text_expand puts the values in. In foreach, needs and the
+ * workflow's own env only foreach keys and params can be referred to. tasks.X: X must
+ * be needed by the task, directly or not; if it is needed as one member
+ * (`X[part=${{ part }}]`), that member is meant; a task with foreach can else only be
+ * asked for its status. */
 #ifndef EXECUTOR_DEFINITION_H
 #define EXECUTOR_DEFINITION_H
 
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/sha256.h"
+#include "executor/expression.h"
 
 struct position {
     uint32_t line, column; /* from 1; 0: built in memory */
@@ -21,7 +25,8 @@ struct key_value {
     struct str key, value;
 };
 
-enum task_kind { TASK_RUN = 1, TASK_EXEC = 2, TASK_CALL = 3 };
+enum task_kind { TASK_RUN = 1, TASK_EXEC = 2, TASK_CALL = 3, TASK_EXTERNAL = 4 };
+enum task_when { WHEN_SUCCESS = 0, WHEN_FAILED = 1, WHEN_ALWAYS = 2 };
 
 enum foreach_source { FOREACH_LIST = 1, FOREACH_RANGE, FOREACH_GLOB, FOREACH_LINES };
 struct foreach_key {
@@ -68,6 +73,22 @@ struct task_def {
     struct str cwd;      /* reference text, relative to the project root */
     struct str *outputs; /* [n_outputs] reference text, relative to cwd's root */
     uint32_t n_outputs;
+    struct str *inputs; /* [n_inputs] the same, of files that it reads */
+    uint32_t n_inputs;
+    struct str external;  /* TASK_EXTERNAL: what somebody is to do */
+    struct str condition; /* `if`: an expression, without ${{ }}; "": none */
+    uint8_t when;         /* enum task_when */
+    bool once, finally;
+    struct str check; /* gate: text for `side_shell`; "": none */
+    uint32_t check_min_permille, check_warn_permille;
+    struct str undo;        /* text for `side_shell`; "": none */
+    struct str *side_shell; /* [n_side_shell] for check and undo */
+    uint32_t n_side_shell;
+    struct str *secrets; /* [n_secrets] sorted names */
+    uint32_t n_secrets;
+    bool own_params;    /* only `params` reach the task and its fingerprint; else all */
+    struct str *params; /* [n_params] sorted names */
+    uint32_t n_params;
     struct foreach_key
         *foreach; /* [n_foreach]; members are the product, last key fastest */
     uint32_t n_foreach;
@@ -85,7 +106,9 @@ struct task_def {
     struct position at;
 };
 
-enum on_failure { ON_FAILURE_STOP = 0, ON_FAILURE_CONTINUE = 1 };
+enum on_failure { ON_FAILURE_STOP = 0, ON_FAILURE_CONTINUE = 1, ON_FAILURE_UNDO = 2 };
+enum undo_scope { UNDO_FAILED = 0, UNDO_ANCESTORS = 1, UNDO_ALL = 2 };
+enum on_crash { ON_CRASH_KILL = 0, ON_CRASH_ADOPT = 1 };
 
 struct pool {
     struct str name;
@@ -103,20 +126,58 @@ struct definition {
     uint32_t jobs; /* 0: number of processors */
     struct pool *pools;
     uint32_t n_pools;
-    uint8_t on_failure;
-    struct task_def *defs; /* in file order */
+    uint8_t on_failure, undo_scope, on_crash;
+    int64_t deadline_ms; /* 0: none */
+    struct str *secrets; /* [n_secrets] sorted names */
+    uint32_t n_secrets;
+    struct task_def *defs; /* in file order, those of `finally` behind the others */
     uint32_t n_defs, defs_capacity;
     struct map by_id;     /* task name -> index */
     struct str *warnings; /* file:line:column: text */
     uint32_t n_warnings;
+    struct str *notes; /* [n_notes] members of glob and lines that are new or gone on
+                          disk and do not count in the run that goes on */
+    uint32_t n_notes;
+    /* Every distinct text with ${{ }} and every condition, parsed (definition_text.c).
+     */
+    struct map by_text;
+    struct text_template *templates;
+    uint32_t n_templates, templates_capacity;
 };
 
 void definition_init(struct definition *definition);
 void definition_release(struct definition *definition);
 
-/* Puts the values of member `member` of `def` into reference text. */
-void text_expand(const struct definition *definition, const struct task_def *def,
-                 uint32_t member, struct str text, struct buf *out);
+/* Where names of an expression get their values: of a member of `def`. `lookup`
+ * resolves the names of other tasks and of the run; NULL: there are none (before a run
+ * has begun), and a text that has them is an error. */
+struct scope {
+    const struct definition *definition;
+    const struct task_def *def;
+    uint32_t member;
+    name_lookup *lookup;
+    void *context;
+};
+/* Puts values into reference text. CAIRN_EWORKFLOW if a value is missing or of the
+ * wrong kind. */
+int text_expand(const struct scope *scope, struct str text, struct buf *out,
+                struct cairn_error *error);
+/* The same for texts that parse.c has checked to hold only foreach keys and params:
+ * only memory can fail, and that sets out->failed. */
+void text_expand_fixed(const struct definition *definition, const struct task_def *def,
+                       uint32_t member, struct str text, struct buf *out);
+/* True if the text can be expanded without `lookup`. */
+bool text_is_fixed(const struct definition *definition, struct str text);
+/* Evaluates the condition of scope->def: *holds. */
+int condition_holds(const struct scope *scope, bool *holds, struct cairn_error *error);
+/* The tasks that texts and the condition of `def` refer to by tasks.X: indexes of
+ * task_defs, each once. -1 out of memory (then `failed` of the arena), else how many.
+ */
+int definition_referred(const struct definition *definition, const struct task_def *def,
+                        struct arena *arena, uint32_t **defs);
+/* The same of the condition alone. */
+int condition_referred(const struct definition *definition, const struct task_def *def,
+                       struct arena *arena, uint32_t **defs);
 /* Index into foreach[key].values for a member. */
 uint32_t member_value(const struct task_def *def, uint32_t member, uint32_t key);
 /* Appends the id of a member: `convert[part=3]`, or plain `fetch` without foreach. */

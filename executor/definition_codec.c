@@ -3,16 +3,21 @@
  * lists a varint count and their items, all in this order:
  *
  *   "CAIRNDEF"  8 bytes
- *   version     1
+ *   version     2; what is marked [2] is not there in version 1, and read as empty
  *   name, file, root
  *   params      list of key, value; sorted by key, no key twice
  *   jobs
- *   on_failure  1 byte
+ *   on_failure  1 byte: 0 stop, 1 continue, 2 undo [2]
  *   pools       list of name, limit
+ *   undo_scope  1 byte [2]
+ *   on_crash    1 byte [2]
+ *   deadline_ms [2]
+ *   secrets     list of names, sorted, none twice [2]
  *   tasks       list of
  *     id
- *     kind      1 byte: 1 run, 2 exec, 3 call
- *     command   run: text, shell (list of texts); exec: argv (list); call: version
+ *     kind      1 byte: 1 run, 2 exec, 3 call, 4 external [2]
+ *     command   run: text, shell (list of texts); exec: argv (list); call: version;
+ *               external: text
  *     env       list of key, value; sorted by key
  *     cwd
  *     outputs   list of texts
@@ -23,6 +28,15 @@
  *     retries   max, delay_ms, factor_permille, jitter (1 byte), on_exit (list)
  *     pool      index + 1; 0: none
  *     priority  zigzag: 0, -1, 1, -2, ... are 0, 1, 2, 3, ...
+ *     inputs    list of texts [2]
+ *     condition text [2]
+ *     when      1 byte [2]
+ *     flags     1 byte: 1 once, 2 finally, 4 own params [2]
+ *     check     text, min_permille, warn_permille [2]
+ *     undo      text [2]
+ *     side      shell of check and undo: list of texts, empty if there is neither [2]
+ *     secrets   list of names, sorted, none twice, among the definition's [2]
+ *     params    list of names, sorted, none twice, among the definition's [2]
  */
 #include "executor/definition_int.h"
 
@@ -49,6 +63,8 @@ static void put_command(struct buf *out, const struct task_def *def)
         put_texts(out, def->shell, def->n_shell);
     } else if (def->kind == TASK_EXEC)
         put_texts(out, def->argv, def->n_argv);
+    else if (def->kind == TASK_EXTERNAL)
+        buf_lstr(out, def->external);
     else
         buf_lstr(out, def->version);
 }
@@ -98,6 +114,24 @@ static void put_tuning(struct buf *out, const struct task_def *def)
     buf_varint(out, zigzag(def->priority));
 }
 
+/* What version 2 has added. */
+static void put_flow(struct buf *out, const struct task_def *def)
+{
+    put_texts(out, def->inputs, def->n_inputs);
+    buf_lstr(out, def->condition);
+    buf_byte(out, def->when);
+    buf_byte(out, (uint8_t)((def->once ? DEFINITION_ONCE : 0) |
+                            (def->finally ? DEFINITION_FINALLY : 0) |
+                            (def->own_params ? DEFINITION_OWN_PARAMS : 0)));
+    buf_lstr(out, def->check);
+    buf_varint(out, def->check_min_permille);
+    buf_varint(out, def->check_warn_permille);
+    buf_lstr(out, def->undo);
+    put_texts(out, def->side_shell, def->n_side_shell);
+    put_texts(out, def->secrets, def->n_secrets);
+    put_texts(out, def->params, def->n_params);
+}
+
 static void put_task(struct buf *out, const struct task_def *def)
 {
     buf_lstr(out, def->id);
@@ -109,6 +143,7 @@ static void put_task(struct buf *out, const struct task_def *def)
     put_foreach(out, def);
     put_needs(out, def);
     put_tuning(out, def);
+    put_flow(out, def);
 }
 
 int definition_encode(const struct definition *definition, struct buf *out,
@@ -127,6 +162,10 @@ int definition_encode(const struct definition *definition, struct buf *out,
         buf_lstr(out, definition->pools[i].name);
         buf_varint(out, definition->pools[i].limit);
     }
+    buf_byte(out, definition->undo_scope);
+    buf_byte(out, definition->on_crash);
+    buf_varint(out, (uint64_t)definition->deadline_ms);
+    put_texts(out, definition->secrets, definition->n_secrets);
     buf_varint(out, definition->n_defs);
     for (uint32_t i = 0; i < definition->n_defs; i++)
         put_task(out, &definition->defs[i]);

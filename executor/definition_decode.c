@@ -11,6 +11,7 @@
 struct decoder {
     struct reader reader;
     struct definition *out;
+    uint64_t version;
 };
 
 static bool bad(const struct decoder *d)
@@ -56,6 +57,34 @@ static struct str *get_texts(struct decoder *d, uint32_t *n)
     return texts;
 }
 
+static bool among(const struct str *sorted, uint32_t n, struct str name)
+{
+    uint32_t low = 0;
+    while (low < n) {
+        uint32_t middle = low + (n - low) / 2;
+        int order = str_compare(sorted[middle], name);
+        if (order == 0)
+            return true;
+        if (order < 0)
+            low = middle + 1;
+        else
+            n = middle;
+    }
+    return false;
+}
+
+/* Sorted, none twice. */
+static struct str *get_names(struct decoder *d, uint32_t *n)
+{
+    struct str *names = get_texts(d, n);
+    for (uint32_t i = 0; i < *n && !bad(d); i++) {
+        require(d, names[i].len > 0);
+        if (i && !bad(d))
+            require(d, str_compare(names[i - 1], names[i]) < 0);
+    }
+    return names;
+}
+
 static struct key_value *get_pairs(struct decoder *d, bool unique, uint32_t *n)
 {
     struct key_value *pairs = get_list(d, 2, sizeof *pairs, n);
@@ -72,7 +101,7 @@ static struct key_value *get_pairs(struct decoder *d, bool unique, uint32_t *n)
 static void get_command(struct decoder *d, struct task_def *def)
 {
     def->kind = read_byte(&d->reader);
-    def->run = def->version = STR("");
+    def->run = def->version = def->external = STR("");
     switch (def->kind) {
     case TASK_RUN:
         def->run = get_text(d);
@@ -85,6 +114,10 @@ static void get_command(struct decoder *d, struct task_def *def)
         break;
     case TASK_CALL:
         def->version = get_text(d);
+        break;
+    case TASK_EXTERNAL:
+        def->external = get_text(d);
+        require(d, d->version >= 2 && def->external.len > 0);
         break;
     default:
         require(d, false);
@@ -169,6 +202,49 @@ static void get_tuning(struct decoder *d, struct task_def *def)
     def->priority = (int32_t)(priority % 2 ? -half - 1 : half);
 }
 
+/* What a task takes of secrets and params. */
+static void get_taken(struct decoder *d, struct task_def *def)
+{
+    const struct definition *out = d->out;
+    def->secrets = get_names(d, &def->n_secrets);
+    def->params = get_names(d, &def->n_params);
+    for (uint32_t i = 0; i < def->n_secrets && !bad(d); i++)
+        require(d, among(out->secrets, out->n_secrets, def->secrets[i]));
+    for (uint32_t i = 0; i < def->n_params && !bad(d); i++)
+        require(d, definition_param(out, def->params[i]) != UINT32_MAX);
+    require(d, def->own_params || def->n_params == 0);
+}
+
+static void get_flags(struct decoder *d, struct task_def *def)
+{
+    uint8_t flags = read_byte(&d->reader);
+    require(d, flags <= (DEFINITION_ONCE | DEFINITION_FINALLY | DEFINITION_OWN_PARAMS));
+    def->once = flags & DEFINITION_ONCE;
+    def->finally = flags & DEFINITION_FINALLY;
+    def->own_params = flags & DEFINITION_OWN_PARAMS;
+}
+
+static void get_flow(struct decoder *d, struct task_def *def)
+{
+    def->condition = def->check = def->undo = STR("");
+    if (d->version < 2)
+        return;
+    def->inputs = get_texts(d, &def->n_inputs);
+    def->condition = get_text(d);
+    def->when = read_byte(&d->reader);
+    require(d, def->when <= WHEN_ALWAYS);
+    get_flags(d, def);
+    def->check = get_text(d);
+    def->check_min_permille = (uint32_t)get_number(d, 1000);
+    def->check_warn_permille = (uint32_t)get_number(d, 1000);
+    require(d, def->check_min_permille <= def->check_warn_permille);
+    require(d, def->check.len > 0 || def->check_warn_permille == 0);
+    def->undo = get_text(d);
+    def->side_shell = get_texts(d, &def->n_side_shell);
+    require(d, (def->n_side_shell > 0) == (def->check.len + def->undo.len > 0));
+    get_taken(d, def);
+}
+
 static int get_task(struct decoder *d, uint32_t index, uint32_t n_defs)
 {
     struct task_def *def = &d->out->defs[index];
@@ -181,6 +257,9 @@ static int get_task(struct decoder *d, uint32_t index, uint32_t n_defs)
     get_foreach(d, def);
     get_needs(d, def, n_defs);
     get_tuning(d, def);
+    get_flow(d, def);
+    if (index > 0) /* those of `finally` are the last ones */
+        require(d, def->finally || !d->out->defs[index - 1].finally);
     if (bad(d))
         return 0;
     int result = task_def_finish(d->out, def, NULL);
@@ -212,7 +291,8 @@ static int get_tasks(struct decoder *d)
     return result;
 }
 
-/* Bindings have the shape of their targets, which may come after them. */
+/* Bindings have the shape of their targets, which may come after them. Nothing in
+ * `finally` is needed from outside of it, nor needs what is outside. */
 static void check_bindings(struct decoder *d)
 {
     struct definition *out = d->out;
@@ -222,11 +302,26 @@ static void check_bindings(struct decoder *d)
             const struct task_def *target = &out->defs[need->target];
             bool whole = need->n_bindings == 0;
             require(d, whole || need->n_bindings == target->n_foreach);
+            require(d, target->finally == out->defs[i].finally);
             if (bad(d))
                 return;
             for (uint32_t k = 0; k < need->n_bindings; k++)
                 need->bindings[k].key = target->foreach[k].name;
         }
+}
+
+static void get_policy(struct decoder *d)
+{
+    struct definition *out = d->out;
+    if (d->version < 2)
+        return;
+    out->undo_scope = read_byte(&d->reader);
+    out->on_crash = read_byte(&d->reader);
+    out->deadline_ms = (int64_t)get_number(d, INT64_MAX);
+    out->secrets = get_names(d, &out->n_secrets);
+    require(d, out->undo_scope <= UNDO_ALL && out->on_crash <= ON_CRASH_ADOPT);
+    require(d, out->on_failure == ON_FAILURE_UNDO || out->undo_scope == 0);
+    require(d, out->n_secrets <= LIMIT_SECRETS);
 }
 
 static int get_definition(struct decoder *d)
@@ -238,13 +333,15 @@ static int get_definition(struct decoder *d)
     out->params = get_pairs(d, true, &out->n_params);
     out->jobs = (uint32_t)get_number(d, LIMIT_JOBS);
     out->on_failure = read_byte(&d->reader);
-    require(d, out->on_failure <= ON_FAILURE_CONTINUE);
+    require(d, out->on_failure <=
+                   (d->version < 2 ? ON_FAILURE_CONTINUE : ON_FAILURE_UNDO));
     out->pools = get_list(d, 2, sizeof *out->pools, &out->n_pools);
     for (uint32_t i = 0; i < out->n_pools && !bad(d); i++) {
         out->pools[i].name = get_text(d);
         out->pools[i].limit = (uint32_t)get_number(d, UINT32_MAX);
         require(d, out->pools[i].limit > 0);
     }
+    get_policy(d);
     int result = bad(d) ? 0 : get_tasks(d);
     if (!result && !bad(d))
         check_bindings(d);
@@ -254,27 +351,27 @@ static int get_definition(struct decoder *d)
 static int decode(struct decoder *d, struct cairn_error *error)
 {
     struct str start = read_bytes(&d->reader, DEFINITION_MAGIC_BYTES);
-    uint64_t version = read_varint(&d->reader);
+    d->version = read_varint(&d->reader);
     if (d->reader.failed ||
         memcmp(start.ptr, DEFINITION_MAGIC, DEFINITION_MAGIC_BYTES) != 0)
         return error_set(error, CAIRN_EDAMAGED,
                          "the stored workflow definition is no such thing");
-    if (version != DEFINITION_VERSION)
+    if (d->version < 1 || d->version > DEFINITION_VERSION)
         return error_set(error, CAIRN_EDAMAGED,
                          "the stored workflow definition has the unknown version %llu",
-                         (unsigned long long)version);
+                         (unsigned long long)d->version);
     if (get_definition(d) || d->out->arena.failed)
         return error_nomem(error);
     if (!reader_done(&d->reader))
         return error_set(error, CAIRN_EDAMAGED,
                          "the stored workflow definition is damaged");
-    return 0;
+    return definition_prepare(d->out, error);
 }
 
 int definition_decode(struct str bytes, struct definition *out,
                       struct cairn_error *error)
 {
-    struct decoder decoder = {reader_of(bytes.ptr, bytes.len), out};
+    struct decoder decoder = {reader_of(bytes.ptr, bytes.len), out, 0};
     definition_init(out);
     int result = decode(&decoder, error);
     if (result)

@@ -6,7 +6,10 @@
 
 /* The start of the binary form. */
 #define DEFINITION_MAGIC "CAIRNDEF"
-enum { DEFINITION_MAGIC_BYTES = 8, DEFINITION_VERSION = 1 };
+enum { DEFINITION_MAGIC_BYTES = 8, DEFINITION_VERSION = 2 };
+
+/* Bits of a task's flags in it. */
+enum { DEFINITION_ONCE = 1, DEFINITION_FINALLY = 2, DEFINITION_OWN_PARAMS = 4 };
 
 /* Index of a param, UINT32_MAX if there is none. */
 uint32_t definition_param(const struct definition *definition, struct str name);
@@ -28,15 +31,21 @@ struct clash {
 int foreach_key_finish(struct arena *arena, struct foreach_key *key,
                        struct clash *clash);
 
-/* The next ${{ NAME }} of a reference text. */
-struct reference {
-    size_t start, end; /* of the whole, in the text */
-    struct str name;   /* without blanks */
-    bool open;         /* there is no }}; end is the text's */
-};
-/* Finds the first one at or after `from`; false if there is none. */
-bool reference_next(struct str text, size_t from, struct reference *out);
-/* The NAME of params.NAME; ptr is NULL for any other reference. */
-struct str reference_param(struct str name);
+/* The text with ${{ }} in it, or the condition (a bare expression: one piece), parsed;
+ * once for each distinct text. *out lives as long as the definition. 0, CAIRN_EWORKFLOW
+ * with *error (may be NULL), CAIRN_ENOMEM. */
+int definition_text(struct definition *definition, struct str text, bool condition,
+                    const struct text_template **out, struct expression_error *error);
+/* The same for every text and condition of the tasks, so that later nothing needs to be
+ * parsed again. What cannot be parsed is left out: see reference.c. Only memory fails.
+ */
+int definition_prepare(struct definition *definition, struct cairn_error *error);
+/* What definition_text has kept, or NULL. */
+const struct text_template *definition_kept_text(const struct definition *definition,
+                                                 struct str text, bool condition);
+/* The same, else parsed into `spare`. 0, CAIRN_EWORKFLOW, CAIRN_ENOMEM. */
+int definition_parsed_text(const struct definition *definition, struct str text,
+                           bool condition, struct arena *spare,
+                           struct text_template *out, struct expression_error *error);
 
 #endif

@@ -4,7 +4,6 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
-#include "executor/outputs.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -35,29 +34,41 @@ void ending_release(struct ending *ending)
 {
     buf_release(&ending->captured[0].content);
     buf_release(&ending->captured[1].content);
-    buf_release(&ending->outputs);
+    buf_release(&ending->result);
     buf_release(&ending->text);
     free(ending->skipped);
+    free(ending->skipped_as);
 }
 
-static void note_skip(void *context, uint32_t task)
+static int grow_skips(struct ending *ending)
+{
+    if (ending->n_skipped < ending->skipped_capacity)
+        return 0;
+    uint32_t capacity = ending->skipped_capacity ? 2 * ending->skipped_capacity : 16;
+    uint32_t *skipped = realloc(ending->skipped, capacity * sizeof *skipped);
+    if (skipped)
+        ending->skipped = skipped;
+    uint8_t *as = realloc(ending->skipped_as, capacity);
+    if (as)
+        ending->skipped_as = as;
+    if (!skipped || !as)
+        return CAIRN_ENOMEM;
+    ending->skipped_capacity = capacity;
+    return 0;
+}
+
+void engine_note_skip(void *context, uint32_t task, enum cairn_outcome outcome)
 {
     struct engine *e = context;
     struct ending *ending = &e->endings[e->n_endings - 1];
-    if (ending->n_skipped == ending->skipped_capacity) {
-        uint32_t capacity =
-            ending->skipped_capacity ? 2 * ending->skipped_capacity : 16;
-        uint32_t *skipped = realloc(ending->skipped, capacity * sizeof *skipped);
-        if (!skipped) {
-            e->broken = true;
-            return;
-        }
-        ending->skipped = skipped;
-        ending->skipped_capacity = capacity;
-    }
-    ending->skipped[ending->n_skipped++] = task;
-    e->states.outcome[task] = CAIRN_SKIPPED;
+    e->states.outcome[task] = (uint8_t)outcome;
     e->states.attempts[task] = 0;
+    if (grow_skips(ending)) {
+        e->broken = true;
+        return;
+    }
+    ending->skipped[ending->n_skipped] = task;
+    ending->skipped_as[ending->n_skipped++] = (uint8_t)outcome;
 }
 
 /* ---- Retries ---- */
@@ -65,7 +76,8 @@ static void note_skip(void *context, uint32_t task)
 static bool retry_applies(const struct engine *e, const struct ending *ending)
 {
     const struct retry_policy *retry = &graph_def(e->graph, ending->row.task)->retry;
-    if (e->halt || e->failures[ending->row.task] > retry->max)
+    uint8_t kind = sched_kind_of(graph_def(e->graph, ending->row.task));
+    if (!(e->sched.allowed & kind) || e->failures[ending->row.task] > retry->max)
         return false;
     for (uint32_t i = 0; i < retry->n_on_exit; i++)
         if (ending->row.exit_code == retry->on_exit[i])
@@ -87,63 +99,96 @@ static int64_t retry_delay_ms(const struct retry_policy *retry, uint32_t failure
 
 /* ---- Outcomes ---- */
 
-static void settle(struct engine *e, struct ending *ending)
+static void hold_for_retry(struct engine *e, struct ending *ending)
 {
     uint32_t task = ending->row.task;
-    enum cairn_outcome outcome = ending->row.outcome;
-    const struct graph *g = e->graph;
-    if (outcome == CAIRN_FAILED) {
+    ending->next_ms =
+        retry_delay_ms(&graph_def(e->graph, task)->retry, e->failures[task]);
+    ending->row.flags |= ATTEMPT_RETRY;
+    struct timer timer = {clock_mono_ns() + ending->next_ms * 1000000, TIMER_RETRY,
+                          task, 0};
+    sched_hold(&e->sched, task);
+    e->broken |= timers_add(&e->timers, timer, NULL) != 0;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* What the audit log is told: own conditions apart from what needs did. */
+static void log_skips(struct engine *e, const struct ending *ending)
+{
+    uint32_t *list = malloc((ending->n_skipped + 1) * sizeof *list);
+    if (!list) {
+        e->broken = true;
+        return;
+    }
+    for (int own = 0; own < 2; own++) {
+        uint32_t n = 0;
+        for (uint32_t i = 0; i < ending->n_skipped; i++)
+            if ((ending->skipped_as[i] == CAIRN_EXCLUDED) == own)
+                list[n++] = ending->skipped[i];
+        qsort(list, n, sizeof *list, by_number);
+        engine_log_tasks(e, EVENT_SKIPPED, (uint8_t)own, ending->row.task, list, n);
+    }
+    free(list);
+}
+
+static void settle_for_good(struct engine *e, struct ending *ending)
+{
+    uint32_t task = ending->change.task;
+    uint8_t outcome = ending->change.outcome;
+    ending->final = true;
+    e->broken |= states_apply(&e->states, &ending->change, NULL) != 0;
+    sched_end(&e->sched, task, outcome, engine_note_skip, e);
+    if (ending->n_skipped)
+        log_skips(e, ending);
+    if (outcome == CAIRN_FAILED)
+        engine_failed(e, task);
+    if (outcome != CAIRN_COMPLETED && graph_def(e->graph, task)->when == WHEN_FAILED)
+        engine_handler_ended(e, task);
+    for (uint32_t i = 0; i < ending->n_skipped; i++)
+        if (graph_def(e->graph, ending->skipped[i])->when == WHEN_FAILED)
+            engine_handler_ended(e, ending->skipped[i]);
+}
+
+void engine_settle(struct engine *e, struct ending *ending)
+{
+    uint32_t task = ending->row.task;
+    engine_redact(e, &ending->text);
+    if (ending->row.outcome == CAIRN_FAILED) {
         e->failures[task]++;
         if (retry_applies(e, ending)) {
-            ending->next_ms =
-                retry_delay_ms(&graph_def(g, task)->retry, e->failures[task]);
-            struct timer timer = {clock_mono_ns() + ending->next_ms * 1000000,
-                                  TIMER_RETRY, task, 0};
-            sched_hold(&e->sched, task);
-            e->broken |= timers_add(&e->timers, timer, NULL) != 0;
+            hold_for_retry(e, ending);
             return;
         }
     }
-    struct change change = {.task = task,
-                            .outcome = (uint8_t)outcome,
-                            .attempts = ending->row.number,
-                            .outputs = ending->outputs_digest};
-    ending->final = true;
-    e->broken |= states_apply(&e->states, &change, NULL) != 0;
-    sched_end(&e->sched, task, outcome, note_skip, e);
-    if (outcome == CAIRN_FAILED && g->definition->on_failure == ON_FAILURE_STOP)
-        engine_halt(e, HALT_FAILURE);
+    ending->change.task = task;
+    ending->change.outcome = ending->row.outcome;
+    ending->change.attempts = ending->row.number;
+    settle_for_good(e, ending);
 }
 
-/* A completed attempt must have made what it declared. */
-static void check_outputs(struct engine *e, struct ending *ending)
-{
-    struct cairn_error why = {0};
-    if (ending->row.outcome != CAIRN_COMPLETED ||
-        !graph_def(e->graph, ending->row.task)->n_outputs)
-        return;
-    if (!outputs_list(e->graph, ending->row.task, &ending->outputs,
-                      &ending->outputs_digest, &why))
-        return;
-    buf_release(&ending->outputs);
-    ending->row.outcome = CAIRN_FAILED;
-    buf_format(&ending->text, "it ended well, but %s", why.text);
-}
+/* ---- Processes ---- */
 
-static void free_job(struct engine *e, struct job *job)
+void engine_free_job(struct engine *e, struct job *job)
 {
     uint32_t index = (uint32_t)(job - e->jobs);
     if (e->slots.slots)
         e->slots.slots->slot[index].used = 0;
+    job_pipes_close(job);
+    if (job->kept) {
+        capture_close(&job->capture);
+        job->capture_open = job->kept = job->values_ready = false;
+    }
     job->state = JOB_FREE;
     e->free_jobs[e->n_free++] = index;
     e->running--;
 }
 
-/* ---- Processes ---- */
-
-static void describe_end(const struct engine *e, const struct job *job,
-                         struct ending *ending)
+void describe_end(const struct engine *e, const struct job *job, struct ending *ending)
 {
     const struct task_def *def = graph_def(e->graph, job->task);
     if (job->timed_out)
@@ -157,86 +202,137 @@ static void describe_end(const struct engine *e, const struct job *job,
                                                     : "?");
 }
 
-static int capture_output(struct engine *e, struct job *job, struct ending *ending,
-                          struct cairn_error *error)
+void job_capture(struct engine *e, struct job *job, struct ending *ending)
 {
     uint64_t limit =
         e->options->output_limit ? e->options->output_limit : LIMIT_OUTPUT_BYTES;
+    struct cairn_error error = {0};
     int result = 0;
+    job_pipes_finish(e, job);
     if (!job->capture_open)
-        return 0;
+        return;
     for (int i = 0; i < 2 && !result; i++)
-        result = capture_read(job->capture.fd[i], limit, &ending->captured[i], error);
+        if (job->capture.fd[i] >= 0)
+            result =
+                capture_read(job->capture.fd[i], limit, &ending->captured[i], &error);
     ending->row.out_bytes = ending->captured[0].bytes;
     ending->row.err_bytes = ending->captured[1].bytes;
     ending->row.out_head = ending->captured[0].head;
     ending->row.err_head = ending->captured[1].head;
-    if (!result)
+    if (!result && !job->kept)
         result = capture_reset(&job->capture, e->live_dir, e->row.run,
-                               (uint32_t)(job - e->jobs), error);
+                               (uint32_t)(job - e->jobs), &error);
     if (!result)
-        return 0;
+        return;
     /* Output that cannot be read or a slot that cannot be cleaned is no reason to lose
      * the outcome; the slot's files are made anew for the next attempt. */
-    report(e, CAIRN_EVENT_NOTICE, error ? error->text : "output could not be kept");
+    report(e, CAIRN_EVENT_NOTICE, error.text);
     capture_close(&job->capture);
     job->capture_open = false;
+}
+
+static uint8_t outcome_of(const struct job *job, const struct process_end *end)
+{
+    return job->cancelled                           ? CAIRN_CANCELLED
+           : end->exit_code == 0 && !job->timed_out ? CAIRN_COMPLETED
+                                                    : CAIRN_FAILED;
+}
+
+static void fill_row(const struct job *job, const struct process_end *end,
+                     struct ending *ending)
+{
+    ending->row.intent_ns = job->intent_ns;
+    ending->row.started_ns = job->started_ns;
+    ending->row.start_turn = job->start_turn;
+    if (job->ended_ns)
+        ending->row.ended_ns = job->ended_ns;
+    ending->duration_ms = (ending->row.ended_ns - job->started_ns) / 1000000;
+    ending->row.exit_code = end->exit_code;
+    ending->row.signal = end->signal;
+    ending->row.cpu_us = end->cpu_us;
+    ending->row.peak_kib = end->peak_kib;
+    ending->row.flags |= job->timed_out ? ATTEMPT_TIMED_OUT : 0;
+    ending->row.flags |= job->adopted ? ATTEMPT_ADOPTED : 0;
+}
+
+static int task_ended(struct engine *e, struct job *job, const struct process_end *end,
+                      struct buf *text, struct cairn_error *error)
+{
+    struct ending *ending = engine_add_ending(e, job->task, job->attempt);
+    if (!ending)
+        return error_nomem(error);
+    fill_row(job, end, ending);
+    ending->kept = job->kept;
+    ending->place = job->order.place;
+    ending->row.outcome = outcome_of(job, end);
+    buf_str(&ending->text, buf_view(text));
+    if (!ending->text.size)
+        describe_end(e, job, ending);
+    job_capture(e, job, ending);
+    engine_check_result(e, job, ending);
+    if (ending->row.outcome == CAIRN_COMPLETED &&
+        graph_def(e->graph, job->task)->check.len && gate_start(e, job, ending))
+        return 0;
+    engine_free_job(e, job);
+    engine_settle(e, ending);
     return 0;
 }
 
 int engine_exited(struct engine *e, struct job *job, struct cairn_error *error)
 {
-    struct cairn_error local = {0};
     struct process_end end = {.exit_code = -1};
-    uint32_t index = (uint32_t)(job - e->jobs);
-    struct ending *ending = engine_add_ending(e, job->task, job->attempt);
-    if (!ending)
-        return error_nomem(error);
+    struct cairn_error local = {0};
+    struct buf text = BUF_INIT;
+    int result = 0;
     /* Closing would not end the watch while a child that is just being made, or the
      * spawner, holds a copy; its event would then be taken for the slot's next job. */
     (void)epoll_ctl(e->epoll_fd, EPOLL_CTL_DEL, job->pidfd, NULL);
-    if (process_reap(job->pid, job->pidfd, &e->slots.slots->slot[index], &end, &local))
-        buf_format(&ending->text, "its end could not be learned: %s", local.text);
-    ending->row.intent_ns = job->intent_ns;
-    ending->row.started_ns = job->started_ns;
-    ending->duration_ms = (ending->row.ended_ns - job->started_ns) / 1000000;
-    ending->row.exit_code = end.exit_code;
-    ending->row.signal = end.signal;
-    ending->row.cpu_us = end.cpu_us;
-    ending->row.peak_kib = end.peak_kib;
-    ending->row.flags = job->timed_out ? ATTEMPT_TIMED_OUT : 0;
-    ending->row.outcome = job->cancelled                          ? CAIRN_CANCELLED
-                          : end.exit_code == 0 && !job->timed_out ? CAIRN_COMPLETED
-                                                                  : CAIRN_FAILED;
-    describe_end(e, job, ending);
-    capture_output(e, job, ending, &local);
-    check_outputs(e, ending);
-    free_job(e, job);
-    settle(e, ending);
-    return 0;
+    if (job->kept) {
+        result = adopt_ended(e, job, &end, &text, error);
+        if (result) {
+            buf_release(&text);
+            return result < 0 ? result : 0;
+        }
+    } else if (process_reap(job->pid, job->pidfd, &e->slots.slots->slot[job - e->jobs],
+                            &end, &local))
+        buf_format(&text, "its end could not be learned: %s", local.text);
+    switch (job->role) {
+    case ROLE_TASK:
+        result = task_ended(e, job, &end, &text, error);
+        break;
+    case ROLE_CHECK:
+    case ROLE_DECIDE:
+        result = gate_ended(e, job, &end, error);
+        break;
+    case ROLE_UNDO:
+        result = undo_ended(e, job, &end, error);
+        break;
+    }
+    buf_release(&text);
+    return result;
 }
 
-static void describe_failure(const struct spawn_request *request, struct ending *ending)
+void spawn_describe_failure(const struct spawn_request *request, struct buf *text)
 {
     const char *name = request->argv[0];
     if (request->exit_code == 127)
-        buf_format(&ending->text,
+        buf_format(text,
                    "command not found: %s; install it, or correct the name or PATH",
                    name);
     else if (request->error == E2BIG)
         buf_format(
-            &ending->text,
+            text,
             "cannot execute %s: its arguments and environment together are longer "
             "than the kernel takes (getconf ARG_MAX)",
             name);
     else if (request->exit_code == 126)
-        buf_format(&ending->text, "cannot execute %s: %s; is it executable (chmod +x)?",
-                   name, strerrordesc_np(request->error));
+        buf_format(text, "cannot execute %s: %s; is it executable (chmod +x)?", name,
+                   strerrordesc_np(request->error));
     else if (request->stage && strcmp(request->stage, "chdir") == 0)
-        buf_format(&ending->text, "cannot change to its directory %s: %s",
+        buf_format(text, "cannot change to its directory %s: %s",
                    request->cwd ? request->cwd : ".", strerrordesc_np(request->error));
     else
-        buf_format(&ending->text, "cannot start a process (%s): %s",
+        buf_format(text, "cannot start a process (%s): %s",
                    request->stage ? request->stage : "spawn",
                    strerrordesc_np(request->error));
 }
@@ -244,11 +340,32 @@ static void describe_failure(const struct spawn_request *request, struct ending 
 static int start_timers(struct engine *e, struct job *job, struct cairn_error *error)
 {
     int64_t timeout_ms = graph_def(e->graph, job->task)->timeout_ms;
-    if (!timeout_ms)
+    if (!timeout_ms || job->kept)
         return 0;
     struct timer timer = {clock_mono_ns() + timeout_ms * 1000000, TIMER_TIMEOUT,
                           (uint32_t)(job - e->jobs), job->stamp};
     return timers_add(&e->timers, timer, error);
+}
+
+/* There is no process after all. */
+static int not_spawned(struct engine *e, struct job *job,
+                       const struct spawn_request *request, struct cairn_error *error)
+{
+    struct process_end end = {.exit_code = request->exit_code};
+    struct buf text = BUF_INIT;
+    int result;
+    spawn_describe_failure(request, &text);
+    job->started_ns = job->started_ns ? job->started_ns : clock_utc_ns();
+    if (end.exit_code == 0)
+        end.exit_code = -1;
+    if (job->role == ROLE_UNDO)
+        result = undo_ended(e, job, &end, error);
+    else if (job->role != ROLE_TASK)
+        result = gate_ended(e, job, &end, error);
+    else
+        result = task_ended(e, job, &end, &text, error);
+    buf_release(&text);
+    return result;
 }
 
 int engine_spawned(struct engine *e, struct spawn_request *request,
@@ -256,26 +373,20 @@ int engine_spawned(struct engine *e, struct spawn_request *request,
 {
     struct job *job = request->context;
     job->started_ns = request->started_ns;
-    if (request->pidfd >= 0) {
-        job->state = JOB_RUNNING;
-        job->pid = request->pid;
-        job->pidfd = request->pidfd;
+    job_pipes_spawned(job);
+    if (request->pidfd < 0)
+        return not_spawned(e, job, request, error);
+    job->state = JOB_RUNNING;
+    job->pid = request->pid;
+    job->pidfd = request->pidfd;
+    if (job->kept)
+        job->keeper = keeper_of(request);
+    if (job->role == ROLE_TASK)
         report_start(e, job);
-        if (e->halt >= HALT_STOP)
-            job_terminate(e, job);
-        return start_timers(e, job, error);
-    }
-    struct ending *ending = engine_add_ending(e, job->task, job->attempt);
-    if (!ending)
-        return error_nomem(error);
-    ending->row.intent_ns = job->intent_ns;
-    ending->row.started_ns = job->started_ns ? job->started_ns : clock_utc_ns();
-    ending->row.exit_code = request->exit_code;
-    ending->row.outcome = CAIRN_FAILED;
-    describe_failure(request, ending);
-    free_job(e, job);
-    settle(e, ending);
-    return 0;
+    int result = job_pipes_watch(e, job, error);
+    if (e->halt >= HALT_STOP && (e->phase == PHASE_MAIN || e->halt == HALT_KILL))
+        job_terminate(e, job);
+    return result ? result : start_timers(e, job, error);
 }
 
 int engine_not_started(struct engine *e, const struct intent *intent, int exit_code,
@@ -286,10 +397,11 @@ int engine_not_started(struct engine *e, const struct intent *intent, int exit_c
         return error_nomem(error);
     ending->row.intent_ns = intent->intent_ns;
     ending->row.started_ns = clock_utc_ns();
+    ending->row.start_turn = intent->turn;
     ending->row.exit_code = exit_code;
     ending->row.outcome = CAIRN_FAILED;
     buf_text(&ending->text, text);
-    settle(e, ending);
+    engine_settle(e, ending);
     return 0;
 }
 
@@ -301,14 +413,17 @@ int engine_called(struct engine *e, struct job *job, enum cairn_outcome outcome,
         return error_nomem(error);
     ending->row.intent_ns = job->intent_ns;
     ending->row.started_ns = job->started_ns;
+    ending->row.start_turn = job->start_turn;
     ending->duration_ms = (ending->row.ended_ns - job->started_ns) / 1000000;
     ending->row.outcome = outcome == CAIRN_COMPLETED || outcome == CAIRN_CANCELLED
                               ? (uint8_t)outcome
                               : CAIRN_FAILED;
     if (text)
         buf_text(&ending->text, text);
-    check_outputs(e, ending);
-    free_job(e, job);
-    settle(e, ending);
+    job->result = (struct result){0};
+    arena_release(&job->arena);
+    engine_check_result(e, job, ending);
+    engine_free_job(e, job);
+    engine_settle(e, ending);
     return 0;
 }

@@ -19,13 +19,6 @@ static void drain(int fd)
         ;
 }
 
-/* Index and stamp of a job: an event that was on its way while the job ended and its
- * slot got another attempt is recognised as old. */
-static uint64_t job_watch(const struct engine *e, const struct job *job)
-{
-    return job->stamp << 16 | (WATCH_JOB + (uint64_t)(job - e->jobs));
-}
-
 static int collect_exit(struct engine *e, uint64_t what, struct cairn_error *error)
 {
     struct job *job = &e->jobs[(what & 0xffff) - WATCH_JOB];
@@ -37,12 +30,13 @@ static int collect_exit(struct engine *e, uint64_t what, struct cairn_error *err
     return engine_exited(e, job, error);
 }
 
-static int watch_job(struct engine *e, struct job *job, struct cairn_error *error)
+/* What a task with secrets wrote. */
+static void collect_pipe(struct engine *e, uint64_t what)
 {
-    struct epoll_event event = {.events = EPOLLIN, .data.u64 = job_watch(e, job)};
-    if (epoll_ctl(e->epoll_fd, EPOLL_CTL_ADD, job->pidfd, &event) < 0)
-        return error_sys(error, errno, "cannot watch a process");
-    return 0;
+    uint64_t index = (what & 0xffff) - WATCH_PIPE;
+    struct job *job = &e->jobs[index / 2];
+    if (job->state == JOB_RUNNING && job->stamp == what >> 16)
+        job_pipe_read(e, job, (int)(index % 2));
 }
 
 /* All of them, also after an error: what runs must be known to give_up. */
@@ -55,7 +49,8 @@ static int collect_spawned(struct engine *e, struct cairn_error *error)
         struct job *job = request->context;
         int result = engine_spawned(e, request, first ? NULL : error);
         if (!result && job->state == JOB_RUNNING)
-            result = watch_job(e, job, first ? NULL : error);
+            result =
+                engine_watch(e, job->pidfd, job_watch(e, job), first ? NULL : error);
         if (!first)
             first = result;
         request = next;
@@ -88,7 +83,9 @@ static void collect_stop(struct engine *e)
     uint32_t count = e->options->stop->count;
     drain(e->options->stop->fd);
     if (count > e->stops_seen)
-        engine_halt(e, count > 1 ? HALT_KILL : HALT_STOP);
+        engine_halt(e, count > 1 ? HALT_KILL : HALT_STOP,
+                    count > 1 ? "ending running tasks at once"
+                              : "ending running tasks; ask again to end them at once");
     e->stops_seen = count;
 }
 
@@ -104,12 +101,12 @@ static int replace_guard(struct engine *e, struct cairn_error *error)
 
 static int handle(struct engine *e, uint64_t what, struct cairn_error *error)
 {
-    switch (what) {
+    switch (what & 0xffff) {
     case WATCH_LATER:
         return collect_later(e, error);
     case WATCH_WAKE:
         drain(e->wake_fd);
-        engine_look_for_command(e);
+        engine_look_for_commands(e);
         return 0;
     case WATCH_STOP:
         collect_stop(e);
@@ -119,7 +116,10 @@ static int handle(struct engine *e, uint64_t what, struct cairn_error *error)
     case WATCH_SPAWNER:
         return collect_spawned(e, error);
     default:
-        return collect_exit(e, what, error);
+        if ((what & 0xffff) < WATCH_PIPE)
+            return collect_exit(e, what, error);
+        collect_pipe(e, what);
+        return 0;
     }
 }
 
@@ -133,48 +133,18 @@ static int collect(struct engine *e, int wait_ms, struct cairn_error *error)
     int result = 0;
     /* Ends before the wish to stop: what had ended by itself was not cancelled. */
     for (int i = 0; i < n && !result; i++)
-        if (events[i].data.u64 >= WATCH_JOB)
+        if ((events[i].data.u64 & 0xffff) >= WATCH_JOB)
             result = handle(e, events[i].data.u64, error);
     for (int i = 0; i < n && !result; i++)
-        if (events[i].data.u64 < WATCH_JOB)
+        if ((events[i].data.u64 & 0xffff) < WATCH_JOB)
             result = handle(e, events[i].data.u64, error);
     return result ? result : engine_timers(e, error);
-}
-
-/* ---- Decide ---- */
-
-static int plan_intents(struct engine *e, struct cairn_error *error)
-{
-    while (!e->halt) {
-        uint32_t waiting = e->unacted_intents + (e->n_starts - e->starts_head);
-        if (waiting >= e->n_free + e->ahead)
-            break;
-        uint32_t task = sched_take(&e->sched);
-        if (task == NODE_NONE)
-            break;
-        if (engine_add_intent(e, task))
-            return error_nomem(error);
-    }
-    return 0;
-}
-
-static bool finished(const struct engine *e)
-{
-    if (e->running)
-        return false;
-    if (e->halt)
-        return true;
-    /* Best effort: outcomes that cannot be saved do not keep the run from ending. */
-    bool unsaved = e->degraded && e->options->saving == CAIRN_BEST_EFFORT;
-    return (unsaved || (!e->n_endings && !e->n_intents)) &&
-           e->starts_head == e->n_starts && !e->sched.ready.n && !e->sched.held &&
-           !e->sched.taken;
 }
 
 static int next_wait_ms(const struct engine *e)
 {
     enum { LONGEST_MS = 60000 };
-    bool more = e->starts_head < e->n_starts && e->n_free && !e->halt;
+    bool more = e->starts_head < e->n_starts && e->n_free;
     /* A call that ended in this turn's second start waits for the next turn's commit.
      */
     more |= e->unacted && (!e->commit_waits ||
@@ -182,23 +152,46 @@ static int next_wait_ms(const struct engine *e)
     return more ? 0 : timers_wait_ms(&e->timers, clock_mono_ns(), LONGEST_MS);
 }
 
-static int loop(struct engine *e, struct cairn_error *error)
+static int turn(struct engine *e, struct cairn_error *error)
+{
+    int result = engine_start_ready(e, error);
+    if (!result)
+        result = engine_plan_intents(e, error);
+    if (!result)
+        result = engine_commit(e, error);
+    if (!result)
+        result = engine_start_ready(e, error);
+    return !result && e->broken ? error_nomem(error) : result;
+}
+
+static int begin_loop(struct engine *e, struct cairn_error *error)
 {
     struct timer first = {clock_mono_ns(), TIMER_TICK, 0, 0};
     int result = timers_add(&e->timers, first, error);
+    if (!result && e->mode == MODE_RUN) {
+        engine_recall_failures(e);
+        result = gate_decide_unknown(e, error);
+    }
+    if (!result)
+        result = turn(e, error); /* what is external is offered now */
+    if (!result)
+        engine_look_for_commands(e);
+    return result;
+}
+
+static int loop(struct engine *e, struct cairn_error *error)
+{
+    bool over = false;
+    int result = begin_loop(e, error);
     while (!result) {
-        result = engine_start_ready(e, error);
-        if (!result)
-            result = plan_intents(e, error);
-        if (!result)
-            result = engine_commit(e, error);
-        if (!result)
-            result = engine_start_ready(e, error);
-        if (!result && e->broken)
-            result = error_nomem(error);
-        if (result || finished(e))
+        enum phase phase = e->phase;
+        result = engine_advance(e, &over, error);
+        if (result || over)
             break;
-        result = collect(e, next_wait_ms(e), error);
+        if (e->phase == phase)
+            result = collect(e, next_wait_ms(e), error);
+        if (!result)
+            result = turn(e, error);
     }
     return result;
 }
@@ -207,11 +200,17 @@ static void give_up_job(struct engine *e, struct job *job)
 {
     struct pollfd end = {.fd = job->pidfd, .events = POLLIN};
     struct process_end unused;
-    process_signal(job->pid, SIGKILL);
+    if (job->kept)
+        keeper_signal(&job->keeper, KEEPER_KILL);
+    else
+        process_signal(job->pid, SIGKILL);
     if (poll(&end, 1, 0) <= 0)
         return;
-    process_reap(job->pid, job->pidfd, &e->slots.slots->slot[job - e->jobs], &unused,
-                 NULL);
+    if (job->kept)
+        (void)keeper_reap(&job->keeper, &e->slots.slots->slot[job - e->jobs], NULL);
+    else
+        process_reap(job->pid, job->pidfd, &e->slots.slots->slot[job - e->jobs],
+                     &unused, NULL);
     job->state = JOB_FREE;
     e->running--;
 }
@@ -238,7 +237,7 @@ static void forget_calls(struct engine *e)
 static void give_up(struct engine *e)
 {
     enum { PAUSE_MS = 10 };
-    engine_halt(e, HALT_KILL);
+    engine_halt(e, HALT_KILL, "ending running tasks: the run cannot go on");
     while (e->running) {
         struct pollfd pause = {.fd = -1};
         struct spawn_request *request = e->spawner ? spawner_collect(e->spawner) : NULL;
@@ -257,35 +256,7 @@ static void give_up(struct engine *e)
     }
 }
 
-/* ---- The result ---- */
-
-static enum cairn_run_state final_state(const struct engine *e)
-{
-    struct tally tally = states_tally(&e->states);
-    if (tally.completed == tally.total)
-        return CAIRN_RUN_COMPLETED;
-    if (e->halt >= HALT_STOP)
-        return CAIRN_RUN_CANCELLED;
-    return CAIRN_RUN_FAILED;
-}
-
-static void fill_result(struct engine *e, enum cairn_run_state state)
-{
-    struct cairn_run_result *r = e->result;
-    struct tally tally = states_tally(&e->states);
-    r->run = e->store ? e->row.run : 0;
-    r->state = state;
-    r->total = tally.total;
-    r->completed = tally.completed;
-    r->failed = tally.failed;
-    r->skipped = tally.skipped;
-    r->cancelled = tally.cancelled;
-    r->pending = tally.total - tally_done(&tally);
-    r->exit_status = r->unsaved || r->end_unsaved   ? 9
-                     : state == CAIRN_RUN_FAILED    ? 1
-                     : state == CAIRN_RUN_CANCELLED ? 7
-                                                    : 0;
-}
+/* ---- The whole ---- */
 
 static void report_notices(struct engine *e)
 {
@@ -300,6 +271,9 @@ static void announce(struct engine *e)
     if (!e->store)
         snprintf(text, sizeof text,
                  "running without a store: this run cannot be resumed");
+    else if (e->mode == MODE_UNDO)
+        snprintf(text, sizeof text, "undoing %u task%s of run %llu", e->undo.n,
+                 e->undo.n == 1 ? "" : "s", (unsigned long long)e->row.run);
     else if (s->recovered)
         snprintf(text, sizeof text, "going on with run %llu: %u of %u tasks to run",
                  (unsigned long long)e->row.run, s->decisions.will, s->decisions.n);
@@ -329,8 +303,8 @@ static void announce(struct engine *e)
 static bool nothing_to_do(struct engine *e)
 {
     const struct situation *s = &e->situation;
-    return s->recovered && s->decisions.will == 0 && s->same_graph &&
-           s->row.state == CAIRN_RUN_COMPLETED;
+    return s->recovered && s->decisions.will == 0 && s->decisions.may == 0 &&
+           s->same_graph && s->row.state == CAIRN_RUN_COMPLETED;
 }
 
 static int run_all(struct engine *e, struct cairn_error *error)
@@ -339,58 +313,73 @@ static int run_all(struct engine *e, struct cairn_error *error)
     if (result)
         return result;
     announce(e);
+    if (e->mode == MODE_UNDO) {
+        e->phase = PHASE_UNDO;
+        sched_allow(&e->sched, 0);
+    }
     result = loop(e, error);
     if (result) {
         give_up(e);
         return result;
     }
-    enum cairn_run_state state = final_state(e);
+    enum cairn_run_state state = engine_final_state(e);
     result = engine_commit_end(e, state, error);
     if (result)
         return result;
-    fill_result(e, state);
+    if (e->graph->definition->on_crash == ON_CRASH_ADOPT && e->mode != MODE_TURN &&
+        !e->n_endings)
+        keepers_forget(e->live_dir, e->row.run);
+    engine_fill_result(e, state);
     report(e, CAIRN_EVENT_RUN_FINISHED, NULL);
     return 0;
+}
+
+static int rest(struct engine *e, struct cairn_error *error)
+{
+    e->row = e->situation.row;
+    e->result->nothing_to_do = true;
+    engine_clean_live(e, e->row.run);
+    report_notices(e);
+    int result = states_copy(&e->states, &e->situation.now, error);
+    if (!result)
+        engine_fill_result(e, CAIRN_RUN_COMPLETED);
+    return result;
 }
 
 static int run(struct engine *e, struct cairn_error *error)
 {
     int result = engine_own(e, error);
     if (!result)
-        result =
-            situation_load(&e->situation, e->workflow, e->store, e->options, error);
+        result = e->mode == MODE_RUN
+                     ? situation_load(&e->situation, e->workflow, e->store, e->options,
+                                      error)
+                     : situation_load_as_is(&e->situation, e->workflow, e->store,
+                                            e->run, e->options, error);
     if (result)
         return result;
     e->graph = &e->workflow->graph;
+    if (e->mode != MODE_RUN && !e->situation.same_graph)
+        return error_set(error, CAIRN_EBUSY,
+                         "run %llu went on with an edited workflow at this moment; try "
+                         "again",
+                         (unsigned long long)e->run);
     e->result->damaged = e->situation.recovered && e->situation.recovery.n_damaged > 0;
-    if (!nothing_to_do(e))
-        return run_all(e, error);
-    e->row = e->situation.row;
-    e->result->nothing_to_do = true;
-    report_notices(e);
-    result = states_copy(&e->states, &e->situation.before, error);
-    if (!result)
-        fill_result(e, CAIRN_RUN_COMPLETED);
-    return result;
+    return e->mode == MODE_RUN && nothing_to_do(e) ? rest(e, error) : run_all(e, error);
 }
 
-int cairn_run(struct cairn_workflow *workflow, struct cairn_store *store,
-              const struct cairn_run_options *options, struct cairn_run_result *result,
-              struct cairn_error *error)
+/* Frees the engine. */
+static int run_engine(struct engine *e, struct cairn_run_result *result,
+                      struct cairn_error *error)
 {
     static const struct cairn_run_options defaults;
     struct cairn_run_result local = {0};
-    struct engine *e = calloc(1, sizeof *e);
-    if (!e)
-        return error_nomem(error);
-    e->workflow = workflow;
-    e->store = store;
-    e->options = options ? options : &defaults;
+    if (!e->options)
+        e->options = &defaults;
     e->result = &local;
     e->epoll_fd = e->wake_fd = e->later_fd = -1;
     pthread_mutex_init(&e->later_lock, NULL);
-    int code = cairn_workflow_compile(workflow, error);
-    e->graph = &workflow->graph;
+    int code = cairn_workflow_compile(e->workflow, error);
+    e->graph = &e->workflow->graph;
     if (!code)
         code = run(e, error);
     engine_close(e);
@@ -399,4 +388,54 @@ int cairn_run(struct cairn_workflow *workflow, struct cairn_store *store,
     if (!code && result)
         *result = local;
     return code;
+}
+
+/* An engine with nothing but what it is asked to do. */
+static struct engine *engine_new(enum engine_mode mode, struct cairn_workflow *workflow,
+                                 struct cairn_store *store, uint64_t run,
+                                 const struct cairn_run_options *options)
+{
+    struct engine *e = calloc(1, sizeof *e);
+    if (!e)
+        return NULL;
+    e->mode = mode;
+    e->run = run;
+    e->workflow = workflow;
+    e->store = store;
+    e->options = options;
+    return e;
+}
+
+int cairn_run(struct cairn_workflow *workflow, struct cairn_store *store,
+              const struct cairn_run_options *options, struct cairn_run_result *result,
+              struct cairn_error *error)
+{
+    struct engine *e = engine_new(MODE_RUN, workflow, store, 0, options);
+    return e ? run_engine(e, result, error) : error_nomem(error);
+}
+
+int engine_turn(struct cairn_workflow *workflow, struct cairn_store *store,
+                uint64_t run, struct cairn_run_result *result,
+                struct cairn_error *error)
+{
+    struct engine *e = engine_new(MODE_TURN, workflow, store, run, NULL);
+    return e ? run_engine(e, result, error) : error_nomem(error);
+}
+
+int engine_undo(struct cairn_workflow *workflow, struct cairn_store *store,
+                uint64_t run, const struct cairn_run_options *options,
+                const uint32_t *tasks, uint32_t n, struct cairn_run_result *result,
+                struct cairn_error *error)
+{
+    struct engine *e = engine_new(MODE_UNDO, workflow, store, run, options);
+    uint32_t *list = malloc(((size_t)n + 1) * sizeof *list);
+    if (!e || !list) {
+        free(e);
+        free(list);
+        return error_nomem(error);
+    }
+    if (n)
+        memcpy(list, tasks, n * sizeof *list);
+    e->undo = (struct undo_list){.tasks = list, .n = n};
+    return run_engine(e, result, error);
 }

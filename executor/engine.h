@@ -14,31 +14,72 @@
 #ifndef EXECUTOR_ENGINE_H
 #define EXECUTOR_ENGINE_H
 
-#include "executor/capture.h"
+#include "executor/keeper.h"
 #include "executor/sched.h"
 #include "executor/situation.h"
-#include "executor/spawn.h"
 #include "executor/timers.h"
+#include "executor/values.h"
 
 #include <pthread.h>
 
 enum job_state { JOB_FREE, JOB_SPAWNING, JOB_RUNNING, JOB_CALLED };
+/* What a process of a slot is: the task itself, its check after it ended well, the
+ * check that decides an unknown task, or its undo. */
+enum job_role { ROLE_TASK, ROLE_CHECK, ROLE_DECIDE, ROLE_UNDO };
+
+/* Output of a task with secrets comes through a pipe and the redactor into the capture
+ * file, so that nothing is stored as it was written. */
+struct job_pipe {
+    int fd;    /* -1: none */
+    bool held; /* `stream` is in use */
+    struct redact_stream stream;
+};
+
+struct ending { /* the end of an attempt, until it is committed and reported */
+    struct attempt_row row; /* number 0: no attempt, only a change. out, err, outputs
+                               and text are set when stored */
+    bool final, acted;      /* final: `change` is recorded */
+    struct change change;
+    struct captured captured[2];
+    struct buf result; /* encoded, if it says anything */
+    struct buf text;
+    int64_t duration_ms, next_ms;
+    uint32_t *skipped; /* tasks that cannot run because of it */
+    uint8_t *skipped_as;
+    uint32_t n_skipped, skipped_capacity;
+    uint64_t seq; /* of its checkpoint */
+    bool kept;    /* its files are at `place`, until it is committed */
+    struct attempt_place place;
+};
 
 struct job { /* one slot */
     enum job_state state;
+    enum job_role role;
     uint32_t task, attempt;
-    uint64_t stamp; /* new with every attempt, for timers */
+    uint64_t stamp; /* new with every process, for timers and pipes */
     struct capture capture;
     bool capture_open;
     struct spawn_request request;
     pid_t pid;
     int pidfd;
     int64_t intent_ns, started_ns;
+    int64_t ended_ns; /* 0: when it is noticed */
+    uint64_t start_turn;
     bool timed_out, cancelled, killed;
     struct buf text; /* argv and environment strings of the attempt */
     struct buf cwd;
     char **vector; /* argv, NULL, envp, NULL */
     size_t vector_size;
+    struct arena arena;   /* of `result` */
+    struct result result; /* what is known of it so far */
+    struct ending held;   /* of the task, while its check runs */
+    bool has_held, values_ready;
+    struct job_pipe pipe[2];
+    /* Under a keeper (on_crash: adopt). */
+    bool kept, adopted; /* adopted: started by an earlier process */
+    struct keeper keeper;
+    struct keeper_order order;
+    char token[SLOTS_TOKEN + 32];
 };
 
 struct cairn_attempt { /* a call in process */
@@ -52,20 +93,9 @@ struct cairn_attempt { /* a call in process */
 struct intent {
     uint32_t task, attempt;
     int64_t intent_ns;
+    uint64_t turn; /* in which it was stored */
+    enum job_role role;
     bool acted;
-};
-
-struct ending { /* the end of an attempt, until it is committed and reported */
-    struct attempt_row row; /* out, err, outputs and text are set when stored */
-    bool final, acted;
-    struct captured captured[2];
-    struct buf outputs; /* list, if any */
-    struct digest outputs_digest;
-    struct buf text;
-    int64_t duration_ms, next_ms;
-    uint32_t *skipped; /* tasks that cannot run because of it */
-    uint32_t n_skipped, skipped_capacity;
-    uint64_t seq; /* of its checkpoint */
 };
 
 struct environment { /* of one task_def: inherited entries that it does not replace */
@@ -75,8 +105,30 @@ struct environment { /* of one task_def: inherited entries that it does not repl
 };
 
 enum halt { HALT_NONE, HALT_FAILURE, HALT_STOP, HALT_KILL };
+/* A run is its tasks, then the undoing (on_failure: undo), then `finally`. */
+enum phase { PHASE_MAIN, PHASE_UNDO, PHASE_FINALLY, PHASE_OVER };
+/* TURN: take commands, settle what follows, start no process. UNDO: only undo. */
+enum engine_mode { MODE_RUN, MODE_TURN, MODE_UNDO };
+
+struct undo_list { /* tasks to be undone, in order */
+    uint32_t *tasks;
+    uint32_t n, next;
+};
+
+/* Events of the audit log, until they are committed. */
+struct pending_event {
+    struct event_row row; /* data is in `data` */
+    size_t at, length;
+};
+struct event_list {
+    struct pending_event *at;
+    uint32_t n, capacity;
+    struct buf data;
+};
 
 struct engine {
+    enum engine_mode mode;
+    uint64_t run; /* MODE_TURN and MODE_UNDO: of it */
     struct cairn_workflow *workflow;
     const struct graph *graph;
     struct cairn_store *store; /* NULL: nothing is kept */
@@ -91,6 +143,18 @@ struct engine {
     uint32_t *failures; /* [n_tasks] failed attempts of this call, for retries */
     struct sched sched;
     struct tally reported;
+    struct lookup lookup; /* of `states` */
+    bool *referred;       /* [n_defs] results of its tasks are asked for */
+    enum phase phase;
+    struct undo_list undo;
+    uint32_t failed_undos;
+    char halt_text[160]; /* why nothing more is started */
+    struct event_list events;
+    uint64_t last_command;   /* id of the newest command that was applied */
+    uint64_t stored_command; /* ... and marked as taken */
+    uint32_t *early;         /* [n_early] tasks that could not run from the start */
+    uint8_t *early_as;
+    uint32_t n_early, early_capacity;
 
     struct stream stream;
     struct sha256 *sha;
@@ -102,6 +166,8 @@ struct engine {
     uint32_t n_intents, intents_capacity;
     struct intent *starts; /* stored, to be started; a queue from starts_head */
     uint32_t starts_head, n_starts, starts_capacity;
+    struct intent *dropped; /* stored, and not to be started */
+    uint32_t n_dropped, dropped_capacity;
     struct ending *endings; /* not yet stored */
     uint32_t n_endings, endings_capacity;
     uint32_t ahead;   /* intents kept beyond the free slots */
@@ -146,22 +212,71 @@ void report(struct engine *e, enum cairn_event_kind kind, const char *text);
 void report_start(struct engine *e, const struct job *job);
 void report_ending(struct engine *e, const struct ending *ending);
 
+void report_waiting(struct engine *e, uint32_t task, const char *text);
+
+/* log.c: the audit log. */
+void engine_log(struct engine *e, enum event_kind kind, uint8_t argument, uint32_t task,
+                struct str data);
+void engine_log_tasks(struct engine *e, enum event_kind kind, uint8_t argument,
+                      uint32_t cause, const uint32_t *tasks, uint32_t n);
+/* Inside a transaction. They stay in the list until engine_log_forget. */
+int engine_log_put(struct engine *e, uint64_t turn, struct cairn_error *error);
+void engine_log_forget(struct engine *e);
+
 /* turn.c */
 struct ending *engine_add_ending(struct engine *e, uint32_t task, uint32_t attempt);
 void ending_release(struct ending *ending);
-int engine_add_intent(struct engine *e, uint32_t task);
+int engine_add_intent(struct engine *e, uint32_t task, enum job_role role);
 /* Commits if there is anything to commit; acts on it. Only trouble that ends the run is
  * an error. */
 int engine_commit(struct engine *e, struct cairn_error *error);
 /* The last commit: the run's state, a full record, retention. */
 int engine_commit_end(struct engine *e, enum cairn_run_state state,
                       struct cairn_error *error);
-/* Setting up in the store: the run row, its first record, interrupted attempts. */
+/* begin.c: the run row, its first record, interrupted attempts. */
 int engine_commit_begin(struct engine *e, struct cairn_error *error);
+/* All of `put` in one transaction, or nothing. */
+int engine_transact(struct engine *e, int wait_ms,
+                    int (*put)(struct engine *, struct cairn_error *),
+                    struct cairn_error *error);
+int engine_put_attempt(struct engine *e, struct ending *ending, uint64_t turn,
+                       struct cairn_error *error);
+
+/* ready.c: makes intents for ready tasks while there is room. */
+int engine_plan_intents(struct engine *e, struct cairn_error *error);
 
 /* launch.c: from a stored intent to a process or call. */
 int engine_start_ready(struct engine *e, struct cairn_error *error);
 int launch_environment(struct engine *e, struct cairn_error *error);
+/* The shell text of a check or an undo as a process of this slot. `why` tells why not.
+ */
+int launch_action(struct engine *e, struct job *job, const struct undo_action *action,
+                  struct buf *why);
+/* The action of a task as it stands: its text under its shell, environment, directory.
+ */
+int launch_describe(struct engine *e, const struct job *job, struct str text,
+                    struct arena *arena, struct undo_action *out,
+                    struct cairn_error *error);
+/* Takes a free slot for a task. */
+struct job *launch_slot(struct engine *e, const struct intent *intent,
+                        enum job_role role);
+/* strings.c: command line and environment of an attempt. */
+int strings_prepare(struct engine *e, struct job *job, struct buf *why);
+int strings_prepare_action(struct engine *e, struct job *job,
+                           const struct undo_action *action, struct buf *why);
+void values_place(const struct attempt_place *place, char *out, size_t size);
+bool task_has_param(const struct task_def *def, struct str name);
+void values_path(const struct engine *e, const struct job *job, char *out, size_t size);
+
+/* pipes.c: output of tasks with secrets. */
+int job_pipes_open(struct engine *e, struct job *job, struct cairn_error *error);
+void job_pipes_spawned(struct job *job);
+int job_pipes_watch(struct engine *e, struct job *job, struct cairn_error *error);
+void job_pipe_read(struct engine *e, struct job *job, int stream);
+void job_pipes_finish(struct engine *e, struct job *job);
+void job_pipes_close(struct job *job);
+/* Replaces the text of a buffer by what may be stored. */
+void engine_redact(const struct engine *e, struct buf *text);
 
 /* ending.c: from the end of an attempt to an outcome. */
 int engine_spawned(struct engine *e, struct spawn_request *request,
@@ -171,21 +286,106 @@ int engine_called(struct engine *e, struct job *job, enum cairn_outcome outcome,
                   const char *text, struct cairn_error *error);
 int engine_not_started(struct engine *e, const struct intent *intent, int exit_code,
                        const char *text, struct cairn_error *error);
+/* The last ending of the list has its outcome: states, scheduler, retries. */
+void engine_settle(struct engine *e, struct ending *ending);
+void engine_free_job(struct engine *e, struct job *job);
+/* attempt_result.c: the result of an attempt. An attempt that completed without what it
+ * declared has failed. */
+void engine_check_result(struct engine *e, struct job *job, struct ending *ending);
+/* Encodes the result and its digest into the ending. */
+int ending_keep_result(struct engine *e, struct ending *ending,
+                       const struct result *result, struct cairn_error *error);
+void engine_note_skip(void *engine, uint32_t task, enum cairn_outcome outcome);
+/* Takes what a process wrote; the slot's files are ready for the next one then. */
+void job_capture(struct engine *e, struct job *job, struct ending *ending);
+/* Why a request did not become a running task. */
+void spawn_describe_failure(const struct spawn_request *request, struct buf *text);
+void describe_end(const struct engine *e, const struct job *job, struct ending *ending);
+
+/* gate.c: checks. */
+/* Starts the check of an attempt that ended well; `ending` is kept until it ends. True
+ * if it was started; else the ending tells why it failed. */
+bool gate_start(struct engine *e, struct job *job, struct ending *ending);
+int gate_ended(struct engine *e, struct job *job, const struct process_end *end,
+               struct cairn_error *error);
+/* Adds intents for unknown tasks that have a check. */
+int gate_decide_unknown(struct engine *e, struct cairn_error *error);
+int gate_start_deciding(struct engine *e, const struct intent *intent,
+                        struct cairn_error *error);
+
+/* phases.c: what comes after the tasks, and what the whole came to. */
+bool failure_unhandled(const struct engine *e, uint32_t task, bool still_open);
+void engine_failed(struct engine *e, uint32_t task);
+void engine_recall_failures(struct engine *e);
+/* A task with `when: failed` ended without completing. */
+void engine_handler_ended(struct engine *e, uint32_t task);
+/* True if there is nothing left to do in any phase. */
+int engine_advance(struct engine *e, bool *over, struct cairn_error *error);
+enum cairn_run_state engine_final_state(const struct engine *e);
+void engine_fill_result(struct engine *e, enum cairn_run_state state);
+
+/* undo.c */
+int undo_collect(struct engine *e, enum undo_scope scope, struct cairn_error *error);
+int undo_start(struct engine *e, const struct intent *intent,
+               struct cairn_error *error);
+int undo_ended(struct engine *e, struct job *job, const struct process_end *end,
+               struct cairn_error *error);
+int undo_next(struct engine *e, struct cairn_error *error);
+
+/* commands.c: what other processes want. */
+void engine_look_for_commands(struct engine *e);
+/* Inside the transaction that stores what came of them. */
+int engine_mark_commands(struct engine *e, struct cairn_error *error);
 
 /* halt.c: stopping and time limits. */
 int engine_timers(struct engine *e, struct cairn_error *error);
-void engine_halt(struct engine *e, enum halt halt);
+void engine_halt(struct engine *e, enum halt halt, const char *why);
 void job_terminate(struct engine *e, struct job *job);
-/* Takes a command that another process has stored for this run, if there is one. */
-void engine_look_for_command(struct engine *e);
+
+/* adopt.c: attempts under keepers, and those that a dead owner left to them. */
+/* The files of a kept attempt go once its outcome is committed. */
+void adopt_forget(const struct ending *ending);
+int adopt_all(struct engine *e, struct cairn_error *error);
+int adopt_ended(struct engine *e, struct job *job, struct process_end *end,
+                struct buf *text, struct cairn_error *error);
 
 /* setup.c: everything that must exist before the loop and go away after it. */
-enum { WATCH_LATER = 1, WATCH_WAKE, WATCH_STOP, WATCH_GUARD, WATCH_SPAWNER, WATCH_JOB };
+enum {
+    WATCH_LATER = 1,
+    WATCH_WAKE,
+    WATCH_STOP,
+    WATCH_GUARD,
+    WATCH_SPAWNER,
+    WATCH_JOB,
+    WATCH_PIPE = 0x4000
+};
+/* Index and stamp of a job: an event that was on its way while the job ended and its
+ * slot got another attempt is recognised as old. */
+static inline uint64_t job_watch(const struct engine *e, const struct job *job)
+{
+    return job->stamp << 16 | (WATCH_JOB + (uint64_t)(job - e->jobs));
+}
+int engine_watch(struct engine *e, int fd, uint64_t what, struct cairn_error *error);
 /* Ownership of the workflow: before the situation is looked at. */
 int engine_own(struct engine *e, struct cairn_error *error);
 int engine_open(struct engine *e, struct cairn_error *error);
 /* Starts the guard, or another one after it died. */
 int engine_guard(struct engine *e, struct cairn_error *error);
 void engine_close(struct engine *e);
+
+/* open_run.c: the run row, left-overs, the first commit. */
+int engine_open_run(struct engine *e, struct cairn_error *error);
+/* Removes what an owner that died after the end of its run left in the live directory.
+ */
+void engine_clean_live(const struct engine *e, uint64_t run);
+
+/* engine.c: the other ways in. `workflow` is the recorded one of the run. */
+int engine_turn(struct cairn_workflow *workflow, struct cairn_store *store,
+                uint64_t run, struct cairn_run_result *result,
+                struct cairn_error *error);
+int engine_undo(struct cairn_workflow *workflow, struct cairn_store *store,
+                uint64_t run, const struct cairn_run_options *options,
+                const uint32_t *tasks, uint32_t n, struct cairn_run_result *result,
+                struct cairn_error *error);
 
 #endif

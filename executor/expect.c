@@ -125,16 +125,15 @@ int expect_key(const struct parser *p, const struct node *node, const char *what
 int expect_fixed(const struct parser *p, const struct node *node, const char *what,
                  struct str *out)
 {
-    struct reference reference;
     struct str text;
     int result = expect_text(p, node, what, &text);
     if (result)
         return result;
-    if (reference_next(text, 0, &reference))
-        return diagnose(&p->diagnostic,
-                        source_inside(&p->source, node->at, text, reference.start, 3),
+    if (template_has(text))
+        return diagnose(&p->diagnostic, place_of_reference(p, node, text),
                         "${{ }} cannot stand in %s; it is evaluated in `exec`, `env`, "
-                        "`cwd`, `outputs` and the brackets of `needs`",
+                        "`if`, `cwd`, `inputs`, `outputs`, `external`, values of "
+                        "`foreach` and the brackets of `needs`",
                         what);
     *out = text;
     return 0;
@@ -178,6 +177,52 @@ int expect_bool(const struct parser *p, const struct node *node, const char *wha
         return diagnose(&p->diagnostic, node->at,
                         "%s must be true or false (without quotes)", what);
     *out = yes;
+    return 0;
+}
+
+/* "stop, continue or undo" */
+static void join_words(char *out, size_t size, const struct str words[], size_t n)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < n && used < size; i++) {
+        const char *between = i == 0 ? "" : i + 1 == n ? " or " : ", ";
+        used += (size_t)snprintf(out + used, size - used, "%s%.*s", between,
+                                 SHOWN(words[i]));
+    }
+}
+
+int expect_choice(const struct parser *p, const struct node *node, const char *what,
+                  const struct str words[], size_t n, uint8_t *out)
+{
+    char all[128] = "";
+    struct str word;
+    int result = expect_text(p, node, what, &word);
+    if (result)
+        return result;
+    for (size_t i = 0; i < n; i++)
+        if (str_equal(word, words[i])) {
+            *out = (uint8_t)i;
+            return 0;
+        }
+    join_words(all, sizeof all, words, n);
+    struct hint hint = hint_nearest(word, words, n);
+    return diagnose(&p->diagnostic, node->at, "%s must be %s, not `%.*s`%s", what, all,
+                    SHOWN(word), hint.text);
+}
+
+int expect_permille(const struct parser *p, const struct node *node, const char *what,
+                    struct bounds bounds, uint32_t *out)
+{
+    int64_t permille = 0;
+    bool number = node->kind == NODE_TEXT && node->plain &&
+                  scalar_to_permille(node->text, &permille);
+    if (!number || permille < bounds.least * 1000 || permille > bounds.most * 1000)
+        return diagnose(&p->diagnostic, node->at,
+                        "%s must be a number between %" PRId64 " and %" PRId64
+                        " with at most three decimals, such as %s",
+                        what, bounds.least, bounds.most,
+                        bounds.most > 1 ? "2 or 1.5" : "0.7");
+    *out = (uint32_t)permille;
     return 0;
 }
 

@@ -1,15 +1,22 @@
 /* Fingerprints: SHA-256 over a canonical encoding of what changes a task's meaning.
  *
- *   task_def:  "cairn-fingerprint 1", kind, command, env, cwd, outputs, params, foreach
- * keys task:      digest of its task_def, its foreach values, and its needs in the
- * order of their text: the id of one task, or the digest of a whole group's values
+ *   task_def:  "cairn-fingerprint 2", kind, run, shell, argv, version, external, env,
+ *              cwd, outputs, inputs, params (those that the task takes), foreach keys,
+ *              condition, when, check, least confidence, secrets (names)
+ *   task:      digest of its task_def, its foreach values, and its needs in the order
+ *              of their text: the id of one task, or the digest of a whole group's
+ *              values
  *
- * Timeouts, retries, pools, priority and the order of needs or foreach values do not
- * count. Changing this encoding would make every task of every user run again: a new
- * version must be able to compute version 1 for stored definitions. */
-#include "executor/graph.h"
-
-#include "base/limits.h"
+ * The shell is that of `run`, or of the check. Timeouts, retries, pools, priority,
+ * once, undo, finally, what a check warns of, and the order of needs or foreach values
+ * do not count.
+ *
+ * Fingerprints are never stored: they are computed of the definition that a run has
+ * stored and of the one that is there now, and compared. So this encoding may change
+ * with a release without making anybody's tasks run again; what it must not do is tell
+ * apart two definitions that mean the same, one of them decoded from an older version
+ * of the binary form: what that version does not have reads as empty. */
+#include "executor/fingerprint.h"
 
 #include <stdlib.h>
 
@@ -29,27 +36,56 @@ static void add_pairs(struct buf *out, const struct key_value *pairs, uint32_t n
     }
 }
 
+struct shell_words fingerprint_shell(const struct task_def *def)
+{
+    if (def->n_shell || !def->check.len)
+        return (struct shell_words){def->shell, def->n_shell};
+    return (struct shell_words){def->side_shell, def->n_side_shell};
+}
+
 static void encode_command(const struct task_def *def, struct buf *out)
 {
+    struct shell_words shell = fingerprint_shell(def);
     buf_byte(out, def->kind);
     buf_lstr(out, def->run);
-    add_texts(out, def->shell, def->n_shell);
+    add_texts(out, shell.words, shell.n);
     add_texts(out, def->argv, def->n_argv);
     buf_lstr(out, def->version);
+    buf_lstr(out, def->external);
+}
+
+static void add_params(struct buf *out, const struct definition *d,
+                       const struct task_def *def)
+{
+    if (!def->own_params)
+        add_pairs(out, d->params, d->n_params);
+    else
+        buf_varint(out, def->n_params);
+    for (uint32_t i = 0; def->own_params && i < def->n_params; i++) {
+        uint32_t index = definition_param(d, def->params[i]);
+        buf_lstr(out, def->params[i]);
+        buf_lstr(out, index == UINT32_MAX ? STR("") : d->params[index].value);
+    }
 }
 
 static void encode_def(const struct definition *d, const struct task_def *def,
                        struct buf *out)
 {
-    buf_lstr(out, STR("cairn-fingerprint 1"));
+    buf_lstr(out, STR("cairn-fingerprint 2"));
     encode_command(def, out);
     add_pairs(out, def->env, def->n_env);
     buf_lstr(out, def->cwd);
     add_texts(out, def->outputs, def->n_outputs);
-    add_pairs(out, d->params, d->n_params);
+    add_texts(out, def->inputs, def->n_inputs);
+    add_params(out, d, def);
     buf_varint(out, def->n_foreach);
     for (uint32_t k = 0; k < def->n_foreach; k++)
         buf_lstr(out, def->foreach[k].name);
+    buf_lstr(out, def->condition);
+    buf_byte(out, def->when);
+    buf_lstr(out, def->check);
+    buf_varint(out, def->check.len ? def->check_min_permille : 0);
+    add_texts(out, def->secrets, def->n_secrets);
 }
 
 static int by_text(const void *a, const void *b)
@@ -105,12 +141,6 @@ static int hash_groups(struct hasher *h)
     return 0;
 }
 
-/* Needs in the order of their text, whatever order the file has. */
-struct named_need {
-    struct str text;
-    uint32_t index;
-};
-
 static int by_name(const void *a, const void *b)
 {
     const struct named_need *x = a, *y = b;
@@ -118,7 +148,7 @@ static int by_name(const void *a, const void *b)
     return order ? order : (x->index > y->index) - (x->index < y->index);
 }
 
-static int sort_needs(const struct task_def *def, struct named_need **out)
+int sort_needs(const struct task_def *def, struct named_need **out)
 {
     struct named_need *sorted = malloc(((size_t)def->n_needs + 1) * sizeof *sorted);
     if (!sorted)
@@ -174,88 +204,4 @@ int graph_fingerprints(const struct graph *graph, struct digest *out,
     free(h.groups);
     buf_release(&h.scratch);
     return result ? error_nomem(error) : 0;
-}
-
-static void name_field(struct buf *out, const char *name)
-{
-    if (out->size)
-        buf_text(out, ", ");
-    buf_text(out, name);
-}
-
-static bool same_texts(const struct str *a, uint32_t n, const struct str *b, uint32_t m)
-{
-    bool same = n == m;
-    for (uint32_t i = 0; same && i < n; i++)
-        same = str_equal(a[i], b[i]);
-    return same;
-}
-
-static const struct key_value *find_pair(const struct key_value *pairs, uint32_t n,
-                                         struct str key)
-{
-    for (uint32_t i = 0; i < n; i++)
-        if (str_equal(pairs[i].key, key))
-            return &pairs[i];
-    return NULL;
-}
-
-/* "env X" for each variable that is in one only or differs. */
-static void differ_pairs(struct buf *out, const char *what, const struct key_value *a,
-                         uint32_t n, const struct key_value *b, uint32_t m)
-{
-    char text[LIMIT_NAME_BYTES + 32];
-    for (uint32_t i = 0; i < n; i++) {
-        const struct key_value *other = find_pair(b, m, a[i].key);
-        if (other && str_equal(other->value, a[i].value))
-            continue;
-        snprintf(text, sizeof text, "%s %.*s", what, (int)a[i].key.len, a[i].key.ptr);
-        name_field(out, text);
-    }
-    for (uint32_t i = 0; i < m; i++) {
-        if (find_pair(a, n, b[i].key))
-            continue;
-        snprintf(text, sizeof text, "%s %.*s", what, (int)b[i].key.len, b[i].key.ptr);
-        name_field(out, text);
-    }
-}
-
-static bool same_needs(const struct task_def *a, const struct task_def *b,
-                       struct buf *out)
-{
-    struct named_need *x = NULL, *y = NULL;
-    if (sort_needs(a, &x) || sort_needs(b, &y))
-        out->failed = true;
-    bool same = x && y && a->n_needs == b->n_needs;
-    for (uint32_t i = 0; same && i < a->n_needs; i++)
-        same = str_equal(x[i].text, y[i].text);
-    free(x);
-    free(y);
-    return same;
-}
-
-void fingerprint_difference(const struct definition *a_in, const struct task_def *a,
-                            const struct definition *b_in, const struct task_def *b,
-                            struct buf *out)
-{
-    if (a->kind != b->kind || !str_equal(a->run, b->run) ||
-        !same_texts(a->argv, a->n_argv, b->argv, b->n_argv) ||
-        !str_equal(a->version, b->version))
-        name_field(out, "command");
-    if (!same_texts(a->shell, a->n_shell, b->shell, b->n_shell))
-        name_field(out, "shell");
-    differ_pairs(out, "env", a->env, a->n_env, b->env, b->n_env);
-    if (!str_equal(a->cwd, b->cwd))
-        name_field(out, "cwd");
-    if (!same_texts(a->outputs, a->n_outputs, b->outputs, b->n_outputs))
-        name_field(out, "outputs");
-    differ_pairs(out, "param", a_in->params, a_in->n_params, b_in->params,
-                 b_in->n_params);
-    bool same_keys = a->n_foreach == b->n_foreach;
-    for (uint32_t k = 0; same_keys && k < a->n_foreach; k++)
-        same_keys = str_equal(a->foreach[k].name, b->foreach[k].name);
-    if (!same_keys)
-        name_field(out, "foreach");
-    if (!same_needs(a, b, out))
-        name_field(out, "needs");
 }

@@ -44,7 +44,7 @@ static int read_list(struct foreach_reading *r)
     snprintf(what, sizeof what, "a value of `%.*s`", SHOWN(r->key->name));
     for (const struct node *item = r->node->first; item && !result; item = item->next) {
         struct str *value = &r->key->values[r->key->n++];
-        result = expect_fixed(r->p, item, what, value);
+        result = read_expanded(r->p, item, what, r->def, value);
         if (!result)
             result = foreach_check_size(r, *value, item->at);
     }
@@ -183,6 +183,9 @@ static int check_name(const struct parser *p, const struct node *node)
     if (in_env(p, name))
         return diagnose(&p->diagnostic, node->at,
                         "`%.*s` is set in the workflow's `env` already", SHOWN(name));
+    if (is_secret(p, name))
+        return diagnose(&p->diagnostic, node->at,
+                        "`%.*s` is the name of a secret already", SHOWN(name));
     return 0;
 }
 

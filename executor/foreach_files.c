@@ -23,7 +23,8 @@ static const struct foreach_key *recorded_key(const struct foreach_reading *r)
     return same && (key->n > 0 || r->allow_empty) ? key : NULL;
 }
 
-static int copy_values(struct foreach_reading *r, const struct foreach_key *from)
+/* Takes the recorded values, and notes what is different on disk by now. */
+static int use_recorded(struct foreach_reading *r, const struct foreach_key *from)
 {
     int result = foreach_take_values(r, from->n);
     for (uint32_t i = 0; i < from->n && !result; i++) {
@@ -32,7 +33,7 @@ static int copy_values(struct foreach_reading *r, const struct foreach_key *from
             result = out_of_memory(r->p);
     }
     r->key->n = from->n;
-    return result;
+    return result ? result : foreach_note_changes(r);
 }
 
 static int nothing_found(const struct foreach_reading *r, const struct node *node,
@@ -50,12 +51,12 @@ int foreach_read_glob(struct foreach_reading *r, const struct node *node)
     struct cairn_error inner = {0};
     struct glob_names found;
     r->key->source = FOREACH_GLOB;
-    int result = expect_fixed(r->p, node, "`glob`", &r->key->spec);
+    int result = read_expanded(r->p, node, "`glob`", r->def, &r->key->spec);
     if (result)
         return result;
     const struct foreach_key *recorded = recorded_key(r);
     if (recorded)
-        return copy_values(r, recorded);
+        return use_recorded(r, recorded);
     result = glob_expand(r->p->options->root, r->key->spec, &r->p->out->arena, &found,
                          &inner);
     if (result)
@@ -67,8 +68,7 @@ int foreach_read_glob(struct foreach_reading *r, const struct node *node)
     return result ? result : nothing_found(r, node, "no file matches");
 }
 
-/* The line [from, to) of the file, without its end. */
-static struct str next_line(struct str content, size_t from, size_t *next)
+struct str foreach_next_line(struct str content, size_t from, size_t *next)
 {
     const char *at = content.ptr + from;
     const char *stop = memchr(at, '\n', content.len - from);
@@ -83,7 +83,7 @@ static uint64_t count_lines(struct str content)
 {
     uint64_t n = 0;
     for (size_t at = 0; at < content.len;)
-        n += next_line(content, at, &at).len > 0;
+        n += foreach_next_line(content, at, &at).len > 0;
     return n;
 }
 
@@ -97,7 +97,7 @@ static int split_lines(struct foreach_reading *r, const struct node *node,
     if (!result && !r->lines)
         return out_of_memory(r->p);
     for (size_t at = 0; at < content.len && !result;) {
-        struct str line = next_line(content, at, &at);
+        struct str line = foreach_next_line(content, at, &at);
         number++;
         if (line.len == 0)
             continue;
@@ -114,41 +114,51 @@ static int split_lines(struct foreach_reading *r, const struct node *node,
     return result;
 }
 
-static int load_lines(struct foreach_reading *r, const struct node *node,
-                      struct buf *content)
+int foreach_load_lines(const struct foreach_reading *r, struct buf *content,
+                       struct cairn_error *error)
 {
     struct buf path = BUF_INIT;
-    struct cairn_error inner = {0};
     struct str file = r->key->spec;
     if (file.ptr[0] != '/') {
         buf_text(&path, r->p->options->root);
         buf_byte(&path, '/');
     }
     buf_str(&path, file);
-    if (path.failed)
-        return out_of_memory(r->p);
-    int result = os_read_file(path.data, LIMIT_FILE_BYTES, content, &inner);
+    int result = path.failed
+                     ? error_nomem(error)
+                     : os_read_file(path.data, LIMIT_FILE_BYTES, content, error);
     if (result == CAIRN_ENOTFOUND)
-        result =
-            diagnose(&r->p->diagnostic, node->at, "there is no file %.300s", path.data);
-    else if (result)
-        diagnose_as(&r->p->diagnostic, result, node->at, "%s", inner.text);
+        error_set(error, result, "there is no file %.300s", path.data);
     buf_release(&path);
     return result;
+}
+
+static int load_lines(const struct foreach_reading *r, const struct node *node,
+                      struct buf *content)
+{
+    struct cairn_error inner = {0};
+    int result = foreach_load_lines(r, content, &inner);
+    if (result == CAIRN_ENOMEM)
+        return out_of_memory(r->p);
+    if (!result)
+        return 0;
+    return diagnose_as(&r->p->diagnostic,
+                       result == CAIRN_ENOTFOUND ? CAIRN_EWORKFLOW : result, node->at,
+                       "%s", inner.text);
 }
 
 int foreach_read_lines(struct foreach_reading *r, const struct node *node)
 {
     struct buf content = BUF_INIT;
     r->key->source = FOREACH_LINES;
-    int result = expect_fixed(r->p, node, "`lines`", &r->key->spec);
+    int result = read_expanded(r->p, node, "`lines`", r->def, &r->key->spec);
     if (!result && r->key->spec.len == 0)
         result = diagnose(&r->p->diagnostic, node->at, "`lines` is empty");
     if (result)
         return result;
     const struct foreach_key *recorded = recorded_key(r);
     if (recorded)
-        return copy_values(r, recorded);
+        return use_recorded(r, recorded);
     result = load_lines(r, node, &content);
     if (!result)
         result = split_lines(r, node, buf_view(&content));

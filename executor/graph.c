@@ -119,8 +119,8 @@ static int resolve(const struct graph *graph, const struct task_def *def, uint32
     }
     buf_clear(scratch);
     for (uint32_t k = 0; k < need->n_bindings; k++) {
-        text_expand(d, def, graph_member(graph, task), need->bindings[k].value,
-                    scratch);
+        text_expand_fixed(d, def, graph_member(graph, task), need->bindings[k].value,
+                          scratch);
         ends[k] = scratch->size;
     }
     if (scratch->failed)

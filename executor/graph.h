@@ -56,10 +56,13 @@ int graph_weigh(struct graph *graph, const uint32_t *duration_ms,
  * caller's memory. Encoding version 1. */
 int graph_fingerprints(const struct graph *graph, struct digest *out,
                        struct cairn_error *error);
-/* Which fields of two definitions of a task differ, as text for people
- * ("command, env LC_ALL"); empty if none. */
-void fingerprint_difference(const struct definition *a_in, const struct task_def *a,
-                            const struct definition *b_in, const struct task_def *b,
-                            struct buf *out);
+/* Which fields of two definitions of a task differ: "command", "env LC_ALL", "needs",
+ * ... with the old and the new value as text for people; NULL: there was, or is, none.
+ * `each` returns 0 to go on; anything else stops, and is returned if negative. */
+int fingerprint_changes(const struct definition *a_in, const struct task_def *a,
+                        const struct definition *b_in, const struct task_def *b,
+                        int (*each)(void *, const char *field, const char *old,
+                                    const char *now),
+                        void *context, struct cairn_error *error);
 
 #endif

@@ -1,7 +1,4 @@
-/* Starting and stopping the guard. Its program is part of the library, so it is handed
- * to the kernel as a memory file; where such files may not be executed (the sysctl
- * vm.memfd_noexec, a security module) it is written beside the slot file for the moment
- * of its exec. */
+/* Starting and stopping the guard. Its program is part of the library, see image.c. */
 #include "executor/spawn_int.h"
 
 #include "base/clock.h"
@@ -10,15 +7,10 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 
-#ifndef MFD_EXEC
-#define MFD_EXEC 0x10U
-#endif
 #ifndef P_PIDFD
 #define P_PIDFD 3
 #endif
@@ -27,55 +19,6 @@
 #endif
 
 enum { STOP_PATIENCE_MS = 10000 };
-
-static int write_image(int fd)
-{
-    const char *at = helper_image;
-    while (at < helper_image_end) {
-        ssize_t n = write(fd, at, (size_t)(helper_image_end - at));
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return -1;
-        at += n;
-    }
-    return 0;
-}
-
-static int image_in_memory(void)
-{
-    int fd = memfd_create("cairn-guard", MFD_CLOEXEC | MFD_EXEC);
-    if (fd < 0 && errno == EINVAL) /* a kernel before 6.3 */
-        fd = memfd_create("cairn-guard", MFD_CLOEXEC);
-    if (fd >= 0 && write_image(fd)) {
-        close(fd);
-        return -1;
-    }
-    return fd;
-}
-
-/* A file that is already unlinked. It is opened a second time, since a file that is
- * open for writing cannot be executed. */
-static int image_in_file(const struct slot_map *map, struct cairn_error *error)
-{
-    char path[sizeof map->path + 8];
-    snprintf(path, sizeof path, "%s.guard", map->path);
-    (void)unlink(path);
-    int fd = -1, out = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700);
-    if (out < 0)
-        return error_sys(error, errno, "%s", path);
-    int bad = write_image(out), sys = errno;
-    if (close(out) && !bad) {
-        bad = -1;
-        sys = errno;
-    }
-    if (!bad) {
-        fd = open(path, O_RDONLY | O_CLOEXEC);
-        sys = errno;
-    }
-    (void)unlink(path);
-    return fd < 0 ? error_sys(error, sys, "%s", path) : fd;
-}
 
 /* Returns an errno. */
 static int clone_guard(struct guard *guard, struct guard_job *job,
@@ -98,19 +41,16 @@ static int clone_guard(struct guard *guard, struct guard_job *job,
     return 0;
 }
 
-/* The file may for a moment be open for writing in a child that the spawner is just
- * making, which got a copy of all descriptors: then the exec is refused as busy. */
 static int clone_from_file(struct guard *guard, struct guard_job *job,
                            const struct child_stack *stack, const struct slot_map *map,
                            struct cairn_error *error)
 {
-    job->image_fd = image_in_file(map, error);
+    job->image_fd = image_in_file(map->path, error);
     if (job->image_fd < 0)
         return job->image_fd;
     int sys = clone_guard(guard, job, stack);
-    for (int tries = 0; sys == ETXTBSY && tries < 100; tries++) {
-        struct timespec pause = {0, 5000000};
-        nanosleep(&pause, NULL);
+    for (int tries = 0; sys == ETXTBSY && tries < IMAGE_TRIES; tries++) {
+        image_pause();
         sys = clone_guard(guard, job, stack);
     }
     close(job->image_fd);

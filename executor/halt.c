@@ -73,23 +73,35 @@ void job_terminate(struct engine *e, struct job *job)
 {
     bool asked = job->cancelled || job->timed_out;
     job->cancelled = true;
-    if (e->halt == HALT_KILL)
+    if (job->kept)
+        keeper_signal(&job->keeper, e->halt == HALT_KILL ? KEEPER_KILL : KEEPER_STOP);
+    else if (e->halt == HALT_KILL)
         kill_job(job);
     else if (!asked)
         ask_to_end(e, job);
 }
 
-void engine_halt(struct engine *e, enum halt halt)
+/* A first wish to stop lets the undoing and `finally` finish. */
+static bool spares(const struct engine *e, enum halt halt)
+{
+    return halt == HALT_STOP && e->phase != PHASE_MAIN;
+}
+
+void engine_halt(struct engine *e, enum halt halt, const char *why)
 {
     if (halt <= e->halt)
         return;
     e->halt = halt;
+    snprintf(e->halt_text, sizeof e->halt_text, "%s", why);
+    engine_log(e, EVENT_HALTED, (uint8_t)halt, UINT32_MAX, str_of(why));
+    if (e->phase == PHASE_MAIN)
+        sched_allow(&e->sched, halt == HALT_FAILURE ? SCHED_HANDLERS : 0);
+    else if (halt == HALT_KILL)
+        sched_allow(&e->sched, 0);
     if (halt < HALT_STOP)
         return;
-    report(e, CAIRN_EVENT_STOPPING,
-           halt == HALT_KILL ? "ending running tasks at once"
-                             : "ending running tasks; ask again to end them at once");
-    for (uint32_t i = 0; i < e->n_jobs; i++)
+    report(e, CAIRN_EVENT_STOPPING, e->halt_text);
+    for (uint32_t i = 0; !spares(e, halt) && i < e->n_jobs; i++)
         if (e->jobs[i].state == JOB_RUNNING)
             job_terminate(e, &e->jobs[i]);
 }
@@ -112,29 +124,6 @@ static void end_grace(struct engine *e, const struct timer *timer)
         kill_job(job);
 }
 
-void engine_look_for_command(struct engine *e)
-{
-    uint8_t verb = 0;
-    bool has = false;
-    if (!e->store || store_has_command(e->store, e->row.run, &has, NULL) || !has)
-        return;
-    if (e->degraded) {
-        /* It cannot be taken now. It is a cancel, as there is no other command, and
-         * left where it is it does no harm: whoever goes on drops it. */
-        engine_halt(e, HALT_STOP);
-        return;
-    }
-    if (store_begin(e->store, 0, NULL))
-        return; /* the next tick looks again */
-    if (store_take_command(e->store, e->row.run, &verb, NULL) ||
-        store_commit(e->store, NULL)) {
-        store_abort(e->store);
-        return;
-    }
-    if (verb == COMMAND_CANCEL)
-        engine_halt(e, HALT_STOP);
-}
-
 static void tick(struct engine *e)
 {
     enum { TICK_NS = 200000000, PER_SECOND = 5 };
@@ -148,7 +137,15 @@ static void tick(struct engine *e)
     for (uint32_t i = 0; i < e->n_jobs; i++)
         if (e->jobs[i].state == JOB_RUNNING && e->jobs[i].capture_open)
             capture_trim(&e->jobs[i].capture, limit);
-    engine_look_for_command(e);
+    engine_look_for_commands(e);
+}
+
+static void reach_deadline(struct engine *e)
+{
+    char text[96];
+    snprintf(text, sizeof text, "the deadline of %g s is reached",
+             (double)e->graph->definition->deadline_ms / 1000);
+    engine_halt(e, HALT_STOP, text);
 }
 
 int engine_timers(struct engine *e, struct cairn_error *error)
@@ -164,13 +161,17 @@ int engine_timers(struct engine *e, struct cairn_error *error)
             end_grace(e, &timer);
             break;
         case TIMER_RETRY:
-            sched_again(&e->sched, timer.index);
+            if (e->sched.state[timer.index] == HELD)
+                sched_again(&e->sched, timer.index);
             break;
         case TIMER_TICK:
             tick(e);
             break;
         case TIMER_COMMIT:
             e->commit_waits = false;
+            break;
+        case TIMER_DEADLINE:
+            reach_deadline(e);
             break;
         }
     }

@@ -1,241 +1,16 @@
-/* From a durable intent to a running process or a call: command line, environment,
- * working directory, output files. */
+/* From a durable intent to a running process or a call: what it reads, its working
+ * directory, its output files. */
 #include "executor/engine.h"
 
 #include "base/clock.h"
-#include "base/limits.h"
 #include "executor/outputs.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-/* ---- The inherited environment ---- */
-
-int launch_environment(struct engine *e, struct cairn_error *error)
-{
-    uint32_t n = 0;
-    while (environ && environ[n])
-        n++;
-    e->environment = arena_take(&e->arena, (size_t)n + 1, sizeof(char *));
-    e->environments =
-        arena_take(&e->arena, e->graph->definition->n_defs, sizeof *e->environments);
-    for (uint32_t i = 0; i < n && !e->arena.failed; i++)
-        if (strncmp(environ[i], "CAIRN_", 6) != 0)
-            e->environment[e->n_environment++] =
-                arena_text(&e->arena, str_of(environ[i]));
-    return e->arena.failed ? error_nomem(error) : 0;
-}
-
-static bool replaces(const struct engine *e, const struct task_def *def,
-                     struct str name)
-{
-    const struct definition *d = e->graph->definition;
-    bool found = false;
-    for (uint32_t i = 0; i < d->n_params && !found; i++)
-        found = str_equal(d->params[i].key, name);
-    for (uint32_t i = 0; i < def->n_foreach && !found; i++)
-        found = str_equal(def->foreach[i].name, name);
-    for (uint32_t i = 0; i < def->n_env && !found; i++)
-        found = str_equal(def->env[i].key, name);
-    return found;
-}
-
-/* Made once per task_def: pointers to the inherited entries that stay. */
-static struct environment *inherited(struct engine *e, const struct task_def *def)
-{
-    struct environment *env = &e->environments[def - e->graph->definition->defs];
-    if (env->made)
-        return env;
-    env->entries = arena_take(&e->arena, (size_t)e->n_environment + 1, sizeof(char *));
-    if (!env->entries)
-        return NULL;
-    for (uint32_t i = 0; i < e->n_environment; i++) {
-        const char *entry = e->environment[i];
-        const char *equals = strchr(entry, '=');
-        struct str name = {entry, equals ? (size_t)(equals - entry) : strlen(entry)};
-        if (!replaces(e, def, name))
-            env->entries[env->n++] = e->environment[i];
-    }
-    env->made = true;
-    return env;
-}
-
-/* ---- One attempt's strings ----
- * All strings of an attempt stand in job->text, NUL-terminated; their offsets are noted
- * first, because the buffer moves while it grows. */
-
-struct strings {
-    struct job *job;
-    size_t *offset;
-    size_t n, capacity;
-};
-
-static int begin_string(struct strings *s)
-{
-    if (s->n == s->capacity) {
-        size_t capacity = s->capacity ? 2 * s->capacity : 32;
-        size_t *offset = realloc(s->offset, capacity * sizeof *offset);
-        if (!offset)
-            return CAIRN_ENOMEM;
-        s->offset = offset;
-        s->capacity = capacity;
-    }
-    s->offset[s->n++] = s->job->text.size;
-    return 0;
-}
-
-static int add_variable(struct strings *s, struct str name, struct str value)
-{
-    if (begin_string(s))
-        return CAIRN_ENOMEM;
-    buf_str(&s->job->text, name);
-    buf_byte(&s->job->text, '=');
-    buf_str(&s->job->text, value);
-    buf_byte(&s->job->text, 0);
-    return 0;
-}
-
-static int add_expanded(struct engine *e, struct strings *s, const struct task_def *def,
-                        uint32_t member, struct str name, struct str text)
-{
-    if (begin_string(s))
-        return CAIRN_ENOMEM;
-    if (name.len) {
-        buf_str(&s->job->text, name);
-        buf_byte(&s->job->text, '=');
-    }
-    text_expand(e->graph->definition, def, member, text, &s->job->text);
-    buf_byte(&s->job->text, 0);
-    return 0;
-}
-
-static int add_arguments(struct engine *e, struct strings *s,
-                         const struct task_def *def, uint32_t member)
-{
-    static const struct str none = {"", 0};
-    int result = 0;
-    for (uint32_t i = 0; i < def->n_argv && !result; i++)
-        result = add_expanded(e, s, def, member, none, def->argv[i]);
-    for (uint32_t i = 0; i < def->n_shell && !result; i++) {
-        result = begin_string(s);
-        buf_add(&s->job->text, def->shell[i].ptr, def->shell[i].len);
-        buf_byte(&s->job->text, 0);
-    }
-    if (!result && def->kind == TASK_RUN) {
-        result = begin_string(s);
-        buf_str(&s->job->text, def->run);
-        buf_byte(&s->job->text, 0);
-    }
-    return result;
-}
-
-static int add_own_variables(struct engine *e, struct strings *s, const struct job *job)
-{
-    char text[SLOTS_TOKEN + 64];
-    int result = add_variable(s, STR("CAIRN_TASK"), str_of(e->graph->id[job->task]));
-    snprintf(text, sizeof text, "%llu", (unsigned long long)e->row.run);
-    if (!result)
-        result = add_variable(s, STR("CAIRN_RUN"), str_of(text));
-    snprintf(text, sizeof text, "%u", job->attempt);
-    if (!result)
-        result = add_variable(s, STR("CAIRN_ATTEMPT"), str_of(text));
-    snprintf(text, sizeof text, "%s.%u.%u", e->slots.slots->token, job->task,
-             job->attempt);
-    if (!result)
-        result = add_variable(s, STR("CAIRN_TOKEN"), str_of(text));
-    return result;
-}
-
-static int add_variables(struct engine *e, struct strings *s,
-                         const struct task_def *def, uint32_t member)
-{
-    const struct definition *d = e->graph->definition;
-    int result = 0;
-    for (uint32_t i = 0; i < d->n_params && !result; i++)
-        result = add_variable(s, d->params[i].key, d->params[i].value);
-    for (uint32_t k = 0; k < def->n_foreach && !result; k++)
-        result = add_variable(s, def->foreach[k].name,
-                              def->foreach[k].values[member_value(def, member, k)]);
-    for (uint32_t i = 0; i < def->n_env && !result; i++)
-        result = add_expanded(e, s, def, member, def->env[i].key, def->env[i].value);
-    return result ? result : add_own_variables(e, s, s->job);
-}
-
-/* Turns offsets into the pointer arrays that exec wants. */
-static int make_vectors(struct strings *s, size_t n_argv, const struct environment *env)
-{
-    struct job *job = s->job;
-    size_t need = s->n + env->n + 2;
-    if (need > job->vector_size) {
-        char **vector = realloc(job->vector, need * sizeof *vector);
-        if (!vector)
-            return CAIRN_ENOMEM;
-        job->vector = vector;
-        job->vector_size = need;
-    }
-    char **at = job->vector;
-    for (size_t i = 0; i < n_argv; i++)
-        *at++ = job->text.data + s->offset[i];
-    *at++ = NULL;
-    char **envp = at;
-    if (env->n)
-        memcpy(at, env->entries, env->n * sizeof *at);
-    at += env->n;
-    for (size_t i = n_argv; i < s->n; i++)
-        *at++ = job->text.data + s->offset[i];
-    *at = NULL;
-    job->request.argv = job->vector;
-    job->request.envp = envp;
-    job->request.path = NULL;
-    for (char **v = envp; *v; v++)
-        if (strncmp(*v, "PATH=", 5) == 0)
-            job->request.path = *v + 5;
-    return 0;
-}
-
-/* The kernel takes no single string over 128 KiB; better to say which one it was. */
-static int check_lengths(const struct strings *s, size_t n_argv, struct buf *why)
-{
-    for (size_t i = 0; i < s->n; i++) {
-        const char *text = s->job->text.data + s->offset[i];
-        size_t length = strlen(text);
-        if (length <= LIMIT_ENV_STRING)
-            continue;
-        if (i < n_argv)
-            buf_format(why, "argument %zu is %zu bytes long, the kernel takes %d", i,
-                       length, LIMIT_ENV_STRING);
-        else
-            buf_format(why, "variable %.*s is %zu bytes long, the kernel takes %d",
-                       (int)strcspn(text, "="), text, length, LIMIT_ENV_STRING);
-        return CAIRN_ELIMIT;
-    }
-    return 0;
-}
-
-static int prepare_strings(struct engine *e, struct job *job, struct buf *why)
-{
-    const struct task_def *def = graph_def(e->graph, job->task);
-    uint32_t member = graph_member(e->graph, job->task);
-    struct strings s = {.job = job};
-    struct environment *env = inherited(e, def);
-    buf_clear(&job->text);
-    int result = env ? add_arguments(e, &s, def, member) : CAIRN_ENOMEM;
-    size_t n_argv = s.n;
-    if (!result)
-        result = add_variables(e, &s, def, member);
-    if (!result && job->text.failed)
-        result = CAIRN_ENOMEM;
-    if (!result)
-        result = check_lengths(&s, n_argv, why);
-    if (!result)
-        result = make_vectors(&s, n_argv, env);
-    free(s.offset);
-    if (result == CAIRN_ENOMEM)
-        buf_text(why, "out of memory");
-    return result;
-}
-
-/* ---- Starting ---- */
+/* ---- Files of a slot ---- */
 
 static void fill_slot(struct engine *e, uint32_t index, const struct job *job)
 {
@@ -244,7 +19,21 @@ static void fill_slot(struct engine *e, uint32_t index, const struct job *job)
     slot->task = job->task;
     slot->attempt = job->attempt;
     slot->started_ns = clock_utc_ns();
+    slot->flags = 0;
     slot->used = 1;
+}
+
+static struct attempt_place place_of(const struct engine *e, const struct job *job)
+{
+    return (struct attempt_place){e->live_dir, e->row.run, e->row.gen, job->task,
+                                  job->attempt};
+}
+
+static int open_files(struct engine *e, struct job *job, struct cairn_error *error)
+{
+    return job->kept ? capture_attempt_create(&job->capture, &job->order.place, error)
+                     : capture_open(&job->capture, e->live_dir, e->row.run,
+                                    (uint32_t)(job - e->jobs), error);
 }
 
 /* Trouble with our own files is no failure of the task: it runs, and its output is
@@ -253,9 +42,9 @@ static void open_capture(struct engine *e, uint32_t index)
 {
     struct job *job = &e->jobs[index];
     struct cairn_error error = {0};
-    int result = capture_open(&job->capture, e->live_dir, e->row.run, index, &error);
+    int result = open_files(e, job, &error);
     if (result && os_make_dir(e->live_dir, 0700, NULL) == 1)
-        result = capture_open(&job->capture, e->live_dir, e->row.run, index, &error);
+        result = open_files(e, job, &error);
     job->capture_open = !result;
     if (!result)
         return;
@@ -266,57 +55,262 @@ static void open_capture(struct engine *e, uint32_t index)
     report(e, CAIRN_EVENT_NOTICE, text);
 }
 
-static int prepare(struct engine *e, uint32_t index, struct buf *why)
+/* A task may have put anything in the place of an earlier file. */
+static int clear_path(const char *path)
 {
-    struct job *job = &e->jobs[index];
-    struct cairn_error error = {0};
+    char aside[4300];
+    if (remove(path) == 0 || errno == ENOENT)
+        return 0;
+    snprintf(aside, sizeof aside, "%s.%016llx", path, (unsigned long long)random_u64());
+    return rename(path, aside);
+}
+
+static int make_values(const char *path)
+{
+    int fd =
+        clear_path(path)
+            ? -1
+            : open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    return fd < 0 ? -1 : close(fd);
+}
+
+/* The file for $CAIRN_OUTPUT is there before the task, and empty: nobody sees the
+ * values of an earlier attempt. Without it the task runs all the same. */
+static void open_values(struct engine *e, struct job *job)
+{
+    char path[4200], text[4500];
+    if (job->values_ready && !job->kept)
+        return;
+    values_path(e, job, path, sizeof path);
+    job->values_ready = true;
+    if (make_values(path) == 0 ||
+        (os_make_dir(e->live_dir, 0700, NULL) == 1 && make_values(path) == 0))
+        return;
+    snprintf(text, sizeof text, "%s cannot pass on values: cannot make %s: %s",
+             e->graph->id[job->task], path, strerrordesc_np(errno));
+    report(e, CAIRN_EVENT_NOTICE, text);
+    job->values_ready = false;
+}
+
+/* ---- What is known of an attempt before it starts ---- */
+
+static int mark_secrets(struct engine *e, struct job *job, struct cairn_error *error)
+{
+    const struct task_def *def = graph_def(e->graph, job->task);
+    struct result *r = &job->result;
+    if (!def->n_secrets || !e->situation.secrets.has_key)
+        return 0;
+    r->secrets = arena_take(&job->arena, def->n_secrets, sizeof *r->secrets);
+    for (uint32_t i = 0; r->secrets && i < def->n_secrets; i++) {
+        r->secrets[i].name = def->secrets[i];
+        int result = secrets_mark(&e->situation.secrets, def->secrets[i],
+                                  &r->secrets[i].mac, error);
+        if (result)
+            return result;
+    }
+    r->n_secrets = r->secrets ? def->n_secrets : 0;
+    return r->secrets ? 0 : error_nomem(error);
+}
+
+/* All that reaches a process by environment, as it is now. */
+static int copy_variables(const struct scope *scope, struct arena *arena,
+                          struct undo_action *out, struct cairn_error *error)
+{
+    const struct definition *d = scope->definition;
+    const struct task_def *def = scope->def;
+    size_t room = (size_t)d->n_params + def->n_foreach + def->n_env;
+    struct key_value *env = arena_take(arena, room, sizeof *env);
+    struct buf text = BUF_INIT;
+    uint32_t n = 0;
+    int result = env ? 0 : error_nomem(error);
+    for (uint32_t i = 0; i < d->n_params && !result; i++)
+        if (task_has_param(def, d->params[i].key))
+            env[n++] = d->params[i];
+    for (uint32_t k = 0; k < def->n_foreach && !result; k++)
+        env[n++] = (struct key_value){
+            def->foreach[k].name,
+            def->foreach[k].values[member_value(def, scope->member, k)]};
+    for (uint32_t i = 0; i < def->n_env && !result; i++) {
+        buf_clear(&text);
+        result = text_expand(scope, def->env[i].value, &text, error);
+        env[n++] =
+            (struct key_value){def->env[i].key, arena_str(arena, buf_view(&text))};
+    }
+    buf_release(&text);
+    out->env = env;
+    out->n_env = n;
+    return result;
+}
+
+int launch_describe(struct engine *e, const struct job *job, struct str text,
+                    struct arena *arena, struct undo_action *out,
+                    struct cairn_error *error)
+{
+    struct asker asker = {&e->lookup, job->task, job->attempt};
+    struct scope scope = lookup_scope(&asker);
+    struct buf cwd = BUF_INIT;
+    *out = (struct undo_action){.text = text,
+                                .shell = scope.def->side_shell,
+                                .n_shell = scope.def->n_side_shell,
+                                .secrets = scope.def->secrets,
+                                .n_secrets = scope.def->n_secrets};
+    int result = task_directory(&scope, &cwd, error);
+    if (!result) {
+        out->cwd = arena_str(arena, buf_view(&cwd));
+        result = copy_variables(&scope, arena, out, error);
+    }
+    buf_release(&cwd);
+    return result ? result : arena->failed ? error_nomem(error) : 0;
+}
+
+static bool was_interrupted(const struct engine *e, uint32_t task)
+{
+    const struct situation *s = &e->situation;
+    uint32_t old = s->old_task[task];
+    return old != NODE_NONE && s->marks &&
+           s->marks[old] & (MARK_INTERRUPTED | MARK_DAMAGED | MARK_UNDOING);
+}
+
+/* Reads what the attempt depends on, and makes room for what it makes. */
+static int prepare_result(struct engine *e, struct job *job, struct cairn_error *error)
+{
+    struct asker asker = {&e->lookup, job->task, job->attempt};
+    struct scope scope = lookup_scope(&asker);
+    const struct task_def *def = scope.def;
     int result = 0;
+    arena_release(&job->arena);
+    job->result = (struct result){0};
+    if (def->n_inputs)
+        result = files_look(&scope, true, &job->arena, &job->result.inputs,
+                            &job->result.n_inputs, error);
+    if (!result)
+        result = mark_secrets(e, job, error);
+    if (!result && def->undo.len)
+        result =
+            launch_describe(e, job, def->undo, &job->arena, &job->result.undo, error);
+    if (!result && was_interrupted(e, job->task))
+        result = outputs_remove(&scope, error);
+    return result ? result : task_directory(&scope, &job->cwd, error);
+}
+
+static int prepare(struct engine *e, struct job *job, struct buf *why)
+{
+    struct cairn_error error = {0};
     if (!job->capture_open)
-        open_capture(e, index);
-    task_directory(e->graph, job->task, &job->cwd);
-    if (!result && job->cwd.failed)
-        result = error_nomem(&error);
-    uint32_t old = e->situation.old_task[job->task];
-    bool interrupted = old != NODE_NONE && e->situation.marks &&
-                       e->situation.marks[old] & (MARK_INTERRUPTED | MARK_DAMAGED);
-    if (!result && interrupted)
-        result = outputs_remove(e->graph, job->task, &error);
-    if (result)
+        open_capture(e, (uint32_t)(job - e->jobs));
+    if (prepare_result(e, job, &error)) {
         buf_text(why, error.text);
-    return result ? result : prepare_strings(e, job, why);
+        return error.code;
+    }
+    open_values(e, job);
+    return strings_prepare(e, job, why);
+}
+
+/* ---- Starting ---- */
+
+/* A task with secrets needs us to redact what it writes, so it cannot outlive us. */
+static bool wants_keeper(const struct engine *e, const struct task_def *def)
+{
+    return e->graph->definition->on_crash == ON_CRASH_ADOPT && e->store &&
+           !def->n_secrets;
+}
+
+struct job *launch_slot(struct engine *e, const struct intent *intent,
+                        enum job_role role)
+{
+    struct job *job = &e->jobs[e->free_jobs[--e->n_free]];
+    e->running++;
+    job->role = role;
+    job->task = intent->task;
+    job->attempt = intent->attempt;
+    job->intent_ns = intent->intent_ns;
+    job->start_turn = intent->turn;
+    job->kept = role == ROLE_TASK && wants_keeper(e, graph_def(e->graph, intent->task));
+    job->adopted = false;
+    job->ended_ns = 0;
+    job->order.place = place_of(e, job);
+    job->timed_out = job->cancelled = job->killed = false;
+    job->has_held = false;
+    job->pid = 0;
+    job->pidfd = -1;
+    if (job->kept && job->capture_open) {
+        /* The slot's own files are for attempts that end with us. */
+        capture_close(&job->capture);
+        job->capture_open = false;
+    }
+    return job;
+}
+
+static void order_keeper(struct engine *e, struct job *job)
+{
+    const struct task_def *def = graph_def(e->graph, job->task);
+    job->order.token = job->token;
+    job->order.timeout_ms = def->timeout_ms;
+    job->order.grace_ms = def->grace_ms;
+    job->request.keep = job->kept ? &job->order : NULL;
+}
+
+static int submit(struct engine *e, struct job *job, struct cairn_error *error)
+{
+    uint32_t index = (uint32_t)(job - e->jobs);
+    job->request.stdout_fd = job->capture.fd[0];
+    job->request.stderr_fd = job->capture.fd[1];
+    int result = job_pipes_open(e, job, error);
+    if (result)
+        return result;
+    job->state = JOB_SPAWNING;
+    job->stamp = ++e->next_stamp;
+    fill_slot(e, index, job);
+    order_keeper(e, job);
+    job->request.cwd = job->cwd.size ? job->cwd.data : NULL;
+    job->request.slot = &e->slots.slots->slot[index];
+    job->request.context = job;
+    spawner_submit(e->spawner, &job->request);
+    return 0;
 }
 
 static int start_process(struct engine *e, const struct intent *intent,
                          struct cairn_error *error)
 {
     struct buf why = BUF_INIT;
-    uint32_t index = e->free_jobs[e->n_free - 1];
-    struct job *job = &e->jobs[index];
-    job->task = intent->task;
-    job->attempt = intent->attempt;
-    job->intent_ns = intent->intent_ns;
-    int result = prepare(e, index, &why);
-    if (result) {
+    struct cairn_error trouble = {0};
+    struct job *job = launch_slot(e, intent, ROLE_TASK);
+    int result = prepare(e, job, &why);
+    if (!result) {
+        result = submit(e, job, &trouble);
+        if (result)
+            buf_text(&why, trouble.text);
+    }
+    if (!result)
+        e->result->attempts++;
+    else {
+        engine_free_job(e, job);
         result = engine_not_started(e, intent, -1, why.data ? why.data : "", error);
-        buf_release(&why);
+    }
+    buf_release(&why);
+    return result;
+}
+
+int launch_action(struct engine *e, struct job *job, const struct undo_action *action,
+                  struct buf *why)
+{
+    struct cairn_error error = {0};
+    if (!job->capture_open)
+        open_capture(e, (uint32_t)(job - e->jobs));
+    buf_clear(&job->cwd);
+    buf_str(&job->cwd, action->cwd);
+    int result = buf_check(&job->cwd, &error);
+    if (result) {
+        buf_text(why, error.text);
         return result;
     }
-    e->n_free--;
-    e->running++;
-    e->result->attempts++;
-    job->state = JOB_SPAWNING;
-    job->stamp = ++e->next_stamp;
-    job->timed_out = job->cancelled = job->killed = false;
-    job->pid = 0;
-    job->pidfd = -1;
-    fill_slot(e, index, job);
-    job->request.cwd = job->cwd.size ? job->cwd.data : NULL;
-    job->request.stdout_fd = job->capture.fd[0];
-    job->request.stderr_fd = job->capture.fd[1];
-    job->request.slot = &e->slots.slots->slot[index];
-    job->request.context = job;
-    spawner_submit(e->spawner, &job->request);
-    return 0;
+    result = strings_prepare_action(e, job, action, why);
+    if (result)
+        return result;
+    result = submit(e, job, &error);
+    if (result)
+        buf_text(why, error.text);
+    return result;
 }
 
 static int start_call(struct engine *e, const struct intent *intent,
@@ -334,13 +328,9 @@ static int start_call(struct engine *e, const struct intent *intent,
     }
     *attempt = (struct cairn_attempt){
         .engine = e, .task = intent->task, .number = intent->attempt, .slot = slot};
-    e->n_free--;
-    e->running++;
+    job = launch_slot(e, intent, ROLE_TASK);
     e->result->attempts++;
     job->state = JOB_CALLED;
-    job->task = intent->task;
-    job->attempt = intent->attempt;
-    job->intent_ns = intent->intent_ns;
     job->started_ns = clock_utc_ns();
     report_start(e, job);
     enum cairn_outcome outcome = def->call(def->context, attempt);
@@ -350,6 +340,55 @@ static int start_call(struct engine *e, const struct intent *intent,
     return engine_called(e, job, outcome, NULL, error);
 }
 
+/* May this intent still be acted on? */
+static bool wanted(const struct engine *e, const struct intent *intent)
+{
+    if (e->halt == HALT_KILL)
+        return false;
+    if (intent->role != ROLE_TASK)
+        return intent->role == ROLE_UNDO ? e->phase == PHASE_UNDO : !e->halt;
+    return e->sched.allowed & sched_kind_of(graph_def(e->graph, intent->task));
+}
+
+/* It is not started any more: its row is closed at the end. */
+static int drop(struct engine *e, const struct intent *intent)
+{
+    if (e->n_dropped == e->dropped_capacity) {
+        uint32_t capacity = e->dropped_capacity ? 2 * e->dropped_capacity : 16;
+        struct intent *dropped = realloc(e->dropped, capacity * sizeof *dropped);
+        if (!dropped)
+            return CAIRN_ENOMEM;
+        e->dropped = dropped;
+        e->dropped_capacity = capacity;
+    }
+    e->dropped[e->n_dropped++] = *intent;
+    if (intent->role == ROLE_TASK)
+        sched_return(&e->sched, intent->task);
+    return 0;
+}
+
+static int start_one(struct engine *e, const struct intent *intent,
+                     struct cairn_error *error)
+{
+    const struct task_def *def = graph_def(e->graph, intent->task);
+    if (intent->role == ROLE_UNDO)
+        return undo_start(e, intent, error);
+    if (intent->role == ROLE_DECIDE)
+        return gate_start_deciding(e, intent, error);
+    return def->kind == TASK_CALL ? start_call(e, intent, error)
+                                  : start_process(e, intent, error);
+}
+
+static void shift_starts(struct engine *e)
+{
+    if (!e->starts_head || (e->starts_head <= e->n_starts - e->starts_head + 64 &&
+                            e->starts_head != e->n_starts))
+        return;
+    e->n_starts -= e->starts_head;
+    memmove(e->starts, e->starts + e->starts_head, e->n_starts * sizeof *e->starts);
+    e->starts_head = 0;
+}
+
 /* Starts what has a durable intent while slots are free. Calls run right here, so after
  * some milliseconds of them the turn must go on to commit what they did. */
 int engine_start_ready(struct engine *e, struct cairn_error *error)
@@ -357,23 +396,24 @@ int engine_start_ready(struct engine *e, struct cairn_error *error)
     enum { CALL_BUDGET_NS = 5000000 };
     int64_t start_ns = 0;
     int result = 0;
-    while (!result && e->starts_head < e->n_starts && e->n_free && !e->halt) {
+    while (!result && e->starts_head < e->n_starts) {
         struct intent intent = e->starts[e->starts_head];
         bool call = graph_def(e->graph, intent.task)->kind == TASK_CALL;
+        if (!wanted(e, &intent)) {
+            e->starts_head++;
+            result = drop(e, &intent) ? error_nomem(error) : 0;
+            continue;
+        }
+        if (!e->n_free)
+            break;
         if (call && !start_ns)
             start_ns = clock_mono_ns();
         e->starts_head++;
-        result =
-            call ? start_call(e, &intent, error) : start_process(e, &intent, error);
+        result = start_one(e, &intent, error);
         if (call && clock_mono_ns() - start_ns > CALL_BUDGET_NS)
             break;
     }
-    if (e->starts_head && (e->starts_head > (e->n_starts - e->starts_head) + 64 ||
-                           e->starts_head == e->n_starts)) {
-        e->n_starts -= e->starts_head;
-        memmove(e->starts, e->starts + e->starts_head, e->n_starts * sizeof *e->starts);
-        e->starts_head = 0;
-    }
+    shift_starts(e);
     return result;
 }
 

@@ -103,21 +103,31 @@ static const struct slots *recorded(struct slot_map *map, const char *live_dir,
     return boot_id[0] && strcmp(boot_id, map->slots->boot_id) == 0 ? map->slots : NULL;
 }
 
-int leftovers_end(const char *live_dir, const char *store_id, uint64_t run,
-                  int64_t grace_ms, struct leftovers *out, struct cairn_error *error)
+struct request {
+    const char *live_dir, *store_id;
+    uint64_t run;
+    int64_t grace_ms;
+    bool spare; /* those with a keeper that lives */
+};
+
+static int end_request(const struct request *request, struct leftovers *out,
+                       struct cairn_error *error)
 {
     char token[SLOTS_TOKEN];
-    int n = snprintf(token, sizeof token, "%s.%" PRIu64, store_id, run);
+    int n =
+        snprintf(token, sizeof token, "%s.%" PRIu64, request->store_id, request->run);
     if (n < 0 || (size_t)n >= sizeof token)
         return error_set(error, CAIRN_ELIMIT, "the store's id is too long");
     struct ending *ending = calloc(1, sizeof *ending);
     if (!ending)
         return error_nomem(error);
     struct slot_map map = {.fd = -1};
-    sweep_init(&ending->sweep, recorded(&map, live_dir, run), token, 0);
+    sweep_init(&ending->sweep, recorded(&map, request->live_dir, request->run), token,
+               0);
+    ending->sweep.spare = request->spare;
     int code = look_well(ending, error);
-    if (!code && ending->living > 0 && grace_ms > 0)
-        code = end_with(ending, SIGTERM, 0, grace_ms, error);
+    if (!code && ending->living > 0 && request->grace_ms > 0)
+        code = end_with(ending, SIGTERM, 0, request->grace_ms, error);
     if (!code && ending->living > 0)
         code = end_with(ending, SIGKILL, SIGKILL, KILL_PATIENCE_MS, error);
     if (!code) {
@@ -130,4 +140,19 @@ int leftovers_end(const char *live_dir, const char *store_id, uint64_t run,
     free(ending);
     slots_close(&map, false);
     return code;
+}
+
+int leftovers_end(const char *live_dir, const char *store_id, uint64_t run,
+                  int64_t grace_ms, struct leftovers *out, struct cairn_error *error)
+{
+    struct request request = {live_dir, store_id, run, grace_ms, false};
+    return end_request(&request, out, error);
+}
+
+int leftovers_end_unkept(const char *live_dir, const char *store_id, uint64_t run,
+                         int64_t grace_ms, struct leftovers *out,
+                         struct cairn_error *error)
+{
+    struct request request = {live_dir, store_id, run, grace_ms, true};
+    return end_request(&request, out, error);
 }

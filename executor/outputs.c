@@ -1,5 +1,6 @@
-/* Output files are looked at when a task ends, when it is decided whether it runs
- * again, and before an interrupted attempt is repeated. */
+/* Inputs are looked at before an attempt starts, outputs when it has ended well, both
+ * when it is decided whether the task runs again; outputs are removed before an
+ * interrupted attempt is repeated. */
 #include "executor/outputs.h"
 
 #include <errno.h>
@@ -20,76 +21,60 @@ static void join(struct buf *path, struct str part)
     buf_str(path, part);
 }
 
-void task_directory(const struct graph *graph, uint32_t task, struct buf *out)
+int task_directory(const struct scope *scope, struct buf *out,
+                   struct cairn_error *error)
 {
-    const struct definition *d = graph->definition;
-    const struct task_def *def = graph_def(graph, task);
     struct buf cwd = BUF_INIT;
-    text_expand(d, def, graph_member(graph, task), def->cwd, &cwd);
+    int result = text_expand(scope, scope->def->cwd, &cwd, error);
     buf_clear(out);
-    buf_str(out, d->root);
+    buf_str(out, scope->definition->root);
     join(out, buf_view(&cwd));
     out->failed |= cwd.failed;
     buf_release(&cwd);
+    return result ? result : buf_check(out, error);
 }
 
-/* One output at a time: `name` as declared with values put in, `path` to open. */
-struct cursor {
-    const struct graph *graph;
-    uint32_t task, next;
-    struct buf directory, name, path;
-};
-
-static struct cursor cursor_init(const struct graph *graph, uint32_t task)
+int files_begin(struct files *f, const struct scope *scope, bool inputs,
+                struct cairn_error *error)
 {
-    struct cursor c = {.graph = graph, .task = task};
-    task_directory(graph, task, &c.directory);
-    return c;
+    const struct task_def *def = scope->def;
+    *f = (struct files){.scope = scope,
+                        .names = inputs ? def->inputs : def->outputs,
+                        .n = inputs ? def->n_inputs : def->n_outputs,
+                        .what = inputs ? "input" : "output"};
+    return f->n ? task_directory(scope, &f->directory, error) : 0;
 }
 
-static void cursor_release(struct cursor *c)
+void files_release(struct files *f)
 {
-    buf_release(&c->directory);
-    buf_release(&c->name);
-    buf_release(&c->path);
+    buf_release(&f->directory);
+    buf_release(&f->name);
+    buf_release(&f->path);
 }
 
-/* 1: there is another one, 0: no more, <0: out of memory. */
-static int cursor_step(struct cursor *c, struct cairn_error *error)
+static void set_path(struct buf *path, struct str directory, struct str name)
 {
-    const struct task_def *def = graph_def(c->graph, c->task);
-    if (c->next == def->n_outputs)
+    buf_clear(path);
+    buf_str(path, directory);
+    join(path, name);
+}
+
+int files_step(struct files *f, struct cairn_error *error)
+{
+    if (f->next == f->n)
         return 0;
-    buf_clear(&c->name);
-    text_expand(c->graph->definition, def, graph_member(c->graph, c->task),
-                def->outputs[c->next++], &c->name);
-    buf_clear(&c->path);
-    buf_str(&c->path, buf_view(&c->directory));
-    join(&c->path, buf_view(&c->name));
-    if (c->directory.failed || c->name.failed || c->path.failed)
-        return error_nomem(error);
-    return 1;
-}
-
-static int missing(const struct cursor *c, struct cairn_error *error)
-{
-    return error_set(error, CAIRN_ENOTFOUND, "its output %s is missing (%s)",
-                     c->name.data, c->path.data);
-}
-
-int outputs_exist(const struct graph *graph, uint32_t task, struct cairn_error *error)
-{
-    struct cursor c = cursor_init(graph, task);
-    struct stat st;
-    int result = 0, more = 0;
-    while (!result && (more = cursor_step(&c, error)) > 0)
-        if (stat(c.path.data, &st) < 0)
-            result = errno == ENOENT || errno == ENOTDIR
-                         ? missing(&c, error)
-                         : error_sys(error, errno, "cannot look at its output %s",
-                                     c.name.data);
-    cursor_release(&c);
-    return result ? result : more;
+    buf_clear(&f->name);
+    int result = text_expand(f->scope, f->names[f->next++], &f->name, error);
+    if (result)
+        return result;
+    if (memchr(f->name.data ? f->name.data : "", 0, f->name.size))
+        return error_set(error, CAIRN_EWORKFLOW, "the name of an %s has a NUL in it",
+                         f->what);
+    set_path(&f->path, buf_view(&f->directory), buf_view(&f->name));
+    result = buf_check(&f->name, error);
+    if (!result)
+        result = buf_check(&f->path, error);
+    return result ? result : 1;
 }
 
 static int hash_file(int fd, const char *name, struct digest *digest, uint64_t *size,
@@ -118,7 +103,7 @@ static int hash_file(int fd, const char *name, struct digest *digest, uint64_t *
     sha256_end(sha, digest);
     sha256_free(sha);
     free(chunk);
-    return n < 0 ? error_sys(error, saved, "cannot read its output %s", name) : 0;
+    return n < 0 ? error_sys(error, saved, "cannot read %s", name) : 0;
 }
 
 static int hash_path(const char *path, const char *name, struct digest *digest,
@@ -129,9 +114,9 @@ static int hash_path(const char *path, const char *name, struct digest *digest,
     /* O_NONBLOCK: a fifo with nobody at its other end must not stop us. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
-        return error_sys(error, errno, "cannot open its output %s", name);
+        return error_sys(error, errno, "cannot open %s", name);
     if (fstat(fd, &st) < 0)
-        result = error_sys(error, errno, "cannot look at its output %s", name);
+        result = error_sys(error, errno, "cannot look at %s", name);
     else if (S_ISREG(st.st_mode))
         result = hash_file(fd, name, digest, size, error);
     close(fd);
@@ -177,20 +162,20 @@ static int hash_directory(const char *path, const char *name, struct digest *dig
     int result = 0;
     FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, by_name);
     if (!walk)
-        return error_sys(error, errno, "cannot read its output %s", name);
+        return error_sys(error, errno, "cannot read %s", name);
     const FTSENT *entry;
     errno = 0;
     while (!result && (entry = fts_read(walk))) {
         if (entry->fts_info == FTS_DNR || entry->fts_info == FTS_ERR ||
             entry->fts_info == FTS_NS)
-            result = error_sys(error, entry->fts_errno, "cannot read %s in its output",
-                               entry->fts_path);
+            result =
+                error_sys(error, entry->fts_errno, "cannot read %s", entry->fts_path);
         else if (entry->fts_info != FTS_DP && entry->fts_level > 0)
             result = add_entry(entry, strlen(path), &list, size, error);
         errno = 0;
     }
     if (!result && errno)
-        result = error_sys(error, errno, "cannot read its output %s", name);
+        result = error_sys(error, errno, "cannot read %s", name);
     fts_close(walk);
     if (!result)
         result = buf_check(&list, error);
@@ -200,54 +185,126 @@ static int hash_directory(const char *path, const char *name, struct digest *dig
     return result;
 }
 
-static int add_output(const struct cursor *c, struct buf *list,
-                      struct cairn_error *error)
+/* ---- What is recorded of a file ---- */
+
+static int64_t nanoseconds(const struct timespec *t)
 {
-    struct digest digest = {{0}};
+    return (int64_t)t->tv_sec * 1000000000 + t->tv_nsec;
+}
+
+static int hash_any(const char *path, struct result_file *file,
+                    struct cairn_error *error)
+{
+    return file->kind == 'd'
+               ? hash_directory(path, path, &file->digest, &file->size, error)
+               : hash_path(path, path, &file->digest, &file->size, error);
+}
+
+/* Times before the content: a change while it is read shows as a change later. */
+static int look_at_file(const char *path, struct result_file *file,
+                        struct cairn_error *error)
+{
     struct stat st;
-    uint64_t size = 0;
-    if (stat(c->path.data, &st) < 0)
-        return errno == ENOENT || errno == ENOTDIR
-                   ? missing(c, error)
-                   : error_sys(error, errno, "cannot look at its output %s",
-                               c->name.data);
-    bool directory = S_ISDIR(st.st_mode);
-    int result = directory
-                     ? hash_directory(c->path.data, c->name.data, &digest, &size, error)
-                     : hash_path(c->path.data, c->name.data, &digest, &size, error);
-    buf_lstr(list, buf_view(&c->name));
-    buf_byte(list, directory ? 'd' : 'f');
-    buf_varint(list, size);
-    buf_add(list, digest.bytes, sizeof digest.bytes);
+    if (stat(path, &st) < 0)
+        return error_sys(error, errno, "cannot look at %s", path);
+    file->kind = S_ISDIR(st.st_mode) ? 'd' : 'f';
+    file->mtime_ns = nanoseconds(&st.st_mtim);
+    file->ctime_ns = nanoseconds(&st.st_ctim);
+    file->inode = st.st_ino;
+    return hash_any(path, file, error);
+}
+
+static bool is_there(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 || (errno != ENOENT && errno != ENOTDIR);
+}
+
+static int look_at_files(struct files *f, struct arena *arena, struct result_file *out,
+                         struct cairn_error *error)
+{
+    int more;
+    for (uint32_t i = 0; (more = files_step(f, error)) > 0; i++) {
+        if (!is_there(f->path.data))
+            return error_set(error, CAIRN_ENOTFOUND, "its %s %s is missing (%s)",
+                             f->what, f->name.data, f->path.data);
+        out[i].name = arena_str(arena, buf_view(&f->name));
+        int result = look_at_file(f->path.data, &out[i], error);
+        if (result)
+            return result;
+    }
+    return more < 0 ? more : arena->failed ? error_nomem(error) : 0;
+}
+
+int files_look(const struct scope *scope, bool inputs, struct arena *arena,
+               struct result_file **out, uint32_t *n, struct cairn_error *error)
+{
+    struct files f;
+    int result = files_begin(&f, scope, inputs, error);
+    struct result_file *list = arena_take(arena, f.n, sizeof *list);
+    if (!result && !list)
+        result = error_nomem(error);
+    if (!result)
+        result = look_at_files(&f, arena, list, error);
+    *out = list;
+    *n = f.n;
+    files_release(&f);
     return result;
 }
 
-int outputs_list(const struct graph *graph, uint32_t task, struct buf *list,
-                 struct digest *digest, struct cairn_error *error)
+static bool same_times(const struct stat *st, const struct result_file *recorded)
 {
-    struct cursor c = cursor_init(graph, task);
-    int result = 0, more = 0;
-    buf_clear(list);
-    while (!result && (more = cursor_step(&c, error)) > 0)
-        result = add_output(&c, list, error);
-    cursor_release(&c);
-    if (!result)
-        result = more;
-    if (!result)
-        result = buf_check(list, error);
-    return result ? result : sha256_of(list->data, list->size, digest, error);
+    return recorded->kind == 'f' && S_ISREG(st->st_mode) && recorded->mtime_ns &&
+           (uint64_t)st->st_size == recorded->size && st->st_ino == recorded->inode &&
+           nanoseconds(&st->st_mtim) == recorded->mtime_ns &&
+           nanoseconds(&st->st_ctim) == recorded->ctime_ns;
 }
 
-int outputs_remove(const struct graph *graph, uint32_t task, struct cairn_error *error)
+static int compare_content(const char *path, const struct stat *st,
+                           const struct result_file *recorded, enum file_state *state,
+                           struct cairn_error *error)
 {
-    struct cursor c = cursor_init(graph, task);
-    int result = 0, more = 0;
-    while (!result && (more = cursor_step(&c, error)) > 0)
-        if (unlink(c.path.data) < 0 && errno != ENOENT && errno != ENOTDIR &&
+    struct result_file now = {.kind = S_ISDIR(st->st_mode) ? 'd' : 'f'};
+    if (now.kind != recorded->kind) {
+        *state = FILE_DIFFERS;
+        return 0;
+    }
+    int result = hash_any(path, &now, error);
+    if (!result)
+        *state =
+            digest_equal(&now.digest, &recorded->digest) ? FILE_SAME : FILE_DIFFERS;
+    return result;
+}
+
+int file_compare(struct str directory, const struct result_file *recorded, bool content,
+                 bool trust_times, enum file_state *state, struct cairn_error *error)
+{
+    struct buf path = BUF_INIT;
+    struct stat st;
+    set_path(&path, directory, recorded->name);
+    int result = buf_check(&path, error);
+    *state = FILE_SAME;
+    if (!result && stat(path.data, &st) < 0) {
+        if (errno == ENOENT || errno == ENOTDIR)
+            *state = FILE_MISSING;
+        else
+            result = error_sys(error, errno, "cannot look at %s", path.data);
+    } else if (!result && content && !(trust_times && same_times(&st, recorded)))
+        result = compare_content(path.data, &st, recorded, state, error);
+    buf_release(&path);
+    return result;
+}
+
+int outputs_remove(const struct scope *scope, struct cairn_error *error)
+{
+    struct files f;
+    int result = files_begin(&f, scope, false, error), more = 0;
+    while (!result && (more = files_step(&f, error)) > 0)
+        if (unlink(f.path.data) < 0 && errno != ENOENT && errno != ENOTDIR &&
             errno != EISDIR && errno != EPERM)
             result = error_sys(error, errno,
                                "cannot remove %s, left by an interrupted attempt",
-                               c.name.data);
-    cursor_release(&c);
+                               f.name.data);
+    files_release(&f);
     return result ? result : more;
 }

@@ -1,21 +1,43 @@
-/* Declared output files of tasks: are they there, are they the same, remove them. Paths
- * are relative to the task's working directory. */
+/* Declared files of tasks, inputs and outputs: are they there, what is in them, are
+ * they still the same. Paths are relative to the task's working directory. */
 #ifndef EXECUTOR_OUTPUTS_H
 #define EXECUTOR_OUTPUTS_H
 
 #include "executor/graph.h"
+#include "executor/result.h"
 
-/* The task's working directory: root / cwd. "" where neither is set (the caller's). */
-void task_directory(const struct graph *graph, uint32_t task, struct buf *out);
+/* The scope's task's working directory: root / cwd. "" where neither is set (the
+ * caller's). */
+int task_directory(const struct scope *scope, struct buf *out,
+                   struct cairn_error *error);
 
-/* Checks that every output exists. 0, or CAIRN_ENOTFOUND with the missing one named. */
-int outputs_exist(const struct graph *graph, uint32_t task, struct cairn_error *error);
-/* Makes the list of outputs: per output lstr path, byte 'f' or 'd', varint size,
- * SHA-256 of the content (of a directory: of the sorted list of what is in it); and the
- * digest of that list. */
-int outputs_list(const struct graph *graph, uint32_t task, struct buf *list,
-                 struct digest *digest, struct cairn_error *error);
-/* Deletes those that are there and are not directories. */
-int outputs_remove(const struct graph *graph, uint32_t task, struct cairn_error *error);
+/* Files by their declared names, one after the other. */
+struct files {
+    const struct scope *scope;
+    const struct str *names; /* [n] reference text */
+    uint32_t n, next;
+    const char *what; /* "output", "input" */
+    struct buf directory, name, path;
+};
+int files_begin(struct files *files, const struct scope *scope, bool inputs,
+                struct cairn_error *error);
+/* 1: name and path are of the next one, 0: no more, <0: an error. */
+int files_step(struct files *files, struct cairn_error *error);
+void files_release(struct files *files);
+
+/* Looks at every declared file: size, times, digest of the content (of a directory: of
+ * the sorted list of what is in it). Names and the array are in the arena.
+ * CAIRN_ENOTFOUND with the missing one named. */
+int files_look(const struct scope *scope, bool inputs, struct arena *arena,
+               struct result_file **out, uint32_t *n, struct cairn_error *error);
+
+enum file_state { FILE_SAME, FILE_DIFFERS, FILE_MISSING };
+/* A recorded file, found from `directory`. Without `content` existence is enough. With
+ * it, the same size, times and inode stand for the same content if `trust_times`. */
+int file_compare(struct str directory, const struct result_file *recorded, bool content,
+                 bool trust_times, enum file_state *state, struct cairn_error *error);
+
+/* Deletes outputs that are there and are not directories. */
+int outputs_remove(const struct scope *scope, struct cairn_error *error);
 
 #endif

@@ -3,12 +3,19 @@
 #include "executor/parse_int.h"
 
 #include "base/limits.h"
-#include "executor/scalar.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 
-enum { GRACE_MS = 10000, POOL_MOST = 1000000 };
+enum { GRACE_MS = 10000, CHECK_MIN = 700, CHECK_WARN = 850 };
+
+/* Copies the line into the definition's arena and its view behind `list`. */
+static void add_line(struct parser *p, struct buf *list, const struct buf *line)
+{
+    struct str copy = arena_str(&p->out->arena, buf_view(line));
+    list->failed |= line->failed;
+    buf_add(list, &copy, sizeof copy);
+}
 
 void parse_warn(struct parser *p, struct position at, const char *format, ...)
 {
@@ -19,23 +26,31 @@ void parse_warn(struct parser *p, struct position at, const char *format, ...)
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
     buf_format(&line, "%s:%u:%u: %s", p->source.name, at.line, at.column, message);
-    struct str copy = arena_str(&p->out->arena, buf_view(&line));
-    p->warnings.failed |= line.failed;
-    buf_add(&p->warnings, &copy, sizeof copy);
+    add_line(p, &p->warnings, &line);
     buf_release(&line);
 }
 
-static int keep_warnings(struct parser *p)
+void parse_note(struct parser *p, const struct buf *line)
+{
+    add_line(p, &p->notes, line);
+}
+
+static struct str *keep_lines(struct parser *p, const struct buf *lines, uint32_t *n)
+{
+    *n = (uint32_t)(lines->size / sizeof(struct str));
+    struct str *copy = arena_take(&p->out->arena, *n, sizeof *copy);
+    p->out->arena.failed |= lines->failed;
+    if (copy && *n)
+        memcpy(copy, lines->data, lines->size);
+    return copy;
+}
+
+static int keep_words(struct parser *p)
 {
     struct definition *out = p->out;
-    uint32_t n = (uint32_t)(p->warnings.size / sizeof *out->warnings);
-    out->warnings = arena_take(&out->arena, n, sizeof *out->warnings);
-    if (!out->warnings || p->warnings.failed || out->arena.failed)
-        return out_of_memory(p);
-    if (n)
-        memcpy(out->warnings, p->warnings.data, p->warnings.size);
-    out->n_warnings = n;
-    return 0;
+    out->warnings = keep_lines(p, &p->warnings, &out->n_warnings);
+    out->notes = keep_lines(p, &p->notes, &out->n_notes);
+    return out->arena.failed ? out_of_memory(p) : 0;
 }
 
 /* ---- Parts of the top level ---- */
@@ -57,134 +72,64 @@ static int read_name(const struct parser *p, const struct node *node)
     return 0;
 }
 
-static int use_default_shell(struct parser *p)
-{
-    static const struct str words[] = {NAME("sh"), NAME("-eu"), NAME("-c")};
-    p->shell.n = sizeof words / sizeof words[0];
-    p->shell.words = arena_take(&p->out->arena, p->shell.n, sizeof *p->shell.words);
-    if (!p->shell.words)
-        return out_of_memory(p);
-    memcpy(p->shell.words, words, sizeof words);
-    return 0;
-}
-
-static int read_defaults(struct parser *p, const struct node *map)
-{
-    enum { TIMEOUT, RETRIES, SHELL, COUNT };
-    static const struct str names[COUNT] = {NAME("timeout"), NAME("retries"),
-                                            NAME("shell")};
-    const struct node *found[COUNT] = {NULL};
-    struct where where = {"in `defaults`", {NULL, 0}};
-    int result = expect_map(p, map, "`defaults`");
-    if (!result)
-        result = expect_keys(p, map, where, names, found, COUNT);
-    if (!result && found[TIMEOUT])
-        result = read_timeout(p, found[TIMEOUT]->next, &p->timeout_ms, &p->grace_ms);
-    if (!result && found[RETRIES])
-        result = read_retries(p, found[RETRIES]->next, &p->retry);
-    if (!result && found[SHELL])
-        result = read_shell(p, found[SHELL]->next, &p->shell);
-    return result;
-}
-
-static int read_jobs(const struct parser *p, const struct node *node)
-{
-    struct bounds bounds = {1, LIMIT_JOBS};
-    int64_t jobs;
-    int result = expect_integer(p, node, "`jobs`", bounds, &jobs);
-    if (!result)
-        p->out->jobs = (uint32_t)jobs;
-    return result;
-}
-
-static int read_one_pool(const struct parser *p, const struct node *key,
-                         struct pool *pool)
-{
-    struct bounds bounds = {1, POOL_MOST};
-    char what[128];
-    int64_t limit;
-    int result = expect_key(p, key, "the name of a pool", &pool->name);
-    if (result)
-        return result;
-    if (!scalar_is_id(pool->name))
-        return diagnose(&p->diagnostic, key->at,
-                        "the pool name `%.*s` must be made of A-Z, a-z, 0-9, _, - and "
-                        ". and not begin with - or .",
-                        SHOWN(pool->name));
-    snprintf(what, sizeof what, "the limit of pool `%.*s`", SHOWN(pool->name));
-    result = expect_integer(p, key->next, what, bounds, &limit);
-    if (!result)
-        pool->limit = (uint32_t)limit;
-    return result;
-}
-
-static int read_pools(struct parser *p, const struct node *map)
-{
-    struct definition *out = p->out;
-    int result = expect_map(p, map, "`pools`");
-    if (result)
-        return result;
-    if (map->n > LIMIT_POOLS)
-        return diagnose_as(&p->diagnostic, CAIRN_ELIMIT, map->at, "more than %d pools",
-                           LIMIT_POOLS);
-    out->pools = arena_take(&out->arena, map->n, sizeof *out->pools);
-    p->pool_used = arena_take(&p->scratch, map->n, sizeof *p->pool_used);
-    if (!out->pools || !p->pool_used)
-        return out_of_memory(p);
-    for (const struct node *key = map->first; key && !result; key = key->next->next)
-        result = read_one_pool(p, key, &out->pools[out->n_pools++]);
-    return result;
-}
-
-static void warn_of_unused_pools(struct parser *p, const struct node *map)
-{
-    uint32_t i = 0;
-    for (const struct node *key = map->first; key; key = key->next->next)
-        if (!p->pool_used[i++])
-            parse_warn(p, key->at, "no task uses the pool `%.*s`", SHOWN(key->text));
-}
-
-static int read_on_failure(const struct parser *p, const struct node *node)
-{
-    static const struct str words[] = {NAME("stop"), NAME("continue")};
-    struct str word;
-    int result = expect_text(p, node, "`on_failure`", &word);
-    if (result)
-        return result;
-    for (uint8_t i = 0; i < 2; i++)
-        if (str_equal(word, words[i])) {
-            p->out->on_failure = i == 0 ? ON_FAILURE_STOP : ON_FAILURE_CONTINUE;
-            return 0;
-        }
-    struct hint hint = hint_nearest(word, words, 2);
-    return diagnose(&p->diagnostic, node->at,
-                    "`on_failure` must be stop or continue, not `%.*s`%s", SHOWN(word),
-                    hint.text);
-}
-
 /* ---- The whole ---- */
 
-enum { TOP_NAME, PARAMS, ENV, DEFAULTS, JOBS, POOLS, ON_FAILURE, TASKS, TOP_KEYS };
+enum {
+    TOP_NAME,
+    PARAMS,
+    SECRETS,
+    ENV,
+    DEFAULTS,
+    JOBS,
+    POOLS,
+    DEADLINE,
+    ON_FAILURE,
+    ON_CRASH,
+    TASKS,
+    FINALLY,
+    TOP_KEYS
+};
 
-static int read_parts(struct parser *p, const struct node *const found[])
+/* What tasks refer to. */
+static int read_names_of_all(struct parser *p, const struct node *const found[])
 {
     int result = read_name(p, found[TOP_NAME]->next);
     if (!result)
         result = read_params(p, found[PARAMS] ? found[PARAMS]->next : NULL);
+    if (!result && found[SECRETS])
+        result = read_secrets(p, found[SECRETS]->next);
     if (!result && found[ENV])
         result = read_env(p, found[ENV]->next, NULL, &p->env, &p->n_env);
-    if (!result)
-        result = use_default_shell(p);
+    if (!result && found[POOLS])
+        result = read_pools(p, found[POOLS]->next);
+    return result;
+}
+
+static int read_policy(struct parser *p, const struct node *const found[])
+{
+    int result = use_default_shell(p);
     if (!result && found[DEFAULTS])
         result = read_defaults(p, found[DEFAULTS]->next);
     if (!result && found[JOBS])
         result = read_jobs(p, found[JOBS]->next);
-    if (!result && found[POOLS])
-        result = read_pools(p, found[POOLS]->next);
+    if (!result && found[DEADLINE])
+        result = expect_duration(p, found[DEADLINE]->next, "`deadline`", 1,
+                                 &p->out->deadline_ms);
     if (!result && found[ON_FAILURE])
         result = read_on_failure(p, found[ON_FAILURE]->next);
+    if (!result && found[ON_CRASH])
+        result = read_on_crash(p, found[ON_CRASH]->next);
+    return result;
+}
+
+static int read_parts(struct parser *p, const struct node *const found[])
+{
+    int result = read_names_of_all(p, found);
     if (!result)
-        result = read_tasks(p, found[TASKS]->next);
+        result = read_policy(p, found);
+    if (!result)
+        result = read_tasks(p, found[TASKS]->next,
+                            found[FINALLY] ? found[FINALLY]->next : NULL);
     if (!result && found[POOLS])
         warn_of_unused_pools(p, found[POOLS]->next);
     return result;
@@ -193,8 +138,9 @@ static int read_parts(struct parser *p, const struct node *const found[])
 static int read_top(struct parser *p, const struct node *root)
 {
     static const struct str names[TOP_KEYS] = {
-        NAME("name"), NAME("params"), NAME("env"),        NAME("defaults"),
-        NAME("jobs"), NAME("pools"),  NAME("on_failure"), NAME("tasks")};
+        NAME("name"),       NAME("params"),   NAME("secrets"), NAME("env"),
+        NAME("defaults"),   NAME("jobs"),     NAME("pools"),   NAME("deadline"),
+        NAME("on_failure"), NAME("on_crash"), NAME("tasks"),   NAME("finally")};
     const struct node *found[TOP_KEYS] = {NULL};
     struct where where = {"at the top level", {NULL, 0}};
     int result = expect_map(p, root, "a workflow file");
@@ -232,7 +178,8 @@ int definition_parse(struct str text, const struct parse_options *options,
                        .source = {options->name, {"", 0}},
                        .out = out,
                        .grace_ms = GRACE_MS,
-                       .retry = {.factor_permille = 1000}};
+                       .retry = {.factor_permille = 1000},
+                       .check = {CHECK_MIN, CHECK_WARN}};
     const struct node *root = NULL;
     p.diagnostic = (struct diagnostic){&p.source, error};
     definition_init(out);
@@ -242,8 +189,12 @@ int definition_parse(struct str text, const struct parse_options *options,
     if (!result)
         result = read_top(&p, root);
     if (!result)
-        result = keep_warnings(&p);
+        result = keep_words(&p);
+    if (!result)
+        result = definition_prepare(out, error);
     buf_release(&p.warnings);
+    buf_release(&p.notes);
+    buf_release(&p.pending);
     arena_release(&p.scratch);
     if (result)
         definition_release(out);

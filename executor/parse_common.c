@@ -1,4 +1,4 @@
-/* Params, environments, shells, timeouts and retries. */
+/* Environments, shells, timeouts and retries. */
 #include "executor/parse_int.h"
 
 #include "base/limits.h"
@@ -11,82 +11,6 @@ static int by_key(const void *a, const void *b)
 {
     return str_compare(((const struct key_value *)a)->key,
                        ((const struct key_value *)b)->key);
-}
-
-/* ---- Params ---- */
-
-static int read_param(const struct parser *p, const struct node *key,
-                      struct key_value *out)
-{
-    char what[128];
-    int result = expect_key(p, key, "the name of a param", &out->key);
-    if (result)
-        return result;
-    if (!scalar_is_key(out->key))
-        return diagnose(&p->diagnostic, key->at,
-                        "the param `%.*s` must be named with a-z, 0-9 and _, not "
-                        "beginning with a digit",
-                        SHOWN(out->key));
-    snprintf(what, sizeof what, "the param `%.*s`", SHOWN(out->key));
-    result = expect_fixed(p, key->next, what, &out->value);
-    if (result)
-        return result;
-    if (out->key.len + 1 + out->value.len > LIMIT_ENV_STRING)
-        return too_long(p, key->next->at, what);
-    return 0;
-}
-
-static int no_such_param(const struct parser *p, struct str name)
-{
-    uint32_t n = p->out->n_params;
-    struct str *names = arena_take(&p->out->arena, n, sizeof *names);
-    if (!names)
-        return out_of_memory(p);
-    for (uint32_t i = 0; i < n; i++)
-        names[i] = p->out->params[i].key;
-    struct hint hint = hint_nearest(name, names, n);
-    return diagnose_as(&p->diagnostic, CAIRN_EUSAGE, (struct position){0, 0},
-                       "the workflow has no param `%.*s`%s", SHOWN(name), hint.text);
-}
-
-/* Of several values for one param the last one counts. */
-static int override(const struct parser *p, const struct cairn_param *param)
-{
-    struct str name = str_of(param->name), value = str_of(param->value);
-    uint32_t index = definition_param(p->out, name);
-    if (index == UINT32_MAX)
-        return no_such_param(p, name);
-    if (name.len + 1 + value.len > LIMIT_ENV_STRING)
-        return diagnose_as(&p->diagnostic, CAIRN_ELIMIT, (struct position){0, 0},
-                           "the value given for the param `%.*s` is longer than %d "
-                           "bytes, the most the kernel passes in one string",
-                           SHOWN(name), LIMIT_ENV_STRING);
-    struct str copy = arena_str(&p->out->arena, value);
-    if (!copy.ptr)
-        return out_of_memory(p);
-    p->out->params[index].value = copy;
-    return 0;
-}
-
-int read_params(struct parser *p, const struct node *map)
-{
-    struct definition *out = p->out;
-    int result = map ? expect_map(p, map, "`params`") : 0;
-    if (result)
-        return result;
-    out->params = arena_take(&out->arena, map ? map->n : 0, sizeof *out->params);
-    if (!out->params)
-        return out_of_memory(p);
-    for (const struct node *key = map ? map->first : NULL; key; key = key->next->next) {
-        result = read_param(p, key, &out->params[out->n_params]);
-        if (result)
-            return result;
-        out->n_params++;
-    }
-    qsort(out->params, out->n_params, sizeof *out->params, by_key);
-    for (size_t i = 0; i < p->options->n_params && !result; i++)
-        result = override(p, &p->options->params[i]);
-    return result;
 }
 
 /* ---- Environment ---- */
@@ -113,10 +37,15 @@ static int check_env_name(const struct parser *p, const struct node *key,
         return diagnose(&p->diagnostic, key->at,
                         "`%.*s` is a foreach key, which is in the environment already",
                         SHOWN(name));
+    if (is_secret(p, name))
+        return diagnose(&p->diagnostic, key->at,
+                        "`%.*s` is a secret; a task that lists it under `secrets` has "
+                        "it in its environment",
+                        SHOWN(name));
     return 0;
 }
 
-int read_env(const struct parser *p, const struct node *map, const struct task_def *def,
+int read_env(struct parser *p, const struct node *map, const struct task_def *def,
              struct key_value **out, uint32_t *n)
 {
     uint32_t count = 0;
@@ -137,7 +66,8 @@ int read_env(const struct parser *p, const struct node *map, const struct task_d
         snprintf(what, sizeof what, "`%.*s`", SHOWN(entry->key));
         result = expect_text(p, key->next, what, &entry->value);
         if (!result)
-            result = check_string(p, key->next, entry->key, entry->value, def);
+            result = check_string(p, key->next, entry->key, entry->value, def,
+                                  def ? IN_ENV : IN_WORKFLOW);
         if (result)
             return result;
     }
@@ -224,21 +154,6 @@ static int read_on_exit(const struct parser *p, const struct node *node,
     return 0;
 }
 
-static int read_factor(const struct parser *p, const struct node *node,
-                       struct retry_policy *out)
-{
-    enum { LEAST = 1000, MOST = 1000000 };
-    int64_t permille = 0;
-    bool number = node->kind == NODE_TEXT && node->plain &&
-                  scalar_to_permille(node->text, &permille);
-    if (!number || permille < LEAST || permille > MOST)
-        return diagnose(&p->diagnostic, node->at,
-                        "`factor` must be a number between 1 and 1000 with at most "
-                        "three decimals, such as 2 or 1.5");
-    out->factor_permille = (uint32_t)permille;
-    return 0;
-}
-
 static int read_retry_map(const struct parser *p, const struct node *map,
                           struct retry_policy *out)
 {
@@ -247,7 +162,7 @@ static int read_retry_map(const struct parser *p, const struct node *map,
                                             NAME("jitter"), NAME("on_exit")};
     const struct node *found[COUNT] = {NULL};
     struct where where = {"in `retries`", {NULL, 0}};
-    struct bounds bounds = {0, LIMIT_RETRIES};
+    struct bounds bounds = {0, LIMIT_RETRIES}, growth = {1, 1000};
     int64_t max = 0;
     int result = expect_keys(p, map, where, names, found, COUNT);
     if (!result && !found[MAX])
@@ -259,7 +174,8 @@ static int read_retry_map(const struct parser *p, const struct node *map,
     if (!result && found[DELAY])
         result = expect_duration(p, found[DELAY]->next, "`delay`", 0, &out->delay_ms);
     if (!result && found[FACTOR])
-        result = read_factor(p, found[FACTOR]->next, out);
+        result = expect_permille(p, found[FACTOR]->next, "`factor`", growth,
+                                 &out->factor_permille);
     if (!result && found[JITTER])
         result = expect_bool(p, found[JITTER]->next, "`jitter`", &out->jitter);
     if (!result && found[ON_EXIT])

@@ -13,6 +13,7 @@ struct reading {
     struct str text;
     struct need *need;
     const struct task_def *target;
+    struct text_template pieces; /* of the text: a comma in ${{ }} separates nothing */
 };
 
 /* The place of text[part] in the file. */
@@ -46,7 +47,17 @@ static int find_target(struct reading *r, struct str name)
                         SHOWN(name));
     r->need->target = target;
     r->target = &r->p->out->defs[target];
-    return 0;
+    if (r->target->finally == r->def->finally)
+        return 0;
+    if (r->def->finally)
+        return diagnose(&r->p->diagnostic, r->node->at,
+                        "task `%.*s` of `finally` runs after all of `tasks` anyway; it "
+                        "can only need other tasks of `finally`",
+                        SHOWN(r->def->id));
+    return diagnose(&r->p->diagnostic, r->node->at,
+                    "task `%.*s` cannot need `%.*s`, which stands under `finally` and "
+                    "runs after everything else",
+                    SHOWN(r->def->id), SHOWN(name));
 }
 
 /* ---- Bindings ---- */
@@ -63,15 +74,22 @@ static struct str trim(struct str text)
 }
 
 /* The next comma of `text` at or after `from` that is not inside ${{ }}, or its end. */
-static size_t next_comma(struct str text, size_t from)
+static size_t next_comma(const struct reading *r, struct str text, size_t from)
 {
-    struct reference reference;
-    bool inside = reference_next(text, from, &reference);
-    for (size_t i = from; i < text.len; i++) {
-        while (inside && i >= reference.end)
-            inside = reference_next(text, i, &reference);
-        if (text.ptr[i] == ',' && (!inside || i < reference.start))
-            return i;
+    for (uint32_t i = 0; i < r->pieces.n; i++) {
+        const struct piece *piece = &r->pieces.pieces[i];
+        const char *start = text.ptr + from, *end = text.ptr + text.len;
+        const char *piece_end = piece->text.ptr + piece->text.len;
+        if (piece->expression || piece_end <= start)
+            continue;
+        if (piece->text.ptr > start)
+            start = piece->text.ptr;
+        if (piece_end < end)
+            end = piece_end;
+        const char *comma =
+            start < end ? memchr(start, ',', (size_t)(end - start)) : NULL;
+        if (comma)
+            return (size_t)(comma - text.ptr);
     }
     return text.len;
 }
@@ -92,9 +110,8 @@ static int check_value(const struct reading *r, const struct foreach_key *key,
                        struct str value)
 {
     enum { NEAR = 10000 }; /* candidates for a hint; a group may have millions */
-    struct reference reference;
-    if (reference_next(value, 0, &reference))
-        return check_references(r->p, r->node, value, r->def, NULL);
+    if (template_has(value))
+        return check_text(r->p, r->node, value, r->def, IN_NEED, NULL);
     if (foreach_key_find(key, value) != UINT32_MAX)
         return 0;
     struct hint hint = hint_nearest(value, key->shown, key->n < NEAR ? key->n : NEAR);
@@ -143,7 +160,7 @@ static int read_bindings(struct reading *r, struct str inside)
         return out_of_memory(r->p);
     r->need->n_bindings = n;
     for (size_t at = 0; at <= inside.len && !result;) {
-        size_t stop = next_comma(inside, at);
+        size_t stop = next_comma(r, inside, at);
         result = read_binding(r, (struct str){inside.ptr + at, stop - at});
         at = stop + 1;
     }
@@ -155,6 +172,15 @@ static int read_bindings(struct reading *r, struct str inside)
                          SHOWN(r->text), SHOWN(r->target->foreach[k].name),
                          SHOWN(r->target->id));
     return result;
+}
+
+static int cut_pieces(struct reading *r)
+{
+    struct expression_error wrong = {0};
+    int result = template_parse(&r->p->scratch, r->text, &r->pieces, &wrong);
+    if (result == CAIRN_EWORKFLOW) /* the whole text, for the message and the place */
+        return check_text(r->p, r->node, r->text, r->def, IN_NEED, NULL);
+    return result ? out_of_memory(r->p) : 0;
 }
 
 static int read_need(struct reading *r)
@@ -172,6 +198,9 @@ static int read_need(struct reading *r)
     if (r->text.ptr[r->text.len - 1] != ']')
         return diagnose(&r->p->diagnostic, r->node->at,
                         "`%.*s`: the bracket is not closed at the end", SHOWN(r->text));
+    result = cut_pieces(r);
+    if (result)
+        return result;
     return read_bindings(r, (struct str){bracket + 1, r->text.len - name_len - 2});
 }
 

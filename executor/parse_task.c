@@ -1,5 +1,5 @@
-/* Tasks: first all ids, then every task, then the needs, which look at ids and foreach
- * keys of other tasks. */
+/* One task: its command, surroundings, and how it is run. Needs are read when all tasks
+ * are there (parse_tasks.c). */
 #include "executor/parse_int.h"
 
 #include "base/limits.h"
@@ -10,40 +10,35 @@
 enum {
     RUN,
     EXEC,
+    EXTERNAL,
     NEEDS,
+    IF,
+    WHEN,
     ENV,
+    PARAMS,
+    SECRETS,
     CWD,
     SHELL,
     FOREACH,
     TIMEOUT,
     RETRIES,
+    INPUTS,
     OUTPUTS,
+    ONCE,
+    CHECK,
+    UNDO,
     POOL,
     PRIORITY,
     KEYS
 };
 static const struct str key_names[KEYS] = {
-    NAME("run"),     NAME("exec"),    NAME("needs"),   NAME("env"),
-    NAME("cwd"),     NAME("shell"),   NAME("foreach"), NAME("timeout"),
-    NAME("retries"), NAME("outputs"), NAME("pool"),    NAME("priority")};
+    NAME("run"),     NAME("exec"),    NAME("external"), NAME("needs"),   NAME("if"),
+    NAME("when"),    NAME("env"),     NAME("params"),   NAME("secrets"), NAME("cwd"),
+    NAME("shell"),   NAME("foreach"), NAME("timeout"),  NAME("retries"), NAME("inputs"),
+    NAME("outputs"), NAME("once"),    NAME("check"),    NAME("undo"),    NAME("pool"),
+    NAME("priority")};
 
 /* ---- Commands ---- */
-
-static int refuse_references(const struct parser *p, const struct node *node,
-                             struct str text)
-{
-    struct reference reference;
-    if (!reference_next(text, 0, &reference))
-        return 0;
-    struct str param = reference_param(reference.name);
-    struct str name = param.ptr ? param : reference.name;
-    bool known = scalar_is_key(name);
-    return diagnose(&p->diagnostic,
-                    source_inside(&p->source, node->at, text, reference.start, 3),
-                    "the text of `run` is never rewritten: values come as environment "
-                    "variables, so write \"$%.*s\" instead of ${{ }}",
-                    SHOWN(known ? name : STR("name")));
-}
 
 static int read_run(const struct parser *p, struct task_def *def,
                     const struct node *node)
@@ -51,14 +46,13 @@ static int read_run(const struct parser *p, struct task_def *def,
     def->kind = TASK_RUN;
     int result = expect_filled(p, node, "`run`", &def->run);
     if (!result)
-        result = refuse_references(p, node, def->run);
+        result = refuse_references(p, node, "run", def->run);
     if (!result && def->run.len > LIMIT_ENV_STRING)
         result = too_long(p, node->at, "the text of `run`");
     return result;
 }
 
-static int read_exec(const struct parser *p, struct task_def *def,
-                     const struct node *node)
+static int read_exec(struct parser *p, struct task_def *def, const struct node *node)
 {
     def->kind = TASK_EXEC;
     if (node->kind == NODE_TEXT)
@@ -77,42 +71,89 @@ static int read_exec(const struct parser *p, struct task_def *def,
         struct str *argument = &def->argv[def->n_argv++];
         result = expect_text(p, item, "an argument of `exec`", argument);
         if (!result)
-            result = check_string(p, item, STR(""), *argument, def);
+            result = check_string(p, item, STR(""), *argument, def, IN_TASK);
         if (!result && def->n_argv == 1 && argument->len == 0)
             result = diagnose(&p->diagnostic, item->at, "the command is empty");
     }
     return result;
 }
 
-static const struct node *later(const struct node *a, const struct node *b)
+/* An external task is not run by cairn, so nothing that is about running holds. */
+static int refuse_for_external(const struct parser *p, const struct task_def *def,
+                               const struct node *const found[])
 {
-    bool first = a->at.line > b->at.line ||
-                 (a->at.line == b->at.line && a->at.column > b->at.column);
-    return first ? a : b;
+    static const uint8_t keys[] = {ENV,   SHELL,   TIMEOUT, RETRIES, POOL,
+                                   CHECK, SECRETS, ONCE,    INPUTS};
+    for (size_t i = 0; i < sizeof keys; i++)
+        if (found[keys[i]])
+            return diagnose(&p->diagnostic, found[keys[i]]->at,
+                            "`%s` has no meaning for task `%.*s`, which is `external`: "
+                            "cairn does not run it",
+                            key_names[keys[i]].ptr, SHOWN(def->id));
+    return 0;
 }
 
-static int read_command(const struct parser *p, struct task_def *def,
-                        const struct node *const found[])
+/* Which one of run, exec and external there is. */
+static int choose_kind(const struct parser *p, struct task_def *def,
+                       const struct node *const found[])
+{
+    static const uint8_t keys[] = {RUN, EXEC, EXTERNAL};
+    const struct node *first = NULL, *last = NULL;
+    for (size_t i = 0; i < sizeof keys; i++) {
+        const struct node *key = found[keys[i]];
+        if (!key)
+            continue;
+        bool later =
+            !last || key->at.line > last->at.line ||
+            (key->at.line == last->at.line && key->at.column > last->at.column);
+        first = later ? last : key;
+        last = later ? key : last;
+    }
+    if (!last)
+        return diagnose(&p->diagnostic, def->at,
+                        "task `%.*s` has nothing to do; give it `run`, `exec` or "
+                        "`external`",
+                        SHOWN(def->id));
+    if (first)
+        return diagnose(&p->diagnostic, last->at,
+                        "task `%.*s` has both `%.*s` and `%.*s`; it can have only one",
+                        SHOWN(def->id), SHOWN(first->text), SHOWN(last->text));
+    return found[EXTERNAL] ? refuse_for_external(p, def, found) : 0;
+}
+
+static int read_shells(const struct parser *p, struct task_def *def,
+                       const struct node *const found[])
 {
     struct command_shell shell = p->shell;
-    if (!found[RUN] && !found[EXEC])
-        return diagnose(&p->diagnostic, def->at,
-                        "task `%.*s` has nothing to do; give it `run` or `exec`",
-                        SHOWN(def->id));
-    if (found[RUN] && found[EXEC])
-        return diagnose(&p->diagnostic, later(found[RUN], found[EXEC])->at,
-                        "task `%.*s` has both `run` and `exec`; it can have only one",
-                        SHOWN(def->id));
-    if (found[SHELL] && !found[RUN])
+    bool side = found[CHECK] || found[UNDO];
+    if (found[SHELL] && !found[RUN] && !side)
         return diagnose(&p->diagnostic, found[SHELL]->at,
-                        "`shell` is only for `run`; `exec` starts the command itself");
-    if (found[EXEC])
-        return read_exec(p, def, found[EXEC]->next);
+                        "`shell` is only for `run`, `check` and `undo`; `exec` starts "
+                        "the command itself");
     int result = found[SHELL] ? read_shell(p, found[SHELL]->next, &shell) : 0;
     if (result)
         return result;
-    def->shell = shell.words;
-    def->n_shell = shell.n;
+    if (found[RUN]) {
+        def->shell = shell.words;
+        def->n_shell = shell.n;
+    }
+    if (side) {
+        def->side_shell = shell.words;
+        def->n_side_shell = shell.n;
+    }
+    return 0;
+}
+
+static int read_command(struct parser *p, struct task_def *def,
+                        const struct node *const found[])
+{
+    int result = read_shells(p, def, found);
+    if (result)
+        return result;
+    if (found[EXEC])
+        return read_exec(p, def, found[EXEC]->next);
+    if (found[EXTERNAL])
+        return read_external(p, def, found[EXTERNAL]->next);
     return read_run(p, def, found[RUN]->next);
 }
 
@@ -139,7 +180,19 @@ static int merge_env(const struct parser *p, struct task_def *def,
     return 0;
 }
 
-static int read_environment(const struct parser *p, struct task_def *def,
+/* What the workflow's env refers to must be among the params that the task takes. */
+static int check_inherited_env(struct parser *p, const struct task_def *def,
+                               const struct node *params)
+{
+    int result = 0;
+    for (uint32_t i = 0; i < p->n_env && !result; i++)
+        for (uint32_t j = 0; j < def->n_env && !result; j++)
+            if (def->env[j].value.ptr == p->env[i].value.ptr)
+                result = check_inherited(p, params, def, p->env[i].value);
+    return result;
+}
+
+static int read_environment(struct parser *p, struct task_def *def,
                             const struct node *const found[])
 {
     struct key_value *own;
@@ -148,41 +201,86 @@ static int read_environment(const struct parser *p, struct task_def *def,
     def->n_env = p->n_env;
     def->cwd = STR("");
     int result = 0;
-    if (found[ENV]) {
+    if (found[SECRETS])
+        result = read_task_secrets(p, def, found[SECRETS]->next);
+    if (!result && found[ENV]) {
         result = read_env(p, found[ENV]->next, def, &own, &n_own);
         if (!result && n_own)
             result = merge_env(p, def, own, n_own);
     }
+    if (!result && found[PARAMS])
+        result = check_inherited_env(p, def, found[PARAMS]);
     if (!result && found[CWD])
         result = expect_filled(p, found[CWD]->next, "`cwd`", &def->cwd);
     if (!result && found[CWD])
-        result = check_references(p, found[CWD]->next, def->cwd, def, NULL);
+        result = check_text(p, found[CWD]->next, def->cwd, def, IN_TASK, NULL);
     return result;
 }
 
-static int read_output(const struct parser *p, struct task_def *def,
-                       const struct node *node)
+struct files {
+    struct str *names;
+    uint32_t n;
+};
+
+static int read_file(struct parser *p, const struct task_def *def,
+                     const struct node *node, const char *what, struct files *out)
 {
-    struct str *output = &def->outputs[def->n_outputs++];
-    int result = expect_filled(p, node, "an output", output);
-    return result ? result : check_references(p, node, *output, def, NULL);
+    struct str *name = &out->names[out->n++];
+    int result = expect_filled(p, node, what, name);
+    return result ? result : check_text(p, node, *name, def, IN_TASK, NULL);
 }
 
-static int read_outputs(const struct parser *p, struct task_def *def,
-                        const struct node *node)
+/* One file or a list of them. */
+static int read_files(struct parser *p, const struct task_def *def,
+                      const struct node *key, const char *what, struct files *out)
 {
+    const struct node *node = key->next;
+    char key_text[32];
     bool single = node->kind == NODE_TEXT;
-    int result = single ? 0 : expect_list(p, node, "`outputs`");
+    snprintf(key_text, sizeof key_text, "`%.*s`", SHOWN(key->text));
+    int result = single ? 0 : expect_list(p, node, key_text);
     if (result)
         return result;
-    def->outputs =
-        arena_take(&p->out->arena, single ? 1 : node->n, sizeof *def->outputs);
-    if (!def->outputs)
+    out->names = arena_take(&p->out->arena, single ? 1 : node->n, sizeof *out->names);
+    if (!out->names)
         return out_of_memory(p);
     if (single)
-        return read_output(p, def, node);
+        return read_file(p, def, node, what, out);
     for (const struct node *item = node->first; item && !result; item = item->next)
-        result = read_output(p, def, item);
+        result = read_file(p, def, item, what, out);
+    return result;
+}
+
+static int read_inputs_outputs(struct parser *p, struct task_def *def,
+                               const struct node *const found[])
+{
+    struct files inputs = {NULL, 0}, outputs = {NULL, 0};
+    int result = 0;
+    if (found[INPUTS])
+        result = read_files(p, def, found[INPUTS], "an input", &inputs);
+    if (!result && found[OUTPUTS])
+        result = read_files(p, def, found[OUTPUTS], "an output", &outputs);
+    def->inputs = inputs.names;
+    def->n_inputs = inputs.n;
+    def->outputs = outputs.names;
+    def->n_outputs = outputs.n;
+    return result;
+}
+
+static int read_flow(struct parser *p, struct task_def *def,
+                     const struct node *const found[])
+{
+    int result = 0;
+    if (found[IF])
+        result = read_condition(p, def, found[IF]->next);
+    if (!result && found[WHEN])
+        result = read_when(p, def, found[WHEN]->next);
+    if (!result && found[ONCE])
+        result = expect_bool(p, found[ONCE]->next, "`once`", &def->once);
+    if (!result && found[CHECK])
+        result = read_check(p, def, found[CHECK]->next);
+    if (!result && found[UNDO])
+        result = read_undo(p, def, found[UNDO]->next);
     return result;
 }
 
@@ -217,9 +315,10 @@ static int read_tuning(struct parser *p, struct task_def *def,
     struct bounds bounds = {INT32_MIN, INT32_MAX};
     int64_t priority = 0;
     int result = 0;
-    def->timeout_ms = p->timeout_ms;
+    bool external = def->kind == TASK_EXTERNAL;
+    def->timeout_ms = external ? 0 : p->timeout_ms;
     def->grace_ms = p->grace_ms;
-    def->retry = p->retry;
+    def->retry = external ? (struct retry_policy){.factor_permille = 1000} : p->retry;
     def->pool = UINT32_MAX;
     if (found[TIMEOUT])
         result =
@@ -237,85 +336,42 @@ static int read_tuning(struct parser *p, struct task_def *def,
 
 /* ---- Tasks ---- */
 
-static int read_task(struct parser *p, uint32_t index, const struct node *node)
+static void begin_task(struct task_def *def)
+{
+    def->run = def->version = def->external = STR("");
+    def->condition = def->check = def->undo = STR("");
+    def->members = 1;
+}
+
+int read_task(struct parser *p, uint32_t index, const struct node *node)
 {
     struct task_def *def = &p->out->defs[index];
     const struct node *found[KEYS] = {NULL};
     struct where where = {"task", def->id};
     char what[128];
     snprintf(what, sizeof what, "task `%.*s`", SHOWN(def->id));
-    def->run = def->version = STR("");
-    def->members = 1;
+    begin_task(def);
     int result = expect_map(p, node, what);
     if (!result)
         result = expect_keys(p, node, where, key_names, found, KEYS);
+    if (!result)
+        result = choose_kind(p, def, found);
+    if (!result && found[PARAMS])
+        result = read_task_params(p, def, found[PARAMS]->next);
     if (!result && found[FOREACH])
         result = read_foreach(p, def, found[FOREACH]->next);
     if (!result)
+        result = read_environment(p, def, found);
+    if (!result)
         result = read_command(p, def, found);
     if (!result)
-        result = read_environment(p, def, found);
-    if (!result && found[OUTPUTS])
-        result = read_outputs(p, def, found[OUTPUTS]->next);
+        result = read_inputs_outputs(p, def, found);
+    if (!result)
+        result = read_flow(p, def, found);
     if (!result)
         result = read_tuning(p, def, found);
     if (!result)
-        p->needs[index] = found[NEEDS] ? found[NEEDS]->next : NULL;
-    return result;
-}
-
-static int add_id(struct parser *p, const struct node *key)
-{
-    struct definition *out = p->out;
-    struct task_def *def = &out->defs[out->n_defs];
-    int result = expect_filled(p, key, "the id of a task", &def->id);
-    if (result)
-        return result;
-    if (!scalar_is_id(def->id))
-        return diagnose(&p->diagnostic, key->at,
-                        "the task id `%.*s` must be made of A-Z, a-z, 0-9, _, - and "
-                        ". and not begin with - or .",
-                        SHOWN(def->id));
-    if (def->id.len > LIMIT_ID_BYTES)
-        return diagnose_as(&p->diagnostic, CAIRN_ELIMIT, key->at,
-                           "the task id is longer than %d bytes", LIMIT_ID_BYTES);
-    def->at = key->at;
-    if (map_add(&out->by_id, def->id, out->n_defs, NULL) < 0)
-        return out_of_memory(p);
-    out->n_defs++;
-    return 0;
-}
-
-static int add_ids(struct parser *p, const struct node *map)
-{
-    struct definition *out = p->out;
-    int result = 0;
-    if (map->n > LIMIT_TASKS)
-        return diagnose_as(&p->diagnostic, CAIRN_ELIMIT, map->at, "more than %d tasks",
-                           LIMIT_TASKS);
-    out->defs = arena_take(&out->arena, map->n, sizeof *out->defs);
-    p->needs = arena_take(&p->scratch, map->n, sizeof *p->needs);
-    if (!out->defs || !p->needs || map_reserve(&out->by_id, map->n))
-        return out_of_memory(p);
-    out->defs_capacity = map->n;
-    for (const struct node *key = map->first; key && !result; key = key->next->next)
-        result = add_id(p, key);
-    return result;
-}
-
-int read_tasks(struct parser *p, const struct node *map)
-{
-    uint32_t i = 0;
-    if (node_is_null(map) || (map->kind == NODE_MAP && map->n == 0))
-        return diagnose(&p->diagnostic, map->at,
-                        "no tasks; a task is written as `id: {run: ...}`");
-    int result = expect_map(p, map, "`tasks`");
-    if (!result)
-        result = add_ids(p, map);
-    for (const struct node *key = map->first; key && !result; key = key->next->next)
-        result = read_task(p, i++, key->next);
-    for (i = 0; i < p->out->n_defs && !result; i++)
-        if (p->needs[i])
-            result = read_needs(p, i, p->needs[i]);
+        p->nodes[index] = (struct task_nodes){found[NEEDS] ? found[NEEDS]->next : NULL,
+                                              found[WHEN] ? found[WHEN]->next : NULL};
     return result;
 }

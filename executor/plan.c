@@ -1,4 +1,5 @@
 /* cairn_plan: the situation, put into words. */
+#include "base/limits.h"
 #include "executor/owner.h"
 #include "executor/situation.h"
 
@@ -71,6 +72,11 @@ uint32_t cairn_plan_will(const struct cairn_plan *plan)
     return plan->situation.decisions.will;
 }
 
+uint32_t cairn_plan_may(const struct cairn_plan *plan)
+{
+    return plan->situation.decisions.may;
+}
+
 const char *cairn_plan_notice(const struct cairn_plan *plan, size_t i)
 {
     if (plan->live[0] && i == 0)
@@ -78,22 +84,83 @@ const char *cairn_plan_notice(const struct cairn_plan *plan, size_t i)
     return situation_notice(&plan->situation, plan->live[0] ? i - 1 : i);
 }
 
+/* ---- What changed ---- */
+
+struct change_list {
+    struct buf text; /* names of fields, joined */
+};
+
+static int name_change(void *context, const char *field, const char *old,
+                       const char *now)
+{
+    struct change_list *list = context;
+    (void)old;
+    (void)now;
+    if (list->text.size)
+        buf_text(&list->text, ", ");
+    buf_text(&list->text, field);
+    return 0;
+}
+
+static int definition_changes(const struct cairn_plan *plan, uint32_t task,
+                              int (*each)(void *, const char *, const char *,
+                                          const char *),
+                              void *context, struct cairn_error *error)
+{
+    const struct situation *s = &plan->situation;
+    const struct graph *now = &plan->workflow->graph;
+    if (!s->recorded || s->old_task[task] == NODE_NONE || s->same_graph)
+        return 0;
+    const struct graph *then = situation_old(s, plan->workflow);
+    return fingerprint_changes(then->definition, graph_def(then, s->old_task[task]),
+                               now->definition, graph_def(now, task), each, context,
+                               error);
+}
+
+int cairn_plan_changes(const struct cairn_plan *plan, uint32_t node,
+                       int (*each)(void *, const char *field, const char *old,
+                                   const char *now),
+                       void *context, struct cairn_error *error)
+{
+    const struct situation *s = &plan->situation;
+    char field[LIMIT_NAME_BYTES + 4200];
+    if (node >= s->decisions.n)
+        return error_set(error, CAIRN_ENOTFOUND, "there is no task %u", node);
+    uint8_t reason = s->decisions.reason[node];
+    if (s->which && s->which[node] &&
+        (reason == CAIRN_REASON_INPUT || reason == CAIRN_REASON_SECRET ||
+         reason == CAIRN_REASON_OUTPUT)) {
+        const char *what = reason == CAIRN_REASON_INPUT    ? "input"
+                           : reason == CAIRN_REASON_SECRET ? "secret"
+                                                           : "output";
+        bool missing = s->evidence[node] == OUTPUT_MISSING;
+        snprintf(field, sizeof field, "%s %s", what, s->which[node]);
+        if (each(context, field, "as recorded", missing ? "missing" : "different"))
+            return 0;
+    }
+    return definition_changes(plan, node, each, context, error);
+}
+
+/* ---- In words ---- */
+
+static const char *keep_text(struct arena *arena, struct buf *text, const char *instead)
+{
+    const char *copy = text->failed ? NULL : arena_text(arena, buf_view(text));
+    buf_release(text);
+    return copy ? copy : instead;
+}
+
 /* Which fields of the definition differ; foreach values are the rest. */
 static const char *describe_change(const struct cairn_plan *plan, uint32_t task,
                                    struct arena *arena)
 {
-    const struct situation *s = &plan->situation;
-    const struct graph *now = &plan->workflow->graph;
-    const struct graph *then = situation_old(s, plan->workflow);
-    struct buf text = BUF_INIT;
-    fingerprint_difference(then->definition, graph_def(then, s->old_task[task]),
-                           now->definition, graph_def(now, task), &text);
-    if (text.size == 0)
-        buf_text(&text, "the members of a group it needs");
-    buf_text(&text, " changed");
-    const char *copy = text.failed ? NULL : arena_text(arena, buf_view(&text));
-    buf_release(&text);
-    return copy ? copy : "its definition changed";
+    struct change_list list = {BUF_INIT};
+    if (definition_changes(plan, task, name_change, &list, NULL))
+        list.text.failed = true;
+    if (list.text.size == 0)
+        buf_text(&list.text, "the members of a group it needs");
+    buf_text(&list.text, " changed");
+    return keep_text(arena, &list.text, "its definition changed");
 }
 
 static const char *describe_kept(const struct cairn_plan *plan, uint32_t task,
@@ -102,24 +169,42 @@ static const char *describe_kept(const struct cairn_plan *plan, uint32_t task,
     struct buf text = BUF_INIT;
     buf_format(&text, "completed; %s, but it is kept as it is",
                describe_change(plan, task, arena));
-    const char *copy = text.failed ? NULL : arena_text(arena, buf_view(&text));
-    buf_release(&text);
-    return copy ? copy : "completed; its definition changed, but it is kept as it is";
+    return keep_text(arena, &text,
+                     "completed; its definition changed, but it is kept as it is");
 }
 
-static const char *describe_upstream(const struct cairn_plan *plan, uint32_t cause,
-                                     struct arena *arena)
+/* A sentence about the task that the decision comes from. */
+static const char *about_cause(const struct cairn_plan *plan, uint32_t task,
+                               const char *format, const char *instead,
+                               struct arena *arena)
+{
+    uint32_t cause = plan->situation.decisions.cause[task];
+    struct buf text = BUF_INIT;
+    if (cause == NODE_NONE)
+        return instead;
+    buf_format(&text, format, plan->workflow->graph.id[cause]);
+    return keep_text(arena, &text, instead);
+}
+
+static const char *describe_evidence(const struct cairn_plan *plan, uint32_t task,
+                                     const char *format, struct arena *arena)
 {
     struct buf text = BUF_INIT;
-    buf_format(&text, "%s, which it needs, runs again",
-               plan->workflow->graph.id[cause]);
-    const char *copy = text.failed ? NULL : arena_text(arena, buf_view(&text));
-    buf_release(&text);
-    return copy ? copy : "something it needs runs again";
+    const char *which = plan->situation.which[task];
+    buf_format(&text, format, which ? which : "");
+    return keep_text(arena, &text, format);
 }
 
-static const char *describe(const struct cairn_plan *plan, uint32_t task,
-                            struct arena *arena)
+static const char *describe_undecided(const struct cairn_plan *plan, uint32_t task)
+{
+    return graph_def(&plan->workflow->graph, task)->check.len
+               ? "it was interrupted and must not run twice; its check decides"
+               : "it was interrupted and must not run twice; decide with `cairn "
+                 "resolve`";
+}
+
+static const char *describe_reason(const struct cairn_plan *plan, uint32_t task,
+                                   struct arena *arena)
 {
     const struct situation *s = &plan->situation;
     switch ((enum cairn_reason)s->decisions.reason[task]) {
@@ -130,7 +215,9 @@ static const char *describe(const struct cairn_plan *plan, uint32_t task,
                    ? "it is new in the workflow"
                    : "it never ran";
     case CAIRN_REASON_FAILED:
-        return "it failed last time";
+        return s->decisions.fate[task] & FATE_FAILED
+                   ? "it failed, and is tried again once the run has ended"
+                   : "it failed last time";
     case CAIRN_REASON_CANCELLED:
         return "it was cancelled last time";
     case CAIRN_REASON_SKIPPED:
@@ -142,15 +229,79 @@ static const char *describe(const struct cairn_plan *plan, uint32_t task,
     case CAIRN_REASON_CHANGED:
         return describe_change(plan, task, arena);
     case CAIRN_REASON_OUTPUT:
-        return s->outputs[task] == OUTPUT_MISSING
-                   ? "one of its outputs is missing"
-                   : "the content of one of its outputs differs";
+        return describe_evidence(plan, task,
+                                 s->evidence[task] == OUTPUT_MISSING
+                                     ? "its output %s is missing"
+                                     : "the content of its output %s differs",
+                                 arena);
+    case CAIRN_REASON_INPUT:
+        return describe_evidence(plan, task, "the content of its input %s differs",
+                                 arena);
+    case CAIRN_REASON_SECRET:
+        return describe_evidence(plan, task, "the value of the secret %s differs",
+                                 arena);
     case CAIRN_REASON_KEPT:
         return describe_kept(plan, task, arena);
     case CAIRN_REASON_UPSTREAM:
-        return describe_upstream(plan, s->decisions.cause[task], arena);
+        return graph_def(&plan->workflow->graph, task)->finally
+                   ? about_cause(plan, task, "%s runs again, and it runs after that",
+                                 "other tasks run again", arena)
+                   : about_cause(plan, task, "%s, which it needs, runs again",
+                                 "something it needs runs again", arena);
+    case CAIRN_REASON_UNDONE:
+        return "it was undone";
+    case CAIRN_REASON_UNKNOWN:
+        return describe_undecided(plan, task);
+    case CAIRN_REASON_EXCLUDED:
+        return "its condition is not met";
+    case CAIRN_REASON_NEED_SKIPPED:
+        return about_cause(plan, task, "%s, which it needs, did not complete",
+                           "something it needs did not complete", arena);
+    case CAIRN_REASON_HANDLED:
+        return "it failed, and a task for that case took care of it";
+    case CAIRN_REASON_ADOPTED:
+        return "it outlived the run that started it, and is taken over";
     }
     return "";
+}
+
+/* Why it is not sure that it runs. */
+static const char *describe_doubt(const struct cairn_plan *plan, uint32_t task,
+                                  struct arena *arena)
+{
+    const struct decisions *d = &plan->situation.decisions;
+    const struct task_def *def = graph_def(&plan->workflow->graph, task);
+    uint32_t cause = d->cause[task];
+    uint8_t fate = cause == NODE_NONE ? 0 : d->fate[cause];
+    if (def->kind == TASK_EXTERNAL)
+        return "if somebody does it";
+    if (def->finally && d->reason[task] == CAIRN_REASON_UPSTREAM)
+        return "if any other task runs";
+    if (def->when == WHEN_FAILED)
+        return "if something it needs fails";
+    if (fate & FATE_RISK)
+        return about_cause(plan, task, "unless %s fails again", "", arena);
+    if (fate & FATE_OPEN)
+        return about_cause(plan, task, "depending on what becomes of %s", "", arena);
+    if (fate & FATE_MAY)
+        return about_cause(plan, task, "if %s, which it needs, completes", "", arena);
+    return "if its condition holds";
+}
+
+static const char *describe(const struct cairn_plan *plan, uint32_t task,
+                            struct arena *arena)
+{
+    const char *reason = describe_reason(plan, task, arena);
+    struct buf text = BUF_INIT;
+    if (!(plan->situation.decisions.fate[task] & FATE_MAY))
+        return reason;
+    buf_format(&text, "%s; %s", describe_doubt(plan, task, arena), reason);
+    return keep_text(arena, &text, reason);
+}
+
+static enum cairn_will will_of(uint8_t fate)
+{
+    return fate & FATE_WILL ? CAIRN_WILL : fate & FATE_MAY ? CAIRN_MAY : CAIRN_WILL_NOT;
 }
 
 void cairn_plan_get(const struct cairn_plan *plan, uint32_t node,
@@ -161,13 +312,11 @@ void cairn_plan_get(const struct cairn_plan *plan, uint32_t node,
     uint32_t cause = d->cause[node];
     /* The arena only caches texts: nothing that others see changes. */
     struct arena *arena = (struct arena *)(uintptr_t)&plan->arena;
-    *decision = (struct cairn_decision){
-        .task = g->id[node],
-        .node = node,
-        .will = d->runs[node] ? CAIRN_WILL : CAIRN_WILL_NOT,
-        .reason = d->reason[node],
-        .cause = d->reason[node] == CAIRN_REASON_UPSTREAM && cause != NODE_NONE
-                     ? g->id[cause]
-                     : NULL,
-        .detail = describe(plan, node, arena)};
+    *decision =
+        (struct cairn_decision){.task = g->id[node],
+                                .node = node,
+                                .will = will_of(d->fate[node]),
+                                .reason = d->reason[node],
+                                .cause = cause != NODE_NONE ? g->id[cause] : NULL,
+                                .detail = describe(plan, node, arena)};
 }

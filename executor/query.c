@@ -15,35 +15,43 @@
 /* ---- A view of one run ---- */
 
 struct row_reader {
-    struct view *view;
+    struct run_row *row;
+    struct arena *arena;
     struct cairn_error *error;
 };
 
 static int keep_row(void *context, const struct run_row *row)
 {
     struct row_reader *r = context;
-    return run_row_copy(&r->view->row, row, &r->view->arena, r->error);
+    return run_row_copy(r->row, row, r->arena, r->error);
+}
+
+int run_row_get(struct run_row *row, struct cairn_store *store, uint64_t run,
+                struct arena *arena, struct cairn_error *error)
+{
+    struct row_reader reader = {row, arena, error};
+    int result = store_get_run(store, run, keep_row, &reader, error);
+    if (result != CAIRN_ENOTFOUND)
+        return result;
+    return run ? error_set(error, CAIRN_ENOTFOUND,
+                           "there is no run %llu; `cairn runs` lists them",
+                           (unsigned long long)run)
+               : error_set(
+                     error, CAIRN_ENOTFOUND,
+                     "the store has no runs yet; start one with `cairn run FILE`");
 }
 
 int view_open(struct view *view, struct cairn_store *store, uint64_t run, bool graph,
               struct cairn_error *error)
 {
     struct view v = {.arena = ARENA_INIT};
-    struct row_reader reader = {&v, error};
     struct sha256 *sha = sha256_new();
     int result = sha ? store_begin_read(store, error) : error_nomem(error);
     if (result) {
         sha256_free(sha);
         return result;
     }
-    result = store_get_run(store, run, keep_row, &reader, error);
-    if (result == CAIRN_ENOTFOUND)
-        result = run ? error_set(error, CAIRN_ENOTFOUND,
-                                 "there is no run %llu; `cairn runs` lists them",
-                                 (unsigned long long)run)
-                     : error_set(error, CAIRN_ENOTFOUND,
-                                 "the store has no runs yet; start one with `cairn run "
-                                 "FILE`");
+    result = run_row_get(&v.row, store, run, &v.arena, error);
     if (!result) {
         result = checkpoint_recover(store, sha, v.row.run, &v.recovery, error);
         v.recovered = !result;
@@ -129,6 +137,9 @@ static int fill_info(struct cairn_store *store, const struct run_row *row,
         info->failed = tally.failed;
         info->skipped = tally.skipped;
         info->cancelled = tally.cancelled;
+        info->undone = tally.undone;
+        info->unknown = tally.unknown;
+        info->excluded = tally.excluded;
     }
     int live = run_live(store, row, error);
     if (live < 0)
@@ -177,11 +188,10 @@ static int list_one(struct cairn_store *store, uint64_t run,
                     struct cairn_run_info *info, struct cairn_error *error)
 {
     struct view view = {.arena = ARENA_INIT};
-    struct row_reader reader = {&view, error};
     int result = cairn_run_get(store, run, info, error);
     if (result != CAIRN_EDAMAGED)
         return result;
-    result = store_get_run(store, run, keep_row, &reader, error);
+    result = run_row_get(&view.row, store, run, &view.arena, error);
     if (!result)
         result = fill_info(store, &view.row, NULL, info, error);
     arena_release(&view.arena);
@@ -266,7 +276,8 @@ static int note_attempt(void *context, const struct attempt_row *row)
     struct task_lister *l = context;
     bool never_started =
         row->ended_ns && !row->started_ns && !(row->flags & ATTEMPT_INTERRUPTED);
-    if (row->task >= l->n || never_started || row->number < l->newest[row->task].number)
+    if (row->task >= l->n || never_started || row->flags & ATTEMPT_UNDO ||
+        row->number < l->newest[row->task].number)
         return 0;
     l->newest[row->task] = (struct newest){
         .number = row->number,
@@ -329,8 +340,8 @@ static int note_attempts(struct cairn_store *store, struct view *v,
 }
 
 /* An intent is not yet a running task: the slots tell which attempts have started. */
-static uint8_t *running_tasks(struct cairn_store *store, const struct run_row *row,
-                              uint32_t n)
+uint8_t *running_tasks(struct cairn_store *store, const struct run_row *row, uint32_t n,
+                       int64_t *since_ns)
 {
     struct slot_map map;
     uint8_t *running = calloc((size_t)n + 1, 1);
@@ -338,11 +349,22 @@ static uint8_t *running_tasks(struct cairn_store *store, const struct run_row *r
         return running;
     for (uint32_t i = 0; i < map.slots->n; i++) {
         const struct slot *slot = &map.slots->slot[i];
-        if (slot->used && slot->gen == row->gen && slot->task < n)
-            running[slot->task] = 1;
+        if (!slot->used || slot->gen != row->gen || slot->task >= n)
+            continue;
+        running[slot->task] = 1;
+        if (since_ns)
+            since_ns[slot->task] = slot->started_ns;
     }
     slots_close(&map, false);
     return running;
+}
+
+/* What must not run twice, and was interrupted, is unknown before an owner says so. Of
+ * one whose keeper may have lived on nothing can be told here. */
+static bool is_unknown(const struct view *v, uint32_t task, bool interrupted)
+{
+    return interrupted && graph_def(&v->graph, task)->once &&
+           v->definition.on_crash != ON_CRASH_ADOPT;
 }
 
 static int list_tasks(const struct view *v, const struct newest *newest,
@@ -353,21 +375,23 @@ static int list_tasks(const struct view *v, const struct newest *newest,
     for (uint32_t task = 0; task < v->graph.n_tasks; task++) {
         const struct newest *a = &newest[task];
         bool pending = v->recovery.states.outcome[task] == CAIRN_PENDING;
-        struct cairn_task_info info = {.id = v->graph.id[task],
-                                       .node = task,
-                                       .outcome = v->recovery.states.outcome[task],
-                                       .running = pending && live && running[task],
-                                       .interrupted =
-                                           pending && a->open && (!live || a->ended_ns),
-                                       .attempts = a->number,
-                                       .started_ns = a->started_ns,
-                                       .ended_ns = a->ended_ns,
-                                       .exit_code = a->number ? a->exit_code : -1,
-                                       .signal = a->signal,
-                                       .timed_out = a->timed_out,
-                                       .cpu_ms = a->cpu_us / 1000,
-                                       .peak_kib = a->peak_kib,
-                                       .text = a->text};
+        bool interrupted = pending && a->open && (!live || a->ended_ns);
+        bool unknown = is_unknown(v, task, interrupted && !live);
+        struct cairn_task_info info = {
+            .id = v->graph.id[task],
+            .node = task,
+            .outcome = unknown ? CAIRN_UNKNOWN : v->recovery.states.outcome[task],
+            .running = pending && live && running[task],
+            .interrupted = interrupted && !unknown,
+            .attempts = a->number,
+            .started_ns = a->started_ns,
+            .ended_ns = a->ended_ns,
+            .exit_code = a->number ? a->exit_code : -1,
+            .signal = a->signal,
+            .timed_out = a->timed_out,
+            .cpu_ms = a->cpu_us / 1000,
+            .peak_kib = a->peak_kib,
+            .text = a->text};
         if (each(context, &info))
             break;
     }
@@ -385,7 +409,7 @@ int cairn_run_tasks(struct cairn_store *store, uint64_t run,
     struct task_lister l = {v.graph.n_tasks,
                             calloc((size_t)v.graph.n_tasks + 1, sizeof *l.newest),
                             &v.arena};
-    uint8_t *running = running_tasks(store, &v.row, v.graph.n_tasks);
+    uint8_t *running = running_tasks(store, &v.row, v.graph.n_tasks, NULL);
     int live = run_live(store, &v.row, error);
     result = live < 0 ? live : l.newest && running ? 0 : error_nomem(error);
     if (!result)

@@ -16,10 +16,19 @@ static struct cairn_event event_of(const struct engine *e, enum cairn_event_kind
                                 .running = e->running};
 }
 
-static void tell(const struct engine *e, const struct cairn_event *event)
+/* No secret leaves here, whatever a text was made of. */
+static void tell(const struct engine *e, struct cairn_event *event)
 {
-    if (e->options->observe)
-        e->options->observe(e->options->observe_context, event);
+    const struct redactor *redactor = e->situation.secrets.redactor;
+    struct buf clean = BUF_INIT;
+    if (!e->options->observe)
+        return;
+    if (event->text && redactor && redactor_finds(redactor, str_of(event->text))) {
+        redact_text(redactor, str_of(event->text), &clean);
+        event->text = clean.failed ? REDACTED : clean.data;
+    }
+    e->options->observe(e->options->observe_context, event);
+    buf_release(&clean);
 }
 
 void report(struct engine *e, enum cairn_event_kind kind, const char *text)
@@ -66,30 +75,30 @@ static void count(struct engine *e, uint8_t outcome, uint32_t n)
         e->reported.failed += n;
     else if (outcome == CAIRN_CANCELLED)
         e->reported.cancelled += n;
-    else if (outcome == CAIRN_SKIPPED)
+    else if (outcome == CAIRN_SKIPPED || outcome == CAIRN_EXCLUDED)
         e->reported.skipped += n;
 }
 
 static void report_skips(struct engine *e, const struct ending *ending)
 {
     for (uint32_t i = 0; i < ending->n_skipped; i++) {
-        count(e, CAIRN_SKIPPED, 1);
+        count(e, ending->skipped_as[i], 1);
         struct cairn_event event = event_of(e, CAIRN_EVENT_TASK_FINISHED);
         event.node = ending->skipped[i];
         event.task = e->graph->id[event.node];
-        event.outcome = CAIRN_SKIPPED;
+        event.outcome = ending->skipped_as[i];
         event.checkpoint = ending->seq ? ending->seq + 1 : 0;
         tell(e, &event);
     }
 }
 
-void report_ending(struct engine *e, const struct ending *ending)
+/* How an attempt ended, but for its kind. */
+static struct cairn_event ending_event(const struct engine *e,
+                                       const struct ending *ending,
+                                       enum cairn_event_kind kind)
 {
     const struct attempt_row *row = &ending->row;
-    if (ending->final)
-        count(e, row->outcome, 1);
-    struct cairn_event event =
-        event_of(e, ending->final ? CAIRN_EVENT_TASK_FINISHED : CAIRN_EVENT_TASK_RETRY);
+    struct cairn_event event = event_of(e, kind);
     event.task = e->graph->id[row->task];
     event.node = row->task;
     event.attempt = row->number;
@@ -106,6 +115,56 @@ void report_ending(struct engine *e, const struct ending *ending)
         event.tail = tail.len ? tail.ptr : NULL;
         event.tail_bytes = tail.len;
     }
+    return event;
+}
+
+static void report_undo(struct engine *e, const struct ending *ending)
+{
+    if (ending->final)
+        e->reported.completed--;
+    struct cairn_event event = ending_event(e, ending, CAIRN_EVENT_TASK_UNDO);
+    if (event.outcome == CAIRN_COMPLETED)
+        event.outcome = CAIRN_UNDONE;
+    tell(e, &event);
+}
+
+/* An attempt that decided nothing: it is said in words. */
+static void report_undecided(struct engine *e, const struct ending *ending)
+{
+    struct buf text = BUF_INIT;
+    buf_format(&text, "%s: %s", e->graph->id[ending->row.task],
+               ending->text.size ? ending->text.data : "no outcome");
+    report(e, CAIRN_EVENT_NOTICE, text.failed ? "out of memory" : text.data);
+    buf_release(&text);
+}
+
+void report_ending(struct engine *e, const struct ending *ending)
+{
+    if (ending->row.flags & ATTEMPT_UNDO) {
+        report_undo(e, ending);
+        return;
+    }
+    bool decided = ending->change.outcome != CAIRN_PENDING &&
+                   ending->change.outcome != CAIRN_UNKNOWN;
+    if (ending->final ? !decided : !(ending->row.flags & ATTEMPT_RETRY)) {
+        report_undecided(e, ending);
+        return;
+    }
+    if (ending->final)
+        count(e, ending->change.outcome, 1);
+    struct cairn_event event = ending_event(
+        e, ending, ending->final ? CAIRN_EVENT_TASK_FINISHED : CAIRN_EVENT_TASK_RETRY);
+    if (ending->final)
+        event.outcome = ending->change.outcome;
     tell(e, &event);
     report_skips(e, ending);
+}
+
+void report_waiting(struct engine *e, uint32_t task, const char *text)
+{
+    struct cairn_event event = event_of(e, CAIRN_EVENT_TASK_WAITING);
+    event.task = e->graph->id[task];
+    event.node = task;
+    event.text = text;
+    tell(e, &event);
 }

@@ -1,5 +1,5 @@
 /* See sched.h for the states. Cost per step: O(log ready) for the queue and O(users)
- * for releasing; nothing is proportional to the number of tasks. */
+ * for what follows from an end; nothing is proportional to the number of tasks. */
 #include "executor/sched.h"
 
 #include <assert.h>
@@ -59,10 +59,42 @@ static bool pool_full(const struct sched *s, uint32_t pool)
            s->pool_used[pool] >= s->graph->definition->pools[pool].limit;
 }
 
+enum sched_kind sched_kind_of(const struct task_def *def)
+{
+    if (def->finally)
+        return SCHED_FINALLY;
+    return def->when == WHEN_SUCCESS ? SCHED_ORDINARY : SCHED_HANDLERS;
+}
+
+static bool allowed(const struct sched *s, uint32_t task)
+{
+    return s->allowed & sched_kind_of(graph_def(s->graph, task));
+}
+
 static void make_ready(struct sched *s, uint32_t task)
 {
+    if (!allowed(s, task)) {
+        s->state[task] = SHELVED;
+        s->shelved++;
+        return;
+    }
     s->state[task] = READY;
     heap_push(&s->ready, s->graph, task);
+}
+
+void sched_allow(struct sched *s, uint8_t kinds)
+{
+    s->allowed = kinds;
+    s->ready.n = s->shelved = 0;
+    for (uint32_t p = 0; p < s->graph->definition->n_pools; p++)
+        s->parked[p].n = 0;
+    for (uint32_t task = 0; task < s->graph->n_tasks; task++) {
+        if (s->state[task] == READY || s->state[task] == PARKED ||
+            s->state[task] == SHELVED)
+            make_ready(s, task);
+        else if (s->state[task] == HELD && !allowed(s, task))
+            sched_again(s, task);
+    }
 }
 
 /* A place in the pool is free again: the best parked task gets ready. */
@@ -96,6 +128,20 @@ uint32_t sched_take(struct sched *s)
     return NODE_NONE;
 }
 
+void sched_take_task(struct sched *s, uint32_t task)
+{
+    uint32_t pool = pool_of(s, task), n = s->ready.n;
+    assert(s->state[task] == READY);
+    s->ready.n = 0;
+    for (uint32_t i = 0; i < n; i++)
+        if (s->ready.at[i] != task)
+            heap_push(&s->ready, s->graph, s->ready.at[i]);
+    if (pool != UINT32_MAX)
+        s->pool_used[pool]++;
+    s->state[task] = TAKEN;
+    s->taken++;
+}
+
 static void untake(struct sched *s, uint32_t task)
 {
     assert(s->state[task] == TAKEN);
@@ -123,70 +169,146 @@ void sched_again(struct sched *s, uint32_t task)
     make_ready(s, task);
 }
 
+void sched_offer(struct sched *s, uint32_t task)
+{
+    untake(s, task);
+    s->state[task] = OFFERED;
+    s->offered++;
+}
+
 /* ---- The end of a task ---- */
 
-static void end_node(struct sched *s, uint32_t node)
+enum { NEED_FAILED = 1, NEED_BAD = 2 };
+
+enum sched_end_class sched_class(enum cairn_outcome outcome)
 {
-    s->state[node] = ENDED;
-    if (!graph_is_barrier(s->graph, node))
-        s->open--;
+    switch (outcome) {
+    case CAIRN_COMPLETED:
+        return END_MET;
+    case CAIRN_FAILED:
+        return END_FAILED;
+    case CAIRN_SKIPPED:
+    case CAIRN_EXCLUDED:
+        return END_BAD;
+    default:
+        return END_OPEN;
+    }
 }
 
-/* A need of every user of `node` is met. A barrier that is complete meets its own
- * users' needs in turn; barriers need only tasks, so that goes one level deep. */
-static void meet_users(struct sched *s, uint32_t node)
+static uint8_t flag_of(uint8_t end)
 {
+    return end == END_FAILED ? NEED_FAILED : end == END_BAD ? NEED_BAD : 0;
+}
+
+static enum sched_end_class barrier_class(uint8_t flags)
+{
+    return flags & NEED_FAILED ? END_FAILED : flags ? END_BAD : END_MET;
+}
+
+struct ripple { /* what follows from ended nodes */
+    struct sched *s;
+    uint32_t head, tail; /* of s->work */
+    sched_skip_fn *skipped;
+    void *context;
+};
+
+static void end_node(struct ripple *r, uint32_t node, enum sched_end_class end)
+{
+    struct sched *s = r->s;
+    if (!graph_is_barrier(s->graph, node) && s->state[node] != ENDED)
+        s->open--;
+    s->state[node] = ENDED;
+    s->end[node] = (uint8_t)end;
+    if (end != END_OPEN)
+        s->work[r->tail++] = node;
+}
+
+static void skip(struct ripple *r, uint32_t task, enum cairn_outcome outcome)
+{
+    end_node(r, task, END_BAD);
+    if (r->skipped)
+        r->skipped(r->context, task, outcome);
+}
+
+/* A task that waits, after something it needs has changed. */
+static void look_at_task(struct ripple *r, uint32_t task)
+{
+    struct sched *s = r->s;
+    uint8_t when = graph_def(s->graph, task)->when;
+    if (s->state[task] != WAITING)
+        return;
+    if (when == WHEN_SUCCESS && s->flags[task])
+        skip(r, task, CAIRN_SKIPPED);
+    else if (s->waiting[task])
+        return;
+    else if (when == WHEN_FAILED && !(s->flags[task] & NEED_FAILED))
+        skip(r, task, CAIRN_EXCLUDED);
+    else
+        make_ready(s, task);
+}
+
+/* The first member that did not complete dooms the users that want all of them. */
+static void taint(struct ripple *r, uint32_t barrier)
+{
+    const struct graph *g = r->s->graph;
+    for (uint32_t e = g->user_start[barrier]; e < g->user_start[barrier + 1]; e++) {
+        uint32_t user = g->users[e];
+        if (graph_def(g, user)->when != WHEN_SUCCESS)
+            continue;
+        r->s->flags[user] |= NEED_BAD;
+        look_at_task(r, user);
+    }
+}
+
+static void tell_users(struct ripple *r, uint32_t node)
+{
+    struct sched *s = r->s;
     const struct graph *g = s->graph;
+    uint8_t flag = flag_of(s->end[node]);
     for (uint32_t e = g->user_start[node]; e < g->user_start[node + 1]; e++) {
         uint32_t user = g->users[e];
+        bool first = flag && !s->flags[user];
         assert(s->waiting[user] > 0);
-        if (--s->waiting[user] || s->state[user] != WAITING)
-            continue;
+        s->flags[user] |= flag;
+        s->waiting[user]--;
         if (!graph_is_barrier(g, user)) {
-            make_ready(s, user);
+            look_at_task(r, user);
             continue;
         }
-        end_node(s, user);
-        for (uint32_t f = g->user_start[user]; f < g->user_start[user + 1]; f++) {
-            uint32_t task = g->users[f];
-            if (--s->waiting[task] == 0 && s->state[task] == WAITING)
-                make_ready(s, task);
-        }
+        if (first)
+            taint(r, user);
+        if (s->waiting[user] == 0)
+            end_node(r, user, barrier_class(s->flags[user]));
     }
 }
 
-static void skip_users(struct sched *s, uint32_t failed,
-                       void (*skipped)(void *, uint32_t), void *context)
+static void run_ripple(struct ripple *r)
 {
-    const struct graph *g = s->graph;
-    uint32_t head = 0, tail = 0;
-    s->work[tail++] = failed;
-    while (head < tail) {
-        uint32_t node = s->work[head++];
-        for (uint32_t e = g->user_start[node]; e < g->user_start[node + 1]; e++) {
-            uint32_t user = g->users[e];
-            if (s->state[user] != WAITING)
-                continue;
-            end_node(s, user);
-            s->work[tail++] = user;
-            if (!graph_is_barrier(g, user) && skipped)
-                skipped(context, user);
-        }
-    }
+    while (r->head < r->tail)
+        tell_users(r, r->s->work[r->head++]);
 }
 
 void sched_end(struct sched *s, uint32_t task, enum cairn_outcome outcome,
-               void (*skipped)(void *, uint32_t task), void *context)
+               sched_skip_fn *skipped, void *context)
 {
+    struct ripple r = {.s = s, .skipped = skipped, .context = context};
     if (s->state[task] == HELD)
         s->held--;
-    else
+    else if (s->state[task] == OFFERED)
+        s->offered--;
+    else if (s->state[task] == TAKEN)
         untake(s, task);
-    end_node(s, task);
-    if (outcome == CAIRN_COMPLETED)
-        meet_users(s, task);
-    else if (outcome == CAIRN_FAILED)
-        skip_users(s, task, skipped, context);
+    else
+        assert(s->state[task] == ENDED && s->end[task] == END_OPEN);
+    end_node(&r, task, sched_class(outcome));
+    run_ripple(&r);
+}
+
+void sched_rerun(struct sched *s, uint32_t task)
+{
+    assert(s->state[task] == ENDED && s->end[task] == END_OPEN);
+    s->open++;
+    make_ready(s, task);
 }
 
 /* ---- Life ---- */
@@ -196,13 +318,15 @@ static int allocate(struct sched *s, struct cairn_error *error)
     const struct graph *g = s->graph;
     uint32_t pools = g->definition->n_pools;
     s->state = calloc(g->n_nodes, 1);
-    s->waiting = malloc(g->n_nodes * sizeof *s->waiting);
+    s->end = calloc(g->n_nodes, 1);
+    s->flags = calloc(g->n_nodes, 1);
+    s->waiting = calloc(g->n_nodes, sizeof *s->waiting);
     s->work = malloc(((size_t)g->n_nodes + 1) * sizeof *s->work);
     s->ready.at = malloc(g->n_tasks * sizeof(uint32_t));
     s->parked = calloc((size_t)pools + 1, sizeof *s->parked);
     s->pool_used = calloc((size_t)pools + 1, sizeof *s->pool_used);
-    if (!s->state || !s->waiting || !s->work || !s->ready.at || !s->parked ||
-        !s->pool_used)
+    if (!s->state || !s->end || !s->flags || !s->waiting || !s->work || !s->ready.at ||
+        !s->parked || !s->pool_used)
         return error_nomem(error);
     for (uint32_t p = 0; p < pools; p++) {
         size_t members = 0;
@@ -216,30 +340,62 @@ static int allocate(struct sched *s, struct cairn_error *error)
     return 0;
 }
 
-int sched_init(struct sched *sched, const struct graph *graph, const uint8_t *outcome,
-               struct cairn_error *error)
+/* How the needs of a node that is begun with stand: in topological order, so they have
+ * been looked at. */
+static void count_needs(struct sched *s, uint32_t node)
 {
-    struct sched s = {.graph = graph, .open = graph->n_tasks};
+    const struct graph *g = s->graph;
+    for (uint32_t e = g->need_start[node]; e < g->need_start[node + 1]; e++) {
+        uint8_t end = s->end[g->needs[e]];
+        s->waiting[node] += end == END_OPEN;
+        s->flags[node] |= flag_of(end);
+    }
+}
+
+/* Nothing ripples here: users come later in the order and count for themselves. */
+static void begin_node(struct ripple *r, uint32_t node, uint8_t outcome)
+{
+    struct sched *s = r->s;
+    count_needs(s, node);
+    if (graph_is_barrier(s->graph, node)) {
+        if (s->waiting[node] == 0)
+            end_node(r, node, barrier_class(s->flags[node]));
+    } else if (outcome != CAIRN_PENDING)
+        end_node(r, node, sched_class(outcome));
+    else
+        look_at_task(r, node);
+    r->tail = 0;
+}
+
+/* A barrier that still waits, with a member that ended badly, has not told its users.
+ */
+static void begin_tainted(struct ripple *r)
+{
+    struct sched *s = r->s;
+    const struct graph *g = s->graph;
+    for (uint32_t node = g->n_tasks; node < g->n_nodes; node++)
+        if (s->state[node] == WAITING && s->flags[node])
+            taint(r, node);
+    run_ripple(r);
+}
+
+int sched_init(struct sched *sched, const struct graph *graph, const uint8_t *outcome,
+               sched_skip_fn *skipped, void *context, struct cairn_error *error)
+{
+    struct sched s = {.graph = graph,
+                      .open = graph->n_tasks,
+                      .allowed = SCHED_ORDINARY | SCHED_HANDLERS};
+    struct ripple r = {.s = &s, .skipped = skipped, .context = context};
     int result = allocate(&s, error);
     if (result) {
         sched_release(&s);
         return result;
     }
     for (uint32_t i = 0; i < graph->n_nodes; i++) {
-        uint32_t node = graph->order[i], unmet = 0;
-        for (uint32_t e = graph->need_start[node]; e < graph->need_start[node + 1];
-             e++) {
-            uint32_t need = graph->needs[e];
-            bool met = graph_is_barrier(graph, need) ? s.state[need] == ENDED
-                                                     : outcome[need] == CAIRN_COMPLETED;
-            unmet += !met;
-        }
-        s.waiting[node] = unmet;
-        if (graph_is_barrier(graph, node) ? !unmet : outcome[node] != CAIRN_PENDING)
-            end_node(&s, node);
-        else if (!unmet)
-            make_ready(&s, node);
+        uint32_t node = graph->order[i];
+        begin_node(&r, node, graph_is_barrier(graph, node) ? 0 : outcome[node]);
     }
+    begin_tainted(&r);
     *sched = s;
     return 0;
 }
@@ -247,6 +403,8 @@ int sched_init(struct sched *sched, const struct graph *graph, const uint8_t *ou
 void sched_release(struct sched *s)
 {
     free(s->state);
+    free(s->end);
+    free(s->flags);
     free(s->waiting);
     free(s->work);
     free(s->ready.at);
@@ -278,7 +436,7 @@ static bool pool_consistent(const struct sched *s, uint32_t pool)
         taken += pool_of(s, i) == pool && s->state[i] == TAKEN;
         ready += pool_of(s, i) == pool && s->state[i] == READY;
     }
-    if (taken != s->pool_used[pool] || taken > limit)
+    if (taken != s->pool_used[pool]) /* more than the limit: sched_take_task */
         return false;
     return (!s->parked[pool].n || taken + ready >= limit) &&
            queue_consistent(s, &s->parked[pool], PARKED);
@@ -291,6 +449,8 @@ bool sched_consistent(const struct sched *s)
         count[s->state[i]]++;
         if (s->state[i] != ENDED && (s->state[i] == WAITING) != (s->waiting[i] > 0))
             return false;
+        if ((s->state[i] == SHELVED) && allowed(s, i))
+            return false;
     }
     for (uint32_t p = 0; p < s->graph->definition->n_pools; p++) {
         parked += s->parked[p].n;
@@ -300,5 +460,6 @@ bool sched_consistent(const struct sched *s)
     return queue_consistent(s, &s->ready, READY) &&
            s->graph->n_tasks - count[ENDED] == s->open && count[READY] == s->ready.n &&
            count[TAKEN] == s->taken && count[HELD] == s->held &&
+           count[OFFERED] == s->offered && count[SHELVED] == s->shelved &&
            count[PARKED] == parked;
 }

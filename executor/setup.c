@@ -6,7 +6,6 @@
 #include "base/limits.h"
 #include "executor/owner.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -28,7 +27,8 @@ static int allocate(struct engine *e, struct cairn_error *error)
     if (!e->attempts || !e->failures || !e->jobs || !e->free_jobs || !e->sha)
         return error_nomem(error);
     for (uint32_t i = e->n_jobs; i-- > 0;) {
-        e->jobs[i].pidfd = -1;
+        e->jobs[i].pidfd = e->jobs[i].pipe[0].fd = e->jobs[i].pipe[1].fd = -1;
+        e->jobs[i].capture.fd[0] = e->jobs[i].capture.fd[1] = -1;
         e->free_jobs[e->n_free++] = i;
     }
     return 0;
@@ -56,7 +56,7 @@ static uint32_t count_jobs(const struct engine *e)
 
 /* ---- Descriptors ---- */
 
-static int watch(struct engine *e, int fd, uint64_t what, struct cairn_error *error)
+int engine_watch(struct engine *e, int fd, uint64_t what, struct cairn_error *error)
 {
     struct epoll_event event = {.events = EPOLLIN, .data.u64 = what};
     if (epoll_ctl(e->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0)
@@ -84,13 +84,13 @@ static int open_descriptors(struct engine *e, struct cairn_error *error)
     e->later_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (e->epoll_fd < 0 || e->later_fd < 0)
         return error_sys(error, errno, "cannot make a descriptor");
-    int result = watch(e, e->later_fd, WATCH_LATER, error);
+    int result = engine_watch(e, e->later_fd, WATCH_LATER, error);
     if (!result && e->store)
         result = open_wake(e, error);
     if (!result && e->store)
-        result = watch(e, e->wake_fd, WATCH_WAKE, error);
+        result = engine_watch(e, e->wake_fd, WATCH_WAKE, error);
     if (!result && e->options->stop)
-        result = watch(e, e->options->stop->fd, WATCH_STOP, error);
+        result = engine_watch(e, e->options->stop->fd, WATCH_STOP, error);
     return result;
 }
 
@@ -100,7 +100,10 @@ static bool has_processes(const struct engine *e)
 {
     const struct definition *d = e->graph->definition;
     for (uint32_t i = 0; i < d->n_defs; i++)
-        if (d->defs[i].kind != TASK_CALL)
+        if (d->defs[i].kind != TASK_CALL && d->defs[i].kind != TASK_EXTERNAL)
+            return true;
+    for (uint32_t i = 0; i < d->n_defs; i++)
+        if (d->defs[i].undo.len)
             return true;
     return false;
 }
@@ -109,11 +112,13 @@ int engine_guard(struct engine *e, struct cairn_error *error)
 {
     int result = guard_start(&e->guard, &e->slots, error);
     e->guarded = !result;
-    return result ? result : watch(e, e->guard.pidfd, WATCH_GUARD, error);
+    return result ? result : engine_watch(e, e->guard.pidfd, WATCH_GUARD, error);
 }
 
 static int open_processes(struct engine *e, struct cairn_error *error)
 {
+    if (e->mode == MODE_TURN)
+        return 0;
     int result =
         slots_create(&e->slots, e->live_dir, e->identity, e->row.run, e->n_jobs, error);
     if (result || !has_processes(e))
@@ -122,7 +127,7 @@ static int open_processes(struct engine *e, struct cairn_error *error)
     if (!result)
         result = spawner_start(&e->spawner, error);
     if (!result)
-        result = watch(e, spawner_fd(e->spawner), WATCH_SPAWNER, error);
+        result = engine_watch(e, spawner_fd(e->spawner), WATCH_SPAWNER, error);
     return result ? result : launch_environment(e, error);
 }
 
@@ -148,82 +153,6 @@ static int make_temporary(struct engine *e, struct cairn_error *error)
 
 /* ---- The store ---- */
 
-static int end_leftovers(struct engine *e, uint64_t run, struct cairn_error *error)
-{
-    enum { GRACE_MS = 2000 };
-    struct leftovers left = {0};
-    char text[128];
-    int result = leftovers_end(e->live_dir, e->identity, run, GRACE_MS, &left, error);
-    if (result)
-        return result;
-    if (left.found) {
-        snprintf(text, sizeof text,
-                 "ended %u processes that the interrupted run had left behind",
-                 left.ended);
-        report(e, CAIRN_EVENT_NOTICE, text);
-    }
-    if (left.survived)
-        return error_set(error, CAIRN_EBUSY,
-                         "%u processes of the interrupted run do not end; end them and "
-                         "resume again",
-                         left.survived);
-    return 0;
-}
-
-/* Is the process that made this slot file still there? */
-static bool owner_alive(const struct slot_map *map)
-{
-    char boot[37];
-    os_boot_id(boot);
-    return strcmp(boot, map->slots->boot_id) == 0 &&
-           os_process_start(map->slots->owner_pid) == map->slots->owner_start;
-}
-
-/* We hold the lock; if the last owner works on all the same, the lock file was replaced
- * under it. Its tasks must not be taken for left-overs. */
-static int check_previous_owner(struct engine *e, struct cairn_error *error)
-{
-    struct slot_map map;
-    if (slots_open(&map, e->live_dir, e->row.run, NULL))
-        return 0;
-    bool alive = owner_alive(&map);
-    long long pid = map.slots->owner_pid;
-    slots_close(&map, false);
-    if (!alive)
-        return 0;
-    return error_set(
-        error, CAIRN_EOWNED,
-        "process %lld still works on run %llu, though the lock file of the "
-        "store was removed or replaced; end it first",
-        pid, (unsigned long long)e->row.run);
-}
-
-/* Runs that died and that nobody resumed: what they left alive ends now. Their slot
- * files stay, for the output of what was running. */
-static int end_other_leftovers(struct engine *e, struct cairn_error *error)
-{
-    DIR *directory = opendir(e->live_dir);
-    uint64_t own = e->row.run;
-    const struct dirent *entry;
-    int result = 0;
-    while (directory && !result && (entry = readdir(directory))) {
-        unsigned long long run;
-        int end = 0;
-        struct slot_map map;
-        if (sscanf(entry->d_name, "run-%llu.slots%n", &run, &end) != 1 || !end ||
-            entry->d_name[end] || run == own ||
-            slots_open(&map, e->live_dir, run, NULL))
-            continue;
-        bool alive = owner_alive(&map);
-        slots_close(&map, false);
-        if (!alive)
-            result = end_leftovers(e, run, error);
-    }
-    if (directory)
-        closedir(directory);
-    return result;
-}
-
 static int open_store(struct engine *e, struct cairn_error *error)
 {
     e->live_dir = store_live_dir(e->store);
@@ -232,26 +161,6 @@ static int open_store(struct engine *e, struct cairn_error *error)
         return error_set(error, CAIRN_EUSAGE, "the store was opened read-only");
     return owner_acquire(e->store, e->graph->definition->name, &e->row.workflow,
                          &e->lock_offset, error);
-}
-
-static int open_run(struct engine *e, struct cairn_error *error)
-{
-    struct owner_text *owner = arena_take(&e->arena, 1, sizeof *owner);
-    uint64_t workflow = e->row.workflow;
-    if (!owner)
-        return error_nomem(error);
-    if (e->situation.recovered)
-        e->row = e->situation.row;
-    e->row.workflow = workflow;
-    e->row.workflow_name = e->graph->definition->name;
-    e->row.file = e->graph->definition->file;
-    owner_describe(&e->row, owner);
-    int result = e->situation.recovered ? check_previous_owner(e, error) : 0;
-    if (!result && e->situation.recovered)
-        result = end_leftovers(e, e->row.run, error);
-    if (!result)
-        result = end_other_leftovers(e, error);
-    return result ? result : engine_commit_begin(e, error);
 }
 
 /* Durations that the newest run of this very definition measured, for the critical
@@ -304,27 +213,127 @@ static int weigh(struct engine *e, struct cairn_error *error)
     return result;
 }
 
-int engine_open(struct engine *e, struct cairn_error *error)
+/* A task that cannot run because of what was there before. */
+static void note_early(void *context, uint32_t task, enum cairn_outcome outcome)
 {
-    e->n_jobs = count_jobs(e);
-    e->ahead = has_processes(e) ? e->n_jobs : 64;
-    int result = allocate(e, error);
-    if (!result)
-        result = situation_states(&e->situation, e->workflow, &e->states, error);
+    struct engine *e = context;
+    if (e->n_early == e->early_capacity) {
+        uint32_t capacity = e->early_capacity ? 2 * e->early_capacity : 16;
+        uint32_t *early = realloc(e->early, capacity * sizeof *early);
+        if (early)
+            e->early = early;
+        uint8_t *as = realloc(e->early_as, capacity);
+        if (as)
+            e->early_as = as;
+        if (!early || !as) {
+            e->broken = true;
+            return;
+        }
+        e->early_capacity = capacity;
+    }
+    e->states.outcome[task] = (uint8_t)outcome;
+    e->states.attempts[task] = 0;
+    e->early[e->n_early] = task;
+    e->early_as[e->n_early++] = (uint8_t)outcome;
+}
+
+/* Which tasks' results are asked for by others. */
+static int note_referred(struct engine *e, struct cairn_error *error)
+{
+    const struct definition *d = e->graph->definition;
+    struct arena scratch = ARENA_INIT;
+    int result = 0;
+    for (uint32_t i = 0; i < d->n_defs && !result; i++) {
+        uint32_t *defs;
+        int n = definition_referred(d, &d->defs[i], &scratch, &defs);
+        if (n > 0 && !e->referred)
+            e->referred = calloc(d->n_defs, sizeof *e->referred);
+        if (n < 0 || (n > 0 && !e->referred))
+            result = error_nomem(error);
+        for (int k = 0; k < n && !result; k++)
+            e->referred[defs[k]] = true;
+    }
+    arena_release(&scratch);
+    return result;
+}
+
+static int check_store(const struct engine *e, struct cairn_error *error)
+{
+    const struct definition *d = e->graph->definition;
+    for (uint32_t i = 0; !e->store && i < d->n_defs; i++)
+        if (d->defs[i].kind == TASK_EXTERNAL)
+            return error_set(error, CAIRN_EUSAGE,
+                             "task %.*s is external: without a store nobody could ever "
+                             "complete it",
+                             (int)d->defs[i].id.len, d->defs[i].id.ptr);
+    return 0;
+}
+
+/* Not for a turn, which starts nothing. */
+static int check_secrets(const struct engine *e, struct cairn_error *error)
+{
+    struct str name = secrets_missing(&e->situation.secrets);
+    if (!name.len || e->mode == MODE_TURN)
+        return 0;
+    return error_set(error, CAIRN_EUSAGE,
+                     "the secret %.*s is not given: set it in the environment, or pass "
+                     "it with --secrets-fd",
+                     (int)name.len, name.ptr);
+}
+
+static int start_deadline(struct engine *e, struct cairn_error *error)
+{
+    int64_t deadline_ms = e->graph->definition->deadline_ms;
+    if (!deadline_ms || e->mode != MODE_RUN)
+        return 0;
+    struct timer timer = {clock_mono_ns() + deadline_ms * 1000000, TIMER_DEADLINE, 0,
+                          0};
+    return timers_add(&e->timers, timer, error);
+}
+
+static int open_scheduling(struct engine *e, struct cairn_error *error)
+{
+    int result = situation_states(&e->situation, e->workflow, &e->states, error);
     if (!result && e->store)
         result = weigh(e, error);
     if (!result)
-        result = sched_init(&e->sched, e->graph, e->states.outcome, error);
+        result =
+            sched_init(&e->sched, e->graph, e->states.outcome, note_early, e, error);
+    if (!result)
+        result = note_referred(e, error);
+    if (!result && e->broken)
+        result = error_nomem(error);
+    return result;
+}
+
+int engine_open(struct engine *e, struct cairn_error *error)
+{
+    e->n_jobs = count_jobs(e);
+    if (e->n_jobs < e->situation.n_kept)
+        e->n_jobs = e->situation.n_kept;
+    e->ahead = has_processes(e) ? e->n_jobs : 64;
+    int result = check_store(e, error);
+    if (!result)
+        result = check_secrets(e, error);
+    if (!result)
+        result = allocate(e, error);
+    if (!result)
+        result = open_scheduling(e, error);
     if (result)
         return result;
     number_attempts(e);
     e->reported = states_tally(&e->states);
-    result = e->store ? open_run(e, error) : make_temporary(e, error);
+    e->lookup =
+        (struct lookup){.graph = e->graph, .states = &e->states, .store = e->store};
+    result = e->store ? engine_open_run(e, error) : make_temporary(e, error);
+    e->lookup.run = e->row.run;
     if (!result)
         result = open_descriptors(e, error);
     if (!result)
         result = open_processes(e, error);
-    return result;
+    if (!result && e->mode == MODE_RUN)
+        result = adopt_all(e, error);
+    return result ? result : start_deadline(e, error);
 }
 
 int engine_own(struct engine *e, struct cairn_error *error)
@@ -340,18 +349,30 @@ static void close_fd(int fd)
         close(fd);
 }
 
+static void close_job(struct engine *e, struct job *job)
+{
+    char path[4200];
+    job_pipes_close(job);
+    if (job->capture_open)
+        capture_close(&job->capture);
+    if (e->live_dir) {
+        job->kept = false;
+        capture_remove(e->live_dir, e->row.run, (uint32_t)(job - e->jobs));
+        values_path(e, job, path, sizeof path);
+        unlink(path);
+    }
+    if (job->has_held)
+        ending_release(&job->held);
+    buf_release(&job->text);
+    buf_release(&job->cwd);
+    free(job->vector);
+    arena_release(&job->arena);
+}
+
 static void close_jobs(struct engine *e)
 {
-    for (uint32_t i = 0; e->jobs && i < e->n_jobs; i++) {
-        struct job *job = &e->jobs[i];
-        if (job->capture_open) {
-            capture_close(&job->capture);
-            capture_remove(e->live_dir, e->row.run, i);
-        }
-        buf_release(&job->text);
-        buf_release(&job->cwd);
-        free(job->vector);
-    }
+    for (uint32_t i = 0; e->jobs && i < e->n_jobs; i++)
+        close_job(e, &e->jobs[i]);
     free(e->jobs);
     free(e->free_jobs);
 }
@@ -363,6 +384,14 @@ static void close_lists(struct engine *e)
     free(e->endings);
     free(e->intents);
     free(e->starts);
+    free(e->dropped);
+    free(e->early);
+    free(e->early_as);
+    free(e->undo.tasks);
+    free(e->referred);
+    free(e->events.at);
+    buf_release(&e->events.data);
+    lookup_release(&e->lookup);
     free(e->attempts);
     free(e->failures);
 }

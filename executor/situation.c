@@ -1,26 +1,14 @@
-/* Finding out where a workflow stands. Order: which run, its states, its definition,
- * marks of unfinished tasks, outputs, the decision. */
-#include "executor/situation.h"
+/* Finding out where a workflow stands. Order: which run, its states, its definition;
+ * then situation_decide.c. */
+#include "executor/situation_int.h"
 
 #include "checkpoint/verify.h"
-#include "executor/outputs.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-struct loader {
-    struct situation *s;
-    struct cairn_workflow *w;
-    struct cairn_store *store;
-    const struct cairn_run_options *options;
-    struct cairn_error *error;
-};
-
-static void notice(struct situation *s, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void notice(struct situation *s, const char *format, ...)
+void situation_note(struct situation *s, const char *format, ...)
 {
     char text[512];
     va_list args;
@@ -130,13 +118,14 @@ static int load_recovery(struct loader *l)
         return result;
     s->recovered = s->recorded = true;
     for (size_t i = 0; i < s->recovery.n_damaged; i++)
-        notice(s, "checkpoint workflow:%llu is damaged and was skipped: %s",
-               (unsigned long long)s->recovery.damaged[i], s->recovery.reasons[i]);
+        situation_note(s, "checkpoint workflow:%llu is damaged and was skipped: %s",
+                       (unsigned long long)s->recovery.damaged[i],
+                       s->recovery.reasons[i]);
     if (s->recovery.n_damaged) {
         char id[CAIRN_ID_MAX];
         checkpoint_id(NAMESPACE_WORKFLOW, s->recovery.newest.seq,
                       &s->recovery.newest.digest, id);
-        notice(s, "going on from %s, the last valid checkpoint", id);
+        situation_note(s, "going on from %s, the last valid checkpoint", id);
     }
     return states_copy(&s->before, &s->recovery.states, l->error);
 }
@@ -213,198 +202,13 @@ static int load_old_graph(struct loader *l, const struct digest *recorded)
     return result;
 }
 
-/* ---- Marks ---- */
-
-static int mark_attempt(void *context, const struct attempt_row *row)
-{
-    struct situation *s = context;
-    if (row->task >= s->before.n)
-        return 0; /* not of this graph: a damaged row; it decides nothing */
-    if (row->number > s->last_attempt[row->task])
-        s->last_attempt[row->task] = row->number;
-    if (s->before.outcome[row->task] != CAIRN_PENDING)
-        return 0;
-    /* The newest attempt decides. One that completed although the task is pending means
-     * a lost record only where records are damaged: otherwise the task was reset. */
-    bool open = !row->ended_ns || row->flags & ATTEMPT_INTERRUPTED;
-    bool lost =
-        row->outcome == CAIRN_COMPLETED && (s->recovery.gap || s->recovery.n_damaged);
-    s->marks[row->task] = open              ? MARK_INTERRUPTED
-                          : lost            ? MARK_DAMAGED
-                          : row->started_ns ? MARK_RESET
-                                            : 0;
-    return 0;
-}
-
-/* The generation of the run's graph that has this digest; 0: none. It is not the newest
- * when the record that began the newest is damaged. */
-static int generation_of(struct loader *l, const struct digest *graph, uint32_t *gen)
-{
-    const struct run_row *row = &l->s->row;
-    int result = 0;
-    *gen = digest_equal(graph, &row->graph) ? row->gen : 0;
-    for (uint32_t g = row->gen; !*gen && g > 1 && !result; g--) {
-        struct digest earlier;
-        result = store_get_run_graph(l->store, row->run, g - 1, &earlier, l->error);
-        if (result == CAIRN_ENOTFOUND)
-            result = 0;
-        else if (!result && digest_equal(graph, &earlier))
-            *gen = g - 1;
-    }
-    return result;
-}
-
-static int load_marks(struct loader *l)
-{
-    struct situation *s = l->s;
-    s->marks = calloc((size_t)s->before.n + 1, 1);
-    s->last_attempt = calloc((size_t)s->before.n + 1, sizeof *s->last_attempt);
-    if (!s->marks || !s->last_attempt)
-        return error_nomem(l->error);
-    for (uint32_t i = 0; i < s->before.n; i++)
-        if (s->before.outcome[i] != CAIRN_PENDING)
-            s->last_attempt[i] = s->before.attempts[i];
-    uint32_t gen = 0;
-    int result = s->recovered ? generation_of(l, &s->recovery.graph, &gen) : 0;
-    /* A completed run has nothing unfinished, unless records of it are lost. */
-    bool whole = s->row.state == CAIRN_RUN_COMPLETED && !s->recovery.gap;
-    if (result || !gen || whole)
-        return result;
-    return store_each_run_attempt(l->store, s->row.run, gen, false, mark_attempt, s,
-                                  l->error);
-}
-
-/* ---- Outputs ---- */
-
-static int look_at_output(struct loader *l, uint32_t task, uint32_t old,
-                          struct buf *list)
-{
-    static const struct digest none;
-    struct situation *s = l->s;
-    const struct graph *g = &l->w->graph;
-    struct digest digest;
-    struct cairn_error why = {0};
-    bool content = l->options->check_outputs == CAIRN_OUTPUTS_CONTENT &&
-                   s->before.outputs && !digest_equal(&s->before.outputs[old], &none);
-    int result = content ? outputs_list(g, task, list, &digest, &why)
-                         : outputs_exist(g, task, &why);
-    if (result == CAIRN_ENOTFOUND)
-        s->outputs[task] = OUTPUT_MISSING;
-    else if (result)
-        return error_set(l->error, result, "task %s: %s", g->id[task], why.text);
-    else if (content && !digest_equal(&digest, &s->before.outputs[old]))
-        s->outputs[task] = OUTPUT_DIFFERS;
-    return 0;
-}
-
-static int look_at_outputs(struct loader *l)
-{
-    struct situation *s = l->s;
-    const struct graph *g = &l->w->graph;
-    struct buf list = BUF_INIT;
-    int result = 0;
-    s->outputs = calloc(g->n_tasks, 1);
-    if (!s->outputs)
-        return error_nomem(l->error);
-    for (uint32_t task = 0; task < g->n_tasks && !result; task++) {
-        uint32_t old = s->old_task[task];
-        if (graph_def(g, task)->n_outputs && old != NODE_NONE &&
-            s->before.outcome[old] == CAIRN_COMPLETED)
-            result = look_at_output(l, task, old, &list);
-    }
-    buf_release(&list);
-    return result;
-}
-
-/* ---- The decision ---- */
-
-static int refuse_change(struct loader *l)
-{
-    const struct decisions *d = &l->s->decisions;
-    if (l->options->on_change != CAIRN_REFUSE || !l->s->recorded ||
-        !(d->changed + d->added + d->removed))
-        return 0;
-    return error_set(
-        l->error, CAIRN_ECHANGED,
-        "the workflow was edited since it was recorded: %u changed, %u new, "
-        "%u removed tasks\nsee `cairn plan`; go on with --on-change=rerun "
-        "or --on-change=keep",
-        d->changed, d->added, d->removed);
-}
-
-static const char *plural(uint32_t n)
-{
-    return n == 1 ? "" : "s";
-}
-
-/* What was edited since. */
-static void notice_changes(struct loader *l)
-{
-    struct situation *s = l->s;
-    const struct decisions *d = &s->decisions;
-    struct str file = l->w->definition.file;
-    if (s->row.run && file.len && s->row.file.len && !str_equal(file, s->row.file))
-        notice(s, "run %llu was started from %.*s and goes on with %.*s",
-               (unsigned long long)s->row.run, (int)s->row.file.len, s->row.file.ptr,
-               (int)file.len, file.ptr);
-    uint32_t changed = d->changed - d->kept;
-    if (changed)
-        notice(
-            s,
-            "%u task%s changed since the last record; `cairn plan` tells what and why",
-            changed, plural(changed));
-    if (d->kept)
-        notice(
-            s,
-            "%u finished task%s changed since, and %s kept; the new definition counts "
-            "as done from now on",
-            d->kept, plural(d->kept), d->kept == 1 ? "is" : "are");
-    if (d->added)
-        notice(s, "%u task%s new in the workflow", d->added,
-               d->added == 1 ? " is" : "s are");
-    if (d->removed)
-        notice(s, "%u recorded task%s not in the workflow any more and dropped",
-               d->removed, d->removed == 1 ? " is" : "s are");
-}
-
-static int make_decision(struct loader *l)
-{
-    struct situation *s = l->s;
-    const struct graph *g = &l->w->graph;
-    const struct graph *old = s->recorded ? situation_old(s, l->w) : NULL;
-    s->old_task = malloc(g->n_tasks * sizeof *s->old_task);
-    if (!s->old_task)
-        return error_nomem(l->error);
-    if (old && old->n_tasks != s->before.n)
-        return error_set(l->error, CAIRN_EDAMAGED,
-                         "the checkpoint is of %u tasks, the recorded definition of %u",
-                         s->before.n, old->n_tasks);
-    map_tasks(g, old, s->old_task);
-    int result = s->recorded ? load_marks(l) : 0;
-    if (!result && s->recorded && !l->options->ignore_outputs)
-        result = look_at_outputs(l);
-    if (result)
-        return result;
-    struct decide_input input = {.graph = g,
-                                 .old = old,
-                                 .old_task = s->old_task,
-                                 .states = &s->before,
-                                 .marks = s->marks,
-                                 .outputs = s->outputs,
-                                 .on_change = l->options->on_change};
-    result = decide(&input, &s->decisions, l->error);
-    if (!result)
-        notice_changes(l);
-    return result ? result : refuse_change(l);
-}
-
 static int load_all(struct loader *l)
 {
     struct situation *s = l->s;
     struct digest graph;
     int result = encode_definition(l);
     if (result || !l->store)
-        return result ? result : make_decision(l);
+        return result ? result : situation_decide(l);
     if (l->options->start != CAIRN_START_RESUME)
         result = newest_run(l, NULL);
     s->latest_run = s->row.run;
@@ -421,7 +225,25 @@ static int load_all(struct loader *l)
     }
     if (!result && s->recorded)
         result = load_old_graph(l, &graph);
-    return result ? result : make_decision(l);
+    return result ? result : situation_decide(l);
+}
+
+static int load(struct loader *l)
+{
+    int result = cairn_workflow_compile(l->w, l->error);
+    *l->s = (struct situation){0};
+    if (!result && l->store)
+        result = store_begin_read(l->store, l->error);
+    if (result)
+        return result;
+    result = load_all(l);
+    if (l->store)
+        store_end_read(l->store);
+    if (!result && l->s->notices.failed)
+        result = error_nomem(l->error);
+    if (result)
+        situation_release(l->s);
+    return result;
 }
 
 int situation_load(struct situation *s, struct cairn_workflow *w,
@@ -429,36 +251,50 @@ int situation_load(struct situation *s, struct cairn_workflow *w,
                    struct cairn_error *error)
 {
     static const struct cairn_run_options defaults;
-    struct loader l = {s, w, store, options ? options : &defaults, error};
-    *s = (struct situation){0};
-    int result = cairn_workflow_compile(w, error);
-    if (!result && store)
-        result = store_begin_read(store, error);
-    if (result)
-        return result;
-    result = load_all(&l);
-    if (store)
-        store_end_read(store);
-    if (!result && s->notices.failed)
-        result = error_nomem(error);
-    if (result)
-        situation_release(s);
-    return result;
+    struct loader l = {.s = s,
+                       .w = w,
+                       .store = store,
+                       .options = options ? options : &defaults,
+                       .error = error};
+    return load(&l);
+}
+
+int situation_load_as_is(struct situation *s, struct cairn_workflow *w,
+                         struct cairn_store *store, uint64_t run,
+                         const struct cairn_run_options *given,
+                         struct cairn_error *error)
+{
+    struct cairn_run_options options = {
+        .start = CAIRN_START_RESUME, .run = run, .ignore_outputs = true};
+    if (given) {
+        options.secrets = given->secrets;
+        options.n_secrets = given->n_secrets;
+    }
+    struct loader l = {.s = s,
+                       .w = w,
+                       .store = store,
+                       .options = &options,
+                       .as_is = true,
+                       .error = error};
+    return load(&l);
 }
 
 int situation_states(const struct situation *s, const struct cairn_workflow *w,
                      struct states *states, struct cairn_error *error)
 {
+    static const struct digest none;
     int result = states_init(states, w->graph.n_tasks, error);
     for (uint32_t task = 0; task < w->graph.n_tasks && !result; task++) {
-        uint32_t old = s->old_task[task];
-        if (s->decisions.runs[task] || old == NODE_NONE)
+        bool unknown = s->decisions.reason[task] == CAIRN_REASON_UNKNOWN;
+        if (!unknown && (s->decisions.reset[task] || s->old_task[task] == NODE_NONE))
             continue;
         struct change change = {.task = task,
-                                .outcome = s->before.outcome[old],
-                                .attempts = s->before.attempts[old]};
-        if (s->before.outputs)
-            change.outputs = s->before.outputs[old];
+                                .outcome = unknown ? (uint8_t)CAIRN_UNKNOWN
+                                                   : s->now.outcome[task],
+                                .attempts = s->now.attempts[task],
+                                .outputs = none};
+        if (s->now.outputs && !unknown)
+            change.outputs = s->now.outputs[task];
         result = states_apply(states, &change, error);
     }
     if (result)
@@ -478,7 +314,11 @@ void situation_release(struct situation *s)
     free(s->old_task);
     free(s->marks);
     free(s->last_attempt);
-    free(s->outputs);
+    free(s->evidence);
+    free(s->which);
+    lookup_release(&s->lookup);
+    states_release(&s->now);
+    secrets_release(&s->secrets);
     decisions_release(&s->decisions);
     buf_release(&s->notices);
     buf_release(&s->encoded);

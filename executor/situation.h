@@ -4,7 +4,7 @@
 #define EXECUTOR_SITUATION_H
 
 #include "checkpoint/stream.h"
-#include "executor/decide.h"
+#include "executor/evidence.h"
 #include "executor/workflow.h"
 
 struct situation {
@@ -23,8 +23,13 @@ struct situation {
     bool old_loaded;
     uint32_t *old_task;     /* [n_tasks] */
     uint8_t *marks;         /* [old tasks] */
+    uint32_t n_kept;        /* of them MARK_KEPT */
     uint32_t *last_attempt; /* [old tasks] highest attempt number known */
-    uint8_t *outputs;       /* [n_tasks] */
+    struct states now;      /* `before`, in the workflow's numbers */
+    uint8_t *evidence;      /* [n_tasks] enum evidence */
+    const char **which;   /* [n_tasks] file or secret that is not as it was; or NULL */
+    struct lookup lookup; /* of `now` */
+    struct secrets secrets;
     struct decisions decisions;
     struct buf notices;  /* NUL-terminated, one after the other */
     struct digest graph; /* digest of the workflow's definition */
@@ -37,6 +42,13 @@ struct situation {
 int situation_load(struct situation *situation, struct cairn_workflow *workflow,
                    struct cairn_store *store, const struct cairn_run_options *options,
                    struct cairn_error *error);
+/* The same for a run that is only looked at or gets a single turn: everything stays as
+ * it is recorded, but interrupted `once` tasks are unknown. Of the options (may be
+ * NULL) only the secrets count. */
+int situation_load_as_is(struct situation *situation, struct cairn_workflow *workflow,
+                         struct cairn_store *store, uint64_t run,
+                         const struct cairn_run_options *options,
+                         struct cairn_error *error);
 void situation_release(struct situation *situation);
 
 /* The graph that `before`, `marks` and `last_attempt` are numbered by. */
@@ -47,7 +59,7 @@ static inline const struct graph *situation_old(const struct situation *s,
 }
 
 /* The states that the run starts from, in the workflow's numbers: what is kept has its
- * outcome, everything that runs is pending. `states` is initialised here. */
+ * outcome, everything that runs or may run is pending. `states` is initialised here. */
 int situation_states(const struct situation *situation,
                      const struct cairn_workflow *workflow, struct states *states,
                      struct cairn_error *error);

@@ -12,13 +12,17 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-enum { SLOTS_MAGIC = 0x736c6f74, SLOTS_VERSION = 1, SLOTS_TOKEN = 96 };
+enum { SLOTS_MAGIC = 0x736c6f74, SLOTS_VERSION = 2, SLOTS_TOKEN = 96 };
+
+/* The pid is that of a keeper (keeper.h), which outlives the engine. Set by the
+ * spawner. */
+enum { SLOT_KEPT = 1 };
 
 struct slot {
     _Atomic int32_t pid; /* 0: no process. Set by the child, cleared before reaping */
     uint32_t used;       /* 1: an attempt is assigned to the slot */
     uint32_t gen, task, attempt;
-    uint32_t reserved;
+    uint32_t flags;
     int64_t spawn_boot_ns; /* CLOCK_BOOTTIME just before the clone */
     int64_t started_ns;    /* UTC */
 };

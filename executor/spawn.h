@@ -46,6 +46,8 @@ void guard_stop(struct guard *guard);
 
 /* ---- Spawning ---- */
 
+struct keeper_order;
+
 struct spawn_request {
     /* in; all borrowed until the request comes back */
     char *const *argv;
@@ -54,6 +56,8 @@ struct spawn_request {
     const char *cwd;  /* NULL: inherit */
     int stdout_fd, stderr_fd; /* -1: /dev/null */
     struct slot *slot;        /* pid and spawn_boot_ns are set here */
+    /* Not NULL: run it under a keeper, see keeper.h. pid and pidfd are the keeper's. */
+    const struct keeper_order *keep;
     void *context;
     /* out */
     pid_t pid;
@@ -69,9 +73,9 @@ struct spawn_request {
 struct spawner;
 /* Starts the spawner thread. */
 int spawner_start(struct spawner **out, struct cairn_error *error);
-/* Ends the thread, and with it (by the parent-death signal) children still alive. What
- * waits is not started; all requests are the caller's again, also those that were
- * started and not collected. NULL is accepted. */
+/* Ends the thread, and with it (by the parent-death signal) children still alive, but
+ * not keepers. What waits is not started; all requests are the caller's again, also
+ * those that were started and not collected. NULL is accepted. */
 void spawner_stop(struct spawner *spawner);
 /* At most n children are alive at once (0, the default: any number); further requests
  * wait in the thread, and the next one starts as soon as a child ends, without waiting
@@ -114,5 +118,10 @@ struct leftovers {
  * and checked again before the signal. Does nothing to its own ancestors or itself. */
 int leftovers_end(const char *live_dir, const char *store_id, uint64_t run,
                   int64_t grace_ms, struct leftovers *out, struct cairn_error *error);
+/* The same for a run that is to be adopted: processes of attempts whose keeper lives,
+ * and that keeper itself, are neither touched nor counted. */
+int leftovers_end_unkept(const char *live_dir, const char *store_id, uint64_t run,
+                         int64_t grace_ms, struct leftovers *out,
+                         struct cairn_error *error);
 
 #endif

@@ -37,8 +37,39 @@ struct guard_job {
 };
 int child_guard(void *job);
 
+/* Becomes the keeper of the request's task, or fills in error, exit_code and stage. */
+struct keeper_job {
+    struct spawn_request *request;
+    int spec_fd, dir_fd, null_fd, image_fd;
+    char variable[SLOTS_TOKEN + 64]; /* CAIRN_TOKEN=... */
+};
+int child_keeper(void *job);
+
+/* What keepers of one spawner are made with. */
+struct keeper_maker {
+    int image_fd; /* -1 at first */
+    bool in_file; /* image_fd is not a memory file: such may not be executed here */
+};
+/* As child_clone. 0: there is no process, the request says why. */
+pid_t keeper_clone(struct keeper_maker *maker, const struct child_stack *stack,
+                   struct spawn_request *request, int null_fd);
+
+/* The name of an attempt's file, KEEP_NAME bytes of room; and the part of its start
+ * that its place tells. */
+struct attempt_place;
+struct keep_start;
+void keeper_name(char *name, const struct attempt_place *place);
+void keeper_start_fill(struct keep_start *start, const struct attempt_place *place);
+
 /* The helper program, see helper_image.S. */
 extern const char helper_image[] __attribute__((visibility("hidden")));
 extern const char helper_image_end[] __attribute__((visibility("hidden")));
+
+/* image.c. A descriptor to execute, close-on-exec; -1: no memory files here. */
+int image_in_memory(void);
+/* A descriptor or a code. The file was "BESIDE.guard" and has no name any more. */
+int image_in_file(const char *beside, struct cairn_error *error);
+enum { IMAGE_TRIES = 100 };
+void image_pause(void);
 
 #endif

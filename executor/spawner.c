@@ -40,6 +40,7 @@ struct spawner {
      * ones when it likes), -1: a free place. Only the thread touches them. */
     int *watched;
     uint32_t limit, alive;
+    struct keeper_maker keepers;
     struct child_stack stack; /* the thread's; each child is done with it at its exec */
 };
 
@@ -88,16 +89,22 @@ static void spawn(struct spawner *spawner, struct spawn_request *request)
     request->exit_code = 0;
     request->stage = NULL;
     request->started_ns = clock_utc_ns();
-    if (request->slot)
+    if (request->slot) {
         request->slot->spawn_boot_ns = clock_boot_ns();
-    pid_t pid = child_clone(&spawner->stack, child_task, &job, &request->pidfd);
+        request->slot->flags = request->keep ? SLOT_KEPT : 0;
+    }
+    pid_t pid = request->keep
+                    ? keeper_clone(&spawner->keepers, &spawner->stack, request,
+                                   spawner->null_fd)
+                    : child_clone(&spawner->stack, child_task, &job, &request->pidfd);
     if (pid < 0) {
         request->error = -pid;
         request->exit_code = -1;
         request->stage = "clone";
         request->pidfd = -1;
     } else if (request->error) {
-        forget_child(request, pid);
+        if (pid)
+            forget_child(request, pid);
     } else {
         request->pid = pid;
     }
@@ -194,6 +201,7 @@ static void spawner_free(struct spawner *spawner)
     close_fd(spawner->wake_fd);
     close_fd(spawner->watch_fd);
     close_fd(spawner->null_fd);
+    close_fd(spawner->keepers.image_fd);
     child_stack_release(&spawner->stack);
     pthread_mutex_destroy(&spawner->mutex);
     free(spawner);
@@ -236,6 +244,7 @@ int spawner_start(struct spawner **out, struct cairn_error *error)
     queue_init(&spawner->waiting);
     queue_init(&spawner->done);
     spawner->event_fd = spawner->wake_fd = spawner->watch_fd = spawner->null_fd = -1;
+    spawner->keepers.image_fd = -1;
     int code = open_all(spawner, error);
     if (!code) {
         int sys = start_thread(spawner);

@@ -8,10 +8,17 @@
  *     when the slot says, or one of its members has the token.
  * Groups are signalled whole (that is atomic against forks). A single process is held
  * by a pidfd and looked at once more before its signal. The caller and its ancestors
- * are never touched. */
+ * are never touched.
+ *
+ * A slot marked SLOT_KEPT names a keeper (keeper.h), which leads a session: there the
+ * session takes the place of the group. With `spare`, what belongs to a keeper that
+ * lives is not ours: the processes with the token of its attempt, and its session. A
+ * keeper is older than all of its task, so who is listed with its task is listed, too,
+ * and has its program. */
 #ifndef EXECUTOR_SWEEP_H
 #define EXECUTOR_SWEEP_H
 
+#include "executor/keeper_file.h"
 #include "executor/slots.h"
 
 #include <dirent.h>
@@ -32,20 +39,26 @@
 #define SYS_pidfd_open 434
 #endif
 
+enum { SWEEP_TEXT = 64 * 1024, SWEEP_NEEDLE = 160, SWEEP_REST = 48 };
+
 struct sweep_process {
-    pid_t pid, parent, group;
+    pid_t pid, parent, group, session;
     bool alive;     /* not a zombie */
     bool protected; /* the caller or an ancestor of it */
-    bool token, ours;
-    uint64_t start; /* clock ticks since boot */
+    bool token, keeper, ours;
+    uint64_t start;        /* clock ticks since boot */
+    char rest[SWEEP_REST]; /* what follows the needle in its token, cut */
 };
-
-enum { SWEEP_TEXT = 64 * 1024, SWEEP_NEEDLE = 160 };
 
 struct sweep {
     const struct slots *slots; /* borrowed; NULL: there are no recorded groups */
-    uint64_t since; /* clock ticks: what is older is not asked for its token */
-    long ticks;     /* per second */
+    bool spare;                /* what belongs to keepers that live */
+    const char
+        *suffix;       /* NULL, or ".<task>.<attempt>": only tokens that end so count */
+    pid_t session;     /* besides the slots: of a keeper that is dead; 0: none */
+    bool session_held; /* by a zombie: the number means nobody else */
+    uint64_t since;    /* clock ticks: what is older is not asked for its token */
+    long ticks;        /* per second */
     struct sweep_process *all; /* as of the last round */
     size_t count, capacity;
     size_t unsure; /* in the last round: processes in the middle of an exec */
@@ -95,18 +108,19 @@ static inline bool sweep_stat(pid_t pid, struct sweep_process *out)
     /* The name in the second field may hold anything, brackets and blanks too. */
     const char *rest = strrchr(text, ')');
     char state;
-    int parent, group;
+    int parent, group, session;
     long threads;
     unsigned long long start;
     if (!rest || sscanf(rest + 1,
-                        " %c %d %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+                        " %c %d %d %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
                         "%*s %ld %*s %llu",
-                        &state, &parent, &group, &threads, &start) != 5)
+                        &state, &parent, &group, &session, &threads, &start) != 6)
         return false;
     memset(out, 0, sizeof *out);
     out->pid = pid;
     out->parent = parent;
     out->group = group;
+    out->session = session;
     out->start = start;
     /* With its first thread gone but others running it looks like a zombie. */
     out->alive = (state != 'Z' && state != 'X') || threads > 1;
@@ -126,15 +140,40 @@ static inline bool sweep_in_exec(const struct sweep_process *process)
     return n == 0;
 }
 
+/* What follows the needle, to the end of its string or to the end of `rest`; the first
+ * `have` bytes of it stand at the start of the buffer. */
+static inline void sweep_rest(struct sweep *sweep, int fd, size_t have,
+                              char rest[SWEEP_REST])
+{
+    while (have < SWEEP_REST && !memchr(sweep->text, 0, have)) {
+        ssize_t n = read(fd, sweep->text + have, SWEEP_TEXT - have);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            break;
+        have += (size_t)n;
+    }
+    size_t size = have < SWEEP_REST - 1 ? have : SWEEP_REST - 1;
+    memcpy(rest, sweep->text, size);
+    rest[size] = 0;
+}
+
+static inline bool sweep_ends_with(const char *text, const char *end)
+{
+    size_t size = strlen(text), end_size = strlen(end);
+    return size >= end_size && strcmp(text + size - end_size, end) == 0;
+}
+
 /* Looks for the needle in the environment, a buffer at a time: the end of one buffer is
  * kept as the start of the next, so that a needle across both is found. An environment
  * that may not be read has no token. */
-static inline bool sweep_token(struct sweep *sweep, const struct sweep_process *process)
+static inline bool sweep_token(struct sweep *sweep, struct sweep_process *process)
 {
     int fd = sweep_open(process->pid, "environ");
     if (fd < 0)
         return false;
-    bool found = false, empty = true;
+    const char *found = NULL;
+    bool empty = true;
     size_t kept = 1;
     sweep->text[0] = 0; /* as if a string had ended before the first */
     while (!found) {
@@ -147,14 +186,50 @@ static inline bool sweep_token(struct sweep *sweep, const struct sweep_process *
             break;
         empty = false;
         size_t size = kept + (size_t)n;
-        found = memmem(sweep->text, size, sweep->needle, sweep->needle_len) != NULL;
+        found = memmem(sweep->text, size, sweep->needle, sweep->needle_len);
         kept = size < sweep->needle_len ? size : sweep->needle_len - 1;
-        memmove(sweep->text, sweep->text + size - kept, kept);
+        if (found) {
+            found += sweep->needle_len;
+            kept = (size_t)(sweep->text + size - found);
+        }
+        memmove(sweep->text, found ? found : sweep->text + size - kept, kept);
     }
+    if (found)
+        sweep_rest(sweep, fd, kept, process->rest);
     close(fd);
     if (empty && sweep_in_exec(process))
         sweep->unsure++;
-    return found;
+    return found && (!sweep->suffix || sweep_ends_with(process->rest, sweep->suffix));
+}
+
+/* Has it the keeper's program? By its arguments, which the program never changes, and
+ * as the leader of a session; that it may have become after it was listed. */
+static inline bool sweep_is_keeper(const struct sweep_process *process)
+{
+    char name[sizeof KEEP_PROGRAM] = "";
+    struct sweep_process now;
+    if (!sweep_stat(process->pid, &now) || now.session != now.pid)
+        return false;
+    int fd = sweep_open(process->pid, "cmdline");
+    if (fd < 0)
+        return false;
+    ssize_t n = read(fd, name, sizeof name);
+    close(fd);
+    return n == (ssize_t)sizeof name && memcmp(name, KEEP_PROGRAM, sizeof name) == 0;
+}
+
+/* Takes the token from keepers that live, and from what belongs to their attempts. */
+static inline void sweep_spare(struct sweep *sweep)
+{
+    for (size_t i = 0; i < sweep->count; i++)
+        sweep->all[i].keeper = sweep->all[i].token && sweep_is_keeper(&sweep->all[i]);
+    for (size_t i = 0; i < sweep->count; i++) {
+        if (!sweep->all[i].keeper)
+            continue;
+        for (size_t k = 0; k < sweep->count; k++)
+            if (strcmp(sweep->all[k].rest, sweep->all[i].rest) == 0)
+                sweep->all[k].token = false;
+    }
 }
 
 static inline bool sweep_add(struct sweep *sweep, const struct sweep_process *process)
@@ -220,21 +295,38 @@ static inline bool sweep_start_fits(const struct sweep *sweep, const struct slot
            ns <= slot->spawn_boot_ns + 2000000000;
 }
 
-/* Is the group of this slot ours, and may it be signalled whole? */
-static inline bool sweep_verify(const struct sweep *sweep, const struct slot *slot,
-                                pid_t group, bool *whole)
+/* A group, or a session with all of its groups. */
+struct sweep_set {
+    pid_t number;
+    bool session;
+    bool whole; /* no group of it holds a protected process */
+};
+
+static inline bool sweep_within(const struct sweep_set *set,
+                                const struct sweep_process *process)
 {
-    bool verified = false;
-    *whole = true;
+    return (set->session ? process->session : process->group) == set->number;
+}
+
+/* Is this set ours, and may it be signalled whole? `slot` says when its leader began;
+ * NULL: it is not known. */
+static inline bool sweep_verify(const struct sweep *sweep, const struct slot *slot,
+                                struct sweep_set *set)
+{
+    bool verified = !slot && sweep->session_held;
+    set->whole = true;
     for (size_t i = 0; i < sweep->count; i++) {
         const struct sweep_process *process = &sweep->all[i];
-        if (process->group != group)
+        if (!sweep_within(set, process))
             continue;
-        if (process->token ||
-            (process->pid == group && sweep_start_fits(sweep, slot, process->start)))
+        bool leads = process->pid == set->number && slot &&
+                     sweep_start_fits(sweep, slot, process->start);
+        if (leads && set->session && sweep->spare && process->alive)
+            return false;
+        if (process->token || leads)
             verified = true;
         if (process->protected)
-            *whole = false;
+            set->whole = false;
     }
     return verified;
 }
@@ -247,32 +339,48 @@ static inline void sweep_signal_one(struct sweep *sweep,
     if (fd < 0)
         return;
     if (sweep_stat(process->pid, &now) && now.start == process->start &&
-        (!process->token || sweep_token(sweep, process)))
+        (!process->token || sweep_token(sweep, &now)))
         syscall(SYS_pidfd_send_signal, fd, signal, NULL, 0);
     close(fd);
 }
 
-/* Marks the members of verified groups, and signals the groups that may be signalled
+/* Marks the members of a verified set, and signals its groups if they may be signalled
  * whole; their members then need no signal of their own. */
-static inline void sweep_groups(struct sweep *sweep, int signal)
+static inline void sweep_end_set(struct sweep *sweep, const struct sweep_set *set,
+                                 int signal)
+{
+    if (set->whole && signal && !set->session)
+        kill(-set->number, signal);
+    for (size_t i = 0; i < sweep->count; i++) {
+        struct sweep_process *process = &sweep->all[i];
+        if (!sweep_within(set, process) || !process->alive || process->protected)
+            continue;
+        /* A session that is ours has only groups that are ours. Each once. */
+        if (set->session && set->whole && signal && !process->ours &&
+            process->group > 1) {
+            kill(-process->group, signal);
+            for (size_t k = i; k < sweep->count; k++)
+                if (sweep->all[k].group == process->group && sweep->all[k].alive)
+                    sweep->all[k].ours = true;
+        }
+        if (!set->whole && signal && !process->ours)
+            sweep_signal_one(sweep, process, signal);
+        process->ours = true;
+    }
+}
+
+static inline void sweep_sets(struct sweep *sweep, int signal)
 {
     for (uint32_t s = 0; sweep->slots && s < sweep->slots->n; s++) {
         const struct slot *slot = &sweep->slots->slot[s];
-        pid_t group = atomic_load(&slot->pid);
-        bool whole;
-        if (group <= 1 || !sweep_verify(sweep, slot, group, &whole))
-            continue;
-        if (whole && signal)
-            kill(-group, signal);
-        for (size_t i = 0; i < sweep->count; i++) {
-            struct sweep_process *process = &sweep->all[i];
-            if (process->group != group || !process->alive || process->protected)
-                continue;
-            if (!whole && signal && !process->ours)
-                sweep_signal_one(sweep, process, signal);
-            process->ours = true;
-        }
+        struct sweep_set set = {.number = atomic_load(&slot->pid),
+                                .session = (slot->flags & SLOT_KEPT) != 0};
+        if (set.number > 1 && sweep_verify(sweep, slot, &set))
+            sweep_end_set(sweep, &set, signal);
     }
+    struct sweep_set set = {.number = sweep->session, .session = true};
+    if (set.number > 1 && sweep_verify(sweep, NULL, &set))
+        sweep_end_set(sweep, &set, signal);
 }
 
 /* One look at all processes; `signal` (0: none) goes to those that are ours. How many
@@ -290,7 +398,9 @@ static inline int sweep_round(struct sweep *sweep, int signal)
         process->token = process->alive && process->start >= sweep->since &&
                          sweep_token(sweep, process);
     }
-    sweep_groups(sweep, signal);
+    if (sweep->spare)
+        sweep_spare(sweep);
+    sweep_sets(sweep, signal);
     for (size_t i = 0; i < sweep->count; i++) {
         struct sweep_process *process = &sweep->all[i];
         if (process->token && !process->ours && !process->protected) {

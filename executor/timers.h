@@ -7,7 +7,14 @@
 
 #include <stdint.h>
 
-enum timer_kind { TIMER_TIMEOUT, TIMER_KILL, TIMER_RETRY, TIMER_TICK, TIMER_COMMIT };
+enum timer_kind {
+    TIMER_TIMEOUT,
+    TIMER_KILL,
+    TIMER_RETRY,
+    TIMER_TICK,
+    TIMER_COMMIT,
+    TIMER_DEADLINE
+};
 
 struct timer {
     int64_t when_ns; /* monotonic */

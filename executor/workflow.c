@@ -2,6 +2,7 @@
 #include "executor/workflow.h"
 
 #include "base/limits.h"
+#include "executor/definition_int.h"
 #include "storage/os.h"
 
 #include <errno.h>
@@ -267,7 +268,8 @@ static void copy_command(struct definition *d, struct task_def *def,
                          const struct cairn_task *task)
 {
     static const char *const shell[] = {"sh", "-eu", "-c", NULL};
-    def->run = def->cwd = def->version = STR("");
+    def->run = def->cwd = def->version = def->external = STR("");
+    def->condition = def->check = def->undo = STR("");
     if (task->run) {
         def->kind = TASK_RUN;
         def->run = arena_str(&d->arena, str_of(task->run));
@@ -360,7 +362,10 @@ int cairn_workflow_compile(struct cairn_workflow *w, struct cairn_error *error)
 {
     if (w->compiled)
         return 0;
-    int result = graph_build(&w->graph, &w->definition, error);
+    /* A loaded one has been prepared by the parser. */
+    int result = w->name ? 0 : definition_prepare(&w->definition, error);
+    if (!result)
+        result = graph_build(&w->graph, &w->definition, error);
     w->compiled = !result;
     return result;
 }
@@ -425,6 +430,8 @@ static const char *command_text(struct cairn_workflow *w, uint32_t index)
         return def->run.ptr;
     if (def->kind == TASK_CALL)
         return "(callback)";
+    if (def->kind == TASK_EXTERNAL)
+        return def->external.ptr;
     if (!w->commands)
         w->commands = arena_take(arena, w->definition.n_defs, sizeof *w->commands);
     if (w->commands && !w->commands[index])
@@ -447,6 +454,9 @@ int cairn_workflow_node(const struct cairn_workflow *w, uint32_t node,
         .group = def->id.ptr,
         .command = barrier ? "" : command_text(cache, g->def_of[node]),
         .barrier = barrier,
-        .needs = g->need_start[node + 1] - g->need_start[node]};
+        .needs = g->need_start[node + 1] - g->need_start[node],
+        .finally = def->finally,
+        .undo = !barrier && def->undo.len > 0,
+        .external = !barrier && def->kind == TASK_EXTERNAL ? def->external.ptr : NULL};
     return 0;
 }

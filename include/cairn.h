@@ -119,9 +119,12 @@ enum cairn_outcome {
     CAIRN_PENDING = 0, /* no final outcome yet */
     CAIRN_COMPLETED = 1,
     CAIRN_FAILED = 2,
-    CAIRN_SKIPPED = 3, /* something it needs failed */
+    CAIRN_SKIPPED = 3, /* it could not run: what it needs failed or was skipped */
     CAIRN_CANCELLED = 4,
-    CAIRN_LATER = 100 /* from a callback: cairn_attempt_finish will tell */
+    CAIRN_UNDONE = 5,   /* had completed; its `undo` has run since */
+    CAIRN_UNKNOWN = 6,  /* `once`, and interrupted: cairn_resolve decides */
+    CAIRN_EXCLUDED = 7, /* its condition (`if`, `when`) was not met */
+    CAIRN_LATER = 100   /* from a callback: cairn_attempt_finish will tell */
 };
 CAIRN_API const char *cairn_outcome_name(enum cairn_outcome outcome);
 
@@ -158,7 +161,10 @@ struct cairn_node_info {
     const char *group;   /* the task's name in the file; differs for members */
     const char *command; /* run text, or argv joined by spaces; "" for barriers */
     bool barrier;
-    uint32_t needs; /* number of direct needs */
+    uint32_t needs;       /* number of direct needs */
+    bool undo;            /* it has an `undo` */
+    bool finally;         /* it belongs to `finally` */
+    const char *external; /* what is to be done, or NULL */
 };
 /* Checks and compiles; later additions are refused. Called by whatever needs it. */
 CAIRN_API int cairn_workflow_compile(struct cairn_workflow *workflow,
@@ -209,7 +215,9 @@ enum cairn_event_kind {
     CAIRN_EVENT_RECOVERED,     /* saving works again */
     CAIRN_EVENT_STOPPING,      /* a stop was requested */
     CAIRN_EVENT_TICK,          /* about every 200 ms, for progress displays */
-    CAIRN_EVENT_RUN_FINISHED
+    CAIRN_EVENT_RUN_FINISHED,
+    CAIRN_EVENT_TASK_WAITING, /* an external task can be done now; text says what */
+    CAIRN_EVENT_TASK_UNDO     /* the `undo` of a task ended; outcome UNDONE or FAILED */
 };
 struct cairn_event {
     enum cairn_event_kind kind;
@@ -244,7 +252,11 @@ struct cairn_run_options { /* zero is the default everywhere */
     uint64_t output_limit; /* kept bytes per stream of an attempt; 0: 1 MiB */
     uint32_t keep;         /* checkpoints kept at the end; 0: 50 */
     bool keep_all;         /* no retention */
-    bool ignore_outputs;   /* plan only: skip the check of declared outputs */
+    bool no_wait; /* end, with exit status 7, when only external tasks can go on */
+    const struct cairn_param
+        *secrets;        /* values of the workflow's secrets; those that */
+    size_t n_secrets;    /* are not here come from the environment */
+    bool ignore_outputs; /* plan only: skip the check of declared outputs */
     struct cairn_stop *stop;
     cairn_observe_fn *observe;
     void *observe_context;
@@ -254,7 +266,8 @@ enum cairn_run_state {
     CAIRN_RUN_UNFINISHED = 0, /* running, or interrupted when nobody owns it */
     CAIRN_RUN_COMPLETED = 1,
     CAIRN_RUN_FAILED = 2,
-    CAIRN_RUN_CANCELLED = 3
+    CAIRN_RUN_CANCELLED = 3,
+    CAIRN_RUN_UNDONE = 4 /* tasks of it were undone afterwards (cairn_undo) */
 };
 CAIRN_API const char *cairn_run_state_name(enum cairn_run_state state);
 
@@ -263,11 +276,15 @@ struct cairn_run_result {
     enum cairn_run_state state;
     bool nothing_to_do;
     uint32_t total, completed, failed, skipped, cancelled, pending;
-    uint32_t attempts; /* processes or calls started by this call */
-    uint32_t unsaved;  /* outcomes that could not be stored */
-    bool end_unsaved;  /* the end of the run could not be stored; resuming it is safe */
-    bool damaged;      /* damaged records were found and stepped over */
-    int exit_status;   /* 0, 1, 7 or 9; where several hold: 9, 1, 7 */
+    uint32_t undone, unknown; /* unknown ones are among `pending` */
+    uint32_t excluded;        /* among `skipped`: by their own condition */
+    uint32_t waiting;         /* external tasks that can be done now */
+    uint32_t failed_undos;    /* `undo` commands of this call that failed */
+    uint32_t attempts;        /* processes or calls started by this call */
+    uint32_t unsaved;         /* outcomes that could not be stored */
+    bool end_unsaved; /* the end of the run could not be stored; resuming it is safe */
+    bool damaged;     /* damaged records were found and stepped over */
+    int exit_status;  /* 0, 1, 7, 8 or 9; where several hold: 8, 9, 1, 7 */
 };
 
 /* Runs or goes on with a workflow until it is finished, failed or stopped. Without
@@ -294,14 +311,26 @@ enum cairn_reason {
     CAIRN_REASON_NEVER_RAN,
     CAIRN_REASON_FAILED, /* last time */
     CAIRN_REASON_CANCELLED,
-    CAIRN_REASON_SKIPPED,     /* last time, because a need failed */
-    CAIRN_REASON_INTERRUPTED, /* started, no end recorded */
-    CAIRN_REASON_DAMAGED,     /* the record of its end is damaged */
-    CAIRN_REASON_CHANGED,     /* its definition; detail names the fields */
-    CAIRN_REASON_OUTPUT,      /* a declared output is missing or differs */
-    CAIRN_REASON_UPSTREAM,    /* `cause` runs again */
-    CAIRN_REASON_KEPT         /* completed, changed since, kept by CAIRN_KEEP */
+    CAIRN_REASON_SKIPPED,      /* last time, because a need failed */
+    CAIRN_REASON_INTERRUPTED,  /* started, no end recorded */
+    CAIRN_REASON_DAMAGED,      /* the record of its end is damaged */
+    CAIRN_REASON_CHANGED,      /* its definition; detail names the fields */
+    CAIRN_REASON_OUTPUT,       /* a declared output is missing or differs */
+    CAIRN_REASON_UPSTREAM,     /* `cause` runs again */
+    CAIRN_REASON_KEPT,         /* completed, changed since, kept by CAIRN_KEEP */
+    CAIRN_REASON_INPUT,        /* the content of a declared input differs */
+    CAIRN_REASON_SECRET,       /* the value of a secret that it uses differs */
+    CAIRN_REASON_UNDONE,       /* it was undone */
+    CAIRN_REASON_UNKNOWN,      /* it waits for a decision (cairn_resolve) */
+    CAIRN_REASON_EXCLUDED,     /* its condition is not met */
+    CAIRN_REASON_NEED_SKIPPED, /* `cause`, which it needs, does not complete */
+    CAIRN_REASON_HANDLED,      /* it failed, and a task with `when: failed` took care */
+    CAIRN_REASON_ADOPTED,      /* its attempt outlived the run, and is taken over */
+    CAIRN_REASON_LAST = CAIRN_REASON_ADOPTED
 };
+/* WILL: it runs, unless something fails first or the run is stopped. MAY: whether it
+ * runs depends on a condition, on a task that failed last time, on a decision or on
+ * somebody outside; `detail` tells. */
 struct cairn_decision {
     const char *task;
     uint32_t node;
@@ -321,8 +350,16 @@ CAIRN_API void cairn_plan_free(struct cairn_plan *plan);
 /* The run it goes on with, or 0 for a new one. */
 CAIRN_API uint64_t cairn_plan_run(const struct cairn_plan *plan);
 CAIRN_API uint32_t cairn_plan_tasks(const struct cairn_plan *plan);
-/* How many run. */
+/* How many run, and how many may. */
 CAIRN_API uint32_t cairn_plan_will(const struct cairn_plan *plan);
+CAIRN_API uint32_t cairn_plan_may(const struct cairn_plan *plan);
+/* What changed in the definition of a task, or in what it reads: field ("command", "env
+ * LC_ALL", "needs", "input a.csv", ...) with its old and new value; NULL: there was, or
+ * is, none. Values of secrets are never told. */
+CAIRN_API int cairn_plan_changes(const struct cairn_plan *plan, uint32_t node,
+                                 int (*each)(void *, const char *field, const char *old,
+                                             const char *now),
+                                 void *context, struct cairn_error *error);
 CAIRN_API void cairn_plan_get(const struct cairn_plan *plan, uint32_t node,
                               struct cairn_decision *decision);
 /* The i-th notice (skipped damaged checkpoints, vanished tasks), NULL past the end. */
@@ -344,7 +381,9 @@ struct cairn_run_info {
     uint64_t from_seq;
     uint64_t checkpoint; /* newest checkpoint, 0: none */
     uint32_t total, completed, failed, skipped, cancelled, running;
-    uint32_t unsaved; /* degraded: outcomes not yet stored, as last reported */
+    uint32_t unsaved;         /* degraded: outcomes not yet stored, as last reported */
+    uint32_t undone, unknown; /* no final outcomes */
+    uint32_t excluded;        /* among `skipped`: by their own condition */
 };
 struct cairn_page {
     uint32_t limit; /* 0: 10; at most 100 unless `all` */
@@ -411,6 +450,106 @@ CAIRN_API int cairn_output(struct cairn_store *store, uint64_t run, const char *
 /* Asks the owner of a live run to stop; marks an unowned unfinished run cancelled. */
 CAIRN_API int cairn_cancel(struct cairn_store *store, uint64_t run,
                            struct cairn_error *error);
+
+/* Runs the `undo` commands of completed tasks of a run, in reverse order, with a
+ * checkpoint after each: of `tasks` (ids), or of all with n 0. Undone tasks run again
+ * when the run is resumed. ENOTFOUND, EUSAGE (no such task, or it has not completed or
+ * has no undo), EOWNED. result->failed_undos tells how many failed; exit_status is 1
+ * then. */
+CAIRN_API int cairn_undo(struct cairn_store *store, uint64_t run,
+                         const char *const *tasks, size_t n,
+                         const struct cairn_run_options *options,
+                         struct cairn_run_result *result, struct cairn_error *error);
+
+enum cairn_resolution {
+    CAIRN_RESOLVED_DONE = 1,
+    CAIRN_RESOLVED_FAILED,
+    CAIRN_RESOLVED_RERUN
+};
+/* Decides what became of an unknown task. Durable when it returns 0: taken by the
+ * run's owner, or put down here if nobody owns it. EUSAGE if the task is not unknown;
+ * EBUSY: stored, but the owner has not taken it in time. */
+CAIRN_API int cairn_resolve(struct cairn_store *store, uint64_t run, const char *task,
+                            enum cairn_resolution resolution,
+                            struct cairn_error *error);
+
+/* ---- External tasks ----------------------------------------------------- */
+
+struct cairn_next_info {
+    uint64_t run;
+    const char *task;
+    uint32_t node;
+    const char *text;      /* what is to be done */
+    bool claimed;          /* somebody has it; else it can be taken */
+    const char *holder;    /* who, or NULL */
+    int64_t lease_left_ms; /* 0: not claimed */
+};
+/* External tasks of an unfinished run (0: the newest) that can be done now; with
+ * `claimed`, also those that somebody has taken. */
+CAIRN_API int cairn_next(struct cairn_store *store, uint64_t run, bool claimed,
+                         int (*each)(void *, const struct cairn_next_info *),
+                         void *context, struct cairn_error *error);
+#define CAIRN_CLAIM_MAX 40 /* bytes of a claim's token, with the final NUL */
+/* Takes an external task for `lease_ms` (more than 0). `holder` (a name for people; may
+ * be NULL: user@host). One winner: EOWNED, naming the holder, while a lease runs;
+ * EUSAGE if the task is not external or cannot be done now. */
+CAIRN_API int cairn_claim(struct cairn_store *store, uint64_t run, const char *task,
+                          int64_t lease_ms, const char *holder,
+                          char token[CAIRN_CLAIM_MAX], struct cairn_error *error);
+/* Completes an external task with values for later tasks, or fails it. `token` is that
+ * of the claim; NULL is good only for a task that was never claimed. EOWNED: the lease
+ * is over or somebody else has the task. Durable as cairn_resolve. */
+CAIRN_API int cairn_complete(struct cairn_store *store, uint64_t run, const char *task,
+                             const char *token, const struct cairn_param *values,
+                             size_t n_values, struct cairn_error *error);
+CAIRN_API int cairn_fail(struct cairn_store *store, uint64_t run, const char *task,
+                         const char *token, const char *message,
+                         struct cairn_error *error);
+
+/* ---- Why nothing goes on ------------------------------------------------- */
+
+enum cairn_waits_for {
+    CAIRN_WAITS_RUNNING = 1, /* it runs */
+    CAIRN_WAITS_SLOT,        /* ready: for a free job, or for an owner to run it */
+    CAIRN_WAITS_POOL,        /* ready: for room in its pool */
+    CAIRN_WAITS_EXTERNAL,    /* for somebody to do it */
+    CAIRN_WAITS_DECISION     /* unknown: for cairn_resolve */
+};
+struct cairn_waiting_info {
+    const char *task;
+    uint32_t node;
+    enum cairn_waits_for waits_for;
+    const char *text; /* the pool, the external task's text, or NULL */
+    int64_t since_ns; /* when it started, 0: not known */
+    uint32_t behind;  /* tasks that need it, directly or not, and have not ended */
+};
+/* Every task of a run (0: the newest) that could go on or goes on, with what it waits
+ * for; those with most tasks behind them first. */
+CAIRN_API int cairn_waiting(struct cairn_store *store, uint64_t run,
+                            int (*each)(void *, const struct cairn_waiting_info *),
+                            void *context, struct cairn_error *error);
+
+/* ---- The audit log -------------------------------------------------------- */
+
+struct cairn_log_event {
+    uint64_t run, turn; /* events of one turn became durable together */
+    int64_t time_ns;
+    const char *kind;           /* "task_started", ...: docs/json.md */
+    const char *task;           /* id, or NULL */
+    uint32_t attempt;           /* 0: none */
+    enum cairn_outcome outcome; /* PENDING: none */
+    int exit_code, signal;      /* -1 and 0: none */
+    uint64_t checkpoint;        /* seq, 0: none or pruned */
+    const char *reason;         /* a short word, or NULL */
+    const char *text;           /* for people, or NULL */
+};
+/* Everything that was decided in a run (0: the newest) in turns after `after`, in
+ * order. The order of what was told never changes, and nothing is told before it is
+ * durable: going on after the last turn seen follows a live run. `last` (may be NULL):
+ * the newest turn. */
+CAIRN_API int cairn_events(struct cairn_store *store, uint64_t run, uint64_t after,
+                           int (*each)(void *, const struct cairn_log_event *),
+                           void *context, uint64_t *last, struct cairn_error *error);
 
 /* ---- Checkpoints -------------------------------------------------------- */
 

@@ -82,42 +82,42 @@ int db_transfer(struct db *db, bool truncate, bool *complete,
 
 /* ---- Statements ---- */
 
-enum value_kind { VALUE_NULL, VALUE_INT, VALUE_BLOB, VALUE_TEXT };
-struct value {
-    enum value_kind kind;
+enum sql_value_kind { SQL_VALUE_NULL, SQL_VALUE_INT, SQL_VALUE_BLOB, SQL_VALUE_TEXT };
+struct sql_value {
+    enum sql_value_kind kind;
     int64_t integer;
     struct str bytes;
 };
-static inline struct value value_int(int64_t integer)
+static inline struct sql_value value_int(int64_t integer)
 {
-    return (struct value){VALUE_INT, integer, {NULL, 0}};
+    return (struct sql_value){SQL_VALUE_INT, integer, {NULL, 0}};
 }
-static inline struct value value_u64(uint64_t integer)
+static inline struct sql_value value_u64(uint64_t integer)
 {
     return value_int((int64_t)integer);
 }
-static inline struct value value_blob(struct str bytes)
+static inline struct sql_value value_blob(struct str bytes)
 {
-    return (struct value){VALUE_BLOB, 0, bytes};
+    return (struct sql_value){SQL_VALUE_BLOB, 0, bytes};
 }
-static inline struct value value_text(struct str bytes)
+static inline struct sql_value value_text(struct str bytes)
 {
-    return (struct value){VALUE_TEXT, 0, bytes};
+    return (struct sql_value){SQL_VALUE_TEXT, 0, bytes};
 }
 /* NULL instead of `absent` or of no bytes: one byte in the file. */
-static inline struct value value_unless(int64_t integer, int64_t absent)
+static inline struct sql_value value_unless(int64_t integer, int64_t absent)
 {
-    struct value value = value_int(integer);
-    value.kind = integer == absent ? VALUE_NULL : VALUE_INT;
+    struct sql_value value = value_int(integer);
+    value.kind = integer == absent ? SQL_VALUE_NULL : SQL_VALUE_INT;
     return value;
 }
-static inline struct value value_some(enum value_kind kind, struct str bytes)
+static inline struct sql_value value_some(enum sql_value_kind kind, struct str bytes)
 {
-    return (struct value){bytes.len ? kind : VALUE_NULL, 0, bytes};
+    return (struct sql_value){bytes.len ? kind : SQL_VALUE_NULL, 0, bytes};
 }
-#define VALUES(...)                      \
-    (const struct value[]){__VA_ARGS__}, \
-        sizeof((const struct value[]){__VA_ARGS__}) / sizeof(struct value)
+#define VALUES(...)                          \
+    (const struct sql_value[]){__VA_ARGS__}, \
+        sizeof((const struct sql_value[]){__VA_ARGS__}) / sizeof(struct sql_value)
 #define NO_VALUES NULL, 0
 
 struct query {
@@ -127,7 +127,7 @@ struct query {
     bool temporary;
 };
 int query_start(struct query *query, struct db *db, enum sql_id id,
-                const struct value *values, size_t n, struct cairn_error *error);
+                const struct sql_value *values, size_t n, struct cairn_error *error);
 /* 1 a row, 0 the end, <0 error. */
 int query_step(struct query *query, struct cairn_error *error);
 void query_end(struct query *query);
@@ -144,10 +144,10 @@ struct str query_blob(const struct query *query, int column);
 struct str query_text(const struct query *query, int column);
 
 /* A statement without rows. */
-int db_run(struct db *db, enum sql_id id, const struct value *values, size_t n,
+int db_run(struct db *db, enum sql_id id, const struct sql_value *values, size_t n,
            struct cairn_error *error);
 /* A statement with one row of one integer; CAIRN_ENOTFOUND (no text) without a row. */
-int db_get_int(struct db *db, enum sql_id id, const struct value *values, size_t n,
+int db_get_int(struct db *db, enum sql_id id, const struct sql_value *values, size_t n,
                int64_t *out, struct cairn_error *error);
 
 #endif

@@ -26,4 +26,6 @@ void store_unhold(struct cairn_store *store, int64_t offset)
     for (unsigned i = 0; i < store->n_holds; i++)
         if (store->holds[i] == offset)
             store->holds[i] = store->holds[--store->n_holds];
+    if (store->turns.owner == offset)
+        store->turns.owner = 0; /* others may write its attempts from now on */
 }

@@ -1,17 +1,15 @@
-/* Rows of attempts and of commands. */
+/* Rows of attempts. */
 #include "storage/store_int.h"
-
-#include <assert.h>
-
-/* ---- Attempts ---- */
 
 int store_put_intent(struct cairn_store *store, const struct attempt_row *row,
                      struct cairn_error *error)
 {
+    store_turn_put(store, row->run, row->start_turn);
     return store_write(store, SQL_PUT_INTENT,
                        VALUES(value_u64(row->run), value_int(row->gen),
                               value_int(row->task), value_int(row->number),
-                              value_int(row->intent_ns)),
+                              value_int(row->intent_ns), value_unless(row->flags, 0),
+                              value_unless((int64_t)row->start_turn, 0)),
                        error);
 }
 
@@ -22,11 +20,11 @@ static int64_t difference(int64_t a, int64_t b)
 }
 
 /* NULL stands for 0 (not started, not ended). */
-static struct value since(int64_t time_ns, int64_t start_ns)
+static struct sql_value since(int64_t time_ns, int64_t start_ns)
 {
-    struct value value = value_int(difference(time_ns, start_ns));
+    struct sql_value value = value_int(difference(time_ns, start_ns));
     if (time_ns == 0)
-        value.kind = VALUE_NULL;
+        value.kind = SQL_VALUE_NULL;
     return value;
 }
 
@@ -41,6 +39,8 @@ int store_put_attempt(struct cairn_store *store, const struct attempt_row *row,
                       struct cairn_error *error)
 {
     int64_t start_ns = row->started_ns ? row->started_ns : row->intent_ns;
+    store_turn_put(store, row->run,
+                   row->end_turn > row->start_turn ? row->end_turn : row->start_turn);
     return store_write(
         store, SQL_PUT_ATTEMPT,
         VALUES(value_u64(row->run), value_int(row->gen), value_int(row->task),
@@ -53,8 +53,13 @@ int store_put_attempt(struct cairn_store *store, const struct attempt_row *row,
                value_unless((int64_t)row->err_bytes, 0),
                value_unless((int64_t)row->out_head, 0),
                value_unless((int64_t)row->err_head, 0),
-               value_some(VALUE_BLOB, row->out), value_some(VALUE_BLOB, row->err),
-               value_some(VALUE_BLOB, row->outputs), value_some(VALUE_TEXT, row->text)),
+               value_some(SQL_VALUE_BLOB, row->out),
+               value_some(SQL_VALUE_BLOB, row->err),
+               value_some(SQL_VALUE_BLOB, row->outputs),
+               value_some(SQL_VALUE_TEXT, row->text),
+               value_unless((int64_t)row->start_turn, 0),
+               value_unless((int64_t)row->end_turn, 0),
+               value_unless((int64_t)row->checkpoint, 0)),
         error);
 }
 
@@ -80,6 +85,9 @@ static void attempt_from(const struct query *query, struct attempt_row *row)
         .err = query_blob(query, 18),
         .outputs = query_blob(query, 19),
         .text = query_text(query, 20),
+        .start_turn = query_u64(query, 21),
+        .end_turn = query_u64(query, 22),
+        .checkpoint = query_u64(query, 23),
     };
     row->started_ns = time_from(query, 5, row->intent_ns);
     row->ended_ns =
@@ -128,45 +136,39 @@ int store_each_run_attempt(struct cairn_store *store, uint64_t run, uint32_t gen
     return rc;
 }
 
-/* ---- Commands to a live run ---- */
-
-int store_put_command(struct cairn_store *store, uint64_t run, uint8_t verb,
-                      int64_t time_ns, struct cairn_error *error)
-{
-    return store_write(store, SQL_PUT_COMMAND,
-                       VALUES(value_u64(run), value_int(verb), value_int(time_ns)),
-                       error);
-}
-
-int store_take_command(struct cairn_store *store, uint64_t run, uint8_t *verb,
-                       struct cairn_error *error)
+int store_each_new_attempt(struct cairn_store *store, uint64_t run, uint64_t after,
+                           attempt_row_fn *each, void *context,
+                           struct cairn_error *error)
 {
     struct query query;
-    int64_t id = 0, found = 0;
-    assert(store->writing);
-    int rc =
-        query_start(&query, store->db, SQL_NEXT_COMMAND, VALUES(value_u64(run)), error);
+    int rc = query_start(&query, store->db, SQL_EACH_NEW_ATTEMPT,
+                         VALUES(value_u64(run), value_u64(after)), error);
     if (!rc)
-        rc = query_step(&query, error);
-    if (rc > 0) {
-        id = query_int(&query, 0);
-        found = query_int(&query, 1);
-    }
+        rc = each_row(&query, each, context, error);
     query_end(&query);
-    if (rc > 0)
-        rc = store_write(store, SQL_TAKE_COMMAND, VALUES(value_int(id)), error);
-    if (!rc)
-        *verb = (uint8_t)found;
     return rc;
 }
 
-int store_has_command(struct cairn_store *store, uint64_t run, bool *has,
-                      struct cairn_error *error)
+int store_get_attempt(struct cairn_store *store, const struct attempt_row *key,
+                      attempt_row_fn *got, void *context, struct cairn_error *error)
 {
-    int64_t found;
-    int rc =
-        db_get_int(store->db, SQL_HAS_COMMAND, VALUES(value_u64(run)), &found, error);
+    struct query query;
+    int rc = query_start(&query, store->db, SQL_GET_ATTEMPT,
+                         VALUES(value_u64(key->run), value_int(key->gen),
+                                value_int(key->task), value_int(key->number)),
+                         error);
     if (!rc)
-        *has = found != 0;
+        rc = query_step(&query, error);
+    if (rc > 0) {
+        struct attempt_row row;
+        attempt_from(&query, &row);
+        rc = got(context, &row);
+        rc = rc < 0 ? rc : 0;
+    } else if (rc == 0) {
+        rc = error_set(error, CAIRN_ENOTFOUND,
+                       "run %llu has no attempt %u of task %u (generation %u)",
+                       (unsigned long long)key->run, key->number, key->task, key->gen);
+    }
+    query_end(&query);
     return rc;
 }

@@ -45,8 +45,8 @@ int store_delete_checkpoints(struct cairn_store *store, uint8_t namespace_id,
                              uint64_t *count, uint64_t *bytes,
                              struct cairn_error *error)
 {
-    const struct value values[] = {value_int(namespace_id), value_u64(stream),
-                                   value_u64(first), value_u64(last)};
+    const struct sql_value values[] = {value_int(namespace_id), value_u64(stream),
+                                       value_u64(first), value_u64(last)};
     struct query query;
     uint64_t rows = 0, size = 0;
     int rc = query_start(&query, store->db, SQL_SIZE_CHECKPOINTS, values, 4, error);
@@ -86,7 +86,7 @@ static void checkpoint_from(const struct query *query, struct checkpoint_row *ro
 
 /* Runs the query to its end or until the callback stops it. */
 static int each_row(struct cairn_store *store, enum sql_id id,
-                    const struct value values[6], size_t n_values,
+                    const struct sql_value values[6], size_t n_values,
                     checkpoint_row_fn *each, void *context, struct cairn_error *error)
 {
     struct query query;
@@ -127,7 +127,7 @@ int store_get_checkpoint(struct cairn_store *store, uint64_t seq,
 /* Which of the statements serves a range, and its first four parameters. */
 struct range_plan {
     enum sql_id ascending, descending, count;
-    struct value values[6];
+    struct sql_value values[6];
 };
 
 static struct range_plan plan_range(const struct checkpoint_range *range)
@@ -252,9 +252,9 @@ static bool is_zero(const struct digest *digest)
 int store_put_tombstone(struct cairn_store *store, const struct tombstone_row *row,
                         struct cairn_error *error)
 {
-    struct value before = value_blob(digest_view(&row->before));
+    struct sql_value before = value_blob(digest_view(&row->before));
     if (is_zero(&row->before))
-        before.kind = VALUE_NULL;
+        before.kind = SQL_VALUE_NULL;
     int rc = store_write(
         store, SQL_PUT_TOMBSTONE,
         VALUES(value_int(row->namespace_id), value_u64(row->stream),

@@ -1,21 +1,17 @@
 /* Rows of workflows and runs.
  *
- * run.sum is the first 8 bytes of the SHA-256 over every other column and the
- * workflow's name: first the numbers, 8 bytes little endian each, then the rest, each
- * behind its length. It shows damage, so that a run is not resumed with another graph
- * or as another workflow. */
+ * run.sum is over every other column and the workflow's name. It shows damage, so that
+ * a run is not resumed with another graph or as another workflow. */
 #include "storage/store_int.h"
 
 #include <assert.h>
-
-enum { SUM_BYTES = 8 };
 
 /* ---- Workflows ---- */
 
 int store_workflow_id(struct cairn_store *store, struct str name, bool create,
                       uint64_t *id, struct cairn_error *error)
 {
-    const struct value key = value_text(name);
+    const struct sql_value key = value_text(name);
     int64_t found;
     int rc = db_get_int(store->db, SQL_GET_WORKFLOW_ID, &key, 1, &found, error);
     if (rc == CAIRN_ENOTFOUND && create) {
@@ -34,7 +30,8 @@ int store_workflow_id(struct cairn_store *store, struct str name, bool create,
 
 /* ---- The checksum ---- */
 
-static void add_numbers(struct buf *out, const struct run_row *row)
+static int sum_row(struct cairn_store *store, const struct run_row *row,
+                   struct str name, struct row_sum *sum, struct cairn_error *error)
 {
     const uint64_t numbers[] = {
         row->run,
@@ -51,38 +48,20 @@ static void add_numbers(struct buf *out, const struct run_row *row)
         (uint64_t)row->owner_since_ns,
         row->unsaved,
     };
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
-        buf_u64(out, numbers[i]);
-}
-
-static int sum_row(struct cairn_store *store, const struct run_row *row,
-                   struct str name, uint8_t sum[SUM_BYTES], struct cairn_error *error)
-{
     const struct str texts[] = {
         name,           digest_view(&row->params), row->params_text,
         row->file,      digest_view(&row->graph),  row->owner_host,
         row->owner_boot};
-    struct buf canon = BUF_INIT;
-    struct digest digest;
-    add_numbers(&canon, row);
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-        buf_lstr(&canon, texts[i]);
-    int rc = buf_check(&canon, error);
-    if (!rc) {
-        sha256_begin(store->sha);
-        sha256_add(store->sha, canon.data, canon.size);
-        sha256_end(store->sha, &digest);
-        memcpy(sum, digest.bytes, SUM_BYTES);
-    }
-    buf_release(&canon);
-    return rc;
+    struct summed summed = {numbers, sizeof numbers / sizeof numbers[0], texts,
+                            sizeof texts / sizeof texts[0]};
+    return row_sum(store, &summed, sum, error);
 }
 
 /* ---- Writing ---- */
 
 /* The row's own workflow_name is a view that readers fill: look it up. */
 static int sum_stored(struct cairn_store *store, const struct run_row *row,
-                      uint8_t sum[SUM_BYTES], struct cairn_error *error)
+                      struct row_sum *sum, struct cairn_error *error)
 {
     struct query query;
     int rc = query_start(&query, store->db, SQL_GET_WORKFLOW_NAME,
@@ -101,13 +80,13 @@ static int sum_stored(struct cairn_store *store, const struct run_row *row,
 enum { RUN_COLUMNS = 20 };
 
 static int run_values(struct cairn_store *store, const struct run_row *row,
-                      uint8_t sum[SUM_BYTES], struct value values[RUN_COLUMNS],
+                      struct row_sum *sum, struct sql_value values[RUN_COLUMNS],
                       struct cairn_error *error)
 {
     int rc = sum_stored(store, row, sum, error);
     if (rc)
         return rc;
-    const struct value all[RUN_COLUMNS] = {
+    const struct sql_value all[RUN_COLUMNS] = {
         value_u64(row->run),
         value_u64(row->workflow),
         value_blob(digest_view(&row->params)),
@@ -127,7 +106,7 @@ static int run_values(struct cairn_store *store, const struct run_row *row,
         value_text(row->owner_boot),
         value_int(row->owner_since_ns),
         value_int(row->unsaved),
-        value_blob((struct str){(const char *)sum, SUM_BYTES}),
+        value_blob(sum_view(sum)),
     };
     memcpy(values, all, sizeof all);
     return 0;
@@ -136,8 +115,8 @@ static int run_values(struct cairn_store *store, const struct run_row *row,
 int store_add_run(struct cairn_store *store, struct run_row *row,
                   struct cairn_error *error)
 {
-    struct value values[RUN_COLUMNS];
-    uint8_t sum[SUM_BYTES];
+    struct sql_value values[RUN_COLUMNS];
+    struct row_sum sum;
     int64_t next;
     assert(store->writing);
     int rc = db_get_int(store->db, SQL_NEXT_RUN, NO_VALUES, &next, error);
@@ -145,7 +124,7 @@ int store_add_run(struct cairn_store *store, struct run_row *row,
         return rc;
     uint64_t before = row->run;
     row->run = (uint64_t)next;
-    rc = run_values(store, row, sum, values, error);
+    rc = run_values(store, row, &sum, values, error);
     if (!rc)
         rc = store_write(store, SQL_ADD_RUN, values, RUN_COLUMNS, error);
     if (rc)
@@ -156,11 +135,11 @@ int store_add_run(struct cairn_store *store, struct run_row *row,
 int store_set_run(struct cairn_store *store, const struct run_row *row,
                   struct cairn_error *error)
 {
-    struct value values[RUN_COLUMNS];
-    uint8_t sum[SUM_BYTES];
+    struct sql_value values[RUN_COLUMNS];
+    struct row_sum sum;
     int64_t changed;
     assert(store->writing);
-    int rc = run_values(store, row, sum, values, error);
+    int rc = run_values(store, row, &sum, values, error);
     if (!rc)
         rc = db_get_int(store->db, SQL_SET_RUN, values, RUN_COLUMNS, &changed, error);
     if (rc == CAIRN_ENOTFOUND)
@@ -174,7 +153,7 @@ int store_set_run(struct cairn_store *store, const struct run_row *row,
 static int run_from(struct cairn_store *store, const struct query *query,
                     struct run_row *row, struct cairn_error *error)
 {
-    uint8_t sum[SUM_BYTES];
+    struct row_sum sum;
     *row = (struct run_row){
         .run = query_u64(query, 0),
         .workflow = query_u64(query, 1),
@@ -197,12 +176,10 @@ static int run_from(struct cairn_store *store, const struct query *query,
     };
     bool whole = digest_from(query_blob(query, 3), &row->params);
     whole = digest_from(query_blob(query, 7), &row->graph) && whole;
-    int rc = sum_row(store, row, row->workflow_name, sum, error);
+    int rc = sum_row(store, row, row->workflow_name, &sum, error);
     if (rc)
         return rc;
-    struct str stored = query_blob(query, 20);
-    row->sum_ok =
-        whole && str_equal(stored, (struct str){(const char *)sum, SUM_BYTES});
+    row->sum_ok = whole && str_equal(query_blob(query, 20), sum_view(&sum));
     return 0;
 }
 
@@ -224,7 +201,7 @@ static int each_row(struct cairn_store *store, struct query *query, run_row_fn *
 int store_get_run(struct cairn_store *store, uint64_t run, run_row_fn *got,
                   void *context, struct cairn_error *error)
 {
-    const struct value key = value_u64(run);
+    const struct sql_value key = value_u64(run);
     struct query query;
     struct run_row row;
     int rc = query_start(&query, store->db, run ? SQL_GET_RUN : SQL_GET_NEWEST_RUN,
@@ -247,19 +224,19 @@ int store_get_run(struct cairn_store *store, uint64_t run, run_row_fn *got,
 }
 
 /* NULL parameters ask for any. */
-static struct value params_value(const struct run_filter *filter)
+static struct sql_value params_value(const struct run_filter *filter)
 {
     if (!filter->params)
-        return value_some(VALUE_BLOB, (struct str){NULL, 0});
+        return value_some(SQL_VALUE_BLOB, (struct str){NULL, 0});
     return value_blob(digest_view(filter->params));
 }
 
 int store_each_run(struct cairn_store *store, const struct run_filter *filter,
                    run_row_fn *each, void *context, struct cairn_error *error)
 {
-    const struct value values[] = {value_u64(filter->workflow), params_value(filter),
-                                   value_int(sql_limit(filter->limit)),
-                                   value_int(sql_offset(filter->offset))};
+    const struct sql_value values[] = {
+        value_u64(filter->workflow), params_value(filter),
+        value_int(sql_limit(filter->limit)), value_int(sql_offset(filter->offset))};
     bool any = filter->workflow == 0;
     enum sql_id ascending = any ? SQL_EACH_RUN_ASC : SQL_EACH_WORKFLOW_RUN_ASC;
     enum sql_id descending = any ? SQL_EACH_RUN_DESC : SQL_EACH_WORKFLOW_RUN_DESC;
@@ -275,7 +252,8 @@ int store_each_run(struct cairn_store *store, const struct run_filter *filter,
 int store_count_runs(struct cairn_store *store, const struct run_filter *filter,
                      uint64_t *count, struct cairn_error *error)
 {
-    const struct value values[] = {value_u64(filter->workflow), params_value(filter)};
+    const struct sql_value values[] = {value_u64(filter->workflow),
+                                       params_value(filter)};
     bool any = filter->workflow == 0;
     int64_t n;
     int rc = db_get_int(store->db, any ? SQL_COUNT_RUNS : SQL_COUNT_WORKFLOW_RUNS,

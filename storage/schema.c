@@ -1,12 +1,15 @@
-/* Version 1 of the tables, and the list of migrations: migrations[v] makes version v +
- * 1 of version v, the first one out of nothing.
+/* The tables, as a list of migrations: migrations[v] makes version v + 1 of version v,
+ * the first one out of nothing. A process of an older cairn may be at work while a
+ * newer one migrates its store, so migrations only add: its statements stay good.
  *
  * - `seq` is the row id: one counter for the store. The index of streams ends with it.
  * - Columns that repeat a record's header must equal it; verify compares.
  * - attempt keeps times as differences and absent values as NULL: a row of a small task
  *   takes about 60 bytes. wait_ns is from intent to start, duration_ns from there (from
  *   the intent if it never started) to the end; no duration: the attempt is open.
- * - run.sum guards its row: see rows_run.c. */
+ * - run.sum, command.sum and claim.sum guard their rows: see sum.c. A command without
+ *   one is of version 1.
+ * - event.n counts within the turn. */
 #include "storage/schema.h"
 
 #include "base/clock.h"
@@ -61,7 +64,39 @@ static const char version_1[] =
     "PRAGMA application_id = 0x6361726e;"
     "PRAGMA user_version = 1;";
 
-static const char *const migrations[SCHEMA_VERSION] = {version_1};
+static const char version_2[] =
+    "ALTER TABLE attempt ADD COLUMN start_turn INTEGER;"
+    "ALTER TABLE attempt ADD COLUMN end_turn INTEGER;"
+    "ALTER TABLE attempt ADD COLUMN checkpoint INTEGER;"
+    "ALTER TABLE command ADD COLUMN argument INTEGER;"
+    "ALTER TABLE command ADD COLUMN gen INTEGER;"
+    "ALTER TABLE command ADD COLUMN task INTEGER;"
+    "ALTER TABLE command ADD COLUMN data BLOB;"
+    "ALTER TABLE command ADD COLUMN sum BLOB;"
+    "CREATE TABLE claim("
+    " run INTEGER NOT NULL, gen INTEGER NOT NULL, task INTEGER NOT NULL,"
+    " token TEXT NOT NULL, holder TEXT NOT NULL, boot TEXT NOT NULL,"
+    " until_boot_ns INTEGER NOT NULL, time_ns INTEGER NOT NULL,"
+    " spent INTEGER NOT NULL, sum BLOB NOT NULL, PRIMARY KEY(run, gen, task))"
+    " STRICT, WITHOUT ROWID;"
+    "CREATE TABLE event("
+    " run INTEGER NOT NULL, turn INTEGER NOT NULL, n INTEGER NOT NULL,"
+    " time_ns INTEGER NOT NULL, kind INTEGER NOT NULL, argument INTEGER, gen INTEGER,"
+    " task INTEGER, data BLOB, PRIMARY KEY(run, turn, n)) STRICT, WITHOUT ROWID;"
+    "PRAGMA user_version = 2;";
+
+static const char *const migrations[SCHEMA_VERSION] = {version_1, version_2};
+
+/* Temporary objects of the same names come before those of the file. */
+static const char stand_in_1[] =
+    "CREATE TEMP VIEW attempt AS SELECT *, NULL AS start_turn, NULL AS end_turn,"
+    " NULL AS checkpoint FROM main.attempt;"
+    "CREATE TEMP TABLE claim(run, gen, task, token, holder, boot, until_boot_ns,"
+    " time_ns, spent, sum);"
+    "CREATE TEMP TABLE event(run, turn, n, time_ns, kind, argument, gen, task, data);";
+static const char stand_in_end_1[] = "DROP VIEW temp.attempt;"
+                                     "DROP TABLE temp.claim;"
+                                     "DROP TABLE temp.event;";
 
 int schema_check(const struct db_header *header, const char *dir,
                  struct cairn_error *error)
@@ -139,4 +174,15 @@ int schema_prepare(struct db *db, const char *dir, struct cairn_error *error)
     if (header.user_version == SCHEMA_VERSION)
         return 0;
     return migrate(db, header.user_version, error);
+}
+
+int schema_stand_in(struct db *db, const struct db_header *header,
+                    struct cairn_error *error)
+{
+    return header->user_version == 1 ? db_script(db, stand_in_1, error) : 0;
+}
+
+int schema_stand_in_end(struct db *db, struct cairn_error *error)
+{
+    return db_script(db, stand_in_end_1, error);
 }

@@ -6,7 +6,7 @@
 
 enum {
     SCHEMA_APPLICATION_ID = 0x6361726e, /* "carn", in the file's header */
-    SCHEMA_VERSION = 1                  /* user_version that this code knows */
+    SCHEMA_VERSION = 2                  /* user_version that this code knows */
 };
 
 /* Makes the tables in an empty database, or brings an older one up, in one transaction.
@@ -16,5 +16,11 @@ int schema_prepare(struct db *db, const char *dir, struct cairn_error *error);
 /* Only looks: 0 if this code can read it. CAIRN_ENOTFOUND for an empty database. */
 int schema_check(const struct db_header *header, const char *dir,
                  struct cairn_error *error);
+/* Lets a read-only connection see an older store as one of this version: what is
+ * missing is empty. Changes nothing in the file. */
+int schema_stand_in(struct db *db, const struct db_header *header,
+                    struct cairn_error *error);
+/* Takes that back, once a writer has migrated the store. */
+int schema_stand_in_end(struct db *db, struct cairn_error *error);
 
 #endif

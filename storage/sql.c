@@ -48,7 +48,10 @@ const char sql_sync_extra[] = "PRAGMA synchronous = EXTRA";
 #define ATTEMPT_COLUMNS                                                               \
     "SELECT run, gen, task, n, intent_ns, wait_ns, duration_ns, outcome, flags, "     \
     "exit_code, signal, cpu_us, peak_kib, out_bytes, err_bytes, out_head, err_head, " \
-    "out, err, outputs, text FROM attempt "
+    "out, err, outputs, text, start_turn, end_turn, checkpoint FROM attempt "
+
+#define EVENT_COLUMNS \
+    "SELECT run, turn, n, time_ns, kind, argument, gen, task, data FROM event "
 
 static const char *const texts[SQL_COUNT] = {
     [SQL_BEGIN_WRITE] = "BEGIN IMMEDIATE",
@@ -64,6 +67,7 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_COUNT_TABLES] = "SELECT count(*) FROM sqlite_schema",
     [SQL_PUT_META] = "INSERT INTO meta(key, value) VALUES(?1, ?2)",
     [SQL_GET_META] = "SELECT value FROM meta WHERE key = ?1",
+    [SQL_SET_META] = "INSERT OR REPLACE INTO meta(key, value) VALUES(?1, ?2)",
 
     [SQL_NEXT_SEQ] = "SELECT 1 + max(ifnull((SELECT max(seq) FROM checkpoint), 0), "
                      "ifnull((SELECT max(last) FROM tombstone), 0))",
@@ -112,6 +116,7 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_GET_WORKFLOW_NAME] = "SELECT name FROM workflow WHERE id = ?1",
     [SQL_ADD_WORKFLOW] = "INSERT INTO workflow(name) VALUES(?1)",
     [SQL_NEXT_RUN] = "SELECT ifnull(max(run), 0) + 1 FROM run",
+    [SQL_GET_RUN_WORKFLOW] = "SELECT workflow FROM run WHERE run = ?1",
     [SQL_ADD_RUN] =
         "INSERT INTO run(run, workflow, params, params_text, file, gen, graph, tasks, "
         "state, started_ns, ended_ns, from_run, from_seq, owner_pid, owner_start, "
@@ -137,28 +142,58 @@ static const char *const texts[SQL_COUNT] = {
         "INSERT OR REPLACE INTO run_graph(run, gen, graph) VALUES(?1, ?2, ?3)",
     [SQL_GET_RUN_GRAPH] = "SELECT graph FROM run_graph WHERE run = ?1 AND gen = ?2",
 
-    [SQL_PUT_INTENT] = "INSERT INTO attempt(run, gen, task, n, intent_ns) "
-                       "VALUES(?1, ?2, ?3, ?4, ?5)",
+    [SQL_PUT_INTENT] =
+        "INSERT INTO attempt(run, gen, task, n, intent_ns, flags, start_turn) "
+        "VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
     [SQL_PUT_ATTEMPT] =
         "INSERT OR REPLACE INTO attempt(run, gen, task, n, intent_ns, wait_ns, "
         "duration_ns, outcome, flags, exit_code, signal, cpu_us, peak_kib, out_bytes, "
-        "err_bytes, out_head, err_head, out, err, outputs, text) VALUES(?1, ?2, ?3, "
-        "?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, "
-        "?20, ?21)",
+        "err_bytes, out_head, err_head, out, err, outputs, text, start_turn, end_turn, "
+        "checkpoint) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, "
+        "?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24)",
     [SQL_EACH_ATTEMPT] =
         ATTEMPT_COLUMNS "WHERE run = ?1 AND gen = ?2 AND task = ?3 ORDER BY n",
     [SQL_EACH_RUN_ATTEMPT] =
         ATTEMPT_COLUMNS "WHERE run = ?1 AND gen = ?2 ORDER BY task, n",
     [SQL_EACH_OPEN_ATTEMPT] = ATTEMPT_COLUMNS
     "WHERE run = ?1 AND gen = ?2 AND duration_ns IS NULL ORDER BY task, n",
+    [SQL_EACH_NEW_ATTEMPT] =
+        ATTEMPT_COLUMNS "WHERE run = ?1 AND (start_turn > ?2 OR end_turn > ?2) "
+                        "ORDER BY gen, task, n",
+    [SQL_GET_ATTEMPT] =
+        ATTEMPT_COLUMNS "WHERE run = ?1 AND gen = ?2 AND task = ?3 AND n = ?4",
+    [SQL_ATTEMPT_TURN] =
+        "SELECT ifnull(max(max(ifnull(start_turn, 0), ifnull(end_turn, 0))), 0) "
+        "FROM attempt WHERE run = ?1",
 
+    [SQL_NEXT_COMMAND_ID] = "SELECT ifnull(max(id), 0) + 1 FROM command",
     [SQL_PUT_COMMAND] =
-        "INSERT INTO command(run, verb, time_ns, taken) VALUES(?1, ?2, ?3, 0)",
-    [SQL_NEXT_COMMAND] = "SELECT id, verb FROM command WHERE run = ?1 AND taken = 0 "
-                         "ORDER BY id LIMIT 1",
-    [SQL_TAKE_COMMAND] = "UPDATE command SET taken = 1 WHERE id = ?1",
-    [SQL_HAS_COMMAND] =
-        "SELECT EXISTS(SELECT 1 FROM command WHERE run = ?1 AND taken = 0)",
+        "INSERT INTO command(id, run, verb, time_ns, taken, argument, gen, task, data, "
+        "sum) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+    [SQL_NEXT_COMMAND] =
+        "SELECT id, run, verb, time_ns, taken, argument, gen, task, data, sum "
+        "FROM command WHERE run = ?1 AND taken = 0 AND id > ?2 ORDER BY id LIMIT 1",
+    [SQL_TAKE_COMMAND] =
+        "UPDATE command SET taken = 1, sum = ifnull(?2, sum) WHERE id = ?1",
+    [SQL_WAITING_COMMAND] =
+        "SELECT verb FROM command WHERE run = ?1 AND taken = 0 ORDER BY id LIMIT 1",
+    [SQL_COMMAND_TAKEN] = "SELECT taken FROM command WHERE id = ?1",
+
+    [SQL_PUT_CLAIM] =
+        "INSERT OR REPLACE INTO claim(run, gen, task, token, holder, boot, "
+        "until_boot_ns, time_ns, spent, sum) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, "
+        "?9, ?10)",
+    [SQL_EACH_CLAIM] =
+        "SELECT run, gen, task, token, holder, boot, until_boot_ns, time_ns, spent, "
+        "sum FROM claim WHERE run = ?1 AND gen = ?2 ORDER BY task",
+
+    [SQL_PUT_EVENT] =
+        "INSERT INTO event(run, turn, n, time_ns, kind, argument, gen, task, data) "
+        "VALUES(?1, ?2, (SELECT ifnull(max(n), 0) + 1 FROM event "
+        "WHERE run = ?1 AND turn = ?2), ?3, ?4, ?5, ?6, ?7, ?8)",
+    [SQL_EACH_EVENT] = EVENT_COLUMNS "WHERE run = ?1 AND turn > ?2 ORDER BY turn, n",
+    [SQL_GET_EVENT] = EVENT_COLUMNS "WHERE run = ?1 AND turn = ?2 AND n = ?3",
+    [SQL_EVENT_TURN] = "SELECT ifnull(max(turn), 0) FROM event WHERE run = ?1",
 
     [SQL_HAS_OBJECT] = "SELECT EXISTS(SELECT 1 FROM object WHERE digest = ?1)",
     [SQL_PUT_OBJECT] =

@@ -12,19 +12,19 @@ static int prepare(struct db *db, enum sql_id id, bool keep, sqlite3_stmt **out,
     return rc == SQLITE_OK ? 0 : db_fail(db, rc, false, error);
 }
 
-static int bind(sqlite3_stmt *statement, int index, const struct value *value)
+static int bind(sqlite3_stmt *statement, int index, const struct sql_value *value)
 {
     /* SQLite takes a NULL pointer for the value NULL, even with length 0. */
     const char *bytes = value->bytes.ptr ? value->bytes.ptr : "";
     switch (value->kind) {
-    case VALUE_NULL:
+    case SQL_VALUE_NULL:
         return sqlite3_bind_null(statement, index);
-    case VALUE_INT:
+    case SQL_VALUE_INT:
         return sqlite3_bind_int64(statement, index, value->integer);
-    case VALUE_BLOB:
+    case SQL_VALUE_BLOB:
         return sqlite3_bind_blob64(statement, index, bytes, value->bytes.len,
                                    SQLITE_STATIC);
-    case VALUE_TEXT:
+    case SQL_VALUE_TEXT:
         return sqlite3_bind_text64(statement, index, bytes, value->bytes.len,
                                    SQLITE_STATIC, SQLITE_UTF8);
     }
@@ -32,7 +32,7 @@ static int bind(sqlite3_stmt *statement, int index, const struct value *value)
 }
 
 int query_start(struct query *query, struct db *db, enum sql_id id,
-                const struct value *values, size_t n, struct cairn_error *error)
+                const struct sql_value *values, size_t n, struct cairn_error *error)
 {
     *query = (struct query){.db = db, .id = id};
     sqlite3_stmt *statement = db->statements[id];
@@ -121,7 +121,7 @@ struct str query_text(const struct query *query, int column)
     return (struct str){bytes, (size_t)sqlite3_column_bytes(query->statement, column)};
 }
 
-int db_run(struct db *db, enum sql_id id, const struct value *values, size_t n,
+int db_run(struct db *db, enum sql_id id, const struct sql_value *values, size_t n,
            struct cairn_error *error)
 {
     struct query query;
@@ -132,7 +132,7 @@ int db_run(struct db *db, enum sql_id id, const struct value *values, size_t n,
     return rc;
 }
 
-int db_get_int(struct db *db, enum sql_id id, const struct value *values, size_t n,
+int db_get_int(struct db *db, enum sql_id id, const struct sql_value *values, size_t n,
                int64_t *out, struct cairn_error *error)
 {
     struct query query;

@@ -133,7 +133,13 @@ static int prepare_reader(struct cairn_store *store, struct db *db,
 {
     struct db_header header;
     int rc = db_header(db, &header, error);
-    return rc ? rc : schema_check(&header, store->paths.dir, error);
+    if (!rc)
+        rc = schema_check(&header, store->paths.dir, error);
+    if (!rc)
+        rc = schema_stand_in(db, &header, error);
+    if (!rc)
+        store->stands_in = header.user_version < SCHEMA_VERSION;
+    return rc;
 }
 
 int store_connect(struct cairn_store *store, struct db **out, struct cairn_error *error)

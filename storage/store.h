@@ -177,7 +177,19 @@ int store_get_run_graph(struct cairn_store *store, uint64_t run, uint32_t gen,
 
 /* ---- Attempts ---- */
 
-enum attempt_flag { ATTEMPT_TIMED_OUT = 1, ATTEMPT_INTERRUPTED = 2 };
+/* UNDO: the attempt ran the task's `undo`. EXTERNAL: somebody else did it. CHECK: the
+ * task itself had ended well, its check decided. ADOPTED: a later process than the one
+ * that started it learned of its end. RETRY: it failed, and another was to follow.
+ * UNDO and EXTERNAL are put with the intent, too. */
+enum attempt_flag {
+    ATTEMPT_TIMED_OUT = 1,
+    ATTEMPT_INTERRUPTED = 2,
+    ATTEMPT_UNDO = 4,
+    ATTEMPT_EXTERNAL = 8,
+    ATTEMPT_CHECK = 16,
+    ATTEMPT_ADOPTED = 32,
+    ATTEMPT_RETRY = 64
+};
 struct attempt_row {
     uint64_t run;
     uint32_t gen, task, number;
@@ -189,9 +201,12 @@ struct attempt_row {
     int64_t cpu_us, peak_kib;
     uint64_t out_bytes, err_bytes; /* as written by the task */
     uint64_t out_head,
-        err_head; /* bytes before the dropped middle; 0: nothing dropped */
-    struct str out, err, outputs; /* object digests (32 bytes), or empty */
+        err_head;        /* bytes before the dropped middle; 0: nothing dropped */
+    struct str out, err; /* object digests (32 bytes), or empty */
+    struct str outputs;  /* of its result (executor/result.h), the same */
     struct str text;
+    uint64_t start_turn, end_turn; /* in which it was written; 0: an old row */
+    uint64_t checkpoint;           /* seq of the record of its outcome, 0: none */
 };
 int store_put_intent(struct cairn_store *store, const struct attempt_row *row,
                      struct cairn_error *error);
@@ -199,6 +214,8 @@ int store_put_intent(struct cairn_store *store, const struct attempt_row *row,
 int store_put_attempt(struct cairn_store *store, const struct attempt_row *row,
                       struct cairn_error *error);
 typedef int attempt_row_fn(void *context, const struct attempt_row *row);
+int store_get_attempt(struct cairn_store *store, const struct attempt_row *key,
+                      attempt_row_fn *got, void *context, struct cairn_error *error);
 /* All of a task (in a generation), by number. */
 int store_each_attempt(struct cairn_store *store, uint64_t run, uint32_t gen,
                        uint32_t task, attempt_row_fn *each, void *context,
@@ -210,16 +227,123 @@ int store_each_run_attempt(struct cairn_store *store, uint64_t run, uint32_t gen
 
 /* ---- Commands to a live run ---- */
 
-enum command_verb { COMMAND_CANCEL = 1 };
-int store_put_command(struct cairn_store *store, uint64_t run, uint8_t verb,
-                      int64_t time_ns, struct cairn_error *error);
-/* Takes (marks done) the oldest command of a run; *verb 0: there is none. Needs a write
- * transaction. */
-int store_take_command(struct cairn_store *store, uint64_t run, uint8_t *verb,
-                       struct cairn_error *error);
-/* Whether there is an untaken command; needs none. */
-int store_has_command(struct cairn_store *store, uint64_t run, bool *has,
+/* Stored by other processes, taken by the run's owner; they stay as a record. */
+enum command_verb {
+    COMMAND_CANCEL = 1,
+    COMMAND_COMPLETE, /* an external task; data: canonical values (buf_lstr pairs) */
+    COMMAND_FAIL,     /* the same; data: the message */
+    COMMAND_RESOLVE   /* an unknown task; argument: enum cairn_resolution */
+};
+struct command_row {
+    uint64_t id, run;
+    uint8_t verb, argument;
+    uint32_t gen, task; /* UINT32_MAX: none */
+    int64_t time_ns;
+    struct str data;
+};
+/* Puts its number into row->id. */
+int store_put_command(struct cairn_store *store, struct command_row *row,
                       struct cairn_error *error);
+/* The oldest command of a run that was not taken and whose id is greater than `after`;
+ * row->id 0: there is none. The data is appended to `data`, and row->data points into
+ * it until `data` grows. Takes nothing: that belongs into the transaction that stores
+ * what came of it. CAIRN_EDAMAGED with row->id: that command is not to be believed. */
+int store_next_command(struct cairn_store *store, uint64_t run, uint64_t after,
+                       struct command_row *row, struct buf *data,
+                       struct cairn_error *error);
+/* Marks all up to this id as taken. Needs a write transaction. */
+int store_mark_commands(struct cairn_store *store, uint64_t run, uint64_t up_to,
+                        struct cairn_error *error);
+/* Marks those of one verb. A damaged command stays, for its owner to tell of. */
+int store_drop_commands(struct cairn_store *store, uint64_t run, uint8_t verb,
+                        struct cairn_error *error);
+/* Whether there is an untaken command; needs none. `verb` (may be NULL): of the oldest.
+ */
+int store_has_command(struct cairn_store *store, uint64_t run, bool *has, uint8_t *verb,
+                      struct cairn_error *error);
+/* Whether this command was taken. */
+int store_command_taken(struct cairn_store *store, uint64_t id, bool *taken,
+                        struct cairn_error *error);
+
+/* ---- Claims of external tasks ---- */
+
+struct claim_row { /* the newest of a task */
+    uint64_t run;
+    uint32_t gen, task;
+    struct str token, holder, boot; /* boot id of until_boot_ns */
+    int64_t until_boot_ns;          /* CLOCK_BOOTTIME */
+    int64_t time_ns;                /* UTC, of the claim */
+    bool spent;                     /* completed or failed with it */
+    bool sum_ok; /* set on read: else only run, gen and task are to be believed */
+};
+/* Inserts or replaces. */
+int store_put_claim(struct cairn_store *store, const struct claim_row *row,
+                    struct cairn_error *error);
+typedef int claim_row_fn(void *context, const struct claim_row *row);
+/* All claims of a run and generation, by task. After the last one CAIRN_EDAMAGED if one
+ * of them was damaged: whoever wants that very task may take it as not claimed. */
+int store_each_claim(struct cairn_store *store, uint64_t run, uint32_t gen,
+                     claim_row_fn *each, void *context, struct cairn_error *error);
+
+/* ---- Events that are in no other row ----
+ * What happens to a run is ordered by turn: a number per run that grows by one with
+ * every transaction that says something of it. Attempts carry theirs; the rest is here.
+ */
+
+enum event_kind {
+    EVENT_BEGUN = 1, /* data: "new", "goes on", "forks from 42" */
+    EVENT_RESET, /* tasks (data: packed list) run again; argument: enum cairn_reason */
+    EVENT_UNKNOWN, /* tasks (packed) are unknown */
+    EVENT_SKIPPED, /* tasks (packed): `task` is the cause; argument: 1 because of their
+                      own condition */
+    EVENT_CONDITION, /* of `task`; argument: 1 it holds, 0 not */
+    EVENT_CLAIMED,   /* `task`; data: holder */
+    EVENT_COMMAND,   /* taken by the owner; argument: verb; `task`; data: for people */
+    EVENT_HALTED,    /* nothing more is started; data: why */
+    EVENT_PHASE,     /* argument: 1 undo, 2 finally */
+    EVENT_NOTICE,    /* data */
+    EVENT_ENDED      /* argument: enum cairn_run_state */
+};
+struct event_row {
+    uint64_t id; /* set on read: counts from 1 within the turn */
+    uint64_t run, turn;
+    int64_t time_ns;
+    uint8_t kind, argument;
+    uint32_t gen, task; /* UINT32_MAX: none */
+    struct str data;
+};
+int store_put_event(struct cairn_store *store, const struct event_row *row,
+                    struct cairn_error *error);
+typedef int event_row_fn(void *context, const struct event_row *row);
+/* Of a run with turn > after, by turn and id. */
+int store_each_event(struct cairn_store *store, uint64_t run, uint64_t after,
+                     event_row_fn *each, void *context, struct cairn_error *error);
+int store_get_event(struct cairn_store *store, uint64_t run, uint64_t turn, uint64_t id,
+                    event_row_fn *got, void *context, struct cairn_error *error);
+/* Attempts of a run with start_turn or end_turn > after, in all generations; by
+ * generation, task, number. */
+int store_each_new_attempt(struct cairn_store *store, uint64_t run, uint64_t after,
+                           attempt_row_fn *each, void *context,
+                           struct cairn_error *error);
+/* The next turn of a run; call inside a write transaction, where it stays the same.
+ * Nothing is reserved until rows are put. Cheap after the first call: the rows are
+ * looked at again only if another connection has committed, and all attempts only if
+ * this handle does not own the workflow (attempts are written by owners alone). */
+int store_next_turn(struct cairn_store *store, uint64_t run, uint64_t *turn,
+                    struct cairn_error *error);
+/* A list of ascending task numbers as varints of the differences. */
+void tasks_pack(const uint32_t *tasks, uint32_t n, struct buf *out);
+/* False, and nothing was called, if the bytes are no such list of numbers below
+ * `limit`. `each` returns 0 to go on. */
+bool tasks_unpack(struct str packed, uint32_t limit, int (*each)(void *, uint32_t task),
+                  void *context);
+
+/* 32 random bytes of this store, made when first asked for with `create` (needs a write
+ * transaction then): the key under which values of secrets are hashed. CAIRN_ENOTFOUND
+ * without `create`. A damaged key is CAIRN_EDAMAGED, or replaced with `create`: nothing
+ * that was hashed with it compares as equal any more. */
+int store_secret_key(struct cairn_store *store, bool create, uint8_t key[32],
+                     struct cairn_error *error);
 
 /* ---- Content pool (storage/object.c) ---- */
 

@@ -24,6 +24,15 @@ struct store_tail {
     struct digest digest;
 };
 
+/* The newest turn of one run (rows_event.c). */
+struct store_turns {
+    uint64_t run;    /* 0: of none */
+    uint64_t newest; /* among committed rows, if `fresh` */
+    uint64_t put;    /* among rows of the open transaction, 0: none */
+    bool fresh;      /* no other connection has committed since it was looked at */
+    int64_t owner;   /* lock of the run's workflow, held ever since then; 0: not held */
+};
+
 struct cairn_store {
     struct store_paths paths;
     struct db *db;
@@ -42,6 +51,7 @@ struct cairn_store {
     bool marked;    /* this handle has seen to the marker */
     unsigned reads; /* nesting of store_begin_read */
     bool read_open; /* the outermost of them opened a transaction */
+    bool stands_in; /* a read-only connection to an older store (schema.h) */
 
     int64_t holds[64]; /* holds.c */
     unsigned n_holds;
@@ -53,6 +63,8 @@ struct cairn_store {
     uint64_t next_seq; /* 0: unknown */
     uint32_t version;
     struct store_tail committed, pending;
+
+    struct store_turns turns;
 };
 
 /* What file system the store is taken to lie on. Tests force it; everybody else lets it
@@ -101,8 +113,35 @@ int store_take_lock(struct cairn_store *store, int wait_ms, struct cairn_error *
  * closing of the lock file, which must come after that of the database. */
 void store_settle(struct cairn_store *store);
 /* A write statement; asserts that a write transaction is open. */
-int store_write(struct cairn_store *store, enum sql_id id, const struct value *values,
-                size_t n, struct cairn_error *error);
+int store_write(struct cairn_store *store, enum sql_id id,
+                const struct sql_value *values, size_t n, struct cairn_error *error);
+
+/* ---- rows_event.c ---- */
+
+/* A row of that turn was put. */
+void store_turn_put(struct cairn_store *store, uint64_t run, uint64_t turn);
+/* The transaction has ended. */
+void store_turns_end(struct cairn_store *store, bool committed);
+
+/* ---- sum.c ---- */
+
+/* Checksum of a row that decides something and is in no record: the first 8 bytes of
+ * the SHA-256 over its other columns. */
+struct row_sum {
+    uint8_t bytes[8];
+};
+struct summed {
+    const uint64_t *numbers;
+    size_t n_numbers;
+    const struct str *texts;
+    size_t n_texts;
+};
+int row_sum(struct cairn_store *store, const struct summed *summed, struct row_sum *sum,
+            struct cairn_error *error);
+static inline struct str sum_view(const struct row_sum *sum)
+{
+    return (struct str){(const char *)sum->bytes, sizeof sum->bytes};
+}
 
 /* ---- object.c ---- */
 

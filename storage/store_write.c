@@ -5,6 +5,7 @@
  * The marker (`open`) is made durable before the first commit of a writer and removed
  * after the last writer has transferred everything. While it stands the WAL must exist:
  * a missing one held commits. */
+#include "storage/schema.h"
 #include "storage/store_int.h"
 
 #include <assert.h>
@@ -126,6 +127,7 @@ static int reopen(struct cairn_store *store, struct cairn_error *error)
     store->db = db;
     store->poisoned = false;
     store->next_seq = 0;
+    store->turns = (struct store_turns){0};
     /* Perhaps the disk is full: what the WAL holds, moved into the database, makes room
      * to write it from its start again. If that fails, the next commit tells. */
     if (store->journal == DB_WAL) {
@@ -188,8 +190,10 @@ int store_begin(struct cairn_store *store, int wait_ms, struct cairn_error *erro
     }
     store->writing = true;
     store->pending = store->committed;
-    if (db_version(store->db) != store->version)
+    if (db_version(store->db) != store->version) {
         store->next_seq = 0;
+        store->turns.fresh = false;
+    }
     return 0;
 }
 
@@ -202,6 +206,7 @@ void store_abort(struct cairn_store *store)
     if (!db_rollback(store->db))
         store->poisoned = true;
     store->next_seq = 0;
+    store_turns_end(store, false);
     store->writing = false;
     lock_drop(&store->lock, LOCK_COMMIT);
 }
@@ -235,6 +240,7 @@ int store_commit(struct cairn_store *store, struct cairn_error *error)
     }
     store->writing = false;
     store->committed = store->pending;
+    store_turns_end(store, true);
     store->version = db_version(store->db);
     transfer_if_grown(store);
     if (store->journal == DB_WAL && store->sync == CAIRN_SYNC_FULL && !store->poisoned)
@@ -243,8 +249,8 @@ int store_commit(struct cairn_store *store, struct cairn_error *error)
     return 0;
 }
 
-int store_write(struct cairn_store *store, enum sql_id id, const struct value *values,
-                size_t n, struct cairn_error *error)
+int store_write(struct cairn_store *store, enum sql_id id,
+                const struct sql_value *values, size_t n, struct cairn_error *error)
 {
     assert(store->writing);
     if (db_failed(store->db))
@@ -255,10 +261,26 @@ int store_write(struct cairn_store *store, enum sql_id id, const struct value *v
 
 /* ---- Reading ---- */
 
+/* A writer may have migrated the older store that this reader has open. */
+static int end_stand_in(struct cairn_store *store, struct cairn_error *error)
+{
+    struct db_header header;
+    if (!store->stands_in || db_running(store->db))
+        return 0;
+    int rc = db_header(store->db, &header, error);
+    if (rc || header.user_version == 1)
+        return rc;
+    rc = schema_stand_in_end(store->db, error);
+    store->stands_in = rc != 0;
+    return rc;
+}
+
 int store_begin_read(struct cairn_store *store, struct cairn_error *error)
 {
     if (store->reads == 0 && !store->writing) {
-        int rc = db_run(store->db, SQL_BEGIN_READ, NO_VALUES, error);
+        int rc = end_stand_in(store, error);
+        if (!rc)
+            rc = db_run(store->db, SQL_BEGIN_READ, NO_VALUES, error);
         if (rc)
             return rc;
         store->read_open = true;

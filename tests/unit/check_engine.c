@@ -576,9 +576,5 @@ int main(void)
     tcase_add_test(tests, end_that_cannot_be_saved);
     tcase_add_test(tests, required_saving_waits_for_space);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

@@ -597,9 +597,5 @@ int main(void)
     tcase_add_test(tests, recorder_refusals);
     tcase_add_test(tests, recorder_saves);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

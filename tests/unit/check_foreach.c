@@ -43,7 +43,8 @@ START_TEST(test_structure)
     refused("name: n\nparams: {k: v}\n"
             "tasks:\n  a:\n    run: x\n    foreach: {k: [a]}\n",
             "6:15", "`k` is the name of a param already");
-    refused(TASK_WITH("{k: [\"${{ params.x }}\"]}"), "5:20", "cannot stand in a value");
+    refused(TASK_WITH("{k: [\"${{ params.x }}\"]}"), "5:24",
+            "unknown name `params.x` in `foreach`");
     refused(TASK_WITH("{k: [a, \"x\\0\"]}"), "5:22", "NUL byte");
     help_refused(STR(TASK_WITH("{a: [x], b: [x], c: [x], d: [x], e: [x], f: [x], "
                                "g: [x], h: [x], i: [x]}")),
@@ -223,6 +224,61 @@ START_TEST(test_recorded_empty)
 }
 END_TEST
 
+/* The notes, each followed by a line break. */
+static void expect_notes(const char *expected)
+{
+    struct buf got = BUF_INIT;
+    for (uint32_t i = 0; i < help_definition.n_notes; i++) {
+        buf_str(&got, help_definition.notes[i]);
+        buf_byte(&got, '\n');
+    }
+    ck_assert_str_eq(got.size ? got.data : "", expected);
+    buf_release(&got);
+}
+
+/* A run that goes on keeps its members; what it does not see is told. */
+START_TEST(test_notes)
+{
+    static const char both[] =
+        "name: n\ntasks:\n  a:\n    run: x\n"
+        "    foreach: {g: {glob: \"*.csv\"}, l: {lines: l.txt}}\n";
+    struct definition recorded;
+    help_file("m.csv", "");
+    help_file("z.csv", "");
+    help_file("l.txt", "1\n2\n");
+    help_parse(both);
+    expect_notes("");
+    recorded = help_definition;
+    definition_init(&help_definition);
+    help_options.recorded = &recorded;
+    help_parse(both);
+    expect_notes("");
+    help_file("b.csv", "");
+    help_file("l.txt", "2\n\n1\n3\r\n");
+    help_parse(both);
+    expect_notes("a: 1 new file matches `*.csv` and is no part of this run: b.csv\n"
+                 "a: 1 new line of `l.txt` is no part of this run: 3\n");
+    ck_assert_uint_eq(help_definition.defs[0].members, 4);
+    help_file("a.csv", "");
+    help_remove("m.csv");
+    help_file("l.txt", "3\n4\n5\n6\n");
+    help_parse(both);
+    expect_notes("a: 2 new files match `*.csv` and are no part of this run: a.csv, "
+                 "b.csv\n"
+                 "a: 1 recorded member is gone: m.csv\n"
+                 "a: 4 new lines of `l.txt` are no part of this run: 3, 4, 5, ...\n"
+                 "a: 2 recorded members are gone: 1, 2\n");
+    help_remove("l.txt");
+    help_parse(both);
+    ck_assert_uint_eq(help_definition.n_notes, 3);
+    ck_assert_ptr_nonnull(strstr(
+        help_definition.notes[2].ptr,
+        "a: it cannot be told whether there are new members: there is no file "));
+    help_options.recorded = NULL;
+    definition_release(&recorded);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("foreach");
@@ -236,6 +292,7 @@ int main(void)
     tcase_add_test(tests, test_lines);
     tcase_add_test(tests, test_recorded);
     tcase_add_test(tests, test_recorded_empty);
+    tcase_add_test(tests, test_notes);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

@@ -158,7 +158,7 @@ START_TEST(wrong_changes_are_not_written)
     struct buf out = BUF_INIT;
     struct change twice[2] = {{.task = 3, .outcome = 1, .attempts = 1},
                               {.task = 3, .outcome = 2, .attempts = 1}};
-    struct change strange = {.task = 1, .outcome = 5, .attempts = 1};
+    struct change strange = {.task = 1, .outcome = 8, .attempts = 1};
     struct change far = {.task = LIMIT_TASKS, .outcome = 1, .attempts = 1};
     ck_assert_int_eq(payload_delta(1, 0, twice, 2, &out, NULL), CAIRN_EUSAGE);
     ck_assert_int_eq(payload_delta(1, 0, &strange, 1, &out, NULL), CAIRN_EUSAGE);
@@ -334,7 +334,7 @@ START_TEST(packed_states)
         {"too few", "\x04\x01", 2},
         {"too many", "\x06\x01", 2},
         {"no length", "\x00\x01\x05\x01", 4},
-        {"outcome 5", "\x05\x05", 2},
+        {"outcome 8", "\x05\x08", 2},
         {"equal runs", "\x02\x01\x03\x01", 4},
         {"no attempts", "\x05\x41", 2},
         {"attempts 1", "\x05\x41\x01", 3},

@@ -1,4 +1,5 @@
-/* The typed rows of the store (storage/rows_*.c). */
+/* The typed rows of the store (storage/rows_*.c). Commands, claims and events are in
+ * check_rows_events.c. */
 #include "storage/store.h"
 
 #include <check.h>
@@ -474,7 +475,7 @@ START_TEST(callbacks_may_read)
 }
 END_TEST
 
-/* ---- Attempts and commands ---- */
+/* ---- Attempts ---- */
 
 static const struct attempt_row full_attempt = {
     .run = 3,
@@ -498,6 +499,9 @@ static const struct attempt_row full_attempt = {
     .err = {"1123456789abcdef0123456789abcdef", 32},
     .outputs = {"2123456789abcdef0123456789abcdef", 32},
     .text = {"text", 4},
+    .start_turn = 300,
+    .end_turn = 1ull << 40,
+    .checkpoint = 4711,
 };
 /* Never started: ended with an error of the system. */
 static const struct attempt_row bare_attempt = {.run = 3,
@@ -533,6 +537,9 @@ static int check_attempt(void *context, const struct attempt_row *row)
     ck_assert(str_equal(row->err, want->err));
     ck_assert(str_equal(row->outputs, want->outputs));
     ck_assert(str_equal(row->text, want->text));
+    ck_assert_uint_eq(row->start_turn, want->start_turn);
+    ck_assert_uint_eq(row->end_turn, want->end_turn);
+    ck_assert_uint_eq(row->checkpoint, want->checkpoint);
     return 0;
 }
 
@@ -588,31 +595,55 @@ START_TEST(attempts)
 }
 END_TEST
 
-START_TEST(commands)
+/* An intent has its flags and turn, and nothing of an end. */
+START_TEST(intents)
 {
-    uint8_t verb = 9;
-    bool has = true;
-    good(store_has_command(store, 1, &has, &error));
-    ck_assert(!has);
+    struct attempt_row row = {.run = 3,
+                              .gen = 1,
+                              .task = 2,
+                              .number = 1,
+                              .intent_ns = 50,
+                              .flags = ATTEMPT_UNDO,
+                              .exit_code = -1,
+                              .start_turn = 7};
     good(store_begin(store, 0, &error));
-    good(store_put_command(store, 1, COMMAND_CANCEL, 5, &error));
-    good(store_put_command(store, 2, 7, 5, &error));
-    good(store_put_command(store, 1, 3, 6, &error));
+    good(store_put_intent(store, &row, &error));
     good(store_commit(store, &error));
-    good(store_has_command(store, 1, &has, &error));
-    ck_assert(has);
+    good(store_get_attempt(store, &row, check_attempt, &row, &error));
+    row.number = 2;
+    ck_assert_int_eq(store_get_attempt(store, &row, check_attempt, &row, &error),
+                     CAIRN_ENOTFOUND);
+}
+END_TEST
+
+START_TEST(new_attempts)
+{
+    struct buf text = BUF_INIT;
+    struct attempt_row row = {.run = 3, .intent_ns = 50, .ended_ns = 60};
+    /* task = start_turn, number = end_turn, 0: none */
+    static const uint8_t turns[][3] = {{2, 1, 5}, {1, 4, 4}, {1, 3, 6}, {1, 9, 1},
+                                       {1, 5, 0}, {1, 0, 5}, {2, 6, 0}};
     good(store_begin(store, 0, &error));
-    good(store_take_command(store, 1, &verb, &error));
-    ck_assert_uint_eq(verb, COMMAND_CANCEL);
-    good(store_take_command(store, 1, &verb, &error));
-    ck_assert_uint_eq(verb, 3);
-    good(store_take_command(store, 1, &verb, &error));
-    ck_assert_uint_eq(verb, 0);
+    for (size_t i = 0; i < sizeof turns / sizeof turns[0]; i++) {
+        row.gen = turns[i][0];
+        row.task = turns[i][1];
+        row.number = turns[i][2];
+        row.start_turn = turns[i][1];
+        row.end_turn = turns[i][2];
+        good(store_put_attempt(store, &row, &error));
+    }
+    row.run = 4;
+    good(store_put_attempt(store, &row, &error));
     good(store_commit(store, &error));
-    good(store_has_command(store, 1, &has, &error));
-    ck_assert(!has);
-    good(store_has_command(store, 2, &has, &error));
-    ck_assert(has);
+    good(store_each_new_attempt(store, 3, 4, add_attempt, &text, &error));
+    ck_assert_str_eq(text.data, "0.5 3.6 5.0 9.1 1.5 6.0 ");
+    buf_clear(&text);
+    good(store_each_new_attempt(store, 3, 8, add_attempt, &text, &error));
+    ck_assert_str_eq(text.data, "9.1 ");
+    buf_clear(&text);
+    good(store_each_new_attempt(store, 3, 9, add_attempt, &text, &error));
+    ck_assert_uint_eq(text.size, 0);
+    buf_release(&text);
 }
 END_TEST
 
@@ -629,7 +660,8 @@ int main(void)
     tcase_add_loop_test(tests, run_sum_shows_damage, 0, 2);
     tcase_add_test(tests, callbacks_may_read);
     tcase_add_test(tests, attempts);
-    tcase_add_test(tests, commands);
+    tcase_add_test(tests, intents);
+    tcase_add_test(tests, new_attempts);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

@@ -37,7 +37,7 @@ static void expect_untouched(int code, const char *part)
 START_TEST(newer_store_is_left_alone)
 {
     cairn_store_close(open_store());
-    overwrite("cairn.db", 60, "\0\0\0\2", 4);
+    overwrite("cairn.db", 60, "\0\0\0\3", 4);
     expect_untouched(CAIRN_ENEWER, "newer cairn");
     ck_assert_int_eq(unlink(in_store("cairn.db-wal")), 0);
     ck_assert_int_eq(unlink(in_store("cairn.db-shm")), 0);

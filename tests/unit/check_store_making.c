@@ -1,5 +1,6 @@
 /* The making of a store: cut off before every single step of it, and where there is no
  * room for one. */
+#include "old_store_help.h"
 #include "store_help.h"
 
 /* ---- A process that kills itself before its n-th step ---- */
@@ -81,8 +82,8 @@ static int add_run(struct cairn_store *store)
     return rc ? rc : store_commit(store, &error);
 }
 
-/* "make": makes a store. "commit": commits a checkpoint where a rollback journal is
- * used. */
+/* "make": makes a store, or migrates an old one. "commit": commits a checkpoint where a
+ * rollback journal is used. */
 static int play_steps(const char *part, long n)
 {
     struct cairn_store *store = NULL;
@@ -211,6 +212,37 @@ START_TEST(commit_is_cut_off)
 }
 END_TEST
 
+/* Before it is done, the store is an old one. */
+START_TEST(migration_is_cut_off)
+{
+    long n = 0, old = 0;
+    put_old_store(path);
+    while (cut_off("make", ++n)) {
+        struct cairn_store *store = open_reader();
+        uint64_t runs;
+        good(store_count_runs(store, &(struct run_filter){0}, &runs, &error));
+        ck_assert_uint_eq(runs, 3);
+        ck_assert_uint_eq(count(store), 13);
+        old += store->stands_in;
+        cairn_store_close(store);
+        if (n % 4 == 0) {
+            store = open_store();
+            ck_assert_uint_eq(count(store), 13);
+            good(store_begin(store, -1, &error));
+            good(store_put_event(
+                store, &(struct event_row){.run = 1, .turn = 1, .kind = 1}, &error));
+            good(store_commit(store, &error));
+            cairn_store_close(store);
+        }
+        nftw(path, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+        put_old_store(path);
+    }
+    ck_assert_int_gt(n, 10);
+    ck_assert_int_gt(old, 5);
+    ck_assert_int_lt(old, n - 1); /* some steps come after the commit */
+}
+END_TEST
+
 /* An empty database is what is left when the machine went down early. */
 START_TEST(database_is_empty)
 {
@@ -289,8 +321,8 @@ int main(int argc, char **argv)
         snprintf(path, sizeof path, "%s", argv[2]);
         return play_steps(argv[1], strtol(argv[3], NULL, 10));
     }
-    const TTest *const tests[] = {making_is_cut_off, commit_is_cut_off,
-                                  database_is_empty, directory_in_use,
-                                  directory_with_names_of_ours};
+    const TTest *const tests[] = {making_is_cut_off,    commit_is_cut_off,
+                                  migration_is_cut_off, database_is_empty,
+                                  directory_in_use,     directory_with_names_of_ours};
     return run_tests("store_making", tests, sizeof tests / sizeof tests[0]);
 }

@@ -300,6 +300,31 @@ START_TEST(test_groups)
 }
 END_TEST
 
+/* What a loaded file says about undo and external tasks. */
+START_TEST(test_nodes)
+{
+    static const char text[] = "name: n\ntasks:\n"
+                               "  a: {run: x, undo: y}\n"
+                               "  b: {external: do it, needs: g}\n"
+                               "  g: {run: z, foreach: {k: [1, 2]}, undo: y}\n";
+    struct cairn_workflow *w;
+    struct cairn_node_info info;
+    ck_assert_int_eq(
+        cairn_workflow_parse(&w, text, strlen(text), "w", NULL, 0, &failure), 0);
+    ck_assert_int_eq(cairn_workflow_node(w, 0, &info), 0);
+    ck_assert(info.undo && !info.external);
+    ck_assert_int_eq(cairn_workflow_node(w, 1, &info), 0);
+    ck_assert(!info.undo);
+    ck_assert_str_eq(info.external, "do it");
+    ck_assert_str_eq(info.command, "do it");
+    ck_assert_int_eq(cairn_workflow_node(w, 3, &info), 0);
+    ck_assert(info.undo);
+    ck_assert_int_eq(cairn_workflow_node(w, 4, &info), 0);
+    ck_assert(info.barrier && !info.undo && !info.external);
+    cairn_workflow_free(w);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("workflow api");
@@ -316,6 +341,7 @@ int main(void)
     tcase_add_test(c, test_compiling);
     tcase_add_test(c, test_node_info);
     tcase_add_test(c, test_groups);
+    tcase_add_test(c, test_nodes);
     suite_add_tcase(suite, c);
     return help_run(suite);
 }

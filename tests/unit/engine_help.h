@@ -77,6 +77,29 @@ static inline int lines(const char *name)
     return n;
 }
 
+/* The lines of a file, with spaces between them; "" without it. */
+static inline const char *words_of(const char *name)
+{
+    static char text[4096];
+    FILE *file = fopen(name, "r");
+    size_t n = file ? fread(text, 1, sizeof text - 1, file) : 0;
+    if (file)
+        fclose(file);
+    while (n && text[n - 1] == '\n')
+        n--;
+    text[n] = 0;
+    for (char *p = text; *p; p++)
+        *p = *p == '\n' ? ' ' : *p;
+    return text;
+}
+
+static inline void expect_words(const char *name, const char *words)
+{
+    const char *found = words_of(name);
+    ck_assert_msg(strcmp(found, words) == 0, "%s has `%s`, not `%s`", name, found,
+                  words);
+}
+
 /* ---- Stores and workflows ---- */
 
 static inline struct cairn_store *open_at(const char *path)
@@ -201,6 +224,23 @@ static inline struct task_wanted task_of(struct cairn_store *store, uint64_t run
     return wanted;
 }
 
+/* "a:completed b:skipped": exactly these of the tasks of a run. */
+static inline void expect_tasks(struct cairn_store *store, uint64_t run,
+                                const char *expected)
+{
+    char *copy = strdup(expected), *rest = copy, *word;
+    while ((word = strsep(&rest, " ")) != NULL) {
+        char *outcome = strrchr(word, ':');
+        ck_assert_ptr_nonnull(outcome);
+        *outcome++ = 0;
+        struct task_wanted task = task_of(store, run, word);
+        ck_assert_msg(strcmp(cairn_outcome_name(task.info.outcome), outcome) == 0,
+                      "%s is %s, not %s: %s", word,
+                      cairn_outcome_name(task.info.outcome), outcome, task.text);
+    }
+    free(copy);
+}
+
 static inline struct cairn_run_info run_info(struct cairn_store *store, uint64_t run)
 {
     struct cairn_run_info info;
@@ -262,6 +302,17 @@ static inline void fill_small(void)
 static inline void free_small(void)
 {
     ck_assert_int_eq(truncate("small/filler", 0), 0);
+}
+
+/* ---- Running a suite ---- */
+
+static inline int run_suite(Suite *suite)
+{
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
 }
 
 #endif

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Secrets from a descriptor. Nothing of what is read is ever printed, not even of a
+ * line that is wrong. */
+#include "secrets.h"
+
+#include "ui.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define SECRETS_BYTES ((size_t)1 << 20)
+#define SECRETS_MOST 1000
+
+/* -1: not read to its end; errno tells why, E2BIG: too much. */
+static int read_all(int fd, struct secrets_given *secrets)
+{
+    secrets->text = malloc(SECRETS_BYTES + 1);
+    if (secrets->text == NULL)
+        return -1;
+    for (;;) {
+        ssize_t n = read(fd, secrets->text + secrets->length,
+                         SECRETS_BYTES + 1 - secrets->length);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -1;
+        if (n == 0)
+            return 0;
+        secrets->length += (size_t)n;
+        if (secrets->length > SECRETS_BYTES) {
+            errno = E2BIG;
+            return -1;
+        }
+    }
+}
+
+static int bad_line(const struct settings *settings, size_t line, const char *why)
+{
+    return ui_usage(settings->command, "line %zu of what --secrets-fd gives %s", line,
+                    why);
+}
+
+/* Cuts the text into lines, and lines into names and values, in place. */
+static int split(const struct settings *settings, struct secrets_given *secrets,
+                 struct cairn_run_options *options)
+{
+    char *at = secrets->text, *end = at + secrets->length;
+    size_t line = 0, n = 0;
+
+    secrets->values = calloc(SECRETS_MOST, sizeof *secrets->values);
+    if (secrets->values == NULL)
+        return ui_error(EXIT_SYSTEM, cairn_code_name(CAIRN_ENOMEM), "out of memory");
+    while (at < end) {
+        char *stop = memchr(at, '\n', (size_t)(end - at)), *equals;
+
+        line++;
+        stop = stop != NULL ? stop : end;
+        *stop = '\0';
+        equals = strchr(at, '=');
+        if (strlen(at) != (size_t)(stop - at))
+            return bad_line(settings, line, "has a NUL byte in it");
+        if (at != stop && (equals == NULL || equals == at))
+            return bad_line(settings, line, "is not NAME=value");
+        if (n == SECRETS_MOST)
+            return bad_line(settings, line, "is one too many: 1000 can be given");
+        if (at != stop) {
+            *equals = '\0';
+            secrets->values[n++] = (struct cairn_param){at, equals + 1};
+        }
+        at = stop + 1;
+    }
+    options->secrets = secrets->values;
+    options->n_secrets = n;
+    return 0;
+}
+
+int secrets_read(const struct settings *settings, struct secrets_given *secrets,
+                 struct cairn_run_options *options)
+{
+    int fd = (int)settings->number[OPT_SECRETS_FD], result;
+
+    *secrets = (struct secrets_given){.text = NULL};
+    if (!settings->given[OPT_SECRETS_FD])
+        return 0;
+    result = read_all(fd, secrets);
+    if (result < 0 && errno == E2BIG)
+        return ui_usage(settings->command,
+                        "--secrets-fd gives more than 1 MiB, which is the limit");
+    if (result < 0)
+        return ui_usage(settings->command, "cannot read descriptor %d: %s", fd,
+                        strerror(errno));
+    if (fd > 2)
+        close(fd);
+    return split(settings, secrets, options);
+}
+
+void secrets_release(struct secrets_given *secrets)
+{
+    if (secrets->text != NULL)
+        explicit_bzero(secrets->text, secrets->length);
+    free(secrets->text);
+    free(secrets->values);
+    *secrets = (struct secrets_given){.text = NULL};
+}

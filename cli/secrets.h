@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Secrets from a descriptor (--secrets-fd). */
+#ifndef CLI_SECRETS_H
+#define CLI_SECRETS_H
+
+#include "options.h"
+
+/* Reads them, if the option was given, to the end of the descriptor, and closes it.
+ * Before anything else is opened: a wrong number must not hit something of ours. They
+ * are wiped by secrets_release. */
+struct secrets_given {
+    char *text;
+    size_t length;
+    struct cairn_param *values;
+};
+int secrets_read(const struct settings *settings, struct secrets_given *secrets,
+                 struct cairn_run_options *options);
+void secrets_release(struct secrets_given *secrets);
+
+#endif

@@ -1,0 +1,326 @@
+/* Attempts that outlived the cairn that started them (on_crash: adopt), and those of
+ * our own that run under a keeper. keeper.h tells the rules. */
+#include "executor/engine.h"
+
+#include "base/clock.h"
+#include "executor/outputs.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+/* ---- The end of a kept attempt ---- */
+
+static void read_record(struct job *job, const struct keeper_record *record,
+                        struct process_end *end, struct buf *text)
+{
+    *end = (struct process_end){.exit_code = record->exit_code,
+                                .signal = record->signal,
+                                .cpu_us = record->cpu_us,
+                                .peak_kib = record->peak_kib};
+    job->timed_out = record->timed_out;
+    job->cancelled |= record->stopped;
+    if (record->started_ns)
+        job->started_ns = record->started_ns;
+    job->ended_ns = record->ended_ns;
+    if (record->error) {
+        struct spawn_request failed = {.argv = job->vector,
+                                       .error = record->error,
+                                       .exit_code = record->exit_code,
+                                       .stage = record->stage,
+                                       .cwd = job->cwd.size ? job->cwd.data : NULL};
+        spawn_describe_failure(&failed, text);
+    }
+}
+
+void adopt_forget(const struct ending *ending)
+{
+    char path[4200];
+    if (!ending->kept)
+        return;
+    capture_attempt_remove(&ending->place);
+    values_place(&ending->place, path, sizeof path);
+    unlink(path);
+    keeper_forget(&ending->place);
+}
+
+/* Its keeper was killed, and the task with it: nobody knows how far it came. */
+static int lose(struct engine *e, struct job *job, struct cairn_error *error)
+{
+    const struct task_def *def = graph_def(e->graph, job->task);
+    struct ending *ending = engine_add_ending(e, job->task, job->attempt);
+    if (!ending)
+        return error_nomem(error);
+    ending->row.intent_ns = job->intent_ns;
+    ending->row.started_ns = job->started_ns;
+    ending->row.start_turn = job->start_turn;
+    ending->row.flags |= ATTEMPT_INTERRUPTED;
+    ending->kept = true;
+    ending->place = job->order.place;
+    buf_text(&ending->text, "its keeper was killed, and the task with it");
+    job_capture(e, job, ending);
+    bool cancelled = job->cancelled;
+    engine_free_job(e, job);
+    if (!def->once) {
+        ending->row.outcome = cancelled ? CAIRN_CANCELLED : CAIRN_FAILED;
+        engine_settle(e, ending);
+        return 0;
+    }
+    ending->final = true;
+    ending->change = (struct change){
+        .task = job->task, .outcome = CAIRN_UNKNOWN, .attempts = job->attempt};
+    e->broken |= states_apply(&e->states, &ending->change, NULL) != 0;
+    sched_end(&e->sched, job->task, CAIRN_UNKNOWN, NULL, NULL);
+    return 0;
+}
+
+/* 0: *end is how the task ended; 1: all is settled here. */
+int adopt_ended(struct engine *e, struct job *job, struct process_end *end,
+                struct buf *text, struct cairn_error *error)
+{
+    struct cairn_error trouble = {0};
+    struct slot *slot = &e->slots.slots->slot[job - e->jobs];
+    int result = 0;
+    if (job->keeper.fate == KEEPER_LIVE) {
+        job->keeper.pidfd = job->pidfd;
+        result = keeper_reap(&job->keeper, slot, &trouble);
+    }
+    if (result == CAIRN_EIO) {
+        if (error)
+            *error = trouble;
+        return result;
+    }
+    if (result)
+        report(e, CAIRN_EVENT_NOTICE, trouble.text);
+    if (job->keeper.fate == KEEPER_ENDED) {
+        read_record(job, &job->keeper.record, end, text);
+        return 0;
+    }
+    if (job->keeper.fate == KEEPER_NEVER) {
+        *end = (struct process_end){.exit_code = -1};
+        buf_format(text, "it could not be started: %s",
+                   strerrordesc_np(job->keeper.error));
+        return 0;
+    }
+    result = lose(e, job, error);
+    return result ? result : 1;
+}
+
+/* ---- Taking over ---- */
+
+struct orphan {
+    struct attempt_row row;
+    struct orphan *next;
+};
+struct orphans {
+    struct engine *e;
+    struct orphan *first;
+};
+
+static int note_orphan(void *context, const struct attempt_row *row)
+{
+    struct orphans *o = context;
+    const struct situation *s = &o->e->situation;
+    if (row->task >= s->before.n || !(s->marks[row->task] & MARK_KEPT))
+        return 0;
+    struct orphan *orphan = arena_take(&o->e->arena, 1, sizeof *orphan);
+    if (!orphan)
+        return CAIRN_ENOMEM;
+    *orphan = (struct orphan){.row = {.gen = row->gen,
+                                      .task = row->task,
+                                      .number = row->number,
+                                      .intent_ns = row->intent_ns,
+                                      .start_turn = row->start_turn},
+                              .next = o->first};
+    o->first = orphan;
+    return 0;
+}
+
+static uint32_t task_now(const struct engine *e, uint32_t old)
+{
+    for (uint32_t task = 0; task < e->graph->n_tasks; task++)
+        if (e->situation.old_task[task] == old)
+            return task;
+    return NODE_NONE;
+}
+
+/* What the attempt read is what is there now, unless that is younger than the attempt;
+ * then nobody knows, and a digest of zeros is equal to none. */
+static int recall_inputs(struct engine *e, struct job *job, struct cairn_error *error)
+{
+    struct asker asker = {&e->lookup, job->task, job->attempt};
+    struct scope scope = lookup_scope(&asker);
+    struct cairn_error why = {0};
+    struct result *r = &job->result;
+    int result = files_look(&scope, true, &job->arena, &r->inputs, &r->n_inputs, &why);
+    if (result == CAIRN_ENOMEM)
+        return error_nomem(error);
+    if (result)
+        r->n_inputs = 0; /* gone: it is found missing at its next decision */
+    for (uint32_t i = 0; i < r->n_inputs; i++)
+        if (r->inputs[i].ctime_ns >= job->started_ns) {
+            r->inputs[i].digest = (struct digest){{0}};
+            r->inputs[i].mtime_ns = r->inputs[i].ctime_ns = 0;
+        }
+    return 0;
+}
+
+static int recall(struct engine *e, struct job *job, struct cairn_error *error)
+{
+    const struct task_def *def = graph_def(e->graph, job->task);
+    int result = 0;
+    arena_release(&job->arena);
+    job->result = (struct result){0};
+    if (def->n_inputs)
+        result = recall_inputs(e, job, error);
+    if (!result && def->undo.len)
+        result =
+            launch_describe(e, job, def->undo, &job->arena, &job->result.undo, error);
+    return result;
+}
+
+/* A new generation has rows of its own; the old one is not left open for ever. */
+static int close_old_row(struct engine *e, const struct orphan *orphan,
+                         const char *text, struct cairn_error *error)
+{
+    struct ending *ending = engine_add_ending(e, 0, orphan->row.number);
+    if (!ending)
+        return error_nomem(error);
+    ending->row.gen = orphan->row.gen;
+    ending->row.task = orphan->row.task;
+    ending->row.intent_ns = orphan->row.intent_ns;
+    ending->row.start_turn = orphan->row.start_turn;
+    ending->row.flags = ATTEMPT_INTERRUPTED;
+    ending->acted = true; /* nothing to report */
+    e->unacted--;
+    buf_text(&ending->text, text);
+    return 0;
+}
+
+static int take_over(struct engine *e, const struct orphan *orphan, uint32_t task,
+                     struct keeper *keeper, struct cairn_error *error)
+{
+    struct intent intent = {.task = task,
+                            .attempt = orphan->row.number,
+                            .intent_ns = orphan->row.intent_ns,
+                            .turn = orphan->row.start_turn};
+    sched_take_task(&e->sched, task);
+    struct job *job = launch_slot(e, &intent, ROLE_TASK);
+    if (job->capture_open)
+        capture_close(&job->capture);
+    job->kept = job->adopted = true;
+    job->state = JOB_RUNNING;
+    job->stamp = ++e->next_stamp;
+    job->keeper = *keeper;
+    job->order.place = keeper->place;
+    job->started_ns = keeper->started_ns ? keeper->started_ns : clock_utc_ns();
+    job->pid = keeper->pid;
+    job->pidfd = keeper->pidfd;
+    job->capture_open = !capture_attempt_open(&job->capture, &keeper->place, NULL);
+    keeper_to_slot(keeper, &e->slots.slots->slot[job - e->jobs]);
+    int result = recall(e, job, error);
+    if (!result && orphan->row.gen != e->row.gen)
+        result = close_old_row(e, orphan, "taken over", error);
+    if (result)
+        return result;
+    if (keeper->fate == KEEPER_LIVE)
+        return engine_watch(e, job->pidfd, job_watch(e, job), error);
+    return engine_exited(e, job, error);
+}
+
+/* Its row was left open at the beginning, because it looked as if it could be kept. */
+static int close_orphan(struct engine *e, const struct orphan *orphan, uint32_t task,
+                        const struct keeper *keeper, struct cairn_error *error)
+{
+    struct ending *ending = engine_add_ending(e, task, orphan->row.number);
+    bool lost = keeper->fate == KEEPER_LOST;
+    if (!ending)
+        return error_nomem(error);
+    ending->row.intent_ns = orphan->row.intent_ns;
+    ending->row.start_turn = orphan->row.start_turn;
+    ending->row.flags = lost ? ATTEMPT_INTERRUPTED : 0;
+    ending->kept = true;
+    ending->place = keeper->place;
+    buf_text(&ending->text, lost ? "interrupted" : "it had not started");
+    if (!lost || !graph_def(e->graph, task)->once)
+        return 0;
+    ending->final = true;
+    ending->change = (struct change){
+        .task = task, .outcome = CAIRN_UNKNOWN, .attempts = orphan->row.number};
+    e->broken |= states_apply(&e->states, &ending->change, NULL) != 0;
+    sched_take_task(&e->sched, task);
+    sched_end(&e->sched, task, CAIRN_UNKNOWN, NULL, NULL);
+    return 0;
+}
+
+/* Nobody will ask for its end. */
+static void end_stranger(struct engine *e, struct keeper *keeper)
+{
+    struct ending ending = {.kept = true, .place = keeper->place};
+    struct cairn_error trouble = {0};
+    struct pollfd end = {.fd = keeper->pidfd, .events = POLLIN};
+    enum { PATIENCE_MS = 5000 };
+    if (keeper->fate == KEEPER_LIVE) {
+        keeper_signal(keeper, KEEPER_KILL);
+        if (poll(&end, 1, PATIENCE_MS) > 0 && keeper_reap(keeper, NULL, &trouble))
+            report(e, CAIRN_EVENT_NOTICE, trouble.text);
+    }
+    if (keeper->pidfd >= 0)
+        close(keeper->pidfd);
+    keeper->pidfd = -1;
+    adopt_forget(&ending);
+}
+
+static int adopt_one(struct engine *e, const struct orphan *orphan,
+                     struct cairn_error *error)
+{
+    struct keeper keeper;
+    struct attempt_place place = {e->live_dir, e->row.run, orphan->row.gen,
+                                  orphan->row.task, orphan->row.number};
+    uint32_t task = task_now(e, orphan->row.task);
+    int result = keeper_look(&keeper, &place, e->identity, error);
+    if (result)
+        return result;
+    /* Edited or dropped since, or not wanted any more: its end would count for nothing.
+     */
+    if (task == NODE_NONE || e->sched.state[task] != READY ||
+        e->situation.decisions.reason[task] != CAIRN_REASON_ADOPTED) {
+        end_stranger(e, &keeper);
+        return close_old_row(e, orphan, "ended: its task is not as it was", error);
+    }
+    if (keeper.fate == KEEPER_LIVE || keeper.fate == KEEPER_ENDED)
+        return take_over(e, orphan, task, &keeper, error);
+    return close_orphan(e, orphan, task, &keeper, error);
+}
+
+/* Attempts that the store does not know as open: started while it could not be written,
+ * or of an earlier generation. */
+static int visit_stranger(void *context, struct keeper *keeper)
+{
+    struct engine *e = context;
+    const struct situation *s = &e->situation;
+    uint32_t task = keeper->place.task;
+    bool known = keeper->place.gen == s->row.gen && task < s->before.n &&
+                 s->marks[task] & MARK_KEPT &&
+                 keeper->place.attempt == s->last_attempt[task];
+    if (!known)
+        end_stranger(e, keeper);
+    return 0;
+}
+
+int adopt_all(struct engine *e, struct cairn_error *error)
+{
+    struct orphans orphans = {.e = e};
+    if (!e->situation.recovered || e->mode == MODE_TURN ||
+        situation_old(&e->situation, e->workflow)->definition->on_crash !=
+            ON_CRASH_ADOPT)
+        return 0;
+    int result =
+        keepers_each(e->live_dir, e->identity, e->row.run, visit_stranger, e, error);
+    if (result || !e->situation.n_kept)
+        return result;
+    result = store_each_run_attempt(e->store, e->row.run, e->situation.row.gen, true,
+                                    note_orphan, &orphans, error);
+    for (const struct orphan *o = orphans.first; o && !result; o = o->next)
+        result = adopt_one(e, o, error);
+    return result;
+}

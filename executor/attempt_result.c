@@ -1,0 +1,100 @@
+/* What a completed attempt leaves for later decisions: values, outputs, and what was
+ * known of it before it started, as one object. */
+#include "executor/engine.h"
+
+#include "base/limits.h"
+#include "executor/outputs.h"
+
+#include <sys/stat.h>
+
+int ending_keep_result(struct engine *e, struct ending *ending,
+                       const struct result *result, struct cairn_error *error)
+{
+    uint32_t task = ending->row.task;
+    buf_clear(&ending->result);
+    int code = result_encode(result, &ending->result, error);
+    if (!code && ending->result.size)
+        code = sha256_of(ending->result.data, ending->result.size,
+                         &ending->change.outputs, error);
+    if (!code && e->referred && e->referred[e->graph->def_of[task]])
+        code = lookup_put(&e->lookup, task, buf_view(&ending->result), error);
+    return code;
+}
+
+/* Takes the values out of the slot's file; it is empty then. */
+static int take_values(struct engine *e, struct job *job, struct buf *text,
+                       struct cairn_error *error)
+{
+    char path[4200];
+    struct stat st;
+    values_path(e, job, path, sizeof path);
+    if (lstat(path, &st) < 0 || !S_ISREG(st.st_mode)) {
+        job->values_ready = false; /* the task moved it away, or put something else */
+        return 0;
+    }
+    if (st.st_size == 0)
+        return 0;
+    job->values_ready = false;
+    return os_read_file(path, LIMIT_VALUES_BYTES, text, error);
+}
+
+static void redact_values(struct engine *e, struct job *job)
+{
+    struct result *r = &job->result;
+    for (uint32_t i = 0; e->situation.secrets.redactor && i < r->n_values; i++) {
+        struct buf clean = BUF_INIT;
+        buf_str(&clean, r->values[i].value);
+        engine_redact(e, &clean);
+        r->values[i].value = arena_str(&job->arena, buf_view(&clean));
+        buf_release(&clean);
+    }
+}
+
+static int read_values(struct engine *e, struct job *job, struct cairn_error *error)
+{
+    struct buf text = BUF_INIT;
+    struct cairn_error why = {0};
+    int result = take_values(e, job, &text, &why);
+    if (!result && text.size)
+        result = values_parse(&job->arena, buf_view(&text), &job->result.values,
+                              &job->result.n_values, &why);
+    buf_release(&text);
+    if (result)
+        return error_set(error, result, "what it wrote to $CAIRN_OUTPUT is no good: %s",
+                         why.text);
+    redact_values(e, job);
+    return job->arena.failed ? error_nomem(error) : 0;
+}
+
+/* A completed attempt must have made what it declared. */
+static int complete_result(struct engine *e, struct job *job, struct ending *ending,
+                           struct cairn_error *error)
+{
+    struct asker asker = {&e->lookup, job->task, job->attempt};
+    struct scope scope = lookup_scope(&asker);
+    int result = 0;
+    if (scope.def->n_outputs)
+        result = files_look(&scope, false, &job->arena, &job->result.outputs,
+                            &job->result.n_outputs, error);
+    if (!result && scope.def->kind != TASK_CALL)
+        result = read_values(e, job, error);
+    return result ? result : ending_keep_result(e, ending, &job->result, error);
+}
+
+void engine_check_result(struct engine *e, struct job *job, struct ending *ending)
+{
+    struct cairn_error why = {0};
+    if (ending->row.outcome != CAIRN_COMPLETED) {
+        struct buf ignored = BUF_INIT; /* what a failed attempt wanted to pass on */
+        if (graph_def(e->graph, job->task)->kind != TASK_CALL)
+            take_values(e, job, &ignored, NULL);
+        buf_release(&ignored);
+        return;
+    }
+    if (!complete_result(e, job, ending, &why))
+        return;
+    buf_clear(&ending->result);
+    ending->change.outputs = (struct digest){{0}};
+    ending->row.outcome = CAIRN_FAILED;
+    buf_format(&ending->text, "it ended well, but %s", why.text);
+}

@@ -1,0 +1,281 @@
+/* The first commit of a run, or of one that goes on: its row, its graph, what an owner
+ * that died left open, and a full record where what it starts from is not simply its
+ * newest record. */
+#include "executor/engine.h"
+
+#include "base/clock.h"
+
+#include <stdlib.h>
+
+/* What a keeper still has, or has recorded the end of, is no interrupted attempt. */
+static bool is_kept(const struct engine *e, const struct attempt_row *row)
+{
+    const struct situation *s = &e->situation;
+    return row->task < s->before.n && s->marks[row->task] & MARK_KEPT &&
+           row->number == s->last_attempt[row->task];
+}
+
+/* Nobody can start it any more. 1: somebody just has. */
+static int bar(struct engine *e, const struct attempt_row *row)
+{
+    struct situation *s = &e->situation;
+    struct attempt_place place = {e->live_dir, row->run, row->gen, row->task,
+                                  row->number};
+    const struct graph *old = situation_old(s, e->workflow);
+    if (old->definition->on_crash != ON_CRASH_ADOPT || row->task >= old->n_tasks ||
+        graph_def(old, row->task)->n_secrets ||
+        row->flags & (ATTEMPT_UNDO | ATTEMPT_CHECK) ||
+        !(s->marks[row->task] & MARK_RESET))
+        return 0;
+    int barred = keeper_bar(&place, NULL);
+    if (barred)
+        return barred < 0 ? barred : 0;
+    s->marks[row->task] = MARK_KEPT;
+    s->n_kept++;
+    return 1;
+}
+
+static int collect_open(void *context, const struct attempt_row *row)
+{
+    struct engine *e = context;
+    int kept = is_kept(e, row) ? 1 : bar(e, row);
+    if (kept)
+        return kept < 0 ? kept : 0;
+    struct ending *ending = engine_add_ending(e, row->task, row->number);
+    if (!ending)
+        return CAIRN_ENOMEM;
+    int64_t ended_ns = ending->row.ended_ns;
+    ending->row = *row;
+    ending->row.ended_ns = ended_ns;
+    ending->row.flags |= ATTEMPT_INTERRUPTED;
+    ending->row.outcome = CAIRN_PENDING;
+    ending->row.text = (struct str){NULL, 0};
+    buf_text(&ending->text, "interrupted");
+    return 0;
+}
+
+/* What an interrupted attempt wrote is still in the live directory. */
+static void rescue_output(struct engine *e, struct ending *ending,
+                          const struct slot_map *map)
+{
+    char path[4096];
+    for (uint32_t s = 0; s < map->slots->n; s++) {
+        const struct slot *slot = &map->slots->slot[s];
+        if (!slot->used || slot->gen != ending->row.gen ||
+            slot->task != ending->row.task || slot->attempt != ending->row.number)
+            continue;
+        ending->row.started_ns = slot->started_ns;
+        for (int i = 0; i < 2; i++) {
+            struct buf content = BUF_INIT;
+            capture_slot_path(path, sizeof path, map->slots, s, e->live_dir, i);
+            if (os_read_file(path, 16u << 20, &content, NULL) == 0) {
+                engine_redact(e, &content);
+                ending->captured[i].content = content;
+                *(i ? &ending->row.err_bytes : &ending->row.out_bytes) = content.size;
+            } else
+                buf_release(&content);
+        }
+    }
+}
+
+static int close_interrupted(struct engine *e, uint64_t turn, struct cairn_error *error)
+{
+    struct slot_map map;
+    int result = store_each_run_attempt(e->store, e->row.run, e->situation.row.gen,
+                                        true, collect_open, e, error);
+    if (!result && e->n_endings &&
+        slots_open(&map, e->live_dir, e->row.run, NULL) == 0) {
+        for (uint32_t i = 0; i < e->n_endings; i++)
+            rescue_output(e, &e->endings[i], &map);
+        slots_close(&map, false);
+    }
+    for (uint32_t i = 0; i < e->n_endings && !result; i++)
+        result = engine_put_attempt(e, &e->endings[i], turn, error);
+    for (uint32_t i = 0; i < e->n_endings; i++)
+        ending_release(&e->endings[i]);
+    e->n_endings = e->unacted = 0;
+    return result;
+}
+
+static int put_graph(struct engine *e, struct cairn_error *error)
+{
+    struct digest digest;
+    int result =
+        store_put_object(e->store, buf_view(&e->situation.encoded), &digest, error);
+    e->row.graph = digest;
+    e->row.tasks = e->graph->n_tasks;
+    return result
+               ? result
+               : store_put_run_graph(e->store, e->row.run, e->row.gen, &digest, error);
+}
+
+/* A run that goes on gets a full record whenever what it starts from is not simply its
+ * newest record: another definition, outcomes that no longer count, a damaged chain. */
+static bool needs_full(const struct engine *e)
+{
+    const struct situation *s = &e->situation;
+    if (!s->recovered || s->recovery.gap || s->recovery.n_damaged || !s->same_graph)
+        return true;
+    for (uint32_t i = 0; i < e->states.n; i++)
+        if (e->states.outcome[i] != s->before.outcome[i])
+            return true;
+    return false;
+}
+
+/* Attempts are numbered by task index, so another graph needs another generation; also
+ * when damage made the run fall back to an older graph than its newest one. */
+static bool new_generation(const struct situation *s)
+{
+    return !digest_equal(&s->row.graph, &s->graph) ||
+           !digest_equal(&s->row.graph, &s->recovery.graph);
+}
+
+static int begin_run(struct engine *e, struct cairn_error *error)
+{
+    struct situation *s = &e->situation;
+    bool fresh = !s->recovered;
+    struct buf params = BUF_INIT;
+    e->row.state = CAIRN_RUN_UNFINISHED;
+    e->row.ended_ns = 0;
+    int result = workflow_params(e->workflow, &params, &e->row.params, error);
+    e->row.params_text = arena_str(&e->arena, buf_view(&params));
+    buf_release(&params);
+    if (!result && e->arena.failed)
+        result = error_nomem(error);
+    if (!result && fresh) {
+        e->row.gen = 1;
+        e->row.graph = s->graph;
+        e->row.tasks = e->graph->n_tasks;
+        e->row.started_ns = clock_utc_ns();
+        e->row.from_run = s->from_run;
+        e->row.from_seq = s->from_seq;
+        result = store_add_run(e->store, &e->row, error);
+    } else if (!result && new_generation(s))
+        e->row.gen++;
+    if (!result)
+        result = put_graph(e, error);
+    if (!result && !fresh)
+        result = store_set_run(e->store, &e->row, error);
+    return result;
+}
+
+static int begin_stream(struct engine *e, struct cairn_error *error)
+{
+    struct situation *s = &e->situation;
+    if (s->recovered)
+        e->stream = s->recovery.head;
+    else {
+        e->stream = (struct stream){.id = e->row.run, .parent = s->from_seq};
+        e->stream.parent_digest = s->from_digest;
+    }
+    e->stream.store = e->store;
+    e->stream.sha = e->sha;
+    e->stream.graph = s->graph;
+    int result = 0;
+    for (size_t i = 0; s->recovered && i < s->recovery.n_damaged && !result; i++)
+        result = store_put_quarantine(e->store, s->recovery.damaged[i], clock_utc_ns(),
+                                      s->recovery.reasons[i], error);
+    if (!result && needs_full(e))
+        result = stream_full(&e->stream, &e->states, clock_utc_ns(), NULL, error);
+    return result;
+}
+
+/* ---- What is told of it ---- */
+
+struct task_list {
+    uint32_t *tasks;
+    uint32_t n;
+};
+
+/* One event for each reason that makes recorded tasks run again. */
+static void log_resets(struct engine *e, struct task_list *list)
+{
+    const struct situation *s = &e->situation;
+    for (uint8_t reason = 0; reason <= CAIRN_REASON_LAST; reason++) {
+        list->n = 0;
+        for (uint32_t task = 0; task < e->graph->n_tasks; task++)
+            if (s->decisions.reset[task] && s->decisions.reason[task] == reason &&
+                s->now.outcome[task] != CAIRN_PENDING)
+                list->tasks[list->n++] = task;
+        engine_log_tasks(e, EVENT_RESET, reason, UINT32_MAX, list->tasks, list->n);
+    }
+}
+
+static void log_unknown(struct engine *e, struct task_list *list)
+{
+    list->n = 0;
+    for (uint32_t task = 0; task < e->graph->n_tasks; task++)
+        if (e->states.outcome[task] == CAIRN_UNKNOWN &&
+            e->situation.now.outcome[task] != CAIRN_UNKNOWN)
+            list->tasks[list->n++] = task;
+    engine_log_tasks(e, EVENT_UNKNOWN, 0, UINT32_MAX, list->tasks, list->n);
+}
+
+static int by_number(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+static void log_early(struct engine *e, struct task_list *list)
+{
+    for (int own = 0; own < 2; own++) {
+        list->n = 0;
+        for (uint32_t i = 0; i < e->n_early; i++)
+            if ((e->early_as[i] == CAIRN_EXCLUDED) == own)
+                list->tasks[list->n++] = e->early[i];
+        qsort(list->tasks, list->n, sizeof *list->tasks, by_number);
+        engine_log_tasks(e, EVENT_SKIPPED, (uint8_t)own, UINT32_MAX, list->tasks,
+                         list->n);
+    }
+}
+
+static int log_beginning(struct engine *e, struct cairn_error *error)
+{
+    const struct situation *s = &e->situation;
+    char text[96] = "new";
+    struct task_list list = {malloc(e->graph->n_tasks * sizeof *list.tasks), 0};
+    if (!list.tasks)
+        return error_nomem(error);
+    if (s->recovered)
+        snprintf(text, sizeof text, "goes on");
+    else if (s->from_seq)
+        snprintf(text, sizeof text, "forks from %llu", (unsigned long long)s->from_seq);
+    engine_log(e, EVENT_BEGUN, (uint8_t)e->mode, UINT32_MAX, str_of(text));
+    if (s->recorded && e->mode == MODE_RUN)
+        log_resets(e, &list);
+    log_unknown(e, &list);
+    log_early(e, &list);
+    for (size_t i = 0; situation_notice(s, i); i++)
+        engine_log(e, EVENT_NOTICE, 0, UINT32_MAX, str_of(situation_notice(s, i)));
+    free(list.tasks);
+    return 0;
+}
+
+static int put_beginning(struct engine *e, struct cairn_error *error)
+{
+    uint64_t turn = 0;
+    int result = begin_run(e, error);
+    /* A wish to stop that an earlier owner of the run did not live to see is no wish to
+     * stop this one. */
+    if (!result)
+        result = store_drop_commands(e->store, e->row.run, COMMAND_CANCEL, error);
+    if (!result)
+        result = store_next_turn(e->store, e->row.run, &turn, error);
+    if (!result)
+        result = secrets_key(&e->situation.secrets, e->store, true, error);
+    if (!result && e->situation.recovered && e->mode != MODE_TURN)
+        result = close_interrupted(e, turn, error);
+    if (!result)
+        result = engine_log_put(e, turn, error);
+    return result ? result : begin_stream(e, error);
+}
+
+int engine_commit_begin(struct engine *e, struct cairn_error *error)
+{
+    int result = log_beginning(e, error);
+    if (!result)
+        result = engine_transact(e, -1, put_beginning, error);
+    engine_log_forget(e);
+    return result;
+}

@@ -1,0 +1,143 @@
+#include "executor/evidence.h"
+
+#include "executor/outputs.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+
+struct look {
+    struct evidence_source *source;
+    struct scope scope;
+    const struct result *result;
+    struct buf directory;
+    uint8_t *found;
+    struct buf *which;
+};
+
+static void note(struct look *k, uint8_t found, struct str name)
+{
+    *k->found = found;
+    buf_clear(k->which);
+    buf_str(k->which, name);
+}
+
+/* Names that depend on other tasks' values are those that were recorded: what they
+ * stand for cannot have changed unless those tasks run again. */
+static bool outputs_recorded(const struct look *k)
+{
+    return k->result->n_outputs == k->scope.def->n_outputs;
+}
+
+static int look_at_recorded_outputs(struct look *k, struct cairn_error *error)
+{
+    enum file_state state;
+    int code = 0;
+    for (uint32_t i = 0; i < k->result->n_outputs && !code; i++) {
+        const struct result_file *file = &k->result->outputs[i];
+        code = file_compare(buf_view(&k->directory), file, k->source->content, false,
+                            &state, error);
+        if (code || state == FILE_SAME)
+            continue;
+        note(k, state == FILE_MISSING ? OUTPUT_MISSING : OUTPUT_DIFFERS, file->name);
+        break;
+    }
+    return code;
+}
+
+/* Nothing is recorded of them: a run without a store, or an old one. */
+static int look_for_outputs(struct look *k, struct cairn_error *error)
+{
+    struct files f;
+    struct stat st;
+    int code = files_begin(&f, &k->scope, false, error), more = 0;
+    while (!code && *k->found == EVIDENCE_GOOD && (more = files_step(&f, error)) > 0)
+        if (stat(f.path.data, &st) < 0) {
+            if (errno == ENOENT || errno == ENOTDIR)
+                note(k, OUTPUT_MISSING, buf_view(&f.name));
+            else
+                code = error_sys(error, errno, "cannot look at %s", f.path.data);
+        }
+    files_release(&f);
+    return code ? code : more < 0 ? more : 0;
+}
+
+static int look_at_inputs(struct look *k, struct cairn_error *error)
+{
+    enum file_state state;
+    int code = 0;
+    for (uint32_t i = 0; i < k->result->n_inputs && !code; i++) {
+        const struct result_file *file = &k->result->inputs[i];
+        code = file_compare(buf_view(&k->directory), file, true, true, &state, error);
+        if (code || state == FILE_SAME)
+            continue;
+        note(k, INPUT_DIFFERS, file->name);
+        break;
+    }
+    return code;
+}
+
+static int look_at_secrets(struct look *k, struct cairn_error *error)
+{
+    const struct secrets *secrets = k->source->secrets;
+    for (uint32_t i = 0; i < k->result->n_secrets; i++) {
+        const struct secret_mark *mark = &k->result->secrets[i];
+        struct digest now;
+        if (!secrets->has_key || !secrets_value(secrets, mark->name).ptr) {
+            k->source->unknown_secret = true;
+            continue;
+        }
+        int code = secrets_mark(secrets, mark->name, &now, error);
+        if (code)
+            return code;
+        if (digest_equal(&now, &mark->mac))
+            continue;
+        note(k, SECRET_DIFFERS, mark->name);
+        break;
+    }
+    return 0;
+}
+
+static bool wants_result(const struct look *k)
+{
+    const struct task_def *def = k->scope.def;
+    bool fixed = true;
+    for (uint32_t i = 0; i < def->n_outputs && fixed; i++)
+        fixed = text_is_fixed(k->scope.definition, def->outputs[i]);
+    return def->n_inputs || def->n_secrets ||
+           (k->source->outputs && def->n_outputs && (k->source->content || !fixed));
+}
+
+static int look_at_all(struct look *k, struct cairn_error *error)
+{
+    const struct task_def *def = k->scope.def;
+    int code = def->n_outputs || def->n_inputs
+                   ? task_directory(&k->scope, &k->directory, error)
+                   : 0;
+    if (!code && k->source->outputs && def->n_outputs)
+        code = outputs_recorded(k) ? look_at_recorded_outputs(k, error)
+                                   : look_for_outputs(k, error);
+    if (!code && *k->found == EVIDENCE_GOOD)
+        code = look_at_inputs(k, error);
+    if (!code && *k->found == EVIDENCE_GOOD)
+        code = look_at_secrets(k, error);
+    return code;
+}
+
+int evidence_look(struct evidence_source *source, uint32_t task, uint8_t *found,
+                  struct buf *which, struct cairn_error *error)
+{
+    static const struct result nothing;
+    struct asker asker = {.lookup = source->lookup, .task = task};
+    struct look k = {.source = source,
+                     .scope = lookup_scope(&asker),
+                     .result = &nothing,
+                     .found = found,
+                     .which = which};
+    *found = EVIDENCE_GOOD;
+    int code =
+        wants_result(&k) ? lookup_result(source->lookup, task, &k.result, error) : 0;
+    if (!code)
+        code = look_at_all(&k, error);
+    buf_release(&k.directory);
+    return code;
+}

@@ -1,0 +1,21 @@
+/* Whether what a completed task read and made is still what it was: outputs, inputs,
+ * secrets, each against the result that its checkpoint vouches for. */
+#ifndef EXECUTOR_EVIDENCE_H
+#define EXECUTOR_EVIDENCE_H
+
+#include "executor/decide.h"
+#include "executor/lookup.h"
+#include "executor/secrets.h"
+
+struct evidence_source {
+    struct lookup *lookup; /* recorded outcomes and results, in the graph's numbers */
+    const struct secrets *secrets;
+    bool outputs;        /* look at them at all */
+    bool content;        /* and at what is in them */
+    bool unknown_secret; /* set: a secret that counts was not given */
+};
+/* *found: enum evidence. `which` gets the name of the file or secret, if not good. */
+int evidence_look(struct evidence_source *source, uint32_t task, uint8_t *found,
+                  struct buf *which, struct cairn_error *error);
+
+#endif

@@ -1,0 +1,216 @@
+/* The file of an attempt as its readers see it: what of it can be believed, barring,
+ * removing. keeper_file.h tells its form. */
+#include "executor/keeper_int.h"
+
+#include "base/clock.h"
+#include "executor/spawn_int.h"
+#include "storage/os.h"
+
+#include <dirent.h>
+#include <inttypes.h>
+
+void keeper_name(char *name, const struct attempt_place *place)
+{
+    snprintf(name, KEEP_NAME,
+             "run-%" PRIu64 ".%" PRIu32 ".%" PRIu32 ".%" PRIu32 ".keep", place->run,
+             place->gen, place->task, place->attempt);
+}
+
+void keeper_start_fill(struct keep_start *start, const struct attempt_place *place)
+{
+    char boot_id[37];
+    memset(start, 0, sizeof *start);
+    start->magic = KEEP_START_MAGIC;
+    start->version = KEEP_VERSION;
+    start->run = place->run;
+    start->gen = place->gen;
+    start->task = place->task;
+    start->attempt = place->attempt;
+    os_boot_id(boot_id);
+    memcpy(start->boot_id, boot_id, sizeof boot_id);
+}
+
+struct keeper keeper_of(const struct spawn_request *request)
+{
+    struct keeper keeper;
+    memset(&keeper, 0, sizeof keeper);
+    keeper.place = request->keep->place;
+    keeper.fate = KEEPER_LIVE;
+    keeper.pid = request->pid;
+    keeper.pidfd = request->pidfd;
+    snprintf(keeper.token, sizeof keeper.token, "%s", request->keep->token);
+    if (request->slot)
+        keeper.spawn_boot_ns = request->slot->spawn_boot_ns;
+    keeper.started_ns = request->started_ns;
+    return keeper;
+}
+
+/* ---- Reading ---- */
+
+static bool start_valid(const struct keep_start *start,
+                        const struct attempt_place *place)
+{
+    return start->magic == KEEP_START_MAGIC && start->version == KEEP_VERSION &&
+           start->crc == keep_start_crc(start) && start->run == place->run &&
+           start->gen == place->gen && start->task == place->task &&
+           start->attempt == place->attempt && start->pid >= 0 && start->pid != 1 &&
+           memchr(start->boot_id, 0, sizeof start->boot_id) &&
+           memchr(start->token, 0, sizeof start->token);
+}
+
+static bool end_valid(const struct halves *halves)
+{
+    const struct keep_end *end = &halves->end;
+    return halves->start_good && end->magic == KEEP_END_MAGIC &&
+           end->version == KEEP_VERSION && end->crc == keep_end_crc(end) &&
+           end->start_crc == halves->start.crc &&
+           memchr(end->stage, 0, sizeof end->stage);
+}
+
+static bool all_zero(const char *bytes, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (bytes[i])
+            return false;
+    return true;
+}
+
+int keeper_read(const struct attempt_place *place, struct halves *halves,
+                struct cairn_error *error)
+{
+    char path[KEEP_PATH], name[KEEP_NAME], bytes[KEEP_BYTES] = {0};
+    keeper_name(name, place);
+    snprintf(path, sizeof path, "%s/%s", place->live_dir, name);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return errno == ENOENT ? 0 : error_sys(error, errno, "%s", path);
+    size_t size = 0;
+    while (size < sizeof bytes) {
+        ssize_t n = pread(fd, bytes + size, sizeof bytes - size, (off_t)size);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0) {
+            int sys = errno;
+            close(fd);
+            return error_sys(error, sys, "%s", path);
+        }
+        if (n == 0)
+            break;
+        size += (size_t)n;
+    }
+    close(fd);
+    memset(halves, 0, sizeof *halves);
+    memcpy(&halves->start, bytes, sizeof halves->start);
+    memcpy(&halves->end, bytes + KEEP_HALF, sizeof halves->end);
+    halves->start_good = size == KEEP_BYTES && start_valid(&halves->start, place);
+    halves->end_good = end_valid(halves);
+    halves->damaged = !halves->start_good ||
+                      (!halves->end_good && !all_zero(bytes + KEEP_HALF, KEEP_HALF));
+    return 1;
+}
+
+static struct keeper_record record_of(const struct keep_end *end)
+{
+    struct keeper_record record = {.exit_code = end->exit_code,
+                                   .signal = end->signal,
+                                   .timed_out = (end->flags & KEEP_TIMED_OUT) != 0,
+                                   .stopped = (end->flags & KEEP_STOPPED) != 0,
+                                   .error = end->error,
+                                   .pid = end->pid,
+                                   .started_ns = end->started_ns,
+                                   .ended_ns = end->ended_ns,
+                                   .cpu_us = end->cpu_us,
+                                   .peak_kib = end->peak_kib};
+    snprintf(record.stage, sizeof record.stage, "%s", end->stage);
+    return record;
+}
+
+void keeper_believe(struct keeper *keeper, const struct halves *halves)
+{
+    const struct keep_start *start = &halves->start;
+    keeper->fate = KEEPER_LOST;
+    keeper->damaged = halves->damaged;
+    if (!halves->start_good)
+        return;
+    snprintf(keeper->token, sizeof keeper->token, "%s", start->token);
+    keeper->pid = start->pid;
+    keeper->spawn_boot_ns = start->spawn_boot_ns;
+    keeper->started_ns = start->claimed_ns;
+    if (start->pid == 0) {
+        keeper->fate = KEEPER_NEVER;
+        keeper->error = EEXIST;
+    } else if (halves->end_good) {
+        keeper->fate = KEEPER_ENDED;
+        keeper->record = record_of(&halves->end);
+    }
+}
+
+/* ---- Barring ---- */
+
+int keeper_take(const struct attempt_place *place)
+{
+    struct keep_start start;
+    char name[KEEP_NAME];
+    int dir = open(place->live_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (dir < 0)
+        return errno;
+    keeper_start_fill(&start, place);
+    start.claimed_ns = clock_utc_ns();
+    keeper_name(name, place);
+    int sys = keep_claim(dir, name, &start, NULL);
+    close(dir);
+    return sys;
+}
+
+void keeper_to_slot(const struct keeper *keeper, struct slot *slot)
+{
+    slot->used = 1;
+    slot->gen = keeper->place.gen;
+    slot->task = keeper->place.task;
+    slot->attempt = keeper->place.attempt;
+    slot->flags = SLOT_KEPT;
+    slot->spawn_boot_ns = keeper->spawn_boot_ns;
+    slot->started_ns = keeper->started_ns;
+    atomic_store(&slot->pid, keeper->pid);
+}
+
+/* ---- Names ---- */
+
+bool keeper_parse_name(const char *name, struct attempt_place *place, const char **rest)
+{
+    unsigned long long run;
+    unsigned gen, task, attempt;
+    int end = 0;
+    if (sscanf(name, "run-%llu.%u.%u.%u.%n", &run, &gen, &task, &attempt, &end) != 4 ||
+        end == 0 || run != place->run)
+        return false;
+    place->gen = gen;
+    place->task = task;
+    place->attempt = attempt;
+    *rest = name + end;
+    return true;
+}
+
+/* ---- Removing ---- */
+
+void keeper_forget(const struct attempt_place *place)
+{
+    char path[KEEP_PATH], name[KEEP_NAME];
+    capture_attempt_remove(place);
+    keeper_name(name, place);
+    snprintf(path, sizeof path, "%s/%s", place->live_dir, name);
+    (void)unlink(path);
+}
+
+void keepers_forget(const char *live_dir, uint64_t run)
+{
+    struct attempt_place place = {.run = run};
+    const struct dirent *entry;
+    const char *rest;
+    DIR *dir = opendir(live_dir);
+    while (dir && (entry = readdir(dir)))
+        if (keeper_parse_name(entry->d_name, &place, &rest))
+            (void)unlinkat(dirfd(dir), entry->d_name, 0);
+    if (dir)
+        closedir(dir);
+}

@@ -1,0 +1,78 @@
+/* Events of the audit log that no other row tells: gathered while a turn is decided,
+ * stored with it. */
+#include "executor/engine.h"
+
+#include "base/clock.h"
+
+#include <stdlib.h>
+
+void engine_log(struct engine *e, enum event_kind kind, uint8_t argument, uint32_t task,
+                struct str data)
+{
+    struct event_list *list = &e->events;
+    if (!e->store)
+        return;
+    if (list->n == list->capacity) {
+        uint32_t capacity = list->capacity ? 2 * list->capacity : 16;
+        struct pending_event *at = realloc(list->at, capacity * sizeof *at);
+        if (!at) {
+            e->broken = true;
+            return;
+        }
+        list->at = at;
+        list->capacity = capacity;
+    }
+    struct pending_event *event = &list->at[list->n++];
+    *event = (struct pending_event){.row = {.time_ns = clock_utc_ns(),
+                                            .kind = (uint8_t)kind,
+                                            .argument = argument,
+                                            .task = task},
+                                    .at = list->data.size,
+                                    .length = data.len};
+    struct buf clean = BUF_INIT;
+    buf_str(&clean, data);
+    engine_redact(e, &clean);
+    event->length = clean.size;
+    buf_str(&list->data, buf_view(&clean));
+    e->broken |= clean.failed || list->data.failed;
+    buf_release(&clean);
+}
+
+void engine_log_tasks(struct engine *e, enum event_kind kind, uint8_t argument,
+                      uint32_t cause, const uint32_t *tasks, uint32_t n)
+{
+    struct event_list *list = &e->events;
+    struct buf packed = BUF_INIT;
+    if (!e->store || !n)
+        return;
+    tasks_pack(tasks, n, &packed);
+    engine_log(e, kind, argument, cause, STR(""));
+    if (list->n && !e->broken) {
+        struct pending_event *event = &list->at[list->n - 1];
+        event->length = packed.size;
+        buf_str(&list->data, buf_view(&packed));
+    }
+    e->broken |= packed.failed || list->data.failed;
+    buf_release(&packed);
+}
+
+int engine_log_put(struct engine *e, uint64_t turn, struct cairn_error *error)
+{
+    int result = 0;
+    for (uint32_t i = 0; i < e->events.n && !result; i++) {
+        const struct pending_event *event = &e->events.at[i];
+        struct event_row row = event->row;
+        row.run = e->row.run;
+        row.gen = e->row.gen;
+        row.turn = turn;
+        row.data = (struct str){e->events.data.data + event->at, event->length};
+        result = store_put_event(e->store, &row, error);
+    }
+    return result;
+}
+
+void engine_log_forget(struct engine *e)
+{
+    e->events.n = 0;
+    buf_clear(&e->events.data);
+}

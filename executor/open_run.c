@@ -1,0 +1,145 @@
+/* Becoming the owner of a run: what its last owner left behind ends (or stays with its
+ * keepers), then the first commit. */
+#include "executor/engine.h"
+
+#include "executor/owner.h"
+
+#include <dirent.h>
+#include <unistd.h>
+
+static int say_leftovers(struct engine *e, const struct leftovers *left,
+                         struct cairn_error *error)
+{
+    char text[128];
+    if (left->found) {
+        snprintf(text, sizeof text,
+                 "ended %u processes that the interrupted run had left behind",
+                 left->ended);
+        report(e, CAIRN_EVENT_NOTICE, text);
+    }
+    if (left->survived)
+        return error_set(error, CAIRN_EBUSY,
+                         "%u processes of the interrupted run do not end; end them and "
+                         "resume again",
+                         left->survived);
+    return 0;
+}
+
+/* With `keep`, what a keeper has is left alone: of the run that goes on it is taken
+ * over later, and runs of other workflows keep theirs. */
+static int end_leftovers(struct engine *e, uint64_t run, bool keep,
+                         struct cairn_error *error)
+{
+    enum { GRACE_MS = 2000 };
+    struct leftovers left = {0};
+    int result =
+        keep ? leftovers_end_unkept(e->live_dir, e->identity, run, GRACE_MS, &left,
+                                    error)
+             : leftovers_end(e->live_dir, e->identity, run, GRACE_MS, &left, error);
+    return result ? result : say_leftovers(e, &left, error);
+}
+
+static int note_workflow(void *context, const struct run_row *row)
+{
+    *(uint64_t *)context = row->workflow;
+    return 0;
+}
+
+/* Two runs of one workflow never interleave, so an earlier one that is not gone on with
+ * loses also what its keepers have. */
+static int end_leftovers_of(struct engine *e, uint64_t run, struct cairn_error *error)
+{
+    uint64_t workflow = 0;
+    int result = store_get_run(e->store, run, note_workflow, &workflow, NULL);
+    bool keep = result || workflow != e->row.workflow;
+    return end_leftovers(e, run, keep, error);
+}
+
+/* Is the process that made this slot file still there? */
+static bool owner_alive(const struct slot_map *map)
+{
+    char boot[37];
+    os_boot_id(boot);
+    return strcmp(boot, map->slots->boot_id) == 0 &&
+           os_process_start(map->slots->owner_pid) == map->slots->owner_start;
+}
+
+/* We hold the lock; if the last owner works on all the same, the lock file was replaced
+ * under it. Its tasks must not be taken for left-overs. */
+static int check_previous_owner(struct engine *e, struct cairn_error *error)
+{
+    struct slot_map map;
+    if (slots_open(&map, e->live_dir, e->row.run, NULL))
+        return 0;
+    bool alive = owner_alive(&map);
+    long long pid = map.slots->owner_pid;
+    slots_close(&map, false);
+    if (!alive)
+        return 0;
+    return error_set(
+        error, CAIRN_EOWNED,
+        "process %lld still works on run %llu, though the lock file of the "
+        "store was removed or replaced; end it first",
+        pid, (unsigned long long)e->row.run);
+}
+
+void engine_clean_live(const struct engine *e, uint64_t run)
+{
+    char prefix[32];
+    DIR *directory = opendir(store_live_dir(e->store));
+    const struct dirent *entry;
+    size_t n =
+        (size_t)snprintf(prefix, sizeof prefix, "run-%llu.", (unsigned long long)run);
+    while (directory && (entry = readdir(directory)))
+        if (strncmp(entry->d_name, prefix, n) == 0)
+            (void)unlinkat(dirfd(directory), entry->d_name, 0);
+    if (directory)
+        closedir(directory);
+}
+
+/* Runs that died and that nobody resumed: what they left alive ends now. Their slot
+ * files stay, for the output of what was running. */
+static int end_other_leftovers(struct engine *e, struct cairn_error *error)
+{
+    DIR *directory = opendir(e->live_dir);
+    uint64_t own = e->row.run;
+    const struct dirent *entry;
+    int result = 0;
+    while (directory && !result && (entry = readdir(directory))) {
+        unsigned long long run;
+        int end = 0;
+        struct slot_map map;
+        if (sscanf(entry->d_name, "run-%llu.slots%n", &run, &end) != 1 || !end ||
+            entry->d_name[end] || run == own ||
+            slots_open(&map, e->live_dir, run, NULL))
+            continue;
+        bool alive = owner_alive(&map);
+        slots_close(&map, false);
+        if (!alive)
+            result = end_leftovers_of(e, run, error);
+    }
+    if (directory)
+        closedir(directory);
+    return result;
+}
+
+int engine_open_run(struct engine *e, struct cairn_error *error)
+{
+    struct owner_text *owner = arena_take(&e->arena, 1, sizeof *owner);
+    uint64_t workflow = e->row.workflow;
+    if (!owner)
+        return error_nomem(error);
+    if (e->situation.recovered)
+        e->row = e->situation.row;
+    e->row.workflow = workflow;
+    e->row.workflow_name = e->graph->definition->name;
+    e->row.file = e->graph->definition->file;
+    owner_describe(&e->row, owner);
+    int result = e->situation.recovered ? check_previous_owner(e, error) : 0;
+    bool whole = e->mode != MODE_TURN;
+    if (!result && whole && e->situation.recovered)
+        result = end_leftovers(e, e->row.run, true, error);
+    if (!result && whole)
+        result = end_other_leftovers(e, error);
+    return result ? result : engine_commit_begin(e, error);
+}

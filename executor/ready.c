@@ -1,0 +1,120 @@
+/* From a task that the scheduler calls ready to an intent: its condition, whether it is
+ * for somebody outside, whether there is room for it. */
+#include "executor/engine.h"
+
+#include "base/clock.h"
+
+/* A task whose condition does not hold ends here; its users are told by the scheduler.
+ */
+static int exclude(struct engine *e, uint32_t task, struct cairn_error *error)
+{
+    struct ending *ending = engine_add_ending(e, task, 0);
+    if (!ending)
+        return error_nomem(error);
+    engine_log(e, EVENT_CONDITION, 0, task, graph_def(e->graph, task)->condition);
+    ending->row.outcome = CAIRN_EXCLUDED;
+    buf_format(&ending->text, "its condition is not met: %.*s",
+               (int)graph_def(e->graph, task)->condition.len,
+               graph_def(e->graph, task)->condition.ptr);
+    engine_settle(e, ending);
+    return 0;
+}
+
+/* A condition that cannot be told makes its task fail. */
+static int fail_condition(struct engine *e, uint32_t task, const char *why,
+                          struct cairn_error *error)
+{
+    char text[1200];
+    struct intent intent = {
+        .task = task, .attempt = ++e->attempts[task], .intent_ns = clock_utc_ns()};
+    snprintf(text, sizeof text, "its condition cannot be evaluated: %s", why);
+    e->failures[task] = graph_def(e->graph, task)->retry.max;
+    return engine_not_started(e, &intent, -1, text, error);
+}
+
+/* 1: it may go on, 0: it has ended, <0 error. */
+static int ask_condition(struct engine *e, uint32_t task, struct cairn_error *error)
+{
+    struct asker asker = {&e->lookup, task, e->attempts[task] + 1};
+    struct scope scope = lookup_scope(&asker);
+    struct cairn_error why = {0};
+    bool holds = true;
+    if (!scope.def->condition.len)
+        return 1;
+    int result = condition_holds(&scope, &holds, &why);
+    if (result == CAIRN_ENOMEM)
+        return error_nomem(error);
+    if (result)
+        return fail_condition(e, task, why.text, error);
+    if (!holds)
+        return exclude(e, task, error);
+    /* A turn starts nothing, so whoever starts the task asks again. */
+    if (e->mode != MODE_TURN || scope.def->kind == TASK_EXTERNAL)
+        engine_log(e, EVENT_CONDITION, 1, task, scope.def->condition);
+    return 1;
+}
+
+static int offer(struct engine *e, uint32_t task, struct cairn_error *error)
+{
+    struct asker asker = {&e->lookup, task, e->attempts[task] + 1};
+    struct scope scope = lookup_scope(&asker);
+    struct cairn_error why = {0};
+    struct buf text = BUF_INIT;
+    int result = text_expand(&scope, scope.def->external, &text, &why);
+    if (result)
+        result = fail_condition(e, task, why.text, error);
+    else {
+        sched_offer(&e->sched, task);
+        report_waiting(e, task, text.size ? text.data : "");
+    }
+    buf_release(&text);
+    return result;
+}
+
+static int plan_task(struct engine *e, uint32_t task, struct cairn_error *error)
+{
+    const struct task_def *def = graph_def(e->graph, task);
+    int go = ask_condition(e, task, error);
+    if (go <= 0)
+        return go;
+    if (def->kind == TASK_EXTERNAL)
+        return offer(e, task, error);
+    if (e->mode == MODE_TURN)
+        return 0; /* it stays taken: nothing is started */
+    return engine_add_intent(e, task, ROLE_TASK) ? error_nomem(error) : 0;
+}
+
+/* Intents are made for a few more tasks than there are free slots; not for what must
+ * not run twice: if we died, nobody could tell that it had not started. */
+static bool has_room(const struct engine *e, uint32_t task)
+{
+    uint32_t waiting = e->unacted_intents + (e->n_starts - e->starts_head);
+    uint32_t ahead = graph_def(e->graph, task)->once ? 0 : e->ahead;
+    return waiting < e->n_free + ahead;
+}
+
+static bool can_plan(const struct engine *e)
+{
+    if (e->halt == HALT_KILL || e->phase == PHASE_UNDO)
+        return false;
+    return e->phase == PHASE_FINALLY || e->halt < HALT_STOP;
+}
+
+int engine_plan_intents(struct engine *e, struct cairn_error *error)
+{
+    int result = 0;
+    while (can_plan(e) && e->sched.ready.n && !result) {
+        uint32_t waiting = e->unacted_intents + (e->n_starts - e->starts_head);
+        if (waiting >= e->n_free + e->ahead)
+            break;
+        uint32_t task = sched_take(&e->sched);
+        if (task == NODE_NONE)
+            break;
+        if (e->mode != MODE_TURN && !has_room(e, task)) {
+            sched_return(&e->sched, task);
+            break;
+        }
+        result = plan_task(e, task, error);
+    }
+    return result;
+}

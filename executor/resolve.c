@@ -1,0 +1,206 @@
+/* Deciding afterwards: what became of an unknown task, and taking back what completed
+ * ones did. */
+#include "base/clock.h"
+#include "executor/engine.h"
+#include "executor/outputs.h"
+#include "executor/outside.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+/* ---- Unknown tasks ---- */
+
+/* What it declares must be there if it is done; that is looked at before anything is
+ * stored, so that the decision can still be another one. */
+static int check_outputs(struct outside *o, uint32_t task, struct cairn_error *error)
+{
+    struct asker asker = {&o->lookup, task, outside_attempts(o, task)};
+    struct scope scope = lookup_scope(&asker);
+    struct files files;
+    struct stat st;
+    int result = files_begin(&files, &scope, false, error);
+    if (result)
+        return result;
+    while ((result = files_step(&files, error)) > 0)
+        if (stat(files.path.data, &st) < 0) {
+            result = error_set(error, CAIRN_EUSAGE,
+                               "task %s cannot be resolved as done: its output %s is "
+                               "not there",
+                               o->workflow->graph.id[task], files.name.data);
+            break;
+        }
+    files_release(&files);
+    return result;
+}
+
+static int check_unknown(struct outside *o, uint32_t task, struct cairn_error *error)
+{
+    const char *id = o->workflow->graph.id[task];
+    bool pending = false;
+    if (o->states.outcome[task] != CAIRN_UNKNOWN)
+        return error_set(error, CAIRN_EUSAGE,
+                         "the outcome of task %s is not unknown: it is %s", id,
+                         cairn_outcome_name(o->states.outcome[task]));
+    int result = outside_pending(o, task, COMMAND_RESOLVE, &pending, error);
+    if (!result && pending)
+        result = error_set(error, CAIRN_EUSAGE,
+                           "somebody has just decided what became of task %s", id);
+    return result;
+}
+
+static int put_resolution(struct outside *o, enum cairn_resolution resolution,
+                          struct outside_command *command, struct cairn_error *error)
+{
+    uint32_t task;
+    int result = outside_find(o, command->task, &task, error);
+    if (!result)
+        result = check_unknown(o, task, error);
+    if (!result && resolution == CAIRN_RESOLVED_DONE)
+        result = check_outputs(o, task, error);
+    if (result)
+        return result;
+    struct command_row row = {.verb = COMMAND_RESOLVE,
+                              .argument = (uint8_t)resolution,
+                              .task = task,
+                              .time_ns = clock_utc_ns()};
+    return outside_put(o, &row, command, error);
+}
+
+int cairn_resolve(struct cairn_store *store, uint64_t run, const char *task,
+                  enum cairn_resolution resolution, struct cairn_error *error)
+{
+    struct outside o;
+    struct outside_command command = {.task = task,
+                                      .done = resolution == CAIRN_RESOLVED_DONE};
+    if (resolution < CAIRN_RESOLVED_DONE || resolution > CAIRN_RESOLVED_RERUN)
+        return error_set(error, CAIRN_EUSAGE,
+                         "a task is resolved as done, failed, or to be run again");
+    int result = store_begin(store, -1, error);
+    if (result)
+        return result;
+    result = outside_open(&o, store, run, error);
+    if (!result) {
+        result = put_resolution(&o, resolution, &command, error);
+        outside_release(&o);
+    }
+    if (result)
+        store_abort(store);
+    else
+        result = store_commit(store, error);
+    return result ? result : outside_settle(store, &command, error);
+}
+
+/* ---- Taking back ---- */
+
+struct undo_request {
+    struct outside outside;
+    bool *wanted; /* [n_tasks] */
+    uint32_t *tasks, n;
+};
+
+/* 1: it has completed, and an undo is stored with that. */
+static int can_undo(struct undo_request *r, uint32_t task, struct cairn_error *error)
+{
+    const struct result *result;
+    if (r->outside.states.outcome[task] != CAIRN_COMPLETED)
+        return 0;
+    int code = lookup_result(&r->outside.lookup, task, &result, error);
+    return code ? code : result->undo.text.len > 0;
+}
+
+static int want_named(struct undo_request *r, const char *name,
+                      struct cairn_error *error)
+{
+    uint32_t task = NODE_NONE;
+    struct cairn_error why = {0};
+    int result = outside_find(&r->outside, name, &task, error);
+    if (result)
+        return result;
+    int can = can_undo(r, task, &why);
+    if (can < 0)
+        return error_set(error, can, "task %s: %s", name, why.text);
+    r->wanted[task] = true;
+    if (can)
+        return 0;
+    uint8_t outcome = r->outside.states.outcome[task];
+    if (outcome == CAIRN_COMPLETED)
+        return error_set(error, CAIRN_EUSAGE, "task %s completed without an `undo`",
+                         name);
+    return error_set(error, CAIRN_EUSAGE,
+                     "task %s cannot be undone: it has not completed, it is %s", name,
+                     cairn_outcome_name(outcome));
+}
+
+/* One whose result cannot be read is left for the engine to tell of. */
+static int want_all(struct undo_request *r, struct cairn_error *error)
+{
+    const struct graph *g = &r->outside.workflow->graph;
+    uint32_t n = 0;
+    for (uint32_t task = 0; task < g->n_tasks; task++) {
+        struct cairn_error why = {0};
+        int can = graph_def(g, task)->finally ? 0 : can_undo(r, task, &why);
+        if (can < 0 && can != CAIRN_EDAMAGED)
+            return error_set(error, can, "task %s: %s", g->id[task], why.text);
+        r->wanted[task] = can != 0;
+        n += can != 0;
+    }
+    if (n)
+        return 0;
+    return error_set(error, CAIRN_EUSAGE,
+                     "there is nothing to undo in run %llu: no task has completed with "
+                     "an `undo`",
+                     (unsigned long long)r->outside.row.run);
+}
+
+/* What was needed last is taken back first. */
+static void put_in_order(struct undo_request *r)
+{
+    const struct graph *g = &r->outside.workflow->graph;
+    for (uint32_t i = g->n_nodes; i-- > 0;) {
+        uint32_t node = g->order[i];
+        if (!graph_is_barrier(g, node) && r->wanted[node])
+            r->tasks[r->n++] = node;
+    }
+}
+
+static int choose(struct undo_request *r, const char *const *tasks, size_t n,
+                  struct cairn_error *error)
+{
+    size_t size = (size_t)r->outside.workflow->graph.n_tasks + 1;
+    int result = 0;
+    r->wanted = calloc(size, sizeof *r->wanted);
+    r->tasks = calloc(size, sizeof *r->tasks);
+    if (!r->wanted || !r->tasks)
+        return error_nomem(error);
+    for (size_t i = 0; i < n && !result; i++)
+        result = want_named(r, tasks[i], error);
+    if (!n)
+        result = want_all(r, error);
+    if (!result)
+        put_in_order(r);
+    return result;
+}
+
+int cairn_undo(struct cairn_store *store, uint64_t run, const char *const *tasks,
+               size_t n, const struct cairn_run_options *options,
+               struct cairn_run_result *result, struct cairn_error *error)
+{
+    struct undo_request r = {.n = 0};
+    int code = store_begin_read(store, error);
+    if (code)
+        return code;
+    code = outside_open(&r.outside, store, run, error);
+    bool opened = !code;
+    if (!code)
+        code = choose(&r, tasks, n, error);
+    store_end_read(store);
+    if (!code)
+        code = engine_undo(r.outside.workflow, store, r.outside.row.run, options,
+                           r.tasks, r.n, result, error);
+    free(r.wanted);
+    free(r.tasks);
+    if (opened)
+        outside_release(&r.outside);
+    return code;
+}

@@ -1,0 +1,266 @@
+/* Rows of commands and of claims. Both decide something, so both carry a checksum over
+ * every other column (sum.c). */
+#include "storage/store_int.h"
+
+#include <assert.h>
+
+/* ---- Commands to a live run ---- */
+
+static int sum_command(struct cairn_store *store, const struct command_row *row,
+                       bool taken, struct row_sum *sum, struct cairn_error *error)
+{
+    const uint64_t numbers[] = {
+        row->id,  row->run,  row->verb,     taken,
+        row->gen, row->task, row->argument, (uint64_t)row->time_ns};
+    struct summed summed = {numbers, sizeof numbers / sizeof numbers[0], &row->data, 1};
+    return row_sum(store, &summed, sum, error);
+}
+
+int store_put_command(struct cairn_store *store, struct command_row *row,
+                      struct cairn_error *error)
+{
+    struct command_row put = *row;
+    struct row_sum sum;
+    int64_t id;
+    assert(store->writing);
+    int rc = db_get_int(store->db, SQL_NEXT_COMMAND_ID, NO_VALUES, &id, error);
+    put.id = (uint64_t)id;
+    if (!rc)
+        rc = sum_command(store, &put, false, &sum, error);
+    if (!rc)
+        rc = store_write(store, SQL_PUT_COMMAND,
+                         VALUES(value_u64(put.id), value_u64(put.run),
+                                value_int(put.verb), value_int(put.time_ns),
+                                value_int(0), value_int(put.argument),
+                                value_int(put.gen), value_int(put.task),
+                                value_blob(put.data), value_blob(sum_view(&sum))),
+                         error);
+    if (!rc)
+        row->id = put.id;
+    return rc;
+}
+
+/* Version 1 had no checksum, and only one verb, with nothing to it. */
+static bool is_old(const struct query *query)
+{
+    bool bare = true;
+    for (int column = 5; column <= 9; column++)
+        bare = bare && query_null(query, column);
+    return bare && query_int(query, 2) == COMMAND_CANCEL;
+}
+
+/* CAIRN_EDAMAGED if the row's checksum does not hold. `row->data` is a view. */
+static int command_from(struct cairn_store *store, const struct query *query,
+                        struct command_row *row, struct cairn_error *error)
+{
+    struct row_sum sum;
+    *row = (struct command_row){.id = query_u64(query, 0),
+                                .run = query_u64(query, 1),
+                                .verb = query_u8(query, 2),
+                                .time_ns = query_int(query, 3),
+                                .argument = query_u8(query, 5),
+                                .gen = (uint32_t)query_int(query, 6),
+                                .task = (uint32_t)query_int_or(query, 7, UINT32_MAX),
+                                .data = query_blob(query, 8)};
+    if (is_old(query))
+        return 0;
+    int rc = sum_command(store, row, query_int(query, 4) != 0, &sum, error);
+    if (!rc && !str_equal(query_blob(query, 9), sum_view(&sum)))
+        rc = error_set(error, CAIRN_EDAMAGED,
+                       "command %llu to run %llu is damaged and was not carried out: "
+                       "give it again",
+                       (unsigned long long)row->id, (unsigned long long)row->run);
+    return rc;
+}
+
+/* A damaged row keeps the checksum that does not hold. */
+static int lay_aside(struct cairn_store *store, const struct command_row *row,
+                     bool damaged, struct cairn_error *error)
+{
+    struct row_sum sum;
+    int rc = sum_command(store, row, true, &sum, error);
+    if (rc)
+        return rc;
+    struct str keep = {NULL, 0};
+    return store_write(
+        store, SQL_TAKE_COMMAND,
+        VALUES(value_u64(row->id),
+               value_some(SQL_VALUE_BLOB, damaged ? keep : sum_view(&sum))),
+        error);
+}
+
+static int read_command(struct cairn_store *store, struct query *query,
+                        struct command_row *row, struct buf *data,
+                        struct cairn_error *error)
+{
+    size_t before = data->size;
+    int rc = command_from(store, query, row, error);
+    buf_str(data, row->data);
+    row->data = STR("");
+    if (data->failed)
+        return error_nomem(error);
+    if (data->size > before)
+        row->data = (struct str){data->data + before, data->size - before};
+    return rc;
+}
+
+int store_next_command(struct cairn_store *store, uint64_t run, uint64_t after,
+                       struct command_row *row, struct buf *data,
+                       struct cairn_error *error)
+{
+    struct query query;
+    *row = (struct command_row){0};
+    int rc = query_start(&query, store->db, SQL_NEXT_COMMAND,
+                         VALUES(value_u64(run), value_u64(after)), error);
+    if (!rc)
+        rc = query_step(&query, error);
+    if (rc > 0)
+        rc = read_command(store, &query, row, data, error);
+    query_end(&query);
+    return rc;
+}
+
+static int take_commands(struct cairn_store *store, uint64_t run, uint64_t up_to,
+                         uint8_t verb, struct cairn_error *error)
+{
+    struct buf data = BUF_INIT;
+    struct command_row row = {0};
+    int rc = 0;
+    assert(store->writing);
+    while (!rc) {
+        struct cairn_error damage = {0};
+        buf_clear(&data);
+        rc = store_next_command(store, run, row.id, &row, &data, &damage);
+        bool damaged = rc == CAIRN_EDAMAGED && row.id;
+        if (rc && !damaged && error)
+            *error = damage;
+        if ((rc && !damaged) || !row.id || row.id > up_to) {
+            rc = damaged ? 0 : rc;
+            break;
+        }
+        /* A damaged verb tells nothing: whoever carries commands out will tell. */
+        bool meant = !verb || (!damaged && row.verb == verb);
+        rc = meant ? lay_aside(store, &row, damaged, error) : 0;
+    }
+    buf_release(&data);
+    return rc;
+}
+
+int store_mark_commands(struct cairn_store *store, uint64_t run, uint64_t up_to,
+                        struct cairn_error *error)
+{
+    return take_commands(store, run, up_to, 0, error);
+}
+
+int store_drop_commands(struct cairn_store *store, uint64_t run, uint8_t verb,
+                        struct cairn_error *error)
+{
+    return take_commands(store, run, UINT64_MAX, verb, error);
+}
+
+int store_has_command(struct cairn_store *store, uint64_t run, bool *has, uint8_t *verb,
+                      struct cairn_error *error)
+{
+    int64_t found = 0;
+    int rc = db_get_int(store->db, SQL_WAITING_COMMAND, VALUES(value_u64(run)), &found,
+                        error);
+    if (rc && rc != CAIRN_ENOTFOUND)
+        return rc;
+    *has = rc == 0;
+    if (verb)
+        *verb = found > 0 && found < UINT8_MAX ? (uint8_t)found : 0;
+    return 0;
+}
+
+int store_command_taken(struct cairn_store *store, uint64_t id, bool *taken,
+                        struct cairn_error *error)
+{
+    int64_t found;
+    int rc =
+        db_get_int(store->db, SQL_COMMAND_TAKEN, VALUES(value_u64(id)), &found, error);
+    if (rc == CAIRN_ENOTFOUND)
+        return error_set(error, CAIRN_ENOTFOUND, "there is no command %llu",
+                         (unsigned long long)id);
+    if (!rc)
+        *taken = found != 0;
+    return rc;
+}
+
+/* ---- Claims of external tasks ---- */
+
+static int sum_claim(struct cairn_store *store, const struct claim_row *row,
+                     struct row_sum *sum, struct cairn_error *error)
+{
+    const uint64_t numbers[] = {row->run,
+                                row->gen,
+                                row->task,
+                                (uint64_t)row->until_boot_ns,
+                                (uint64_t)row->time_ns,
+                                row->spent};
+    const struct str texts[] = {row->token, row->holder, row->boot};
+    struct summed summed = {numbers, sizeof numbers / sizeof numbers[0], texts, 3};
+    return row_sum(store, &summed, sum, error);
+}
+
+int store_put_claim(struct cairn_store *store, const struct claim_row *row,
+                    struct cairn_error *error)
+{
+    struct row_sum sum;
+    int rc = sum_claim(store, row, &sum, error);
+    if (rc)
+        return rc;
+    return store_write(store, SQL_PUT_CLAIM,
+                       VALUES(value_u64(row->run), value_int(row->gen),
+                              value_int(row->task), value_text(row->token),
+                              value_text(row->holder), value_text(row->boot),
+                              value_int(row->until_boot_ns), value_int(row->time_ns),
+                              value_int(row->spent), value_blob(sum_view(&sum))),
+                       error);
+}
+
+static int claim_from(struct cairn_store *store, const struct query *query,
+                      struct claim_row *row, struct cairn_error *error)
+{
+    struct row_sum sum;
+    *row = (struct claim_row){.run = query_u64(query, 0),
+                              .gen = (uint32_t)query_int(query, 1),
+                              .task = (uint32_t)query_int(query, 2),
+                              .token = query_text(query, 3),
+                              .holder = query_text(query, 4),
+                              .boot = query_text(query, 5),
+                              .until_boot_ns = query_int(query, 6),
+                              .time_ns = query_int(query, 7),
+                              .spent = query_int(query, 8) != 0};
+    int rc = sum_claim(store, row, &sum, error);
+    row->sum_ok = !rc && str_equal(query_blob(query, 9), sum_view(&sum));
+    return rc;
+}
+
+int store_each_claim(struct cairn_store *store, uint64_t run, uint32_t gen,
+                     claim_row_fn *each, void *context, struct cairn_error *error)
+{
+    struct query query;
+    bool damaged = false, stopped = false;
+    uint32_t task = 0;
+    int rc = query_start(&query, store->db, SQL_EACH_CLAIM,
+                         VALUES(value_u64(run), value_int(gen)), error);
+    while (rc >= 0 && !stopped && (rc = query_step(&query, error)) > 0) {
+        struct claim_row row;
+        rc = claim_from(store, &query, &row, error);
+        if (rc)
+            break;
+        if (!row.sum_ok && !damaged) {
+            damaged = true;
+            task = row.task;
+        }
+        rc = each(context, &row);
+        stopped = rc != 0;
+    }
+    query_end(&query);
+    if (rc < 0 || stopped || !damaged)
+        return rc < 0 ? rc : 0;
+    return error_set(error, CAIRN_EDAMAGED,
+                     "the claim of task %u (generation %u) of run %llu is damaged: its "
+                     "token is void, take the task again with `cairn claim`",
+                     task, gen, (unsigned long long)run);
+}

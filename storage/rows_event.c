@@ -1,0 +1,208 @@
+/* Rows of events, turns, and packed lists of tasks.
+ *
+ * The newest turn of a run is the largest in its attempts and events. Of events it
+ * costs one look at an index; of attempts, a look at all of them. But attempts are
+ * written by the workflow's owner alone: as long as this handle has held that lock
+ * without a break, its own cached figure covers the attempts, whoever else commits
+ * events. */
+#include "storage/store_int.h"
+
+#include <assert.h>
+
+/* ---- Events ---- */
+
+static struct sql_value value_task(uint32_t number)
+{
+    return value_unless(number, UINT32_MAX);
+}
+
+int store_put_event(struct cairn_store *store, const struct event_row *row,
+                    struct cairn_error *error)
+{
+    store_turn_put(store, row->run, row->turn);
+    return store_write(store, SQL_PUT_EVENT,
+                       VALUES(value_u64(row->run), value_u64(row->turn),
+                              value_int(row->time_ns), value_int(row->kind),
+                              value_unless(row->argument, 0), value_unless(row->gen, 0),
+                              value_task(row->task),
+                              value_some(SQL_VALUE_BLOB, row->data)),
+                       error);
+}
+
+static void event_from(const struct query *query, struct event_row *row)
+{
+    *row = (struct event_row){.run = query_u64(query, 0),
+                              .turn = query_u64(query, 1),
+                              .id = query_u64(query, 2),
+                              .time_ns = query_int(query, 3),
+                              .kind = query_u8(query, 4),
+                              .argument = query_u8(query, 5),
+                              .gen = (uint32_t)query_int(query, 6),
+                              .task = (uint32_t)query_int_or(query, 7, UINT32_MAX),
+                              .data = query_blob(query, 8)};
+}
+
+int store_each_event(struct cairn_store *store, uint64_t run, uint64_t after,
+                     event_row_fn *each, void *context, struct cairn_error *error)
+{
+    struct query query;
+    int rc = query_start(&query, store->db, SQL_EACH_EVENT,
+                         VALUES(value_u64(run), value_u64(after)), error);
+    while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
+        struct event_row row;
+        event_from(&query, &row);
+        rc = each(context, &row);
+        if (rc)
+            break;
+    }
+    query_end(&query);
+    return rc < 0 ? rc : 0;
+}
+
+int store_get_event(struct cairn_store *store, uint64_t run, uint64_t turn, uint64_t id,
+                    event_row_fn *got, void *context, struct cairn_error *error)
+{
+    struct query query;
+    int rc = query_start(&query, store->db, SQL_GET_EVENT,
+                         VALUES(value_u64(run), value_u64(turn), value_u64(id)), error);
+    if (!rc)
+        rc = query_step(&query, error);
+    if (rc > 0) {
+        struct event_row row;
+        event_from(&query, &row);
+        rc = got(context, &row);
+        rc = rc < 0 ? rc : 0;
+    } else if (rc == 0) {
+        rc = error_set(
+            error, CAIRN_ENOTFOUND, "run %llu has no event %llu in turn %llu",
+            (unsigned long long)run, (unsigned long long)id, (unsigned long long)turn);
+    }
+    query_end(&query);
+    return rc;
+}
+
+/* ---- Turns ---- */
+
+void store_turn_put(struct cairn_store *store, uint64_t run, uint64_t turn)
+{
+    struct store_turns *turns = &store->turns;
+    if (run == turns->run && turn > turns->put)
+        turns->put = turn;
+}
+
+void store_turns_end(struct cairn_store *store, bool committed)
+{
+    struct store_turns *turns = &store->turns;
+    if (!committed)
+        turns->run = 0;
+    else if (turns->put > turns->newest)
+        turns->newest = turns->put;
+    turns->put = 0;
+}
+
+static int newest_event(struct cairn_store *store, uint64_t run, uint64_t *turn,
+                        struct cairn_error *error)
+{
+    int64_t found;
+    int rc =
+        db_get_int(store->db, SQL_EVENT_TURN, VALUES(value_u64(run)), &found, error);
+    if (!rc && (uint64_t)found > *turn)
+        *turn = (uint64_t)found;
+    return rc;
+}
+
+static int newest_attempt(struct cairn_store *store, uint64_t run, uint64_t *turn,
+                          struct cairn_error *error)
+{
+    int64_t found;
+    int rc =
+        db_get_int(store->db, SQL_ATTEMPT_TURN, VALUES(value_u64(run)), &found, error);
+    if (!rc && (uint64_t)found > *turn)
+        *turn = (uint64_t)found;
+    return rc;
+}
+
+/* The lock of the run's workflow if this handle holds it, else 0. */
+static int held_lock(struct cairn_store *store, uint64_t run, int64_t *offset,
+                     struct cairn_error *error)
+{
+    int64_t workflow;
+    int rc = db_get_int(store->db, SQL_GET_RUN_WORKFLOW, VALUES(value_u64(run)),
+                        &workflow, error);
+    *offset = 0;
+    if (rc == CAIRN_ENOTFOUND)
+        return 0;
+    if (!rc && store_holds(store, LOCK_WORKFLOW + workflow))
+        *offset = LOCK_WORKFLOW + workflow;
+    return rc;
+}
+
+static int look_up_turns(struct cairn_store *store, uint64_t run,
+                         struct cairn_error *error)
+{
+    struct store_turns found = store->turns;
+    int rc = 0;
+    if (found.run != run || !found.owner) {
+        found = (struct store_turns){.run = run};
+        rc = held_lock(store, run, &found.owner, error);
+        if (!rc)
+            rc = newest_attempt(store, run, &found.newest, error);
+    }
+    if (!rc)
+        rc = newest_event(store, run, &found.newest, error);
+    found.fresh = true;
+    if (!rc)
+        store->turns = found;
+    return rc;
+}
+
+int store_next_turn(struct cairn_store *store, uint64_t run, uint64_t *turn,
+                    struct cairn_error *error)
+{
+    assert(store->writing);
+    if (store->turns.run != run || !store->turns.fresh) {
+        int rc = look_up_turns(store, run, error);
+        if (rc)
+            return rc;
+    }
+    *turn = store->turns.newest + 1;
+    return 0;
+}
+
+/* ---- Lists of tasks ---- */
+
+void tasks_pack(const uint32_t *tasks, uint32_t n, struct buf *out)
+{
+    for (uint32_t i = 0; i < n; i++)
+        buf_varint(out, i ? tasks[i] - tasks[i - 1] : tasks[0]);
+}
+
+static bool is_list(struct str packed, uint32_t limit)
+{
+    struct reader reader = reader_of(packed.ptr, packed.len);
+    uint64_t task = 0;
+    for (bool first = true; reader_left(&reader) && !reader.failed; first = false) {
+        uint64_t step = read_varint(&reader);
+        if ((step == 0 && !first) || step >= limit)
+            return false;
+        task += step;
+        if (task >= limit)
+            return false;
+    }
+    return reader_done(&reader);
+}
+
+bool tasks_unpack(struct str packed, uint32_t limit, int (*each)(void *, uint32_t task),
+                  void *context)
+{
+    struct reader reader = reader_of(packed.ptr, packed.len);
+    uint64_t task = 0;
+    if (!is_list(packed, limit))
+        return false;
+    while (reader_left(&reader)) {
+        task += read_varint(&reader);
+        if (each(context, (uint32_t)task))
+            break;
+    }
+    return true;
+}

@@ -1,0 +1,97 @@
+/* The key under which values of secrets are hashed: in `meta`, as 64 hex digits of the
+ * key and 16 of the SHA-256 over it, which show damage. A damaged key that compared
+ * quietly would only make tasks run again, but nobody could tell why. */
+#include "storage/store_int.h"
+
+#include "base/clock.h"
+
+#include <assert.h>
+
+enum { KEY_BYTES = 32, CHECK_BYTES = 8, KEY_HEX = 2 * (KEY_BYTES + CHECK_BYTES) };
+
+static int check_of(const uint8_t key[KEY_BYTES], uint8_t check[CHECK_BYTES],
+                    struct cairn_error *error)
+{
+    struct digest digest;
+    int rc = sha256_of(key, KEY_BYTES, &digest, error);
+    if (!rc)
+        memcpy(check, digest.bytes, CHECK_BYTES);
+    return rc;
+}
+
+static bool from_hex(struct str hex, uint8_t *out)
+{
+    static const char digits[] = "0123456789abcdef";
+    for (size_t i = 0; i < hex.len; i++) {
+        const char *digit = hex.ptr[i] ? strchr(digits, hex.ptr[i]) : NULL;
+        if (!digit)
+            return false;
+        unsigned high = i % 2 ? (unsigned)out[i / 2] << 4 : 0;
+        out[i / 2] = (uint8_t)(high | (unsigned)(digit - digits));
+    }
+    return true;
+}
+
+static int decode(struct str text, uint8_t key[KEY_BYTES], struct cairn_error *error)
+{
+    uint8_t bytes[KEY_BYTES + CHECK_BYTES], check[CHECK_BYTES];
+    bool whole = text.len == KEY_HEX && from_hex(text, bytes);
+    int rc = whole ? check_of(bytes, check, error) : 0;
+    if (rc)
+        return rc;
+    if (!whole || memcmp(check, bytes + KEY_BYTES, CHECK_BYTES) != 0)
+        return error_set(error, CAIRN_EDAMAGED,
+                         "the key with which the store hashes secrets is damaged (meta "
+                         "secret_key): the next run makes another, and tasks that use "
+                         "secrets run again");
+    memcpy(key, bytes, KEY_BYTES);
+    return 0;
+}
+
+static int load(struct cairn_store *store, uint8_t key[KEY_BYTES],
+                struct cairn_error *error)
+{
+    struct query query;
+    int rc = query_start(&query, store->db, SQL_GET_META,
+                         VALUES(value_text(STR("secret_key"))), error);
+    if (!rc)
+        rc = query_step(&query, error);
+    if (rc > 0)
+        rc = decode(query_text(&query, 0), key, error);
+    else if (rc == 0)
+        rc = error_set(error, CAIRN_ENOTFOUND, "the store has no key for secrets yet");
+    query_end(&query);
+    return rc;
+}
+
+static int make(struct cairn_store *store, uint8_t key[KEY_BYTES],
+                struct cairn_error *error)
+{
+    uint8_t bytes[KEY_BYTES + CHECK_BYTES];
+    char hex[KEY_HEX + 1];
+    random_bytes(bytes, KEY_BYTES);
+    int rc = check_of(bytes, bytes + KEY_BYTES, error);
+    if (rc)
+        return rc;
+    for (size_t i = 0; i < sizeof bytes; i++)
+        snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
+    rc = store_write(store, SQL_SET_META,
+                     VALUES(value_text(STR("secret_key")), value_text(str_of(hex))),
+                     error);
+    if (!rc)
+        memcpy(key, bytes, KEY_BYTES);
+    return rc;
+}
+
+int store_secret_key(struct cairn_store *store, bool create, uint8_t key[32],
+                     struct cairn_error *error)
+{
+    struct cairn_error local = {0};
+    assert(!create || store->writing);
+    int rc = load(store, key, &local);
+    if (create && (rc == CAIRN_ENOTFOUND || rc == CAIRN_EDAMAGED))
+        return make(store, key, error);
+    if (rc && error)
+        *error = local;
+    return rc;
+}
