@@ -160,11 +160,6 @@ pools: {database: 2}
 tasks:
   a: {run: echo, pool: databse}
 END
-refused later-key 'once' <<'END'
-name: x
-tasks:
-  a: {run: echo, once: true}
-END
 printf '{"name": "x", "tasks": {"a": {"run": "echo"}}}' >good.json
 exits 0 cairn validate good.json
 printf '{"name": "x", "tasks": {"a": {"runs": "echo"}}}' >bad.json

@@ -13,23 +13,41 @@ static const char usage[] =
     "  --windows N    kills in each window\n"
     "  --damage N     graphs whose newest checkpoints are damaged\n"
     "  --from N       new runs from a checkpoint in the middle\n"
+    "  --adopt N      N kills with on_crash: adopt, and some of keepers\n"
+    "  --once N       N kills with on_crash: kill, and once tasks\n"
+    "  --cases N      other runs, edits and undoing after such kills\n"
     "  --bytes        change every byte of a small store\n"
     "  --short, --full   all of it: a few of each, or as many as promised\n"
     "  --seed N       default: from the clock\n"
     "  --cairn PATH   default: `cairn` in the directory above this program's\n";
 
 struct amounts {
-    uint32_t random, windows, damage, from;
+    uint32_t random, windows, damage, from, adopt, once, cases;
     bool bytes;
 };
 
-enum { RANDOM = 256, WINDOWS, DAMAGE, FROM, BYTES, SHORT, FULL, SEED, CAIRN };
+enum {
+    RANDOM = 256,
+    WINDOWS,
+    DAMAGE,
+    FROM,
+    ADOPT,
+    ONCE,
+    CASES,
+    BYTES,
+    SHORT,
+    FULL,
+    SEED,
+    CAIRN
+};
 static const struct option options[] = {
     {"random", 1, NULL, RANDOM}, {"windows", 1, NULL, WINDOWS},
     {"damage", 1, NULL, DAMAGE}, {"from", 1, NULL, FROM},
-    {"bytes", 0, NULL, BYTES},   {"short", 0, NULL, SHORT},
-    {"full", 0, NULL, FULL},     {"seed", 1, NULL, SEED},
-    {"cairn", 1, NULL, CAIRN},   {NULL, 0, NULL, 0}};
+    {"adopt", 1, NULL, ADOPT},   {"once", 1, NULL, ONCE},
+    {"cases", 1, NULL, CASES},   {"bytes", 0, NULL, BYTES},
+    {"short", 0, NULL, SHORT},   {"full", 0, NULL, FULL},
+    {"seed", 1, NULL, SEED},     {"cairn", 1, NULL, CAIRN},
+    {NULL, 0, NULL, 0}};
 
 static bool take_option(int option, struct amounts *amounts, uint64_t *seed)
 {
@@ -47,14 +65,23 @@ static bool take_option(int option, struct amounts *amounts, uint64_t *seed)
     case FROM:
         amounts->from = (uint32_t)number;
         return true;
+    case ADOPT:
+        amounts->adopt = (uint32_t)number;
+        return true;
+    case ONCE:
+        amounts->once = (uint32_t)number;
+        return true;
+    case CASES:
+        amounts->cases = (uint32_t)number;
+        return true;
     case BYTES:
         amounts->bytes = true;
         return true;
     case SHORT:
-        *amounts = (struct amounts){8, 3, 6, 2, true};
+        *amounts = (struct amounts){8, 3, 6, 2, 12, 6, 1, true};
         return true;
     case FULL:
-        *amounts = (struct amounts){300, 30, 60, 20, true};
+        *amounts = (struct amounts){300, 30, 60, 20, 1000, 300, 10, true};
         return true;
     case SEED:
         *seed = number;
@@ -124,6 +151,9 @@ int main(int argc, char **argv)
     test_damage(&setup, amounts.damage);
     test_windows(&setup, amounts.windows);
     test_random(&setup, amounts.random);
+    test_adopt(&setup, amounts.adopt);
+    test_once(&setup, amounts.once);
+    test_adopt_cases(&setup, amounts.cases);
     rmdir(paths.work); /* stays if something failed */
     return scenario_totals();
 }

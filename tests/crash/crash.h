@@ -20,7 +20,7 @@
 #include <sys/types.h>
 
 enum { TASKS_MAX = 200, DEFS_MAX = 200, NEEDS_MAX = 4, ID_MAX = 48, DIR_SIZE = 512 };
-enum { SESSIONS_MAX = 8, PATIENCE_MS = 30000, GONE_MS = 5000 };
+enum { SESSIONS_MAX = 16, PATIENCE_MS = 30000, GONE_MS = 5000 };
 
 /* ---- graph.c: repeatable random numbers, random workflows ---- */
 
@@ -37,13 +37,20 @@ enum def_flag {
     DEF_STUBBORN = 8 /* it and what it starts ignore TERM */,
     DEF_FAILS = 16,
     DEF_FLAKY = 32, /* fails once, then works */
-    DEF_OUTPUT = 64
+    DEF_OUTPUT = 64,
+    /* Only in a shape with `ends`: */
+    DEF_ONCE = 128,
+    DEF_CHECK = 256,
+    DEF_PRINTS = 512,  /* always; and it gets a value of its first need */
+    DEF_EXIT = 1024,   /* it exits with `code`, or a signal ends it */
+    DEF_TIMEOUT = 2048 /* its time limit ends it */
 };
 struct def {
     uint32_t first, members; /* its tasks; members 0: no foreach */
     uint32_t needs[NEEDS_MAX], n_needs;
     bool element[NEEDS_MAX]; /* element-wise need */
     uint32_t flags, sleep_ms;
+    uint32_t code; /* as END of task.c */
 };
 struct workflow {
     struct def defs[DEFS_MAX];
@@ -51,11 +58,15 @@ struct workflow {
     char id[TASKS_MAX][ID_MAX];
     uint32_t def_of[TASKS_MAX];
     bool fails; /* a task fails for good */
+    bool ends;  /* of such a shape */
+    bool adopt; /* on_crash: adopt */
 };
 struct shape {
     uint32_t least, most; /* tasks */
     uint32_t sleep_ms;    /* longest */
     bool plain;           /* no failures, no background processes, no foreach */
+    bool ends;            /* once, checks, exit codes, signals, time limits; values */
+    bool adopt;
 };
 void workflow_make(struct workflow *w, struct rng *rng, const struct shape *shape);
 /* Writes DIR/flow.yaml. */
@@ -69,10 +80,21 @@ void workflow_expect(const struct workflow *w, enum cairn_outcome *outcomes);
 
 /* ---- journal.c: the side-effect log ---- */
 
-enum line_kind { LINE_START, LINE_END, LINE_FAIL, LINE_OVERLAP };
+enum line_kind {
+    LINE_START,
+    LINE_END,
+    LINE_FAIL,
+    LINE_OVERLAP,
+    LINE_CHECK,
+    LINE_CHECKED,
+    LINE_UNDO,
+    LINE_UNDONE
+};
 struct line {
     enum line_kind kind;
     uint32_t task, attempt, session;
+    int64_t time_ns;
+    char got[64];
 };
 struct journal {
     struct line *lines;
@@ -148,6 +170,8 @@ bool left_none(const char *dir, uint32_t below, bool in_session);
 void left_end(const char *dir);
 /* A process that is the guard of a run of the store in `dir`. */
 bool is_guard(pid_t pid, const char *dir);
+/* ... a keeper of a task of it. */
+bool is_keeper(pid_t pid, const char *dir);
 
 /* ---- state.c: what the store says ---- */
 
@@ -199,5 +223,10 @@ void test_windows(const struct setup *setup, uint32_t count);
 void test_damage(const struct setup *setup, uint32_t count);
 void test_bytes(const struct setup *setup);
 void test_from(const struct setup *setup, uint32_t count);
+/* `count` kills under on_crash: adopt, or under kill with `once` tasks. */
+void test_adopt(const struct setup *setup, uint32_t count);
+void test_once(const struct setup *setup, uint32_t count);
+/* Chosen situations, `count` times each. */
+void test_adopt_cases(const struct setup *setup, uint32_t count);
 
 #endif

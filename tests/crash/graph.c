@@ -63,6 +63,30 @@ static uint32_t make_flags(struct rng *rng, const struct shape *shape, bool fail
     return flags;
 }
 
+/* Ways to end, for what outlives cairn. None of them keeps the lock of its attempt. */
+static void make_end(struct def *def, struct rng *rng)
+{
+    static const uint32_t signals[] = {1, 2, 9, 10, 15};
+    enum { SIGNALS = 1000, EXITS = 80 };
+    def->flags = DEF_PRINTS;
+    if (rng_one_in(rng, 4))
+        def->flags |= DEF_ONCE;
+    if (rng_one_in(rng, 3))
+        def->flags |= DEF_SHELL;
+    if (rng_one_in(rng, 14))
+        def->flags |= DEF_TIMEOUT | DEF_FAILS;
+    else if (rng_one_in(rng, 7)) {
+        def->flags |= DEF_EXIT | DEF_FAILS;
+        def->code = rng_one_in(rng, 2) ? 1 + rng_below(rng, EXITS)
+                                       : SIGNALS + signals[rng_below(rng, 5)];
+    } else if (rng_one_in(rng, 10))
+        def->flags |= DEF_FLAKY;
+    else if (rng_one_in(rng, 8))
+        def->flags |= DEF_CHILD;
+    else if (rng_one_in(rng, 5))
+        def->flags |= DEF_CHECK;
+}
+
 static void name_tasks(struct workflow *w, uint32_t index)
 {
     const struct def *def = &w->defs[index];
@@ -82,6 +106,8 @@ void workflow_make(struct workflow *w, struct rng *rng, const struct shape *shap
     uint32_t tasks = shape->least + rng_below(rng, shape->most - shape->least + 1);
     bool failures = !shape->plain && rng_one_in(rng, 8);
     memset(w, 0, sizeof *w);
+    w->ends = shape->ends;
+    w->adopt = shape->adopt;
     while (w->n_tasks < tasks) {
         struct def *def = &w->defs[w->n_defs];
         uint32_t left = tasks - w->n_tasks;
@@ -89,6 +115,8 @@ void workflow_make(struct workflow *w, struct rng *rng, const struct shape *shap
         if (!shape->plain && rng_one_in(rng, 4))
             def->members = 1 + rng_below(rng, left < 15 ? left : 15);
         def->flags = make_flags(rng, shape, failures);
+        if (shape->ends)
+            make_end(def, rng);
         def->sleep_ms = rng_one_in(rng, 3) ? 0 : rng_below(rng, shape->sleep_ms + 1);
         make_needs(w, w->n_defs, rng);
         w->fails |= (def->flags & DEF_FAILS) != 0;
@@ -99,16 +127,22 @@ void workflow_make(struct workflow *w, struct rng *rng, const struct shape *shap
 
 /* ---- As YAML ---- */
 
-static void flag_letters(uint32_t flags, char letters[8])
+static void flag_letters(uint32_t flags, char letters[16])
 {
     size_t n = 0;
+    if (flags & DEF_PRINTS)
+        letters[n++] = 'p';
+    if (flags & DEF_EXIT)
+        letters[n++] = 'e';
+    if (flags & DEF_TIMEOUT)
+        letters[n++] = 'w';
     if (flags & DEF_CHILD)
         letters[n++] = 'c';
     if (flags & DEF_SESSION)
         letters[n++] = 's';
     if (flags & DEF_STUBBORN)
         letters[n++] = 't';
-    if (flags & DEF_FAILS)
+    if (flags & DEF_FAILS && !(flags & DEF_PRINTS))
         letters[n++] = 'f';
     if (flags & DEF_FLAKY)
         letters[n++] = 'y';
@@ -130,21 +164,39 @@ static void write_needs(FILE *file, const struct def *def)
     fprintf(file, "]\n");
 }
 
+static void write_end(FILE *file, const struct def *def, const char *task_path)
+{
+    enum { CHECK_MS = 20, LIMIT_MS = 120 };
+    if (def->flags & DEF_ONCE)
+        fprintf(file, "    once: true\n");
+    if (def->flags & DEF_CHECK)
+        fprintf(file, "    check: 'exec \"%s\" k %d'\n", task_path, CHECK_MS);
+    if (def->flags & DEF_TIMEOUT)
+        fprintf(file, "    timeout: {after: %dms, grace: 1s}\n", LIMIT_MS);
+    if (def->n_needs)
+        fprintf(file,
+                "    env: {GOT: \"${{ default(tasks.t%u.outputs.v, 'none') }}\"}\n",
+                def->needs[0]);
+}
+
 static void write_def(FILE *file, const struct workflow *w, uint32_t index,
                       const char *task_path)
 {
     const struct def *def = &w->defs[index];
-    char letters[8];
+    char letters[16];
     flag_letters(def->flags, letters);
     fprintf(file, "  t%u:\n", index);
     if (def->members)
         fprintf(file, "    foreach: {part: {range: [1, %u]}}\n", def->members);
     if (def->flags & DEF_SHELL)
-        fprintf(file, "    run: '\"%s\" %s %u'\n", task_path, letters, def->sleep_ms);
+        fprintf(file, "    run: '%s\"%s\" %s %u %u'\n", w->ends ? "exec " : "",
+                task_path, letters, def->sleep_ms, def->code);
     else
-        fprintf(file, "    exec: [\"%s\", \"%s\", \"%u\"]\n", task_path, letters,
-                def->sleep_ms);
+        fprintf(file, "    exec: [\"%s\", \"%s\", \"%u\", \"%u\"]\n", task_path,
+                letters, def->sleep_ms, def->code);
     write_needs(file, def);
+    if (w->ends)
+        write_end(file, def, task_path);
     if (def->flags & DEF_FLAKY)
         fprintf(file, "    retries: {max: 3, delay: 1ms}\n");
     if ((def->flags & DEF_OUTPUT) && def->members)
@@ -160,7 +212,9 @@ bool workflow_write(const struct workflow *w, const char *dir, const char *task_
     FILE *file = fopen(path, "we");
     if (!file)
         return false;
-    fprintf(file, "name: crash\n%stasks:\n", w->fails ? "on_failure: continue\n" : "");
+    fprintf(file, "name: crash\n%s%stasks:\n",
+            w->fails || w->ends ? "on_failure: continue\n" : "",
+            w->adopt ? "on_crash: adopt\n" : "");
     for (uint32_t i = 0; i < w->n_defs; i++)
         write_def(file, w, i, task_path);
     bool good = !ferror(file);

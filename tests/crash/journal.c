@@ -17,10 +17,14 @@ static bool add_line(struct journal *journal, uint32_t *capacity, struct line li
 
 static bool parse(const struct workflow *w, const char *text, struct line *line)
 {
-    static const char *const kinds[] = {"start", "end", "fail", "overlap"};
+    static const char *const kinds[] = {"start", "end",     "fail", "overlap",
+                                        "check", "checked", "undo", "undone"};
     char kind[16], id[ID_MAX];
-    if (sscanf(text, "%15s %47s %u %u", kind, id, &line->attempt, &line->session) != 4)
+    long long time_ns;
+    if (sscanf(text, "%15s %47s %u %u %lld %63s", kind, id, &line->attempt,
+               &line->session, &time_ns, line->got) != 6)
         return false;
+    line->time_ns = time_ns;
     line->task = workflow_find(w, id);
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (strcmp(kinds[i], kind) == 0) {

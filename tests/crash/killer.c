@@ -7,6 +7,7 @@
  *   wait-return    the N-th end of a process has been collected, nothing is stored
  *   sync-entry     the N-th sync that follows such an end has not begun
  *   sync-return    it is done: what ended is durable, and not reported
+ *   any-sync       before the N-th sync of all
  *   transfer       before the N-th write into cairn.db itself, once tasks have run: the
  *                  log is being transferred
  *
@@ -35,16 +36,17 @@ enum kind {
     WAIT_RETURN,
     SYNC_ENTRY,
     SYNC_RETURN,
+    ANY_SYNC,
     TRANSFER
 };
 
 static const char *const names[] = {"nothing",     "clone-entry", "clone-return",
                                     "wait-return", "sync-entry",  "sync-return",
-                                    "transfer"};
+                                    "any-sync",    "transfer"};
 static enum kind kind;
 static long wanted, delay_us;
 static char mark[1024];
-static atomic_long clones, waits, syncs, transfers;
+static atomic_long clones, waits, syncs, all_syncs, transfers;
 static atomic_bool ended; /* a process ended since the last sync */
 
 int fsync(int fd);
@@ -147,6 +149,8 @@ static int any_sync(int (*real)(int), int fd)
     bool counts = atomic_exchange(&ended, false);
     bool now = counts && atomic_fetch_add(&syncs, 1) + 1 == wanted;
     if (now && kind == SYNC_ENTRY)
+        die();
+    if (atomic_fetch_add(&all_syncs, 1) + 1 == wanted && kind == ANY_SYNC)
         die();
     int result = real(fd);
     if (now && kind == SYNC_RETURN)

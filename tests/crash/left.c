@@ -1,5 +1,5 @@
 /* Finding processes of a graph by their environment, which all that its tasks start
- * inherit, and its guards by the slot file that they hold. */
+ * inherit, and its guards and keepers by the files that they hold. */
 #include "crash.h"
 
 #include <dirent.h>
@@ -34,17 +34,39 @@ static const char *variable(const char *text, size_t size, const char *name)
     return NULL;
 }
 
+/* Has it a file below `dir` open? */
+static bool holds_file(pid_t pid, const char *dir)
+{
+    enum { FILES = 10 };
+    char path[64], link[1024];
+    size_t length = strlen(dir);
+    for (int fd = 0; fd < FILES; fd++) {
+        snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)pid, fd);
+        ssize_t n = readlink(path, link, sizeof link - 1);
+        if (n > 0 && (size_t)n > length && strncmp(link, dir, length) == 0 &&
+            link[length] == '/')
+            return true;
+    }
+    return false;
+}
+
+static bool is_helper(pid_t pid, const char *name, const char *dir)
+{
+    char is[64];
+    if (read_proc(pid, "comm", is, sizeof is) <= 0)
+        return false;
+    is[strcspn(is, "\n")] = '\0';
+    return strcmp(is, name) == 0 && holds_file(pid, dir);
+}
+
 bool is_guard(pid_t pid, const char *dir)
 {
-    char name[64], path[64], link[1024];
-    if (read_proc(pid, "comm", name, sizeof name) < 0 ||
-        strcmp(name, "cairn-guard\n") != 0)
-        return false;
-    snprintf(path, sizeof path, "/proc/%d/fd/3", (int)pid);
-    ssize_t n = readlink(path, link, sizeof link - 1);
-    size_t length = strlen(dir);
-    return n > 0 && (size_t)n > length && strncmp(link, dir, length) == 0 &&
-           link[length] == '/';
+    return is_helper(pid, "cairn-guard", dir);
+}
+
+bool is_keeper(pid_t pid, const char *dir)
+{
+    return is_helper(pid, "cairn-keeper", dir);
 }
 
 struct search {
@@ -56,7 +78,7 @@ struct search {
 
 static bool is_ours(struct search *search, pid_t pid)
 {
-    if (is_guard(pid, search->dir))
+    if (is_guard(pid, search->dir) || is_keeper(pid, search->dir))
         return true;
     ssize_t n = read_proc(pid, "environ", search->text, ENVIRONMENT_MAX);
     if (n <= 0)

@@ -1,7 +1,6 @@
 # shellcheck shell=sh disable=SC2154
 # The crash tests (docs/crash-tests.md), which speak TAP themselves. The full level has
-# the numbers that are promised; its random graphs mostly sleep, so three programs share
-# them.
+# the numbers that are promised; its graphs mostly sleep, so three programs share them.
 set -u
 crash=$BUILD/tests/crash/crash
 if [ ! -x "$crash" ]; then
@@ -12,9 +11,9 @@ if [ "${CAIRN_TEST_LEVEL-short}" != full ]; then
     exec "$crash" --short
 fi
 seed=${CRASH_SEED:-$(date +%s)}
-"$crash" --seed "$seed" --bytes --from 20 --damage 60 --windows 30 --random 30 >part-0 2>&1 &
+"$crash" --seed "$seed" --bytes --from 20 --damage 60 --windows 30 --random 30 --cases 10 >part-0 2>&1 &
 for part in 1 2 3; do
-    "$crash" --seed "$((seed + part))" --random 90 >"part-$part" 2>&1 &
+    "$crash" --seed "$((seed + part))" --random 90 --adopt 334 --once 100 >"part-$part" 2>&1 &
 done
 wait
 # One plan for all of them; a part that did not come to its end shows in the count.

@@ -1,13 +1,19 @@
-/* A task of the crash tests: task FLAGS SLEEP_MS. FLAGS are letters:
+/* A task of the crash tests: task FLAGS SLEEP_MS [END]. FLAGS are letters:
  *   c  starts a process in the background of its group
  *   s  starts one in a session of its own
  *   t  it and they ignore TERM
  *   f  fails
  *   y  fails the first time
  *   o  writes out/TASK
+ *   p  prints on both streams, and gives the value v=TASK.ATTEMPT
+ *   e  ends as END says: an exit code, or SIGNAL + 1000
+ *   w  does not end by itself
+ *   k  is a check of the task: logs `check` and `checked`
+ *   u  is an undo of the task: logs `undo` and `undone`
  *   -  none
  * Every event is one line in $CRASH_DIR/log, written at once:
- *   start|end|fail|overlap TASK ATTEMPT SESSION
+ *   start|end|fail|overlap|check|checked|undo|undone TASK ATTEMPT SESSION TIME_NS GOT
+ * GOT is $GOT, a value that another task gave; `-` without one.
  * A lock held from start to end, by the background processes too, tells whether
  * anything of an earlier attempt still lives. */
 #include <errno.h>
@@ -45,10 +51,15 @@ static void make_path(char *path, const char *folder)
 
 static void note(const char *event)
 {
-    char line[256], path[PATH_SIZE];
+    char line[512], path[PATH_SIZE];
+    const char *got = getenv("GOT");
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
     snprintf(path, sizeof path, "%s/log", variable("CRASH_DIR"));
-    int n = snprintf(line, sizeof line, "%s %s %s %s\n", event, variable("CAIRN_TASK"),
-                     variable("CAIRN_ATTEMPT"), variable("CRASH_SESSION"));
+    int n = snprintf(
+        line, sizeof line, "%s %s %s %s %lld %s\n", event, variable("CAIRN_TASK"),
+        variable("CAIRN_ATTEMPT"), variable("CRASH_SESSION"),
+        (long long)now.tv_sec * 1000000000 + now.tv_nsec, got && *got ? got : "-");
     int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
     if (n < 0 || fd < 0 || write(fd, line, (size_t)n) != n)
         exit(92);
@@ -107,6 +118,46 @@ static void write_output(void)
     close(fd);
 }
 
+/* One line on each stream at the start, another at the end. */
+static void print(const char *when)
+{
+    const char *task = variable("CAIRN_TASK"), *attempt = variable("CAIRN_ATTEMPT");
+    fprintf(stdout, "%s %s %s\n", when, task, attempt);
+    fprintf(stderr, "%s of %s %s\n", when, task, attempt);
+    if (fflush(stdout) || fflush(stderr))
+        exit(96);
+}
+
+static void give_value(void)
+{
+    FILE *file = fopen(variable("CAIRN_OUTPUT"), "ae");
+    if (!file ||
+        fprintf(file, "v=%s.%s\n", variable("CAIRN_TASK"), variable("CAIRN_ATTEMPT")) <
+            0 ||
+        fclose(file))
+        exit(97);
+}
+
+static int end_as(long how)
+{
+    enum { SIGNALS = 1000 };
+    if (how < SIGNALS)
+        return (int)how;
+    signal((int)how - SIGNALS, SIG_DFL);
+    raise((int)how - SIGNALS);
+    return 98;
+}
+
+/* Of a check or an undo: what it runs beside holds no lock any more. */
+static int follow_up(const char *before, const char *after, long ms)
+{
+    take_lock(0);
+    note(before);
+    sleep_ms(ms);
+    note(after);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 0 && strcmp(argv[0], "sleeper") == 0) {
@@ -115,9 +166,14 @@ int main(int argc, char **argv)
         sleep_ms(SLEEPER_S * 1000L);
         return 0;
     }
-    if (argc != 3)
+    if (argc < 3)
         return 89;
     const char *flags = argv[1];
+    long ms = strtol(argv[2], NULL, 10);
+    if (strchr(flags, 'k'))
+        return follow_up("check", "checked", ms);
+    if (strchr(flags, 'u'))
+        return follow_up("undo", "undone", ms);
     int flaky = strchr(flags, 'y') != NULL, stubborn = strchr(flags, 't') != NULL;
     if (stubborn)
         signal(SIGTERM, SIG_IGN);
@@ -127,13 +183,19 @@ int main(int argc, char **argv)
         start_sleeper(0, stubborn);
     if (strchr(flags, 's'))
         start_sleeper(1, stubborn);
-    sleep_ms(strtol(argv[2], NULL, 10));
+    if (strchr(flags, 'p'))
+        print("begin");
+    sleep_ms(strchr(flags, 'w') ? SLEEPER_S * 1000L : ms);
     if (strchr(flags, 'f') || (flaky && first_time())) {
         note("fail");
         return 3;
     }
     if (strchr(flags, 'o'))
         write_output();
+    if (strchr(flags, 'p')) {
+        print("end");
+        give_value();
+    }
     note("end");
-    return 0;
+    return strchr(flags, 'e') && argc > 3 ? end_as(strtol(argv[3], NULL, 10)) : 0;
 }

@@ -1,0 +1,138 @@
+# External steps: next, claim, complete, fail; waiting and not waiting; a whole workflow
+# of such steps driven by a shell loop; status --waiting.
+. "$TESTS/cli/tap.sh"
+
+cat >flow.yaml <<'END2'
+name: steps
+tasks:
+  prepare: {run: 'echo title=Cairn >>"$CAIRN_OUTPUT"'}
+  write: {needs: prepare, external: "Write about ${{ tasks.prepare.outputs.title }}"}
+  review: {needs: write, external: "Review ${{ tasks.write.outputs.file }}"}
+  publish:
+    needs: review
+    if: tasks.review.outputs.verdict == 'ok'
+    run: touch published
+END2
+
+exits 2 cairn run flow.yaml --secrets-fd 77
+says 'cannot read descriptor 77'
+exits 7 cairn run flow.yaml --no-wait
+says '1 waiting, 2 not run' 'the last line counts what waits'
+says 'cairn next 1' 'and tells what to do'
+exits 0 cairn next
+says 'write  Write about Cairn' 'next: the text has its values'
+exits 0 cairn next 1 --json
+json_ok 'next --json'
+is "$(json_get '.next[0].task')" write 'its task'
+is "$(json_get '.next[0].text')" 'Write about Cairn' 'its text'
+is "$(json_get '.next[0].claimed')" false 'nobody has it'
+exits 10 cairn next 2
+exits 0 cairn status
+says 'waiting' 'status: the run waits'
+says '1 external task can be done: cairn next 1'
+exits 0 cairn status --waiting
+says 'write  waits for somebody: Write about Cairn  (2 behind it)'
+exits 0 cairn status --waiting --json
+json_ok 'status --waiting --json'
+is "$(json_get '.waiting[0].waits_for')" external 'what it waits for'
+is "$(json_get '.waiting[0].behind')" 2 'how much is behind it'
+exits 2 cairn status --waiting --tasks
+
+exits 2 cairn claim 1
+exits 2 cairn claim x write
+exits 10 cairn claim 1 wrote
+says 'did you mean write?'
+exits 2 cairn claim 1 prepare
+says 'not external'
+exits 2 cairn claim 1 review
+says 'it needs write'
+for lease in 0s 5 10x 1s1m 400d ''; do
+    run cairn claim 1 write --lease "$lease"
+    is $status 2 "a lease of '$lease' is refused"
+done
+exits 0 cairn claim 1 write --lease 1h30m --holder somebody
+silent_on err
+token=$(cat out)
+ok 'the token is alone on stdout' grep -qxE '[0-9a-f]{32}' out
+exits 6 cairn claim 1 write
+says 'somebody has task write'
+exits 0 cairn next --json
+is "$(json_get '.next[0].task')" '' 'what is claimed is not listed'
+exits 0 cairn next --claimed
+says '(somebody has it for another 1h'
+exits 6 cairn complete 1 write
+exits 6 cairn complete 1 write --token 0123
+exits 2 cairn complete 1 write --token "$token" --output 1=x
+exits 2 cairn complete 1 write --token "$token" --output x
+exits 0 cairn complete 1 write --token "$token" --output file=draft --output file=ch1.md
+says 'write is completed'
+exits 2 cairn complete 1 write --token "$token"
+exits 0 cairn next
+says 'review  Review ch1.md' 'what was passed on is in the next text'
+exits 0 cairn claim 1 review --json
+json_ok 'claim --json'
+is "$(json_get '.lease_ms')" 600000 'ten minutes by default'
+token=$(json_get '.token')
+exits 0 cairn fail 1 review --token "$token" --message 'not good'
+exits 0 cairn status
+matches 'review .*not good' 'status: the message'
+exits 2 cairn complete 1 review
+says 'cairn resume 1 --no-wait'
+exits 7 cairn resume --no-wait
+exits 0 cairn complete 1 review --output verdict=ok --json
+json_ok 'complete --json'
+exits 0 cairn resume
+ok 'what came after has run' test -e published
+
+# A run that waits is woken by whoever completes its steps.
+rm -f published
+cairn run flow.yaml --fresh >run.out 2>&1 &
+pid=$!
+offered() { [ "$(cairn next --json 2>/dev/null | grep -c "\"task\":\"$1\"")" = 1 ]; }
+ok 'the waiting run offers its step' wait_for 20 offered write
+exits 0 cairn status --waiting
+says 'running'
+exits 0 cairn complete 2 write --output file=x
+ok 'and the next one' offered review
+exits 0 cairn complete 2 review --output verdict=no
+wait $pid
+is $? 0 'it ends well'
+ok 'a condition looked at the value' test ! -e published
+exits 0 cairn status --tasks
+matches 'skipped +publish .*(condition)' 'status: why it was skipped'
+
+# The middle of the loop in the guide; two of them, and one is killed.
+cat >loop.yaml <<'END2'
+name: loop
+tasks:
+  plan: {external: plan}
+  part: {needs: plan, foreach: {n: {range: [1, 6]}}, external: "part ${{ n }}"}
+  join: {needs: part, external: join}
+END2
+cat >drive.sh <<'END2'
+while :; do
+    cairn resume "$1" --no-wait --quiet 2>/dev/null
+    [ $? = 0 ] && exit 0
+    task=$(cairn next "$1" --json 2>/dev/null | sed -n 's/.*"task":"\([^"]*\)".*/\1/p')
+    [ -n "$task" ] || { sleep 0.05; continue; }
+    token=$(cairn claim "$1" "$task" --lease 2s 2>/dev/null) || continue
+    echo "$task" >>finished
+    cairn complete "$1" "$task" --token "$token" --output "who=$2" 2>/dev/null
+done
+END2
+exits 7 cairn run loop.yaml --no-wait
+sh drive.sh 3 one &
+one=$!
+sh drive.sh 3 two &
+two=$!
+wait_for 20 test -s finished
+kill -9 $one
+wait $one 2>/dev/null
+wait $two
+is $? 0 'the other goes on to the end'
+exits 0 cairn status 3
+says '8 completed'
+is "$(sort -u finished | wc -l)" 8 'every step was done'
+exits 0 cairn events 3
+is "$(grep -c 'asked to complete: completed' out)" 8 'and each was completed once'
+done_testing

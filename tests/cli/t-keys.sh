@@ -1,0 +1,448 @@
+# Every key of the workflow file and every default: changing it changes what happens. The
+# list of what was tried here is held against the schema, so that no key comes without.
+# shellcheck disable=SC2016
+. "$TESTS/cli/tap.sh"
+top=$PWD
+unset CAIRN_STORE
+export TOKEN=of-the-caller
+
+# Two tasks that look for each other: `together` if they ran at the same time.
+cat >meet <<'END'
+touch "$1.on"
+for i in 1 2 3 4 5 6 7 8 9 10; do
+    [ ! -e "$2.on" ] || { echo together >>log; exit 0; }
+    sleep 0.05
+done
+rm "$1.on"
+echo alone >>log
+END
+
+# What a look is: prints what happened, in a directory with w.yaml.
+go() { # OPTION...
+    cairn run w.yaml --json "$@" >events 2>err
+    echo "exit $?"
+    cat log 2>/dev/null
+}
+events() { # FIELD: its values in the events of the run
+    sed -n "s/.*\"$1\":\"\{0,1\}\([^,\"}]*\).*/\1/p" events
+}
+# Kills cairn while a task runs, then goes on.
+crash() {
+    : >hold
+    cairn run w.yaml >/dev/null 2>&1 &
+    crashed=$!
+    wait_for 20 test -e at || echo 'it did not start'
+    kill -KILL $crashed
+    wait $crashed 2>/dev/null
+    rm hold
+    cairn resume >/dev/null 2>&1
+    echo "exit $?"
+    cat log
+}
+
+observe() { # LOOK FILE: one line
+    rm -rf "$top/try"
+    mkdir "$top/try" && cd "$top/try" || exit 1
+    cp ../meet .
+    printf '%s\n' "$2" >w.yaml
+    case $2 in name:*) ;; *) printf 'name: w\n%s\n' "$2" >w.yaml ;; esac
+    eval "$1" 2>&1 | tr '\n' ' ' | sed 's/ *$//'
+    cd "$top" || exit 1
+}
+# key NAME LOOK, then SEEN FILE for each value that is tried. What is seen must differ.
+: >keys.tried
+: >defaults.tried
+key() {
+    echo "$1" >>keys.tried
+    try "$@"
+}
+# The same where the first file does not have the key.
+default() {
+    echo "$1" >>defaults.tried
+    try "$@"
+}
+try() {
+    tried=$1
+    look=$2
+    shift 2
+    is "$(printf '%s\n' "$1" "$3" | sort -u | wc -l)" 2 "$tried: the values make a difference"
+    number=0
+    while [ $# -gt 0 ]; do
+        number=$((number + 1))
+        is "$(observe "$look" "$2")" "$1" "$tried ($number)"
+        shift 2
+    done
+}
+
+# ---- The top level ----
+again='go; sed -i "s/exit 1/exit 0/; s/^name: two/name: three/" w.yaml; cairn run w.yaml >o 2>&1; cairn runs --json >runs; json_get .total runs'
+key name "$again" \
+    'exit 1 1' 'name: one
+tasks: {a: {run: exit 1}}' \
+    'exit 1 2' 'name: two
+tasks: {a: {run: exit 1}}'
+key params go \
+    'exit 0 1' 'params: {n: 1}
+tasks: {a: {run: echo $n >>log}}' \
+    'exit 0 2' 'params: {n: 2}
+tasks: {a: {run: echo $n >>log}}'
+key param.default go \
+    'exit 0 1' 'params: {n: {default: 1}}
+tasks: {a: {run: echo $n >>log}}' \
+    'exit 0 2' 'params: {n: {default: 2}}
+tasks: {a: {run: echo $n >>log}}' \
+    'exit 2' 'params: {n: {type: int}}
+tasks: {a: {run: echo $n >>log}}'
+key param.type 'go --param n=1.5' \
+    'exit 0' 'params: {n: {type: number}}
+tasks: {a: {run: ":"}}' \
+    'exit 2' 'params: {n: {type: int}}
+tasks: {a: {run: ":"}}' \
+    'exit 2' 'params: {n: {type: bool}}
+tasks: {a: {run: ":"}}'
+default param.type 'go --param n=text' \
+    'exit 0' 'params: {n: {default: 1}}
+tasks: {a: {run: ":"}}' \
+    'exit 2' 'params: {n: {type: int, default: 1}}
+tasks: {a: {run: ":"}}' \
+    'exit 0' 'params: {n: {type: string, default: 1}}
+tasks: {a: {run: ":"}}'
+key param.choices 'go --param n=3' \
+    'exit 2' 'params: {n: {choices: [1, 2]}}
+tasks: {a: {run: ":"}}' \
+    'exit 0' 'params: {n: {choices: [1, 3]}}
+tasks: {a: {run: ":"}}'
+key env go \
+    'exit 0 x' 'env: {E: x}
+tasks: {a: {run: echo $E >>log}}' \
+    'exit 0 y' 'env: {E: y}
+tasks: {a: {run: echo $E >>log}}'
+key secrets go \
+    'exit 0 none' 'secrets: [TOKEN]
+tasks: {a: {run: "echo ${TOKEN-none} >>log"}}' \
+    'exit 0 of-the-caller' 'secrets: [OTHER]
+tasks: {a: {run: "echo ${TOKEN-none} >>log"}}'
+key defaults go \
+    'exit 1' 'defaults: {}
+tasks: {a: {run: "test $CAIRN_ATTEMPT = 2"}}' \
+    'exit 0' 'defaults: {retries: 1}
+tasks: {a: {run: "test $CAIRN_ATTEMPT = 2"}}'
+key defaults.timeout go \
+    'exit 1' 'defaults: {timeout: 50ms}
+tasks: {a: {run: sleep 0.5}}' \
+    'exit 0' 'defaults: {timeout: 1h}
+tasks: {a: {run: sleep 0.5}}'
+key defaults.retries go \
+    'exit 0 1 2' 'defaults: {retries: 1}
+tasks: {a: {run: "echo $CAIRN_ATTEMPT >>log; test $CAIRN_ATTEMPT = 2"}}' \
+    'exit 1 1' 'defaults: {retries: 0}
+tasks: {a: {run: "echo $CAIRN_ATTEMPT >>log; test $CAIRN_ATTEMPT = 2"}}'
+key defaults.shell go \
+    'exit 0 on' 'defaults: {shell: [sh, -c]}
+tasks: {a: {run: "false; echo on >>log"}}' \
+    'exit 1' 'defaults: {shell: [sh, -ec]}
+tasks: {a: {run: "false; echo on >>log"}}'
+key defaults.check go \
+    'exit 1' 'defaults: {check: {}}
+tasks: {a: {run: ":", check: "echo {\\\"confidence\\\": 0.5}"}}' \
+    'exit 0' 'defaults: {check: {min: 0.5}}
+tasks: {a: {run: ":", check: "echo {\\\"confidence\\\": 0.5}"}}'
+key defaults.check.min go \
+    'exit 0' 'defaults: {check: {min: 0.5}}
+tasks: {a: {run: ":", check: "echo {\\\"confidence\\\": 0.55}"}}' \
+    'exit 1' 'defaults: {check: {min: 0.6}}
+tasks: {a: {run: ":", check: "echo {\\\"confidence\\\": 0.55}"}}'
+warned='go; grep -c "check warns" events'
+key defaults.check.warn "$warned" \
+    'exit 0 1' 'defaults: {check: {warn: 0.95}}
+tasks: {a: {run: ":", check: "echo {\\\"confidence\\\": 0.9}"}}' \
+    'exit 0 0' 'defaults: {check: {warn: 0.8}}
+tasks: {a: {run: ":", check: "echo {\\\"confidence\\\": 0.9}"}}'
+two='{a: {run: "sh ./meet a b"}, b: {run: "sh ./meet b a"}}'
+key jobs go \
+    'exit 0 alone alone' "jobs: 1
+tasks: $two" \
+    'exit 0 together together' "jobs: 2
+tasks: $two"
+if [ "$(getconf _NPROCESSORS_ONLN)" -gt 1 ]; then
+    default jobs go \
+        'exit 0 together together' "tasks: $two" \
+        'exit 0 alone alone' "jobs: 1
+tasks: $two"
+else
+    echo jobs >>defaults.tried
+    skip 'the default of jobs' 'needs two processors'
+fi
+key pools go \
+    'exit 0 alone alone' 'jobs: 2
+pools: {p: 1}
+tasks: {a: {run: "sh ./meet a b", pool: p}, b: {run: "sh ./meet b a", pool: p}}' \
+    'exit 0 together together' 'jobs: 2
+pools: {p: 2}
+tasks: {a: {run: "sh ./meet a b", pool: p}, b: {run: "sh ./meet b a", pool: p}}'
+key deadline go \
+    'exit 7' 'deadline: 100ms
+tasks: {a: {run: "sleep 1; echo a >>log"}}' \
+    'exit 0 a' 'deadline: 1h
+tasks: {a: {run: "sleep 1; echo a >>log"}}'
+fails='tasks:
+  a: {run: echo a >>log, undo: echo ua >>log}
+  b: {needs: a, run: echo b >>log; exit 1, undo: echo ub >>log}
+  c: {needs: a, run: echo c >>log, undo: echo uc >>log, priority: -1}'
+key on_failure 'go -j 1' \
+    'exit 1 a b' "on_failure: stop
+$fails" \
+    'exit 1 a b c' "on_failure: continue
+$fails" \
+    'exit 1 a b ub' "on_failure: undo
+$fails"
+default on_failure 'go -j 1' \
+    'exit 1 a b' "$fails" \
+    'exit 1 a b c' "on_failure: continue
+$fails"
+early=$(printf '%s\n' "$fails" | sed 's/-1/9/')
+key on_failure.undo 'go -j 1' \
+    'exit 1 a c b ub' "on_failure: {undo: failed}
+$early" \
+    'exit 1 a c b ub ua' "on_failure: {undo: ancestors}
+$early"
+key on_failure.undo 'go -j 1' \
+    'exit 1 a c b ub ua' "on_failure: {undo: ancestors}
+$early" \
+    'exit 1 a c b uc ub ua' "on_failure: {undo: all}
+$early"
+held='{a: {run: "echo begins >>log; touch at; while [ -e hold ]; do sleep 0.02; done; echo ends >>log"}}'
+key on_crash crash \
+    'exit 0 begins begins ends' "on_crash: kill
+tasks: $held" \
+    'exit 0 begins ends' "on_crash: adopt
+tasks: $held"
+default on_crash crash \
+    'exit 0 begins begins ends' "tasks: $held" \
+    'exit 0 begins ends' "on_crash: adopt
+tasks: $held"
+key tasks go \
+    'exit 0 a' 'tasks: {a: {run: "echo $CAIRN_TASK >>log"}}' \
+    'exit 0 b' 'tasks: {b: {run: "echo $CAIRN_TASK >>log"}}'
+key finally 'go -j 1' \
+    'exit 1 last failed' 'tasks: {a: {run: exit 1}}
+finally: {last: {run: "echo $CAIRN_TASK $CAIRN_RUN_STATUS >>log"}}' \
+    'exit 1' 'tasks: {a: {run: exit 1}}
+finally: {}'
+
+# ---- A task: what it does ----
+key task.run go \
+    'exit 0 a' 'tasks: {a: {run: echo a >>log}}' \
+    'exit 0 b' 'tasks: {a: {run: echo b >>log}}'
+key task.exec go \
+    'exit 0' 'tasks: {a: {exec: ["true"]}}' \
+    'exit 1' 'tasks: {a: {exec: ["false"]}}' \
+    'exit 0' 'tasks: {a: {exec: ["true", "; false"]}}'
+key task.external 'go --no-wait; cairn next 2>/dev/null' \
+    'exit 7 a  do this' 'tasks: {a: {external: do this}}' \
+    'exit 7 a  do that' 'tasks: {a: {external: do that}}'
+key task.shell go \
+    'exit 0 on' 'tasks: {a: {shell: [sh, -c], run: "false; echo on >>log"}}' \
+    'exit 1' 'tasks: {a: {shell: [sh, -ec], run: "false; echo on >>log"}}'
+default shell go \
+    'exit 1' 'tasks: {a: {run: "false; echo on >>log"}}' \
+    'exit 0 on' 'tasks: {a: {shell: [sh, -uc], run: "false; echo on >>log"}}'
+default shell go \
+    'exit 1' 'tasks: {a: {run: "$unset; echo on >>log"}}' \
+    'exit 0 on' 'tasks: {a: {shell: [sh, -ec], run: "$unset; echo on >>log"}}'
+key task.cwd 'mkdir -p d; go; ls d' \
+    'exit 0 made' 'tasks: {a: {cwd: d, run: "touch made"}}' \
+    'exit 0' 'tasks: {a: {cwd: ., run: "touch made"}}'
+key task.env go \
+    'exit 0 x' 'tasks: {a: {env: {E: x}, run: echo $E >>log}}' \
+    'exit 0 y' 'env: {E: z}
+tasks: {a: {env: {E: y}, run: echo $E >>log}}'
+key task.secrets go \
+    'exit 0 of-the-caller' 'secrets: [TOKEN]
+tasks: {a: {secrets: [TOKEN], run: "echo ${TOKEN-none} >>log"}}' \
+    'exit 0 none' 'secrets: [TOKEN]
+tasks: {a: {secrets: [], run: "echo ${TOKEN-none} >>log"}}'
+key task.params go \
+    'exit 0 1 none' 'params: {n: 1, m: 2}
+tasks: {a: {params: [n], run: "echo ${n-none} ${m-none} >>log"}}' \
+    'exit 0 none 2' 'params: {n: 1, m: 2}
+tasks: {a: {params: [m], run: "echo ${n-none} ${m-none} >>log"}}' \
+    'exit 0 1 2' 'params: {n: 1, m: 2}
+tasks: {a: {run: "echo ${n-none} ${m-none} >>log"}}'
+key task.foreach 'go -j 1' \
+    'exit 0 x y' 'tasks: {a: {foreach: {v: [x, y]}, run: echo $v >>log}}' \
+    'exit 0 z' 'tasks: {a: {foreach: {v: [z]}, run: echo $v >>log}}'
+key foreach_key.range 'go -j 1' \
+    'exit 0 1 2' 'tasks: {a: {foreach: {v: {range: [1, 2]}}, run: echo $v >>log}}' \
+    'exit 0 1 2 3' 'tasks: {a: {foreach: {v: {range: [1, 3]}}, run: echo $v >>log}}'
+key foreach_key.glob 'touch 1.x 2.x 1.y; go -j 1' \
+    'exit 0 1.x 2.x' 'tasks: {a: {foreach: {v: {glob: "*.x"}}, run: echo $v >>log}}' \
+    'exit 0 1.y' 'tasks: {a: {foreach: {v: {glob: "*.y"}}, run: echo $v >>log}}'
+key foreach_key.lines 'seq 2 >f; seq 3 >g; go -j 1' \
+    'exit 0 1 2' 'tasks: {a: {foreach: {v: {lines: f}}, run: echo $v >>log}}' \
+    'exit 0 1 2 3' 'tasks: {a: {foreach: {v: {lines: g}}, run: echo $v >>log}}'
+key foreach_key.allow_empty go \
+    'exit 0' 'tasks: {a: {foreach: {v: {glob: "*.z", allow_empty: true}}, run: ":"}, b: {run: ":"}}' \
+    'exit 3' 'tasks: {a: {foreach: {v: {glob: "*.z", allow_empty: false}}, run: ":"}, b: {run: ":"}}'
+default foreach_key.allow_empty go \
+    'exit 3' 'tasks: {a: {foreach: {v: {glob: "*.z"}}, run: ":"}, b: {run: ":"}}' \
+    'exit 0' 'tasks: {a: {foreach: {v: {glob: "*.z", allow_empty: true}}, run: ":"}, b: {run: ":"}}'
+
+# ---- When it runs ----
+key task.needs 'go -j 1' \
+    'exit 0 b a' 'tasks: {a: {needs: [b], run: echo a >>log}, b: {run: echo b >>log}}' \
+    'exit 0 a b' 'tasks: {a: {needs: [], run: echo a >>log}, b: {run: echo b >>log}}'
+when() { # the file with that `when`, behind a task that ends so
+    printf 'tasks: {a: {run: "exit %s"}, b: {needs: a, run: "echo b >>log"%s}}' "$2" "$1"
+}
+key task.when go \
+    'exit 1' "$(when ', when: success' 1)" \
+    'exit 0 b' "$(when ', when: failed' 1)" \
+    'exit 1 b' "$(when ', when: always' 1)"
+key task.when go \
+    'exit 0 b' "$(when ', when: success' 0)" \
+    'exit 0' "$(when ', when: failed' 0)" \
+    'exit 0 b' "$(when ', when: always' 0)"
+default task.when go \
+    'exit 0 b' "$(when '' 0)" \
+    'exit 0' "$(when ', when: failed' 0)"
+default task.when go \
+    'exit 1' "$(when '' 1)" \
+    'exit 1 b' "$(when ', when: always' 1)"
+key task.if go \
+    'exit 0 a' 'tasks: {a: {if: 1 < 2, run: echo a >>log}}' \
+    'exit 0' 'tasks: {a: {if: 2 < 1, run: echo a >>log}}'
+key task.pool go \
+    'exit 0 alone alone' 'jobs: 2
+pools: {p: 1, q: 1}
+tasks: {a: {run: "sh ./meet a b", pool: p}, b: {run: "sh ./meet b a", pool: p}}' \
+    'exit 0 together together' 'jobs: 2
+pools: {p: 1, q: 1}
+tasks: {a: {run: "sh ./meet a b", pool: p}, b: {run: "sh ./meet b a", pool: q}}'
+key task.priority 'go -j 1' \
+    'exit 0 b a' 'tasks: {a: {run: echo a >>log}, b: {priority: 1, run: echo b >>log}}' \
+    'exit 0 a b' 'tasks: {a: {run: echo a >>log}, b: {priority: -1, run: echo b >>log}}'
+default task.priority 'go -j 1' \
+    'exit 0 a b c' 'tasks: {a: {priority: 1, run: echo a >>log}, b: {run: echo b >>log}, c: {priority: -1, run: echo c >>log}}' \
+    'exit 0 b a c' 'tasks: {a: {priority: 1, run: echo a >>log}, b: {priority: 2, run: echo b >>log}, c: {priority: -1, run: echo c >>log}}'
+
+# ---- What counts as its success, and what follows ----
+key task.inputs 'echo 1 >f; echo 1 >g; go; echo 2 >f; cairn resume >/dev/null 2>&1; cat log | wc -l' \
+    'exit 0 a 2' 'tasks: {a: {inputs: f, run: echo a >>log}}' \
+    'exit 0 a 1' 'tasks: {a: {inputs: g, run: echo a >>log}}'
+key task.outputs go \
+    'exit 0' 'tasks: {a: {outputs: f, run: touch f}}' \
+    'exit 1' 'tasks: {a: {outputs: g, run: touch f}}'
+key task.timeout go \
+    'exit 1' 'tasks: {a: {timeout: 50ms, run: sleep 0.5}}' \
+    'exit 0' 'tasks: {a: {timeout: 1h, run: sleep 0.5}}'
+key timeout.after go \
+    'exit 1' 'tasks: {a: {timeout: {after: 50ms}, run: sleep 0.5}}' \
+    'exit 0' 'tasks: {a: {timeout: {after: 1h}, run: sleep 0.5}}'
+stubborn='trap "sleep 0.5; echo in time >>log; exit 1" TERM; while :; do sleep 0.02; done'
+key timeout.grace go \
+    'exit 1' "tasks: {a: {timeout: {after: 100ms, grace: 50ms}, run: '$stubborn'}}" \
+    'exit 1 in time' "tasks: {a: {timeout: {after: 100ms, grace: 9s}, run: '$stubborn'}}"
+default timeout.grace go \
+    'exit 1 in time' "tasks: {a: {timeout: 100ms, run: '$stubborn'}}" \
+    'exit 1' "tasks: {a: {timeout: {after: 100ms, grace: 0s}, run: '$stubborn'}}"
+key task.retries go \
+    'exit 0 1 2' 'tasks: {a: {retries: 1, run: "echo $CAIRN_ATTEMPT >>log; test $CAIRN_ATTEMPT = 2"}}' \
+    'exit 1 1' 'tasks: {a: {retries: 0, run: "echo $CAIRN_ATTEMPT >>log; test $CAIRN_ATTEMPT = 2"}}'
+default retries go \
+    'exit 1 1' 'tasks: {a: {run: "echo $CAIRN_ATTEMPT >>log; test $CAIRN_ATTEMPT = 2"}}' \
+    'exit 0 1 2' 'tasks: {a: {retries: 1, run: "echo $CAIRN_ATTEMPT >>log; test $CAIRN_ATTEMPT = 2"}}'
+pauses='go; events next_ms'
+key retries.max "$pauses" \
+    'exit 1 0' 'tasks: {a: {run: exit 1, retries: {max: 1}}}' \
+    'exit 1 0 0' 'tasks: {a: {run: exit 1, retries: {max: 2}}}'
+key retries.delay "$pauses" \
+    'exit 1 20' 'tasks: {a: {run: exit 1, retries: {max: 1, delay: 20ms}}}' \
+    'exit 1 30' 'tasks: {a: {run: exit 1, retries: {max: 1, delay: 30ms}}}'
+default retries.delay "$pauses" \
+    'exit 1 0' 'tasks: {a: {run: exit 1, retries: {max: 1, factor: 2}}}' \
+    'exit 1 10' 'tasks: {a: {run: exit 1, retries: {max: 1, factor: 2, delay: 10ms}}}'
+key retries.factor "$pauses" \
+    'exit 1 10 20' 'tasks: {a: {run: exit 1, retries: {max: 2, delay: 10ms, factor: 2}}}' \
+    'exit 1 10 15' 'tasks: {a: {run: exit 1, retries: {max: 2, delay: 10ms, factor: 1.5}}}'
+default retries.factor "$pauses" \
+    'exit 1 10 10' 'tasks: {a: {run: exit 1, retries: {max: 2, delay: 10ms}}}' \
+    'exit 1 10 11' 'tasks: {a: {run: exit 1, retries: {max: 2, delay: 10ms, factor: 1.1}}}'
+varied='go; [ "$(events next_ms | tr "\n" " ")" = "40 40 40 " ] && echo as given || echo varied'
+key retries.jitter "$varied" \
+    'exit 1 varied' 'tasks: {a: {run: exit 1, retries: {max: 3, delay: 40ms, jitter: true}}}' \
+    'exit 1 as given' 'tasks: {a: {run: exit 1, retries: {max: 3, delay: 40ms, jitter: false}}}'
+default retries.jitter "$varied" \
+    'exit 1 as given' 'tasks: {a: {run: exit 1, retries: {max: 3, delay: 40ms}}}' \
+    'exit 1 varied' 'tasks: {a: {run: exit 1, retries: {max: 3, delay: 40ms, jitter: true}}}'
+key retries.on_exit go \
+    'exit 0 1 2' 'tasks: {a: {run: "echo $CAIRN_ATTEMPT >>log; test $CAIRN_ATTEMPT = 2 || exit 5", retries: {max: 1, on_exit: [5]}}}' \
+    'exit 1 1' 'tasks: {a: {run: "echo $CAIRN_ATTEMPT >>log; test $CAIRN_ATTEMPT = 2 || exit 5", retries: {max: 1, on_exit: [6]}}}' \
+    'exit 0 1 2' 'tasks: {a: {run: "echo $CAIRN_ATTEMPT >>log; test $CAIRN_ATTEMPT = 2 || exit 5", retries: {max: 1}}}'
+key task.check go \
+    'exit 0' 'tasks: {a: {run: ":", check: test -e w.yaml}}' \
+    'exit 1' 'tasks: {a: {run: ":", check: test -e none}}'
+key task.check.run go \
+    'exit 0' 'tasks: {a: {run: ":", check: {run: test -e w.yaml}}}' \
+    'exit 1' 'tasks: {a: {run: ":", check: {run: test -e none}}}'
+sure() { # CONFIDENCE BOUNDS: the file
+    printf 'tasks: {a: {run: ":", check: {run: "echo {\\\\\\"confidence\\\\\\": %s}"%s}}}' "$1" "$2"
+}
+key task.check.min go \
+    'exit 0' "$(sure 0.3 ', min: 0.3')" \
+    'exit 1' "$(sure 0.3 ', min: 0.301')"
+default check_min go \
+    'exit 0' "$(sure 0.7 '')" \
+    'exit 1' "$(sure 0.7 ', min: 0.701')"
+default check_min go \
+    'exit 1' "$(sure 0.699 '')" \
+    'exit 0' "$(sure 0.699 ', min: 0.699')"
+key task.check.warn "$warned" \
+    'exit 0 1' "$(sure 0.9 ', warn: 0.901')" \
+    'exit 0 0' "$(sure 0.9 ', warn: 0.9')"
+default check_warn "$warned" \
+    'exit 0 0' "$(sure 0.85 '')" \
+    'exit 0 1' "$(sure 0.85 ', warn: 0.851')"
+default check_warn "$warned" \
+    'exit 0 1' "$(sure 0.849 '')" \
+    'exit 0 0' "$(sure 0.849 ', warn: 0.849')"
+key task.undo go \
+    'exit 1 one' 'on_failure: undo
+tasks: {a: {run: exit 1, undo: echo one >>log}}' \
+    'exit 1 two' 'on_failure: undo
+tasks: {a: {run: exit 1, undo: echo two >>log}}' \
+    'exit 1' 'on_failure: undo
+tasks: {a: {run: exit 1}}'
+once() { printf '%s' "tasks: $held" | sed "s/a: {/a: {$1/"; }
+key task.once crash \
+    'exit 8 begins' "$(once 'once: true, ')" \
+    'exit 0 begins begins ends' "$(once 'once: false, ')"
+default task.once crash \
+    'exit 0 begins begins ends' "$(once '')" \
+    'exit 8 begins' "$(once 'once: true, ')"
+
+# ---- Nothing was left out ----
+schema=$root/docs/workflow.schema.json
+"$BUILD/tests/tools/json" flat "$schema" >schema.flat
+# .$defs.retries.oneOf[1].properties.delay.default is the key retries.delay. What only
+# narrows a key that stands elsewhere (allOf) makes no key.
+cut -f 1 schema.flat | grep -v '\.allOf\[' |
+    sed -n 's/^\(.*\.properties\.[a-z_]*\)\(\..*\)\{0,1\}$/\1/p' |
+    sed 's/\$defs\.//; s/\.oneOf\[[0-9]*\]//g; s/\.properties\./\./g; s/^\.//' |
+    while IFS= read -r path; do
+        # A key with keys of its own is one, too.
+        while [ -n "$path" ]; do
+            echo "$path"
+            case $path in *.*) path=${path%.*} ;; *) path= ;; esac
+        done
+    done | grep -vx 'task\|param\|timeout\|retries\|foreach_key' | sort -u >keys.known
+sort -u keys.tried >keys.seen
+is "$(comm -23 keys.known keys.seen | tr '\n' ' ')" '' 'every key of the schema has been tried'
+is "$(comm -13 keys.known keys.seen | tr '\n' ' ')" '' 'and every key that was tried is in it'
+ok 'they are as many as there should be' test "$(wc -l <keys.known)" -gt 50
+grep '\.default\(\[[0-9]*\]\)\{0,1\}	' schema.flat | cut -f 1 | grep -v '\.allOf\[' |
+    sed 's/\.default\(\[[0-9]*\]\)\{0,1\}$//; s/\$defs\.//; s/\.oneOf\[[0-9]*\]//g; s/\.*properties\././g; s/^\.*//' |
+    sort -u >defaults.known
+sort -u defaults.tried >defaults.seen
+is "$(comm -23 defaults.known defaults.seen | tr '\n' ' ')" '' 'every default of the schema has been tried'
+done_testing

@@ -1,0 +1,86 @@
+# Tasks that must not run twice: interrupted ones are unknown, and resolved in three ways;
+# a check that decides.
+. "$TESTS/cli/tap.sh"
+
+cat >flow.yaml <<'END2'
+name: pays
+tasks:
+  pay:
+    run: 'echo pay >>ran; touch at; while [ ! -e let ]; do sleep 0.02; done'
+    once: true
+    outputs: [receipt]
+  after: {needs: pay, run: 'echo after >>ran'}
+END2
+crash() { # FILE: the newest run of it is killed while its first task runs
+    rm -f at
+    cairn run --fresh "$1" >run.out 2>&1 &
+    pid=$!
+    wait_for 20 test -e at
+    kill -9 $pid
+    wait $pid 2>/dev/null
+    gone() { ! lives 'touch at;'; }
+    wait_for 10 gone
+}
+
+crash flow.yaml
+exits 0 cairn status
+says '1 unknown, 1 not run'
+says 'decide: cairn resolve 1 pay done|failed|rerun' 'status names the remedy'
+exits 0 cairn status --json
+json_ok 'status --json'
+is "$(json_get '.unknown_tasks[0].task')" pay 'and the task'
+exits 0 cairn status --waiting
+says 'pay  is unknown: decide with cairn resolve  (1 behind it)'
+exits 0 cairn plan
+matches '^may +after' 'plan: what comes after may run'
+exits 8 cairn resume
+says '1 unknown, 1 not run'
+says 'cairn resolve 1 TASK done|failed|rerun' 'the last line tells what to do'
+exits 8 cairn watch
+exits 2 cairn resolve 1 pay
+exits 2 cairn resolve 1 pay perhaps
+exits 10 cairn resolve 1 pai 'done'
+exits 2 cairn resolve 1 after 'done'
+says 'not unknown'
+exits 2 cairn resolve 1 pay 'done'
+says 'receipt' 'what is declared must be there'
+exits 8 cairn resume 1
+touch receipt
+exits 0 cairn resolve 1 pay 'done'
+exits 0 cairn resume
+is "$(tr '\n' ' ' <ran)" 'pay after ' 'it was not run again'
+exits 2 cairn resolve 1 pay 'done'
+
+: >ran
+crash flow.yaml
+exits 0 cairn resolve 2 pay failed --json
+json_ok 'resolve --json'
+exits 0 cairn status 2
+says '1 failed, 1 skipped'
+says 'resolved: failed'
+is "$(tr '\n' ' ' <ran)" 'pay ' 'failed: nothing more ran'
+
+: >ran
+crash flow.yaml
+exits 0 cairn resolve 3 pay rerun
+touch let
+exits 0 cairn resume
+is "$(tr '\n' ' ' <ran)" 'pay pay after ' 'rerun: it was run again, when the run went on'
+
+rm -f let
+cat >check.yaml <<'END2'
+name: checked
+tasks:
+  pay: {run: 'touch at; while :; do sleep 0.02; done', once: true, check: test -e paid}
+  after: {needs: pay, run: 'echo after >>ran'}
+END2
+: >ran
+crash check.yaml
+touch paid
+exits 0 cairn resume
+is "$(tr '\n' ' ' <ran)" 'after ' 'the check says that it is done'
+rm -f paid
+crash check.yaml
+exits 1 cairn resume
+says 'its check failed'
+done_testing

@@ -1,0 +1,64 @@
+# Taking back: in a failed run, afterwards with cairn undo, and how much of a workflow can.
+. "$TESTS/cli/tap.sh"
+
+cat >flow.yaml <<'END2'
+name: undoes
+params: {end: "true"}
+on_failure: {undo: all}
+tasks:
+  a: {run: echo a, undo: 'echo a >>undone'}
+  b: {needs: a, run: echo b, undo: 'echo b >>undone; test ! -e bad'}
+  c: {needs: b, run: '$end'}
+END2
+undone() { tr '\n' ' ' <undone; }
+
+exits 0 cairn validate --undo flow.yaml
+says 'undo coverage: 2 of 3, 0.67'
+matches 'no undo +c'
+exits 0 cairn validate --undo --json flow.yaml
+json_ok 'validate --undo --json'
+is "$(json_get '.undo.coverage')" 0.667 'coverage in JSON'
+is "$(json_get '.undo.without[0]')" c 'and what has none'
+exits 0 cairn validate flow.yaml
+is "$(grep -c coverage out)" 0 'not without --undo'
+
+: >undone
+exits 1 cairn run flow.yaml --param end=false
+is "$(undone)" 'b a ' 'a failure undoes in reverse order'
+matches '2 undone' 'which the last line counts'
+exits 0 cairn status --tasks
+matches 'undone +a'
+: >undone
+exits 0 cairn run flow.yaml
+exits 2 cairn undo
+exits 10 cairn undo 9
+exits 10 cairn undo 2 x
+exits 2 cairn undo 2 c
+says 'without an `undo`'
+is "$(undone)" '' 'nothing was undone yet'
+exits 0 cairn undo 2 b
+is "$(undone)" 'b ' 'one task'
+exits 2 cairn undo 2 b
+says 'it is undone'
+exits 0 cairn status 2
+says '2 completed, 1 undone'
+exits 0 cairn plan --run 2
+matches '^run +b .*undone' 'plan: what was undone runs again'
+matches '^run +c' 'and what needs it'
+exits 0 cairn resume 2
+: >undone
+exits 0 cairn undo 2 --json
+json_ok 'undo --json'
+is "$(undone)" 'b a ' 'all of them'
+exits 2 cairn undo 2
+says 'nothing to undo'
+exits 0 cairn resume 2
+: >undone
+touch bad
+exits 1 cairn undo 2
+is "$(undone)" 'b a ' 'a failing undo keeps no other from running'
+says '1 undo command failed'
+exits 0 cairn status 2 --tasks
+matches 'completed +b' 'and its task stays completed'
+matches 'undone +a'
+done_testing

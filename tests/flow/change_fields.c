@@ -1,0 +1,124 @@
+/* Changes of the fields of one task, and of all. */
+#include "change.h"
+
+void change_command(struct making *m)
+{
+    picked(m, NULL)->version++;
+}
+
+static bool has_shell(const struct def *def)
+{
+    return !def->exec;
+}
+
+void change_shell(struct making *m)
+{
+    struct def *def = picked(m, has_shell);
+    if (def)
+        def->shell = def->shell == 1 ? 2 : 1;
+}
+
+static bool has_env(const struct def *def)
+{
+    return def->env > 0;
+}
+
+void change_env(struct making *m)
+{
+    struct def *def = picked(m, has_env);
+    if (def)
+        def->env++;
+}
+
+void change_env_more(struct making *m)
+{
+    picked(m, NULL)->env_more++;
+}
+
+void change_env_everywhere(struct making *m)
+{
+    m->w->env++;
+}
+
+static bool free_of_params(const struct def *def)
+{
+    return def->condition != COND_PARAM;
+}
+
+void change_own_params(struct making *m)
+{
+    struct def *def = picked(m, free_of_params);
+    uint32_t all = (1u << m->w->n_params) - 1;
+    if (def)
+        def->own_params = def->own_params == all || !def->own_params ? 1 : all;
+    m->change->made = def && all > 1;
+}
+
+void change_param_added(struct making *m)
+{
+    m->change->made = m->w->n_params < PARAMS_MAX;
+    if (m->change->made)
+        m->w->param[m->w->n_params++] = 7;
+}
+
+static bool has_condition(const struct def *def)
+{
+    return def->condition != COND_NONE;
+}
+
+void change_if(struct making *m)
+{
+    struct def *def = picked(m, has_condition);
+    if (def && def->condition == COND_STATUS)
+        def->condition_value = !def->condition_value;
+    else if (def)
+        def->condition_value = (def->condition_value + 1) % 3;
+}
+
+bool has_needs(const struct def *def)
+{
+    return def->n_needs > 0;
+}
+
+void change_when(struct making *m)
+{
+    struct def *def = m->w->plain ? NULL : picked(m, has_needs);
+    if (def)
+        def->when = (enum when)((def->when + 1 + rng_below(m->rng, 2)) % 3);
+}
+
+static bool has_gate(const struct def *def)
+{
+    return def->gate != GATE_NONE;
+}
+
+void change_gate(struct making *m)
+{
+    struct def *def = picked(m, has_gate);
+    if (def)
+        def->gate_version++;
+}
+
+void change_secrets(struct making *m)
+{
+    struct def *def = picked(m, NULL);
+    def->secrets = (def->secrets + 1 + rng_below(m->rng, 3)) % 4;
+}
+
+void change_outputs(struct making *m)
+{
+    struct def *def = picked(m, NULL);
+    uint32_t index = (uint32_t)(def - m->w->defs);
+    for (uint32_t i = 0; i < m->w->n_defs; i++)
+        if (!m->w->defs[i].removed && m->w->defs[i].input_of == index)
+            m->change->made = false;
+    if (m->change->made)
+        def->output = !def->output;
+}
+
+void change_inputs(struct making *m)
+{
+    struct def *def = picked(m, NULL);
+    def->input = !def->input;
+    def->input_of = NONE;
+}

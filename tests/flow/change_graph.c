@@ -1,0 +1,133 @@
+/* Changes of tasks, needs and groups. */
+#include "change.h"
+
+void change_need_added(struct making *m)
+{
+    struct def *def = picked(m, NULL);
+    uint32_t index = (uint32_t)(def - m->w->defs);
+    m->change->made = false;
+    for (uint32_t i = 0; i < 10 && index && def->n_needs < NEEDS_MAX; i++) {
+        uint32_t target = rng_below(m->rng, index);
+        const struct def *other = &m->w->defs[target];
+        if (other->removed || other->finally || def->finally || def_needs(def, target))
+            continue;
+        def->element[def->n_needs] = false;
+        def->needs[def->n_needs++] = target;
+        m->change->made = true;
+        return;
+    }
+}
+
+static void drop_need(struct def *def, uint32_t target)
+{
+    for (uint32_t i = 0; i < def->n_needs; i++) {
+        if (def->needs[i] != target)
+            continue;
+        def->n_needs--;
+        def->needs[i] = def->needs[def->n_needs];
+        def->element[i] = def->element[def->n_needs];
+        break;
+    }
+    if (def->condition_need == target && def->condition > COND_PARAM)
+        def->condition = COND_NONE;
+    if (def->passed == target)
+        def->passed = NONE;
+    if (def->input_of == target) {
+        def->input = false;
+        def->input_of = NONE;
+    }
+    if (!def->n_needs)
+        def->when = WHEN_SUCCESS;
+}
+
+void change_need_removed(struct making *m)
+{
+    struct def *def = picked(m, has_needs);
+    if (def)
+        drop_need(def, def->needs[rng_below(m->rng, def->n_needs)]);
+}
+
+void change_task_added(struct making *m)
+{
+    m->change->made = m->w->n_defs < DEFS_MAX;
+    if (!m->change->made)
+        return;
+    struct def *def = workflow_add(m->w, m->rng);
+    uint32_t target = pick(m, NULL), index = m->w->n_defs - 1;
+    if (target != index && !m->w->defs[target].finally)
+        def->needs[def->n_needs++] = target;
+    def_decorate(m->w, index, m->rng);
+}
+
+void change_task_removed(struct making *m)
+{
+    struct def *def = picked(m, NULL);
+    uint32_t left = 0, index = (uint32_t)(def - m->w->defs);
+    for (uint32_t i = 0; i < m->w->n_defs; i++)
+        left += !m->w->defs[i].removed && !m->w->defs[i].finally;
+    m->change->made = left > 3;
+    if (!m->change->made)
+        return;
+    def->removed = true;
+    for (uint32_t i = 0; i < m->w->n_defs; i++)
+        drop_need(&m->w->defs[i], index);
+}
+
+void change_name(struct making *m)
+{
+    struct def *def = picked(m, NULL);
+    snprintf(def->id, sizeof def->id, "n%u_%u", (uint32_t)(def - m->w->defs),
+             rng_below(m->rng, 100000));
+}
+
+static bool is_group(const struct def *def)
+{
+    return def->n_members > 0 && def->n_members < MEMBERS_MAX;
+}
+
+void change_member_added(struct making *m)
+{
+    struct def *def = picked(m, is_group);
+    uint32_t most = 0;
+    for (uint32_t i = 0; def && i < def->n_members; i++)
+        most = def->member[i] > most ? def->member[i] : most;
+    for (uint32_t i = 0; def && i < def->n_needs; i++)
+        if (def->element[i])
+            m->change->made = false; /* what it needs has no such member */
+    if (m->change->made)
+        def->member[def->n_members++] = most + 1;
+}
+
+static bool drop_member(struct def *def, uint32_t value)
+{
+    for (uint32_t i = 0; i < def->n_members; i++)
+        if (def->member[i] == value) {
+            def->n_members--;
+            for (; i < def->n_members; i++)
+                def->member[i] = def->member[i + 1];
+            return def->n_members > 0;
+        }
+    return true;
+}
+
+/* Those that need that very member lose theirs, too. */
+void change_member_removed(struct making *m)
+{
+    struct workflow *w = m->w, before = *w;
+    bool loses[DEFS_MAX] = {false};
+    uint32_t at = pick(m, is_group);
+    m->change->made = at != NONE;
+    if (at == NONE)
+        return;
+    uint32_t value = w->defs[at].member[rng_below(m->rng, w->defs[at].n_members)];
+    loses[at] = true;
+    for (uint32_t i = 0; i < w->n_defs; i++) {
+        struct def *def = &w->defs[i];
+        for (uint32_t k = 0; k < def->n_needs; k++)
+            loses[i] |= def->element[k] && loses[def->needs[k]];
+        if (loses[i] && !def->removed && !drop_member(def, value))
+            m->change->made = false;
+    }
+    if (!m->change->made)
+        *w = before;
+}

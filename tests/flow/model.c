@@ -1,0 +1,180 @@
+/* Random workflows of test A, and questions about any workflow. */
+#include "flow.h"
+
+bool def_needs(const struct def *def, uint32_t target)
+{
+    for (uint32_t i = 0; i < def->n_needs; i++)
+        if (def->needs[i] == target)
+            return true;
+    return false;
+}
+
+/* ---- Making ---- */
+
+static bool covers(const struct def *target, const struct def *def)
+{
+    for (uint32_t i = 0; i < def->n_members; i++) {
+        bool found = false;
+        for (uint32_t k = 0; k < target->n_members; k++)
+            found |= target->member[k] == def->member[i];
+        if (!found)
+            return false;
+    }
+    return def->n_members > 0;
+}
+
+void def_make_needs(struct workflow *w, uint32_t index, struct rng *rng)
+{
+    struct def *def = &w->defs[index];
+    uint32_t wanted = index ? rng_below(rng, 4) : 0;
+    for (uint32_t i = 0; i < wanted; i++) {
+        uint32_t target = rng_below(rng, index);
+        if (def_needs(def, target) || w->defs[target].removed ||
+            w->defs[target].finally != def->finally)
+            continue;
+        def->element[def->n_needs] =
+            covers(&w->defs[target], def) && !rng_one_in(rng, 3);
+        def->needs[def->n_needs++] = target;
+    }
+}
+
+/* A single task that is needed directly: its values can be named. NONE: there is none.
+ */
+static uint32_t giving_need(const struct workflow *w, const struct def *def,
+                            struct rng *rng)
+{
+    if (!def->n_needs)
+        return NONE;
+    uint32_t need = def->needs[rng_below(rng, def->n_needs)];
+    return w->defs[need].n_members ? NONE : need;
+}
+
+static void make_condition(struct workflow *w, struct def *def, struct rng *rng)
+{
+    uint32_t need = giving_need(w, def, rng);
+    def->condition_value = rng_below(rng, 3);
+    if (need == NONE || rng_one_in(rng, 4))
+        def->condition = def->own_params ? COND_NONE : COND_PARAM;
+    else {
+        def->condition = rng_one_in(rng, 4) ? COND_STATUS : COND_VALUE;
+        def->condition_need = need;
+    }
+}
+
+/* What makes it uncertain whether tasks run. */
+void def_make_uncertain(struct workflow *w, struct def *def, struct rng *rng)
+{
+    if (rng_one_in(rng, 4))
+        make_condition(w, def, rng);
+    if (def->n_needs && rng_one_in(rng, 5))
+        def->when = rng_one_in(rng, 2) ? WHEN_FAILED : WHEN_ALWAYS;
+    def->fails = rng_one_in(rng, 9);
+    if (rng_one_in(rng, 5))
+        def->gate = rng_one_in(rng, 4) ? GATE_BAD : GATE_EXIT + rng_below(rng, 3);
+}
+
+void def_decorate(struct workflow *w, uint32_t index, struct rng *rng)
+{
+    struct def *def = &w->defs[index];
+    uint32_t need = giving_need(w, def, rng);
+    def->exec = rng_one_in(rng, 3);
+    def->shell = !def->exec && rng_one_in(rng, 5) ? 1 : 0;
+    def->env = rng_one_in(rng, 3) ? 1 + rng_below(rng, 5) : 0;
+    def->passed = need != NONE && rng_one_in(rng, 2) ? need : NONE;
+    def->own_params =
+        rng_one_in(rng, 3) ? 1 + rng_below(rng, (1u << w->n_params) - 1) : 0;
+    def->secrets = rng_one_in(rng, 5) ? 1 + rng_below(rng, 3) : 0;
+    def->output = rng_one_in(rng, 3);
+    def->gives = rng_one_in(rng, 2);
+    def->input = rng_one_in(rng, 4);
+    def->input_of = NONE;
+    if (def->input && need != NONE && w->defs[need].output && !def->finally)
+        def->input_of = need;
+    def->undo = rng_one_in(rng, 5) ? 1 : 0;
+    def->retries = rng_one_in(rng, 6) ? 1 : 0;
+    def->timeout_s = rng_one_in(rng, 6) ? 300 : 0;
+    def->pool = rng_one_in(rng, 6) ? 1 + rng_below(rng, POOLS) : 0;
+    def->priority = rng_one_in(rng, 6) ? 3 - (int32_t)rng_below(rng, 7) : 0;
+    if (!w->plain)
+        def_make_uncertain(w, def, rng);
+}
+
+struct def *workflow_add(struct workflow *w, struct rng *rng)
+{
+    uint32_t index = w->n_defs++;
+    struct def *def = &w->defs[index];
+    *def = (struct def){.version = 1, .passed = NONE, .input_of = NONE};
+    snprintf(def->id, sizeof def->id, rng_one_in(rng, 6) ? "t.%u" : "t%u", index);
+    if (rng_one_in(rng, 4)) {
+        def->n_members = 1 + rng_below(rng, 4);
+        for (uint32_t i = 0; i < def->n_members; i++)
+            def->member[i] = i + 1;
+    }
+    return def;
+}
+
+void workflow_make_top(struct workflow *w, struct rng *rng)
+{
+    w->n_params = 1 + rng_below(rng, 3);
+    for (uint32_t i = 0; i < w->n_params; i++)
+        w->param[i] = rng_below(rng, 3);
+    w->env = rng_one_in(rng, 2) ? 1 : 0;
+    for (uint32_t i = 0; i < SECRETS_MAX; i++)
+        w->secret[i] = 1;
+    for (uint32_t i = 0; i < POOLS; i++)
+        w->pool_limit[i] = 1 + rng_below(rng, 2);
+    w->jobs = 1 + rng_below(rng, 4);
+}
+
+void workflow_make(struct workflow *w, struct rng *rng, bool plain)
+{
+    uint32_t defs = 5 + rng_below(rng, 14);
+    memset(w, 0, sizeof *w);
+    w->plain = plain;
+    w->policy = !plain && rng_one_in(rng, 3) ? ON_STOP : ON_CONTINUE;
+    workflow_make_top(w, rng);
+    while (w->n_defs < defs) {
+        workflow_add(w, rng)->finally = w->n_defs == defs && rng_one_in(rng, 2);
+        def_make_needs(w, w->n_defs - 1, rng);
+        def_decorate(w, w->n_defs - 1, rng);
+    }
+}
+
+/* ---- Tasks ---- */
+
+void workflow_tasks(const struct workflow *w, struct tasks *tasks)
+{
+    tasks->n = 0;
+    for (uint32_t i = 0; i < w->n_defs; i++) {
+        const struct def *def = &w->defs[i];
+        uint32_t n = def->removed ? 0 : def->n_members ? def->n_members : 1;
+        for (uint32_t k = 0; k < n && tasks->n < TASKS_MAX; k++) {
+            struct task *task = &tasks->task[tasks->n++];
+            task->def = i;
+            task->member = def->n_members ? def->member[k] : 0;
+            if (def->n_members)
+                snprintf(task->id, ID_SIZE, "%s[part=%u]", def->id, def->member[k]);
+            else
+                snprintf(task->id, ID_SIZE, "%s", def->id);
+        }
+    }
+}
+
+uint32_t tasks_find(const struct tasks *tasks, const char *id)
+{
+    for (uint32_t i = 0; i < tasks->n; i++)
+        if (strcmp(tasks->task[i].id, id) == 0)
+            return i;
+    return NONE;
+}
+
+bool task_needs(const struct workflow *w, const struct task *task,
+                const struct task *need)
+{
+    const struct def *def = &w->defs[task->def];
+    for (uint32_t i = 0; i < def->n_needs; i++)
+        if (def->needs[i] == need->def &&
+            (!def->element[i] || need->member == task->member))
+            return true;
+    return false;
+}

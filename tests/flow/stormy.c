@@ -1,0 +1,103 @@
+/* Random workflows of test B, in which things go wrong.
+ *
+ * After a failure that stops the run, what has been started by then is a matter of
+ * order. So with `stop` and `undo` one task at most fails, everything before it is
+ * needed by it, and everything after it needs it; and either a `when: failed` task
+ * without further conditions handles the failure, or there are no such tasks. With
+ * `continue` there are no such limits. */
+#include "flow.h"
+
+enum { BEFORE_MAX = NEEDS_MAX };
+
+static void make_storm(struct workflow *w, uint32_t index, struct rng *rng)
+{
+    struct def *def = &w->defs[index];
+    def_decorate(w, index, rng);
+    def->sleep_ms = rng_one_in(rng, 3) ? 0 : rng_below(rng, 25);
+    def->undo = rng_one_in(rng, 2);
+    def->undo_fails = def->undo && rng_one_in(rng, 5);
+    if (rng_one_in(rng, 4)) {
+        def->flaky = 1 + rng_below(rng, 2);
+        def->retries = def->flaky + rng_below(rng, 2);
+    }
+}
+
+static void calm(struct def *def)
+{
+    def->fails = false;
+    def->when = WHEN_SUCCESS;
+    if (def->gate == GATE_BAD)
+        def->gate = GATE_WARN;
+}
+
+/* Everything before it is needed by the one that fails. */
+static void make_failing(struct workflow *w, struct rng *rng)
+{
+    uint32_t index = w->n_defs;
+    struct def *def = workflow_add(w, rng);
+    def->n_members = 0;
+    for (uint32_t i = 0; i < index; i++)
+        def->needs[def->n_needs++] = i;
+    make_storm(w, index, rng);
+    calm(def);
+    def->condition = COND_NONE;
+    if (rng_one_in(rng, 3))
+        def->gate = GATE_BAD;
+    else
+        def->fails = true;
+}
+
+static void make_behind(struct workflow *w, uint32_t failing, bool handled,
+                        struct rng *rng)
+{
+    uint32_t index = w->n_defs;
+    struct def *def = workflow_add(w, rng);
+    bool handler = handled && index == failing + 1;
+    uint32_t near = failing + rng_below(rng, index - failing);
+    def->needs[def->n_needs++] = handler ? failing : near;
+    if (!handler && failing > 0 && rng_one_in(rng, 3))
+        def->needs[def->n_needs++] = rng_below(rng, failing);
+    make_storm(w, index, rng);
+    calm(def);
+    if (handler)
+        def->condition = COND_NONE;
+    def->when = handler ? WHEN_FAILED : rng_one_in(rng, 2) ? WHEN_ALWAYS : WHEN_SUCCESS;
+}
+
+static void make_stopping(struct workflow *w, struct rng *rng)
+{
+    uint32_t before = rng_below(rng, BEFORE_MAX + 1), behind = rng_below(rng, 6);
+    bool handled = rng_one_in(rng, 3);
+    while (w->n_defs < before) {
+        workflow_add(w, rng);
+        def_make_needs(w, w->n_defs - 1, rng);
+        make_storm(w, w->n_defs - 1, rng);
+        calm(&w->defs[w->n_defs - 1]);
+        w->defs[w->n_defs - 1].condition = COND_NONE;
+    }
+    make_failing(w, rng);
+    for (uint32_t i = 0; i < behind; i++)
+        make_behind(w, before, handled, rng);
+}
+
+void workflow_make_stormy(struct workflow *w, struct rng *rng)
+{
+    static const enum policy policies[] = {
+        ON_CONTINUE,    ON_CONTINUE,       ON_CONTINUE, ON_STOP,
+        ON_UNDO_FAILED, ON_UNDO_ANCESTORS, ON_UNDO_ALL};
+    uint32_t defs = 4 + rng_below(rng, 12);
+    memset(w, 0, sizeof *w);
+    w->report = true;
+    w->adopt = rng_one_in(rng, 3);
+    w->policy = policies[rng_below(rng, sizeof policies / sizeof policies[0])];
+    workflow_make_top(w, rng);
+    if (w->policy != ON_CONTINUE) {
+        make_stopping(w, rng);
+        return;
+    }
+    while (w->n_defs < defs) {
+        workflow_add(w, rng);
+        def_make_needs(w, w->n_defs - 1, rng);
+        make_storm(w, w->n_defs - 1, rng);
+    }
+}

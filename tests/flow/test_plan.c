@@ -1,0 +1,391 @@
+/* A: plan = explain = run. After each kind of change:
+ *
+ *   P1  what will run, ran: unless something that it needs failed for the first time,
+ *       or failed again although it had changed, which no plan can know; with
+ *       `on_failure: stop` such a failure excuses everything.
+ *   P2  what ran, was to run or might: by the tasks' own log, and by the events.
+ *   P3  `explain` says of every task what `plan` says.
+ *   P4  a task that was completed and whose definition changed is named as changed,
+ * with the field; one whose file or secret changed, for that reason; any other
+ * completed one only because something that it needs runs. P5  without conditions,
+ * gates and failures, just what changed and all that needs it runs, and what `finally`
+ * has; that is the plan, and nothing may run. P6  tuning changes no verdict. P7  what
+ * has no condition on other tasks and needs only what will run or is done, and did not
+ * fail last time, does not only perhaps run. */
+#include "compare.h"
+
+enum { KINDS_MAX = 64, EXPLAINED_MAX = 6 };
+
+struct graph_test {
+    struct test t;
+    struct workflow w, old;
+    struct tasks tasks;
+    struct difference difference[TASKS_MAX];
+    struct change change;
+    struct plan plan, before;   /* before: the same without the change */
+    struct status status, last; /* after the session, and before it */
+    bool started[TASKS_MAX], logged[TASKS_MAX], direct[TASKS_MAX];
+    bool unlucky[TASKS_MAX]; /* needs something that failed against the plan */
+    long log_end;
+    uint32_t made, explained;
+    uint32_t ran, may, may_ran, failed; /* over all sessions */
+};
+
+/* ---- Sessions ---- */
+
+static bool make_plan(struct graph_test *g, struct plan *plan)
+{
+    const char *arguments[] = {"plan", "--all", "--json", NULL, NULL, NULL};
+    size_t n = 3;
+    if (g->change.effect == EFFECT_NEW_RUN)
+        arguments[n++] = "flow.yaml";
+    if (g->change.option)
+        arguments[n] = g->change.option;
+    int status = cairn_do(g->t.setup, &g->w, g->t.dir, "plan", arguments);
+    return check(&g->t, status == 0, "plan ends with %d", status) &&
+           check(&g->t, plan_read(g->t.dir, "plan", plan), "no plan");
+}
+
+static void run_session(struct graph_test *g)
+{
+    const char *run[] = {"run", "flow.yaml", "--json", NULL};
+    const char *resume[] = {"resume", "--json", g->change.option, NULL};
+    const char *tasks[] = {"status", "--tasks", "--json", NULL};
+    bool fresh = g->change.effect == EFFECT_NEW_RUN;
+    int status = cairn_do(g->t.setup, &g->w, g->t.dir, "run", fresh ? run : resume);
+    check(&g->t, status == 0 || (status == 1 && !g->w.plain), "the run ends with %d",
+          status);
+    status = cairn_do(g->t.setup, &g->w, g->t.dir, "status", tasks);
+    g->last = g->status;
+    check(&g->t, status == 0 && status_read(g->t.dir, "status", &g->status),
+          "no status");
+    check(&g->t, started_read(g->t.dir, "run", &g->tasks, g->started),
+          "the events name unknown tasks");
+    check(&g->t, log_read(g->t.dir, &g->tasks, &g->log_end, g->logged),
+          "the log names unknown tasks");
+}
+
+/* ---- P3 ---- */
+
+static void explain_one(struct graph_test *g, const struct verdict *v)
+{
+    const char *arguments[] = {"explain", v->task, "--json", NULL, NULL, NULL};
+    struct verdict e;
+    size_t n = 3;
+    if (g->change.effect == EFFECT_NEW_RUN)
+        arguments[n++] = "flow.yaml";
+    if (g->change.option)
+        arguments[n] = g->change.option;
+    int status = cairn_do(g->t.setup, &g->w, g->t.dir, "explain", arguments);
+    if (!check(&g->t, status == 0 && explain_read(g->t.dir, "explain", &e),
+               "explain %s ends with %d", v->task, status))
+        return;
+    g->explained++;
+    check(&g->t, e.will == v->will, "explain %s: %d, plan: %d", v->task, (int)e.will,
+          (int)v->will);
+    check(&g->t, strcmp(e.reason, v->reason) == 0 && strcmp(e.detail, v->detail) == 0,
+          "explain %s: %s (%s), plan: %s (%s)", v->task, e.reason, e.detail, v->reason,
+          v->detail);
+}
+
+/* All of them; the short form leaves out most of those that do not run. */
+static void explain_all(struct graph_test *g)
+{
+    uint32_t least = g->t.setup->full ? g->plan.n : EXPLAINED_MAX;
+    uint32_t left = least;
+    for (uint32_t i = 0; i < g->plan.n; i++) {
+        const struct verdict *v = &g->plan.verdict[i];
+        uint32_t at = tasks_find(&g->tasks, v->task);
+        bool kept = v->will == WILL_NOT;
+        if (!check(&g->t, at != NONE, "the plan has an unknown task %s", v->task))
+            continue;
+        if (left == 0 && !(g->direct[at] && g->t.setup->full))
+            continue;
+        if (kept && !g->t.setup->full && rng_below(&g->t.rng, 3))
+            continue;
+        left--;
+        explain_one(g, v);
+    }
+}
+
+/* ---- P4, P6 ---- */
+
+static const char *state_before(const struct graph_test *g, const char *id)
+{
+    const struct state *s = status_find(&g->status, id);
+    return s ? s->state : "";
+}
+
+static void check_field_names(struct graph_test *g, const struct verdict *v,
+                              const struct difference *d)
+{
+    for (uint32_t i = 0; i < FIELDS; i++) {
+        const char *name = field_name((enum field)i);
+        check(&g->t, !d->field[i] || strstr(v->detail, name) != NULL,
+              "%s: the changed field %s is not named: %s", v->task, name, v->detail);
+    }
+    check(&g->t, !d->members || strstr(v->detail, "members") != NULL,
+          "%s: the members of a group changed, not: %s", v->task, v->detail);
+}
+
+static void check_reason(struct graph_test *g, uint32_t at)
+{
+    const struct task *task = &g->tasks.task[at];
+    const struct difference *d = &g->difference[at];
+    const struct verdict *v = plan_find(&g->plan, task->id);
+    bool hit = g->change.hit[task->def];
+    if (!check(&g->t, v != NULL, "%s is not in the plan", task->id))
+        return;
+    const char *state = state_before(g, task->id);
+    if (v->will == WILL_NOT || strcmp(state, "completed") != 0) {
+        check(&g->t, !g->w.plain || v->will == WILL_NOT || d->added,
+              "%s was %s, and runs: %s", v->task, state, v->reason);
+        return;
+    }
+    const char *reason = d->any && !d->added ? "changed"
+                         : hit               ? g->change.reason
+                                             : "upstream";
+    bool by_input = g->w.defs[task->def].input_of != NONE &&
+                    strcmp(v->reason, "input") == 0 && strcmp(reason, "upstream") == 0;
+    check(&g->t, by_input || strcmp(v->reason, reason) == 0, "%s: %s (%s), not %s",
+          v->task, v->reason, v->detail, reason);
+    if (d->any && !d->added)
+        check_field_names(g, v, d);
+}
+
+static void check_tuning(struct graph_test *g)
+{
+    for (uint32_t i = 0; i < g->before.n; i++) {
+        const struct verdict *a = &g->before.verdict[i];
+        const struct verdict *b = plan_find(&g->plan, a->task);
+        check(&g->t, b && b->will == a->will && strcmp(b->reason, a->reason) == 0,
+              "%s: %d %s, before: %d %s", a->task, b ? (int)b->will : -1,
+              b ? b->reason : "", (int)a->will, a->reason);
+    }
+    check(&g->t, g->before.n == g->plan.n, "%u tasks, before %u", g->plan.n,
+          g->before.n);
+    check(&g->t, !g->w.plain || g->plan.will + g->plan.may == 0, "%u will run",
+          g->plan.will);
+}
+
+/* ---- P7 ---- */
+
+/* It failed, and is what it was: that a file or secret is not, is not looked at. */
+static bool is_risk(const struct graph_test *g, uint32_t at)
+{
+    return strcmp(state_before(g, g->tasks.task[at].id), "failed") == 0 &&
+           !g->difference[at].any && g->change.effect != EFFECT_NEW_RUN;
+}
+
+/* Does nothing that it needs make it uncertain? `certain` tells it of those. */
+static bool needs_are_certain(const struct graph_test *g, uint32_t at,
+                              const bool *certain)
+{
+    for (uint32_t k = 0; k < at; k++) {
+        const struct verdict *v = plan_find(&g->plan, g->tasks.task[k].id);
+        if (!v || !task_needs(&g->w, &g->tasks.task[at], &g->tasks.task[k]))
+            continue;
+        if (v->will == WILL_NOT ? strcmp(state_before(g, v->task), "completed") != 0
+                                : !certain[k] || is_risk(g, k))
+            return false;
+    }
+    return true;
+}
+
+/* Can something that failed before end the run again? */
+static bool may_stop(const struct graph_test *g)
+{
+    bool risk = false;
+    for (uint32_t i = 0; i < g->tasks.n; i++)
+        risk |= is_risk(g, i);
+    return risk && g->w.policy != ON_CONTINUE;
+}
+
+static void check_certain(struct graph_test *g)
+{
+    bool certain[TASKS_MAX] = {false};
+    if (may_stop(g))
+        return;
+    for (uint32_t i = 0; i < g->tasks.n; i++) {
+        const struct def *def = &g->w.defs[g->tasks.task[i].def];
+        const struct verdict *v = plan_find(&g->plan, g->tasks.task[i].id);
+        /* The condition is taken to depend on whatever the task refers to. */
+        certain[i] = (def->condition == COND_NONE ||
+                      (def->condition == COND_PARAM && def->passed == NONE)) &&
+                     def->when == WHEN_SUCCESS && !def->finally &&
+                     needs_are_certain(g, i, certain);
+        check(&g->t, !v || !certain[i] || v->will != WILL_MAY,
+              "%s may run, though nothing is uncertain: %s", v ? v->task : "",
+              v ? v->detail : "");
+    }
+}
+
+/* ---- P5 ---- */
+
+/* Adds what needs it: definitions stand after what they need. */
+static void add_behind(const struct graph_test *g, bool *set)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < g->tasks.n; i++) {
+        const struct task *task = &g->tasks.task[i];
+        for (uint32_t k = 0; k < i && !set[i]; k++)
+            set[i] = set[k] && task_needs(&g->w, task, &g->tasks.task[k]);
+        any |= set[i] && !g->w.defs[task->def].finally;
+    }
+    for (uint32_t i = 0; i < g->tasks.n; i++)
+        set[i] |= any && g->w.defs[g->tasks.task[i].def].finally;
+}
+
+static void find_direct(struct graph_test *g)
+{
+    for (uint32_t i = 0; i < g->tasks.n; i++) {
+        struct difference *d = &g->difference[i];
+        compare_task(&g->old, &g->w, &g->tasks.task[i], d);
+        g->direct[i] = d->any || g->change.hit[g->tasks.task[i].def] ||
+                       g->change.effect == EFFECT_NEW_RUN;
+    }
+}
+
+static void check_plain(struct graph_test *g)
+{
+    bool expected[TASKS_MAX];
+    memcpy(expected, g->direct, sizeof expected);
+    add_behind(g, expected);
+    for (uint32_t i = 0; i < g->tasks.n; i++) {
+        const struct verdict *v = plan_find(&g->plan, g->tasks.task[i].id);
+        bool will = v && v->will == WILL;
+        check(&g->t, will == expected[i] && g->logged[i] == expected[i],
+              "%s: %s, planned %s, ran %s", g->tasks.task[i].id,
+              expected[i] ? "has to run" : "has not to run", will ? "yes" : "no",
+              g->logged[i] ? "yes" : "no");
+    }
+    check(&g->t, g->plan.may == 0, "%u may run", g->plan.may);
+}
+
+/* ---- P1, P2 ---- */
+
+/* Tasks behind a failure that was not known before. */
+static void find_unlucky(struct graph_test *g)
+{
+    bool any = false;
+    memset(g->unlucky, 0, sizeof g->unlucky);
+    for (uint32_t i = 0; i < g->tasks.n; i++) {
+        const char *id = g->tasks.task[i].id;
+        const struct state *now = status_find(&g->status, id);
+        const struct state *before = status_find(&g->last, id);
+        bool risk = before && strcmp(before->state, "failed") == 0 &&
+                    !g->difference[i].any && g->change.effect != EFFECT_NEW_RUN;
+        bool failed = now && strcmp(now->state, "failed") == 0;
+        g->unlucky[i] = failed && !risk;
+        any |= g->unlucky[i];
+        g->failed += failed;
+    }
+    for (uint32_t i = 0; i < g->tasks.n && g->w.policy != ON_CONTINUE; i++)
+        g->unlucky[i] |= any;
+    add_behind(g, g->unlucky);
+}
+
+static void check_run(struct graph_test *g)
+{
+    find_unlucky(g);
+    for (uint32_t i = 0; i < g->tasks.n; i++) {
+        const char *id = g->tasks.task[i].id;
+        const struct verdict *v = plan_find(&g->plan, id);
+        check(&g->t, g->started[i] == g->logged[i],
+              "%s: by the events it %s, by its log %s", id,
+              g->started[i] ? "ran" : "did not run", g->logged[i] ? "it did" : "not");
+        if (!v)
+            continue;
+        g->ran += g->logged[i];
+        g->may += v->will == WILL_MAY;
+        g->may_ran += v->will == WILL_MAY && g->logged[i];
+        check(&g->t, v->will != WILL || g->logged[i] || g->unlucky[i],
+              "%s was to run (%s), and did not: %s", id, v->detail,
+              state_before(g, id));
+        check(&g->t, v->will != WILL_NOT || !g->logged[i],
+              "%s ran, and was not to: %s (%s)", id, v->reason, v->detail);
+    }
+}
+
+/* ---- One graph ---- */
+
+static void check_change(struct graph_test *g)
+{
+    workflow_tasks(&g->w, &g->tasks);
+    if (!check(&g->t, workflow_write(&g->w, g->t.dir), "cannot write the workflow") ||
+        !make_plan(g, &g->plan))
+        return;
+    find_direct(g);
+    if (g->change.effect != EFFECT_NEW_RUN)
+        for (uint32_t i = 0; i < g->tasks.n; i++)
+            check_reason(g, i);
+    if (g->change.effect == EFFECT_TUNING)
+        check_tuning(g);
+    check_certain(g);
+    explain_all(g);
+    run_session(g);
+    check_run(g);
+    if (g->w.plain)
+        check_plain(g);
+}
+
+static void one_kind(struct graph_test *g, uint32_t kind)
+{
+    struct change none = {.effect = EFFECT_TUNING};
+    g->old = g->w;
+    change_make(&g->change, kind, &g->w, &g->t.rng, g->t.dir);
+    snprintf(g->t.where, sizeof g->t.where, "change %u (%s)", g->made, g->change.name);
+    if (!g->change.made) {
+        g->w = g->old;
+        return;
+    }
+    g->made++;
+    if (g->change.effect == EFFECT_TUNING) {
+        struct change change = g->change;
+        g->change = none; /* the file is still the old one */
+        make_plan(g, &g->before);
+        g->change = change;
+    }
+    check_change(g);
+}
+
+static void shuffle(struct rng *rng, uint32_t *order, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t k = rng_below(rng, i + 1);
+        order[i] = order[k];
+        order[k] = i;
+    }
+}
+
+static void one_graph(const struct setup *setup, uint32_t index)
+{
+    static struct graph_test g;
+    char name[64], detail[200];
+    uint32_t order[KINDS_MAX], n = change_kinds();
+    uint64_t seed = setup->seed + index;
+    bool plain = seed % 2 == 0;
+    memset(&g, 0, sizeof g);
+    snprintf(name, sizeof name, "plan = explain = run %u", index);
+    if (test_begin(&g.t, setup, name, seed)) {
+        workflow_make(&g.w, &g.t.rng, plain);
+        shuffle(&g.t.rng, order, n);
+        g.change = (struct change){.name = "first run", .effect = EFFECT_NEW_RUN};
+        snprintf(g.t.where, sizeof g.t.where, "first run");
+        check_change(&g);
+    }
+    for (uint32_t i = 0; i < n && !g.t.failures; i++)
+        one_kind(&g, order[i]);
+    snprintf(detail, sizeof detail,
+             "seed %llu, %u tasks%s, %u changes, %u explanations, %u started, %u of %u "
+             "that might, %u failures",
+             (unsigned long long)seed, g.tasks.n, plain ? ", plain" : "", g.made,
+             g.explained, g.ran, g.may_ran, g.may, g.failed);
+    test_end(&g.t, detail);
+}
+
+void test_plan(const struct setup *setup, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        one_graph(setup, i);
+}

@@ -1,0 +1,288 @@
+/* A model as YAML. Every field that counts has one text, which is also what the models
+ * are compared by. */
+#include "flow.h"
+
+#include <stdarg.h>
+
+static void put(char text[FIELD_SIZE], const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void put(char text[FIELD_SIZE], const char *format, ...)
+{
+    size_t used = strlen(text);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text + used, FIELD_SIZE - used, format, arguments);
+    va_end(arguments);
+}
+
+/* ---- Fields ---- */
+
+static void put_sleep(const struct def *def, char text[FIELD_SIZE])
+{
+    if (def->sleep_ms)
+        put(text, "sleep 0.%03u; ", def->sleep_ms);
+}
+
+/* Fails so often first: a directory is made by one attempt only. */
+static void put_flaky(const struct def *def, uint32_t index, char text[FIELD_SIZE])
+{
+    if (!def->flaky)
+        return;
+    put(text, "for n in");
+    for (uint32_t i = 1; i <= def->flaky; i++)
+        put(text, " %u", i);
+    put(text,
+        "; do if mkdir \"$FLOW_DIR/flaky/%u-$n-${part-}\" 2>/dev/null; then exit 4; "
+        "fi; "
+        "done; ",
+        index);
+}
+
+static void put_script(const struct workflow *w, uint32_t index, char text[FIELD_SIZE])
+{
+    const struct def *def = &w->defs[index];
+    put(text, "echo \"$CAIRN_TASK\" >>\"$FLOW_DIR/log\"; : %u; ", def->version);
+    put_sleep(def, text);
+    put_flaky(def, index, text);
+    if (def->gives)
+        put(text, "echo \"v=%u\" >>\"$CAIRN_OUTPUT\"; ", def->version % 3);
+    if (def->gives && def->passed != NONE)
+        put(text, "echo \"got=$GOT\" >>\"$CAIRN_OUTPUT\"; ");
+    if (def->output)
+        put(text, "echo \"%u ${GOT-}\" >\"out/%u${part+-$part}\"; ", def->version,
+            index);
+    if (def->fails)
+        put(text, "exit 3; ");
+    put(text, "true");
+}
+
+/* In single quotes of YAML; the scripts have none of their own. */
+static void put_command(const struct workflow *w, uint32_t index, char text[FIELD_SIZE])
+{
+    const struct def *def = &w->defs[index];
+    put(text, def->exec ? "exec: [sh, -c, '" : "run: '");
+    put_script(w, index, text);
+    put(text, def->exec ? "', sh, x%u]" : "'", def->version);
+}
+
+static void put_env(const struct workflow *w, const struct def *def,
+                    char text[FIELD_SIZE])
+{
+    const char *before = "";
+    if (def->env) {
+        put(text, "E: \"%u\"", def->env);
+        before = ", ";
+    }
+    if (def->env_more) {
+        put(text, "%sMORE: \"%u\"", before, def->env_more);
+        before = ", ";
+    }
+    if (def->passed != NONE)
+        put(text, "%sGOT: \"${{ default(tasks['%s'].outputs.v, 'none') }}\"", before,
+            w->defs[def->passed].id);
+}
+
+static void put_condition(const struct workflow *w, const struct def *def,
+                          char text[FIELD_SIZE])
+{
+    const char *need = w->defs[def->condition_need].id;
+    if (def->condition == COND_PARAM)
+        put(text, "\"params.p0 != '%u'\"", def->condition_value);
+    else if (def->condition == COND_VALUE)
+        put(text, "\"default(tasks['%s'].outputs.v, '1') != '%u'\"", need,
+            def->condition_value);
+    else if (def->condition == COND_STATUS)
+        put(text, "\"tasks['%s'].status %s 'completed'\"", need,
+            def->condition_value ? "==" : "!=");
+}
+
+static void put_gate(const struct def *def, char text[FIELD_SIZE])
+{
+    static const char *const confidence[] = {"", "", "0.9", "0.8", "0.5"};
+    if (def->gate == GATE_EXIT)
+        put(text, "': %u'", def->gate_version);
+    else if (def->gate != GATE_NONE)
+        put(text, "': %u; echo \"{\\\"confidence\\\": %s}\"'", def->gate_version,
+            confidence[def->gate]);
+}
+
+static void put_needs(const struct workflow *w, const struct def *def,
+                      char text[FIELD_SIZE])
+{
+    for (uint32_t i = 0; i < def->n_needs; i++) {
+        uint32_t at = w->reversed ? def->n_needs - 1 - i : i;
+        put(text, "%s\"%s%s\"", i ? ", " : "", w->defs[def->needs[at]].id,
+            def->element[at] ? "[part=${{ part }}]" : "");
+    }
+}
+
+static void put_set(uint32_t set, const char *name, char text[FIELD_SIZE])
+{
+    const char *before = "";
+    for (uint32_t i = 0; i < 32; i++)
+        if (set >> i & 1) {
+            put(text, "%s%s%u", before, name, i);
+            before = ", ";
+        }
+}
+
+void field_text(const struct workflow *w, uint32_t index, enum field field,
+                char text[FIELD_SIZE])
+{
+    static const char *const whens[] = {"", "failed", "always"};
+    const struct def *def = &w->defs[index];
+    text[0] = '\0';
+    switch (field) {
+    case FIELD_COMMAND:
+        put_command(w, index, text);
+        break;
+    case FIELD_SHELL:
+        put(text, "%s", def->shell ? def->shell > 1 ? "sh, -e, -c" : "sh, -u, -c" : "");
+        break;
+    case FIELD_ENV:
+        put_env(w, def, text);
+        break;
+    case FIELD_OUTPUTS:
+        if (def->output)
+            put(text, def->n_members ? "\"out/%u-${{ part }}\"" : "out/%u", index);
+        break;
+    case FIELD_INPUTS:
+        if (def->input && def->input_of != NONE)
+            put(text, "out/%u", def->input_of);
+        else if (def->input)
+            put(text, "in/%u", index);
+        break;
+    case FIELD_PARAMS:
+        put_set(def->own_params, "p", text);
+        break;
+    case FIELD_IF:
+        put_condition(w, def, text);
+        break;
+    case FIELD_WHEN:
+        put(text, "%s", whens[def->when]);
+        break;
+    case FIELD_CHECK:
+        put_gate(def, text);
+        break;
+    case FIELD_SECRETS:
+        put_set(def->secrets, "SECRET_", text);
+        break;
+    case FIELD_NEEDS:
+        put_needs(w, def, text);
+        break;
+    case FIELDS:
+        break;
+    }
+}
+
+/* ---- The file ---- */
+
+static void write_tuning(FILE *file, const struct def *def)
+{
+    if (def->timeout_s)
+        fprintf(file, "    timeout: %us\n", def->timeout_s);
+    if (def->retries)
+        fprintf(file, "    retries: {max: %u}\n", def->retries);
+    if (def->pool)
+        fprintf(file, "    pool: pool%u\n", def->pool - 1);
+    if (def->priority)
+        fprintf(file, "    priority: %d\n", (int)def->priority);
+    if (def->undo)
+        fprintf(file,
+                "    undo: 'echo \"$CAIRN_TASK\" >>\"$FLOW_DIR/undone\"; : %u; %s'\n",
+                def->undo, def->undo_fails ? "exit 5" : "true");
+}
+
+static void write_def(FILE *file, const struct workflow *w, uint32_t index)
+{
+    static const char *const formats[FIELDS] = {
+        "    %s\n",           "    shell: [%s]\n",
+        "    env: {%s}\n",    "    outputs: [%s]\n",
+        "    inputs: [%s]\n", "    params: [%s]\n",
+        "    if: %s\n",       "    when: %s\n",
+        "    check: %s\n",    "    secrets: [%s]\n",
+        "    needs: [%s]\n"};
+    const struct def *def = &w->defs[index];
+    char text[FIELD_SIZE];
+    if (w->comments > 0)
+        fprintf(file, "\n  # %u: the next task\n", w->comments);
+    fprintf(file, w->comments > 1 ? "  \"%s\":   # task\n" : "  %s:\n", def->id);
+    if (def->n_members) {
+        fprintf(file, "    foreach: {part: [");
+        for (uint32_t i = 0; i < def->n_members; i++)
+            fprintf(file, "%s\"%u\"", i ? ", " : "",
+                    def->member[w->reversed ? def->n_members - 1 - i : i]);
+        fprintf(file, "]}\n");
+    }
+    for (uint32_t i = 0; i < FIELDS; i++) {
+        field_text(w, index, (enum field)i, text);
+        if (text[0])
+            fprintf(file, formats[i], text);
+    }
+    write_tuning(file, def);
+}
+
+static void write_top(FILE *file, const struct workflow *w)
+{
+    static const char *const policies[] = {"stop", "continue", "{undo: failed}",
+                                           "{undo: ancestors}", "{undo: all}"};
+    fprintf(file, "name: flow\non_failure: %s\njobs: %u\nparams:\n",
+            policies[w->policy], w->jobs);
+    for (uint32_t i = 0; i < w->n_params; i++)
+        fprintf(file, "  p%u: \"%u\"\n", i, w->param[i]);
+    fprintf(file, "on_crash: %s\n", w->adopt ? "adopt" : "kill");
+    fprintf(file, "secrets: [SECRET_0, SECRET_1]\n");
+    if (w->env)
+        fprintf(file, "env: {EVERYWHERE: \"%u\"}\n", w->env);
+    fprintf(file, "pools: {pool0: %u, pool1: %u}\n", w->pool_limit[0],
+            w->pool_limit[1]);
+}
+
+/* Puts down the outcome and the value of every task. */
+static void write_report(FILE *file, const struct workflow *w)
+{
+    fprintf(file,
+            "  report:\n    run: 'env | grep ^SEEN_ | sort >\"$FLOW_DIR/report\"; "
+            "echo \"$CAIRN_RUN_STATUS\" >>\"$FLOW_DIR/report\"'\n    env:\n");
+    for (uint32_t i = 0; i < w->n_defs; i++) {
+        const struct def *def = &w->defs[i];
+        if (def->removed || def->finally)
+            continue;
+        fprintf(file, "      SEEN_%u: \"${{ tasks['%s'].status }}\"\n", i, def->id);
+        if (!def->n_members)
+            fprintf(file,
+                    "      SEEN_%u_v: \"${{ default(tasks['%s'].outputs.v, 'none') }} "
+                    "${{ default(tasks['%s'].outputs.got, 'none') }}\"\n",
+                    i, def->id, def->id);
+    }
+}
+
+static void write_part(FILE *file, const struct workflow *w, bool finally)
+{
+    for (uint32_t i = 0; i < w->n_defs; i++)
+        if (!w->defs[i].removed && w->defs[i].finally == finally)
+            write_def(file, w, i);
+}
+
+bool workflow_write(const struct workflow *w, const char *dir)
+{
+    char path[DIR_SIZE + 16];
+    bool finally = w->report;
+    snprintf(path, sizeof path, "%s/flow.yaml", dir);
+    FILE *file = fopen(path, "we");
+    if (!file)
+        return false;
+    write_top(file, w);
+    fprintf(file, "tasks:\n");
+    write_part(file, w, false);
+    for (uint32_t i = 0; i < w->n_defs; i++)
+        finally |= w->defs[i].finally && !w->defs[i].removed;
+    if (finally)
+        fprintf(file, "finally:\n");
+    write_part(file, w, true);
+    if (w->report)
+        write_report(file, w);
+    bool good = !ferror(file);
+    return fclose(file) == 0 && good;
+}
