@@ -7,6 +7,14 @@
 
 #include <sys/stat.h>
 
+/* What others ask for; and what an undo needs that cannot be read back. */
+static bool remembers(const struct engine *e, uint32_t task)
+{
+    bool unstored = !e->store || e->degraded;
+    return (e->referred && e->referred[e->graph->def_of[task]]) ||
+           (unstored && graph_def(e->graph, task)->undo.len);
+}
+
 int ending_keep_result(struct engine *e, struct ending *ending,
                        const struct result *result, struct cairn_error *error)
 {
@@ -16,7 +24,7 @@ int ending_keep_result(struct engine *e, struct ending *ending,
     if (!code && ending->result.size)
         code = sha256_of(ending->result.data, ending->result.size,
                          &ending->change.outputs, error);
-    if (!code && e->referred && e->referred[e->graph->def_of[task]])
+    if (!code && remembers(e, task))
         code = lookup_put(&e->lookup, task, buf_view(&ending->result), error);
     return code;
 }

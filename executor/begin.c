@@ -191,13 +191,14 @@ struct task_list {
 static void log_resets(struct engine *e, struct task_list *list)
 {
     const struct situation *s = &e->situation;
-    for (uint8_t reason = 0; reason <= CAIRN_REASON_LAST; reason++) {
+    for (unsigned reason = 0; reason <= CAIRN_REASON_LAST; reason++) {
         list->n = 0;
         for (uint32_t task = 0; task < e->graph->n_tasks; task++)
             if (s->decisions.reset[task] && s->decisions.reason[task] == reason &&
                 s->now.outcome[task] != CAIRN_PENDING)
                 list->tasks[list->n++] = task;
-        engine_log_tasks(e, EVENT_RESET, reason, UINT32_MAX, list->tasks, list->n);
+        engine_log_tasks(e, EVENT_RESET, (uint8_t)reason, UINT32_MAX, list->tasks,
+                         list->n);
     }
 }
 

@@ -395,14 +395,17 @@ static void judge_nodes(struct judge *j, bool finally)
 
 /* ---- A failure that is to be expected stops the run ---- */
 
-/* `marked`: bit set for what `task` needs, directly or not; and for itself. */
-static void mark_needed(const struct graph *g, uint32_t task, uint8_t *marked)
+/* `marked`: what is sure to have ended before `task` starts, and itself. A need that
+ * does not run, or may not, lets a task go before its own needs have ended. */
+static void mark_needed(const struct judge *j, uint32_t task, uint8_t *marked)
 {
+    const struct graph *g = j->in->graph;
     marked[task] = 1;
     for (uint32_t i = g->n_nodes; i-- > 0;) {
         uint32_t node = g->order[i];
-        for (uint32_t e = g->need_start[node];
-             marked[node] && e < g->need_start[node + 1]; e++)
+        bool follow = marked[node] && (node == task || j->out->fate[node] & FATE_WILL);
+        for (uint32_t e = g->need_start[node]; follow && e < g->need_start[node + 1];
+             e++)
             marked[g->needs[e]] = 1;
     }
 }
@@ -446,7 +449,7 @@ static int mark_sure(const struct judge *j, uint8_t *sure, uint32_t *risky)
             break;
         }
         memset(marked, 0, g->n_nodes);
-        mark_needed(g, task, marked);
+        mark_needed(j, task, marked);
         for (uint32_t i = 0; i < g->n_nodes; i++)
             sure[i] &= marked[i];
     }

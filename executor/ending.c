@@ -231,9 +231,13 @@ void job_capture(struct engine *e, struct job *job, struct ending *ending)
     job->capture_open = false;
 }
 
-static uint8_t outcome_of(const struct job *job, const struct process_end *end)
+/* What must not run twice and was ended by us in the middle is as unknown as after a
+ * crash. */
+static uint8_t outcome_of(const struct engine *e, const struct job *job,
+                          const struct process_end *end)
 {
-    return job->cancelled                           ? CAIRN_CANCELLED
+    bool once = graph_def(e->graph, job->task)->once;
+    return job->cancelled ? once ? CAIRN_UNKNOWN : CAIRN_CANCELLED
            : end->exit_code == 0 && !job->timed_out ? CAIRN_COMPLETED
                                                     : CAIRN_FAILED;
 }
@@ -264,7 +268,7 @@ static int task_ended(struct engine *e, struct job *job, const struct process_en
     fill_row(job, end, ending);
     ending->kept = job->kept;
     ending->place = job->order.place;
-    ending->row.outcome = outcome_of(job, end);
+    ending->row.outcome = outcome_of(e, job, end);
     buf_str(&ending->text, buf_view(text));
     if (!ending->text.size)
         describe_end(e, job, ending);

@@ -45,6 +45,18 @@ struct keeper keeper_of(const struct spawn_request *request)
     return keeper;
 }
 
+void keeper_to_slot(const struct keeper *keeper, struct slot *slot)
+{
+    slot->used = 1;
+    slot->gen = keeper->place.gen;
+    slot->task = keeper->place.task;
+    slot->attempt = keeper->place.attempt;
+    slot->flags = SLOT_KEPT;
+    slot->spawn_boot_ns = keeper->spawn_boot_ns;
+    slot->started_ns = keeper->started_ns;
+    atomic_store(&slot->pid, keeper->pid);
+}
+
 /* ---- Reading ---- */
 
 static bool start_valid(const struct keep_start *start,
@@ -160,18 +172,6 @@ int keeper_take(const struct attempt_place *place)
     int sys = keep_claim(dir, name, &start, NULL);
     close(dir);
     return sys;
-}
-
-void keeper_to_slot(const struct keeper *keeper, struct slot *slot)
-{
-    slot->used = 1;
-    slot->gen = keeper->place.gen;
-    slot->task = keeper->place.task;
-    slot->attempt = keeper->place.attempt;
-    slot->flags = SLOT_KEPT;
-    slot->spawn_boot_ns = keeper->spawn_boot_ns;
-    slot->started_ns = keeper->started_ns;
-    atomic_store(&slot->pid, keeper->pid);
 }
 
 /* ---- Names ---- */

@@ -3,15 +3,17 @@
  * needs nothing but libc and slots.h.
  *
  * `run-N.GEN.TASK.ATTEMPT.keep`, KEEP_BYTES long, in the byte order of the machine (it
- * matters to this machine only):
- *   0    struct keep_start  who has the attempt; there from the beginning, never
- * changed 512  struct keep_end    zeros until the task has ended It appears by link(),
- * which is refused if the name is there: complete at once, and once. The directory is
- * synced before the task starts; the content may be lost in a power failure until the
- * end is synced, but then nobody that it could name lives. Room for the end is taken
- * with the start, so a full disk does not lose it. Each half has a CRC-32 over itself,
- * and the end names that of its start: a torn write, flipped bits or a mixture of two
- * files are refused. */
+ * matters to this machine only), has two halves:
+ *
+ * - at 0 struct keep_start: who has the attempt; from the beginning, never changed;
+ * - at KEEP_HALF struct keep_end: zeros until the task has ended.
+ *
+ * It appears by link(), which is refused if the name is there: complete at once, and
+ * once. The directory is synced before the task starts; the content may be lost in a
+ * power failure until the end is synced, but then nobody that it could name lives. Room
+ * for the end is taken with the start, so a full disk does not lose it. Each half has a
+ * CRC-32 over itself, and the end names that of its start: a torn write, flipped bits
+ * or a mixture of two files are refused. */
 #ifndef EXECUTOR_KEEPER_FILE_H
 #define EXECUTOR_KEEPER_FILE_H
 

@@ -249,7 +249,7 @@ static int exit_status(const struct engine *e, enum cairn_run_state state,
         return 8;
     if (r->unsaved || r->end_unsaved)
         return 9;
-    if (state == CAIRN_RUN_FAILED || (failures && state == CAIRN_RUN_UNFINISHED))
+    if (state == CAIRN_RUN_FAILED || failures || e->failed_undos)
         return 1;
     return state == CAIRN_RUN_COMPLETED ? 0 : 7;
 }

@@ -1,5 +1,5 @@
-/* What else may follow a kill while tasks live on: another run, an edited workflow; and
- * kills while a failed run is undone. */
+/* What else may follow a kill while tasks live on: another run, the end of all wishes,
+ * an edited workflow; and kills while a failed run is undone. */
 #include "adopt.h"
 
 #include <unistd.h>
@@ -71,14 +71,39 @@ static void case_fresh(const struct setup *setup, struct adoption *a, uint64_t s
     static const char *const fresh[] = {"run",    "flow.yaml", "--fresh", "--json",
                                         "--keep", "0",         NULL};
     struct scenario *s = &a->s;
-    struct snapshot snapshot;
+    struct snapshot before, after;
     if (begin(setup, a, "a fresh run after a kill", seed)) {
-        bool killed = cut_session(a);
+        cut_session(a);
+        snapshot_take(s, s->dir, &before);
         a->first = s->sessions;
         adoption_session(a, fresh);
-        check(s, !killed || (snapshot_take(s, s->dir, &snapshot) && snapshot.run == 2),
+        check(s, snapshot_take(s, s->dir, &after) && after.run == before.run + 1,
               "it is not another run");
         check_ended_first(a);
+        adoption_judge(a);
+    }
+    end(a, seed);
+}
+
+/* ---- Nobody wants it any more ---- */
+
+/* Of a run that has no owner: what lives on is ended; what had ended is believed by the
+ * next owner. */
+static void case_cancelled(const struct setup *setup, struct adoption *a, uint64_t seed)
+{
+    static const char *const cancel[] = {"cancel", "1", NULL};
+    struct scenario *s = &a->s;
+    struct snapshot snapshot;
+    if (begin(setup, a, "a run cancelled after a kill", seed) && cut_session(a) &&
+        snapshot_take(s, s->dir, &snapshot)) {
+        bool unfinished = snapshot.exists && snapshot.state == CAIRN_RUN_UNFINISHED;
+        cut_note(a, &snapshot);
+        check(s, !unfinished || cairn_do(s, s->dir, "cancel", cancel) == 0,
+              "it cannot be cancelled");
+        check(s, !unfinished || left_none(s->dir, UINT32_MAX, true),
+              "processes of a cancelled run are left");
+        keepers_note(a);
+        adoption_finish(a);
         adoption_judge(a);
     }
     end(a, seed);
@@ -257,6 +282,7 @@ void test_adopt_cases(const struct setup *setup, uint32_t count)
     for (uint32_t i = 0; i < count; i++) {
         uint64_t seed = setup->seed + i * 49979687u;
         case_fresh(setup, &adoption, seed);
+        case_cancelled(setup, &adoption, seed);
         case_edited(setup, &adoption, seed);
         case_undo(setup, &adoption, seed);
         case_undo(setup, &adoption, seed + 1);
