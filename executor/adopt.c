@@ -287,6 +287,9 @@ static int adopt_one(struct engine *e, const struct orphan *orphan,
         end_stranger(e, &keeper);
         return close_old_row(e, orphan, "ended: its task is not as it was", error);
     }
+    /* Stopped before us: for this owner it was interrupted. */
+    if (keeper.fate == KEEPER_ENDED && keeper.record.stopped)
+        keeper.fate = KEEPER_LOST;
     if (keeper.fate == KEEPER_LIVE || keeper.fate == KEEPER_ENDED)
         return take_over(e, orphan, task, &keeper, error);
     return close_orphan(e, orphan, task, &keeper, error);
@@ -323,4 +326,25 @@ int adopt_all(struct engine *e, struct cairn_error *error)
     for (const struct orphan *o = orphans.first; o && !result; o = o->next)
         result = adopt_one(e, o, error);
     return result;
+}
+
+/* ---- Ending what nobody will take over ---- */
+
+static int stop_keeper(void *context, struct keeper *keeper)
+{
+    enum { LONGEST_MS = 30000 };
+    struct pollfd end = {.fd = keeper->pidfd, .events = POLLIN};
+    (void)context;
+    if (keeper->fate != KEEPER_LIVE)
+        return 0;
+    keeper_signal(keeper, KEEPER_STOP);
+    if (poll(&end, 1, LONGEST_MS) == 0)
+        keeper_signal(keeper, KEEPER_KILL);
+    return 0;
+}
+
+int adopt_stop_all(const char *live_dir, const char *store_id, uint64_t run,
+                   struct cairn_error *error)
+{
+    return keepers_each(live_dir, store_id, run, stop_keeper, NULL, error);
 }

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "executor/capture.h"
+#include "executor/keeper.h"
 #include "executor/outside.h"
 #include "executor/owner.h"
 #include "executor/spawn.h"
@@ -312,7 +313,9 @@ static int end_what_lives(struct cairn_store *store, uint64_t run,
 {
     enum { GRACE_MS = 10000 };
     struct leftovers left = {0};
-    int result = leftovers_end(store_live_dir(store), store_id(store), run, GRACE_MS,
+    int result = adopt_stop_all(store_live_dir(store), store_id(store), run, error);
+    if (!result)
+        result = leftovers_end(store_live_dir(store), store_id(store), run, GRACE_MS,
                                &left, error);
     if (!result && left.survived)
         return error_set(error, CAIRN_EBUSY,

@@ -11,8 +11,8 @@
 static bool is_kept(const struct engine *e, const struct attempt_row *row)
 {
     const struct situation *s = &e->situation;
-    return row->task < s->before.n && s->marks[row->task] & MARK_KEPT &&
-           row->number == s->last_attempt[row->task];
+    return e->mode == MODE_RUN && row->task < s->before.n &&
+           s->marks[row->task] & MARK_KEPT && row->number == s->last_attempt[row->task];
 }
 
 /* Nobody can start it any more. 1: somebody just has. */

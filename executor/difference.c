@@ -166,7 +166,7 @@ static void compare_params(struct changes *c)
         if (old || now)
             compare_pair(c, "param", name, old, now);
     }
-    for (uint32_t i = 0; i < c->now_in->n_params; i++) {
+    for (uint32_t i = 0; c->now_in->params && i < c->now_in->n_params; i++) {
         struct str name = c->now_in->params[i].key;
         const struct str *now = param_of(c->now_in, c->now, name);
         if (now && definition_param(c->old_in, name) == UINT32_MAX)

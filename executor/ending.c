@@ -76,7 +76,7 @@ void engine_note_skip(void *context, uint32_t task, enum cairn_outcome outcome)
 static bool retry_applies(const struct engine *e, const struct ending *ending)
 {
     const struct retry_policy *retry = &graph_def(e->graph, ending->row.task)->retry;
-    uint8_t kind = sched_kind_of(graph_def(e->graph, ending->row.task));
+    enum sched_kind kind = sched_kind_of(graph_def(e->graph, ending->row.task));
     if (!(e->sched.allowed & kind) || e->failures[ending->row.task] > retry->max)
         return false;
     for (uint32_t i = 0; i < retry->n_on_exit; i++)
@@ -202,6 +202,25 @@ void describe_end(const struct engine *e, const struct job *job, struct ending *
                                                     : "?");
 }
 
+/* Where a keeper's task wrote to a file of its own, no pipe was in between. */
+void captured_redact(const struct engine *e, struct captured *captured)
+{
+    struct buf head = BUF_INIT, tail = BUF_INIT;
+    size_t split = captured->head < captured->content.size ? (size_t)captured->head : 0;
+    if (!e->situation.secrets.redactor || !captured->content.size)
+        return;
+    buf_add(&head, captured->content.data, split);
+    buf_add(&tail, captured->content.data + split, captured->content.size - split);
+    engine_redact(e, &head);
+    engine_redact(e, &tail);
+    captured->head = head.size;
+    buf_str(&head, buf_view(&tail));
+    head.failed |= tail.failed;
+    buf_release(&tail);
+    buf_release(&captured->content);
+    captured->content = head;
+}
+
 void job_capture(struct engine *e, struct job *job, struct ending *ending)
 {
     uint64_t limit =
@@ -215,6 +234,8 @@ void job_capture(struct engine *e, struct job *job, struct ending *ending)
         if (job->capture.fd[i] >= 0)
             result =
                 capture_read(job->capture.fd[i], limit, &ending->captured[i], &error);
+    for (int i = 0; job->kept && i < 2; i++)
+        captured_redact(e, &ending->captured[i]);
     ending->row.out_bytes = ending->captured[0].bytes;
     ending->row.err_bytes = ending->captured[1].bytes;
     ending->row.out_head = ending->captured[0].head;

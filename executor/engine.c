@@ -326,9 +326,7 @@ static int run_all(struct engine *e, struct cairn_error *error)
     result = engine_commit_end(e, state, error);
     if (result)
         return result;
-    if (e->graph->definition->on_crash == ON_CRASH_ADOPT && e->mode != MODE_TURN &&
-        !e->n_endings)
-        keepers_forget(e->live_dir, e->row.run);
+    e->orderly = e->store && e->mode != MODE_TURN && !e->n_endings;
     engine_fill_result(e, state);
     report(e, CAIRN_EVENT_RUN_FINISHED, NULL);
     return 0;

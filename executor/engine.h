@@ -96,6 +96,7 @@ struct intent {
     uint64_t turn; /* in which it was stored */
     enum job_role role;
     bool acted;
+    bool withheld; /* it was said that it waits for saving */
 };
 
 struct environment { /* of one task_def: inherited entries that it does not replace */
@@ -175,7 +176,9 @@ struct engine {
     uint32_t unacted_intents;
 
     bool degraded, broken; /* broken: cannot go on at all (out of memory) */
-    bool commit_waits;     /* the write lock is taken; try again soon */
+    bool
+        orderly; /* ended, and all of it stored: nothing in the live directory counts */
+    bool commit_waits; /* the write lock is taken; try again soon */
     int64_t commit_since_ns;
     enum halt halt;
     uint32_t stops_seen;
@@ -227,6 +230,8 @@ void engine_log_forget(struct engine *e);
 struct ending *engine_add_ending(struct engine *e, uint32_t task, uint32_t attempt);
 void ending_release(struct ending *ending);
 int engine_add_intent(struct engine *e, uint32_t task, enum job_role role);
+/* After a halt: takes back what was not stored and may not start any more. */
+void engine_withdraw_intents(struct engine *e);
 /* Commits if there is anything to commit; acts on it. Only trouble that ends the run is
  * an error. */
 int engine_commit(struct engine *e, struct cairn_error *error);
@@ -296,6 +301,7 @@ void engine_check_result(struct engine *e, struct job *job, struct ending *endin
 int ending_keep_result(struct engine *e, struct ending *ending,
                        const struct result *result, struct cairn_error *error);
 void engine_note_skip(void *engine, uint32_t task, enum cairn_outcome outcome);
+void captured_redact(const struct engine *e, struct captured *captured);
 /* Takes what a process wrote; the slot's files are ready for the next one then. */
 void job_capture(struct engine *e, struct job *job, struct ending *ending);
 /* Why a request did not become a running task. */

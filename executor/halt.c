@@ -98,6 +98,7 @@ void engine_halt(struct engine *e, enum halt halt, const char *why)
         sched_allow(&e->sched, halt == HALT_FAILURE ? SCHED_HANDLERS : 0);
     else if (halt == HALT_KILL)
         sched_allow(&e->sched, 0);
+    engine_withdraw_intents(e);
     if (halt < HALT_STOP)
         return;
     report(e, CAIRN_EVENT_STOPPING, e->halt_text);

@@ -318,7 +318,6 @@ static int start_call(struct engine *e, const struct intent *intent,
 {
     const struct task_def *def = graph_def(e->graph, intent->task);
     uint32_t slot = e->free_jobs[e->n_free - 1];
-    struct job *job = &e->jobs[slot];
     struct cairn_attempt *attempt = calloc(1, sizeof *attempt);
     if (!attempt || !def->call) {
         free(attempt);
@@ -328,7 +327,7 @@ static int start_call(struct engine *e, const struct intent *intent,
     }
     *attempt = (struct cairn_attempt){
         .engine = e, .task = intent->task, .number = intent->attempt, .slot = slot};
-    job = launch_slot(e, intent, ROLE_TASK);
+    struct job *job = launch_slot(e, intent, ROLE_TASK);
     e->result->attempts++;
     job->state = JOB_CALLED;
     job->started_ns = clock_utc_ns();

@@ -1,5 +1,7 @@
 /* Ending what a dead run left behind. The rules of who is ours are in sweep.h; this
- * file gives them the time to end: TERM, a wait, KILL, a wait. */
+ * file gives them the time to end: TERM, a wait, KILL, a wait. It also tells which
+ * keepers are still to be heard of: those that a file names that can be believed. */
+#include "executor/keeper_int.h"
 #include "executor/spawn.h"
 
 #include "base/clock.h"
@@ -18,15 +20,29 @@ struct found {
     uint64_t start;
 };
 
+/* What the files of a run say, as of the last round. */
+struct claims {
+    const char *live_dir;
+    uint64_t run;
+    struct buf keepers; /* of struct found */
+    struct buf refused; /* of struct refused: files that cannot be believed */
+    bool recorded;      /* the slot file is there: nobody has emptied the directory */
+    int64_t ticks;      /* per second */
+};
+struct refused {
+    uint32_t task, attempt;
+};
+
 struct ending {
     struct sweep sweep;
+    struct claims claims;
     struct buf found; /* of struct found */
     int living;       /* in the last round */
 };
 
-static bool known(const struct ending *ending, const struct sweep_process *process)
+static bool is_in(const struct buf *list, const struct sweep_process *process)
 {
-    const char *at = ending->found.data, *end = at + ending->found.size;
+    const char *at = list->data, *end = at + list->size;
     for (; at < end; at += sizeof(struct found)) {
         struct found one;
         memcpy(&one, at, sizeof one);
@@ -36,8 +52,83 @@ static bool known(const struct ending *ending, const struct sweep_process *proce
     return false;
 }
 
+static void add_to(struct buf *list, pid_t pid, uint64_t start)
+{
+    struct found one;
+    memset(&one, 0, sizeof one);
+    one.pid = pid;
+    one.start = start;
+    buf_add(list, &one, sizeof one);
+}
+
+/* ---- Keepers ---- */
+
+static void read_claim(struct claims *claims, const struct attempt_place *place)
+{
+    struct halves halves;
+    struct refused refused = {place->task, place->attempt};
+    if (keeper_read(place, &halves, NULL) <= 0)
+        return;
+    if (!halves.start_good)
+        buf_add(&claims->refused, &refused, sizeof refused);
+    else if (halves.start.pid > 1)
+        add_to(&claims->keepers, halves.start.pid, halves.start.start);
+}
+
+static int read_claims(struct claims *claims, struct cairn_error *error)
+{
+    struct attempt_place place = {.live_dir = claims->live_dir, .run = claims->run};
+    const struct dirent *entry;
+    const char *rest;
+    buf_clear(&claims->keepers);
+    buf_clear(&claims->refused);
+    DIR *dir = opendir(claims->live_dir);
+    while (dir && (entry = readdir(dir)))
+        if (keeper_parse_name(entry->d_name, &place, &rest) &&
+            strcmp(rest, "keep") == 0)
+            read_claim(claims, &place);
+    if (dir)
+        closedir(dir);
+    int code = buf_check(&claims->keepers, error);
+    return code ? code : buf_check(&claims->refused, error);
+}
+
+static bool is_refused(const struct claims *claims, const struct sweep_process *keeper)
+{
+    const char *at = claims->refused.data, *end = at + claims->refused.size;
+    char suffix[32];
+    for (; at < end; at += sizeof(struct refused)) {
+        struct refused one;
+        memcpy(&one, at, sizeof one);
+        snprintf(suffix, sizeof suffix, ".%" PRIu32 ".%" PRIu32, one.task, one.attempt);
+        if (sweep_ends_with(keeper->rest, suffix))
+            return true;
+    }
+    return false;
+}
+
+/* A young one may not have come to its file yet: whoever resumes bars it. */
+static bool is_young(const struct claims *claims, const struct sweep_process *keeper)
+{
+    enum { YOUNG_S = 2 };
+    int64_t now = clock_boot_ns() / 1000000000 * claims->ticks;
+    return claims->recorded && now - (int64_t)keeper->start < YOUNG_S * claims->ticks;
+}
+
+static bool has_claim(void *context, const struct sweep_process *keeper)
+{
+    const struct claims *claims = context;
+    return is_in(&claims->keepers, keeper) ||
+           (is_young(claims, keeper) && !is_refused(claims, keeper));
+}
+
+/* ---- Rounds ---- */
+
 static int look(struct ending *ending, int signal, struct cairn_error *error)
 {
+    int code = ending->sweep.claims ? read_claims(&ending->claims, error) : 0;
+    if (code)
+        return code;
     ending->living = sweep_round(&ending->sweep, signal);
     if (ending->living < 0)
         return error_set(error, CAIRN_EIO,
@@ -45,13 +136,8 @@ static int look(struct ending *ending, int signal, struct cairn_error *error)
                          "earlier run left cannot be found");
     for (size_t i = 0; i < ending->sweep.count; i++) {
         const struct sweep_process *process = &ending->sweep.all[i];
-        if (process->ours && !known(ending, process)) {
-            struct found one;
-            memset(&one, 0, sizeof one);
-            one.pid = process->pid;
-            one.start = process->start;
-            buf_add(&ending->found, &one, sizeof one);
-        }
+        if (process->ours && !is_in(&ending->found, process))
+            add_to(&ending->found, process->pid, process->start);
     }
     return buf_check(&ending->found, error);
 }
@@ -110,6 +196,17 @@ struct request {
     bool spare; /* those with a keeper that lives */
 };
 
+static void spare_keepers(struct ending *ending, const struct request *request)
+{
+    ending->claims = (struct claims){.live_dir = request->live_dir,
+                                     .run = request->run,
+                                     .recorded = ending->sweep.slots != NULL,
+                                     .ticks = sysconf(_SC_CLK_TCK)};
+    ending->sweep.spare = true;
+    ending->sweep.claims = has_claim;
+    ending->sweep.context = &ending->claims;
+}
+
 static int end_request(const struct request *request, struct leftovers *out,
                        struct cairn_error *error)
 {
@@ -124,7 +221,8 @@ static int end_request(const struct request *request, struct leftovers *out,
     struct slot_map map = {.fd = -1};
     sweep_init(&ending->sweep, recorded(&map, request->live_dir, request->run), token,
                0);
-    ending->sweep.spare = request->spare;
+    if (request->spare)
+        spare_keepers(ending, request);
     int code = look_well(ending, error);
     if (!code && ending->living > 0 && request->grace_ms > 0)
         code = end_with(ending, SIGTERM, 0, request->grace_ms, error);
@@ -137,6 +235,8 @@ static int end_request(const struct request *request, struct leftovers *out,
     }
     sweep_release(&ending->sweep);
     buf_release(&ending->found);
+    buf_release(&ending->claims.keepers);
+    buf_release(&ending->claims.refused);
     free(ending);
     slots_close(&map, false);
     return code;

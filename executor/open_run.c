@@ -32,10 +32,13 @@ static int end_leftovers(struct engine *e, uint64_t run, bool keep,
 {
     enum { GRACE_MS = 2000 };
     struct leftovers left = {0};
-    int result =
-        keep ? leftovers_end_unkept(e->live_dir, e->identity, run, GRACE_MS, &left,
-                                    error)
-             : leftovers_end(e->live_dir, e->identity, run, GRACE_MS, &left, error);
+    int result = keep ? 0 : adopt_stop_all(e->live_dir, e->identity, run, error);
+    if (result)
+        return result;
+    result = keep
+                 ? leftovers_end_unkept(e->live_dir, e->identity, run, GRACE_MS, &left,
+                                        error)
+                 : leftovers_end(e->live_dir, e->identity, run, GRACE_MS, &left, error);
     return result ? result : say_leftovers(e, &left, error);
 }
 
@@ -138,7 +141,7 @@ int engine_open_run(struct engine *e, struct cairn_error *error)
     int result = e->situation.recovered ? check_previous_owner(e, error) : 0;
     bool whole = e->mode != MODE_TURN;
     if (!result && whole && e->situation.recovered)
-        result = end_leftovers(e, e->row.run, true, error);
+        result = end_leftovers(e, e->row.run, e->mode == MODE_RUN, error);
     if (!result && whole)
         result = end_other_leftovers(e, error);
     return result ? result : engine_commit_begin(e, error);

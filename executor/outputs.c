@@ -12,7 +12,7 @@
 
 static void join(struct buf *path, struct str part)
 {
-    if (part.len == 0)
+    if (part.len == 0 || !part.ptr)
         return;
     if (part.ptr[0] == '/')
         buf_clear(path);

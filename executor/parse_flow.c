@@ -75,7 +75,7 @@ int read_thresholds(const struct parser *p, const struct node *min,
         return result;
     if (min && !warn && got.warn < got.min)
         got.warn = got.min;
-    if (got.warn < got.min)
+    if (warn && got.warn < got.min)
         return diagnose(&p->diagnostic, warn->next->at,
                         "`warn` is below `min`, which is %u.%03u%s; between the two a "
                         "check passes with a warning",

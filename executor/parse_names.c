@@ -35,15 +35,15 @@ struct names {
 
 static int twice(const struct parser *p, const struct node *list, struct str name)
 {
-    const struct node *first = NULL, *second = NULL;
+    const struct node *first = NULL, *second = list;
     for (const struct node *item = list->first; item; item = item->next)
         if (str_equal(item->text, name)) {
-            second = first && !second ? item : second;
+            second = first && second == list ? item : second;
             first = first ? first : item;
         }
     return diagnose(&p->diagnostic, second->at,
                     "`%.*s` is here twice; the first one is at %u:%u", SHOWN(name),
-                    first->at.line, first->at.column);
+                    (first ? first : list)->at.line, (first ? first : list)->at.column);
 }
 
 /* A list of texts, each checked by `check`, sorted, none twice. */

@@ -235,7 +235,7 @@ int too_long(const struct parser *p, struct position at, const char *what)
 int check_string(struct parser *p, const struct node *node, struct str key,
                  struct str text, const struct task_def *def, enum place place)
 {
-    size_t size;
+    size_t size = 0;
     int result = check_text(p, node, text, def, place, &size);
     if (result)
         return result;

@@ -1,5 +1,6 @@
-/* Output of tasks that have secrets: through a pipe and the redactor into the file that
- * otherwise the task itself would write. What is in the pipe when cairn dies is lost.
+/* Output of tasks in a workflow with secrets: through a pipe and the redactor into the
+ * file that otherwise the task itself would write. What is in the pipe when cairn dies
+ * is lost.
  */
 #include "executor/engine.h"
 
@@ -20,9 +21,11 @@ void engine_redact(const struct engine *e, struct buf *text)
     *text = clean;
 }
 
+/* Every task of a workflow with secrets: what one has, it can leave in a file for
+ * another. Under a keeper there is nobody to read a pipe; see engine_redact's users. */
 static bool is_secretive(const struct engine *e, const struct job *job)
 {
-    return graph_def(e->graph, job->task)->n_secrets && e->situation.secrets.redactor;
+    return e->situation.secrets.redactor && !job->kept;
 }
 
 int job_pipes_open(struct engine *e, struct job *job, struct cairn_error *error)

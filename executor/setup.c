@@ -410,6 +410,8 @@ void engine_close(struct engine *e)
     close_fd(e->wake_fd);
     if (e->wake_path[0])
         unlink(e->wake_path);
+    if (e->orderly)
+        engine_clean_live(e, e->row.run);
     if (e->temporary)
         rmdir(e->temporary);
     free(e->temporary);

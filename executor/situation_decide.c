@@ -65,7 +65,8 @@ static int note_keeper(void *context, struct keeper *keeper)
 {
     struct situation *s = context;
     uint32_t task = keeper->place.task;
-    bool kept = keeper->fate == KEEPER_LIVE || keeper->fate == KEEPER_ENDED;
+    bool kept = keeper->fate == KEEPER_LIVE ||
+                (keeper->fate == KEEPER_ENDED && !keeper->record.stopped);
     if (!kept || keeper->place.gen != s->row.gen || task >= s->before.n ||
         keeper->place.attempt != s->last_attempt[task] ||
         !(s->marks[task] & MARK_INTERRUPTED))

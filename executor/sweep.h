@@ -53,6 +53,9 @@ struct sweep_process {
 struct sweep {
     const struct slots *slots; /* borrowed; NULL: there are no recorded groups */
     bool spare;                /* what belongs to keepers that live */
+    /* Which of them; NULL: all. Of keepers without a claim nobody would hear again. */
+    bool (*claims)(void *context, const struct sweep_process *keeper);
+    void *context;
     const char
         *suffix;       /* NULL, or ".<task>.<attempt>": only tokens that end so count */
     pid_t session;     /* besides the slots: of a keeper that is dead; 0: none */
@@ -218,11 +221,18 @@ static inline bool sweep_is_keeper(const struct sweep_process *process)
     return n == (ssize_t)sizeof name && memcmp(name, KEEP_PROGRAM, sizeof name) == 0;
 }
 
+static inline bool sweep_claims(const struct sweep *sweep,
+                                const struct sweep_process *keeper)
+{
+    return !sweep->claims || sweep->claims(sweep->context, keeper);
+}
+
 /* Takes the token from keepers that live, and from what belongs to their attempts. */
 static inline void sweep_spare(struct sweep *sweep)
 {
     for (size_t i = 0; i < sweep->count; i++)
-        sweep->all[i].keeper = sweep->all[i].token && sweep_is_keeper(&sweep->all[i]);
+        sweep->all[i].keeper = sweep->all[i].token && sweep_is_keeper(&sweep->all[i]) &&
+                               sweep_claims(sweep, &sweep->all[i]);
     for (size_t i = 0; i < sweep->count; i++) {
         if (!sweep->all[i].keeper)
             continue;
@@ -321,7 +331,8 @@ static inline bool sweep_verify(const struct sweep *sweep, const struct slot *sl
             continue;
         bool leads = process->pid == set->number && slot &&
                      sweep_start_fits(sweep, slot, process->start);
-        if (leads && set->session && sweep->spare && process->alive)
+        if (leads && set->session && sweep->spare && process->alive &&
+            sweep_claims(sweep, process))
             return false;
         if (process->token || leads)
             verified = true;

@@ -3,6 +3,7 @@
 #include "executor/engine.h"
 
 #include "base/clock.h"
+#include "base/limits.h"
 #include "checkpoint/verify.h"
 
 #include <stdlib.h>
@@ -140,6 +141,37 @@ static int queue_start(struct engine *e, const struct intent *intent)
     return 0;
 }
 
+static void say_withheld(struct engine *e, struct intent *intent)
+{
+    char text[LIMIT_ID_BYTES + 96];
+    if (intent->withheld)
+        return;
+    intent->withheld = true;
+    snprintf(text, sizeof text,
+             "%s must not run twice, so it waits until checkpoints can be saved",
+             e->graph->id[intent->task]);
+    report(e, CAIRN_EVENT_NOTICE, text);
+}
+
+/* Those that were never acted on and may not be any more: nothing of them is stored. */
+void engine_withdraw_intents(struct engine *e)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < e->n_intents; i++) {
+        struct intent *intent = &e->intents[i];
+        enum sched_kind kind = sched_kind_of(graph_def(e->graph, intent->task));
+        if (intent->acted || intent->role != ROLE_TASK || e->sched.allowed & kind) {
+            e->intents[kept++] = *intent;
+            continue;
+        }
+        e->attempts[intent->task]--;
+        e->unacted_intents--;
+        e->unacted -= e->unacted > 0 && !intent->withheld;
+        sched_return(&e->sched, intent->task);
+    }
+    e->n_intents = kept;
+}
+
 /* Reports endings and queues starts, each once. What must not run twice waits until its
  * intent is saved. */
 static void act(struct engine *e, bool saved)
@@ -157,6 +189,7 @@ static void act(struct engine *e, bool saved)
             continue;
         if (!saved && graph_def(e->graph, intent->task)->once) {
             e->unacted_intents++;
+            say_withheld(e, intent);
             continue;
         }
         intent->acted = true;

@@ -223,8 +223,7 @@ END
     planted 0 sh -c 'cairn complete "$1" given --output "v=$S09" --output "w=$S00$S18"' - "$number"
     # shellcheck disable=SC2016
     planted 0 sh -c 'cairn fail "$1" refused --message "no: $S09 and $S18"' - "$number"
-    run plant with plants cairn resume --no-wait
-    keep
+    planted 1 cairn resume --no-wait
     bare 0 cairn log after
     says '[REDACTED]' 'a secret given as a value is none'
     bare 0 cairn events --json

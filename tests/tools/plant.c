@@ -76,7 +76,7 @@ static struct bytes read_all(const char *path)
 static void write_file(const char *path, const void *data, size_t n)
 {
     FILE *file = fopen(path, "wbe");
-    if (!file || fwrite(data, 1, n, file) != n || fclose(file) != 0)
+    if (!file || (n && fwrite(data, 1, n, file) != n) || fclose(file) != 0)
         fail("cannot write", path);
 }
 

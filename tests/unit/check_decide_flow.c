@@ -216,6 +216,7 @@ static enum condition answer_it(void *context, uint32_t task, const uint8_t *fat
 START_TEST(test_conditions)
 {
     condition = answer_it;
+    asked = 0;
     begin("a\nb : a\nc : b\nd\n", NULL);
     give("b=if d=if");
     set("b", CAIRN_PENDING);
@@ -256,6 +257,7 @@ END_TEST
 START_TEST(test_condition_and_when)
 {
     condition = answer_it;
+    asked = 0;
     begin("a\nf : a\n", NULL);
     give("f=failed f=if");
     set("f", CAIRN_PENDING);
@@ -288,6 +290,7 @@ END_TEST
 START_TEST(test_waiting)
 {
     condition = answer_it;
+    asked = 0;
     answer = CONDITION_NO;
     begin("u\nok\nb : u\nc : b\nd : ok u\ne : d\nx\ny : x\nf\n", NULL);
     give("u=once b=always c=always d=if e=always x=external y=always f=finally");
@@ -313,6 +316,7 @@ END_TEST
 START_TEST(test_finally_that_was_excluded)
 {
     condition = answer_it;
+    asked = 0;
     answer = CONDITION_OPEN;
     begin("a\nf\ng : f\n", NULL);
     give("f=finally f=if g=finally");
@@ -364,6 +368,7 @@ END_TEST
 START_TEST(test_finally_after_what_may)
 {
     condition = answer_it;
+    asked = 0;
     begin("a\nb : a\nf\n", NULL);
     give("b=if f=finally");
     set("b", CAIRN_PENDING);

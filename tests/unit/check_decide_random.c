@@ -7,9 +7,13 @@
 #include "tests/unit/decide_help.h"
 #include "tests/unit/flow_help.h"
 
-enum { ROUNDS = 4000 };
-
 static uint64_t round_seed; /* for messages, and all luck that has no other place */
+
+static int rounds(void)
+{
+    const char *level = getenv("CAIRN_TEST_LEVEL");
+    return level && strcmp(level, "full") == 0 ? 10000 : 1500;
+}
 
 /* ---- Conditions ---- */
 
@@ -477,9 +481,10 @@ static void random_round(uint64_t *seed, enum on_failure on_failure)
 START_TEST(test_oracle)
 {
     uint64_t seed = 20260311;
+    int n = rounds();
     uint32_t fates[256] = {0}, reasons[CAIRN_REASON_LAST + 1] = {0};
     printf("seed %llu\n", (unsigned long long)seed);
-    for (int i = 0; i < ROUNDS; i++) {
+    for (int i = 0; i < n; i++) {
         random_round(&seed, ON_FAILURE_CONTINUE);
         compare_with_oracle();
         for (uint32_t t = 0; t < graph.n_tasks; t++) {
@@ -491,27 +496,28 @@ START_TEST(test_oracle)
     /* Worth something only if all of it happens. */
     for (int reason = 0; reason <= CAIRN_REASON_LAST; reason++)
         if (reason != CAIRN_REASON_CHANGED && reason != CAIRN_REASON_KEPT)
-            ck_assert_msg(reasons[reason] > 20, "%s: %u",
+            ck_assert_msg(reasons[reason] > 5, "%s: %u",
                           cairn_reason_name((enum cairn_reason)reason),
                           reasons[reason]);
     for (uint8_t fate = FATE_WILL; fate <= FATE_OPEN; fate = (uint8_t)(fate << 1))
-        ck_assert(fate == FATE_RISK || fates[fate] > 50);
-    ck_assert_uint_gt(fates[FATE_WILL | FATE_RISK], 50);
-    ck_assert_uint_gt(fates[FATE_MAY | FATE_RISK], 50);
+        ck_assert(fate == FATE_RISK || fates[fate] > 20);
+    ck_assert_uint_gt(fates[FATE_WILL | FATE_RISK], 20);
+    ck_assert_uint_gt(fates[FATE_MAY | FATE_RISK], 20);
 }
 END_TEST
 
 START_TEST(test_what_really_happens)
 {
     uint64_t seed = 20260312 + (uint64_t)_i;
+    int n = rounds();
     uint32_t complete = 0;
     printf("seed %llu\n", (unsigned long long)seed);
-    for (int i = 0; i < ROUNDS; i++) {
+    for (int i = 0; i < n; i++) {
         random_round(&seed, _i < 3 ? ON_FAILURE_CONTINUE : ON_FAILURE_STOP);
         complete += play_once(help_next(&seed), (enum luck)(_i % 3));
         end();
     }
-    ck_assert_uint_gt(complete, 300);
+    ck_assert_uint_gt(complete, 100);
 }
 END_TEST
 

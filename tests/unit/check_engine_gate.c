@@ -249,6 +249,35 @@ START_TEST(once_that_never_started)
 }
 END_TEST
 
+static void stop_in_task(struct seen *seen, const struct cairn_event *event)
+{
+    if (event->kind != CAIRN_EVENT_TICK || !exists("up") || seen->rc)
+        return;
+    seen->rc = 1;
+    cairn_stop_request(stop);
+}
+
+/* Ended by us in the middle of it: nobody knows how far it came, as after a crash. */
+START_TEST(once_that_was_stopped)
+{
+    static const char text[] =
+        "name: w\ntasks:\n"
+        "  a: {once: true, run: 'echo a >>log; touch up; exec sleep 60'}\n"
+        "  b: {needs: [a], run: 'echo b >>log'}\n";
+    struct seen seen = {.act = stop_in_task};
+    good(cairn_stop_new(&stop, &error));
+    struct cairn_run_result r =
+        run_text(text, store, (struct cairn_run_options){.stop = stop}, &seen);
+    ck_assert_int_eq(r.exit_status, 8);
+    expect_tasks(store, 1, "a:unknown b:pending");
+    ck_assert_int_eq(run_it(text).exit_status, 8);
+    good(cairn_resolve(store, 1, "a", CAIRN_RESOLVED_DONE, &error));
+    expect_end(run_it(text), CAIRN_RUN_COMPLETED, 0);
+    expect_words("log", "a b");
+    cairn_stop_free(stop);
+}
+END_TEST
+
 /* The task had ended well, but nothing of that was recorded. */
 START_TEST(a_crash_during_a_check)
 {
@@ -519,6 +548,7 @@ int main(void)
     tcase_add_test(tests, once_with_a_check_that_passes);
     tcase_add_test(tests, once_with_a_check_that_fails);
     tcase_add_test(tests, once_that_never_started);
+    tcase_add_test(tests, once_that_was_stopped);
     tcase_add_test(tests, a_crash_during_a_check);
     tcase_add_test(tests, a_crash_during_the_check_of_what_is_once);
     tcase_add_test(tests, a_crash_during_finally);

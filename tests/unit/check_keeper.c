@@ -3,6 +3,7 @@
 #include "executor/keeper.h"
 
 #include "executor/keeper_file.h"
+#include "executor/spawn_int.h"
 
 #include "process_help.h"
 
@@ -1134,6 +1135,33 @@ START_TEST(test_adopted_twice)
 }
 END_TEST
 
+/* Nobody can hear of a keeper whose file is damaged, so nothing of it lives on. */
+START_TEST(test_keeper_without_a_claim)
+{
+    struct leftovers left;
+    struct keeper keeper;
+    char name[KEEP_NAME], byte = 'X';
+    struct attempt_place place = place_of(help_dir, 1);
+    lose_engine(false);
+    keeper_name(name, &place);
+    int fd = open(help_path(name), O_WRONLY | O_CLOEXEC);
+    ck_assert_int_eq(pwrite(fd, &byte, 1, offsetof(struct keep_start, token)), 1);
+    close(fd);
+    ck_assert_int_eq(leftovers_end_unkept(help_dir, store_id, RUN, 50, &left, &failure),
+                     0);
+    ck_assert_uint_ge(left.found, 2);
+    ck_assert_uint_eq(left.survived, 0);
+    ck_assert(!help_alive(keepers[1]) && !help_alive(task_pid(1)));
+    for (uint32_t i = 0; i < TASKS; i++) {
+        adopt(&keeper, i);
+        ck_assert_int_eq(keeper.fate, i == 1 ? KEEPER_LOST : KEEPER_LIVE);
+        if (i != 1)
+            close(keeper.pidfd);
+    }
+    ck_assert_int_eq(leftovers_end(help_dir, store_id, RUN, 0, &left, &failure), 0);
+}
+END_TEST
+
 /* A keeper killed unseen: nothing of its task is left when it has been looked at. */
 START_TEST(test_keepers_killed_with_the_engine)
 {
@@ -1247,6 +1275,7 @@ int main(int argc, char **argv)
     tcase_add_test(engines, test_engine_and_guard_killed);
     tcase_add_test(engines, test_ended_unseen);
     tcase_add_test(engines, test_adopted_twice);
+    tcase_add_test(engines, test_keeper_without_a_claim);
     tcase_add_test(engines, test_keepers_killed_with_the_engine);
     tcase_add_test(engines, test_engine_killed_at_any_moment);
     suite_add_tcase(suite, own);
