@@ -2,78 +2,11 @@
  * its definition changed, an output is gone, or something it needs runs. Whether it
  * really does can depend on conditions, on how needs end, on decisions that are not
  * made yet: then it may run. One pass in topological order settles all of it. */
-#include "executor/decide.h"
-
-#include "base/limits.h"
+#include "executor/decide_int.h"
 
 #include <stdlib.h>
 
-/* ---- Mapping ---- */
-
-static bool same_values(const struct task_def *a, const struct task_def *b)
-{
-    if (a->n_foreach != b->n_foreach || a->members != b->members)
-        return false;
-    for (uint32_t k = 0; k < a->n_foreach; k++) {
-        const struct foreach_key *x = &a->foreach[k], *y = &b->foreach[k];
-        if (x->n != y->n || !str_equal(x->name, y->name))
-            return false;
-        for (uint32_t i = 0; i < x->n; i++)
-            if (!str_equal(x->values[i], y->values[i]))
-                return false;
-    }
-    return true;
-}
-
-static bool same_key_names(const struct task_def *a, const struct task_def *b)
-{
-    bool same = a->n_foreach == b->n_foreach;
-    for (uint32_t k = 0; same && k < a->n_foreach; k++)
-        same = str_equal(a->foreach[k].name, b->foreach[k].name);
-    return same;
-}
-
-static uint32_t find_member(const struct task_def *def, uint32_t member,
-                            const struct task_def *old)
-{
-    struct str values[LIMIT_FOREACH_KEYS];
-    for (uint32_t k = 0; k < def->n_foreach; k++)
-        values[k] = def->foreach[k].values[member_value(def, member, k)];
-    return member_find(old, values);
-}
-
-void map_tasks(const struct graph *graph, const struct graph *old, uint32_t *old_task)
-{
-    for (uint32_t task = 0; task < graph->n_tasks; task++)
-        old_task[task] = old == graph ? task : NODE_NONE;
-    if (!old || old == graph)
-        return;
-    for (uint32_t i = 0; i < graph->definition->n_defs; i++) {
-        const struct task_def *def = &graph->definition->defs[i];
-        uint32_t j = map_get(&old->definition->by_id, def->id);
-        if (j == MAP_NONE)
-            continue;
-        const struct task_def *before = &old->definition->defs[j];
-        if (!same_key_names(def, before))
-            continue;
-        bool same = same_values(def, before);
-        for (uint32_t m = 0; m < def->members; m++) {
-            uint32_t at = same ? m : find_member(def, m, before);
-            if (at != UINT32_MAX)
-                old_task[graph->first[i] + m] = old->first[j] + at;
-        }
-    }
-}
-
 /* ---- Deciding ---- */
-
-struct judge {
-    const struct decide_input *in;
-    struct decisions *out;
-    struct digest *now, *then; /* fingerprints; NULL when the graphs are the same */
-    bool any_open;
-    uint32_t first_will, first_may; /* for `finally` */
-};
 
 /* All bits of what a node needs. */
 static uint8_t fate_of_needs(const struct judge *j, uint32_t node)
@@ -393,93 +326,6 @@ static void judge_nodes(struct judge *j, bool finally)
     }
 }
 
-/* ---- A failure that is to be expected stops the run ---- */
-
-/* `marked`: what is sure to have ended before `task` starts, and itself. A need that
- * does not run, or may not, lets a task go before its own needs have ended. */
-static void mark_needed(const struct judge *j, uint32_t task, uint8_t *marked)
-{
-    const struct graph *g = j->in->graph;
-    marked[task] = 1;
-    for (uint32_t i = g->n_nodes; i-- > 0;) {
-        uint32_t node = g->order[i];
-        bool follow = marked[node] && (node == task || j->out->fate[node] & FATE_WILL);
-        for (uint32_t e = g->need_start[node]; follow && e < g->need_start[node + 1];
-             e++)
-            marked[g->needs[e]] = 1;
-    }
-}
-
-/* Is it sure that somebody takes, or took, care of this failure? */
-static bool cared_for(const struct judge *j, uint32_t node)
-{
-    const struct graph *g = j->in->graph;
-    for (uint32_t e = g->user_start[node]; e < g->user_start[node + 1]; e++) {
-        uint32_t user = g->users[e];
-        if (graph_is_barrier(g, user)) {
-            for (uint32_t f = g->user_start[user]; f < g->user_start[user + 1]; f++)
-                if (graph_def(g, g->users[f])->when == WHEN_FAILED &&
-                    j->out->fate[g->users[f]] & (FATE_COMPLETED | FATE_WILL))
-                    return true;
-        } else if (graph_def(g, user)->when == WHEN_FAILED &&
-                   j->out->fate[user] & (FATE_COMPLETED | FATE_WILL))
-            return true;
-    }
-    return false;
-}
-
-/* What runs before all of the tasks that failed last time: for many of them, nothing.
- */
-static int mark_sure(const struct judge *j, uint8_t *sure, uint32_t *risky)
-{
-    enum { MANY = 16 };
-    const struct graph *g = j->in->graph;
-    uint8_t *marked = malloc(g->n_nodes);
-    uint32_t n = 0;
-    if (!marked)
-        return CAIRN_ENOMEM;
-    memset(sure, 1, g->n_nodes);
-    for (uint32_t task = 0; task < g->n_tasks; task++) {
-        bool stays = j->out->fate[task] & FATE_FAILED && !cared_for(j, task);
-        if (!(j->out->fate[task] & FATE_RISK) && !stays)
-            continue;
-        *risky = task;
-        if (++n > MANY || stays) {
-            memset(sure, 0, g->n_nodes);
-            break;
-        }
-        memset(marked, 0, g->n_nodes);
-        mark_needed(j, task, marked);
-        for (uint32_t i = 0; i < g->n_nodes; i++)
-            sure[i] &= marked[i];
-    }
-    free(marked);
-    return n ? 1 : 0;
-}
-
-/* Unless the run goes on after failures, only what such a task needs is sure to run. */
-static int doubt_the_rest(struct judge *j)
-{
-    const struct graph *g = j->in->graph;
-    uint32_t risky = NODE_NONE;
-    if (g->definition->on_failure == ON_FAILURE_CONTINUE)
-        return 0;
-    uint8_t *sure = malloc(g->n_nodes);
-    int any = sure ? mark_sure(j, sure, &risky) : CAIRN_ENOMEM;
-    for (uint32_t task = 0; any > 0 && task < g->n_tasks; task++) {
-        uint8_t *fate = &j->out->fate[task];
-        if (!(*fate & FATE_WILL) || sure[task] || graph_def(g, task)->finally)
-            continue;
-        *fate = (uint8_t)((*fate & ~FATE_WILL) | FATE_MAY);
-        if (j->out->cause[task] == NODE_NONE && !(*fate & FATE_RISK))
-            j->out->cause[task] = risky;
-        j->out->will--;
-        j->out->may++;
-    }
-    free(sure);
-    return any < 0 ? any : 0;
-}
-
 static bool has_finally(const struct definition *d)
 {
     return d->n_defs && d->defs[d->n_defs - 1].finally;
@@ -544,31 +390,4 @@ void decisions_release(struct decisions *d)
     free(d->reason);
     free(d->cause);
     *d = (struct decisions){0};
-}
-
-const char *cairn_reason_name(enum cairn_reason reason)
-{
-    static const char *const names[] = {
-        "done",        "never-ran",    "failed",  "cancelled", "skipped",
-        "interrupted", "damaged",      "changed", "output",    "upstream",
-        "kept",        "input",        "secret",  "undone",    "unknown",
-        "excluded",    "need-skipped", "handled", "adopted"};
-    return (unsigned)reason < sizeof names / sizeof names[0] ? names[reason]
-                                                             : "unknown";
-}
-
-const char *cairn_outcome_name(enum cairn_outcome outcome)
-{
-    static const char *const names[] = {"pending", "completed", "failed",
-                                        "skipped", "cancelled", "undone",
-                                        "unknown", "excluded"};
-    return (unsigned)outcome < sizeof names / sizeof names[0] ? names[outcome]
-                                                              : "unknown";
-}
-
-const char *cairn_run_state_name(enum cairn_run_state state)
-{
-    static const char *const names[] = {"unfinished", "completed", "failed",
-                                        "cancelled", "undone"};
-    return (unsigned)state < sizeof names / sizeof names[0] ? names[state] : "unknown";
 }

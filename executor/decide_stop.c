@@ -1,0 +1,90 @@
+/* A failure that is to be expected stops the run, unless on_failure is continue: what
+ * is sure to run then is only what comes before it. */
+#include "executor/decide_int.h"
+
+#include <stdlib.h>
+
+/* `marked`: what is sure to have ended before `task` starts, and itself. A need that
+ * does not run, or may not, lets a task go before its own needs have ended. */
+static void mark_needed(const struct judge *j, uint32_t task, uint8_t *marked)
+{
+    const struct graph *g = j->in->graph;
+    marked[task] = 1;
+    for (uint32_t i = g->n_nodes; i-- > 0;) {
+        uint32_t node = g->order[i];
+        bool follow = marked[node] && (node == task || j->out->fate[node] & FATE_WILL);
+        for (uint32_t e = g->need_start[node]; follow && e < g->need_start[node + 1];
+             e++)
+            marked[g->needs[e]] = 1;
+    }
+}
+
+/* Is it sure that somebody takes, or took, care of this failure? */
+static bool cared_for(const struct judge *j, uint32_t node)
+{
+    const struct graph *g = j->in->graph;
+    for (uint32_t e = g->user_start[node]; e < g->user_start[node + 1]; e++) {
+        uint32_t user = g->users[e];
+        if (graph_is_barrier(g, user)) {
+            for (uint32_t f = g->user_start[user]; f < g->user_start[user + 1]; f++)
+                if (graph_def(g, g->users[f])->when == WHEN_FAILED &&
+                    j->out->fate[g->users[f]] & (FATE_COMPLETED | FATE_WILL))
+                    return true;
+        } else if (graph_def(g, user)->when == WHEN_FAILED &&
+                   j->out->fate[user] & (FATE_COMPLETED | FATE_WILL))
+            return true;
+    }
+    return false;
+}
+
+/* What runs before all of the tasks that failed last time: for many of them, nothing.
+ */
+static int mark_sure(const struct judge *j, uint8_t *sure, uint32_t *risky)
+{
+    enum { MANY = 16 };
+    const struct graph *g = j->in->graph;
+    uint8_t *marked = malloc(g->n_nodes);
+    uint32_t n = 0;
+    if (!marked)
+        return CAIRN_ENOMEM;
+    memset(sure, 1, g->n_nodes);
+    for (uint32_t task = 0; task < g->n_tasks; task++) {
+        bool stays = j->out->fate[task] & FATE_FAILED && !cared_for(j, task);
+        if (!(j->out->fate[task] & FATE_RISK) && !stays)
+            continue;
+        *risky = task;
+        if (++n > MANY || stays) {
+            memset(sure, 0, g->n_nodes);
+            break;
+        }
+        memset(marked, 0, g->n_nodes);
+        mark_needed(j, task, marked);
+        for (uint32_t i = 0; i < g->n_nodes; i++)
+            sure[i] &= marked[i];
+    }
+    free(marked);
+    return n ? 1 : 0;
+}
+
+/* Unless the run goes on after failures, only what such a task needs is sure to run. */
+int doubt_the_rest(struct judge *j)
+{
+    const struct graph *g = j->in->graph;
+    uint32_t risky = NODE_NONE;
+    if (g->definition->on_failure == ON_FAILURE_CONTINUE)
+        return 0;
+    uint8_t *sure = malloc(g->n_nodes);
+    int any = sure ? mark_sure(j, sure, &risky) : CAIRN_ENOMEM;
+    for (uint32_t task = 0; any > 0 && task < g->n_tasks; task++) {
+        uint8_t *fate = &j->out->fate[task];
+        if (!(*fate & FATE_WILL) || sure[task] || graph_def(g, task)->finally)
+            continue;
+        *fate = (uint8_t)((*fate & ~FATE_WILL) | FATE_MAY);
+        if (j->out->cause[task] == NODE_NONE && !(*fate & FATE_RISK))
+            j->out->cause[task] = risky;
+        j->out->will--;
+        j->out->may++;
+    }
+    free(sure);
+    return any < 0 ? any : 0;
+}
