@@ -318,7 +318,9 @@ static int read_tuning(struct parser *p, struct task_def *def,
     bool external = def->kind == TASK_EXTERNAL;
     def->timeout_ms = external ? 0 : p->timeout_ms;
     def->grace_ms = p->grace_ms;
-    def->retry = external ? (struct retry_policy){.factor_permille = 1000} : p->retry;
+    def->retry = p->retry;
+    if (external)
+        def->retry = (struct retry_policy){.factor_permille = 1000};
     def->pool = UINT32_MAX;
     if (found[TIMEOUT])
         result =

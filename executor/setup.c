@@ -243,7 +243,8 @@ static int note_referred(struct engine *e, struct cairn_error *error)
     const struct definition *d = e->graph->definition;
     struct arena scratch = ARENA_INIT;
     int result = 0;
-    for (uint32_t i = 0; i < d->n_defs && !result; i++) {
+    /* No text refers to anything: the usual case of very large workflows. */
+    for (uint32_t i = 0; d->by_text.count && i < d->n_defs && !result; i++) {
         uint32_t *defs;
         int n = definition_referred(d, &d->defs[i], &scratch, &defs);
         if (n > 0 && !e->referred)

@@ -76,12 +76,26 @@ static int note_keeper(void *context, struct keeper *keeper)
     return 0;
 }
 
-static bool has_file(const char *format, const struct attempt_place *place)
+static bool exists(const char *path)
+{
+    return access(path, F_OK) == 0 || errno != ENOENT;
+}
+
+static bool has_slots(const struct loader *l)
 {
     char path[4096];
-    snprintf(path, sizeof path, format, place->live_dir, (unsigned long long)place->run,
-             place->gen, place->task, place->attempt);
-    return access(path, F_OK) == 0 || errno != ENOENT;
+    snprintf(path, sizeof path, "%s/run-%llu.slots", store_live_dir(l->store),
+             (unsigned long long)l->s->row.run);
+    return exists(path);
+}
+
+static bool has_claim(const struct loader *l, uint32_t task)
+{
+    char path[4096];
+    const struct situation *s = l->s;
+    snprintf(path, sizeof path, "%s/run-%llu.%u.%u.%u.keep", store_live_dir(l->store),
+             (unsigned long long)s->row.run, s->row.gen, task, s->last_attempt[task]);
+    return exists(path);
 }
 
 /* One that a keeper never took has not started, whatever its intent says. That holds as
@@ -90,17 +104,12 @@ static bool has_file(const char *format, const struct attempt_place *place)
 static void note_untaken(struct loader *l, const struct graph *old)
 {
     struct situation *s = l->s;
-    struct attempt_place place = {store_live_dir(l->store), s->row.run, s->row.gen, 0,
-                                  0};
-    if (!has_file("%s/run-%llu.slots", &place))
+    if (!has_slots(l))
         return;
-    for (uint32_t task = 0; task < s->before.n; task++) {
-        place.task = task;
-        place.attempt = s->last_attempt[task];
+    for (uint32_t task = 0; task < s->before.n; task++)
         if (s->marks[task] == MARK_INTERRUPTED && !graph_def(old, task)->n_secrets &&
-            !has_file("%s/run-%llu.%u.%u.%u.keep", &place))
+            !has_claim(l, task))
             s->marks[task] = MARK_RESET;
-    }
 }
 
 static int look_at_keepers(struct loader *l)
