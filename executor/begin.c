@@ -212,25 +212,6 @@ static void log_unknown(struct engine *e, struct task_list *list)
     engine_log_tasks(e, EVENT_UNKNOWN, 0, UINT32_MAX, list->tasks, list->n);
 }
 
-static int by_number(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
-
-static void log_early(struct engine *e, struct task_list *list)
-{
-    for (int own = 0; own < 2; own++) {
-        list->n = 0;
-        for (uint32_t i = 0; i < e->n_early; i++)
-            if ((e->early_as[i] == CAIRN_EXCLUDED) == own)
-                list->tasks[list->n++] = e->early[i];
-        qsort(list->tasks, list->n, sizeof *list->tasks, by_number);
-        engine_log_tasks(e, EVENT_SKIPPED, (uint8_t)own, UINT32_MAX, list->tasks,
-                         list->n);
-    }
-}
-
 static int log_beginning(struct engine *e, struct cairn_error *error)
 {
     const struct situation *s = &e->situation;
@@ -246,7 +227,7 @@ static int log_beginning(struct engine *e, struct cairn_error *error)
     if (s->recorded && e->mode == MODE_RUN)
         log_resets(e, &list);
     log_unknown(e, &list);
-    log_early(e, &list);
+    engine_log_skips(e, e->early, e->n_early);
     for (size_t i = 0; situation_notice(s, i); i++)
         engine_log(e, EVENT_NOTICE, 0, UINT32_MAX, str_of(situation_notice(s, i)));
     free(list.tasks);

@@ -37,38 +37,62 @@ void ending_release(struct ending *ending)
     buf_release(&ending->result);
     buf_release(&ending->text);
     free(ending->skipped);
-    free(ending->skipped_as);
 }
 
-static int grow_skips(struct ending *ending)
+/* ---- Skips ---- */
+
+static bool ended_badly(const struct sched *s, uint32_t node)
 {
-    if (ending->n_skipped < ending->skipped_capacity)
-        return 0;
-    uint32_t capacity = ending->skipped_capacity ? 2 * ending->skipped_capacity : 16;
-    uint32_t *skipped = realloc(ending->skipped, capacity * sizeof *skipped);
-    if (skipped)
-        ending->skipped = skipped;
-    uint8_t *as = realloc(ending->skipped_as, capacity);
-    if (as)
-        ending->skipped_as = as;
-    if (!skipped || !as)
-        return CAIRN_ENOMEM;
-    ending->skipped_capacity = capacity;
-    return 0;
+    return s->state[node] == ENDED &&
+           (s->end[node] == END_FAILED || s->end[node] == END_BAD);
+}
+
+/* The first of what a task needs that did not complete; of a group, its first member.
+ */
+static uint32_t skip_cause(const struct engine *e, uint32_t task)
+{
+    const struct graph *g = e->graph;
+    for (uint32_t i = g->need_start[task]; i < g->need_start[task + 1]; i++) {
+        uint32_t need = g->needs[i];
+        if (!graph_is_barrier(g, need)) {
+            if (ended_badly(&e->sched, need))
+                return need;
+            continue;
+        }
+        for (uint32_t k = g->need_start[need];
+             e->sched.flags[need] && k < g->need_start[need + 1]; k++)
+            if (ended_badly(&e->sched, g->needs[k]))
+                return g->needs[k];
+    }
+    return NODE_NONE;
+}
+
+void skip_add(struct engine *e, struct skip **list, uint32_t *n, uint32_t *capacity,
+              uint32_t task, enum cairn_outcome outcome)
+{
+    e->states.outcome[task] = (uint8_t)outcome;
+    e->states.attempts[task] = 0;
+    if (*n == *capacity) {
+        uint32_t more = *capacity ? 2 * *capacity : 16;
+        struct skip *grown = realloc(*list, more * sizeof *grown);
+        if (!grown) {
+            e->broken = true;
+            return;
+        }
+        *list = grown;
+        *capacity = more;
+    }
+    uint32_t cause =
+        outcome == CAIRN_SKIPPED && e->sched.state ? skip_cause(e, task) : NODE_NONE;
+    (*list)[(*n)++] = (struct skip){task, cause, (uint8_t)outcome};
 }
 
 void engine_note_skip(void *context, uint32_t task, enum cairn_outcome outcome)
 {
     struct engine *e = context;
     struct ending *ending = &e->endings[e->n_endings - 1];
-    e->states.outcome[task] = (uint8_t)outcome;
-    e->states.attempts[task] = 0;
-    if (grow_skips(ending)) {
-        e->broken = true;
-        return;
-    }
-    ending->skipped[ending->n_skipped] = task;
-    ending->skipped_as[ending->n_skipped++] = (uint8_t)outcome;
+    skip_add(e, &ending->skipped, &ending->n_skipped, &ending->skipped_capacity, task,
+             outcome);
 }
 
 /* ---- Retries ---- */
@@ -111,31 +135,6 @@ static void hold_for_retry(struct engine *e, struct ending *ending)
     e->broken |= timers_add(&e->timers, timer, NULL) != 0;
 }
 
-static int by_number(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
-
-/* What the audit log is told: own conditions apart from what needs did. */
-static void log_skips(struct engine *e, const struct ending *ending)
-{
-    uint32_t *list = malloc((ending->n_skipped + 1) * sizeof *list);
-    if (!list) {
-        e->broken = true;
-        return;
-    }
-    for (int own = 0; own < 2; own++) {
-        uint32_t n = 0;
-        for (uint32_t i = 0; i < ending->n_skipped; i++)
-            if ((ending->skipped_as[i] == CAIRN_EXCLUDED) == own)
-                list[n++] = ending->skipped[i];
-        qsort(list, n, sizeof *list, by_number);
-        engine_log_tasks(e, EVENT_SKIPPED, (uint8_t)own, ending->row.task, list, n);
-    }
-    free(list);
-}
-
 static void settle_for_good(struct engine *e, struct ending *ending)
 {
     uint32_t task = ending->change.task;
@@ -144,14 +143,14 @@ static void settle_for_good(struct engine *e, struct ending *ending)
     e->broken |= states_apply(&e->states, &ending->change, NULL) != 0;
     sched_end(&e->sched, task, outcome, engine_note_skip, e);
     if (ending->n_skipped)
-        log_skips(e, ending);
+        engine_log_skips(e, ending->skipped, ending->n_skipped);
     if (outcome == CAIRN_FAILED)
         engine_failed(e, task);
     if (outcome != CAIRN_COMPLETED && graph_def(e->graph, task)->when == WHEN_FAILED)
         engine_handler_ended(e, task);
     for (uint32_t i = 0; i < ending->n_skipped; i++)
-        if (graph_def(e->graph, ending->skipped[i])->when == WHEN_FAILED)
-            engine_handler_ended(e, ending->skipped[i]);
+        if (graph_def(e->graph, ending->skipped[i].task)->when == WHEN_FAILED)
+            engine_handler_ended(e, ending->skipped[i].task);
 }
 
 void engine_settle(struct engine *e, struct ending *ending)

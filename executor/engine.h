@@ -35,6 +35,11 @@ struct job_pipe {
     struct redact_stream stream;
 };
 
+struct skip {             /* a task that ended without being started */
+    uint32_t task, cause; /* cause: what it needs, or NODE_NONE */
+    uint8_t outcome;      /* CAIRN_SKIPPED or CAIRN_EXCLUDED */
+};
+
 struct ending { /* the end of an attempt, until it is committed and reported */
     struct attempt_row row; /* number 0: no attempt, only a change. out, err, outputs
                                and text are set when stored */
@@ -44,8 +49,7 @@ struct ending { /* the end of an attempt, until it is committed and reported */
     struct buf result; /* encoded, if it says anything */
     struct buf text;
     int64_t duration_ms, next_ms;
-    uint32_t *skipped; /* tasks that cannot run because of it */
-    uint8_t *skipped_as;
+    struct skip *skipped; /* tasks that cannot run because of it */
     uint32_t n_skipped, skipped_capacity;
     uint64_t seq; /* of its checkpoint */
     bool kept;    /* its files are at `place`, until it is committed */
@@ -153,8 +157,7 @@ struct engine {
     struct event_list events;
     uint64_t last_command;   /* id of the newest command that was applied */
     uint64_t stored_command; /* ... and marked as taken */
-    uint32_t *early;         /* [n_early] tasks that could not run from the start */
-    uint8_t *early_as;
+    struct skip *early;      /* [n_early] tasks that could not run from the start */
     uint32_t n_early, early_capacity;
 
     struct stream stream;
@@ -220,6 +223,8 @@ void report_waiting(struct engine *e, uint32_t task, const char *text);
 /* log.c: the audit log. */
 void engine_log(struct engine *e, enum event_kind kind, uint8_t argument, uint32_t task,
                 struct str data);
+/* One event for each cause. Sorts the list. */
+void engine_log_skips(struct engine *e, struct skip *skips, uint32_t n);
 void engine_log_tasks(struct engine *e, enum event_kind kind, uint8_t argument,
                       uint32_t cause, const uint32_t *tasks, uint32_t n);
 /* Inside a transaction. They stay in the list until engine_log_forget. */
@@ -301,6 +306,9 @@ void engine_check_result(struct engine *e, struct job *job, struct ending *endin
 int ending_keep_result(struct engine *e, struct ending *ending,
                        const struct result *result, struct cairn_error *error);
 void engine_note_skip(void *engine, uint32_t task, enum cairn_outcome outcome);
+/* Adds to a list of skips, and sets the state. */
+void skip_add(struct engine *e, struct skip **list, uint32_t *n, uint32_t *capacity,
+              uint32_t task, enum cairn_outcome outcome);
 void captured_redact(const struct engine *e, struct captured *captured);
 /* Takes what a process wrote; the slot's files are ready for the next one then. */
 void job_capture(struct engine *e, struct job *job, struct ending *ending);

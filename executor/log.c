@@ -56,6 +56,37 @@ void engine_log_tasks(struct engine *e, enum event_kind kind, uint8_t argument,
     buf_release(&packed);
 }
 
+static int by_cause(const void *a, const void *b)
+{
+    const struct skip *x = a, *y = b;
+    if (x->outcome != y->outcome)
+        return x->outcome < y->outcome ? -1 : 1;
+    if (x->cause != y->cause)
+        return x->cause < y->cause ? -1 : 1;
+    return (x->task > y->task) - (x->task < y->task);
+}
+
+void engine_log_skips(struct engine *e, struct skip *skips, uint32_t n)
+{
+    uint32_t *tasks = malloc(((size_t)n + 1) * sizeof *tasks);
+    if (!tasks) {
+        e->broken = true;
+        return;
+    }
+    qsort(skips, n, sizeof *skips, by_cause);
+    for (uint32_t i = 0, from = 0; i < n; i++) {
+        tasks[i - from] = skips[i].task;
+        bool last = i + 1 == n || skips[i + 1].cause != skips[i].cause ||
+                    skips[i + 1].outcome != skips[i].outcome;
+        if (!last)
+            continue;
+        engine_log_tasks(e, EVENT_SKIPPED, skips[i].outcome == CAIRN_EXCLUDED,
+                         skips[i].cause, tasks, i + 1 - from);
+        from = i + 1;
+    }
+    free(tasks);
+}
+
 int engine_log_put(struct engine *e, uint64_t turn, struct cairn_error *error)
 {
     int result = 0;

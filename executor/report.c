@@ -82,11 +82,11 @@ static void count(struct engine *e, uint8_t outcome, uint32_t n)
 static void report_skips(struct engine *e, const struct ending *ending)
 {
     for (uint32_t i = 0; i < ending->n_skipped; i++) {
-        count(e, ending->skipped_as[i], 1);
+        count(e, ending->skipped[i].outcome, 1);
         struct cairn_event event = event_of(e, CAIRN_EVENT_TASK_FINISHED);
-        event.node = ending->skipped[i];
+        event.node = ending->skipped[i].task;
         event.task = e->graph->id[event.node];
-        event.outcome = ending->skipped_as[i];
+        event.outcome = ending->skipped[i].outcome;
         event.checkpoint = ending->seq ? ending->seq + 1 : 0;
         tell(e, &event);
     }

@@ -217,24 +217,7 @@ static int weigh(struct engine *e, struct cairn_error *error)
 static void note_early(void *context, uint32_t task, enum cairn_outcome outcome)
 {
     struct engine *e = context;
-    if (e->n_early == e->early_capacity) {
-        uint32_t capacity = e->early_capacity ? 2 * e->early_capacity : 16;
-        uint32_t *early = realloc(e->early, capacity * sizeof *early);
-        if (early)
-            e->early = early;
-        uint8_t *as = realloc(e->early_as, capacity);
-        if (as)
-            e->early_as = as;
-        if (!early || !as) {
-            e->broken = true;
-            return;
-        }
-        e->early_capacity = capacity;
-    }
-    e->states.outcome[task] = (uint8_t)outcome;
-    e->states.attempts[task] = 0;
-    e->early[e->n_early] = task;
-    e->early_as[e->n_early++] = (uint8_t)outcome;
+    skip_add(e, &e->early, &e->n_early, &e->early_capacity, task, outcome);
 }
 
 /* Which tasks' results are asked for by others. */
@@ -387,7 +370,6 @@ static void close_lists(struct engine *e)
     free(e->starts);
     free(e->dropped);
     free(e->early);
-    free(e->early_as);
     free(e->undo.tasks);
     free(e->referred);
     free(e->events.at);

@@ -63,8 +63,8 @@ static int put_skips(struct engine *e, struct ending *ending, struct cairn_error
     if (!changes)
         return error_nomem(error);
     for (uint32_t i = 0; i < ending->n_skipped; i++)
-        changes[i] = (struct change){.task = ending->skipped[i],
-                                     .outcome = ending->skipped_as[i]};
+        changes[i] = (struct change){.task = ending->skipped[i].task,
+                                     .outcome = ending->skipped[i].outcome};
     qsort(changes, ending->n_skipped, sizeof *changes, by_task);
     int result = stream_delta(&e->stream, changes, ending->n_skipped,
                               ending->row.ended_ns, NULL, error);

@@ -7,6 +7,7 @@
  * - which of several needs that did not complete a task was skipped because of: the
  * first to end. That it did not complete is looked at;
  * - that an end was seen by a helper, "while no cairn watched": the end is the same;
+ * - the directory that a variant runs in, in a path;
  * - how often a side effect happened: only which tasks were undone is a fact. */
 #include "flow.h"
 
@@ -70,6 +71,14 @@ static void hide_attempts(char *text)
         *at = 'N';
         memmove(at + 1, end, strlen(end) + 1);
     }
+}
+
+/* "(/tmp/x/serial/out/2)" becomes "(out/2)". */
+static void hide_directory(char *text, const char *dir)
+{
+    size_t n = strlen(dir);
+    for (char *at = text; (at = strstr(at, dir)) != NULL;)
+        memmove(at, at + n + (at[n] == '/'), strlen(at + n + (at[n] == '/')) + 1);
 }
 
 /* Did the task, or a member of the group, not complete? */
@@ -245,6 +254,8 @@ bool facts_read(const struct setup *setup, const struct workflow *w, const char 
                 add_states(&status, facts) && add_events(dir, &status, facts) &&
                 add_outputs(dir, facts) && add_file(dir, "report", facts) &&
                 add_file(dir, "undone", facts) && add_plan(setup, w, dir, facts);
+    for (uint32_t i = 0; i < facts->n; i++)
+        hide_directory(facts->line[i], dir);
     if (facts->line)
         sort_lines(facts);
     return good;
