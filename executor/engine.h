@@ -35,6 +35,11 @@ struct job_pipe {
     struct redact_stream stream;
 };
 
+struct offer { /* an external task that can be done; told once that is durable */
+    uint32_t task;
+    char *text;
+};
+
 struct skip {             /* a task that ended without being started */
     uint32_t task, cause; /* cause: what it needs, or NODE_NONE */
     uint8_t outcome;      /* CAIRN_SKIPPED or CAIRN_EXCLUDED */
@@ -157,7 +162,9 @@ struct engine {
     struct event_list events;
     uint64_t last_command;   /* id of the newest command that was applied */
     uint64_t stored_command; /* ... and marked as taken */
-    struct skip *early;      /* [n_early] tasks that could not run from the start */
+    struct offer *offers;    /* not yet told */
+    uint32_t n_offers, offers_capacity;
+    struct skip *early; /* [n_early] tasks that could not run from the start */
     uint32_t n_early, early_capacity;
 
     struct stream stream;
@@ -235,6 +242,9 @@ void engine_log_forget(struct engine *e);
 struct ending *engine_add_ending(struct engine *e, uint32_t task, uint32_t attempt);
 void ending_release(struct ending *ending);
 int engine_add_intent(struct engine *e, uint32_t task, enum job_role role);
+int engine_add_offer(struct engine *e, uint32_t task, struct str text,
+                     struct cairn_error *error);
+void engine_forget_offers(struct engine *e);
 /* After a halt: takes back what was not stored and may not start any more. */
 void engine_withdraw_intents(struct engine *e);
 /* Commits if there is anything to commit; acts on it. Only trouble that ends the run is

@@ -253,7 +253,9 @@ static const char *describe_reason(const struct cairn_plan *plan, uint32_t task,
     case CAIRN_REASON_UNKNOWN:
         return describe_undecided(plan, task);
     case CAIRN_REASON_EXCLUDED:
-        return "its condition is not met";
+        return s->decisions.fate[task] & FATE_MAY
+                   ? "its condition was not met last time"
+                   : "its condition is not met";
     case CAIRN_REASON_NEED_SKIPPED:
         return about_cause(plan, task, "%s, which it needs, did not complete",
                            "something it needs did not complete", arena);
@@ -279,6 +281,8 @@ static const char *describe_doubt(const struct cairn_plan *plan, uint32_t task,
         return "if any other task runs";
     if (def->when == WHEN_FAILED)
         return "if something it needs fails";
+    if (def->when == WHEN_ALWAYS && def->condition.len && !(fate & FATE_OPEN))
+        return "if its condition holds";
     if (fate & FATE_RISK)
         return about_cause(plan, task, "unless %s fails again", "", arena);
     if (fate & FATE_OPEN)

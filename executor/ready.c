@@ -20,14 +20,14 @@ static int exclude(struct engine *e, uint32_t task, struct cairn_error *error)
     return 0;
 }
 
-/* A condition that cannot be told makes its task fail. */
-static int fail_condition(struct engine *e, uint32_t task, const char *why,
-                          struct cairn_error *error)
+/* What cannot be told makes its task fail. */
+static int fail_to_tell(struct engine *e, uint32_t task, const char *what,
+                        const char *why, struct cairn_error *error)
 {
     char text[1200];
     struct intent intent = {
         .task = task, .attempt = ++e->attempts[task], .intent_ns = clock_utc_ns()};
-    snprintf(text, sizeof text, "its condition cannot be evaluated: %s", why);
+    snprintf(text, sizeof text, "%s: %s", what, why);
     e->failures[task] = graph_def(e->graph, task)->retry.max;
     return engine_not_started(e, &intent, -1, text, error);
 }
@@ -45,7 +45,8 @@ static int ask_condition(struct engine *e, uint32_t task, struct cairn_error *er
     if (result == CAIRN_ENOMEM)
         return error_nomem(error);
     if (result)
-        return fail_condition(e, task, why.text, error);
+        return fail_to_tell(e, task, "its condition cannot be evaluated", why.text,
+                            error);
     if (!holds)
         return exclude(e, task, error);
     /* A turn starts nothing, so whoever starts the task asks again. */
@@ -62,11 +63,9 @@ static int offer(struct engine *e, uint32_t task, struct cairn_error *error)
     struct buf text = BUF_INIT;
     int result = text_expand(&scope, scope.def->external, &text, &why);
     if (result)
-        result = fail_condition(e, task, why.text, error);
-    else {
-        sched_offer(&e->sched, task);
-        report_waiting(e, task, text.size ? text.data : "");
-    }
+        result = fail_to_tell(e, task, "its text cannot be made", why.text, error);
+    else
+        result = engine_add_offer(e, task, buf_view(&text), error);
     buf_release(&text);
     return result;
 }

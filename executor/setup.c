@@ -370,6 +370,8 @@ static void close_lists(struct engine *e)
     free(e->starts);
     free(e->dropped);
     free(e->early);
+    engine_forget_offers(e);
+    free(e->offers);
     free(e->undo.tasks);
     free(e->referred);
     free(e->events.at);

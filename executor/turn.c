@@ -141,6 +141,39 @@ static int queue_start(struct engine *e, const struct intent *intent)
     return 0;
 }
 
+int engine_add_offer(struct engine *e, uint32_t task, struct str text,
+                     struct cairn_error *error)
+{
+    if (e->n_offers == e->offers_capacity) {
+        uint32_t capacity = e->offers_capacity ? 2 * e->offers_capacity : 16;
+        struct offer *offers = realloc(e->offers, capacity * sizeof *offers);
+        if (!offers)
+            return error_nomem(error);
+        e->offers = offers;
+        e->offers_capacity = capacity;
+    }
+    char *copy = strndup(text.ptr ? text.ptr : "", text.len);
+    if (!copy)
+        return error_nomem(error);
+    sched_offer(&e->sched, task);
+    e->offers[e->n_offers++] = (struct offer){task, copy};
+    return 0;
+}
+
+void engine_forget_offers(struct engine *e)
+{
+    for (uint32_t i = 0; i < e->n_offers; i++)
+        free(e->offers[i].text);
+    e->n_offers = 0;
+}
+
+static void tell_offers(struct engine *e)
+{
+    for (uint32_t i = 0; i < e->n_offers; i++)
+        report_waiting(e, e->offers[i].task, e->offers[i].text);
+    engine_forget_offers(e);
+}
+
 static void say_withheld(struct engine *e, struct intent *intent)
 {
     char text[LIMIT_ID_BYTES + 96];
@@ -195,6 +228,7 @@ static void act(struct engine *e, bool saved)
         intent->acted = true;
         e->broken |= queue_start(e, intent) != 0;
     }
+    tell_offers(e);
 }
 
 static void forget(struct engine *e)
@@ -267,8 +301,10 @@ int engine_transact(struct engine *e, int wait_ms,
 int engine_commit(struct engine *e, struct cairn_error *error)
 {
     struct cairn_error why = {0};
-    if (!e->n_endings && !e->n_intents && e->last_command == e->stored_command)
+    if (!e->n_endings && !e->n_intents && e->last_command == e->stored_command) {
+        tell_offers(e);
         return 0;
+    }
     if (e->commit_waits) {
         if (e->degraded && e->options->saving == CAIRN_BEST_EFFORT)
             act(e, false);
