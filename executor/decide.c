@@ -109,6 +109,10 @@ static enum cairn_reason pending_reason(const struct judge *j,
     if (v->mark & MARK_INTERRUPTED)
         return CAIRN_REASON_INTERRUPTED;
     /* It waits for what it needs, or was about to start. */
+    bool waited =
+        v->def->finally && (j->first_will != NODE_NONE || j->first_may != NODE_NONE);
+    if (v->mark & MARK_RESET && waited)
+        return CAIRN_REASON_UPSTREAM;
     if (v->mark & MARK_RESET)
         return v->needs & (FATE_WILL | FATE_MAY) ? CAIRN_REASON_UPSTREAM
                                                  : CAIRN_REASON_INTERRUPTED;

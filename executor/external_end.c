@@ -158,6 +158,8 @@ static int put_report(struct step *s, const struct report *r,
         result = step_check_open(s, error);
     if (!result && !r->token)
         result = check_unclaimed(s, error);
+    if (!result && r->verb == COMMAND_COMPLETE)
+        result = outside_check_outputs(&s->outside, s->task, error);
     if (!result)
         result = spend(s, r->token, error);
     if (!result)

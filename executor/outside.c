@@ -1,9 +1,13 @@
 #include "executor/outside.h"
 
+#include "executor/outputs.h"
+
 #include "executor/owner.h"
 
 #include <fcntl.h>
 #include <unistd.h>
+
+#include <sys/stat.h>
 
 /* ---- Looking ---- */
 
@@ -163,4 +167,25 @@ void outside_wake(struct cairn_store *store, uint64_t run)
     ssize_t written = write(fd, "c", 1);
     (void)written;
     close(fd);
+}
+
+int outside_check_outputs(struct outside *o, uint32_t task, struct cairn_error *error)
+{
+    struct asker asker = {&o->lookup, task, outside_attempts(o, task)};
+    struct scope scope = lookup_scope(&asker);
+    struct files files;
+    struct stat st;
+    int result = files_begin(&files, &scope, false, error);
+    if (result)
+        return result;
+    while ((result = files_step(&files, error)) > 0)
+        if (stat(files.path.data, &st) < 0) {
+            result = error_set(error, CAIRN_EUSAGE,
+                               "task %s is not done: its output %s is not there (%s)",
+                               o->workflow->graph.id[task], files.name.data,
+                               files.path.data);
+            break;
+        }
+    files_release(&files);
+    return result;
 }

@@ -37,6 +37,10 @@ int outside_offers(struct outside *outside, uint32_t task, bool *offered,
  * nobody has taken it yet. */
 int outside_pending(const struct outside *outside, uint32_t task, uint8_t verb,
                     bool *pending, struct cairn_error *error);
+/* What a task declares must be there if it is said to be done: looked at before
+ * anything is stored, so that it can still be made. CAIRN_EUSAGE. */
+int outside_check_outputs(struct outside *outside, uint32_t task,
+                          struct cairn_error *error);
 /* Appends text without the secrets of the workflow that are known here. */
 void outside_redact(const struct outside *outside, struct str text, struct buf *out);
 

@@ -2,37 +2,11 @@
  * ones did. */
 #include "base/clock.h"
 #include "executor/engine.h"
-#include "executor/outputs.h"
 #include "executor/outside.h"
 
-#include <errno.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 /* ---- Unknown tasks ---- */
-
-/* What it declares must be there if it is done; that is looked at before anything is
- * stored, so that the decision can still be another one. */
-static int check_outputs(struct outside *o, uint32_t task, struct cairn_error *error)
-{
-    struct asker asker = {&o->lookup, task, outside_attempts(o, task)};
-    struct scope scope = lookup_scope(&asker);
-    struct files files;
-    struct stat st;
-    int result = files_begin(&files, &scope, false, error);
-    if (result)
-        return result;
-    while ((result = files_step(&files, error)) > 0)
-        if (stat(files.path.data, &st) < 0) {
-            result = error_set(error, CAIRN_EUSAGE,
-                               "task %s cannot be resolved as done: its output %s is "
-                               "not there",
-                               o->workflow->graph.id[task], files.name.data);
-            break;
-        }
-    files_release(&files);
-    return result;
-}
 
 static int check_unknown(struct outside *o, uint32_t task, struct cairn_error *error)
 {
@@ -57,7 +31,7 @@ static int put_resolution(struct outside *o, enum cairn_resolution resolution,
     if (!result)
         result = check_unknown(o, task, error);
     if (!result && resolution == CAIRN_RESOLVED_DONE)
-        result = check_outputs(o, task, error);
+        result = outside_check_outputs(o, task, error);
     if (result)
         return result;
     struct command_row row = {.verb = COMMAND_RESOLVE,

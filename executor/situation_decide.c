@@ -336,6 +336,28 @@ static int decide_as_is(struct loader *l)
     return 0;
 }
 
+/* What must not run twice and has completed is not started again without a word. */
+static void notice_repeats(struct loader *l)
+{
+    enum { SHOWN = 3 };
+    struct situation *s = l->s;
+    const struct graph *g = &l->w->graph;
+    uint32_t n = 0;
+    for (uint32_t task = 0; s->recorded && task < g->n_tasks; task++) {
+        bool again = graph_def(g, task)->once &&
+                     s->now.outcome[task] == CAIRN_COMPLETED &&
+                     s->decisions.fate[task] & (FATE_WILL | FATE_MAY);
+        if (again && n++ < SHOWN)
+            situation_note(
+                s,
+                "%s must not run twice if interrupted; it has completed, and "
+                "runs again now (%s; `cairn explain %s`)",
+                g->id[task], cairn_reason_name(s->decisions.reason[task]), g->id[task]);
+    }
+    if (n > SHOWN)
+        situation_note(s, "and %u more such tasks", n - SHOWN);
+}
+
 static int decide_anew(struct loader *l, const struct graph *old)
 {
     struct situation *s = l->s;
@@ -352,8 +374,10 @@ static int decide_anew(struct loader *l, const struct graph *old)
     input.evidence = s->evidence;
     if (!result)
         result = decide(&input, &s->decisions, l->error);
-    if (!result)
+    if (!result) {
         notice_changes(l);
+        notice_repeats(l);
+    }
     return result ? result : refuse_change(l);
 }
 

@@ -186,8 +186,7 @@ START_TEST(declared_outputs_must_be_there)
     go("name: steps\ntasks:\n  a: {external: x, outputs: [made]}\n", store);
     refused(CAIRN_EUSAGE, cairn_complete(store, 1, "a", NULL, NULL, 0, &error));
     says("made");
-    ck_assert_int_eq(outcome_of(store, "a"), CAIRN_FAILED);
-    ck_assert_int_eq(go_on(store).exit_status, 7);
+    ck_assert_int_eq(outcome_of(store, "a"), CAIRN_PENDING); /* nothing was stored */
     put_file("made", "x");
     good(cairn_complete(store, 1, "a", NULL, NULL, 0, &error));
     cairn_store_close(store);
