@@ -6,6 +6,18 @@
 #include "format.h"
 #include "ui.h"
 
+/* The words that `cairn events` has for it. */
+static const char *end_of(const struct cairn_attempt_info *attempt)
+{
+    bool done = attempt->outcome == CAIRN_COMPLETED;
+
+    if (attempt->open)
+        return attempt->undo ? "undo, no end recorded" : "no end recorded";
+    if (attempt->undo)
+        return done ? "undone" : "its undo failed";
+    return cairn_outcome_name(attempt->outcome);
+}
+
 void attempt_print(const struct cairn_attempt_info *attempt)
 {
     char how[FORMAT_MAX], took[FORMAT_MAX] = "", when[FORMAT_MAX];
@@ -15,8 +27,11 @@ void attempt_print(const struct cairn_attempt_info *attempt)
                attempt->text);
     if (attempt->ended_ns != 0)
         format_duration(took, (attempt->ended_ns - attempt->started_ns) / 1000000);
-    out("  attempt %u  %s%s%s%s%s  started %s%s%s\n", attempt->attempt,
-        attempt->open ? "no end recorded" : cairn_outcome_name(attempt->outcome),
+    out("  attempt %u  %s%s%s%s%s%s  started %s%s%s\n", attempt->attempt,
+        end_of(attempt),
+        attempt->check      ? " by its check"
+        : attempt->external ? " by somebody outside"
+                            : "",
         how[0] ? "  " : "", how, took[0] ? "  " : "", took,
         format_local(when, attempt->started_ns), text ? "  " : "",
         text ? attempt->text : "");
@@ -41,4 +56,7 @@ void attempt_document(struct doc *doc, const struct cairn_attempt_info *attempt)
     doc_count(doc, "stdout_bytes", attempt->stdout_bytes);
     doc_count(doc, "stderr_bytes", attempt->stderr_bytes);
     doc_text(doc, "text", attempt->text);
+    doc_bool(doc, "undo", attempt->undo);
+    doc_bool(doc, "check", attempt->check);
+    doc_bool(doc, "external", attempt->external);
 }

@@ -18,7 +18,7 @@ int command_complete(struct settings *settings)
                        settings->n_params, &error) != 0)
         status = missing_task(store, run, task, &error);
     else if (status == 0)
-        status = step_report(run, task, "completed");
+        status = step_report(settings, store, run, "completed");
     cairn_store_close(store);
     return status;
 }

@@ -96,6 +96,7 @@ static int print_document(const struct cairn_plan *plan, struct cairn_store *sto
                           const struct cairn_decision *decision, const char *cause)
 {
     uint64_t run = cairn_plan_run(plan);
+    const char *text;
     struct doc doc;
     int status;
 
@@ -107,6 +108,10 @@ static int print_document(const struct cairn_plan *plan, struct cairn_store *sto
     doc_text(&doc, "reason", cairn_reason_name(decision->reason));
     doc_text(&doc, "cause", cause);
     doc_text(&doc, "detail", decision->detail);
+    doc_array(&doc, "notices");
+    for (size_t i = 0; (text = cairn_plan_notice(plan, i)) != NULL; i++)
+        doc_text(&doc, NULL, text);
+    doc_end(&doc);
     doc_array(&doc, "changes");
     status = list_changes(plan, decision->node, add_change, &doc);
     doc_end(&doc);
@@ -126,8 +131,11 @@ static int print_text(const struct cairn_plan *plan, struct cairn_store *store,
     static const char *const verdicts[] = {"will not run", "will run", "may run"};
     uint64_t run = cairn_plan_run(plan);
     uint32_t changes = 0;
+    const char *text;
     int status;
 
+    for (size_t i = 0; (text = cairn_plan_notice(plan, i)) != NULL; i++)
+        say("cairn: %s", text);
     out("%s %s%s\n", decision->task, verdicts[decision->will],
         run == 0 ? " (a new run)" : "");
     out("  reason: %s\n", decision->detail);

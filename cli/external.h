@@ -8,7 +8,11 @@
 
 /* Opens the store for writing and reads the first operand as a run's number. */
 int run_and_store(struct settings *settings, struct cairn_store **store, uint64_t *run);
-/* Tells how a step ended: `what` is done, failed, ... */
-int step_report(uint64_t run, const char *task, const char *what);
+/* *needed: nobody carries the run out, and only `cairn resume` can go on with it. */
+int resume_needed(struct cairn_store *store, const struct cairn_run_info *run,
+                  bool *needed);
+/* Tells how a step ended (`what` is completed, failed, ...), and what is needed now. */
+int step_report(const struct settings *settings, struct cairn_store *store,
+                uint64_t run, const char *what);
 
 #endif

@@ -17,7 +17,7 @@ int command_fail(struct settings *settings)
                                   settings->text[OPT_MESSAGE], &error) != 0)
         status = missing_task(store, run, task, &error);
     else if (status == 0)
-        status = step_report(run, task, "failed");
+        status = step_report(settings, store, run, "failed");
     cairn_store_close(store);
     return status;
 }

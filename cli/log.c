@@ -91,7 +91,7 @@ static int print_stream(const struct log *log, struct stream *stream)
 /* The attempt asked for, or the newest. */
 struct wanted_attempt {
     uint32_t number; /* 0: the newest */
-    bool found, open;
+    bool found, open, undo;
     uint32_t attempt;
     char text[1024]; /* its message, or "" */
 };
@@ -100,10 +100,12 @@ static int pick_attempt(void *context, const struct cairn_attempt_info *attempt)
 {
     struct wanted_attempt *wanted = context;
 
-    if (wanted->number != 0 && attempt->attempt != wanted->number)
+    /* An undo is no attempt at the task: it is shown by its number only. */
+    if (wanted->number != 0 ? attempt->attempt != wanted->number : attempt->undo)
         return 0;
     wanted->found = true;
     wanted->open = attempt->open;
+    wanted->undo = attempt->undo;
     wanted->attempt = attempt->attempt;
     snprintf(wanted->text, sizeof wanted->text, "%s",
              attempt->text != NULL ? attempt->text : "");
@@ -157,8 +159,8 @@ static int print_log(struct log *log, bool follow)
             return status;
         if (!follow || !live || (wanted.found && !wanted.open)) {
             if (wanted.text[0] != '\0')
-                say("cairn: %s, attempt %u: %s", log->task, wanted.attempt,
-                    wanted.text);
+                say("cairn: %s%s, attempt %u: %s", wanted.undo ? "undo of " : "",
+                    log->task, wanted.attempt, wanted.text);
             return wanted.found ? 0 : no_attempt(log);
         }
         sleep_ms(POLL_MS);
@@ -265,7 +267,7 @@ static int each_task(void *context, const struct cairn_task_info *task)
 {
     struct failures *failures = context;
 
-    if (task->outcome != CAIRN_FAILED)
+    if (task->outcome != CAIRN_FAILED && task->failed_undo == 0)
         return 0;
     failures->tasks++;
     if (failures->doc != NULL) {

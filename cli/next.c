@@ -2,6 +2,7 @@
  *
  * cairn next: the external tasks that can be done now. */
 #include "command.h"
+#include "external.h"
 #include "format.h"
 #include "json.h"
 #include "open.h"
@@ -9,7 +10,8 @@
 
 struct listing {
     struct doc *doc; /* with --json */
-    uint32_t n;
+    bool every;      /* also what somebody has */
+    uint32_t free, claimed;
 };
 
 static int add_step(void *context, const struct cairn_next_info *info)
@@ -33,7 +35,10 @@ static int print_step(void *context, const struct cairn_next_info *info)
     struct listing *listing = context;
     char left[FORMAT_MAX];
 
-    listing->n++;
+    listing->free += !info->claimed;
+    listing->claimed += info->claimed;
+    if (info->claimed && !listing->every)
+        return 0;
     out("%s  %s", info->task, info->text);
     if (info->claimed)
         out("  (%s has it for another %s)", info->holder,
@@ -42,41 +47,70 @@ static int print_step(void *context, const struct cairn_next_info *info)
     return ui_output_lost();
 }
 
-static int print_document(struct cairn_store *store, uint64_t run, bool claimed)
+static int print_document(struct cairn_store *store, const struct cairn_run_info *run,
+                          bool claimed)
 {
     struct doc doc;
     struct listing listing = {.doc = &doc};
     struct cairn_error error = {0};
+    bool resume;
+    int status = resume_needed(store, run, &resume);
 
+    if (status != 0)
+        return status;
     doc_begin(&doc);
-    doc_count(&doc, "run", run);
+    doc_count(&doc, "run", run->run);
+    doc_bool(&doc, "resume", resume);
     doc_array(&doc, "next");
-    if (cairn_next(store, run, claimed, add_step, &listing, &error) != 0) {
+    if (cairn_next(store, run->run, claimed, add_step, &listing, &error) != 0) {
         doc_discard(&doc);
         return ui_fail(&error);
     }
     return doc_print(&doc);
 }
 
+/* What to do where no step is free. */
+static void print_advice(const struct settings *settings,
+                         const struct cairn_run_info *run,
+                         const struct listing *listing, bool resume)
+{
+    unsigned long long number = run->run;
+    const char *hint = store_hint(settings);
+
+    if (run->state == CAIRN_RUN_COMPLETED)
+        say("run %llu is completed: there is nothing to do in it", number);
+    else if (run->state != CAIRN_RUN_UNFINISHED)
+        say("run %llu is %s; go on with it first: cairn resume %llu --no-wait%s",
+            number, cairn_run_state_name(run->state), number, hint);
+    else if (resume)
+        say("nothing in run %llu waits for somebody; go on with: cairn resume %llu%s",
+            number, number, hint);
+    else if (listing->claimed > 0 && !listing->every)
+        say("others have all that can be done in run %llu now: cairn next %llu "
+            "--claimed%s",
+            number, number, hint);
+    else if (listing->claimed == 0)
+        say("there is nothing to do in run %llu now", number);
+}
+
 static int print_text(struct settings *settings, struct cairn_store *store,
                       const struct cairn_run_info *run)
 {
-    struct listing listing = {.n = 0};
+    struct listing listing = {.every = settings->given[OPT_CLAIMED]};
     struct cairn_error error = {0};
+    bool resume;
+    int status = resume_needed(store, run, &resume);
 
-    if (cairn_next(store, run->run, settings->given[OPT_CLAIMED], print_step, &listing,
-                   &error) != 0)
+    if (status != 0)
+        return status;
+    if (cairn_next(store, run->run, true, print_step, &listing, &error) != 0)
         return ui_fail(&error);
     out_flush();
-    if (listing.n > 0)
+    if (listing.free > 0)
         say("take one with: cairn claim %llu TASK%s", (unsigned long long)run->run,
             store_hint(settings));
-    else if (run->state != CAIRN_RUN_UNFINISHED)
-        say("run %llu is %s: there is nothing to do in it",
-            (unsigned long long)run->run, cairn_run_state_name(run->state));
     else
-        say("there is nothing to do in run %llu now%s", (unsigned long long)run->run,
-            settings->given[OPT_CLAIMED] ? "" : ", or others have it (--claimed)");
+        print_advice(settings, run, &listing, resume);
     return 0;
 }
 
@@ -90,7 +124,7 @@ int command_next(struct settings *settings)
         status = run_operand(settings, 0, store, &run);
     if (status == 0)
         status = ui_json()
-                     ? print_document(store, run.run, settings->given[OPT_CLAIMED])
+                     ? print_document(store, &run, settings->given[OPT_CLAIMED])
                      : print_text(settings, store, &run);
     cairn_store_close(store);
     return status;

@@ -44,7 +44,7 @@ int command_resolve(struct settings *settings)
     if (status == 0 && cairn_resolve(store, run, task, resolution, &error) != 0)
         status = missing_task(store, run, task, &error);
     else if (status == 0)
-        status = step_report(run, task, results[resolution]);
+        status = step_report(settings, store, run, results[resolution]);
     cairn_store_close(store);
     return status;
 }

@@ -85,7 +85,10 @@ static int show_attempt(void *context, const struct attempt_row *row)
         .peak_kib = row->peak_kib,
         .stdout_bytes = row->out_bytes,
         .stderr_bytes = row->err_bytes,
-        .text = text.size ? text.data : NULL};
+        .text = text.size ? text.data : NULL,
+        .undo = row->flags & ATTEMPT_UNDO,
+        .check = row->flags & ATTEMPT_CHECK,
+        .external = row->flags & ATTEMPT_EXTERNAL};
     l->stopped = l->each(l->context, &info) != 0;
     buf_release(&text);
     return l->stopped;

@@ -4,6 +4,8 @@
  * values of a RANGE need no map: their index follows from the number. */
 #include "executor/definition_int.h"
 
+#include <stdlib.h>
+
 #include "base/limits.h"
 
 void definition_init(struct definition *definition)
@@ -19,6 +21,8 @@ void definition_release(struct definition *definition)
         for (uint32_t k = 0; k < def->n_foreach; k++)
             map_release(&def->foreach[k].by_value);
     }
+    if (definition->defs_growing)
+        free(definition->defs);
     map_release(&definition->by_id);
     map_release(&definition->by_text);
     arena_release(&definition->arena);

@@ -132,6 +132,7 @@ struct definition {
     uint32_t n_secrets;
     struct task_def *defs; /* in file order, those of `finally` behind the others */
     uint32_t n_defs, defs_capacity;
+    bool defs_growing;    /* `defs` is not in the arena: cairn_workflow_add */
     struct map by_id;     /* task name -> index */
     struct str *warnings; /* file:line:column: text */
     uint32_t n_warnings;

@@ -185,7 +185,15 @@ struct list_teller {
     int result;
 };
 
-static void say_task(struct list_teller *l)
+/* As the workflow was then. */
+static bool has_check(const struct list_teller *l, uint32_t task)
+{
+    const struct named_graph *named = &l->t->names.graphs[0];
+    return named->known && named->gen == l->row->gen && task < named->graph.n_tasks &&
+           graph_def(&named->graph, task)->check.len > 0;
+}
+
+static void say_task(struct list_teller *l, uint32_t task)
 {
     struct teller *t = l->t;
     const struct event_row *row = l->row;
@@ -196,8 +204,8 @@ static void say_task(struct list_teller *l)
         t->event.outcome = CAIRN_UNKNOWN;
         t->event.reason = cairn_reason_name(CAIRN_REASON_INTERRUPTED);
         say(t, "task_unknown",
-            "was interrupted, and nobody knows how far it came: `cairn resolve` "
-            "decides");
+            "was interrupted, and nobody knows how far it came: %s decides",
+            has_check(l, task) ? "its check" : "`cairn resolve`");
     } else if (row->argument) {
         t->event.outcome = CAIRN_EXCLUDED;
         t->event.reason = cairn_reason_name(CAIRN_REASON_EXCLUDED);
@@ -216,7 +224,7 @@ static int tell_listed(void *context, uint32_t task)
     l->result = name_task(l->t, l->row->gen, task);
     if (l->result)
         return 1;
-    say_task(l);
+    say_task(l, task);
     l->result = tell(l->t);
     l->t->cut = l->t->stopped;
     return l->result || l->t->stopped;
@@ -232,7 +240,7 @@ static int tell_list(struct teller *t, const struct event_row *row)
     if (tasks_unpack(row->data, limit, tell_listed, &l))
         return l.result;
     buf_clear(&t->text);
-    say_task(&l);
+    say_task(&l, NODE_NONE);
     buf_text(&t->text, " (the list of tasks is damaged)");
     return tell(t);
 }

@@ -126,8 +126,13 @@ static int look_at_outcome(struct answer *a, struct cairn_error *error)
                                     keep_text, &a->text, error);
     if (result)
         return result;
-    return error_set(error, CAIRN_EUSAGE, "task %s has failed: %s", a->command->task,
-                     a->text.size ? a->text.data : "");
+    const char *text = a->text.size ? a->text.data : "";
+    if (o->live)
+        return error_set(error, CAIRN_EUSAGE, "task %s has failed: %s",
+                         a->command->task, text);
+    return error_set(error, CAIRN_EUSAGE,
+                     "task %s has failed: %s; try again with: cairn resume %llu",
+                     a->command->task, text, (unsigned long long)a->command->run);
 }
 
 static int hear(struct answer *a, struct cairn_error *error)

@@ -263,6 +263,8 @@ struct newest {
     int64_t started_ns, ended_ns, cpu_us, peak_kib;
     int32_t exit_code, signal;
     const char *text; /* in the view's arena */
+    uint32_t undo;    /* its newest undo */
+    bool undo_failed;
 };
 
 struct task_lister {
@@ -271,15 +273,39 @@ struct task_lister {
     struct arena *arena;
 };
 
+static void note_undo(struct newest *newest, uint32_t number, bool failed)
+{
+    if (number <= newest->undo)
+        return;
+    newest->undo = number;
+    newest->undo_failed = failed;
+}
+
+static void note_task(struct newest *newest, const struct newest *attempt)
+{
+    uint32_t undo = newest->undo;
+    bool failed = newest->undo_failed;
+    if (attempt->number < newest->number)
+        return;
+    *newest = *attempt;
+    newest->undo = undo;
+    newest->undo_failed = failed;
+}
+
 static int note_attempt(void *context, const struct attempt_row *row)
 {
     struct task_lister *l = context;
     bool never_started =
         row->ended_ns && !row->started_ns && !(row->flags & ATTEMPT_INTERRUPTED);
-    if (row->task >= l->n || never_started || row->flags & ATTEMPT_UNDO ||
+    if (row->task >= l->n)
+        return 0;
+    if (row->flags & ATTEMPT_UNDO)
+        note_undo(&l->newest[row->task], row->number,
+                  row->ended_ns && row->outcome == CAIRN_FAILED);
+    if (never_started || row->flags & ATTEMPT_UNDO ||
         row->number < l->newest[row->task].number)
         return 0;
-    l->newest[row->task] = (struct newest){
+    struct newest attempt = {
         .number = row->number,
         .open = !row->ended_ns || row->flags & ATTEMPT_INTERRUPTED,
         .timed_out = row->flags & ATTEMPT_TIMED_OUT,
@@ -290,6 +316,7 @@ static int note_attempt(void *context, const struct attempt_row *row)
         .exit_code = row->exit_code,
         .signal = row->signal,
         .text = row->text.len ? arena_text(l->arena, row->text) : NULL};
+    note_task(&l->newest[row->task], &attempt);
     return 0;
 }
 
@@ -312,9 +339,12 @@ static int note_earlier(struct cairn_store *store, struct view *v, uint32_t gen,
     if (!result)
         map_tasks(&v->graph, &graph, place);
     for (uint32_t task = 0; task < l->n && !result; task++)
-        if (place[task] != NODE_NONE &&
-            old.newest[place[task]].number > l->newest[task].number)
-            l->newest[task] = old.newest[place[task]];
+        if (place[task] != NODE_NONE) {
+            const struct newest *then = &old.newest[place[task]];
+            note_undo(&l->newest[task], then->undo, then->undo_failed);
+            if (then->number > l->newest[task].number)
+                note_task(&l->newest[task], then);
+        }
     free(old.newest);
     free(place);
     graph_release(&graph);
@@ -367,6 +397,13 @@ static bool is_unknown(const struct view *v, uint32_t task, bool interrupted)
            v->definition.on_crash != ON_CRASH_ADOPT;
 }
 
+/* What it should take back still stands: it has not run since. */
+static bool undo_has_failed(const struct newest *a, enum cairn_outcome outcome)
+{
+    return a->undo_failed && a->undo > a->number &&
+           (outcome == CAIRN_COMPLETED || outcome == CAIRN_FAILED);
+}
+
 static int list_tasks(const struct view *v, const struct newest *newest,
                       const uint8_t *running, bool live,
                       int (*each)(void *, const struct cairn_task_info *),
@@ -374,13 +411,14 @@ static int list_tasks(const struct view *v, const struct newest *newest,
 {
     for (uint32_t task = 0; task < v->graph.n_tasks; task++) {
         const struct newest *a = &newest[task];
-        bool pending = v->recovery.states.outcome[task] == CAIRN_PENDING;
+        enum cairn_outcome outcome = v->recovery.states.outcome[task];
+        bool pending = outcome == CAIRN_PENDING;
         bool interrupted = pending && a->open && (!live || a->ended_ns);
         bool unknown = is_unknown(v, task, interrupted && !live);
         struct cairn_task_info info = {
             .id = v->graph.id[task],
             .node = task,
-            .outcome = unknown ? CAIRN_UNKNOWN : v->recovery.states.outcome[task],
+            .outcome = unknown ? CAIRN_UNKNOWN : outcome,
             .running = pending && live && running[task],
             .interrupted = interrupted && !unknown,
             .attempts = a->number,
@@ -391,7 +429,9 @@ static int list_tasks(const struct view *v, const struct newest *newest,
             .timed_out = a->timed_out,
             .cpu_ms = a->cpu_us / 1000,
             .peak_kib = a->peak_kib,
-            .text = a->text};
+            .text = a->text,
+            .check = graph_def(&v->graph, task)->check.len > 0,
+            .failed_undo = undo_has_failed(a, outcome) ? a->undo : 0};
         if (each(context, &info))
             break;
     }

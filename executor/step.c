@@ -21,6 +21,16 @@ static int refuse_run(const struct outside *o, struct cairn_error *error)
                      (unsigned long long)o->row.run);
 }
 
+/* It can be offered again only by whoever carries the run out. */
+static int refuse_failed(const struct outside *o, uint32_t task,
+                         struct cairn_error *error)
+{
+    return error_set(error, CAIRN_EUSAGE,
+                     "task %s cannot be done now: it is failed; offer it again with: "
+                     "cairn resume %llu --no-wait",
+                     o->workflow->graph.id[task], (unsigned long long)o->row.run);
+}
+
 static int refuse_task(const struct outside *o, uint32_t task,
                        struct cairn_error *error)
 {
@@ -29,6 +39,8 @@ static int refuse_task(const struct outside *o, uint32_t task,
     if (graph_def(&o->workflow->graph, task)->kind != TASK_EXTERNAL)
         return error_set(error, CAIRN_EUSAGE,
                          "task %s is not external: it is cairn that runs it", id);
+    if (outcome == CAIRN_FAILED && !o->live && o->row.state == CAIRN_RUN_UNFINISHED)
+        return refuse_failed(o, task, error);
     if (outcome != CAIRN_PENDING)
         return error_set(error, CAIRN_EUSAGE, "task %s cannot be done now: it is %s",
                          id, cairn_outcome_name(outcome));
@@ -69,10 +81,19 @@ void step_release(struct step *s)
     outside_release(&s->outside);
 }
 
+/* Going on with the run would not offer it again. */
+static bool has_settled(const struct step *s)
+{
+    return s->outside.row.state == CAIRN_RUN_COMPLETED ||
+           s->outside.states.outcome[s->task] == CAIRN_COMPLETED;
+}
+
 int step_check_open(struct step *s, struct cairn_error *error)
 {
     bool offered, pending;
     const char *id = s->outside.workflow->graph.id[s->task];
+    if (has_settled(s))
+        return refuse_task(&s->outside, s->task, error);
     if (s->outside.row.state != CAIRN_RUN_UNFINISHED)
         return refuse_run(&s->outside, error);
     int result = outside_offers(&s->outside, s->task, &offered, error);
@@ -90,7 +111,7 @@ int step_is_taken(const struct step *s, struct cairn_error *error)
     int64_t left = (s->claim->left_ms + 999) / 1000;
     return error_set(error, CAIRN_EOWNED,
                      "%.*s has task %s for another %lld second%s; see `cairn next "
-                     "%llu`",
+                     "%llu --claimed`",
                      (int)s->claim->holder.len, s->claim->holder.ptr,
                      s->outside.workflow->graph.id[s->task], (long long)left,
                      left == 1 ? "" : "s", (unsigned long long)s->outside.row.run);

@@ -135,8 +135,12 @@ static void classify_ready(struct waiting_list *w, uint32_t task, bool offered,
     if (offered) {
         info->waits_for = CAIRN_WAITS_EXTERNAL;
         info->text = external_text(w, task);
-        if (w->claims.at[task].left_ms)
-            info->since_ns = w->claims.at[task].time_ns;
+        const struct claim *claim = &w->claims.at[task];
+        if (claim->left_ms) {
+            info->since_ns = claim->time_ns;
+            info->holder = arena_text(&w->arena, claim->holder);
+            info->lease_left_ms = claim->left_ms;
+        }
     } else if (pool != UINT32_MAX && w->pool_used[pool] >= d->pools[pool].limit) {
         info->waits_for = CAIRN_WAITS_POOL;
         info->text = arena_text(&w->arena, d->pools[pool].name);
@@ -151,6 +155,7 @@ static int classify(struct waiting_list *w, uint32_t task,
     bool offered = false;
     if (o->states.outcome[task] == CAIRN_UNKNOWN) {
         info->waits_for = CAIRN_WAITS_DECISION;
+        info->check = graph_def(&o->workflow->graph, task)->check.len > 0;
         return 1;
     }
     if ((o->live && w->running[task]) || is_kept(o, task)) {

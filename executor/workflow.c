@@ -313,13 +313,12 @@ static struct task_def *next_def(struct definition *d)
 {
     if (d->n_defs == d->defs_capacity) {
         uint32_t capacity = d->defs_capacity ? d->defs_capacity * 2 : 16;
-        struct task_def *defs = arena_take(&d->arena, capacity, sizeof *defs);
+        struct task_def *defs = realloc(d->defs, capacity * sizeof *defs);
         if (!defs)
             return NULL;
-        if (d->n_defs)
-            memcpy(defs, d->defs, d->n_defs * sizeof *defs);
         d->defs = defs;
         d->defs_capacity = capacity;
+        d->defs_growing = true;
     }
     return &d->defs[d->n_defs];
 }

@@ -420,6 +420,8 @@ struct cairn_task_info {
     bool timed_out;
     int64_t cpu_ms, peak_kib;
     const char *text; /* message of the newest attempt, or NULL */
+    bool check; /* it has one: if it is unknown, that decides when the run goes on */
+    uint32_t failed_undo; /* attempt at its undo that failed last, 0: none */
 };
 /* Every task of a run in file order. */
 CAIRN_API int cairn_run_tasks(struct cairn_store *store, uint64_t run,
@@ -435,6 +437,9 @@ struct cairn_attempt_info {
     int64_t started_ns, ended_ns, cpu_ms, peak_kib;
     uint64_t stdout_bytes, stderr_bytes; /* as written, before the limit */
     const char *text;
+    bool undo;     /* it ran the undo, not the task */
+    bool check;    /* the task's check decided */
+    bool external; /* somebody outside told how it ended */
 };
 /* Attempts of one task, oldest first. */
 CAIRN_API int cairn_attempts(struct cairn_store *store, uint64_t run, const char *task,
@@ -513,7 +518,7 @@ enum cairn_waits_for {
     CAIRN_WAITS_SLOT,        /* ready: for a free job, or for an owner to run it */
     CAIRN_WAITS_POOL,        /* ready: for room in its pool */
     CAIRN_WAITS_EXTERNAL,    /* for somebody to do it */
-    CAIRN_WAITS_DECISION     /* unknown: for cairn_resolve */
+    CAIRN_WAITS_DECISION     /* unknown: for its check, or cairn_resolve */
 };
 struct cairn_waiting_info {
     const char *task;
@@ -522,6 +527,9 @@ struct cairn_waiting_info {
     const char *text; /* the pool, the external task's text, or NULL */
     int64_t since_ns; /* when it started, 0: not known */
     uint32_t behind;  /* tasks that need it, directly or not, and have not ended */
+    const char *holder;    /* who has claimed the external task, or NULL */
+    int64_t lease_left_ms; /* 0: not claimed */
+    bool check; /* DECISION: its check decides when the run goes on */
 };
 /* Every task of a run (0: the newest) that could go on or goes on, with what it waits
  * for; those with most tasks behind them first. */
