@@ -338,16 +338,23 @@ static void print_advice(const struct display *display,
                          const struct cairn_run_result *result)
 {
     unsigned long long run = result->run;
+    uint32_t unknown = result->unknown;
 
+    unknown -= display->checked < unknown ? display->checked : unknown;
     if (!display->stored)
         return;
-    if (result->unknown > 0)
+    if (display->checked > 0)
+        say_always("%u task%s interrupted and must not run twice; %s check decides: "
+                   "cairn resume %llu%s",
+                   display->checked, display->checked == 1 ? " was" : "s were",
+                   display->checked == 1 ? "its" : "their", run, display->hint);
+    if (unknown > 0)
         say_always(
             "%u task%s interrupted and must not run twice; decide: cairn resolve "
             "%llu TASK done|failed|rerun%s  (cairn status %llu%s)",
-            result->unknown, result->unknown == 1 ? " was" : "s were", run,
-            display->hint, run, display->hint);
-    if (result->waiting > 0)
+            unknown, unknown == 1 ? " was" : "s were", run, display->hint, run,
+            display->hint);
+    if (result->waiting > 0 && result->state == CAIRN_RUN_UNFINISHED)
         say_always("%u external task%s can be done now: cairn next %llu%s",
                    result->waiting, plural(result->waiting), run, display->hint);
 }
@@ -406,8 +413,9 @@ void display_result(struct display *display, const struct cairn_run_result *resu
         ui_warn("%u outcome%s could not be saved: those tasks will run again",
                 result->unsaved, plural(result->unsaved));
     if (result->failed_undos > 0)
-        ui_warn("%u undo command%s failed; `cairn events` tells which",
-                result->failed_undos, plural(result->failed_undos));
+        ui_warn("%u undo command%s failed; see: cairn status %llu%s",
+                result->failed_undos, plural(result->failed_undos),
+                (unsigned long long)result->run, display->hint);
     print_summary(display, result);
     print_advice(display, result);
 }

@@ -130,6 +130,14 @@ void announce_changes(struct settings *settings, struct cairn_workflow *workflow
     cairn_plan_free(plan);
 }
 
+static int count_checked(void *context, const struct cairn_task_info *task)
+{
+    uint32_t *checked = context;
+
+    *checked += task->outcome == CAIRN_UNKNOWN && task->check;
+    return 0;
+}
+
 /* Calls with signals caught and the display on; options.stop and observe are set. */
 static int perform(struct settings *settings, struct work *work)
 {
@@ -146,6 +154,9 @@ static int perform(struct settings *settings, struct work *work)
     work->options.observe = display_event;
     work->options.observe_context = &display;
     if (work->call(work, &result, &error) == 0) {
+        if (result.unknown > 0 && work->store != NULL)
+            (void)cairn_run_tasks(work->store, result.run, count_checked,
+                                  &display.checked, NULL);
         display_result(&display, &result);
         status = result.exit_status;
     } else {

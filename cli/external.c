@@ -65,6 +65,9 @@ int step_report(const struct settings *settings, struct cairn_store *store,
         if (resume)
             say("go on with: cairn resume %llu%s", (unsigned long long)run,
                 store_hint(settings));
+        else if (!info.live && info.state == CAIRN_RUN_FAILED)
+            say("the run has failed; cairn resume %llu%s would try %s again",
+                (unsigned long long)run, store_hint(settings), task);
         return 0;
     }
     doc_begin(&doc);

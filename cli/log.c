@@ -161,6 +161,12 @@ static int print_log(struct log *log, bool follow)
             if (wanted.text[0] != '\0')
                 say("cairn: %s%s, attempt %u: %s", wanted.undo ? "undo of " : "",
                     log->task, wanted.attempt, wanted.text);
+            else if (wanted.found && streams[0].printed + streams[1].printed == 0)
+                say("cairn: %s%s, attempt %u, wrote nothing%s",
+                    wanted.undo ? "undo of " : "", log->task, wanted.attempt,
+                    log->wanted[1] && log->wanted[2] ? ""
+                    : log->wanted[1]                 ? " to stdout"
+                                                     : " to stderr");
             return wanted.found ? 0 : no_attempt(log);
         }
         sleep_ms(POLL_MS);

@@ -123,9 +123,8 @@ int command_next(struct settings *settings)
     if (status == 0)
         status = run_operand(settings, 0, store, &run);
     if (status == 0)
-        status = ui_json()
-                     ? print_document(store, &run, settings->given[OPT_CLAIMED])
-                     : print_text(settings, store, &run);
+        status = ui_json() ? print_document(store, &run, settings->given[OPT_CLAIMED])
+                           : print_text(settings, store, &run);
     cairn_store_close(store);
     return status;
 }

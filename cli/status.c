@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
  * cairn status: how a run stands; --can-resume: whether it could go on. */
+#include "status.h"
 #include "command.h"
 #include "describe.h"
 #include "format.h"
 #include "open.h"
-#include "status.h"
 #include "ui.h"
 
 #include <string.h>
@@ -133,7 +133,8 @@ static void print_advice(const struct settings *settings,
 static int print_text(struct settings *settings, struct cairn_store *store,
                       const struct cairn_run_info *run)
 {
-    struct listing listing = {.settings = settings, .store = store, .run = run->run, .live = run->live};
+    struct listing listing = {
+        .settings = settings, .store = store, .run = run->run, .live = run->live};
     struct cairn_error error = {0};
     struct open_ends ends;
     char *params;
@@ -182,7 +183,8 @@ static int print_document(struct settings *settings, struct cairn_store *store,
                           const struct cairn_run_info *run)
 {
     struct doc doc;
-    struct listing listing = {.settings = settings, .doc = &doc, .run = run->run, .live = run->live};
+    struct listing listing = {
+        .settings = settings, .doc = &doc, .run = run->run, .live = run->live};
     struct cairn_run_info told = *run;
     struct open_ends ends;
     int status;

@@ -18,7 +18,7 @@ struct listing {
     bool live;
     uint32_t failed, unknown, failed_undos;
     struct cairn_error error; /* of a listing inside the listing */
-    enum cairn_outcome only; /* with --json, unless `every` */
+    enum cairn_outcome only;  /* with --json, unless `every` */
     bool every;
     bool undos; /* those whose undo failed, whatever `only` is */
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tasks in `cairn status`: all of them, or those that have failed, are unknown, or could
- * not be taken back. */
+ * Tasks in `cairn status`: all of them, or those that have failed, are unknown, or
+ * could not be taken back. */
 #include "format.h"
 #include "open.h"
 #include "status.h"
@@ -85,11 +85,11 @@ static void print_unknown(struct listing *listing, const struct cairn_task_info 
 
     if (listing->unknown++ == 0)
         out("unknown (interrupted, and must not run twice):\n");
-    if (listing->unknown <= FAILED_SHOWN && task->check)
-        out("  %s\n    its check decides%s%.0llu%s\n", task->id,
-            listing->live ? "" : ": cairn resume ",
-            listing->live ? 0ull : (unsigned long long)listing->run,
-            listing->live ? "" : store_hint(listing->settings));
+    if (listing->unknown <= FAILED_SHOWN && task->check && listing->live)
+        out("  %s\n    its check decides\n", task->id);
+    else if (listing->unknown <= FAILED_SHOWN && task->check)
+        out("  %s\n    its check decides: cairn resume %llu%s\n", task->id,
+            (unsigned long long)listing->run, store_hint(listing->settings));
     else if (listing->unknown <= FAILED_SHOWN && word != NULL)
         out("  %s\n    decide: cairn resolve %llu %s done|failed|rerun%s\n", task->id,
             (unsigned long long)listing->run, word, store_hint(listing->settings));

@@ -69,7 +69,10 @@ static int print_waiting(void *context, const struct cairn_waiting_info *info)
             format_duration(left, info->lease_left_ms));
     else
         out("  %s  %s", info->task, words_of(info, waiting->live));
-    out("%s%s%s%s%s\n", info->text == NULL ? "" : step ? ": " : " ",
+    out("%s%s%s%s%s\n",
+        info->text == NULL ? ""
+        : step             ? ": "
+                           : " ",
         info->text != NULL ? info->text : "", since[0] ? "  " : "", since, behind);
     return ui_output_lost();
 }

@@ -68,9 +68,9 @@ static int by_cause(const void *a, const void *b)
 
 void engine_log_skips(struct engine *e, struct skip *skips, uint32_t n)
 {
-    uint32_t *tasks = malloc(((size_t)n + 1) * sizeof *tasks);
+    uint32_t *tasks = n ? malloc(n * sizeof *tasks) : NULL;
     if (!tasks) {
-        e->broken = true;
+        e->broken |= n > 0;
         return;
     }
     qsort(skips, n, sizeof *skips, by_cause);

@@ -524,12 +524,12 @@ struct cairn_waiting_info {
     const char *task;
     uint32_t node;
     enum cairn_waits_for waits_for;
-    const char *text; /* the pool, the external task's text, or NULL */
-    int64_t since_ns; /* when it started, 0: not known */
-    uint32_t behind;  /* tasks that need it, directly or not, and have not ended */
+    const char *text;      /* the pool, the external task's text, or NULL */
+    int64_t since_ns;      /* when it started, 0: not known */
+    uint32_t behind;       /* tasks that need it, directly or not, and have not ended */
     const char *holder;    /* who has claimed the external task, or NULL */
     int64_t lease_left_ms; /* 0: not claimed */
-    bool check; /* DECISION: its check decides when the run goes on */
+    bool check;            /* DECISION: its check decides when the run goes on */
 };
 /* Every task of a run (0: the newest) that could go on or goes on, with what it waits
  * for; those with most tasks behind them first. */

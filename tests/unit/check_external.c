@@ -294,7 +294,7 @@ START_TEST(values_have_limits)
 {
     enum { MOST = 1000, BYTES = 1 << 20, MESSAGE = 64 << 10 };
     static struct cairn_param values[MOST + 1];
-    static char names[MOST + 1][8], large[BYTES + 1], key[202];
+    static char names[MOST + 1][16], large[BYTES + 1], key[202];
     struct cairn_store *store = open_store();
     go("name: n\ntasks:\n  a: {external: x}\n  b: {external: x}\n  c: {external: x}\n",
        store);
