@@ -7,7 +7,7 @@
 #include "cairn.h"
 #include "json.h"
 
-/* running, interrupted, waiting (it ended in order, for somebody to go on), completed,
+/* running, interrupted, waiting (it ended in order, and can go on), completed,
  * failed, cancelled or undone. */
 const char *run_state_text(const struct cairn_run_info *run);
 /* Exit status that tells how a run ended (or that it did not). */

@@ -56,10 +56,20 @@ token=$(cat out)
 ok 'the token is alone on stdout' grep -qxE '[0-9a-f]{32}' out
 exits 6 cairn claim 1 write
 says 'somebody has task write'
+says 'cairn next 1 --claimed' 'where to look'
 exits 0 cairn next --json
 is "$(json_get '.next[0].task')" '' 'what is claimed is not listed'
+exits 0 cairn next
+says 'others have all that can be done in run 1 now: cairn next 1 --claimed'
+exits 0 cairn status
+says 'somebody has 1 external task: cairn next 1 --claimed'
+exits 0 cairn status --waiting
+matches 'write  somebody has it for another 1h.*: Write about Cairn  .2 behind it'
+exits 0 cairn status --waiting --json
+is "$(json_get '.waiting[0].holder')" somebody 'who has it'
 exits 0 cairn next --claimed
 says '(somebody has it for another 1h'
+silent_on err
 exits 6 cairn complete 1 write
 exits 6 cairn complete 1 write --token 0123
 exits 2 cairn complete 1 write --token "$token" --output 1=x
@@ -81,8 +91,18 @@ says 'cairn resume 1 --no-wait'
 exits 7 cairn resume --no-wait
 exits 0 cairn complete 1 review --output verdict=ok --json
 json_ok 'complete --json'
+says '"resume":true'
+exits 0 cairn status --waiting
+says 'publish  is ready'
+says 'go on with: cairn resume 1' 'nobody runs it'
+exits 0 cairn next
+says 'go on with: cairn resume 1'
 exits 0 cairn resume
 ok 'what came after has run' test -e published
+exits 2 cairn complete 1 review
+says 'it is completed'
+exits 0 cairn explain review
+matches 'attempt [0-9]+  completed by somebody outside'
 
 # A run that waits is woken by whoever completes its steps.
 rm -f published
@@ -100,6 +120,21 @@ is $? 0 'it ends well'
 ok 'a condition looked at the value' test ! -e published
 exits 0 cairn status --tasks
 matches 'skipped +publish .*(condition)' 'status: why it was skipped'
+
+# After a stop, steps cannot be done before the run goes on.
+cairn run flow.yaml --fresh >run.out 2>&1 &
+pid=$!
+ok 'it waits again' wait_for 20 offered write
+kill -TERM $pid
+wait $pid
+is "$(grep -c 'can be done' run.out)" 0 'a stopped run offers nothing'
+exits 0 cairn next
+says 'run 3 is cancelled; go on with it first: cairn resume 3 --no-wait'
+exits 7 cairn resume --no-wait -q
+exits 0 cairn complete 3 write --output file=x
+is "$(grep -c 'go on with' err)" 0 'the next step is offered at once'
+exits 0 cairn fail 3 review
+matches 'cairn resume 3' 'what a failed step needs'
 
 # The middle of the loop in the guide; two of them, and one is killed.
 cat >loop.yaml <<'END2'
@@ -121,18 +156,18 @@ while :; do
 done
 END2
 exits 7 cairn run loop.yaml --no-wait
-sh drive.sh 3 one &
+sh drive.sh 4 one &
 one=$!
-sh drive.sh 3 two &
+sh drive.sh 4 two &
 two=$!
 wait_for 20 test -s finished
 kill -9 $one
 wait $one 2>/dev/null
 wait $two
 is $? 0 'the other goes on to the end'
-exits 0 cairn status 3
+exits 0 cairn status 4
 says '8 completed'
 is "$(sort -u finished | wc -l)" 8 'every step was done'
-exits 0 cairn events 3
+exits 0 cairn events 4
 is "$(grep -c 'asked to complete: completed' out)" 8 'and each was completed once'
 done_testing

@@ -47,6 +47,7 @@ says 'receipt' 'what is declared must be there'
 exits 8 cairn resume 1
 touch receipt
 exits 0 cairn resolve 1 pay 'done'
+says 'go on with: cairn resume 1'
 exits 0 cairn resume
 is "$(tr '\n' ' ' <ran)" 'pay after ' 'it was not run again'
 exits 2 cairn resolve 1 pay 'done'
@@ -63,6 +64,7 @@ is "$(tr '\n' ' ' <ran)" 'pay ' 'failed: nothing more ran'
 : >ran
 crash flow.yaml
 exits 0 cairn resolve 3 pay rerun
+says 'go on with: cairn resume 3'
 touch let
 exits 0 cairn resume
 is "$(tr '\n' ' ' <ran)" 'pay pay after ' 'rerun: it was run again, when the run went on'
@@ -76,6 +78,13 @@ tasks:
 END2
 : >ran
 crash check.yaml
+exits 0 cairn status
+says 'its check decides: cairn resume 4' 'status: nobody has to decide'
+exits 0 cairn status --json
+is "$(json_get '.unknown_tasks[0].check')" true 'in JSON, too'
+exits 0 cairn status --waiting
+says 'pay  is unknown: its check decides  (1 behind it)'
+says 'go on with: cairn resume 4'
 touch paid
 exits 0 cairn resume
 is "$(tr '\n' ' ' <ran)" 'after ' 'the check says that it is done'
@@ -83,4 +92,18 @@ rm -f paid
 crash check.yaml
 exits 1 cairn resume
 says 'its check failed'
+exits 0 cairn events
+says 'nobody knows how far it came: its check decides'
+is "$(grep -c 'cairn resolve' out)" 0 'and nobody is sent to decide'
+exits 0 cairn explain pay check.yaml
+matches 'attempt 2  failed by its check'
+
+rm -f at
+cairn run --fresh check.yaml >run.out 2>&1 &
+pid=$!
+wait_for 20 test -e at
+kill -TERM $pid
+wait $pid
+is $? 8 'stopped'
+is "$(grep -c 'its check decides: cairn resume 6' run.out)" 1 'the last line tells that the check decides'
 done_testing

@@ -58,7 +58,50 @@ touch bad
 exits 1 cairn undo 2
 is "$(undone)" 'b a ' 'a failing undo keeps no other from running'
 says '1 undo command failed'
+says 'see: cairn status 2'
+exits 0 cairn status 2
+says 'undo of b  exit 1' 'status: what was not taken back'
+matches 'see: cairn log b --attempt [0-9]+ --run 2'
+exits 0 cairn status 2 --json
+json_ok 'status --json'
+is "$(json_get '.failed_undos[0].task')" b 'in JSON, too'
+ok 'with its attempt' test "$(json_get '.failed_undos[0].failed_undo')" -gt 1
+exits 0 cairn log
+matches 'attempt [0-9]+  its undo failed  exit 1'
+exits 0 cairn explain b --run 2
+matches 'attempt [0-9]+  its undo failed  exit 1'
+matches 'attempt [0-9]+  undone'
+exits 0 cairn log b --run 2
+says b 'log: what the task wrote, not its undo'
 exits 0 cairn status 2 --tasks
 matches 'completed +b' 'and its task stays completed'
 matches 'undone +a'
+rm -f bad
+exits 0 cairn undo 2
+exits 0 cairn status 2
+is "$(grep -c 'undo of' out)" 0 'once taken back, no more of it'
+
+# What is skipped now may have run before: no time of that is shown.
+cat >final.yaml <<'END2'
+name: final
+secrets: [KEY]
+tasks:
+  a: {run: test -e one, secrets: [KEY]}
+finally:
+  tell: {if: run.status == 'failed', run: "true"}
+END2
+export KEY=something
+exits 1 cairn run -q final.yaml
+exits 0 cairn log tell
+says 'tell, attempt 1, wrote nothing'
+touch one
+exits 0 cairn resume -q
+exits 0 cairn status --tasks
+matches '^  skipped +tell  [(]its condition'
+unset KEY
+exits 0 cairn explain a
+says 'a secret is not given here' 'explain: so whether it changed cannot be told'
+exits 0 cairn explain a --json
+json_ok 'explain --json'
+ok 'and in JSON' test -n "$(json_get '.notices[0]')"
 done_testing
