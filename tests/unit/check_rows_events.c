@@ -570,8 +570,8 @@ END_TEST
 START_TEST(damaged_secret_key)
 {
     static const char *const damage[] = {
-        "UPDATE meta SET value = '0' || substr(value, 2) WHERE key = 'secret_key' "
-        "AND value NOT LIKE '0%'",
+        ("UPDATE meta SET value = '0' || substr(value, 2) WHERE key = 'secret_key' "
+         "AND value NOT LIKE '0%'"),
         "UPDATE meta SET value = 'x' || substr(value, 2) WHERE key = 'secret_key'",
         "UPDATE meta SET value = substr(value, 2) WHERE key = 'secret_key'",
         "UPDATE meta SET value = '' WHERE key = 'secret_key'"};
