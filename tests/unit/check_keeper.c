@@ -344,12 +344,13 @@ START_TEST(test_surroundings)
     struct captured captured;
     struct work work;
     char expected[600];
-    prepare(&work, help_dir, 3,
-            ARGV("sh", "-c",
-                 "pwd; readlink /proc/self/fd/0; "
-                 "env | grep -E '^(CAIRN_|LD_|PATH)' | sort; ls "
-                 "/proc/self/fd; cat /proc/self/status | grep -E 'Sig(Blk|Ign|Cgt)'; "
-                 "[ $(ps -o pgid= -p $$) = $$ ] && echo group; cat; echo e >&2"));
+    prepare(
+        &work, help_dir, 3,
+        ARGV("sh", "-c",
+             "pwd; readlink /proc/self/fd/0; "
+             "env | grep -E '^(CAIRN_|LD_|PATH)' | sort; ls "
+             "/proc/self/fd; cat /proc/self/status | grep -E 'Sig(Blk|Ign|Cgt)'; "
+             "[ $(cut -d' ' -f5 /proc/$$/stat) = $$ ] && echo group; cat; echo e >&2"));
     work.env[2] = "LD_LIBRARY_PATH=/no/such";
     ck_assert_int_eq(capture_attempt_create(&capture, &work.order.place, &failure), 0);
     work.request.stdout_fd = capture.fd[0];
