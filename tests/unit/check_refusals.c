@@ -126,6 +126,8 @@ static const struct refusal refusals[] = {
     {"5:5", "task `a` has both `run` and `exec`", IN_TASK("exec: [y]")},
     {"5:5", "unknown key `neds` in task `a`; did you mean `needs`?",
      IN_TASK("neds: [b]")},
+    {"5:5", "unknown key `depends_on` in task `a`; did you mean `needs`?",
+     IN_TASK("depends_on: [b]")},
     /* commands */
     {"3:12", "`run` has no value", "name: n\ntasks:\n  a: {run: }\n"},
     {"3:12", "`run` is empty", "name: n\ntasks:\n  a: {run: \"\"}\n"},
