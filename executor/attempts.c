@@ -316,7 +316,7 @@ static int end_what_lives(struct cairn_store *store, uint64_t run,
 {
     enum { GRACE_MS = 10000 };
     struct leftovers left = {0};
-    int result = adopt_stop_all(store_live_dir(store), store_id(store), run, error);
+    int result = keepers_stop(store_live_dir(store), store_id(store), run, error);
     if (!result)
         result = leftovers_end(store_live_dir(store), store_id(store), run, GRACE_MS,
                                &left, error);

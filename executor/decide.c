@@ -58,27 +58,12 @@ struct view_of_task {
     bool changed;
 };
 
-static bool completed_member(const struct judge *j, uint32_t task)
+static bool has_handled(const void *context, uint32_t user)
 {
-    uint32_t old = j->in->old_task[task];
-    return old != NODE_NONE && j->in->states->outcome[old] == CAIRN_COMPLETED;
-}
-
-/* Did a task that wants the failure of `node`, or of the group it is in, complete? */
-static bool handled(const struct judge *j, uint32_t node)
-{
-    const struct graph *g = j->in->graph;
-    for (uint32_t e = g->user_start[node]; e < g->user_start[node + 1]; e++) {
-        uint32_t user = g->users[e];
-        if (graph_is_barrier(g, user)) {
-            for (uint32_t f = g->user_start[user]; f < g->user_start[user + 1]; f++)
-                if (graph_def(g, g->users[f])->when == WHEN_FAILED &&
-                    completed_member(j, g->users[f]))
-                    return true;
-        } else if (graph_def(g, user)->when == WHEN_FAILED && completed_member(j, user))
-            return true;
-    }
-    return false;
+    const struct judge *j = context;
+    uint32_t old = j->in->old_task[user];
+    return graph_def(j->in->graph, user)->when == WHEN_FAILED && old != NODE_NONE &&
+           j->in->states->outcome[old] == CAIRN_COMPLETED;
 }
 
 /* What still runs is taken over if it is what would run now; what must not run twice
@@ -150,7 +135,8 @@ static enum cairn_reason recorded_reason(struct judge *j, const struct view_of_t
     case CAIRN_COMPLETED:
         return completed_reason(j, v);
     case CAIRN_FAILED:
-        return !v->changed && !(v->needs & FATE_UNSETTLED) && handled(j, v->task)
+        return !v->changed && !(v->needs & FATE_UNSETTLED) &&
+                       graph_any_user(j->in->graph, v->task, has_handled, j)
                    ? CAIRN_REASON_HANDLED
                    : CAIRN_REASON_FAILED;
     case CAIRN_CANCELLED:

@@ -19,22 +19,12 @@ static void mark_needed(const struct judge *j, uint32_t task, uint8_t *marked)
     }
 }
 
-/* Is it sure that somebody takes, or took, care of this failure? */
-static bool cared_for(const struct judge *j, uint32_t node)
+/* Is it sure that this one takes, or took, care of a failure? */
+static bool takes_care(const void *context, uint32_t user)
 {
-    const struct graph *g = j->in->graph;
-    for (uint32_t e = g->user_start[node]; e < g->user_start[node + 1]; e++) {
-        uint32_t user = g->users[e];
-        if (graph_is_barrier(g, user)) {
-            for (uint32_t f = g->user_start[user]; f < g->user_start[user + 1]; f++)
-                if (graph_def(g, g->users[f])->when == WHEN_FAILED &&
-                    j->out->fate[g->users[f]] & (FATE_COMPLETED | FATE_WILL))
-                    return true;
-        } else if (graph_def(g, user)->when == WHEN_FAILED &&
-                   j->out->fate[user] & (FATE_COMPLETED | FATE_WILL))
-            return true;
-    }
-    return false;
+    const struct judge *j = context;
+    return graph_def(j->in->graph, user)->when == WHEN_FAILED &&
+           j->out->fate[user] & (FATE_COMPLETED | FATE_WILL);
 }
 
 /* What runs before all of the tasks that failed last time: for many of them, nothing.
@@ -49,7 +39,8 @@ static int mark_sure(const struct judge *j, uint8_t *sure, uint32_t *risky)
         return CAIRN_ENOMEM;
     memset(sure, 1, g->n_nodes);
     for (uint32_t task = 0; task < g->n_tasks; task++) {
-        bool stays = j->out->fate[task] & FATE_FAILED && !cared_for(j, task);
+        bool stays =
+            j->out->fate[task] & FATE_FAILED && !graph_any_user(g, task, takes_care, j);
         if (!(j->out->fate[task] & FATE_RISK) && !stays)
             continue;
         *risky = task;

@@ -41,32 +41,6 @@ void ending_release(struct ending *ending)
 
 /* ---- Skips ---- */
 
-static bool ended_badly(const struct sched *s, uint32_t node)
-{
-    return s->state[node] == ENDED &&
-           (s->end[node] == END_FAILED || s->end[node] == END_BAD);
-}
-
-/* The first of what a task needs that did not complete; of a group, its first member.
- */
-static uint32_t skip_cause(const struct engine *e, uint32_t task)
-{
-    const struct graph *g = e->graph;
-    for (uint32_t i = g->need_start[task]; i < g->need_start[task + 1]; i++) {
-        uint32_t need = g->needs[i];
-        if (!graph_is_barrier(g, need)) {
-            if (ended_badly(&e->sched, need))
-                return need;
-            continue;
-        }
-        for (uint32_t k = g->need_start[need];
-             e->sched.flags[need] && k < g->need_start[need + 1]; k++)
-            if (ended_badly(&e->sched, g->needs[k]))
-                return g->needs[k];
-    }
-    return NODE_NONE;
-}
-
 void skip_add(struct engine *e, struct skip **list, uint32_t *n, uint32_t *capacity,
               uint32_t task, enum cairn_outcome outcome)
 {
@@ -82,8 +56,10 @@ void skip_add(struct engine *e, struct skip **list, uint32_t *n, uint32_t *capac
         *list = grown;
         *capacity = more;
     }
-    uint32_t cause =
-        outcome == CAIRN_SKIPPED && e->sched.state ? skip_cause(e, task) : NODE_NONE;
+    /* Before sched_init is over there is nobody to ask: engine_open fills it in. */
+    uint32_t cause = outcome == CAIRN_SKIPPED && e->sched.state
+                         ? sched_culprit(&e->sched, task)
+                         : NODE_NONE;
     (*list)[(*n)++] = (struct skip){task, cause, (uint8_t)outcome};
 }
 

@@ -302,3 +302,19 @@ uint32_t graph_find(const struct graph *graph, struct str id)
     uint32_t member = at == end ? member_find(def, values) : UINT32_MAX;
     return member == UINT32_MAX ? NODE_NONE : graph->first[index] + member;
 }
+
+bool graph_any_user(const struct graph *g, uint32_t node,
+                    bool (*is)(const void *context, uint32_t user), const void *context)
+{
+    for (uint32_t i = g->user_start[node]; i < g->user_start[node + 1]; i++) {
+        uint32_t user = g->users[i];
+        if (!graph_is_barrier(g, user) && is(context, user))
+            return true;
+        /* Those of a barrier are tasks. */
+        for (uint32_t k = g->user_start[user];
+             graph_is_barrier(g, user) && k < g->user_start[user + 1]; k++)
+            if (is(context, g->users[k]))
+                return true;
+    }
+    return false;
+}

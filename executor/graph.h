@@ -44,6 +44,10 @@ static inline bool graph_is_barrier(const struct graph *graph, uint32_t node)
 {
     return node >= graph->n_tasks;
 }
+/* Is one of the tasks that need `node`, directly or through its group, such a task? */
+bool graph_any_user(const struct graph *graph, uint32_t node,
+                    bool (*is)(const void *context, uint32_t user),
+                    const void *context);
 /* Task by id, NODE_NONE if there is none. */
 uint32_t graph_find(const struct graph *graph, struct str id);
 

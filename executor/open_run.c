@@ -32,7 +32,7 @@ static int end_leftovers(struct engine *e, uint64_t run, bool keep,
 {
     enum { GRACE_MS = 2000 };
     struct leftovers left = {0};
-    int result = keep ? 0 : adopt_stop_all(e->live_dir, e->identity, run, error);
+    int result = keep ? 0 : keepers_stop(e->live_dir, e->identity, run, error);
     if (result)
         return result;
     result = keep

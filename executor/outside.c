@@ -1,13 +1,11 @@
 #include "executor/outside.h"
 
 #include "executor/outputs.h"
-
 #include "executor/owner.h"
 
 #include <fcntl.h>
-#include <unistd.h>
-
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* ---- Looking ---- */
 

@@ -5,33 +5,16 @@
 
 /* ---- Failures ---- */
 
-/* Calls back for every task that needs `node`, directly or through its group. */
-static bool any_user(const struct engine *e, uint32_t node,
-                     bool (*is)(const struct engine *, uint32_t user))
+static bool has_handled(const void *context, uint32_t user)
 {
-    const struct graph *g = e->graph;
-    for (uint32_t i = g->user_start[node]; i < g->user_start[node + 1]; i++) {
-        uint32_t user = g->users[i];
-        if (!graph_is_barrier(g, user)) {
-            if (is(e, user))
-                return true;
-            continue;
-        }
-        for (uint32_t k = g->user_start[user]; k < g->user_start[user + 1]; k++)
-            if (is(e, g->users[k]))
-                return true;
-    }
-    return false;
-}
-
-static bool has_handled(const struct engine *e, uint32_t user)
-{
+    const struct engine *e = context;
     return graph_def(e->graph, user)->when == WHEN_FAILED &&
            e->states.outcome[user] == CAIRN_COMPLETED;
 }
 
-static bool can_handle(const struct engine *e, uint32_t user)
+static bool can_handle(const void *context, uint32_t user)
 {
+    const struct engine *e = context;
     return graph_def(e->graph, user)->when == WHEN_FAILED &&
            (e->states.outcome[user] == CAIRN_COMPLETED ||
             e->sched.state[user] != ENDED);
@@ -39,7 +22,7 @@ static bool can_handle(const struct engine *e, uint32_t user)
 
 bool failure_unhandled(const struct engine *e, uint32_t task, bool still_open)
 {
-    return !any_user(e, task, still_open ? can_handle : has_handled);
+    return !graph_any_user(e->graph, task, still_open ? can_handle : has_handled, e);
 }
 
 void engine_failed(struct engine *e, uint32_t task)

@@ -83,13 +83,11 @@ static int plan_task(struct engine *e, uint32_t task, struct cairn_error *error)
     return engine_add_intent(e, task, ROLE_TASK) ? error_nomem(error) : 0;
 }
 
-/* Intents are made for a few more tasks than there are free slots; not for what must
- * not run twice: if we died, nobody could tell that it had not started. */
-static bool has_room(const struct engine *e, uint32_t task)
+/* Intents are made for `ahead` more tasks than there are free slots. */
+static bool has_room(const struct engine *e, uint32_t ahead)
 {
-    uint32_t waiting = e->unacted_intents + (e->n_starts - e->starts_head);
-    uint32_t ahead = graph_def(e->graph, task)->once ? 0 : e->ahead;
-    return waiting < e->n_free + ahead;
+    uint32_t queued = e->unacted_intents + (e->n_starts - e->starts_head);
+    return queued < e->n_free + ahead;
 }
 
 static bool can_plan(const struct engine *e)
@@ -102,14 +100,14 @@ static bool can_plan(const struct engine *e)
 int engine_plan_intents(struct engine *e, struct cairn_error *error)
 {
     int result = 0;
-    while (can_plan(e) && e->sched.ready.n && !result) {
-        uint32_t waiting = e->unacted_intents + (e->n_starts - e->starts_head);
-        if (waiting >= e->n_free + e->ahead)
-            break;
+    while (can_plan(e) && has_room(e, e->ahead) && !result) {
         uint32_t task = sched_take(&e->sched);
         if (task == NODE_NONE)
             break;
-        if (e->mode != MODE_TURN && !has_room(e, task)) {
+        /* Not ahead for what must not run twice: if we died, nobody could tell that it
+         * had not started. */
+        if (e->mode != MODE_TURN && graph_def(e->graph, task)->once &&
+            !has_room(e, 0)) {
             sched_return(&e->sched, task);
             break;
         }

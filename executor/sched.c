@@ -205,6 +205,21 @@ static enum sched_end_class barrier_class(uint8_t flags)
     return flags & NEED_FAILED ? END_FAILED : flags ? END_BAD : END_MET;
 }
 
+static void blame(struct sched *s, uint32_t user, uint32_t need, uint8_t flag)
+{
+    if (flag && !s->flags[user])
+        s->culprit[user] = need;
+    s->flags[user] |= flag;
+}
+
+uint32_t sched_culprit(const struct sched *s, uint32_t task)
+{
+    if (!s->flags[task])
+        return NODE_NONE;
+    uint32_t need = s->culprit[task];
+    return graph_is_barrier(s->graph, need) ? s->culprit[need] : need;
+}
+
 struct ripple { /* what follows from ended nodes */
     struct sched *s;
     uint32_t head, tail; /* of s->work */
@@ -255,7 +270,7 @@ static void taint(struct ripple *r, uint32_t barrier)
         uint32_t user = g->users[e];
         if (graph_def(g, user)->when != WHEN_SUCCESS)
             continue;
-        r->s->flags[user] |= NEED_BAD;
+        blame(r->s, user, barrier, NEED_BAD);
         look_at_task(r, user);
     }
 }
@@ -269,7 +284,7 @@ static void tell_users(struct ripple *r, uint32_t node)
         uint32_t user = g->users[e];
         bool first = flag && !s->flags[user];
         assert(s->waiting[user] > 0);
-        s->flags[user] |= flag;
+        blame(s, user, node, flag);
         s->waiting[user]--;
         if (!graph_is_barrier(g, user)) {
             look_at_task(r, user);
@@ -321,12 +336,13 @@ static int allocate(struct sched *s, struct cairn_error *error)
     s->end = calloc(g->n_nodes, 1);
     s->flags = calloc(g->n_nodes, 1);
     s->waiting = calloc(g->n_nodes, sizeof *s->waiting);
+    s->culprit = malloc(g->n_nodes * sizeof *s->culprit);
     s->work = malloc(((size_t)g->n_nodes + 1) * sizeof *s->work);
     s->ready.at = malloc(g->n_tasks * sizeof(uint32_t));
     s->parked = calloc((size_t)pools + 1, sizeof *s->parked);
     s->pool_used = calloc((size_t)pools + 1, sizeof *s->pool_used);
-    if (!s->state || !s->end || !s->flags || !s->waiting || !s->work || !s->ready.at ||
-        !s->parked || !s->pool_used)
+    if (!s->state || !s->end || !s->flags || !s->waiting || !s->culprit || !s->work ||
+        !s->ready.at || !s->parked || !s->pool_used)
         return error_nomem(error);
     for (uint32_t p = 0; p < pools; p++) {
         size_t members = 0;
@@ -348,7 +364,7 @@ static void count_needs(struct sched *s, uint32_t node)
     for (uint32_t e = g->need_start[node]; e < g->need_start[node + 1]; e++) {
         uint8_t end = s->end[g->needs[e]];
         s->waiting[node] += end == END_OPEN;
-        s->flags[node] |= flag_of(end);
+        blame(s, node, g->needs[e], flag_of(end));
     }
 }
 
@@ -406,6 +422,7 @@ void sched_release(struct sched *s)
     free(s->end);
     free(s->flags);
     free(s->waiting);
+    free(s->culprit);
     free(s->work);
     free(s->ready.at);
     for (uint32_t p = 0; s->parked && p < s->graph->definition->n_pools; p++)

@@ -43,6 +43,8 @@ struct sched {
     uint8_t *end;      /* [n_nodes] enum sched_end_class */
     uint8_t *flags;    /* [n_nodes] how needs ended: NEED_FAILED, NEED_BAD */
     uint32_t *waiting; /* [n_nodes] needs that have not ended */
+    uint32_t *culprit; /* [n_nodes] the first need that did not complete, where flags
+                          are set */
     uint8_t allowed;   /* enum sched_kind, or-ed */
     struct heap ready;
     struct heap *parked; /* [n_pools] */
@@ -85,6 +87,8 @@ void sched_end(struct sched *sched, uint32_t task, enum cairn_outcome outcome,
                sched_skip_fn *skipped, void *context);
 /* A task that ended OPEN is to run after all: READY. */
 void sched_rerun(struct sched *sched, uint32_t task);
+/* The task because of which `task` was skipped: of a group, the member. */
+uint32_t sched_culprit(const struct sched *sched, uint32_t task);
 /* The assert of the diagram above, for tests: counts and queues agree. */
 bool sched_consistent(const struct sched *sched);
 

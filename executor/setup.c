@@ -283,6 +283,9 @@ static int open_scheduling(struct engine *e, struct cairn_error *error)
     if (!result)
         result =
             sched_init(&e->sched, e->graph, e->states.outcome, note_early, e, error);
+    for (uint32_t i = 0; !result && i < e->n_early; i++)
+        if (e->early[i].outcome == CAIRN_SKIPPED)
+            e->early[i].cause = sched_culprit(&e->sched, e->early[i].task);
     if (!result)
         result = note_referred(e, error);
     if (!result && e->broken)
