@@ -49,8 +49,11 @@ echo "$passed $failed $skipped" >"$work/$key.counts"
 {
     if [ "$failed" -gt 0 ]; then
         echo "FAIL $name: $passed passed, $failed failed, $skipped skipped${why:+; $why}"
-        # A failure in TAP, and the comment lines under it.
-        awk '/^not ok/ { show = 1 } /^ok/ { show = 0 } show { print "    " $0 }' "$tap" | head -n 120
+        # A failure in TAP, and the comment lines before and under it.
+        awk '/^ok/ { show = 0; said = ""; next }
+             /^not ok/ { printf "%s", said; said = ""; show = 1 }
+             show { print "    " $0; next }
+             { said = said "    " $0 "\n" }' "$tap" | head -n 120
         tail -n 40 "$log" | sed 's/^/    | /'
     else
         echo "ok   $name: $passed passed$([ "$skipped" -eq 0 ] || echo ", $skipped skipped")"

@@ -59,13 +59,19 @@ static void plan_next(struct scenario *s, const struct snapshot *snapshot)
         plan_read(s, s->dir, "plan", s->planned[s->sessions], &n);
 }
 
+bool run_has_ended(const struct snapshot *snapshot)
+{
+    return snapshot->state == CAIRN_RUN_COMPLETED ||
+           snapshot->state == CAIRN_RUN_FAILED;
+}
+
 void check_between(struct scenario *s, struct snapshot *snapshot)
 {
     bool reported[TASKS_MAX];
     char tag[16];
     if (!snapshot_take(s, s->dir, snapshot))
         return;
-    if (snapshot->state == CAIRN_RUN_COMPLETED && s->settled == UINT32_MAX)
+    if (run_has_ended(snapshot) && s->settled == UINT32_MAX)
         s->settled = s->sessions - 1;
     tag_of(tag, s->sessions - 1);
     if (!s->damaged && reported_read(s, s->dir, tag, reported))
@@ -227,8 +233,8 @@ static void check_states(struct scenario *s, const char *dir, const char *what)
 }
 
 /* What left its session on purpose may live on, as of any command, if the session of
- * cairn completed the run; even if that was killed after all was recorded, just before
- * its exit. */
+ * cairn came to the end of the run; even if that was killed after all was recorded,
+ * just before its exit. */
 void check_final(struct scenario *s, bool compare_whole)
 {
     uint32_t last = s->sessions - 1;

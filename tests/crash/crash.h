@@ -121,7 +121,7 @@ struct scenario {
     bool done_before[SESSIONS_MAX][TASKS_MAX]; /* recorded completed before session */
     bool planned[SESSIONS_MAX][TASKS_MAX];     /* by `cairn plan` before session */
     bool finished[SESSIONS_MAX];               /* the session ended by itself */
-    uint32_t settled; /* sessions before the one that completed the run */
+    uint32_t settled; /* sessions before the one that first came to the end */
     bool damaged;     /* records were damaged: what was reported need not be there */
 };
 bool scenario_begin(struct scenario *s, const struct setup *setup, const char *name,
@@ -205,6 +205,8 @@ bool reported_read(struct scenario *s, const char *dir, const char *tag,
 void check_journal(struct scenario *s);
 void check_order(struct scenario *s, const char *dir);
 void check_final(struct scenario *s, bool compare_whole);
+/* True if the run came to its end: what left its session on purpose may live on. */
+bool run_has_ended(const struct snapshot *snapshot);
 /* Between two sessions: snapshot, what was reported, the plan of the next session. */
 void check_between(struct scenario *s, struct snapshot *snapshot);
 /* The unbroken run; its duration in milliseconds, or -1. */

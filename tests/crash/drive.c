@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { ARGUMENTS_MAX = 16, VARIABLES_MAX = 512, VARIABLE_SIZE = 1200 };
+enum { ARGUMENTS_MAX = 16, VARIABLES_MAX = 512, VARIABLE_SIZE = 1200, OWN_MAX = 7 };
 
 int64_t now_ms(void)
 {
@@ -35,13 +35,13 @@ void pause_us(uint32_t us)
 
 struct environment {
     char *entries[VARIABLES_MAX];
-    char own[6][VARIABLE_SIZE];
+    char own[OWN_MAX][VARIABLE_SIZE];
     uint32_t n, n_own;
 };
 
 static void set(struct environment *e, const char *name, const char *value)
 {
-    if (e->n_own < 6 && e->n + 1 < VARIABLES_MAX) {
+    if (e->n_own < OWN_MAX && e->n + 1 < VARIABLES_MAX) {
         snprintf(e->own[e->n_own], VARIABLE_SIZE, "%s=%s", name, value);
         e->entries[e->n++] = e->own[e->n_own++];
     }
@@ -58,6 +58,8 @@ static void fill_environment(struct environment *e, const struct scenario *s,
             strncmp(*at, "ASAN_OPTIONS=", 13) != 0)
             e->entries[e->n++] = *at;
     set(e, "CRASH_DIR", dir);
+    snprintf(text, sizeof text, "%s/.cairn", dir);
+    set(e, "CAIRN_STORE", text);
     snprintf(text, sizeof text, "%u", s->sessions);
     set(e, "CRASH_SESSION", text);
     /* A sanitizer wants to be loaded first, which the shim is. */

@@ -73,6 +73,7 @@ struct search {
     const char *dir;
     uint32_t below;
     bool in_session; /* those that left our session count, too */
+    bool describe;
     char *text;
 };
 
@@ -91,6 +92,17 @@ static bool is_ours(struct search *search, pid_t pid)
     return search->in_session || getsid(pid) == getsid(0);
 }
 
+/* For the reader of a failure. */
+static void describe(pid_t pid)
+{
+    char text[512], name[64] = "";
+    ssize_t n = read_proc(pid, "stat", text, sizeof text);
+    read_proc(pid, "comm", name, sizeof name);
+    name[strcspn(name, "\n")] = '\0';
+    text[n > 0 ? strcspn(text, "\n") : 0] = '\0';
+    printf("# left: %d %s: %.120s\n", (int)pid, name, text);
+}
+
 static uint32_t each_ours(struct search *search, int signal)
 {
     uint32_t found = 0;
@@ -103,6 +115,8 @@ static uint32_t each_ours(struct search *search, int signal)
         if (*end || pid <= 1 || pid == getpid() || !is_ours(search, (pid_t)pid))
             continue;
         found++;
+        if (search->describe)
+            describe((pid_t)pid);
         if (signal)
             kill((pid_t)pid, signal);
     }
@@ -114,7 +128,7 @@ static uint32_t each_ours(struct search *search, int signal)
 
 uint32_t left_over(const char *dir, uint32_t below, bool in_session)
 {
-    struct search search = {dir, below, in_session, NULL};
+    struct search search = {.dir = dir, .below = below, .in_session = in_session};
     return each_ours(&search, 0);
 }
 
@@ -122,8 +136,11 @@ bool left_none(const char *dir, uint32_t below, bool in_session)
 {
     int64_t until = now_ms() + GONE_MS;
     while (left_over(dir, below, in_session) > 0) {
-        if (now_ms() > until)
+        if (now_ms() > until) {
+            struct search search = {dir, below, in_session, true, NULL};
+            each_ours(&search, 0);
             return false;
+        }
         pause_us(5000);
     }
     return true;
@@ -131,7 +148,7 @@ bool left_none(const char *dir, uint32_t below, bool in_session)
 
 void left_end(const char *dir)
 {
-    struct search search = {dir, UINT32_MAX, true, NULL};
+    struct search search = {.dir = dir, .below = UINT32_MAX, .in_session = true};
     for (int round = 0; round < 100 && each_ours(&search, SIGKILL) > 0; round++)
         pause_us(5000);
 }

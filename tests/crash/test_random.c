@@ -18,14 +18,13 @@ static bool killed_session(struct scenario *s, int64_t whole_ms)
     int status = cairn_wait(s, &session);
     session_end(s, status);
     /* With all guards alive nothing survives for long, even if nobody resumes. What may
-     * outlive a run that was completed, check_final tells. */
+     * outlive a run that came to its end, check_final tells. */
     struct snapshot snapshot;
     if (s->guard_kills == 0 && rng_one_in(&s->rng, 2) &&
         snapshot_take(s, s->dir, &snapshot))
         check(s,
               left_none(s->dir, s->sessions,
-                        !s->finished[s->sessions - 1] &&
-                            snapshot.state != CAIRN_RUN_COMPLETED),
+                        !s->finished[s->sessions - 1] && !run_has_ended(&snapshot)),
               "the guard has left processes");
     return !s->finished[s->sessions - 1];
 }

@@ -154,12 +154,13 @@ START_TEST(test_token_anywhere)
 }
 END_TEST
 
-/* A slot file of a dead engine with one group in it, leader started `age_ns` ago. */
-static void record(pid_t pid, int64_t age_ns, const char *boot_id)
+/* A slot file of a dead engine with one group in it, whose leader was to be started at
+ * `spawn_boot_ns`. */
+static void record(pid_t pid, int64_t spawn_boot_ns, const char *boot_id)
 {
     struct slot_map map;
     ck_assert_int_eq(slots_create(&map, help_dir, store_id, RUN, 4, &failure), 0);
-    map.slots->slot[2].spawn_boot_ns = clock_boot_ns() - age_ns;
+    map.slots->slot[2].spawn_boot_ns = spawn_boot_ns;
     map.slots->slot[2].pid = pid;
     if (boot_id)
         snprintf(map.slots->boot_id, sizeof map.slots->boot_id, "%s", boot_id);
@@ -168,8 +169,9 @@ static void record(pid_t pid, int64_t age_ns, const char *boot_id)
 
 START_TEST(test_recorded_group)
 {
+    int64_t before = clock_boot_ns();
     pid_t pid = shell("/bin/sleep 1000 &", NULL, NULL);
-    record(pid, 0, NULL);
+    record(pid, before, NULL);
     end_all();
     ck_assert_int_ge(left.found, 2); /* its last sleep may not be there yet */
     ck_assert_uint_eq(left.survived, 0);
@@ -191,7 +193,7 @@ START_TEST(test_group_without_leader)
     char token[128];
     snprintf(token, sizeof token, "%s.%d", store_id, RUN);
     help_until(help_count(token) == 1); /* it shows after the exec only */
-    record(pid, 3600 * (int64_t)1000000000, NULL);
+    record(pid, clock_boot_ns() - 3600 * (int64_t)1000000000, NULL);
     help_end(pid); /* the leader only */
     ck_assert(help_alive(bare));
     end_all();
@@ -202,8 +204,9 @@ END_TEST
 
 static void expect_innocent(int64_t age_ns, const char *boot_id)
 {
+    int64_t before = clock_boot_ns();
     pid_t pid = shell("true", NULL, NULL);
-    record(pid, age_ns, boot_id);
+    record(pid, before - age_ns, boot_id);
     end_all();
     ck_assert_uint_eq(left.found, 0);
     ck_assert(help_alive(pid));
@@ -295,8 +298,9 @@ START_TEST(test_own_ancestors)
     snprintf(variable, sizeof variable, "CAIRN_TOKEN=%s", token_of(store_id, RUN));
     const char *argv[] = {"/bin/sh", "-c", script, NULL};
     const char *env[] = {variable, NULL};
+    int64_t before = clock_boot_ns();
     pid_t pid = help_spawn(argv, env);
-    record(pid, 0, NULL);
+    record(pid, before, NULL);
     help_write("go", "", 0600);
     int status = 0;
     ck_assert_int_eq(waitpid(pid, &status, 0), pid);
