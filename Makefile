@@ -124,6 +124,25 @@ $(BUILD)/examples/embed: examples/embed/embed.c $(BUILD)/libcairn.a
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -o $@ $< $(BUILD)/libcairn.a $(ALL_LDFLAGS) $(LIBS)
 
+# Provers (docs/guarantees.md): tests/prove/NAME/*.c is one program each, and
+# tests/prove/preload/NAME.c a library that is loaded into cairn.
+PROVE_DIRS := $(filter-out preload,$(patsubst tests/prove/%/,%,$(sort $(dir $(wildcard tests/prove/*/*.c)))))
+PROVE_PROGRAMS := $(addprefix $(BUILD)/tests/prove/,$(PROVE_DIRS))
+PROVE_PRELOADS := $(patsubst tests/prove/preload/%.c,$(BUILD)/tests/prove/%.so,$(wildcard tests/prove/preload/*.c))
+.SECONDEXPANSION:
+$(PROVE_PROGRAMS): $(BUILD)/tests/prove/%: $$(wildcard tests/prove/%/*.[ch]) $(BUILD)/internal.a
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -o $@ $(filter %.c,$^) $(BUILD)/internal.a $(ALL_LDFLAGS) $(LIBS) -ldl
+$(PROVE_PRELOADS): $(BUILD)/tests/prove/%.so: tests/prove/preload/%.c
+	@mkdir -p $(@D)
+	$(CC) -std=c11 -D_GNU_SOURCE -I. -O2 $(WARNINGS) $(if $(WERROR),-Werror) -fPIC -shared -o $@ $< -ldl
+.PHONY: prove prove-short prove-programs
+prove-programs: check-programs $(PROVE_PROGRAMS) $(PROVE_PRELOADS)
+prove: prove-programs ## try to break every promise; writes the table into docs/guarantees.md
+	@LEVEL=full BUILD='$(BUILD)' sh tests/prove/run.sh --write
+prove-short: prove-programs ## a short form of each of these
+	@LEVEL=short BUILD='$(BUILD)' sh tests/prove/run.sh
+
 .PHONY: test test-all check-programs examples sanitize valgrind coverage bench demo
 examples: all $(EXAMPLES) ## build the programs in examples/
 check-programs: all $(C_TESTS) $(CRASH_TESTS) $(BUILD)/tests/flow/flow $(TEST_TOOLS) $(EXAMPLES)

@@ -1,0 +1,57 @@
+#!/bin/sh
+# Runs the provers of docs/guarantees.md and prints their figures as a table.
+#
+#   BUILD=build LEVEL=short|full SEED=N sh tests/prove/run.sh [--write] [p-NAME.sh...]
+#
+# --write puts the table into docs/guarantees.md. Each prover has an empty directory of
+# its own and prints lines
+#
+#   figure|PROMISES|what was done|tries|lost|repeated|undetected|other
+#   skip|what|why it cannot be done here
+#   # anything that a reader of a failure wants to know
+#
+# PROVE_JOBS of them run at a time (2), each for at most PROVE_TIMEOUT seconds.
+set -eu
+root=$(cd "$(dirname "$0")/../.." && pwd)
+BUILD=$(cd "${BUILD:-build}" && pwd)
+LEVEL=${LEVEL:-short}
+SEED=${SEED:-20261121}
+work=$(mktemp -d "${TMPDIR:-/tmp}/cairn-prove.XXXXXX")
+work=$(cd "$work" && pwd -P)
+[ -n "${KEEP-}" ] || trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM
+export BUILD LEVEL SEED root work PATH="$BUILD:$PATH"
+unset MAKEFLAGS MAKELEVEL MFLAGS CAIRN_STORE
+
+write=
+if [ "${1-}" = --write ]; then
+    write=yes
+    shift
+fi
+[ $# -gt 0 ] || set -- "$root"/tests/prove/p-*.sh
+began=$(date +%s)
+for prover; do
+    case $prover in
+    /*) ;;
+    *) prover=$PWD/$prover ;;
+    esac
+    printf '%s\n' "$prover"
+done | xargs -P "${PROVE_JOBS:-2}" -n 1 sh "$root/tests/prove/run-one.sh"
+took=$(($(date +%s) - began))
+
+cat "$work"/*.out >"$work/all"
+sh "$root/tests/prove/table.sh" "$work/all" "$took" >"$work/table"
+cat "$work/table"
+bad=$(cat "$work"/*.bad 2>/dev/null || true)
+if [ -n "$bad" ]; then
+    printf '\nFAILED:\n%s\n' "$bad"
+    exit 1
+fi
+if [ -n "$write" ]; then
+    page=$root/docs/guarantees.md
+    awk -v table="$work/table" '
+        /^<!-- figures -->/ { print; while ((getline line <table) > 0) print line; skip = 1 }
+        /^<!-- end of figures -->/ { skip = 0 }
+        !skip { print }' "$page" | awk '!(/^<!-- figures -->/ && seen++)' >"$work/page"
+    cat "$work/page" >"$page"
+fi
