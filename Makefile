@@ -81,6 +81,14 @@ $(BUILD)/tests/%: tests/unit/%.c $(BUILD)/internal.a
 
 -include $(LIB_OBJECTS:.o=.d) $(CLI_OBJECTS:.o=.d)
 
+# What this one makes fail, call by call, stands between the library and the rest.
+WRAPPED := malloc calloc realloc strdup strndup ZSTD_createCCtx ZSTD_createDCtx EVP_MD_CTX_new \
+  $(addprefix sqlite3_,prepare_v3 step exec bind_int64 bind_blob64 wal_checkpoint_v2) \
+  open stat fstat mkdir fsync rename unlink write read
+$(BUILD)/tests/check_failing: ALL_LDFLAGS += $(addprefix -Wl$(comma)--wrap=,$(WRAPPED))
+$(BUILD)/tests/check_gc: ALL_LDFLAGS += -Wl,--wrap=store_commit -Wl,--wrap=store_begin
+comma := ,
+
 # ---- Tests --------------------------------------------------------------------
 # C programs from tests/unit, tests/sim and tests/fault (check_X.c each), then TAP
 # scripts from tests/cli, tests/crash and tests/flow. The last line counts both.
@@ -126,13 +134,19 @@ $(BUILD)/examples/embed: examples/embed/embed.c $(BUILD)/libcairn.a
 
 # Provers (docs/guarantees.md): tests/prove/NAME/*.c is one program each, and
 # tests/prove/preload/NAME.c a library that is loaded into cairn.
-PROVE_DIRS := $(filter-out preload,$(patsubst tests/prove/%/,%,$(sort $(dir $(wildcard tests/prove/*/*.c)))))
+PROVE_DIRS := $(filter-out preload blackout,$(patsubst tests/prove/%/,%,$(sort $(dir $(wildcard tests/prove/*/*.c)))))
 PROVE_PROGRAMS := $(addprefix $(BUILD)/tests/prove/,$(PROVE_DIRS))
 PROVE_PRELOADS := $(patsubst tests/prove/preload/%.c,$(BUILD)/tests/prove/%.so,$(wildcard tests/prove/preload/*.c))
 .SECONDEXPANSION:
 $(PROVE_PROGRAMS): $(BUILD)/tests/prove/%: $$(wildcard tests/prove/%/*.[ch]) $(BUILD)/internal.a
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -o $@ $(filter %.c,$^) $(BUILD)/internal.a $(ALL_LDFLAGS) $(LIBS) -ldl
+	$(CC) $(ALL_CFLAGS) -o $@ $(filter %.c %.o,$^) $(BUILD)/internal.a $(ALL_LDFLAGS) $(LIBS) -ldl
+# This one asks the command's own questions in its own process.
+$(BUILD)/tests/prove/damage: $(BUILD)/tests/prove/command.o
+$(BUILD)/tests/prove/command.o: $(CLI_OBJECTS)
+	@mkdir -p $(@D)
+	$(LD) -r -o $@ $^
+	objcopy --redefine-sym main=cairn_main --keep-global-symbol=cairn_main $@
 $(PROVE_PRELOADS): $(BUILD)/tests/prove/%.so: tests/prove/preload/%.c
 	@mkdir -p $(@D)
 	$(CC) -std=c11 -D_GNU_SOURCE -I. -O2 $(WARNINGS) $(if $(WERROR),-Werror) -fPIC -shared -o $@ $< -ldl
@@ -152,16 +166,27 @@ test-all: check-programs ## the same with every long test in full
 	@CAIRN_TEST_LEVEL=full TEST_TIMEOUT=7200 $(RUN_TESTS) $(C_TESTS) $(TAP_TESTS)
 sanitize: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/asan SANITIZE=address,undefined OPT='-O1 -g' test
+# What more than one thread does: the spawner's, and callbacks that end elsewhere.
+TSAN_TESTS = $(addprefix $(BUILD)/tests/,$(addprefix check_,spawn engine engine_flow engine_gate engine_more \
+  engine_undo external flow promises resolve events store store_faults workflow_api) sim/check_sim)
+.PHONY: tsan tsan-tests
+tsan: ## the tests that use threads, under ThreadSanitizer
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/tsan CC=gcc SANITIZE=thread OPT='-O1 -g' tsan-tests
+tsan-tests: $(TSAN_TESTS)
+	@CAIRN_TEST_LEVEL=short CK_TIMEOUT_MULTIPLIER=5 $(RUN_TESTS) $^
 # Not those that start processes: memcheck does not follow a clone that shares memory.
 VALGRIND_TESTS = $(filter-out $(addprefix $(BUILD)/tests/check_,spawn guard leftovers keeper os engine% store%),$(UNIT_TESTS))
 valgrind: check-programs ## the unit tests that start no process, under valgrind memcheck
 	@TEST_WRAPPER='valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite --show-leak-kinds=definite' \
 	  CK_FORK=no CAIRN_TEST_LEVEL=short $(RUN_TESTS) $(VALGRIND_TESTS)
-coverage: ## which lines the tests reach (needs gcovr)
+# Not t-embed: it links the library by the flags that are installed with it.
+coverage: ## which lines and branches the tests reach (needs gcovr); too few lines in storage/ or checkpoint/ fail
 	@command -v gcovr >/dev/null || { echo 'gcovr is missing: apt-get install gcovr' >&2; exit 75; }
+	@find $(BUILD)/coverage -name '*.gcda' -delete 2>/dev/null || true
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/coverage CC=gcc OPT='-O0 -g' \
-	  CFLAGS='--coverage -fprofile-update=atomic' LDFLAGS=--coverage test
-	gcovr --root . --exclude tests/ --print-summary $(BUILD)/coverage
+	  CFLAGS='--coverage -fprofile-update=atomic' LDFLAGS=--coverage \
+	  TAP_TESTS='$(filter-out tests/cli/t-embed.sh,$(TAP_TESTS))' test
+	@BUILD=$(BUILD)/coverage sh tests/tools/coverage.sh
 
 BENCHES := $(patsubst bench/%.c,$(BUILD)/bench/%,$(wildcard bench/*.c))
 $(BUILD)/bench/%: bench/%.c $(BUILD)/internal.a
@@ -174,6 +199,54 @@ bench: all $(BENCHES) ## measure; one line per figure
 demo: all ## run the licences example, kill it, resume it
 	@sh examples/licences/demo.sh $(BUILD)/cairn
 
+# ---- Fuzzing ------------------------------------------------------------------
+# One program per tests/fuzz/fuzz_X.c (libFuzzer, so clang), with the library compiled
+# anew under sanitizers. FUZZ_TPL=path/to/tpl.c puts libtpl's source (1.6) into them, so
+# that the sanitizers see it, too.
+FUZZ_CC ?= clang
+FUZZ_SECONDS ?= 600
+FUZZ_JOBS ?= 2
+FUZZ_TPL ?=
+FUZZ_NAMES := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+FUZZ_PROGRAMS := $(FUZZ_NAMES:%=$(BUILD)/fuzz/fuzz_%)
+FUZZ_FLAGS := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+FUZZ_CFLAGS = $(filter-out -fsanitize=% -D_FORTIFY_SOURCE=% -O2,$(ALL_CFLAGS)) -O1 $(FUZZ_FLAGS) \
+  -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+FUZZ_LIBS = $(if $(FUZZ_TPL),$(BUILD)/fuzz/tpl.o $(filter-out -ltpl,$(LIBS)),$(LIBS))
+FUZZ_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/fuzz/%.o)
+FUZZ_WRAP_chain := -Wl,--wrap=store_quick_check
+FUZZ_WRAP_workflow := -Wl,--wrap=glob_expand -Wl,--wrap=os_read_file
+$(BUILD)/fuzz/tpl.o: $(FUZZ_TPL)
+	@mkdir -p $(@D)
+	$(FUZZ_CC) -O1 -g -w $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -I$(dir $(FUZZ_TPL)) -c -o $@ $<
+$(FUZZ_OBJECTS): $(BUILD)/fuzz/%.o: %.c
+	@mkdir -p $(@D)
+	$(FUZZ_CC) $(FUZZ_CFLAGS) -fsanitize=fuzzer-no-link -MMD -MP -c -o $@ $<
+$(BUILD)/fuzz/internal.a: $(FUZZ_OBJECTS) $(BUILD)/executor/helper_image.o
+	@rm -f $@
+	$(AR) rcs $@ $^
+$(FUZZ_PROGRAMS): $(BUILD)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(wildcard tests/fuzz/*.h) \
+  $(BUILD)/fuzz/internal.a $(if $(FUZZ_TPL),$(BUILD)/fuzz/tpl.o)
+	$(FUZZ_CC) $(FUZZ_CFLAGS) -fsanitize=fuzzer -o $@ $< $(BUILD)/fuzz/internal.a \
+	  $(filter-out -fsanitize=%,$(ALL_LDFLAGS)) $(FUZZ_WRAP_$*) $(FUZZ_LIBS)
+-include $(FUZZ_OBJECTS:.o=.d)
+
+RUN_FUZZ = BUILD='$(BUILD)' FUZZ_JOBS='$(FUZZ_JOBS)' sh tests/fuzz/run.sh
+.PHONY: fuzz fuzz-short fuzz-corpus fuzz-programs fuzz-programs-if-possible
+fuzz-programs: $(FUZZ_PROGRAMS)
+prove prove-short: fuzz-programs-if-possible
+fuzz-programs-if-possible: # else p-fuzz says what is missing
+	@mkdir -p $(BUILD)/fuzz
+	@echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' | \
+	  $(FUZZ_CC) -w -x c -fsanitize=fuzzer,address -o $(BUILD)/fuzz/probe - 2>/dev/null || exit 0; \
+	  $(MAKE) --no-print-directory fuzz-programs
+fuzz: fuzz-programs ## feed hostile bytes to every decoder, FUZZ_SECONDS (600) to each
+	@FUZZ_SECONDS='$(FUZZ_SECONDS)' $(RUN_FUZZ)
+fuzz-short: fuzz-programs ## the same for 20 seconds each
+	@FUZZ_SECONDS=20 $(RUN_FUZZ)
+fuzz-corpus: fuzz-programs ## only what is in tests/fuzz/corpus
+	@FUZZ_SECONDS=0 $(RUN_FUZZ)
+
 # ---- Reading over the code ----------------------------------------------------
 SOURCE_DIRS := base storage checkpoint executor cli include examples tests bench
 C_FILES := $(sort $(shell find $(SOURCE_DIRS) -name '*.[ch]' 2>/dev/null))
@@ -185,12 +258,20 @@ $(BUILD)/tidy/%.ok: %.c .clang-tidy $(filter %.h,$(C_FILES))
 	@mkdir -p $(@D)
 	clang-tidy --quiet $< -- $(ALL_CFLAGS) $(if $(filter base/error.c executor/diagnostic.c,$<),-DLINT_ERROR_ITSELF) -include tests/lint/analyzer.h 2>$(@:.ok=.log) || { cat $(@:.ok=.log) >&2; exit 1; }
 	@touch $@
-# Whether a variable is set is left to clang-tidy, which follows "0 means set".
 cppcheck:
 	cppcheck --quiet --std=c11 --error-exitcode=1 --inline-suppr -j $(TEST_JOBS) \
 	  --enable=warning,performance,portability --suppress=missingIncludeSystem \
-	  --suppress=uninitvar --suppress=uninitStructMember --suppress=autoVariables \
 	  -D_GNU_SOURCE -I. -Iinclude $(LIB_SOURCES) $(CLI_SOURCES) $(HELPER_SOURCES)
+# gcc follows every path through a file; its findings are errors. Two kinds are left to
+# AddressSanitizer and valgrind, since gcc 12 loses what a structure holds on to
+# (malloc-leak) and what was set through a pointer into an array (uninitialized).
+ANALYZER = -O1 -fanalyzer -Werror -Wno-analyzer-malloc-leak -Wno-analyzer-use-of-uninitialized-value
+.PHONY: analyze
+analyze: $(patsubst %.c,$(BUILD)/analyze/%.ok,$(LIB_SOURCES) $(CLI_SOURCES) $(HELPER_SOURCES)) ## gcc -fanalyzer
+$(BUILD)/analyze/%.ok: %.c $(filter %.h,$(C_FILES))
+	@mkdir -p $(@D)
+	gcc $(ALL_CFLAGS) $(ANALYZER) $(if $(filter base/error.c executor/diagnostic.c,$<),-DLINT_ERROR_ITSELF) -include tests/lint/analyzer.h -c -o $(@:.ok=.o) $<
+	@touch $@
 shellcheck:
 	shellcheck $(SH_FILES)
 lint-rules: all

@@ -12,6 +12,7 @@ cd "$(dirname "$0")"
 BUILD_PACKAGES='gcc make pkg-config libc6-dev libsqlite3-dev libssl-dev libtpl-dev
 libzstd-dev libyaml-dev libjansson-dev check'
 CHECK_PACKAGES='clang clang-format clang-tidy cppcheck shellcheck man-db procps strace'
+FUZZ_PACKAGES='clang libclang-rt-dev'
 # Built with pkg-config; libtpl has no .pc file and is looked for by its header.
 MODULES='sqlite3 libcrypto libzstd yaml-0.1 jansson check'
 
@@ -22,8 +23,10 @@ say() {
 # The packages that a target needs beyond those for building.
 packages_of() {
     case $1 in
-    lint | ci | clang-tidy | cppcheck | shellcheck | format | format-check)
+    ci) echo "$CHECK_PACKAGES $FUZZ_PACKAGES" ;;
+    lint | clang-tidy | cppcheck | shellcheck | format | format-check)
         echo "$CHECK_PACKAGES" ;;
+    fuzz*) echo "$FUZZ_PACKAGES" ;;
     valgrind) echo valgrind ;;
     coverage) echo gcovr ;;
     dist) echo git ;;

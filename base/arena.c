@@ -3,7 +3,11 @@
 
 #include <stdlib.h>
 
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+enum { BLOCK_MIN = 1, BLOCK_MAX = 1, ALIGN = 16 }; /* sanitizers see where each ends */
+#else
 enum { BLOCK_MIN = 4096, BLOCK_MAX = 1 << 20, ALIGN = 16 };
+#endif
 
 struct arena_block {
     struct arena_block *next;

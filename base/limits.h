@@ -7,8 +7,13 @@ enum {
     LIMIT_ID_BYTES = 200,   /* id of a task, member values included */
     LIMIT_NAME_BYTES = 200, /* name of a workflow, pool, param */
     LIMIT_VALUE_BYTES = 64, /* a foreach value inside an id; longer: hashed */
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION /* a few bytes may ask for as many */
+    LIMIT_TASKS = 20000,
+    LIMIT_EDGES = 100000,
+#else
     LIMIT_TASKS = 10000000, /* of a workflow, members counted */
     LIMIT_EDGES = 100000000,
+#endif
     LIMIT_FILE_BYTES = 1 << 30, /* a workflow file */
     LIMIT_DEPTH = 32,           /* nesting in a workflow file */
     LIMIT_FOREACH_KEYS = 8,

@@ -1,14 +1,16 @@
-/* EVP is used rather than the deprecated SHA256_* calls: it picks the CPU's SHA
- * instructions. Fetching the algorithm is slow, so a state keeps it. */
+/* The plain functions of libcrypto rather than EVP: they need no memory, so that
+ * hashing cannot fail, and nothing that must be set up before (EVP makes 5,000
+ * allocations when it is first used, which takes a millisecond, and OpenSSL 3.0 crashes
+ * if some of them are refused). Both pick the CPU's SHA instructions. */
+#define OPENSSL_API_COMPAT 0x10100000L /* where these functions are not deprecated */
 #include "base/sha256.h"
 
-#include <assert.h>
-#include <openssl/evp.h>
+#include <openssl/crypto.h>
+#include <openssl/sha.h>
 #include <stdlib.h>
 
 struct sha256 {
-    EVP_MD_CTX *context;
-    EVP_MD *algorithm;
+    SHA256_CTX context;
 };
 
 void digest_hex(const struct digest *digest, char out[DIGEST_HEX_SIZE])
@@ -23,48 +25,31 @@ void digest_hex(const struct digest *digest, char out[DIGEST_HEX_SIZE])
 
 struct sha256 *sha256_new(void)
 {
-    struct sha256 *sha = calloc(1, sizeof *sha);
-    if (!sha)
-        return NULL;
-    sha->algorithm = EVP_MD_fetch(NULL, "SHA256", NULL);
-    sha->context = EVP_MD_CTX_new();
-    /* The first initialisation allocates the state; later ones only reset it. */
-    if (!sha->algorithm || !sha->context ||
-        !EVP_DigestInit_ex2(sha->context, sha->algorithm, NULL)) {
-        sha256_free(sha);
-        return NULL;
-    }
-    return sha;
+    return calloc(1, sizeof(struct sha256));
 }
 
 void sha256_free(struct sha256 *sha)
 {
-    if (!sha)
-        return;
-    EVP_MD_CTX_free(sha->context);
-    EVP_MD_free(sha->algorithm);
+    if (sha) /* what was hashed may have been a secret */
+        OPENSSL_cleanse(sha, sizeof *sha);
     free(sha);
 }
 
+/* These return 1, whatever happens. */
 void sha256_begin(struct sha256 *sha)
 {
-    int good = EVP_DigestInit_ex2(sha->context, NULL, NULL);
-    assert(good);
-    (void)good;
+    SHA256_Init(&sha->context);
 }
 
 void sha256_add(struct sha256 *sha, const void *bytes, size_t n)
 {
-    int good = n == 0 || EVP_DigestUpdate(sha->context, bytes, n);
-    assert(good);
-    (void)good;
+    if (n)
+        SHA256_Update(&sha->context, bytes, n);
 }
 
 void sha256_end(struct sha256 *sha, struct digest *out)
 {
-    int good = EVP_DigestFinal_ex(sha->context, out->bytes, NULL);
-    assert(good);
-    (void)good;
+    SHA256_Final(out->bytes, &sha->context);
 }
 
 int sha256_of(const void *bytes, size_t n, struct digest *out,
@@ -83,14 +68,63 @@ int sha256_of(const void *bytes, size_t n, struct digest *out,
 int hmac_sha256(const void *key, size_t key_size, const void *bytes, size_t n,
                 struct digest *out, struct cairn_error *error)
 {
-    struct digest mac;
-    size_t size = 0;
-    /* libcrypto takes a NULL key for "none was set", and that is an error. */
-    if (!EVP_Q_mac(NULL, "HMAC", NULL, "SHA256", NULL, key_size ? key : "", key_size,
-                   n ? bytes : (const void *)"", n, mac.bytes, sizeof mac.bytes,
-                   &size) ||
-        size != sizeof mac.bytes)
+    struct hmac_key ready;
+    struct str text = {bytes, n};
+    struct sha256 *sha = sha256_new();
+    if (!sha)
         return error_nomem(error);
-    *out = mac;
+    hmac_key_init(&ready, key, key_size, sha);
+    hmac_of(&ready, sha, &text, 1, out);
+    hmac_key_wipe(&ready);
+    sha256_free(sha);
     return 0;
+}
+
+/* RFC 2104: H(key ^ opad, H(key ^ ipad, text)); a key longer than a block of the hash
+ * is hashed first, and zeros fill it up to one. */
+void hmac_key_init(struct hmac_key *key, const void *bytes, size_t n,
+                   struct sha256 *sha)
+{
+    uint8_t block[sizeof key->inner] = {0};
+    struct digest hashed;
+    if (n > sizeof block) {
+        sha256_begin(sha);
+        sha256_add(sha, bytes, n);
+        sha256_end(sha, &hashed);
+        memcpy(block, hashed.bytes, sizeof hashed.bytes);
+        OPENSSL_cleanse(&hashed, sizeof hashed);
+    } else if (n) {
+        memcpy(block, bytes, n);
+    }
+    for (size_t i = 0; i < sizeof block; i++) {
+        key->inner[i] = block[i] ^ 0x36;
+        key->outer[i] = block[i] ^ 0x5c;
+    }
+    OPENSSL_cleanse(block, sizeof block);
+}
+
+void hmac_key_wipe(struct hmac_key *key)
+{
+    OPENSSL_cleanse(key, sizeof *key);
+}
+
+void hmac_of(const struct hmac_key *key, struct sha256 *sha, const struct str *parts,
+             size_t n, struct digest *out)
+{
+    struct digest inner;
+    sha256_begin(sha);
+    sha256_add(sha, key->inner, sizeof key->inner);
+    for (size_t i = 0; i < n; i++)
+        sha256_add(sha, parts[i].ptr, parts[i].len);
+    sha256_end(sha, &inner);
+    sha256_begin(sha);
+    sha256_add(sha, key->outer, sizeof key->outer);
+    sha256_add(sha, inner.bytes, sizeof inner.bytes);
+    sha256_end(sha, out);
+}
+
+bool hmac_matches(const struct digest *hmac, struct str bytes)
+{
+    return bytes.len == sizeof hmac->bytes &&
+           CRYPTO_memcmp(hmac->bytes, bytes.ptr, sizeof hmac->bytes) == 0;
 }

@@ -25,11 +25,25 @@ void sha256_free(struct sha256 *sha);
 void sha256_begin(struct sha256 *sha);
 void sha256_add(struct sha256 *sha, const void *bytes, size_t n);
 void sha256_end(struct sha256 *sha, struct digest *out);
-/* All at once. Returns CAIRN_ENOMEM if libcrypto has no memory. */
+/* All at once. Returns CAIRN_ENOMEM if there is no memory for a state. */
 int sha256_of(const void *bytes, size_t n, struct digest *out,
               struct cairn_error *error);
-/* HMAC-SHA-256 of the bytes. CAIRN_ENOMEM if libcrypto has no memory. */
+/* HMAC-SHA-256 of the bytes. CAIRN_ENOMEM if there is no memory for a state. */
 int hmac_sha256(const void *key, size_t key_size, const void *bytes, size_t n,
                 struct digest *out, struct cairn_error *error);
+
+/* The same for a key that is used often: made ready once, then nothing is allocated and
+ * nothing can fail. It is as secret as the key: wipe it with hmac_key_wipe. */
+struct hmac_key {
+    uint8_t inner[64], outer[64]; /* what the two hashes begin with */
+};
+void hmac_key_init(struct hmac_key *key, const void *bytes, size_t n,
+                   struct sha256 *sha);
+void hmac_key_wipe(struct hmac_key *key);
+/* Over the parts, one after the other. */
+void hmac_of(const struct hmac_key *key, struct sha256 *sha, const struct str *parts,
+             size_t n, struct digest *out);
+/* Whether the bytes are this HMAC; takes the same time wherever they differ. */
+bool hmac_matches(const struct digest *hmac, struct str bytes);
 
 #endif

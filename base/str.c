@@ -258,6 +258,8 @@ uint64_t read_varint(struct reader *reader)
             return 0;
         if (shift == 63 && byte > 1)
             break;
+        if (byte == 0 && shift > 0) /* longer than it need be */
+            break;
         value |= (uint64_t)(byte & 0x7f) << shift;
         if (!(byte & 0x80))
             return value;

@@ -84,6 +84,7 @@ uint8_t read_byte(struct reader *reader);
 uint16_t read_u16(struct reader *reader);
 uint32_t read_u32(struct reader *reader);
 uint64_t read_u64(struct reader *reader);
+/* Only as it is written: not longer than it need be. */
 uint64_t read_varint(struct reader *reader);
 /* A view into the reader's bytes; empty on failure. */
 struct str read_bytes(struct reader *reader, size_t n);

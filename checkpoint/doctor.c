@@ -11,7 +11,9 @@ struct doctor {
     int (*each)(void *, const struct cairn_finding *);
     void *context;
     struct cairn_store *store;
+    const char *key_file; /* or NULL */
     bool bad, stopped;
+    struct cairn_error trouble; /* why something could not be looked at; or code 0 */
     uint64_t bad_lines, bad_records;
     char first_line[256]; /* of the check of the database's pages */
 };
@@ -56,14 +58,23 @@ static void look_at_directory(struct doctor *d, const char *path)
     }
 }
 
+/* That memory or a lock was wanting tells nothing about the store. */
+static bool is_trouble(struct doctor *d, const struct cairn_error *error)
+{
+    if (error->code != CAIRN_ENOMEM && error->code != CAIRN_EBUSY)
+        return false;
+    d->trouble = *error;
+    return true;
+}
+
 /* The error's text is made for other commands: the advice to call the doctor goes, and
  * what follows the first line is the remedy. */
 static void tell_error(struct doctor *d, const char *what, struct cairn_error *error)
 {
     static const char advice[] = ": run `cairn doctor`";
     const char *remedy = error->code == CAIRN_EDAMAGED
-                             ? "keep a copy of the store directory, then start a new "
-                               "store with --store DIR"
+                             ? "`cairn doctor --repair` saves what is valid into a new "
+                               "store in its place, and keeps the damaged one"
                              : NULL;
     size_t n = strlen(error->text);
     if (n >= sizeof advice - 1 &&
@@ -74,14 +85,22 @@ static void tell_error(struct doctor *d, const char *what, struct cairn_error *e
         *end = 0;
         remedy = end + 1;
     }
+    bool bad = d->bad;
     tell(d, CAIRN_HEALTH_BAD, what, error->text, remedy);
+    if (error->code ==
+        CAIRN_EIO) { /* told, but the system is at fault, not the store */
+        d->bad = bad;
+        d->trouble = *error;
+    }
 }
 
 static int open_store(struct doctor *d, const char *path, struct cairn_error *error)
 {
-    struct cairn_store_options options = {.path = path, .read_only = true};
+    struct cairn_store_options options = {
+        .path = path, .read_only = true, .key_file = d->key_file};
     int result = cairn_store_open(&d->store, &options, error);
-    if (result == CAIRN_ENOTFOUND)
+    if (result == CAIRN_ENOTFOUND || result == CAIRN_EUSAGE || /* as of a key file */
+        (result && is_trouble(d, error)))
         return result;
     if (result == CAIRN_ENEWER)
         tell(d, CAIRN_HEALTH_BAD, "schema", error->text, "use that release of cairn");
@@ -104,6 +123,8 @@ static void look_at_pages(struct doctor *d)
     struct cairn_error error = {0};
     char text[512];
     int code = store_quick_check(d->store, bad_page, d, &error);
+    if (code && is_trouble(d, &error))
+        return;
     if (d->bad_lines) {
         snprintf(text, sizeof text, "pages of the database are damaged: %s",
                  d->first_line);
@@ -112,9 +133,10 @@ static void look_at_pages(struct doctor *d)
                      " (and %llu more findings)",
                      (unsigned long long)(d->bad_lines - 1));
         tell(d, CAIRN_HEALTH_BAD, "database", text,
-             "keep a copy of the store directory, then start a new store with --store "
-             "DIR; until then what is valid here can be resumed");
-    } else if (code == CAIRN_EDAMAGED)
+             "`cairn doctor --repair` saves what is valid into a new store in its "
+             "place, and keeps the damaged one; until then what is valid here can be "
+             "resumed");
+    } else if (code == CAIRN_EDAMAGED || code == CAIRN_EIO)
         tell_error(d, "database", &error);
     else if (code)
         tell(d, CAIRN_HEALTH_WARN, "database", error.text, NULL);
@@ -131,8 +153,8 @@ static int bad_record(void *context, const struct cairn_problem *problem)
     snprintf(text, sizeof text, "%s%s%s", problem->id, *problem->id ? ": " : "",
              problem->text);
     tell(d, CAIRN_HEALTH_BAD, "records", text,
-         "resume works from what is valid; `cairn checkpoint delete ID` removes a "
-         "damaged checkpoint");
+         "resume works from what is valid; `cairn doctor --repair` takes out what is "
+         "damaged");
     return 0;
 }
 
@@ -142,6 +164,8 @@ static void look_at_content(struct doctor *d)
     struct cairn_error error = {0};
     char text[256];
     int code = cairn_checkpoint_verify(d->store, NULL, bad_record, d, &result, &error);
+    if (code && is_trouble(d, &error))
+        return;
     if (code && (code != CAIRN_EDAMAGED || d->bad_records == 0))
         tell_error(d, "records", &error); /* the tables could not be read to the end */
     if (code)
@@ -163,10 +187,30 @@ static void look_at_writer(struct doctor *d)
          NULL);
 }
 
+static void look_at_log(struct doctor *d)
+{
+    enum log_health health;
+    if (store_log_health(d->store, &health, NULL) == 0 && health == LOG_ENDS_EARLY)
+        tell(d, CAIRN_HEALTH_WARN, "log",
+             "the write-ahead log ends in the middle of a transaction, or right behind "
+             "one",
+             "nothing, if cairn was killed or the power went: what was cut off had not "
+             "been acknowledged. Otherwise the log was damaged, and its newest "
+             "checkpoints are lost: compare with an exported head (`cairn checkpoint "
+             "verify --head FILE`)");
+}
+
 int cairn_doctor(const char *path, int (*each)(void *, const struct cairn_finding *),
                  void *context, struct cairn_error *error)
 {
-    struct doctor d = {.each = each, .context = context};
+    return cairn_doctor_keyed(path, NULL, each, context, error);
+}
+
+int cairn_doctor_keyed(const char *path, const char *key_file,
+                       int (*each)(void *, const struct cairn_finding *), void *context,
+                       struct cairn_error *error)
+{
+    struct doctor d = {.each = each, .context = context, .key_file = key_file};
     struct cairn_error local = {0};
     int result = open_store(&d, path, &local);
     if (result) {
@@ -177,10 +221,16 @@ int cairn_doctor(const char *path, int (*each)(void *, const struct cairn_findin
     if (d.store) {
         look_at_directory(&d, cairn_store_path(d.store));
         look_at_writer(&d);
+        look_at_log(&d);
         look_at_pages(&d);
         look_at_content(&d);
         cairn_store_close(d.store);
     } else if (path)
         look_at_directory(&d, path);
+    if (!d.bad && d.trouble.code) {
+        if (error)
+            *error = d.trouble;
+        return d.trouble.code;
+    }
     return d.bad ? error_set(error, CAIRN_EDAMAGED, "the store needs attention") : 0;
 }

@@ -5,7 +5,7 @@
  *        4    2  format version, 1
  *        6    1  namespace: 1 workflow, 2 debug
  *        7    1  kind: 1 full, 2 delta
- *        8    2  flags, 0
+ *        8    2  flags: bit 0 an HMAC follows the payload; others 0
  *       10    2  reserved, 0
  *       12    4  payload length
  *       16    8  stream
@@ -14,6 +14,7 @@
  *       40    8  time, nanoseconds since 1970 UTC, signed
  *       48   32  parent digest
  *       80    8  reserved, 0
+ *       88       payload, then the HMAC (32 bytes) if there is one
  *
  * Invariant: no field is believed before the SHA-256 over all bytes has matched. */
 #include "checkpoint/record.h"
@@ -49,18 +50,21 @@ static const char *header_fault(const struct record_header *header)
         return "unknown namespace";
     if (header->kind != RECORD_FULL && header->kind != RECORD_DELTA)
         return "unknown kind of record";
-    if (header->flags != 0)
+    if (header->flags & ~RECORD_KEYED)
         return "flags that this version does not know";
     if (header->seq == 0 || header->position == 0)
         return "a number that must not be zero is";
     return NULL;
 }
 
-int record_encode(const struct record_header *header, struct str payload,
-                  struct sha256 *sha, struct buf *out, struct digest *digest,
-                  struct cairn_error *error)
+int record_encode_keyed(const struct record_header *given, struct str payload,
+                        const struct hmac_key *key, struct sha256 *sha, struct buf *out,
+                        struct digest *digest, struct cairn_error *error)
 {
-    const char *fault = header_fault(header);
+    struct record_header header = *given;
+    const char *fault = header_fault(&header);
+    if (!fault && header.flags)
+        fault = "its flags are set here";
     if (fault)
         return error_set(error, CAIRN_EUSAGE, "checkpoint not written: %s", fault);
     if (payload.len > LIMIT_PAYLOAD_BYTES)
@@ -68,8 +72,15 @@ int record_encode(const struct record_header *header, struct str payload,
                          "a checkpoint of %zu bytes is larger than the limit of %d",
                          payload.len, LIMIT_PAYLOAD_BYTES);
     size_t start = out->size;
-    put_header(header, payload.len, out);
+    header.flags = key ? RECORD_KEYED : 0;
+    put_header(&header, payload.len, out);
     buf_str(out, payload);
+    if (key && !out->failed) {
+        struct str covered = {out->data + start, out->size - start};
+        struct digest hmac;
+        hmac_of(key, sha, &covered, 1, &hmac);
+        buf_add(out, hmac.bytes, sizeof hmac.bytes);
+    }
     int rc = buf_check(out, error);
     if (rc)
         return rc;
@@ -77,6 +88,13 @@ int record_encode(const struct record_header *header, struct str payload,
     sha256_add(sha, out->data + start, out->size - start);
     sha256_end(sha, digest);
     return 0;
+}
+
+int record_encode(const struct record_header *header, struct str payload,
+                  struct sha256 *sha, struct buf *out, struct digest *digest,
+                  struct cairn_error *error)
+{
+    return record_encode_keyed(header, payload, NULL, sha, out, digest, error);
 }
 
 static int damaged(struct cairn_error *error, const char *what)
@@ -91,7 +109,8 @@ static int check_bytes(struct str record, struct str digest, struct sha256 *sha,
     struct digest found;
     if (record.len < RECORD_HEADER_BYTES)
         return damaged(error, "the record is shorter than its header");
-    if (record.len > (size_t)RECORD_HEADER_BYTES + LIMIT_PAYLOAD_BYTES)
+    if (record.len >
+        (size_t)RECORD_HEADER_BYTES + LIMIT_PAYLOAD_BYTES + RECORD_HMAC_BYTES)
         return damaged(error, "the record is longer than any can be");
     if (digest.len != DIGEST_SIZE)
         return damaged(error, "its SHA-256 is not 32 bytes long");
@@ -134,9 +153,28 @@ int record_decode(struct str record, struct str digest, struct sha256 *sha,
         return damaged(error, fault);
     if (reserved != 0 || reserved_too != 0)
         return damaged(error, "reserved bytes are not zero");
-    if (h.payload_bytes != reader_left(&in))
+    size_t hmac_bytes = h.flags & RECORD_KEYED ? RECORD_HMAC_BYTES : 0;
+    if (h.payload_bytes > LIMIT_PAYLOAD_BYTES ||
+        h.payload_bytes + hmac_bytes != reader_left(&in))
         return damaged(error, "its payload length is wrong");
     *header = h;
     *payload = read_bytes(&in, h.payload_bytes);
     return 0;
+}
+
+int record_authentic(struct str record, const struct record_header *header,
+                     const struct hmac_key *key, struct sha256 *sha,
+                     struct cairn_error *error)
+{
+    struct digest hmac;
+    if (!(header->flags & RECORD_KEYED))
+        return damaged(error, "it has no HMAC: it was written without the key");
+    struct str covered = {record.ptr, record.len - RECORD_HMAC_BYTES};
+    hmac_of(key, sha, &covered, 1, &hmac);
+    struct str stored = {record.ptr + covered.len, RECORD_HMAC_BYTES};
+    return hmac_matches(&hmac, stored)
+               ? 0
+               : damaged(error,
+                         "its HMAC is not of this key: it was changed or forged, "
+                         "or the key is another one");
 }

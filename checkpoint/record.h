@@ -3,16 +3,20 @@
  *
  *   header   fixed size, little endian
  *   payload  one tpl image (payload.h)
- *   trailer  SHA-256 over header and payload; kept in the row's `digest` column
+ *   HMAC     HMAC-SHA-256 over header and payload, if the flag RECORD_KEYED is set
+ *   trailer  SHA-256 over all of it; kept in the row's `digest` column
  *
- * `record` bytes below are header + payload. Flags are all zero in format 1; a set flag
- * or another version is refused, never guessed at. */
+ * `record` bytes below are all but the trailer. Another flag or another version is
+ * refused, never guessed at.
+ *
+ * The HMAC lies inside the SHA-256, so that who has no key still sees every damage. */
 #ifndef CHECKPOINT_RECORD_H
 #define CHECKPOINT_RECORD_H
 
 #include "base/sha256.h"
 
-enum { RECORD_VERSION = 1, RECORD_HEADER_BYTES = 88 };
+enum { RECORD_VERSION = 1, RECORD_HEADER_BYTES = 88, RECORD_HMAC_BYTES = 32 };
+enum { RECORD_KEYED = 1 }; /* flags */
 enum record_kind { RECORD_FULL = 1, RECORD_DELTA = 2 };
 
 struct record_header {
@@ -30,10 +34,19 @@ struct record_header {
 int record_encode(const struct record_header *header, struct str payload,
                   struct sha256 *sha, struct buf *out, struct digest *digest,
                   struct cairn_error *error);
+/* The same, with the HMAC under `key`; NULL: as record_encode. Sets the flag. */
+int record_encode_keyed(const struct record_header *header, struct str payload,
+                        const struct hmac_key *key, struct sha256 *sha, struct buf *out,
+                        struct digest *digest, struct cairn_error *error);
 /* Checks length and SHA-256 before anything else is believed, then every header field.
- * `payload` views into `record`. CAIRN_EDAMAGED names what is wrong. */
+ * `payload` views into `record`. CAIRN_EDAMAGED names what is wrong. The HMAC is not
+ * looked at. */
 int record_decode(struct str record, struct str digest, struct sha256 *sha,
                   struct record_header *header, struct str *payload,
                   struct cairn_error *error);
+/* Of a decoded record: CAIRN_EDAMAGED if it has no HMAC, or one of another key. */
+int record_authentic(struct str record, const struct record_header *header,
+                     const struct hmac_key *key, struct sha256 *sha,
+                     struct cairn_error *error);
 
 #endif

@@ -22,7 +22,7 @@ void row_id(const struct checkpoint_row *row, char out[CAIRN_ID_MAX])
         memcpy(start.bytes, row->digest.ptr, known);
     checkpoint_id(row->namespace_id, row->seq, &start, out);
     if (known < 6)
-        *strchr(out, '-') = 0;
+        out[strcspn(out, "-")] = 0;
 }
 
 static int column(struct cairn_error *error, const char *name)
@@ -38,6 +38,8 @@ int row_check(const struct checkpoint_row *row, struct sha256 *sha, struct check
     struct checked found = {.bytes = row->record.len};
     int rc = record_decode(row->record, row->digest, sha, &found.header, &found.payload,
                            error);
+    if (rc == 0 && row->key)
+        rc = record_authentic(row->record, &found.header, row->key, sha, error);
     if (rc)
         return rc;
     const struct record_header *h = &found.header;

@@ -11,7 +11,8 @@ struct checked {
     struct str payload;
     size_t bytes; /* of the record */
 };
-/* Decodes the record and compares every column that repeats its header.
+/* Decodes the record, checks its HMAC if the store was opened with a key, and compares
+ * every column that repeats its header.
  * CAIRN_EDAMAGED: the text says what is wrong, without naming the checkpoint. */
 int row_check(const struct checkpoint_row *row, struct sha256 *sha, struct checked *out,
               struct cairn_error *error);

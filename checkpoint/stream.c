@@ -22,7 +22,8 @@ static int append(struct stream *stream, struct record_header *header,
     header->parent = stream->parent_digest;
     int rc = store_next_seq(stream->store, &header->seq, error);
     if (rc == 0)
-        rc = record_encode(header, payload, stream->sha, &record, &ref->digest, error);
+        rc = record_encode_keyed(header, payload, store_key(stream->store), stream->sha,
+                                 &record, &ref->digest, error);
     if (rc == 0) {
         struct checkpoint_row row = {.seq = header->seq,
                                      .namespace_id = header->namespace_id,

@@ -56,9 +56,20 @@ static int check_run(void *context, const struct run_row *row)
     if (row->sum_ok)
         return 0;
     v->result.damaged++;
-    return verify_report(v, 0, NULL,
-                         "the row of run %llu is damaged: its checksum does not match",
-                         (unsigned long long)row->run);
+    return verify_report(
+        v, 0, NULL, "the row of run %llu is damaged: its checksum does not match%s",
+        (unsigned long long)row->run,
+        row->keyed && store_key(v->store) ? ", or its HMAC is not of this key" : "");
+}
+
+/* Ascending by run, as seqs_has wants it. */
+static int note_unkeyed(void *context, const struct run_row *row)
+{
+    struct verifier *v = context;
+    if (row->keyed)
+        return 0;
+    v->result.unkeyed_runs++;
+    return seqs_add(&v->unkeyed, row->run) ? error_nomem(v->error) : 0;
 }
 
 static int bad_object(void *context, const char *digest_hex_text, const char *why)
@@ -79,14 +90,67 @@ static int bad_page(void *context, const char *line)
     return verify_report(v, 0, NULL, "the database is damaged: %s", line);
 }
 
+static int bad_row(void *context, const char *what)
+{
+    struct verifier *v = context;
+    v->result.damaged++;
+    return verify_report(v, 0, NULL, "%s is damaged: its checksum does not match",
+                         what);
+}
+
+static int missing_checkpoint(void *context, uint64_t run, uint64_t seq)
+{
+    struct verifier *v = context;
+    if (seqs_has(&v->damaged, seq))
+        return 0; /* told already */
+    return verify_report(v, seq, NULL,
+                         "the record is missing: an attempt of run %llu names it as "
+                         "that of its end, and it was not deleted by cairn",
+                         (unsigned long long)run);
+}
+
+static int missing_object(void *context, const char *hex)
+{
+    struct verifier *v = context;
+    char graph[DIGEST_HEX_SIZE];
+    for (size_t i = 0; i < v->n_graphs; i++) {
+        digest_hex(&v->graphs[i], graph);
+        if (strcmp(graph, hex) == 0)
+            return 0; /* verify_graphs tells */
+    }
+    v->result.bad_objects++;
+    return verify_report(v, 0, NULL,
+                         "object %s is missing: a run or an attempt refers to it", hex);
+}
+
+/* Rows outside of the records, and what they refer to. */
+static int verify_other_rows(struct verifier *v)
+{
+    int rc = store_check_schema(v->store, bad_page, v, v->error);
+    if (rc >= 0 && !v->stop)
+        rc = store_verify_rows(v->store, bad_row, v, v->error);
+    seqs_sort(&v->damaged);
+    if (rc >= 0 && !v->stop)
+        rc = store_each_lost_checkpoint(v->store, missing_checkpoint, v, v->error);
+    if (rc >= 0 && !v->stop)
+        rc = store_each_lost_object(v->store, missing_object, v, v->error);
+    return rc;
+}
+
 static int verify_all(struct verifier *v)
 {
     struct run_filter every = {.ascending = true};
-    int rc = verify_rows(v);
+    int rc = store_key(v->store)
+                 ? store_each_run(v->store, &every, note_unkeyed, v, v->error)
+                 : 0;
+    if (rc >= 0)
+        rc = verify_rows(v);
     if (rc == 0 && !v->stop)
         rc = verify_questions(v);
     if (rc == 0 && !v->stop)
         rc = store_each_run(v->store, &every, check_run, v, v->error);
+    if (rc >= 0 && !v->stop)
+        rc = verify_other_rows(v);
     if (rc >= 0 && !v->stop)
         rc = verify_graphs(v);
     if (rc >= 0 && !v->stop)
@@ -184,6 +248,7 @@ static void verifier_release(struct verifier *v)
     verify_rows_release(v);
     tombstones_release(&v->tombstones);
     seqs_release(&v->damaged);
+    seqs_release(&v->unkeyed);
     free(v->questions);
     free(v->graphs);
     sha256_free(v->sha);
@@ -205,16 +270,15 @@ static int verdict(const struct verifier *v, const char *id)
                    ? error_set(
                          v->error, CAIRN_EDAMAGED,
                          "every record is sound, but the database around them is "
-                         "damaged: keep a copy of the store directory, then start a "
-                         "new store with --store DIR")
+                         "damaged: `cairn doctor --repair` saves them into a new one")
                    : 0;
     if (id)
         return error_set(v->error, CAIRN_EDAMAGED, "checkpoint %.80s is damaged", id);
     return error_set(v->error, CAIRN_EDAMAGED,
                      "the store is damaged: %llu of %llu records, %llu of %llu "
                      "objects; runs can still be resumed from their newest sound "
-                     "checkpoint, and `cairn checkpoint delete ID` removes a damaged "
-                     "one",
+                     "checkpoint, and `cairn doctor --repair` takes out what is "
+                     "damaged",
                      (unsigned long long)r->damaged, (unsigned long long)r->checked,
                      (unsigned long long)r->bad_objects,
                      (unsigned long long)r->objects);

@@ -30,6 +30,7 @@ struct verifier {
     bool bad_database; /* its pages, not what stands in them */
     struct tombstones tombstones;
     struct seqs damaged;
+    struct seqs unkeyed; /* with a key: runs that were recorded without one */
     struct question *questions;
     size_t n_questions, question_room;
     struct digest *graphs; /* that full records name; may repeat */

@@ -39,7 +39,7 @@ static int missing(struct verifier *v, const struct question *q)
     struct digest known = q->digest;
     checkpoint_id(q->namespace_id, q->target, &known, id);
     if (q->base)
-        *strchr(id, '-') = 0;
+        id[strcspn(id, "-")] = 0;
     if (seqs_add(&v->damaged, q->target))
         return error_nomem(v->error);
     seqs_sort(&v->damaged);
@@ -125,7 +125,12 @@ int verify_graphs(struct verifier *v)
         digest_hex(&v->graphs[i], hex);
         buf_clear(&content);
         rc = store_get_object(v->store, &v->graphs[i], &content, v->error);
-        if (rc == CAIRN_ENOTFOUND) {
+        bool known = false;
+        if (rc == CAIRN_ENOTFOUND)
+            rc = store_is_known_loss(v->store, hex, &known, v->error);
+        else if (rc == 0)
+            continue;
+        if (rc == 0 && !known) {
             v->result.bad_objects++;
             rc = verify_report(v, 0, NULL,
                                "the graph %.12s that checkpoints refer to is missing; "

@@ -225,7 +225,10 @@ static int check_delta(struct verifier *v, struct stream_seen *seen,
         if (rc == 0 && delta.graph_tag != graph_tag(&seen->graph))
             rc = error_set(reason, CAIRN_EDAMAGED,
                            "it belongs to another graph than its full record");
-    }
+    } else if (base < seen->base)
+        rc = error_set(reason, CAIRN_EDAMAGED,
+                       "it belongs to full record %llu, but %llu is a newer one",
+                       (unsigned long long)base, (unsigned long long)seen->base);
     delta_release(&delta);
     if (rc || base == seen->base || base == seen->asked)
         return rc;
@@ -241,6 +244,27 @@ static int check_delta(struct verifier *v, struct stream_seen *seen,
 
 /* ---- The pass ---- */
 
+/* A run that was recorded without a key is not damaged because of that; but then none
+ * of its records has an HMAC. */
+static int check_record(struct verifier *v, const struct checkpoint_row *row,
+                        struct checked *checked, struct cairn_error *reason)
+{
+    struct checkpoint_row bare = *row;
+    bool unkeyed = row->key && seqs_has(&v->unkeyed, row->stream);
+    if (unkeyed)
+        bare.key = NULL;
+    int rc = row_check(&bare, v->sha, checked, reason);
+    if (rc)
+        return rc;
+    bool keyed = checked->header.flags & RECORD_KEYED;
+    if (unkeyed && keyed)
+        return error_set(reason, CAIRN_EDAMAGED,
+                         "it has an HMAC, but the row of its run has none any more");
+    v->result.hmacs += keyed;
+    v->result.unchecked_hmacs += keyed && !row->key;
+    return 0;
+}
+
 static int check_row(void *context, const struct checkpoint_row *row)
 {
     struct verifier *v = context;
@@ -248,7 +272,7 @@ static int check_row(void *context, const struct checkpoint_row *row)
     struct checked checked;
     struct cairn_error reason = {0};
     v->result.checked++;
-    int rc = row_check(row, v->sha, &checked, &reason);
+    int rc = check_record(v, row, &checked, &reason);
     if (rc)
         return rc == CAIRN_EDAMAGED ? row_damaged(v, row, reason.text) : rc;
     rc = stream_seen(v, row->namespace_id, row->stream, &seen);

@@ -10,6 +10,11 @@ static const struct option catalogue[OPT_NONE] = {
                    "the store to use (default: $CAIRN_STORE, or the .cairn directory "
                    "found here or above)",
                    0, 0, 0},
+    [OPT_KEY] = {"key", 0, OPTION_TEXT, "FILE",
+                 "the secret under which what is stored carries an HMAC, so that only "
+                 "who has it can change it unnoticed: at least 32 bytes, for yourself "
+                 "alone to read (default: $CAIRN_KEY)",
+                 0, 0, 0},
     [OPT_JSON] = {"json", 0, OPTION_FLAG, NULL, "print JSON on stdout", 0, 0, 0},
     [OPT_QUIET] = {"quiet", 'q', OPTION_FLAG, NULL, "say only what matters", 0, 0, 0},
     [OPT_HELP] = {"help", 'h', OPTION_FLAG, NULL, "show this help", 0, 0, 0},
@@ -120,6 +125,17 @@ static const struct option catalogue[OPT_NONE] = {
     [OPT_VALUE] = {"output", 0, OPTION_PAIR, "NAME=VALUE",
                    "a value for later tasks; may be repeated", 0, 0, 0},
     [OPT_MESSAGE] = {"message", 0, OPTION_TEXT, "TEXT", "why, for people", 0, 0, 0},
+    [OPT_REPAIR] = {"repair", 0, OPTION_FLAG, NULL,
+                    "save what is valid of a damaged store into a new one in its place",
+                    0, 0, 0},
+    [OPT_HEAD] = {"head", 0, OPTION_TEXT, "FILE",
+                  "compare with what `cairn checkpoint head` printed, too", 0, 0, 0},
+    [OPT_KEEP_RUNS] = {"keep-runs", 0, OPTION_NUMBER, "N",
+                       "remove ended runs, but the newest N of each workflow", 1,
+                       UINT32_MAX, 0},
+    [OPT_OLDER_THAN] = {"older-than", 0, OPTION_TIME, "TIME",
+                        "remove only runs that ended longer ago, such as 12h or 30d", 1,
+                        0, 0},
 };
 
 const struct option *option_get(enum option_id id)

@@ -248,13 +248,31 @@ static const struct command commands[] = {
      "look for trouble in the store and around it",
      "Checks the store and its surroundings, changes nothing, and says for each "
      "finding "
-     "what to do. Exit status 5 if something is bad.",
-     "  cairn doctor",
+     "what to do. Exit status 5 if something is bad. With --repair, what is valid in a "
+     "damaged store is saved into a new one, which takes its place; the damaged files "
+     "are kept in it under damaged-TIME. Exit status 5 then if something was lost, 6 "
+     "if a run is live.",
+     "  cairn doctor\n  cairn doctor --repair",
+     "0 2 5 6 10 75",
+     0,
+     0,
+     {OPT_REPAIR, OPT_NONE},
+     command_doctor},
+    {"gc",
+     "",
+     "remove old runs, and content that nothing refers to",
+     "Deletes stored content (output, results, definitions) that no run refers to any "
+     "more. With --keep-runs or --older-than (with both: where both agree) whole runs "
+     "that have ended go first, but never the newest of a workflow and its params, and "
+     "none that a remaining run forks from. Works beside live runs; killed, the next "
+     "call finishes it. The room is used again; the file does not shrink. Exit status "
+     "5: with damaged checkpoints in the store no content is deleted.",
+     "  cairn gc --keep-runs 100 --older-than 30d --dry-run",
      "0 2 5 10 75",
      0,
      0,
-     {OPT_NONE},
-     command_doctor},
+     {OPT_KEEP_RUNS, OPT_OLDER_THAN, OPT_DRY_RUN, OPT_NONE},
+     command_gc},
     {"checkpoint list",
      "",
      "list checkpoints",
@@ -294,13 +312,26 @@ static const struct command commands[] = {
      "[CHECKPOINT]",
      "check checkpoints for damage",
      "Checks one checkpoint, or every record, every link of the chains and all stored "
-     "content. Names what is damaged; exit status 5 then.",
-     "  cairn checkpoint verify",
+     "content. Names what is damaged; exit status 5 then. With --head, also what is "
+     "missing, replaced or older than when the head was exported.",
+     "  cairn checkpoint verify\n  cairn checkpoint verify --head /mnt/other/heads",
+     "0 2 5 10 75",
+     0,
+     1,
+     {OPT_HEAD, OPT_NONE},
+     command_checkpoint_verify},
+    {"checkpoint head",
+     "[RUN]",
+     "print the newest checkpoints, to compare with later",
+     "Prints number, position and SHA-256 of the newest checkpoint of every run, or of "
+     "one. Kept elsewhere, it shows (`cairn checkpoint verify --head FILE`) whether "
+     "the newest checkpoints were removed or the store replaced by an older copy.",
+     "  cairn checkpoint head >/mnt/other/heads",
      "0 2 5 10 75",
      0,
      1,
      {OPT_NONE},
-     command_checkpoint_verify},
+     command_checkpoint_head},
     {"checkpoint delete",
      "CHECKPOINT",
      "delete one checkpoint",

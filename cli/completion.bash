@@ -31,7 +31,7 @@ _cairn_options()
 {
     local tuning=(--jobs --on-change --check-outputs --checkpoint --sync --output-limit
         --keep --secrets-fd)
-    printf '%s\n' --store --json --quiet --help
+    printf '%s\n' --store --key --json --quiet --help
     case $1 in
     run) printf '%s\n' --param --fresh "${tuning[@]}" --no-wait --no-checkpoint ;;
     resume) printf '%s\n' --from "${tuning[@]}" --no-wait ;;
@@ -51,7 +51,10 @@ _cairn_options()
     complete) printf '%s\n' --token --output ;;
     fail) printf '%s\n' --token --message ;;
     'checkpoint list') printf '%s\n' --run --workflow --limit --offset --sort ;;
+    doctor) printf '%s\n' --repair ;;
+    gc) printf '%s\n' --keep-runs --older-than --dry-run ;;
     'checkpoint show') printf '%s\n' --tasks ;;
+    'checkpoint verify') printf '%s\n' --head ;;
     'checkpoint timeline') printf '%s\n' --workflow --limit ;;
     'checkpoint delete') printf '%s\n' --yes ;;
     'checkpoint prune') printf '%s\n' --run --keep --dry-run ;;
@@ -76,9 +79,9 @@ _cairn_values()
         ;;
     --run) _cairn_runs ;;
     --from) _cairn_checkpoints ;;
-    --store | --param | --jobs | -j | --output-limit | --keep | --interval | --workflow | \
-        --limit | --offset | --attempt | --secrets-fd | --lease | --holder | --token | --output | \
-        --message) : ;;
+    --store | --key | --param | --jobs | -j | --output-limit | --keep | --interval | --workflow | \
+        --limit | --offset | --attempt | --secrets-fd | --head | --lease | --holder | --token | --output | \
+        --message | --keep-runs | --older-than) : ;;
     *) return 1 ;;
     esac
 }
@@ -87,11 +90,11 @@ _cairn_operands()
 {
     case $1 in
     '') printf '%s\n' run resume plan explain status watch runs log events graph init \
-        validate cancel resolve undo next claim complete fail doctor checkpoint help version ;;
-    checkpoint) printf '%s\n' list show timeline verify delete prune ;;
+        validate cancel resolve undo next claim complete fail doctor gc checkpoint help version ;;
+    checkpoint) printf '%s\n' list show timeline verify head delete prune ;;
     help) printf '%s\n' run resume plan explain status watch runs log events graph init \
-        validate cancel resolve undo next claim complete fail doctor checkpoint ;;
-    resume | status | watch | cancel | events | next) _cairn_runs ;;
+        validate cancel resolve undo next claim complete fail doctor gc checkpoint ;;
+    resume | status | watch | cancel | events | next | 'checkpoint head') _cairn_runs ;;
     resolve | undo | claim | complete | fail)
         _cairn_runs
         _cairn_tasks

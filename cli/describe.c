@@ -44,9 +44,11 @@ void run_document(struct doc *doc, struct cairn_store *store,
     doc_text(doc, "workflow", run->workflow);
     doc_text(doc, "file", run->file[0] ? run->file : NULL);
     doc_object(doc, "params");
-    if (cairn_run_params(store, run->run, add_param, doc, &error) != 0)
+    if (cairn_run_params(store, run->run, add_param, doc, &error) != 0) {
         ui_warn("the parameters of run %llu: %s", (unsigned long long)run->run,
                 error.text);
+        out_incomplete();
+    }
     doc_end(doc);
     doc_text(doc, "state", run_state_text(run));
     doc_bool(doc, "live", run->live);
@@ -73,7 +75,7 @@ void run_document(struct doc *doc, struct cairn_store *store,
 
 struct params {
     FILE *file;
-    bool any;
+    bool any, failed;
 };
 
 static int print_param(void *context, const char *name, const char *value)
@@ -83,6 +85,7 @@ static int print_param(void *context, const char *name, const char *value)
     int n = fprintf(params->file, "%s%s=%s", params->any ? " " : "", name,
                     quoted ? quoted : "?");
 
+    params->failed = params->failed || quoted == NULL;
     free(quoted);
     params->any = true;
     return n < 0 || ftell(params->file) > PARAMS_SHOWN;
@@ -91,15 +94,21 @@ static int print_param(void *context, const char *name, const char *value)
 char *params_text(struct cairn_store *store, uint64_t run)
 {
     struct params params = {0};
+    struct cairn_error error = {0};
     char *text = NULL;
     size_t length = 0;
     bool failed;
 
     params.file = open_memstream(&text, &length);
-    if (params.file == NULL)
-        return NULL;
-    failed = cairn_run_params(store, run, print_param, &params, NULL) != 0;
-    failed = fclose(params.file) != 0 || failed;
+    failed = params.file == NULL ||
+             cairn_run_params(store, run, print_param, &params, &error) != 0;
+    if (params.file != NULL) /* text NULL: no memory, though fclose does not say so */
+        failed = fclose(params.file) != 0 || text == NULL || params.failed || failed;
+    if (failed) {
+        ui_warn("the parameters of run %llu: %s", (unsigned long long)run,
+                error.text[0] != '\0' ? error.text : "out of memory");
+        out_incomplete();
+    }
     if (failed || length == 0) {
         free(text);
         return NULL;

@@ -6,6 +6,7 @@
 #include "format.h"
 #include "ui.h"
 
+#include <errno.h>
 #include <string.h>
 
 #define DEFAULT_FILE "cairn.yaml"
@@ -20,17 +21,34 @@ const char *store_path(const struct settings *settings)
     return path != NULL && path[0] != '\0' ? path : NULL;
 }
 
+/* --key, or $CAIRN_KEY if it says something. */
+const char *key_path(const struct settings *settings)
+{
+    const char *path = getenv("CAIRN_KEY");
+
+    if (settings->given[OPT_KEY])
+        return settings->text[OPT_KEY];
+    return path != NULL && path[0] != '\0' ? path : NULL;
+}
+
 const char *store_hint(const struct settings *settings)
 {
-    static char hint[4200]; /* made once: the settings do not change */
-    char *word;
+    static const enum option_id options[] = {OPT_STORE, OPT_KEY};
+    static char hint[8400]; /* made once: the settings do not change */
 
-    if (!settings->given[OPT_STORE] || hint[0] != '\0')
+    if (hint[0] != '\0')
         return hint;
-    word = shell_word(settings->text[OPT_STORE]);
-    if (word != NULL)
-        snprintf(hint, sizeof hint, " --store %s", word);
-    free(word);
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
+        char *word;
+
+        if (!settings->given[options[i]])
+            continue;
+        word = shell_word(settings->text[options[i]]);
+        if (word != NULL)
+            snprintf(hint + strlen(hint), sizeof hint - strlen(hint), " --%s %s",
+                     option_get(options[i])->name, word);
+        free(word);
+    }
     return hint;
 }
 
@@ -41,6 +59,7 @@ static int open_store(struct settings *settings, struct cairn_store **store,
         .path = store_path(settings),
         .read_only = read_only,
         .sync = (enum cairn_sync)settings->number[OPT_SYNC],
+        .key_file = key_path(settings),
     };
 
     return cairn_store_open(store, &options, error);
@@ -73,6 +92,7 @@ int store_for_writing(struct settings *settings, struct cairn_store **store,
         .path = store_path(settings),
         .create = true,
         .sync = (enum cairn_sync)settings->number[OPT_SYNC],
+        .key_file = key_path(settings),
     };
     int result = open_store(settings, store, false, &error);
 
@@ -134,7 +154,7 @@ int workflow_operand(struct settings *settings, const char *command, int n,
 {
     if (settings->n_operands > n)
         *file = settings->operands[n];
-    else if (access(DEFAULT_FILE, F_OK) == 0)
+    else if (access(DEFAULT_FILE, F_OK) == 0 || errno != ENOENT) /* loading tells why */
         *file = DEFAULT_FILE;
     else
         return ui_usage(command,
@@ -226,7 +246,7 @@ int workflow_target(struct settings *settings, const char *command, int n,
     if (settings->given[OPT_FRESH])
         options->start = CAIRN_START_FRESH;
     else if (!file && settings->n_params == 0 && store != NULL &&
-             cairn_run_get(store, 0, &newest, NULL) == 0)
+             cairn_run_get(store, 0, &newest, NULL) != CAIRN_ENOTFOUND)
         return target_run(settings, command, store, workflow, options);
     return workflow_operand(settings, command, n, workflow, &name);
 }

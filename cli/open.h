@@ -9,6 +9,8 @@
 
 /* What --store or $CAIRN_STORE names, or NULL. */
 const char *store_path(const struct settings *settings);
+/* What --key or $CAIRN_KEY names, or NULL. */
+const char *key_path(const struct settings *settings);
 /* The store for reading; it must exist. */
 int store_for_reading(struct settings *settings, struct cairn_store **store);
 /* The same, but `*store` is NULL when there is none. */
@@ -41,7 +43,7 @@ int missing_task(struct cairn_store *store, uint64_t run, const char *task,
                  const struct cairn_error *error);
 /* Tells what loading found worth a warning. */
 void tell_warnings(const struct cairn_workflow *workflow);
-/* " --store DIR" for the commands that are suggested, or "". */
+/* " --store DIR", " --key FILE" or both for the commands that are suggested, or "". */
 const char *store_hint(const struct settings *settings);
 
 #endif

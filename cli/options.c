@@ -152,14 +152,13 @@ static bool add_pair(struct settings *settings, const char *text)
     if (equals == NULL || equals == text)
         return false;
     copy = strdup(text);
-    params = realloc(settings->params, (n + 1) * sizeof *params);
-    if (params != NULL)
-        settings->params = params;
-    if (copy == NULL || params == NULL) {
+    params = copy ? realloc(settings->params, (n + 1) * sizeof *params) : NULL;
+    if (params == NULL) {
         free(copy);
         ui_warn("out of memory");
         exit(EXIT_SYSTEM);
     }
+    settings->params = params;
     copy[equals - text] = '\0';
     for (i = 0; i < n && strcmp(params[i].name, copy) != 0; i++)
         ;

@@ -8,7 +8,8 @@
 #include "cairn.h"
 
 enum option_id {
-    OPT_STORE, /* the first four are taken by every command */
+    OPT_STORE, /* the first five are taken by every command */
+    OPT_KEY,
     OPT_JSON,
     OPT_QUIET,
     OPT_HELP,
@@ -55,6 +56,10 @@ enum option_id {
     OPT_TOKEN,
     OPT_VALUE,
     OPT_MESSAGE,
+    OPT_REPAIR,
+    OPT_HEAD,
+    OPT_KEEP_RUNS,
+    OPT_OLDER_THAN,
     OPT_NONE /* ends a list, and counts */
 };
 #define OPT_GLOBALS OPT_VERSION

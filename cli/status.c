@@ -233,6 +233,12 @@ static int answer(uint64_t run, int code, const char *text)
     return code == 0 ? 0 : cairn_exit_status(code);
 }
 
+/* The others only tell that the question could not be answered. */
+static bool is_answer(int code)
+{
+    return code == CAIRN_ENOTFOUND || code == CAIRN_EDAMAGED || code == CAIRN_EOWNED;
+}
+
 static int can_resume(struct settings *settings, struct cairn_store *store)
 {
     struct cairn_run_info run = {0};
@@ -247,7 +253,9 @@ static int can_resume(struct settings *settings, struct cairn_store *store)
         return answer(number, CAIRN_ENOTFOUND, "no: there is no store here or above");
     if ((code = cairn_run_get(store, number, &run, &error)) != 0 ||
         (code = cairn_can_resume(store, run.run, &error)) != 0)
-        return answer(run.run != 0 ? run.run : number, code, error.text);
+        return is_answer(code)
+                   ? answer(run.run != 0 ? run.run : number, code, error.text)
+                   : ui_fail(&error);
     snprintf(
         text, sizeof text, "run %llu can be resumed%s", (unsigned long long)run.run,
         run.state == CAIRN_RUN_COMPLETED ? "; it is completed: nothing to do" : "");

@@ -53,8 +53,8 @@ static void print_failed(struct listing *listing, const struct cairn_task_info *
     if (listing->failed <= FAILED_SHOWN) {
         out("  %s%s%s%s%s%s%s\n", task->id, how[0] ? "  " : "", how,
             took[0] ? "  " : "", took, text[0] ? "  " : "", text);
-        if (word != NULL && has_log)
-            out("    see: cairn log %s --run %llu%s\n", word,
+        if (has_log)
+            out("    see: cairn log %s --run %llu%s\n", word != NULL ? word : task->id,
                 (unsigned long long)listing->run, store_hint(listing->settings));
     }
     free(word);

@@ -18,6 +18,7 @@
 static struct {
     bool json, quiet, color, live;
     bool output_optional;
+    bool incomplete;  /* something of what was to be printed is not */
     int output_error; /* errno of the first write to stdout that failed */
 } ui;
 
@@ -42,6 +43,7 @@ void ui_start(void)
     fill_descriptors();
     setvbuf(stderr, line_buffer, _IOFBF, sizeof line_buffer); /* flushed per line */
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a file that must not grow: an error, as a full disk */
     signal(SIGCHLD, SIG_DFL);
     sigemptyset(&set);
     sigprocmask(SIG_SETMASK, &set, NULL);
@@ -226,6 +228,11 @@ void out_flush(void)
         note_output_error();
 }
 
+void out_incomplete(void)
+{
+    ui.incomplete = true;
+}
+
 bool ui_output_lost(void)
 {
     return ui.output_error != 0;
@@ -289,8 +296,11 @@ int ui_usage(const char *command, const char *format, ...)
 int ui_end(int status)
 {
     out_flush();
-    if (ui.output_error == 0 || ui.output_error == EPIPE)
+    if (ui.output_error == 0 && !ui.incomplete)
         return status;
-    ui_warn("cannot write to stdout: %s", strerror(ui.output_error));
+    if (ui.output_error == EPIPE)
+        return status;
+    if (ui.output_error != 0)
+        ui_warn("cannot write to stdout: %s", strerror(ui.output_error));
     return status == 0 && !ui.output_optional ? EXIT_SYSTEM : status;
 }

@@ -41,6 +41,8 @@ void ui_paint(const char *bytes, size_t n);
 void out(const char *format, ...) PRINTS(1, 2);
 void out_raw(const void *bytes, size_t n);
 void out_flush(void);
+/* Something had to be left out, and that was told: status 0 becomes 75. */
+void out_incomplete(void);
 
 /* Tells the error (as a document too, with --json); returns the exit status. */
 int ui_fail(const struct cairn_error *error);

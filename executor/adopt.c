@@ -114,6 +114,7 @@ struct orphan {
 struct orphans {
     struct engine *e;
     struct orphan *first;
+    struct cairn_error *error;
 };
 
 static int note_orphan(void *context, const struct attempt_row *row)
@@ -124,7 +125,7 @@ static int note_orphan(void *context, const struct attempt_row *row)
         return 0;
     struct orphan *orphan = arena_take(&o->e->arena, 1, sizeof *orphan);
     if (!orphan)
-        return CAIRN_ENOMEM;
+        return error_nomem(o->error);
     *orphan = (struct orphan){.row = {.gen = row->gen,
                                       .task = row->task,
                                       .number = row->number,
@@ -217,6 +218,7 @@ static int take_over(struct engine *e, const struct orphan *orphan, uint32_t tas
     job->pidfd = keeper->pidfd;
     job->capture_open = !capture_attempt_open(&job->capture, &keeper->place, NULL);
     keeper_to_slot(keeper, &e->slots.slots->slot[job - e->jobs]);
+    slots_tell(&e->slots, &e->slots.slots->slot[job - e->jobs]);
     int result = recall(e, job, error);
     if (!result && orphan->row.gen != e->row.gen)
         result = close_old_row(e, orphan, "taken over", error);
@@ -312,7 +314,7 @@ static int visit_stranger(void *context, struct keeper *keeper)
 
 int adopt_all(struct engine *e, struct cairn_error *error)
 {
-    struct orphans orphans = {.e = e};
+    struct orphans orphans = {.e = e, .error = error};
     if (!e->situation.recovered || e->mode == MODE_TURN ||
         situation_old(&e->situation, e->workflow)->definition->on_crash !=
             ON_CRASH_ADOPT)

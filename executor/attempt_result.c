@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "executor/outputs.h"
 
+#include <errno.h>
 #include <sys/stat.h>
 
 /* What others ask for; and what an undo needs that cannot be read back. */
@@ -36,13 +37,14 @@ static int take_values(struct engine *e, struct job *job, struct buf *text,
     char path[4200];
     struct stat st;
     values_path(e, job, path, sizeof path);
-    if (lstat(path, &st) < 0 || !S_ISREG(st.st_mode)) {
-        job->values_ready = false; /* the task moved it away, or put something else */
-        return 0;
-    }
-    if (st.st_size == 0)
+    bool there = lstat(path, &st) == 0;
+    if (there && S_ISREG(st.st_mode) && st.st_size == 0)
         return 0;
     job->values_ready = false;
+    if (!there && errno != ENOENT && errno != ENOTDIR)
+        return error_sys(error, errno, "%s", path);
+    if (!there || !S_ISREG(st.st_mode))
+        return 0; /* the task moved it away, or put something else */
     return os_read_file(path, LIMIT_VALUES_BYTES, text, error);
 }
 
@@ -53,6 +55,7 @@ static void redact_values(struct engine *e, struct job *job)
         struct buf clean = BUF_INIT;
         buf_str(&clean, r->values[i].value);
         engine_redact(e, &clean);
+        job->arena.failed |= clean.failed;
         r->values[i].value = arena_str(&job->arena, buf_view(&clean));
         buf_release(&clean);
     }

@@ -7,6 +7,7 @@
 #include "executor/outside.h"
 #include "executor/owner.h"
 #include "executor/spawn.h"
+#include "storage/os.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -194,7 +195,7 @@ static int show_live(const struct output_finder *f,
         struct captured c = {.content = BUF_INIT};
         capture_slot_path(path, sizeof path, map.slots, i, store_live_dir(f->store),
                           f->stream - 1);
-        int fd = open(path, O_RDONLY | O_CLOEXEC);
+        int fd = os_open_plain(path, O_RDONLY);
         if (fd < 0)
             break;
         result = capture_read(fd, LIMIT_OUTPUT_BYTES, &c, f->error);
@@ -338,6 +339,8 @@ int cairn_cancel(struct cairn_store *store, uint64_t run, struct cairn_error *er
         return result;
     if (v.row.state != CAIRN_RUN_UNFINISHED)
         result = refuse_ended(&v.row, error);
+    if (!result)
+        result = store_check_keyed(store, v.row.run, v.row.keyed, error);
     if (!result) {
         result = owner_acquire(store, v.row.workflow_name, &workflow, &offset, error);
         if (!result) {
@@ -356,7 +359,7 @@ int cairn_cancel(struct cairn_store *store, uint64_t run, struct cairn_error *er
 
 static void free_params(struct cairn_param *params, size_t n)
 {
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; params && i < n; i++) {
         free((char *)(uintptr_t)params[i].name);
         free((char *)(uintptr_t)params[i].value);
     }
@@ -373,7 +376,8 @@ static int read_params(struct str canonical, struct cairn_param **out, size_t *n
     while (reader_left(&r) && !r.failed && !failed) {
         struct str name = read_lstr(&r), value = read_lstr(&r);
         struct cairn_param *more = realloc(params, (*n + 1) * sizeof *params);
-        if (!more)
+        failed = !more;
+        if (failed)
             break;
         params = more;
         struct cairn_param *param = &params[(*n)++];
@@ -396,19 +400,19 @@ int cairn_run_params(struct cairn_store *store, uint64_t run,
                      int (*each)(void *, const char *name, const char *value),
                      void *context, struct cairn_error *error)
 {
-    struct view v;
-    size_t n;
-    int result = view_open(&v, store, run, false, error);
-    if (result)
-        return result;
-    struct cairn_param *params;
-    result = read_params(v.row.params_text, &params, &n, error);
+    struct run_row row;
+    struct arena arena = ARENA_INIT;
+    struct cairn_param *params = NULL;
+    size_t n = 0;
+    int result = run_row_get(&row, store, run, &arena, error);
+    if (!result)
+        result = read_params(row.params_text, &params, &n, error);
     for (size_t i = 0; i < n && !result; i++)
         if (each(context, params[i].name, params[i].value))
             break;
     if (!result)
         free_params(params, n);
-    view_release(&v);
+    arena_release(&arena);
     return result;
 }
 
@@ -431,7 +435,9 @@ int workflow_stored(struct cairn_workflow **out, struct cairn_store *store,
     struct cairn_workflow *w = calloc(1, sizeof *w);
     if (!w)
         return error_nomem(error);
-    int result = graph_load(store, &row->graph, &w->definition, &w->graph, error);
+    int result = run_row_trust(store, row, error);
+    if (!result)
+        result = graph_load(store, &row->graph, &w->definition, &w->graph, error);
     if (result) {
         free(w);
         return result;

@@ -19,7 +19,7 @@
 #endif
 
 /* Sanitizers keep notes about stack frames; these frames are never left. */
-#define IN_CHILD __attribute__((no_sanitize("address", "undefined")))
+#define IN_CHILD __attribute__((no_sanitize("address", "undefined", "thread")))
 
 enum {
     CHILD_STACK_BYTES = 64 * 1024, /* holds one PATH_MAX buffer with much to spare */

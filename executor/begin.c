@@ -6,6 +6,7 @@
 #include "base/clock.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
 
 /* What a keeper still has, or has recorded the end of, is no interrupted attempt. */
 static bool is_kept(const struct engine *e, const struct attempt_row *row)
@@ -15,8 +16,15 @@ static bool is_kept(const struct engine *e, const struct attempt_row *row)
            s->marks[row->task] & MARK_KEPT && row->number == s->last_attempt[row->task];
 }
 
+/* What collect_open is for, and where it says what is wrong. */
+struct opening {
+    struct engine *e;
+    struct cairn_error *error;
+};
+
 /* Nobody can start it any more. 1: somebody just has. */
-static int bar(struct engine *e, const struct attempt_row *row)
+static int bar(struct engine *e, const struct attempt_row *row,
+               struct cairn_error *error)
 {
     struct situation *s = &e->situation;
     struct attempt_place place = {e->live_dir, row->run, row->gen, row->task,
@@ -27,7 +35,7 @@ static int bar(struct engine *e, const struct attempt_row *row)
         row->flags & (ATTEMPT_UNDO | ATTEMPT_CHECK) ||
         !(s->marks[row->task] & MARK_RESET))
         return 0;
-    int barred = keeper_bar(&place, NULL);
+    int barred = keeper_bar(&place, error);
     if (barred)
         return barred < 0 ? barred : 0;
     s->marks[row->task] = MARK_KEPT;
@@ -37,13 +45,14 @@ static int bar(struct engine *e, const struct attempt_row *row)
 
 static int collect_open(void *context, const struct attempt_row *row)
 {
-    struct engine *e = context;
-    int kept = is_kept(e, row) ? 1 : bar(e, row);
+    struct opening *opening = context;
+    struct engine *e = opening->e;
+    int kept = is_kept(e, row) ? 1 : bar(e, row, opening->error);
     if (kept)
         return kept < 0 ? kept : 0;
     struct ending *ending = engine_add_ending(e, row->task, row->number);
     if (!ending)
-        return CAIRN_ENOMEM;
+        return error_nomem(opening->error);
     int64_t ended_ns = ending->row.ended_ns;
     ending->row = *row;
     ending->row.ended_ns = ended_ns;
@@ -68,7 +77,9 @@ static void rescue_output(struct engine *e, struct ending *ending,
         for (int i = 0; i < 2; i++) {
             struct buf content = BUF_INIT;
             capture_slot_path(path, sizeof path, map->slots, s, e->live_dir, i);
-            if (os_read_file(path, 16u << 20, &content, NULL) == 0) {
+            struct stat st;
+            if (lstat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+                os_read_file(path, 16u << 20, &content, NULL) == 0) {
                 engine_redact(e, &content);
                 ending->captured[i].content = content;
                 *(i ? &ending->row.err_bytes : &ending->row.out_bytes) = content.size;
@@ -81,8 +92,9 @@ static void rescue_output(struct engine *e, struct ending *ending,
 static int close_interrupted(struct engine *e, uint64_t turn, struct cairn_error *error)
 {
     struct slot_map map;
+    struct opening opening = {e, error};
     int result = store_each_run_attempt(e->store, e->row.run, e->situation.row.gen,
-                                        true, collect_open, e, error);
+                                        true, collect_open, &opening, error);
     if (!result && e->n_endings &&
         slots_open(&map, e->live_dir, e->row.run, NULL) == 0) {
         for (uint32_t i = 0; i < e->n_endings; i++)
@@ -130,6 +142,13 @@ static bool new_generation(const struct situation *s)
            !digest_equal(&s->row.graph, &s->recovery.graph);
 }
 
+static int nothing(void *context, const struct run_row *row)
+{
+    (void)context;
+    (void)row;
+    return 0;
+}
+
 static int begin_run(struct engine *e, struct cairn_error *error)
 {
     struct situation *s = &e->situation;
@@ -138,6 +157,8 @@ static int begin_run(struct engine *e, struct cairn_error *error)
     e->row.state = CAIRN_RUN_UNFINISHED;
     e->row.ended_ns = 0;
     int result = workflow_params(e->workflow, &params, &e->row.params, error);
+    if (!result && !fresh) /* it may have been removed since it was read */
+        result = store_get_run(e->store, e->row.run, nothing, NULL, error);
     e->row.params_text = arena_str(&e->arena, buf_view(&params));
     buf_release(&params);
     if (!result && e->arena.failed)
@@ -159,6 +180,29 @@ static int begin_run(struct engine *e, struct cairn_error *error)
     return result;
 }
 
+static int compare_source(void *context, const struct checkpoint_row *row)
+{
+    const struct situation *s = context;
+    struct str wanted = {(const char *)s->from_digest.bytes, DIGEST_SIZE};
+    return str_equal(row->digest, wanted) ? 0 : CAIRN_ENOTFOUND;
+}
+
+/* What a fork starts from was read before; only what is still there keeps the contents
+ * that its states refer to. */
+static int check_source(struct engine *e, struct cairn_error *error)
+{
+    struct situation *s = &e->situation;
+    if (s->recovered || !s->from_seq)
+        return 0;
+    int result = store_get_checkpoint(e->store, s->from_seq, compare_source, s, error);
+    if (result == CAIRN_ENOTFOUND)
+        return error_set(error, result,
+                         "checkpoint workflow:%llu was deleted just now, so no run can "
+                         "go on from it",
+                         (unsigned long long)s->from_seq);
+    return result;
+}
+
 static int begin_stream(struct engine *e, struct cairn_error *error)
 {
     struct situation *s = &e->situation;
@@ -171,7 +215,7 @@ static int begin_stream(struct engine *e, struct cairn_error *error)
     e->stream.store = e->store;
     e->stream.sha = e->sha;
     e->stream.graph = s->graph;
-    int result = 0;
+    int result = check_source(e, error);
     for (size_t i = 0; s->recovered && i < s->recovery.n_damaged && !result; i++)
         result = store_put_quarantine(e->store, s->recovery.damaged[i], clock_utc_ns(),
                                       s->recovery.reasons[i], error);

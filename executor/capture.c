@@ -6,6 +6,8 @@
  * gives back is never wanted again. */
 #include "executor/capture.h"
 
+#include "storage/os.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -68,11 +70,12 @@ int capture_open(struct capture *capture, const char *live_dir, uint64_t run,
     return 0;
 }
 
-static void trim_stream(int fd, uint64_t limit, uint64_t *punched)
+/* How many bytes were given back. */
+static uint64_t trim_stream(int fd, uint64_t limit, uint64_t *punched)
 {
     struct stat st;
     if (fd < 0 || fstat(fd, &st))
-        return;
+        return 0;
     uint64_t size = (uint64_t)st.st_size, head = limit / 2, tail = limit - head;
     if (size < *punched)
         *punched = 0; /* the task truncated its output */
@@ -81,21 +84,27 @@ static void trim_stream(int fd, uint64_t limit, uint64_t *punched)
     if (begin < *punched)
         begin = *punched;
     if (size < tail + HOLE_ALIGN)
-        return;
+        return 0;
     uint64_t end = (size - tail) / HOLE_ALIGN * HOLE_ALIGN - HOLE_ALIGN;
     if (end < begin || end - begin < HOLE_MIN)
-        return;
+        return 0;
     /* A file system that has no holes (EOPNOTSUPP) keeps the middle; nothing is lost.
      */
     if (fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)begin,
-                  (off_t)(end - begin)) == 0)
-        *punched = end;
+                  (off_t)(end - begin)))
+        return 0;
+    *punched = end;
+    return end - begin;
 }
 
-void capture_trim(struct capture *capture, uint64_t limit)
+uint64_t capture_trim(struct capture *capture, uint64_t limit)
 {
-    for (int i = 0; i < STREAMS; i++)
-        trim_stream(capture->fd[i], limit, &capture->punched[i]);
+    uint64_t most = 0;
+    for (int i = 0; i < STREAMS; i++) {
+        uint64_t n = trim_stream(capture->fd[i], limit, &capture->punched[i]);
+        most = n > most ? n : most;
+    }
+    return most;
 }
 
 /* Appends n bytes from `offset`; fewer if the file has become shorter. */
@@ -208,7 +217,7 @@ int capture_attempt_open(struct capture *capture, const struct attempt_place *pl
     char path[PATH_MAX];
     for (int i = 0; i < STREAMS; i++) {
         capture_attempt_path(path, sizeof path, place, i);
-        made.fd[i] = open(path, O_RDWR | O_APPEND | O_CLOEXEC);
+        made.fd[i] = os_open_plain(path, O_RDWR | O_APPEND);
         if (made.fd[i] < 0 && errno != ENOENT) {
             int sys = errno;
             capture_close(&made);

@@ -30,30 +30,6 @@ static void log_command(struct engine *e, const struct command_row *row, uint32_
 
 /* ---- External tasks ---- */
 
-static int read_pairs(struct arena *arena, struct str data, struct result *result,
-                      struct cairn_error *error)
-{
-    struct reader reader = reader_of(data.ptr, data.len);
-    uint32_t n = 0;
-    while (reader_left(&reader) && !reader.failed) {
-        read_lstr(&reader);
-        read_lstr(&reader);
-        n++;
-    }
-    if (!reader_done(&reader))
-        return error_set(error, CAIRN_EDAMAGED, "a stored command is damaged");
-    result->values = arena_take(arena, n, sizeof *result->values);
-    reader = reader_of(data.ptr, data.len);
-    for (uint32_t i = 0; result->values && i < n; i++) {
-        result->values[i].key = read_lstr(&reader);
-        result->values[i].value = read_lstr(&reader);
-        if (i && str_compare(result->values[i - 1].key, result->values[i].key) >= 0)
-            return error_set(error, CAIRN_EDAMAGED, "a stored command is damaged");
-    }
-    result->n_values = result->values ? n : 0;
-    return result->values ? 0 : error_nomem(error);
-}
-
 /* Values, declared outputs, undo: as if a process of ours had completed. */
 static int complete_externally(struct engine *e, struct ending *ending, struct str data,
                                struct cairn_error *error)
@@ -61,7 +37,8 @@ static int complete_externally(struct engine *e, struct ending *ending, struct s
     struct job job = {.task = ending->row.task, .attempt = ending->row.number};
     struct asker asker = {&e->lookup, job.task, job.attempt};
     struct scope scope = lookup_scope(&asker);
-    int result = read_pairs(&job.arena, data, &job.result, error);
+    int result = values_unpack(&job.arena, data, &job.result.values,
+                               &job.result.n_values, error);
     if (!result && scope.def->n_outputs)
         result = files_look(&scope, false, &job.arena, &job.result.outputs,
                             &job.result.n_outputs, error);
@@ -72,6 +49,17 @@ static int complete_externally(struct engine *e, struct ending *ending, struct s
         result = ending_keep_result(e, ending, &job.result, error);
     arena_release(&job.arena);
     return result;
+}
+
+/* There is no memory to look at what was said: it stays said, for whoever goes on. The
+ * ending is the newest one. */
+static void take_back(struct engine *e, struct ending *ending)
+{
+    e->attempts[ending->row.task]--;
+    ending_release(ending);
+    e->n_endings--;
+    e->unacted--;
+    e->broken = true;
 }
 
 static void end_external(struct engine *e, const struct command_row *row, uint32_t task)
@@ -86,7 +74,6 @@ static void end_external(struct engine *e, const struct command_row *row, uint32
         e->broken = true;
         return;
     }
-    log_command(e, row, task, row->verb == COMMAND_FAIL ? "failed" : "completed");
     ending->row.intent_ns = ending->row.started_ns = row->time_ns;
     ending->row.flags |= ATTEMPT_EXTERNAL;
     ending->row.outcome =
@@ -94,22 +81,30 @@ static void end_external(struct engine *e, const struct command_row *row, uint32
     if (row->verb == COMMAND_FAIL)
         buf_str(&ending->text, row->data);
     else if (complete_externally(e, ending, row->data, &why)) {
+        if (why.code == CAIRN_ENOMEM) {
+            take_back(e, ending);
+            return;
+        }
         ending->row.outcome = CAIRN_FAILED;
         buf_format(&ending->text, "it was completed, but %s", why.text);
     }
+    log_command(e, row, task, row->verb == COMMAND_FAIL ? "failed" : "completed");
     engine_settle(e, ending);
 }
 
 /* ---- Unknown tasks ---- */
 
-/* Somebody says that it is done: then what it declares must be there. */
-static void believe(struct engine *e, struct ending *ending)
+/* Somebody says that it is done: then what it declares must be there. False: there is
+ * no memory to look. */
+static bool believe(struct engine *e, struct ending *ending)
 {
     struct cairn_error why = {0};
+    ending->row.outcome = CAIRN_COMPLETED;
     if (!complete_externally(e, ending, STR(""), &why))
-        return;
+        return true;
     ending->row.outcome = CAIRN_FAILED;
     buf_format(&ending->text, "resolved as done, but %s", why.text);
+    return why.code != CAIRN_ENOMEM;
 }
 
 static void resolve(struct engine *e, const struct command_row *row, uint32_t task)
@@ -125,21 +120,21 @@ static void resolve(struct engine *e, const struct command_row *row, uint32_t ta
         e->broken = true;
         return;
     }
-    log_command(e, row, task, texts[row->argument]);
     ending->row.intent_ns = ending->row.started_ns = row->time_ns;
     ending->row.flags |= ATTEMPT_EXTERNAL;
     buf_format(&ending->text, "resolved: %s", texts[row->argument]);
+    ending->row.outcome = CAIRN_FAILED;
+    if (row->argument == CAIRN_RESOLVED_DONE && !believe(e, ending)) {
+        take_back(e, ending);
+        return;
+    }
+    log_command(e, row, task, texts[row->argument]);
     if (row->argument == CAIRN_RESOLVED_RERUN) {
         ending->final = true;
         ending->change = (struct change){.task = task, .outcome = CAIRN_PENDING};
         e->broken |= states_apply(&e->states, &ending->change, NULL) != 0;
         sched_rerun(&e->sched, task);
         return;
-    }
-    ending->row.outcome = CAIRN_FAILED;
-    if (row->argument == CAIRN_RESOLVED_DONE) {
-        ending->row.outcome = CAIRN_COMPLETED;
-        believe(e, ending);
     }
     e->failures[task] = graph_def(e->graph, task)->retry.max; /* no retry of that */
     engine_settle(e, ending);
@@ -183,6 +178,8 @@ void engine_look_for_commands(struct engine *e)
             break;
         else
             apply(e, &row);
+        if (e->broken)
+            break; /* the command stays for whoever goes on */
         e->last_command = row.id;
     }
     buf_release(&data);

@@ -207,7 +207,9 @@ static void judge_open_task(struct judge *j, const struct view_of_task *v,
               cause);
 }
 
-/* Skipped before, and so again if nothing has changed around it: that is no reset. */
+/* Skipped before, and so again if nothing has changed around it: that is no reset. If
+ * what it needs runs, and it is another cause that keeps it from running now (its own
+ * condition, or what it needs), the recorded outcome would tell the wrong one. */
 static void judge_skipped_task(struct judge *j, const struct view_of_task *v,
                                enum cairn_reason reason)
 {
@@ -220,8 +222,10 @@ static void judge_skipped_task(struct judge *j, const struct view_of_task *v,
         return;
     }
     judge_open_task(j, v, reason);
+    bool excluded = j->out->reason[v->task] == CAIRN_REASON_EXCLUDED;
     if (j->out->fate[v->task] & FATE_BAD)
-        j->out->reset[v->task] = false;
+        j->out->reset[v->task] =
+            v->needs & FATE_UNSETTLED && excluded != (v->recorded == CAIRN_EXCLUDED);
 }
 
 static uint8_t fate_of_outcome(uint8_t outcome)

@@ -7,6 +7,7 @@
 #include "executor/definition_int.h"
 
 #include "base/limits.h"
+#include "executor/scalar.h"
 
 struct decoder {
     struct reader reader;
@@ -32,9 +33,12 @@ static uint64_t get_number(struct decoder *d, uint64_t most)
     return d->reader.failed ? 0 : value;
 }
 
+/* Text becomes ids, arguments, environments and paths: no NUL. */
 static struct str get_text(struct decoder *d)
 {
-    return arena_str(&d->out->arena, read_lstr(&d->reader));
+    struct str text = read_lstr(&d->reader);
+    require(d, !text.len || !memchr(text.ptr, 0, text.len));
+    return arena_str(&d->out->arena, text);
 }
 
 /* A count of items that take at least `least` bytes each, and room for them. */
@@ -151,7 +155,7 @@ static void get_foreach(struct decoder *d, struct task_def *def)
     def->foreach = keys;
     for (uint32_t k = 0; k < n && !bad(d); k++) {
         struct str name = get_text(d);
-        require(d, name.len > 0 && task_def_key(def, name) == UINT32_MAX);
+        require(d, scalar_is_key(name) && task_def_key(def, name) == UINT32_MAX);
         keys[k].name = name;
         keys[k].source = read_byte(&d->reader);
         keys[k].spec = get_text(d);
@@ -245,11 +249,20 @@ static void get_flow(struct decoder *d, struct task_def *def)
     get_taken(d, def);
 }
 
+/* As cairn_workflow_add takes them; a file's may not begin with . or -. */
+static bool is_id(struct str id)
+{
+    struct str rest = id;
+    while (rest.len && (rest.ptr[0] == '.' || rest.ptr[0] == '-'))
+        rest = (struct str){rest.ptr + 1, rest.len - 1};
+    return id.len > 0 && id.len <= LIMIT_ID_BYTES && (!rest.len || scalar_is_id(rest));
+}
+
 static int get_task(struct decoder *d, uint32_t index, uint32_t n_defs)
 {
     struct task_def *def = &d->out->defs[index];
     def->id = get_text(d);
-    require(d, def->id.len > 0 && def->id.len <= LIMIT_ID_BYTES);
+    require(d, is_id(def->id));
     get_command(d, def);
     def->env = get_pairs(d, false, &def->n_env);
     def->cwd = get_text(d);

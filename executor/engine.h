@@ -205,6 +205,7 @@ struct engine {
     struct timers timers;
     uint64_t next_stamp;
     uint32_t ticks;
+    bool trimming; /* a TIMER_TRIM is set */
 
     pthread_mutex_t later_lock;
     struct cairn_attempt *later; /* finished ones */

@@ -66,8 +66,12 @@ static int name_nodes(struct graph *graph, struct cairn_error *error)
     for (uint32_t i = 0; i < d->n_defs && !graph->arena.failed && !result; i++) {
         const struct task_def *def = &d->defs[i];
         for (uint32_t m = 0; m < def->members && !graph->arena.failed; m++) {
-            buf_clear(&id);
+            buf_clear(&id); /* forgets a failure */
             member_id(def, m, &id);
+            if (id.failed) {
+                result = error_nomem(error);
+                break;
+            }
             if (id.size > LIMIT_ID_BYTES) {
                 result =
                     error_set(error, CAIRN_ELIMIT, "the id %s is longer than %d bytes",
@@ -82,7 +86,7 @@ static int name_nodes(struct graph *graph, struct cairn_error *error)
             graph->id[graph->barrier[i]] = arena_text(&graph->arena, def->id);
         }
     }
-    if (!result && (graph->arena.failed || id.failed))
+    if (!result && graph->arena.failed)
         result = error_nomem(error);
     buf_release(&id);
     return result;
@@ -152,7 +156,7 @@ static int count_edges(struct graph *graph, struct cairn_error *error)
                              LIMIT_EDGES);
     }
     graph->need_start[graph->n_nodes] = graph->n_edges = (uint32_t)edges;
-    graph->needs = malloc((edges ? edges : 1) * sizeof(uint32_t));
+    graph->needs = calloc(edges ? edges : 1, sizeof(uint32_t));
     graph->users = malloc((edges ? edges : 1) * sizeof(uint32_t));
     return graph->needs && graph->users ? 0 : error_nomem(error);
 }

@@ -104,6 +104,7 @@ int guard_start(struct guard *guard, const struct slot_map *map,
         return code;
     }
     map->slots->guard_pid = made.pid;
+    slots_tell_head(map);
     *guard = made;
     return 0;
 }

@@ -125,20 +125,39 @@ static void end_grace(struct engine *e, const struct timer *timer)
         kill_job(job);
 }
 
+/* True if one of them grows so fast that it should be looked at again soon. */
+static bool trim_outputs(struct engine *e)
+{
+    enum { FAST_BYTES = 4 << 20 };
+    bool fast = false;
+    uint64_t limit =
+        e->options->output_limit ? e->options->output_limit : LIMIT_OUTPUT_BYTES;
+    for (uint32_t i = 0; i < e->n_jobs; i++)
+        if (e->jobs[i].state == JOB_RUNNING && e->jobs[i].capture_open)
+            fast |= capture_trim(&e->jobs[i].capture, limit) > FAST_BYTES;
+    return fast;
+}
+
+static void trim(struct engine *e)
+{
+    enum { SOON_NS = 20000000 };
+    e->trimming = trim_outputs(e);
+    if (!e->trimming)
+        return;
+    struct timer next = {clock_mono_ns() + SOON_NS, TIMER_TRIM, 0, 0};
+    e->broken |= timers_add(&e->timers, next, NULL) != 0;
+}
+
 static void tick(struct engine *e)
 {
     enum { TICK_NS = 200000000, PER_SECOND = 5 };
     struct timer next = {clock_mono_ns() + TICK_NS, TIMER_TICK, 0, 0};
     e->broken |= timers_add(&e->timers, next, NULL) != 0;
     report(e, CAIRN_EVENT_TICK, NULL);
-    if (++e->ticks % PER_SECOND)
-        return;
-    uint64_t limit =
-        e->options->output_limit ? e->options->output_limit : LIMIT_OUTPUT_BYTES;
-    for (uint32_t i = 0; i < e->n_jobs; i++)
-        if (e->jobs[i].state == JOB_RUNNING && e->jobs[i].capture_open)
-            capture_trim(&e->jobs[i].capture, limit);
-    engine_look_for_commands(e);
+    if (!e->trimming)
+        trim(e);
+    if (++e->ticks % PER_SECOND == 0)
+        engine_look_for_commands(e);
 }
 
 static void reach_deadline(struct engine *e)
@@ -170,6 +189,9 @@ int engine_timers(struct engine *e, struct cairn_error *error)
             break;
         case TIMER_COMMIT:
             e->commit_waits = false;
+            break;
+        case TIMER_TRIM:
+            trim(e);
             break;
         case TIMER_DEADLINE:
             reach_deadline(e);

@@ -93,7 +93,7 @@ int keeper_read(const struct attempt_place *place, struct halves *halves,
     char path[KEEP_PATH], name[KEEP_NAME], bytes[KEEP_BYTES] = {0};
     keeper_name(name, place);
     snprintf(path, sizeof path, "%s/%s", place->live_dir, name);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = os_open_plain(path, O_RDONLY);
     if (fd < 0)
         return errno == ENOENT ? 0 : error_sys(error, errno, "%s", path);
     size_t size = 0;
@@ -180,13 +180,20 @@ bool keeper_parse_name(const char *name, struct attempt_place *place, const char
 {
     unsigned long long run;
     unsigned gen, task, attempt;
+    char again[KEEP_NAME];
     int end = 0;
     if (sscanf(name, "run-%llu.%u.%u.%u.%n", &run, &gen, &task, &attempt, &end) != 4 ||
         end == 0 || run != place->run)
         return false;
-    place->gen = gen;
-    place->task = task;
-    place->attempt = attempt;
+    /* Only as we write it: a number that is too large would stand for another one. */
+    struct attempt_place found = *place;
+    found.gen = gen;
+    found.task = task;
+    found.attempt = attempt;
+    keeper_name(again, &found);
+    if (strncmp(again, name, (size_t)end) != 0)
+        return false;
+    *place = found;
     *rest = name + end;
     return true;
 }

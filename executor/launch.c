@@ -264,6 +264,7 @@ static int submit(struct engine *e, struct job *job, struct cairn_error *error)
     order_keeper(e, job);
     job->request.cwd = job->cwd.size ? job->cwd.data : NULL;
     job->request.slot = &e->slots.slots->slot[index];
+    job->request.slots = &e->slots; /* a slot is told when its process is there */
     job->request.context = job;
     spawner_submit(e->spawner, &job->request);
     return 0;

@@ -218,7 +218,7 @@ static int end_request(const struct request *request, struct leftovers *out,
     struct ending *ending = calloc(1, sizeof *ending);
     if (!ending)
         return error_nomem(error);
-    struct slot_map map = {.fd = -1};
+    struct slot_map map = {.fd = -1, .file = -1};
     sweep_init(&ending->sweep, recorded(&map, request->live_dir, request->run), token,
                0);
     if (request->spare)

@@ -34,7 +34,10 @@ void engine_log(struct engine *e, enum event_kind kind, uint8_t argument, uint32
     engine_redact(e, &clean);
     event->length = clean.size;
     buf_str(&list->data, buf_view(&clean));
-    e->broken |= clean.failed || list->data.failed;
+    if (clean.failed || list->data.failed) {
+        list->n--; /* its text is not there */
+        e->broken = true;
+    }
     buf_release(&clean);
 }
 
@@ -51,6 +54,8 @@ void engine_log_tasks(struct engine *e, enum event_kind kind, uint8_t argument,
         struct pending_event *event = &list->at[list->n - 1];
         event->length = packed.size;
         buf_str(&list->data, buf_view(&packed));
+        if (packed.failed || list->data.failed)
+            list->n--;
     }
     e->broken |= packed.failed || list->data.failed;
     buf_release(&packed);

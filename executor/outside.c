@@ -159,10 +159,12 @@ void outside_wake(struct cairn_store *store, uint64_t run)
     char path[4096];
     snprintf(path, sizeof path, "%s/run-%llu.wake", store_live_dir(store),
              (unsigned long long)run);
-    int fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    int fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         return; /* the owner looks every second anyway */
-    ssize_t written = write(fd, "c", 1);
+    struct stat st;
+    ssize_t written =
+        fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode) ? write(fd, "c", 1) : 0;
     (void)written;
     close(fd);
 }

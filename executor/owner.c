@@ -1,4 +1,6 @@
-/* The lock decides; the names in the run row only tell people who holds it. */
+/* The lock decides; the names in the run row only tell people who holds it. An owner
+ * has the lock first and writes its name down later, when what the last one left has
+ * ended. So the name is believed only if that process lives. */
 #include "executor/owner.h"
 
 #include "base/clock.h"
@@ -15,7 +17,19 @@ struct holder {
     uint64_t run;
     int64_t pid, since_ns;
     char host[64];
+    bool gone; /* it has ended: the lock is held by somebody else */
 };
+
+/* Of another host, nothing can be said from here. */
+static bool is_gone(const struct run_row *row, const char *host)
+{
+    char here[64], boot[37];
+    os_host_name(here);
+    os_boot_id(boot);
+    return strcmp(here, host) == 0 &&
+           (!str_equal(row->owner_boot, str_of(boot)) ||
+            os_process_start((pid_t)row->owner_pid) != row->owner_start);
+}
 
 static int note_holder(void *context, const struct run_row *row)
 {
@@ -24,21 +38,27 @@ static int note_holder(void *context, const struct run_row *row)
         .run = row->run, .pid = row->owner_pid, .since_ns = row->owner_since_ns};
     snprintf(holder->host, sizeof holder->host, "%.*s", (int)row->owner_host.len,
              row->owner_host.ptr ? row->owner_host.ptr : "");
+    holder->gone = is_gone(row, holder->host);
     return 0;
 }
 
-static int owned(struct cairn_store *store, struct str workflow, uint64_t id,
-                 struct cairn_error *error)
+static struct holder find_holder(struct cairn_store *store, uint64_t workflow)
 {
     struct holder holder = {0};
-    struct run_filter filter = {.workflow = id, .limit = 1};
+    struct run_filter filter = {.workflow = workflow, .limit = 1};
+    store_each_run(store, &filter, note_holder, &holder, NULL);
+    return holder;
+}
+
+static int owned(const struct holder *holder, struct str workflow,
+                 struct cairn_error *error)
+{
     char since[32] = "?";
     struct tm tm;
-    store_each_run(store, &filter, note_holder, &holder, NULL);
-    time_t seconds = (time_t)(holder.since_ns / 1000000000);
-    if (holder.pid && localtime_r(&seconds, &tm))
+    time_t seconds = (time_t)(holder->since_ns / 1000000000);
+    if (holder->pid && localtime_r(&seconds, &tm))
         strftime(since, sizeof since, "%Y-%m-%d %H:%M:%S", &tm);
-    if (!holder.pid)
+    if (!holder->pid || holder->gone)
         return error_set(error, CAIRN_EOWNED,
                          "workflow `%.*s` is just being started by another process; "
                          "look with `cairn status`",
@@ -47,9 +67,29 @@ static int owned(struct cairn_store *store, struct str workflow, uint64_t id,
                      "workflow `%.*s` is owned by process %lld on %s since %s (run "
                      "%llu)\nwatch it with `cairn watch %llu`, or end it with `cairn "
                      "cancel %llu`",
-                     (int)workflow.len, workflow.ptr, (long long)holder.pid,
-                     holder.host, since, (unsigned long long)holder.run,
-                     (unsigned long long)holder.run, (unsigned long long)holder.run);
+                     (int)workflow.len, workflow.ptr, (long long)holder->pid,
+                     holder->host, since, (unsigned long long)holder->run,
+                     (unsigned long long)holder->run, (unsigned long long)holder->run);
+}
+
+/* Takes the lock, or finds out who has it. */
+static int lock_or_name(struct cairn_store *store, struct str workflow, uint64_t id,
+                        struct cairn_error *error)
+{
+    /* A child that a killed owner was just making holds a copy of its descriptors, and
+     * so the lock, until the kernel has ended it, too. And somebody who has the lock
+     * may take so long to end what is left of the run before it writes its name. */
+    enum { HEAL_MS = 300, NAME_MS = 4000 };
+    int64_t until = clock_mono_ns() + (int64_t)NAME_MS * 1000000;
+    for (;;) {
+        int result = lock_wait(store_lock_file(store), offset_of(id), LOCK_EXCLUSIVE,
+                               HEAL_MS, error);
+        if (result != CAIRN_EBUSY)
+            return result;
+        struct holder holder = find_holder(store, id);
+        if ((holder.pid && !holder.gone) || clock_mono_ns() > until)
+            return owned(&holder, workflow, error);
+    }
 }
 
 static int find_or_make(struct cairn_store *store, struct str workflow, uint64_t *id,
@@ -80,15 +120,11 @@ int owner_acquire(struct cairn_store *store, struct str workflow, uint64_t *work
     int result = find_or_make(store, workflow, &id, error);
     if (result)
         return result;
-    if (store_holds(store, offset_of(id)))
-        return owned(store, workflow, id, error);
-    /* A child that a killed owner was just making holds a copy of its descriptors, and
-     * so the lock, until the kernel has ended it, too. */
-    enum { HEAL_MS = 300 };
-    result = lock_wait(store_lock_file(store), offset_of(id), LOCK_EXCLUSIVE, HEAL_MS,
-                       error);
-    if (result == CAIRN_EBUSY)
-        return owned(store, workflow, id, error);
+    if (store_holds(store, offset_of(id))) {
+        struct holder holder = find_holder(store, id);
+        return owned(&holder, workflow, error);
+    }
+    result = lock_or_name(store, workflow, id, error);
     if (!result)
         result = store_hold(store, offset_of(id), error);
     if (result)

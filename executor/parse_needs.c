@@ -78,9 +78,11 @@ static size_t next_comma(const struct reading *r, struct str text, size_t from)
 {
     for (uint32_t i = 0; i < r->pieces.n; i++) {
         const struct piece *piece = &r->pieces.pieces[i];
+        if (piece->expression)
+            continue;
         const char *start = text.ptr + from, *end = text.ptr + text.len;
         const char *piece_end = piece->text.ptr + piece->text.len;
-        if (piece->expression || piece_end <= start)
+        if (piece_end <= start)
             continue;
         if (piece->text.ptr > start)
             start = piece->text.ptr;

@@ -71,12 +71,14 @@ static uint32_t count_unhandled(const struct engine *e)
 
 /* ---- Phases ---- */
 
-/* Nothing runs and nothing can start. Best effort: outcomes that cannot be saved do not
- * keep a phase from ending, but an intent that must be saved first does. */
+/* Nothing runs and nothing can start. Best effort, or asked to stop: outcomes that
+ * cannot be saved do not keep a phase from ending, but an intent that must be saved
+ * first does. */
 static bool idle(const struct engine *e)
 {
     const struct sched *s = &e->sched;
-    bool unsaved = e->degraded && e->options->saving == CAIRN_BEST_EFFORT;
+    bool unsaved = e->degraded &&
+                   (e->options->saving == CAIRN_BEST_EFFORT || e->halt >= HALT_STOP);
     if (e->running)
         return false;
     if (e->halt == HALT_KILL)

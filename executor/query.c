@@ -52,6 +52,8 @@ int view_open(struct view *view, struct cairn_store *store, uint64_t run, bool g
         return result;
     }
     result = run_row_get(&v.row, store, run, &v.arena, error);
+    if (!result)
+        result = run_row_trust(store, &v.row, error);
     if (!result) {
         result = checkpoint_recover(store, sha, v.row.run, &v.recovery, error);
         v.recovered = !result;
@@ -183,13 +185,14 @@ int cairn_run_get(struct cairn_store *store, uint64_t run, struct cairn_run_info
     return result;
 }
 
-/* A run whose checkpoints are all damaged is listed all the same, without counts. */
+/* A run whose checkpoints are all damaged is listed all the same, without counts; so is
+ * one without a key, if there is one now. */
 static int list_one(struct cairn_store *store, uint64_t run,
                     struct cairn_run_info *info, struct cairn_error *error)
 {
     struct view view = {.arena = ARENA_INIT};
     int result = cairn_run_get(store, run, info, error);
-    if (result != CAIRN_EDAMAGED)
+    if (result != CAIRN_EDAMAGED && result != CAIRN_EUSAGE)
         return result;
     result = run_row_get(&view.row, store, run, &view.arena, error);
     if (!result)

@@ -62,7 +62,9 @@ static int offer(struct engine *e, uint32_t task, struct cairn_error *error)
     struct cairn_error why = {0};
     struct buf text = BUF_INIT;
     int result = text_expand(&scope, scope.def->external, &text, &why);
-    if (result)
+    if (result == CAIRN_ENOMEM)
+        result = error_nomem(error);
+    else if (result)
         result = fail_to_tell(e, task, "its text cannot be made", why.text, error);
     else
         result = engine_add_offer(e, task, buf_view(&text), error);

@@ -183,7 +183,7 @@ static int apply(struct cairn_recorder *r, const struct change *changes, size_t 
 int cairn_recorder_save(struct cairn_recorder *r, const struct cairn_change *changes,
                         size_t n, char id[CAIRN_ID_MAX], struct cairn_error *error)
 {
-    struct checkpoint_ref ref;
+    struct checkpoint_ref ref = {0};
     struct change *sorted = NULL;
     struct stream before = r->stream;
     int result = check_changes(r, changes, n, error);

@@ -106,6 +106,13 @@ static int want_named(struct undo_request *r, const char *name,
                      cairn_outcome_name(outcome));
 }
 
+/* An undo that was cut short behind its last task: only its end is missing. */
+static bool lacks_end(const struct undo_request *r)
+{
+    return r->outside.row.state == CAIRN_RUN_UNFINISHED &&
+           states_tally(&r->outside.states).undone > 0;
+}
+
 /* One whose result cannot be read is left for the engine to tell of. */
 static int want_all(struct undo_request *r, struct cairn_error *error)
 {
@@ -119,7 +126,7 @@ static int want_all(struct undo_request *r, struct cairn_error *error)
         r->wanted[task] = can != 0;
         n += can != 0;
     }
-    if (n)
+    if (n || lacks_end(r))
         return 0;
     return error_set(error, CAIRN_EUSAGE,
                      "there is nothing to undo in run %llu: no task has completed with "

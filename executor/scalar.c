@@ -69,9 +69,8 @@ static bool is_prefixed(struct str text)
     const char *mark = text.ptr[1] ? strchr(marks, text.ptr[1]) : NULL;
     if (!mark)
         return false;
-    char extra[24] = "_";
-    const char *more = digits[mark - marks];
-    memcpy(extra + 1, more, strlen(more));
+    char extra[24];
+    snprintf(extra, sizeof extra, "_%s", digits[mark - marks]);
     return 2 + span(text, 2, extra) == text.len;
 }
 

@@ -40,6 +40,21 @@ int run_row_copy(struct run_row *to, const struct run_row *from, struct arena *a
     return arena->failed ? error_nomem(error) : 0;
 }
 
+int run_row_trust(const struct cairn_store *store, const struct run_row *row,
+                  struct cairn_error *error)
+{
+    if (!store_key(store))
+        return 0;
+    int result = store_check_keyed(store, row->run, row->keyed, error);
+    if (result || row->sum_ok)
+        return result;
+    return error_set(error, CAIRN_EDAMAGED,
+                     "the HMAC of run %llu is not of this key: its row was changed or "
+                     "forged, or the key is another one; start again with `cairn run "
+                     "--fresh`",
+                     (unsigned long long)row->run);
+}
+
 static int keep_row(void *context, const struct run_row *row)
 {
     struct loader *l = context;
@@ -93,8 +108,12 @@ static int find_auto_run(struct loader *l)
     buf_release(&text);
     if (!result)
         result = newest_run(l, &params);
-    if (!result && l->s->row.state == CAIRN_RUN_COMPLETED)
+    if (!result && l->s->row.state == CAIRN_RUN_COMPLETED) {
+        /* With a key, one without is only history, but a forged one is told of. */
+        if (l->s->row.keyed)
+            result = run_row_trust(l->store, &l->s->row, l->error);
         l->s->row = (struct run_row){0};
+    }
     return result;
 }
 
@@ -103,10 +122,11 @@ static int find_auto_run(struct loader *l)
 static int load_recovery(struct loader *l)
 {
     struct situation *s = l->s;
-    struct sha256 *sha = sha256_new();
+    int result = run_row_trust(l->store, &s->row, l->error);
+    struct sha256 *sha = result ? NULL : sha256_new();
     if (!sha)
-        return error_nomem(l->error);
-    int result = checkpoint_recover(l->store, sha, s->row.run, &s->recovery, l->error);
+        return result ? result : error_nomem(l->error);
+    result = checkpoint_recover(l->store, sha, s->row.run, &s->recovery, l->error);
     sha256_free(sha);
     s->recovery.head.sha = NULL; /* the engine brings its own */
     if (result == CAIRN_ENOTFOUND)
@@ -133,7 +153,7 @@ static int load_recovery(struct loader *l)
 static int load_fork(struct loader *l, struct digest *graph)
 {
     struct situation *s = l->s;
-    struct record_header header;
+    struct record_header header = {0};
     struct checkpoint_ref ref;
     int result = checkpoint_find(l->store, l->options->from, &s->from_seq, l->error);
     if (!result)
@@ -141,6 +161,8 @@ static int load_fork(struct loader *l, struct digest *graph)
                                     &ref, l->error);
     if (!result)
         result = store_get_run(l->store, header.stream, keep_row, l, l->error);
+    if (!result)
+        result = run_row_trust(l->store, &s->row, l->error);
     if (!result)
         result = check_owner(l, s->row.workflow_name, "checkpoint", s->from_seq);
     if (result)

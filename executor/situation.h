@@ -66,6 +66,11 @@ int situation_states(const struct situation *situation,
 /* The i-th notice, or NULL. */
 const char *situation_notice(const struct situation *situation, size_t i);
 
+/* With a key: whether the row carries an HMAC of it. CAIRN_EUSAGE: it was recorded
+ * without one; CAIRN_EDAMAGED. What a run goes on with (params, file, definition) is
+ * taken from trusted rows only. */
+int run_row_trust(const struct cairn_store *store, const struct run_row *row,
+                  struct cairn_error *error);
 /* A copy of a run row whose texts live in the arena. */
 int run_row_copy(struct run_row *to, const struct run_row *from, struct arena *arena,
                  struct cairn_error *error);

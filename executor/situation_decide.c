@@ -225,13 +225,14 @@ static int look_at_evidence(struct loader *l)
 
 /* ---- Conditions ---- */
 
-static bool settled(const struct loader *l, uint32_t task, const uint8_t *fate)
+static bool settled(struct loader *l, uint32_t task, const uint8_t *fate)
 {
     const struct task_def *def = graph_def(&l->w->graph, task);
     struct arena scratch = ARENA_INIT;
     uint32_t *defs = NULL;
     int n = condition_referred(&l->w->definition, def, &scratch, &defs);
     bool yes = n >= 0;
+    l->no_memory |= n < 0;
     for (int i = 0; i < n && yes; i++) {
         struct node_range range = lookup_referred(&l->w->graph, task, defs[i]);
         for (uint32_t k = 0; k < range.n && yes; k++)
@@ -250,8 +251,11 @@ static enum condition look_at_condition(void *context, uint32_t task,
     struct asker asker = {.lookup = &l->s->lookup, .task = task};
     struct scope scope = lookup_scope(&asker);
     bool holds = false;
-    if (scope.def->finally || !settled(l, task, fate) ||
-        condition_holds(&scope, &holds, NULL))
+    if (scope.def->finally || !settled(l, task, fate))
+        return CONDITION_OPEN;
+    int result = condition_holds(&scope, &holds, NULL);
+    l->no_memory |= result == CAIRN_ENOMEM;
+    if (result)
         return CONDITION_OPEN;
     return holds ? CONDITION_YES : CONDITION_NO;
 }
@@ -374,6 +378,8 @@ static int decide_anew(struct loader *l, const struct graph *old)
     input.evidence = s->evidence;
     if (!result)
         result = decide(&input, &s->decisions, l->error);
+    if (!result && l->no_memory)
+        result = error_nomem(l->error);
     if (!result) {
         notice_changes(l);
         notice_repeats(l);

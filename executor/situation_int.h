@@ -10,6 +10,7 @@ struct loader {
     struct cairn_store *store;
     const struct cairn_run_options *options;
     bool as_is;
+    bool no_memory; /* for a condition, while deciding */
     struct cairn_error *error;
 };
 

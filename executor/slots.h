@@ -1,7 +1,9 @@
-/* The slot file `live/run-N.slots`: who runs now. One shared mapping connects
+/* The slots: who runs now. One shared mapping of memory connects
  *   - the engine and its spawner, which fill in a slot before a child exists,
- *   - the child, which puts its pid there before it execs,
- *   - the guard, which ends every live group when the engine dies,
+ *   - the child, which puts its pid there before it execs, and
+ *   - the guard, which ends every live group when the engine dies.
+ * A copy in the file `live/run-N.slots`, written whenever a slot has got or lost its
+ * process, is for
  *   - the next run, which finds left-overs and their output, and
  *   - `cairn status`, which shows what is running.
  * The file needs no sync: it matters only while the machine stays up, and boot_id

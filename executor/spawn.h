@@ -13,20 +13,24 @@
 
 #include <sys/types.h>
 
-/* ---- The slot file ---- */
+/* ---- The slots ---- */
 
 struct slot_map {
-    struct slots *slots; /* shared mapping */
+    struct slots *slots; /* shared with children and the guard; for others a copy */
     size_t bytes;
-    int fd;
+    int fd;   /* of that memory, for the guard */
+    int file; /* the slot file, written by slots_tell; -1: not ours */
     char path[4096];
 };
 /* Creates `DIR/run-N.slots` anew for n slots, filled with the owner's identity and a
  * token "<store id>.<run>.<16 random hex digits>". */
 int slots_create(struct slot_map *map, const char *live_dir, const char *store_id,
                  uint64_t run, uint32_t n, struct cairn_error *error);
-/* Maps an existing one read-only; checks magic, version and size. ENOTFOUND, EDAMAGED.
- */
+/* Writes a slot, or what stands before the slots, into the file, for those who come
+ * later. */
+void slots_tell(const struct slot_map *map, const struct slot *slot);
+void slots_tell_head(const struct slot_map *map);
+/* Reads an existing file; checks magic, version and size. ENOTFOUND, EDAMAGED. */
 int slots_open(struct slot_map *map, const char *live_dir, uint64_t run,
                struct cairn_error *error);
 /* Unmaps; `remove` also deletes the file. */
@@ -54,8 +58,9 @@ struct spawn_request {
     char *const *envp;
     const char *path; /* PATH to search when argv[0] has no '/'; NULL: a default one */
     const char *cwd;  /* NULL: inherit */
-    int stdout_fd, stderr_fd; /* -1: /dev/null */
-    struct slot *slot;        /* pid and spawn_boot_ns are set here */
+    int stdout_fd, stderr_fd;     /* -1: /dev/null */
+    struct slot *slot;            /* pid and spawn_boot_ns are set here, */
+    const struct slot_map *slots; /* and told here; NULL: nowhere */
     /* Not NULL: run it under a keeper, see keeper.h. pid and pidfd are the keeper's. */
     const struct keeper_order *keep;
     void *context;

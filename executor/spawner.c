@@ -107,6 +107,8 @@ static void spawn(struct spawner *spawner, struct spawn_request *request)
             forget_child(request, pid);
     } else {
         request->pid = pid;
+        if (request->slots)
+            slots_tell(request->slots, request->slot);
     }
 }
 
@@ -278,8 +280,8 @@ int spawner_fd(const struct spawner *spawner)
 
 int spawner_limit(struct spawner *spawner, uint32_t n, struct cairn_error *error)
 {
-    int *watched = calloc(n, sizeof *watched);
-    if (!watched && n)
+    int *watched = calloc((size_t)n + 1, sizeof *watched);
+    if (!watched)
         return error_nomem(error);
     for (uint32_t i = 0; i < n; i++)
         watched[i] = -1;

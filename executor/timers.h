@@ -13,7 +13,8 @@ enum timer_kind {
     TIMER_RETRY,
     TIMER_TICK,
     TIMER_COMMIT,
-    TIMER_DEADLINE
+    TIMER_DEADLINE,
+    TIMER_TRIM
 };
 
 struct timer {

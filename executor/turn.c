@@ -231,6 +231,15 @@ static void act(struct engine *e, bool saved)
     tell_offers(e);
 }
 
+/* For `cairn status`. */
+static void tell_unsaved(struct engine *e, uint32_t n)
+{
+    if (!e->slots.slots || e->slots.slots->reserved == n)
+        return;
+    e->slots.slots->reserved = n;
+    slots_tell_head(&e->slots);
+}
+
 static void forget(struct engine *e)
 {
     for (uint32_t i = 0; i < e->n_endings; i++) {
@@ -240,8 +249,7 @@ static void forget(struct engine *e)
     e->n_endings = e->n_intents = 0;
     engine_log_forget(e);
     e->stored_command = e->last_command;
-    if (e->slots.slots)
-        e->slots.slots->reserved = 0;
+    tell_unsaved(e, 0);
 }
 
 static void drop_sequence_numbers(struct engine *e)
@@ -273,8 +281,7 @@ static void degrade(struct engine *e, const struct cairn_error *why)
     }
     if (e->options->saving == CAIRN_BEST_EFFORT)
         act(e, false);
-    if (e->slots.slots)
-        e->slots.slots->reserved = unsaved(e); /* for `cairn status` */
+    tell_unsaved(e, unsaved(e));
     try_again(e, DEGRADED_RETRY_NS);
 }
 

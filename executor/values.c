@@ -177,6 +177,49 @@ int values_parse(struct arena *arena, struct str text, struct key_value **out,
     return result;
 }
 
+/* ---- Stored pairs ---- */
+
+static bool good_pair(struct str key, struct str value)
+{
+    return key.len > 0 && key.len <= LIMIT_NAME_BYTES && key_length(key) == key.len &&
+           !(value.len && memchr(value.ptr, 0, value.len));
+}
+
+/* How many there are, or LIMIT_VALUES + 1. */
+static uint32_t count_pairs(struct str packed)
+{
+    struct reader in = reader_of(packed.ptr, packed.len);
+    struct str last = STR("");
+    uint32_t n = 0;
+    while (reader_left(&in) && n <= LIMIT_VALUES) {
+        struct str key = read_lstr(&in), value = read_lstr(&in);
+        if (in.failed || !good_pair(key, value) || str_compare(last, key) >= 0)
+            return LIMIT_VALUES + 1;
+        last = key;
+        n++;
+    }
+    return n;
+}
+
+int values_unpack(struct arena *arena, struct str packed, struct key_value **out,
+                  uint32_t *n, struct cairn_error *error)
+{
+    struct reader in = reader_of(packed.ptr, packed.len);
+    uint32_t count = count_pairs(packed);
+    if (count > LIMIT_VALUES)
+        return error_set(error, CAIRN_EDAMAGED, "stored values are damaged");
+    struct key_value *values = arena_take(arena, count, sizeof *values);
+    if (!values)
+        return error_nomem(error);
+    for (uint32_t i = 0; i < count; i++) {
+        values[i].key = read_lstr(&in);
+        values[i].value = read_lstr(&in);
+    }
+    *out = values;
+    *n = count;
+    return 0;
+}
+
 const struct key_value *values_find(const struct key_value *values, uint32_t n,
                                     struct str key)
 {

@@ -18,6 +18,11 @@
  * CAIRN_EWORKFLOW with "line 3: ..." in *error; CAIRN_ELIMIT. */
 int values_parse(struct arena *arena, struct str text, struct key_value **out,
                  uint32_t *n, struct cairn_error *error);
+/* The same pairs as `cairn complete` puts them into a command: key, value, key, ...,
+ * each a varint length and so many bytes; sorted. What values_parse would not give is
+ * CAIRN_EDAMAGED. The result's texts point into `packed`. */
+int values_unpack(struct arena *arena, struct str packed, struct key_value **out,
+                  uint32_t *n, struct cairn_error *error);
 const struct key_value *values_find(const struct key_value *values, uint32_t n,
                                     struct str key);
 

@@ -120,7 +120,9 @@ static const char *external_text(struct waiting_list *w, uint32_t task)
     struct scope scope = lookup_scope(&asker);
     struct buf text = BUF_INIT;
     const char *copy = NULL;
-    if (!text_expand(&scope, scope.def->external, &text, NULL))
+    int result = text_expand(&scope, scope.def->external, &text, NULL);
+    w->arena.failed |= result == CAIRN_ENOMEM;
+    if (!result)
         copy = arena_text(&w->arena, buf_view(&text));
     buf_release(&text);
     return copy;

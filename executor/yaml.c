@@ -20,11 +20,14 @@ struct builder {
     struct node *root;
     struct level levels[LIMIT_DEPTH];
     uint32_t depth;
+    struct position last; /* of the file */
     bool done;
 };
 
 static struct position place(const struct builder *builder, yaml_mark_t mark)
 {
+    if (mark.line >= builder->last.line) /* libyaml sees one more line break */
+        return builder->last;
     uint32_t column = yaml_text_column(&builder->text, mark.index, mark.column);
     return (struct position){(uint32_t)mark.line + 1, column + 1};
 }
@@ -274,7 +277,10 @@ static int read_events(struct builder *builder, yaml_parser_t *parser)
 int yaml_read(const struct diagnostic *diagnostic, struct arena *arena,
               const struct node **root)
 {
-    struct builder builder = {.diagnostic = diagnostic, .arena = arena};
+    const struct source *source = diagnostic->source;
+    struct builder builder = {.diagnostic = diagnostic,
+                              .arena = arena,
+                              .last = source_position(source, source->text.len)};
     yaml_parser_t parser;
     int result = yaml_text_check(diagnostic);
     if (!result)

@@ -74,10 +74,14 @@ struct cairn_store_options {
     bool read_only;       /* never writes, never repairs; works beside a live run */
     enum cairn_sync sync; /* zero is full */
     int lock_wait_ms;     /* longest wait for the write lock; 0: 30,000 */
+    const char *key_file; /* its bytes (32 to 4096) are the key of HMACs; NULL: none */
 };
 
 /* Opens a store. CAIRN_ENOTFOUND if there is none and `create` is unset;
- * CAIRN_ENEWER for a store of a newer release, which is left untouched. */
+ * CAIRN_ENEWER for a store of a newer release, which is left untouched. With a key,
+ * what is written carries an HMAC, and what does not carry one of this key counts as
+ * damaged; runs that were recorded without a key are refused (CAIRN_EUSAGE). Writing to
+ * a run that was recorded with a key needs it (CAIRN_EUSAGE); reading does not. */
 CAIRN_API int cairn_store_open(struct cairn_store **out,
                                const struct cairn_store_options *options,
                                struct cairn_error *error);
@@ -619,6 +623,10 @@ struct cairn_verify_result {
     uint64_t objects, bad_objects;
     uint64_t pruned; /* covered by tombstones */
     int64_t duration_ms;
+    uint64_t hmacs;           /* sound records that carry one */
+    uint64_t unchecked_hmacs; /* of these, not checked, as no key was given */
+    uint64_t unkeyed_runs;    /* with a key: recorded without one; checked all the same,
+                                 but nothing shows who wrote them */
 };
 /* Checks one checkpoint (id), or every record, chain link and object (id NULL).
  * Returns CAIRN_EDAMAGED if anything is wrong, after reporting all of it. */
@@ -626,6 +634,32 @@ CAIRN_API int cairn_checkpoint_verify(struct cairn_store *store, const char *id,
                                       int (*each)(void *, const struct cairn_problem *),
                                       void *context, struct cairn_verify_result *result,
                                       struct cairn_error *error);
+/* The newest records, to be written down elsewhere: only against them it shows that
+ * records were removed whole, or that the store was replaced by an older copy. */
+struct cairn_head_store {
+    char store[33];    /* the store's id */
+    uint64_t next_seq; /* of the next checkpoint */
+};
+struct cairn_head {
+    uint64_t run, seq, position;
+    uint64_t records;      /* of the run that are kept */
+    char id[CAIRN_ID_MAX]; /* made from seq and digest */
+    char digest[65];       /* SHA-256 of the record, hex */
+};
+/* The newest record of a run (0: of every run), oldest run first. CAIRN_EDAMAGED if one
+ * of them is. */
+CAIRN_API int cairn_checkpoint_head(struct cairn_store *store, uint64_t run,
+                                    int (*each)(void *, const struct cairn_head *),
+                                    void *context, struct cairn_head_store *of,
+                                    struct cairn_error *error);
+/* Compares with heads that were exported before; later records and deleted ones are
+ * fine. Returns CAIRN_EDAMAGED after telling what is missing, replaced or older. */
+CAIRN_API int cairn_checkpoint_compare(struct cairn_store *store,
+                                       const struct cairn_head_store *of,
+                                       const struct cairn_head *heads, size_t n,
+                                       int (*each)(void *,
+                                                   const struct cairn_problem *),
+                                       void *context, struct cairn_error *error);
 /* Deletes one checkpoint. A full one with deltas after it is refused: its deltas
  * would be lost. So is the newest of an unfinished run, and a fork's parent. */
 CAIRN_API int cairn_checkpoint_delete(struct cairn_store *store, const char *id,
@@ -639,12 +673,39 @@ struct cairn_prune_result {
     uint64_t total, kept, deleted, freed_bytes;
 };
 /* Deletes whole segments (a full record with its deltas) older than the newest `keep`
- * checkpoints of each run; more than `keep` can stay. Objects nobody refers to go too.
- */
+ * checkpoints of each run; more than `keep` can stay. Content that nobody refers to any
+ * more goes with the next cairn_gc. */
 CAIRN_API int cairn_checkpoint_prune(struct cairn_store *store,
                                      const struct cairn_prune_options *options,
                                      struct cairn_prune_result *result,
                                      struct cairn_error *error);
+
+/* Garbage: whole runs, and content that nothing refers to any more. Runs go only if at
+ * least one of the two limits is set, and then only those that have ended (completed,
+ * failed, cancelled or undone), that both limits allow to go, that are not the newest
+ * of their workflow and params, and from which no run forks that stays. */
+struct cairn_gc_options {
+    uint32_t keep_runs;    /* 0: no limit; the newest so many of each workflow stay */
+    int64_t older_than_ms; /* 0: no limit; runs that ended less long ago stay */
+    bool dry_run;
+};
+struct cairn_gc_result {
+    uint64_t runs, kept_runs; /* removed; still there */
+    uint64_t checkpoints, attempts;
+    uint64_t objects, kept_objects;
+    uint64_t freed_bytes;  /* of checkpoints and content; the file does not shrink: the
+                              room is used again */
+    uint64_t damaged_runs; /* that were to go, and stay because they are damaged */
+    uint32_t slices;       /* write transactions */
+    int64_t longest_us;    /* the longest of them: so long a run beside it waited */
+};
+/* Works beside live runs, in many short transactions, and can be cut off at any moment:
+ * the store stays whole, and the next call finishes it. With damaged checkpoints in the
+ * store no content is deleted (CAIRN_EDAMAGED; `result` is set all the same), since
+ * nobody can tell what they refer to. CAIRN_EBUSY: another call is at work. */
+CAIRN_API int cairn_gc(struct cairn_store *store,
+                       const struct cairn_gc_options *options,
+                       struct cairn_gc_result *result, struct cairn_error *error);
 
 /* The checkpoint service on its own, for programs with their own executor: a recorder
  * owns a new run of the workflow (CAIRN_EOWNED otherwise) and saves outcomes. */
@@ -676,10 +737,50 @@ struct cairn_finding {
     const char *remedy; /* what to do, or NULL */
 };
 /* Looks at the store and its surroundings; changes nothing. Returns CAIRN_EDAMAGED if
- * something is bad. Works on a store that cairn_store_open refuses. */
+ * something is bad, CAIRN_ENOMEM or CAIRN_EBUSY if not all could be looked at. Works on
+ * a store that cairn_store_open refuses. */
 CAIRN_API int cairn_doctor(const char *path,
                            int (*each)(void *, const struct cairn_finding *),
                            void *context, struct cairn_error *error);
+/* The same with a key (struct cairn_store_options). */
+CAIRN_API int cairn_doctor_keyed(const char *path, const char *key_file,
+                                 int (*each)(void *, const struct cairn_finding *),
+                                 void *context, struct cairn_error *error);
+
+/* Saves every valid record, and all other rows whose checksums hold, out of a damaged
+ * store into a new one with the same id, which takes its place; the damaged files are
+ * kept in it, in `damaged-TIME/`. Nothing is changed if nothing is damaged. Cut off at
+ * any moment, either the old or the new store is there, or none can be opened until the
+ * next repair has finished the change. CAIRN_EOWNED while a run is live (named),
+ * CAIRN_EBUSY while somebody writes. The calling process must have no handle of the
+ * store open. What was lost is told one by one; it counts as lost only once: after the
+ * repair the store verifies. */
+enum cairn_loss_kind {
+    CAIRN_LOSS_CHECKPOINT, /* seq, id, run if it is known */
+    CAIRN_LOSS_TASK,       /* its end was recorded only there: it runs again */
+    CAIRN_LOSS_RUN,        /* the run cannot be looked at or resumed any more */
+    CAIRN_LOSS_ATTEMPT,    /* what is shown of one attempt */
+    CAIRN_LOSS_OBJECT,     /* stored content: output, a result, or a graph */
+    CAIRN_LOSS_ROW         /* something else that is only shown */
+};
+struct cairn_loss {
+    enum cairn_loss_kind kind;
+    uint64_t seq; /* checkpoint, or 0 */
+    char id[CAIRN_ID_MAX];
+    uint64_t run;  /* or 0 */
+    uint32_t task; /* index in the run's graph, as cairn_run_tasks counts */
+    const char *text;
+};
+struct cairn_repair_result {
+    bool repaired; /* false: nothing was damaged, nothing was changed */
+    char kept[64]; /* name of the directory with the damaged files */
+    uint64_t checkpoints, objects, runs, attempts, events, others; /* saved */
+    uint64_t lost;
+};
+CAIRN_API int cairn_store_repair(const char *path,
+                                 int (*each)(void *, const struct cairn_loss *),
+                                 void *context, struct cairn_repair_result *result,
+                                 struct cairn_error *error);
 
 #ifdef __cplusplus
 }

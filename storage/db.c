@@ -11,9 +11,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Waits inside SQLite. In WAL mode nothing should ever wait (writers meet at our own
+/* Waits inside SQLite. A writer in WAL mode should never wait (writers meet at our own
  * lock) but for the moment in which another process rebuilds the WAL index after a
- * crash. A rollback journal must wait for readers to leave. */
+ * crash. With a rollback journal readers and the writer wait for each other, and every
+ * store has one until its maker has switched it to the WAL. */
 enum { BUSY_WAL_MS = 250, BUSY_ROLLBACK_MS = 5000 };
 
 static bool is_full(int result, int sys)
@@ -32,19 +33,40 @@ static sqlite3_file *journal_file(struct db *db)
     return file;
 }
 
-/* The errno behind an input/output error. SQLite hands it on for some statements only;
- * for a commit it stays with the file. */
-static int system_error(struct db *db, int result)
+/* The newest errno that stayed with one of the files. */
+static int file_error(struct db *db)
 {
-    int sys = sqlite3_system_errno(db->handle);
+    int sys = 0;
     sqlite3_file *file = journal_file(db);
-    if (sys || (result & 0xff) != SQLITE_IOERR)
-        return sys;
     if (file)
         file->pMethods->xFileControl(file, SQLITE_FCNTL_LAST_ERRNO, &sys);
     if (!sys)
         sqlite3_file_control(db->handle, "main", SQLITE_FCNTL_LAST_ERRNO, &sys);
     return sys;
+}
+
+int db_read_error(struct db *db)
+{
+    int sys = file_error(db);
+    return sys == EIO || sys == ENXIO ? sys : 0;
+}
+
+/* The errno behind an input/output error. SQLite hands it on for some statements only;
+ * for a commit it stays with the file. */
+static int system_error(struct db *db, int result)
+{
+    int sys = sqlite3_system_errno(db->handle);
+    return sys || (result & 0xff) != SQLITE_IOERR ? sys : file_error(db);
+}
+
+/* Where the system could not read a page SQLite says that the database is malformed
+ * (SQLITE_IOERR_CORRUPTFS becomes SQLITE_CORRUPT). That is for the disk, not for
+ * `cairn doctor`, and the next try may well succeed. */
+static int unmask(struct db *db, int result)
+{
+    if ((result & 0xff) != SQLITE_CORRUPT || !db->handle)
+        return result;
+    return db_read_error(db) ? SQLITE_IOERR_READ : result;
 }
 
 /* A system error in parentheses of a message; "" for none. */
@@ -59,7 +81,9 @@ static const char *reason(int sys, char *out, size_t size)
 
 static int describe(struct db *db, int result, struct cairn_error *error)
 {
-    const char *text = db->handle ? sqlite3_errmsg(db->handle) : sqlite3_errstr(result);
+    bool unmasked = result == SQLITE_IOERR_READ; /* the message is of something else */
+    const char *text =
+        db->handle && !unmasked ? sqlite3_errmsg(db->handle) : sqlite3_errstr(result);
     int sys = db->handle ? system_error(db, result) : 0;
     char why[160];
     if (is_full(result, sys)) {
@@ -120,6 +144,7 @@ static int describe(struct db *db, int result, struct cairn_error *error)
 
 int db_fail(struct db *db, int result, bool write, struct cairn_error *error)
 {
+    result = unmask(db, result);
     int kind = result & 0xff;
     db->result = result;
     if (db->writing && (write || sqlite3_get_autocommit(db->handle))) {
@@ -148,6 +173,10 @@ static int configure(struct db *db, bool read_only, struct cairn_error *error)
     } settings[] = {{SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1},
                     {SQLITE_DBCONFIG_DEFENSIVE, 1},
                     {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
+                    /* We make none (but temporary views, which stay allowed): what
+                     * somebody put into a store is neither run nor looked through. */
+                    {SQLITE_DBCONFIG_ENABLE_TRIGGER, 0},
+                    {SQLITE_DBCONFIG_ENABLE_VIEW, 0},
                     {SQLITE_DBCONFIG_ENABLE_FKEY, 1}};
     for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++) {
         int rc = sqlite3_db_config(db->handle, settings[i].option, settings[i].value,
@@ -155,7 +184,7 @@ static int configure(struct db *db, bool read_only, struct cairn_error *error)
         if (rc != SQLITE_OK)
             return db_fail(db, rc, false, error);
     }
-    sqlite3_busy_timeout(db->handle, BUSY_WAL_MS);
+    sqlite3_busy_timeout(db->handle, BUSY_ROLLBACK_MS);
     sqlite3_wal_autocheckpoint(db->handle, 0);
     sqlite3_wal_hook(db->handle, note_wal, db);
     return db_script(db, read_only ? sql_settings : sql_settings_writer, error);
@@ -252,13 +281,13 @@ int db_set_journal(struct db *db, enum db_journal journal, enum cairn_sync sync,
                    struct cairn_error *error)
 {
     if (journal == DB_ROLLBACK) {
-        sqlite3_busy_timeout(db->handle, BUSY_ROLLBACK_MS);
         int rc = set_mode(db, SQL_JOURNAL_DELETE, STR("delete"), error);
         return rc ? rc : db_script(db, sql_sync_extra, error);
     }
     int rc = set_mode(db, SQL_JOURNAL_WAL, STR("wal"), error);
     if (rc)
         return rc;
+    sqlite3_busy_timeout(db->handle, BUSY_WAL_MS);
     return db_script(db,
                      sync == CAIRN_SYNC_FULL     ? sql_sync_full
                      : sync == CAIRN_SYNC_NORMAL ? sql_sync_normal

@@ -62,6 +62,8 @@ bool db_rollback(struct db *db);
 bool db_failed(const struct db *db);
 /* The transaction met an I/O error, a full disk or the like: reopen. */
 bool db_broken(const struct db *db);
+/* The errno (EIO, ENXIO) if the system could not read one of the files; else 0. */
+int db_read_error(struct db *db);
 /* Number of running queries. */
 size_t db_running(const struct db *db);
 /* Grows with every change of the database, own or foreign, that this connection has
@@ -139,6 +141,8 @@ uint8_t query_u8(const struct query *query, int column);
 bool query_null(const struct query *query, int column);
 /* `absent` for NULL. */
 int64_t query_int_or(const struct query *query, int column, int64_t absent);
+/* As it is stored; a number with a fraction, which nothing here writes, is cut. */
+struct sql_value query_value(const struct query *query, int column);
 /* Empty for NULL. */
 struct str query_blob(const struct query *query, int column);
 struct str query_text(const struct query *query, int column);

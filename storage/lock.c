@@ -14,7 +14,7 @@
 
 int lock_open(struct lock_file *lock, const char *path, struct cairn_error *error)
 {
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
     if (fd < 0)
         return error_sys(error, errno, "cannot open the lock file %s for writing",
                          path);
@@ -24,7 +24,7 @@ int lock_open(struct lock_file *lock, const char *path, struct cairn_error *erro
 
 int lock_open_read(struct lock_file *lock, const char *path, struct cairn_error *error)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = os_open_plain(path, O_RDONLY);
     if (fd < 0 && errno != ENOENT)
         return error_sys(error, errno, "cannot open the lock file %s", path);
     lock->fd = fd;
@@ -37,8 +37,10 @@ int lock_check(const struct lock_file *lock, const char *path,
     struct stat open_one, named;
     if (fstat(lock->fd, &open_one) < 0)
         return error_sys(error, errno, "cannot look at the lock file %s", path);
-    if (stat(path, &named) == 0 && named.st_ino == open_one.st_ino &&
-        named.st_dev == open_one.st_dev)
+    bool there = stat(path, &named) == 0;
+    if (!there && errno != ENOENT && errno != ENOTDIR)
+        return error_sys(error, errno, "cannot look at the lock file %s", path);
+    if (there && named.st_ino == open_one.st_ino && named.st_dev == open_one.st_dev)
         return 0;
     return error_set(error, CAIRN_EDAMAGED,
                      "the lock file %s was removed or replaced while it was in use, so "
@@ -103,15 +105,32 @@ void lock_drop(struct lock_file *lock, int64_t offset)
         continue;
 }
 
-int lock_held(struct lock_file *lock, int64_t offset, struct cairn_error *error)
+static int held(struct lock_file *lock, struct flock *range, struct cairn_error *error)
 {
+    long long offset = range->l_start;
     if (lock->fd < 0)
         return 0; /* no lock file: nobody ever locked */
-    struct flock range = one_byte(F_WRLCK, offset);
-    while (fcntl(lock->fd, F_OFD_GETLK, &range) < 0) {
+    while (fcntl(lock->fd, F_OFD_GETLK, range) < 0) {
         if (errno != EINTR)
             return error_sys(error, errno, "cannot ask for the lock on byte %lld",
-                             (long long)offset);
+                             offset);
     }
-    return range.l_type != F_UNLCK;
+    return range->l_type != F_UNLCK;
+}
+
+int lock_held(struct lock_file *lock, int64_t offset, struct cairn_error *error)
+{
+    struct flock range = one_byte(F_WRLCK, offset);
+    return held(lock, &range, error);
+}
+
+int lock_held_from(struct lock_file *lock, int64_t offset, int64_t *where,
+                   struct cairn_error *error)
+{
+    struct flock range = one_byte(F_WRLCK, offset);
+    range.l_len = 0; /* to the end */
+    int rc = held(lock, &range, error);
+    if (rc > 0)
+        *where = range.l_start;
+    return rc;
 }

@@ -114,10 +114,11 @@ int store_put_object(struct cairn_store *store, struct str content,
                          "%zu bytes are too many for one stored object (at most %d)",
                          content.len, LIMIT_OBJECT_BYTES);
     hash(store, content, &name);
-    int rc = db_get_int(store->db, SQL_HAS_OBJECT,
+    int rc = db_get_int(store->db, SQL_FIND_OBJECT,
                         VALUES(value_blob(digest_view(&name))), &present, error);
-    if (!rc && !present)
-        rc = insert(store, &name, content, error);
+    if (!rc)
+        rc = present ? store_spare_object(store, (uint64_t)present, error)
+                     : insert(store, &name, content, error);
     if (!rc)
         *digest = name;
     return rc;
@@ -212,6 +213,22 @@ int store_get_object(struct cairn_store *store, const struct digest *digest,
     }
     query_end(&query);
     return rc;
+}
+
+bool object_sound(struct cairn_store *store, const struct sql_value values[5])
+{
+    const struct object_row row = {.digest = values[1].bytes,
+                                   .size = values[2].integer,
+                                   .codec = values[3].integer,
+                                   .data = values[4].bytes};
+    struct object_codec *codec = get_codec(store);
+    bool nomem;
+    if (!codec)
+        return false;
+    buf_clear(&codec->content);
+    const char *why = unpack(store, &row, &codec->content, &nomem);
+    trim(&codec->content);
+    return !why;
 }
 
 /* What the callback says of a bad one, 0 of a good one; negative also for our errors.

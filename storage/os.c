@@ -155,6 +155,20 @@ static int read_all(int fd, size_t limit, struct buf *out)
     }
 }
 
+int os_open_plain(const char *path, int flags)
+{
+    struct stat st;
+    int fd = open(path, flags | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY);
+    if (fd < 0)
+        return -1;
+    int sys = fstat(fd, &st) < 0 ? errno : S_ISREG(st.st_mode) ? 0 : EINVAL;
+    if (!sys)
+        return fd;
+    close(fd);
+    errno = sys;
+    return -1;
+}
+
 int os_read_file(const char *path, size_t limit, struct buf *out,
                  struct cairn_error *error)
 {

@@ -15,6 +15,10 @@ int os_sync_dir(const char *path, struct cairn_error *error);
  * rename, fsync of the directory; every step is checked. */
 int os_write_file(const char *path, mode_t mode, struct str content,
                   struct cairn_error *error);
+/* open(2) for a file of the store's own: neither a symbolic link nor anything but a
+ * regular file is opened, and a fifo in its place is not waited for. -1 and errno,
+ * EINVAL for what is no file. `flags` without O_CREAT. */
+int os_open_plain(const char *path, int flags);
 /* Whole file, appended to `out`. More than `limit` bytes is CAIRN_ELIMIT; no such file
  * is CAIRN_ENOTFOUND. */
 int os_read_file(const char *path, size_t limit, struct buf *out,
@@ -37,7 +41,7 @@ struct lock_file {
 enum lock_mode { LOCK_SHARED, LOCK_EXCLUSIVE };
 /* Byte offsets in use. (LOCK_WRITE would be a macro of <fcntl.h>.) Owners of workflows
  * are LOCK_WORKFLOW + workflow row id. */
-enum { LOCK_COMMIT = 0, LOCK_WRITERS = 1, LOCK_WORKFLOW = 1 << 20 };
+enum { LOCK_COMMIT = 0, LOCK_WRITERS = 1, LOCK_GC = 2, LOCK_WORKFLOW = 1 << 20 };
 
 int lock_open(struct lock_file *lock, const char *path, struct cairn_error *error);
 /* For looking only (lock_held): makes nothing; a missing file leaves fd at -1, and
@@ -58,5 +62,8 @@ int lock_wait(struct lock_file *lock, int64_t offset, enum lock_mode mode, int w
 void lock_drop(struct lock_file *lock, int64_t offset);
 /* 1 if another open file holds a lock there, 0 if not, <0 error. Takes nothing. */
 int lock_held(struct lock_file *lock, int64_t offset, struct cairn_error *error);
+/* The same of any byte from `offset` on; *where gets the first one. */
+int lock_held_from(struct lock_file *lock, int64_t offset, int64_t *where,
+                   struct cairn_error *error);
 
 #endif

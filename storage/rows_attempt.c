@@ -5,11 +5,21 @@ int store_put_intent(struct cairn_store *store, const struct attempt_row *row,
                      struct cairn_error *error)
 {
     store_turn_put(store, row->run, row->start_turn);
+    /* The checksum is over all columns, in the order of the table. */
+    enum { COLUMNS = 24, FLAGS = 8, START_TURN = 21 };
+    struct sql_value all[COLUMNS] = {{0}};
+    struct value_sum sum;
+    const struct sql_value key[] = {value_u64(row->run), value_int(row->gen),
+                                    value_int(row->task), value_int(row->number),
+                                    value_int(row->intent_ns)};
+    memcpy(all, key, sizeof key);
+    all[FLAGS] = value_unless(row->flags, 0);
+    all[START_TURN] = value_unless((int64_t)row->start_turn, 0);
+    values_sum(store->sha, all, COLUMNS, &sum);
+    struct str view = {(const char *)sum.bytes, sizeof sum.bytes};
     return store_write(store, SQL_PUT_INTENT,
-                       VALUES(value_u64(row->run), value_int(row->gen),
-                              value_int(row->task), value_int(row->number),
-                              value_int(row->intent_ns), value_unless(row->flags, 0),
-                              value_unless((int64_t)row->start_turn, 0)),
+                       VALUES(key[0], key[1], key[2], key[3], key[4], all[FLAGS],
+                              all[START_TURN], value_blob(view)),
                        error);
 }
 
@@ -41,7 +51,7 @@ int store_put_attempt(struct cairn_store *store, const struct attempt_row *row,
     int64_t start_ns = row->started_ns ? row->started_ns : row->intent_ns;
     store_turn_put(store, row->run,
                    row->end_turn > row->start_turn ? row->end_turn : row->start_turn);
-    return store_write(
+    return store_write_summed(
         store, SQL_PUT_ATTEMPT,
         VALUES(value_u64(row->run), value_int(row->gen), value_int(row->task),
                value_int(row->number), value_int(row->intent_ns),

@@ -19,6 +19,15 @@ int store_next_seq(struct cairn_store *store, uint64_t *seq, struct cairn_error 
     return 0;
 }
 
+int store_seq_after(struct cairn_store *store, uint64_t *seq, struct cairn_error *error)
+{
+    int64_t next;
+    int rc = db_get_int(store->db, SQL_NEXT_SEQ, NO_VALUES, &next, error);
+    if (!rc)
+        *seq = (uint64_t)next;
+    return rc;
+}
+
 int store_put_checkpoint(struct cairn_store *store, const struct checkpoint_row *row,
                          struct cairn_error *error)
 {
@@ -70,7 +79,8 @@ int store_delete_checkpoints(struct cairn_store *store, uint8_t namespace_id,
 
 /* ---- Reading ---- */
 
-static void checkpoint_from(const struct query *query, struct checkpoint_row *row)
+static void checkpoint_from(const struct cairn_store *store, const struct query *query,
+                            struct checkpoint_row *row)
 {
     *row = (struct checkpoint_row){
         .seq = query_u64(query, 0),
@@ -81,6 +91,7 @@ static void checkpoint_from(const struct query *query, struct checkpoint_row *ro
         .kind = query_u8(query, 5),
         .record = query_blob(query, 6),
         .digest = query_blob(query, 7),
+        .key = store->key,
     };
 }
 
@@ -93,7 +104,7 @@ static int each_row(struct cairn_store *store, enum sql_id id,
     int rc = query_start(&query, store->db, id, values, n_values, error);
     while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
         struct checkpoint_row row;
-        checkpoint_from(&query, &row);
+        checkpoint_from(store, &query, &row);
         rc = each(context, &row);
         if (rc)
             break;
@@ -113,7 +124,7 @@ int store_get_checkpoint(struct cairn_store *store, uint64_t seq,
         rc = query_step(&query, error);
     if (rc > 0) {
         struct checkpoint_row row;
-        checkpoint_from(&query, &row);
+        checkpoint_from(store, &query, &row);
         rc = got(context, &row);
         rc = rc < 0 ? rc : 0;
     } else if (rc == 0) {
@@ -255,7 +266,7 @@ int store_put_tombstone(struct cairn_store *store, const struct tombstone_row *r
     struct sql_value before = value_blob(digest_view(&row->before));
     if (is_zero(&row->before))
         before.kind = SQL_VALUE_NULL;
-    int rc = store_write(
+    int rc = store_write_summed(
         store, SQL_PUT_TOMBSTONE,
         VALUES(value_int(row->namespace_id), value_u64(row->stream),
                value_u64(row->first), value_u64(row->last), value_u64(row->count),

@@ -12,7 +12,8 @@ static int sum_command(struct cairn_store *store, const struct command_row *row,
     const uint64_t numbers[] = {
         row->id,  row->run,  row->verb,     taken,
         row->gen, row->task, row->argument, (uint64_t)row->time_ns};
-    struct summed summed = {numbers, sizeof numbers / sizeof numbers[0], &row->data, 1};
+    struct summed summed = {"command", numbers, sizeof numbers / sizeof numbers[0],
+                            &row->data, 1};
     return row_sum(store, &summed, sum, error);
 }
 
@@ -23,8 +24,10 @@ int store_put_command(struct cairn_store *store, struct command_row *row,
     struct row_sum sum;
     int64_t id;
     assert(store->writing);
-    int rc = db_get_int(store->db, SQL_NEXT_COMMAND_ID, NO_VALUES, &id, error);
-    put.id = (uint64_t)id;
+    int rc = sum_check_keyed(store, put.run, error);
+    if (!rc)
+        rc = db_get_int(store->db, SQL_NEXT_COMMAND_ID, NO_VALUES, &id, error);
+    put.id = rc ? 0 : (uint64_t)id;
     if (!rc)
         rc = sum_command(store, &put, false, &sum, error);
     if (!rc)
@@ -62,10 +65,10 @@ static int command_from(struct cairn_store *store, const struct query *query,
                                 .gen = (uint32_t)query_int(query, 6),
                                 .task = (uint32_t)query_int_or(query, 7, UINT32_MAX),
                                 .data = query_blob(query, 8)};
-    if (is_old(query))
+    if (is_old(query) && !store->key)
         return 0;
     int rc = sum_command(store, row, query_int(query, 4) != 0, &sum, error);
-    if (!rc && !str_equal(query_blob(query, 9), sum_view(&sum)))
+    if (!rc && !sum_matches(&sum, query_blob(query, 9)))
         rc = error_set(error, CAIRN_EDAMAGED,
                        "command %llu to run %llu is damaged and was not carried out: "
                        "give it again",
@@ -186,6 +189,28 @@ int store_command_taken(struct cairn_store *store, uint64_t id, bool *taken,
     return rc;
 }
 
+bool command_sound(struct cairn_store *store, const struct sql_value values[10])
+{
+    const struct sql_value *v = values;
+    struct row_sum sum;
+    bool bare = v[2].integer == COMMAND_CANCEL;
+    for (int i = 5; i < 10; i++)
+        bare = bare && v[i].kind == SQL_VALUE_NULL;
+    struct command_row row = {
+        .id = (uint64_t)v[0].integer,
+        .run = (uint64_t)v[1].integer,
+        .verb = (uint8_t)v[2].integer,
+        .time_ns = v[3].integer,
+        .argument = (uint8_t)v[5].integer,
+        .gen = (uint32_t)v[6].integer,
+        .task = v[7].kind == SQL_VALUE_NULL ? UINT32_MAX : (uint32_t)v[7].integer,
+        .data = v[8].bytes};
+    if (v[4].integer != 0 && v[4].integer != 1)
+        return false;
+    return bare || (sum_command(store, &row, v[4].integer != 0, &sum, NULL) == 0 &&
+                    sum_matches(&sum, v[9].bytes));
+}
+
 /* ---- Claims of external tasks ---- */
 
 static int sum_claim(struct cairn_store *store, const struct claim_row *row,
@@ -198,7 +223,8 @@ static int sum_claim(struct cairn_store *store, const struct claim_row *row,
                                 (uint64_t)row->time_ns,
                                 row->spent};
     const struct str texts[] = {row->token, row->holder, row->boot};
-    struct summed summed = {numbers, sizeof numbers / sizeof numbers[0], texts, 3};
+    struct summed summed = {"claim", numbers, sizeof numbers / sizeof numbers[0], texts,
+                            3};
     return row_sum(store, &summed, sum, error);
 }
 
@@ -206,7 +232,9 @@ int store_put_claim(struct cairn_store *store, const struct claim_row *row,
                     struct cairn_error *error)
 {
     struct row_sum sum;
-    int rc = sum_claim(store, row, &sum, error);
+    int rc = sum_check_keyed(store, row->run, error);
+    if (!rc)
+        rc = sum_claim(store, row, &sum, error);
     if (rc)
         return rc;
     return store_write(store, SQL_PUT_CLAIM,
@@ -232,8 +260,24 @@ static int claim_from(struct cairn_store *store, const struct query *query,
                               .time_ns = query_int(query, 7),
                               .spent = query_int(query, 8) != 0};
     int rc = sum_claim(store, row, &sum, error);
-    row->sum_ok = !rc && str_equal(query_blob(query, 9), sum_view(&sum));
+    row->sum_ok = !rc && sum_matches(&sum, query_blob(query, 9));
     return rc;
+}
+
+bool claim_sound(struct cairn_store *store, const struct sql_value values[10])
+{
+    const struct sql_value *v = values;
+    struct row_sum sum;
+    struct claim_row row = {.run = (uint64_t)v[0].integer,
+                            .gen = (uint32_t)v[1].integer,
+                            .task = (uint32_t)v[2].integer,
+                            .token = v[3].bytes,
+                            .holder = v[4].bytes,
+                            .boot = v[5].bytes,
+                            .until_boot_ns = v[6].integer,
+                            .time_ns = v[7].integer,
+                            .spent = v[8].integer != 0};
+    return sum_claim(store, &row, &sum, NULL) == 0 && sum_matches(&sum, v[9].bytes);
 }
 
 int store_each_claim(struct cairn_store *store, uint64_t run, uint32_t gen,

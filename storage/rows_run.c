@@ -1,7 +1,8 @@
 /* Rows of workflows and runs.
  *
  * run.sum is over every other column and the workflow's name. It shows damage, so that
- * a run is not resumed with another graph or as another workflow. */
+ * a run is not resumed with another graph or as another workflow; that of a keyed run
+ * shows also that somebody without the key has changed it (sum.c). */
 #include "storage/store_int.h"
 
 #include <assert.h>
@@ -52,7 +53,7 @@ static int sum_row(struct cairn_store *store, const struct run_row *row,
         name,           digest_view(&row->params), row->params_text,
         row->file,      digest_view(&row->graph),  row->owner_host,
         row->owner_boot};
-    struct summed summed = {numbers, sizeof numbers / sizeof numbers[0], texts,
+    struct summed summed = {"run", numbers, sizeof numbers / sizeof numbers[0], texts,
                             sizeof texts / sizeof texts[0]};
     return row_sum(store, &summed, sum, error);
 }
@@ -139,7 +140,9 @@ int store_set_run(struct cairn_store *store, const struct run_row *row,
     struct row_sum sum;
     int64_t changed;
     assert(store->writing);
-    int rc = run_values(store, row, &sum, values, error);
+    int rc = sum_check_keyed(store, row->run, error);
+    if (!rc)
+        rc = run_values(store, row, &sum, values, error);
     if (!rc)
         rc = db_get_int(store->db, SQL_SET_RUN, values, RUN_COLUMNS, &changed, error);
     if (rc == CAIRN_ENOTFOUND)
@@ -179,7 +182,8 @@ static int run_from(struct cairn_store *store, const struct query *query,
     int rc = sum_row(store, row, row->workflow_name, &sum, error);
     if (rc)
         return rc;
-    row->sum_ok = whole && str_equal(query_blob(query, 20), sum_view(&sum));
+    row->sum_ok = whole && sum_holds(&sum, query_blob(query, 20));
+    row->keyed = query_blob(query, 20).len == SUM_KEYED_BYTES;
     return 0;
 }
 
@@ -263,12 +267,25 @@ int store_count_runs(struct cairn_store *store, const struct run_filter *filter,
     return rc;
 }
 
+static int note_sound(void *context, const struct run_row *row)
+{
+    bool *sound = context;
+    *sound = row->sum_ok;
+    return 0;
+}
+
+bool run_sound(struct cairn_store *store, uint64_t run)
+{
+    bool sound = false;
+    return store_get_run(store, run, note_sound, &sound, NULL) == 0 && sound;
+}
+
 /* ---- Graphs of earlier generations ---- */
 
 int store_put_run_graph(struct cairn_store *store, uint64_t run, uint32_t gen,
                         const struct digest *graph, struct cairn_error *error)
 {
-    return store_write(
+    return store_write_summed(
         store, SQL_PUT_RUN_GRAPH,
         VALUES(value_u64(run), value_int(gen), value_blob(digest_view(graph))), error);
 }

@@ -8,9 +8,13 @@
  *   takes about 60 bytes. wait_ns is from intent to start, duration_ns from there (from
  *   the intent if it never started) to the end; no duration: the attempt is open.
  * - run.sum, command.sum and claim.sum guard their rows: see sum.c. A command without
- *   one is of version 1.
- * - event.n counts within the turn. */
+ *   one is of version 1. The sums of version 3 guard what only tells (row_sums.c): a
+ *   row without one is older, or an older cairn wrote it; in a store with the setting
+ *   `sums` there is none.
+ * - event.n counts within the turn.
+ * - spared: objects that were used again while garbage is collected (rows_gc.c). */
 #include "storage/schema.h"
+#include "storage/store_int.h"
 
 #include "base/clock.h"
 #include "base/sha256.h"
@@ -85,7 +89,16 @@ static const char version_2[] =
     " task INTEGER, data BLOB, PRIMARY KEY(run, turn, n)) STRICT, WITHOUT ROWID;"
     "PRAGMA user_version = 2;";
 
-static const char *const migrations[SCHEMA_VERSION] = {version_1, version_2};
+static const char version_3[] = "ALTER TABLE attempt ADD COLUMN sum BLOB;"
+                                "ALTER TABLE event ADD COLUMN sum BLOB;"
+                                "ALTER TABLE tombstone ADD COLUMN sum BLOB;"
+                                "ALTER TABLE run_graph ADD COLUMN sum BLOB;"
+                                "ALTER TABLE meta ADD COLUMN sum BLOB;"
+                                "CREATE TABLE spared("
+                                " object INTEGER PRIMARY KEY) STRICT;"
+                                "PRAGMA user_version = 3;";
+
+static const char *const migrations[SCHEMA_VERSION] = {version_1, version_2, version_3};
 
 /* Temporary objects of the same names come before those of the file. */
 static const char stand_in_1[] =
@@ -121,19 +134,38 @@ int schema_check(const struct db_header *header, const char *dir,
     return 0;
 }
 
-/* The id names the store for good, also when its directory is copied or moved. */
-static int put_id(struct db *db, struct cairn_error *error)
+static int put_meta(struct db *db, struct str key, struct str text,
+                    struct cairn_error *error)
+{
+    struct sql_value values[] = {value_text(key), value_text(text), {0}};
+    struct value_sum sum;
+    struct sha256 *sha = sha256_new();
+    if (!sha)
+        return error_nomem(error);
+    values_sum(sha, values, 2, &sum);
+    sha256_free(sha);
+    values[2] = value_blob((struct str){(const char *)sum.bytes, sizeof sum.bytes});
+    return db_run(db, SQL_PUT_META, values, 3, error);
+}
+
+/* The id names the store for good, also when its directory is copied or moved. `gc`:
+ * see rows_gc.c. `sums` tells that no row of this store was ever written without a
+ * checksum.
+ */
+static int put_first_meta(struct db *db, struct cairn_error *error)
 {
     uint8_t bytes[16];
     char hex[2 * sizeof bytes + 1];
     random_bytes(bytes, sizeof bytes);
     for (size_t i = 0; i < sizeof bytes; i++)
         snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
-    return db_run(db, SQL_PUT_META,
-                  VALUES(value_text(STR("id")), value_text(str_of(hex))), error);
+    int rc = put_meta(db, STR("id"), str_of(hex), error);
+    if (!rc)
+        rc = put_meta(db, STR("gc"), STR("0"), error);
+    return rc ? rc : put_meta(db, STR("sums"), STR("all"), error);
 }
 
-static int migrate(struct db *db, int64_t from, struct cairn_error *error)
+static int migrate(struct db *db, int64_t from, bool alone, struct cairn_error *error)
 {
     /* A commit writes whole pages to the WAL, two or three of them: smaller ones than
      * SQLite's 4096 bytes make it cheaper. Much smaller ones waste room in the tables.
@@ -146,7 +178,9 @@ static int migrate(struct db *db, int64_t from, struct cairn_error *error)
     for (int64_t v = from; !rc && v < SCHEMA_VERSION; v++)
         rc = db_script(db, migrations[v], error);
     if (!rc && from == 0)
-        rc = put_id(db, error);
+        rc = put_first_meta(db, error);
+    else if (!rc && alone)
+        rc = put_meta(db, STR("gc"), STR("0"), error);
     if (!rc)
         rc = db_commit(db, error);
     if (rc)
@@ -154,7 +188,8 @@ static int migrate(struct db *db, int64_t from, struct cairn_error *error)
     return rc;
 }
 
-int schema_prepare(struct db *db, const char *dir, struct cairn_error *error)
+int schema_prepare(struct db *db, const char *dir, bool alone,
+                   struct cairn_error *error)
 {
     struct db_header header;
     int64_t tables;
@@ -173,7 +208,7 @@ int schema_prepare(struct db *db, const char *dir, struct cairn_error *error)
         return rc;
     if (header.user_version == SCHEMA_VERSION)
         return 0;
-    return migrate(db, header.user_version, error);
+    return migrate(db, header.user_version, alone, error);
 }
 
 int schema_stand_in(struct db *db, const struct db_header *header,
@@ -182,7 +217,86 @@ int schema_stand_in(struct db *db, const struct db_header *header,
     return header->user_version == 1 ? db_script(db, stand_in_1, error) : 0;
 }
 
-int schema_stand_in_end(struct db *db, struct cairn_error *error)
+int schema_stand_in_end(struct db *db, int64_t version, struct cairn_error *error)
 {
-    return db_script(db, stand_in_end_1, error);
+    return version == 1 ? db_script(db, stand_in_end_1, error) : 0;
+}
+
+/* ---- Is it the schema that was made? ---- */
+
+/* The statement has two columns: what it is, and the text that made it. */
+static int next_object(struct query *query, struct str *name, struct str *text,
+                       struct cairn_error *error)
+{
+    int rc = query_step(query, error);
+    *name = rc > 0 ? query_text(query, 0) : STR("");
+    *text = rc > 0 ? query_text(query, 1) : STR("");
+    return rc < 0 ? rc : 0;
+}
+
+static int tell_object(struct str name, const char *what,
+                       int (*each)(void *, const char *line), void *context)
+{
+    char line[200];
+    snprintf(line, sizeof line, "the %.*s %s", (int)(name.len < 100 ? name.len : 100),
+             name.ptr, what);
+    return each(context, line);
+}
+
+/* Both lists are sorted by name. */
+static int compare_lists(struct query *is, struct query *should,
+                         int (*each)(void *, const char *line), void *context,
+                         struct cairn_error *error)
+{
+    struct str name, text, wanted = STR(""), made = STR("");
+    int rc = next_object(is, &name, &text, error);
+    if (!rc)
+        rc = next_object(should, &wanted, &made, error);
+    while (!rc && (name.len || wanted.len)) {
+        int order = !name.len ? 1 : !wanted.len ? -1 : str_compare(name, wanted);
+        /* What somebody has added is no damage. */
+        if (order > 0)
+            rc = tell_object(wanted, "is missing", each, context);
+        else if (order == 0 && !str_equal(text, made))
+            rc = tell_object(name, "is not as it was made", each, context);
+        if (!rc && order <= 0)
+            rc = next_object(is, &name, &text, error);
+        if (!rc && order >= 0)
+            rc = next_object(should, &wanted, &made, error);
+    }
+    return rc < 0 ? rc : 0;
+}
+
+static int compare_with(struct db *db, struct db *made,
+                        int (*each)(void *, const char *line), void *context,
+                        struct cairn_error *error)
+{
+    struct query is = {0}, should = {0};
+    int rc = query_start(&is, db, SQL_EACH_SCHEMA, NO_VALUES, error);
+    if (!rc)
+        rc = query_start(&should, made, SQL_EACH_SCHEMA, NO_VALUES, error);
+    if (!rc)
+        rc = compare_lists(&is, &should, each, context, error);
+    query_end(&is);
+    query_end(&should);
+    return rc;
+}
+
+int schema_compare(struct db *db, int (*each)(void *, const char *line), void *context,
+                   struct cairn_error *error)
+{
+    const struct db_options memory = {.dir = ":memory:", .path = ":memory:"};
+    struct db_header header;
+    struct db *made;
+    int rc = db_header(db, &header, error);
+    if (!rc)
+        rc = db_open(&made, &memory, error);
+    if (rc)
+        return rc;
+    for (int64_t v = 0; !rc && v < header.user_version && v < SCHEMA_VERSION; v++)
+        rc = db_script(made, migrations[v], error);
+    if (!rc)
+        rc = compare_with(db, made, each, context, error);
+    db_close(made);
+    return rc;
 }

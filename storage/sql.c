@@ -63,11 +63,13 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_GET_APPLICATION_ID] = "PRAGMA application_id",
     [SQL_GET_USER_VERSION] = "PRAGMA user_version",
     [SQL_GET_DATA_VERSION] = "PRAGMA data_version",
-    [SQL_QUICK_CHECK] = "PRAGMA quick_check",
+    [SQL_QUICK_CHECK] = "PRAGMA integrity_check",
     [SQL_COUNT_TABLES] = "SELECT count(*) FROM sqlite_schema",
-    [SQL_PUT_META] = "INSERT INTO meta(key, value) VALUES(?1, ?2)",
+    [SQL_PUT_META] = "INSERT INTO meta(key, value, sum) VALUES(?1, ?2, ?3)",
     [SQL_GET_META] = "SELECT value FROM meta WHERE key = ?1",
-    [SQL_SET_META] = "INSERT OR REPLACE INTO meta(key, value) VALUES(?1, ?2)",
+    [SQL_SET_META] = "INSERT OR REPLACE INTO meta(key, value, sum) VALUES(?1, ?2, ?3)",
+    [SQL_EACH_SCHEMA] = "SELECT type || ' ' || name, ifnull(sql, '') "
+                        "FROM main.sqlite_schema ORDER BY type, name",
 
     [SQL_NEXT_SEQ] = "SELECT 1 + max(ifnull((SELECT max(seq) FROM checkpoint), 0), "
                      "ifnull((SELECT max(last) FROM tombstone), 0))",
@@ -103,7 +105,7 @@ static const char *const texts[SQL_COUNT] = {
                                "AND stream = ?2 AND seq BETWEEN ?3 AND ?4",
     [SQL_PUT_TOMBSTONE] =
         "INSERT INTO tombstone(namespace, stream, first, last, count, before, after, "
-        "time_ns) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        "time_ns, sum) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
     [SQL_DELETE_TOMBSTONE] = "DELETE FROM tombstone WHERE id = ?1",
     [SQL_EACH_TOMBSTONE] =
         "SELECT id, namespace, stream, first, last, count, before, after, time_ns "
@@ -130,6 +132,7 @@ static const char *const texts[SQL_COUNT] = {
         "unsaved = ?19, sum = ?20 WHERE run = ?1 RETURNING run",
     [SQL_GET_RUN] = RUN_COLUMNS "WHERE r.run = ?1",
     [SQL_GET_NEWEST_RUN] = RUN_COLUMNS "ORDER BY r.run DESC LIMIT 1",
+    [SQL_GET_RUN_SUM_SIZE] = "SELECT length(sum) FROM run WHERE run = ?1",
     [SQL_EACH_RUN_ASC] = EACH_RUN "ORDER BY r.run LIMIT ?2 OFFSET ?3",
     [SQL_EACH_RUN_DESC] = EACH_RUN "ORDER BY r.run DESC LIMIT ?2 OFFSET ?3",
     [SQL_EACH_WORKFLOW_RUN_ASC] = EACH_WORKFLOW_RUN "ORDER BY r.run LIMIT ?3 OFFSET ?4",
@@ -138,19 +141,19 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_COUNT_RUNS] = "SELECT count(*) FROM run WHERE ?1 IS NULL OR params = ?1",
     [SQL_COUNT_WORKFLOW_RUNS] = "SELECT count(*) FROM run WHERE workflow = ?1 "
                                 "AND (?2 IS NULL OR params = ?2)",
-    [SQL_PUT_RUN_GRAPH] =
-        "INSERT OR REPLACE INTO run_graph(run, gen, graph) VALUES(?1, ?2, ?3)",
+    [SQL_PUT_RUN_GRAPH] = "INSERT OR REPLACE INTO run_graph(run, gen, graph, sum) "
+                          "VALUES(?1, ?2, ?3, ?4)",
     [SQL_GET_RUN_GRAPH] = "SELECT graph FROM run_graph WHERE run = ?1 AND gen = ?2",
 
     [SQL_PUT_INTENT] =
-        "INSERT INTO attempt(run, gen, task, n, intent_ns, flags, start_turn) "
-        "VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        "INSERT INTO attempt(run, gen, task, n, intent_ns, flags, start_turn, sum) "
+        "VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
     [SQL_PUT_ATTEMPT] =
         "INSERT OR REPLACE INTO attempt(run, gen, task, n, intent_ns, wait_ns, "
         "duration_ns, outcome, flags, exit_code, signal, cpu_us, peak_kib, out_bytes, "
         "err_bytes, out_head, err_head, out, err, outputs, text, start_turn, end_turn, "
-        "checkpoint) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, "
-        "?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24)",
+        "checkpoint, sum) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, "
+        "?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25)",
     [SQL_EACH_ATTEMPT] =
         ATTEMPT_COLUMNS "WHERE run = ?1 AND gen = ?2 AND task = ?3 ORDER BY n",
     [SQL_EACH_RUN_ATTEMPT] =
@@ -187,19 +190,149 @@ static const char *const texts[SQL_COUNT] = {
         "SELECT run, gen, task, token, holder, boot, until_boot_ns, time_ns, spent, "
         "sum FROM claim WHERE run = ?1 AND gen = ?2 ORDER BY task",
 
+    [SQL_NEXT_EVENT] =
+        "SELECT ifnull(max(n), 0) + 1 FROM event WHERE run = ?1 AND turn = ?2",
     [SQL_PUT_EVENT] =
-        "INSERT INTO event(run, turn, n, time_ns, kind, argument, gen, task, data) "
-        "VALUES(?1, ?2, (SELECT ifnull(max(n), 0) + 1 FROM event "
-        "WHERE run = ?1 AND turn = ?2), ?3, ?4, ?5, ?6, ?7, ?8)",
+        "INSERT INTO event(run, turn, n, time_ns, kind, argument, gen, task, data, "
+        "sum) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
     [SQL_EACH_EVENT] = EVENT_COLUMNS "WHERE run = ?1 AND turn > ?2 ORDER BY turn, n",
     [SQL_GET_EVENT] = EVENT_COLUMNS "WHERE run = ?1 AND turn = ?2 AND n = ?3",
     [SQL_EVENT_TURN] = "SELECT ifnull(max(turn), 0) FROM event WHERE run = ?1",
 
-    [SQL_HAS_OBJECT] = "SELECT EXISTS(SELECT 1 FROM object WHERE digest = ?1)",
+    [SQL_FIND_OBJECT] = "SELECT ifnull((SELECT id FROM object WHERE digest = ?1), 0)",
     [SQL_PUT_OBJECT] =
         "INSERT INTO object(digest, size, codec, data) VALUES(?1, ?2, ?3, ?4)",
     [SQL_GET_OBJECT] = "SELECT digest, size, codec, data FROM object WHERE digest = ?1",
     [SQL_EACH_OBJECT] = "SELECT digest, size, codec, data FROM object ORDER BY id",
+
+    [SQL_ALL_META] = "SELECT key, value, sum FROM meta",
+    [SQL_ALL_RUN_GRAPH] = "SELECT run, gen, graph, sum FROM run_graph",
+    [SQL_ALL_TOMBSTONE] =
+        "SELECT namespace, stream, first, last, count, before, after, time_ns, sum "
+        "FROM tombstone",
+    [SQL_ALL_ATTEMPT] =
+        "SELECT run, gen, task, n, intent_ns, wait_ns, duration_ns, outcome, flags, "
+        "exit_code, signal, cpu_us, peak_kib, out_bytes, err_bytes, out_head, "
+        "err_head, out, err, outputs, text, start_turn, end_turn, checkpoint, sum "
+        "FROM attempt",
+    [SQL_ALL_EVENT] =
+        "SELECT run, turn, n, time_ns, kind, argument, gen, task, data, sum FROM event",
+    [SQL_ALL_COMMAND] =
+        "SELECT id, run, verb, time_ns, taken, argument, gen, task, data, sum "
+        "FROM command",
+    [SQL_ALL_CLAIM] =
+        "SELECT run, gen, task, token, holder, boot, until_boot_ns, time_ns, spent, "
+        "sum FROM claim",
+
+    [SQL_KEEP_META] =
+        "INSERT OR IGNORE INTO meta SELECT ?1, ?2, ?3 WHERE true RETURNING 1",
+    [SQL_KEEP_WORKFLOW] =
+        "INSERT OR IGNORE INTO workflow SELECT ?1, ?2 WHERE true RETURNING 1",
+    [SQL_KEEP_RUN] =
+        "INSERT OR IGNORE INTO run SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, "
+        "?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20 WHERE "
+        "EXISTS(SELECT 1 FROM workflow WHERE id = ?2) RETURNING 1",
+    [SQL_KEEP_RUN_GRAPH] =
+        "INSERT OR IGNORE INTO run_graph SELECT ?1, ?2, ?3, ?4 WHERE "
+        "EXISTS(SELECT 1 FROM run WHERE run = ?1) RETURNING 1",
+    [SQL_KEEP_OBJECT] =
+        "INSERT OR IGNORE INTO object SELECT ?1, ?2, ?3, ?4, ?5 WHERE true "
+        "RETURNING 1",
+    [SQL_KEEP_CHECKPOINT] =
+        "INSERT OR IGNORE INTO checkpoint SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8 "
+        "WHERE true RETURNING 1",
+    [SQL_KEEP_TOMBSTONE] =
+        "INSERT OR IGNORE INTO tombstone SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, "
+        "?9, ?10 WHERE NOT EXISTS(SELECT 1 FROM tombstone WHERE namespace = ?2 "
+        "AND stream = ?3 AND first <= ?5 AND last >= ?4) RETURNING 1",
+    [SQL_KEEP_QUARANTINE] =
+        "INSERT OR IGNORE INTO quarantine SELECT ?1, ?2, ?3 WHERE true RETURNING "
+        "1",
+    [SQL_KEEP_ATTEMPT] =
+        "INSERT OR IGNORE INTO attempt SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, "
+        "?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, "
+        "?24, ?25 WHERE true RETURNING 1",
+    [SQL_KEEP_COMMAND] =
+        "INSERT OR IGNORE INTO command SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, "
+        "?10 WHERE true RETURNING 1",
+    [SQL_KEEP_CLAIM] =
+        "INSERT OR IGNORE INTO claim SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, "
+        "?10 WHERE true RETURNING 1",
+    [SQL_KEEP_EVENT] =
+        "INSERT OR IGNORE INTO event SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, "
+        "?10 WHERE true RETURNING 1",
+    [SQL_DROP_RUN] = "DELETE FROM run WHERE run = ?1",
+    /* What a repair has lost for good is noted in quarantine. */
+    [SQL_EACH_LOST_CHECKPOINT] =
+        "SELECT DISTINCT a.run, a.checkpoint FROM attempt a "
+        "WHERE a.checkpoint IS NOT NULL "
+        "AND NOT EXISTS(SELECT 1 FROM checkpoint c WHERE c.seq = a.checkpoint) "
+        "AND NOT EXISTS(SELECT 1 FROM quarantine q WHERE q.seq = a.checkpoint) "
+        "AND NOT EXISTS(SELECT 1 FROM tombstone t WHERE t.last >= a.checkpoint "
+        "AND t.first <= a.checkpoint AND t.stream = a.run) ORDER BY 2",
+    [SQL_EACH_LOST_OBJECT] =
+        "SELECT lower(hex(d)) FROM (SELECT out AS d FROM attempt "
+        "UNION SELECT err FROM attempt UNION SELECT outputs FROM attempt "
+        "UNION SELECT graph FROM run UNION SELECT graph FROM run_graph) "
+        "WHERE d IS NOT NULL "
+        "AND NOT EXISTS(SELECT 1 FROM object o WHERE o.digest = d) "
+        "AND NOT EXISTS(SELECT 1 FROM quarantine q WHERE q.seq < 0 "
+        "AND q.reason = lower(hex(d)))",
+    [SQL_PUT_KNOWN_LOSS] =
+        "INSERT INTO quarantine(seq, time_ns, reason) "
+        "SELECT min(0, (SELECT ifnull(min(seq), 0) FROM quarantine)) - 1, 0, ?1 "
+        "WHERE NOT EXISTS(SELECT 1 FROM quarantine WHERE seq < 0 AND reason = ?1)",
+    [SQL_IS_KNOWN_LOSS] =
+        "SELECT EXISTS(SELECT 1 FROM quarantine WHERE seq < 0 AND reason = ?1)",
+    [SQL_WAS_QUARANTINED] = "SELECT EXISTS(SELECT 1 FROM quarantine WHERE seq = ?1)",
+
+    [SQL_LAST_OBJECT] = "SELECT ifnull(max(id), 0) FROM object",
+    [SQL_SPARE_OBJECT] = "INSERT OR IGNORE INTO spared(object) VALUES(?1)",
+    [SQL_FORGET_SPARED] = "DELETE FROM spared",
+    [SQL_EACH_OBJECT_SIZE] = "SELECT id, digest, length(data) FROM object "
+                             "WHERE id > ?1 AND id <= ?2 ORDER BY id LIMIT ?3",
+    [SQL_DELETE_OBJECT] =
+        "DELETE FROM object WHERE id = ?1 AND digest = ?2 "
+        "AND NOT EXISTS(SELECT 1 FROM spared WHERE object = ?1) RETURNING id",
+    [SQL_EACH_GRAPH_USED] =
+        "SELECT run, graph FROM run UNION ALL SELECT run, graph FROM run_graph",
+    [SQL_EACH_ATTEMPT_USED] =
+        "SELECT run, gen, task, n, out, err, outputs FROM attempt "
+        "WHERE (run, gen, task, n) > (?1, ?2, ?3, ?4) "
+        "ORDER BY run, gen, task, n LIMIT ?5",
+    [SQL_HAS_NEW_FORK] =
+        "SELECT EXISTS(SELECT 1 FROM run WHERE run > ?2 AND from_run = ?1)",
+    [SQL_DELETE_RUN_GRAPHS] = "DELETE FROM run_graph WHERE run = ?1",
+    [SQL_COUNT_RUN_ATTEMPTS] = "SELECT count(*) FROM attempt WHERE run = ?1",
+    /* Rows of runs that were removed: whose checkpoints are deleted, and noted as such.
+     * The runs of large tables are found by leaps through their keys. */
+    [SQL_EACH_LEFTOVER] =
+        "WITH RECURSIVE a(run) AS (SELECT min(run) FROM attempt UNION ALL "
+        "SELECT (SELECT min(run) FROM attempt WHERE run > a.run) FROM a "
+        "WHERE a.run IS NOT NULL), "
+        "e(run) AS (SELECT min(run) FROM event UNION ALL "
+        "SELECT (SELECT min(run) FROM event WHERE run > e.run) FROM e "
+        "WHERE e.run IS NOT NULL) "
+        "SELECT run FROM (SELECT run FROM a UNION SELECT run FROM e "
+        "UNION SELECT run FROM claim UNION SELECT run FROM command) l "
+        "WHERE run IS NOT NULL "
+        "AND NOT EXISTS(SELECT 1 FROM run r WHERE r.run = l.run) "
+        "AND NOT EXISTS(SELECT 1 FROM checkpoint c WHERE c.namespace = 1 "
+        "AND c.stream = l.run) "
+        "AND EXISTS(SELECT 1 FROM tombstone t WHERE t.namespace = 1 "
+        "AND t.stream = l.run)",
+    [SQL_DELETE_ATTEMPTS] =
+        "DELETE FROM attempt WHERE (run, gen, task, n) IN (SELECT run, gen, task, n "
+        "FROM attempt WHERE run = ?1 ORDER BY gen, task, n LIMIT ?2) RETURNING 1",
+    [SQL_DELETE_EVENTS] =
+        "DELETE FROM event WHERE (run, turn, n) IN (SELECT run, turn, n "
+        "FROM event WHERE run = ?1 ORDER BY turn, n LIMIT ?2) RETURNING 1",
+    [SQL_DELETE_CLAIMS] =
+        "DELETE FROM claim WHERE (run, gen, task) IN (SELECT run, gen, task "
+        "FROM claim WHERE run = ?1 ORDER BY gen, task LIMIT ?2) RETURNING 1",
+    [SQL_DELETE_COMMANDS] =
+        "DELETE FROM command WHERE id IN (SELECT id FROM command WHERE run = ?1 "
+        "ORDER BY id LIMIT ?2) RETURNING 1",
 };
 
 const char *sql_text(enum sql_id id)

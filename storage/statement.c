@@ -109,6 +109,20 @@ int64_t query_int_or(const struct query *query, int column, int64_t absent)
     return query_null(query, column) ? absent : query_int(query, column);
 }
 
+struct sql_value query_value(const struct query *query, int column)
+{
+    switch (sqlite3_column_type(query->statement, column)) {
+    case SQLITE_NULL:
+        return value_some(SQL_VALUE_BLOB, (struct str){NULL, 0});
+    case SQLITE_BLOB:
+        return value_blob(query_blob(query, column));
+    case SQLITE_TEXT:
+        return value_text(query_text(query, column));
+    default:
+        return value_int(query_int(query, column));
+    }
+}
+
 struct str query_blob(const struct query *query, int column)
 {
     const char *bytes = sqlite3_column_blob(query->statement, column);

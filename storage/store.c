@@ -31,6 +31,7 @@ static int make_database(const struct store_paths *paths, struct cairn_error *er
 static int look_first(const struct cairn_store *store, struct cairn_error *error)
 {
     struct db_options options = {.dir = store->paths.dir, .path = store->paths.db};
+    struct store_journal journal;
     struct db_header header;
     int rc = store_file(store->paths.db, NULL, NULL, error);
     if (rc <= 0)
@@ -40,6 +41,11 @@ static int look_first(const struct cairn_store *store, struct cairn_error *error
         rc = schema_check(&header, store->paths.dir, error);
     else if (rc > 0)
         rc = 0; /* cannot be told yet: opening it will */
+    /* Nor can it be told where half of the first transaction was written when the power
+     * went: opening takes it back. */
+    if (rc < 0 && rc != CAIRN_ENOTFOUND &&
+        store_journal_look(&store->paths, &journal) && journal.before == 0)
+        rc = 0;
     return rc == CAIRN_ENOTFOUND ? 1 : rc;
 }
 
@@ -65,18 +71,20 @@ static int no_store(struct cairn_store *store, bool begun, struct cairn_error *e
 
 /* What an interrupted transaction left can only be taken back by a writer. Was it one
  * of those that make the store? They end with the switch to the WAL, which changes the
- * header only: all the rest can be read past the journal. */
+ * header only: all the rest can be read past the journal. After any other transaction
+ * it cannot: parts of it may be written, and others not. */
 static bool is_unmade(const struct cairn_store *store)
 {
     struct db_options options = {
         .dir = store->paths.dir, .path = store->paths.db, .immutable = true};
+    struct store_journal journal;
     struct db *db;
-    int64_t size = 0, next = 0;
-    if (store_file(store->paths.journal, NULL, &size, NULL) <= 0 || size == 0)
+    int64_t next = 0;
+    if (!store_journal_look(&store->paths, &journal))
         return false;
-    if (store_journal_undoes_all(&store->paths))
+    if (journal.before == 0)
         return true;
-    if (db_open(&db, &options, NULL))
+    if (journal.saved > 1 || db_open(&db, &options, NULL))
         return false;
     int rc = db_get_int(db, SQL_NEXT_RUN, NO_VALUES, &next, NULL);
     db_close(db);
@@ -116,7 +124,8 @@ static int prepare_writer(struct cairn_store *store, struct db *db,
                           struct cairn_error *error)
 {
     struct db_header header;
-    int rc = schema_prepare(db, store->paths.dir, error);
+    bool alone = lock_held(&store->lock, LOCK_WRITERS, NULL) == 0;
+    int rc = schema_prepare(db, store->paths.dir, alone, error);
     if (!rc)
         rc = db_set_journal(db, store->journal, store->sync, error);
     if (rc || store->journal != DB_WAL)
@@ -138,7 +147,8 @@ static int prepare_reader(struct cairn_store *store, struct db *db,
     if (!rc)
         rc = schema_stand_in(db, &header, error);
     if (!rc)
-        store->stands_in = header.user_version < SCHEMA_VERSION;
+        store->stands_in =
+            header.user_version < SCHEMA_VERSION ? header.user_version : 0;
     return rc;
 }
 
@@ -170,6 +180,8 @@ static int open_reader(struct cairn_store *store, struct cairn_error *error)
         return no_store(store, false, error);
     if (!rc)
         rc = lock_open_read(&store->lock, store->paths.lock, error);
+    if (!rc && store->journal == DB_WAL)
+        rc = store_check_log(&store->paths, &store->lock, error);
     if (!rc)
         rc = store_connect(store, &store->db, error);
     if (rc == CAIRN_EIO && is_unmade(store))
@@ -184,7 +196,9 @@ static int open_locked(struct cairn_store *store, struct cairn_error *error)
     rc = there < 0 ? there : store_dir_furnish(&store->paths, there == 0, error);
     if (!rc && !there)
         rc = make_database(&store->paths, error);
-    /* Held exclusively only by a last writer on its way out. */
+    if (!rc && store->journal == DB_WAL)
+        rc = store_check_log(&store->paths, &store->lock, error);
+    /* Held exclusively only by a last writer on its way out, and by a repair. */
     if (!rc)
         rc = lock_wait(&store->lock, LOCK_WRITERS, LOCK_SHARED, store->lock_wait_ms,
                        error);
@@ -241,6 +255,8 @@ int store_open_at(struct cairn_store **out, const struct cairn_store_options *op
     store->transfer_pages = STORE_TRANSFER_PAGES;
     store->sha = sha256_new();
     int rc = store->sha ? 0 : error_nomem(error);
+    if (!rc && options->key_file)
+        rc = store_key_read(options->key_file, store->sha, &store->key, error);
     if (!rc)
         rc = store_paths_find(&store->paths, options, error);
     if (!rc)
@@ -277,6 +293,7 @@ void cairn_store_close(struct cairn_store *store)
     db_close(store->db);
     lock_close(&store->lock);
     object_codec_free(store->codec);
+    store_key_free(store->key);
     sha256_free(store->sha);
     store_paths_release(&store->paths);
     free(store);
@@ -295,6 +312,11 @@ const char *store_id(const struct cairn_store *store)
 bool store_read_only(const struct cairn_store *store)
 {
     return store->read_only;
+}
+
+const struct hmac_key *store_key(const struct cairn_store *store)
+{
+    return store->key;
 }
 
 struct lock_file *store_lock_file(struct cairn_store *store)

@@ -38,6 +38,13 @@ struct lock_file *store_lock_file(struct cairn_store *store);
 bool store_holds(const struct cairn_store *store, int64_t offset);
 int store_hold(struct cairn_store *store, int64_t offset, struct cairn_error *error);
 void store_unhold(struct cairn_store *store, int64_t offset);
+/* The key it was opened with, or NULL. With one, only what carries an HMAC of it is to
+ * be believed: records, and the rows of runs, commands and claims. */
+const struct hmac_key *store_key(const struct cairn_store *store);
+/* A keyed run is written with a key, another one without: CAIRN_EUSAGE tells what to do
+ * otherwise. */
+int store_check_keyed(const struct cairn_store *store, uint64_t run, bool keyed,
+                      struct cairn_error *error);
 /* "DIR/live" (made on first use of a writable store). */
 const char *store_live_dir(const struct cairn_store *store);
 
@@ -64,12 +71,16 @@ struct checkpoint_row {
     uint64_t stream;
     uint64_t parent; /* seq, 0: none */
     int64_t time_ns;
-    struct str record; /* header and payload; views */
-    struct str digest; /* 32 bytes if undamaged */
+    struct str record;          /* header, payload and HMAC; views */
+    struct str digest;          /* 32 bytes if undamaged */
+    const struct hmac_key *key; /* set on read: store_key of the handle */
 };
 /* The next seq: one more than any ever given out (rows and tombstones). Call inside a
  * write transaction; nothing is reserved until rows are put. */
 int store_next_seq(struct cairn_store *store, uint64_t *seq, struct cairn_error *error);
+/* The same for looking only: without a transaction. */
+int store_seq_after(struct cairn_store *store, uint64_t *seq,
+                    struct cairn_error *error);
 int store_put_checkpoint(struct cairn_store *store, const struct checkpoint_row *row,
                          struct cairn_error *error);
 typedef int checkpoint_row_fn(void *context, const struct checkpoint_row *row);
@@ -145,7 +156,8 @@ struct run_row {
     struct str owner_host, owner_boot;
     int64_t owner_since_ns;
     uint32_t unsaved;
-    bool sum_ok; /* the row's own checksum holds (set on read) */
+    bool sum_ok; /* the row's own checksum holds, and its HMAC if there is a key for */
+    bool keyed;  /* one, which this tells (both set on read) */
 };
 /* Row id of a workflow's name; made when missing if `create` (needs a transaction). */
 int store_workflow_id(struct cairn_store *store, struct str name, bool create,
@@ -360,9 +372,98 @@ int store_verify_objects(struct cairn_store *store, uint64_t *checked,
                          int (*bad)(void *, const char *digest_hex, const char *why),
                          void *context, struct cairn_error *error);
 
+/* ---- Garbage (storage/rows_gc.c has the rule, and why it is safe) ---- */
+
+/* All but the reading ones need a write transaction. One collector at a time: 0 it is
+ * us, CAIRN_EBUSY. */
+int store_gc_lock(struct cairn_store *store, struct cairn_error *error);
+void store_gc_unlock(struct cairn_store *store);
+/* Begins: from now on every object that is put or used again stays. *up_to: only
+ * objects with ids up to there may be deleted. CAIRN_EBUSY: a process may be writing
+ * that does not know of this. */
+int store_gc_begin(struct cairn_store *store, uint64_t *up_to,
+                   struct cairn_error *error);
+int store_gc_end(struct cairn_store *store, struct cairn_error *error);
+/* The newest object's id, for looking only. */
+int store_last_object(struct cairn_store *store, uint64_t *id,
+                      struct cairn_error *error);
+struct object_size {
+    uint64_t id, bytes; /* as stored */
+    struct digest digest;
+};
+/* Those with after < id <= up_to, by id, at most `limit`. */
+int store_each_object(struct cairn_store *store, uint64_t after, uint64_t up_to,
+                      uint32_t limit, int (*each)(void *, const struct object_size *),
+                      void *context, struct cairn_error *error);
+/* *deleted is false if it was used again. */
+int store_delete_object(struct cairn_store *store, const struct object_size *object,
+                        bool *deleted, struct cairn_error *error);
+typedef int used_object_fn(void *context, uint64_t run, const struct digest *object);
+/* Graphs that rows of runs and generations name. */
+int store_each_used_graph(struct cairn_store *store, used_object_fn *each,
+                          void *context, struct cairn_error *error);
+/* Objects that attempts name, by key: at most `limit` rows after `from`, which is set
+ * to the last one. *rows: how many there were. A digest that cannot be one is
+ * CAIRN_EDAMAGED. */
+struct attempt_key {
+    uint64_t run, gen, task, n;
+};
+int store_each_used_object(struct cairn_store *store, struct attempt_key *from,
+                           uint32_t limit, used_object_fn *each, void *context,
+                           uint32_t *rows, struct cairn_error *error);
+/* Whether a run newer than `after` forks from `run`. */
+int store_has_new_fork(struct cairn_store *store, uint64_t run, uint64_t after,
+                       bool *has, struct cairn_error *error);
+/* The row and the graphs of its generations; the rest of it is left over. */
+int store_remove_run(struct cairn_store *store, uint64_t run,
+                     struct cairn_error *error);
+int store_count_attempts(struct cairn_store *store, uint64_t run, uint64_t *count,
+                         struct cairn_error *error);
+/* Numbers of removed runs that other tables still have rows of. */
+int store_each_leftover(struct cairn_store *store, int (*each)(void *, uint64_t run),
+                        void *context, struct cairn_error *error);
+/* Deletes at most `limit` rows; *attempts of them were attempts. *rows 0: none left. */
+int store_delete_leftovers(struct cairn_store *store, uint64_t run, uint32_t limit,
+                           uint32_t *rows, uint32_t *attempts,
+                           struct cairn_error *error);
+
+/* ---- Losses ---- */
+
+/* Checkpoints that attempts name, and content that attempts and runs name, which are
+ * not there and neither deleted nor known to be lost. */
+int store_each_lost_checkpoint(struct cairn_store *store,
+                               int (*each)(void *, uint64_t run, uint64_t seq),
+                               void *context, struct cairn_error *error);
+int store_each_lost_object(struct cairn_store *store,
+                           int (*each)(void *, const char *hex), void *context,
+                           struct cairn_error *error);
+/* Content, by the hex digits of its digest, that a repair could not save. */
+int store_put_known_loss(struct cairn_store *store, const char *hex,
+                         struct cairn_error *error);
+int store_is_known_loss(struct cairn_store *store, const char *hex, bool *known,
+                        struct cairn_error *error);
+/* Whether that checkpoint was ever found to be damaged. */
+int store_was_quarantined(struct cairn_store *store, uint64_t seq, bool *was,
+                          struct cairn_error *error);
+
 /* ---- Health ---- */
 
-/* PRAGMA quick_check; each line that is not "ok". */
+/* What the write-ahead log tells, as far as nobody is writing it. */
+enum log_health {
+    LOG_WHOLE,
+    LOG_ENDS_EARLY, /* its last transaction is cut off, or so may be the log itself */
+    LOG_LOST        /* what was committed cannot be read any more */
+};
+int store_log_health(struct cairn_store *store, enum log_health *health,
+                     struct cairn_error *error);
+
+/* Checks the checksums of all rows that are neither checkpoints, objects nor runs. */
+int store_verify_rows(struct cairn_store *store, int (*bad)(void *, const char *what),
+                      void *context, struct cairn_error *error);
+/* Compares the tables with those that a store of its version has. */
+int store_check_schema(struct cairn_store *store, int (*each)(void *, const char *line),
+                       void *context, struct cairn_error *error);
+/* The pages, and whether the indexes fit the tables; each line that is not "ok". */
 int store_quick_check(struct cairn_store *store, int (*each)(void *, const char *line),
                       void *context, struct cairn_error *error);
 

@@ -38,6 +38,7 @@ struct cairn_store {
     struct db *db;
     struct lock_file lock;
     struct sha256 *sha;
+    struct hmac_key *key;       /* or NULL */
     struct object_codec *codec; /* made at first use */
     char id[33];
     enum cairn_sync sync;
@@ -51,7 +52,8 @@ struct cairn_store {
     bool marked;    /* this handle has seen to the marker */
     unsigned reads; /* nesting of store_begin_read */
     bool read_open; /* the outermost of them opened a transaction */
-    bool stands_in; /* a read-only connection to an older store (schema.h) */
+    int64_t
+        stands_in; /* version of an older store that is only read (schema.h), or 0 */
 
     int64_t holds[64]; /* holds.c */
     unsigned n_holds;
@@ -65,6 +67,10 @@ struct cairn_store {
     struct store_tail committed, pending;
 
     struct store_turns turns;
+
+    /* Objects up to this id may be garbage that is being collected (rows_gc.c). */
+    uint64_t collecting;
+    bool knows_collecting; /* no other connection has committed since it was read */
 };
 
 /* What file system the store is taken to lie on. Tests force it; everybody else lets it
@@ -74,6 +80,9 @@ int store_open_at(struct cairn_store **out, const struct cairn_store_options *op
                   enum store_place place, struct cairn_error *error);
 
 /* ---- store_dir.c: the directory and its files ---- */
+
+/* The name of the note about a repair that is changing files: see rescue.h. */
+#define STORE_NOTE "repair"
 
 /* Finds (or makes) the directory and fills the paths. */
 int store_paths_find(struct store_paths *paths,
@@ -93,10 +102,20 @@ int store_file(const char *path, uint64_t *inode, int64_t *size,
  * stands, but what it wrote is gone. To be called before SQLite makes a new WAL. */
 int store_check_files(const struct store_paths *paths, enum db_journal journal,
                       struct cairn_error *error);
-/* Whether rolling back the rollback journal leaves nothing of the database: it was the
- * transaction that made it. */
-bool store_journal_undoes_all(const struct store_paths *paths);
+/* What a rollback journal that was left behind will take back; false: there is none, or
+ * it was not good yet. */
+struct store_journal {
+    uint32_t saved;  /* pages that it holds */
+    uint32_t before; /* pages of the database then; 0: it is undone altogether */
+};
+bool store_journal_look(const struct store_paths *paths, struct store_journal *journal);
 
+/* What the log tells; nobody must be writing. */
+enum log_health store_look_at_log(const struct store_paths *paths);
+/* Refuses a store whose log was damaged, while no writer lives: SQLite would end it at
+ * the damage, and mix old pages with new ones. */
+int store_check_log(const struct store_paths *paths, struct lock_file *lock,
+                    struct cairn_error *error);
 /* ---- store.c ---- */
 
 /* Opens a new connection (for reopening, too), ready for use; writers hold the lock. */
@@ -123,14 +142,32 @@ void store_turn_put(struct cairn_store *store, uint64_t run, uint64_t turn);
 /* The transaction has ended. */
 void store_turns_end(struct cairn_store *store, bool committed);
 
+/* ---- rows_gc.c ---- */
+
+/* An object that is there already is used again: it stays, if garbage is being
+ * collected. */
+int store_spare_object(struct cairn_store *store, uint64_t id,
+                       struct cairn_error *error);
+
+/* ---- key_file.c ---- */
+
+/* Reads the key; *key is to be freed with store_key_free. */
+int store_key_read(const char *path, struct sha256 *sha, struct hmac_key **key,
+                   struct cairn_error *error);
+void store_key_free(struct hmac_key *key); /* wipes it */
+
 /* ---- sum.c ---- */
 
 /* Checksum of a row that decides something and is in no record: the first 8 bytes of
- * the SHA-256 over its other columns. */
+ * the SHA-256 over its other columns; with a key, behind them the HMAC over the same.
+ */
+enum { SUM_BYTES = 8, SUM_KEYED_BYTES = SUM_BYTES + DIGEST_SIZE };
 struct row_sum {
-    uint8_t bytes[8];
+    uint8_t bytes[SUM_KEYED_BYTES];
+    size_t size;
 };
 struct summed {
+    const char *kind; /* of row: an HMAC of one kind is none of another */
     const uint64_t *numbers;
     size_t n_numbers;
     const struct str *texts;
@@ -140,8 +177,40 @@ int row_sum(struct cairn_store *store, const struct summed *summed, struct row_s
             struct cairn_error *error);
 static inline struct str sum_view(const struct row_sum *sum)
 {
-    return (struct str){(const char *)sum->bytes, sizeof sum->bytes};
+    return (struct str){(const char *)sum->bytes, sum->size};
 }
+/* Whether a stored checksum is that of the row, as far as there are HMACs to compare;
+ * and the same, but with a key it must have its HMAC. */
+bool sum_holds(const struct row_sum *sum, struct str stored);
+bool sum_matches(const struct row_sum *sum, struct str stored);
+/* Writing to a keyed run needs a key, and to one without none: else CAIRN_EUSAGE. A run
+ * that does not exist is left to whoever writes. */
+int sum_check_keyed(struct cairn_store *store, uint64_t run, struct cairn_error *error);
+
+/* ---- row_sums.c ---- */
+
+/* Writes a row whose last column is the checksum over the others: `id` gets the values
+ * and one more. */
+int store_write_summed(struct cairn_store *store, enum sql_id id,
+                       const struct sql_value *values, size_t n,
+                       struct cairn_error *error);
+/* The same where a statement takes other values than stand in the row. */
+struct value_sum {
+    uint8_t bytes[8];
+};
+void values_sum(struct sha256 *sha, const struct sql_value *values, size_t n,
+                struct value_sum *sum);
+/* Whether the last of the values, which are all columns of a row, is their checksum;
+ * not `strict`: or NULL. */
+bool values_sound(struct sha256 *sha, const struct sql_value *values, size_t n,
+                  bool strict);
+
+/* ---- For rescue.c: whether all columns of a row fit its checksum ---- */
+
+bool command_sound(struct cairn_store *store, const struct sql_value values[10]);
+bool claim_sound(struct cairn_store *store, const struct sql_value values[10]);
+bool object_sound(struct cairn_store *store, const struct sql_value values[5]);
+bool run_sound(struct cairn_store *store, uint64_t run);
 
 /* ---- object.c ---- */
 

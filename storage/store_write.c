@@ -38,8 +38,15 @@ static int make_marker(struct cairn_store *store, struct cairn_error *error)
     char host[64];
     os_host_name(host);
     struct buf text = BUF_INIT;
-    buf_format(&text, "pid %ld on %s\n", (long)getpid(), host);
+    buf_format(&text, "pid %ld on %s\nsync %s\n", (long)getpid(), host,
+               store->sync == CAIRN_SYNC_FULL     ? "full"
+               : store->sync == CAIRN_SYNC_NORMAL ? "normal"
+                                                  : "off");
     int rc = buf_check(&text, error);
+    /* The name of the WAL first: directories keep no order, and after a power cut the
+     * marker without the WAL would be taken for lost commits. */
+    if (!rc)
+        rc = os_sync_dir(store->paths.dir, error);
     if (!rc)
         rc = os_write_file(store->paths.marker, 0600, buf_view(&text), error);
     buf_release(&text);
@@ -62,7 +69,8 @@ static int check_wal(const struct cairn_store *store, struct cairn_error *error)
 static int see_to_marker(struct cairn_store *store, struct cairn_error *error)
 {
     int rc = store_file(store->paths.marker, NULL, NULL, error);
-    if (rc == 0)
+    /* Who syncs less than others says so: see store_check_log. */
+    if (rc == 0 || (rc > 0 && store->sync != CAIRN_SYNC_FULL))
         rc = make_marker(store, error);
     if (rc >= 0)
         store->marked = true;
@@ -128,6 +136,7 @@ static int reopen(struct cairn_store *store, struct cairn_error *error)
     store->poisoned = false;
     store->next_seq = 0;
     store->turns = (struct store_turns){0};
+    store->knows_collecting = false;
     /* Perhaps the disk is full: what the WAL holds, moved into the database, makes room
      * to write it from its start again. If that fails, the next commit tells. */
     if (store->journal == DB_WAL) {
@@ -193,6 +202,7 @@ int store_begin(struct cairn_store *store, int wait_ms, struct cairn_error *erro
     if (db_version(store->db) != store->version) {
         store->next_seq = 0;
         store->turns.fresh = false;
+        store->knows_collecting = false;
     }
     return 0;
 }
@@ -206,6 +216,7 @@ void store_abort(struct cairn_store *store)
     if (!db_rollback(store->db))
         store->poisoned = true;
     store->next_seq = 0;
+    store->knows_collecting = false;
     store_turns_end(store, false);
     store->writing = false;
     lock_drop(&store->lock, LOCK_COMMIT);
@@ -268,10 +279,12 @@ static int end_stand_in(struct cairn_store *store, struct cairn_error *error)
     if (!store->stands_in || db_running(store->db))
         return 0;
     int rc = db_header(store->db, &header, error);
-    if (rc || header.user_version == 1)
+    if (rc || header.user_version == store->stands_in)
         return rc;
-    rc = schema_stand_in_end(store->db, error);
-    store->stands_in = rc != 0;
+    rc = schema_stand_in_end(store->db, store->stands_in, error);
+    if (rc == 0)
+        store->stands_in =
+            header.user_version < SCHEMA_VERSION ? header.user_version : 0;
     return rc;
 }
 
@@ -308,6 +321,12 @@ uint32_t store_data_version(struct cairn_store *store)
     return (uint32_t)version;
 }
 
+int store_check_schema(struct cairn_store *store, int (*each)(void *, const char *line),
+                       void *context, struct cairn_error *error)
+{
+    return schema_compare(store->db, each, context, error);
+}
+
 /* SQLite puts all that it finds into one text, under a headline. */
 static int each_line(struct str text, int (*each)(void *, const char *line),
                      void *context)
@@ -332,9 +351,14 @@ int store_quick_check(struct cairn_store *store, int (*each)(void *, const char 
 {
     struct query query;
     int rc = query_start(&query, store->db, SQL_QUICK_CHECK, NO_VALUES, error);
-    while (rc >= 0 && (rc = query_step(&query, error)) > 0)
-        if ((rc = each_line(query_text(&query, 0), each, context)) != 0)
+    while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
+        /* A page that the system could not read is told like a damaged one. */
+        int sys = db_read_error(store->db);
+        rc = sys ? error_sys(error, sys, "cannot read the store %s", store->paths.dir)
+                 : each_line(query_text(&query, 0), each, context);
+        if (rc)
             break;
+    }
     query_end(&query);
     return rc < 0 ? rc : 0;
 }

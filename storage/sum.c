@@ -1,7 +1,24 @@
 /* Checksums of rows: first the numbers, 8 bytes little endian each, then the texts and
- * blobs, each behind its length. Like every unkeyed hash it shows damage, not malice.
- */
+ * blobs, each behind its length. The first 8 bytes of its SHA-256 show damage, not
+ * malice. In a keyed run the HMAC follows, over "cairn row ", the kind of row, a NUL
+ * and the same bytes (records begin otherwise, so that no HMAC passes for another's).
+ *
+ *   stored             handle without a key    handle with a key
+ *   8 bytes            compared                not believed
+ *   8 + 32 bytes       the first 8 compared    all compared                          */
 #include "storage/store_int.h"
+
+static void add_hmac(struct cairn_store *store, const char *kind, struct str canon,
+                     struct row_sum *sum)
+{
+    static const char label[] = "cairn row ";
+    const struct str parts[] = {
+        {label, sizeof label - 1}, {kind, strlen(kind) + 1}, canon};
+    struct digest hmac;
+    hmac_of(store->key, store->sha, parts, 3, &hmac);
+    memcpy(sum->bytes + SUM_BYTES, hmac.bytes, sizeof hmac.bytes);
+    sum->size = SUM_KEYED_BYTES;
+}
 
 int row_sum(struct cairn_store *store, const struct summed *summed, struct row_sum *sum,
             struct cairn_error *error)
@@ -17,8 +34,57 @@ int row_sum(struct cairn_store *store, const struct summed *summed, struct row_s
         sha256_begin(store->sha);
         sha256_add(store->sha, canon.data, canon.size);
         sha256_end(store->sha, &digest);
-        memcpy(sum->bytes, digest.bytes, sizeof sum->bytes);
+        memcpy(sum->bytes, digest.bytes, SUM_BYTES);
+        sum->size = SUM_BYTES;
+        if (store->key)
+            add_hmac(store, summed->kind, buf_view(&canon), sum);
     }
     buf_release(&canon);
     return rc;
+}
+
+bool sum_holds(const struct row_sum *sum, struct str stored)
+{
+    struct digest hmac;
+    if (stored.len != SUM_BYTES && stored.len != SUM_KEYED_BYTES)
+        return false;
+    bool same = memcmp(stored.ptr, sum->bytes, SUM_BYTES) == 0;
+    if (sum->size == SUM_BYTES || stored.len == SUM_BYTES)
+        return same;
+    memcpy(hmac.bytes, sum->bytes + SUM_BYTES, sizeof hmac.bytes);
+    struct str rest = {stored.ptr + SUM_BYTES, sizeof hmac.bytes};
+    return hmac_matches(&hmac, rest) && same;
+}
+
+bool sum_matches(const struct row_sum *sum, struct str stored)
+{
+    return sum_holds(sum, stored) && stored.len >= sum->size;
+}
+
+int sum_check_keyed(struct cairn_store *store, uint64_t run, struct cairn_error *error)
+{
+    int64_t size;
+    int rc = db_get_int(store->db, SQL_GET_RUN_SUM_SIZE, VALUES(value_u64(run)), &size,
+                        error);
+    if (rc)
+        return rc == CAIRN_ENOTFOUND ? 0 : rc;
+    return store_check_keyed(store, run, size == SUM_KEYED_BYTES, error);
+}
+
+int store_check_keyed(const struct cairn_store *store, uint64_t run, bool keyed,
+                      struct cairn_error *error)
+{
+    unsigned long long number = run;
+    if (keyed == (store->key != NULL))
+        return 0;
+    if (keyed)
+        return error_set(error, CAIRN_EUSAGE,
+                         "run %llu is recorded with a key: give it with --key FILE or "
+                         "CAIRN_KEY, or start another run with `cairn run --fresh`",
+                         number);
+    return error_set(error, CAIRN_EUSAGE,
+                     "run %llu was recorded without a key, so nothing in it carries an "
+                     "HMAC: leave out --key and CAIRN_KEY, or start another run with "
+                     "`cairn run --fresh`",
+                     number);
 }

@@ -94,7 +94,9 @@ static char *take_string(char **at, const char *end)
 static char **take_vector(char **at, const char *end, uint32_t n)
 {
     char **vector = calloc((size_t)n + 1, sizeof *vector);
-    for (uint32_t i = 0; vector && i < n; i++)
+    if (!vector)
+        return NULL;
+    for (uint32_t i = 0; i < n; i++)
         if (!(vector[i] = take_string(at, end)))
             return NULL;
     return vector;

@@ -174,4 +174,10 @@ exits 2 cairn run good.json --param day=1
 says 'day' 'a parameter that the workflow does not have is named'
 ok 'nothing of it made a store' test ! -e .cairn
 
+exits 2 cairn run
+says 'which workflow?' 'without a file and without cairn.yaml'
+ln -s cairn.yaml cairn.yaml
+exits 75 cairn run
+matches 'cairn.yaml: .*symbolic links' 'a cairn.yaml that cannot be looked at is not taken for none'
+
 done_testing

@@ -5,7 +5,7 @@ exits 0 cairn --help
 says 'usage: cairn COMMAND'
 awk '/^commands:/ { on = 1; next } /^[a-z]/ { on = 0 }
     on && /^  [a-z]/ { print $1 == "checkpoint" ? $1 " " $2 : $1 }' out >commands
-for command in run resume plan explain status watch runs log graph validate cancel doctor \
+for command in run resume plan explain status watch runs log graph validate cancel doctor gc \
     'checkpoint list' 'checkpoint show' 'checkpoint timeline' 'checkpoint verify' \
     'checkpoint delete' 'checkpoint prune'; do
     ok "cairn --help lists $command" grep -qxF "$command" commands

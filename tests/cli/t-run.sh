@@ -95,7 +95,7 @@ exits 10 cairn log greet --attempt 7
 for command in 'validate flow.yaml' 'plan flow.yaml' 'plan --all' 'explain sum' 'status' 'status --tasks' \
     'status --can-resume' 'runs' 'log' 'log greet' 'graph flow.yaml' 'graph --format json' 'doctor' \
     'checkpoint list' 'checkpoint show 1' 'checkpoint show 1 --tasks' 'checkpoint timeline' \
-    'checkpoint verify' 'checkpoint prune --keep 5 --dry-run' 'help' 'help run' 'version' 'run flow.yaml' \
+    'checkpoint verify' 'checkpoint prune --keep 5 --dry-run' 'gc' 'gc --keep-runs 9 --dry-run' 'help' 'help run' 'version' 'run flow.yaml' \
     'resume' 'watch' 'status 99' 'checkpoint show 999'; do
     # shellcheck disable=SC2086
     run cairn $command --json

@@ -6,6 +6,7 @@
 #include "tests/unit/graph_help.h"
 
 #include <errno.h>
+#include <openssl/crypto.h>
 
 static struct cairn_error failure;
 
@@ -224,6 +225,9 @@ START_TEST(test_reader_hostile)
     expect_bad_varint("\x80\x80\x80\x80\x80\x80\x80\x80\x80\x02", 10); /* 2^64 */
     expect_bad_varint("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 11);
     expect_bad_varint("\x80", 1);
+    expect_bad_varint("\x80\x00", 2); /* 0 */
+    expect_bad_varint("\x85\x00", 2);
+    expect_bad_varint("\x80\x81\x80\x00", 4);
     /* A length that would wrap round a pointer. */
     struct buf b = BUF_INIT;
     buf_varint(&b, UINT64_MAX);
@@ -437,6 +441,47 @@ START_TEST(test_sha256)
 }
 END_TEST
 
+/* libcrypto asks for memory through these, and gets none. */
+static unsigned asked;
+
+static void *no_malloc(size_t n, const char *file, int line)
+{
+    (void)n, (void)file, (void)line;
+    asked++;
+    return NULL;
+}
+
+static void *no_realloc(void *old, size_t n, const char *file, int line)
+{
+    (void)old;
+    return no_malloc(n, file, line);
+}
+
+static void no_free(void *at, const char *file, int line)
+{
+    (void)at, (void)file, (void)line;
+}
+
+START_TEST(test_sha256_needs_no_memory)
+{
+    struct digest d;
+    ck_assert(CRYPTO_set_mem_functions(no_malloc, no_realloc, no_free));
+    struct sha256 *sha = sha256_new();
+    ck_assert_ptr_nonnull(sha);
+    for (int round = 0; round < 2; round++) {
+        sha256_begin(sha);
+        sha256_add(sha, "abc", 3);
+        sha256_end(sha, &d);
+        expect_hex(&d,
+                   "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    }
+    sha256_free(sha);
+    ck_assert_int_eq(hmac_sha256("key", 3, "abc", 3, &d, &failure), 0);
+    expect_hex(&d, "9c196e32dc0175f86f4b1cb89289d6619de6bee699e4c378e68309ed97a1a6ab");
+    ck_assert_uint_eq(asked, 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("base");
@@ -458,6 +503,7 @@ int main(void)
     tcase_add_test(c, test_error_text_too_long);
     tcase_add_test(c, test_codes);
     tcase_add_test(c, test_sha256);
+    tcase_add_test(c, test_sha256_needs_no_memory);
     suite_add_tcase(suite, c);
     return help_run(suite);
 }

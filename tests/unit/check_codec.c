@@ -290,30 +290,37 @@ static void bad_kind(struct definition *d)
 {
     d->defs[2].kind = 5;
 }
+/* As C strings they are all the same. */
+static void bad_id(struct definition *d)
+{
+    d->defs[2].id = STR("e\0nd");
+}
+/* No command could name it. */
+static void bad_bracket_id(struct definition *d)
+{
+    d->defs[2].id = STR("e[n");
+}
+static void bad_argument(struct definition *d)
+{
+    d->defs[2].argv[0] = STR("x\0");
+}
 
 #define DAMAGE(name) \
     {                \
 #name, name  \
     }
-static const struct damage damages[] = {DAMAGE(bad_undo_scope),
-                                        DAMAGE(bad_scope_without_undo),
-                                        DAMAGE(bad_on_failure),
-                                        DAMAGE(bad_on_crash),
-                                        DAMAGE(bad_secrets),
-                                        DAMAGE(bad_when),
-                                        DAMAGE(bad_finally_order),
-                                        DAMAGE(bad_finally_need),
-                                        DAMAGE(bad_ordinary_need),
-                                        DAMAGE(bad_thresholds),
-                                        DAMAGE(bad_threshold),
-                                        DAMAGE(bad_no_check),
-                                        DAMAGE(bad_no_side_shell),
-                                        DAMAGE(bad_side_shell),
-                                        DAMAGE(bad_task_secret),
-                                        DAMAGE(bad_task_param),
-                                        DAMAGE(bad_unowned_params),
-                                        DAMAGE(bad_external),
-                                        DAMAGE(bad_kind)};
+static const struct damage damages[] = {
+    DAMAGE(bad_undo_scope),     DAMAGE(bad_scope_without_undo),
+    DAMAGE(bad_on_failure),     DAMAGE(bad_on_crash),
+    DAMAGE(bad_secrets),        DAMAGE(bad_when),
+    DAMAGE(bad_finally_order),  DAMAGE(bad_finally_need),
+    DAMAGE(bad_ordinary_need),  DAMAGE(bad_thresholds),
+    DAMAGE(bad_threshold),      DAMAGE(bad_no_check),
+    DAMAGE(bad_no_side_shell),  DAMAGE(bad_side_shell),
+    DAMAGE(bad_task_secret),    DAMAGE(bad_task_param),
+    DAMAGE(bad_unowned_params), DAMAGE(bad_external),
+    DAMAGE(bad_kind),           DAMAGE(bad_id),
+    DAMAGE(bad_bracket_id),     DAMAGE(bad_argument)};
 
 START_TEST(test_damage)
 {

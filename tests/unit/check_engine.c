@@ -555,6 +555,72 @@ START_TEST(required_saving_waits_for_space)
 }
 END_TEST
 
+static struct cairn_stop *stop_now;
+
+static bool no_look; /* at the file for values */
+
+__attribute__((visibility("default"))) int lstat(const char *name, struct stat *st)
+{
+    if (no_look && strstr(name, ".values")) {
+        errno = EIO;
+        return -1;
+    }
+    return fstatat(AT_FDCWD, name, st, AT_SYMLINK_NOFOLLOW);
+}
+
+/* Values that cannot be read are not taken for none: the task has not completed. */
+START_TEST(values_that_cannot_be_read)
+{
+    struct cairn_store *store = open_store();
+    const char *text = "name: v\ntasks:\n"
+                       "  a: {run: 'echo n=3 >>\"$CAIRN_OUTPUT\"'}\n"
+                       "  b: {needs: a, run: 'test \"$N\" = 3',"
+                       " env: {N: '${{ tasks.a.outputs.n }}'}}\n";
+    no_look = true;
+    struct cairn_run_result result =
+        run_text(text, store, (struct cairn_run_options){0}, NULL);
+    ck_assert_int_eq(result.state, CAIRN_RUN_FAILED);
+    ck_assert_uint_eq(result.attempts, 1);
+    no_look = false;
+    result = run_text(text, store, (struct cairn_run_options){0}, NULL);
+    ck_assert_int_eq(result.state, CAIRN_RUN_COMPLETED);
+    ck_assert_uint_eq(result.attempts, 2);
+    cairn_store_close(store);
+}
+END_TEST
+
+static void stop_when_degraded(struct seen *seen, const struct cairn_event *event)
+{
+    (void)seen;
+    if (event->kind == CAIRN_EVENT_DEGRADED)
+        cairn_stop_request(stop_now);
+}
+
+/* Once is enough, and does not wait for somebody to free some space. */
+START_TEST(required_saving_can_be_stopped)
+{
+    if (!mount_small("size=2m"))
+        return;
+    struct cairn_store *store = open_at("small/.cairn");
+    struct cairn_workflow *w = workflow_named("w");
+    struct seen seen = {.act = stop_when_degraded};
+    struct strict strict = {0};
+    good(cairn_stop_new(&stop_now, &error));
+    add_many(w, count_call, &strict);
+    struct cairn_run_options options = {
+        .jobs = 2, .saving = CAIRN_REQUIRED, .stop = stop_now};
+    struct cairn_run_result result = run_with(w, store, options, &seen);
+    ck_assert_uint_lt(strict.calls, MANY);
+    ck_assert_uint_gt(result.unsaved, 0);
+    ck_assert_int_eq(result.state, CAIRN_RUN_CANCELLED);
+    ck_assert_int_eq(result.exit_status, 9);
+    cairn_stop_free(stop_now);
+    cairn_store_close(store);
+    cairn_workflow_free(w);
+    umount("small");
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("engine");
@@ -575,6 +641,8 @@ int main(void)
     tcase_add_test(tests, cancel_is_heeded_while_the_disk_is_full);
     tcase_add_test(tests, end_that_cannot_be_saved);
     tcase_add_test(tests, required_saving_waits_for_space);
+    tcase_add_test(tests, required_saving_can_be_stopped);
+    tcase_add_test(tests, values_that_cannot_be_read);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
 }

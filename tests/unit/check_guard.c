@@ -57,7 +57,8 @@ static void submit_task(struct spawner *spawner, struct task *task, const char *
                                            .envp = strings(task->env),
                                            .stdout_fd = fd,
                                            .stderr_fd = fd,
-                                           .slot = &map.slots->slot[number]};
+                                           .slot = &map.slots->slot[number],
+                                           .slots = &map};
     spawner_submit(spawner, &task->request);
 }
 
@@ -236,6 +237,25 @@ START_TEST(test_engine_and_guard_killed)
 }
 END_TEST
 
+/* Nobody looks for left-overs yet: the first process of each task dies by itself. */
+START_TEST(test_first_processes_die_with_the_engine)
+{
+    struct leftovers left = {0, 0, 0};
+    struct slot_map dead;
+    pid_t guard_pid, pid = start_engine("tasks", &guard_pid);
+    ck_assert_int_eq(kill(guard_pid, SIGKILL), 0);
+    help_until(!help_alive(guard_pid));
+    ck_assert_int_eq(slots_open(&dead, help_dir, RUN, &failure), 0);
+    for (int i = 0; i < 3; i++)
+        ck_assert(help_alive(atomic_load(&dead.slots->slot[i].pid)));
+    help_end(pid);
+    for (int i = 0; i < 3; i++)
+        help_until(!help_alive(atomic_load(&dead.slots->slot[i].pid)));
+    slots_close(&dead, false);
+    ck_assert_int_eq(leftovers_end(help_dir, store_id, RUN, 0, &left, &failure), 0);
+}
+END_TEST
+
 START_TEST(test_engine_killed_while_spawning)
 {
     unsigned seed = (unsigned)random_u64();
@@ -409,6 +429,7 @@ int main(int argc, char **argv)
     tcase_set_timeout(engines, 120);
     tcase_add_test(engines, test_engine_killed);
     tcase_add_test(engines, test_engine_and_guard_killed);
+    tcase_add_test(engines, test_first_processes_die_with_the_engine);
     tcase_add_test(engines, test_engine_killed_while_spawning);
     tcase_add_test(engines, test_guard_from_a_file);
     tcase_add_test(engines, test_engine_killed_with_a_copy_of_the_socket);

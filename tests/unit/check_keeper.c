@@ -1,6 +1,6 @@
 /* Keepers. "Engines" are this very program, started with the argument `engine`; they
  * are killed, and their tasks must go on, once each, and be found with the truth. */
-#include "executor/keeper.h"
+#include "executor/keeper_int.h"
 
 #include "executor/keeper_file.h"
 #include "executor/spawn_int.h"
@@ -65,6 +65,7 @@ static void prepare(struct work *work, const char *dir, uint32_t task,
                                            .stdout_fd = -1,
                                            .stderr_fd = -1,
                                            .slot = &map.slots->slot[task],
+                                           .slots = &map,
                                            .keep = &work->order};
     map.slots->slot[task].used = 1;
 }
@@ -1101,6 +1102,7 @@ START_TEST(test_adopted_twice)
         struct keeper keeper;
         adopt(&keeper, i);
         keeper_to_slot(&keeper, &map.slots->slot[i]);
+        slots_tell(&map, &map.slots->slot[i]);
         close(keeper.pidfd);
     }
     ck_assert_int_eq(guard_start(&guard, &map, &failure), 0);
@@ -1233,8 +1235,34 @@ START_TEST(test_engine_killed_at_any_moment)
 }
 END_TEST
 
+/* Only names that we write are read: a number that is too large is nobody's. */
+START_TEST(test_names)
+{
+    static const char *const strange[] = {"run-7.4294967297.0.1.keep",
+                                          "run-7.1.4294967296.1.keep",
+                                          "run-7.1.0.18446744073709551617.keep",
+                                          "run-7.1.0.+1.keep",
+                                          "run- 7.1.0.1.keep",
+                                          "run-7.1.00.1.keep",
+                                          "run-8.1.0.1.keep",
+                                          "run-7.1.0.keep"};
+    struct attempt_place place = {.run = 7};
+    const char *rest = NULL;
+    ck_assert(keeper_parse_name("run-7.1.0.3.keep", &place, &rest));
+    ck_assert_uint_eq(place.gen, 1);
+    ck_assert_uint_eq(place.task, 0);
+    ck_assert_uint_eq(place.attempt, 3);
+    ck_assert_str_eq(rest, "keep");
+    for (size_t i = 0; i < sizeof strange / sizeof strange[0]; i++) {
+        ck_assert_msg(!keeper_parse_name(strange[i], &place, &rest), "%s", strange[i]);
+        ck_assert_uint_eq(place.attempt, 3);
+    }
+}
+END_TEST
+
 static void add_own(TCase *tests)
 {
+    tcase_add_test(tests, test_names);
     tcase_add_checked_fixture(tests, setup_own, teardown_own);
     tcase_set_timeout(tests, 60);
     tcase_add_test(tests, test_status);

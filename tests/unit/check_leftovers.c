@@ -164,6 +164,8 @@ static void record(pid_t pid, int64_t spawn_boot_ns, const char *boot_id)
     map.slots->slot[2].pid = pid;
     if (boot_id)
         snprintf(map.slots->boot_id, sizeof map.slots->boot_id, "%s", boot_id);
+    slots_tell_head(&map);
+    slots_tell(&map, &map.slots->slot[2]);
     slots_close(&map, false);
 }
 
@@ -256,7 +258,15 @@ START_TEST(test_slot_file)
     ck_assert_int_eq(strncmp(seen.slots->token, store_id, strlen(store_id)), 0);
     ck_assert_uint_eq(strlen(seen.slots->token), strlen(store_id) + 3 + 16);
     made.slots->slot[2].pid = 99;
+    slots_tell(&made, &made.slots->slot[2]);
+    slots_close(&seen, false);
+    ck_assert_int_eq(slots_open(&seen, help_dir, RUN, &failure), 0);
     ck_assert_int_eq(seen.slots->slot[2].pid, 99);
+    /* What others do to the file harms nobody. */
+    ck_assert_int_eq(truncate(made.path, 0), 0);
+    ck_assert_int_eq(made.slots->slot[2].pid, 99);
+    ck_assert_int_eq(seen.slots->slot[2].pid, 99);
+    ck_assert_int_ne(ftruncate(made.fd, 0), 0);
     /* A new one leaves the old mapping alone, and has another token. */
     struct slot_map again;
     ck_assert_int_eq(slots_create(&again, help_dir, store_id, RUN, 1, &failure), 0);

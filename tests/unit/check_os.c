@@ -205,6 +205,24 @@ END_TEST
 
 /* ---- Locks ---- */
 
+/* Only a lock file that is gone or another one means that two could own a workflow. */
+START_TEST(lock_file_that_cannot_be_looked_at)
+{
+    struct cairn_error why = {0};
+    struct lock_file lock;
+    char at[512];
+    snprintf(at, sizeof at, "%s", in_dir("lock"));
+    ck_assert_int_eq(lock_open(&lock, at, &why), 0);
+    ck_assert_int_eq(lock_check(&lock, at, &why), 0);
+    ck_assert_int_eq(symlink("loop", in_dir("loop")), 0);
+    ck_assert_int_eq(lock_check(&lock, in_dir("loop/lock"), &why), CAIRN_EIO);
+    ck_assert_int_eq(why.sys, ELOOP);
+    ck_assert_int_eq(unlink(at), 0);
+    ck_assert_int_eq(lock_check(&lock, at, &why), CAIRN_EDAMAGED);
+    lock_close(&lock);
+}
+END_TEST
+
 START_TEST(locks_exclude)
 {
     struct lock_file a, b;
@@ -324,6 +342,7 @@ int main(int argc, char **argv)
     suite_add_tcase(suite, files);
     TCase *locks = tcase_create("locks");
     tcase_add_checked_fixture(locks, setup, teardown);
+    tcase_add_test(locks, lock_file_that_cannot_be_looked_at);
     tcase_add_test(locks, locks_exclude);
     tcase_add_test(locks, locks_convert);
     tcase_add_test(locks, locks_wait);

@@ -346,6 +346,8 @@ START_TEST(packed_states)
         {"zero digest",
          "\x05\x81\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0",
          34},
+        {"a longer varint than need be", "\x85\x00\x01", 3},
+        {"long attempts", "\x05\x41\x82\x00", 4},
         {"huge run", "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x01", 11},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {

@@ -254,7 +254,9 @@ static int check_change(void *context, const struct change *change)
 START_TEST(documented_example)
 {
     struct buf page = BUF_INIT;
-    struct example full, delta;
+    struct example full, delta, keyed;
+    struct hmac_key key;
+    uint8_t key_bytes[32];
     struct states states;
     struct digest graph;
     struct delta changes;
@@ -263,6 +265,22 @@ START_TEST(documented_example)
     const char *at = page.data;
     read_example(&at, "```full\n", &full);
     read_example(&at, "```delta\n", &delta);
+    read_example(&at, "```keyed\n", &keyed);
+    for (int i = 0; i < 32; i++)
+        key_bytes[i] = (uint8_t)i;
+    hmac_key_init(&key, key_bytes, sizeof key_bytes, sha);
+    ck_assert_uint_eq(keyed.header.flags, RECORD_KEYED);
+    ck_assert_int_eq(
+        record_authentic(buf_view(&keyed.record), &keyed.header, &key, sha, NULL), 0);
+    ck_assert(str_equal(keyed.payload, delta.payload));
+    struct buf again = BUF_INIT;
+    struct digest digest;
+    keyed.header.flags = 0;
+    ck_assert_int_eq(record_encode_keyed(&keyed.header, keyed.payload, &key, sha,
+                                         &again, &digest, NULL),
+                     0);
+    ck_assert(str_equal(buf_view(&again), buf_view(&keyed.record)));
+    buf_release(&again);
     ck_assert_uint_eq(full.header.kind, RECORD_FULL);
     ck_assert_uint_eq(full.header.seq, 41);
     ck_assert_int_eq(full.header.time_ns, 1767225600000000000);
@@ -286,6 +304,8 @@ START_TEST(documented_example)
     buf_release(&full.trailer);
     buf_release(&delta.record);
     buf_release(&delta.trailer);
+    buf_release(&keyed.record);
+    buf_release(&keyed.trailer);
     buf_release(&page);
 }
 END_TEST

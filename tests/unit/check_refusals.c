@@ -38,6 +38,8 @@ static const struct refusal yaml_refusals[] = {
      "at 3:13",
      "name: n\ntasks:\n  a: {exec: [a, b\n"},
     {"3:1", "found unexpected end of stream", "name: \"n\ntasks: 1\n"},
+    {"2:5", "could not find expected ':'", "name: n\ntask"},
+    {"2:4", "must be a mapping", "\n---"},
     {"2:7", "not UTF-8 text (byte 0xff)", "name: n\n# h\xc3\xa4h \xff\n"},
     {"1:7", "not UTF-8 text (byte 0xc0)", "name: \xc0\x80\n"},
     {"1:7", "not UTF-8 text (byte 0xed)", "name: \xed\xa0\x80\n"},

@@ -1,5 +1,8 @@
 /* Stores that are not for us, damaged ones, failing disks, and network file systems. */
+#include "storage/schema.h"
 #include "store_help.h"
+
+#include <sqlite3.h>
 
 /* ---- Stores that are not for us ---- */
 
@@ -37,7 +40,7 @@ static void expect_untouched(int code, const char *part)
 START_TEST(newer_store_is_left_alone)
 {
     cairn_store_close(open_store());
-    overwrite("cairn.db", 60, "\0\0\0\3", 4);
+    overwrite("cairn.db", 60, (const char[]){0, 0, 0, SCHEMA_VERSION + 1}, 4);
     expect_untouched(CAIRN_ENEWER, "newer cairn");
     ck_assert_int_eq(unlink(in_store("cairn.db-wal")), 0);
     ck_assert_int_eq(unlink(in_store("cairn.db-shm")), 0);
@@ -128,9 +131,11 @@ START_TEST(commit_fails)
 END_TEST
 
 static int sync_to_fail; /* the so-manieth from now; 0: none */
+static int syncs;        /* so far */
 
 static int sync_either(long call, int fd)
 {
+    syncs++;
     if (sync_to_fail && --sync_to_fail == 0) {
         errno = EIO;
         return -1;
@@ -150,6 +155,41 @@ __attribute__((visibility("default"))) int fsync(int fd)
 {
     return sync_either(SYS_fsync, fd);
 }
+
+/* With full durability every commit has been synced when it is reported; the others
+ * promise less, and pay less. */
+START_TEST(every_commit_is_synced)
+{
+    static const enum cairn_sync levels[] = {CAIRN_SYNC_FULL, CAIRN_SYNC_NORMAL,
+                                             CAIRN_SYNC_OFF};
+    for (size_t l = 0; l < sizeof levels / sizeof levels[0]; l++) {
+        struct cairn_store_options options = {
+            .path = path, .create = true, .sync = levels[l]};
+        struct cairn_store *store = NULL;
+        good(cairn_store_open(&store, &options, &error));
+        commit_one(store); /* with the marker, and the head of the WAL */
+        for (int i = 0; i < 20; i++) {
+            int before = syncs;
+            commit_one(store);
+            ck_assert_int_eq(syncs - before, levels[l] == CAIRN_SYNC_FULL);
+        }
+        cairn_store_close(store);
+    }
+}
+END_TEST
+
+/* A file of ours, its directory, and the one above a new directory. */
+START_TEST(files_are_synced)
+{
+    struct cairn_error why = {0};
+    int before = syncs;
+    ck_assert_int_eq(os_make_dir(path, 0700, &why), 1);
+    ck_assert_int_eq(syncs - before, 1);
+    before = syncs;
+    ck_assert_int_eq(os_write_file(in_store("some"), 0600, STR("text"), &why), 0);
+    ck_assert_int_eq(syncs - before, 2);
+}
+END_TEST
 
 /* All of the transaction is in the file when its sync fails, but it was reported as
  * failed: it must not come back under the caller's second try. */
@@ -203,6 +243,80 @@ START_TEST(every_sync_fails_once)
         }
         ck_assert_int_lt(n, 1000);
     }
+}
+END_TEST
+
+static int read_fails;   /* reads from now on */
+static int read_to_fail; /* only the so-manieth from now; 0: none */
+
+static ssize_t no_read(int fd, void *bytes, size_t n, off64_t at)
+{
+    bool this_one = read_to_fail && --read_to_fail == 0;
+    if (!read_fails && !this_one)
+        return pread64(fd, bytes, n, at);
+    errno = EIO;
+    return -1;
+}
+
+static int note_bad(void *context, const struct cairn_finding *finding)
+{
+    *(int *)context += finding->health == CAIRN_HEALTH_BAD;
+    return 0;
+}
+
+/* SQLite tells of a page that the disk does not give that the database is malformed. To
+ * the user it is not damaged: the disk is to be looked at. */
+START_TEST(every_read_fails)
+{
+    sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
+    cairn_store_close(open_store());
+    for (int at_open = 0; at_open <= 1; at_open++) {
+        struct cairn_store *store = NULL;
+        struct cairn_store_options options = {.path = path, .read_only = true};
+        uint64_t n;
+        struct checkpoint_range all = {.stream = 1};
+        ck_assert_int_eq(
+            vfs->xSetSystemCall(vfs, "pread64", (sqlite3_syscall_ptr)no_read), 0);
+        read_fails = at_open;
+        int rc = cairn_store_open(&store, &options, &error);
+        ck_assert_int_eq(rc, at_open ? CAIRN_EIO : 0);
+        read_fails = 1;
+        if (!rc)
+            rc = store_count_checkpoints(store, &all, &n, &error);
+        ck_assert_msg(rc == CAIRN_EIO && error.sys == EIO, "%d: %s", rc, error.text);
+        ck_assert_ptr_null(strstr(error.text, "malformed"));
+        int bad = 0; /* the doctor tells of it, but not as damage */
+        ck_assert_int_eq(cairn_doctor(path, note_bad, &bad, &error), CAIRN_EIO);
+        ck_assert_int_gt(bad, 0);
+        read_fails = 0;
+        cairn_store_close(store);
+        vfs->xSetSystemCall(vfs, "pread64", NULL);
+    }
+    cairn_store_close(open_reader());
+}
+END_TEST
+
+/* SQLite's check of the pages goes on where one cannot be read, and lists it. */
+START_TEST(check_of_pages_that_cannot_be_read)
+{
+    sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
+    int failed = 0, rc = CAIRN_EIO;
+    cairn_store_close(open_store());
+    vfs->xSetSystemCall(vfs, "pread64", (sqlite3_syscall_ptr)no_read);
+    for (int nth = 1; rc; nth++) {
+        char line[100] = "";
+        struct cairn_store *store = open_reader();
+        read_to_fail = nth;
+        rc = store_quick_check(store, note_line, line, &error);
+        failed += rc != 0;
+        ck_assert_msg((rc != 0) == (read_to_fail == 0), "read %d: %d", nth, rc);
+        ck_assert(rc == 0 || rc == CAIRN_EIO);
+        ck_assert_str_eq(line, "");
+        read_to_fail = 0;
+        cairn_store_close(store);
+    }
+    ck_assert_int_gt(failed, 3);
+    vfs->xSetSystemCall(vfs, "pread64", NULL);
 }
 END_TEST
 
@@ -390,8 +504,12 @@ int main(int argc, char **argv)
                                   garbage_is_left_alone,
                                   torn_page,
                                   commit_fails,
+                                  every_commit_is_synced,
+                                  files_are_synced,
                                   sync_fails,
                                   every_sync_fails_once,
+                                  every_read_fails,
+                                  check_of_pages_that_cannot_be_read,
                                   put_fails,
                                   tail_is_checked,
                                   disk_full,

@@ -3,6 +3,9 @@
 #include "old_store_help.h"
 #include "store_help.h"
 
+#include <pthread.h>
+#include <sqlite3.h>
+
 /* ---- A process that kills itself before its n-th step ---- */
 
 static long steps_left; /* 0: it lives on */
@@ -36,10 +39,15 @@ EXPORTED int fdatasync(int fd)
     return 0;
 }
 
+/* Whether the directory was synced with the WAL in it, and whether that was so when the
+ * marker got its name. */
+static bool wal_named, marker_came_after;
+
 EXPORTED int fsync(int fd)
 {
+    struct stat st;
     step();
-    (void)fd;
+    wal_named |= fstat(fd, &st) == 0 && S_ISDIR(st.st_mode) && exists("cairn.db-wal");
     return 0;
 }
 
@@ -51,7 +59,10 @@ EXPORTED int unlink(const char *name)
 
 EXPORTED int rename(const char *from, const char *to)
 {
+    const char *slash = strrchr(to, '/');
     step();
+    if (slash && strcmp(slash, "/open") == 0)
+        marker_came_after = wal_named;
     return (int)syscall(SYS_renameat, AT_FDCWD, from, AT_FDCWD, to);
 }
 
@@ -243,6 +254,87 @@ START_TEST(migration_is_cut_off)
 }
 END_TEST
 
+/* The power went while SQLite wrote the first transaction into the database: any part
+ * of it may be there, and its journal takes all of it back. */
+START_TEST(making_is_torn)
+{
+    static const char noise[100] = "what a disk makes of half a sector";
+    long n = 0, torn = 0;
+    while (cut_off("make", ++n)) {
+        struct store_paths paths = {.journal = NULL};
+        struct store_journal journal;
+        struct cairn_store *store = NULL;
+        char name[400];
+        snprintf(name, sizeof name, "%s/cairn.db-journal", path);
+        paths.journal = name;
+        struct stat st;
+        if (store_journal_look(&paths, &journal) && journal.before == 0 &&
+            stat(in_store("cairn.db"), &st) == 0 && st.st_size > 0) {
+            int fd = open(in_store("cairn.db"), O_WRONLY);
+            ck_assert_int_eq(pwrite(fd, noise, sizeof noise, 0), sizeof noise);
+            ck_assert_int_eq(close(fd), 0);
+            ck_assert(!look_at_ruin(n));
+            torn++;
+            store = open_store();
+            ck_assert_uint_eq(commit_one(store), 1);
+            cairn_store_close(store);
+        }
+        nftw(path, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+    }
+    ck_assert_int_gt(torn, 5);
+}
+END_TEST
+
+/* Where a commit is half written, the database says nothing about itself, not even that
+ * there are no runs. */
+START_TEST(commit_is_torn)
+{
+    static const char empty_leaf[8] = {0x0d};
+    struct cairn_store *store = NULL;
+    long n = 0, refused = 0;
+    char page[2048];
+    good(open_on(&store, STORE_NETWORK));
+    good(add_run(store));
+    cairn_store_close(store);
+    while (refused == 0 && cut_off("commit", ++n)) {
+        if (try_open(&store, true) == 0) {
+            cairn_store_close(store);
+            good(open_on(&store, STORE_NETWORK));
+            cairn_store_close(store);
+            continue;
+        }
+        refused++;
+        int fd = open(in_store("cairn.db"), O_RDWR);
+        for (off_t at = 2048; pread(fd, page, sizeof page, at) > 0; at += 2048)
+            if (page[0] == 0x0d && !memmem(page, sizeof page, "CREATE", 6))
+                ck_assert_int_eq(pwrite(fd, empty_leaf, sizeof empty_leaf, at), 8);
+        ck_assert_int_eq(close(fd), 0);
+        ck_assert_int_eq(try_open(&store, true), CAIRN_EIO);
+        ck_assert_msg(strstr(error.text, "interrupted while it wrote"), "%s",
+                      error.text);
+    }
+    ck_assert_int_eq(refused, 1);
+}
+END_TEST
+
+/* Directories keep no order: the names of WAL and marker must not get to the disk
+ * together, or a power cut can leave the marker alone, which means lost commits. */
+START_TEST(marker_comes_after_wal)
+{
+    struct cairn_store *store = open_store();
+    wal_named = marker_came_after = false;
+    commit_one(store);
+    ck_assert(marker_came_after);
+    cairn_store_close(store);
+    /* Nor does it help that the WAL was there before: it may be new all the same. */
+    store = open_store();
+    wal_named = marker_came_after = false;
+    commit_one(store);
+    ck_assert(marker_came_after);
+    cairn_store_close(store);
+}
+END_TEST
+
 /* An empty database is what is left when the machine went down early. */
 START_TEST(database_is_empty)
 {
@@ -262,6 +354,55 @@ START_TEST(database_is_empty)
     lock_close(&lock);
     store = open_store();
     ck_assert_uint_eq(commit_one(store), 1);
+    cairn_store_close(store);
+}
+END_TEST
+
+/* ---- In the middle of it ---- */
+
+struct occupier {
+    sqlite3 *handle;
+    pthread_t thread;
+};
+
+static void *leave_late(void *context)
+{
+    struct occupier *o = context;
+    usleep(700000);
+    ck_assert_int_eq(sqlite3_exec(o->handle, "COMMIT", NULL, NULL, NULL), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_close(o->handle), SQLITE_OK);
+    return NULL;
+}
+
+/* The store as its maker has it before it switches to the WAL, and somebody in it who
+ * takes longer than anything should: a slow disk, a stopped process. */
+static void occupy(struct occupier *o, const char *begin)
+{
+    cairn_store_close(open_store());
+    ck_assert_int_eq(sqlite3_open(in_store("cairn.db"), &o->handle), SQLITE_OK);
+    ck_assert_int_eq(
+        sqlite3_exec(o->handle, "PRAGMA journal_mode=DELETE", NULL, NULL, NULL),
+        SQLITE_OK);
+    ck_assert_int_eq(sqlite3_exec(o->handle, begin, NULL, NULL, NULL), SQLITE_OK);
+    ck_assert_int_eq(pthread_create(&o->thread, NULL, leave_late, o), 0);
+}
+
+START_TEST(reader_awaits_the_maker)
+{
+    struct occupier o;
+    occupy(&o, "BEGIN EXCLUSIVE");
+    cairn_store_close(open_reader());
+    ck_assert_int_eq(pthread_join(o.thread, NULL), 0);
+}
+END_TEST
+
+START_TEST(maker_awaits_readers)
+{
+    struct occupier o;
+    occupy(&o, "BEGIN; SELECT count(*) FROM sqlite_schema");
+    struct cairn_store *store = open_store();
+    ck_assert_uint_eq(commit_one(store), 1);
+    ck_assert_int_eq(pthread_join(o.thread, NULL), 0);
     cairn_store_close(store);
 }
 END_TEST
@@ -321,8 +462,10 @@ int main(int argc, char **argv)
         snprintf(path, sizeof path, "%s", argv[2]);
         return play_steps(argv[1], strtol(argv[3], NULL, 10));
     }
-    const TTest *const tests[] = {making_is_cut_off,    commit_is_cut_off,
-                                  migration_is_cut_off, database_is_empty,
-                                  directory_in_use,     directory_with_names_of_ours};
+    const TTest *const tests[] = {
+        making_is_cut_off,       commit_is_cut_off,   migration_is_cut_off,
+        making_is_torn,          commit_is_torn,      marker_comes_after_wal,
+        database_is_empty,       directory_in_use,    directory_with_names_of_ours,
+        reader_awaits_the_maker, maker_awaits_readers};
     return run_tests("store_making", tests, sizeof tests / sizeof tests[0]);
 }

@@ -443,6 +443,66 @@ START_TEST(test_all_bounds)
 }
 END_TEST
 
+/* ---- Stored pairs ---- */
+
+START_TEST(test_unpack)
+{
+    static const struct {
+        const char *what;
+        struct str bytes;
+    } wrong[] = {
+        {"a key without a value", STR("\x01"
+                                      "a")},
+        {"cut", STR("\x01"
+                    "a\x02"
+                    "1")},
+        {"no key", STR("\x00\x01"
+                       "1")},
+        {"a key of other letters", STR("\x02"
+                                       "a-\x01"
+                                       "1")},
+        {"NUL", STR("\x01"
+                    "a\x02"
+                    "1\0")},
+        {"twice", STR("\x01"
+                      "a\x00\x01"
+                      "a\x00")},
+        {"not sorted", STR("\x01"
+                           "b\x00\x01"
+                           "a\x00")},
+    };
+    struct arena arena = ARENA_INIT;
+    struct key_value *values = NULL;
+    uint32_t n = 0;
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+        ck_assert_msg(values_unpack(&arena, wrong[i].bytes, &values, &n, &failure) ==
+                          CAIRN_EDAMAGED,
+                      "%s", wrong[i].what);
+    struct str fine = STR("\x01"
+                          "a\x02"
+                          "1\n\x02"
+                          "b2\x00");
+    ck_assert_int_eq(values_unpack(&arena, fine, &values, &n, &failure), 0);
+    ck_assert_uint_eq(n, 2);
+    ck_assert(str_equal(values[0].value, STR("1\n")));
+    ck_assert(str_equal(values[1].key, STR("b2")) && values[1].value.len == 0);
+    struct buf many = BUF_INIT;
+    for (int i = 0; i <= LIMIT_VALUES; i++) {
+        char key[8];
+        snprintf(key, sizeof key, "k%04d", i);
+        ck_assert_int_eq(values_unpack(&arena, buf_view(&many), &values, &n, &failure),
+                         0);
+        buf_lstr(&many, str_of(key));
+        buf_lstr(&many, STR("v"));
+    }
+    ck_assert_uint_eq(n, LIMIT_VALUES);
+    ck_assert_int_eq(values_unpack(&arena, buf_view(&many), &values, &n, &failure),
+                     CAIRN_EDAMAGED);
+    buf_release(&many);
+    arena_release(&arena);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("values");
@@ -453,6 +513,7 @@ int main(void)
     tcase_add_test(c, test_values_refused);
     tcase_add_test(c, test_values_limits);
     tcase_add_test(c, test_values_random);
+    tcase_add_test(c, test_unpack);
     suite_add_tcase(suite, c);
     c = tcase_create("verdict");
     tcase_add_test(c, test_exit_codes);

@@ -189,6 +189,21 @@ START_TEST(verify_names_replaced)
 }
 END_TEST
 
+/* A forged delta that counts from another full record than the newest one: it could not
+ * be rebuilt. */
+START_TEST(verify_names_old_base)
+{
+    struct lab *lab = lab_open(8);
+    lab_put(lab, "FDFD");
+    lab->stream.base = lab->seqs[0];
+    lab_put(lab, "D");
+    expect_named(lab, 5, "an old base");
+    ck_assert(strstr(found.text[0], "belongs to full record 1, but 3 is a newer one"));
+    ck_assert_int_eq(lab_rebuild(lab, 4), CAIRN_EDAMAGED);
+    lab_close(lab);
+}
+END_TEST
+
 START_TEST(verify_names_objects_and_runs)
 {
     struct lab *lab = lab_open(7);
@@ -517,7 +532,7 @@ static void overwrite(struct lab *lab, const char *name, off_t at, const char *b
 START_TEST(doctor_in_one_line)
 {
     static const char again[] =
-        "keep a copy of the store directory, then start a new store with --store DIR";
+        "`cairn doctor --repair` saves what is valid into a new store";
     struct findings findings = {0};
     char path[400];
     struct lab *lab = lab_open(60);
@@ -546,7 +561,7 @@ START_TEST(doctor_misses_a_table)
     struct lab *lab = lab_open(61);
     lab_put(lab, "FD");
     lab_sql(lab, "DROP TABLE tombstone; SELECT %llu", 1);
-    expect_finding(lab, "no such table", "start a new store");
+    expect_finding(lab, "no such table", "cairn doctor --repair");
     lab_close(lab);
 }
 END_TEST
@@ -642,12 +657,108 @@ START_TEST(prune_merges_tombstones)
     expect_sound(lab);
     ck_assert_uint_eq(found.result.pruned, 9);
     /* The boundary is checked. */
-    lab_sql(lab, "UPDATE tombstone SET after = zeroblob(32) WHERE %llu", 1);
+    lab_sql(lab,
+            "UPDATE tombstone SET after = zeroblob(32), sum = NULL WHERE %llu;"
+            "DELETE FROM meta WHERE key = 'sums'",
+            1);
     ck_assert_int_eq(verify(lab, NULL), CAIRN_EDAMAGED);
     ck_assert_int_eq(found.n, 1);
     ck_assert_uint_eq(found.at[0].seq, 10);
     lab_sql(lab, "DELETE FROM tombstone WHERE %llu", 1);
     expect_named(lab, 9, "no tombstone");
+    lab_close(lab);
+}
+END_TEST
+
+/* Nothing but its position tells that records before it are gone. */
+START_TEST(positions_must_follow)
+{
+    struct lab *lab = lab_open(45);
+    lab_put(lab, "FDD");
+    lab->stream.position += 2;
+    lab_put(lab, "DD");
+    expect_named(lab, 4, "two records are missing before it");
+    ck_assert_msg(strstr(found.text[0], "2 checkpoints before it are missing") != NULL,
+                  "%s", found.text[0]);
+    lab_close(lab);
+}
+END_TEST
+
+/* The parent of a fork's first record is in another stream. */
+START_TEST(forks_must_fit)
+{
+    struct lab *lab = lab_open(46);
+    lab_put(lab, "FDDD");
+    struct checkpoint_ref at = {0};
+    struct stream first = lab->stream;
+    MUST(lab, checkpoint_rebuild(lab->store, 3, NULL, NULL, NULL, &at, &lab->error));
+    lab->stream = (struct stream){.store = lab->store,
+                                  .sha = lab->sha,
+                                  .graph = first.graph,
+                                  .parent = at.seq,
+                                  .parent_digest = at.digest};
+    lab->stream.id = lab_run(lab, "nightly", first.id, at.seq, &lab->stream.graph);
+    lab_put(lab, "FD");
+    expect_sound(lab);
+    lab->stream = (struct stream){.store = lab->store,
+                                  .sha = lab->sha,
+                                  .graph = first.graph,
+                                  .parent = at.seq,
+                                  .parent_digest = at.digest};
+    lab->stream.parent_digest.bytes[7] ^= 4;
+    lab->stream.id = lab_run(lab, "nightly", first.id, at.seq, &lab->stream.graph);
+    lab_put(lab, "F");
+    expect_named(lab, 7, "another record was in that place when it forked");
+    lab_close(lab);
+}
+END_TEST
+
+static int copy_tombstone(void *context, const struct tombstone_row *row)
+{
+    struct tombstone_row *copy = context;
+    if (copy->id == 0)
+        *copy = *row;
+    return 0;
+}
+
+/* Puts another note in the place of the only one, as the store itself would. */
+static void replace_tombstone(struct lab *lab, const struct tombstone_row *row)
+{
+    struct tombstone_row old = {0};
+    MUST(lab, store_each_tombstone(lab->store, NAMESPACE_WORKFLOW, 0, copy_tombstone,
+                                   &old, &lab->error));
+    MUST(lab, store_begin(lab->store, -1, &lab->error));
+    MUST(lab, store_delete_tombstone(lab->store, old.id, &lab->error));
+    MUST(lab, store_put_tombstone(lab->store, row, &lab->error));
+    MUST(lab, store_commit(lab->store, &lab->error));
+}
+
+/* The note about a deleted range must name the records on both sides of it. */
+START_TEST(tombstones_must_fit)
+{
+    struct lab *lab = lab_open(44);
+    struct tombstone_row sound = {0};
+    lab_put(lab, "FDDFDDFDDFDD");
+    MUST(lab, delete_one(lab, "6"));
+    expect_sound(lab);
+    MUST(lab, store_each_tombstone(lab->store, NAMESPACE_WORKFLOW, 0, copy_tombstone,
+                                   &sound, &lab->error));
+    ck_assert_uint_eq(sound.first, 6);
+    ck_assert_uint_eq(sound.last, 6);
+    struct tombstone_row wrong = sound;
+    wrong.before.bytes[3] ^= 1;
+    replace_tombstone(lab, &wrong);
+    expect_named(lab, 6, "another record before it");
+    wrong = sound;
+    wrong.after.bytes[3] ^= 1;
+    replace_tombstone(lab, &wrong);
+    expect_named(lab, 7, "another record after it");
+    wrong = sound;
+    wrong.stream++;
+    replace_tombstone(lab, &wrong);
+    ck_assert_int_eq(verify(lab, NULL), CAIRN_EDAMAGED);
+    replace_tombstone(lab, &sound);
+    expect_sound(lab);
     lab_close(lab);
 }
 END_TEST
@@ -719,6 +830,7 @@ static void add(TCase *tests)
     tcase_add_test(tests, verify_names_wrong_seq);
     tcase_add_test(tests, verify_names_missing);
     tcase_add_test(tests, verify_names_replaced);
+    tcase_add_test(tests, verify_names_old_base);
     tcase_add_test(tests, verify_names_objects_and_runs);
     tcase_add_test(tests, verify_reports_all_or_stops);
     tcase_add_test(tests, healing);
@@ -731,6 +843,9 @@ static void add(TCase *tests)
     tcase_add_test(tests, doctor_misses_a_table);
     tcase_add_test(tests, prune_random_streams);
     tcase_add_test(tests, prune_merges_tombstones);
+    tcase_add_test(tests, positions_must_follow);
+    tcase_add_test(tests, forks_must_fit);
+    tcase_add_test(tests, tombstones_must_fit);
     tcase_add_test(tests, prune_keeps_fork_points);
     tcase_add_test(tests, prune_with_damage);
     tcase_add_test(tests, prune_arguments);

@@ -1,0 +1,49 @@
+/* One collection of garbage; shared by gc.c, gc_runs.c and gc_objects.c. */
+#ifndef CHECKPOINT_GC_INT_H
+#define CHECKPOINT_GC_INT_H
+
+#include "checkpoint/tombstones_int.h"
+
+/* A run that is to go, as it was when that was decided. */
+struct doomed_run {
+    uint64_t run, workflow;
+    int64_t ended_ns, owner_since_ns;
+    uint8_t state;
+    uint32_t gen;
+};
+
+struct gc {
+    struct cairn_store *store;
+    struct sha256 *sha;
+    const struct cairn_gc_options *options;
+    struct cairn_gc_result result;
+    struct doomed_run *doomed; /* newest first; in the end those that are gone */
+    size_t n_doomed, doomed_room;
+    uint64_t up_to;  /* the newest object that may be garbage */
+    uint64_t *marks; /* hash set of the first 8 bytes of digests; 0: empty */
+    size_t n_marks, mark_room;
+    bool dry_run;
+    int64_t began; /* the open transaction */
+    struct cairn_error *error;
+};
+
+/* One write transaction, short enough that a run beside it does not stall. */
+int gc_begin_slice(struct gc *gc);
+bool gc_slice_full(const struct gc *gc);
+/* Commits, or takes it back if `rc` is not 0, and lets others write. */
+int gc_end_slice(struct gc *gc, int rc);
+
+/* ---- gc_runs.c ---- */
+
+/* Fills `doomed`. */
+int gc_choose_runs(struct gc *gc);
+/* Removes them, and what earlier collections that were cut off have left. With a dry
+ * run only counts. */
+int gc_remove_runs(struct gc *gc);
+bool gc_is_doomed(const struct gc *gc, uint64_t run);
+
+/* ---- gc_objects.c ---- */
+
+int gc_remove_objects(struct gc *gc);
+
+#endif

@@ -1,0 +1,262 @@
+/* Content that nothing refers to: why this is safe is told in storage/rows_gc.c. What
+ * cannot be read may refer to anything, so with a damaged checkpoint or row nothing is
+ * deleted. */
+#include "checkpoint/gc_int.h"
+
+#include "base/limits.h"
+
+#include <stdlib.h>
+
+enum { ROWS_AT_ONCE = 4096, OBJECTS_AT_ONCE = 1024 };
+
+/* ---- Marks: two digests that share 8 bytes keep each other, which harms nobody ----
+ */
+
+static uint64_t mark_of(const struct digest *digest)
+{
+    uint64_t mark;
+    memcpy(&mark, digest->bytes, sizeof mark);
+    return mark ? mark : 1;
+}
+
+static void put_mark(uint64_t *marks, size_t room, uint64_t mark)
+{
+    size_t i = mark & (room - 1);
+    while (marks[i])
+        i = (i + 1) & (room - 1);
+    marks[i] = mark;
+}
+
+static bool is_marked(const struct gc *gc, const struct digest *digest)
+{
+    uint64_t mark = mark_of(digest);
+    for (size_t i = mark & (gc->mark_room - 1); gc->mark_room && gc->marks[i];
+         i = (i + 1) & (gc->mark_room - 1))
+        if (gc->marks[i] == mark)
+            return true;
+    return false;
+}
+
+static int grow_marks(struct gc *gc)
+{
+    size_t room = gc->mark_room ? 2 * gc->mark_room : 1024;
+    uint64_t *marks = calloc(room, sizeof *marks);
+    if (!marks)
+        return error_nomem(gc->error);
+    for (size_t i = 0; i < gc->mark_room; i++)
+        if (gc->marks[i])
+            put_mark(marks, room, gc->marks[i]);
+    free(gc->marks);
+    gc->marks = marks;
+    gc->mark_room = room;
+    return 0;
+}
+
+static int mark(struct gc *gc, const struct digest *digest)
+{
+    if (is_marked(gc, digest))
+        return 0;
+    int rc = 2 * gc->n_marks >= gc->mark_room ? grow_marks(gc) : 0;
+    if (rc)
+        return rc;
+    put_mark(gc->marks, gc->mark_room, mark_of(digest));
+    gc->n_marks++;
+    return 0;
+}
+
+/* ---- What rows and records refer to ---- */
+
+static int mark_used(void *context, uint64_t run, const struct digest *digest)
+{
+    struct gc *gc = context;
+    return gc->dry_run && gc_is_doomed(gc, run) ? 0 : mark(gc, digest);
+}
+
+static int mark_result(struct gc *gc, const struct digest *digest)
+{
+    static const struct digest none;
+    return digest_equal(digest, &none) ? 0 : mark(gc, digest);
+}
+
+static int mark_full(struct gc *gc, struct str payload, struct cairn_error *reason)
+{
+    struct states states;
+    struct digest graph;
+    int rc = payload_parse_full(payload, &states, &graph, reason);
+    if (rc)
+        return rc;
+    rc = mark(gc, &graph);
+    for (uint32_t i = 0; states.outputs && i < states.n && !rc; i++)
+        rc = mark_result(gc, &states.outputs[i]);
+    states_release(&states);
+    return rc;
+}
+
+static int mark_change(void *context, const struct change *change)
+{
+    return mark_result(context, &change->outputs);
+}
+
+static int mark_delta(struct gc *gc, struct str payload, struct cairn_error *reason)
+{
+    struct delta delta;
+    int rc = payload_parse_delta(payload, &delta, reason);
+    if (rc)
+        return rc;
+    rc = delta_each(&delta, LIMIT_TASKS, mark_change, gc, reason);
+    delta_release(&delta);
+    return rc;
+}
+
+struct record_scan {
+    struct gc *gc;
+    uint64_t last;
+    uint32_t rows;
+};
+
+/* The SHA-256 is enough: an HMAC tells nothing of what is meant. */
+static int mark_row(void *context, const struct checkpoint_row *row)
+{
+    struct record_scan *scan = context;
+    struct gc *gc = scan->gc;
+    struct checkpoint_row bare = *row;
+    struct checked checked;
+    struct cairn_error reason = {0};
+    bare.key = NULL;
+    scan->last = row->seq;
+    scan->rows++;
+    if (gc->dry_run && gc_is_doomed(gc, row->stream))
+        return 0;
+    int rc = row_check(&bare, gc->sha, &checked, &reason);
+    if (!rc && row->namespace_id != NAMESPACE_WORKFLOW)
+        rc = error_set(&reason, CAIRN_EDAMAGED, "it is no checkpoint of a run");
+    if (!rc)
+        rc = row->kind == RECORD_FULL ? mark_full(gc, checked.payload, &reason)
+                                      : mark_delta(gc, checked.payload, &reason);
+    if (!rc || rc == CAIRN_ENOMEM)
+        return rc ? error_nomem(gc->error) : 0;
+    return error_set(gc->error, rc,
+                     "no content was deleted, because checkpoint %llu, which may refer "
+                     "to any, cannot be read: %.300s\n`cairn doctor --repair` takes "
+                     "out what is damaged",
+                     (unsigned long long)row->seq, reason.text);
+}
+
+/* Each part is a read transaction of its own, so that the write-ahead log can be
+ * emptied in between. */
+static int mark_records(struct gc *gc)
+{
+    struct record_scan scan = {.gc = gc};
+    int rc = 0;
+    do {
+        struct checkpoint_range range = {.first = scan.last + 1, .limit = ROWS_AT_ONCE};
+        scan.rows = 0;
+        rc = store_each_checkpoint(gc->store, &range, mark_row, &scan, gc->error);
+    } while (!rc && scan.rows == ROWS_AT_ONCE);
+    return rc;
+}
+
+static int mark_attempts(struct gc *gc)
+{
+    struct attempt_key from = {0};
+    uint32_t rows;
+    int rc;
+    do
+        rc = store_each_used_object(gc->store, &from, ROWS_AT_ONCE, mark_used, gc,
+                                    &rows, gc->error);
+    while (!rc && rows == ROWS_AT_ONCE);
+    return rc;
+}
+
+/* Rows before records: for these it makes no difference. */
+static int mark_all(struct gc *gc)
+{
+    int rc = store_each_used_graph(gc->store, mark_used, gc, gc->error);
+    if (!rc)
+        rc = mark_attempts(gc);
+    if (rc == CAIRN_EDAMAGED)
+        error_context(gc->error, "no content was deleted");
+    return rc ? rc : mark_records(gc);
+}
+
+/* ---- Sweeping ---- */
+
+struct sweep {
+    struct gc *gc;
+    uint64_t at; /* newest id looked at */
+    uint32_t rows;
+    struct object_size garbage[OBJECTS_AT_ONCE];
+    uint32_t n;
+};
+
+static int look(void *context, const struct object_size *object)
+{
+    struct sweep *s = context;
+    s->at = object->id;
+    s->rows++;
+    if (is_marked(s->gc, &object->digest))
+        s->gc->result.kept_objects++;
+    else
+        s->garbage[s->n++] = *object;
+    return 0;
+}
+
+static void count(struct gc *gc, const struct object_size *object, bool deleted)
+{
+    gc->result.objects += deleted;
+    gc->result.freed_bytes += deleted ? object->bytes : 0;
+    gc->result.kept_objects += !deleted;
+}
+
+static int delete_slice(struct sweep *s, uint32_t *next)
+{
+    struct gc *gc = s->gc;
+    int rc = gc_begin_slice(gc);
+    if (rc)
+        return rc;
+    uint32_t from = *next;
+    bool deleted[OBJECTS_AT_ONCE];
+    for (; *next < s->n && !rc && !gc_slice_full(gc); ++*next)
+        rc = store_delete_object(gc->store, &s->garbage[*next], &deleted[*next],
+                                 gc->error);
+    rc = gc_end_slice(gc, rc);
+    for (; !rc && from < *next; from++)
+        count(gc, &s->garbage[from], deleted[from]);
+    return rc;
+}
+
+static int delete_garbage(struct sweep *s)
+{
+    int rc = 0;
+    for (uint32_t next = 0; next < s->n && !rc;) {
+        if (!s->gc->dry_run)
+            rc = delete_slice(s, &next);
+        else
+            count(s->gc, &s->garbage[next++], true);
+    }
+    return rc;
+}
+
+static int sweep(struct gc *gc)
+{
+    struct sweep *s = calloc(1, sizeof *s);
+    int rc = 0;
+    if (!s)
+        return error_nomem(gc->error);
+    s->gc = gc;
+    do {
+        s->rows = s->n = 0;
+        rc = store_each_object(gc->store, s->at, gc->up_to, OBJECTS_AT_ONCE, look, s,
+                               gc->error);
+        if (!rc)
+            rc = delete_garbage(s);
+    } while (!rc && s->rows == OBJECTS_AT_ONCE);
+    free(s);
+    return rc;
+}
+
+int gc_remove_objects(struct gc *gc)
+{
+    int rc = mark_all(gc);
+    return rc ? rc : sweep(gc);
+}

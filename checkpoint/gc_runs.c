@@ -1,0 +1,439 @@
+/* Which runs go, and how: a run that is to go is looked at again in each transaction,
+ * and stays if somebody has gone on with it or forked from it meanwhile. Who begins a
+ * run finds in its own transaction that what it starts from is still there. */
+#include "checkpoint/gc_int.h"
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/map.h"
+
+#include <stdlib.h>
+
+/* ---- Choosing ---- */
+
+struct chooser {
+    struct gc *gc;
+    struct map seen; /* workflows, pairs of workflow and params, runs that must stay */
+    struct arena keys;
+    uint32_t *counts; /* runs of a workflow so far, by its value in the map */
+    uint32_t n_counts, count_room;
+    int64_t now_ns;
+    bool newest; /* of the whole store */
+};
+
+static struct str key_of(char out[1 + 8 + DIGEST_SIZE], char kind, uint64_t number,
+                         const struct digest *digest)
+{
+    out[0] = kind;
+    memcpy(out + 1, &number, sizeof number);
+    if (digest)
+        memcpy(out + 1 + sizeof number, digest->bytes, DIGEST_SIZE);
+    return (struct str){out, 1 + sizeof number + (digest ? DIGEST_SIZE : 0)};
+}
+
+/* 1 if it was not there yet. */
+static int put_key(struct chooser *c, struct str key, uint32_t value,
+                   uint32_t *existing)
+{
+    if (existing) {
+        *existing = map_get(&c->seen, key);
+        if (*existing != MAP_NONE)
+            return 0;
+    }
+    key = arena_str(&c->keys, key);
+    int rc = key.ptr ? map_add(&c->seen, key, value, NULL) : CAIRN_ENOMEM;
+    return rc < 0 ? error_nomem(c->gc->error) : rc;
+}
+
+/* How many runs of the workflow are newer. */
+static int rank_of(struct chooser *c, uint64_t workflow, uint32_t *rank)
+{
+    char room[1 + 8 + DIGEST_SIZE];
+    uint32_t index;
+    int rc = put_key(c, key_of(room, 'w', workflow, NULL), c->n_counts, &index);
+    if (rc < 0)
+        return rc;
+    if (rc && c->n_counts == c->count_room) {
+        uint32_t capacity = c->count_room ? 2 * c->count_room : 16;
+        uint32_t *counts = realloc(c->counts, capacity * sizeof *counts);
+        if (!counts)
+            return error_nomem(c->gc->error);
+        c->counts = counts;
+        c->count_room = capacity;
+    }
+    if (rc) {
+        index = c->n_counts++;
+        c->counts[index] = 0;
+    }
+    *rank = c->counts[index]++;
+    return 0;
+}
+
+static bool has_ended(const struct run_row *row)
+{
+    return row->ended_ns > 0 &&
+           (row->state == CAIRN_RUN_COMPLETED || row->state == CAIRN_RUN_FAILED ||
+            row->state == CAIRN_RUN_CANCELLED || row->state == CAIRN_RUN_UNDONE);
+}
+
+static bool limits_let_go(const struct chooser *c, const struct run_row *row,
+                          uint32_t rank)
+{
+    const struct cairn_gc_options *o = c->gc->options;
+    if (o->keep_runs == 0 && o->older_than_ms == 0)
+        return false;
+    if (o->keep_runs && rank < o->keep_runs)
+        return false;
+    return o->older_than_ms == 0 ||
+           (c->now_ns - row->ended_ns) / 1000000 > o->older_than_ms;
+}
+
+static int doom(struct gc *gc, const struct run_row *row)
+{
+    if (gc->n_doomed == gc->doomed_room) {
+        size_t room = gc->doomed_room ? 2 * gc->doomed_room : 64;
+        struct doomed_run *doomed = realloc(gc->doomed, room * sizeof *doomed);
+        if (!doomed)
+            return error_nomem(gc->error);
+        gc->doomed = doomed;
+        gc->doomed_room = room;
+    }
+    gc->doomed[gc->n_doomed++] =
+        (struct doomed_run){.run = row->run,
+                            .workflow = row->workflow,
+                            .ended_ns = row->ended_ns,
+                            .owner_since_ns = row->owner_since_ns,
+                            .state = row->state,
+                            .gen = row->gen};
+    return 0;
+}
+
+/* Newest first: whatever forks from a run is newer. */
+static int choose(void *context, const struct run_row *row)
+{
+    struct chooser *c = context;
+    struct gc *gc = c->gc;
+    char room[1 + 8 + DIGEST_SIZE];
+    uint32_t rank = 0, unused;
+    if (!row->sum_ok)
+        return error_set(gc->error, CAIRN_EDAMAGED,
+                         "nothing was removed, because the row of run %llu is damaged: "
+                         "`cairn doctor --repair` takes out what is damaged",
+                         (unsigned long long)row->run);
+    bool stays =
+        c->newest || map_get(&c->seen, key_of(room, 'r', row->run, NULL)) != MAP_NONE;
+    c->newest = false;
+    int rc = rank_of(c, row->workflow, &rank);
+    if (rc < 0)
+        return rc;
+    rc = put_key(c, key_of(room, 'p', row->workflow, &row->params), 0, &unused);
+    if (rc < 0)
+        return rc;
+    stays |= rc == 1 || !has_ended(row) || !limits_let_go(c, row, rank);
+    if (!stays)
+        return doom(gc, row);
+    gc->result.kept_runs++;
+    if (!row->from_run)
+        return 0;
+    rc = put_key(c, key_of(room, 'r', row->from_run, NULL), 0, &unused);
+    return rc < 0 ? rc : 0;
+}
+
+int gc_choose_runs(struct gc *gc)
+{
+    struct chooser c = {.gc = gc,
+                        .seen = MAP_INIT,
+                        .keys = ARENA_INIT,
+                        .now_ns = clock_utc_ns(),
+                        .newest = true};
+    struct run_filter every = {.ascending = false};
+    int rc = store_each_run(gc->store, &every, choose, &c, gc->error);
+    map_release(&c.seen);
+    arena_release(&c.keys);
+    free(c.counts);
+    return rc < 0 ? rc : 0;
+}
+
+bool gc_is_doomed(const struct gc *gc, uint64_t run)
+{
+    size_t low = 0, high = gc->n_doomed;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (gc->doomed[middle].run > run)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < gc->n_doomed && gc->doomed[low].run == run;
+}
+
+/* ---- What a run has ---- */
+
+enum { PART_ROWS = 500, PART_BYTES = 1 << 20 };
+
+struct part { /* of its checkpoints, deleted at once */
+    uint64_t first, last, count, bytes;
+    struct digest before, after;
+};
+
+struct removal {
+    struct gc *gc;
+    const struct doomed_run *run;
+    struct part *parts;
+    size_t n, room;
+    uint64_t newest_full;
+    bool damaged;
+    bool stays; /* it is not what it was when it was chosen */
+};
+
+/* NULL: out of memory. */
+static struct part *add_part(struct removal *r, const struct checkpoint_row *row,
+                             const struct digest *before)
+{
+    if (r->n == r->room) {
+        size_t room = r->room ? 2 * r->room : 16;
+        struct part *parts = realloc(r->parts, room * sizeof *parts);
+        if (!parts)
+            return NULL;
+        r->parts = parts;
+        r->room = room;
+    }
+    struct part *part = &r->parts[r->n++];
+    *part = (struct part){.first = row->seq, .before = *before};
+    return part;
+}
+
+/* A part may end where the next record names its last one as its parent: the note about
+ * what is deleted ends with it. */
+static int see_record(void *context, const struct checkpoint_row *row)
+{
+    struct removal *r = context;
+    struct checkpoint_row bare = *row;
+    struct checked checked;
+    bare.key = NULL;
+    if (row_check(&bare, r->gc->sha, &checked, NULL)) {
+        r->damaged = true;
+        return 1;
+    }
+    const struct part *last = r->n ? &r->parts[r->n - 1] : &(struct part){0};
+    bool full = last->count >= PART_ROWS || last->bytes >= PART_BYTES;
+    if ((r->n == 0 || (full && row->parent == last->last)) &&
+        !add_part(r, row, &checked.header.parent))
+        return error_nomem(r->gc->error);
+    struct part *part = &r->parts[r->n - 1];
+    part->last = row->seq;
+    part->after = checked.digest;
+    part->count++;
+    part->bytes += row->record.len;
+    if (row->kind == RECORD_FULL)
+        r->newest_full = row->seq;
+    return 0;
+}
+
+/* What the run would go on from goes with its row, all at once. */
+static void join_newest(struct removal *r)
+{
+    while (r->n > 1 && r->parts[r->n - 1].first > r->newest_full) {
+        const struct part *last = &r->parts[--r->n];
+        struct part *part = &r->parts[r->n - 1];
+        part->last = last->last;
+        part->after = last->after;
+        part->count += last->count;
+        part->bytes += last->bytes;
+    }
+}
+
+static int survey(struct removal *r)
+{
+    struct checkpoint_range range = {.namespace_id = NAMESPACE_WORKFLOW,
+                                     .stream = r->run->run};
+    struct tombstones old = {0};
+    int rc = store_each_checkpoint(r->gc->store, &range, see_record, r, r->gc->error);
+    if (rc < 0)
+        return rc;
+    join_newest(r);
+    rc = tombstones_load(r->gc->store, r->run->run, &old, r->gc->error);
+    if (rc == 0 && r->n == 0 && old.n == 0)
+        r->damaged = true; /* it never had a checkpoint: that cannot be */
+    tombstones_release(&old);
+    return rc;
+}
+
+/* ---- Removing ---- */
+
+static int compare_run(void *context, const struct run_row *row)
+{
+    struct removal *r = context;
+    const struct doomed_run *was = r->run;
+    r->stays = !row->sum_ok || row->workflow != was->workflow ||
+               row->state != was->state || row->ended_ns != was->ended_ns ||
+               row->owner_since_ns != was->owner_since_ns || row->gen != was->gen;
+    return 0;
+}
+
+static int look_again(struct removal *r)
+{
+    struct gc *gc = r->gc;
+    uint64_t run = r->run->run, last = 0;
+    bool forked = false;
+    int rc = store_get_run(gc->store, run, compare_run, r, gc->error);
+    if (!rc)
+        rc = store_last_seq(gc->store, NAMESPACE_WORKFLOW, run, &last, gc->error);
+    if (!rc)
+        rc = store_has_new_fork(gc->store, run, run, &forked, gc->error);
+    r->stays |= forked || last != (r->n ? r->parts[r->n - 1].last : 0);
+    return rc;
+}
+
+/* One note about all that is deleted of the run so far. */
+static int bury(struct removal *r, const struct part *part)
+{
+    struct gc *gc = r->gc;
+    struct tombstones old = {0};
+    struct tombstone_row row = {.namespace_id = NAMESPACE_WORKFLOW,
+                                .stream = r->run->run,
+                                .first = part->first,
+                                .last = part->last,
+                                .before = part->before,
+                                .after = part->after,
+                                .time_ns = clock_utc_ns()};
+    uint64_t bytes;
+    int rc =
+        store_delete_checkpoints(gc->store, NAMESPACE_WORKFLOW, row.stream, row.first,
+                                 row.last, &row.count, &bytes, gc->error);
+    if (!rc)
+        rc = tombstones_load(gc->store, row.stream, &old, gc->error);
+    for (size_t i = 0; i < old.n && !rc; i++) {
+        const struct tombstone_row *t = &old.at[i];
+        bool later = t->first > row.last;
+        if (later && part != &r->parts[r->n - 1])
+            continue;
+        if (t->first < row.first) {
+            row.first = t->first;
+            row.before = t->before;
+        }
+        if (later) {
+            row.last = t->last;
+            row.after = t->after;
+        }
+        row.count += t->count;
+        rc = store_delete_tombstone(gc->store, t->id, gc->error);
+    }
+    tombstones_release(&old);
+    return rc ? rc : store_put_tombstone(gc->store, &row, gc->error);
+}
+
+/* One transaction; the last one takes the run's row. */
+static int remove_part(struct removal *r, size_t i)
+{
+    struct gc *gc = r->gc;
+    int rc = gc_begin_slice(gc);
+    if (rc)
+        return rc;
+    rc = look_again(r);
+    if (!rc && !r->stays && i < r->n)
+        rc = bury(r, &r->parts[i]);
+    if (!rc && !r->stays && i + 1 >= r->n)
+        rc = store_remove_run(gc->store, r->run->run, gc->error);
+    return gc_end_slice(gc, rc);
+}
+
+static void count_part(struct gc *gc, const struct part *part)
+{
+    gc->result.checkpoints += part->count;
+    gc->result.freed_bytes += part->bytes;
+}
+
+static int carry_out(struct removal *r)
+{
+    struct gc *gc = r->gc;
+    uint64_t attempts = 0;
+    size_t i = 0;
+    int rc = gc->dry_run
+                 ? store_count_attempts(gc->store, r->run->run, &attempts, gc->error)
+                 : 0;
+    gc->result.attempts += attempts;
+    do {
+        if (!gc->dry_run && !rc)
+            rc = remove_part(r, i);
+        if (!rc && !r->stays && i < r->n)
+            count_part(gc, &r->parts[i]);
+        i++;
+    } while (!rc && !r->stays && i < r->n);
+    return rc;
+}
+
+/* 1: it stays. */
+static int remove_run(struct gc *gc, const struct doomed_run *run)
+{
+    struct removal r = {.gc = gc, .run = run};
+    int rc = survey(&r);
+    if (!rc && !r.damaged)
+        rc = carry_out(&r);
+    if (rc == CAIRN_ENOTFOUND) /* its row: somebody else has removed it */
+        rc = 0;
+    free(r.parts);
+    if (rc)
+        return rc;
+    gc->result.damaged_runs += r.damaged;
+    if (r.damaged || r.stays)
+        gc->result.kept_runs++;
+    else
+        gc->result.runs++;
+    return r.damaged || r.stays;
+}
+
+/* ---- What is left of removed runs ---- */
+
+static int note_run(void *context, uint64_t run)
+{
+    return seqs_add(context, run);
+}
+
+static int delete_slice(struct gc *gc, uint64_t run, bool *left)
+{
+    enum { ROWS = 200 };
+    uint32_t rows = 1, attempts;
+    uint64_t all = 0;
+    int rc = gc_begin_slice(gc);
+    if (rc)
+        return rc;
+    while (!rc && rows && !gc_slice_full(gc)) {
+        rc = store_delete_leftovers(gc->store, run, ROWS, &rows, &attempts, gc->error);
+        all += rc ? 0 : attempts;
+    }
+    *left = rows > 0;
+    rc = gc_end_slice(gc, rc);
+    if (!rc)
+        gc->result.attempts += all;
+    return rc;
+}
+
+static int delete_leftovers(struct gc *gc)
+{
+    struct seqs runs = {0};
+    int rc = store_each_leftover(gc->store, note_run, &runs, gc->error);
+    if (rc == CAIRN_ENOMEM)
+        error_nomem(gc->error);
+    for (size_t i = 0; i < runs.n && !rc; i++) {
+        bool left = true;
+        while (left && !rc)
+            rc = delete_slice(gc, runs.at[i], &left);
+    }
+    seqs_release(&runs);
+    return rc;
+}
+
+int gc_remove_runs(struct gc *gc)
+{
+    size_t gone = 0;
+    int rc = 0;
+    for (size_t i = 0; i < gc->n_doomed && rc >= 0; i++) {
+        struct doomed_run run = gc->doomed[i];
+        rc = remove_run(gc, &run);
+        if (rc == 0)
+            gc->doomed[gone++] = run;
+    }
+    gc->n_doomed = gone;
+    return rc < 0 || gc->dry_run ? (rc < 0 ? rc : 0) : delete_leftovers(gc);
+}

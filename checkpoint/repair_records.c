@@ -1,0 +1,202 @@
+/* Records of the damaged store into the new one. A record is kept if its bytes fit the
+ * SHA-256 that stands beside it; columns that repeat its header are made anew from it.
+ */
+#include "checkpoint/repair_int.h"
+
+/* From the header: what the columns should say. The parent's seq stands only in the
+ * column; if it cannot be right, 0 here, and it is looked up by digest later. */
+static bool mend_columns(struct checkpoint_row *row, struct sha256 *sha)
+{
+    static const struct digest none;
+    struct record_header h;
+    struct str payload;
+    if (record_decode(row->record, row->digest, sha, &h, &payload, NULL))
+        return false;
+    bool moved = row->seq != h.seq;
+    row->seq = h.seq;
+    row->namespace_id = h.namespace_id;
+    row->stream = h.stream;
+    row->kind = h.kind;
+    row->time_ns = h.time_ns;
+    bool root = digest_equal(&h.parent, &none);
+    if (root || moved || row->parent >= h.seq)
+        row->parent = 0;
+    return true;
+}
+
+struct parent_search {
+    struct digest digest;
+    uint64_t seq;
+};
+
+static int note_parent(void *context, const struct checkpoint_row *row)
+{
+    struct parent_search *search = context;
+    struct str wanted = {(const char *)search->digest.bytes, DIGEST_SIZE};
+    if (!str_equal(row->digest, wanted))
+        return 0;
+    search->seq = row->seq;
+    return 1;
+}
+
+/* Of a lost parent only the digest is known: any number before the record's own that no
+ * record has will do for the note about it. */
+static int find_parent(struct repair *r, struct checkpoint_row *row,
+                       const struct digest *digest)
+{
+    struct parent_search search = {.digest = *digest};
+    struct checkpoint_range before = {.last = row->seq - 1, .descending = true};
+    if (row->seq < 2)
+        return CAIRN_EDAMAGED;
+    int rc = store_each_checkpoint(r->store, &before, note_parent, &search, r->error);
+    if (rc < 0)
+        return rc;
+    row->parent = search.seq;
+    for (uint64_t seq = row->seq - 1; row->parent == 0 && seq > 0; seq--) {
+        rc = store_get_checkpoint(r->store, seq, note_parent, &search, r->error);
+        if (rc == CAIRN_ENOTFOUND)
+            row->parent = seq;
+        else if (rc)
+            return rc;
+    }
+    return row->parent ? 0 : CAIRN_EDAMAGED;
+}
+
+struct taking {
+    struct repair *repair;
+    bool stray;
+    bool orphans; /* the second pass: those whose parent column was wrong */
+};
+
+static bool parse_payload(const struct checked *checked)
+{
+    struct states states;
+    struct digest graph;
+    struct delta delta;
+    if (checked->header.namespace_id != NAMESPACE_WORKFLOW)
+        return true;
+    if (checked->header.kind == RECORD_FULL) {
+        if (payload_parse_full(checked->payload, &states, &graph, NULL))
+            return false;
+        states_release(&states);
+        return true;
+    }
+    if (payload_parse_delta(checked->payload, &delta, NULL))
+        return false;
+    delta_release(&delta);
+    return true;
+}
+
+/* Deleted on purpose, but still on a page that nothing leads to. */
+static int is_deleted(struct repair *r, const struct checkpoint_row *row, bool *deleted)
+{
+    struct tombstones all;
+    int rc = tombstones_load(r->store, row->stream, &all, r->error);
+    if (rc)
+        return rc;
+    for (size_t i = 0; i < all.n; i++)
+        if (row->seq >= all.at[i].first && row->seq <= all.at[i].last)
+            *deleted = true;
+    tombstones_release(&all);
+    return 0;
+}
+
+static int note_bad(struct repair *r, const struct checkpoint_row *row)
+{
+    struct lost_record lost = {
+        .seq = row->seq, .namespace_id = NAMESPACE_WORKFLOW, .stream = row->stream};
+    if (row->digest.len == DIGEST_SIZE)
+        memcpy(lost.digest.bytes, row->digest.ptr, DIGEST_SIZE);
+    return repair_lose(r, &lost);
+}
+
+static int take(void *context, const struct checkpoint_row *found)
+{
+    struct taking *t = context;
+    struct repair *r = t->repair;
+    struct checkpoint_row row = *found;
+    struct checked checked;
+    static const struct digest none;
+    bool deleted = false;
+    int rc = 0;
+    if (!mend_columns(&row, r->sha))
+        return t->stray || t->orphans ? 0 : note_bad(r, found);
+    memcpy(&checked.digest, row.digest.ptr, DIGEST_SIZE);
+    if (record_decode(row.record, row.digest, r->sha, &checked.header, &checked.payload,
+                      NULL) ||
+        !parse_payload(&checked))
+        return t->stray || t->orphans ? 0 : note_bad(r, found);
+    bool orphan = row.parent == 0 && !digest_equal(&checked.header.parent, &none);
+    if (orphan != t->orphans)
+        return 0;
+    if (t->stray)
+        rc = is_deleted(r, &row, &deleted);
+    if (!rc && orphan)
+        rc = find_parent(r, &row, &checked.header.parent);
+    if (rc == CAIRN_EDAMAGED)
+        return note_bad(r, &row);
+    if (rc || deleted)
+        return rc;
+    rc = rescue_put_checkpoint(r->rescue, &row, r->error);
+    r->result.checkpoints += rc > 0;
+    return rc < 0 ? rc : 0;
+}
+
+/* Of a record that begins here, by its header. Those that are saved already are passed
+ * over: most are. */
+static int is_there(void *context, const struct checkpoint_row *row)
+{
+    (void)context;
+    (void)row;
+    return 0;
+}
+
+static size_t size_of_record(void *context, const char *head)
+{
+    const struct taking *t = context;
+    struct reader in = reader_of(head + 8, RECORD_HEADER_BYTES - 8);
+    uint16_t flags = read_u16(&in);
+    read_u16(&in);
+    size_t payload = read_u32(&in);
+    read_u64(&in);
+    uint64_t seq = read_u64(&in);
+    if (store_get_checkpoint(t->repair->store, seq, is_there, NULL, NULL) == 0)
+        return 0;
+    return RECORD_HEADER_BYTES + payload +
+           (flags & RECORD_KEYED ? RECORD_HMAC_BYTES : 0);
+}
+
+int repair_take_records(struct repair *r)
+{
+    static const char mark[] = {'C', 'R', 'N', 1};
+    int rc = 0;
+    for (int pass = 0; pass < 4 && !rc; pass++) {
+        struct taking t = {.repair = r, .stray = pass % 2 == 1, .orphans = pass >= 2};
+        rc = rescue_each_checkpoint(r->rescue, t.stray, take, &t, r->error);
+    }
+    /* Their parents' numbers stood in rows that are gone, but the first one's. */
+    for (int pass = 0; pass < 2 && !rc; pass++) {
+        struct taking t = {.repair = r, .stray = true, .orphans = pass > 0};
+        rc =
+            rescue_each_record(r->rescue, (struct str){mark, sizeof mark},
+                               RECORD_HEADER_BYTES, size_of_record, take, &t, r->error);
+    }
+    return rc;
+}
+
+/* Lost ones that came back from elsewhere (rows that had changed places) are not lost.
+ */
+int repair_forget_found(struct repair *r)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < r->n_lost; i++) {
+        int rc =
+            store_get_checkpoint(r->store, r->lost[i].seq, is_there, NULL, r->error);
+        if (rc && rc != CAIRN_ENOTFOUND)
+            return rc;
+        if (rc)
+            r->lost[kept++] = r->lost[i];
+    }
+    r->n_lost = kept;
+    return 0;
+}

@@ -1,0 +1,338 @@
+/* Pages from the database file, or from the newest frame of the log that belongs to a
+ * commit. SQLite's file format, sections 1.3 and 4.
+ *
+ * A frame's checksum goes on from that of the frame before it. So a damaged frame does
+ * not hide those behind it: each is judged from the checksum that the one before it
+ * states. */
+#include "storage/pages.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Ours have pages of this size (schema.c). */
+enum { WAL_HEADER = 32, FRAME_HEADER = 24, BLOCK = 64 << 10, DEFAULT_PAGE = 2048 };
+
+static uint32_t big32(const uint8_t *at)
+{
+    return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
+}
+
+static uint32_t little32(const uint8_t *at)
+{
+    return (uint32_t)at[3] << 24 | (uint32_t)at[2] << 16 | (uint32_t)at[1] << 8 | at[0];
+}
+
+/* ---- Reading files as far as they can be read ---- */
+
+/* Blocks that fail are left zero: bad sectors must not hide what lies around them. */
+static int read_blocks(int fd, size_t size, struct buf *out, size_t *unreadable,
+                       struct cairn_error *error)
+{
+    char *at = size ? buf_grow(out, size) : NULL;
+    if (size && !at)
+        return error_nomem(error);
+    for (size_t done = 0; done < size;) {
+        size_t want = size - done < BLOCK ? size - done : BLOCK;
+        ssize_t n = pread(fd, at + done, want, (off_t)done);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0) {
+            memset(at + done, 0, want);
+            *unreadable += 1;
+            n = (ssize_t)want;
+        }
+        done += (size_t)n;
+    }
+    return 0;
+}
+
+static int read_file(const char *path, struct buf *out, size_t *unreadable,
+                     struct cairn_error *error)
+{
+    struct stat st;
+    int rc = 0;
+    /* Not blocking: a pipe in the file's place must not hold us up. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+    if (fd < 0 && (errno == ENOENT || errno == ENOTDIR || errno == ENXIO))
+        return 0;
+    if (fd < 0)
+        return error_sys(error, errno, "cannot read %s", path);
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+        rc = read_blocks(fd, (size_t)st.st_size, out, unreadable, error);
+    close(fd);
+    return rc;
+}
+
+static bool good_page_size(size_t size)
+{
+    return size >= 512 && size <= 65536 && (size & (size - 1)) == 0;
+}
+
+/* ---- The log ---- */
+
+struct sums {
+    uint32_t a, b;
+};
+
+static struct sums add_sums(struct sums s, const uint8_t *at, size_t n, bool big)
+{
+    for (size_t i = 0; i + 8 <= n; i += 8) {
+        s.a += (big ? big32(at + i) : little32(at + i)) + s.b;
+        s.b += (big ? big32(at + i + 4) : little32(at + i + 4)) + s.a;
+    }
+    return s;
+}
+
+static struct sums stated(const uint8_t *at)
+{
+    return (struct sums){big32(at), big32(at + 4)};
+}
+
+static bool same(struct sums x, struct sums y)
+{
+    return x.a == y.a && x.b == y.b;
+}
+
+static int add_frame(struct wal *wal, const struct wal_frame *frame,
+                     struct cairn_error *error)
+{
+    if (wal->n == wal->room) {
+        size_t room = wal->room ? 2 * wal->room : 64;
+        struct wal_frame *frames = realloc(wal->frames, room * sizeof *frames);
+        if (!frames)
+            return error_nomem(error);
+        wal->frames = frames;
+        wal->room = room;
+    }
+    wal->frames[wal->n++] = *frame;
+    return 0;
+}
+
+/* The checksum's byte order is that of the machine which wrote it, and in the magic. */
+static void read_header(struct wal *wal, bool *big)
+{
+    enum { MAGIC = 0x377f0682, VERSION = 3007000 };
+    const uint8_t *bytes = (const uint8_t *)wal->file.data;
+    const struct sums none = {0, 0};
+    size_t page_size = big32(bytes + 8);
+    *big = false;
+    if ((big32(bytes) & ~1u) != MAGIC || big32(bytes + 4) != VERSION ||
+        !good_page_size(page_size))
+        return;
+    *big = bytes[3] & 1;
+    wal->header = same(add_sums(none, bytes, 24, *big), stated(bytes + 24));
+    if (wal->header)
+        wal->page_size = page_size;
+}
+
+/* Those of an earlier generation have other salts; so have the zeros with which the log
+ * is lengthened. If the header was damaged the first frame tells the salts. */
+static int find_frames(struct wal *wal, bool big, struct cairn_error *error)
+{
+    const uint8_t *bytes = (const uint8_t *)wal->file.data;
+    size_t step = FRAME_HEADER + wal->page_size, ours = 0;
+    struct sums before = stated(bytes + 24);
+    const uint8_t *salts = bytes + (wal->header ? 16 : WAL_HEADER + 8);
+    bool after_ours = true;
+    for (size_t at = WAL_HEADER; at + step <= wal->file.size; at += step) {
+        const uint8_t *head = bytes + at;
+        struct sums found = add_sums(before, head, 8, big);
+        found = add_sums(found, head + FRAME_HEADER, wal->page_size, big);
+        before = stated(head + 16);
+        bool salted = memcmp(head + 8, salts, 8) == 0;
+        bool follows = big32(head) && same(found, before);
+        struct wal_frame frame = {big32(head), big32(head + 4), at + FRAME_HEADER,
+                                  salted && follows, salted || follows};
+        if (!wal->header && frame.page == 0)
+            break;
+        int rc = add_frame(wal, &frame, error);
+        if (rc)
+            return rc;
+        /* One whose salts were damaged still follows from the one before it. */
+        after_ours = salted || (after_ours && follows);
+        if (after_ours)
+            ours = wal->n;
+    }
+    wal->n = ours;
+    return 0;
+}
+
+/* The end of the transaction that frame `i` is in: one behind its commit. Where the
+ * power went before a frame was written there may be anything: it tells nothing. */
+static size_t end_of(const struct wal *wal, size_t i)
+{
+    while (i < wal->n && (wal->frames[i].commit == 0 || !wal->frames[i].ours))
+        i++;
+    return i < wal->n ? i + 1 : i;
+}
+
+/* How many frames from `i` on are not whole. */
+static size_t run_of_bad(const struct wal *wal, size_t i)
+{
+    size_t n = 0;
+    while (i + n < wal->n && !wal->frames[i + n].whole)
+        n++;
+    return n;
+}
+
+/* Behind a transaction that is not whole others were committed: then it was, too. But a
+ * commit that failed leaves frames behind that a shorter one does not overwrite. Two of
+ * them do not follow from each other. */
+static bool committed_behind(const struct wal *wal, size_t bad, size_t end)
+{
+    size_t good = bad + run_of_bad(wal, bad);
+    for (size_t i = good; i < wal->n; i++)
+        if (!wal->frames[i].whole)
+            return false;
+    return end < wal->n && good < wal->n;
+}
+
+static void judge(struct wal *wal)
+{
+    size_t bad = 0;
+    wal->state = wal->n ? WAL_WHOLE : WAL_NONE;
+    for (; wal->header && bad < wal->n && wal->frames[bad].whole; bad++)
+        if (wal->frames[bad].commit)
+            wal->committed = bad + 1;
+    if (bad == wal->n)
+        return;
+    wal->state = WAL_TORN;
+    size_t end = end_of(wal, bad);
+    if (!committed_behind(wal, bad, end))
+        return;
+    wal->state = WAL_DAMAGED;
+    for (size_t i = end; i < wal->n; i++)
+        if (wal->frames[i].commit && wal->frames[i].ours)
+            wal->committed = i + 1;
+}
+
+static bool any_whole(const struct wal *wal)
+{
+    size_t i = 0;
+    while (i < wal->n && !wal->frames[i].whole)
+        i++;
+    return i < wal->n;
+}
+
+static bool is_zero(const struct buf *buf)
+{
+    for (size_t i = 0; i < buf->size; i++)
+        if (buf->data[i])
+            return false;
+    return true;
+}
+
+int wal_load(struct wal *wal, const char *path, struct cairn_error *error)
+{
+    static const uint8_t blank[4];
+    size_t unreadable = 0;
+    bool big;
+    *wal = (struct wal){.page_size = DEFAULT_PAGE};
+    int rc = read_file(path, &wal->file, &unreadable, error);
+    if (rc || wal->file.size == 0 || is_zero(&wal->file))
+        return rc;
+    const uint8_t *bytes = (const uint8_t *)wal->file.data;
+    if (wal->file.size >= WAL_HEADER + FRAME_HEADER) {
+        read_header(wal, &big);
+        rc = find_frames(wal, big, error);
+    }
+    if (rc)
+        return rc;
+    judge(wal);
+    /* Only the making of a log can be cut off so early, and it leaves the beginning of
+     * a log, or nothing, or what the disk held there before; but no frames, which are
+     * written when the header is synced. */
+    if (!wal->header && wal->state != WAL_DAMAGED)
+        wal->state = any_whole(wal) && (big32(bytes) & ~1u) != 0x377f0682 &&
+                             memcmp(bytes, blank, sizeof blank) != 0
+                         ? WAL_DAMAGED
+                         : WAL_TORN;
+    return 0;
+}
+
+void wal_release(struct wal *wal)
+{
+    buf_release(&wal->file);
+    free(wal->frames);
+    *wal = (struct wal){0};
+}
+
+/* ---- Pages ---- */
+
+static void read_database_header(struct pages *pages)
+{
+    const uint8_t *bytes = (const uint8_t *)pages->file.data;
+    pages->page_size = pages->wal.header ? pages->wal.page_size : DEFAULT_PAGE;
+    if (pages->file.size >= 100 && memcmp(bytes, "SQLite format 3", 16) == 0) {
+        size_t size = (size_t)bytes[16] << 8 | bytes[17];
+        size = size == 1 ? 65536 : size;
+        pages->header = good_page_size(size);
+        /* The log states it under a checksum. */
+        if (pages->header && !pages->wal.header)
+            pages->page_size = size;
+    }
+    /* Nothing that we make reserves bytes of its pages. */
+    pages->usable = pages->page_size;
+}
+
+static int overlay(struct pages *pages, struct cairn_error *error)
+{
+    const struct wal *wal = &pages->wal;
+    size_t n = pages->file.size / pages->page_size;
+    bool fits = wal->page_size == pages->page_size;
+    for (size_t i = 0; fits && i < wal->committed; i++)
+        if (wal->frames[i].page > n && wal->frames[i].page <= n + wal->committed)
+            n = wal->frames[i].page;
+    pages->n = n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
+    pages->newest = calloc((size_t)pages->n + 1, sizeof *pages->newest);
+    if (!pages->newest)
+        return error_nomem(error);
+    for (size_t i = 0; fits && i < wal->committed; i++) {
+        uint32_t page = wal->frames[i].page;
+        if (page >= 1 && page <= pages->n)
+            pages->newest[page] = (uint32_t)i + 1;
+    }
+    return 0;
+}
+
+int pages_load(struct pages *pages, const char *database, const char *wal,
+               struct cairn_error *error)
+{
+    *pages = (struct pages){0};
+    int rc = read_file(database, &pages->file, &pages->unreadable, error);
+    if (!rc)
+        rc = wal_load(&pages->wal, wal, error);
+    if (!rc) {
+        read_database_header(pages);
+        rc = overlay(pages, error);
+    }
+    if (rc)
+        pages_release(pages);
+    return rc;
+}
+
+void pages_release(struct pages *pages)
+{
+    buf_release(&pages->file);
+    wal_release(&pages->wal);
+    free(pages->newest);
+    *pages = (struct pages){0};
+}
+
+const uint8_t *pages_at(const struct pages *pages, uint32_t number)
+{
+    if (number < 1 || number > pages->n)
+        return NULL;
+    uint32_t frame = pages->newest[number];
+    if (frame)
+        return (const uint8_t *)pages->wal.file.data +
+               pages->wal.frames[frame - 1].offset;
+    size_t offset = (size_t)(number - 1) * pages->page_size;
+    if (offset + pages->page_size > pages->file.size)
+        return NULL;
+    return (const uint8_t *)pages->file.data + offset;
+}

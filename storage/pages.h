@@ -1,0 +1,55 @@
+/* The pages of a database as the files show them, without SQLite: for salvage from what
+ * SQLite refuses, and to tell whether the write-ahead log is whole.
+ *
+ * SQLite itself ends the log silently at the first frame whose checksum is wrong. After
+ * a crash that is right: the last transaction was not synced yet. But if transactions
+ * were committed behind it, the log was damaged, and what was acknowledged is lost. */
+#ifndef STORAGE_PAGES_H
+#define STORAGE_PAGES_H
+
+#include "base/str.h"
+
+enum wal_state {
+    WAL_NONE,   /* no frame that could hold a commit */
+    WAL_WHOLE,  /* every commit in it can be read */
+    WAL_TORN,   /* its last transaction is not whole: cut off by a crash, or damaged */
+    WAL_DAMAGED /* a transaction is not whole, and others were committed behind it */
+};
+
+struct wal_frame {
+    uint32_t page;   /* number, from 1 */
+    uint32_t commit; /* pages in the database after it, 0: the transaction goes on */
+    size_t offset;   /* of the page, in the file */
+    bool whole;      /* its checksum follows from what the frame before it states */
+    bool ours;       /* of this generation: by its salts, or by its checksum */
+};
+struct wal {
+    struct buf file;
+    size_t page_size;
+    bool header;              /* is sound */
+    struct wal_frame *frames; /* of the newest generation */
+    size_t n, room;
+    size_t committed; /* so many of them belong to commits */
+    enum wal_state state;
+};
+/* A file that is not there, or not a file, is WAL_NONE. */
+int wal_load(struct wal *wal, const char *path, struct cairn_error *error);
+void wal_release(struct wal *wal);
+struct pages {
+    struct buf file;
+    struct wal wal;
+    size_t page_size;
+    size_t usable;     /* bytes of a page that SQLite uses */
+    uint32_t n;        /* pages, from 1 */
+    uint32_t *newest;  /* per page: index of its newest frame + 1, 0: in the file */
+    bool header;       /* the file begins as a database does */
+    size_t unreadable; /* blocks of the file that could not be read */
+};
+/* Reads both files. What cannot be read is left empty. */
+int pages_load(struct pages *pages, const char *database, const char *wal,
+               struct cairn_error *error);
+void pages_release(struct pages *pages);
+/* `page_size` bytes, NULL for a number that there is not. */
+const uint8_t *pages_at(const struct pages *pages, uint32_t number);
+
+#endif

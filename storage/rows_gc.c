@@ -1,0 +1,324 @@
+/* What garbage collection asks of the tables.
+ *
+ * An object may be deleted if no row and no record refers to it. Who refers to one puts
+ * it in the same transaction (store_put_object), or copies the reference out of a row
+ * or record that stays until the copy is committed. So the collector
+ *
+ *   1. begins: under the write lock it writes the newest object's id into the setting
+ *      `gc`. From this commit on, every transaction that puts content which is there
+ *      already under an id up to that one notes the id in `spared`; new objects get
+ *      larger ids.
+ *   2. looks at all rows and records, after 1. and at its leisure: what they refer to
+ *      stays.
+ *   3. deletes the others with ids up to that of 1. which are not in `spared`, in
+ *      transactions of its own, by ascending id.
+ *
+ * A reference that stands in the store at the time of 3. was there before 1., and has
+ * been seen by 2. (or its copy has: records are read by ascending number, and a copy
+ * has a larger one than what it was copied from), or it came after 1. with a put, so
+ * that the object is spared or new. Ids are not used twice within a collection: the
+ * newest object of 1. is the last one to be deleted.
+ *
+ * Collectors exclude each other by LOCK_GC. If one is killed the setting stays, which
+ * costs a row in `spared` here and there until the next one clears it.
+ *
+ * A process of an older cairn that has had the store open since before its migration
+ * knows nothing of this. A store made by this version has the setting from its first
+ * transaction on; in an older one it is made by the migration, or by the first
+ * collector, that finds itself the only writer: whoever opens the store later is no
+ * older cairn. */
+#include "storage/store_int.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+/* ---- The setting ---- */
+
+/* *there is false if the store has none. */
+static int get_setting(struct cairn_store *store, bool *there, uint64_t *up_to,
+                       struct cairn_error *error)
+{
+    struct query query;
+    unsigned long long id = 0;
+    char text[24];
+    int rc = query_start(&query, store->db, SQL_GET_META, VALUES(value_text(STR("gc"))),
+                         error);
+    if (!rc)
+        rc = query_step(&query, error);
+    *there = rc > 0;
+    if (rc > 0) {
+        struct str value = query_text(&query, 0);
+        snprintf(text, sizeof text, "%.*s", (int)(value.len < 20 ? value.len : 20),
+                 value.ptr);
+        /* Unreadable: as if everything were being collected. */
+        if (sscanf(text, "%llu", &id) != 1)
+            id = INT64_MAX;
+    }
+    query_end(&query);
+    *up_to = id;
+    return rc < 0 ? rc : 0;
+}
+
+static int put_setting(struct cairn_store *store, uint64_t up_to,
+                       struct cairn_error *error)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%llu", (unsigned long long)up_to);
+    store->knows_collecting = false;
+    return store_write_summed(store, SQL_SET_META,
+                              VALUES(value_text(STR("gc")), value_text(str_of(text))),
+                              error);
+}
+
+int store_spare_object(struct cairn_store *store, uint64_t id,
+                       struct cairn_error *error)
+{
+    if (!store->knows_collecting) {
+        bool there;
+        int rc = get_setting(store, &there, &store->collecting, error);
+        if (rc)
+            return rc;
+        store->knows_collecting = true;
+    }
+    if (id > store->collecting)
+        return 0;
+    return store_write(store, SQL_SPARE_OBJECT, VALUES(value_u64(id)), error);
+}
+
+/* ---- The collector ---- */
+
+int store_gc_lock(struct cairn_store *store, struct cairn_error *error)
+{
+    int got = lock_try(&store->lock, LOCK_GC, LOCK_EXCLUSIVE, error);
+    if (got)
+        return got < 0 ? got : 0;
+    return error_set(error, CAIRN_EBUSY,
+                     "another `cairn gc` is at work in the store %s: try again",
+                     store->paths.dir);
+}
+
+void store_gc_unlock(struct cairn_store *store)
+{
+    lock_drop(&store->lock, LOCK_GC);
+}
+
+/* Under the write lock: who opens the store for writing needs it, too. */
+static int check_alone(struct cairn_store *store, struct cairn_error *error)
+{
+    int others = lock_held(&store->lock, LOCK_WRITERS, error);
+    if (others <= 0)
+        return others;
+    return error_set(error, CAIRN_EBUSY,
+                     "a process that has the store %s open may be of an older cairn, "
+                     "beside which no content can be collected: try again when it has "
+                     "ended (only the first `cairn gc` of a store asks for that)",
+                     store->paths.dir);
+}
+
+int store_gc_begin(struct cairn_store *store, uint64_t *up_to,
+                   struct cairn_error *error)
+{
+    bool there;
+    uint64_t earlier;
+    assert(store->writing);
+    int rc = get_setting(store, &there, &earlier, error);
+    if (!rc && !there)
+        rc = check_alone(store, error);
+    if (!rc)
+        rc = store_write(store, SQL_FORGET_SPARED, NO_VALUES, error);
+    if (!rc)
+        rc = store_last_object(store, up_to, error);
+    return rc ? rc : put_setting(store, *up_to, error);
+}
+
+int store_gc_end(struct cairn_store *store, struct cairn_error *error)
+{
+    int rc = store_write(store, SQL_FORGET_SPARED, NO_VALUES, error);
+    return rc ? rc : put_setting(store, 0, error);
+}
+
+/* ---- Objects ---- */
+
+int store_last_object(struct cairn_store *store, uint64_t *id,
+                      struct cairn_error *error)
+{
+    int64_t last;
+    int rc = db_get_int(store->db, SQL_LAST_OBJECT, NO_VALUES, &last, error);
+    if (!rc)
+        *id = (uint64_t)last;
+    return rc;
+}
+
+int store_each_object(struct cairn_store *store, uint64_t after, uint64_t up_to,
+                      uint32_t limit, int (*each)(void *, const struct object_size *),
+                      void *context, struct cairn_error *error)
+{
+    struct query query;
+    int rc = query_start(&query, store->db, SQL_EACH_OBJECT_SIZE,
+                         VALUES(value_u64(after), value_u64(up_to), value_int(limit)),
+                         error);
+    while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
+        struct object_size object = {.id = query_u64(&query, 0),
+                                     .bytes = query_u64(&query, 2)};
+        if (!digest_from(query_blob(&query, 1), &object.digest))
+            continue; /* damaged: it stays */
+        rc = each(context, &object);
+        if (rc)
+            break;
+    }
+    query_end(&query);
+    return rc < 0 ? rc : 0;
+}
+
+int store_delete_object(struct cairn_store *store, const struct object_size *object,
+                        bool *deleted, struct cairn_error *error)
+{
+    int64_t id;
+    assert(store->writing);
+    int rc = db_get_int(
+        store->db, SQL_DELETE_OBJECT,
+        VALUES(value_u64(object->id), value_blob(digest_view(&object->digest))), &id,
+        error);
+    *deleted = rc == 0;
+    return rc == CAIRN_ENOTFOUND ? 0 : rc;
+}
+
+/* ---- References ---- */
+
+static int damaged_reference(uint64_t run, struct cairn_error *error)
+{
+    return error_set(error, CAIRN_EDAMAGED,
+                     "a row of run %llu is damaged (a digest that is none)",
+                     (unsigned long long)run);
+}
+
+int store_each_used_graph(struct cairn_store *store, used_object_fn *each,
+                          void *context, struct cairn_error *error)
+{
+    struct query query;
+    int rc = query_start(&query, store->db, SQL_EACH_GRAPH_USED, NO_VALUES, error);
+    while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
+        struct digest digest;
+        uint64_t run = query_u64(&query, 0);
+        rc = digest_from(query_blob(&query, 1), &digest)
+                 ? each(context, run, &digest)
+                 : damaged_reference(run, error);
+        if (rc)
+            break;
+    }
+    query_end(&query);
+    return rc < 0 ? rc : 0;
+}
+
+static int use_attempt(const struct query *query, used_object_fn *each, void *context,
+                       struct cairn_error *error)
+{
+    enum { FIRST = 4, LAST = 6 };
+    uint64_t run = query_u64(query, 0);
+    int rc = 0;
+    for (int i = FIRST; i <= LAST && !rc; i++) {
+        struct digest digest;
+        struct str bytes = query_blob(query, i);
+        if (query_null(query, i))
+            continue;
+        rc = digest_from(bytes, &digest) ? each(context, run, &digest)
+                                         : damaged_reference(run, error);
+    }
+    return rc;
+}
+
+int store_each_used_object(struct cairn_store *store, struct attempt_key *from,
+                           uint32_t limit, used_object_fn *each, void *context,
+                           uint32_t *rows, struct cairn_error *error)
+{
+    struct query query;
+    uint32_t n = 0;
+    int rc =
+        query_start(&query, store->db, SQL_EACH_ATTEMPT_USED,
+                    VALUES(value_u64(from->run), value_u64(from->gen),
+                           value_u64(from->task), value_u64(from->n), value_int(limit)),
+                    error);
+    while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
+        *from = (struct attempt_key){query_u64(&query, 0), query_u64(&query, 1),
+                                     query_u64(&query, 2), query_u64(&query, 3)};
+        n++;
+        rc = use_attempt(&query, each, context, error);
+        if (rc)
+            break;
+    }
+    query_end(&query);
+    *rows = n;
+    return rc < 0 ? rc : 0;
+}
+
+/* ---- Runs ---- */
+
+int store_has_new_fork(struct cairn_store *store, uint64_t run, uint64_t after,
+                       bool *has, struct cairn_error *error)
+{
+    int64_t found;
+    int rc = db_get_int(store->db, SQL_HAS_NEW_FORK,
+                        VALUES(value_u64(run), value_u64(after)), &found, error);
+    if (!rc)
+        *has = found != 0;
+    return rc;
+}
+
+int store_remove_run(struct cairn_store *store, uint64_t run, struct cairn_error *error)
+{
+    const struct sql_value key = value_u64(run);
+    int rc = store_write(store, SQL_DELETE_RUN_GRAPHS, &key, 1, error);
+    return rc ? rc : store_write(store, SQL_DROP_RUN, &key, 1, error);
+}
+
+int store_count_attempts(struct cairn_store *store, uint64_t run, uint64_t *count,
+                         struct cairn_error *error)
+{
+    int64_t n;
+    int rc = db_get_int(store->db, SQL_COUNT_RUN_ATTEMPTS, VALUES(value_u64(run)), &n,
+                        error);
+    if (!rc)
+        *count = (uint64_t)n;
+    return rc;
+}
+
+int store_each_leftover(struct cairn_store *store, int (*each)(void *, uint64_t run),
+                        void *context, struct cairn_error *error)
+{
+    struct query query;
+    int rc = query_start(&query, store->db, SQL_EACH_LEFTOVER, NO_VALUES, error);
+    while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
+        rc = each(context, query_u64(&query, 0));
+        if (rc)
+            break;
+    }
+    query_end(&query);
+    return rc < 0 ? rc : 0;
+}
+
+static int delete_some(struct cairn_store *store, enum sql_id id, uint64_t run,
+                       uint32_t limit, uint32_t *rows, struct cairn_error *error)
+{
+    struct query query;
+    int rc = query_start(&query, store->db, id,
+                         VALUES(value_u64(run), value_int(limit)), error);
+    while (rc >= 0 && (rc = query_step(&query, error)) > 0)
+        ++*rows;
+    query_end(&query);
+    return rc < 0 ? rc : 0;
+}
+
+int store_delete_leftovers(struct cairn_store *store, uint64_t run, uint32_t limit,
+                           uint32_t *rows, uint32_t *attempts,
+                           struct cairn_error *error)
+{
+    static const enum sql_id others[] = {SQL_DELETE_EVENTS, SQL_DELETE_CLAIMS,
+                                         SQL_DELETE_COMMANDS};
+    assert(store->writing);
+    *rows = *attempts = 0;
+    int rc = delete_some(store, SQL_DELETE_ATTEMPTS, run, limit, attempts, error);
+    *rows = *attempts;
+    for (size_t i = 0; i < sizeof others / sizeof others[0] && !rc && *rows == 0; i++)
+        rc = delete_some(store, others[i], run, limit, rows, error);
+    return rc;
+}

@@ -1,0 +1,136 @@
+# shellcheck shell=sh disable=SC2154
+# Golden stores: what older releases have written is read for ever, as it is and after a
+# newer cairn has gone on with it. tests/data/store-vN.db.zst is the store (made with
+# tests/tools/golden.sh), store-vN.answers.zst what the commands said of it when it was
+# new: every field of it must still be there, with the same value; more may be.
+#
+# GOLDEN_RECORD=FILE.db.zst sh tests/cli/t-golden.sh >FILE.answers   records the answers
+. "${TESTS:?}/cli/tap.sh"
+export TZ=UTC LC_ALL=C
+unset GOLDEN_SECRET
+
+unpack() { # FILE.db.zst
+    rm -rf .cairn
+    mkdir -m 700 .cairn
+    zstd -dq "$1" -o .cairn/cairn.db
+}
+
+# A command's answer as lines: its name, a path in the JSON, the value. What tells of
+# this moment or of this machine is left out.
+answer() { # CAIRN'S ARGUMENTS
+    code=0
+    cairn "$@" --json >document 2>words </dev/null || code=$?
+    printf '%s\texit\t%s\n' "$*" "$code"
+    "$BUILD/tests/tools/json" flat document 2>/dev/null |
+        sed "/^\.duration_ms/d; s|^|$*	|"
+}
+
+# All that concerns single runs and checkpoints: true for ever.
+answers_of_runs() {
+    for run in $1; do
+        answer status "$run"
+        answer status "$run" --tasks
+        answer events "$run"
+        answer next "$run" --claimed
+        answer checkpoint list --run "$run" --limit 100
+    done
+    cairn checkpoint list --limit 100 --json >list 2>/dev/null
+    "$BUILD/tests/tools/json" flat list | sed -n 's/^\.checkpoints\[[0-9]*\]\.seq\t//p' | sort -n >seqs
+    while read -r seq; do
+        [ "$seq" -gt "$2" ] || answer checkpoint show "$seq" --tasks
+    done <seqs
+    for run in $1; do
+        cairn status "$run" --tasks --json >list 2>/dev/null
+        "$BUILD/tests/tools/json" flat list |
+            sed -n 's/^\.tasks\[[0-9]*\]\.\(id\|task\)\t//p' | sort -u >tasks
+        while read -r task; do
+            answer log "$task" --run "$run"
+        done <tasks
+    done
+}
+
+# And what changes with the next run.
+answers_of_all() {
+    answer runs --limit 100
+    answer checkpoint timeline --limit 100
+    answer checkpoint verify
+    for run in $1; do
+        answer plan --run "$run"
+        answer graph --run "$run"
+    done
+}
+
+numbers() { # how many runs, the newest checkpoint
+    cairn runs --limit 100 --json >list
+    "$BUILD/tests/tools/json" flat list | sed -n 's/^\.runs\[[0-9]*\]\.run\t//p' | sort -n | tr '\n' ' '
+}
+newest() {
+    cairn checkpoint list --limit 1 --json >list
+    json_get '.checkpoints[0].seq' list
+}
+
+if [ -n "${GOLDEN_RECORD-}" ]; then
+    unpack "$GOLDEN_RECORD"
+    runs=$(numbers)
+    answers_of_all "$runs"
+    answers_of_runs "$runs" "$(newest)"
+    exit
+fi
+
+missing() { # WANTED GOT: the lines that are not there any more
+    sort "$1" >wanted.sorted
+    sort "$2" >got.sorted
+    comm -23 wanted.sorted got.sorted >missing
+    head -n 20 missing | sed 's/^/# not said any more: /'
+    [ ! -s missing ]
+}
+
+for store in "$root"/tests/data/store-v*.db.zst; do
+    name=$(basename "$store" .db.zst)
+    zstd -dq "${store%.db.zst}.answers.zst" -o "$name.wanted"
+    unpack "$store"
+    cp .cairn/cairn.db before
+    runs=$(numbers)
+    newest=$(newest)
+    { answers_of_all "$runs" && answers_of_runs "$runs" "$newest"; } >"$name.got"
+    ok "$name: $(wc -l <"$name.wanted") answers of $(echo "$runs" | wc -w) runs are the same" \
+        missing "$name.wanted" "$name.got"
+    ok "$name: reading left it as it was" cmp before .cairn/cairn.db
+
+    # A newer cairn writes into it: another workflow, then each unfinished run.
+    printf 'name: newcomer\ntasks: {n: {cwd: /, run: echo new}}\n' >newcomer.yaml
+    exits 0 cairn run newcomer.yaml
+    answers_of_runs "$runs" "$newest" >"$name.later"
+    grep -Ev "^(plan|graph|runs|checkpoint timeline|checkpoint verify)" "$name.wanted" >wanted.runs
+    ok "$name: the same after a newer cairn wrote into it" missing wanted.runs "$name.later"
+    exits 0 cairn checkpoint verify
+    cairn runs --limit 100 --json >list
+    "$BUILD/tests/tools/json" flat list >flat
+    for run in $runs; do
+        at=$(sed -n "s/^\(\.runs\[[0-9]*\]\)\.run	$run\$/\1/p" flat)
+        state=$(awk -F '\t' -v path="$at.state" '$1 == path { print $2 }' flat)
+        [ "$state" != interrupted ] && [ "$state" != unfinished ] || echo "$run"
+    done >open
+    for run in $(cat open); do
+        cairn resume "$run" --no-wait -q >resumed 2>&1 </dev/null
+        code=$?
+        ok "$name: run $run goes on (exit $code)" test "$code" -le 1 -o "$code" -eq 7 -o "$code" -eq 8
+        exits 0 cairn status "$run"
+    done
+    ok "$name: some run went on" test -s open
+    exits 0 cairn checkpoint verify
+
+    # One of the next format is refused, and nothing of it is touched.
+    unpack "$store"
+    printf '\377' | dd of=.cairn/cairn.db bs=1 seek=62 conv=notrunc status=none
+    cp .cairn/cairn.db before
+    for command in runs 'resume 1' 'run newcomer.yaml' doctor 'checkpoint verify' 'checkpoint prune --keep 1'; do
+        # shellcheck disable=SC2086
+        run cairn $command
+        ok "$name: newer: cairn $command fails" test "$status" -ne 0
+        says 'newer cairn' err
+    done
+    ok "$name: newer: untouched" cmp before .cairn/cairn.db
+    is "$(ls -A .cairn)" 'cairn.db' "$name: newer: no file was added"
+done
+done_testing

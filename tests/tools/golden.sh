@@ -1,0 +1,142 @@
+#!/bin/sh
+# Makes a golden store: one run of every kind, in the format of the cairn that is given.
+#
+#   sh tests/tools/golden.sh CAIRN OUT.db.zst
+#
+# A release that changes the format adds one (docs/format.md, "Versions of the store"):
+# it is made by that release, and never again. tests/cli/t-golden.sh records what every
+# command says of it, and compares ever after.
+set -eu
+cairn=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
+out=$(cd "$(dirname "$2")" && pwd)/$(basename "$2")
+# The same place on every machine: paths of workflow files are stored. Tasks run in /.
+work=/tmp/cairn-golden
+mkdir "$work"
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+unset CAIRN_STORE
+export TZ=UTC LC_ALL=C GOLDEN_SECRET=0123456789abcdef
+
+expect() { # STATUS CAIRN'S ARGUMENTS
+    wanted=$1
+    shift
+    got=0
+    "$cairn" "$@" -q >/dev/null 2>>log </dev/null || got=$?
+    if [ "$got" -ne "$wanted" ]; then
+        echo "golden.sh: cairn $*: exit $got, not $wanted" >&2
+        cat log >&2
+        exit 1
+    fi
+}
+
+# Kills cairn, and so its tasks, once the file `up` is there.
+cut() {
+    rm -f up
+    "$cairn" "$@" >/dev/null 2>>log </dev/null &
+    pid=$!
+    tries=0
+    while [ ! -e up ] && [ "$tries" -lt 500 ]; do
+        sleep 0.02
+        tries=$((tries + 1))
+    done
+    kill -KILL "$pid"
+    wait "$pid" 2>/dev/null || true
+    sleep 0.5 # for the guard
+}
+
+# 1: completed, with all that a task can have.
+cat >all.yaml <<'END'
+name: all
+params: {day: "2026-01-01", place: there}
+env: {COLOUR: blue}
+secrets: [GOLDEN_SECRET]
+tasks:
+  fetch: {cwd: /, run: 'echo fetching $day; echo "rows=3" >>"$CAIRN_OUTPUT"; echo warned >&2'}
+  part:
+    foreach: {n: {range: [1, 3]}, kind: [a, "b c"]}
+    needs: [fetch]
+    cwd: /
+    run: 'echo part $n of $kind'
+  join: {needs: [part], cwd: /, exec: [echo, "day ${{ params.day }}"]}
+  many: {needs: [fetch], cwd: /, if: "${{ tasks.fetch.outputs.rows > 10 }}", run: echo many}
+  few: {needs: [fetch], cwd: /, if: "${{ tasks.fetch.outputs.rows <= 10 }}", run: echo few}
+  risky: {cwd: /, retries: {max: 1, delay: 1ms}, run: 'echo trying; exit 3'}
+  rescue: {needs: [risky], when: failed, cwd: /, run: echo rescued}
+  private: {cwd: /, secrets: [GOLDEN_SECRET], run: 'echo "it is $GOLDEN_SECRET"', check: 'true'}
+  published: {cwd: /, once: true, undo: 'true', run: 'true', outputs: [dev/null]}
+finally:
+  report: {cwd: /, run: 'echo "ended $CAIRN_RUN_STATUS"'}
+END
+expect 0 run all.yaml --param place=here
+
+# 2: cut off in the middle; interrupted.
+cat >cut.yaml <<'END'
+name: cut
+tasks:
+  first: {cwd: /, run: echo one}
+  second: {needs: [first], cwd: /, run: 'if test ! -e /tmp/cairn-golden; then exit 0; fi; touch /tmp/cairn-golden/up; sleep 60'}
+  third: {needs: [second], cwd: /, run: echo three}
+END
+cut run cut.yaml
+
+# 3: what must not run twice was cut off, and then decided.
+cat >once.yaml <<'END'
+name: once
+tasks:
+  pay: {cwd: /, once: true, run: 'touch /tmp/cairn-golden/up; sleep 60'}
+  ship: {needs: [pay], cwd: /, run: echo shipped}
+END
+cut run once.yaml
+expect 8 resume 3
+expect 0 resolve 3 pay "done"
+expect 0 resume 3
+
+# 4: as 3, still to be decided.
+cut run once.yaml --fresh
+expect 8 resume 4
+
+# 5: steps of people: one done, one failed, one claimed, one waiting.
+cat >people.yaml <<'END'
+name: people
+on_failure: continue
+tasks:
+  write: {external: "Write draft.md"}
+  refuse: {external: "Say no"}
+  read: {needs: [write], external: "Read ${{ tasks.write.outputs.file }}"}
+  sign: {external: "Sign it"}
+END
+expect 7 run people.yaml --no-wait
+expect 0 claim 5 sign --lease 1s --holder somebody
+expect 0 complete 5 write --output file=draft.md
+expect 0 fail 5 refuse --message "not today"
+
+# 6: failed and undone. 7: cancelled.
+cat >undo.yaml <<'END'
+name: undo
+on_failure: undo
+tasks:
+  make: {cwd: /, run: echo made, undo: echo unmade}
+  break: {needs: [make], cwd: /, run: exit 4}
+END
+expect 1 run undo.yaml
+sed 's/^name: .*/name: stopped/' cut.yaml >stopped.yaml
+cut run stopped.yaml
+expect 0 cancel 7
+
+# 8: edited between two tries; 9: a fork of run 1; 10: pruned at its end.
+printf 'name: edited\ntasks:\n  a: {cwd: /, run: echo a}\n  b: {needs: [a], cwd: /, run: exit 1}\n' >edited.yaml
+expect 1 run edited.yaml
+printf 'name: edited\ntasks:\n  a: {cwd: /, run: echo A}\n  b: {needs: [a], cwd: /, run: echo b}\n  c: {cwd: /, run: echo c}\n' >edited.yaml
+expect 0 run edited.yaml
+expect 0 resume --from 4
+printf 'name: pruned\ntasks:\n  t: {cwd: /, foreach: {n: {range: [1, 40]}}, run: "true"}\n' >pruned.yaml
+expect 0 run pruned.yaml --keep 5
+
+expect 0 checkpoint verify
+sleep 1.1 # the lease is over, whenever the store is looked at
+rm -rf .cairn/live .cairn/cairn.db-wal .cairn/cairn.db-shm
+test ! -e .cairn/open # the last writer left in order
+sqlite3 .cairn/cairn.db 'PRAGMA journal_mode = DELETE; VACUUM; PRAGMA journal_mode = WAL;' >>log
+rm -f .cairn/cairn.db-wal .cairn/cairn.db-shm
+zstd -q -f --ultra -22 .cairn/cairn.db -o "$out"
+ls -l "$out"

@@ -1,0 +1,273 @@
+/* Every allocation refused in turn, in this process: what the library then returns is
+ * CAIRN_ENOMEM or the same as ever, and (with sanitizers) nothing leaks.
+ * tests/prove/p-memory.sh does it to the whole command. */
+#include "engine_help.h"
+
+#include <dlfcn.h>
+#include <stdatomic.h>
+
+/* ---- The allocator ---- */
+
+static void *(*real_malloc)(size_t), *(*real_calloc)(size_t, size_t),
+    *(*real_realloc)(void *, size_t);
+static atomic_bool armed;
+static atomic_long left; /* allocations until one is refused */
+
+static void look_up(void *function, const char *name)
+{
+    void *found = dlsym(RTLD_NEXT, name);
+    if (!found)
+        abort();
+    memcpy(function, &found, sizeof found); /* ISO C has no cast for it */
+}
+
+static bool refused(void)
+{
+    return armed && atomic_fetch_sub(&left, 1) == 1;
+}
+
+/* The n-th allocation from now on is refused. */
+static void arm(long n)
+{
+    left = n;
+    armed = true;
+}
+
+/* Whether it came to that. */
+static bool disarm(void)
+{
+    armed = false;
+    return left <= 0;
+}
+
+static _Alignas(16) char early[4096]; /* for dlsym itself */
+static size_t early_used;
+
+static void *early_alloc(size_t size)
+{
+    void *at = early + early_used;
+    early_used += (size + 15) & ~(size_t)15;
+    return early_used <= sizeof early ? at : NULL;
+}
+
+void *malloc(size_t size)
+{
+    static bool busy;
+    if (!real_malloc && !busy) {
+        busy = true;
+        look_up(&real_calloc, "calloc");
+        look_up(&real_realloc, "realloc");
+        look_up(&real_malloc, "malloc");
+        busy = false;
+    }
+    if (!real_malloc)
+        return early_alloc(size);
+    return refused() ? NULL : real_malloc(size);
+}
+
+void *calloc(size_t n, size_t size)
+{
+    if (!real_malloc) {
+        void *first = malloc(1);
+        if (!real_malloc)
+            return early_alloc(n * size);
+        free(first);
+    }
+    return refused() ? NULL : real_calloc(n, size);
+}
+
+void *realloc(void *old, size_t size)
+{
+    if (!old)
+        return malloc(size);
+    return refused() ? NULL : real_realloc(old, size);
+}
+
+/* ---- Tests ---- */
+
+static const char text[] =
+    "name: w\nparams: {p: 'a b'}\ntasks:\n"
+    "  a: {foreach: {x: ['1 1', two], y: [q, w]}, run: 'true', outputs: [o]}\n"
+    "  b: {foreach: {x: ['1 1', two]}, needs: ['a[x=${{ x }},y=q]'], run: 'true'}\n"
+    "  c: {needs: [a, b], if: params.p == 'x', run: 'true'}\n";
+
+struct ids {
+    char text[1024];
+};
+
+static void add_ids(struct ids *ids, const struct cairn_workflow *workflow)
+{
+    struct cairn_node_info info;
+    for (uint32_t i = 0; i < cairn_workflow_nodes(workflow); i++) {
+        size_t used = strlen(ids->text);
+        int code =
+            cairn_workflow_node(workflow, i, &info); /* no assert: it allocates */
+        snprintf(ids->text + used, sizeof ids->text - used, "%s ",
+                 code ? "none" : info.id);
+    }
+}
+
+static int load(struct ids *ids)
+{
+    struct cairn_workflow *workflow = NULL;
+    struct cairn_plan *plan = NULL;
+    struct cairn_run_options options = {0};
+    memset(ids, 0, sizeof *ids);
+    int code = cairn_workflow_parse(&workflow, text, strlen(text), "flow.yaml", NULL, 0,
+                                    &error);
+    if (!code)
+        code = cairn_workflow_compile(workflow, &error);
+    if (!code)
+        code = cairn_plan(&plan, workflow, NULL, &options, &error);
+    if (!code) {
+        add_ids(ids, workflow);
+        size_t used = strlen(ids->text);
+        snprintf(ids->text + used, sizeof ids->text - used, "will %u may %u",
+                 cairn_plan_will(plan), cairn_plan_may(plan));
+    }
+    cairn_plan_free(plan);
+    cairn_workflow_free(workflow);
+    return code;
+}
+
+START_TEST(test_loading_a_workflow)
+{
+    struct ids whole, ids;
+    ck_assert_int_eq(load(&whole), 0);
+    for (long n = 1;; n++) {
+        arm(n);
+        int code = load(&ids);
+        if (!disarm())
+            break;
+        ck_assert_msg(code == CAIRN_ENOMEM || code == 0, "allocation %ld: code %d", n,
+                      code);
+        if (!code)
+            ck_assert_str_eq(ids.text, whole.text);
+    }
+}
+END_TEST
+
+static int count_param(void *context, const char *name, const char *value)
+{
+    (void)name, (void)value;
+    ++*(int *)context;
+    return 0;
+}
+
+/* A param that is forgotten would make a resumed run another one. */
+START_TEST(test_params_of_a_run)
+{
+    static const char flow[] = "name: w\nparams: {p: one, q: two}\n"
+                               "tasks: {a: {run: 'true'}}\n";
+    struct cairn_param params[] = {{"p", "three"}, {"q", "four"}};
+    struct cairn_store *store = open_store();
+    struct cairn_workflow *workflow;
+    struct cairn_run_result result;
+    struct cairn_run_options options = {0};
+    good(cairn_workflow_parse(&workflow, flow, strlen(flow), "flow.yaml", params, 2,
+                              &error));
+    good(cairn_run(workflow, store, &options, &result, &error));
+    cairn_workflow_free(workflow);
+    for (long n = 1;; n++) {
+        int seen = 0;
+        arm(n);
+        int code = cairn_run_params(store, 1, count_param, &seen, &error);
+        if (!disarm())
+            break;
+        ck_assert_msg(code ? code == CAIRN_ENOMEM : seen == 2,
+                      "allocation %ld: code %d, %d params", n, code, seen);
+    }
+    cairn_store_close(store);
+}
+END_TEST
+
+/* What is told from outside is taken, or it stays as it was: it never makes the task
+ * fail. */
+START_TEST(test_completing_from_outside)
+{
+    static const char flow[] = "name: x\ntasks:\n"
+                               "  a: {external: 'do it'}\n"
+                               "  z: {needs: a, external: 'and that'}\n";
+    const struct cairn_param value = {"k", "v"};
+    struct cairn_store *store = open_store();
+    struct cairn_workflow *workflow;
+    struct cairn_run_result result;
+    struct cairn_run_options options = {.no_wait = true, .start = CAIRN_START_FRESH};
+    good(
+        cairn_workflow_parse(&workflow, flow, strlen(flow), "x.yaml", NULL, 0, &error));
+    for (long n = 1;; n += 3) {
+        struct cairn_run_info info;
+        good(cairn_run(workflow, store, &options, &result, &error));
+        arm(n);
+        int code = cairn_complete(store, result.run, "a", NULL, &value, 1, &error);
+        bool came = disarm();
+        ck_assert_msg(code == CAIRN_ENOMEM || code == 0, "allocation %ld: code %d: %s",
+                      n, code, error.text);
+        good(cairn_run_get(store, result.run, &info, &error));
+        ck_assert_msg(info.failed == 0, "allocation %ld: the task has failed", n);
+        if (!came)
+            break;
+    }
+    cairn_workflow_free(workflow);
+    cairn_store_close(store);
+}
+END_TEST
+
+static enum cairn_outcome call(void *context, struct cairn_attempt *attempt)
+{
+    (void)attempt;
+    ++*(int *)context;
+    return CAIRN_COMPLETED;
+}
+
+/* However a run ends for want of memory, the next one comes to the end. */
+START_TEST(test_running)
+{
+    struct cairn_store *store = open_store();
+    struct cairn_run_result result;
+    struct cairn_run_options fresh = {.start = CAIRN_START_FRESH}, options = {0};
+    for (long n = 1;; n += 5) {
+        struct cairn_workflow *workflow;
+        int calls[2] = {0, 0};
+        const char *const needs[] = {"a", NULL};
+        good(cairn_workflow_new(&workflow, "calls", &error));
+        good(cairn_workflow_add(
+            workflow,
+            &(struct cairn_task){.id = "a", .call = call, .context = &calls[0]},
+            &error));
+        good(cairn_workflow_add(
+            workflow,
+            &(struct cairn_task){
+                .id = "b", .call = call, .context = &calls[1], .needs = needs},
+            &error));
+        arm(n);
+        int code = cairn_run(workflow, store, &fresh, &result, &error);
+        bool came = disarm();
+        ck_assert_msg(code == CAIRN_ENOMEM || code == 0, "allocation %ld: code %d: %s",
+                      n, code, error.text);
+        if (code) {
+            good(cairn_run(workflow, store, &options, &result, &error));
+            ck_assert_int_eq(result.exit_status, 0);
+        }
+        ck_assert(calls[0] >= 1 && calls[1] >= 1);
+        cairn_workflow_free(workflow);
+        if (!came)
+            break;
+    }
+    cairn_store_close(store);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("memory");
+    TCase *c = tcase_create("all");
+    tcase_add_checked_fixture(c, setup, teardown);
+    tcase_set_timeout(c, 120);
+    tcase_add_test(c, test_loading_a_workflow);
+    tcase_add_test(c, test_params_of_a_run);
+    tcase_add_test(c, test_completing_from_outside);
+    tcase_add_test(c, test_running);
+    suite_add_tcase(suite, c);
+    return run_suite(suite);
+}
