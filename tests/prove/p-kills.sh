@@ -4,7 +4,7 @@
 set -u
 crash=$BUILD/tests/crash/crash
 if [ "$LEVEL" = full ]; then
-    set -- --random 60 --windows 10 --damage 20 --from 5 --adopt 200 --once 60 --cases 3
+    set -- --random 30 --windows 5 --damage 12 --from 3 --adopt 100 --once 30 --cases 2
 else
     set -- --random 6 --windows 2 --damage 2 --adopt 12 --once 6
 fi

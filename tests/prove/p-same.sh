@@ -4,7 +4,7 @@
 set -u
 flow=$BUILD/tests/flow/flow
 count=4
-[ "$LEVEL" = full ] && count=60
+[ "$LEVEL" = full ] && count=25
 for test in A B; do
     timeout 1500 "$flow" --test "$test" --seed "$SEED" --count "$count" >"log.$test" 2>&1
     echo $? >"status.$test"

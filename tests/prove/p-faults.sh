@@ -1,0 +1,41 @@
+# shellcheck shell=sh disable=SC2154
+# Every system call of cairn fails, once and from then on, with the errors that can really
+# occur; then the fault is gone, and it goes on to the right end (tests/prove/nth). The
+# short form tries a part of them, which part depends on the seed. Two at a time: cairn
+# mostly waits when nothing can be saved.
+set -u
+nth=$BUILD/tests/prove/nth
+# sweep CASE STRIDE OF-THE-FULL-FORM
+sweep() {
+    stride=$2
+    [ "$LEVEL" = full ] && stride=$3
+    mkdir "$1" || exit 1
+    timeout 900 "$nth" --sweep fault --case "$1" --stride "$stride" \
+        --first $((SEED % stride + 1)) "$1" "$BUILD/cairn" >"$1.out" 2>"$1.log"
+    echo $? >"$1.status"
+    cat "$1.out"
+    rm -rf "$1"
+}
+if ! "$nth" --sweep check 2>why; then
+    echo "skip|kills and faults at every system call|$(cat why)"
+    exit 0
+fi
+(
+    sweep run 23 2
+    sweep undo 47 4
+    sweep verify 31 1
+) >one &
+(
+    sweep resume 37 3
+    sweep adopt 61 6
+    sweep adopting 61 6
+    sweep required 61 6
+    sweep prune 47 3
+    sweep doctor 31 1
+    sweep resolve 47 3
+) >two &
+wait
+cat one two
+for status in *.status; do
+    [ "$(cat "$status")" -eq 0 ] || exit 1
+done
