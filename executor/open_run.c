@@ -58,13 +58,15 @@ static int end_leftovers_of(struct engine *e, uint64_t run, struct cairn_error *
     return end_leftovers(e, run, keep, error);
 }
 
-/* Is the process that made this slot file still there? */
+/* Is the process that made this slot file still there? A file whose end was not written
+ * names none. */
 static bool owner_alive(const struct slot_map *map)
 {
     char boot[37];
     os_boot_id(boot);
-    return strcmp(boot, map->slots->boot_id) == 0 &&
-           os_process_start(map->slots->owner_pid) == map->slots->owner_start;
+    uint64_t start = os_process_start(map->slots->owner_pid);
+    return strcmp(boot, map->slots->boot_id) == 0 && start != 0 &&
+           start == map->slots->owner_start;
 }
 
 /* We hold the lock; if the last owner works on all the same, the lock file was replaced

@@ -145,15 +145,15 @@ static int find_frames(struct wal *wal, bool big, struct cairn_error *error)
         before = stated(head + 16);
         bool salted = memcmp(head + 8, salts, 8) == 0;
         bool follows = big32(head) && same(found, before);
+        /* One whose salts were damaged still follows from the one before it. */
+        after_ours = salted || (after_ours && follows);
         struct wal_frame frame = {big32(head), big32(head + 4), at + FRAME_HEADER,
-                                  salted && follows, salted || follows};
+                                  salted && follows, after_ours};
         if (!wal->header && frame.page == 0)
             break;
         int rc = add_frame(wal, &frame, error);
         if (rc)
             return rc;
-        /* One whose salts were damaged still follows from the one before it. */
-        after_ours = salted || (after_ours && follows);
         if (after_ours)
             ours = wal->n;
     }

@@ -21,7 +21,7 @@ struct wal_frame {
     uint32_t commit; /* pages in the database after it, 0: the transaction goes on */
     size_t offset;   /* of the page, in the file */
     bool whole;      /* its checksum follows from what the frame before it states */
-    bool ours;       /* of this generation: by its salts, or by its checksum */
+    bool ours;       /* by its salts, or as it follows from one of ours */
 };
 struct wal {
     struct buf file;

@@ -5,6 +5,7 @@
 
 #include "checkpoint/row_int.h"
 #include "storage/salvage.h"
+#include "storage/store_int.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -461,6 +462,42 @@ START_TEST(logs_of_a_power_cut)
 }
 END_TEST
 
+/* The same where the log had begun anew: behind and between its frames are those of its
+ * last use, commits among them. */
+START_TEST(logs_used_again)
+{
+    struct lab *lab = lab_open(100);
+    struct buf old = BUF_INIT, new = BUF_INIT;
+    struct wal wal;
+    char path[400], other[400];
+    bool complete;
+    snprintf(path, sizeof path, "%s/cairn.db-wal", lab->path);
+    snprintf(other, sizeof other, "%s/other-wal", lab->path);
+    lab_put(lab, "FDDDDDDD");
+    MUST(lab, os_read_file(path, 1 << 24, &old, &lab->error));
+    MUST(lab, db_transfer(lab->store->db, false, &complete, &lab->error));
+    ck_assert(complete);
+    lab_put(lab, "F");
+    MUST(lab, os_read_file(path, 1 << 24, &new, &lab->error));
+    MUST(lab, wal_load(&wal, path, &lab->error));
+    size_t frames = wal.n, step = 24 + wal.page_size;
+    ck_assert_int_eq(wal.state, WAL_WHOLE);
+    ck_assert_uint_ge(frames, 4);
+    ck_assert(memcmp(old.data + 16, new.data + 16, 8) != 0);
+    wal_release(&wal);
+    for (size_t n = 1; n < frames; n++) {
+        memcpy(new.data + 32, old.data + 32, n * step);
+        put_log(lab, other, &new, SIZE_MAX, new.size);
+        MUST(lab, wal_load(&wal, other, &lab->error));
+        ck_assert_msg(wal.state != WAL_DAMAGED, "%zu of %zu frames", n, frames);
+        wal_release(&wal);
+    }
+    buf_release(&old);
+    buf_release(&new);
+    lab_close(lab);
+}
+END_TEST
+
 static void add(TCase *tests)
 {
     tcase_add_test(tests, nothing_to_do);
@@ -474,6 +511,7 @@ static void add(TCase *tests)
     tcase_add_test(tests, same_rows);
     tcase_add_test(tests, logs);
     tcase_add_test(tests, logs_of_a_power_cut);
+    tcase_add_test(tests, logs_used_again);
 }
 
 int main(void)
