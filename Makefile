@@ -110,7 +110,7 @@ $(BUILD)/tests/fault/%: tests/fault/%.c $(BUILD)/internal.a
 	$(CC) $(ALL_CFLAGS) -MMD -MP -MF $@.d -o $@ $< $(BUILD)/internal.a $(ALL_LDFLAGS) $$(pkg-config --cflags --libs check) $(LIBS)
 $(BUILD)/tests/tools/%: tests/tools/%.c
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -o $@ $< $(ALL_LDFLAGS) $$(pkg-config --libs jansson sqlite3 yaml-0.1)
+	$(CC) $(ALL_CFLAGS) -o $@ $< $(ALL_LDFLAGS) $$(pkg-config --libs jansson sqlite3 yaml-0.1 libzstd)
 $(BUILD)/tests/crash/crash: $(CRASH_SOURCES) $(wildcard tests/crash/*.h) $(BUILD)/libcairn.a
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -o $@ $(CRASH_SOURCES) $(BUILD)/libcairn.a $(ALL_LDFLAGS) $(LIBS)

@@ -12,7 +12,7 @@ unset GOLDEN_SECRET
 unpack() { # FILE.db.zst
     rm -rf .cairn
     mkdir -m 700 .cairn
-    zstd -dq "$1" -o .cairn/cairn.db
+    "$BUILD/tests/tools/unpack" "$1" .cairn/cairn.db
 }
 
 # A command's answer as lines: its name, a path in the JSON, the value. What tells of
@@ -87,7 +87,7 @@ missing() { # WANTED GOT: the lines that are not there any more
 
 for store in "$root"/tests/data/store-v*.db.zst; do
     name=$(basename "$store" .db.zst)
-    zstd -dq "${store%.db.zst}.answers.zst" -o "$name.wanted"
+    "$BUILD/tests/tools/unpack" "${store%.db.zst}.answers.zst" "$name.wanted"
     unpack "$store"
     cp .cairn/cairn.db before
     runs=$(numbers)
