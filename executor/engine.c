@@ -144,7 +144,7 @@ static int collect(struct engine *e, int wait_ms, struct cairn_error *error)
 static int next_wait_ms(const struct engine *e)
 {
     enum { LONGEST_MS = 60000 };
-    bool more = e->starts_head < e->n_starts && e->n_free;
+    bool more = e->starts_head < e->n_starts && e->n_free && !engine_holds_back(e);
     /* A call that ended in this turn's second start waits for the next turn's commit.
      */
     more |= e->unacted && (!e->commit_waits ||

@@ -268,6 +268,8 @@ int engine_plan_intents(struct engine *e, struct cairn_error *error);
 
 /* launch.c: from a stored intent to a process or call. */
 int engine_start_ready(struct engine *e, struct cairn_error *error);
+/* Saving is required and fails: nothing starts, not even what has a stored intent. */
+bool engine_holds_back(const struct engine *e);
 int launch_environment(struct engine *e, struct cairn_error *error);
 /* The shell text of a check or an undo as a process of this slot. `why` tells why not.
  */

@@ -389,6 +389,11 @@ static void shift_starts(struct engine *e)
     e->starts_head = 0;
 }
 
+bool engine_holds_back(const struct engine *e)
+{
+    return e->degraded && e->options->saving == CAIRN_REQUIRED;
+}
+
 /* Starts what has a durable intent while slots are free. Calls run right here, so after
  * some milliseconds of them the turn must go on to commit what they did. */
 int engine_start_ready(struct engine *e, struct cairn_error *error)
@@ -404,7 +409,7 @@ int engine_start_ready(struct engine *e, struct cairn_error *error)
             result = drop(e, &intent) ? error_nomem(error) : 0;
             continue;
         }
-        if (!e->n_free)
+        if (!e->n_free || engine_holds_back(e))
             break;
         if (call && !start_ns)
             start_ns = clock_mono_ns();
