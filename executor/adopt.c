@@ -208,7 +208,8 @@ static int take_over(struct engine *e, const struct orphan *orphan, uint32_t tas
     struct job *job = launch_slot(e, &intent, ROLE_TASK);
     if (job->capture_open)
         capture_close(&job->capture);
-    job->kept = job->adopted = true;
+    job->kept = job->adopted = job->outsider = true;
+    e->outsiders++;
     job->state = JOB_RUNNING;
     job->stamp = ++e->next_stamp;
     job->keeper = *keeper;

@@ -161,6 +161,8 @@ void engine_free_job(struct engine *e, struct job *job)
         job->capture_open = job->kept = job->values_ready = false;
     }
     job->state = JOB_FREE;
+    e->outsiders -= job->outsider;
+    job->outsider = false;
     e->free_jobs[e->n_free++] = index;
     e->running--;
 }
@@ -282,6 +284,7 @@ static int task_ended(struct engine *e, struct job *job, const struct process_en
 
 int engine_exited(struct engine *e, struct job *job, struct cairn_error *error)
 {
+    uint64_t ticket = job->stamp;
     struct process_end end = {.exit_code = -1};
     struct cairn_error local = {0};
     struct buf text = BUF_INIT;
@@ -310,6 +313,7 @@ int engine_exited(struct engine *e, struct job *job, struct cairn_error *error)
         result = undo_ended(e, job, &end, error);
         break;
     }
+    spawner_go_on(e->spawner, ticket);
     buf_release(&text);
     return result;
 }
@@ -370,14 +374,34 @@ static int not_spawned(struct engine *e, struct job *job,
     return result;
 }
 
+/* It was taken back before it had started. */
+static int recalled(struct engine *e, struct job *job, struct cairn_error *error)
+{
+    struct intent intent = {.task = job->task,
+                            .attempt = job->attempt,
+                            .intent_ns = job->intent_ns,
+                            .turn = job->start_turn,
+                            .role = job->role};
+    e->result->attempts--;
+    engine_free_job(e, job);
+    return launch_drop(e, &intent) ? error_nomem(error) : 0;
+}
+
 int engine_spawned(struct engine *e, struct spawn_request *request,
                    struct cairn_error *error)
 {
     struct job *job = request->context;
+    uint64_t ticket = job->stamp;
+    e->waiting--;
     job->started_ns = request->started_ns;
     job_pipes_spawned(job);
-    if (request->pidfd < 0)
-        return not_spawned(e, job, request, error);
+    if (request->error == ECANCELED)
+        return recalled(e, job, error);
+    if (request->pidfd < 0) {
+        int result = not_spawned(e, job, request, error);
+        spawner_go_on(e->spawner, ticket);
+        return result;
+    }
     job->state = JOB_RUNNING;
     job->pid = request->pid;
     job->pidfd = request->pidfd;

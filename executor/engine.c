@@ -141,14 +141,18 @@ static int collect(struct engine *e, int wait_ms, struct cairn_error *error)
     return result ? result : engine_timers(e, error);
 }
 
-static int next_wait_ms(const struct engine *e)
+static int next_wait_ms(struct engine *e)
 {
-    enum { LONGEST_MS = 60000 };
-    bool more = e->starts_head < e->n_starts && e->n_free && !engine_holds_back(e);
+    enum { LONGEST_MS = 60000, MS_NS = 1000000 };
+    int64_t lingers_ns = engine_lingers_ns(e);
+    bool more = launch_possible(e);
     /* A call that ended in this turn's second start waits for the next turn's commit.
      */
     more |= e->unacted && (!e->commit_waits ||
                            (e->degraded && e->options->saving == CAIRN_BEST_EFFORT));
+    if (lingers_ns && !launch_possible(e))
+        return timers_wait_ms(&e->timers, clock_mono_ns(),
+                              (int)((lingers_ns + MS_NS - 1) / MS_NS));
     return more ? 0 : timers_wait_ms(&e->timers, clock_mono_ns(), LONGEST_MS);
 }
 
@@ -157,7 +161,7 @@ static int turn(struct engine *e, struct cairn_error *error)
     int result = engine_start_ready(e, error);
     if (!result)
         result = engine_plan_intents(e, error);
-    if (!result)
+    if (!result && !engine_lingers_ns(e))
         result = engine_commit(e, error);
     if (!result)
         result = engine_start_ready(e, error);
@@ -241,6 +245,7 @@ static void give_up(struct engine *e)
     while (e->running) {
         struct pollfd pause = {.fd = -1};
         struct spawn_request *request = e->spawner ? spawner_collect(e->spawner) : NULL;
+        e->waiting = 0;
         for (; request; request = request->next) {
             struct job *job = request->context;
             job->pid = request->pid;

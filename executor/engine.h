@@ -83,9 +83,11 @@ struct job { /* one slot */
     struct result result; /* what is known of it so far */
     struct ending held;   /* of the task, while its check runs */
     bool has_held, values_ready;
+    char *values; /* path of the slot's own file for $CAIRN_OUTPUT, made at first use */
     struct job_pipe pipe[2];
     /* Under a keeper (on_crash: adopt). */
     bool kept, adopted; /* adopted: started by an earlier process */
+    bool outsider;      /* not started by our spawner */
     struct keeper keeper;
     struct keeper_order order;
     char token[SLOTS_TOKEN + 32];
@@ -136,6 +138,9 @@ struct event_list {
     struct buf data;
 };
 
+/* Most intents beyond those for what may run now, where processes are started. */
+enum { AHEAD_MOST = 16 };
+
 struct engine {
     enum engine_mode mode;
     uint64_t run; /* MODE_TURN and MODE_UNDO: of it */
@@ -172,6 +177,9 @@ struct engine {
 
     struct job *jobs;
     uint32_t n_jobs, running; /* running: slots in use */
+    uint32_t limit;           /* processes and calls alive at once */
+    uint32_t waiting;         /* of `running`: handed to the spawner, not yet started */
+    uint32_t outsiders; /* of `running`: calls and adopted tasks, not the spawner's */
     uint32_t *free_jobs, n_free;
     struct intent *intents; /* not yet stored */
     uint32_t n_intents, intents_capacity;
@@ -181,9 +189,11 @@ struct engine {
     uint32_t n_dropped, dropped_capacity;
     struct ending *endings; /* not yet stored */
     uint32_t n_endings, endings_capacity;
-    uint32_t ahead;   /* intents kept beyond the free slots */
+    uint32_t ahead;   /* intents beyond those for what may run now */
     uint32_t unacted; /* endings and intents that were neither reported nor started */
     uint32_t unacted_intents;
+    int64_t unacted_ns; /* monotonic: since when there are any; 0: none was seen */
+    int64_t acted_ns;   /* of the last commit */
 
     bool degraded, broken; /* broken: cannot go on at all (out of memory) */
     bool
@@ -248,6 +258,8 @@ int engine_add_offer(struct engine *e, uint32_t task, struct str text,
 void engine_forget_offers(struct engine *e);
 /* After a halt: takes back what was not stored and may not start any more. */
 void engine_withdraw_intents(struct engine *e);
+/* How long a commit may still wait for more to go with it; 0: not at all. */
+int64_t engine_lingers_ns(struct engine *e);
 /* Commits if there is anything to commit; acts on it. Only trouble that ends the run is
  * an error. */
 int engine_commit(struct engine *e, struct cairn_error *error);
@@ -270,6 +282,10 @@ int engine_plan_intents(struct engine *e, struct cairn_error *error);
 int engine_start_ready(struct engine *e, struct cairn_error *error);
 /* Saving is required and fails: nothing starts, not even what has a stored intent. */
 bool engine_holds_back(const struct engine *e);
+/* Would that start something now? */
+bool launch_possible(const struct engine *e);
+/* A stored intent that is not acted on: its row is closed at the end. */
+int launch_drop(struct engine *e, const struct intent *intent);
 int launch_environment(struct engine *e, struct cairn_error *error);
 /* The shell text of a check or an undo as a process of this slot. `why` tells why not.
  */

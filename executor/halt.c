@@ -99,6 +99,8 @@ void engine_halt(struct engine *e, enum halt halt, const char *why)
     else if (halt == HALT_KILL)
         sched_allow(&e->sched, 0);
     engine_withdraw_intents(e);
+    if (e->spawner)
+        spawner_recall(e->spawner);
     if (halt < HALT_STOP)
         return;
     report(e, CAIRN_EVENT_STOPPING, e->halt_text);

@@ -18,9 +18,8 @@ static void fill_slot(struct engine *e, uint32_t index, const struct job *job)
     slot->gen = e->row.gen;
     slot->task = job->task;
     slot->attempt = job->attempt;
-    slot->started_ns = clock_utc_ns();
     slot->flags = 0;
-    slot->used = 1;
+    slot->used = 0; /* the spawner sets it, and the time, when it comes to it */
 }
 
 static struct attempt_place place_of(const struct engine *e, const struct job *job)
@@ -82,6 +81,8 @@ static void open_values(struct engine *e, struct job *job)
     if (job->values_ready && !job->kept)
         return;
     values_path(e, job, path, sizeof path);
+    if (!job->kept && !job->values)
+        job->values = strdup(path);
     job->values_ready = true;
     if (make_values(path) == 0 ||
         (os_make_dir(e->live_dir, 0700, NULL) == 1 && make_values(path) == 0))
@@ -226,7 +227,7 @@ struct job *launch_slot(struct engine *e, const struct intent *intent,
     job->intent_ns = intent->intent_ns;
     job->start_turn = intent->turn;
     job->kept = role == ROLE_TASK && wants_keeper(e, graph_def(e->graph, intent->task));
-    job->adopted = false;
+    job->adopted = job->outsider = false;
     job->ended_ns = 0;
     job->order.place = place_of(e, job);
     job->timed_out = job->cancelled = job->killed = false;
@@ -250,6 +251,23 @@ static void order_keeper(struct engine *e, struct job *job)
     job->request.keep = job->kept ? &job->order : NULL;
 }
 
+/* When may the spawner start the next one, with this one ended? If a failure stops the
+ * run, only when it is sure to have none. */
+static void order_ahead(const struct engine *e, struct job *job)
+{
+    const struct task_def *def = graph_def(e->graph, job->task);
+    job->request.ticket = job->stamp;
+    job->request.may_recall = job->role == ROLE_TASK;
+    job->request.quiet_file = job->values_ready ? job->values : NULL;
+    job->request.ahead = SPAWN_AFTER_CALLER;
+    if (job->role != ROLE_TASK || job->kept || def->check.len)
+        return;
+    if (e->graph->definition->on_failure == ON_FAILURE_CONTINUE)
+        job->request.ahead = SPAWN_AHEAD;
+    else if (!def->n_outputs)
+        job->request.ahead = SPAWN_AHEAD_IF_GOOD;
+}
+
 static int submit(struct engine *e, struct job *job, struct cairn_error *error)
 {
     uint32_t index = (uint32_t)(job - e->jobs);
@@ -266,6 +284,8 @@ static int submit(struct engine *e, struct job *job, struct cairn_error *error)
     job->request.slot = &e->slots.slots->slot[index];
     job->request.slots = &e->slots; /* a slot is told when its process is there */
     job->request.context = job;
+    order_ahead(e, job);
+    e->waiting++;
     spawner_submit(e->spawner, &job->request);
     return 0;
 }
@@ -331,6 +351,8 @@ static int start_call(struct engine *e, const struct intent *intent,
     struct job *job = launch_slot(e, intent, ROLE_TASK);
     e->result->attempts++;
     job->state = JOB_CALLED;
+    job->outsider = true;
+    e->outsiders++;
     job->started_ns = clock_utc_ns();
     report_start(e, job);
     enum cairn_outcome outcome = def->call(def->context, attempt);
@@ -350,8 +372,34 @@ static bool wanted(const struct engine *e, const struct intent *intent)
     return e->sched.allowed & sched_kind_of(graph_def(e->graph, intent->task));
 }
 
+bool engine_holds_back(const struct engine *e)
+{
+    return e->degraded && e->options->saving == CAIRN_REQUIRED;
+}
+
+/* While as many are alive as may be: can it wait in the spawner, which starts it as
+ * soon as one of them ends? Not what must not run twice, and not what we have to look
+ * at just before it starts, and nothing if nothing may start once a commit has failed.
+ * Callbacks and adopted tasks live outside of the spawner. */
+static bool may_wait(const struct engine *e, const struct intent *intent)
+{
+    const struct task_def *def = graph_def(e->graph, intent->task);
+    return e->options->saving == CAIRN_BEST_EFFORT && intent->role == ROLE_TASK &&
+           !e->outsiders && def->kind != TASK_CALL &&
+           !def->once && !def->n_inputs && !was_interrupted(e, intent->task) &&
+           !wants_keeper(e, def);
+}
+
+bool launch_possible(const struct engine *e)
+{
+    const struct intent *next = &e->starts[e->starts_head];
+    if (e->starts_head == e->n_starts || !e->n_free || engine_holds_back(e))
+        return false;
+    return e->running < e->limit || may_wait(e, next);
+}
+
 /* It is not started any more: its row is closed at the end. */
-static int drop(struct engine *e, const struct intent *intent)
+int launch_drop(struct engine *e, const struct intent *intent)
 {
     if (e->n_dropped == e->dropped_capacity) {
         uint32_t capacity = e->dropped_capacity ? 2 * e->dropped_capacity : 16;
@@ -389,11 +437,6 @@ static void shift_starts(struct engine *e)
     e->starts_head = 0;
 }
 
-bool engine_holds_back(const struct engine *e)
-{
-    return e->degraded && e->options->saving == CAIRN_REQUIRED;
-}
-
 /* Starts what has a durable intent while slots are free. Calls run right here, so after
  * some milliseconds of them the turn must go on to commit what they did. */
 int engine_start_ready(struct engine *e, struct cairn_error *error)
@@ -406,10 +449,10 @@ int engine_start_ready(struct engine *e, struct cairn_error *error)
         bool call = graph_def(e->graph, intent.task)->kind == TASK_CALL;
         if (!wanted(e, &intent)) {
             e->starts_head++;
-            result = drop(e, &intent) ? error_nomem(error) : 0;
+            result = launch_drop(e, &intent) ? error_nomem(error) : 0;
             continue;
         }
-        if (!e->n_free || engine_holds_back(e))
+        if (!launch_possible(e))
             break;
         if (call && !start_ns)
             start_ns = clock_mono_ns();

@@ -85,11 +85,11 @@ static int plan_task(struct engine *e, uint32_t task, struct cairn_error *error)
     return engine_add_intent(e, task, ROLE_TASK) ? error_nomem(error) : 0;
 }
 
-/* Intents are made for `ahead` more tasks than there are free slots. */
+/* Intents are made for `ahead` more tasks than may run at once. */
 static bool has_room(const struct engine *e, uint32_t ahead)
 {
     uint32_t queued = e->unacted_intents + (e->n_starts - e->starts_head);
-    return queued < e->n_free + ahead;
+    return queued + e->running < e->limit + ahead;
 }
 
 static bool can_plan(const struct engine *e)

@@ -13,7 +13,7 @@ static struct cairn_event event_of(const struct engine *e, enum cairn_event_kind
                                 .exit_code = -1,
                                 .done = tally_done(&e->reported),
                                 .total = e->graph->n_tasks,
-                                .running = e->running};
+                                .running = e->running - e->waiting};
 }
 
 /* No secret leaves here, whatever a text was made of. */

@@ -127,6 +127,8 @@ static int open_processes(struct engine *e, struct cairn_error *error)
     if (!result)
         result = spawner_start(&e->spawner, error);
     if (!result)
+        result = spawner_limit(e->spawner, e->limit, error);
+    if (!result)
         result = engine_watch(e, spawner_fd(e->spawner), WATCH_SPAWNER, error);
     return result ? result : launch_environment(e, error);
 }
@@ -298,10 +300,11 @@ static int open_scheduling(struct engine *e, struct cairn_error *error)
 
 int engine_open(struct engine *e, struct cairn_error *error)
 {
-    e->n_jobs = count_jobs(e);
-    if (e->n_jobs < e->situation.n_kept)
-        e->n_jobs = e->situation.n_kept;
-    e->ahead = has_processes(e) ? e->n_jobs : 64;
+    e->limit = count_jobs(e);
+    if (e->limit < e->situation.n_kept)
+        e->limit = e->situation.n_kept;
+    e->ahead = has_processes(e) ? e->limit : 64;
+    e->n_jobs = e->limit + (has_processes(e) ? AHEAD_MOST : 0);
     int result = check_store(e, error);
     if (!result)
         result = check_secrets(e, error);
@@ -356,6 +359,7 @@ static void close_job(struct engine *e, struct job *job)
     buf_release(&job->text);
     buf_release(&job->cwd);
     free(job->vector);
+    free(job->values);
     arena_release(&job->arena);
 }
 

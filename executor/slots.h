@@ -22,7 +22,7 @@ enum { SLOT_KEPT = 1 };
 
 struct slot {
     _Atomic int32_t pid; /* 0: no process. Set by the child, cleared before reaping */
-    uint32_t used;       /* 1: an attempt is assigned to the slot */
+    uint32_t used;       /* 1: the process of an attempt was asked for here */
     uint32_t gen, task, attempt;
     uint32_t flags;
     int64_t spawn_boot_ns; /* CLOCK_BOOTTIME just before the clone */

@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "executor/slots.h"
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 /* ---- The slots ---- */
@@ -52,6 +53,12 @@ void guard_stop(struct guard *guard);
 
 struct keeper_order;
 
+/* With spawner_limit: what the end of this child means for those that wait.
+ * AFTER_CALLER: the next one starts when the caller has called spawner_go_on.
+ * AHEAD_IF_GOOD: it starts at once if this one exited with 0 and its `quiet_file` is
+ * empty; else after spawner_go_on. AHEAD: at once. */
+enum spawn_ahead { SPAWN_AFTER_CALLER, SPAWN_AHEAD_IF_GOOD, SPAWN_AHEAD };
+
 struct spawn_request {
     /* in; all borrowed until the request comes back */
     char *const *argv;
@@ -63,6 +70,10 @@ struct spawn_request {
     const struct slot_map *slots; /* and told here; NULL: nowhere */
     /* Not NULL: run it under a keeper, see keeper.h. pid and pidfd are the keeper's. */
     const struct keeper_order *keep;
+    enum spawn_ahead ahead;
+    const char *quiet_file; /* NULL: none. Must stay until the child's end */
+    uint64_t ticket;        /* for spawner_go_on; the caller's choice, never reused */
+    bool may_recall;
     void *context;
     /* out */
     pid_t pid;
@@ -84,10 +95,14 @@ int spawner_start(struct spawner **out, struct cairn_error *error);
 void spawner_stop(struct spawner *spawner);
 /* At most n children are alive at once (0, the default: any number); further requests
  * wait in the thread, and the next one starts as soon as a child ends, without waiting
- * for the caller: so hand in a few more than n. Call it before the first submit. */
+ * for the caller if that child's `ahead` allows it: so hand in a few more than n. Call
+ * it before the first submit. */
 int spawner_limit(struct spawner *spawner, uint32_t n, struct cairn_error *error);
-/* Takes back what is still waiting: it comes from spawner_collect with error ECANCELED,
- * exit_code -1, stage "recall". */
+/* The caller has looked at the end of this child: the next one may start. To be called
+ * for each child that ended, in a spawner with a limit. */
+void spawner_go_on(struct spawner *spawner, uint64_t ticket);
+/* Takes back what is still waiting and may be recalled: it comes from spawner_collect
+ * with error ECANCELED, exit_code -1, stage "recall". */
 void spawner_recall(struct spawner *spawner);
 /* Readable (eventfd) when spawner_collect has something. */
 int spawner_fd(const struct spawner *spawner);

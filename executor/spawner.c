@@ -7,7 +7,8 @@
  *   spawner_submit -> waiting -> (thread: clone, exec) -> done -> spawner_collect
  *
  * With a limit the thread also watches for the ends of its children, so that the place
- * of one that ended is filled at once, while the caller still records that end.
+ * of one that ended well is filled at once, while the caller still records that end.
+ * The place of one whose end the caller must look at first stays taken until then.
  * A request is in exactly one of the lists, or in the thread's hands. */
 #include "executor/spawn_int.h"
 
@@ -15,34 +16,53 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #define WAKE UINT64_MAX /* marks wake_fd among the watched */
+
+#ifndef P_PIDFD
+#define P_PIDFD 3
+#endif
 
 struct queue {
     struct spawn_request *first, **end;
 };
 
+/* The place of a child: until its end, or until spawner_go_on. */
+struct watched {
+    bool taken, ended;
+    int fd; /* copy of its pidfd, as the caller closes the other when it likes */
+    uint64_t ticket;
+    enum spawn_ahead ahead;
+    const char *quiet_file;
+};
+
 struct spawner {
     pthread_t thread;
-    pthread_mutex_t mutex; /* guards waiting, done, stopping */
+    pthread_mutex_t mutex; /* guards waiting, done, stopping, watched, alive */
     struct queue waiting, done;
     bool stopping;
     int event_fd; /* to the caller: something is done */
     int wake_fd;  /* to the thread: something is waiting, or stopping */
     int watch_fd; /* epoll: wake_fd and watched[] */
     int null_fd;
-    /* With a limit: copies of the pidfds of children alive (the caller closes the other
-     * ones when it likes), -1: a free place. Only the thread touches them. */
-    int *watched;
+    struct watched *watched; /* [limit] */
     uint32_t limit, alive;
     struct keeper_maker keepers;
     struct child_stack stack; /* the thread's; each child is done with it at its exec */
 };
+
+static void close_fd(int fd)
+{
+    if (fd >= 0)
+        close(fd);
+}
 
 static void queue_init(struct queue *queue)
 {
@@ -92,6 +112,8 @@ static void spawn(struct spawner *spawner, struct spawn_request *request)
     if (request->slot) {
         request->slot->spawn_boot_ns = clock_boot_ns();
         request->slot->flags = request->keep ? SLOT_KEPT : 0;
+        request->slot->started_ns = request->started_ns;
+        request->slot->used = 1;
     }
     pid_t pid = request->keep
                     ? keeper_clone(&spawner->keepers, &spawner->stack, request,
@@ -112,34 +134,74 @@ static void spawn(struct spawner *spawner, struct spawn_request *request)
     }
 }
 
-/* If it cannot be watched it counts as ended: the limit is then exceeded by one, which
- * is better than a place that is never free again. */
+/* A child that could not be made keeps its place, too, until the caller has heard of
+ * it, unless the next one may start whatever comes. One that cannot be watched does so
+ * until the caller has seen its end. */
 static void watch_child(struct spawner *spawner, const struct spawn_request *request)
 {
     uint32_t place = 0;
-    if (!spawner->limit || request->pidfd < 0)
+    if (!spawner->limit || (request->pidfd < 0 && request->ahead == SPAWN_AHEAD))
         return;
-    while (spawner->watched[place] >= 0) /* there is one: alive < limit */
+    int fd = request->pidfd < 0 ? -1 : fcntl(request->pidfd, F_DUPFD_CLOEXEC, 3);
+    pthread_mutex_lock(&spawner->mutex);
+    while (spawner->watched[place].taken) /* there is one: alive < limit */
         place++;
-    int fd = fcntl(request->pidfd, F_DUPFD_CLOEXEC, 3);
     struct epoll_event event = {.events = EPOLLIN, .data.u64 = place};
-    if (fd >= 0 && !epoll_ctl(spawner->watch_fd, EPOLL_CTL_ADD, fd, &event)) {
-        spawner->watched[place] = fd;
-        spawner->alive++;
-    } else if (fd >= 0) {
-        close(fd);
-    }
+    bool watching = fd >= 0 && !epoll_ctl(spawner->watch_fd, EPOLL_CTL_ADD, fd, &event);
+    spawner->watched[place] = (struct watched){.taken = true,
+                                               .ended = !watching,
+                                               .fd = fd,
+                                               .ticket = request->ticket,
+                                               .ahead = request->ahead,
+                                               .quiet_file = request->quiet_file};
+    spawner->alive++;
+    pthread_mutex_unlock(&spawner->mutex);
 }
 
-/* The watch is on what the descriptor stands for, which the caller's one keeps alive:
- * so closing ours would not end it. */
-static void unwatch_child(struct spawner *spawner, uint64_t place)
+/* Under the mutex. The watch is on what the descriptor stands for, which the caller's
+ * one keeps alive: so closing ours would not end it. */
+static void end_watch(struct spawner *spawner, struct watched *watched)
 {
-    int fd = spawner->watched[place];
-    (void)epoll_ctl(spawner->watch_fd, EPOLL_CTL_DEL, fd, NULL);
-    close(fd);
-    spawner->watched[place] = -1;
+    if (!watched->ended)
+        (void)epoll_ctl(spawner->watch_fd, EPOLL_CTL_DEL, watched->fd, NULL);
+    watched->ended = true;
+}
+
+static void free_place(struct spawner *spawner, struct watched *watched)
+{
+    end_watch(spawner, watched);
+    close_fd(watched->fd);
+    watched->taken = false;
     spawner->alive--;
+}
+
+/* May the next one start although the caller has not yet looked at this end? If the
+ * caller has reaped it meanwhile, it will say so itself. */
+static bool ended_well(const struct watched *watched)
+{
+    struct stat st;
+    siginfo_t info = {0};
+    if (watched->ahead != SPAWN_AHEAD_IF_GOOD)
+        return watched->ahead == SPAWN_AHEAD;
+    if (waitid(P_PIDFD, (id_t)watched->fd, &info, WEXITED | WNOHANG | WNOWAIT) ||
+        info.si_pid == 0 || info.si_code != CLD_EXITED || info.si_status != 0)
+        return false;
+    return !watched->quiet_file ||
+           (!lstat(watched->quiet_file, &st) && st.st_size == 0 && S_ISREG(st.st_mode));
+}
+
+static void child_ended(struct spawner *spawner, uint64_t place)
+{
+    struct watched *watched = &spawner->watched[place];
+    pthread_mutex_lock(&spawner->mutex);
+    struct pollfd end = {.fd = watched->fd, .events = POLLIN};
+    /* The event may be of a child whose place the caller has freed meanwhile. */
+    if (watched->taken && !watched->ended && poll(&end, 1, 0) == 1) {
+        end_watch(spawner, watched);
+        if (ended_well(watched))
+            free_place(spawner, watched);
+    }
+    pthread_mutex_unlock(&spawner->mutex);
 }
 
 static void wait_for_change(struct spawner *spawner)
@@ -151,7 +213,7 @@ static void wait_for_change(struct spawner *spawner)
         if (events[i].data.u64 == WAKE)
             (void)eventfd_read(spawner->wake_fd, &count);
         else
-            unwatch_child(spawner, events[i].data.u64);
+            child_ended(spawner, events[i].data.u64);
     }
 }
 
@@ -188,16 +250,11 @@ static void *spawner_main(void *arg)
     return NULL;
 }
 
-static void close_fd(int fd)
-{
-    if (fd >= 0)
-        close(fd);
-}
-
 static void spawner_free(struct spawner *spawner)
 {
     for (uint32_t i = 0; i < spawner->limit; i++)
-        close_fd(spawner->watched[i]);
+        if (spawner->watched[i].taken)
+            close_fd(spawner->watched[i].fd);
     free(spawner->watched);
     close_fd(spawner->event_fd);
     close_fd(spawner->wake_fd);
@@ -280,11 +337,9 @@ int spawner_fd(const struct spawner *spawner)
 
 int spawner_limit(struct spawner *spawner, uint32_t n, struct cairn_error *error)
 {
-    int *watched = calloc((size_t)n + 1, sizeof *watched);
+    struct watched *watched = calloc((size_t)n + 1, sizeof *watched);
     if (!watched)
         return error_nomem(error);
-    for (uint32_t i = 0; i < n; i++)
-        watched[i] = -1;
     /* The thread looks at these only when it has a request; the mutex orders that. */
     pthread_mutex_lock(&spawner->mutex);
     free(spawner->watched);
@@ -294,11 +349,34 @@ int spawner_limit(struct spawner *spawner, uint32_t n, struct cairn_error *error
     return 0;
 }
 
+void spawner_go_on(struct spawner *spawner, uint64_t ticket)
+{
+    bool freed = false;
+    pthread_mutex_lock(&spawner->mutex);
+    for (uint32_t i = 0; i < spawner->limit && !freed; i++) {
+        struct watched *watched = &spawner->watched[i];
+        if (!watched->taken || watched->ticket != ticket)
+            continue;
+        free_place(spawner, watched);
+        freed = true;
+    }
+    freed = freed && spawner->waiting.first;
+    pthread_mutex_unlock(&spawner->mutex);
+    if (freed)
+        (void)eventfd_write(spawner->wake_fd, 1);
+}
+
 void spawner_recall(struct spawner *spawner)
 {
     struct spawn_request *request;
+    struct queue kept;
+    queue_init(&kept);
     pthread_mutex_lock(&spawner->mutex);
     while ((request = queue_take(&spawner->waiting))) {
+        if (!request->may_recall) {
+            queue_add(&kept, request);
+            continue;
+        }
         request->pid = 0;
         request->pidfd = -1;
         request->error = ECANCELED;
@@ -306,6 +384,9 @@ void spawner_recall(struct spawner *spawner)
         request->stage = "recall";
         queue_add(&spawner->done, request);
     }
+    spawner->waiting = kept;
+    if (!kept.first)
+        queue_init(&spawner->waiting);
     pthread_mutex_unlock(&spawner->mutex);
     (void)eventfd_write(spawner->event_fd, 1);
 }

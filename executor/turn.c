@@ -210,6 +210,7 @@ void engine_withdraw_intents(struct engine *e)
 static void act(struct engine *e, bool saved)
 {
     e->unacted = e->unacted_intents = 0;
+    e->unacted_ns = 0;
     for (uint32_t i = 0; i < e->n_endings; i++) {
         if (e->endings[i].acted)
             continue;
@@ -305,6 +306,37 @@ int engine_transact(struct engine *e, int wait_ms,
     return result;
 }
 
+/* While the spawner has enough to do, ends that come soon after each other share one
+ * commit: a sync costs as much as a small task. */
+int64_t engine_lingers_ns(struct engine *e)
+{
+    enum { LINGER_NS = 2000000 };
+    if (!e->unacted || 2 * e->waiting < e->ahead || e->halt || e->phase != PHASE_MAIN ||
+        e->commit_waits || e->degraded || e->n_offers ||
+        e->last_command != e->stored_command)
+        return 0;
+    int64_t now = clock_mono_ns();
+    if (!e->unacted_ns)
+        e->unacted_ns = now;
+    int64_t left = e->unacted_ns + LINGER_NS - now;
+    return left > 0 ? left : 0;
+}
+
+/* Intents ahead for what ends within a few milliseconds, as far as can be told. */
+static void adapt_ahead(struct engine *e)
+{
+    enum { WINDOW_NS = 4000000 };
+    uint32_t least = e->limit < AHEAD_MOST ? e->limit : AHEAD_MOST;
+    int64_t now = clock_mono_ns(), took = now - e->acted_ns;
+    e->acted_ns = now;
+    if (!e->spawner || !e->n_endings)
+        return;
+    int64_t wanted = (int64_t)e->n_endings * WINDOW_NS / (took > 0 ? took : 1);
+    uint32_t next = wanted < AHEAD_MOST ? (uint32_t)wanted : AHEAD_MOST;
+    next = (e->ahead + next + 1) / 2;
+    e->ahead = next > least ? next : least;
+}
+
 int engine_commit(struct engine *e, struct cairn_error *error)
 {
     struct cairn_error why = {0};
@@ -348,6 +380,7 @@ int engine_commit(struct engine *e, struct cairn_error *error)
         e->degraded = false;
         report(e, CAIRN_EVENT_RECOVERED, "checkpoints can be saved again");
     }
+    adapt_ahead(e);
     act(e, true);
     forget(e);
     return 0;

@@ -530,8 +530,12 @@ START_TEST(test_limit_and_recall)
     ck_assert_int_eq(spawner_start(&spawner, &failure), 0);
     ck_assert_int_eq(spawner_limit(spawner, LIMIT, &failure), 0);
     for (int i = 0; i < N; i++) {
-        requests[i] = (struct spawn_request){
-            .argv = argv, .envp = no_env, .stdout_fd = -1, .stderr_fd = -1};
+        requests[i] = (struct spawn_request){.argv = argv,
+                                             .envp = no_env,
+                                             .stdout_fd = -1,
+                                             .stderr_fd = -1,
+                                             .ahead = SPAWN_AHEAD,
+                                             .may_recall = true};
         spawner_submit(spawner, &requests[i]);
     }
     collect(got, 0, LIMIT);
@@ -555,6 +559,117 @@ START_TEST(test_limit_and_recall)
     spawner_stop(spawner);
     ck_assert_int_eq(spawner_start(&spawner, &failure), 0);
     ck_assert_int_eq(help_open_fds(), fds);
+}
+END_TEST
+
+/* What waits with a limit of one, behind a shell that ends as `script` says. */
+static struct spawn_request behind[2];
+
+static void start_behind(const char *script, enum spawn_ahead ahead, const char *quiet)
+{
+    static char shell[] = "/bin/sh", flag[] = "-c", true_path[] = "/bin/true";
+    static char *argv[] = {shell, flag, NULL, NULL}, *quick[] = {true_path, NULL};
+    spawner_stop(spawner);
+    ck_assert_int_eq(spawner_start(&spawner, &failure), 0);
+    ck_assert_int_eq(spawner_limit(spawner, 1, &failure), 0);
+    argv[2] = (char *)(uintptr_t)script;
+    for (uint64_t i = 0; i < 2; i++) {
+        behind[i] = (struct spawn_request){.argv = i ? quick : argv,
+                                           .envp = no_env,
+                                           .stdout_fd = -1,
+                                           .stderr_fd = -1,
+                                           .ahead = ahead,
+                                           .quiet_file = quiet,
+                                           .ticket = i + 1};
+        spawner_submit(spawner, &behind[i]);
+    }
+}
+
+static void expect_behind(bool at_once)
+{
+    struct spawn_request *got[2];
+    if (!at_once) {
+        collect(got, 0, 1);
+        ck_assert(help_readable(got[0]->pidfd, PATIENCE_MS));
+        ck_assert(!help_readable(spawner_fd(spawner), 50));
+        spawner_recall(spawner); /* nothing that may be recalled is there */
+        ck_assert_ptr_null(spawner_collect(spawner));
+        spawner_go_on(spawner, 99);
+        ck_assert(!help_readable(spawner_fd(spawner), 20));
+        spawner_go_on(spawner, 1);
+    }
+    collect(got, at_once ? 0 : 1, 2);
+    ck_assert_ptr_eq(got[1], &behind[1]);
+    for (int i = 0; i < 2; i++) {
+        ck_assert(help_readable(got[i]->pidfd, PATIENCE_MS));
+        finish(got[i]);
+    }
+    spawner_go_on(spawner, 2);
+}
+
+/* Whether the next one may start before the caller has looked at the end. */
+START_TEST(test_ahead)
+{
+    help_write("quiet", "", 0600);
+    start_behind("exit 0", SPAWN_AFTER_CALLER, NULL);
+    expect_behind(false);
+    start_behind("exit 0", SPAWN_AHEAD_IF_GOOD, NULL);
+    expect_behind(true);
+    start_behind("exit 3", SPAWN_AHEAD_IF_GOOD, NULL);
+    expect_behind(false);
+    start_behind("kill -9 $$", SPAWN_AHEAD_IF_GOOD, NULL);
+    expect_behind(false);
+    start_behind("exit 3", SPAWN_AHEAD, NULL);
+    expect_behind(true);
+    start_behind("exit 0", SPAWN_AHEAD_IF_GOOD, help_path("quiet"));
+    expect_behind(true);
+}
+END_TEST
+
+START_TEST(test_ahead_said_something)
+{
+    help_write("loud", "x", 0600);
+    start_behind("exit 0", SPAWN_AHEAD_IF_GOOD, help_path("loud"));
+    expect_behind(false);
+    start_behind("exit 0", SPAWN_AHEAD_IF_GOOD, help_path("missing"));
+    expect_behind(false);
+}
+END_TEST
+
+/* One that could not start is a failure that the caller looks at, too. */
+static void expect_none(enum spawn_ahead ahead)
+{
+    struct spawn_request *got[2];
+    struct spawn_request missing = {.argv = ARGV("/nowhere/nothing"),
+                                    .envp = no_env,
+                                    .stdout_fd = -1,
+                                    .stderr_fd = -1,
+                                    .ahead = ahead,
+                                    .ticket = 1};
+    struct spawn_request next = missing;
+    next.argv = ARGV("/bin/true");
+    next.ticket = 2;
+    spawner_stop(spawner);
+    ck_assert_int_eq(spawner_start(&spawner, &failure), 0);
+    ck_assert_int_eq(spawner_limit(spawner, 1, &failure), 0);
+    spawner_submit(spawner, &missing);
+    collect(got, 0, 1);
+    ck_assert_int_eq(missing.error, ENOENT);
+    spawner_submit(spawner, &next);
+    if (ahead != SPAWN_AHEAD) {
+        ck_assert(!help_readable(spawner_fd(spawner), 30));
+        spawner_go_on(spawner, 1);
+    }
+    collect(got, 0, 1);
+    ck_assert(help_readable(next.pidfd, PATIENCE_MS));
+    finish(&next);
+}
+
+START_TEST(test_ahead_of_none)
+{
+    expect_none(SPAWN_AFTER_CALLER);
+    expect_none(SPAWN_AHEAD_IF_GOOD);
+    expect_none(SPAWN_AHEAD);
 }
 END_TEST
 
@@ -626,6 +741,9 @@ static void add_tests(TCase *tests)
     tcase_add_test(tests, test_order);
     tcase_add_test(tests, test_stop);
     tcase_add_test(tests, test_limit_and_recall);
+    tcase_add_test(tests, test_ahead);
+    tcase_add_test(tests, test_ahead_said_something);
+    tcase_add_test(tests, test_ahead_of_none);
     tcase_add_test(tests, test_host_ignores_children);
     tcase_add_test(tests, test_clone_fails); /* last: it cannot be undone */
 }
