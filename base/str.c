@@ -71,6 +71,18 @@ bool str_to_u64(struct str text, uint64_t *out)
     return true;
 }
 
+struct str str_decimal(int64_t number, char out[24])
+{
+    uint64_t left = number < 0 ? -(uint64_t)number : (uint64_t)number;
+    char *end = out + 24, *at = end;
+    do
+        *--at = (char)('0' + left % 10);
+    while (left /= 10);
+    if (number < 0)
+        *--at = '-';
+    return (struct str){at, (size_t)(end - at)};
+}
+
 void buf_release(struct buf *buf)
 {
     free(buf->data);

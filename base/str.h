@@ -63,6 +63,8 @@ void *buf_grow(struct buf *buf, size_t n);
 void buf_u16(struct buf *buf, uint16_t value);
 void buf_u32(struct buf *buf, uint32_t value);
 void buf_u64(struct buf *buf, uint64_t value);
+/* Decimal text of a number, as printf would make it; `out` has room for it. */
+struct str str_decimal(int64_t number, char out[24]);
 void buf_varint(struct buf *buf, uint64_t value);
 /* varint length, then the bytes. */
 void buf_lstr(struct buf *buf, struct str text);

@@ -170,6 +170,8 @@ static int show_values(struct arena *arena, struct foreach_key *key)
 {
     struct buf text = BUF_INIT;
     key->shown = key->values;
+    if (key->source == FOREACH_RANGE) /* digits stand as they are */
+        return arena->failed ? CAIRN_ENOMEM : 0;
     for (uint32_t i = 0; i < key->n && !arena->failed && !text.failed; i++) {
         size_t size = shown_size(key->values[i]);
         if (size == key->values[i].len && size <= LIMIT_VALUE_BYTES)

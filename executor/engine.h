@@ -280,8 +280,6 @@ int engine_plan_intents(struct engine *e, struct cairn_error *error);
 
 /* launch.c: from a stored intent to a process or call. */
 int engine_start_ready(struct engine *e, struct cairn_error *error);
-/* Saving is required and fails: nothing starts, not even what has a stored intent. */
-bool engine_holds_back(const struct engine *e);
 /* Would that start something now? */
 bool launch_possible(const struct engine *e);
 /* A stored intent that is not acted on: its row is closed at the end. */

@@ -53,7 +53,7 @@ static int read_list(struct foreach_reading *r)
 
 static int fill_range(struct foreach_reading *r, int64_t from, int64_t to)
 {
-    char text[64];
+    char text[64], number[24];
     uint64_t n = to < from ? 0 : (uint64_t)to - (uint64_t)from + 1;
     struct arena *arena = &r->p->out->arena;
     snprintf(text, sizeof text, "%" PRId64 "..%" PRId64, from, to);
@@ -62,8 +62,7 @@ static int fill_range(struct foreach_reading *r, int64_t from, int64_t to)
     if (result)
         return result;
     for (uint64_t i = 0; i < n; i++) {
-        snprintf(text, sizeof text, "%" PRId64, from + (int64_t)i);
-        r->key->values[i] = arena_str(arena, str_of(text));
+        r->key->values[i] = arena_str(arena, str_decimal(from + (int64_t)i, number));
     }
     r->key->n = (uint32_t)n;
     return arena->failed ? out_of_memory(r->p) : 0;

@@ -56,18 +56,35 @@ static int number_nodes(struct graph *graph, struct cairn_error *error)
     return 0;
 }
 
+/* Of all members of a group with one key only the value differs: what is before it
+ * stays in the buffer. */
+static void next_id(const struct task_def *def, uint32_t member, size_t *prefix,
+                    struct buf *id)
+{
+    if (def->n_foreach != 1 || member == 0) {
+        buf_clear(id);
+        member_id(def, member, id);
+        if (def->n_foreach == 1 && !id->failed)
+            *prefix = id->size - def->foreach[0].shown[0].len - 1;
+        return;
+    }
+    id->size = *prefix;
+    buf_str(id, def->foreach[0].shown[member]);
+    buf_byte(id, ']');
+}
+
 static int name_nodes(struct graph *graph, struct cairn_error *error)
 {
     const struct definition *d = graph->definition;
     struct buf id = BUF_INIT;
+    size_t prefix = 0;
     int result = 0;
     graph->def_of = arena_take(&graph->arena, graph->n_nodes, sizeof(uint32_t));
     graph->id = arena_take(&graph->arena, graph->n_nodes, sizeof(char *));
     for (uint32_t i = 0; i < d->n_defs && !graph->arena.failed && !result; i++) {
         const struct task_def *def = &d->defs[i];
         for (uint32_t m = 0; m < def->members && !graph->arena.failed; m++) {
-            buf_clear(&id); /* forgets a failure */
-            member_id(def, m, &id);
+            next_id(def, m, &prefix, &id);
             if (id.failed) {
                 result = error_nomem(error);
                 break;

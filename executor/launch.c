@@ -372,7 +372,8 @@ static bool wanted(const struct engine *e, const struct intent *intent)
     return e->sched.allowed & sched_kind_of(graph_def(e->graph, intent->task));
 }
 
-bool engine_holds_back(const struct engine *e)
+/* Saving is required and fails: nothing starts, not even what has a stored intent. */
+static bool holds_back(const struct engine *e)
 {
     return e->degraded && e->options->saving == CAIRN_REQUIRED;
 }
@@ -385,15 +386,14 @@ static bool may_wait(const struct engine *e, const struct intent *intent)
 {
     const struct task_def *def = graph_def(e->graph, intent->task);
     return e->options->saving == CAIRN_BEST_EFFORT && intent->role == ROLE_TASK &&
-           !e->outsiders && def->kind != TASK_CALL &&
-           !def->once && !def->n_inputs && !was_interrupted(e, intent->task) &&
-           !wants_keeper(e, def);
+           !e->outsiders && def->kind != TASK_CALL && !def->once && !def->n_inputs &&
+           !was_interrupted(e, intent->task) && !wants_keeper(e, def);
 }
 
 bool launch_possible(const struct engine *e)
 {
     const struct intent *next = &e->starts[e->starts_head];
-    if (e->starts_head == e->n_starts || !e->n_free || engine_holds_back(e))
+    if (e->starts_head == e->n_starts || !e->n_free || holds_back(e))
         return false;
     return e->running < e->limit || may_wait(e, next);
 }

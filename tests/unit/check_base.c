@@ -76,6 +76,20 @@ END_TEST
 
 /* ---- Buffers ---- */
 
+START_TEST(test_str_decimal)
+{
+    static const int64_t numbers[] = {0,  1,   9,         10,        -1,
+                                      -9, 100, INT64_MAX, INT64_MIN, -INT64_MAX};
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        char out[24], expected[32];
+        struct str text = str_decimal(numbers[i], out);
+        int n = snprintf(expected, sizeof expected, "%lld", (long long)numbers[i]);
+        ck_assert_uint_eq(text.len, (size_t)n);
+        ck_assert_int_eq(memcmp(text.ptr, expected, text.len), 0);
+    }
+}
+END_TEST
+
 START_TEST(test_buf_grows)
 {
     struct buf b = BUF_INIT;
@@ -489,6 +503,7 @@ int main(void)
     tcase_add_test(c, test_str_compare);
     tcase_add_test(c, test_str_nearest);
     tcase_add_test(c, test_str_to_u64);
+    tcase_add_test(c, test_str_decimal);
     tcase_add_test(c, test_buf_grows);
     tcase_add_test(c, test_buf_error_sticks);
     tcase_add_test(c, test_bytes_of_numbers);
