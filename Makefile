@@ -192,6 +192,12 @@ BENCHES := $(patsubst bench/%.c,$(BUILD)/bench/%,$(wildcard bench/*.c))
 $(BUILD)/bench/%: bench/%.c $(BUILD)/internal.a
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -MMD -MP -MF $@.d -o $@ $< $(BUILD)/internal.a $(ALL_LDFLAGS) $(LIBS)
+$(BUILD)/bench/peers: $(wildcard bench/peers/*.[ch]) bench/bench.h $(BUILD)/internal.a
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -o $@ $(filter %.c,$^) $(BUILD)/internal.a $(ALL_LDFLAGS) $(LIBS)
+.PHONY: bench-peers
+bench-peers: all $(BUILD)/bench/peers ## cairn beside make, ninja, parallel, Snakemake
+	@BUILD='$(BUILD)' $(BUILD)/bench/peers
 bench: all $(BENCHES) ## measure; one line per figure
 	@for b in $(BENCHES); do BUILD='$(BUILD)' $$b || exit; done
 	@for b in $(wildcard bench/*.sh); do BUILD='$(BUILD)' sh $$b || exit; done
