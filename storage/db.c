@@ -346,9 +346,14 @@ int db_begin_write(struct db *db, struct cairn_error *error)
 int db_commit(struct db *db, struct cairn_error *error)
 {
     int rc = db_run(db, SQL_COMMIT, NO_VALUES, error);
-    if (!rc)
+    if (!rc || db_commit_unsynced(db))
         db->writing = false;
     return rc;
+}
+
+bool db_commit_unsynced(const struct db *db)
+{
+    return db->result == SQLITE_IOERR_DIR_FSYNC;
 }
 
 bool db_rollback(struct db *db)

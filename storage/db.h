@@ -57,6 +57,9 @@ int db_script(struct db *db, const char *sql, struct cairn_error *error);
 int db_begin_write(struct db *db, struct cairn_error *error);
 /* On failure the transaction is still to be rolled back. */
 int db_commit(struct db *db, struct cairn_error *error);
+/* The commit that failed took place all the same: the rollback journal is removed, only
+ * the directory could not be synced. */
+bool db_commit_unsynced(const struct db *db);
 /* False if the connection can no longer be trusted. */
 bool db_rollback(struct db *db);
 bool db_failed(const struct db *db);

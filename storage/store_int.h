@@ -49,6 +49,7 @@ struct cairn_store {
 
     bool writing;   /* between begin and commit or abort: the write lock is ours */
     bool poisoned;  /* reopen before the next write */
+    bool in_doubt;  /* whether the last commit lasts cannot be told: no more writes */
     bool marked;    /* this handle has seen to the marker */
     unsigned reads; /* nesting of store_begin_read */
     bool read_open; /* the outermost of them opened a transaction */

@@ -189,6 +189,12 @@ int store_begin(struct cairn_store *store, int wait_ms, struct cairn_error *erro
     if (store->read_only)
         return error_set(error, CAIRN_EUSAGE, "the store %s was opened read-only",
                          store->paths.dir);
+    if (store->in_doubt)
+        return error_set(error, CAIRN_EIO,
+                         "the directory %s could not be synced, so whether the last "
+                         "commit lasts is not known: nothing more is written now; "
+                         "`cairn resume` goes on from what is there",
+                         store->paths.dir);
     int rc = store_take_lock(store, wait_ms < 0 ? store->lock_wait_ms : wait_ms, error);
     if (rc)
         return rc;
@@ -237,13 +243,24 @@ static void transfer_if_grown(struct cairn_store *store)
     store->transfer_pages = pages + TRANSFER_STEP;
 }
 
+/* What took place and was told as failed would be written a second time. */
+static int commit_once(struct cairn_store *store, struct cairn_error *error)
+{
+    if (db_failed(store->db))
+        return error_set(error, CAIRN_EIO,
+                         "an earlier write of this transaction failed");
+    int rc = db_commit(store->db, error);
+    if (rc && db_commit_unsynced(store->db)) {
+        rc = os_sync_dir(store->paths.dir, error);
+        store->in_doubt = rc != 0;
+    }
+    return rc;
+}
+
 int store_commit(struct cairn_store *store, struct cairn_error *error)
 {
     assert(store->writing);
-    int rc =
-        db_failed(store->db)
-            ? error_set(error, CAIRN_EIO, "an earlier write of this transaction failed")
-            : db_commit(store->db, error);
+    int rc = commit_once(store, error);
     if (rc) {
         store_abort(store);
         store->poisoned = true;
