@@ -1,36 +1,38 @@
-/* Resuming a run that is finished: how long until "nothing to do"?
+/* Resuming: how long until it is known what is left?
  *
  *   resume [CAIRN [TASKS...]]      $BUILD/cairn 10000 1000000
  *
- * The finished run is recorded through the checkpoint service, so that no process has
- * to run for it: tasks of one foreach group, without outputs. Measured in process
- * (load: reading and compiling the file; plan: cairn_plan; run: cairn_run) and as the
- * command `cairn resume`, each with a store that was just opened. */
-#include "bench.h"
+ * finished: all tasks have completed. half: every second one has, the others run. Both
+ * are recorded through the checkpoint service, so that no process has to run for it:
+ * tasks of one foreach group, without outputs. files (up to 100,000 tasks): each has
+ * really run and made the file that it declares, and the files are looked at, beside a
+ * bare stat of each of them. Measured in process (load: reading and compiling the file;
+ * plan: cairn_plan; run: cairn_run; first: cairn_run until it starts a task) and as the
+ * command `cairn resume` or `cairn plan`, each with a store that was just opened. */
+#include "bench/process.h"
 
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
+enum { ROUNDS = 5, OUTPUTS_MOST = 100000 };
 
-enum { ROUNDS = 5 };
+static const char *dir, *cairn;
+static char file[4200], store_path[4200];
 
-extern char **environ;
-
-static const char *dir;
-static char file[4200];
-
-static void write_workflow(unsigned long n)
+static void write_workflow(unsigned long n, const char *rest)
 {
     snprintf(file, sizeof file, "%s/resume.yaml", dir);
     FILE *out = fopen(file, "w");
     if (!out)
         bench_fail(file, strerror(errno));
     fprintf(out,
-            "name: resume\ntasks:\n  nothing:\n    foreach: {n: {range: [1, %lu]}}\n"
-            "    exec: [/bin/true]\n",
-            n);
+            "name: resume\ntasks:\n  nothing:\n    foreach: {n: {range: [1, %lu]}}\n%s",
+            n, rest);
     if (fclose(out))
         bench_fail(file, strerror(errno));
+}
+
+static void begin_place(void)
+{
+    dir = bench_make_dir();
+    snprintf(store_path, sizeof store_path, "%s/.cairn", dir);
 }
 
 static struct cairn_workflow *load(void)
@@ -42,21 +44,25 @@ static struct cairn_workflow *load(void)
     return w;
 }
 
-static void record_finished_run(void)
+/* Every `step`-th task has completed. */
+static void record_run(uint32_t step)
 {
     struct cairn_error error;
     struct cairn_recorder *recorder;
     struct cairn_workflow *w = load();
     struct cairn_store *store = bench_store(dir, CAIRN_SYNC_FULL);
-    uint32_t n = cairn_workflow_tasks(w);
+    uint32_t n = (cairn_workflow_tasks(w) + step - 1) / step;
     struct cairn_change *changes = bench_memory(n, sizeof *changes);
     for (uint32_t i = 0; i < n; i++)
-        changes[i] = (struct cairn_change){.task = i, .outcome = CAIRN_COMPLETED};
+        changes[i] =
+            (struct cairn_change){.task = i * step, .outcome = CAIRN_COMPLETED};
     bench_check(cairn_recorder_open(&recorder, w, store, &error), "recorder", &error);
     bench_check(cairn_recorder_save(recorder, changes, n, NULL, &error), "save",
                 &error);
-    bench_check(cairn_recorder_close(recorder, CAIRN_RUN_COMPLETED, &error), "close",
-                &error);
+    bench_check(
+        cairn_recorder_close(
+            recorder, step == 1 ? CAIRN_RUN_COMPLETED : CAIRN_RUN_UNFINISHED, &error),
+        "close", &error);
     free(changes);
     cairn_store_close(store);
     cairn_workflow_free(w);
@@ -67,99 +73,218 @@ static double ms_since(int64_t began)
     return (double)(bench_now() - began) / 1e6;
 }
 
-static void in_process(struct bench_samples *loads, struct bench_samples *plans,
-                       struct bench_samples *runs)
+static void print_one(unsigned long n, const char *what, struct bench_samples *samples,
+                      const char *unit)
+{
+    char name[64];
+    snprintf(name, sizeof name, "resume.%lu.%s", n, what);
+    bench_figure(name, samples, unit);
+}
+
+/* Milliseconds of cairn_plan, which must tell so many tasks. */
+static double plan_ms(struct cairn_workflow *w, const struct cairn_run_options *options,
+                      uint32_t will)
 {
     struct cairn_error error;
     struct cairn_plan *plan;
-    struct cairn_run_result result;
-    struct cairn_run_options options = {.start = CAIRN_START_RESUME};
     int64_t began = bench_now();
-    struct cairn_workflow *w = load();
-    bench_add(loads, ms_since(began));
-    began = bench_now();
     struct cairn_store *store = bench_store(dir, CAIRN_SYNC_FULL);
-    bench_check(cairn_plan(&plan, w, store, &options, &error), "plan", &error);
-    bench_add(plans, ms_since(began));
-    if (cairn_plan_will(plan))
-        bench_fail("plan", "something would run");
+    bench_check(cairn_plan(&plan, w, store, options, &error), "plan", &error);
+    double ms = ms_since(began);
+    if (cairn_plan_will(plan) != will)
+        bench_fail("plan", "other tasks would run");
     cairn_plan_free(plan);
     cairn_store_close(store);
-    began = bench_now();
-    store = bench_store(dir, CAIRN_SYNC_FULL);
-    bench_check(cairn_run(w, store, &options, &result, &error), "run", &error);
-    bench_add(runs, ms_since(began));
-    if (!result.nothing_to_do)
-        bench_fail("run", "there was something to do");
-    cairn_store_close(store);
-    cairn_workflow_free(w);
-}
-
-static double command_ms(const char *cairn)
-{
-    char store[4200];
-    posix_spawn_file_actions_t actions;
-    pid_t pid;
-    int status;
-    snprintf(store, sizeof store, "%s/.cairn", dir);
-    const char *const argv[] = {cairn, "resume", "--quiet", "--store", store, NULL};
-    char *const *words;
-    const char *const *given = argv;
-    memcpy(&words, &given, sizeof words);
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
-    posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
-    int64_t began = bench_now();
-    int error = posix_spawn(&pid, cairn, &actions, NULL, words, environ);
-    if (error)
-        bench_fail(cairn, strerror(error));
-    while (waitpid(pid, &status, 0) < 0)
-        if (errno != EINTR)
-            bench_fail("wait", strerror(errno));
-    double ms = ms_since(began);
-    posix_spawn_file_actions_destroy(&actions);
-    if (!WIFEXITED(status) || WEXITSTATUS(status))
-        bench_fail(cairn, "cairn resume failed");
     return ms;
 }
 
-static void measure(const char *cairn, unsigned long n)
+static double command_ms(const char *command, const char *option)
 {
-    char name[64];
+    const char *const words[] = {cairn,      command, "--quiet", "--store",
+                                 store_path, option,  NULL};
+    return bench_command_ms(words);
+}
+
+/* ---- Finished ---- */
+
+static double nothing_ms(struct cairn_workflow *w)
+{
+    struct cairn_error error;
+    struct cairn_run_result result;
+    struct cairn_run_options options = {.start = CAIRN_START_RESUME};
+    int64_t began = bench_now();
+    struct cairn_store *store = bench_store(dir, CAIRN_SYNC_FULL);
+    bench_check(cairn_run(w, store, &options, &result, &error), "run", &error);
+    double ms = ms_since(began);
+    if (!result.nothing_to_do)
+        bench_fail("run", "there was something to do");
+    cairn_store_close(store);
+    return ms;
+}
+
+static void measure_finished(unsigned long n)
+{
+    struct cairn_run_options options = {.start = CAIRN_START_RESUME};
     struct bench_samples loads = {0}, plans = {0}, runs = {0}, commands = {0};
-    dir = bench_make_dir();
-    write_workflow(n);
-    record_finished_run();
+    begin_place();
+    write_workflow(n, "    exec: [/bin/true]\n");
+    record_run(1);
     for (int i = 0; i < ROUNDS; i++) {
-        in_process(&loads, &plans, &runs);
-        bench_add(&commands, command_ms(cairn));
+        int64_t began = bench_now();
+        struct cairn_workflow *w = load();
+        bench_add(&loads, ms_since(began));
+        bench_add(&plans, plan_ms(w, &options, 0));
+        bench_add(&runs, nothing_ms(w));
+        cairn_workflow_free(w);
+        bench_add(&commands, command_ms("resume", NULL));
     }
-    snprintf(name, sizeof name, "resume.%lu.load", n);
-    bench_figure(name, &loads, "ms");
-    snprintf(name, sizeof name, "resume.%lu.plan", n);
-    bench_figure(name, &plans, "ms");
-    snprintf(name, sizeof name, "resume.%lu.run", n);
-    bench_figure(name, &runs, "ms");
-    snprintf(name, sizeof name, "resume.%lu.command", n);
-    bench_figure(name, &commands, "ms");
+    print_one(n, "finished.load", &loads, "ms");
+    print_one(n, "finished.plan", &plans, "ms");
+    print_one(n, "finished.run", &runs, "ms");
+    print_one(n, "finished.command", &commands, "ms");
     bench_remove(dir);
+}
+
+/* ---- Half-finished ---- */
+
+struct first {
+    struct cairn_stop *stop;
+    int64_t at;
+};
+
+static void note_first(void *context, const struct cairn_event *event)
+{
+    struct first *first = context;
+    if (event->kind != CAIRN_EVENT_TASK_STARTED || first->at)
+        return;
+    first->at = bench_now();
+    cairn_stop_request(first->stop);
+}
+
+/* Until the first task starts; the run is stopped then. */
+static double first_ms(struct cairn_workflow *w)
+{
+    struct cairn_error error;
+    struct cairn_run_result result;
+    struct first first = {0};
+    bench_check(cairn_stop_new(&first.stop, &error), "stop", &error);
+    struct cairn_run_options options = {.start = CAIRN_START_RESUME,
+                                        .jobs = 1,
+                                        .stop = first.stop,
+                                        .observe = note_first,
+                                        .observe_context = &first};
+    int64_t began = bench_now();
+    struct cairn_store *store = bench_store(dir, CAIRN_SYNC_FULL);
+    bench_check(cairn_run(w, store, &options, &result, &error), "run", &error);
+    cairn_store_close(store);
+    cairn_stop_free(first.stop);
+    if (!first.at)
+        bench_fail("run", "no task was started");
+    return (double)(first.at - began) / 1e6;
+}
+
+static void measure_half(unsigned long n)
+{
+    struct cairn_run_options options = {.start = CAIRN_START_RESUME};
+    struct bench_samples plans = {0}, commands = {0}, firsts = {0};
+    begin_place();
+    write_workflow(n, "    exec: [/bin/true]\n");
+    record_run(2);
+    struct cairn_workflow *w = load();
+    for (int i = 0; i < ROUNDS; i++) {
+        bench_add(&plans, plan_ms(w, &options, (uint32_t)(n / 2)));
+        bench_add(&commands, command_ms("plan", NULL));
+    }
+    bench_add(&firsts, first_ms(w)); /* once: it changes the run */
+    cairn_workflow_free(w);
+    print_one(n, "half.plan", &plans, "ms");
+    print_one(n, "half.command", &commands, "ms, cairn plan");
+    print_one(n, "half.first", &firsts, "ms to the first task");
+    bench_remove(dir);
+}
+
+/* ---- Finished, with files to look at ---- */
+
+static double stat_ms(unsigned long n)
+{
+    char path[4300];
+    struct stat st;
+    int64_t began = bench_now();
+    for (unsigned long i = 1; i <= n; i++) {
+        snprintf(path, sizeof path, "%s/out/%lu", dir, i);
+        if (stat(path, &st))
+            bench_fail(path, strerror(errno));
+    }
+    return ms_since(began);
+}
+
+static void make_outputs(unsigned long n)
+{
+    char path[4300];
+    const char *const words[] = {cairn,     "run",      "--quiet", "--sync=off",
+                                 "--store", store_path, file,      NULL};
+    snprintf(path, sizeof path, "%s/out", dir);
+    if (mkdir(path, 0700))
+        bench_fail(path, strerror(errno));
+    write_workflow(n, "    exec: [touch, \"out/${{ n }}\"]\n"
+                      "    outputs: [\"out/${{ n }}\"]\n");
+    bench_command_ms(words);
+}
+
+static void measure_outputs(unsigned long n)
+{
+    struct bench_samples stats = {0}, unseen = {0}, seen = {0}, read = {0},
+                         commands = {0}, reading = {0};
+    struct cairn_run_options blind = {.start = CAIRN_START_RESUME,
+                                      .ignore_outputs = true},
+                             exist = {.start = CAIRN_START_RESUME},
+                             content = {.start = CAIRN_START_RESUME,
+                                        .check_outputs = CAIRN_OUTPUTS_CONTENT};
+    begin_place();
+    make_outputs(n);
+    struct cairn_workflow *w = load();
+    for (int i = 0; i < ROUNDS; i++) {
+        bench_add(&stats, stat_ms(n));
+        bench_add(&unseen, plan_ms(w, &blind, 0));
+        bench_add(&seen, plan_ms(w, &exist, 0));
+        bench_add(&read, plan_ms(w, &content, 0));
+        bench_add(&commands, command_ms("resume", NULL));
+        bench_add(&reading, command_ms("resume", "--check-outputs=content"));
+    }
+    cairn_workflow_free(w);
+    double over = (bench_quantile(&seen, 0.5) - bench_quantile(&unseen, 0.5)) /
+                  bench_quantile(&stats, 0.5);
+    print_one(n, "files.floor", &stats, "ms, a bare stat of each");
+    print_one(n, "files.plan.unseen", &unseen, "ms, not looked at");
+    print_one(n, "files.plan.exist", &seen, "ms");
+    print_one(n, "files.plan.content", &read, "ms");
+    print_one(n, "files.command.exist", &commands, "ms");
+    print_one(n, "files.command.content", &reading, "ms");
+    struct bench_samples ratio = {0};
+    bench_add(&ratio, over);
+    print_one(n, "files.exist/floor", &ratio, "looking over a bare stat of each");
+    bench_remove(dir);
+}
+
+/* ---- The whole ---- */
+
+static void measure(unsigned long n)
+{
+    measure_finished(n);
+    measure_half(n);
+    if (n <= OUTPUTS_MOST)
+        measure_outputs(n);
 }
 
 int main(int argc, char **argv)
 {
-    char cairn[4096];
-    const char *build = getenv("BUILD");
-    snprintf(cairn, sizeof cairn, "%s/cairn", build && *build ? build : "build");
-    if (argc > 1)
-        snprintf(cairn, sizeof cairn, "%s", argv[1]);
-    if (access(cairn, X_OK))
-        bench_fail(cairn, strerror(errno));
-    bench_head("resume: a finished run, nothing to do");
+    cairn = bench_cairn(argc > 1 ? argv[1] : NULL);
+    bench_head("resume: a finished run, a half-finished one, one with files");
     for (int i = 2; i < argc; i++)
-        measure(cairn, bench_number(argv[i]));
+        measure(bench_number(argv[i]));
     if (argc < 3) {
-        measure(cairn, 10000);
-        measure(cairn, 1000000);
+        measure(10000);
+        measure(1000000);
     }
     return 0;
 }
