@@ -220,7 +220,7 @@ FUZZ_CFLAGS = $(filter-out -fsanitize=% -D_FORTIFY_SOURCE=% -O2,$(ALL_CFLAGS)) -
   -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 FUZZ_LIBS = $(if $(FUZZ_TPL),$(BUILD)/fuzz/tpl.o $(filter-out -ltpl,$(LIBS)),$(LIBS))
 FUZZ_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/fuzz/%.o)
-FUZZ_WRAP_chain := -Wl,--wrap=store_quick_check
+FUZZ_WRAP_chain := -Wl,--wrap=store_check_pages
 FUZZ_WRAP_workflow := -Wl,--wrap=glob_expand -Wl,--wrap=os_read_file
 $(BUILD)/fuzz/tpl.o: $(FUZZ_TPL)
 	@mkdir -p $(@D)

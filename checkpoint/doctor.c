@@ -3,9 +3,11 @@
 #include "checkpoint/verify.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 struct doctor {
     int (*each)(void *, const struct cairn_finding *);
@@ -25,6 +27,40 @@ static void tell(struct doctor *d, enum cairn_health health, const char *what,
     d->bad |= health == CAIRN_HEALTH_BAD;
     if (!d->stopped)
         d->stopped = d->each(d->context, &finding) != 0;
+}
+
+/* What runs leave there while they are live; a link to a directory will do. */
+static void look_at_live(struct doctor *d, const char *path)
+{
+    char text[PATH_MAX + 64];
+    struct stat st;
+    snprintf(text, sizeof text, "%s/live", path);
+    if (lstat(text, &st) < 0 || (stat(text, &st) == 0 && S_ISDIR(st.st_mode)))
+        return;
+    snprintf(text, sizeof text, "%s/live is not a directory, so nothing can run", path);
+    tell(d, CAIRN_HEALTH_BAD, "live", text,
+         "`cairn doctor --repair` puts it aside; nothing is lost with it");
+}
+
+/* Writing takes the directory, the database and the lock file. */
+static void look_at_writing(struct doctor *d, const char *path)
+{
+    static const char *const names[] = {"", "/cairn.db", "/lock"};
+    char text[PATH_MAX + 128];
+    if (access(path, R_OK | X_OK) < 0)
+        return; /* nor can it be read, which opening it has told */
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        snprintf(text, sizeof text, "%s%s", path, names[i]);
+        if (access(text, W_OK) == 0 || (errno != EROFS && errno != EACCES))
+            continue;
+        int sys = errno;
+        snprintf(text, sizeof text, "%s%s cannot be written: %s", path, names[i],
+                 sys == EROFS ? "its file system is mounted read-only" : strerror(sys));
+        tell(d, CAIRN_HEALTH_WARN, "writing", text,
+             "reading works; to run or resume, make it writable, or name another store "
+             "with --store");
+        return;
+    }
 }
 
 static void look_at_directory(struct doctor *d, const char *path)
@@ -56,6 +92,8 @@ static void look_at_directory(struct doctor *d, const char *path)
              low ? "free some space: while the disk is full nothing can be saved"
                  : NULL);
     }
+    look_at_writing(d, path);
+    look_at_live(d, path);
 }
 
 /* That memory or a lock was wanting tells nothing about the store. */
@@ -87,8 +125,8 @@ static void tell_error(struct doctor *d, const char *what, struct cairn_error *e
     }
     bool bad = d->bad;
     tell(d, CAIRN_HEALTH_BAD, what, error->text, remedy);
-    if (error->code ==
-        CAIRN_EIO) { /* told, but the system is at fault, not the store */
+    /* The system is at fault, not the store. */
+    if (error->code == CAIRN_EIO) {
         d->bad = bad;
         d->trouble = *error;
     }
@@ -99,7 +137,8 @@ static int open_store(struct doctor *d, const char *path, struct cairn_error *er
     struct cairn_store_options options = {
         .path = path, .read_only = true, .key_file = d->key_file};
     int result = cairn_store_open(&d->store, &options, error);
-    if (result == CAIRN_ENOTFOUND || result == CAIRN_EUSAGE || /* as of a key file */
+    /* CAIRN_EUSAGE: as of a key file. */
+    if (result == CAIRN_ENOTFOUND || result == CAIRN_EUSAGE ||
         (result && is_trouble(d, error)))
         return result;
     if (result == CAIRN_ENEWER)
@@ -122,7 +161,7 @@ static void look_at_pages(struct doctor *d)
 {
     struct cairn_error error = {0};
     char text[512];
-    int code = store_quick_check(d->store, bad_page, d, &error);
+    int code = store_check_pages(d->store, bad_page, d, &error);
     if (code && is_trouble(d, &error))
         return;
     if (d->bad_lines) {
@@ -145,16 +184,33 @@ static void look_at_pages(struct doctor *d)
              NULL);
 }
 
+/* A repair needs no key and looks at none: what only has the wrong HMAC it keeps. */
+static const char *remedy_of(const struct cairn_problem *problem, char room[200])
+{
+    if (problem->kind == CAIRN_PROBLEM_KEY)
+        return "name the right key with --key FILE or CAIRN_KEY, or none";
+    if (problem->kind != CAIRN_PROBLEM_HMAC)
+        return "resume works from what is valid; `cairn doctor --repair` takes out "
+               "what is damaged";
+    if (!problem->seq)
+        return "put back a copy of the store in which it is as it was, or start again "
+               "with `cairn run --fresh`; with its run it can be removed (`cairn gc`)";
+    snprintf(room, 200,
+             "`cairn checkpoint delete %s`, with the same key, takes it out (`cairn "
+             "doctor --repair` does not: it needs no key)",
+             problem->id);
+    return room;
+}
+
 static int bad_record(void *context, const struct cairn_problem *problem)
 {
     struct doctor *d = context;
-    char text[1200];
+    char text[1200], remedy[200];
     d->bad_records++;
     snprintf(text, sizeof text, "%s%s%s", problem->id, *problem->id ? ": " : "",
              problem->text);
-    tell(d, CAIRN_HEALTH_BAD, "records", text,
-         "resume works from what is valid; `cairn doctor --repair` takes out what is "
-         "damaged");
+    tell(d, CAIRN_HEALTH_BAD, problem->kind == CAIRN_PROBLEM_KEY ? "key" : "records",
+         text, remedy_of(problem, remedy));
     return 0;
 }
 
@@ -170,8 +226,10 @@ static void look_at_content(struct doctor *d)
         tell_error(d, "records", &error); /* the tables could not be read to the end */
     if (code)
         return;
-    snprintf(text, sizeof text, "%llu checkpoints and %llu objects are valid",
-             (unsigned long long)result.checked, (unsigned long long)result.objects);
+    snprintf(text, sizeof text, "%llu checkpoint%s and %llu object%s valid",
+             (unsigned long long)result.checked, result.checked == 1 ? "" : "s",
+             (unsigned long long)result.objects,
+             result.objects == 1 ? " are" : "s are");
     tell(d, CAIRN_HEALTH_OK, "records", text, NULL);
 }
 
@@ -189,8 +247,7 @@ static void look_at_writer(struct doctor *d)
 
 static void look_at_log(struct doctor *d)
 {
-    enum log_health health;
-    if (store_log_health(d->store, &health, NULL) == 0 && health == LOG_ENDS_EARLY)
+    if (store_log_health(d->store) == LOG_ENDS_EARLY)
         tell(d, CAIRN_HEALTH_WARN, "log",
              "the write-ahead log ends in the middle of a transaction, or right behind "
              "one",

@@ -1,9 +1,10 @@
 /* cairn_gc: garbage collection, beside whatever else happens to the store.
  *
- *   1. runs are chosen that may go as a whole (gc_runs.c)
+ *   1. runs are chosen that may go as a whole (gc_choose.c)
  *   2. newest first, so that forks go before what they fork from, each loses its
  *      checkpoints from the oldest on, then in one transaction the rest of them and its
  *      row, and then what it has in other tables, where nobody sees it any more
+ *      (gc_runs.c)
  *   3. content that nothing refers to is deleted (gc_objects.c)
  *
  * After every transaction the store is whole: a run that has lost its older checkpoints
@@ -75,9 +76,9 @@ static int collect_in_epoch(struct gc *gc)
     if (rc)
         return rc;
     int failed = collect(gc);
-    struct cairn_error *error = gc->error, unused;
+    struct cairn_error *error = gc->error;
     if (failed)
-        gc->error = &unused;
+        gc->error = NULL; /* the first one tells why */
     rc = gc_begin_slice(gc);
     if (!rc)
         rc = gc_end_slice(gc, store_gc_end(gc->store, gc->error));

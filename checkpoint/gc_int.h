@@ -1,4 +1,4 @@
-/* One collection of garbage; shared by gc.c, gc_runs.c and gc_objects.c. */
+/* One collection of garbage; shared by the files gc*.c. */
 #ifndef CHECKPOINT_GC_INT_H
 #define CHECKPOINT_GC_INT_H
 
@@ -33,14 +33,17 @@ bool gc_slice_full(const struct gc *gc);
 /* Commits, or takes it back if `rc` is not 0, and lets others write. */
 int gc_end_slice(struct gc *gc, int rc);
 
-/* ---- gc_runs.c ---- */
+/* ---- gc_choose.c ---- */
 
 /* Fills `doomed`. */
 int gc_choose_runs(struct gc *gc);
+bool gc_is_doomed(const struct gc *gc, uint64_t run);
+
+/* ---- gc_runs.c ---- */
+
 /* Removes them, and what earlier collections that were cut off have left. With a dry
  * run only counts. */
 int gc_remove_runs(struct gc *gc);
-bool gc_is_doomed(const struct gc *gc, uint64_t run);
 
 /* ---- gc_objects.c ---- */
 

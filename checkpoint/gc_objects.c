@@ -9,8 +9,9 @@
 
 enum { ROWS_AT_ONCE = 4096, OBJECTS_AT_ONCE = 1024 };
 
-/* ---- Marks: two digests that share 8 bytes keep each other, which harms nobody ----
- */
+/* ---- Marks ---- */
+
+/* Two digests that share 8 bytes keep each other, which harms nobody. */
 
 static uint64_t mark_of(const struct digest *digest)
 {

@@ -42,6 +42,9 @@ static int head_of(void *context, const struct run_row *row)
                                      .stream = row->run};
     uint64_t seq = 0;
     h->head = (struct cairn_head){.run = row->run};
+    int trust = store_key(h->store) ? run_trust(h->store, row, h->error) : 0;
+    if (trust && trust != CAIRN_EUSAGE)
+        return trust;
     int rc = store_last_seq(h->store, NAMESPACE_WORKFLOW, row->run, &seq, h->error);
     if (rc || seq == 0)
         return rc;
@@ -100,7 +103,8 @@ static void report(struct comparison *c, uint64_t seq, const char *id,
                    const char *format, ...)
 {
     char text[512];
-    struct cairn_problem problem = {.seq = seq, .text = text};
+    struct cairn_problem problem = {
+        .seq = seq, .text = text, .kind = CAIRN_PROBLEM_HEAD};
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);

@@ -17,6 +17,7 @@ struct page {
     struct sha256 *sha;
     struct cairn_checkpoint_info *infos;
     size_t n;
+    struct cairn_error forged; /* why a run's row is not to be believed; or code 0 */
     struct cairn_error *error;
 };
 
@@ -93,34 +94,48 @@ static int info_of_row(void *context, const struct checkpoint_row *row)
 
 /* ---- What other rows tell about it ---- */
 
-static int exists(void *context, const struct checkpoint_row *row)
-{
-    (void)context;
-    (void)row;
-    return 0;
-}
+struct run_look {
+    struct cairn_store *store;
+    struct cairn_checkpoint_info *info;
+    int trust;
+    struct cairn_error why;
+};
 
 static int copy_workflow(void *context, const struct run_row *row)
 {
-    struct cairn_checkpoint_info *info = context;
-    snprintf(info->workflow, sizeof info->workflow, "%.*s", (int)row->workflow_name.len,
-             row->workflow_name.ptr);
+    struct run_look *look = context;
+    snprintf(look->info->workflow, sizeof look->info->workflow, "%.*s",
+             (int)row->workflow_name.len, row->workflow_name.ptr);
+    look->trust = store_key(look->store) ? run_trust(look->store, row, &look->why) : 0;
     return 0;
+}
+
+/* With a key a record of a run whose row is forged is none to be believed. */
+static int look_at_run(struct cairn_store *store, struct cairn_checkpoint_info *info,
+                       struct cairn_error *error)
+{
+    struct run_look look = {.store = store, .info = info};
+    int rc = store_get_run(store, info->run, copy_workflow, &look, error);
+    if (rc)
+        return rc == CAIRN_ENOTFOUND ? 0 : rc;
+    if (look.trust == 0 || look.trust == CAIRN_EUSAGE)
+        return 0;
+    return error_set(error, look.trust, "%s", look.why.text);
 }
 
 static int info_finish(struct cairn_store *store, struct cairn_checkpoint_info *info,
                        struct cairn_error *error)
 {
     uint64_t last = 0;
-    int rc = store_get_run(store, info->run, copy_workflow, info, error);
-    if (rc && rc != CAIRN_ENOTFOUND)
+    int rc = look_at_run(store, info, error);
+    if (rc)
         return rc;
     rc = store_last_seq(store, NAMESPACE_WORKFLOW, info->run, &last, error);
     if (rc && rc != CAIRN_ENOTFOUND)
         return rc;
     info->head = last == info->seq;
     if (info->parent) {
-        rc = store_get_checkpoint(store, info->parent, exists, NULL, error);
+        rc = store_get_checkpoint(store, info->parent, NULL, NULL, error);
         if (rc == CAIRN_ENOTFOUND)
             info->parent = 0;
         else if (rc)
@@ -157,8 +172,17 @@ static int fill_page(struct cairn_store *store, const struct checkpoint_range *r
 {
     page->n = 0;
     int rc = store_each_checkpoint(store, range, info_of_row, page, page->error);
-    for (size_t i = 0; i < page->n && rc >= 0; i++)
-        rc = info_finish(store, &page->infos[i], page->error);
+    for (size_t i = 0; i < page->n && rc >= 0; i++) {
+        struct cairn_error why = {0};
+        rc = info_finish(store, &page->infos[i], &why);
+        if (rc == CAIRN_EDAMAGED && !page->forged.code)
+            page->forged = why;
+        if (rc == CAIRN_EDAMAGED) {
+            page->infos[i].damaged = true;
+            rc = 0;
+        } else if (rc)
+            error_set(page->error, rc, "%s", why.text);
+    }
     return rc < 0 ? rc : 0;
 }
 
@@ -248,6 +272,8 @@ int cairn_checkpoint_list(struct cairn_store *store,
     if (rc)
         return rc;
     rc = list_pages(&list, &page);
+    if (!rc && page.forged.code)
+        rc = error_set(error, page.forged.code, "%s", page.forged.text);
     page_close(&page);
     if (rc == 0 && total)
         *total = count;

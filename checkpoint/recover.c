@@ -5,7 +5,8 @@
  *   sound delta, linked                yes       no       no
  *   sound delta, link broken           yes       no       yes
  *   sound delta of another graph       no        no       yes
- *   damaged (record, column, payload)  no        yes      yes                        */
+ *   damaged (record, column, payload)  no        yes      yes
+ *   deleted, or lost at a repair       no        no       yes                        */
 #include "checkpoint/row_int.h"
 
 #include <stdlib.h>
@@ -199,6 +200,16 @@ static int start_empty(struct rescue *rescue, uint64_t stream)
     return states_init(&out->states, origin.tasks, rescue->error);
 }
 
+/* What deleted records told is not known any more, and the next one needs no base. */
+static int look_for_notes(struct rescue *rescue, uint64_t stream)
+{
+    bool cut = false;
+    int rc = store_has_tombstone_behind(rescue->store, NAMESPACE_WORKFLOW, stream,
+                                        rescue->full, &cut, rescue->error);
+    rescue->out->gap = rescue->out->gap || cut;
+    return rc;
+}
+
 static int rescue_stream(struct rescue *rescue, uint64_t stream)
 {
     struct cairn_store *store = rescue->store;
@@ -221,7 +232,7 @@ static int rescue_stream(struct rescue *rescue, uint64_t stream)
     rc = store_each_checkpoint(store, &range, go_on, rescue, error);
     if (rc >= 0 && rescue->out->newest.seq == 0)
         return no_base(rescue, stream);
-    return rc < 0 ? rc : 0;
+    return rc < 0 ? rc : look_for_notes(rescue, stream);
 }
 
 int checkpoint_recover(struct cairn_store *store, struct sha256 *sha, uint64_t stream,

@@ -1,4 +1,4 @@
-/* cairn_store_repair: everything that is valid in a damaged store, in a new one in its
+/* checkpoint_repair: everything that is valid in a damaged store, in a new one in its
  * place.
  *
  * The new store is made beside the old one, checked as `cairn checkpoint verify` does,
@@ -6,6 +6,7 @@
  * fit their SHA-256, other rows if their checksums hold. */
 #include "checkpoint/repair_int.h"
 
+#include "base/clock.h"
 #include "checkpoint/verify.h"
 
 #include <stdarg.h>
@@ -31,9 +32,6 @@ void repair_tell(struct repair *r, const struct cairn_loss *loss, const char *fo
 
 int repair_lose(struct repair *r, const struct lost_record *record)
 {
-    for (size_t i = 0; i < r->n_lost; i++)
-        if (r->lost[i].seq == record->seq)
-            return 0;
     if (r->n_lost == r->lost_room) {
         size_t room = r->lost_room ? 2 * r->lost_room : 16;
         struct lost_record *lost = realloc(r->lost, room * sizeof *lost);
@@ -55,45 +53,23 @@ static void lost_row(void *context, const struct salvage_row *row)
     const struct sql_value *v = row->values;
     unsigned long long first = (unsigned long long)v[0].integer;
     switch (row->table) {
-    case SALVAGE_RUN: /* an older version of it may be found: tell_runs */
-        r->nomem = r->nomem || seqs_add(&r->lost_runs, first);
+    case SALVAGE_RUN: /* made again from what is left: repair_runs */
+        repair_note_run(r, row);
         break;
-    case SALVAGE_OBJECT:
-        loss.kind = CAIRN_LOSS_OBJECT;
-        repair_tell(r, &loss, "stored content number %llu", first);
+    case SALVAGE_OBJECT: /* told when it is known whether other rows refer to it */
+        repair_note_object(r, row);
         break;
     case SALVAGE_ATTEMPT:
         loss.run = first;
         loss.task = (uint32_t)v[2].integer;
         loss.kind = CAIRN_LOSS_ATTEMPT;
+        repair_note_attempt(r, row);
         repair_tell(r, &loss, "the row of attempt %lld of task number %lld in run %llu",
                     (long long)v[3].integer, (long long)v[2].integer, first);
         break;
     default:
         repair_tell(r, &loss, "a row of the table %s", salvage_name(row->table));
     }
-}
-
-static int see_run(void *context, const struct run_row *row)
-{
-    (void)context;
-    (void)row;
-    return 0;
-}
-
-static int tell_runs(struct repair *r)
-{
-    for (size_t i = 0; i < r->lost_runs.n; i++) {
-        struct cairn_loss loss = {.kind = CAIRN_LOSS_RUN, .run = r->lost_runs.at[i]};
-        int rc = store_get_run(r->store, loss.run, see_run, NULL, r->error);
-        if (rc && rc != CAIRN_ENOTFOUND)
-            return rc;
-        repair_tell(r, &loss,
-                    rc ? "the row of run %llu: the run cannot be resumed or looked at"
-                       : "the newest row of run %llu: an older one takes its place",
-                    (unsigned long long)loss.run);
-    }
-    return r->nomem ? error_nomem(r->error) : 0;
 }
 
 static int take_tables(struct repair *r)
@@ -104,24 +80,63 @@ static int take_tables(struct repair *r)
                                               [SALVAGE_EVENT] = &r->result.events};
     int rc = 0;
     for (int i = 0; i < SALVAGE_TABLES && !rc; i++) {
-        struct rescue_count count = {0};
+        uint64_t saved;
         if (i == SALVAGE_CHECKPOINT)
             continue;
-        rc = rescue_table(r->rescue, (enum salvage_table)i, &count, lost_row, r,
+        rc = rescue_table(r->rescue, (enum salvage_table)i, &saved, lost_row, r,
                           r->error);
-        if (!counts[i])
-            r->result.others += count.saved;
-        else
-            *counts[i] = count.saved;
+        *(counts[i] ? counts[i] : &r->result.others) += saved;
     }
-    return rc ? rc : tell_runs(r);
+    return rc || !r->nomem ? rc : error_nomem(r->error);
+}
+
+/* ---- What nothing is left of ---- */
+
+static void lost_part(void *context, const char *text)
+{
+    const struct cairn_loss loss = {.kind = CAIRN_LOSS_FILE};
+    repair_tell(context, &loss, "%s", text);
+}
+
+static int lost_numbers(void *context, uint64_t first, uint64_t last)
+{
+    enum { MOST = 100000 }; /* remembered */
+    struct repair *r = context;
+    for (uint64_t seq = first; seq <= last && r->gone_seqs.n < MOST; seq++)
+        if (seqs_add(&r->gone_seqs, seq))
+            return error_nomem(r->error);
+    const struct cairn_loss loss = {.kind = CAIRN_LOSS_CHECKPOINT, .seq = first};
+    if (first == last)
+        repair_tell(r, &loss, "checkpoint workflow:%llu: nothing is left of it",
+                    (unsigned long long)first);
+    else
+        repair_tell(r, &loss,
+                    "checkpoints workflow:%llu to workflow:%llu: nothing is left of "
+                    "them",
+                    (unsigned long long)first, (unsigned long long)last);
+    return 0;
+}
+
+/* Numbers are given out one by one, so that none is left out. */
+static int tell_gaps(struct repair *r)
+{
+    const struct cairn_loss loss = {.kind = CAIRN_LOSS_FILE};
+    if (!rescue_has_id(r->rescue))
+        repair_tell(r, &loss,
+                    "the id of the store: it has a new one, so that exported heads are "
+                    "of another store");
+    int rc = store_each_gap(r->store, lost_numbers, r, r->error);
+    for (size_t i = 0; i < r->gone_seqs.n && !rc; i++)
+        rc = store_put_quarantine(r->store, r->gone_seqs.at[i], clock_utc_ns(),
+                                  "lost at a repair", r->error);
+    return rc;
 }
 
 /* ---- The whole ---- */
 
 static int fill(struct repair *r)
 {
-    int rc = store_begin(r->store, -1, r->error);
+    int rc = rescue_fill(r->rescue, r->error);
     if (rc)
         return rc;
     rc = take_tables(r);
@@ -131,6 +146,12 @@ static int fill(struct repair *r)
         rc = repair_find_losses(r);
     if (!rc)
         rc = repair_chains(r);
+    if (!rc)
+        rc = tell_gaps(r);
+    if (!rc)
+        rc = repair_attempts(r);
+    if (!rc)
+        rc = repair_runs(r);
     if (!rc)
         rc = repair_tell_losses(r);
     if (rc < 0) {
@@ -174,6 +195,7 @@ static int replace(struct repair *r)
     if (rc)
         return rc;
     r->store = rescue_store(r->rescue);
+    rescue_each_gap(r->rescue, lost_part, r);
     rc = fill(r);
     if (!rc)
         rc = rescue_finish(r->rescue, r->error);
@@ -188,42 +210,55 @@ static int replace(struct repair *r)
 
 static int see_finding(void *context, const struct cairn_finding *finding)
 {
-    bool *bad = context;
-    *bad = *bad || finding->health == CAIRN_HEALTH_BAD;
+    (void)context;
+    (void)finding;
     return 0;
 }
 
 static int repair(struct repair *r)
 {
-    bool bad = false;
     struct cairn_error why = {0};
-    int rc = cairn_doctor(rescue_dir(r->rescue), see_finding, &bad, &why);
+    int rc = cairn_doctor(rescue_dir(r->rescue), see_finding, NULL, &why);
     /* The doctor took the writer whose locks are held for a live one. */
-    if (rescue_log_is_lost(r->rescue))
+    if (rc == CAIRN_EDAMAGED || rescue_log_is_lost(r->rescue))
         return replace(r);
-    if (rc == 0 && !bad)
-        return 0;
-    if (rc != CAIRN_EDAMAGED)
-        return error_set(r->error, rc, "%s", why.text);
-    return replace(r);
+    /* ... and for one that makes the store. */
+    if (rc == CAIRN_ENOTFOUND && rescue_is_unmade(r->rescue))
+        return error_set(
+            r->error, rc,
+            "the making of the store %s was interrupted, so that nothing is "
+            "in it; `cairn run FILE` puts it right",
+            rescue_dir(r->rescue));
+    return rc ? error_set(r->error, rc, "%s", why.text) : 0;
 }
 
-int cairn_store_repair(const char *path, int (*each)(void *, const struct cairn_loss *),
-                       void *context, struct cairn_repair_result *result,
-                       struct cairn_error *error)
+int checkpoint_repair(const char *path, repair_definition_fn *describe,
+                      int (*each)(void *, const struct cairn_loss *), void *context,
+                      struct cairn_repair_result *result, struct cairn_error *error)
 {
-    struct repair r = {.each = each, .context = context, .error = error};
+    struct repair r = {
+        .describe = describe, .each = each, .context = context, .error = error};
     r.sha = sha256_new();
-    int rc =
-        r.sha ? rescue_open(&r.rescue, path, r.result.kept, error) : error_nomem(error);
+    int rc = r.sha ? rescue_open(&r.rescue, path, r.result.kept, r.result.aside, error)
+                   : error_nomem(error);
     r.result.repaired = r.result.kept[0] != 0;
     if (!rc)
         rc = repair(&r);
     if (!rc && result)
         *result = r.result;
+    else if (result) /* moved, whatever came after that */
+        memcpy(result->aside, r.result.aside, sizeof result->aside);
     rescue_close(r.rescue);
     sha256_free(r.sha);
     free(r.lost);
     seqs_release(&r.lost_runs);
+    seqs_release(&r.bare_runs);
+    seqs_release(&r.gone_seqs);
+    free(r.bad_runs);
+    free(r.bad_attempts);
+    seqs_release(&r.bad_objects);
+    map_release(&r.bad_digests);
+    arena_release(&r.arena);
+    seqs_release(&r.lost_seqs);
     return rc;
 }

@@ -21,8 +21,9 @@ struct chain {
     struct repair *repair;
     struct link *links;
     size_t n, room;
-    struct seqs seqs; /* of all records, ascending */
-    struct tombstones old, new;
+    struct seqs seqs;          /* of all records, ascending */
+    struct tombstones deleted; /* ranges, noted before */
+    struct tombstones notes;   /* to be added */
 };
 
 /* ---- Loading ---- */
@@ -81,7 +82,7 @@ static int add_note(struct chain *c, const struct tombstone_row *row)
 {
     struct tombstone_row note = *row;
     note.time_ns = clock_utc_ns();
-    return tombstones_add(&c->new, &note) ? error_nomem(c->repair->error) : 0;
+    return tombstones_add(&c->notes, &note) ? error_nomem(c->repair->error) : 0;
 }
 
 /* Whether there is the record that the link names as its parent. */
@@ -97,13 +98,13 @@ static int bridge(struct chain *c, const struct link *before, const struct link 
     const struct tombstone_row *passed = NULL;
     uint64_t from = before ? before->seq : 0, counted = 0;
     uint64_t missing = link->position - (before ? before->position : 0) - 1;
-    for (size_t i = tombstones_of(&c->old, link->namespace_id, link->stream);
-         i < c->old.n && c->old.at[i].stream == link->stream &&
-         c->old.at[i].namespace_id == link->namespace_id;
+    for (size_t i = tombstones_of(&c->deleted, link->namespace_id, link->stream);
+         i < c->deleted.n && c->deleted.at[i].stream == link->stream &&
+         c->deleted.at[i].namespace_id == link->namespace_id;
          i++) {
-        if (c->old.at[i].first <= from || c->old.at[i].last >= link->seq)
+        if (c->deleted.at[i].first <= from || c->deleted.at[i].last >= link->seq)
             continue;
-        passed = &c->old.at[i];
+        passed = &c->deleted.at[i];
         counted += passed->count;
     }
     bool named =
@@ -142,11 +143,13 @@ static uint64_t end_of_stream(const struct chain *c, uint8_t namespace_id,
             end = c->links[i].seq;
             *digest = c->links[i].digest;
         }
-    for (size_t i = tombstones_of(&c->old, namespace_id, stream);
-         i < c->old.n && c->old.at[i].stream == stream; i++)
-        if (c->old.at[i].last > end) {
-            end = c->old.at[i].last;
-            *digest = c->old.at[i].after;
+    for (size_t i = tombstones_of(&c->deleted, namespace_id, stream);
+         i < c->deleted.n && c->deleted.at[i].stream == stream &&
+         c->deleted.at[i].namespace_id == namespace_id;
+         i++)
+        if (c->deleted.at[i].last > end) {
+            end = c->deleted.at[i].last;
+            *digest = c->deleted.at[i].after;
         }
     return end;
 }
@@ -215,14 +218,14 @@ int repair_chains(struct repair *r)
     struct checkpoint_range all = {0};
     int rc = store_each_checkpoint(r->store, &all, note_link, &c, r->error);
     if (rc >= 0)
-        rc = tombstones_load(r->store, 0, &c.old, r->error);
+        rc = tombstones_load(r->store, 0, &c.deleted, r->error);
     if (!rc)
         rc = find_notes(&c);
-    for (size_t i = 0; i < c.new.n &&rc == 0; i++)
-        rc = store_put_tombstone(r->store, &c.new.at[i], r->error);
+    for (size_t i = 0; i < c.notes.n && rc == 0; i++)
+        rc = store_put_tombstone(r->store, &c.notes.at[i], r->error);
     free(c.links);
     seqs_release(&c.seqs);
-    tombstones_release(&c.old);
-    tombstones_release(&c.new);
+    tombstones_release(&c.deleted);
+    tombstones_release(&c.notes);
     return rc;
 }

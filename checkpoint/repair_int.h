@@ -2,7 +2,10 @@
 #ifndef CHECKPOINT_REPAIR_INT_H
 #define CHECKPOINT_REPAIR_INT_H
 
+#include "base/arena.h"
+#include "base/map.h"
 #include "checkpoint/tombstones_int.h"
+#include "checkpoint/verify.h"
 #include "storage/rescue.h"
 
 /* What is known of a record that was lost. */
@@ -13,6 +16,12 @@ struct lost_record {
     struct digest digest; /* zeros: not known */
 };
 
+/* The row of a run whose checksum does not hold: any of it may be wrong. */
+struct bad_run {
+    struct run_row row; /* texts in the repair's arena */
+    bool keyed;
+};
+
 struct repair {
     struct rescue *rescue;
     struct cairn_store *store; /* the new one */
@@ -21,9 +30,20 @@ struct repair {
     void *context;
     bool stop;
     struct cairn_repair_result result;
-    struct lost_record *lost;
+    struct lost_record *lost; /* may repeat until repair_forget_found */
     size_t n_lost, lost_room;
-    struct seqs lost_runs; /* whose newest rows are damaged */
+    struct seqs lost_seqs; /* of all of them, once they are known */
+    struct seqs lost_runs; /* whose newest rows are damaged, or gone */
+    struct seqs bare_runs; /* of which there is no record */
+    struct seqs gone_seqs; /* of records that nothing is left of */
+    struct bad_run *bad_runs;
+    size_t n_bad_runs, bad_run_room;
+    struct attempt_row *bad_attempts; /* only their keys and intents are there */
+    size_t n_bad_attempts, bad_attempt_room;
+    struct seqs bad_objects; /* numbers of damaged rows; 0: told of as lost content */
+    struct map bad_digests;  /* in hex, in `arena`: their places in bad_objects */
+    struct arena arena;
+    repair_definition_fn *describe;
     bool nomem;
     struct cairn_error *error;
 };
@@ -34,12 +54,21 @@ void repair_tell(struct repair *r, const struct cairn_loss *loss, const char *fo
 int repair_lose(struct repair *r, const struct lost_record *record);
 /* Every valid record into the new store; those that were lost into r->lost. */
 int repair_take_records(struct repair *r);
-/* Takes out of r->lost what came back from elsewhere. */
+/* Takes out of r->lost what came back from elsewhere, and what is there twice. Sorts it
+ * by seq. */
 int repair_forget_found(struct repair *r);
 /* Adds those that other rows name, and tells and remembers all of them. */
 int repair_find_losses(struct repair *r);
 /* Tasks that run again, and content that is lost. */
 int repair_tell_losses(struct repair *r);
+/* Remembers what there is of a damaged row. */
+void repair_note_run(struct repair *r, const struct salvage_row *row);
+void repair_note_attempt(struct repair *r, const struct salvage_row *row);
+void repair_note_object(struct repair *r, const struct salvage_row *row);
+/* Rows of runs that are damaged or gone, from what the other rows tell; and attempts
+ * whose rows are lost as interrupted ones: that they began is known. */
+int repair_runs(struct repair *r);
+int repair_attempts(struct repair *r);
 /* Makes the chains verify across what is lost: a note about each gap, as for deleted
  * ranges, and one behind the last record of a stream whose newest ones are lost, so
  * that their numbers are never used again. */

@@ -14,10 +14,29 @@ static int note_missing(void *context, uint64_t run, uint64_t seq)
     return repair_lose(context, &lost);
 }
 
+void repair_note_object(struct repair *r, const struct salvage_row *row)
+{
+    const struct str bytes = row->values[1].bytes;
+    struct digest digest;
+    char hex[DIGEST_HEX_SIZE];
+    uint32_t place = (uint32_t)r->bad_objects.n;
+    r->nomem =
+        r->nomem || seqs_add(&r->bad_objects, (uint64_t)row->values[0].integer) < 0;
+    if (r->nomem || bytes.len != DIGEST_SIZE)
+        return;
+    memcpy(digest.bytes, bytes.ptr, DIGEST_SIZE);
+    digest_hex(&digest, hex);
+    struct str key = arena_str(&r->arena, str_of(hex));
+    r->nomem = !key.ptr || map_add(&r->bad_digests, key, place, NULL) < 0;
+}
+
 static int note_lost_object(void *context, const char *hex)
 {
     struct repair *r = context;
     struct cairn_loss loss = {.kind = CAIRN_LOSS_OBJECT};
+    uint32_t place = map_get(&r->bad_digests, str_of(hex));
+    if (place != MAP_NONE)
+        r->bad_objects.at[place] = 0;
     repair_tell(r, &loss, "the stored content %.12s, to which other rows refer", hex);
     return store_put_known_loss(r->store, hex, r->error);
 }
@@ -50,7 +69,16 @@ static int tell_objects(struct repair *r)
 {
     struct checkpoint_range all = {0};
     int rc = store_each_lost_object(r->store, note_lost_object, r, r->error);
-    return rc ? rc : store_each_checkpoint(r->store, &all, note_graph, r, r->error);
+    if (!rc)
+        rc = store_each_checkpoint(r->store, &all, note_graph, r, r->error);
+    for (size_t i = 0; i < r->bad_objects.n && rc >= 0; i++)
+        if (r->bad_objects.at[i]) {
+            struct cairn_loss loss = {.kind = CAIRN_LOSS_OBJECT};
+            repair_tell(r, &loss,
+                        "stored content number %llu, to which no other row refers",
+                        (unsigned long long)r->bad_objects.at[i]);
+        }
+    return rc;
 }
 
 static int tell_records(struct repair *r)
@@ -83,16 +111,15 @@ static int note_fallen(void *context, const struct attempt_row *row)
     if (row->outcome != CAIRN_COMPLETED || row->task >= f->states->n ||
         f->states->outcome[row->task] != CAIRN_PENDING || (row->flags & ATTEMPT_UNDO))
         return 0;
-    for (size_t i = 0; i < f->repair->n_lost; i++) {
-        if (f->repair->lost[i].seq != row->checkpoint)
-            continue;
-        struct cairn_loss loss = {
-            .kind = CAIRN_LOSS_TASK, .run = f->run, .task = row->task};
-        repair_tell(f->repair, &loss,
-                    "the end of task number %u of run %llu: it counts as interrupted "
-                    "and runs again when the run is resumed",
-                    row->task, (unsigned long long)f->run);
-    }
+    if (!seqs_has(&f->repair->lost_seqs, row->checkpoint))
+        return 0;
+    struct cairn_loss loss = {
+        .kind = CAIRN_LOSS_TASK, .run = f->run, .task = row->task};
+    repair_tell(f->repair, &loss,
+                "the end of task number %u of run %llu: it counts as interrupted and "
+                "runs again when the run is resumed (`once`: it is unknown, and `cairn "
+                "resolve` decides)",
+                row->task, (unsigned long long)f->run);
     return 0;
 }
 

@@ -3,25 +3,21 @@
  */
 #include "checkpoint/repair_int.h"
 
+#include <stdlib.h>
+
 /* From the header: what the columns should say. The parent's seq stands only in the
  * column; if it cannot be right, 0 here, and it is looked up by digest later. */
-static bool mend_columns(struct checkpoint_row *row, struct sha256 *sha)
+static void mend_columns(struct checkpoint_row *row, const struct record_header *h,
+                         bool root)
 {
-    static const struct digest none;
-    struct record_header h;
-    struct str payload;
-    if (record_decode(row->record, row->digest, sha, &h, &payload, NULL))
-        return false;
-    bool moved = row->seq != h.seq;
-    row->seq = h.seq;
-    row->namespace_id = h.namespace_id;
-    row->stream = h.stream;
-    row->kind = h.kind;
-    row->time_ns = h.time_ns;
-    bool root = digest_equal(&h.parent, &none);
-    if (root || moved || row->parent >= h.seq)
+    bool moved = row->seq != h->seq;
+    row->seq = h->seq;
+    row->namespace_id = h->namespace_id;
+    row->stream = h->stream;
+    row->kind = h->kind;
+    row->time_ns = h->time_ns;
+    if (root || moved || row->parent >= h->seq)
         row->parent = 0;
-    return true;
 }
 
 struct parent_search {
@@ -68,23 +64,23 @@ struct taking {
     bool orphans; /* the second pass: those whose parent column was wrong */
 };
 
-static bool parse_payload(const struct checked *checked)
+static int parse_payload(const struct record_header *h, struct str payload)
 {
     struct states states;
     struct digest graph;
     struct delta delta;
-    if (checked->header.namespace_id != NAMESPACE_WORKFLOW)
-        return true;
-    if (checked->header.kind == RECORD_FULL) {
-        if (payload_parse_full(checked->payload, &states, &graph, NULL))
-            return false;
-        states_release(&states);
-        return true;
+    if (h->namespace_id != NAMESPACE_WORKFLOW)
+        return 0;
+    if (h->kind == RECORD_FULL) {
+        int rc = payload_parse_full(payload, &states, &graph, NULL);
+        if (!rc)
+            states_release(&states);
+        return rc;
     }
-    if (payload_parse_delta(checked->payload, &delta, NULL))
-        return false;
-    delta_release(&delta);
-    return true;
+    int rc = payload_parse_delta(payload, &delta, NULL);
+    if (!rc)
+        delta_release(&delta);
+    return rc;
 }
 
 /* Deleted on purpose, but still on a page that nothing leads to. */
@@ -115,24 +111,26 @@ static int take(void *context, const struct checkpoint_row *found)
     struct taking *t = context;
     struct repair *r = t->repair;
     struct checkpoint_row row = *found;
-    struct checked checked;
+    struct record_header h;
+    struct str payload;
     static const struct digest none;
     bool deleted = false;
-    int rc = 0;
-    if (!mend_columns(&row, r->sha))
+    int rc = record_decode(row.record, row.digest, r->sha, &h, &payload, NULL);
+    if (!rc)
+        rc = parse_payload(&h, payload);
+    if (rc == CAIRN_ENOMEM)
+        return error_nomem(r->error);
+    if (rc)
         return t->stray || t->orphans ? 0 : note_bad(r, found);
-    memcpy(&checked.digest, row.digest.ptr, DIGEST_SIZE);
-    if (record_decode(row.record, row.digest, r->sha, &checked.header, &checked.payload,
-                      NULL) ||
-        !parse_payload(&checked))
-        return t->stray || t->orphans ? 0 : note_bad(r, found);
-    bool orphan = row.parent == 0 && !digest_equal(&checked.header.parent, &none);
+    bool root = digest_equal(&h.parent, &none);
+    mend_columns(&row, &h, root);
+    bool orphan = row.parent == 0 && !root;
     if (orphan != t->orphans)
         return 0;
     if (t->stray)
         rc = is_deleted(r, &row, &deleted);
     if (!rc && orphan)
-        rc = find_parent(r, &row, &checked.header.parent);
+        rc = find_parent(r, &row, &h.parent);
     if (rc == CAIRN_EDAMAGED)
         return note_bad(r, &row);
     if (rc || deleted)
@@ -144,13 +142,6 @@ static int take(void *context, const struct checkpoint_row *found)
 
 /* Of a record that begins here, by its header. Those that are saved already are passed
  * over: most are. */
-static int is_there(void *context, const struct checkpoint_row *row)
-{
-    (void)context;
-    (void)row;
-    return 0;
-}
-
 static size_t size_of_record(void *context, const char *head)
 {
     const struct taking *t = context;
@@ -160,7 +151,7 @@ static size_t size_of_record(void *context, const char *head)
     size_t payload = read_u32(&in);
     read_u64(&in);
     uint64_t seq = read_u64(&in);
-    if (store_get_checkpoint(t->repair->store, seq, is_there, NULL, NULL) == 0)
+    if (store_get_checkpoint(t->repair->store, seq, NULL, NULL, NULL) == 0)
         return 0;
     return RECORD_HEADER_BYTES + payload +
            (flags & RECORD_KEYED ? RECORD_HMAC_BYTES : 0);
@@ -184,18 +175,39 @@ int repair_take_records(struct repair *r)
     return rc;
 }
 
+/* Of the same, that whose SHA-256 is known comes first. */
+static int by_seq(const void *a, const void *b)
+{
+    const struct lost_record *x = a, *y = b;
+    int order = (x->seq > y->seq) - (x->seq < y->seq);
+    return order ? order : memcmp(y->digest.bytes, x->digest.bytes, DIGEST_SIZE);
+}
+
+static int see_stream(void *context, const struct checkpoint_row *row)
+{
+    const struct lost_record *lost = context;
+    return lost->stream && lost->stream != row->stream ? CAIRN_EAMBIGUOUS : 0;
+}
+
 /* Lost ones that came back from elsewhere (rows that had changed places) are not lost.
- */
+ * But a number that was used again may have been another's. */
 int repair_forget_found(struct repair *r)
 {
     size_t kept = 0;
+    if (r->n_lost)
+        qsort(r->lost, r->n_lost, sizeof *r->lost, by_seq);
     for (size_t i = 0; i < r->n_lost; i++) {
-        int rc =
-            store_get_checkpoint(r->store, r->lost[i].seq, is_there, NULL, r->error);
-        if (rc && rc != CAIRN_ENOTFOUND)
+        uint64_t seq = r->lost[i].seq;
+        if (kept && r->lost[kept - 1].seq == seq)
+            continue;
+        int rc = store_get_checkpoint(r->store, seq, see_stream, &r->lost[i], r->error);
+        if (rc && rc != CAIRN_ENOTFOUND && rc != CAIRN_EAMBIGUOUS)
             return rc;
-        if (rc)
-            r->lost[kept++] = r->lost[i];
+        if (!rc)
+            continue;
+        r->lost[kept++] = r->lost[i];
+        if (seqs_add(&r->lost_seqs, seq))
+            return error_nomem(r->error);
     }
     r->n_lost = kept;
     return 0;

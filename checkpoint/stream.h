@@ -65,8 +65,8 @@ struct recovery {
                           damaged full records before it was found; ascending */
     char **reasons;    /* one each */
     size_t n_damaged;
-    bool gap; /* head.states does not equal a linked chain: write a full
-                 record before the next delta */
+    bool gap; /* the states do not equal a linked chain up to the end of the stream:
+                 write a full record before the next delta */
 };
 /* CAIRN_ENOTFOUND if the stream has no record at all, CAIRN_EDAMAGED if it has no valid
  * full record. */

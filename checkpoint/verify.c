@@ -18,7 +18,7 @@ int verify_report(struct verifier *v, uint64_t seq, const char *id, const char *
                   ...)
 {
     char text[1024];
-    struct cairn_problem problem = {.seq = seq, .text = text};
+    struct cairn_problem problem = {.seq = seq, .text = text, .kind = v->kind};
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
@@ -30,6 +30,8 @@ int verify_report(struct verifier *v, uint64_t seq, const char *id, const char *
                  (unsigned long long)seq);
     if (seq)
         v->result.damaged++;
+    v->n_damage += v->kind == CAIRN_PROBLEM_DAMAGE;
+    v->result.bad_hmacs += v->kind == CAIRN_PROBLEM_HMAC;
     if (v->each && !v->stop && v->each(v->context, &problem) != 0)
         v->stop = true;
     return v->stop ? 1 : 0;
@@ -43,33 +45,65 @@ int verify_damaged(struct verifier *v, const struct checkpoint_row *row,
     if (seqs_add(&v->damaged, row->seq))
         return error_nomem(v->error);
     return verify_report(v, row->seq, id,
-                         "damaged: %s. Resume passes it over; tasks whose end only it "
-                         "recorded run again",
+                         seqs_has(&v->shut, row->stream)
+                             ? "damaged: %s"
+                             : "damaged: %s. Resume passes it over; tasks whose end "
+                               "only it recorded run again",
                          reason);
 }
 
 /* ---- Everything ---- */
 
+/* With a key its records are told of. */
+static int check_hmac(struct verifier *v, const struct run_row *row)
+{
+    bool stripped = false;
+    int rc = store_key(v->store) ? 0 : run_stripped(v->store, row, &stripped, v->error);
+    if (rc || !stripped)
+        return rc;
+    v->result.damaged++;
+    return verify_report(v, 0, NULL,
+                         "the row of run %llu has no HMAC, but its checkpoints have: it "
+                         "was changed or forged, and resume refuses the run",
+                         (unsigned long long)row->run);
+}
+
 static int check_run(void *context, const struct run_row *row)
 {
     struct verifier *v = context;
+    unsigned long long run = row->run;
     if (row->sum_ok)
-        return 0;
+        return check_hmac(v, row);
     v->result.damaged++;
-    return verify_report(
-        v, 0, NULL, "the row of run %llu is damaged: its checksum does not match%s",
-        (unsigned long long)row->run,
-        row->keyed && store_key(v->store) ? ", or its HMAC is not of this key" : "");
+    if (!row->bytes_ok)
+        return verify_report(v, 0, NULL,
+                             "the row of run %llu is damaged: its checksum does not "
+                             "match",
+                             run);
+    v->kind = CAIRN_PROBLEM_HMAC;
+    int rc = verify_report(v, 0, NULL,
+                           "the row of run %llu is not to be believed, and resume "
+                           "refuses the run: its HMAC is not of this key: it was "
+                           "changed or forged, or made again by a repair, or the key "
+                           "is another one",
+                           run);
+    v->kind = CAIRN_PROBLEM_DAMAGE;
+    return rc;
 }
 
 /* Ascending by run, as seqs_has wants it. */
-static int note_unkeyed(void *context, const struct run_row *row)
+static int note_run(void *context, const struct run_row *row)
 {
     struct verifier *v = context;
-    if (row->keyed)
-        return 0;
-    v->result.unkeyed_runs++;
-    return seqs_add(&v->unkeyed, row->run) ? error_nomem(v->error) : 0;
+    bool unkeyed = store_key(v->store) && !row->keyed, stripped = false;
+    int rc = run_stripped(v->store, row, &stripped, v->error);
+    if (rc)
+        return rc;
+    v->result.unkeyed_runs += unkeyed;
+    if ((unkeyed && seqs_add(&v->unkeyed, row->run)) ||
+        ((stripped || !row->sum_ok) && seqs_add(&v->shut, row->run)))
+        return error_nomem(v->error);
+    return 0;
 }
 
 static int bad_object(void *context, const char *digest_hex_text, const char *why)
@@ -90,12 +124,20 @@ static int bad_page(void *context, const char *line)
     return verify_report(v, 0, NULL, "the database is damaged: %s", line);
 }
 
-static int bad_row(void *context, const char *what)
+static int bad_row(void *context, const struct bad_row *row)
 {
     struct verifier *v = context;
+    if (row->hmac && seqs_has(&v->unkeyed, row->run))
+        return 0;
     v->result.damaged++;
-    return verify_report(v, 0, NULL, "%s is damaged: its checksum does not match",
-                         what);
+    v->kind = row->hmac ? CAIRN_PROBLEM_HMAC : CAIRN_PROBLEM_DAMAGE;
+    int rc = verify_report(v, 0, NULL,
+                           row->hmac ? "%s is not carried out and does not count: it "
+                                       "has no HMAC of this key"
+                                     : "%s is damaged: its checksum does not match",
+                           row->what);
+    v->kind = CAIRN_PROBLEM_DAMAGE;
+    return rc;
 }
 
 static int missing_checkpoint(void *context, uint64_t run, uint64_t seq)
@@ -123,6 +165,42 @@ static int missing_object(void *context, const char *hex)
                          "object %s is missing: a run or an attempt refers to it", hex);
 }
 
+static int missing_run(void *context, uint64_t run)
+{
+    struct verifier *v = context;
+    uint64_t last = 0;
+    int rc = store_last_seq(v->store, NAMESPACE_WORKFLOW, run, &last, v->error);
+    if (rc || seqs_has(&v->damaged, last))
+        return rc; /* it only looks like one of that run */
+    v->result.damaged++;
+    return verify_report(
+        v, 0, NULL,
+        "the row of run %llu is missing: there are checkpoints or other "
+        "rows of the run, and it was not removed by cairn",
+        (unsigned long long)run);
+}
+
+static int bare_run(void *context, uint64_t run)
+{
+    struct verifier *v = context;
+    v->result.damaged++;
+    return verify_report(v, 0, NULL,
+                         "run %llu has no checkpoint, and none of it was deleted by "
+                         "cairn: its checkpoints are missing",
+                         (unsigned long long)run);
+}
+
+static int missing_graph(void *context, uint64_t run, uint64_t gen)
+{
+    struct verifier *v = context;
+    v->result.damaged++;
+    return verify_report(
+        v, 0, NULL,
+        "the graph of run %llu, generation %llu, is missing: it was not "
+        "removed by cairn",
+        (unsigned long long)run, (unsigned long long)gen);
+}
+
 /* Rows outside of the records, and what they refer to. */
 static int verify_other_rows(struct verifier *v)
 {
@@ -130,6 +208,12 @@ static int verify_other_rows(struct verifier *v)
     if (rc >= 0 && !v->stop)
         rc = store_verify_rows(v->store, bad_row, v, v->error);
     seqs_sort(&v->damaged);
+    if (rc >= 0 && !v->stop)
+        rc = store_each_orphan(v->store, missing_run, v, v->error);
+    if (rc >= 0 && !v->stop)
+        rc = store_each_bare_run(v->store, bare_run, v, v->error);
+    if (rc >= 0 && !v->stop)
+        rc = store_each_lost_gen(v->store, missing_graph, v, v->error);
     if (rc >= 0 && !v->stop)
         rc = store_each_lost_checkpoint(v->store, missing_checkpoint, v, v->error);
     if (rc >= 0 && !v->stop)
@@ -140,9 +224,7 @@ static int verify_other_rows(struct verifier *v)
 static int verify_all(struct verifier *v)
 {
     struct run_filter every = {.ascending = true};
-    int rc = store_key(v->store)
-                 ? store_each_run(v->store, &every, note_unkeyed, v, v->error)
-                 : 0;
+    int rc = store_each_run(v->store, &every, note_run, v, v->error);
     if (rc >= 0)
         rc = verify_rows(v);
     if (rc == 0 && !v->stop)
@@ -157,8 +239,28 @@ static int verify_all(struct verifier *v)
         rc =
             store_verify_objects(v->store, &v->result.objects, bad_object, v, v->error);
     if (rc >= 0 && !v->stop)
-        rc = store_quick_check(v->store, bad_page, v, v->error);
+        rc = store_check_pages(v->store, bad_page, v, v->error);
     return rc < 0 ? rc : 0;
+}
+
+/* With another key everything would be called damaged: it is laid down. */
+static int verify_all_keyed(struct verifier *v)
+{
+    bool other = false;
+    int rc = store_key(v->store) ? verify_other_key(v, &other) : 0;
+    if (rc || !other)
+        return rc ? rc : verify_all(v);
+    v->kind = CAIRN_PROBLEM_KEY;
+    rc = verify_report(v, 0, NULL,
+                       "no HMAC in the store is of this key: it is probably not the "
+                       "key that the runs were recorded with. Nothing else is said of "
+                       "HMACs");
+    v->kind = CAIRN_PROBLEM_DAMAGE;
+    v->other_key = true;
+    struct hmac_key *key = store_swap_key(v->store, NULL);
+    rc = rc ? 0 : verify_all(v);
+    store_swap_key(v->store, key);
+    return rc;
 }
 
 /* ---- One ---- */
@@ -202,17 +304,27 @@ static int skip_damaged_parent(struct verifier *v)
     return rc;
 }
 
-static int copy_id(void *context, const struct checkpoint_row *row)
+struct bad_one {
+    struct verifier *v;
+    char id[CAIRN_ID_MAX];
+    bool hmac;
+};
+
+static int see_bad(void *context, const struct checkpoint_row *row)
 {
-    row_id(row, context);
+    struct bad_one *one = context;
+    row_id(row, one->id);
+    one->hmac = verify_lacks_hmac(one->v, row);
     return 0;
 }
 
 static void report_bad(struct verifier *v, uint64_t seq, const char *text)
 {
-    char id[CAIRN_ID_MAX];
-    bool there = store_get_checkpoint(v->store, seq, copy_id, id, NULL) == 0;
-    verify_report(v, seq, there ? id : NULL, "%s", text);
+    struct bad_one one = {.v = v};
+    bool there = store_get_checkpoint(v->store, seq, see_bad, &one, NULL) == 0;
+    v->kind = one.hmac ? CAIRN_PROBLEM_HMAC : CAIRN_PROBLEM_DAMAGE;
+    verify_report(v, seq, there ? one.id : NULL, "%s", text);
+    v->kind = CAIRN_PROBLEM_DAMAGE;
 }
 
 static int verify_one(struct verifier *v, const char *id)
@@ -249,6 +361,7 @@ static void verifier_release(struct verifier *v)
     tombstones_release(&v->tombstones);
     seqs_release(&v->damaged);
     seqs_release(&v->unkeyed);
+    seqs_release(&v->shut);
     free(v->questions);
     free(v->graphs);
     sha256_free(v->sha);
@@ -265,15 +378,21 @@ static int count_pruned(struct verifier *v)
 static int verdict(const struct verifier *v, const char *id)
 {
     const struct cairn_verify_result *r = &v->result;
-    if (r->damaged + r->bad_objects == 0)
-        return v->bad_database
-                   ? error_set(
-                         v->error, CAIRN_EDAMAGED,
+    if (r->damaged + r->bad_objects == 0 && v->bad_database)
+        return error_set(v->error, CAIRN_EDAMAGED,
                          "every record is sound, but the database around them is "
-                         "damaged: `cairn doctor --repair` saves them into a new one")
-                   : 0;
+                         "damaged: `cairn doctor --repair` saves them into a new one");
+    if (r->damaged + r->bad_objects == 0)
+        return v->other_key ? error_set(v->error, CAIRN_EDAMAGED,
+                                        "no HMAC in the store is of this key")
+                            : 0;
     if (id)
         return error_set(v->error, CAIRN_EDAMAGED, "checkpoint %.80s is damaged", id);
+    if (v->n_damage == 0)
+        return error_set(v->error, CAIRN_EDAMAGED,
+                         "%llu records or rows have no HMAC of this key: they are not "
+                         "believed; `cairn checkpoint delete` takes such a record out",
+                         (unsigned long long)r->bad_hmacs);
     return error_set(v->error, CAIRN_EDAMAGED,
                      "the store is damaged: %llu of %llu records, %llu of %llu "
                      "objects; runs can still be resumed from their newest sound "
@@ -303,7 +422,7 @@ int cairn_checkpoint_verify(struct cairn_store *store, const char *id,
     if (rc == 0) {
         rc = count_pruned(&v);
         if (rc == 0)
-            rc = id ? verify_one(&v, id) : verify_all(&v);
+            rc = id ? verify_one(&v, id) : verify_all_keyed(&v);
         store_end_read(store);
     }
     if (rc == 0) {

@@ -3,6 +3,7 @@
 #ifndef CHECKPOINT_VERIFY_H
 #define CHECKPOINT_VERIFY_H
 
+#include "base/arena.h"
 #include "checkpoint/stream.h"
 
 /* Retention of one stream, as cairn_checkpoint_prune does it, but inside the caller's
@@ -16,5 +17,23 @@ int prune_stream(struct cairn_store *store, struct sha256 *sha, uint64_t stream,
  * CAIRN_EUSAGE (not an id), CAIRN_ENOTFOUND, CAIRN_EAMBIGUOUS, CAIRN_EDAMAGED. */
 int checkpoint_find(struct cairn_store *store, const char *id, uint64_t *seq,
                     struct cairn_error *error);
+
+/* Whether a run's row is to be believed: what a run goes on with (file, params,
+ * definition), and how it stands, is taken from such rows only. CAIRN_EUSAGE: with a
+ * key, and the run was recorded without one. CAIRN_EDAMAGED. */
+int run_trust(struct cairn_store *store, const struct run_row *row,
+              struct cairn_error *error);
+/* A run is keyed or not as a whole: whether the row has no HMAC, but its records do. */
+int run_stripped(struct cairn_store *store, const struct run_row *row, bool *stripped,
+                 struct cairn_error *error);
+/* What the definition with that digest tells of its run: the name of the workflow, the
+ * file, params and number of tasks; texts in the arena. */
+typedef int repair_definition_fn(struct cairn_store *store, const struct digest *graph,
+                                 struct run_row *row, struct arena *arena,
+                                 struct cairn_error *error);
+/* cairn_store_repair, which knows definitions. */
+int checkpoint_repair(const char *path, repair_definition_fn *describe,
+                      int (*each)(void *, const struct cairn_loss *), void *context,
+                      struct cairn_repair_result *result, struct cairn_error *error);
 
 #endif

@@ -1,4 +1,4 @@
-/* One verification under way; shared by verify.c, verify_rows.c and verify_links.c. */
+/* One verification under way; shared by the files verify*.c. */
 #ifndef CHECKPOINT_VERIFY_INT_H
 #define CHECKPOINT_VERIFY_INT_H
 
@@ -28,9 +28,13 @@ struct verifier {
     bool stop; /* the callback wants no more */
     struct cairn_verify_result result;
     bool bad_database; /* its pages, not what stands in them */
+    bool other_key;    /* the key is none of the store's */
     struct tombstones tombstones;
     struct seqs damaged;
-    struct seqs unkeyed; /* with a key: runs that were recorded without one */
+    struct seqs unkeyed;          /* with a key: runs that were recorded without one */
+    struct seqs shut;             /* runs whose rows are not to be believed */
+    uint64_t n_damage;            /* problems that are damage */
+    enum cairn_problem_kind kind; /* of what is reported now */
     struct question *questions;
     size_t n_questions, question_room;
     struct digest *graphs; /* that full records name; may repeat */
@@ -49,6 +53,10 @@ int verify_report(struct verifier *v, uint64_t seq, const char *id, const char *
 /* Reports a damaged row and remembers it. */
 int verify_damaged(struct verifier *v, const struct checkpoint_row *row,
                    const char *reason);
+/* With a key: whether no HMAC in the store is of it, though there are some. */
+int verify_other_key(struct verifier *v, bool *other);
+/* Whether the row is sound but for its HMAC. */
+bool verify_lacks_hmac(struct verifier *v, const struct checkpoint_row *row);
 /* Every row in order of seq: bytes, columns, payload, direct links. */
 int verify_rows(struct verifier *v);
 void verify_rows_release(struct verifier *v);

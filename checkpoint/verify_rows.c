@@ -99,7 +99,14 @@ static int row_damaged(struct verifier *v, const struct checkpoint_row *row,
         if (rc == 0 && header.seq != row->seq && seqs_add(&v->damaged, header.seq))
             rc = error_nomem(v->error);
     }
-    return rc ? rc : verify_damaged(v, row, reason);
+    if (rc)
+        return rc;
+    bool unkeyed = seqs_has(&v->unkeyed, row->stream);
+    v->kind = !unkeyed && verify_lacks_hmac(v, row) ? CAIRN_PROBLEM_HMAC
+                                                    : CAIRN_PROBLEM_DAMAGE;
+    rc = verify_damaged(v, row, reason);
+    v->kind = CAIRN_PROBLEM_DAMAGE;
+    return rc;
 }
 
 /* ---- Deleted ranges ---- */

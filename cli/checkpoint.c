@@ -88,7 +88,7 @@ int command_checkpoint_list(struct settings *settings)
 
     /* A run that does not exist is an error, not an empty list. */
     if (status == 0 && settings->given[OPT_ONLY_RUN] &&
-        cairn_run_get(store, settings->number[OPT_ONLY_RUN], &run, &error) != 0)
+        cairn_run_look(store, settings->number[OPT_ONLY_RUN], &run, &error) != 0)
         status = ui_fail(&error);
     if (status == 0)
         status = list_checkpoints(settings, store);

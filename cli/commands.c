@@ -247,11 +247,10 @@ static const struct command commands[] = {
      "",
      "look for trouble in the store and around it",
      "Checks the store and its surroundings, changes nothing, and says for each "
-     "finding "
-     "what to do. Exit status 5 if something is bad. With --repair, what is valid in a "
-     "damaged store is saved into a new one, which takes its place; the damaged files "
-     "are kept in it under damaged-TIME. Exit status 5 then if something was lost, 6 "
-     "if a run is live.",
+     "finding what to do. Exit status 5 if something is bad. With --repair, what is "
+     "valid in a damaged store is saved into a new one, which takes its place; the "
+     "damaged files are kept in it under damaged-TIME. Exit status 5 then if something "
+     "was lost, 6 if a run is live.",
      "  cairn doctor\n  cairn doctor --repair",
      "0 2 5 6 10 75",
      0,

@@ -35,6 +35,16 @@ static int add_param(void *context, const char *name, const char *value)
     return 0;
 }
 
+/* They are those of a checkpoint. */
+static void add_count(struct doc *doc, const struct cairn_run_info *run,
+                      const char *name, uint32_t count)
+{
+    if (run->checkpoint != 0)
+        doc_count(doc, name, count);
+    else
+        doc_null(doc, name);
+}
+
 void run_document(struct doc *doc, struct cairn_store *store,
                   const struct cairn_run_info *run)
 {
@@ -60,15 +70,17 @@ void run_document(struct doc *doc, struct cairn_store *store,
     doc_some(doc, "from_checkpoint", run->from_seq);
     doc_some(doc, "checkpoint", run->checkpoint);
     doc_count(doc, "total", run->total);
-    doc_count(doc, "completed", run->completed);
-    doc_count(doc, "failed", run->failed);
-    doc_count(doc, "skipped", run->skipped);
-    doc_count(doc, "cancelled", run->cancelled);
-    doc_count(doc, "excluded", run->excluded);
-    doc_count(doc, "undone", run->undone);
-    doc_count(doc, "unknown", run->unknown);
+    add_count(doc, run, "completed", run->completed);
+    add_count(doc, run, "failed", run->failed);
+    add_count(doc, run, "skipped", run->skipped);
+    add_count(doc, run, "cancelled", run->cancelled);
+    add_count(doc, run, "excluded", run->excluded);
+    add_count(doc, run, "undone", run->undone);
+    add_count(doc, run, "unknown", run->unknown);
     doc_count(doc, "running", run->running);
     doc_count(doc, "unsaved", run->unsaved);
+    doc_count(doc, "damaged_checkpoints", run->damaged);
+    doc_bool(doc, "keyed", run->keyed);
 }
 
 #define PARAMS_SHOWN 1000

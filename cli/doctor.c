@@ -99,8 +99,8 @@ static char *task_of(struct cairn_store *store, const struct cairn_loss *loss)
     return named.name;
 }
 
-static const char *const kinds[] = {"checkpoint", "task",   "run",
-                                    "attempt",    "object", "row"};
+static const char *const kinds[] = {"checkpoint", "task", "run", "attempt",
+                                    "object",     "row",  "file"};
 
 static void print_losses(const struct losses *losses, struct cairn_store *store)
 {
@@ -112,6 +112,38 @@ static void print_losses(const struct losses *losses, struct cairn_store *store)
             task != NULL ? ")" : "");
         free(task);
     }
+}
+
+/* What stood in the place of the lock file or of live/ and was moved:
+ * "odd-lock-NUMBER", "odd-live-NUMBER", or both with a space between. */
+static void print_aside(const struct cairn_repair_result *result)
+{
+    const char *at = result->aside;
+
+    while (*at != '\0') {
+        int n = (int)strcspn(at, " ");
+
+        say("put aside: what stood in the place of the store's %.4s is in its "
+            "directory as %.*s",
+            at + 4, n, at);
+        at += n + (at[n] != '\0');
+    }
+}
+
+static void aside_document(struct doc *doc, const struct cairn_repair_result *result)
+{
+    const char *at = result->aside;
+
+    doc_array(doc, "put_aside");
+    while (*at != '\0') {
+        size_t n = strcspn(at, " ");
+        char name[sizeof result->aside];
+
+        snprintf(name, sizeof name, "%.*s", (int)n, at);
+        doc_text(doc, NULL, name);
+        at += n + (at[n] != '\0');
+    }
+    doc_end(doc);
 }
 
 static int losses_document(const struct cairn_repair_result *result,
@@ -129,6 +161,7 @@ static int losses_document(const struct cairn_repair_result *result,
     doc_count(&doc, "events", result->events);
     doc_count(&doc, "others", result->others);
     doc_count(&doc, "lost", result->lost);
+    aside_document(&doc, result);
     doc_array(&doc, "losses");
     for (size_t i = 0; i < losses->n; i++) {
         const struct cairn_loss *loss = &losses->at[i];
@@ -151,14 +184,15 @@ static int losses_document(const struct cairn_repair_result *result,
 static void print_result(const struct cairn_repair_result *result)
 {
     out_flush();
+    print_aside(result);
     if (!result->repaired) {
-        say("nothing is damaged: nothing to repair");
+        say(result->aside[0] != '\0' ? "nothing else is damaged"
+                                     : "nothing is damaged: nothing to repair");
         return;
     }
     if (result->checkpoints + result->runs + result->objects + result->lost > 0)
         say("saved: %llu checkpoint%s, %llu run%s, %llu object%s, %llu attempt%s; "
-            "lost: "
-            "%llu",
+            "lost: %llu",
             (unsigned long long)result->checkpoints, plural(result->checkpoints),
             (unsigned long long)result->runs, plural(result->runs),
             (unsigned long long)result->objects, plural(result->objects),
@@ -166,6 +200,25 @@ static void print_result(const struct cairn_repair_result *result)
             (unsigned long long)result->lost);
     say("a new store is in place; the damaged files are kept in its directory %s",
         result->kept);
+}
+
+/* A repair needs no key; but one that is named must be one, as everywhere. */
+static int check_key(struct settings *settings)
+{
+    struct cairn_store_options options = {.path = store_path(settings),
+                                          .read_only = true,
+                                          .key_file = key_path(settings)};
+    struct cairn_store *store = NULL;
+    struct cairn_error error = {0};
+    int code;
+
+    if (options.key_file == NULL)
+        return 0;
+    code = cairn_store_open(&store, &options, &error);
+    cairn_store_close(store);
+    if (code == CAIRN_ENOTFOUND || code == CAIRN_EUSAGE)
+        return ui_fail(&error);
+    return 0;
 }
 
 static int repair(struct settings *settings)
@@ -176,10 +229,13 @@ static int repair(struct settings *settings)
     struct cairn_store_options options = {.path = store_path(settings),
                                           .read_only = true};
     struct cairn_store *store = NULL;
-    int status = 0;
+    int status = check_key(settings);
 
+    if (status != 0)
+        return status;
     if (cairn_store_repair(options.path, each_loss, &losses, &result, &error) != 0) {
         release_losses(&losses);
+        print_aside(&result);
         return ui_fail(&error);
     }
     if (losses.n > 0 && cairn_store_open(&store, &options, NULL) != 0)

@@ -120,22 +120,28 @@ static bool accept_head(struct head_list *list, struct cairn_head *head)
     return add_head(list, head) == 0;
 }
 
-static bool read_text(struct head_list *list, const char *text)
+/* Line by line: sscanf measures the whole of its text each time. */
+static bool read_text(struct head_list *list, char *text)
 {
-    const char *line = text;
+    char *rest, *line = strtok_r(text, "\n", &rest);
     size_t n = 0;
     int used = 0;
 
-    if (sscanf(line, "cairn head 1 store %32s next %" SCNu64 "%n", list->of.store,
-               &list->of.next_seq, &used) != 2)
+    if (line == NULL || strcmp(line, "cairn head 1") != 0)
         return false;
-    for (line += used; *line == '\n'; line += used) {
+    line = strtok_r(NULL, "\n", &rest);
+    if (line == NULL || sscanf(line, "store %32s next %" SCNu64 "%n", list->of.store,
+                               &list->of.next_seq, &used) != 2)
+        return false;
+    while (line[used] == '\0' && (line = strtok_r(NULL, "\n", &rest)) != NULL) {
         struct cairn_head head = {0};
 
-        if (sscanf(line, " end %zu%n", &n, &used) == 1)
-            return n == list->n && strspn(line + used, "\r\n") == strlen(line + used);
+        if (sscanf(line, "end %zu%n", &n, &used) == 1)
+            return n == list->n &&
+                   line[used + (int)strspn(line + used, "\r")] == '\0' &&
+                   rest[strspn(rest, "\r\n")] == '\0';
         if (sscanf(line,
-                   " run %" SCNu64 " seq %" SCNu64 " position %" SCNu64
+                   "run %" SCNu64 " seq %" SCNu64 " position %" SCNu64
                    " records %" SCNu64 " sha256 %64s%n",
                    &head.run, &head.seq, &head.position, &head.records, head.digest,
                    &used) != 5 ||
@@ -206,8 +212,7 @@ static char *read_file(const char *path)
 
 int head_read(const char *path, struct head_list *list)
 {
-    char *text = read_file(path);
-    const char *start;
+    char *text = read_file(path), *start;
     bool good;
 
     if (text == NULL) {

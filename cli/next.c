@@ -75,7 +75,7 @@ static void print_advice(const struct settings *settings,
                          const struct listing *listing, bool resume)
 {
     unsigned long long number = run->run;
-    const char *hint = store_hint(settings);
+    const char *hint = run_hint(settings, run);
 
     if (run->state == CAIRN_RUN_COMPLETED)
         say("run %llu is completed: there is nothing to do in it", number);
@@ -108,7 +108,7 @@ static int print_text(struct settings *settings, struct cairn_store *store,
     out_flush();
     if (listing.free > 0)
         say("take one with: cairn claim %llu TASK%s", (unsigned long long)run->run,
-            store_hint(settings));
+            run_hint(settings, run));
     else
         print_advice(settings, run, &listing, resume);
     return 0;

@@ -52,6 +52,15 @@ const char *store_hint(const struct settings *settings)
     return hint;
 }
 
+const char *run_hint(const struct settings *settings, const struct cairn_run_info *run)
+{
+    static char hint[8420];
+
+    snprintf(hint, sizeof hint, "%s%s", store_hint(settings),
+             run->keyed && key_path(settings) == NULL ? " --key FILE" : "");
+    return hint;
+}
+
 static int open_store(struct settings *settings, struct cairn_store **store,
                       bool read_only, struct cairn_error *error)
 {

@@ -45,5 +45,8 @@ int missing_task(struct cairn_store *store, uint64_t run, const char *task,
 void tell_warnings(const struct cairn_workflow *workflow);
 /* " --store DIR", " --key FILE" or both for the commands that are suggested, or "". */
 const char *store_hint(const struct settings *settings);
+/* The same for commands that write to the run: with " --key FILE" if it wants a key and
+ * none is named. */
+const char *run_hint(const struct settings *settings, const struct cairn_run_info *run);
 
 #endif

@@ -184,7 +184,9 @@ static int bad_value(const struct command *command, const struct option *option,
                         "--%s cannot be '%s': give bytes, or a size like 64K or 10M",
                         option->name, text);
     if (option->kind == OPTION_TIME)
-        return ui_usage(name, "--%s cannot be '%s': give a time like 30s, 10m or 1h30m",
+        return ui_usage(name,
+                        "--%s cannot be '%s': give a time like 30s, 10m or 1h30m, at "
+                        "most 366d",
                         option->name, text);
     if (option->kind == OPTION_PAIR)
         return ui_usage(name, "--%s needs NAME=VALUE, not '%s'", option->name, text);

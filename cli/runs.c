@@ -25,15 +25,20 @@ static int each_run(void *context, const struct cairn_run_info *run)
         doc_end(listing->doc);
         return 0;
     }
-    snprintf(done, sizeof done, "%u/%u", run->completed, run->total);
+    if (run->checkpoint == 0)
+        snprintf(done, sizeof done, "-/%u", run->total);
+    else
+        snprintf(done, sizeof done, "%u/%u", run->completed, run->total);
     if (listing->shown == 1)
         out("%5s  %-11s  %-19s  %-19s  %9s  %6s  %s\n", "RUN", "STATE", "STARTED",
             "ENDED", "COMPLETED", "FAILED", "WORKFLOW");
     params = params_text(listing->store, run->run);
-    out("%5llu  %-11s  %-19s  %-19s  %9s  %6u  %s%s%s\n", (unsigned long long)run->run,
-        run_state_text(run), format_local(started, run->started_ns),
-        format_local(ended, run->ended_ns), done, run->failed, run->workflow,
-        params != NULL ? "  " : "", params != NULL ? params : "");
+    out("%5llu  %-11s  %-19s  %-19s  %9s  %6u  %s%s%s%s\n",
+        (unsigned long long)run->run, run_state_text(run),
+        format_local(started, run->started_ns), format_local(ended, run->ended_ns),
+        done, run->failed, run->workflow, params != NULL ? "  " : "",
+        params != NULL ? params : "",
+        run->checkpoint == 0 ? "  no valid checkpoint" : "");
     free(params);
     return ui_output_lost();
 }

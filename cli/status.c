@@ -31,6 +31,12 @@ static uint32_t not_run(const struct cairn_run_info *run, uint32_t unknown)
     return run->total > others ? run->total - others : 0;
 }
 
+/* Also of one that had completed, when checkpoints of its end are lost. */
+static bool has_work(const struct cairn_run_info *run, uint32_t unknown)
+{
+    return run->state != CAIRN_RUN_COMPLETED || unknown + not_run(run, unknown) > 0;
+}
+
 static void print_times(const struct cairn_run_info *run)
 {
     char when[FORMAT_MAX];
@@ -77,8 +83,8 @@ static int find_open_ends(struct cairn_store *store, const struct cairn_run_info
     return 0;
 }
 
-static void print_run(const struct cairn_run_info *run, const char *params,
-                      const struct open_ends *ends)
+static void print_run(const struct settings *settings, const struct cairn_run_info *run,
+                      const char *params, const struct open_ends *ends)
 {
     out("run %llu  %s  %s\n", (unsigned long long)run->run, run->workflow,
         run_state_text(run));
@@ -95,6 +101,10 @@ static void print_run(const struct cairn_run_info *run, const char *params,
             (unsigned long long)run->from_seq, (unsigned long long)run->from_run);
     if (run->checkpoint != 0)
         out("checkpoint  workflow:%llu\n", (unsigned long long)run->checkpoint);
+    if (run->damaged > 0)
+        out("DAMAGED     %u checkpoint%s do%s not count: cairn checkpoint verify%s\n",
+            run->damaged, plural(run->damaged), run->damaged == 1 ? "es" : "",
+            store_hint(settings));
     out("tasks       %u: %u completed", run->total, run->completed);
     print_count(run->failed, "failed");
     print_count(run->skipped, "skipped");
@@ -118,7 +128,7 @@ static void print_advice(const struct settings *settings,
                          const struct cairn_run_info *run, const struct open_ends *ends)
 {
     unsigned long long number = run->run;
-    const char *hint = store_hint(settings);
+    const char *hint = run_hint(settings, run);
 
     if (ends->steps > 0)
         out("%u external task%s can be done: cairn next %llu%s\n", ends->steps,
@@ -126,15 +136,18 @@ static void print_advice(const struct settings *settings,
     else if (ends->claimed > 0)
         out("somebody has %u external task%s: cairn next %llu --claimed%s\n",
             ends->claimed, plural(ends->claimed), number, hint);
-    if (!run->live && run->state != CAIRN_RUN_COMPLETED)
+    if (!run->live && has_work(run, ends->unknown))
         out("resume with: cairn resume %llu%s\n", number, hint);
 }
 
 static int print_text(struct settings *settings, struct cairn_store *store,
                       const struct cairn_run_info *run)
 {
-    struct listing listing = {
-        .settings = settings, .store = store, .run = run->run, .live = run->live};
+    struct listing listing = {.settings = settings,
+                              .store = store,
+                              .run = run->run,
+                              .hint = run_hint(settings, run),
+                              .live = run->live};
     struct cairn_error error = {0};
     struct open_ends ends;
     char *params;
@@ -145,7 +158,7 @@ static int print_text(struct settings *settings, struct cairn_store *store,
     if (status != 0)
         return status;
     params = params_text(store, run->run);
-    print_run(run, params, &ends);
+    print_run(settings, run, params, &ends);
     free(params);
     if ((listing.every || run->failed > 0 || ends.unknown > 0) &&
         cairn_run_tasks(store, run->run, list_task_text, &listing, &error) != 0)
@@ -236,14 +249,16 @@ static int answer(uint64_t run, int code, const char *text)
 /* The others only tell that the question could not be answered. */
 static bool is_answer(int code)
 {
-    return code == CAIRN_ENOTFOUND || code == CAIRN_EDAMAGED || code == CAIRN_EOWNED;
+    return code == CAIRN_ENOTFOUND || code == CAIRN_EDAMAGED || code == CAIRN_EOWNED ||
+           code == CAIRN_EUSAGE;
 }
 
 static int can_resume(struct settings *settings, struct cairn_store *store)
 {
     struct cairn_run_info run = {0};
     struct cairn_error error = {0};
-    char text[128];
+    const char *more = "";
+    char text[160];
     uint64_t number = 0;
     int code;
 
@@ -256,9 +271,12 @@ static int can_resume(struct settings *settings, struct cairn_store *store)
         return is_answer(code)
                    ? answer(run.run != 0 ? run.run : number, code, error.text)
                    : ui_fail(&error);
-    snprintf(
-        text, sizeof text, "run %llu can be resumed%s", (unsigned long long)run.run,
-        run.state == CAIRN_RUN_COMPLETED ? "; it is completed: nothing to do" : "");
+    if (run.state == CAIRN_RUN_COMPLETED)
+        more = has_work(&run, run.unknown)
+                   ? "; it had completed, but the end of some tasks is lost"
+                   : "; it is completed: nothing to do";
+    snprintf(text, sizeof text, "run %llu can be resumed%s",
+             (unsigned long long)run.run, more);
     return answer(run.run, 0, text);
 }
 

@@ -15,6 +15,7 @@ struct listing {
     struct cairn_store *store;
     struct doc *doc; /* with --json */
     uint64_t run;
+    const char *hint; /* of commands that write to it */
     bool live;
     uint32_t failed, unknown, failed_undos;
     struct cairn_error error; /* of a listing inside the listing */

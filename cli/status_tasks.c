@@ -7,10 +7,14 @@
 #include "status.h"
 #include "ui.h"
 
-/* For people: why a task was skipped stands beside it. */
+/* For people (docs/commands.md, Words): why a task was skipped stands beside it. */
 static const char *task_word(const struct cairn_task_info *task)
 {
-    return task->outcome == CAIRN_EXCLUDED ? "skipped" : NULL;
+    bool open = task->running || task->interrupted;
+
+    return task->outcome == CAIRN_EXCLUDED           ? "skipped"
+           : task->outcome == CAIRN_PENDING && !open ? "not run"
+                                                     : NULL;
 }
 
 static const char *task_state(const struct cairn_task_info *task)
@@ -89,10 +93,10 @@ static void print_unknown(struct listing *listing, const struct cairn_task_info 
         out("  %s\n    its check decides\n", task->id);
     else if (listing->unknown <= FAILED_SHOWN && task->check)
         out("  %s\n    its check decides: cairn resume %llu%s\n", task->id,
-            (unsigned long long)listing->run, store_hint(listing->settings));
+            (unsigned long long)listing->run, listing->hint);
     else if (listing->unknown <= FAILED_SHOWN && word != NULL)
         out("  %s\n    decide: cairn resolve %llu %s done|failed|rerun%s\n", task->id,
-            (unsigned long long)listing->run, word, store_hint(listing->settings));
+            (unsigned long long)listing->run, word, listing->hint);
     free(word);
 }
 

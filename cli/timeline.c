@@ -139,8 +139,9 @@ static void print_run_line(const struct tree *tree, const struct entry *entry,
     struct cairn_checkpoint_info from;
     char when[FORMAT_MAX], id[32];
 
-    out("%s* run %llu  %s  %s  %s", indent, (unsigned long long)run->run,
-        run_state_text(run), format_local(when, run->started_ns), run->workflow);
+    out("%s* run %llu  %s  %s  %s%s", indent, (unsigned long long)run->run,
+        run_state_text(run), format_local(when, run->started_ns), run->workflow,
+        run->checkpoint == 0 ? "  no valid checkpoint" : "");
     if (entry->from_run != 0) {
         snprintf(id, sizeof id, "workflow:%llu", (unsigned long long)entry->from_seq);
         out("  from %s of run %llu%s", id, (unsigned long long)entry->from_run,
@@ -167,7 +168,7 @@ static int show_run(struct tree *tree, size_t i)
 
     memset(indent, ' ', 2 * depth);
     indent[2 * depth] = '\0';
-    if (cairn_run_get(tree->store, entry->run, &run, &error) != 0)
+    if (cairn_run_look(tree->store, entry->run, &run, &error) != 0)
         return ui_fail(&error);
     if (tree->doc != NULL) {
         doc_object(tree->doc, NULL);
@@ -176,8 +177,10 @@ static int show_run(struct tree *tree, size_t i)
     } else {
         print_run_line(tree, entry, &run, indent);
     }
+    /* Those of a forged run are shown as damaged. */
     if (cairn_checkpoint_list(tree->store, &filter, each_checkpoint, &rows, &total,
-                              &error) != 0)
+                              &error) != 0 &&
+        error.code != CAIRN_EDAMAGED)
         return ui_fail(&error);
     if (tree->doc != NULL) {
         doc_end(tree->doc);

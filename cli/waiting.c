@@ -93,7 +93,7 @@ static int print_all(struct settings *settings, struct cairn_store *store,
         return ui_fail(&error);
     if (resume)
         out("go on with: cairn resume %llu%s\n", (unsigned long long)run->run,
-            store_hint(settings));
+            run_hint(settings, run));
     return 0;
 }
 

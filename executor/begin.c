@@ -142,13 +142,6 @@ static bool new_generation(const struct situation *s)
            !digest_equal(&s->row.graph, &s->recovery.graph);
 }
 
-static int nothing(void *context, const struct run_row *row)
-{
-    (void)context;
-    (void)row;
-    return 0;
-}
-
 static int begin_run(struct engine *e, struct cairn_error *error)
 {
     struct situation *s = &e->situation;
@@ -158,7 +151,7 @@ static int begin_run(struct engine *e, struct cairn_error *error)
     e->row.ended_ns = 0;
     int result = workflow_params(e->workflow, &params, &e->row.params, error);
     if (!result && !fresh) /* it may have been removed since it was read */
-        result = store_get_run(e->store, e->row.run, nothing, NULL, error);
+        result = store_get_run(e->store, e->row.run, NULL, NULL, error);
     e->row.params_text = arena_str(&e->arena, buf_view(&params));
     buf_release(&params);
     if (!result && e->arena.failed)
@@ -216,6 +209,7 @@ static int begin_stream(struct engine *e, struct cairn_error *error)
     e->stream.sha = e->sha;
     e->stream.graph = s->graph;
     int result = check_source(e, error);
+    store_keep_seq(e->store, s->last_named);
     for (size_t i = 0; s->recovered && i < s->recovery.n_damaged && !result; i++)
         result = store_put_quarantine(e->store, s->recovery.damaged[i], clock_utc_ns(),
                                       s->recovery.reasons[i], error);

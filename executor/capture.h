@@ -17,7 +17,8 @@ void capture_path(char *out, size_t size, const char *live_dir, uint64_t run,
                   uint32_t slot, int stream);
 int capture_open(struct capture *capture, const char *live_dir, uint64_t run,
                  uint32_t slot, struct cairn_error *error);
-/* For a running attempt, now and then: gives the middle of large files back. */
+/* For a running attempt, now and then: gives the middle of large files back. Returns
+ * how many bytes of one file, at most. */
 uint64_t capture_trim(struct capture *capture, uint64_t limit);
 struct captured {
     struct buf content; /* all of it, or head then tail */

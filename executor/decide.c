@@ -252,8 +252,10 @@ static struct view_of_task look_at(struct judge *j, uint32_t task)
                              .old = in->old ? in->old_task[task] : NODE_NONE,
                              .def = graph_def(in->graph, task),
                              .needs = fate_of_needs(j, task)};
-    if (v.old == NODE_NONE)
+    if (v.old == NODE_NONE) {
+        v.mark = in->new_marks ? in->new_marks[task] : 0;
         return v;
+    }
     v.recorded = in->states->outcome[v.old];
     v.mark = in->marks ? in->marks[v.old] : 0;
     v.changed = j->now && !digest_equal(&j->now[task], &j->then[v.old]);

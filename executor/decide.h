@@ -57,6 +57,7 @@ struct decide_input {
     const uint32_t *old_task;       /* from map_tasks */
     const struct states *states;    /* in old's numbers */
     const uint8_t *marks;           /* in old's numbers, or NULL */
+    const uint8_t *new_marks;       /* of tasks that old has not, or NULL */
     const uint8_t *evidence;        /* [graph->n_tasks] enum evidence, or NULL */
     enum cairn_on_change on_change; /* KEEP: changed tasks that are done stay done */
     condition_fn *condition;

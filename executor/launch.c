@@ -392,10 +392,9 @@ static bool may_wait(const struct engine *e, const struct intent *intent)
 
 bool launch_possible(const struct engine *e)
 {
-    const struct intent *next = &e->starts[e->starts_head];
     if (e->starts_head == e->n_starts || !e->n_free || holds_back(e))
         return false;
-    return e->running < e->limit || may_wait(e, next);
+    return e->running < e->limit || may_wait(e, &e->starts[e->starts_head]);
 }
 
 /* It is not started any more: its row is closed at the end. */

@@ -197,10 +197,21 @@ static const char *describe_evidence(const struct cairn_plan *plan, uint32_t tas
 
 static const char *describe_undecided(const struct cairn_plan *plan, uint32_t task)
 {
-    return graph_def(&plan->workflow->graph, task)->check.len
-               ? "it was interrupted and must not run twice; its check decides"
-               : "it was interrupted and must not run twice; decide with `cairn "
-                 "resolve`";
+    const struct situation *s = &plan->situation;
+    uint32_t old = s->old_task[task];
+    uint8_t mark = !s->marks          ? 0
+                   : old == NODE_NONE ? s->new_marks[task]
+                                      : s->marks[old];
+    bool check = graph_def(&plan->workflow->graph, task)->check.len;
+    if (mark & MARK_DAMAGED)
+        return check
+                   ? "the checkpoint that recorded its end is damaged or gone, and it "
+                     "must not run twice; its check decides"
+                   : "the checkpoint that recorded its end is damaged or gone, and it "
+                     "must not run twice; decide with `cairn resolve`";
+    return check ? "it was interrupted and must not run twice; its check decides"
+                 : "it was interrupted and must not run twice; decide with `cairn "
+                   "resolve`";
 }
 
 static const char *describe_reason(const struct cairn_plan *plan, uint32_t task,
@@ -225,7 +236,7 @@ static const char *describe_reason(const struct cairn_plan *plan, uint32_t task,
     case CAIRN_REASON_INTERRUPTED:
         return "it was running, or about to start, when the run was interrupted";
     case CAIRN_REASON_DAMAGED:
-        return "the checkpoint that recorded its end is damaged";
+        return "the checkpoint that recorded its end is damaged or gone";
     case CAIRN_REASON_CHANGED:
         return describe_change(plan, task, arena);
     case CAIRN_REASON_OUTPUT:
@@ -289,6 +300,8 @@ static const char *describe_doubt(const struct cairn_plan *plan, uint32_t task,
         return about_cause(plan, task, "depending on what becomes of %s", "", arena);
     if (fate & FATE_MAY)
         return about_cause(plan, task, "if %s, which it needs, completes", "", arena);
+    if (def->finally && !def->condition.len)
+        return "if the run comes to its end";
     return "if its condition holds";
 }
 

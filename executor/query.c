@@ -41,6 +41,14 @@ int run_row_get(struct run_row *row, struct cairn_store *store, uint64_t run,
                      "the store has no runs yet; start one with `cairn run FILE`");
 }
 
+int no_checkpoint(uint64_t run, struct cairn_error *error)
+{
+    return error_set(error, CAIRN_EDAMAGED,
+                     "run %llu has no checkpoint left, so there is nothing to go on "
+                     "from; start again with `cairn run --fresh`",
+                     (unsigned long long)run);
+}
+
 int view_open(struct view *view, struct cairn_store *store, uint64_t run, bool graph,
               struct cairn_error *error)
 {
@@ -53,11 +61,13 @@ int view_open(struct view *view, struct cairn_store *store, uint64_t run, bool g
     }
     result = run_row_get(&v.row, store, run, &v.arena, error);
     if (!result)
-        result = run_row_trust(store, &v.row, error);
+        result = run_trust(store, &v.row, error);
     if (!result) {
         result = checkpoint_recover(store, sha, v.row.run, &v.recovery, error);
         v.recovered = !result;
     }
+    if (result == CAIRN_ENOTFOUND && v.row.run)
+        result = no_checkpoint(v.row.run, error);
     if (!result && graph) {
         result = graph_load(store, &v.recovery.graph, &v.definition, &v.graph, error);
         v.loaded = !result;
@@ -127,7 +137,8 @@ static int fill_info(struct cairn_store *store, const struct run_row *row,
                                     .from_run = row->from_run,
                                     .from_seq = row->from_seq,
                                     .total = row->tasks,
-                                    .unsaved = row->unsaved};
+                                    .unsaved = row->unsaved,
+                                    .keyed = row->keyed};
     copy_text(info->workflow, sizeof info->workflow, row->workflow_name);
     copy_text(info->file, sizeof info->file, row->file);
     copy_text(info->owner_host, sizeof info->owner_host, row->owner_host);
@@ -135,6 +146,7 @@ static int fill_info(struct cairn_store *store, const struct run_row *row,
     if (recovery) {
         struct tally tally = states_tally(&recovery->states);
         info->checkpoint = recovery->newest.seq;
+        info->damaged = (uint32_t)recovery->n_damaged;
         info->completed = tally.completed;
         info->failed = tally.failed;
         info->skipped = tally.skipped;
@@ -185,10 +197,10 @@ int cairn_run_get(struct cairn_store *store, uint64_t run, struct cairn_run_info
     return result;
 }
 
-/* A run whose checkpoints are all damaged is listed all the same, without counts; so is
- * one without a key, if there is one now. */
-static int list_one(struct cairn_store *store, uint64_t run,
-                    struct cairn_run_info *info, struct cairn_error *error)
+/* A run whose checkpoints are all damaged or gone is listed all the same, without
+ * counts; so is one without a key, if there is one now. */
+int cairn_run_look(struct cairn_store *store, uint64_t run, struct cairn_run_info *info,
+                   struct cairn_error *error)
 {
     struct view view = {.arena = ARENA_INIT};
     int result = cairn_run_get(store, run, info, error);
@@ -239,7 +251,7 @@ int cairn_runs(struct cairn_store *store, const char *workflow,
     if (!result && total)
         result = store_count_runs(store, &filter, total, error);
     for (size_t i = 0; i < lister.n && !result; i++) {
-        result = list_one(store, lister.runs[i], &info, error);
+        result = cairn_run_look(store, lister.runs[i], &info, error);
         if (!result && each(context, &info))
             break;
     }
@@ -255,14 +267,15 @@ int cairn_can_resume(struct cairn_store *store, uint64_t run, struct cairn_error
         return error_set(
             error, CAIRN_EOWNED, "run %llu is running: process %lld on %s owns it",
             (unsigned long long)info.run, (long long)info.owner_pid, info.owner_host);
-    return result;
+    return result ? result : store_check_keyed(store, info.run, info.keyed, error);
 }
 
 /* ---- Tasks ---- */
 
 struct newest {
     uint32_t number;
-    bool open, timed_out;
+    bool open, completed, timed_out;
+    uint64_t checkpoint; /* that has its outcome, or 0 */
     int64_t started_ns, ended_ns, cpu_us, peak_kib;
     int32_t exit_code, signal;
     const char *text; /* in the view's arena */
@@ -311,6 +324,8 @@ static int note_attempt(void *context, const struct attempt_row *row)
     struct newest attempt = {
         .number = row->number,
         .open = !row->ended_ns || row->flags & ATTEMPT_INTERRUPTED,
+        .completed = row->outcome == CAIRN_COMPLETED,
+        .checkpoint = row->checkpoint,
         .timed_out = row->flags & ATTEMPT_TIMED_OUT,
         .started_ns = row->started_ns ? row->started_ns : row->intent_ns,
         .ended_ns = row->ended_ns,
@@ -368,6 +383,8 @@ static int note_attempts(struct cairn_store *store, struct view *v,
                                             l, error);
         else if (!result)
             result = note_earlier(store, v, gen, &graph, l, error);
+        if (result == CAIRN_ENOTFOUND && gen < v->row.gen)
+            result = 0; /* an earlier definition that is lost tells nothing */
     }
     return result || !l->arena->failed ? result : error_nomem(error);
 }
@@ -400,6 +417,13 @@ static bool is_unknown(const struct view *v, uint32_t task, bool interrupted)
            v->definition.on_crash != ON_CRASH_ADOPT;
 }
 
+/* Its end stood in a record that is damaged or gone: as situation_decide.c has it. */
+static bool is_lost(const struct view *v, const struct newest *a)
+{
+    return a->completed && v->recovery.gap &&
+           (!a->checkpoint || a->checkpoint > v->recovery.head.base);
+}
+
 /* What it should take back still stands: it has not run since. */
 static bool undo_has_failed(const struct newest *a, enum cairn_outcome outcome)
 {
@@ -416,7 +440,8 @@ static int list_tasks(const struct view *v, const struct newest *newest,
         const struct newest *a = &newest[task];
         enum cairn_outcome outcome = v->recovery.states.outcome[task];
         bool pending = outcome == CAIRN_PENDING;
-        bool interrupted = pending && a->open && (!live || a->ended_ns);
+        bool interrupted =
+            pending && ((a->open && (!live || a->ended_ns)) || is_lost(v, a));
         bool unknown = is_unknown(v, task, interrupted && !live);
         struct cairn_task_info info = {
             .id = v->graph.id[task],

@@ -247,8 +247,10 @@ static int check_store(const struct engine *e, struct cairn_error *error)
 {
     const struct definition *d = e->graph->definition;
     const struct situation *s = &e->situation;
-    if (e->store && s->recovered)
-        return store_check_keyed(e->store, s->row.run, s->row.keyed, error);
+    if (e->store && s->recovered) {
+        int result = store_check_keyed(e->store, s->row.run, s->row.keyed, error);
+        return e->mode == MODE_RUN ? situation_advise_fresh(result, error) : result;
+    }
     for (uint32_t i = 0; !e->store && i < d->n_defs; i++)
         if (d->defs[i].kind == TASK_EXTERNAL)
             return error_set(error, CAIRN_EUSAGE,

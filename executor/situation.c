@@ -40,21 +40,6 @@ int run_row_copy(struct run_row *to, const struct run_row *from, struct arena *a
     return arena->failed ? error_nomem(error) : 0;
 }
 
-int run_row_trust(const struct cairn_store *store, const struct run_row *row,
-                  struct cairn_error *error)
-{
-    if (!store_key(store))
-        return 0;
-    int result = store_check_keyed(store, row->run, row->keyed, error);
-    if (result || row->sum_ok)
-        return result;
-    return error_set(error, CAIRN_EDAMAGED,
-                     "the HMAC of run %llu is not of this key: its row was changed or "
-                     "forged, or the key is another one; start again with `cairn run "
-                     "--fresh`",
-                     (unsigned long long)row->run);
-}
-
 static int keep_row(void *context, const struct run_row *row)
 {
     struct loader *l = context;
@@ -109,9 +94,11 @@ static int find_auto_run(struct loader *l)
     if (!result)
         result = newest_run(l, &params);
     if (!result && l->s->row.state == CAIRN_RUN_COMPLETED) {
-        /* With a key, one without is only history, but a forged one is told of. */
-        if (l->s->row.keyed)
-            result = run_row_trust(l->store, &l->s->row, l->error);
+        /* With a key, one without is only history, but a damaged or forged one is told
+         * of: it may be unfinished. */
+        result = run_trust(l->store, &l->s->row, l->error);
+        if (result == CAIRN_EUSAGE)
+            result = 0;
         l->s->row = (struct run_row){0};
     }
     return result;
@@ -119,24 +106,37 @@ static int find_auto_run(struct loader *l)
 
 /* ---- Its states ---- */
 
+int situation_advise_fresh(int result, struct cairn_error *error)
+{
+    static const char advice[] = ", or start another run with `cairn run FILE --fresh`";
+    size_t n = error ? strlen(error->text) : 0;
+    if (result == CAIRN_EUSAGE && error)
+        snprintf(error->text + n, sizeof error->text - n, "%s", advice);
+    return result;
+}
+
 static int load_recovery(struct loader *l)
 {
     struct situation *s = l->s;
-    int result = run_row_trust(l->store, &s->row, l->error);
-    struct sha256 *sha = result ? NULL : sha256_new();
+    int result = run_trust(l->store, &s->row, l->error);
+    if (result)
+        return l->as_is ? result : situation_advise_fresh(result, l->error);
+    struct sha256 *sha = sha256_new();
     if (!sha)
-        return result ? result : error_nomem(l->error);
+        return error_nomem(l->error);
     result = checkpoint_recover(l->store, sha, s->row.run, &s->recovery, l->error);
     sha256_free(sha);
     s->recovery.head.sha = NULL; /* the engine brings its own */
     if (result == CAIRN_ENOTFOUND)
-        return error_set(l->error, CAIRN_EDAMAGED,
-                         "run %llu has no checkpoint left; start again with `cairn run "
-                         "--fresh`",
-                         (unsigned long long)s->row.run);
+        return no_checkpoint(s->row.run, l->error);
     if (result)
         return result;
     s->recovered = s->recorded = true;
+    if (s->row.keyed && !store_key(l->store) && !l->as_is)
+        situation_note(s,
+                       "run %llu is recorded with a key: to go on with it, give the "
+                       "key with --key FILE or CAIRN_KEY",
+                       (unsigned long long)s->row.run);
     for (size_t i = 0; i < s->recovery.n_damaged; i++)
         situation_note(s, "checkpoint workflow:%llu is damaged and was skipped: %s",
                        (unsigned long long)s->recovery.damaged[i],
@@ -162,7 +162,7 @@ static int load_fork(struct loader *l, struct digest *graph)
     if (!result)
         result = store_get_run(l->store, header.stream, keep_row, l, l->error);
     if (!result)
-        result = run_row_trust(l->store, &s->row, l->error);
+        result = run_trust(l->store, &s->row, l->error);
     if (!result)
         result = check_owner(l, s->row.workflow_name, "checkpoint", s->from_seq);
     if (result)
@@ -234,6 +234,10 @@ static int load_all(struct loader *l)
     if (l->options->start != CAIRN_START_RESUME)
         result = newest_run(l, NULL);
     s->latest_run = s->row.run;
+    /* It may be the one to go on with. */
+    if (!result && s->row.run && !s->row.sum_ok &&
+        l->options->start == CAIRN_START_AUTO)
+        result = run_trust(l->store, &s->row, l->error);
     s->row = (struct run_row){0};
     if (!result && l->options->start == CAIRN_START_RESUME)
         result = find_given_run(l);
@@ -335,6 +339,7 @@ void situation_release(struct situation *s)
     }
     free(s->old_task);
     free(s->marks);
+    free(s->new_marks);
     free(s->last_attempt);
     free(s->evidence);
     free(s->which);

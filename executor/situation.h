@@ -23,8 +23,10 @@ struct situation {
     bool old_loaded;
     uint32_t *old_task;     /* [n_tasks] */
     uint8_t *marks;         /* [old tasks] */
+    uint8_t *new_marks;     /* [n_tasks] of those that are not in the old graph */
     uint32_t n_kept;        /* of them MARK_KEPT */
     uint32_t *last_attempt; /* [old tasks] highest attempt number known */
+    uint64_t last_named;    /* highest checkpoint that an attempt names */
     struct states now;      /* `before`, in the workflow's numbers */
     uint8_t *evidence;      /* [n_tasks] enum evidence */
     const char **which;   /* [n_tasks] file or secret that is not as it was; or NULL */
@@ -66,14 +68,14 @@ int situation_states(const struct situation *situation,
 /* The i-th notice, or NULL. */
 const char *situation_notice(const struct situation *situation, size_t i);
 
-/* With a key: whether the row carries an HMAC of it. CAIRN_EUSAGE: it was recorded
- * without one; CAIRN_EDAMAGED. What a run goes on with (params, file, definition) is
- * taken from trusted rows only. */
-int run_row_trust(const struct cairn_store *store, const struct run_row *row,
-                  struct cairn_error *error);
+/* CAIRN_EDAMAGED: all of the run's checkpoints were deleted, or are gone. */
+int no_checkpoint(uint64_t run, struct cairn_error *error);
 /* A copy of a run row whose texts live in the arena. */
 int run_row_copy(struct run_row *to, const struct run_row *from, struct arena *arena,
                  struct cairn_error *error);
+/* Where a run cannot be gone on with because of its key (`result` CAIRN_EUSAGE), adds
+ * to the error what else can be done. Returns `result`. */
+int situation_advise_fresh(int result, struct cairn_error *error);
 /* Loads the definition that an object of the pool holds, and its graph. */
 int graph_load(struct cairn_store *store, const struct digest *digest,
                struct definition *definition, struct graph *graph,

@@ -11,8 +11,25 @@
 
 /* ---- Marks ---- */
 
+/* Whether records are gone, and what the attempt came to may have stood in them. What
+ * stood before the full record that the states begin with, it knows. */
+static bool may_be_lost(const struct situation *s, const struct attempt_row *row)
+{
+    return s->recovery.gap &&
+           (!row->checkpoint || row->checkpoint > s->recovery.head.base);
+}
+
+/* It was tried again since, and only lost records knew. */
+static bool is_later(const struct situation *s, const struct attempt_row *row)
+{
+    uint8_t outcome = s->before.outcome[row->task];
+    bool again = outcome == CAIRN_FAILED || outcome == CAIRN_CANCELLED ||
+                 outcome == CAIRN_SKIPPED || outcome == CAIRN_EXCLUDED;
+    return again && row->number > s->before.attempts[row->task] && may_be_lost(s, row);
+}
+
 /* The newest attempt decides. One that completed although the task is pending means a
- * lost record only where records are damaged: otherwise the task was reset. */
+ * lost record only where records are gone: otherwise the task was reset. */
 static uint8_t mark_of(const struct situation *s, const struct attempt_row *row)
 {
     uint8_t outcome = s->before.outcome[row->task];
@@ -22,11 +39,11 @@ static uint8_t mark_of(const struct situation *s, const struct attempt_row *row)
     if (outcome == CAIRN_FAILED && row->flags & ATTEMPT_EXTERNAL &&
         s->row.state == CAIRN_RUN_UNFINISHED)
         return MARK_TOLD;
-    if (outcome != CAIRN_PENDING)
+    if (outcome != CAIRN_PENDING && !is_later(s, row))
         return 0;
     if (open)
         return MARK_INTERRUPTED;
-    if (row->outcome == CAIRN_COMPLETED && (s->recovery.gap || s->recovery.n_damaged))
+    if (row->outcome == CAIRN_COMPLETED && may_be_lost(s, row))
         return MARK_DAMAGED;
     return row->started_ns ? MARK_RESET : 0;
 }
@@ -38,6 +55,8 @@ static int mark_attempt(void *context, const struct attempt_row *row)
         return 0; /* not of this graph: a damaged row; it decides nothing */
     if (row->number > s->last_attempt[row->task])
         s->last_attempt[row->task] = row->number;
+    if (row->checkpoint > s->last_named)
+        s->last_named = row->checkpoint;
     s->marks[row->task] = mark_of(s, row);
     return 0;
 }
@@ -125,12 +144,108 @@ static int look_at_keepers(struct loader *l)
     return result;
 }
 
+/* The graph of a generation of the run. */
+static int graph_of(struct loader *l, uint32_t gen, struct definition *definition,
+                    struct graph *graph)
+{
+    const struct run_row *row = &l->s->row;
+    struct digest digest = row->graph;
+    int result = 0;
+    if (gen < row->gen)
+        result = store_get_run_graph(l->store, row->run, gen, &digest, l->error);
+    return result ? result : graph_load(l->store, &digest, definition, graph, l->error);
+}
+
+/* A generation all of whose records are gone: its tasks in the recovered graph, and in
+ * the workflow as it is now. */
+struct later {
+    struct situation *s;
+    uint32_t n, *old, *now;
+};
+
+static int mark_later(void *context, const struct attempt_row *row)
+{
+    struct later *later = context;
+    struct situation *s = later->s;
+    if (row->task >= later->n)
+        return 0;
+    struct attempt_row as_old = *row;
+    as_old.task = later->old[row->task];
+    if (as_old.task != NODE_NONE) {
+        uint8_t mark = mark_of(s, &as_old);
+        s->marks[as_old.task] = mark ? mark : s->marks[as_old.task];
+    } else if (later->now[row->task] != NODE_NONE && !(row->flags & ATTEMPT_UNDO)) {
+        bool open = !row->ended_ns || row->flags & ATTEMPT_INTERRUPTED;
+        s->new_marks[later->now[row->task]] = open ? MARK_INTERRUPTED
+                                              : row->outcome == CAIRN_COMPLETED
+                                                  ? MARK_DAMAGED
+                                                  : 0;
+    }
+    return 0;
+}
+
+static int mark_by(struct loader *l, uint32_t gen, const struct graph *graph)
+{
+    struct later later = {l->s, graph->n_tasks, NULL, NULL};
+    size_t size = ((size_t)graph->n_tasks + 1) * sizeof *later.old;
+    later.old = malloc(size);
+    later.now = malloc(size);
+    int result = later.old && later.now ? 0 : error_nomem(l->error);
+    if (!result) {
+        map_tasks(graph, situation_old(l->s, l->w), later.old);
+        map_tasks(graph, &l->w->graph, later.now);
+        result = store_each_run_attempt(l->store, l->s->row.run, gen, false, mark_later,
+                                        &later, l->error);
+    }
+    free(later.old);
+    free(later.now);
+    return result;
+}
+
+static int load_later_marks(struct loader *l, uint32_t gen)
+{
+    struct definition definition;
+    struct graph graph;
+    int result = graph_of(l, gen, &definition, &graph);
+    if (result == CAIRN_ENOTFOUND || result == CAIRN_EDAMAGED) {
+        situation_note(l->s,
+                       "how run %llu was defined for a while is lost: tasks that must "
+                       "not run twice may have run then, and none of them counts",
+                       (unsigned long long)l->s->row.run);
+        return 0;
+    }
+    if (result)
+        return result;
+    result = mark_by(l, gen, &graph);
+    graph_release(&graph);
+    definition_release(&definition);
+    return result;
+}
+
+static bool any_pending(const struct states *states)
+{
+    for (uint32_t task = 0; task < states->n; task++)
+        if (states->outcome[task] == CAIRN_PENDING)
+            return true;
+    return false;
+}
+
+/* Nothing is pending when a run completes: where something is, a record is lost. */
+static void mark_pending(struct situation *s)
+{
+    for (uint32_t task = 0; task < s->before.n; task++)
+        if (s->before.outcome[task] == CAIRN_PENDING &&
+            !(s->marks[task] & ~(uint8_t)MARK_RESET))
+            s->marks[task] = MARK_DAMAGED;
+}
+
 static int load_marks(struct loader *l)
 {
     struct situation *s = l->s;
     s->marks = calloc((size_t)s->before.n + 1, 1);
     s->last_attempt = calloc((size_t)s->before.n + 1, sizeof *s->last_attempt);
-    if (!s->marks || !s->last_attempt)
+    s->new_marks = calloc((size_t)l->w->graph.n_tasks + 1, 1);
+    if (!s->marks || !s->last_attempt || !s->new_marks)
         return error_nomem(l->error);
     for (uint32_t i = 0; i < s->before.n; i++)
         if (s->before.outcome[i] != CAIRN_PENDING)
@@ -138,11 +253,20 @@ static int load_marks(struct loader *l)
     uint32_t gen = 0;
     int result = s->recovered ? generation_of(l, &s->recovery.graph, &gen) : 0;
     /* A completed run has nothing unfinished, unless records of it are lost. */
-    bool whole = s->row.state == CAIRN_RUN_COMPLETED && !s->recovery.gap && !l->as_is;
-    if (result || !gen || whole)
+    bool completed = s->recovered && s->row.state == CAIRN_RUN_COMPLETED;
+    bool whole = completed && !s->recovery.gap && !l->as_is && !any_pending(&s->before);
+    if (result || whole)
         return result;
+    if (completed)
+        mark_pending(s);
+    if (!gen)
+        return 0;
     result = store_each_run_attempt(l->store, s->row.run, gen, false, mark_attempt, s,
                                     l->error);
+    for (uint32_t later = gen + 1; later <= s->row.gen && !result; later++)
+        result = load_later_marks(l, later);
+    if (completed)
+        mark_pending(s);
     return result ? result : look_at_keepers(l);
 }
 
@@ -295,10 +419,8 @@ static void notice_changes(struct loader *l)
         situation_note(s, "%s", l->w->definition.notes[i].ptr);
     uint32_t changed = d->changed - d->kept;
     if (changed)
-        situation_note(
-            s,
-            "%u task%s changed since the last record; `cairn plan` tells what and why",
-            changed, plural(changed));
+        situation_note(s, "%u task%s changed since the last record", changed,
+                       plural(changed));
     if (d->kept)
         situation_note(
             s,
@@ -316,7 +438,9 @@ static void notice_changes(struct loader *l)
 static bool is_unknown(const struct situation *s, const struct graph *g, uint32_t task)
 {
     uint32_t old = s->old_task[task];
-    uint8_t mark = old == NODE_NONE || !s->marks ? 0 : s->marks[old];
+    uint8_t mark = !s->marks          ? 0
+                   : old == NODE_NONE ? s->new_marks[task]
+                                      : s->marks[old];
     return s->now.outcome[task] == CAIRN_UNKNOWN ||
            (graph_def(g, task)->once &&
             mark & (MARK_INTERRUPTED | MARK_DAMAGED | MARK_UNDOING));
@@ -370,6 +494,7 @@ static int decide_anew(struct loader *l, const struct graph *old)
                                  .old_task = s->old_task,
                                  .states = &s->before,
                                  .marks = s->marks,
+                                 .new_marks = s->new_marks,
                                  .evidence = s->evidence,
                                  .on_change = l->options->on_change,
                                  .condition = look_at_condition,

@@ -159,16 +159,22 @@ int workflow_reparse(struct cairn_workflow *w, const struct definition *recorded
     return 0;
 }
 
-int workflow_params(const struct cairn_workflow *w, struct buf *text,
-                    struct digest *digest, struct cairn_error *error)
+int definition_params(const struct definition *definition, struct buf *text,
+                      struct digest *digest, struct cairn_error *error)
 {
     buf_clear(text);
-    for (uint32_t i = 0; i < w->definition.n_params; i++) {
-        buf_lstr(text, w->definition.params[i].key);
-        buf_lstr(text, w->definition.params[i].value);
+    for (uint32_t i = 0; i < definition->n_params; i++) {
+        buf_lstr(text, definition->params[i].key);
+        buf_lstr(text, definition->params[i].value);
     }
     int result = buf_check(text, error);
     return result ? result : sha256_of(text->data, text->size, digest, error);
+}
+
+int workflow_params(const struct cairn_workflow *w, struct buf *text,
+                    struct digest *digest, struct cairn_error *error)
+{
+    return definition_params(&w->definition, text, digest, error);
 }
 
 /* ---- Building in memory ---- */

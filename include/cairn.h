@@ -388,6 +388,8 @@ struct cairn_run_info {
     uint32_t unsaved;         /* degraded: outcomes not yet stored, as last reported */
     uint32_t undone, unknown; /* no final outcomes */
     uint32_t excluded;        /* among `skipped`: by their own condition */
+    uint32_t damaged; /* checkpoints that are damaged, and were passed over for this */
+    bool keyed;       /* recorded with a key: it can be gone on with only with that */
 };
 struct cairn_page {
     uint32_t limit; /* 0: 10; at most 100 unless `all` */
@@ -403,12 +405,17 @@ CAIRN_API int cairn_runs(struct cairn_store *store, const char *workflow,
 /* One run; 0: the newest. */
 CAIRN_API int cairn_run_get(struct cairn_store *store, uint64_t run,
                             struct cairn_run_info *out, struct cairn_error *error);
+/* The same; but of a run that has no valid checkpoint, or that is not to be believed,
+ * what its row says, without counts and a checkpoint: as cairn_runs shows it. */
+CAIRN_API int cairn_run_look(struct cairn_store *store, uint64_t run,
+                             struct cairn_run_info *out, struct cairn_error *error);
 /* Every param of a run (0: the newest), by name. */
 CAIRN_API int cairn_run_params(struct cairn_store *store, uint64_t run,
                                int (*each)(void *, const char *name, const char *value),
                                void *context, struct cairn_error *error);
 /* Could the run be resumed? 0 if so, else why not: ENOTFOUND (no such run), EDAMAGED
- * (no valid checkpoint), EOWNED (live). A finished run can ("nothing to do"). */
+ * (no valid checkpoint), EOWNED (live), EUSAGE (recorded with a key, and the store was
+ * opened without one, or the other way round). A finished run can ("nothing to do"). */
 CAIRN_API int cairn_can_resume(struct cairn_store *store, uint64_t run,
                                struct cairn_error *error);
 
@@ -589,7 +596,9 @@ struct cairn_checkpoint_filter {
     uint64_t run;         /* 0: any */
     struct cairn_page page;
 };
-/* Checkpoints by seq, newest first. */
+/* Checkpoints by seq, newest first. With a key, CAIRN_EDAMAGED after the last one if
+ * the row of a run is forged: what is told of its checkpoints is that they are damaged.
+ */
 CAIRN_API int cairn_checkpoint_list(
     struct cairn_store *store, const struct cairn_checkpoint_filter *filter,
     int (*each)(void *, const struct cairn_checkpoint_info *), void *context,
@@ -613,10 +622,17 @@ CAIRN_API int cairn_checkpoint_tasks(struct cairn_store *store, const char *id,
                                                  uint32_t attempts),
                                      void *context, struct cairn_error *error);
 
+enum cairn_problem_kind {
+    CAIRN_PROBLEM_DAMAGE, /* bytes are not as they were written, or are missing */
+    CAIRN_PROBLEM_HMAC,   /* bytes are sound, but carry no HMAC of the key */
+    CAIRN_PROBLEM_KEY,    /* no HMAC in the store is of the key: it is another one */
+    CAIRN_PROBLEM_HEAD    /* against an exported head */
+};
 struct cairn_problem {
     uint64_t seq;          /* checkpoint, 0: something else */
     char id[CAIRN_ID_MAX]; /* as far as it can be told */
     const char *text;      /* what is wrong and what it means */
+    enum cairn_problem_kind kind;
 };
 struct cairn_verify_result {
     uint64_t checked, damaged; /* records */
@@ -627,6 +643,7 @@ struct cairn_verify_result {
     uint64_t unchecked_hmacs; /* of these, not checked, as no key was given */
     uint64_t unkeyed_runs;    /* with a key: recorded without one; checked all the same,
                                  but nothing shows who wrote them */
+    uint64_t bad_hmacs; /* among `damaged`: sound, but without an HMAC of the key */
 };
 /* Checks one checkpoint (id), or every record, chain link and object (id NULL).
  * Returns CAIRN_EDAMAGED if anything is wrong, after reporting all of it. */
@@ -737,8 +754,8 @@ struct cairn_finding {
     const char *remedy; /* what to do, or NULL */
 };
 /* Looks at the store and its surroundings; changes nothing. Returns CAIRN_EDAMAGED if
- * something is bad, CAIRN_ENOMEM or CAIRN_EBUSY if not all could be looked at. Works on
- * a store that cairn_store_open refuses. */
+ * something is bad, CAIRN_ENOMEM, CAIRN_EBUSY or CAIRN_EIO if not all could be looked
+ * at. Works on a store that cairn_store_open refuses. */
 CAIRN_API int cairn_doctor(const char *path,
                            int (*each)(void *, const struct cairn_finding *),
                            void *context, struct cairn_error *error);
@@ -752,16 +769,17 @@ CAIRN_API int cairn_doctor_keyed(const char *path, const char *key_file,
  * kept in it, in `damaged-TIME/`. Nothing is changed if nothing is damaged. Cut off at
  * any moment, either the old or the new store is there, or none can be opened until the
  * next repair has finished the change. CAIRN_EOWNED while a run is live (named),
- * CAIRN_EBUSY while somebody writes. The calling process must have no handle of the
- * store open. What was lost is told one by one; it counts as lost only once: after the
- * repair the store verifies. */
+ * CAIRN_EBUSY while somebody writes, CAIRN_ENEWER for a store of a newer release. The
+ * calling process must have no handle of the store open. What was lost is told one by
+ * one; it counts as lost only once: after the repair the store verifies. */
 enum cairn_loss_kind {
     CAIRN_LOSS_CHECKPOINT, /* seq, id, run if it is known */
     CAIRN_LOSS_TASK,       /* its end was recorded only there: it runs again */
-    CAIRN_LOSS_RUN,        /* the run cannot be looked at or resumed any more */
+    CAIRN_LOSS_RUN,        /* its row; the text tells whether it was made again */
     CAIRN_LOSS_ATTEMPT,    /* what is shown of one attempt */
     CAIRN_LOSS_OBJECT,     /* stored content: output, a result, or a graph */
-    CAIRN_LOSS_ROW         /* something else that is only shown */
+    CAIRN_LOSS_ROW,        /* something else that is only shown */
+    CAIRN_LOSS_FILE        /* part of a file: what stood there nobody can tell */
 };
 struct cairn_loss {
     enum cairn_loss_kind kind;
@@ -776,6 +794,10 @@ struct cairn_repair_result {
     char kept[64]; /* name of the directory with the damaged files */
     uint64_t checkpoints, objects, runs, attempts, events, others; /* saved */
     uint64_t lost;
+    /* Names, in the store's directory, of what stood in the place of its lock file or
+     * of `live/`, and was put aside: two at most, with a space between them. Set even
+     * if the repair has failed after that; not counted as damage. */
+    char aside[128];
 };
 CAIRN_API int cairn_store_repair(const char *path,
                                  int (*each)(void *, const struct cairn_loss *),

@@ -215,7 +215,8 @@ int store_get_object(struct cairn_store *store, const struct digest *digest,
     return rc;
 }
 
-bool object_sound(struct cairn_store *store, const struct sql_value values[5])
+int object_sound(struct cairn_store *store, const struct sql_value values[5],
+                 struct cairn_error *error)
 {
     const struct object_row row = {.digest = values[1].bytes,
                                    .size = values[2].integer,
@@ -224,11 +225,11 @@ bool object_sound(struct cairn_store *store, const struct sql_value values[5])
     struct object_codec *codec = get_codec(store);
     bool nomem;
     if (!codec)
-        return false;
+        return error_nomem(error);
     buf_clear(&codec->content);
     const char *why = unpack(store, &row, &codec->content, &nomem);
     trim(&codec->content);
-    return !why;
+    return nomem ? error_nomem(error) : !why;
 }
 
 /* What the callback says of a bad one, 0 of a good one; negative also for our errors.

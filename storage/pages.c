@@ -14,12 +14,8 @@
 #include <unistd.h>
 
 /* Ours have pages of this size (schema.c). */
-enum { WAL_HEADER = 32, FRAME_HEADER = 24, BLOCK = 64 << 10, DEFAULT_PAGE = 2048 };
-
-static uint32_t big32(const uint8_t *at)
-{
-    return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
-}
+enum { BLOCK = 64 << 10, DEFAULT_PAGE = 2048 };
+enum { WAL_MAGIC = 0x377f0682 }; /* or one more */
 
 static uint32_t little32(const uint8_t *at)
 {
@@ -29,8 +25,7 @@ static uint32_t little32(const uint8_t *at)
 /* ---- Reading files as far as they can be read ---- */
 
 /* Blocks that fail are left zero: bad sectors must not hide what lies around them. */
-static int read_blocks(int fd, size_t size, struct buf *out, size_t *unreadable,
-                       struct cairn_error *error)
+static int read_blocks(int fd, size_t size, struct buf *out, struct cairn_error *error)
 {
     char *at = size ? buf_grow(out, size) : NULL;
     if (size && !at)
@@ -42,7 +37,6 @@ static int read_blocks(int fd, size_t size, struct buf *out, size_t *unreadable,
             continue;
         if (n <= 0) {
             memset(at + done, 0, want);
-            *unreadable += 1;
             n = (ssize_t)want;
         }
         done += (size_t)n;
@@ -50,19 +44,20 @@ static int read_blocks(int fd, size_t size, struct buf *out, size_t *unreadable,
     return 0;
 }
 
-static int read_file(const char *path, struct buf *out, size_t *unreadable,
-                     struct cairn_error *error)
+static int read_file(const char *path, struct buf *out, struct cairn_error *error)
 {
     struct stat st;
     int rc = 0;
-    /* Not blocking: a pipe in the file's place must not hold us up. */
+    /* Not blocking: a pipe in the file's place must not hold us up. Nothing is read of
+     * what is no file of the store: ENXIO a socket, ELOOP a symbolic link. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
-    if (fd < 0 && (errno == ENOENT || errno == ENOTDIR || errno == ENXIO))
+    if (fd < 0 &&
+        (errno == ENOENT || errno == ENOTDIR || errno == ENXIO || errno == ELOOP))
         return 0;
     if (fd < 0)
         return error_sys(error, errno, "cannot read %s", path);
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
-        rc = read_blocks(fd, (size_t)st.st_size, out, unreadable, error);
+        rc = read_blocks(fd, (size_t)st.st_size, out, error);
     close(fd);
     return rc;
 }
@@ -115,12 +110,12 @@ static int add_frame(struct wal *wal, const struct wal_frame *frame,
 /* The checksum's byte order is that of the machine which wrote it, and in the magic. */
 static void read_header(struct wal *wal, bool *big)
 {
-    enum { MAGIC = 0x377f0682, VERSION = 3007000 };
+    enum { VERSION = 3007000 };
     const uint8_t *bytes = (const uint8_t *)wal->file.data;
     const struct sums none = {0, 0};
     size_t page_size = big32(bytes + 8);
     *big = false;
-    if ((big32(bytes) & ~1u) != MAGIC || big32(bytes + 4) != VERSION ||
+    if ((big32(bytes) & ~1u) != WAL_MAGIC || big32(bytes + 4) != VERSION ||
         !good_page_size(page_size))
         return;
     *big = bytes[3] & 1;
@@ -226,16 +221,25 @@ static bool is_zero(const struct buf *buf)
     return true;
 }
 
-int wal_load(struct wal *wal, const char *path, struct cairn_error *error)
+/* Without a sound header. Only the making of a log can be cut off so early, and it
+ * leaves the beginning of a log, or nothing, or what the disk held there before; but no
+ * frames, which are written when the header is synced. */
+static enum wal_state judge_headless(const struct wal *wal)
 {
-    static const uint8_t blank[4];
-    size_t unreadable = 0;
+    if (wal->state == WAL_DAMAGED)
+        return WAL_DAMAGED;
+    if (!any_whole(wal))
+        return WAL_TORN;
+    uint32_t begin = big32((const uint8_t *)wal->file.data);
+    return begin == 0 || (begin & ~1u) == WAL_MAGIC ? WAL_TORN : WAL_DAMAGED;
+}
+
+static int read_wal(struct wal *wal, const char *path, struct cairn_error *error)
+{
     bool big;
-    *wal = (struct wal){.page_size = DEFAULT_PAGE};
-    int rc = read_file(path, &wal->file, &unreadable, error);
+    int rc = read_file(path, &wal->file, error);
     if (rc || wal->file.size == 0 || is_zero(&wal->file))
         return rc;
-    const uint8_t *bytes = (const uint8_t *)wal->file.data;
     if (wal->file.size >= WAL_HEADER + FRAME_HEADER) {
         read_header(wal, &big);
         rc = find_frames(wal, big, error);
@@ -243,15 +247,18 @@ int wal_load(struct wal *wal, const char *path, struct cairn_error *error)
     if (rc)
         return rc;
     judge(wal);
-    /* Only the making of a log can be cut off so early, and it leaves the beginning of
-     * a log, or nothing, or what the disk held there before; but no frames, which are
-     * written when the header is synced. */
-    if (!wal->header && wal->state != WAL_DAMAGED)
-        wal->state = any_whole(wal) && (big32(bytes) & ~1u) != 0x377f0682 &&
-                             memcmp(bytes, blank, sizeof blank) != 0
-                         ? WAL_DAMAGED
-                         : WAL_TORN;
+    if (!wal->header)
+        wal->state = judge_headless(wal);
     return 0;
+}
+
+int wal_load(struct wal *wal, const char *path, struct cairn_error *error)
+{
+    *wal = (struct wal){.page_size = DEFAULT_PAGE};
+    int rc = read_wal(wal, path, error);
+    if (rc)
+        wal_release(wal);
+    return rc;
 }
 
 void wal_release(struct wal *wal)
@@ -268,11 +275,10 @@ static void read_database_header(struct pages *pages)
     const uint8_t *bytes = (const uint8_t *)pages->file.data;
     pages->page_size = pages->wal.header ? pages->wal.page_size : DEFAULT_PAGE;
     if (pages->file.size >= 100 && memcmp(bytes, "SQLite format 3", 16) == 0) {
-        size_t size = (size_t)bytes[16] << 8 | bytes[17];
+        size_t size = big16(bytes + 16);
         size = size == 1 ? 65536 : size;
-        pages->header = good_page_size(size);
         /* The log states it under a checksum. */
-        if (pages->header && !pages->wal.header)
+        if (good_page_size(size) && !pages->wal.header)
             pages->page_size = size;
     }
     /* Nothing that we make reserves bytes of its pages. */
@@ -303,7 +309,7 @@ int pages_load(struct pages *pages, const char *database, const char *wal,
                struct cairn_error *error)
 {
     *pages = (struct pages){0};
-    int rc = read_file(database, &pages->file, &pages->unreadable, error);
+    int rc = read_file(database, &pages->file, error);
     if (!rc)
         rc = wal_load(&pages->wal, wal, error);
     if (!rc) {

@@ -9,6 +9,17 @@
 
 #include "base/str.h"
 
+/* Numbers in the files are big endian. */
+static inline uint32_t big16(const uint8_t *at)
+{
+    return (uint32_t)at[0] << 8 | at[1];
+}
+static inline uint32_t big32(const uint8_t *at)
+{
+    return big16(at) << 16 | big16(at + 2);
+}
+
+enum { WAL_HEADER = 32, FRAME_HEADER = 24 }; /* bytes */
 enum wal_state {
     WAL_NONE,   /* no frame that could hold a commit */
     WAL_WHOLE,  /* every commit in it can be read */
@@ -35,15 +46,18 @@ struct wal {
 /* A file that is not there, or not a file, is WAL_NONE. */
 int wal_load(struct wal *wal, const char *path, struct cairn_error *error);
 void wal_release(struct wal *wal);
+/* Empty, or nothing but zeros: not even the beginning of a log. */
+static inline bool wal_is_blank(const struct wal *wal)
+{
+    return wal->state == WAL_NONE && !wal->header;
+}
 struct pages {
     struct buf file;
     struct wal wal;
     size_t page_size;
-    size_t usable;     /* bytes of a page that SQLite uses */
-    uint32_t n;        /* pages, from 1 */
-    uint32_t *newest;  /* per page: index of its newest frame + 1, 0: in the file */
-    bool header;       /* the file begins as a database does */
-    size_t unreadable; /* blocks of the file that could not be read */
+    size_t usable;    /* bytes of a page that SQLite uses */
+    uint32_t n;       /* pages, from 1 */
+    uint32_t *newest; /* per page: index of its newest frame + 1, 0: in the file */
 };
 /* Reads both files. What cannot be read is left empty. */
 int pages_load(struct pages *pages, const char *database, const char *wal,

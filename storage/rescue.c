@@ -1,13 +1,29 @@
 /* Rows from the damaged files into the new store. */
 #include "storage/rescue_int.h"
-
-#include <stdlib.h>
+#include "storage/schema.h"
 
 /* ---- Opening ---- */
+
+/* What a newer release keeps here would be lost. */
+static int refuse_newer(const struct rescue *rescue, struct cairn_error *error)
+{
+    enum { USER_VERSION = 60, APPLICATION_ID = 68 }; /* SQLite's file format, 1.3 */
+    const uint8_t *first = pages_at(&rescue->pages, 1);
+    if (!first)
+        return 0;
+    struct db_header header = {.user_version = (int32_t)big32(first + USER_VERSION),
+                               .application_id = big32(first + APPLICATION_ID)};
+    if (header.application_id != SCHEMA_APPLICATION_ID ||
+        header.user_version <= SCHEMA_VERSION)
+        return 0;
+    return schema_check(&header, rescue->paths.dir, error);
+}
 
 int rescue_begin(struct rescue *rescue, struct cairn_error *error)
 {
     int rc = pages_load(&rescue->pages, rescue->paths.db, rescue->paths.wal, error);
+    if (!rc)
+        rc = refuse_newer(rescue, error);
     if (!rc)
         rc = salvage_open(&rescue->salvage, &rescue->pages, error);
     if (!rc)
@@ -15,19 +31,14 @@ int rescue_begin(struct rescue *rescue, struct cairn_error *error)
     return rc;
 }
 
-struct cairn_store *rescue_store(struct rescue *rescue)
+int rescue_fill(struct rescue *rescue, struct cairn_error *error)
 {
-    return rescue->store;
-}
-
-const char *rescue_dir(const struct rescue *rescue)
-{
-    return rescue->paths.dir;
-}
-
-const char *rescue_new_dir(const struct rescue *rescue)
-{
-    return rescue->new_dir;
+    int rc = store_begin(rescue->store, -1, error);
+    if (!rc)
+        rc = db_script(rescue->store->db, "PRAGMA defer_foreign_keys = ON", error);
+    if (rc)
+        store_abort(rescue->store);
+    return rc;
 }
 
 /* ---- Checkpoints ---- */
@@ -114,14 +125,15 @@ int rescue_put_checkpoint(struct rescue *rescue, const struct checkpoint_row *ro
 
 /* ---- Other rows ---- */
 
-/* Text that is not UTF-8 was not written by us. */
-static bool is_sound(struct rescue *rescue, const struct salvage_row *row)
+/* 1 yes, 0 no, <0 error. What only looks like a row must have a checksum. */
+static int is_sound(struct rescue *rescue, const struct salvage_row *row,
+                    struct cairn_error *error)
 {
     struct cairn_store *store = rescue->store;
     bool bare = row->values[row->n - 1].kind == SQL_VALUE_NULL;
     bool unguarded = row->table == SALVAGE_WORKFLOW || row->table == SALVAGE_QUARANTINE;
     if (row->scanned && (bare || unguarded))
-        return false;
+        return 0;
     switch (row->table) {
     case SALVAGE_META:
     case SALVAGE_RUN_GRAPH:
@@ -132,19 +144,19 @@ static bool is_sound(struct rescue *rescue, const struct salvage_row *row)
         return values_sound(store->sha, row->values + 1, (size_t)row->n - 1,
                             rescue->strict);
     case SALVAGE_COMMAND:
-        return command_sound(store, row->values);
+        return command_sound(store, row->values, error);
     case SALVAGE_CLAIM:
-        return claim_sound(store, row->values);
+        return claim_sound(store, row->values, error);
     case SALVAGE_OBJECT:
-        return object_sound(store, row->values);
+        return object_sound(store, row->values, error);
     default:
-        return true; /* runs are checked when they are put, workflows by their runs */
+        return 1; /* runs are checked when they are put, workflows by their runs */
     }
 }
 
 struct filling {
     struct rescue *rescue;
-    struct rescue_count *count;
+    uint64_t saved;
     rescue_lost_fn *lost;
     void *context;
     bool stray;
@@ -182,72 +194,64 @@ static int put_run(struct rescue *rescue, const struct salvage_row *row,
     int rc = keep(rescue, row->table, row->values, row->n, error);
     if (rc <= 0)
         return rc;
-    if (run_sound(rescue->store, (uint64_t)row->values[0].integer))
-        return 1;
+    rc = run_sound(rescue->store, (uint64_t)row->values[0].integer, error);
+    if (rc)
+        return rc;
     rc = store_write(rescue->store, SQL_DROP_RUN, row->values, 1, error);
     return rc ? rc : CAIRN_EDAMAGED;
 }
 
-/* A row of an older release that had none. */
-static void add_sum(struct rescue *rescue, const struct salvage_row *row,
-                    struct sql_value *values, struct value_sum *sum)
+/* For a row of an older release, which had none. */
+static void add_sum(struct rescue *rescue, struct salvage_row *row,
+                    struct value_sum *sum)
 {
-    bool summed = row->table == SALVAGE_RUN_GRAPH || row->table == SALVAGE_ATTEMPT ||
-                  row->table == SALVAGE_EVENT || row->table == SALVAGE_TOMBSTONE;
+    bool summed = row->table == SALVAGE_META || row->table == SALVAGE_RUN_GRAPH ||
+                  row->table == SALVAGE_ATTEMPT || row->table == SALVAGE_EVENT ||
+                  row->table == SALVAGE_TOMBSTONE;
     int first = row->table == SALVAGE_TOMBSTONE, last = row->n - 1;
-    if (!summed || values[last].kind != SQL_VALUE_NULL)
+    if (!summed || row->values[last].kind != SQL_VALUE_NULL)
         return;
-    values_sum(rescue->store->sha, values + first, (size_t)(last - first), sum);
-    values[last] =
-        value_blob((struct str){(const char *)sum->bytes, sizeof sum->bytes});
+    values_sum(rescue->store->sha, row->values + first, (size_t)(last - first), sum);
+    row->values[last] = value_blob(value_sum_view(sum));
 }
 
-static int put_row(struct filling *f, const struct salvage_row *row)
+static int put_row(struct filling *f, const struct salvage_row *found)
 {
-    if (!is_sound(f->rescue, row))
-        return CAIRN_EDAMAGED;
-    if (row->table == SALVAGE_META)
-        return put_setting(f->rescue, row, f->error);
-    if (row->table == SALVAGE_RUN)
-        return put_run(f->rescue, row, f->error);
-    struct sql_value values[SALVAGE_COLUMNS];
+    struct salvage_row row = *found;
     struct value_sum sum;
-    memcpy(values, row->values, sizeof values);
-    add_sum(f->rescue, row, values, &sum);
-    return keep(f->rescue, row->table, values, row->n, f->error);
+    int sound = is_sound(f->rescue, &row, f->error);
+    if (sound <= 0)
+        return sound ? sound : CAIRN_EDAMAGED;
+    add_sum(f->rescue, &row, &sum);
+    if (row.table == SALVAGE_META)
+        return put_setting(f->rescue, &row, f->error);
+    if (row.table == SALVAGE_RUN)
+        return put_run(f->rescue, &row, f->error);
+    return keep(f->rescue, row.table, row.values, row.n, f->error);
 }
 
+/* Of strays only those count that are good: others may be anything. */
 static int fill_row(void *context, const struct salvage_row *row)
 {
     struct filling *f = context;
     int rc = put_row(f, row);
-    if (rc == CAIRN_EDAMAGED || (rc == 0 && !f->stray)) {
-        /* Of strays only those count that are good: others may be anything. */
-        if (!f->stray) {
-            f->count->lost++;
-            if (f->lost)
-                f->lost(f->context, row);
-        }
-        return 0;
-    }
-    if (rc < 0)
+    f->saved += rc > 0;
+    if (rc < 0 && rc != CAIRN_EDAMAGED)
         return rc;
-    f->count->saved += (uint64_t)rc;
+    if (rc <= 0 && !f->stray && f->lost)
+        f->lost(f->context, row);
     return 0;
 }
 
-int rescue_table(struct rescue *rescue, enum salvage_table table,
-                 struct rescue_count *count, rescue_lost_fn *lost, void *context,
-                 struct cairn_error *error)
+int rescue_table(struct rescue *rescue, enum salvage_table table, uint64_t *saved,
+                 rescue_lost_fn *lost, void *context, struct cairn_error *error)
 {
-    struct filling f = {.rescue = rescue,
-                        .count = count,
-                        .lost = lost,
-                        .context = context,
-                        .error = error};
+    struct filling f = {
+        .rescue = rescue, .lost = lost, .context = context, .error = error};
     int rc = salvage_reached(&rescue->salvage, table, fill_row, &f, error);
     f.stray = true;
     if (!rc)
         rc = salvage_stray(&rescue->salvage, table, fill_row, &f, error);
+    *saved = f.saved;
     return rc;
 }

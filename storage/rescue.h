@@ -17,20 +17,34 @@
 #include "storage/store.h"
 
 struct rescue;
+enum { RESCUE_ASIDE = 128 };
 
 /* CAIRN_EOWNED if a run is live, naming its owner; CAIRN_EBUSY if the store is being
  * written to. `finished` (may be NULL) gets the name of the directory with the damaged
- * files if an interrupted switch was finished. */
+ * files if an interrupted switch was finished; `aside`, even on failure, the new names
+ * of what stood in the place of the lock file or of live/, with a space between. */
 int rescue_open(struct rescue **out, const char *path, char finished[64],
-                struct cairn_error *error);
+                char aside[RESCUE_ASIDE], struct cairn_error *error);
 void rescue_close(struct rescue *rescue);
 /* The store's directory. */
 const char *rescue_dir(const struct rescue *rescue);
 
 /* Whether the log holds commits that SQLite would not find. */
 bool rescue_log_is_lost(const struct rescue *rescue);
+/* Whether there is a database that is not made yet. */
+bool rescue_is_unmade(const struct rescue *rescue);
+/* CAIRN_ENEWER for a store of a newer release, which stays as it is. */
 int rescue_begin(struct rescue *rescue, struct cairn_error *error);
 struct cairn_store *rescue_store(struct rescue *rescue);
+/* Begins the one transaction that fills the new store. Rows may refer to others that
+ * come later. */
+int rescue_fill(struct rescue *rescue, struct cairn_error *error);
+
+/* What is lost of the files as a whole, or may be: after rescue_begin. */
+typedef void rescue_gap_fn(void *context, const char *text);
+void rescue_each_gap(struct rescue *rescue, rescue_gap_fn *each, void *context);
+/* Whether the new store has the id of the old one: after the settings were taken. */
+bool rescue_has_id(const struct rescue *rescue);
 
 /* Records as they stand there; the caller checks them. stray: on pages that nothing
  * leads to. */
@@ -45,16 +59,13 @@ int rescue_each_record(struct rescue *rescue, struct str mark, size_t head,
 int rescue_put_checkpoint(struct rescue *rescue, const struct checkpoint_row *row,
                           struct cairn_error *error);
 
-struct rescue_count {
-    uint64_t saved, lost; /* lost: rows that were found, but whose checksum is wrong */
-};
 /* The rows of a table other than checkpoint into the new store: first what its tree
- * leads to, then strays. In the order of enum salvage_table. `lost` is called for each
- * row that is not kept and that no better one replaces. */
+ * leads to, then strays. In the order of enum salvage_table. *saved: how many. `lost`
+ * (may be NULL) is called for each row that is not kept and that no better one
+ * replaces. */
 typedef void rescue_lost_fn(void *context, const struct salvage_row *row);
-int rescue_table(struct rescue *rescue, enum salvage_table table,
-                 struct rescue_count *count, rescue_lost_fn *lost, void *context,
-                 struct cairn_error *error);
+int rescue_table(struct rescue *rescue, enum salvage_table table, uint64_t *saved,
+                 rescue_lost_fn *lost, void *context, struct cairn_error *error);
 
 int rescue_finish(struct rescue *rescue, struct cairn_error *error);
 /* The directory of the new store, from rescue_begin to rescue_switch. */

@@ -1,4 +1,4 @@
-/* Shared by rescue.c (rows) and rescue_files.c (locks, files). */
+/* Shared by rescue_open.c (locks), rescue.c (rows) and rescue_files.c. */
 #ifndef STORAGE_RESCUE_INT_H
 #define STORAGE_RESCUE_INT_H
 
@@ -18,7 +18,14 @@ struct rescue {
     char *note; /* path of the note about a switch */
 };
 
+/* The new store's directory, inside of the old one's. */
+#define RESCUE_NEW "repair.new"
+
 /* Makes the new store's directory, in place of what an interrupted repair left. */
 int rescue_make_new(struct rescue *rescue, struct cairn_error *error);
+/* Takes it away, with all that a new store has in it. */
+void rescue_remove_new(const struct rescue *rescue);
+/* Finishes a switch that was interrupted; `kept` is "" if there was none. */
+int rescue_go_on(const struct rescue *rescue, char kept[64], struct cairn_error *error);
 
 #endif

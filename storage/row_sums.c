@@ -39,8 +39,7 @@ bool values_sound(struct sha256 *sha, const struct sql_value *values, size_t n,
     if (stored->kind == SQL_VALUE_NULL)
         return !strict;
     values_sum(sha, values, n - 1, &sum);
-    return str_equal(stored->bytes,
-                     (struct str){(const char *)sum.bytes, sizeof sum.bytes});
+    return str_equal(stored->bytes, value_sum_view(&sum));
 }
 
 int store_write_summed(struct cairn_store *store, enum sql_id id,
@@ -52,7 +51,7 @@ int store_write_summed(struct cairn_store *store, enum sql_id id,
     struct value_sum sum;
     memcpy(all, values, n * sizeof *values);
     values_sum(store->sha, values, n, &sum);
-    all[n] = value_blob((struct str){(const char *)sum.bytes, sizeof sum.bytes});
+    all[n] = value_blob(value_sum_view(&sum));
     return store_write(store, id, all, n + 1, error);
 }
 
@@ -63,7 +62,8 @@ static const struct kind {
     enum sql_id id;
     int columns;
     const char *format;
-    bool (*sound)(struct cairn_store *, const struct sql_value *); /* or values_sound */
+    /* or values_sound */
+    int (*sound)(struct cairn_store *, const struct sql_value *, struct cairn_error *);
 } kinds[] = {
     {SQL_ALL_META, 3, "a setting of the store", NULL},
     {SQL_ALL_RUN_GRAPH, 4, "the graph of run %lld, generation %lld", NULL},
@@ -78,32 +78,43 @@ static const struct kind {
      claim_sound},
 };
 
-static int tell(const struct kind *kind, const struct sql_value *values,
-                int (*bad)(void *, const char *), void *context)
+/* With a key: whether it is sound for a handle that has none. */
+static int lacks_hmac(struct cairn_store *store, const struct kind *kind,
+                      const struct sql_value *values, struct cairn_error *error)
+{
+    struct hmac_key *key = store_swap_key(store, NULL);
+    int sound = key && kind->sound ? kind->sound(store, values, error) : 0;
+    store_swap_key(store, key);
+    return sound;
+}
+
+static int tell(struct cairn_store *store, const struct kind *kind,
+                const struct sql_value *values,
+                int (*bad)(void *, const struct bad_row *), void *context,
+                struct cairn_error *error)
 {
     char text[200];
     long long key[4];
     for (int i = 0; i < 4; i++)
         key[i] = i < kind->columns ? values[i].integer : 0;
     snprintf(text, sizeof text, kind->format, key[0], key[1], key[2], key[3]);
-    return bad(context, text);
+    int hmac = lacks_hmac(store, kind, values, error);
+    struct bad_row row = {.what = text, .hmac = hmac > 0};
+    row.run = (uint64_t)key[kind->sound == command_sound];
+    return hmac < 0 ? hmac : bad(context, &row);
 }
 
 /* Whether a row without a checksum is a damaged one. */
 static int is_strict(struct cairn_store *store, bool *strict, struct cairn_error *error)
 {
-    struct query query;
-    int rc = query_start(&query, store->db, SQL_GET_META,
-                         VALUES(value_text(STR("sums"))), error);
-    if (!rc)
-        rc = query_step(&query, error);
-    *strict = rc > 0 && str_equal(query_text(&query, 0), STR("all"));
-    query_end(&query);
+    char text[8] = "";
+    int rc = store_setting(store, "sums", text, sizeof text, error);
+    *strict = strcmp(text, "all") == 0;
     return rc < 0 ? rc : 0;
 }
 
 static int verify_kind(struct cairn_store *store, const struct kind *kind, bool strict,
-                       int (*bad)(void *, const char *), void *context,
+                       int (*bad)(void *, const struct bad_row *), void *context,
                        struct cairn_error *error)
 {
     struct sql_value values[25];
@@ -112,10 +123,12 @@ static int verify_kind(struct cairn_store *store, const struct kind *kind, bool 
     while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
         for (int i = 0; i < kind->columns; i++)
             values[i] = query_value(&query, i);
-        bool sound = kind->sound ? kind->sound(store, values)
-                                 : values_sound(store->sha, values,
-                                                (size_t)kind->columns, strict);
-        rc = sound ? 0 : tell(kind, values, bad, context);
+        int sound = kind->sound ? kind->sound(store, values, error)
+                                : values_sound(store->sha, values,
+                                               (size_t)kind->columns, strict);
+        rc = sound < 0 ? sound
+             : sound   ? 0
+                       : tell(store, kind, values, bad, context, error);
         if (rc)
             break;
     }
@@ -124,8 +137,9 @@ static int verify_kind(struct cairn_store *store, const struct kind *kind, bool 
 }
 
 /* An older store that nobody has migrated yet has no such columns. */
-int store_verify_rows(struct cairn_store *store, int (*bad)(void *, const char *what),
-                      void *context, struct cairn_error *error)
+int store_verify_rows(struct cairn_store *store,
+                      int (*bad)(void *, const struct bad_row *), void *context,
+                      struct cairn_error *error)
 {
     bool strict = false;
     if (store->stands_in)

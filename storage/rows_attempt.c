@@ -16,10 +16,9 @@ int store_put_intent(struct cairn_store *store, const struct attempt_row *row,
     all[FLAGS] = value_unless(row->flags, 0);
     all[START_TURN] = value_unless((int64_t)row->start_turn, 0);
     values_sum(store->sha, all, COLUMNS, &sum);
-    struct str view = {(const char *)sum.bytes, sizeof sum.bytes};
     return store_write(store, SQL_PUT_INTENT,
                        VALUES(key[0], key[1], key[2], key[3], key[4], all[FLAGS],
-                              all[START_TURN], value_blob(view)),
+                              all[START_TURN], value_blob(value_sum_view(&sum))),
                        error);
 }
 
@@ -172,7 +171,7 @@ int store_get_attempt(struct cairn_store *store, const struct attempt_row *key,
     if (rc > 0) {
         struct attempt_row row;
         attempt_from(&query, &row);
-        rc = got(context, &row);
+        rc = got ? got(context, &row) : 0;
         rc = rc < 0 ? rc : 0;
     } else if (rc == 0) {
         rc = error_set(error, CAIRN_ENOTFOUND,

@@ -5,6 +5,14 @@
 
 /* ---- Writing ---- */
 
+/* A number that is out of all reason was not given out, but is damaged itself. */
+static uint64_t above_floor(const struct cairn_store *store, uint64_t next)
+{
+    const uint64_t most = (uint64_t)1 << 32;
+    bool above = store->seq_floor >= next && store->seq_floor - next < most;
+    return above ? store->seq_floor + 1 : next;
+}
+
 int store_next_seq(struct cairn_store *store, uint64_t *seq, struct cairn_error *error)
 {
     assert(store->writing);
@@ -13,10 +21,18 @@ int store_next_seq(struct cairn_store *store, uint64_t *seq, struct cairn_error 
         int rc = db_get_int(store->db, SQL_NEXT_SEQ, NO_VALUES, &next, error);
         if (rc)
             return rc;
-        store->next_seq = (uint64_t)next;
+        store->next_seq = above_floor(store, (uint64_t)next);
     }
     *seq = store->next_seq;
     return 0;
+}
+
+void store_keep_seq(struct cairn_store *store, uint64_t seq)
+{
+    if (seq > store->seq_floor)
+        store->seq_floor = seq;
+    if (store->next_seq)
+        store->next_seq = above_floor(store, store->next_seq);
 }
 
 int store_seq_after(struct cairn_store *store, uint64_t *seq, struct cairn_error *error)
@@ -125,7 +141,7 @@ int store_get_checkpoint(struct cairn_store *store, uint64_t seq,
     if (rc > 0) {
         struct checkpoint_row row;
         checkpoint_from(store, &query, &row);
-        rc = got(context, &row);
+        rc = got ? got(context, &row) : 0;
         rc = rc < 0 ? rc : 0;
     } else if (rc == 0) {
         rc = error_set(error, CAIRN_ENOTFOUND, "there is no checkpoint %llu",
@@ -309,6 +325,19 @@ int store_each_tombstone(struct cairn_store *store, uint8_t namespace_id,
     }
     query_end(&query);
     return rc < 0 ? rc : 0;
+}
+
+int store_has_tombstone_behind(struct cairn_store *store, uint8_t namespace_id,
+                               uint64_t stream, uint64_t seq, bool *has,
+                               struct cairn_error *error)
+{
+    int64_t found = 0;
+    int rc =
+        db_get_int(store->db, SQL_HAS_TOMBSTONE_BEHIND,
+                   VALUES(value_int(namespace_id), value_u64(stream), value_u64(seq)),
+                   &found, error);
+    *has = found != 0;
+    return rc;
 }
 
 int store_put_quarantine(struct cairn_store *store, uint64_t seq, int64_t time_ns,

@@ -189,7 +189,8 @@ int store_command_taken(struct cairn_store *store, uint64_t id, bool *taken,
     return rc;
 }
 
-bool command_sound(struct cairn_store *store, const struct sql_value values[10])
+int command_sound(struct cairn_store *store, const struct sql_value values[10],
+                  struct cairn_error *error)
 {
     const struct sql_value *v = values;
     struct row_sum sum;
@@ -206,9 +207,9 @@ bool command_sound(struct cairn_store *store, const struct sql_value values[10])
         .task = v[7].kind == SQL_VALUE_NULL ? UINT32_MAX : (uint32_t)v[7].integer,
         .data = v[8].bytes};
     if (v[4].integer != 0 && v[4].integer != 1)
-        return false;
-    return bare || (sum_command(store, &row, v[4].integer != 0, &sum, NULL) == 0 &&
-                    sum_matches(&sum, v[9].bytes));
+        return 0;
+    int rc = sum_command(store, &row, v[4].integer != 0, &sum, error);
+    return rc ? rc : bare || sum_matches(&sum, v[9].bytes);
 }
 
 /* ---- Claims of external tasks ---- */
@@ -264,7 +265,8 @@ static int claim_from(struct cairn_store *store, const struct query *query,
     return rc;
 }
 
-bool claim_sound(struct cairn_store *store, const struct sql_value values[10])
+int claim_sound(struct cairn_store *store, const struct sql_value values[10],
+                struct cairn_error *error)
 {
     const struct sql_value *v = values;
     struct row_sum sum;
@@ -277,7 +279,8 @@ bool claim_sound(struct cairn_store *store, const struct sql_value values[10])
                             .until_boot_ns = v[6].integer,
                             .time_ns = v[7].integer,
                             .spent = v[8].integer != 0};
-    return sum_claim(store, &row, &sum, NULL) == 0 && sum_matches(&sum, v[9].bytes);
+    int rc = sum_claim(store, &row, &sum, error);
+    return rc ? rc : sum_matches(&sum, v[9].bytes);
 }
 
 int store_each_claim(struct cairn_store *store, uint64_t run, uint32_t gen,

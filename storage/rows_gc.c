@@ -38,23 +38,13 @@
 static int get_setting(struct cairn_store *store, bool *there, uint64_t *up_to,
                        struct cairn_error *error)
 {
-    struct query query;
     unsigned long long id = 0;
     char text[24];
-    int rc = query_start(&query, store->db, SQL_GET_META, VALUES(value_text(STR("gc"))),
-                         error);
-    if (!rc)
-        rc = query_step(&query, error);
+    int rc = store_setting(store, "gc", text, sizeof text, error);
     *there = rc > 0;
-    if (rc > 0) {
-        struct str value = query_text(&query, 0);
-        snprintf(text, sizeof text, "%.*s", (int)(value.len < 20 ? value.len : 20),
-                 value.ptr);
-        /* Unreadable: as if everything were being collected. */
-        if (sscanf(text, "%llu", &id) != 1)
-            id = INT64_MAX;
-    }
-    query_end(&query);
+    /* Unreadable: as if everything were being collected. */
+    if (rc > 0 && sscanf(text, "%llu", &id) != 1)
+        id = INT64_MAX;
     *up_to = id;
     return rc < 0 ? rc : 0;
 }

@@ -18,6 +18,24 @@ int store_each_lost_checkpoint(struct cairn_store *store,
     return rc < 0 ? rc : 0;
 }
 
+int store_each_gap(struct cairn_store *store,
+                   int (*each)(void *, uint64_t first, uint64_t last), void *context,
+                   struct cairn_error *error)
+{
+    struct query query;
+    uint64_t next = 1;
+    int rc = query_start(&query, store->db, SQL_EACH_TAKEN_SEQ, NO_VALUES, error);
+    while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
+        uint64_t first = query_u64(&query, 0), last = query_u64(&query, 1);
+        rc = first > next ? each(context, next, first - 1) : 0;
+        if (rc)
+            break;
+        next = last >= next ? last + 1 : next;
+    }
+    query_end(&query);
+    return rc < 0 ? rc : 0;
+}
+
 int store_each_lost_object(struct cairn_store *store,
                            int (*each)(void *, const char *hex), void *context,
                            struct cairn_error *error)

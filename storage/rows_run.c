@@ -118,11 +118,14 @@ int store_add_run(struct cairn_store *store, struct run_row *row,
 {
     struct sql_value values[RUN_COLUMNS];
     struct row_sum sum;
-    int64_t next;
+    int64_t next, named;
     assert(store->writing);
     int rc = db_get_int(store->db, SQL_NEXT_RUN, NO_VALUES, &next, error);
+    if (!rc)
+        rc = db_get_int(store->db, SQL_NAMED_SEQ, NO_VALUES, &named, error);
     if (rc)
         return rc;
+    store_keep_seq(store, (uint64_t)named);
     uint64_t before = row->run;
     row->run = (uint64_t)next;
     rc = run_values(store, row, &sum, values, error);
@@ -131,6 +134,22 @@ int store_add_run(struct cairn_store *store, struct run_row *row,
     if (rc)
         row->run = before;
     return rc;
+}
+
+int store_restore_run(struct cairn_store *store, const struct run_row *row, bool keyed,
+                      struct cairn_error *error)
+{
+    struct sql_value values[RUN_COLUMNS];
+    struct row_sum sum;
+    int rc = run_values(store, row, &sum, values, error);
+    if (!rc && keyed) {
+        memset(sum.bytes + SUM_BYTES, 0, SUM_KEYED_BYTES - SUM_BYTES);
+        sum.size = SUM_KEYED_BYTES;
+        values[RUN_COLUMNS - 1] = value_blob(sum_view(&sum));
+    }
+    if (!rc)
+        rc = store_write(store, SQL_DROP_RUN, values, 1, error);
+    return rc ? rc : store_write(store, SQL_ADD_RUN, values, RUN_COLUMNS, error);
 }
 
 int store_set_run(struct cairn_store *store, const struct run_row *row,
@@ -183,6 +202,7 @@ static int run_from(struct cairn_store *store, const struct query *query,
     if (rc)
         return rc;
     row->sum_ok = whole && sum_holds(&sum, query_blob(query, 20));
+    row->bytes_ok = whole && sum_bytes_hold(&sum, query_blob(query, 20));
     row->keyed = query_blob(query, 20).len == SUM_KEYED_BYTES;
     return 0;
 }
@@ -220,7 +240,7 @@ int store_get_run(struct cairn_store *store, uint64_t run, run_row_fn *got,
     if (rc > 0)
         rc = run_from(store, &query, &row, error);
     if (rc == 0) {
-        rc = got(context, &row);
+        rc = got ? got(context, &row) : 0;
         rc = rc < 0 ? rc : 0;
     }
     query_end(&query);
@@ -274,13 +294,82 @@ static int note_sound(void *context, const struct run_row *row)
     return 0;
 }
 
-bool run_sound(struct cairn_store *store, uint64_t run)
+int run_sound(struct cairn_store *store, uint64_t run, struct cairn_error *error)
 {
     bool sound = false;
-    return store_get_run(store, run, note_sound, &sound, NULL) == 0 && sound;
+    int rc = store_get_run(store, run, note_sound, &sound, error);
+    return rc ? rc : sound;
+}
+
+/* ---- What other rows tell of runs ---- */
+
+bool store_has_workflow(struct cairn_store *store, uint64_t id)
+{
+    struct query query;
+    int rc = query_start(&query, store->db, SQL_GET_WORKFLOW_NAME,
+                         VALUES(value_u64(id)), NULL);
+    rc = rc ? rc : query_step(&query, NULL);
+    query_end(&query);
+    return rc > 0;
+}
+
+int store_last_gen(struct cairn_store *store, uint64_t run, uint32_t *gen,
+                   struct cairn_error *error)
+{
+    int64_t found = 1;
+    int rc = db_get_int(store->db, SQL_LAST_GEN, VALUES(value_u64(run)), &found, error);
+    *gen = found > UINT32_MAX ? UINT32_MAX : (uint32_t)found;
+    return rc;
+}
+
+static int each_number(struct cairn_store *store, enum sql_id id,
+                       int (*each)(void *, uint64_t run), void *context,
+                       struct cairn_error *error)
+{
+    struct query query;
+    int rc = query_start(&query, store->db, id, NO_VALUES, error);
+    while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
+        rc = each(context, query_u64(&query, 0));
+        if (rc)
+            break;
+    }
+    query_end(&query);
+    return rc < 0 ? rc : 0;
+}
+
+int store_each_orphan(struct cairn_store *store, int (*each)(void *, uint64_t run),
+                      void *context, struct cairn_error *error)
+{
+    return each_number(store, SQL_EACH_ORPHAN, each, context, error);
+}
+
+int store_each_lost_gen(struct cairn_store *store,
+                        int (*each)(void *, uint64_t run, uint64_t gen), void *context,
+                        struct cairn_error *error)
+{
+    struct query query;
+    int rc = query_start(&query, store->db, SQL_EACH_LOST_GEN, NO_VALUES, error);
+    while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
+        rc = each(context, query_u64(&query, 0), query_u64(&query, 1));
+        if (rc)
+            break;
+    }
+    query_end(&query);
+    return rc < 0 ? rc : 0;
+}
+
+int store_each_bare_run(struct cairn_store *store, int (*each)(void *, uint64_t run),
+                        void *context, struct cairn_error *error)
+{
+    return each_number(store, SQL_EACH_BARE_RUN, each, context, error);
 }
 
 /* ---- Graphs of earlier generations ---- */
+
+int store_drop_stray_graphs(struct cairn_store *store, struct cairn_error *error)
+{
+    return store_write(store, SQL_DROP_STRAY_GRAPHS, NO_VALUES, error);
+}
 
 int store_put_run_graph(struct cairn_store *store, uint64_t run, uint32_t gen,
                         const struct digest *graph, struct cairn_error *error)

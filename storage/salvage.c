@@ -1,9 +1,9 @@
-/* SQLite's file format, section 1.6 (pages of trees) and 2.1 (rows).
+/* The trees of a database: which pages they have, and the rows on these. SQLite's file
+ * format, section 1.6.
  *
- * Every number from the file is bounded before it is used; trees are walked with a list
- * of pages to do, each of which is entered once, so that a page that leads to itself
- * ends nothing. */
-#include "storage/salvage.h"
+ * Trees are walked with a list of pages to do, each of which is entered once, so that a
+ * page that leads to itself ends nothing. */
+#include "storage/salvage_int.h"
 
 #include <stdlib.h>
 
@@ -13,145 +13,7 @@ enum page_kind {
     INDEX_LEAF = 10,
     TABLE_LEAF = 13
 };
-enum { OTHER = 254, FREE = 255, SCHEMA_TABLE = SALVAGE_TABLES };
-
-/* Kinds of columns: i integer, b blob, t text; capitals may be NULL. `least` is the
- * number of columns before later versions added some. The row id stands in the first
- * column, and in the row itself there is NULL, where `rowid` is set. */
-static const struct shape {
-    const char *name, *columns;
-    int least;
-    bool rowid;
-} shapes[SALVAGE_TABLES + 1] = {
-    [SALVAGE_META] = {"meta", "ttB", 2, false},
-    [SALVAGE_WORKFLOW] = {"workflow", "it", 2, true},
-    [SALVAGE_RUN] = {"run", "iibbtibiiiiiiiittiib", 20, true},
-    [SALVAGE_RUN_GRAPH] = {"run_graph", "iibB", 3, false},
-    [SALVAGE_OBJECT] = {"object", "ibiib", 5, true},
-    [SALVAGE_CHECKPOINT] = {"checkpoint", "iiiIiibb", 8, true},
-    [SALVAGE_TOMBSTONE] = {"tombstone", "iiiiiiBbiB", 9, true},
-    [SALVAGE_QUARANTINE] = {"quarantine", "iit", 3, true},
-    [SALVAGE_ATTEMPT] = {"attempt", "iiiiiIIIIIIIIIIIIBBBTIIIB", 21, false},
-    [SALVAGE_COMMAND] = {"command", "iiiiiIIIBB", 5, true},
-    [SALVAGE_CLAIM] = {"claim", "iiitttiiib", 10, false},
-    [SALVAGE_EVENT] = {"event", "iiiiiIIIBB", 9, false},
-    [SCHEMA_TABLE] = {"sqlite_schema", "tttIT", 5, false},
-};
-
-const char *salvage_name(enum salvage_table table)
-{
-    return shapes[table].name;
-}
-
-int salvage_columns(enum salvage_table table)
-{
-    return (int)strlen(shapes[table].columns);
-}
-
-/* ---- Numbers of the file ---- */
-
-static uint32_t big16(const uint8_t *at)
-{
-    return (uint32_t)at[0] << 8 | at[1];
-}
-
-static uint32_t big32(const uint8_t *at)
-{
-    return big16(at) << 16 | big16(at + 2);
-}
-
-/* Seven bits a byte, highest first; the ninth byte gives eight. 0: there is none. */
-static size_t read_number(const uint8_t *at, const uint8_t *end, uint64_t *out)
-{
-    uint64_t value = 0;
-    for (size_t i = 0; i < 9 && at + i < end; i++) {
-        if (i == 8) {
-            *out = value << 8 | at[i];
-            return 9;
-        }
-        value = value << 7 | (at[i] & 0x7f);
-        if (!(at[i] & 0x80)) {
-            *out = value;
-            return i + 1;
-        }
-    }
-    return 0;
-}
-
-/* ---- Rows ---- */
-
-static const uint8_t int_sizes[] = {0, 1, 2, 3, 4, 6, 8};
-
-/* The value with a serial type; false if it does not fit into what is left. */
-static bool read_value(uint64_t type, const uint8_t **at, const uint8_t *end,
-                       struct sql_value *out)
-{
-    *out = (struct sql_value){SQL_VALUE_NULL, 0, {NULL, 0}};
-    if (type == 0)
-        return true;
-    if (type == 8 || type == 9) {
-        *out = value_int((int64_t)type - 8);
-        return true;
-    }
-    if (type < 7) {
-        size_t n = int_sizes[type];
-        uint64_t value = (size_t)(end - *at) >= n && (*at)[0] & 0x80 ? UINT64_MAX : 0;
-        if ((size_t)(end - *at) < n)
-            return false;
-        for (size_t i = 0; i < n; i++)
-            value = value << 8 | (*at)[i];
-        *out = value_u64(value);
-        *at += n;
-        return true;
-    }
-    uint64_t n = type < 12 ? UINT64_MAX : (type - 12) / 2;
-    if (n > (uint64_t)(end - *at))
-        return false;
-    struct str bytes = {(const char *)*at, (size_t)n};
-    *out = type % 2 ? value_text(bytes) : value_blob(bytes);
-    *at += n;
-    return true;
-}
-
-static bool fits(char column, const struct sql_value *value)
-{
-    static const char kinds[] = {'n', 'i', 'b', 't'};
-    if (value->kind == SQL_VALUE_NULL)
-        return column >= 'A' && column <= 'Z';
-    return (column | 0x20) == kinds[value->kind];
-}
-
-/* False if the payload is no row of that table. */
-static bool read_row(const struct shape *shape, struct str payload, uint64_t rowid,
-                     struct salvage_row *row)
-{
-    const uint8_t *at = (const uint8_t *)payload.ptr, *end = at + payload.len;
-    int most = (int)strlen(shape->columns), n = 0;
-    uint64_t head, type;
-    size_t used = read_number(at, end, &head);
-    if (used == 0 || head < used || head > payload.len)
-        return false;
-    const uint8_t *types = at + used, *body = at + head;
-    while (types < at + head && n < most) {
-        used = read_number(types, at + head, &type);
-        if (used == 0 || !read_value(type, &body, end, &row->values[n]))
-            return false;
-        types += used;
-        if (n == 0 && shape->rowid) {
-            if (row->values[0].kind != SQL_VALUE_NULL)
-                return false;
-            row->values[0] = value_u64(rowid);
-        }
-        if (!fits(shape->columns[n], &row->values[n]))
-            return false;
-        n++;
-    }
-    if (types != at + head || body != end || n < shape->least)
-        return false;
-    for (row->n = most; n < most; n++)
-        row->values[n] = (struct sql_value){SQL_VALUE_NULL, 0, {NULL, 0}};
-    return true;
-}
+enum { OTHER = 254, FREE = 255 };
 
 /* ---- Pages ---- */
 
@@ -188,81 +50,20 @@ static size_t cell_at(const struct pages *pages, const struct leaf *leaf, size_t
     return at >= leaf->first && at + 4 <= pages->usable ? at : 0;
 }
 
-/* ---- Cells ---- */
-
-/* How many bytes of a payload stand on the page itself. */
-static size_t local_bytes(size_t usable, bool table, size_t size)
-{
-    size_t most = table ? usable - 35 : (usable - 12) * 64 / 255 - 23;
-    size_t least = (usable - 12) * 32 / 255 - 23;
-    if (size <= most)
-        return size;
-    size_t local = least + (size - least) % (usable - 4);
-    return local <= most ? local : least;
-}
-
-/* The rest of a payload from its chain of pages. False if the chain ends early. */
-static bool follow(struct salvage *s, uint32_t page, size_t left)
-{
-    size_t step = s->pages->usable - 4;
-    while (left > 0) {
-        const uint8_t *at = pages_at(s->pages, page);
-        size_t n = left < step ? left : step;
-        if (!at || s->payload.failed)
-            return false;
-        buf_add(&s->payload, at + 4, n);
-        page = big32(at);
-        left -= n;
-    }
-    return true;
-}
-
-struct cell {
-    uint64_t rowid;
-    struct str payload;
-};
-
-/* The cell's payload, whole; false if it is none. */
-static bool read_cell(struct salvage *s, const uint8_t *page, size_t at, bool table,
-                      struct cell *cell)
-{
-    const uint8_t *end = page + s->pages->usable, *p = page + at;
-    uint64_t size = 0;
-    size_t used = p < end ? read_number(p, end, &size) : 0;
-    p += used;
-    if (used && table) {
-        used = read_number(p, end, &cell->rowid);
-        p += used;
-    }
-    if (used == 0 || size > (uint64_t)s->pages->n * s->pages->page_size)
-        return false;
-    size_t local = local_bytes(s->pages->usable, table, (size_t)size);
-    size_t chain = local < size ? 4 : 0;
-    if ((size_t)(end - p) < local + chain)
-        return false;
-    cell->payload = (struct str){(const char *)p, local};
-    if (!chain)
-        return true;
-    buf_clear(&s->payload);
-    buf_str(&s->payload, cell->payload);
-    if (!follow(s, big32(p + local), (size_t)size - local))
-        return false;
-    cell->payload = buf_view(&s->payload);
-    return !s->payload.failed;
-}
+/* ---- Rows ---- */
 
 /* Calls for whatever could be a row of the table, wherever it begins. */
 static int scan_page(struct salvage *s, uint32_t number, enum salvage_table table,
                      salvage_fn *each, void *context)
 {
-    const struct shape *shape = &shapes[table];
+    const struct salvage_shape *shape = &salvage_shapes[table];
     const uint8_t *page = pages_at(s->pages, number);
     int rc = 0;
     for (size_t at = 8; page && at + 4 <= s->pages->usable && rc == 0; at++) {
         struct salvage_row row = {.table = table, .scanned = true};
-        struct cell cell = {0};
-        if (read_cell(s, page, at, shape->rowid, &cell) &&
-            read_row(shape, cell.payload, cell.rowid, &row))
+        struct salvage_cell cell = {0};
+        if (salvage_read_cell(s, page, at, shape->rowid, &cell) &&
+            salvage_read_row(shape, &cell, &row))
             rc = each(context, &row);
     }
     return rc;
@@ -280,7 +81,7 @@ struct visit {
 static int visit_page(struct visit *visit, uint32_t number)
 {
     const struct pages *pages = visit->salvage->pages;
-    const struct shape *shape = &shapes[visit->table];
+    const struct salvage_shape *shape = &salvage_shapes[visit->table];
     struct leaf leaf;
     if (!open_page(pages, number, &leaf))
         return 0;
@@ -291,11 +92,12 @@ static int visit_page(struct visit *visit, uint32_t number)
     int rc = 0;
     for (size_t i = 0; i < leaf.cells && rc == 0; i++) {
         struct salvage_row row = {.table = (enum salvage_table)visit->table};
-        struct cell cell = {0};
+        struct salvage_cell cell = {0};
         size_t at = cell_at(pages, &leaf, i);
         at += at && kind == INDEX_INTERIOR ? 4 : 0; /* behind the child's number */
-        bool good = at && read_cell(visit->salvage, leaf.page, at, of_table, &cell);
-        if (good && read_row(shape, cell.payload, cell.rowid, &row))
+        bool good =
+            at && salvage_read_cell(visit->salvage, leaf.page, at, of_table, &cell);
+        if (good && salvage_read_row(shape, &cell, &row))
             rc = visit->each(visit->context, &row);
         else
             visit->bad++;
@@ -392,7 +194,7 @@ static int note_root(void *context, const struct salvage_row *row)
     if (root < 1 || root > s->pages->n)
         return 0;
     for (int i = 0; is_table && i < SALVAGE_TABLES; i++)
-        if (str_equal(row->values[1].bytes, str_of(shapes[i].name)))
+        if (str_equal(row->values[1].bytes, str_of(salvage_shapes[i].name)))
             s->roots[i] = (uint32_t)root;
     return 0;
 }
@@ -443,6 +245,7 @@ int salvage_open(struct salvage *salvage, const struct pages *pages,
     if (!salvage->owner)
         return error_nomem(error);
     int rc = read_schema(salvage, error);
+    salvage->bad_tables = salvage->bad_pages - (salvage->owner[1] == 0);
     if (!rc)
         rc = each_on(salvage, SCHEMA_TABLE, OTHER, note_index, salvage, error);
     if (rc) {
@@ -474,65 +277,6 @@ int salvage_stray(struct salvage *salvage, enum salvage_table table, salvage_fn 
     for (uint32_t page = 1; page <= salvage->pages->n && rc == 0; page++)
         if (salvage->owner[page] == 0 || salvage->owner[page] == table + 1)
             rc = scan_page(salvage, page, table, each, context);
-    if (salvage->payload.failed)
-        return error_nomem(error);
-    return rc < 0 ? rc : 0;
-}
-
-/* ---- Blobs ---- */
-
-/* The row is longer than the page: how much of it stands here depends on how many bytes
- * of it come before the blob. */
-static int try_chains(struct salvage *s, const struct salvage_blob *wanted,
-                      const uint8_t *page, size_t at, size_t size)
-{
-    enum { LEAST_BEFORE = 8, MOST_BEFORE = 64 };
-    size_t usable = s->pages->usable;
-    int rc = 0;
-    for (size_t before = LEAST_BEFORE; before <= MOST_BEFORE && rc == 0; before++) {
-        size_t whole = before + size + wanted->tail;
-        size_t local = local_bytes(usable, true, whole);
-        if (local == whole || local < before || at + local - before + 4 > usable)
-            continue;
-        buf_clear(&s->payload);
-        buf_add(&s->payload, page + at, local - before);
-        if (!follow(s, big32(page + at + local - before), whole - local))
-            continue;
-        struct str blob = {s->payload.data, size};
-        struct str tail = {s->payload.data + size, wanted->tail};
-        rc = wanted->each(wanted->context, blob, tail);
-    }
-    return rc;
-}
-
-static int blobs_on(struct salvage *s, const struct salvage_blob *wanted, uint32_t page)
-{
-    const uint8_t *bytes = pages_at(s->pages, page);
-    size_t usable = s->pages->usable;
-    int rc = 0;
-    for (size_t at = 0; bytes && at + wanted->head <= usable && rc == 0; at++) {
-        const char *here = (const char *)bytes + at;
-        if (memcmp(here, wanted->mark.ptr, wanted->mark.len) != 0)
-            continue;
-        size_t size = wanted->size(wanted->context, here);
-        if (size == 0 || size > (size_t)s->pages->n * s->pages->page_size)
-            continue;
-        if (at + size + wanted->tail <= usable)
-            rc = wanted->each(wanted->context, (struct str){here, size},
-                              (struct str){here + size, wanted->tail});
-        else
-            rc = try_chains(s, wanted, bytes, at, size);
-    }
-    return rc;
-}
-
-int salvage_blobs(struct salvage *salvage, const struct salvage_blob *wanted,
-                  struct cairn_error *error)
-{
-    int rc = 0;
-    for (uint32_t page = 1; page <= salvage->pages->n && rc == 0; page++)
-        if (salvage->owner[page] == 0 || salvage->owner[page] == wanted->table + 1)
-            rc = blobs_on(salvage, wanted, page);
     if (salvage->payload.failed)
         return error_nomem(error);
     return rc < 0 ? rc : 0;

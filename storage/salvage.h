@@ -40,6 +40,7 @@ struct salvage {
     uint32_t roots[SALVAGE_TABLES];
     bool schema;        /* every table was found in the schema */
     size_t bad_pages;   /* that a tree leads to, and that are none */
+    size_t bad_tables;  /* of these the ones of tables */
     size_t bad_rows;    /* cells on pages of tables that hold no row of that table */
     struct buf payload; /* scratch */
 };
@@ -71,7 +72,5 @@ struct salvage_blob {
 int salvage_blobs(struct salvage *salvage, const struct salvage_blob *wanted,
                   struct cairn_error *error);
 const char *salvage_name(enum salvage_table table);
-/* Number of columns. */
-int salvage_columns(enum salvage_table table);
 
 #endif

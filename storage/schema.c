@@ -144,7 +144,7 @@ static int put_meta(struct db *db, struct str key, struct str text,
         return error_nomem(error);
     values_sum(sha, values, 2, &sum);
     sha256_free(sha);
-    values[2] = value_blob((struct str){(const char *)sum.bytes, sizeof sum.bytes});
+    values[2] = value_blob(value_sum_view(&sum));
     return db_run(db, SQL_PUT_META, values, 3, error);
 }
 
@@ -243,6 +243,16 @@ static int tell_object(struct str name, const char *what,
     return each(context, line);
 }
 
+/* Tables of its own, such as for statistics, and indexes that a table implies. */
+static bool is_of_sqlite(struct str name)
+{
+    static const char start[] = "sqlite_";
+    const char *space = memchr(name.ptr, ' ', name.len);
+    size_t n = space ? (size_t)(space + 1 - name.ptr) : 0;
+    return name.len - n >= sizeof start - 1 &&
+           memcmp(name.ptr + n, start, sizeof start - 1) == 0;
+}
+
 /* Both lists are sorted by name. */
 static int compare_lists(struct query *is, struct query *should,
                          int (*each)(void *, const char *line), void *context,
@@ -254,9 +264,10 @@ static int compare_lists(struct query *is, struct query *should,
         rc = next_object(should, &wanted, &made, error);
     while (!rc && (name.len || wanted.len)) {
         int order = !name.len ? 1 : !wanted.len ? -1 : str_compare(name, wanted);
-        /* What somebody has added is no damage. */
         if (order > 0)
             rc = tell_object(wanted, "is missing", each, context);
+        else if (order < 0 && !is_of_sqlite(name))
+            rc = tell_object(name, "was added, and not by cairn", each, context);
         else if (order == 0 && !str_equal(text, made))
             rc = tell_object(name, "is not as it was made", each, context);
         if (!rc && order <= 0)

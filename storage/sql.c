@@ -7,13 +7,12 @@
 
 /* secure_delete=fast overwrites deleted content only where that writes no page more;
  * Debian's default would write every pruned page once again. */
-const char sql_settings[] = "PRAGMA cell_size_check = ON;"
-                            "PRAGMA temp_store = MEMORY;"
-                            "PRAGMA cache_size = -8000;";
-const char sql_settings_writer[] = "PRAGMA cell_size_check = ON;"
-                                   "PRAGMA temp_store = MEMORY;"
-                                   "PRAGMA cache_size = -8000;"
-                                   "PRAGMA secure_delete = FAST;";
+#define SETTINGS                   \
+    "PRAGMA cell_size_check = ON;" \
+    "PRAGMA temp_store = MEMORY;"  \
+    "PRAGMA cache_size = -8000;"
+const char sql_settings[] = SETTINGS;
+const char sql_settings_writer[] = SETTINGS "PRAGMA secure_delete = FAST;";
 const char sql_sync_full[] = "PRAGMA synchronous = FULL";
 const char sql_sync_normal[] = "PRAGMA synchronous = NORMAL";
 const char sql_sync_off[] = "PRAGMA synchronous = OFF";
@@ -63,7 +62,7 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_GET_APPLICATION_ID] = "PRAGMA application_id",
     [SQL_GET_USER_VERSION] = "PRAGMA user_version",
     [SQL_GET_DATA_VERSION] = "PRAGMA data_version",
-    [SQL_QUICK_CHECK] = "PRAGMA integrity_check",
+    [SQL_CHECK_PAGES] = "PRAGMA integrity_check",
     [SQL_COUNT_TABLES] = "SELECT count(*) FROM sqlite_schema",
     [SQL_PUT_META] = "INSERT INTO meta(key, value, sum) VALUES(?1, ?2, ?3)",
     [SQL_GET_META] = "SELECT value FROM meta WHERE key = ?1",
@@ -72,7 +71,8 @@ static const char *const texts[SQL_COUNT] = {
                         "FROM main.sqlite_schema ORDER BY type, name",
 
     [SQL_NEXT_SEQ] = "SELECT 1 + max(ifnull((SELECT max(seq) FROM checkpoint), 0), "
-                     "ifnull((SELECT max(last) FROM tombstone), 0))",
+                     "ifnull((SELECT max(last) FROM tombstone), 0), "
+                     "ifnull((SELECT max(seq) FROM quarantine), 0))",
     [SQL_PUT_CHECKPOINT] =
         "INSERT INTO checkpoint(seq, namespace, stream, parent, time_ns, kind, record, "
         "digest) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
@@ -111,13 +111,28 @@ static const char *const texts[SQL_COUNT] = {
         "SELECT id, namespace, stream, first, last, count, before, after, time_ns "
         "FROM tombstone WHERE (?1 = 0 OR namespace = ?1) AND (?2 = 0 OR stream = ?2) "
         "ORDER BY first, id",
+    [SQL_HAS_TOMBSTONE_BEHIND] =
+        "SELECT EXISTS(SELECT 1 FROM tombstone WHERE last > ?3 "
+        "AND namespace = ?1 AND stream = ?2)",
     [SQL_PUT_QUARANTINE] = "INSERT INTO quarantine(seq, time_ns, reason) "
                            "VALUES(?1, ?2, ?3) ON CONFLICT DO NOTHING",
 
     [SQL_GET_WORKFLOW_ID] = "SELECT id FROM workflow WHERE name = ?1",
     [SQL_GET_WORKFLOW_NAME] = "SELECT name FROM workflow WHERE id = ?1",
     [SQL_ADD_WORKFLOW] = "INSERT INTO workflow(name) VALUES(?1)",
-    [SQL_NEXT_RUN] = "SELECT ifnull(max(run), 0) + 1 FROM run",
+    /* Also of runs of which nothing but other rows is left. */
+    [SQL_NEXT_RUN] =
+        "SELECT 1 + max(ifnull((SELECT max(run) FROM run), 0), "
+        "ifnull((SELECT max(stream) FROM checkpoint WHERE namespace = 1), 0), "
+        "ifnull((SELECT max(stream) FROM tombstone WHERE namespace = 1), 0), "
+        "ifnull((SELECT max(run) FROM attempt), 0), "
+        "ifnull((SELECT max(run) FROM event), 0), "
+        "ifnull((SELECT max(run) FROM run_graph), 0))",
+    /* Bounded, since it is asked for at the start of each run. */
+    [SQL_NAMED_SEQ] =
+        "SELECT ifnull(max(checkpoint), 0) FROM (SELECT checkpoint FROM attempt "
+        "WHERE run = (SELECT max(run) FROM attempt) ORDER BY gen DESC, task DESC, "
+        "n DESC LIMIT 10000)",
     [SQL_GET_RUN_WORKFLOW] = "SELECT workflow FROM run WHERE run = ?1",
     [SQL_ADD_RUN] =
         "INSERT INTO run(run, workflow, params, params_text, file, gen, graph, tasks, "
@@ -233,8 +248,8 @@ static const char *const texts[SQL_COUNT] = {
         "?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20 WHERE "
         "EXISTS(SELECT 1 FROM workflow WHERE id = ?2) RETURNING 1",
     [SQL_KEEP_RUN_GRAPH] =
-        "INSERT OR IGNORE INTO run_graph SELECT ?1, ?2, ?3, ?4 WHERE "
-        "EXISTS(SELECT 1 FROM run WHERE run = ?1) RETURNING 1",
+        "INSERT OR IGNORE INTO run_graph SELECT ?1, ?2, ?3, ?4 WHERE true "
+        "RETURNING 1",
     [SQL_KEEP_OBJECT] =
         "INSERT OR IGNORE INTO object SELECT ?1, ?2, ?3, ?4, ?5 WHERE true "
         "RETURNING 1",
@@ -262,14 +277,57 @@ static const char *const texts[SQL_COUNT] = {
         "INSERT OR IGNORE INTO event SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, "
         "?10 WHERE true RETURNING 1",
     [SQL_DROP_RUN] = "DELETE FROM run WHERE run = ?1",
+    [SQL_DROP_STRAY_GRAPHS] =
+        "DELETE FROM run_graph WHERE run NOT IN (SELECT run FROM run)",
+    [SQL_LAST_GEN] =
+        "SELECT max(1, ifnull((SELECT max(gen) FROM attempt WHERE run = ?1), 0), "
+        "ifnull((SELECT max(gen) FROM run_graph WHERE run = ?1), 0))",
+    /* The runs of large tables are found by leaps through their keys. */
+    [SQL_EACH_ORPHAN] =
+        "WITH RECURSIVE a(run) AS (SELECT min(run) FROM attempt UNION ALL "
+        "SELECT (SELECT min(run) FROM attempt WHERE run > a.run) FROM a "
+        "WHERE a.run IS NOT NULL), "
+        "e(run) AS (SELECT min(run) FROM event UNION ALL "
+        "SELECT (SELECT min(run) FROM event WHERE run > e.run) FROM e "
+        "WHERE e.run IS NOT NULL), "
+        "c(run) AS (SELECT min(stream) FROM checkpoint WHERE namespace = 1 UNION ALL "
+        "SELECT (SELECT min(stream) FROM checkpoint WHERE namespace = 1 "
+        "AND stream > c.run) FROM c WHERE c.run IS NOT NULL) "
+        "SELECT run FROM (SELECT run FROM a UNION SELECT run FROM e "
+        "UNION SELECT run FROM claim UNION SELECT run FROM run_graph) l "
+        "WHERE run IS NOT NULL "
+        "AND NOT EXISTS(SELECT 1 FROM run r WHERE r.run = l.run) "
+        "AND NOT EXISTS(SELECT 1 FROM tombstone t WHERE t.namespace = 1 "
+        "AND t.stream = l.run) "
+        "UNION SELECT run FROM c WHERE run IS NOT NULL "
+        "AND NOT EXISTS(SELECT 1 FROM run r WHERE r.run = c.run) ORDER BY 1",
+    [SQL_EACH_BARE_RUN] =
+        "SELECT run FROM run r WHERE NOT EXISTS(SELECT 1 FROM checkpoint c "
+        "WHERE c.namespace = 1 AND c.stream = r.run) "
+        "AND NOT EXISTS(SELECT 1 FROM tombstone t WHERE t.namespace = 1 "
+        "AND t.stream = r.run) "
+        "AND (EXISTS(SELECT 1 FROM attempt a WHERE a.run = r.run) "
+        "OR EXISTS(SELECT 1 FROM event e WHERE e.run = r.run)) ORDER BY run",
+    /* Of each run the first one; only runs that were edited have earlier ones. */
+    [SQL_EACH_LOST_GEN] =
+        "SELECT run, g FROM (SELECT run, gen, CASE "
+        "WHEN NOT EXISTS(SELECT 1 FROM run_graph x WHERE x.run = r.run AND x.gen = 1) "
+        "THEN 1 ELSE (SELECT min(x.gen) + 1 FROM run_graph x WHERE x.run = r.run "
+        "AND NOT EXISTS(SELECT 1 FROM run_graph y WHERE y.run = r.run "
+        "AND y.gen = x.gen + 1)) END AS g FROM run r WHERE gen > 1) "
+        "WHERE g < gen ORDER BY run",
     /* What a repair has lost for good is noted in quarantine. */
     [SQL_EACH_LOST_CHECKPOINT] =
         "SELECT DISTINCT a.run, a.checkpoint FROM attempt a "
         "WHERE a.checkpoint IS NOT NULL "
-        "AND NOT EXISTS(SELECT 1 FROM checkpoint c WHERE c.seq = a.checkpoint) "
+        "AND NOT EXISTS(SELECT 1 FROM checkpoint c WHERE c.seq = a.checkpoint "
+        "AND c.stream = a.run) "
         "AND NOT EXISTS(SELECT 1 FROM quarantine q WHERE q.seq = a.checkpoint) "
         "AND NOT EXISTS(SELECT 1 FROM tombstone t WHERE t.last >= a.checkpoint "
         "AND t.first <= a.checkpoint AND t.stream = a.run) ORDER BY 2",
+    [SQL_EACH_TAKEN_SEQ] =
+        "SELECT seq, seq FROM checkpoint UNION ALL SELECT seq, seq FROM quarantine "
+        "WHERE seq > 0 UNION ALL SELECT first, last FROM tombstone ORDER BY 1",
     [SQL_EACH_LOST_OBJECT] =
         "SELECT lower(hex(d)) FROM (SELECT out AS d FROM attempt "
         "UNION SELECT err FROM attempt UNION SELECT outputs FROM attempt "

@@ -15,15 +15,34 @@
 
 enum { LOCK_WAIT_MS = 30000 };
 
+static int make_file(const char *path, bool new, struct cairn_error *error)
+{
+    int fd =
+        open(path, O_RDWR | O_CREAT | (new ? O_EXCL : O_NOFOLLOW) | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return error_sys(error, errno, "cannot make %s", path);
+    close(fd);
+    return 0;
+}
+
 /* The database file gets its mode here; -wal and -shm inherit it. Closing the
- * descriptor harms no lock: nobody can have opened what did not exist. */
+ * descriptor harms no lock: nobody can have opened what did not exist. While it is
+ * empty the note stands: an empty one without it has lost what stood there. */
 static int make_database(const struct store_paths *paths, struct cairn_error *error)
 {
-    int fd = open(paths->db, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (fd < 0)
-        return error_sys(error, errno, "cannot make %s", paths->db);
-    close(fd);
-    return os_sync_dir(paths->dir, error);
+    int rc = make_file(paths->making, false, error);
+    if (!rc)
+        rc = os_sync_dir(paths->dir, error);
+    if (!rc)
+        rc = make_file(paths->db, true, error);
+    return rc ? rc : os_sync_dir(paths->dir, error);
+}
+
+static int end_making(const struct store_paths *paths, struct cairn_error *error)
+{
+    if (unlink(paths->making) == 0 || errno == ENOENT)
+        return 0;
+    return error_sys(error, errno, "cannot remove %s", paths->making);
 }
 
 /* Refuses what is not ours or is newer, by the file's header alone and before anything
@@ -93,20 +112,16 @@ static bool is_unmade(const struct cairn_store *store)
 
 static int load_id(struct cairn_store *store, struct cairn_error *error)
 {
-    struct query query;
-    int rc = query_start(&query, store->db, SQL_GET_META, VALUES(value_text(STR("id"))),
-                         error);
-    if (!rc)
-        rc = query_step(&query, error);
-    struct str id = rc > 0 ? query_text(&query, 0) : STR("");
-    if (rc >= 0 && id.len != sizeof store->id - 1)
-        rc = error_set(error, CAIRN_EDAMAGED,
-                       "the store %s has lost its id: run `cairn doctor`",
-                       store->paths.dir);
-    if (rc > 0)
-        memcpy(store->id, id.ptr, id.len);
-    query_end(&query);
-    return rc < 0 ? rc : 0;
+    char id[sizeof store->id + 1] = "";
+    int rc = store_setting(store, "id", id, sizeof id, error);
+    if (rc < 0)
+        return rc;
+    if (strlen(id) != sizeof store->id - 1)
+        return error_set(error, CAIRN_EDAMAGED,
+                         "the store %s has lost its id: run `cairn doctor`",
+                         store->paths.dir);
+    memcpy(store->id, id, sizeof store->id);
+    return 0;
 }
 
 /* On a file system mounted read-only SQLite cannot make the files that WAL mode wants,
@@ -204,7 +219,9 @@ static int open_locked(struct cairn_store *store, struct cairn_error *error)
                        error);
     if (!rc)
         rc = store_connect(store, &store->db, error);
-    return rc ? rc : load_id(store, error);
+    if (!rc)
+        rc = load_id(store, error);
+    return rc ? rc : end_making(&store->paths, error);
 }
 
 static int open_writer(struct cairn_store *store, bool create,
@@ -317,6 +334,13 @@ bool store_read_only(const struct cairn_store *store)
 const struct hmac_key *store_key(const struct cairn_store *store)
 {
     return store->key;
+}
+
+struct hmac_key *store_swap_key(struct cairn_store *store, struct hmac_key *key)
+{
+    struct hmac_key *old = store->key;
+    store->key = key;
+    return old;
 }
 
 struct lock_file *store_lock_file(struct cairn_store *store)

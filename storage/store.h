@@ -41,6 +41,8 @@ void store_unhold(struct cairn_store *store, int64_t offset);
 /* The key it was opened with, or NULL. With one, only what carries an HMAC of it is to
  * be believed: records, and the rows of runs, commands and claims. */
 const struct hmac_key *store_key(const struct cairn_store *store);
+/* Puts another key (or none) in its place, and returns what was there. */
+struct hmac_key *store_swap_key(struct cairn_store *store, struct hmac_key *key);
 /* A keyed run is written with a key, another one without: CAIRN_EUSAGE tells what to do
  * otherwise. */
 int store_check_keyed(const struct cairn_store *store, uint64_t run, bool keyed,
@@ -81,9 +83,12 @@ int store_next_seq(struct cairn_store *store, uint64_t *seq, struct cairn_error 
 /* The same for looking only: without a transaction. */
 int store_seq_after(struct cairn_store *store, uint64_t *seq,
                     struct cairn_error *error);
+/* That number was given out, though no record has it any more: the next is higher. */
+void store_keep_seq(struct cairn_store *store, uint64_t seq);
 int store_put_checkpoint(struct cairn_store *store, const struct checkpoint_row *row,
                          struct cairn_error *error);
 typedef int checkpoint_row_fn(void *context, const struct checkpoint_row *row);
+/* `got` may be NULL: only to see whether there is one. */
 int store_get_checkpoint(struct cairn_store *store, uint64_t seq,
                          checkpoint_row_fn *got, void *context,
                          struct cairn_error *error);
@@ -132,6 +137,10 @@ int store_each_tombstone(struct cairn_store *store, uint8_t namespace_id,
                          uint64_t stream,
                          int (*each)(void *, const struct tombstone_row *),
                          void *context, struct cairn_error *error);
+/* Whether records of a stream behind that seq were deleted or are lost. */
+int store_has_tombstone_behind(struct cairn_store *store, uint8_t namespace_id,
+                               uint64_t stream, uint64_t seq, bool *has,
+                               struct cairn_error *error);
 /* Notes a damaged record (idempotent). */
 int store_put_quarantine(struct cairn_store *store, uint64_t seq, int64_t time_ns,
                          const char *reason, struct cairn_error *error);
@@ -156,19 +165,21 @@ struct run_row {
     struct str owner_host, owner_boot;
     int64_t owner_since_ns;
     uint32_t unsaved;
-    bool sum_ok; /* the row's own checksum holds, and its HMAC if there is a key for */
-    bool keyed;  /* one, which this tells (both set on read) */
+    bool keyed;    /* set on read: the row has an HMAC */
+    bool sum_ok;   /* set on read: its checksum holds, and with a key its HMAC */
+    bool bytes_ok; /* set on read: its checksum holds, whatever its HMAC is */
 };
 /* Row id of a workflow's name; made when missing if `create` (needs a transaction). */
 int store_workflow_id(struct cairn_store *store, struct str name, bool create,
                       uint64_t *id, struct cairn_error *error);
+bool store_has_workflow(struct cairn_store *store, uint64_t id);
 /* Inserts with the next run number, which is put into row->run. */
 int store_add_run(struct cairn_store *store, struct run_row *row,
                   struct cairn_error *error);
 int store_set_run(struct cairn_store *store, const struct run_row *row,
                   struct cairn_error *error);
 typedef int run_row_fn(void *context, const struct run_row *row);
-/* run 0: the newest. */
+/* run 0: the newest. `got` may be NULL: only to see whether there is one. */
 int store_get_run(struct cairn_store *store, uint64_t run, run_row_fn *got,
                   void *context, struct cairn_error *error);
 struct run_filter {
@@ -181,6 +192,25 @@ int store_each_run(struct cairn_store *store, const struct run_filter *filter,
                    run_row_fn *each, void *context, struct cairn_error *error);
 int store_count_runs(struct cairn_store *store, const struct run_filter *filter,
                      uint64_t *count, struct cairn_error *error);
+/* Puts the row of a run in the place of any that there is. keyed: the run's records
+ * carry HMACs, and the row gets one that is of no key. */
+int store_restore_run(struct cairn_store *store, const struct run_row *row, bool keyed,
+                      struct cairn_error *error);
+/* The highest generation that graphs and attempts of a run name, at least 1. */
+int store_last_gen(struct cairn_store *store, uint64_t run, uint32_t *gen,
+                   struct cairn_error *error);
+/* Runs that have no row, but checkpoints; or other rows and no deleted checkpoints. */
+int store_each_orphan(struct cairn_store *store, int (*each)(void *, uint64_t run),
+                      void *context, struct cairn_error *error);
+/* Runs that have begun, and have neither checkpoints nor deleted ones. */
+int store_each_bare_run(struct cairn_store *store, int (*each)(void *, uint64_t run),
+                        void *context, struct cairn_error *error);
+/* The first generation of each run whose graph is missing, but for the newest. */
+int store_each_lost_gen(struct cairn_store *store,
+                        int (*each)(void *, uint64_t run, uint64_t gen), void *context,
+                        struct cairn_error *error);
+/* Graphs of runs that have no row. */
+int store_drop_stray_graphs(struct cairn_store *store, struct cairn_error *error);
 /* The graph of an earlier generation of a run. */
 int store_put_run_graph(struct cairn_store *store, uint64_t run, uint32_t gen,
                         const struct digest *graph, struct cairn_error *error);
@@ -437,6 +467,10 @@ int store_each_lost_checkpoint(struct cairn_store *store,
 int store_each_lost_object(struct cairn_store *store,
                            int (*each)(void *, const char *hex), void *context,
                            struct cairn_error *error);
+/* Ranges of numbers of checkpoints that were given out, and that nothing is left of. */
+int store_each_gap(struct cairn_store *store,
+                   int (*each)(void *, uint64_t first, uint64_t last), void *context,
+                   struct cairn_error *error);
 /* Content, by the hex digits of its digest, that a repair could not save. */
 int store_put_known_loss(struct cairn_store *store, const char *hex,
                          struct cairn_error *error);
@@ -454,17 +488,22 @@ enum log_health {
     LOG_ENDS_EARLY, /* its last transaction is cut off, or so may be the log itself */
     LOG_LOST        /* what was committed cannot be read any more */
 };
-int store_log_health(struct cairn_store *store, enum log_health *health,
-                     struct cairn_error *error);
+enum log_health store_log_health(struct cairn_store *store);
 
 /* Checks the checksums of all rows that are neither checkpoints, objects nor runs. */
-int store_verify_rows(struct cairn_store *store, int (*bad)(void *, const char *what),
-                      void *context, struct cairn_error *error);
+struct bad_row {
+    const char *what;
+    uint64_t run; /* of a command or claim */
+    bool hmac;    /* only its HMAC is not of the handle's key */
+};
+int store_verify_rows(struct cairn_store *store,
+                      int (*bad)(void *, const struct bad_row *), void *context,
+                      struct cairn_error *error);
 /* Compares the tables with those that a store of its version has. */
 int store_check_schema(struct cairn_store *store, int (*each)(void *, const char *line),
                        void *context, struct cairn_error *error);
 /* The pages, and whether the indexes fit the tables; each line that is not "ok". */
-int store_quick_check(struct cairn_store *store, int (*each)(void *, const char *line),
+int store_check_pages(struct cairn_store *store, int (*each)(void *, const char *line),
                       void *context, struct cairn_error *error);
 
 #endif

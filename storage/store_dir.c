@@ -1,15 +1,8 @@
-/* The `.cairn` directory: finding it, making it, and reading from the presence of its
- * files what happened to it. SQLite's files are looked at by stat() only: opening and
- * closing one here would drop the locks that SQLite holds on it in this process. */
-#include "storage/pages.h"
+/* The `.cairn` directory: finding it and making it. */
 #include "storage/store_int.h"
 
 #include <dirent.h>
-#include <endian.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -32,7 +25,7 @@ int store_file(const char *path, uint64_t *inode, int64_t *size,
     return 1;
 }
 
-static char *join(const char *dir, const char *name)
+char *store_path_join(const char *dir, const char *name)
 {
     struct buf path = BUF_INIT;
     buf_text(&path, dir);
@@ -52,7 +45,7 @@ static int holds_store(const char *dir, struct cairn_error *error)
 {
     static const char *const names[] = {"cairn.db", "lock", "open"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        char *path = join(dir, names[i]);
+        char *path = store_path_join(dir, names[i]);
         if (!path)
             return error_nomem(error);
         int rc = store_file(path, NULL, NULL, error);
@@ -69,7 +62,7 @@ static int find_upward(char *from, char **found, struct cairn_error *error)
 {
     *found = NULL;
     for (;;) {
-        char *dir = join(from, dir_name);
+        char *dir = store_path_join(from, dir_name);
         if (!dir)
             return error_nomem(error);
         int rc = holds_store(dir, error);
@@ -119,9 +112,9 @@ static int default_dir(bool create, char **dir, struct cairn_error *error)
     if (!rc && !*dir && !create)
         rc = error_set(error, CAIRN_ENOTFOUND,
                        "there is no store: no .cairn directory in %s or above; `cairn "
-                       "init` or `cairn run` makes one",
+                       "run FILE` makes one",
                        here);
-    else if (!rc && !*dir && !(*dir = join(here, dir_name)))
+    else if (!rc && !*dir && !(*dir = store_path_join(here, dir_name)))
         rc = error_nomem(error);
     free(from);
     free(here);
@@ -135,15 +128,16 @@ static int fill_paths(struct store_paths *paths, const char *dir,
     if (!absolute)
         return error_sys(error, errno, "cannot resolve %s", dir);
     paths->dir = absolute;
-    paths->db = join(absolute, "cairn.db");
-    paths->wal = join(absolute, "cairn.db-wal");
-    paths->journal = join(absolute, "cairn.db-journal");
-    paths->lock = join(absolute, "lock");
-    paths->marker = join(absolute, "open");
-    paths->live = join(absolute, "live");
-    paths->ignore = join(absolute, ".gitignore");
+    paths->db = store_path_join(absolute, "cairn.db");
+    paths->wal = store_path_join(absolute, "cairn.db-wal");
+    paths->journal = store_path_join(absolute, "cairn.db-journal");
+    paths->lock = store_path_join(absolute, "lock");
+    paths->marker = store_path_join(absolute, "open");
+    paths->live = store_path_join(absolute, "live");
+    paths->ignore = store_path_join(absolute, ".gitignore");
+    paths->making = store_path_join(absolute, "making");
     if (paths->db && paths->wal && paths->journal && paths->lock && paths->marker &&
-        paths->live && paths->ignore)
+        paths->live && paths->ignore && paths->making)
         return 0;
     store_paths_release(paths);
     return error_nomem(error);
@@ -186,14 +180,15 @@ void store_paths_release(struct store_paths *paths)
     free(paths->marker);
     free(paths->live);
     free(paths->ignore);
+    free(paths->making);
     *paths = (struct store_paths){0};
 }
 
 /* Whether the making of a store leaves such a name behind when it is interrupted. */
 static bool is_ours(const char *name)
 {
-    static const char *const names[] = {".",    "..",   "lock",
-                                        "live", "open", ".gitignore"};
+    static const char *const names[] = {".",    "..",         "lock",  "live",
+                                        "open", ".gitignore", "making"};
     static const char *const starts[] = {"cairn.db", ".gitignore.tmp.", "open.tmp."};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strcmp(name, names[i]) == 0)
@@ -234,166 +229,4 @@ int store_dir_furnish(const struct store_paths *paths, bool making,
         return rc;
     rc = os_make_dir(paths->live, 0700, error);
     return rc < 0 ? rc : 0;
-}
-
-static int lost(const struct store_paths *paths, const char *what,
-                struct cairn_error *error)
-{
-    return error_set(error, CAIRN_EDAMAGED,
-                     "commits were lost: %s\n"
-                     "The store %s was not closed by its last writer, so what it had "
-                     "committed stood there. Put the file back from where it went; or "
-                     "remove %s to go on with what is left, and run `cairn checkpoint "
-                     "verify`; or let `cairn doctor --repair` save all that can be "
-                     "read",
-                     what, paths->dir, paths->marker);
-}
-
-/* A pipe in the place of a file would hold up whoever opens it, and a symbolic link
- * lead somewhere else. */
-static int check_kinds(const struct store_paths *paths, struct cairn_error *error)
-{
-    char shm[PATH_MAX + 8];
-    const char *const files[] = {paths->wal, paths->journal, shm, paths->lock,
-                                 paths->marker};
-    struct stat st;
-    snprintf(shm, sizeof shm, "%s-shm", paths->db);
-    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
-        if (lstat(files[i], &st) == 0 && !S_ISREG(st.st_mode))
-            return error_set(error, CAIRN_EDAMAGED,
-                             "%s is not a file: `cairn doctor --repair` puts it aside",
-                             files[i]);
-    return 0;
-}
-
-static int check_note(const struct store_paths *paths, struct cairn_error *error)
-{
-    char *note = join(paths->dir, STORE_NOTE);
-    int rc = note ? store_file(note, NULL, NULL, error) : error_nomem(error);
-    free(note);
-    if (rc <= 0)
-        return rc;
-    return error_set(error, CAIRN_EDAMAGED,
-                     "the repair of the store %s was interrupted: `cairn doctor "
-                     "--repair` finishes it",
-                     paths->dir);
-}
-
-/* What the marker says of its writer's syncs. Only with all of them a transaction is on
- * the disk before the next one. */
-static bool was_synced(const struct store_paths *paths)
-{
-    struct buf text = BUF_INIT;
-    struct stat st;
-    if (stat(paths->marker, &st) < 0 || !S_ISREG(st.st_mode))
-        return false;
-    bool synced = os_read_file(paths->marker, 4096, &text, NULL) == 0 &&
-                  strstr(text.data ? text.data : "", "sync full") != NULL;
-    buf_release(&text);
-    return synced;
-}
-
-static bool is_in_use(const struct store_paths *paths, struct lock_file *lock)
-{
-    return store_file(paths->marker, NULL, NULL, NULL) <= 0 ||
-           lock_held(lock, LOCK_WRITERS, NULL) != 0;
-}
-
-/* The log is lengthened after each synced commit (db_reserve_wal), so that one that
- * ends right behind its last commit may have been longer. */
-enum log_health store_look_at_log(const struct store_paths *paths)
-{
-    enum { SPARE = 8 };
-    enum log_health health = LOG_WHOLE;
-    struct wal wal;
-    if (store_file(paths->marker, NULL, NULL, NULL) <= 0 || !was_synced(paths) ||
-        wal_load(&wal, paths->wal, NULL))
-        return health;
-    size_t needed = 32 + (wal.committed + SPARE) * (24 + wal.page_size);
-    if (wal.state == WAL_DAMAGED)
-        health = LOG_LOST;
-    else if (wal.state == WAL_TORN || wal.state == WAL_NONE || wal.file.size < needed)
-        health = LOG_ENDS_EARLY;
-    wal_release(&wal);
-    return health;
-}
-
-/* While nobody writes: a writer may also have come while we looked. */
-static enum log_health look_at_log(const struct store_paths *paths,
-                                   struct lock_file *lock)
-{
-    enum log_health health = LOG_WHOLE;
-    if (!is_in_use(paths, lock))
-        health = store_look_at_log(paths);
-    return is_in_use(paths, lock) ? LOG_WHOLE : health;
-}
-
-int store_log_health(struct cairn_store *store, enum log_health *health,
-                     struct cairn_error *error)
-{
-    (void)error;
-    *health =
-        store->journal == DB_WAL ? look_at_log(&store->paths, &store->lock) : LOG_WHOLE;
-    return 0;
-}
-
-int store_check_log(const struct store_paths *paths, struct lock_file *lock,
-                    struct cairn_error *error)
-{
-    if (look_at_log(paths, lock) != LOG_LOST)
-        return 0;
-    return lost(paths, "the write-ahead log is damaged (cairn.db-wal).", error);
-}
-
-int store_check_files(const struct store_paths *paths, enum db_journal journal,
-                      struct cairn_error *error)
-{
-    /* In this order: a writer that is being opened beside us makes the database before
-     * the WAL, and the WAL before the marker. */
-    int64_t db_size = 0, wal_size = 0;
-    struct stat st;
-    if (lstat(paths->db, &st) == 0 && !S_ISREG(st.st_mode))
-        return error_set(
-            error, CAIRN_EDAMAGED,
-            "%s is not a file: remove it, or name another store with --store",
-            paths->db);
-    int rc = check_kinds(paths, error);
-    if (!rc)
-        rc = check_note(paths, error);
-    if (rc)
-        return rc;
-    int marker = store_file(paths->marker, NULL, NULL, error);
-    int wal = marker < 0 ? marker : store_file(paths->wal, NULL, &wal_size, error);
-    int db = wal < 0 ? wal : store_file(paths->db, NULL, &db_size, error);
-    if (db < 0)
-        return db;
-    /* SQLite would delete the WAL of an empty database. */
-    if (db_size == 0 && (marker || wal_size > 0))
-        return lost(paths, "the database cairn.db is gone.", error);
-    if (marker && !wal && journal == DB_WAL)
-        return lost(paths, "the write-ahead log is gone (cairn.db-wal).", error);
-    return 0;
-}
-
-/* SQLite's file format, section 3: the header of a rollback journal begins with 8 bytes
- * that are written when the journal is good. From 8 on it has the number of saved
- * pages, from 16 on the pages of the database as it was, big endian. SQLite locks the
- * database only, so that this file may be opened and closed. */
-bool store_journal_look(const struct store_paths *paths, struct store_journal *journal)
-{
-    static const uint8_t good[8] = {0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7};
-    uint8_t header[20];
-    uint32_t numbers[2];
-    int fd = os_open_plain(paths->journal, O_RDONLY);
-    if (fd < 0)
-        return false;
-    bool got = pread(fd, header, sizeof header, 0) == (ssize_t)sizeof header;
-    close(fd);
-    if (!got || memcmp(header, good, sizeof good) != 0)
-        return false;
-    memcpy(&numbers[0], header + 8, 4);
-    memcpy(&numbers[1], header + 16, 4);
-    journal->saved = be32toh(numbers[0]);
-    journal->before = be32toh(numbers[1]);
-    return true;
 }

@@ -16,6 +16,7 @@ struct object_codec; /* object.c */
 struct store_paths {
     char *dir; /* absolute */
     char *db, *wal, *journal, *lock, *marker, *live, *ignore;
+    char *making; /* a note that stands from before the database until it is made */
 };
 
 /* A checkpoint as a point of the history: seq 0 is none. */
@@ -51,10 +52,10 @@ struct cairn_store {
     bool poisoned;  /* reopen before the next write */
     bool in_doubt;  /* whether the last commit lasts cannot be told: no more writes */
     bool marked;    /* this handle has seen to the marker */
+    bool log_noted; /* ... and to what it says of the log */
     unsigned reads; /* nesting of store_begin_read */
     bool read_open; /* the outermost of them opened a transaction */
-    int64_t
-        stands_in; /* version of an older store that is only read (schema.h), or 0 */
+    int64_t stands_in; /* version of an older store, only read (schema.h), or 0 */
 
     int64_t holds[64]; /* holds.c */
     unsigned n_holds;
@@ -63,7 +64,8 @@ struct cairn_store {
     unsigned wal_pages, transfer_pages; /* seen last; transfer from there on */
 
     /* Counter of checkpoints: `next_seq` holds while db_version says `version`. */
-    uint64_t next_seq; /* 0: unknown */
+    uint64_t next_seq;  /* 0: unknown */
+    uint64_t seq_floor; /* see store_keep_seq */
     uint32_t version;
     struct store_tail committed, pending;
 
@@ -85,6 +87,8 @@ int store_open_at(struct cairn_store **out, const struct cairn_store_options *op
 /* The name of the note about a repair that is changing files: see rescue.h. */
 #define STORE_NOTE "repair"
 
+/* DIR/NAME, to be freed; NULL: out of memory. */
+char *store_path_join(const char *dir, const char *name);
 /* Finds (or makes) the directory and fills the paths. */
 int store_paths_find(struct store_paths *paths,
                      const struct cairn_store_options *options,
@@ -99,6 +103,9 @@ int store_dir_furnish(const struct store_paths *paths, bool making,
 /* 1 there is such a file, 0 there is none, <0 error. `inode`, `size` may be NULL. */
 int store_file(const char *path, uint64_t *inode, int64_t *size,
                struct cairn_error *error);
+
+/* ---- store_check.c: what the files tell ---- */
+
 /* Refuses a store whose files show that commits were lost: the marker of a writer
  * stands, but what it wrote is gone. To be called before SQLite makes a new WAL. */
 int store_check_files(const struct store_paths *paths, enum db_journal journal,
@@ -110,17 +117,29 @@ struct store_journal {
     uint32_t before; /* pages of the database then; 0: it is undone altogether */
 };
 bool store_journal_look(const struct store_paths *paths, struct store_journal *journal);
-
+/* What the marker says of the log: nothing was committed yet; something was. */
+#define STORE_LOG_EMPTY "log empty"
+#define STORE_LOG_BEGUN "log begun"
+/* Whether the marker's writer had committed, each commit synced. */
+bool store_log_begun(const struct store_paths *paths);
 /* What the log tells; nobody must be writing. */
 enum log_health store_look_at_log(const struct store_paths *paths);
 /* Refuses a store whose log was damaged, while no writer lives: SQLite would end it at
  * the damage, and mix old pages with new ones. */
 int store_check_log(const struct store_paths *paths, struct lock_file *lock,
                     struct cairn_error *error);
+
 /* ---- store.c ---- */
 
 /* Opens a new connection (for reopening, too), ready for use; writers hold the lock. */
 int store_connect(struct cairn_store *store, struct db **out,
+                  struct cairn_error *error);
+
+/* ---- setting.c ---- */
+
+/* The text of a setting into `out`, cut off where it does not fit. 1 there is one, 0
+ * there is none, <0 error. */
+int store_setting(struct cairn_store *store, const char *key, char *out, size_t size,
                   struct cairn_error *error);
 
 /* ---- store_write.c: transactions ---- */
@@ -183,6 +202,7 @@ static inline struct str sum_view(const struct row_sum *sum)
 /* Whether a stored checksum is that of the row, as far as there are HMACs to compare;
  * and the same, but with a key it must have its HMAC. */
 bool sum_holds(const struct row_sum *sum, struct str stored);
+bool sum_bytes_hold(const struct row_sum *sum, struct str stored); /* but for HMACs */
 bool sum_matches(const struct row_sum *sum, struct str stored);
 /* Writing to a keyed run needs a key, and to one without none: else CAIRN_EUSAGE. A run
  * that does not exist is left to whoever writes. */
@@ -201,17 +221,24 @@ struct value_sum {
 };
 void values_sum(struct sha256 *sha, const struct sql_value *values, size_t n,
                 struct value_sum *sum);
+static inline struct str value_sum_view(const struct value_sum *sum)
+{
+    return (struct str){(const char *)sum->bytes, sizeof sum->bytes};
+}
 /* Whether the last of the values, which are all columns of a row, is their checksum;
  * not `strict`: or NULL. */
 bool values_sound(struct sha256 *sha, const struct sql_value *values, size_t n,
                   bool strict);
 
-/* ---- For rescue.c: whether all columns of a row fit its checksum ---- */
+/* ---- Whether all columns of a row fit its checksum: 1 yes, 0 no, <0 error ---- */
 
-bool command_sound(struct cairn_store *store, const struct sql_value values[10]);
-bool claim_sound(struct cairn_store *store, const struct sql_value values[10]);
-bool object_sound(struct cairn_store *store, const struct sql_value values[5]);
-bool run_sound(struct cairn_store *store, uint64_t run);
+int command_sound(struct cairn_store *store, const struct sql_value values[10],
+                  struct cairn_error *error);
+int claim_sound(struct cairn_store *store, const struct sql_value values[10],
+                struct cairn_error *error);
+int object_sound(struct cairn_store *store, const struct sql_value values[5],
+                 struct cairn_error *error);
+int run_sound(struct cairn_store *store, uint64_t run, struct cairn_error *error);
 
 /* ---- object.c ---- */
 

@@ -10,7 +10,7 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <stdio.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 enum {
@@ -38,7 +38,8 @@ static int make_marker(struct cairn_store *store, struct cairn_error *error)
     char host[64];
     os_host_name(host);
     struct buf text = BUF_INIT;
-    buf_format(&text, "pid %ld on %s\nsync %s\n", (long)getpid(), host,
+    buf_format(&text, "pid %ld on %s\n" STORE_LOG_EMPTY "\nsync %s\n", (long)getpid(),
+               host,
                store->sync == CAIRN_SYNC_FULL     ? "full"
                : store->sync == CAIRN_SYNC_NORMAL ? "normal"
                                                   : "off");
@@ -51,6 +52,22 @@ static int make_marker(struct cairn_store *store, struct cairn_error *error)
         rc = os_write_file(store->paths.marker, 0600, buf_view(&text), error);
     buf_release(&text);
     return rc;
+}
+
+/* From now on the log is not empty while the marker stands: see store_log_begun. What
+ * is cut off of this by a power cut makes it tell less, nothing false. */
+static void note_log(struct cairn_store *store)
+{
+    static const char line[] = STORE_LOG_BEGUN "\n";
+    store->log_noted = true;
+    if (store->sync != CAIRN_SYNC_FULL || store_log_begun(&store->paths))
+        return;
+    int fd = os_open_plain(store->paths.marker, O_WRONLY | O_APPEND);
+    if (fd < 0)
+        return;
+    if (write(fd, line, sizeof line - 1) != (ssize_t)sizeof line - 1)
+        store->log_noted = false;
+    close(fd);
 }
 
 /* Our WAL must still be in its place: commits into a deleted file would be lost. */
@@ -141,7 +158,7 @@ static int reopen(struct cairn_store *store, struct cairn_error *error)
      * to write it from its start again. If that fails, the next commit tells. */
     if (store->journal == DB_WAL) {
         bool complete;
-        db_transfer(db, true, &complete, NULL);
+        db_transfer(db, false, &complete, NULL);
     }
     return 0;
 }
@@ -164,9 +181,10 @@ void store_settle(struct cairn_store *store)
         lock_drop(&store->lock, LOCK_COMMIT);
         return;
     }
-    if (db_transfer(store->db, true, &complete, NULL) == 0 && complete &&
-        unlink(store->paths.marker) == 0)
-        os_sync_dir(store->paths.dir, NULL); /* if it comes back: one needless look */
+    /* The log is emptied last: an empty one beside the marker had lost commits. */
+    if (db_transfer(store->db, false, &complete, NULL) == 0 && complete &&
+        unlink(store->paths.marker) == 0 && os_sync_dir(store->paths.dir, NULL) == 0)
+        db_transfer(store->db, true, &complete, NULL);
 }
 
 /* ---- Transactions ---- */
@@ -267,6 +285,8 @@ int store_commit(struct cairn_store *store, struct cairn_error *error)
         return rc;
     }
     store->writing = false;
+    if (store->journal == DB_WAL && !store->log_noted)
+        note_log(store);
     store->committed = store->pending;
     store_turns_end(store, true);
     store->version = db_version(store->db);
@@ -336,46 +356,4 @@ uint32_t store_data_version(struct cairn_store *store)
     if (db_get_int(store->db, SQL_GET_DATA_VERSION, NO_VALUES, &version, NULL))
         return UINT32_MAX;
     return (uint32_t)version;
-}
-
-int store_check_schema(struct cairn_store *store, int (*each)(void *, const char *line),
-                       void *context, struct cairn_error *error)
-{
-    return schema_compare(store->db, each, context, error);
-}
-
-/* SQLite puts all that it finds into one text, under a headline. */
-static int each_line(struct str text, int (*each)(void *, const char *line),
-                     void *context)
-{
-    int rc = 0;
-    while (!rc && text.len > 0) {
-        char line[256];
-        const char *end = memchr(text.ptr, '\n', text.len);
-        size_t n = end ? (size_t)(end - text.ptr) : text.len;
-        snprintf(line, sizeof line, "%.*s", (int)(n < sizeof line ? n : sizeof line),
-                 text.ptr);
-        n += end != NULL;
-        text = (struct str){text.ptr + n, text.len - n};
-        if (line[0] && strcmp(line, "ok") != 0 && strncmp(line, "*** ", 4) != 0)
-            rc = each(context, line);
-    }
-    return rc;
-}
-
-int store_quick_check(struct cairn_store *store, int (*each)(void *, const char *line),
-                      void *context, struct cairn_error *error)
-{
-    struct query query;
-    int rc = query_start(&query, store->db, SQL_QUICK_CHECK, NO_VALUES, error);
-    while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
-        /* A page that the system could not read is told like a damaged one. */
-        int sys = db_read_error(store->db);
-        rc = sys ? error_sys(error, sys, "cannot read the store %s", store->paths.dir)
-                 : each_line(query_text(&query, 0), each, context);
-        if (rc)
-            break;
-    }
-    query_end(&query);
-    return rc < 0 ? rc : 0;
 }

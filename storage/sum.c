@@ -56,6 +56,12 @@ bool sum_holds(const struct row_sum *sum, struct str stored)
     return hmac_matches(&hmac, rest) && same;
 }
 
+bool sum_bytes_hold(const struct row_sum *sum, struct str stored)
+{
+    return (stored.len == SUM_BYTES || stored.len == SUM_KEYED_BYTES) &&
+           memcmp(stored.ptr, sum->bytes, SUM_BYTES) == 0;
+}
+
 bool sum_matches(const struct row_sum *sum, struct str stored)
 {
     return sum_holds(sum, stored) && stored.len >= sum->size;
@@ -80,11 +86,10 @@ int store_check_keyed(const struct cairn_store *store, uint64_t run, bool keyed,
     if (keyed)
         return error_set(error, CAIRN_EUSAGE,
                          "run %llu is recorded with a key: give it with --key FILE or "
-                         "CAIRN_KEY, or start another run with `cairn run --fresh`",
+                         "CAIRN_KEY",
                          number);
     return error_set(error, CAIRN_EUSAGE,
                      "run %llu was recorded without a key, so nothing in it carries an "
-                     "HMAC: leave out --key and CAIRN_KEY, or start another run with "
-                     "`cairn run --fresh`",
+                     "HMAC: leave out --key and CAIRN_KEY",
                      number);
 }

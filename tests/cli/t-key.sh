@@ -99,7 +99,7 @@ for command in status 'status --tasks' runs events 'checkpoint list' 'checkpoint
     plan 'explain b' 'log b' graph; do
     # shellcheck disable=SC2086
     exits 0 cairn $command
-    mv out out.none
+    sed 's/ --key FILE//' out >out.none
     # shellcheck disable=SC2086
     exits 0 cairn $command --key key
     sed 's/ --key key//' out >out.keyed && mv out.keyed out
@@ -116,6 +116,21 @@ done
 cksum .cairn/cairn.db >after
 ok 'nothing was written' cmp -s before after
 
+# Whoever asks whether it can go on, or what would run, is told of the key, too.
+exits 0 cairn status
+says 'cairn resume 1 --key FILE' 'status names the option that resume wants'
+exits 0 cairn status --key key
+says 'cairn resume 1 --key key'
+exits 2 cairn status --can-resume
+says 'recorded with a key'
+exits 2 cairn status --can-resume --json
+is "$(json_get .can_resume) $(json_get .code)" 'false usage' 'as JSON, too'
+exits 0 cairn status --can-resume --key key
+exits 0 cairn plan
+says 'recorded with a key' 'plan says so'
+exits 2 cairn resume
+says 'cairn run FILE --fresh' 'resume names the other way'
+
 # Another key is none.
 for command in status resume plan 'run w.yaml' 'status --can-resume' 'resume --from 5'; do
     # shellcheck disable=SC2086
@@ -123,9 +138,14 @@ for command in status resume plan 'run w.yaml' 'status --can-resume' 'resume --f
     says 'not of this key' "$command with another key says so"
 done
 exits 5 cairn checkpoint verify --key other
-is "$(grep -c 'its HMAC is not of this key: it' out)" 5 'every record is named'
+is "$(wc -l <out)" 1 'one line says that it is another key'
+says 'no HMAC in the store is of this key'
+says 'name the right key'
 exits 5 cairn checkpoint show 5 --key other
 exits 0 cairn runs --key other
+matches ' -/3 ' 'a run that is not believed is listed without counts'
+exits 0 cairn runs --key other --json
+is "$(json_get '.runs[0].completed')" null 'as JSON, too'
 # The environment names the file, the option comes first; tasks do not inherit it.
 printf 'name: env\ntasks:\n  e: {run: "env >seen"}\n' >env.yaml
 CAIRN_KEY=$PWD/key exits 0 cairn run env.yaml
@@ -143,7 +163,19 @@ exits 0 cairn checkpoint verify
 exits 5 cairn checkpoint verify --key key
 is "$(grep -c '^workflow:' out)" 1 'one record is named'
 says 'its HMAC is not of this key: it was changed or forged'
+says 'cairn checkpoint delete ID' 'verify says what takes it out'
+exits 5 cairn checkpoint verify --key key --json
+is "$(json_get '.problems[0].kind') $(json_get .bad_hmacs)" 'hmac 1' 'JSON tells it from damage'
 exits 5 cairn checkpoint show 5 --key key
+exits 5 cairn doctor --key key
+says 'cairn checkpoint delete workflow:5-' 'so does the doctor'
+ok 'and no repair is advised, which keeps it' sh -c '! grep -q "takes out" out'
+exits 0 cairn doctor --repair --key key
+cp -R .cairn forged
+exits 0 cairn checkpoint delete 5 --yes --key key --store forged
+exits 0 cairn checkpoint verify --key key --store forged
+exits 10 cairn doctor --repair --key nowhere
+says 'no key file nowhere' 'a key file is looked for even where none is needed'
 touch go
 : >ran
 exits 0 cairn resume --key key
@@ -186,12 +218,39 @@ exits 5 cairn checkpoint verify --key key
 rm -rf .cairn
 cp -R kept .cairn
 
-# A run whose HMACs were all taken away is one without a key: it is not gone on with.
+# One whose checksum was made to fit, too: only the HMAC tells.
+"$sql" .cairn/cairn.db "UPDATE run SET sum = CAST(substr(sum, 1, 8) ||
+    flip(substr(sum, 9), 3) AS BLOB)"
+exits 5 cairn status --key key
+exits 5 cairn checkpoint verify --key key
+says 'resume refuses the run' 'verify says what becomes of it'
+exits 5 cairn doctor --key key
+says 'cairn run --fresh' 'the doctor says what helps'
+ok 'and advises no repair' sh -c '! grep -q "takes out" out'
+exits 5 cairn gc --key key
+says 'without --key' 'gc says what helps'
+exits 0 cairn gc
+rm -rf .cairn
+cp -R kept .cairn
+
+# A row that has lost its HMAC: the records of the run betray it, with the key or without.
 "$sql" .cairn/cairn.db 'UPDATE run SET sum = substr(sum, 1, 8)'
 : >ran
-exits 2 cairn resume --key key
-says 'was recorded without a key'
+for command in status 'status --can-resume' resume 'plan --run 1' 'run w.yaml' 'checkpoint head' \
+    'checkpoint show 2' 'checkpoint list' 'log a'; do
+    # shellcheck disable=SC2086
+    exits 5 cairn $command --key key
+    says 'row of run 1 has no HMAC' "$command says so"
+done
+for command in status resume; do
+    exits 5 cairn $command
+    says 'row of run 1 has no HMAC' "$command without the key says so, too"
+done
 ok 'nothing ran' test ! -s ran
+exits 5 cairn checkpoint verify
+says 'row of run 1 has no HMAC' 'verify without the key says so, too'
+exits 0 cairn runs --key key
+says '1 of 1 run' 'it is listed'
 exits 5 cairn checkpoint verify --key key
 says 'the row of its run has none any more'
 rm -rf .cairn
@@ -218,6 +277,7 @@ for command in 'claim 1 e' 'complete 1 e' 'fail 1 e' 'cancel 1'; do
     # shellcheck disable=SC2086
     exits 2 cairn $command
     says '--key' "$command without the key names the option"
+    ok 'and no other run, which would not help' sh -c '! grep -q fresh err'
     # shellcheck disable=SC2086
     exits 5 cairn $command --key other
 done
@@ -235,7 +295,7 @@ exits 1 cairn run w.yaml
 exits 2 cairn resume --key key
 says 'leave out --key' 'going on with a run without a key: what to do'
 exits 2 cairn run w.yaml --key key
-says 'cairn run --fresh'
+says 'cairn run FILE --fresh'
 exits 1 cairn run w.yaml --fresh --key key
 exits 2 cairn status 1 --key key
 exits 0 cairn status 2 --key key
@@ -245,5 +305,19 @@ exits 0 cairn checkpoint verify --key key
 says '1 run was recorded without a key: nothing shows who wrote it'
 exits 0 cairn checkpoint verify --key key --json
 is "$(json_get .unkeyed_runs)" 1 'as JSON, too'
+# Its commands and claims have no HMAC, either: that is not damage.
+exits 7 cairn run steps.yaml --no-wait
+exits 0 cairn claim 3 e
+exits 0 cairn cancel 3
+exits 0 cairn checkpoint verify --key key
+says '2 runs were recorded without a key'
+# A claim of a keyed run that has none is named, and not as damage that a repair mends.
+exits 7 cairn run steps.yaml --no-wait --fresh --key key
+exits 0 cairn claim 4 e --key key
+"$sql" .cairn/cairn.db 'UPDATE claim SET sum = substr(sum, 1, 8) WHERE run = 4'
+exits 0 cairn checkpoint verify
+exits 5 cairn checkpoint verify --key key
+says 'the claim of run 4' 'a claim without an HMAC is named'
+ok 'as void' grep -q 'does not count: it has no HMAC' out
 
 done_testing

@@ -19,7 +19,7 @@ exits 0 cairn run w.yaml
 cp -R .cairn newer
 "$sql" newer/cairn.db 'PRAGMA user_version = 4711'
 cksum newer/cairn.db >before
-for command in status 'run w.yaml' resume 'checkpoint verify'; do
+for command in status 'run w.yaml' resume 'checkpoint verify' 'doctor --repair'; do
     # shellcheck disable=SC2086
     exits 75 cairn $command --store newer
     says 'newer' "$command on a store of a newer cairn says so"

@@ -11,12 +11,12 @@
 enum { TASKS = 6, MOST = 8 };
 enum { FULL = 1, RAW = 2, LOOSE = 4, OTHER_GRAPH = 8, OLD_BASE = 16, TWISTED = 32 };
 
-/* In place of store_quick_check (the linker sees to that), which would look at all of
+/* In place of store_check_pages (the linker sees to that), which would look at all of
  * the database each time: it takes longer than everything else together. */
-int __wrap_store_quick_check(struct cairn_store *store,
+int __wrap_store_check_pages(struct cairn_store *store,
                              int (*each)(void *, const char *line), void *context,
                              struct cairn_error *error);
-int __wrap_store_quick_check(struct cairn_store *store,
+int __wrap_store_check_pages(struct cairn_store *store,
                              int (*each)(void *, const char *line), void *context,
                              struct cairn_error *error)
 {

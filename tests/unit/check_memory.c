@@ -3,7 +3,11 @@
  * tests/prove/p-memory.sh does it to the whole command. */
 #include "engine_help.h"
 
+#include "storage/rescue.h"
+
 #include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
 #include <stdatomic.h>
 
 /* ---- The allocator ---- */
@@ -23,7 +27,10 @@ static void look_up(void *function, const char *name)
 
 static bool refused(void)
 {
-    return armed && atomic_fetch_sub(&left, 1) == 1;
+    bool refuse = armed && atomic_fetch_sub(&left, 1) == 1;
+    if (refuse)
+        errno = ENOMEM;
+    return refuse;
 }
 
 /* The n-th allocation from now on is refused. */
@@ -220,7 +227,8 @@ static enum cairn_outcome call(void *context, struct cairn_attempt *attempt)
     return CAIRN_COMPLETED;
 }
 
-/* However a run ends for want of memory, the next one comes to the end. */
+/* However a run ends for want of memory, the next one comes to the end. A task that
+ * there was no memory to call has failed. */
 START_TEST(test_running)
 {
     struct cairn_store *store = open_store();
@@ -245,7 +253,7 @@ START_TEST(test_running)
         bool came = disarm();
         ck_assert_msg(code == CAIRN_ENOMEM || code == 0, "allocation %ld: code %d: %s",
                       n, code, error.text);
-        if (code) {
+        if (code || result.exit_status) {
             good(cairn_run(workflow, store, &options, &result, &error));
             ck_assert_int_eq(result.exit_status, 0);
         }
@@ -255,6 +263,136 @@ START_TEST(test_running)
             break;
     }
     cairn_store_close(store);
+}
+END_TEST
+
+static int count_row(void *context, const struct salvage_row *row)
+{
+    (void)row;
+    ++*(int *)context;
+    return 0;
+}
+
+static int salvage_objects(const char *database, int *rows)
+{
+    struct pages pages = {0};
+    struct salvage salvage = {0};
+    *rows = 0;
+    int code = pages_load(&pages, database, "no-log", &error);
+    if (!code)
+        code = salvage_open(&salvage, &pages, &error);
+    if (!code)
+        code = salvage_reached(&salvage, SALVAGE_OBJECT, count_row, rows, &error);
+    salvage_close(&salvage);
+    pages_release(&pages);
+    return code;
+}
+
+/* A row that there is no memory for is not passed over as a damaged one. */
+START_TEST(test_salvaging)
+{
+    enum { OBJECTS = 5 };
+    char content[20000], database[4200];
+    struct cairn_store *store = open_store();
+    struct digest digest;
+    good(store_begin(store, -1, &error));
+    for (uint32_t i = 0; i < OBJECTS; i++) {
+        uint32_t next = i;
+        for (size_t k = 0; k < sizeof content; k++) {
+            next = next * 1664525 + 1013904223;
+            content[k] = (char)(next >> 24);
+        }
+        struct str bytes = {content, sizeof content / OBJECTS * (OBJECTS - i)};
+        good(store_put_object(store, bytes, &digest, &error));
+    }
+    good(store_commit(store, &error));
+    snprintf(database, sizeof database, "%s/cairn.db", cairn_store_path(store));
+    cairn_store_close(store);
+    for (long n = 1;; n++) {
+        int rows;
+        arm(n);
+        int code = salvage_objects(database, &rows);
+        if (!disarm())
+            break;
+        ck_assert_msg(code ? code == CAIRN_ENOMEM : rows == OBJECTS,
+                      "allocation %ld: code %d, %d rows", n, code, rows);
+    }
+}
+END_TEST
+
+static enum cairn_outcome do_nothing(void *context, struct cairn_attempt *attempt)
+{
+    (void)context, (void)attempt;
+    return CAIRN_COMPLETED;
+}
+
+/* With a run, an object, and a command to it. */
+static void make_store(void)
+{
+    struct cairn_store *store = open_store();
+    struct cairn_run_result result;
+    struct cairn_workflow *workflow = workflow_named("calls");
+    struct command_row command = {
+        .run = 1, .verb = COMMAND_COMPLETE, .gen = 1, .data = STR("text")};
+    add(workflow, (struct cairn_task){.id = "a", .call = do_nothing});
+    good(cairn_run(workflow, store, NULL, &result, &error));
+    cairn_workflow_free(workflow);
+    good(store_begin(store, -1, &error));
+    good(store_put_command(store, &command, &error));
+    good(store_commit(store, &error));
+    cairn_store_close(store);
+}
+
+static void count_lost(void *context, const struct salvage_row *row)
+{
+    (void)row;
+    ++*(int *)context;
+}
+
+/* The rows of one table into a new store, the n-th allocation refused. *used: how many
+ * there were until then. */
+static int rescue_rows(enum salvage_table table, long n, uint64_t *saved, int *lost,
+                       long *used)
+{
+    struct rescue *rescue = NULL;
+    char aside[RESCUE_ASIDE];
+    uint64_t others;
+    good(rescue_open(&rescue, ".cairn", NULL, aside, &error));
+    good(rescue_begin(rescue, &error));
+    good(store_begin(rescue_store(rescue), -1, &error));
+    for (enum salvage_table t = SALVAGE_META; t < table; t++)
+        good(rescue_table(rescue, t, &others, NULL, NULL, &error));
+    *lost = 0;
+    arm(n);
+    int code = rescue_table(rescue, table, saved, count_lost, lost, &error);
+    disarm();
+    *used = n - left;
+    rescue_close(rescue);
+    return code;
+}
+
+/* What there was no memory to check is not taken for damage. Between the first and the
+ * last allocations statements are prepared. */
+START_TEST(test_repairing)
+{
+    enum { SOME = 45 };
+    static const enum salvage_table tables[] = {SALVAGE_RUN, SALVAGE_OBJECT,
+                                                SALVAGE_COMMAND};
+    make_store();
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
+        uint64_t whole, saved;
+        long all, used;
+        int lost;
+        good(rescue_rows(tables[i], LONG_MAX, &whole, &lost, &all));
+        ck_assert(whole > 0 && lost == 0);
+        for (long n = 1; n <= all; n++) {
+            n = n > SOME && n < all - SOME ? all - SOME : n;
+            int code = rescue_rows(tables[i], n, &saved, &lost, &used);
+            ck_assert_msg(code ? code == CAIRN_ENOMEM : saved == whole && lost == 0,
+                          "table %d, allocation %ld of %ld: code %d (%s), %d lost",
+                          (int)tables[i], n, all, code, error.text, lost);
+        }
+    }
 }
 END_TEST
 
@@ -268,6 +406,8 @@ int main(void)
     tcase_add_test(c, test_params_of_a_run);
     tcase_add_test(c, test_completing_from_outside);
     tcase_add_test(c, test_running);
+    tcase_add_test(c, test_salvaging);
+    tcase_add_test(c, test_repairing);
     suite_add_tcase(suite, c);
     return run_suite(suite);
 }

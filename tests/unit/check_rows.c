@@ -132,14 +132,6 @@ START_TEST(checkpoints)
     good(store_begin(store, 0, &error));
     good(store_next_seq(store, &seq, &error));
     ck_assert_uint_eq(seq, 1);
-    put(1, 1, 7);
-    good(store_next_seq(store, &seq, &error));
-    ck_assert_uint_eq(seq, 2);
-    put(2, 1, 8);
-    put(3, 1, 7);
-    put(4, 2, 7);
-    put(5, 1, 9);
-    put(6, 1, 7);
     /* Runs 1 to 9; 7 and 9 are of the second workflow. */
     good(store_workflow_id(store, STR("other"), true, &workflow, &error));
     for (uint64_t run = 1; run <= 9; run++) {
@@ -149,6 +141,14 @@ START_TEST(checkpoints)
         good(store_add_run(store, &row, &error));
         ck_assert_uint_eq(row.run, run);
     }
+    put(1, 1, 7);
+    good(store_next_seq(store, &seq, &error));
+    ck_assert_uint_eq(seq, 2);
+    put(2, 1, 8);
+    put(3, 1, 7);
+    put(4, 2, 7);
+    put(5, 1, 9);
+    put(6, 1, 7);
     good(store_commit(store, &error));
 
     expect((struct checkpoint_range){0}, "1 2 3 4 5 6 ", 6);

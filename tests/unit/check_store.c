@@ -180,12 +180,12 @@ START_TEST(wal_stays_bounded)
 }
 END_TEST
 
-START_TEST(quick_check)
+START_TEST(check_pages)
 {
     char line[100] = "";
     struct cairn_store *store = open_store();
     commit_one(store);
-    good(store_quick_check(store, note_line, line, &error));
+    good(store_check_pages(store, note_line, line, &error));
     ck_assert_str_eq(line, "");
     cairn_store_close(store);
 }
@@ -320,11 +320,44 @@ END_TEST
 START_TEST(creation_cut_off)
 {
     ck_assert_int_eq(mkdir(path, 0700), 0);
+    ck_assert_int_eq(close(open(in_store("making"), O_CREAT | O_WRONLY, 0600)), 0);
     ck_assert_int_eq(close(open(in_store("cairn.db"), O_CREAT | O_WRONLY, 0600)), 0);
     struct cairn_store *store = NULL;
     ck_assert_int_eq(try_open(&store, true), CAIRN_ENOTFOUND);
     store = open_store();
+    ck_assert(!exists("making"));
     ck_assert_uint_eq(commit_one(store), 1);
+    cairn_store_close(store);
+}
+END_TEST
+
+/* An emptied database is not taken for the beginning of one, nor is anything begun anew
+ * over it. */
+START_TEST(database_emptied)
+{
+    struct cairn_store *store = open_store();
+    ck_assert_uint_eq(commit_one(store), 1);
+    cairn_store_close(store);
+    ck_assert(!exists("making"));
+    ck_assert_int_eq(truncate(in_store("cairn.db"), 0), 0);
+    expect_refused(CAIRN_EDAMAGED, "is empty");
+}
+END_TEST
+
+/* So is an emptied log; but one that is empty since nothing was committed is not. */
+START_TEST(log_emptied)
+{
+    int out;
+    pid_t pid = start("write", &out);
+    murder(pid, out);
+    ck_assert_int_eq(truncate(in_store("cairn.db-wal"), 0), 0);
+    expect_refused(CAIRN_EDAMAGED, "the write-ahead log is damaged or empty");
+    ck_assert_int_eq(truncate(in_store("cairn.db-wal"), 60000), 0);
+    expect_refused(CAIRN_EDAMAGED, "the write-ahead log is damaged or empty");
+    ck_assert_int_eq(truncate(in_store("cairn.db-wal"), 0), 0);
+    good(os_write_file(in_store("open"), 0600,
+                       STR("pid 1 on x\nlog empty\nsync full\n"), &error));
+    struct cairn_store *store = open_store();
     cairn_store_close(store);
 }
 END_TEST
@@ -341,7 +374,9 @@ int main(int argc, char **argv)
                                   two_handles_take_turns,
                                   failed_write_spoils_the_transaction,
                                   wal_stays_bounded,
-                                  quick_check,
+                                  check_pages,
+                                  database_emptied,
+                                  log_emptied,
                                   other_process_holds_the_lock,
                                   opening_waits_for_the_lock,
                                   marker_stands_while_writers_live,

@@ -84,7 +84,7 @@ START_TEST(torn_page)
     struct checkpoint_range all = {.stream = 1};
     ck_assert_int_eq(store_count_checkpoints(store, &all, &n, &error), CAIRN_EDAMAGED);
     ck_assert_ptr_nonnull(strstr(error.text, "cairn doctor"));
-    store_quick_check(store, note_line, line, &error);
+    store_check_pages(store, note_line, line, &error);
     ck_assert_str_ne(line, "");
     cairn_store_close(store);
 }
@@ -309,7 +309,7 @@ START_TEST(check_of_pages_that_cannot_be_read)
         char line[100] = "";
         struct cairn_store *store = open_reader();
         read_to_fail = nth;
-        rc = store_quick_check(store, note_line, line, &error);
+        rc = store_check_pages(store, note_line, line, &error);
         failed += rc != 0;
         ck_assert_msg((rc != 0) == (read_to_fail == 0), "read %d: %d", nth, rc);
         ck_assert(rc == 0 || rc == CAIRN_EIO);

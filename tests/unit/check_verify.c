@@ -104,11 +104,11 @@ START_TEST(verify_names_every_column)
                 char sql[200], back[200];
                 snprintf(back, sizeof back,
                          "UPDATE checkpoint SET %s = old FROM"
-                         " (SELECT old FROM before) WHERE seq = "
-                         "%%llu; DROP TABLE before",
+                         " (SELECT old FROM side.before) WHERE seq = "
+                         "%%llu; DROP TABLE side.before",
                          columns[c]);
                 snprintf(sql, sizeof sql,
-                         "CREATE TABLE before AS SELECT %s AS old FROM checkpoint"
+                         "CREATE TABLE side.before AS SELECT %s AS old FROM checkpoint"
                          " WHERE seq = %%llu",
                          columns[c]);
                 lab_sql(lab, sql, seq);
@@ -173,8 +173,8 @@ START_TEST(verify_names_replaced)
     struct stream before = lab->stream;
     lab_put(lab, "D");
     lab_sql(lab,
-            "CREATE TABLE kept AS SELECT * FROM checkpoint WHERE seq = %llu; DELETE "
-            "FROM checkpoint WHERE seq = 4",
+            "CREATE TABLE side.kept AS SELECT * FROM checkpoint WHERE seq = %llu; "
+            "DELETE FROM checkpoint WHERE seq = 4",
             4);
     lab->stream = before;
     lab->stream.store = lab->store;
@@ -182,7 +182,7 @@ START_TEST(verify_names_replaced)
     expect_sound(lab);
     lab_sql(lab,
             "DELETE FROM checkpoint WHERE seq = %llu; INSERT INTO checkpoint SELECT * "
-            "FROM kept",
+            "FROM side.kept",
             4);
     expect_named(lab, 5, "replaced");
     lab_close(lab);

@@ -213,11 +213,13 @@ static inline int lab_rebuild(struct lab *lab, int i)
 /* Runs SQL through a connection of its own; %llu is `seq`. */
 static inline void lab_sql(struct lab *lab, const char *format, uint64_t seq)
 {
-    char path[400], sql[600], *text = NULL;
+    char path[400], attach[400], sql[600], *text = NULL;
     sqlite3 *db = NULL;
     snprintf(path, sizeof path, "%s/cairn.db", lab->path);
+    snprintf(attach, sizeof attach, "ATTACH '%s/side.db' AS side", lab->dir);
     snprintf(sql, sizeof sql, format, (unsigned long long)seq);
     ck_assert_int_eq(sqlite3_open(path, &db), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_exec(db, attach, NULL, NULL, NULL), SQLITE_OK);
     int rc = sqlite3_exec(db, sql, NULL, NULL, &text);
     ck_assert_msg(rc == SQLITE_OK, "%s: %s", sql, text ? text : "");
     ck_assert_int_eq(sqlite3_close(db), SQLITE_OK);

@@ -1,0 +1,167 @@
+/* Which runs go: those that the limits let go and that nobody needs any more. */
+#include "checkpoint/gc_int.h"
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/map.h"
+
+#include <stdlib.h>
+
+struct chooser {
+    struct gc *gc;
+    struct map seen; /* workflows, pairs of workflow and params, runs that must stay */
+    struct arena keys;
+    uint32_t *counts; /* runs of a workflow so far, by its value in the map */
+    uint32_t n_counts, count_room;
+    int64_t now_ns;
+    bool newest; /* of the whole store */
+};
+
+static struct str key_of(char out[1 + 8 + DIGEST_SIZE], char kind, uint64_t number,
+                         const struct digest *digest)
+{
+    out[0] = kind;
+    memcpy(out + 1, &number, sizeof number);
+    if (digest)
+        memcpy(out + 1 + sizeof number, digest->bytes, DIGEST_SIZE);
+    return (struct str){out, 1 + sizeof number + (digest ? DIGEST_SIZE : 0)};
+}
+
+/* 1 if it was not there yet; else its value in *existing. */
+static int put_key(struct chooser *c, struct str key, uint32_t value,
+                   uint32_t *existing)
+{
+    *existing = map_get(&c->seen, key);
+    if (*existing != MAP_NONE)
+        return 0;
+    key = arena_str(&c->keys, key);
+    int rc = key.ptr ? map_add(&c->seen, key, value, NULL) : CAIRN_ENOMEM;
+    return rc < 0 ? error_nomem(c->gc->error) : rc;
+}
+
+/* How many runs of the workflow are newer. */
+static int rank_of(struct chooser *c, uint64_t workflow, uint32_t *rank)
+{
+    char room[1 + 8 + DIGEST_SIZE];
+    uint32_t index;
+    int rc = put_key(c, key_of(room, 'w', workflow, NULL), c->n_counts, &index);
+    if (rc < 0)
+        return rc;
+    if (rc && c->n_counts == c->count_room) {
+        uint32_t capacity = c->count_room ? 2 * c->count_room : 16;
+        uint32_t *counts = realloc(c->counts, capacity * sizeof *counts);
+        if (!counts)
+            return error_nomem(c->gc->error);
+        c->counts = counts;
+        c->count_room = capacity;
+    }
+    if (rc) {
+        index = c->n_counts++;
+        c->counts[index] = 0;
+    }
+    *rank = c->counts[index]++;
+    return 0;
+}
+
+static bool has_ended(const struct run_row *row)
+{
+    return row->ended_ns > 0 &&
+           (row->state == CAIRN_RUN_COMPLETED || row->state == CAIRN_RUN_FAILED ||
+            row->state == CAIRN_RUN_CANCELLED || row->state == CAIRN_RUN_UNDONE);
+}
+
+static bool limits_let_go(const struct chooser *c, const struct run_row *row,
+                          uint32_t rank)
+{
+    const struct cairn_gc_options *o = c->gc->options;
+    if (o->keep_runs == 0 && o->older_than_ms == 0)
+        return false;
+    if (o->keep_runs && rank < o->keep_runs)
+        return false;
+    return o->older_than_ms == 0 ||
+           (c->now_ns - row->ended_ns) / 1000000 > o->older_than_ms;
+}
+
+static int doom(struct gc *gc, const struct run_row *row)
+{
+    if (gc->n_doomed == gc->doomed_room) {
+        size_t room = gc->doomed_room ? 2 * gc->doomed_room : 64;
+        struct doomed_run *doomed = realloc(gc->doomed, room * sizeof *doomed);
+        if (!doomed)
+            return error_nomem(gc->error);
+        gc->doomed = doomed;
+        gc->doomed_room = room;
+    }
+    gc->doomed[gc->n_doomed++] =
+        (struct doomed_run){.run = row->run,
+                            .workflow = row->workflow,
+                            .ended_ns = row->ended_ns,
+                            .owner_since_ns = row->owner_since_ns,
+                            .state = row->state,
+                            .gen = row->gen};
+    return 0;
+}
+
+/* Newest first: whatever forks from a run is newer. */
+static int choose(void *context, const struct run_row *row)
+{
+    struct chooser *c = context;
+    struct gc *gc = c->gc;
+    char room[1 + 8 + DIGEST_SIZE];
+    uint32_t rank = 0, unused;
+    if (!row->sum_ok)
+        return error_set(gc->error, CAIRN_EDAMAGED,
+                         row->bytes_ok
+                             ? "nothing was removed, because the HMAC of run %llu is "
+                               "not of this key: its row was changed or forged, or the "
+                               "key is another one; without --key and CAIRN_KEY `cairn "
+                               "gc` looks at checksums alone"
+                             : "nothing was removed, because the row of run %llu is "
+                               "damaged: `cairn doctor --repair` makes it again",
+                         (unsigned long long)row->run);
+    bool stays =
+        c->newest || map_get(&c->seen, key_of(room, 'r', row->run, NULL)) != MAP_NONE;
+    c->newest = false;
+    int rc = rank_of(c, row->workflow, &rank);
+    if (rc < 0)
+        return rc;
+    rc = put_key(c, key_of(room, 'p', row->workflow, &row->params), 0, &unused);
+    if (rc < 0)
+        return rc;
+    stays |= rc == 1 || !has_ended(row) || !limits_let_go(c, row, rank);
+    if (!stays)
+        return doom(gc, row);
+    gc->result.kept_runs++;
+    if (!row->from_run)
+        return 0;
+    rc = put_key(c, key_of(room, 'r', row->from_run, NULL), 0, &unused);
+    return rc < 0 ? rc : 0;
+}
+
+int gc_choose_runs(struct gc *gc)
+{
+    struct chooser c = {.gc = gc,
+                        .seen = MAP_INIT,
+                        .keys = ARENA_INIT,
+                        .now_ns = clock_utc_ns(),
+                        .newest = true};
+    struct run_filter every = {.ascending = false};
+    int rc = store_each_run(gc->store, &every, choose, &c, gc->error);
+    map_release(&c.seen);
+    arena_release(&c.keys);
+    free(c.counts);
+    return rc < 0 ? rc : 0;
+}
+
+bool gc_is_doomed(const struct gc *gc, uint64_t run)
+{
+    size_t low = 0, high = gc->n_doomed;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (gc->doomed[middle].run > run)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < gc->n_doomed && gc->doomed[low].run == run;
+}

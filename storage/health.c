@@ -1,0 +1,48 @@
+/* Whether the database is what it was made as: its tables, and its pages. (The rows are
+ * looked at in row_sums.c and object.c, the log in store_check.c.) */
+#include "storage/schema.h"
+#include "storage/store_int.h"
+
+#include <stdio.h>
+
+int store_check_schema(struct cairn_store *store, int (*each)(void *, const char *line),
+                       void *context, struct cairn_error *error)
+{
+    return schema_compare(store->db, each, context, error);
+}
+
+/* SQLite puts all that it finds into one text, under a headline. */
+static int each_line(struct str text, int (*each)(void *, const char *line),
+                     void *context)
+{
+    int rc = 0;
+    while (!rc && text.len > 0) {
+        char line[256];
+        const char *end = memchr(text.ptr, '\n', text.len);
+        size_t n = end ? (size_t)(end - text.ptr) : text.len;
+        snprintf(line, sizeof line, "%.*s", (int)(n < sizeof line ? n : sizeof line),
+                 text.ptr);
+        n += end != NULL;
+        text = (struct str){text.ptr + n, text.len - n};
+        if (line[0] && strcmp(line, "ok") != 0 && strncmp(line, "*** ", 4) != 0)
+            rc = each(context, line);
+    }
+    return rc;
+}
+
+int store_check_pages(struct cairn_store *store, int (*each)(void *, const char *line),
+                      void *context, struct cairn_error *error)
+{
+    struct query query;
+    int rc = query_start(&query, store->db, SQL_CHECK_PAGES, NO_VALUES, error);
+    while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
+        /* A page that the system could not read is told like a damaged one. */
+        int sys = db_read_error(store->db);
+        rc = sys ? error_sys(error, sys, "cannot read the store %s", store->paths.dir)
+                 : each_line(query_text(&query, 0), each, context);
+        if (rc)
+            break;
+    }
+    query_end(&query);
+    return rc < 0 ? rc : 0;
+}

@@ -1,0 +1,247 @@
+/* What the files of a store tell of what happened to it, before SQLite opens any: some
+ * are gone, are something else, or say that commits were lost.
+ *
+ * The database is looked at by stat() only: opening and closing it here would drop the
+ * locks that SQLite holds on it in this process. Its logs it does not lock. */
+#include "storage/pages.h"
+#include "storage/store_int.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- Files ---- */
+
+static int lost(const struct store_paths *paths, const char *what,
+                struct cairn_error *error)
+{
+    return error_set(error, CAIRN_EDAMAGED,
+                     "commits were lost: %s\n"
+                     "The store %s was not closed by its last writer, so what it had "
+                     "committed stood there. Put the file back from where it went; or "
+                     "remove %s to go on with what is left, and run `cairn checkpoint "
+                     "verify`; or let `cairn doctor --repair` save all that can be "
+                     "read",
+                     what, paths->dir, paths->marker);
+}
+
+/* A pipe in the place of a file would hold up whoever opens it, and a symbolic link
+ * lead somewhere else. */
+static int check_kinds(const struct store_paths *paths, struct cairn_error *error)
+{
+    char shm[PATH_MAX + 8];
+    const char *const files[] = {paths->wal, paths->journal, shm, paths->lock,
+                                 paths->marker};
+    enum { LOGS = 2 }; /* the first ones hold what stands nowhere else */
+    struct stat st;
+    snprintf(shm, sizeof shm, "%s-shm", paths->db);
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
+        if (lstat(files[i], &st) == 0 && !S_ISREG(st.st_mode))
+            return error_set(
+                error, CAIRN_EDAMAGED,
+                i < LOGS ? "%s is not a file\n"
+                           "Put the file itself there if you have it; else `cairn "
+                           "doctor --repair` puts this aside, and saves what can be "
+                           "read without it"
+                         : "%s is not a file\n"
+                           "`cairn doctor --repair` puts it aside; nothing is lost "
+                           "with it",
+                files[i]);
+    return 0;
+}
+
+/* Else the first file that is looked at would be named. */
+static int check_entry(const struct store_paths *paths, struct cairn_error *error)
+{
+    struct stat st;
+    if (access(paths->dir, X_OK) == 0 || errno != EACCES)
+        return 0;
+    bool known = stat(paths->dir, &st) == 0 && st.st_uid != geteuid();
+    char whose[96] = "Let yourself in (chmod 0700 the directory)";
+    if (known)
+        snprintf(whose, sizeof whose,
+                 "It belongs to another user (uid %ld): ask for access",
+                 (long)st.st_uid);
+    return error_set(error, CAIRN_EIO,
+                     "cannot look into the store %s: %s\n%s, or name another store "
+                     "with --store",
+                     paths->dir, strerror(EACCES), whose);
+}
+
+static int check_note(const struct store_paths *paths, struct cairn_error *error)
+{
+    char *note = store_path_join(paths->dir, STORE_NOTE);
+    int rc = note ? store_file(note, NULL, NULL, error) : error_nomem(error);
+    free(note);
+    if (rc <= 0)
+        return rc;
+    return error_set(error, CAIRN_EDAMAGED,
+                     "the repair of the store %s was interrupted: `cairn doctor "
+                     "--repair` finishes it",
+                     paths->dir);
+}
+
+static bool is_empty(const struct store_paths *paths)
+{
+    int64_t size = 1;
+    return store_file(paths->db, NULL, &size, NULL) > 0 && size == 0;
+}
+
+/* While a store is made its database is empty for a moment; then a note stands beside
+ * it, or the journal of its first transaction. Who makes it may just be done: then it
+ * is not empty any more. */
+static int check_emptied(const struct store_paths *paths, struct cairn_error *error)
+{
+    if (!is_empty(paths) || store_file(paths->making, NULL, NULL, NULL) != 0 ||
+        store_file(paths->journal, NULL, NULL, NULL) != 0 || !is_empty(paths))
+        return 0;
+    return error_set(error, CAIRN_EDAMAGED,
+                     "the database %s is empty: what stood in it is lost\n"
+                     "Put a copy of the file there if you have one; else `cairn doctor "
+                     "--repair` puts this aside and a new store in its place",
+                     paths->db);
+}
+
+int store_check_files(const struct store_paths *paths, enum db_journal journal,
+                      struct cairn_error *error)
+{
+    /* In this order: a writer that is being opened beside us makes the database before
+     * the WAL, and the WAL before the marker. */
+    int64_t db_size = 0, wal_size = 0;
+    struct stat st;
+    int rc = check_entry(paths, error);
+    if (rc)
+        return rc;
+    if (lstat(paths->db, &st) == 0 && !S_ISREG(st.st_mode))
+        return error_set(
+            error, CAIRN_EDAMAGED,
+            "the database %s is not a file\n"
+            "Put the file itself there if you have it, or name another store with "
+            "--store; else `cairn doctor --repair` puts this aside, and saves what can "
+            "be read without it",
+            paths->db);
+    rc = check_kinds(paths, error);
+    if (!rc)
+        rc = check_note(paths, error);
+    if (rc)
+        return rc;
+    int marker = store_file(paths->marker, NULL, NULL, error);
+    int wal = marker < 0 ? marker : store_file(paths->wal, NULL, &wal_size, error);
+    int db = wal < 0 ? wal : store_file(paths->db, NULL, &db_size, error);
+    if (db < 0)
+        return db;
+    /* SQLite would delete the WAL of an empty database. */
+    if (db_size == 0 && (marker || wal_size > 0))
+        return lost(paths, "the database cairn.db is gone.", error);
+    if (marker && !wal && journal == DB_WAL)
+        return lost(paths, "the write-ahead log is gone (cairn.db-wal).", error);
+    return check_emptied(paths, error);
+}
+
+/* ---- The write-ahead log ---- */
+
+static bool marker_says(const struct store_paths *paths, const char *what)
+{
+    struct buf text = BUF_INIT;
+    struct stat st;
+    if (stat(paths->marker, &st) < 0 || !S_ISREG(st.st_mode))
+        return false;
+    bool says = os_read_file(paths->marker, 4096, &text, NULL) == 0 &&
+                strstr(text.data ? text.data : "", what) != NULL;
+    buf_release(&text);
+    return says;
+}
+
+/* What the marker says of its writer's syncs. Only with all of them a transaction is on
+ * the disk before the next one. */
+static bool was_synced(const struct store_paths *paths)
+{
+    return marker_says(paths, "sync full");
+}
+
+/* Since the first commit there is something in the log as long as the marker stands.
+ * One of an older release does not tell: it was killed between the marker and that
+ * commit hardly ever. */
+bool store_log_begun(const struct store_paths *paths)
+{
+    return was_synced(paths) && (marker_says(paths, STORE_LOG_BEGUN) ||
+                                 !marker_says(paths, STORE_LOG_EMPTY));
+}
+
+/* The last writer has closed the store, or one writes now. */
+static bool is_closed_or_used(const struct store_paths *paths, struct lock_file *lock)
+{
+    return store_file(paths->marker, NULL, NULL, NULL) <= 0 ||
+           lock_held(lock, LOCK_WRITERS, NULL) != 0;
+}
+
+/* The log is lengthened after each synced commit (db_reserve_wal), so that one that
+ * ends right behind its last commit may have been longer. */
+enum log_health store_look_at_log(const struct store_paths *paths)
+{
+    enum { SPARE = 8 }; /* frames */
+    enum log_health health = LOG_WHOLE;
+    struct wal wal;
+    if (store_file(paths->marker, NULL, NULL, NULL) <= 0 || !was_synced(paths) ||
+        wal_load(&wal, paths->wal, NULL))
+        return health;
+    size_t needed =
+        WAL_HEADER + (wal.committed + SPARE) * (FRAME_HEADER + wal.page_size);
+    if (wal.state == WAL_DAMAGED || (wal_is_blank(&wal) && store_log_begun(paths)))
+        health = LOG_LOST;
+    else if (wal.state == WAL_TORN || wal.state == WAL_NONE || wal.file.size < needed)
+        health = LOG_ENDS_EARLY;
+    wal_release(&wal);
+    return health;
+}
+
+/* While nobody writes: a writer may also have come while we looked. */
+static enum log_health look_at_log(const struct store_paths *paths,
+                                   struct lock_file *lock)
+{
+    enum log_health health = LOG_WHOLE;
+    if (!is_closed_or_used(paths, lock))
+        health = store_look_at_log(paths);
+    return is_closed_or_used(paths, lock) ? LOG_WHOLE : health;
+}
+
+enum log_health store_log_health(struct cairn_store *store)
+{
+    return store->journal == DB_WAL ? look_at_log(&store->paths, &store->lock)
+                                    : LOG_WHOLE;
+}
+
+int store_check_log(const struct store_paths *paths, struct lock_file *lock,
+                    struct cairn_error *error)
+{
+    if (look_at_log(paths, lock) != LOG_LOST)
+        return 0;
+    return lost(paths, "the write-ahead log is damaged or empty (cairn.db-wal).",
+                error);
+}
+
+/* ---- The rollback journal ---- */
+
+/* SQLite's file format, section 3: the header of a rollback journal begins with 8 bytes
+ * that are written when the journal is good. From 8 on it has the number of saved
+ * pages, from 16 on the pages of the database as it was, big endian. SQLite locks the
+ * database only, so that this file may be opened and closed. */
+bool store_journal_look(const struct store_paths *paths, struct store_journal *journal)
+{
+    static const uint8_t good[8] = {0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7};
+    uint8_t header[20];
+    int fd = os_open_plain(paths->journal, O_RDONLY);
+    if (fd < 0)
+        return false;
+    bool got = pread(fd, header, sizeof header, 0) == (ssize_t)sizeof header;
+    close(fd);
+    if (!got || memcmp(header, good, sizeof good) != 0)
+        return false;
+    journal->saved = big32(header + 8);
+    journal->before = big32(header + 16);
+    return true;
+}
