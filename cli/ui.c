@@ -8,6 +8,7 @@
 #include "format.h"
 #include "json.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -260,6 +261,7 @@ int ui_fail(const struct cairn_error *error)
 {
     int status = cairn_exit_status(error->code);
 
+    assert(error->code != 0); /* or a failure would end with 0 */
     ui_warn("%s", error->text);
     if (ui.json)
         print_error_document(status, cairn_code_name(error->code), error->text);

@@ -169,9 +169,64 @@ int keeper_take(const struct attempt_place *place)
     keeper_start_fill(&start, place);
     start.claimed_ns = clock_utc_ns();
     keeper_name(name, place);
-    int sys = keep_claim(dir, name, &start, NULL);
+    int sys = keep_claim(dir, ".", name, &start, NULL);
     close(dir);
     return sys;
+}
+
+/* ---- Rooms ---- */
+
+void keeper_room(char *room, uint64_t run, uint64_t salt)
+{
+    snprintf(room, KEEP_ROOM, "run-%" PRIu64 ".%016" PRIx64 ".room", run, salt);
+}
+
+static bool is_room(const char *name, uint64_t run)
+{
+    unsigned long long number;
+    int end = 0;
+    return sscanf(name, "run-%llu.%*16[0-9a-f].room%n", &number, &end) == 1 && end &&
+           !name[end] && number == run;
+}
+
+/* What does not go is only in the way of nobody. */
+static void remove_room(int dir, const char *room)
+{
+    int fd = openat(dir, room, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *inside = fd < 0 ? NULL : fdopendir(fd);
+    const struct dirent *entry;
+    if (fd >= 0 && !inside)
+        close(fd);
+    while (inside && (entry = readdir(inside)))
+        (void)unlinkat(fd, entry->d_name, 0);
+    if (inside)
+        closedir(inside);
+    (void)unlinkat(dir, room, fd < 0 ? 0 : AT_REMOVEDIR);
+}
+
+/* Under another name at once: keepers say both names of a link by their paths. */
+static int close_room(int dir, const char *room)
+{
+    char gone[NAME_MAX + 8];
+    snprintf(gone, sizeof gone, "%s.gone", room);
+    if (renameat(dir, room, dir, gone))
+        return errno == ENOENT ? 0 : errno;
+    remove_room(dir, gone);
+    return 0;
+}
+
+int keepers_close(const char *live_dir, uint64_t run, struct cairn_error *error)
+{
+    const struct dirent *entry;
+    int sys = 0;
+    DIR *dir = opendir(live_dir);
+    if (!dir)
+        return errno == ENOENT ? 0 : error_sys(error, errno, "%s", live_dir);
+    while (!sys && (entry = readdir(dir)))
+        if (is_room(entry->d_name, run))
+            sys = close_room(dirfd(dir), entry->d_name);
+    closedir(dir);
+    return sys ? error_sys(error, sys, "barring late tasks in %s", live_dir) : 0;
 }
 
 /* ---- Names ---- */
@@ -214,6 +269,7 @@ void keepers_forget(const char *live_dir, uint64_t run)
     struct attempt_place place = {.run = run};
     const struct dirent *entry;
     const char *rest;
+    (void)keepers_close(live_dir, run, NULL);
     DIR *dir = opendir(live_dir);
     while (dir && (entry = readdir(dir)))
         if (keeper_parse_name(entry->d_name, &place, &rest))

@@ -83,6 +83,11 @@ int keeper_look(struct keeper *out, const struct attempt_place *place,
  * keeper_look. */
 int keeper_bar(const struct attempt_place *place, struct cairn_error *error);
 
+/* From now on no keeper of an earlier owner takes an attempt of the run, however late
+ * it comes; those that have one keep it. Part of ending left-overs, so before
+ * keeper_look: after it a bar may be forgotten. */
+int keepers_close(const char *live_dir, uint64_t run, struct cairn_error *error);
+
 /* Calls visit for every attempt of the run that has a file, in no order. Bars nothing,
  * ends nothing (so LOST ones may have left something). A visitor that wants to keep the
  * pidfd sets it to -1. What visit returns other than 0 ends it and is returned. */

@@ -9,11 +9,13 @@
  * - at KEEP_HALF struct keep_end: zeros until the task has ended.
  *
  * It appears by link(), which is refused if the name is there: complete at once, and
- * once. The directory is synced before the task starts; the content may be lost in a
- * power failure until the end is synced, but then nobody that it could name lives. Room
- * for the end is taken with the start, so a full disk does not lose it. Each half has a
- * CRC-32 over itself, and the end names that of its start: a torn write, flipped bits
- * or a mixture of two files are refused. */
+ * once. A keeper links it from its owner's room, a directory beside it: when a new
+ * owner takes that away, no keeper of the old one can take an attempt any more, however
+ * late it comes, and bars need not stay. The directory is synced before the task
+ * starts; the content may be lost in a power failure until the end is synced, but then
+ * nobody that it could name lives. Room for the end is taken with the start, so a full
+ * disk does not lose it. Each half has a CRC-32 over itself, and the end names that of
+ * its start: a torn write, flipped bits or a mixture of two files are refused. */
 #ifndef EXECUTOR_KEEPER_FILE_H
 #define EXECUTOR_KEEPER_FILE_H
 
@@ -39,6 +41,7 @@ enum {
     KEEP_BYTES = 2 * KEEP_HALF,
     KEEP_TOKEN = SLOTS_TOKEN + 32, /* <slots' token>.<task>.<attempt> */
     KEEP_NAME = 96,
+    KEEP_ROOM = 64,
     KEEP_STAGE = 16
 };
 enum { KEEP_TIMED_OUT = 1, KEEP_STOPPED = 2 };
@@ -97,6 +100,7 @@ struct keep_spec {
     uint32_t has_path, has_cwd;
     int64_t timeout_ms, grace_ms;
     char name[KEEP_NAME];    /* of the attempt's file */
+    char room[KEEP_ROOM];    /* in the live directory */
     struct keep_start start; /* without pid, start, claimed_ns and crc */
 };
 
@@ -168,18 +172,19 @@ static inline int keep_sync_dir(int dir)
     return sys == EINVAL ? 0 : sys;
 }
 
-/* Takes the attempt: EEXIST if somebody has it already, or another errno. On success
- * *fd is its file, open for writing (fd may be NULL). */
-static inline int keep_claim(int dir, const char *name, struct keep_start *start,
-                             int *fd)
+/* Takes the attempt: EEXIST if somebody has it already, ENOENT if the room is gone, or
+ * another errno. On success *fd is its file, open for writing (fd may be NULL). The
+ * room of who only bars it is "." */
+static inline int keep_claim(int dir, const char *room, const char *name,
+                             struct keep_start *start, int *fd)
 {
-    char half[KEEP_BYTES] = {0}, temporary[KEEP_NAME + 24];
+    char half[KEEP_BYTES] = {0}, temporary[KEEP_ROOM + KEEP_NAME + 24];
     unsigned long long salt = 0;
     if (getrandom(&salt, sizeof salt, 0) != (ssize_t)sizeof salt)
         return EIO;
     start->crc = keep_start_crc(start);
     memcpy(half, start, sizeof *start);
-    snprintf(temporary, sizeof temporary, "%s.%016llx", name, salt);
+    snprintf(temporary, sizeof temporary, "%s/%s.%016llx", room, name, salt);
     int out = openat(dir, temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (out < 0)
         return errno;

@@ -25,7 +25,8 @@ static uint32_t add_strings(struct buf *out, char *const *strings)
 }
 
 /* False without memory. */
-static bool make_spec(const struct spawn_request *request, struct buf *out)
+static bool make_spec(const struct spawn_request *request, const char *room,
+                      struct buf *out)
 {
     const struct keeper_order *order = request->keep;
     struct keep_spec spec;
@@ -35,6 +36,7 @@ static bool make_spec(const struct spawn_request *request, struct buf *out)
     spec.timeout_ms = order->timeout_ms;
     spec.grace_ms = order->grace_ms;
     keeper_name(spec.name, &order->place);
+    snprintf(spec.room, sizeof spec.room, "%s", room);
     keeper_start_fill(&spec.start, &order->place);
     snprintf(spec.start.token, sizeof spec.start.token, "%s", order->token);
     spec.start.spawn_boot_ns =
@@ -153,25 +155,42 @@ static pid_t clone_keeper(struct keeper_maker *maker, struct keeper_job *job,
     }
 }
 
+/* The live directory with the room in it, which a task may have removed. An errno. */
+static int open_room(struct keeper_maker *maker, const struct attempt_place *place,
+                     char *room, int *dir)
+{
+    while (!maker->salt)
+        maker->salt = random_u64();
+    keeper_room(room, place->run, maker->salt);
+    *dir = open(place->live_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (*dir < 0)
+        return errno;
+    if (mkdirat(*dir, room, 0700) == 0 || errno == EEXIST)
+        return 0;
+    int sys = errno;
+    close(*dir);
+    return sys;
+}
+
 pid_t keeper_clone(struct keeper_maker *maker, const struct child_stack *stack,
                    struct spawn_request *request, int null_fd)
 {
     const struct keeper_order *order = request->keep;
     struct keeper_job job = {.request = request, .spec_fd = -1, .null_fd = null_fd};
+    char room[KEEP_ROOM];
     if (strlen(order->token) >= KEEP_TOKEN)
         return fail(request, "keeper", ENAMETOOLONG);
     snprintf(job.variable, sizeof job.variable, "CAIRN_TOKEN=%s", order->token);
-    struct buf spec = BUF_INIT;
-    int sys =
-        make_spec(request, &spec) ? open_spec(buf_view(&spec), &job.spec_fd) : ENOMEM;
-    buf_release(&spec);
+    int sys = open_room(maker, &order->place, room, &job.dir_fd);
     if (sys)
-        return fail(request, "keeper", sys);
-    job.dir_fd = open(order->place.live_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (job.dir_fd < 0) {
-        sys = errno;
-        close(job.spec_fd);
         return fail(request, "live", sys);
+    struct buf spec = BUF_INIT;
+    sys = make_spec(request, room, &spec) ? open_spec(buf_view(&spec), &job.spec_fd)
+                                          : ENOMEM;
+    buf_release(&spec);
+    if (sys) {
+        close(job.dir_fd);
+        return fail(request, "keeper", sys);
     }
     pid_t pid = clone_keeper(maker, &job, stack);
     close(job.dir_fd);

@@ -107,7 +107,7 @@ static bool is_refused(const struct claims *claims, const struct sweep_process *
     return false;
 }
 
-/* A young one may not have come to its file yet: whoever resumes bars it. */
+/* A young one may not have come to its file yet; without its room it never will. */
 static bool is_young(const struct claims *claims, const struct sweep_process *keeper)
 {
     enum { YOUNG_S = 2 };
@@ -223,7 +223,9 @@ static int end_request(const struct request *request, struct leftovers *out,
                0);
     if (request->spare)
         spare_keepers(ending, request);
-    int code = look_well(ending, error);
+    int code = keepers_close(request->live_dir, request->run, error);
+    if (!code)
+        code = look_well(ending, error);
     if (!code && ending->living > 0 && request->grace_ms > 0)
         code = end_with(ending, SIGTERM, 0, request->grace_ms, error);
     if (!code && ending->living > 0)

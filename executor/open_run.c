@@ -91,6 +91,7 @@ static int check_previous_owner(struct engine *e, struct cairn_error *error)
 void engine_clean_live(const struct engine *e, uint64_t run)
 {
     char prefix[32];
+    (void)keepers_close(store_live_dir(e->store), run, NULL);
     DIR *directory = opendir(store_live_dir(e->store));
     const struct dirent *entry;
     size_t n =

@@ -47,8 +47,9 @@ int child_keeper(void *job);
 
 /* What keepers of one spawner are made with. */
 struct keeper_maker {
-    int image_fd; /* -1 at first */
-    bool in_file; /* image_fd is not a memory file: such may not be executed here */
+    int image_fd;  /* -1 at first */
+    bool in_file;  /* image_fd is not a memory file: such may not be executed here */
+    uint64_t salt; /* of the room of its keepers (keeper_file.h); 0: none yet */
 };
 /* As child_clone. 0: there is no process, the request says why. */
 pid_t keeper_clone(struct keeper_maker *maker, const struct child_stack *stack,
@@ -59,6 +60,8 @@ pid_t keeper_clone(struct keeper_maker *maker, const struct child_stack *stack,
 struct attempt_place;
 struct keep_start;
 void keeper_name(char *name, const struct attempt_place *place);
+/* The name of an owner's room, KEEP_ROOM bytes. */
+void keeper_room(char *room, uint64_t run, uint64_t salt);
 void keeper_start_fill(struct keep_start *start, const struct attempt_place *place);
 
 /* The helper program, see helper_image.S. */

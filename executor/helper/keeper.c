@@ -123,7 +123,8 @@ static bool claim(struct keeper *keeper)
     start->pid = getpid();
     start->start = self.start;
     start->claimed_ns = clock_ns(CLOCK_REALTIME);
-    return keep_claim(KEEP_DIR_FD, keeper->spec->name, start, &keeper->fd) == 0;
+    return keep_claim(KEEP_DIR_FD, keeper->spec->room, keeper->spec->name, start,
+                      &keeper->fd) == 0;
 }
 
 /* ---- Starting ---- */

@@ -70,6 +70,14 @@ static void prepare(struct work *work, const char *dir, uint32_t task,
     map.slots->slot[task].used = 1;
 }
 
+/* Another attempt of task 0. */
+static void number_attempt(struct work *work, uint32_t attempt)
+{
+    work->order.place.attempt = attempt;
+    snprintf(work->token, sizeof work->token, "%s.0.%u", map.slots->token, attempt);
+    snprintf(work->variable, sizeof work->variable, "CAIRN_TOKEN=%s", work->token);
+}
+
 static void refuse_memfd(void)
 {
     struct sock_filter code[] = {
@@ -585,9 +593,7 @@ START_TEST(test_contest)
         int way = i % 4;
         prepare(&work, help_dir, 0,
                 ARGV("sh", "-c", "echo x >>$1/effects; exit 9", "sh", help_dir));
-        work.order.place.attempt = (uint32_t)i + 1;
-        snprintf(work.token, sizeof work.token, "%s.0.%d", map.slots->token, i + 1);
-        snprintf(work.variable, sizeof work.variable, "CAIRN_TOKEN=%s", work.token);
+        number_attempt(&work, (uint32_t)i + 1);
         int bar = -1;
         if (way == 0)
             bar = keeper_bar(&work.order.place, &failure);
@@ -626,6 +632,46 @@ START_TEST(test_contest)
     const struct dirent *entry;
     while ((entry = readdir(dir)))
         ck_assert_msg(!strstr(entry->d_name, ".keep."), "%s", entry->d_name);
+    closedir(dir);
+}
+END_TEST
+
+/* The bar of an attempt is forgotten as soon as that was recorded. A keeper that comes
+ * to its claim only then must not start it all the same. */
+START_TEST(test_late_for_its_room)
+{
+    enum { ROUNDS = 200 };
+    int barred = 0;
+    unsigned seed = 5;
+    for (uint32_t i = 0; i < ROUNDS; i++) {
+        struct work work;
+        struct timespec pause = {0, i % 2 ? rand_r(&seed) % 2000000 : 0};
+        prepare(&work, help_dir, 0, ARGV("touch", help_path("effects")));
+        number_attempt(&work, i + 1);
+        struct keeper keeper = start(&work);
+        nanosleep(&pause, NULL);
+        ck_assert_int_eq(keepers_close(help_dir, RUN, &failure), 0);
+        int bar = keeper_bar(&work.order.place, &failure);
+        ck_assert_msg(bar >= 0, "%s", failure.text);
+        if (bar)
+            keeper_forget(&work.order.place);
+        reap(&keeper, work.request.slot);
+        bool ran = access(help_path("effects"), F_OK) == 0;
+        ck_assert_int_eq(bar, !ran);
+        ck_assert_int_eq(keeper.fate, ran ? KEEPER_ENDED : KEEPER_NEVER);
+        if (ran)
+            unlink(help_path("effects"));
+        barred += bar;
+    }
+    printf("# %d of %d were late\n", barred, ROUNDS);
+    ck_assert_int_gt(barred, 0);
+    keepers_forget(help_dir, RUN);
+    DIR *dir = opendir(help_dir);
+    const struct dirent *entry;
+    while ((entry = readdir(dir)))
+        ck_assert_msg(strncmp(entry->d_name, "run-", 4) != 0 ||
+                          strstr(entry->d_name, ".slots"),
+                      "%s is left", entry->d_name);
     closedir(dir);
 }
 END_TEST
@@ -1279,6 +1325,7 @@ static void add_own(TCase *tests)
     tcase_add_test(tests, test_file_removed);
     tcase_add_test(tests, test_keeper_killed);
     tcase_add_test(tests, test_contest);
+    tcase_add_test(tests, test_late_for_its_room);
     tcase_add_test(tests, test_a_second_keeper_does_not_start);
     tcase_add_test(tests, test_identity);
     tcase_add_test(tests, test_recycled_number);

@@ -121,12 +121,14 @@ static void leave_process(struct trial *trial)
     plant(trial->world);
 }
 
-/* Adoption needs what lives: killed anew each time, somewhere else. */
+/* Adoption needs what lives: killed anew each time, somewhere else. How many calls come
+ * before the run is there is not the same each time: then it was too early. */
 static void kill_adopting(struct trial *trial)
 {
     static uint64_t total;
     static struct command command;
     struct outcome outcome;
+    struct snapshot made = {.run = false};
     struct order order = {.what = KILL_AT_ENTRY, .timeout_ms = PATIENCE_MS};
     trial->world->session = 0;
     command_make(&command, trial->world, "0", run);
@@ -138,7 +140,12 @@ static void kill_adopting(struct trial *trial)
         order.what = KILL_AT_ENTRY;
     }
     order.nth = total / 3 + trial->nth * 37 % (total / 2);
-    trace(&command.start, &order, &outcome);
+    while (!made.run && order.nth < total) {
+        world_reset(trial->world);
+        trace(&command.start, &order, &outcome);
+        snapshot_take(trial->world, &made);
+        order.nth += total / 8;
+    }
 }
 
 const struct sweep_case cases[] = {

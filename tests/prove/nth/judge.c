@@ -69,7 +69,8 @@ static void judge_reports(struct trial *trial, const struct snapshot *now)
                cairn_outcome_name(now->outcome[i]));
 }
 
-/* What had started when cairn died was intended, and what it needs was recorded. */
+/* What had started when cairn died was intended, and what it needs was recorded: before
+ * this session for what started before it, as a resume runs failed tasks again. */
 static void judge_started(struct trial *trial, const struct snapshot *now)
 {
     static const struct {
@@ -83,13 +84,14 @@ static void judge_started(struct trial *trial, const struct snapshot *now)
         const struct line *line = &lines[i];
         if (line->kind != 's')
             continue;
+        const struct snapshot *then = line->session == 0 ? &trial->before : now;
         expect(trial, now->attempts[line->task] >= line->attempt, OTHER,
                "attempt %u of %s started and is not recorded", line->attempt,
                task_names[line->task]);
         for (size_t k = 0; k < sizeof needs / sizeof needs[0]; k++)
             expect(trial,
                    needs[k].task != line->task ||
-                       now->outcome[needs[k].needs] == task_expected(needs[k].needs),
+                       then->outcome[needs[k].needs] == task_expected(needs[k].needs),
                    OTHER, "%s started and the end of %s is not recorded",
                    task_names[line->task], task_names[needs[k].needs]);
     }
