@@ -23,7 +23,7 @@ say() {
 # The packages that a target needs beyond those for building.
 packages_of() {
     case $1 in
-    ci) echo "$CHECK_PACKAGES" ;;
+    ci) echo "$CHECK_PACKAGES $FUZZ_PACKAGES" ;;
     lint | clang-tidy | cppcheck | shellcheck | format | format-check)
         echo "$CHECK_PACKAGES" ;;
     fuzz*) echo "$FUZZ_PACKAGES" ;;

@@ -89,7 +89,8 @@ unsigned judge_growth(const struct growth *g)
      * the other. */
     enum {
         CACHE_KIB = 8000 + 1500, /* SQLite's, which fills with the pages of the store */
-        LATE_KIB = 768           /* in the last tenth, when it is full */
+        LATE_KIB = 768,          /* in the last tenth, when it is full */
+        AHEAD = 16 /* slots for what is asked for before others have ended */
     };
     const struct sample *first = &g->end[0], *second = &g->end[1];
     double slack = (double)g->jobs;
@@ -124,6 +125,6 @@ unsigned judge_growth(const struct growth *g)
         grew("children", (double)first->children, (double)second->children,
              slack + 2 > (double)first->children ? slack + 2 : (double)first->children);
     bad += grew("files in live/", (double)first->live_files, (double)second->live_files,
-                4 * slack + 8);
+                4 * (slack + AHEAD) + 8);
     return bad;
 }
