@@ -24,9 +24,6 @@ static int collect_exit(struct engine *e, uint64_t what, struct cairn_error *err
     struct job *job = &e->jobs[(what & 0xffff) - WATCH_JOB];
     if (job->state != JOB_RUNNING || job_watch(e, job) != what)
         return 0;
-    /* Not left to close: a child that has not yet execed holds a copy of the
-     * descriptor, and the kernel would go on reporting it. */
-    epoll_ctl(e->epoll_fd, EPOLL_CTL_DEL, job->pidfd, NULL);
     return engine_exited(e, job, error);
 }
 

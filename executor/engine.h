@@ -139,7 +139,7 @@ struct event_list {
 };
 
 /* Most intents beyond those for what may run now, where processes are started. */
-enum { AHEAD_MOST = 16 };
+enum { AHEAD_MOST = 32 };
 
 struct engine {
     enum engine_mode mode;

@@ -310,7 +310,7 @@ int engine_transact(struct engine *e, int wait_ms,
  * commit: a sync costs as much as a small task. */
 int64_t engine_lingers_ns(struct engine *e)
 {
-    enum { LINGER_NS = 2000000 };
+    enum { LINGER_NS = 4000000 };
     if (!e->unacted || 2 * e->waiting < e->ahead || e->halt || e->phase != PHASE_MAIN ||
         e->commit_waits || e->degraded || e->n_offers ||
         e->last_command != e->stored_command)
@@ -325,7 +325,7 @@ int64_t engine_lingers_ns(struct engine *e)
 /* Intents ahead for what ends within a few milliseconds, as far as can be told. */
 static void adapt_ahead(struct engine *e)
 {
-    enum { WINDOW_NS = 4000000 };
+    enum { WINDOW_NS = 12000000 };
     uint32_t least = e->limit < AHEAD_MOST ? e->limit : AHEAD_MOST;
     int64_t now = clock_mono_ns(), took = now - e->acted_ns;
     e->acted_ns = now;

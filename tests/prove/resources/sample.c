@@ -90,7 +90,7 @@ unsigned judge_growth(const struct growth *g)
     enum {
         CACHE_KIB = 8000 + 1500, /* SQLite's, which fills with the pages of the store */
         LATE_KIB = 768,          /* in the last tenth, when it is full */
-        AHEAD = 16 /* slots for what is asked for before others have ended */
+        AHEAD = 32 /* slots for what is asked for before others have ended */
     };
     const struct sample *first = &g->end[0], *second = &g->end[1];
     double slack = (double)g->jobs;
