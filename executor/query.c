@@ -185,8 +185,8 @@ static int collect_run(void *context, const struct run_row *row)
     return 0;
 }
 
-int cairn_run_get(struct cairn_store *store, uint64_t run, struct cairn_run_info *out,
-                  struct cairn_error *error)
+static int get_run(struct cairn_store *store, uint64_t run, struct cairn_run_info *out,
+                   struct cairn_error *error)
 {
     struct view view;
     int result = view_open(&view, store, run, false, error);
@@ -194,6 +194,28 @@ int cairn_run_get(struct cairn_store *store, uint64_t run, struct cairn_run_info
         return result;
     result = fill_info(store, &view.row, &view.recovery, out, error);
     view_release(&view);
+    return result;
+}
+
+/* Its owner may have ended it between the look at its row and that at the lock. */
+static bool ended_meanwhile(struct cairn_store *store,
+                            const struct cairn_run_info *info)
+{
+    struct run_row row;
+    struct arena arena = ARENA_INIT;
+    bool ended = !info->live && info->state == CAIRN_RUN_UNFINISHED &&
+                 run_row_get(&row, store, info->run, &arena, NULL) == 0 &&
+                 row.state != CAIRN_RUN_UNFINISHED;
+    arena_release(&arena);
+    return ended;
+}
+
+int cairn_run_get(struct cairn_store *store, uint64_t run, struct cairn_run_info *out,
+                  struct cairn_error *error)
+{
+    int result = get_run(store, run, out, error);
+    if (!result && ended_meanwhile(store, out))
+        result = get_run(store, run, out, error);
     return result;
 }
 
