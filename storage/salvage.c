@@ -241,7 +241,7 @@ int salvage_open(struct salvage *salvage, const struct pages *pages,
                  struct cairn_error *error)
 {
     *salvage = (struct salvage){.pages = pages};
-    salvage->owner = calloc((size_t)pages->n + 1, 1);
+    salvage->owner = calloc((size_t)pages->n + 2, 1); /* from 1, which is asked for */
     if (!salvage->owner)
         return error_nomem(error);
     int rc = read_schema(salvage, error);
