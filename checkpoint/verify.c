@@ -62,10 +62,11 @@ static int check_hmac(struct verifier *v, const struct run_row *row)
     if (rc || !stripped)
         return rc;
     v->result.damaged++;
-    return verify_report(v, 0, NULL,
-                         "the row of run %llu has no HMAC, but its checkpoints have: it "
-                         "was changed or forged, and resume refuses the run",
-                         (unsigned long long)row->run);
+    return verify_report(
+        v, 0, NULL,
+        "the row of run %llu has no HMAC, but its checkpoints have: it "
+        "was changed or forged, and resume refuses the run",
+        (unsigned long long)row->run);
 }
 
 static int check_run(void *context, const struct run_row *row)
