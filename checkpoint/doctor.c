@@ -35,7 +35,9 @@ static void look_at_live(struct doctor *d, const char *path)
     char text[PATH_MAX + 64];
     struct stat st;
     snprintf(text, sizeof text, "%s/live", path);
-    if (lstat(text, &st) < 0 || (stat(text, &st) == 0 && S_ISDIR(st.st_mode)))
+    if (lstat(text, &st) < 0 || S_ISDIR(st.st_mode))
+        return;
+    if (S_ISLNK(st.st_mode) && stat(text, &st) == 0 && S_ISDIR(st.st_mode))
         return;
     snprintf(text, sizeof text, "%s/live is not a directory, so nothing can run", path);
     tell(d, CAIRN_HEALTH_BAD, "live", text,

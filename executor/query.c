@@ -226,7 +226,7 @@ int cairn_run_look(struct cairn_store *store, uint64_t run, struct cairn_run_inf
 {
     struct view view = {.arena = ARENA_INIT};
     int result = cairn_run_get(store, run, info, error);
-    if (result != CAIRN_EDAMAGED && result != CAIRN_EUSAGE)
+    if ((result != CAIRN_EDAMAGED && result != CAIRN_EUSAGE) || store_malformed(store))
         return result;
     result = run_row_get(&view.row, store, run, &view.arena, error);
     if (!result)

@@ -147,6 +147,7 @@ int db_fail(struct db *db, int result, bool write, struct cairn_error *error)
     result = unmask(db, result);
     int kind = result & 0xff;
     db->result = result;
+    db->malformed = db->malformed || kind == SQLITE_CORRUPT || kind == SQLITE_NOTADB;
     if (db->writing && (write || sqlite3_get_autocommit(db->handle))) {
         db->failed = true;
         if (kind == SQLITE_IOERR || kind == SQLITE_FULL || kind == SQLITE_CANTOPEN)
@@ -349,6 +350,11 @@ int db_commit(struct db *db, struct cairn_error *error)
     if (!rc || db_commit_unsynced(db))
         db->writing = false;
     return rc;
+}
+
+bool db_malformed(const struct db *db)
+{
+    return db->malformed;
 }
 
 bool db_commit_unsynced(const struct db *db)

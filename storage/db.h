@@ -57,6 +57,8 @@ int db_script(struct db *db, const char *sql, struct cairn_error *error);
 int db_begin_write(struct db *db, struct cairn_error *error);
 /* On failure the transaction is still to be rolled back. */
 int db_commit(struct db *db, struct cairn_error *error);
+/* SQLite has found damage: what it did not give is no answer. */
+bool db_malformed(const struct db *db);
 /* The commit that failed took place all the same: the rollback journal is removed, only
  * the directory could not be synced. */
 bool db_commit_unsynced(const struct db *db);

@@ -15,6 +15,7 @@ struct db {
     unsigned wal_pages;
     int64_t wal_bytes; /* the WAL file is known to have at least so many */
     int result;        /* SQLite's code of the newest failure */
+    bool malformed;    /* SQLite has found damage */
     bool writing, failed, broken;
 };
 

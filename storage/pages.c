@@ -25,7 +25,8 @@ static uint32_t little32(const uint8_t *at)
 /* ---- Reading files as far as they can be read ---- */
 
 /* Blocks that fail are left zero: bad sectors must not hide what lies around them. */
-static int read_blocks(int fd, size_t size, struct buf *out, struct cairn_error *error)
+static int read_blocks(int fd, size_t size, struct buf *out, bool *unreadable,
+                       struct cairn_error *error)
 {
     char *at = size ? buf_grow(out, size) : NULL;
     if (size && !at)
@@ -36,6 +37,7 @@ static int read_blocks(int fd, size_t size, struct buf *out, struct cairn_error 
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0) {
+            *unreadable = *unreadable || n < 0;
             memset(at + done, 0, want);
             n = (ssize_t)want;
         }
@@ -44,7 +46,8 @@ static int read_blocks(int fd, size_t size, struct buf *out, struct cairn_error 
     return 0;
 }
 
-static int read_file(const char *path, struct buf *out, struct cairn_error *error)
+static int read_file(const char *path, struct buf *out, bool *unreadable,
+                     struct cairn_error *error)
 {
     struct stat st;
     int rc = 0;
@@ -56,8 +59,10 @@ static int read_file(const char *path, struct buf *out, struct cairn_error *erro
         return 0;
     if (fd < 0)
         return error_sys(error, errno, "cannot read %s", path);
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
-        rc = read_blocks(fd, (size_t)st.st_size, out, error);
+    if (fstat(fd, &st) < 0)
+        rc = error_sys(error, errno, "cannot read %s", path);
+    else if (S_ISREG(st.st_mode))
+        rc = read_blocks(fd, (size_t)st.st_size, out, unreadable, error);
     close(fd);
     return rc;
 }
@@ -237,7 +242,7 @@ static enum wal_state judge_headless(const struct wal *wal)
 static int read_wal(struct wal *wal, const char *path, struct cairn_error *error)
 {
     bool big;
-    int rc = read_file(path, &wal->file, error);
+    int rc = read_file(path, &wal->file, &wal->unreadable, error);
     if (rc || wal->file.size == 0 || is_zero(&wal->file))
         return rc;
     if (wal->file.size >= WAL_HEADER + FRAME_HEADER) {
@@ -309,7 +314,8 @@ int pages_load(struct pages *pages, const char *database, const char *wal,
                struct cairn_error *error)
 {
     *pages = (struct pages){0};
-    int rc = read_file(database, &pages->file, error);
+    bool unreadable = false; /* what is lost with it is seen page by page */
+    int rc = read_file(database, &pages->file, &unreadable, error);
     if (!rc)
         rc = wal_load(&pages->wal, wal, error);
     if (!rc) {

@@ -37,6 +37,7 @@ struct wal_frame {
 struct wal {
     struct buf file;
     size_t page_size;
+    bool unreadable;          /* the system did not give all of it */
     bool header;              /* is sound */
     struct wal_frame *frames; /* of the newest generation */
     size_t n, room;

@@ -63,6 +63,8 @@ int store_begin_read(struct cairn_store *store, struct cairn_error *error);
 void store_end_read(struct cairn_store *store);
 /* Changes whenever another connection has committed (PRAGMA data_version). */
 uint32_t store_data_version(struct cairn_store *store);
+/* SQLite has found damage through this handle: not even what is there can be told. */
+bool store_malformed(const struct cairn_store *store);
 
 /* ---- Checkpoint rows ---- */
 

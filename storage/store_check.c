@@ -191,7 +191,9 @@ enum log_health store_look_at_log(const struct store_paths *paths)
         return health;
     size_t needed =
         WAL_HEADER + (wal.committed + SPARE) * (FRAME_HEADER + wal.page_size);
-    if (wal.state == WAL_DAMAGED || (wal_is_blank(&wal) && store_log_begun(paths)))
+    bool emptied = wal_is_blank(&wal) && store_log_begun(paths);
+    /* What the disk does not give SQLite will tell of, and not as damage. */
+    if (!wal.unreadable && (wal.state == WAL_DAMAGED || emptied))
         health = LOG_LOST;
     else if (wal.state == WAL_TORN || wal.state == WAL_NONE || wal.file.size < needed)
         health = LOG_ENDS_EARLY;

@@ -55,10 +55,13 @@ static int make_marker(struct cairn_store *store, struct cairn_error *error)
 }
 
 /* From now on the log is not empty while the marker stands: see store_log_begun. What
- * is cut off of this by a power cut makes it tell less, nothing false. */
+ * is cut off of this by a power cut makes it tell less, nothing false. A commit that
+ * changed nothing wrote nothing. */
 static void note_log(struct cairn_store *store)
 {
     static const char line[] = STORE_LOG_BEGUN "\n";
+    if (db_wal_pages(store->db) == 0)
+        return;
     store->log_noted = true;
     if (store->sync != CAIRN_SYNC_FULL || store_log_begun(&store->paths))
         return;
@@ -347,6 +350,11 @@ void store_end_read(struct cairn_store *store)
     store->read_open = false;
     if (db_run(store->db, SQL_COMMIT, NO_VALUES, NULL))
         db_rollback(store->db);
+}
+
+bool store_malformed(const struct cairn_store *store)
+{
+    return db_malformed(store->db);
 }
 
 uint32_t store_data_version(struct cairn_store *store)

@@ -260,6 +260,64 @@ static ssize_t no_read(int fd, void *bytes, size_t n, off64_t at)
     return -1;
 }
 
+static int log_reads_fail; /* our own reads of files */
+
+/* In the place of the C library's, as fsync above. */
+__attribute__((visibility("default"))) ssize_t pread(int fd, void *bytes, size_t n,
+                                                     off_t at)
+{
+    if (log_reads_fail) {
+        errno = EIO;
+        return -1;
+    }
+    return (ssize_t)syscall(SYS_pread64, fd, bytes, n, at);
+}
+
+/* As if its writer were killed now. */
+static void kill_writer(struct cairn_store *store)
+{
+    char copy[600];
+    snprintf(copy, sizeof copy, "cp -r '%s' '%s/killed'", path, dir);
+    ck_assert_int_eq(system(copy), 0);
+    cairn_store_close(store);
+    snprintf(path, sizeof path, "%s/killed", dir);
+    ck_assert(exists("open"));
+}
+
+/* A commit that changes nothing writes nothing: then an empty log has lost nothing. */
+START_TEST(nothing_committed)
+{
+    struct cairn_store *store = open_store();
+    cairn_store_close(store);
+    store = open_store();
+    good(store_begin(store, 0, &error));
+    good(store_commit(store, &error));
+    kill_writer(store);
+    store = open_store();
+    ck_assert_uint_eq(count(store), 0);
+    cairn_store_close(store);
+}
+END_TEST
+
+/* What the disk does not give is not lost: another try may read it. */
+START_TEST(log_that_cannot_be_read)
+{
+    struct cairn_store *store = open_store();
+    commit_one(store);
+    commit_one(store);
+    kill_writer(store);
+    log_reads_fail = 1;
+    int rc = try_open(&store, true);
+    log_reads_fail = 0;
+    ck_assert_msg(rc != CAIRN_EDAMAGED, "%s", error.text);
+    if (rc == 0)
+        cairn_store_close(store);
+    store = open_reader();
+    ck_assert_uint_eq(count(store), 2);
+    cairn_store_close(store);
+}
+END_TEST
+
 static int note_bad(void *context, const struct cairn_finding *finding)
 {
     *(int *)context += finding->health == CAIRN_HEALTH_BAD;
@@ -546,6 +604,8 @@ int main(int argc, char **argv)
                                   sync_fails,
                                   every_sync_fails_once,
                                   every_read_fails,
+                                  nothing_committed,
+                                  log_that_cannot_be_read,
                                   check_of_pages_that_cannot_be_read,
                                   put_fails,
                                   tail_is_checked,
