@@ -86,6 +86,7 @@ WRAPPED := malloc calloc realloc strdup strndup ZSTD_createCCtx ZSTD_createDCtx 
   $(addprefix sqlite3_,prepare_v3 step exec bind_int64 bind_blob64 wal_checkpoint_v2) \
   open stat fstat mkdir fsync rename unlink write read
 $(BUILD)/tests/check_failing: ALL_LDFLAGS += $(addprefix -Wl$(comma)--wrap=,$(WRAPPED))
+$(BUILD)/tests/check_store_faults: ALL_LDFLAGS += -Wl,--wrap=pread
 $(BUILD)/tests/check_gc: ALL_LDFLAGS += -Wl,--wrap=store_commit -Wl,--wrap=store_begin
 comma := ,
 

@@ -260,17 +260,16 @@ static ssize_t no_read(int fd, void *bytes, size_t n, off64_t at)
     return -1;
 }
 
-static int log_reads_fail; /* our own reads of files */
+static int log_reads_fail; /* our own reads of files (Makefile: --wrap) */
 
-/* In the place of the C library's, as fsync above. */
-__attribute__((visibility("default"))) ssize_t pread(int fd, void *bytes, size_t n,
-                                                     off_t at)
+ssize_t __real_pread(int fd, void *bytes, size_t n, off_t at);
+ssize_t __wrap_pread(int fd, void *bytes, size_t n, off_t at);
+ssize_t __wrap_pread(int fd, void *bytes, size_t n, off_t at)
 {
-    if (log_reads_fail) {
-        errno = EIO;
-        return -1;
-    }
-    return (ssize_t)syscall(SYS_pread64, fd, bytes, n, at);
+    if (!log_reads_fail)
+        return __real_pread(fd, bytes, n, at);
+    errno = EIO;
+    return -1;
 }
 
 /* As if its writer were killed now. */
