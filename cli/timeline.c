@@ -177,11 +177,13 @@ static int show_run(struct tree *tree, size_t i)
     } else {
         print_run_line(tree, entry, &run, indent);
     }
-    /* Those of a forged run are shown as damaged. */
+    /* Those of a forged run are shown as damaged, and other runs behind it, too. */
     if (cairn_checkpoint_list(tree->store, &filter, each_checkpoint, &rows, &total,
-                              &error) != 0 &&
-        error.code != CAIRN_EDAMAGED)
-        return ui_fail(&error);
+                              &error) != 0) {
+        if (error.code != CAIRN_EDAMAGED)
+            return ui_fail(&error);
+        ui_warn("%s", error.text);
+    }
     if (tree->doc != NULL) {
         doc_end(tree->doc);
         doc_count(tree->doc, "checkpoints_total", total);

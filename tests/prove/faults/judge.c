@@ -300,7 +300,8 @@ static void judge_text(struct point *p)
 {
     if (p->c->changes || p->first.status != p->clean->status)
         return;
-    if (strstr(p->fault, "CORRUPT") && strstr(p->first.out, "damaged"))
+    if (strstr(p->fault, "CORRUPT") &&
+        (strstr(p->first.out, "damaged") || strstr(p->first.err, "damaged")))
         return; /* it went on without what it found damaged, and said so */
     char *text = without_numbers(p->first.out);
     if (is_decision(p->c))
