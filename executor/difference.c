@@ -107,15 +107,6 @@ static void compare_words(struct changes *c, const char *field, struct words old
 
 /* ---- Pairs ---- */
 
-static const struct key_value *find_pair(const struct key_value *pairs, uint32_t n,
-                                         struct str key)
-{
-    for (uint32_t i = 0; i < n; i++)
-        if (str_equal(pairs[i].key, key))
-            return &pairs[i];
-    return NULL;
-}
-
 /* "env X", where X has the first value, or none, before and the second now. */
 static void compare_pair(struct changes *c, const char *what, struct str key,
                          const struct str *old, const struct str *now)
@@ -132,18 +123,21 @@ static void compare_pair(struct changes *c, const char *what, struct str key,
     tell(c, field, old != NULL, now != NULL);
 }
 
+/* Both are sorted. */
 static void compare_env(struct changes *c)
 {
     const struct task_def *old = c->old, *now = c->now;
-    for (uint32_t i = 0; i < old->n_env; i++) {
-        const struct key_value *other =
-            find_pair(now->env, now->n_env, old->env[i].key);
-        compare_pair(c, "env", old->env[i].key, &old->env[i].value,
-                     other ? &other->value : NULL);
+    uint32_t i = 0, j = 0;
+    while (i < old->n_env || j < now->n_env) {
+        int order = i == old->n_env   ? 1
+                    : j == now->n_env ? -1
+                                      : str_compare(old->env[i].key, now->env[j].key);
+        compare_pair(c, "env", order > 0 ? now->env[j].key : old->env[i].key,
+                     order > 0 ? NULL : &old->env[i].value,
+                     order < 0 ? NULL : &now->env[j].value);
+        i += order <= 0;
+        j += order >= 0;
     }
-    for (uint32_t i = 0; i < now->n_env; i++)
-        if (!find_pair(old->env, old->n_env, now->env[i].key))
-            compare_pair(c, "env", now->env[i].key, NULL, &now->env[i].value);
 }
 
 /* The value of a param that reaches the task, or NULL. */

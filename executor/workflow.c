@@ -246,9 +246,15 @@ static int copy_env(struct arena *arena, struct task_def *def, const char *const
         def->env[i].key = arena_str(arena, name);
         def->env[i].value = arena_str(arena, str_of(equals + 1));
     }
+    if (!def->env)
+        return 0; /* told with the arena */
     def->n_env = n;
-    if (def->env)
-        qsort(def->env, n, sizeof *def->env, by_key);
+    qsort(def->env, n, sizeof *def->env, by_key);
+    for (uint32_t i = 1; i < n; i++)
+        if (str_equal(def->env[i - 1].key, def->env[i].key))
+            return error_set(error, CAIRN_EUSAGE,
+                             "environment variable `%.*s` is given twice",
+                             (int)def->env[i].key.len, def->env[i].key.ptr);
     return 0;
 }
 

@@ -145,7 +145,7 @@ struct cairn_task {           /* zero what is not needed; everything is copied *
     const char *version;      /* of a callback: a change makes the task run again */
     const char *const *needs; /* NULL-terminated ids of tasks added before */
     const char *const *outputs;
-    const char *const *env; /* "NAME=value", NULL-terminated */
+    const char *const *env; /* "NAME=value", NULL-terminated, no name twice */
     const char *cwd;
     int64_t timeout_ms; /* 0: none */
     int64_t grace_ms;   /* between TERM and KILL; 0: 10,000 */

@@ -136,11 +136,14 @@ START_TEST(test_environment)
 {
     static const char *const no_value[] = {"A=1", "B", NULL};
     static const char *const no_name[] = {"=1", NULL};
+    static const char *const twice[] = {"A=1", "B=", "A=2", NULL};
     static const char *const good[] = {"B=", "A=1=2", NULL};
     struct cairn_task task = {.id = "a", .run = "true", .env = no_value};
     refuse(&task, CAIRN_EUSAGE, "environment entry `B` is not NAME=value");
     task.env = no_name;
     refuse(&task, CAIRN_EUSAGE, "environment entry `=1`");
+    task.env = twice;
+    refuse(&task, CAIRN_EUSAGE, "environment variable `A` is given twice");
     task.env = good;
     accept(&task); /* the refused ones left nothing of their id behind */
 }
