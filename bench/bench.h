@@ -141,6 +141,28 @@ static inline void bench_remove(const char *path)
     nftw(path, bench_remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
+/* A workflow of `n` callbacks t0, t1, ..., each after the one before, or none. */
+static inline struct cairn_workflow *bench_workflow(const char *name, uint32_t n,
+                                                    bool chain, cairn_task_fn *call,
+                                                    void *context)
+{
+    struct cairn_workflow *w;
+    struct cairn_error error;
+    char id[16], before[16];
+    const char *needs[] = {before, NULL};
+    bench_check(cairn_workflow_new(&w, name, &error), "workflow", &error);
+    for (uint32_t i = 0; i < n; i++) {
+        snprintf(id, sizeof id, "t%u", i);
+        struct cairn_task task = {.id = id, .call = call, .context = context};
+        if (i && chain)
+            task.needs = needs;
+        bench_check(cairn_workflow_add(w, &task, &error), "task", &error);
+        memcpy(before, id, sizeof before);
+    }
+    bench_check(cairn_workflow_compile(w, &error), "compile", &error);
+    return w;
+}
+
 static inline struct cairn_store *bench_store(const char *dir, enum cairn_sync sync)
 {
     char path[4200];

@@ -156,21 +156,12 @@ static int note_bytes(void *context, const struct cairn_checkpoint_info *info)
 
 static void cairn_run_once(struct race *r)
 {
-    struct cairn_workflow *w;
     struct cairn_error error;
     struct cairn_run_result result;
     struct progress progress = {.race = r};
-    char id[16], before[16], path[4200];
-    const char *needs[] = {before, NULL};
-    bench_check(cairn_workflow_new(&w, "commits", &error), "workflow", &error);
-    for (uint32_t i = 0; i < r->n; i++) {
-        snprintf(id, sizeof id, "t%u", i);
-        struct cairn_task task = {.id = id, .call = step, .context = &progress};
-        if (i && !r->wide)
-            task.needs = needs;
-        bench_check(cairn_workflow_add(w, &task, &error), "task", &error);
-        memcpy(before, id, sizeof before);
-    }
+    char path[4200];
+    struct cairn_workflow *w =
+        bench_workflow("commits", r->n, !r->wide, step, &progress);
     struct cairn_store *store = bench_store(r->dir, r->sync);
     struct cairn_run_options options = {.start = CAIRN_START_FRESH,
                                         .jobs = r->wide ? GROUP : 1,

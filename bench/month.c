@@ -39,21 +39,6 @@ static enum cairn_outcome step(void *context, struct cairn_attempt *attempt)
     return CAIRN_COMPLETED;
 }
 
-static struct cairn_workflow *build(uint32_t tasks, uint32_t *called)
-{
-    struct cairn_workflow *w;
-    struct cairn_error error;
-    char id[16];
-    bench_check(cairn_workflow_new(&w, "hourly", &error), "workflow", &error);
-    for (uint32_t i = 0; i < tasks; i++) {
-        snprintf(id, sizeof id, "t%u", i);
-        struct cairn_task task = {.id = id, .call = step, .context = called};
-        bench_check(cairn_workflow_add(w, &task, &error), "task", &error);
-    }
-    bench_check(cairn_workflow_compile(w, &error), "compile", &error);
-    return w;
-}
-
 static double ms_since(int64_t began)
 {
     return (double)(bench_now() - began) / 1e6;
@@ -174,7 +159,7 @@ int main(int argc, char **argv)
         bench_fail(argv[1], "at least a day of 24 runs");
     struct day *days = bench_memory(n, sizeof *days);
     dir = bench_make_dir();
-    struct cairn_workflow *w = build(tasks, &called);
+    struct cairn_workflow *w = bench_workflow("hourly", tasks, false, step, &called);
     printf("# month: %u days of 24 runs of %u callbacks, %u runs kept\n", n, tasks,
            keep);
     printf("%-6s %6s %9s %9s %9s %9s %9s %9s %9s %9s\n", "# day", "runs", "db MiB",

@@ -61,26 +61,6 @@ static void observe(void *context, const struct cairn_event *event)
         s->last = bench_now();
 }
 
-static struct cairn_workflow *build(struct steps *s, uint32_t run)
-{
-    struct cairn_workflow *w;
-    struct cairn_error error;
-    char name[16], id[16], before[16];
-    const char *needs[] = {before, NULL};
-    snprintf(name, sizeof name, "sizes%u", run);
-    bench_check(cairn_workflow_new(&w, name, &error), "workflow", &error);
-    for (uint32_t i = 0; i < s->n; i++) {
-        snprintf(id, sizeof id, "t%u", i);
-        struct cairn_task task = {.id = id, .call = step, .context = s};
-        if (i && !s->wide)
-            task.needs = needs;
-        bench_check(cairn_workflow_add(w, &task, &error), "task", &error);
-        memcpy(before, id, sizeof before);
-    }
-    bench_check(cairn_workflow_compile(w, &error), "compile", &error);
-    return w;
-}
-
 static double database_bytes(const char *dir)
 {
     char path[4200];
@@ -101,6 +81,7 @@ static double cpu_us(void)
 static void run_once(struct steps *s, struct cairn_store *store, uint32_t run,
                      double told[STEP_TOLD])
 {
+    char name[16];
     struct cairn_error error;
     struct cairn_run_result result;
     struct cairn_run_options options = {.start = CAIRN_START_FRESH,
@@ -108,7 +89,8 @@ static void run_once(struct steps *s, struct cairn_store *store, uint32_t run,
                                         .keep_all = true,
                                         .observe = observe,
                                         .observe_context = s};
-    struct cairn_workflow *w = build(s, run);
+    snprintf(name, sizeof name, "sizes%u", run);
+    struct cairn_workflow *w = bench_workflow(name, s->n, !s->wide, step, s);
     s->called = 0;
     double cpu = cpu_us();
     bench_check(cairn_run(w, store, &options, &result, &error), "run", &error);

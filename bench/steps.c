@@ -59,31 +59,12 @@ static void observe(void *context, const struct cairn_event *event)
         s->part[s->parts].ended = bench_now();
 }
 
-static struct cairn_workflow *build(struct steps *s)
-{
-    struct cairn_workflow *w;
-    struct cairn_error error;
-    char id[16], before[16];
-    const char *needs[] = {before, NULL};
-    bench_check(cairn_workflow_new(&w, "steps", &error), "workflow", &error);
-    for (uint32_t i = 0; i < s->n; i++) {
-        snprintf(id, sizeof id, "t%u", i);
-        struct cairn_task task = {.id = id, .call = step, .context = s};
-        if (i && !s->wide)
-            task.needs = needs;
-        bench_check(cairn_workflow_add(w, &task, &error), "task", &error);
-        memcpy(before, id, sizeof before);
-    }
-    bench_check(cairn_workflow_compile(w, &error), "compile", &error);
-    return w;
-}
-
 static void run_part(struct steps *s)
 {
     struct cairn_error error;
     struct cairn_run_result result;
     struct part *part = &s->part[s->parts];
-    struct cairn_workflow *w = build(s);
+    struct cairn_workflow *w = bench_workflow("steps", s->n, !s->wide, step, s);
     bench_check(cairn_stop_new(&s->stop, &error), "stop", &error);
     struct cairn_run_options options = {.start = s->called ? CAIRN_START_RESUME
                                                            : CAIRN_START_FRESH,

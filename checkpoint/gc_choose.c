@@ -2,6 +2,7 @@
 #include "checkpoint/gc_int.h"
 
 #include "base/arena.h"
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/map.h"
 
@@ -12,7 +13,8 @@ struct chooser {
     struct map seen; /* workflows, pairs of workflow and params, runs that must stay */
     struct arena keys;
     uint32_t *counts; /* runs of a workflow so far, by its value in the map */
-    uint32_t n_counts, count_room;
+    uint32_t n_counts;
+    size_t count_room;
     int64_t now_ns;
     bool newest; /* of the whole store */
 };
@@ -47,14 +49,11 @@ static int rank_of(struct chooser *c, uint64_t workflow, uint32_t *rank)
     int rc = put_key(c, key_of(room, 'w', workflow, NULL), c->n_counts, &index);
     if (rc < 0)
         return rc;
-    if (rc && c->n_counts == c->count_room) {
-        uint32_t capacity = c->count_room ? 2 * c->count_room : 16;
-        uint32_t *counts = realloc(c->counts, capacity * sizeof *counts);
-        if (!counts)
-            return error_nomem(c->gc->error);
-        c->counts = counts;
-        c->count_room = capacity;
-    }
+    uint32_t *counts =
+        array_room(c->counts, c->n_counts, &c->count_room, sizeof *counts);
+    if (!counts)
+        return error_nomem(c->gc->error);
+    c->counts = counts;
     if (rc) {
         index = c->n_counts++;
         c->counts[index] = 0;
@@ -84,14 +83,11 @@ static bool limits_let_go(const struct chooser *c, const struct run_row *row,
 
 static int doom(struct gc *gc, const struct run_row *row)
 {
-    if (gc->n_doomed == gc->doomed_room) {
-        size_t room = gc->doomed_room ? 2 * gc->doomed_room : 64;
-        struct doomed_run *doomed = realloc(gc->doomed, room * sizeof *doomed);
-        if (!doomed)
-            return error_nomem(gc->error);
-        gc->doomed = doomed;
-        gc->doomed_room = room;
-    }
+    struct doomed_run *doomed =
+        array_room(gc->doomed, gc->n_doomed, &gc->doomed_room, sizeof *doomed);
+    if (!doomed)
+        return error_nomem(gc->error);
+    gc->doomed = doomed;
     gc->doomed[gc->n_doomed++] =
         (struct doomed_run){.run = row->run,
                             .workflow = row->workflow,

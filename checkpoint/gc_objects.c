@@ -120,15 +120,13 @@ static int mark_row(void *context, const struct checkpoint_row *row)
 {
     struct record_scan *scan = context;
     struct gc *gc = scan->gc;
-    struct checkpoint_row bare = *row;
     struct checked checked;
     struct cairn_error reason = {0};
-    bare.key = NULL;
     scan->last = row->seq;
     scan->rows++;
     if (gc->dry_run && gc_is_doomed(gc, row->stream))
         return 0;
-    int rc = row_check(&bare, gc->sha, &checked, &reason);
+    int rc = row_check_bytes(row, gc->sha, &checked, &reason);
     if (!rc && row->namespace_id != NAMESPACE_WORKFLOW)
         rc = error_set(&reason, CAIRN_EDAMAGED, "it is no checkpoint of a run");
     if (!rc)

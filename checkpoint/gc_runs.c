@@ -3,6 +3,7 @@
  * its own transaction that what it starts from is still there. */
 #include "checkpoint/gc_int.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 
 #include <stdlib.h>
@@ -30,14 +31,10 @@ struct removal {
 static struct part *add_part(struct removal *r, const struct checkpoint_row *row,
                              const struct digest *before)
 {
-    if (r->n == r->room) {
-        size_t room = r->room ? 2 * r->room : 16;
-        struct part *parts = realloc(r->parts, room * sizeof *parts);
-        if (!parts)
-            return NULL;
-        r->parts = parts;
-        r->room = room;
-    }
+    struct part *parts = array_room(r->parts, r->n, &r->room, sizeof *parts);
+    if (!parts)
+        return NULL;
+    r->parts = parts;
     struct part *part = &r->parts[r->n++];
     *part = (struct part){.first = row->seq, .before = *before};
     return part;
@@ -48,10 +45,8 @@ static struct part *add_part(struct removal *r, const struct checkpoint_row *row
 static int see_record(void *context, const struct checkpoint_row *row)
 {
     struct removal *r = context;
-    struct checkpoint_row bare = *row;
     struct checked checked;
-    bare.key = NULL;
-    if (row_check(&bare, r->gc->sha, &checked, NULL)) {
+    if (row_check_bytes(row, r->gc->sha, &checked, NULL)) {
         r->damaged = true;
         return 1;
     }

@@ -42,10 +42,9 @@ static int head_of(void *context, const struct run_row *row)
                                      .stream = row->run};
     uint64_t seq = 0;
     h->head = (struct cairn_head){.run = row->run};
-    int trust = store_key(h->store) ? run_trust(h->store, row, h->error) : 0;
-    if (trust && trust != CAIRN_EUSAGE)
-        return trust;
-    int rc = store_last_seq(h->store, NAMESPACE_WORKFLOW, row->run, &seq, h->error);
+    int rc = run_check_forged(h->store, row, h->error);
+    if (!rc)
+        rc = store_last_seq(h->store, NAMESPACE_WORKFLOW, row->run, &seq, h->error);
     if (rc || seq == 0)
         return rc;
     rc = store_count_checkpoints(h->store, &range, &h->head.records, h->error);

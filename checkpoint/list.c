@@ -106,7 +106,7 @@ static int copy_workflow(void *context, const struct run_row *row)
     struct run_look *look = context;
     snprintf(look->info->workflow, sizeof look->info->workflow, "%.*s",
              (int)row->workflow_name.len, row->workflow_name.ptr);
-    look->trust = store_key(look->store) ? run_trust(look->store, row, &look->why) : 0;
+    look->trust = run_check_forged(look->store, row, &look->why);
     return 0;
 }
 
@@ -118,9 +118,7 @@ static int look_at_run(struct cairn_store *store, struct cairn_checkpoint_info *
     int rc = store_get_run(store, info->run, copy_workflow, &look, error);
     if (rc)
         return rc == CAIRN_ENOTFOUND ? 0 : rc;
-    if (look.trust == 0 || look.trust == CAIRN_EUSAGE)
-        return 0;
-    return error_set(error, look.trust, "%s", look.why.text);
+    return look.trust ? error_set(error, look.trust, "%s", look.why.text) : 0;
 }
 
 static int info_finish(struct cairn_store *store, struct cairn_checkpoint_info *info,

@@ -9,6 +9,7 @@
 #include "checkpoint/tombstones_int.h"
 #include "checkpoint/verify.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 
 #include <stdlib.h>
@@ -45,14 +46,11 @@ static void pruning_release(struct pruning *p)
 
 static int add_segment(struct pruning *p, const struct segment *segment)
 {
-    if (p->n == p->room) {
-        size_t room = p->room ? 2 * p->room : 16;
-        struct segment *segments = realloc(p->segments, room * sizeof *segments);
-        if (!segments)
-            return error_nomem(p->error);
-        p->segments = segments;
-        p->room = room;
-    }
+    struct segment *segments =
+        array_room(p->segments, p->n, &p->room, sizeof *segments);
+    if (!segments)
+        return error_nomem(p->error);
+    p->segments = segments;
     p->segments[p->n++] = *segment;
     return 0;
 }

@@ -122,6 +122,34 @@ static int check_bytes(struct str record, struct str digest, struct sha256 *sha,
     return 0;
 }
 
+/* What follows the version; whether the reserved bytes are zero. */
+static bool read_header(struct reader *in, struct record_header *h)
+{
+    h->namespace_id = read_byte(in);
+    h->kind = read_byte(in);
+    h->flags = read_u16(in);
+    uint16_t reserved = read_u16(in);
+    h->payload_bytes = read_u32(in);
+    h->stream = read_u64(in);
+    h->seq = read_u64(in);
+    h->position = read_u64(in);
+    h->time_ns = (int64_t)read_u64(in);
+    struct str parent = read_bytes(in, DIGEST_SIZE);
+    if (parent.len == DIGEST_SIZE)
+        memcpy(h->parent.bytes, parent.ptr, DIGEST_SIZE);
+    return read_u64(in) == 0 && reserved == 0;
+}
+
+struct record_header record_peek(struct str bytes)
+{
+    enum { BEFORE = sizeof magic + 2 };
+    struct reader in = reader_of(bytes.ptr, bytes.len);
+    struct record_header header = {0};
+    read_bytes(&in, BEFORE);
+    read_header(&in, &header);
+    return header;
+}
+
 int record_decode(struct str record, struct str digest, struct sha256 *sha,
                   struct record_header *header, struct str *payload,
                   struct cairn_error *error)
@@ -137,21 +165,11 @@ int record_decode(struct str record, struct str digest, struct sha256 *sha,
     if (version != RECORD_VERSION)
         return error_set(error, CAIRN_EDAMAGED,
                          "its format version %u is not known here", version);
-    h.namespace_id = read_byte(&in);
-    h.kind = read_byte(&in);
-    h.flags = read_u16(&in);
-    uint16_t reserved = read_u16(&in);
-    h.payload_bytes = read_u32(&in);
-    h.stream = read_u64(&in);
-    h.seq = read_u64(&in);
-    h.position = read_u64(&in);
-    h.time_ns = (int64_t)read_u64(&in);
-    memcpy(h.parent.bytes, read_bytes(&in, DIGEST_SIZE).ptr, DIGEST_SIZE);
-    uint64_t reserved_too = read_u64(&in);
+    bool clean = read_header(&in, &h);
     const char *fault = header_fault(&h);
     if (fault)
         return damaged(error, fault);
-    if (reserved != 0 || reserved_too != 0)
+    if (!clean)
         return damaged(error, "reserved bytes are not zero");
     size_t hmac_bytes = h.flags & RECORD_KEYED ? RECORD_HMAC_BYTES : 0;
     if (h.payload_bytes > LIMIT_PAYLOAD_BYTES ||

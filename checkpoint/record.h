@@ -44,6 +44,9 @@ int record_encode_keyed(const struct record_header *header, struct str payload,
 int record_decode(struct str record, struct str digest, struct sha256 *sha,
                   struct record_header *header, struct str *payload,
                   struct cairn_error *error);
+/* The header of bytes that nobody has verified, zeros where there are none: to be
+ * looked at where even a damaged record tells something, and never to be believed. */
+struct record_header record_peek(struct str bytes);
 /* Of a decoded record: CAIRN_EDAMAGED if it has no HMAC, or one of another key. */
 int record_authentic(struct str record, const struct record_header *header,
                      const struct hmac_key *key, struct sha256 *sha,

@@ -6,6 +6,7 @@
  * fit their SHA-256, other rows if their checksums hold. */
 #include "checkpoint/repair_int.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "checkpoint/verify.h"
 
@@ -30,16 +31,13 @@ void repair_tell(struct repair *r, const struct cairn_loss *loss, const char *fo
         r->stop = true;
 }
 
-int repair_lose(struct repair *r, const struct lost_record *record)
+int repair_lose(struct repair *r, const struct known_record *record)
 {
-    if (r->n_lost == r->lost_room) {
-        size_t room = r->lost_room ? 2 * r->lost_room : 16;
-        struct lost_record *lost = realloc(r->lost, room * sizeof *lost);
-        if (!lost)
-            return error_nomem(r->error);
-        r->lost = lost;
-        r->lost_room = room;
-    }
+    struct known_record *lost =
+        array_room(r->lost, r->n_lost, &r->lost_room, sizeof *lost);
+    if (!lost)
+        return error_nomem(r->error);
+    r->lost = lost;
     r->lost[r->n_lost++] = *record;
     return 0;
 }

@@ -4,17 +4,18 @@
  * verified across the gap as across a deleted range. */
 #include "checkpoint/repair_int.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
 struct link {
-    uint8_t namespace_id;
-    uint64_t stream, seq, position;
+    struct known_record record; /* first, for by_place */
+    uint64_t position;
     uint64_t parent; /* column */
     uint64_t base;   /* full record of a delta, 0: it is one */
-    struct digest digest, parent_digest;
+    struct digest parent_digest;
 };
 
 struct chain {
@@ -47,28 +48,25 @@ static int note_link(void *context, const struct checkpoint_row *row)
     int rc = row_check(row, c->repair->sha, &checked, c->repair->error);
     if (rc)
         return rc;
-    if (c->n == c->room) {
-        size_t room = c->room ? 2 * c->room : 64;
-        struct link *links = realloc(c->links, room * sizeof *links);
-        if (!links)
-            return error_nomem(c->repair->error);
-        c->links = links;
-        c->room = room;
-    }
-    c->links[c->n++] = (struct link){.namespace_id = row->namespace_id,
-                                     .stream = row->stream,
-                                     .seq = row->seq,
+    struct link *links = array_room(c->links, c->n, &c->room, sizeof *links);
+    if (!links)
+        return error_nomem(c->repair->error);
+    c->links = links;
+    c->links[c->n++] = (struct link){.record = {.seq = row->seq,
+                                                .namespace_id = row->namespace_id,
+                                                .stream = row->stream,
+                                                .digest = checked.digest},
                                      .position = checked.header.position,
                                      .parent = row->parent,
                                      .base = base_of(&checked),
-                                     .digest = checked.digest,
                                      .parent_digest = checked.header.parent};
     return seqs_add(&c->seqs, row->seq) ? error_nomem(c->repair->error) : 0;
 }
 
-static int by_stream(const void *a, const void *b)
+/* Of what begins with a known_record. */
+static int by_place(const void *a, const void *b)
 {
-    const struct link *x = a, *y = b;
+    const struct known_record *x = a, *y = b;
     if (x->namespace_id != y->namespace_id)
         return x->namespace_id < y->namespace_id ? -1 : 1;
     if (x->stream != y->stream)
@@ -96,13 +94,14 @@ static bool has_parent(const struct chain *c, const struct link *link)
 static int bridge(struct chain *c, const struct link *before, const struct link *link)
 {
     const struct tombstone_row *passed = NULL;
-    uint64_t from = before ? before->seq : 0, counted = 0;
+    uint64_t from = before ? before->record.seq : 0, counted = 0;
     uint64_t missing = link->position - (before ? before->position : 0) - 1;
-    for (size_t i = tombstones_of(&c->deleted, link->namespace_id, link->stream);
-         i < c->deleted.n && c->deleted.at[i].stream == link->stream &&
-         c->deleted.at[i].namespace_id == link->namespace_id;
+    for (size_t i =
+             tombstones_of(&c->deleted, link->record.namespace_id, link->record.stream);
+         i < c->deleted.n && c->deleted.at[i].stream == link->record.stream &&
+         c->deleted.at[i].namespace_id == link->record.namespace_id;
          i++) {
-        if (c->deleted.at[i].first <= from || c->deleted.at[i].last >= link->seq)
+        if (c->deleted.at[i].first <= from || c->deleted.at[i].last >= link->record.seq)
             continue;
         passed = &c->deleted.at[i];
         counted += passed->count;
@@ -112,9 +111,9 @@ static int bridge(struct chain *c, const struct link *before, const struct link 
                                 digest_equal(&passed->after, &link->parent_digest));
     if (named && missing <= counted)
         return 0;
-    uint64_t end = named ? link->seq - 1 : link->parent;
-    struct tombstone_row note = {.namespace_id = link->namespace_id,
-                                 .stream = link->stream,
+    uint64_t end = named ? link->record.seq - 1 : link->parent;
+    struct tombstone_row note = {.namespace_id = link->record.namespace_id,
+                                 .stream = link->record.stream,
                                  .first = (passed ? passed->last : from) + 1,
                                  .last = end,
                                  .count = missing > counted ? missing - counted : 0,
@@ -126,7 +125,7 @@ static int bridge(struct chain *c, const struct link *before, const struct link 
     if (passed)
         note.before = passed->after;
     else if (before)
-        note.before = before->digest;
+        note.before = before->record.digest;
     return add_note(c, &note);
 }
 
@@ -138,10 +137,10 @@ static uint64_t end_of_stream(const struct chain *c, uint8_t namespace_id,
 {
     uint64_t end = 0;
     for (size_t i = 0; i < c->n; i++)
-        if (c->links[i].namespace_id == namespace_id && c->links[i].stream == stream &&
-            c->links[i].seq > end) {
-            end = c->links[i].seq;
-            *digest = c->links[i].digest;
+        if (c->links[i].record.namespace_id == namespace_id &&
+            c->links[i].record.stream == stream && c->links[i].record.seq > end) {
+            end = c->links[i].record.seq;
+            *digest = c->links[i].record.digest;
         }
     for (size_t i = tombstones_of(&c->deleted, namespace_id, stream);
          i < c->deleted.n && c->deleted.at[i].stream == stream &&
@@ -154,22 +153,12 @@ static uint64_t end_of_stream(const struct chain *c, uint8_t namespace_id,
     return end;
 }
 
-static int by_place(const void *a, const void *b)
-{
-    const struct lost_record *x = a, *y = b;
-    if (x->namespace_id != y->namespace_id)
-        return x->namespace_id < y->namespace_id ? -1 : 1;
-    if (x->stream != y->stream)
-        return x->stream < y->stream ? -1 : 1;
-    return (x->seq > y->seq) - (x->seq < y->seq);
-}
-
 static int close_tails(struct chain *c)
 {
     const struct repair *r = c->repair;
     int rc = 0;
     for (size_t i = 0; i < r->n_lost && rc == 0;) {
-        const struct lost_record *first = &r->lost[i];
+        const struct known_record *first = &r->lost[i];
         struct tombstone_row note = {.namespace_id = first->namespace_id,
                                      .stream = first->stream};
         uint64_t end =
@@ -196,14 +185,14 @@ static int find_notes(struct chain *c)
 {
     int rc = 0;
     if (c->n)
-        qsort(c->links, c->n, sizeof *c->links, by_stream);
+        qsort(c->links, c->n, sizeof *c->links, by_place);
     seqs_sort(&c->seqs);
     for (size_t i = 0; i < c->n && rc == 0; i++) {
         assert(c->links); /* since there are some */
         const struct link *link = &c->links[i];
         const struct link *before = i ? link - 1 : NULL;
-        if (before && (before->stream != link->stream ||
-                       before->namespace_id != link->namespace_id))
+        if (before && (before->record.stream != link->record.stream ||
+                       before->record.namespace_id != link->record.namespace_id))
             before = NULL;
         rc = bridge(c, before, link);
     }

@@ -8,8 +8,8 @@
 #include "checkpoint/verify.h"
 #include "storage/rescue.h"
 
-/* What is known of a record that was lost. */
-struct lost_record {
+/* What is known of a record, there or lost. */
+struct known_record {
     uint64_t seq;
     uint8_t namespace_id;
     uint64_t stream;      /* 0: not known */
@@ -30,7 +30,7 @@ struct repair {
     void *context;
     bool stop;
     struct cairn_repair_result result;
-    struct lost_record *lost; /* may repeat until repair_forget_found */
+    struct known_record *lost; /* may repeat until repair_forget_found */
     size_t n_lost, lost_room;
     struct seqs lost_seqs; /* of all of them, once they are known */
     struct seqs lost_runs; /* whose newest rows are damaged, or gone */
@@ -51,7 +51,7 @@ struct repair {
 /* Counts and tells one loss. */
 void repair_tell(struct repair *r, const struct cairn_loss *loss, const char *format,
                  ...) __attribute__((format(printf, 3, 4)));
-int repair_lose(struct repair *r, const struct lost_record *record);
+int repair_lose(struct repair *r, const struct known_record *record);
 /* Every valid record into the new store; those that were lost into r->lost. */
 int repair_take_records(struct repair *r);
 /* Takes out of r->lost what came back from elsewhere, and what is there twice. Sorts it

@@ -9,7 +9,7 @@
 /* An attempt whose end stands in a record that is gone without a trace. */
 static int note_missing(void *context, uint64_t run, uint64_t seq)
 {
-    struct lost_record lost = {
+    struct known_record lost = {
         .seq = seq, .namespace_id = NAMESPACE_WORKFLOW, .stream = run};
     return repair_lose(context, &lost);
 }

@@ -99,7 +99,7 @@ static int is_deleted(struct repair *r, const struct checkpoint_row *row, bool *
 
 static int note_bad(struct repair *r, const struct checkpoint_row *row)
 {
-    struct lost_record lost = {
+    struct known_record lost = {
         .seq = row->seq, .namespace_id = NAMESPACE_WORKFLOW, .stream = row->stream};
     if (row->digest.len == DIGEST_SIZE)
         memcpy(lost.digest.bytes, row->digest.ptr, DIGEST_SIZE);
@@ -145,16 +145,11 @@ static int take(void *context, const struct checkpoint_row *found)
 static size_t size_of_record(void *context, const char *head)
 {
     const struct taking *t = context;
-    struct reader in = reader_of(head + 8, RECORD_HEADER_BYTES - 8);
-    uint16_t flags = read_u16(&in);
-    read_u16(&in);
-    size_t payload = read_u32(&in);
-    read_u64(&in);
-    uint64_t seq = read_u64(&in);
-    if (store_get_checkpoint(t->repair->store, seq, NULL, NULL, NULL) == 0)
+    struct record_header header = record_peek((struct str){head, RECORD_HEADER_BYTES});
+    if (store_get_checkpoint(t->repair->store, header.seq, NULL, NULL, NULL) == 0)
         return 0;
-    return RECORD_HEADER_BYTES + payload +
-           (flags & RECORD_KEYED ? RECORD_HMAC_BYTES : 0);
+    return (size_t)RECORD_HEADER_BYTES + header.payload_bytes +
+           (header.flags & RECORD_KEYED ? RECORD_HMAC_BYTES : 0);
 }
 
 int repair_take_records(struct repair *r)
@@ -178,14 +173,14 @@ int repair_take_records(struct repair *r)
 /* Of the same, that whose SHA-256 is known comes first. */
 static int by_seq(const void *a, const void *b)
 {
-    const struct lost_record *x = a, *y = b;
+    const struct known_record *x = a, *y = b;
     int order = (x->seq > y->seq) - (x->seq < y->seq);
     return order ? order : memcmp(y->digest.bytes, x->digest.bytes, DIGEST_SIZE);
 }
 
 static int see_stream(void *context, const struct checkpoint_row *row)
 {
-    const struct lost_record *lost = context;
+    const struct known_record *lost = context;
     return lost->stream && lost->stream != row->stream ? CAIRN_EAMBIGUOUS : 0;
 }
 

@@ -6,6 +6,7 @@
  * with its row. Of an attempt's row what counts is that it was there. */
 #include "checkpoint/repair_int.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 
 #include <stdlib.h>
@@ -29,15 +30,12 @@ void repair_note_run(struct repair *r, const struct salvage_row *row)
 {
     enum { SUM_SIZE = 8 };
     const struct sql_value *v = row->values;
-    if (r->n_bad_runs == r->bad_run_room) {
-        size_t room = r->bad_run_room ? 2 * r->bad_run_room : 8;
-        struct bad_run *runs = realloc(r->bad_runs, room * sizeof *runs);
-        r->nomem = r->nomem || !runs;
-        if (!runs)
-            return;
-        r->bad_runs = runs;
-        r->bad_run_room = room;
-    }
+    struct bad_run *runs =
+        array_room(r->bad_runs, r->n_bad_runs, &r->bad_run_room, sizeof *runs);
+    r->nomem = r->nomem || !runs;
+    if (!runs)
+        return;
+    r->bad_runs = runs;
     r->bad_runs[r->n_bad_runs++] =
         (struct bad_run){.row = {.run = (uint64_t)v[0].integer,
                                  .workflow = (uint64_t)v[1].integer,
@@ -57,16 +55,12 @@ void repair_note_run(struct repair *r, const struct salvage_row *row)
 void repair_note_attempt(struct repair *r, const struct salvage_row *row)
 {
     const struct sql_value *v = row->values;
-    if (r->n_bad_attempts == r->bad_attempt_room) {
-        size_t room = r->bad_attempt_room ? 2 * r->bad_attempt_room : 16;
-        struct attempt_row *attempts =
-            realloc(r->bad_attempts, room * sizeof *attempts);
-        r->nomem = r->nomem || !attempts;
-        if (!attempts)
-            return;
-        r->bad_attempts = attempts;
-        r->bad_attempt_room = room;
-    }
+    struct attempt_row *attempts = array_room(r->bad_attempts, r->n_bad_attempts,
+                                              &r->bad_attempt_room, sizeof *attempts);
+    r->nomem = r->nomem || !attempts;
+    if (!attempts)
+        return;
+    r->bad_attempts = attempts;
     r->bad_attempts[r->n_bad_attempts++] =
         (struct attempt_row){.run = (uint64_t)v[0].integer,
                              .gen = (uint32_t)v[1].integer,
@@ -138,9 +132,8 @@ static void judge_state(struct making *m, const struct states *states)
 
 static int see_newest(void *context, const struct checkpoint_row *row)
 {
-    enum { FLAGS = 8 }; /* docs/format.md */
     struct making *m = context;
-    m->keyed = row->record.len > FLAGS && row->record.ptr[FLAGS] & RECORD_KEYED;
+    m->keyed = record_peek(row->record).flags & RECORD_KEYED;
     return 1;
 }
 
@@ -158,13 +151,10 @@ static int see_parent(void *context, const struct checkpoint_row *row)
  * deleted the damaged row tells, or nothing does. */
 static int see_first(void *context, const struct checkpoint_row *row)
 {
-    enum { POSITION = 32 }; /* docs/format.md */
     struct making *m = context;
-    struct reader in = reader_of(row->record.ptr, row->record.len);
-    read_bytes(&in, POSITION);
     if (!m->row.started_ns)
         m->row.started_ns = row->time_ns;
-    if (read_u64(&in) != 1 || in.failed)
+    if (record_peek(row->record).position != 1)
         return 1;
     if (!row->parent) {
         m->row.from_run = m->row.from_seq = 0;
@@ -308,7 +298,7 @@ static int note_orphan(void *context, uint64_t run)
 }
 
 /* Nothing of it came back, and nothing tells of what was there. */
-static int bury_bare(void *context, uint64_t run)
+static int note_bare(void *context, uint64_t run)
 {
     struct repair *r = context;
     struct cairn_loss loss = {.kind = CAIRN_LOSS_RUN, .run = run};
@@ -367,7 +357,7 @@ int repair_runs(struct repair *r)
         if (i == 0 || r->lost_runs.at[i] != r->lost_runs.at[i - 1])
             rc = restore(r, r->lost_runs.at[i]);
     if (!rc)
-        rc = store_each_bare_run(r->store, bury_bare, r, r->error);
+        rc = store_each_bare_run(r->store, note_bare, r, r->error);
     for (size_t i = 0; i < r->bare_runs.n && !rc; i++)
         rc = bury(r, r->bare_runs.at[i]);
     if (!rc)

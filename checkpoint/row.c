@@ -1,6 +1,8 @@
 /* From a stored row to a verified record, and how a row is called in messages. */
 #include "checkpoint/row_int.h"
 
+#include "base/array.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -61,6 +63,14 @@ int row_check(const struct checkpoint_row *row, struct sha256 *sha, struct check
     return 0;
 }
 
+int row_check_bytes(const struct checkpoint_row *row, struct sha256 *sha,
+                    struct checked *out, struct cairn_error *error)
+{
+    struct checkpoint_row bare = *row;
+    bare.key = NULL;
+    return row_check(&bare, sha, out, error);
+}
+
 int row_blame(const struct checkpoint_row *row, struct cairn_error *error)
 {
     char id[CAIRN_ID_MAX];
@@ -99,14 +109,10 @@ struct digest row_digest(const struct checkpoint_row *row, struct sha256 *sha)
 
 int seqs_add(struct seqs *seqs, uint64_t seq)
 {
-    if (seqs->n == seqs->capacity) {
-        size_t capacity = seqs->capacity ? 2 * seqs->capacity : 16;
-        uint64_t *at = realloc(seqs->at, capacity * sizeof *at);
-        if (!at)
-            return CAIRN_ENOMEM;
-        seqs->at = at;
-        seqs->capacity = capacity;
-    }
+    uint64_t *at = array_room(seqs->at, seqs->n, &seqs->capacity, sizeof *at);
+    if (!at)
+        return CAIRN_ENOMEM;
+    seqs->at = at;
     seqs->at[seqs->n++] = seq;
     return 0;
 }

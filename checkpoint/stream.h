@@ -73,5 +73,13 @@ struct recovery {
 int checkpoint_recover(struct cairn_store *store, struct sha256 *sha, uint64_t stream,
                        struct recovery *recovery, struct cairn_error *error);
 void recovery_release(struct recovery *recovery);
+/* Whether records are gone, and what an attempt came to may have stood in them. What
+ * stood before the full record that the states begin with, they know. `checkpoint`: the
+ * one that the attempt names, or 0. */
+static inline bool recovery_may_lack(const struct recovery *recovery,
+                                     uint64_t checkpoint)
+{
+    return recovery->gap && (!checkpoint || checkpoint > recovery->head.base);
+}
 
 #endif

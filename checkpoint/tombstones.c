@@ -1,18 +1,16 @@
 /* Lists of deleted ranges. */
 #include "checkpoint/tombstones_int.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 
 int tombstones_add(struct tombstones *all, const struct tombstone_row *row)
 {
-    if (all->n == all->capacity) {
-        size_t capacity = all->capacity ? 2 * all->capacity : 8;
-        struct tombstone_row *at = realloc(all->at, capacity * sizeof *at);
-        if (!at)
-            return CAIRN_ENOMEM;
-        all->at = at;
-        all->capacity = capacity;
-    }
+    struct tombstone_row *at = array_room(all->at, all->n, &all->capacity, sizeof *at);
+    if (!at)
+        return CAIRN_ENOMEM;
+    all->at = at;
     all->at[all->n++] = *row;
     return 0;
 }

@@ -14,15 +14,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-int verify_report(struct verifier *v, uint64_t seq, const char *id, const char *format,
-                  ...)
+static int report(struct verifier *v, enum cairn_problem_kind kind, uint64_t seq,
+                  const char *id, const char *format, va_list args)
 {
     char text[1024];
-    struct cairn_problem problem = {.seq = seq, .text = text, .kind = v->kind};
-    va_list args;
-    va_start(args, format);
+    struct cairn_problem problem = {.seq = seq, .text = text, .kind = kind};
     vsnprintf(text, sizeof text, format, args);
-    va_end(args);
     if (id)
         snprintf(problem.id, sizeof problem.id, "%s", id);
     else if (seq)
@@ -30,26 +27,46 @@ int verify_report(struct verifier *v, uint64_t seq, const char *id, const char *
                  (unsigned long long)seq);
     if (seq)
         v->result.damaged++;
-    v->n_damage += v->kind == CAIRN_PROBLEM_DAMAGE;
-    v->result.bad_hmacs += v->kind == CAIRN_PROBLEM_HMAC;
+    v->n_damage += kind == CAIRN_PROBLEM_DAMAGE;
+    v->result.bad_hmacs += kind == CAIRN_PROBLEM_HMAC;
     if (v->each && !v->stop && v->each(v->context, &problem) != 0)
         v->stop = true;
     return v->stop ? 1 : 0;
 }
 
-int verify_damaged(struct verifier *v, const struct checkpoint_row *row,
-                   const char *reason)
+int verify_report(struct verifier *v, uint64_t seq, const char *id, const char *format,
+                  ...)
+{
+    va_list args;
+    va_start(args, format);
+    int rc = report(v, CAIRN_PROBLEM_DAMAGE, seq, id, format, args);
+    va_end(args);
+    return rc;
+}
+
+int verify_report_as(struct verifier *v, enum cairn_problem_kind kind, uint64_t seq,
+                     const char *id, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int rc = report(v, kind, seq, id, format, args);
+    va_end(args);
+    return rc;
+}
+
+int verify_damaged(struct verifier *v, enum cairn_problem_kind kind,
+                   const struct checkpoint_row *row, const char *reason)
 {
     char id[CAIRN_ID_MAX];
     row_id(row, id);
     if (seqs_add(&v->damaged, row->seq))
         return error_nomem(v->error);
-    return verify_report(v, row->seq, id,
-                         seqs_has(&v->shut, row->stream)
-                             ? "damaged: %s"
-                             : "damaged: %s. Resume passes it over; tasks whose end "
-                               "only it recorded run again",
-                         reason);
+    return verify_report_as(v, kind, row->seq, id,
+                            seqs_has(&v->shut, row->stream)
+                                ? "damaged: %s"
+                                : "damaged: %s. Resume passes it over; tasks whose end "
+                                  "only it recorded run again",
+                            reason);
 }
 
 /* ---- Everything ---- */
@@ -57,10 +74,8 @@ int verify_damaged(struct verifier *v, const struct checkpoint_row *row,
 /* With a key its records are told of. */
 static int check_hmac(struct verifier *v, const struct run_row *row)
 {
-    bool stripped = false;
-    int rc = store_key(v->store) ? 0 : run_stripped(v->store, row, &stripped, v->error);
-    if (rc || !stripped)
-        return rc;
+    if (store_key(v->store) || !seqs_has(&v->shut, row->run))
+        return 0;
     v->result.damaged++;
     return verify_report(
         v, 0, NULL,
@@ -81,15 +96,12 @@ static int check_run(void *context, const struct run_row *row)
                              "the row of run %llu is damaged: its checksum does not "
                              "match",
                              run);
-    v->kind = CAIRN_PROBLEM_HMAC;
-    int rc = verify_report(v, 0, NULL,
-                           "the row of run %llu is not to be believed, and resume "
-                           "refuses the run: its HMAC is not of this key: it was "
-                           "changed or forged, or made again by a repair, or the key "
-                           "is another one",
-                           run);
-    v->kind = CAIRN_PROBLEM_DAMAGE;
-    return rc;
+    return verify_report_as(v, CAIRN_PROBLEM_HMAC, 0, NULL,
+                            "the row of run %llu is not to be believed, and resume "
+                            "refuses the run: its HMAC is not of this key: it was "
+                            "changed or forged, or made again by a repair, or the key "
+                            "is another one",
+                            run);
 }
 
 /* Ascending by run, as seqs_has wants it. */
@@ -131,14 +143,13 @@ static int bad_row(void *context, const struct bad_row *row)
     if (row->hmac && seqs_has(&v->unkeyed, row->run))
         return 0;
     v->result.damaged++;
-    v->kind = row->hmac ? CAIRN_PROBLEM_HMAC : CAIRN_PROBLEM_DAMAGE;
-    int rc = verify_report(v, 0, NULL,
-                           row->hmac ? "%s is not carried out and does not count: it "
-                                       "has no HMAC of this key"
-                                     : "%s is damaged: its checksum does not match",
-                           row->what);
-    v->kind = CAIRN_PROBLEM_DAMAGE;
-    return rc;
+    if (row->hmac)
+        return verify_report_as(v, CAIRN_PROBLEM_HMAC, 0, NULL,
+                                "%s is not carried out and does not count: it has no "
+                                "HMAC of this key",
+                                row->what);
+    return verify_report(v, 0, NULL, "%s is damaged: its checksum does not match",
+                         row->what);
 }
 
 static int missing_checkpoint(void *context, uint64_t run, uint64_t seq)
@@ -251,107 +262,15 @@ static int verify_all_keyed(struct verifier *v)
     int rc = store_key(v->store) ? verify_other_key(v, &other) : 0;
     if (rc || !other)
         return rc ? rc : verify_all(v);
-    v->kind = CAIRN_PROBLEM_KEY;
-    rc = verify_report(v, 0, NULL,
-                       "no HMAC in the store is of this key: it is probably not the "
-                       "key that the runs were recorded with. Nothing else is said of "
-                       "HMACs");
-    v->kind = CAIRN_PROBLEM_DAMAGE;
+    rc = verify_report_as(v, CAIRN_PROBLEM_KEY, 0, NULL,
+                          "no HMAC in the store is of this key: it is probably not the "
+                          "key that the runs were recorded with. Nothing else is said "
+                          "of HMACs");
     v->other_key = true;
     struct hmac_key *key = store_swap_key(v->store, NULL);
     rc = rc ? 0 : verify_all(v);
     store_swap_key(v->store, key);
     return rc;
-}
-
-/* ---- One ---- */
-
-static int ask_parent(void *context, const struct checkpoint_row *row)
-{
-    struct verifier *v = context;
-    struct checked checked;
-    int rc = row_check(row, v->sha, &checked, v->error);
-    if (rc || row->parent == 0)
-        return rc;
-    struct question question = {.namespace_id = row->namespace_id,
-                                .stream = row->stream,
-                                .seq = row->seq,
-                                .target = row->parent,
-                                .digest = checked.header.parent};
-    row_id(row, question.id);
-    return verify_ask(v, &question);
-}
-
-static int see_parent(void *context, const struct checkpoint_row *row)
-{
-    struct verifier *v = context;
-    struct checked checked;
-    struct cairn_error reason;
-    if (row_check(row, v->sha, &checked, &reason) == 0)
-        return 0;
-    return seqs_add(&v->damaged, row->seq) ? error_nomem(v->error) : 0;
-}
-
-/* That a parent is damaged is not its child's fault. */
-static int skip_damaged_parent(struct verifier *v)
-{
-    int rc = 0;
-    for (size_t i = 0; i < v->n_questions && rc == 0; i++) {
-        rc = store_get_checkpoint(v->store, v->questions[i].target, see_parent, v,
-                                  v->error);
-        if (rc == CAIRN_ENOTFOUND)
-            rc = 0; /* that is for verify_questions */
-    }
-    return rc;
-}
-
-struct bad_one {
-    struct verifier *v;
-    char id[CAIRN_ID_MAX];
-    bool hmac;
-};
-
-static int see_bad(void *context, const struct checkpoint_row *row)
-{
-    struct bad_one *one = context;
-    row_id(row, one->id);
-    one->hmac = verify_lacks_hmac(one->v, row);
-    return 0;
-}
-
-static void report_bad(struct verifier *v, uint64_t seq, const char *text)
-{
-    struct bad_one one = {.v = v};
-    bool there = store_get_checkpoint(v->store, seq, see_bad, &one, NULL) == 0;
-    v->kind = one.hmac ? CAIRN_PROBLEM_HMAC : CAIRN_PROBLEM_DAMAGE;
-    verify_report(v, seq, there ? one.id : NULL, "%s", text);
-    v->kind = CAIRN_PROBLEM_DAMAGE;
-}
-
-static int verify_one(struct verifier *v, const char *id)
-{
-    struct rebuilt built;
-    struct cairn_error reason = {0};
-    uint64_t seq = 0;
-    bool sound = false;
-    int rc = find_any(v->store, v->sha, id, &seq, &sound, &reason);
-    if (rc)
-        return error_set(v->error, rc, "%s", reason.text);
-    v->result.checked = 1;
-    rc = CAIRN_EDAMAGED;
-    if (sound)
-        rc = rebuild_at(v->store, v->sha, seq, &built, &reason);
-    if (rc == CAIRN_EDAMAGED) {
-        report_bad(v, sound ? built.bad : seq, reason.text);
-        return 0;
-    }
-    if (rc)
-        return error_set(v->error, rc, "%s", reason.text);
-    states_release(&built.states);
-    rc = store_get_checkpoint(v->store, seq, ask_parent, v, v->error);
-    if (rc == 0)
-        rc = skip_damaged_parent(v);
-    return rc ? rc : verify_questions(v);
 }
 
 /* ---- The call ---- */

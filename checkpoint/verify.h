@@ -23,6 +23,10 @@ int checkpoint_find(struct cairn_store *store, const char *id, uint64_t *seq,
  * key, and the run was recorded without one. CAIRN_EDAMAGED. */
 int run_trust(struct cairn_store *store, const struct run_row *row,
               struct cairn_error *error);
+/* The same for what is only shown: 0 without a key, and for a run recorded without one.
+ */
+int run_check_forged(struct cairn_store *store, const struct run_row *row,
+                     struct cairn_error *error);
 /* A run is keyed or not as a whole: whether the row has no HMAC, but its records do. */
 int run_stripped(struct cairn_store *store, const struct run_row *row, bool *stripped,
                  struct cairn_error *error);

@@ -31,10 +31,9 @@ struct verifier {
     bool other_key;    /* the key is none of the store's */
     struct tombstones tombstones;
     struct seqs damaged;
-    struct seqs unkeyed;          /* with a key: runs that were recorded without one */
-    struct seqs shut;             /* runs whose rows are not to be believed */
-    uint64_t n_damage;            /* problems that are damage */
-    enum cairn_problem_kind kind; /* of what is reported now */
+    struct seqs unkeyed; /* with a key: runs that were recorded without one */
+    struct seqs shut;    /* runs whose rows are not to be believed */
+    uint64_t n_damage;   /* problems that are damage */
     struct question *questions;
     size_t n_questions, question_room;
     struct digest *graphs; /* that full records name; may repeat */
@@ -50,9 +49,13 @@ struct verifier {
  * stop. */
 int verify_report(struct verifier *v, uint64_t seq, const char *id, const char *format,
                   ...) __attribute__((format(printf, 4, 5)));
+/* The same for what is no damage. */
+int verify_report_as(struct verifier *v, enum cairn_problem_kind kind, uint64_t seq,
+                     const char *id, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
 /* Reports a damaged row and remembers it. */
-int verify_damaged(struct verifier *v, const struct checkpoint_row *row,
-                   const char *reason);
+int verify_damaged(struct verifier *v, enum cairn_problem_kind kind,
+                   const struct checkpoint_row *row, const char *reason);
 /* With a key: whether no HMAC in the store is of it, though there are some. */
 int verify_other_key(struct verifier *v, bool *other);
 /* Whether the row is sound but for its HMAC. */
@@ -60,6 +63,8 @@ bool verify_lacks_hmac(struct verifier *v, const struct checkpoint_row *row);
 /* Every row in order of seq: bytes, columns, payload, direct links. */
 int verify_rows(struct verifier *v);
 void verify_rows_release(struct verifier *v);
+/* One checkpoint, by its printed id. */
+int verify_one(struct verifier *v, const char *id);
 /* Adds a question; verify_questions answers all. */
 int verify_ask(struct verifier *v, const struct question *question);
 int verify_questions(struct verifier *v);

@@ -2,18 +2,17 @@
  * is the parent, or the full record, that a record needs really there? */
 #include "checkpoint/verify_int.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 
 int verify_ask(struct verifier *v, const struct question *question)
 {
-    if (v->n_questions == v->question_room) {
-        size_t room = v->question_room ? 2 * v->question_room : 16;
-        struct question *questions = realloc(v->questions, room * sizeof *questions);
-        if (!questions)
-            return error_nomem(v->error);
-        v->questions = questions;
-        v->question_room = room;
-    }
+    struct question *questions =
+        array_room(v->questions, v->n_questions, &v->question_room, sizeof *questions);
+    if (!questions)
+        return error_nomem(v->error);
+    v->questions = questions;
     v->questions[v->n_questions++] = *question;
     return 0;
 }

@@ -5,6 +5,7 @@
  * between sound records, and what leads elsewhere becomes a question for later. */
 #include "checkpoint/verify_int.h"
 
+#include "base/array.h"
 #include "base/limits.h"
 
 #include <stdlib.h>
@@ -29,14 +30,11 @@ struct stream_seen {
 
 static int add_stream(struct verifier *v, uint8_t namespace_id, uint64_t stream)
 {
-    if (v->n_streams == v->stream_room) {
-        size_t room = v->stream_room ? 2 * v->stream_room : 16;
-        struct stream_seen *streams = realloc(v->streams, room * sizeof *streams);
-        if (!streams)
-            return CAIRN_ENOMEM;
-        v->streams = streams;
-        v->stream_room = room;
-    }
+    struct stream_seen *streams =
+        array_room(v->streams, v->n_streams, &v->stream_room, sizeof *streams);
+    if (!streams)
+        return CAIRN_ENOMEM;
+    v->streams = streams;
     v->streams[v->n_streams++] = (struct stream_seen){
         .namespace_id = namespace_id,
         .stream = stream,
@@ -102,11 +100,9 @@ static int row_damaged(struct verifier *v, const struct checkpoint_row *row,
     if (rc)
         return rc;
     bool unkeyed = seqs_has(&v->unkeyed, row->stream);
-    v->kind = !unkeyed && verify_lacks_hmac(v, row) ? CAIRN_PROBLEM_HMAC
-                                                    : CAIRN_PROBLEM_DAMAGE;
-    rc = verify_damaged(v, row, reason);
-    v->kind = CAIRN_PROBLEM_DAMAGE;
-    return rc;
+    bool forged = !unkeyed && verify_lacks_hmac(v, row);
+    return verify_damaged(v, forged ? CAIRN_PROBLEM_HMAC : CAIRN_PROBLEM_DAMAGE, row,
+                          reason);
 }
 
 /* ---- Deleted ranges ---- */
@@ -185,14 +181,11 @@ static int note_graph(struct verifier *v, const struct digest *graph,
 {
     if (v->n_graphs && digest_equal(&v->graphs[v->n_graphs - 1], graph))
         return 0;
-    if (v->n_graphs == v->graph_room) {
-        size_t room = v->graph_room ? 2 * v->graph_room : 16;
-        struct digest *graphs = realloc(v->graphs, room * sizeof *graphs);
-        if (!graphs)
-            return error_nomem(reason);
-        v->graphs = graphs;
-        v->graph_room = room;
-    }
+    struct digest *graphs =
+        array_room(v->graphs, v->n_graphs, &v->graph_room, sizeof *graphs);
+    if (!graphs)
+        return error_nomem(reason);
+    v->graphs = graphs;
     v->graphs[v->n_graphs++] = *graph;
     return 0;
 }
@@ -256,11 +249,9 @@ static int check_delta(struct verifier *v, struct stream_seen *seen,
 static int check_record(struct verifier *v, const struct checkpoint_row *row,
                         struct checked *checked, struct cairn_error *reason)
 {
-    struct checkpoint_row bare = *row;
     bool unkeyed = row->key && seqs_has(&v->unkeyed, row->stream);
-    if (unkeyed)
-        bare.key = NULL;
-    int rc = row_check(&bare, v->sha, checked, reason);
+    int rc = unkeyed ? row_check_bytes(row, v->sha, checked, reason)
+                     : row_check(row, v->sha, checked, reason);
     if (rc)
         return rc;
     bool keyed = checked->header.flags & RECORD_KEYED;

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * cairn doctor: findings about the store and its surroundings, with remedies; with
- * --repair, what a repair saved and lost. */
+ * cairn doctor: findings about the store and its surroundings, with remedies. */
 #include "command.h"
-#include "format.h"
 #include "json.h"
 #include "open.h"
+#include "repair.h"
 #include "ui.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 struct report {
     struct doc *doc; /* with --json */
@@ -40,221 +36,6 @@ static int each_finding(void *context, const struct cairn_finding *finding)
     return 0;
 }
 
-/* ---- Repairing ---- */
-
-struct losses {
-    struct cairn_loss *at; /* the texts are copies */
-    size_t n;
-    bool failed;
-};
-
-static int each_loss(void *context, const struct cairn_loss *loss)
-{
-    struct losses *losses = context;
-    struct cairn_loss *at = realloc(losses->at, (losses->n + 1) * sizeof *at);
-    char *text = strdup(loss->text);
-
-    if (at != NULL)
-        losses->at = at;
-    if (at == NULL || text == NULL) {
-        free(text);
-        losses->failed = true;
-        return 1;
-    }
-    losses->at[losses->n] = *loss;
-    losses->at[losses->n++].text = text;
-    return 0;
-}
-
-static void release_losses(struct losses *losses)
-{
-    for (size_t i = 0; i < losses->n; i++)
-        free((void *)(uintptr_t)losses->at[i].text);
-    free(losses->at);
-}
-
-struct named {
-    uint32_t wanted, at;
-    char *name;
-};
-
-static int name_task(void *context, const struct cairn_task_info *info)
-{
-    struct named *named = context;
-
-    if (named->at++ != named->wanted)
-        return 0;
-    named->name = strdup(info->id);
-    return 1;
-}
-
-/* The id of a lost task, or NULL. */
-static char *task_of(struct cairn_store *store, const struct cairn_loss *loss)
-{
-    struct named named = {.wanted = loss->task};
-    bool of_task = loss->kind == CAIRN_LOSS_TASK || loss->kind == CAIRN_LOSS_ATTEMPT;
-
-    if (store != NULL && of_task)
-        cairn_run_tasks(store, loss->run, name_task, &named, NULL);
-    return named.name;
-}
-
-static const char *const kinds[] = {"checkpoint", "task", "run", "attempt",
-                                    "object",     "row",  "file"};
-
-static void print_losses(const struct losses *losses, struct cairn_store *store)
-{
-    for (size_t i = 0; i < losses->n; i++) {
-        char *task = task_of(store, &losses->at[i]);
-
-        out("lost  %-10s  %s%s%s%s\n", kinds[losses->at[i].kind], losses->at[i].text,
-            task != NULL ? " (task " : "", task != NULL ? task : "",
-            task != NULL ? ")" : "");
-        free(task);
-    }
-}
-
-/* What stood in the place of the lock file or of live/ and was moved:
- * "odd-lock-NUMBER", "odd-live-NUMBER", or both with a space between. */
-static void print_aside(const struct cairn_repair_result *result)
-{
-    const char *at = result->aside;
-
-    while (*at != '\0') {
-        int n = (int)strcspn(at, " ");
-
-        say("put aside: what stood in the place of the store's %.4s is in its "
-            "directory as %.*s",
-            at + 4, n, at);
-        at += n + (at[n] != '\0');
-    }
-}
-
-static void aside_document(struct doc *doc, const struct cairn_repair_result *result)
-{
-    const char *at = result->aside;
-
-    doc_array(doc, "put_aside");
-    while (*at != '\0') {
-        size_t n = strcspn(at, " ");
-        char name[sizeof result->aside];
-
-        snprintf(name, sizeof name, "%.*s", (int)n, at);
-        doc_text(doc, NULL, name);
-        at += n + (at[n] != '\0');
-    }
-    doc_end(doc);
-}
-
-static int losses_document(const struct cairn_repair_result *result,
-                           const struct losses *losses, struct cairn_store *store)
-{
-    struct doc doc;
-
-    doc_begin(&doc);
-    doc_bool(&doc, "repaired", result->repaired);
-    doc_text(&doc, "kept", result->kept[0] != '\0' ? result->kept : NULL);
-    doc_count(&doc, "checkpoints", result->checkpoints);
-    doc_count(&doc, "objects", result->objects);
-    doc_count(&doc, "runs", result->runs);
-    doc_count(&doc, "attempts", result->attempts);
-    doc_count(&doc, "events", result->events);
-    doc_count(&doc, "others", result->others);
-    doc_count(&doc, "lost", result->lost);
-    aside_document(&doc, result);
-    doc_array(&doc, "losses");
-    for (size_t i = 0; i < losses->n; i++) {
-        const struct cairn_loss *loss = &losses->at[i];
-        char *task = task_of(store, loss);
-
-        doc_object(&doc, NULL);
-        doc_text(&doc, "kind", kinds[loss->kind]);
-        doc_some(&doc, "seq", loss->seq);
-        doc_text(&doc, "id", loss->id[0] != '\0' ? loss->id : NULL);
-        doc_some(&doc, "run", loss->run);
-        doc_text(&doc, "task", task);
-        doc_text(&doc, "text", loss->text);
-        doc_end(&doc);
-        free(task);
-    }
-    doc_end(&doc);
-    return doc_print(&doc);
-}
-
-static void print_result(const struct cairn_repair_result *result)
-{
-    out_flush();
-    print_aside(result);
-    if (!result->repaired) {
-        say(result->aside[0] != '\0' ? "nothing else is damaged"
-                                     : "nothing is damaged: nothing to repair");
-        return;
-    }
-    if (result->checkpoints + result->runs + result->objects + result->lost > 0)
-        say("saved: %llu checkpoint%s, %llu run%s, %llu object%s, %llu attempt%s; "
-            "lost: %llu",
-            (unsigned long long)result->checkpoints, plural(result->checkpoints),
-            (unsigned long long)result->runs, plural(result->runs),
-            (unsigned long long)result->objects, plural(result->objects),
-            (unsigned long long)result->attempts, plural(result->attempts),
-            (unsigned long long)result->lost);
-    say("a new store is in place; the damaged files are kept in its directory %s",
-        result->kept);
-}
-
-/* A repair needs no key; but one that is named must be one, as everywhere. */
-static int check_key(struct settings *settings)
-{
-    struct cairn_store_options options = {.path = store_path(settings),
-                                          .read_only = true,
-                                          .key_file = key_path(settings)};
-    struct cairn_store *store = NULL;
-    struct cairn_error error = {0};
-    int code;
-
-    if (options.key_file == NULL)
-        return 0;
-    code = cairn_store_open(&store, &options, &error);
-    cairn_store_close(store);
-    if (code == CAIRN_ENOTFOUND || code == CAIRN_EUSAGE)
-        return ui_fail(&error);
-    return 0;
-}
-
-static int repair(struct settings *settings)
-{
-    struct losses losses = {0};
-    struct cairn_repair_result result = {0};
-    struct cairn_error error = {0};
-    struct cairn_store_options options = {.path = store_path(settings),
-                                          .read_only = true};
-    struct cairn_store *store = NULL;
-    int status = check_key(settings);
-
-    if (status != 0)
-        return status;
-    if (cairn_store_repair(options.path, each_loss, &losses, &result, &error) != 0) {
-        release_losses(&losses);
-        print_aside(&result);
-        return ui_fail(&error);
-    }
-    if (losses.n > 0 && cairn_store_open(&store, &options, NULL) != 0)
-        store = NULL; /* tasks stay without their names */
-    if (ui_json()) {
-        status = losses_document(&result, &losses, store);
-    } else {
-        print_losses(&losses, store);
-        print_result(&result);
-    }
-    cairn_store_close(store);
-    if (losses.failed)
-        ui_warn("out of memory: not all that was lost is listed");
-    release_losses(&losses);
-    if (status != 0)
-        return status;
-    return result.lost > 0 ? cairn_exit_status(CAIRN_EDAMAGED) : 0;
-}
-
 int command_doctor(struct settings *settings)
 {
     struct doc doc = {0};
@@ -263,7 +44,7 @@ int command_doctor(struct settings *settings)
     int result;
 
     if (settings->given[OPT_REPAIR])
-        return repair(settings);
+        return repair_store(settings);
     if (report.doc != NULL) {
         doc_begin(&doc);
         doc_array(&doc, "findings");

@@ -45,7 +45,7 @@ static int take_values(struct engine *e, struct job *job, struct buf *text,
         return error_sys(error, errno, "%s", path);
     if (!there || !S_ISREG(st.st_mode))
         return 0; /* the task moved it away, or put something else */
-    return os_read_file(path, LIMIT_VALUES_BYTES, text, error);
+    return os_read_plain(path, LIMIT_VALUES_BYTES, text, error);
 }
 
 static void redact_values(struct engine *e, struct job *job)

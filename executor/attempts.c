@@ -30,11 +30,10 @@ static int each_generation(struct cairn_store *store, const struct view *v,
     int result = 0;
     uint32_t found = 0;
     for (uint32_t gen = 1; gen <= v->row.gen && !result; gen++) {
-        struct digest digest = v->row.graph;
+        struct digest digest;
         struct definition definition;
         struct graph graph;
-        if (gen < v->row.gen)
-            result = store_get_run_graph(store, v->row.run, gen, &digest, error);
+        result = run_graph(store, &v->row, gen, &digest, error);
         if (!result)
             result = graph_load(store, &digest, &definition, &graph, error);
         if (result == CAIRN_ENOTFOUND && gen < v->row.gen) {

@@ -6,7 +6,6 @@
 #include "base/clock.h"
 
 #include <stdlib.h>
-#include <sys/stat.h>
 
 /* What a keeper still has, or has recorded the end of, is no interrupted attempt. */
 static bool is_kept(const struct engine *e, const struct attempt_row *row)
@@ -77,9 +76,7 @@ static void rescue_output(struct engine *e, struct ending *ending,
         for (int i = 0; i < 2; i++) {
             struct buf content = BUF_INIT;
             capture_slot_path(path, sizeof path, map->slots, s, e->live_dir, i);
-            struct stat st;
-            if (lstat(path, &st) == 0 && S_ISREG(st.st_mode) &&
-                os_read_file(path, 16u << 20, &content, NULL) == 0) {
+            if (os_read_plain(path, 16u << 20, &content, NULL) == 0) {
                 engine_redact(e, &content);
                 ending->captured[i].content = content;
                 *(i ? &ending->row.err_bytes : &ending->row.out_bytes) = content.size;
@@ -149,7 +146,8 @@ static int begin_run(struct engine *e, struct cairn_error *error)
     struct buf params = BUF_INIT;
     e->row.state = CAIRN_RUN_UNFINISHED;
     e->row.ended_ns = 0;
-    int result = workflow_params(e->workflow, &params, &e->row.params, error);
+    int result =
+        definition_params(&e->workflow->definition, &params, &e->row.params, error);
     if (!result && !fresh) /* it may have been removed since it was read */
         result = store_get_run(e->store, e->row.run, NULL, NULL, error);
     e->row.params_text = arena_str(&e->arena, buf_view(&params));

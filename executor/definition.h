@@ -131,7 +131,8 @@ struct definition {
     struct str *secrets; /* [n_secrets] sorted names */
     uint32_t n_secrets;
     struct task_def *defs; /* in file order, those of `finally` behind the others */
-    uint32_t n_defs, defs_capacity;
+    uint32_t n_defs;
+    size_t defs_capacity;
     bool defs_growing;    /* `defs` is not in the arena: cairn_workflow_add */
     struct map by_id;     /* task name -> index */
     struct str *warnings; /* file:line:column: text */

@@ -2,6 +2,7 @@
  * writes; the ending waits in the engine's list for the commit. */
 #include "executor/engine.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/limits.h"
 
@@ -11,14 +12,11 @@
 
 struct ending *engine_add_ending(struct engine *e, uint32_t task, uint32_t attempt)
 {
-    if (e->n_endings == e->endings_capacity) {
-        uint32_t capacity = e->endings_capacity ? 2 * e->endings_capacity : 16;
-        struct ending *endings = realloc(e->endings, capacity * sizeof *endings);
-        if (!endings)
-            return NULL;
-        e->endings = endings;
-        e->endings_capacity = capacity;
-    }
+    struct ending *endings =
+        array_room(e->endings, e->n_endings, &e->endings_capacity, sizeof *endings);
+    if (!endings)
+        return NULL;
+    e->endings = endings;
     struct ending *ending = &e->endings[e->n_endings++];
     e->unacted++;
     *ending = (struct ending){.row = {.run = e->row.run,
@@ -41,21 +39,17 @@ void ending_release(struct ending *ending)
 
 /* ---- Skips ---- */
 
-void skip_add(struct engine *e, struct skip **list, uint32_t *n, uint32_t *capacity,
+void skip_add(struct engine *e, struct skip **list, uint32_t *n, size_t *capacity,
               uint32_t task, enum cairn_outcome outcome)
 {
     e->states.outcome[task] = (uint8_t)outcome;
     e->states.attempts[task] = 0;
-    if (*n == *capacity) {
-        uint32_t more = *capacity ? 2 * *capacity : 16;
-        struct skip *grown = realloc(*list, more * sizeof *grown);
-        if (!grown) {
-            e->broken = true;
-            return;
-        }
-        *list = grown;
-        *capacity = more;
+    struct skip *grown = array_room(*list, *n, capacity, sizeof *grown);
+    if (!grown) {
+        e->broken = true;
+        return;
     }
+    *list = grown;
     /* Before sched_init is over there is nobody to ask: engine_open fills it in. */
     uint32_t cause = outcome == CAIRN_SKIPPED && e->sched.state
                          ? sched_culprit(&e->sched, task)

@@ -141,16 +141,19 @@ static int collect(struct engine *e, int wait_ms, struct cairn_error *error)
 static int next_wait_ms(struct engine *e)
 {
     enum { LONGEST_MS = 60000, MS_NS = 1000000 };
+    if (launch_possible(e))
+        return 0;
     int64_t lingers_ns = engine_lingers_ns(e);
-    bool more = launch_possible(e);
     /* A call that ended in this turn's second start waits for the next turn's commit.
      */
-    more |= e->unacted && (!e->commit_waits ||
-                           (e->degraded && e->options->saving == CAIRN_BEST_EFFORT));
-    if (lingers_ns && !launch_possible(e))
-        return timers_wait_ms(&e->timers, clock_mono_ns(),
-                              (int)((lingers_ns + MS_NS - 1) / MS_NS));
-    return more ? 0 : timers_wait_ms(&e->timers, clock_mono_ns(), LONGEST_MS);
+    bool more =
+        e->unacted &&
+        (!e->commit_waits || (e->degraded && e->options->saving == CAIRN_BEST_EFFORT));
+    if (more && !lingers_ns)
+        return 0;
+    return timers_wait_ms(&e->timers, clock_mono_ns(),
+                          lingers_ns ? (int)((lingers_ns + MS_NS - 1) / MS_NS)
+                                     : LONGEST_MS);
 }
 
 static int turn(struct engine *e, struct cairn_error *error)

@@ -55,7 +55,8 @@ struct ending { /* the end of an attempt, until it is committed and reported */
     struct buf text;
     int64_t duration_ms, next_ms;
     struct skip *skipped; /* tasks that cannot run because of it */
-    uint32_t n_skipped, skipped_capacity;
+    uint32_t n_skipped;
+    size_t skipped_capacity;
     uint64_t seq; /* of its checkpoint */
     bool kept;    /* its files are at `place`, until it is committed */
     struct attempt_place place;
@@ -134,7 +135,8 @@ struct pending_event {
 };
 struct event_list {
     struct pending_event *at;
-    uint32_t n, capacity;
+    uint32_t n;
+    size_t capacity;
     struct buf data;
 };
 
@@ -168,9 +170,11 @@ struct engine {
     uint64_t last_command;   /* id of the newest command that was applied */
     uint64_t stored_command; /* ... and marked as taken */
     struct offer *offers;    /* not yet told */
-    uint32_t n_offers, offers_capacity;
+    uint32_t n_offers;
+    size_t offers_capacity;
     struct skip *early; /* [n_early] tasks that could not run from the start */
-    uint32_t n_early, early_capacity;
+    uint32_t n_early;
+    size_t early_capacity;
 
     struct stream stream;
     struct sha256 *sha;
@@ -182,13 +186,17 @@ struct engine {
     uint32_t outsiders; /* of `running`: calls and adopted tasks, not the spawner's */
     uint32_t *free_jobs, n_free;
     struct intent *intents; /* not yet stored */
-    uint32_t n_intents, intents_capacity;
+    uint32_t n_intents;
+    size_t intents_capacity;
     struct intent *starts; /* stored, to be started; a queue from starts_head */
-    uint32_t starts_head, n_starts, starts_capacity;
+    uint32_t starts_head, n_starts;
+    size_t starts_capacity;
     struct intent *dropped; /* stored, and not to be started */
-    uint32_t n_dropped, dropped_capacity;
+    uint32_t n_dropped;
+    size_t dropped_capacity;
     struct ending *endings; /* not yet stored */
-    uint32_t n_endings, endings_capacity;
+    uint32_t n_endings;
+    size_t endings_capacity;
     uint32_t ahead;   /* intents beyond those for what may run now */
     uint32_t unacted; /* endings and intents that were neither reported nor started */
     uint32_t unacted_intents;
@@ -334,7 +342,7 @@ int ending_keep_result(struct engine *e, struct ending *ending,
                        const struct result *result, struct cairn_error *error);
 void engine_note_skip(void *engine, uint32_t task, enum cairn_outcome outcome);
 /* Adds to a list of skips, and sets the state. */
-void skip_add(struct engine *e, struct skip **list, uint32_t *n, uint32_t *capacity,
+void skip_add(struct engine *e, struct skip **list, uint32_t *n, size_t *capacity,
               uint32_t task, enum cairn_outcome outcome);
 void captured_redact(const struct engine *e, struct captured *captured);
 /* Takes what a process wrote; the slot's files are ready for the next one then. */

@@ -20,6 +20,8 @@
 #include "executor/events_int.h"
 #include "executor/situation.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 
 enum { WINDOW = 1 << 20 };
@@ -103,14 +105,10 @@ static int add(struct collector *c, const struct key *key)
         c->more = true;
         return 0;
     }
-    if (c->n == c->capacity) {
-        size_t capacity = c->capacity ? 2 * c->capacity : 256;
-        struct key *keys = realloc(c->keys, capacity * sizeof *keys);
-        if (!keys)
-            return error_nomem(c->error);
-        c->keys = keys;
-        c->capacity = capacity;
-    }
+    struct key *keys = array_room(c->keys, c->n, &c->capacity, sizeof *keys);
+    if (!keys)
+        return error_nomem(c->error);
+    c->keys = keys;
     c->keys[c->n++] = *key;
     return 0;
 }

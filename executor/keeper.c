@@ -181,15 +181,18 @@ void keeper_room(char *room, uint64_t run, uint64_t salt)
     snprintf(room, KEEP_ROOM, "run-%" PRIu64 ".%016" PRIx64 ".room", run, salt);
 }
 
-static bool is_room(const char *name, uint64_t run)
+/* What follows the name of a room of the run: "", or GONE; NULL: it is none. */
+#define GONE ".gone"
+static const char *after_room(const char *name, uint64_t run)
 {
     unsigned long long number;
     int end = 0;
-    return sscanf(name, "run-%llu.%*16[0-9a-f].room%n", &number, &end) == 1 && end &&
-           !name[end] && number == run;
+    bool room = sscanf(name, "run-%llu.%*16[0-9a-f].room%n", &number, &end) == 1 &&
+                end && number == run;
+    return room ? name + end : NULL;
 }
 
-/* What does not go is only in the way of nobody. */
+/* What cannot be removed is in nobody's way. */
 static void remove_room(int dir, const char *room)
 {
     int fd = openat(dir, room, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -208,7 +211,7 @@ static void remove_room(int dir, const char *room)
 static int close_room(int dir, const char *room)
 {
     char gone[NAME_MAX + 8];
-    snprintf(gone, sizeof gone, "%s.gone", room);
+    snprintf(gone, sizeof gone, "%s" GONE, room);
     if (renameat(dir, room, dir, gone))
         return errno == ENOENT ? 0 : errno;
     remove_room(dir, gone);
@@ -222,9 +225,13 @@ int keepers_close(const char *live_dir, uint64_t run, struct cairn_error *error)
     DIR *dir = opendir(live_dir);
     if (!dir)
         return errno == ENOENT ? 0 : error_sys(error, errno, "%s", live_dir);
-    while (!sys && (entry = readdir(dir)))
-        if (is_room(entry->d_name, run))
+    while (!sys && (entry = readdir(dir))) {
+        const char *rest = after_room(entry->d_name, run);
+        if (rest && !*rest)
             sys = close_room(dirfd(dir), entry->d_name);
+        else if (rest && strcmp(rest, GONE) == 0)
+            remove_room(dirfd(dir), entry->d_name); /* its closer was killed */
+    }
     closedir(dir);
     return sys ? error_sys(error, sys, "barring late tasks in %s", live_dir) : 0;
 }
@@ -262,18 +269,4 @@ void keeper_forget(const struct attempt_place *place)
     keeper_name(name, place);
     snprintf(path, sizeof path, "%s/%s", place->live_dir, name);
     (void)unlink(path);
-}
-
-void keepers_forget(const char *live_dir, uint64_t run)
-{
-    struct attempt_place place = {.run = run};
-    const struct dirent *entry;
-    const char *rest;
-    (void)keepers_close(live_dir, run, NULL);
-    DIR *dir = opendir(live_dir);
-    while (dir && (entry = readdir(dir)))
-        if (keeper_parse_name(entry->d_name, &place, &rest))
-            (void)unlinkat(dirfd(dir), entry->d_name, 0);
-    if (dir)
-        closedir(dir);
 }

@@ -118,16 +118,12 @@ void keeper_signal(const struct keeper *keeper, enum keeper_wish wish);
 int keeper_reap(struct keeper *keeper, struct slot *slot, struct cairn_error *error);
 
 /* Stops every live keeper of a run, so that its record says so. Waits for
- * them.
- */
+ * them. */
 int keepers_stop(const char *live_dir, const char *store_id, uint64_t run,
                  struct cairn_error *error);
 
 /* Removes the files of an attempt: after its outcome was committed, and its output
  * stored. */
 void keeper_forget(const struct attempt_place *place);
-/* Removes those of all attempts of a run, also half-made ones: when the run has ended
- * and nothing of it lives. */
-void keepers_forget(const char *live_dir, uint64_t run);
 
 #endif

@@ -2,6 +2,7 @@
  * directory, its output files. */
 #include "executor/engine.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "executor/outputs.h"
 
@@ -166,10 +167,8 @@ int launch_describe(struct engine *e, const struct job *job, struct str text,
 
 static bool was_interrupted(const struct engine *e, uint32_t task)
 {
-    const struct situation *s = &e->situation;
-    uint32_t old = s->old_task[task];
-    return old != NODE_NONE && s->marks &&
-           s->marks[old] & (MARK_INTERRUPTED | MARK_DAMAGED | MARK_UNDOING);
+    return situation_mark(&e->situation, task) &
+           (MARK_INTERRUPTED | MARK_DAMAGED | MARK_UNDOING);
 }
 
 /* Reads what the attempt depends on, and makes room for what it makes. */
@@ -260,6 +259,8 @@ static void order_ahead(const struct engine *e, struct job *job)
     job->request.may_recall = job->role == ROLE_TASK;
     job->request.quiet_file = job->values_ready ? job->values : NULL;
     job->request.ahead = SPAWN_AFTER_CALLER;
+    if (job->values_ready && !job->values)
+        return; /* out of memory: the spawner cannot look whether it passed on any */
     if (job->role != ROLE_TASK || job->kept || def->check.len)
         return;
     if (e->graph->definition->on_failure == ON_FAILURE_CONTINUE)
@@ -400,14 +401,11 @@ bool launch_possible(const struct engine *e)
 /* It is not started any more: its row is closed at the end. */
 int launch_drop(struct engine *e, const struct intent *intent)
 {
-    if (e->n_dropped == e->dropped_capacity) {
-        uint32_t capacity = e->dropped_capacity ? 2 * e->dropped_capacity : 16;
-        struct intent *dropped = realloc(e->dropped, capacity * sizeof *dropped);
-        if (!dropped)
-            return CAIRN_ENOMEM;
-        e->dropped = dropped;
-        e->dropped_capacity = capacity;
-    }
+    struct intent *dropped =
+        array_room(e->dropped, e->n_dropped, &e->dropped_capacity, sizeof *dropped);
+    if (!dropped)
+        return CAIRN_ENOMEM;
+    e->dropped = dropped;
     e->dropped[e->n_dropped++] = *intent;
     if (intent->role == ROLE_TASK)
         sched_return(&e->sched, intent->task);

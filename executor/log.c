@@ -2,6 +2,7 @@
  * stored with it. */
 #include "executor/engine.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 
 #include <stdlib.h>
@@ -12,16 +13,13 @@ void engine_log(struct engine *e, enum event_kind kind, uint8_t argument, uint32
     struct event_list *list = &e->events;
     if (!e->store)
         return;
-    if (list->n == list->capacity) {
-        uint32_t capacity = list->capacity ? 2 * list->capacity : 16;
-        struct pending_event *at = realloc(list->at, capacity * sizeof *at);
-        if (!at) {
-            e->broken = true;
-            return;
-        }
-        list->at = at;
-        list->capacity = capacity;
+    struct pending_event *at =
+        array_room(list->at, list->n, &list->capacity, sizeof *at);
+    if (!at) {
+        e->broken = true;
+        return;
     }
+    list->at = at;
     struct pending_event *event = &list->at[list->n++];
     *event = (struct pending_event){.row = {.time_ns = clock_utc_ns(),
                                             .kind = (uint8_t)kind,

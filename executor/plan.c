@@ -198,10 +198,7 @@ static const char *describe_evidence(const struct cairn_plan *plan, uint32_t tas
 static const char *describe_undecided(const struct cairn_plan *plan, uint32_t task)
 {
     const struct situation *s = &plan->situation;
-    uint32_t old = s->old_task[task];
-    uint8_t mark = !s->marks          ? 0
-                   : old == NODE_NONE ? s->new_marks[task]
-                                      : s->marks[old];
+    uint8_t mark = situation_mark(s, task);
     bool check = graph_def(&plan->workflow->graph, task)->check.len;
     if (mark & MARK_DAMAGED)
         return check

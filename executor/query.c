@@ -2,6 +2,8 @@
  * running right now, from the slot file of the live run). */
 #include "executor/query.h"
 
+#include "base/array.h"
+
 #include "checkpoint/verify.h"
 #include "executor/capture.h"
 #include "executor/owner.h"
@@ -41,14 +43,6 @@ int run_row_get(struct run_row *row, struct cairn_store *store, uint64_t run,
                      "the store has no runs yet; start one with `cairn run FILE`");
 }
 
-int no_checkpoint(uint64_t run, struct cairn_error *error)
-{
-    return error_set(error, CAIRN_EDAMAGED,
-                     "run %llu has no checkpoint left, so there is nothing to go on "
-                     "from; start again with `cairn run --fresh`",
-                     (unsigned long long)run);
-}
-
 int view_open(struct view *view, struct cairn_store *store, uint64_t run, bool graph,
               struct cairn_error *error)
 {
@@ -67,7 +61,7 @@ int view_open(struct view *view, struct cairn_store *store, uint64_t run, bool g
         v.recovered = !result;
     }
     if (result == CAIRN_ENOTFOUND && v.row.run)
-        result = no_checkpoint(v.row.run, error);
+        result = run_no_checkpoint(v.row.run, error);
     if (!result && graph) {
         result = graph_load(store, &v.recovery.graph, &v.definition, &v.graph, error);
         v.loaded = !result;
@@ -173,14 +167,10 @@ struct lister {
 static int collect_run(void *context, const struct run_row *row)
 {
     struct lister *l = context;
-    if (l->n == l->capacity) {
-        size_t capacity = l->capacity ? 2 * l->capacity : 16;
-        uint64_t *runs = realloc(l->runs, capacity * sizeof *runs);
-        if (!runs)
-            return error_nomem(l->error);
-        l->runs = runs;
-        l->capacity = capacity;
-    }
+    uint64_t *runs = array_room(l->runs, l->n, &l->capacity, sizeof *runs);
+    if (!runs)
+        return error_nomem(l->error);
+    l->runs = runs;
     l->runs[l->n++] = row->run;
     return 0;
 }
@@ -397,9 +387,8 @@ static int note_attempts(struct cairn_store *store, struct view *v,
 {
     int result = 0;
     for (uint32_t gen = v->row.gen; gen > 0 && !result; gen--) {
-        struct digest graph = v->row.graph;
-        if (gen < v->row.gen)
-            result = store_get_run_graph(store, v->row.run, gen, &graph, error);
+        struct digest graph;
+        result = run_graph(store, &v->row, gen, &graph, error);
         if (!result && digest_equal(&graph, &v->recovery.graph))
             result = store_each_run_attempt(store, v->row.run, gen, false, note_attempt,
                                             l, error);
@@ -442,8 +431,7 @@ static bool is_unknown(const struct view *v, uint32_t task, bool interrupted)
 /* Its end stood in a record that is damaged or gone: as situation_decide.c has it. */
 static bool is_lost(const struct view *v, const struct newest *a)
 {
-    return a->completed && v->recovery.gap &&
-           (!a->checkpoint || a->checkpoint > v->recovery.head.base);
+    return a->completed && recovery_may_lack(&v->recovery, a->checkpoint);
 }
 
 /* What it should take back still stands: it has not run since. */

@@ -48,7 +48,7 @@ static int describe_run(struct cairn_recorder *r, const struct cairn_workflow *w
 {
     struct buf params = BUF_INIT;
     uint64_t workflow = r->row.workflow;
-    int result = workflow_params(w, &params, &r->row.params, error);
+    int result = definition_params(&w->definition, &params, &r->row.params, error);
     r->row.workflow = workflow;
     r->row.workflow_name = w->definition.name;
     r->row.file = arena_str(&r->arena, w->definition.file);

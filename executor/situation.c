@@ -40,6 +40,14 @@ int run_row_copy(struct run_row *to, const struct run_row *from, struct arena *a
     return arena->failed ? error_nomem(error) : 0;
 }
 
+int run_no_checkpoint(uint64_t run, struct cairn_error *error)
+{
+    return error_set(error, CAIRN_EDAMAGED,
+                     "run %llu has no checkpoint left, so there is nothing to go on "
+                     "from; start again with `cairn run --fresh`",
+                     (unsigned long long)run);
+}
+
 static int keep_row(void *context, const struct run_row *row)
 {
     struct loader *l = context;
@@ -89,7 +97,7 @@ static int find_auto_run(struct loader *l)
 {
     struct buf text = BUF_INIT;
     struct digest params;
-    int result = workflow_params(l->w, &text, &params, l->error);
+    int result = definition_params(&l->w->definition, &text, &params, l->error);
     buf_release(&text);
     if (!result)
         result = newest_run(l, &params);
@@ -128,7 +136,7 @@ static int load_recovery(struct loader *l)
     sha256_free(sha);
     s->recovery.head.sha = NULL; /* the engine brings its own */
     if (result == CAIRN_ENOTFOUND)
-        return no_checkpoint(s->row.run, l->error);
+        return run_no_checkpoint(s->row.run, l->error);
     if (result)
         return result;
     s->recovered = s->recorded = true;
@@ -175,6 +183,14 @@ static int load_fork(struct loader *l, struct digest *graph)
 }
 
 /* ---- Its definition ---- */
+
+int run_graph(struct cairn_store *store, const struct run_row *row, uint32_t gen,
+              struct digest *digest, struct cairn_error *error)
+{
+    *digest = row->graph;
+    return gen == row->gen ? 0
+                           : store_get_run_graph(store, row->run, gen, digest, error);
+}
 
 int graph_load(struct cairn_store *store, const struct digest *digest,
                struct definition *definition, struct graph *graph,

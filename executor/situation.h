@@ -53,6 +53,13 @@ int situation_load_as_is(struct situation *situation, struct cairn_workflow *wor
                          struct cairn_error *error);
 void situation_release(struct situation *situation);
 
+/* What unfinished attempts of a task of the workflow tell (enum mark), 0: nothing. */
+static inline uint8_t situation_mark(const struct situation *s, uint32_t task)
+{
+    uint32_t old = s->marks ? s->old_task[task] : NODE_NONE;
+    return !s->marks ? 0 : old == NODE_NONE ? s->new_marks[task] : s->marks[old];
+}
+
 /* The graph that `before`, `marks` and `last_attempt` are numbered by. */
 static inline const struct graph *situation_old(const struct situation *s,
                                                 const struct cairn_workflow *w)
@@ -69,13 +76,16 @@ int situation_states(const struct situation *situation,
 const char *situation_notice(const struct situation *situation, size_t i);
 
 /* CAIRN_EDAMAGED: all of the run's checkpoints were deleted, or are gone. */
-int no_checkpoint(uint64_t run, struct cairn_error *error);
+int run_no_checkpoint(uint64_t run, struct cairn_error *error);
 /* A copy of a run row whose texts live in the arena. */
 int run_row_copy(struct run_row *to, const struct run_row *from, struct arena *arena,
                  struct cairn_error *error);
 /* Where a run cannot be gone on with because of its key (`result` CAIRN_EUSAGE), adds
  * to the error what else can be done. Returns `result`. */
 int situation_advise_fresh(int result, struct cairn_error *error);
+/* The digest of the definition that a generation of the run has. CAIRN_ENOTFOUND. */
+int run_graph(struct cairn_store *store, const struct run_row *row, uint32_t gen,
+              struct digest *digest, struct cairn_error *error);
 /* Loads the definition that an object of the pool holds, and its graph. */
 int graph_load(struct cairn_store *store, const struct digest *digest,
                struct definition *definition, struct graph *graph,

@@ -11,21 +11,14 @@
 
 /* ---- Marks ---- */
 
-/* Whether records are gone, and what the attempt came to may have stood in them. What
- * stood before the full record that the states begin with, it knows. */
-static bool may_be_lost(const struct situation *s, const struct attempt_row *row)
-{
-    return s->recovery.gap &&
-           (!row->checkpoint || row->checkpoint > s->recovery.head.base);
-}
-
 /* It was tried again since, and only lost records knew. */
 static bool is_later(const struct situation *s, const struct attempt_row *row)
 {
     uint8_t outcome = s->before.outcome[row->task];
     bool again = outcome == CAIRN_FAILED || outcome == CAIRN_CANCELLED ||
                  outcome == CAIRN_SKIPPED || outcome == CAIRN_EXCLUDED;
-    return again && row->number > s->before.attempts[row->task] && may_be_lost(s, row);
+    return again && row->number > s->before.attempts[row->task] &&
+           recovery_may_lack(&s->recovery, row->checkpoint);
 }
 
 /* The newest attempt decides. One that completed although the task is pending means a
@@ -43,7 +36,8 @@ static uint8_t mark_of(const struct situation *s, const struct attempt_row *row)
         return 0;
     if (open)
         return MARK_INTERRUPTED;
-    if (row->outcome == CAIRN_COMPLETED && may_be_lost(s, row))
+    if (row->outcome == CAIRN_COMPLETED &&
+        recovery_may_lack(&s->recovery, row->checkpoint))
         return MARK_DAMAGED;
     return row->started_ns ? MARK_RESET : 0;
 }
@@ -148,11 +142,8 @@ static int look_at_keepers(struct loader *l)
 static int graph_of(struct loader *l, uint32_t gen, struct definition *definition,
                     struct graph *graph)
 {
-    const struct run_row *row = &l->s->row;
-    struct digest digest = row->graph;
-    int result = 0;
-    if (gen < row->gen)
-        result = store_get_run_graph(l->store, row->run, gen, &digest, l->error);
+    struct digest digest;
+    int result = run_graph(l->store, &l->s->row, gen, &digest, l->error);
     return result ? result : graph_load(l->store, &digest, definition, graph, l->error);
 }
 
@@ -437,13 +428,9 @@ static void notice_changes(struct loader *l)
 
 static bool is_unknown(const struct situation *s, const struct graph *g, uint32_t task)
 {
-    uint32_t old = s->old_task[task];
-    uint8_t mark = !s->marks          ? 0
-                   : old == NODE_NONE ? s->new_marks[task]
-                                      : s->marks[old];
     return s->now.outcome[task] == CAIRN_UNKNOWN ||
            (graph_def(g, task)->once &&
-            mark & (MARK_INTERRUPTED | MARK_DAMAGED | MARK_UNDOING));
+            situation_mark(s, task) & (MARK_INTERRUPTED | MARK_DAMAGED | MARK_UNDOING));
 }
 
 static int decide_as_is(struct loader *l)

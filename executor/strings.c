@@ -3,6 +3,7 @@
  * grows. */
 #include "executor/engine.h"
 
+#include "base/array.h"
 #include "base/limits.h"
 
 #include <stdlib.h>
@@ -86,14 +87,10 @@ struct strings {
 
 static int begin_string(struct strings *s)
 {
-    if (s->n == s->capacity) {
-        size_t capacity = s->capacity ? 2 * s->capacity : 32;
-        size_t *offset = realloc(s->offset, capacity * sizeof *offset);
-        if (!offset)
-            return CAIRN_ENOMEM;
-        s->offset = offset;
-        s->capacity = capacity;
-    }
+    size_t *offset = array_room(s->offset, s->n, &s->capacity, sizeof *offset);
+    if (!offset)
+        return CAIRN_ENOMEM;
+    s->offset = offset;
     s->offset[s->n++] = s->job->text.size;
     return 0;
 }

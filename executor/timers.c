@@ -1,18 +1,16 @@
 /* A heap ordered by time; equal times keep no particular order. */
 #include "executor/timers.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 
 int timers_add(struct timers *timers, struct timer timer, struct cairn_error *error)
 {
-    if (timers->n == timers->capacity) {
-        uint32_t capacity = timers->capacity ? timers->capacity * 2 : 16;
-        struct timer *at = realloc(timers->at, capacity * sizeof *at);
-        if (!at)
-            return error_nomem(error);
-        timers->at = at;
-        timers->capacity = capacity;
-    }
+    struct timer *at = array_room(timers->at, timers->n, &timers->capacity, sizeof *at);
+    if (!at)
+        return error_nomem(error);
+    timers->at = at;
     uint32_t i = timers->n++;
     for (; i > 0 && timers->at[(i - 1) / 2].when_ns > timer.when_ns; i = (i - 1) / 2)
         timers->at[i] = timers->at[(i - 1) / 2];

@@ -26,7 +26,8 @@ struct timer {
 
 struct timers {
     struct timer *at;
-    uint32_t n, capacity;
+    uint32_t n;
+    size_t capacity;
 };
 
 int timers_add(struct timers *timers, struct timer timer, struct cairn_error *error);

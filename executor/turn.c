@@ -2,6 +2,7 @@
  * may happen once it is durable. */
 #include "executor/engine.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "checkpoint/verify.h"
@@ -129,14 +130,11 @@ static int put_turn(struct engine *e, struct cairn_error *error)
 
 static int queue_start(struct engine *e, const struct intent *intent)
 {
-    if (e->n_starts == e->starts_capacity) {
-        uint32_t capacity = e->starts_capacity ? 2 * e->starts_capacity : 64;
-        struct intent *starts = realloc(e->starts, capacity * sizeof *starts);
-        if (!starts)
-            return CAIRN_ENOMEM;
-        e->starts = starts;
-        e->starts_capacity = capacity;
-    }
+    struct intent *starts =
+        array_room(e->starts, e->n_starts, &e->starts_capacity, sizeof *starts);
+    if (!starts)
+        return CAIRN_ENOMEM;
+    e->starts = starts;
     e->starts[e->n_starts++] = *intent;
     return 0;
 }
@@ -144,14 +142,11 @@ static int queue_start(struct engine *e, const struct intent *intent)
 int engine_add_offer(struct engine *e, uint32_t task, struct str text,
                      struct cairn_error *error)
 {
-    if (e->n_offers == e->offers_capacity) {
-        uint32_t capacity = e->offers_capacity ? 2 * e->offers_capacity : 16;
-        struct offer *offers = realloc(e->offers, capacity * sizeof *offers);
-        if (!offers)
-            return error_nomem(error);
-        e->offers = offers;
-        e->offers_capacity = capacity;
-    }
+    struct offer *offers =
+        array_room(e->offers, e->n_offers, &e->offers_capacity, sizeof *offers);
+    if (!offers)
+        return error_nomem(error);
+    e->offers = offers;
     char *copy = strndup(text.ptr ? text.ptr : "", text.len);
     if (!copy)
         return error_nomem(error);
@@ -388,14 +383,11 @@ int engine_commit(struct engine *e, struct cairn_error *error)
 
 int engine_add_intent(struct engine *e, uint32_t task, enum job_role role)
 {
-    if (e->n_intents == e->intents_capacity) {
-        uint32_t capacity = e->intents_capacity ? 2 * e->intents_capacity : 64;
-        struct intent *intents = realloc(e->intents, capacity * sizeof *intents);
-        if (!intents)
-            return CAIRN_ENOMEM;
-        e->intents = intents;
-        e->intents_capacity = capacity;
-    }
+    struct intent *intents =
+        array_room(e->intents, e->n_intents, &e->intents_capacity, sizeof *intents);
+    if (!intents)
+        return CAIRN_ENOMEM;
+    e->intents = intents;
     e->unacted++;
     e->unacted_intents++;
     e->intents[e->n_intents++] = (struct intent){.task = task,

@@ -1,6 +1,7 @@
 /* Loading, building and looking at workflows: the public calls. */
 #include "executor/workflow.h"
 
+#include "base/array.h"
 #include "base/limits.h"
 #include "executor/definition_int.h"
 #include "storage/os.h"
@@ -171,12 +172,6 @@ int definition_params(const struct definition *definition, struct buf *text,
     return result ? result : sha256_of(text->data, text->size, digest, error);
 }
 
-int workflow_params(const struct cairn_workflow *w, struct buf *text,
-                    struct digest *digest, struct cairn_error *error)
-{
-    return definition_params(&w->definition, text, digest, error);
-}
-
 /* ---- Building in memory ---- */
 
 int cairn_workflow_new(struct cairn_workflow **out, const char *name,
@@ -323,15 +318,12 @@ static int check_task(const struct definition *d, const struct cairn_task *task,
  * workflow is being built; indexes do. */
 static struct task_def *next_def(struct definition *d)
 {
-    if (d->n_defs == d->defs_capacity) {
-        uint32_t capacity = d->defs_capacity ? d->defs_capacity * 2 : 16;
-        struct task_def *defs = realloc(d->defs, capacity * sizeof *defs);
-        if (!defs)
-            return NULL;
-        d->defs = defs;
-        d->defs_capacity = capacity;
-        d->defs_growing = true;
-    }
+    struct task_def *defs =
+        array_room(d->defs, d->n_defs, &d->defs_capacity, sizeof *defs);
+    if (!defs)
+        return NULL;
+    d->defs = defs;
+    d->defs_growing = true;
     return &d->defs[d->n_defs];
 }
 

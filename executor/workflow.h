@@ -26,7 +26,5 @@ int workflow_reparse(struct cairn_workflow *workflow, const struct definition *r
  * identity of a run. */
 int definition_params(const struct definition *definition, struct buf *text,
                       struct digest *digest, struct cairn_error *error);
-int workflow_params(const struct cairn_workflow *workflow, struct buf *text,
-                    struct digest *digest, struct cairn_error *error);
 
 #endif

@@ -441,3 +441,40 @@ int db_transfer(struct db *db, bool truncate, bool *complete, struct cairn_error
     *complete = pages >= 0 && pages == copied;
     return 0;
 }
+
+int db_is(struct db *db, enum sql_id id, const struct sql_value *values, size_t n,
+          bool *is, struct cairn_error *error)
+{
+    int64_t found = 0;
+    int rc = db_get_int(db, id, values, n, &found, error);
+    *is = found != 0;
+    return rc;
+}
+
+int db_each_number(struct db *db, enum sql_id id, int (*each)(void *, uint64_t),
+                   void *context, struct cairn_error *error)
+{
+    struct query query;
+    int rc = query_start(&query, db, id, NO_VALUES, error);
+    while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
+        rc = each(context, query_u64(&query, 0));
+        if (rc)
+            break;
+    }
+    query_end(&query);
+    return rc < 0 ? rc : 0;
+}
+
+int db_each_pair(struct db *db, enum sql_id id, int (*each)(void *, uint64_t, uint64_t),
+                 void *context, struct cairn_error *error)
+{
+    struct query query;
+    int rc = query_start(&query, db, id, NO_VALUES, error);
+    while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
+        rc = each(context, query_u64(&query, 0), query_u64(&query, 1));
+        if (rc)
+            break;
+    }
+    query_end(&query);
+    return rc < 0 ? rc : 0;
+}

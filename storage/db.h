@@ -158,5 +158,14 @@ int db_run(struct db *db, enum sql_id id, const struct sql_value *values, size_t
 /* A statement with one row of one integer; CAIRN_ENOTFOUND (no text) without a row. */
 int db_get_int(struct db *db, enum sql_id id, const struct sql_value *values, size_t n,
                int64_t *out, struct cairn_error *error);
+/* The same for an integer that says whether. */
+int db_is(struct db *db, enum sql_id id, const struct sql_value *values, size_t n,
+          bool *is, struct cairn_error *error);
+/* Calls `each` with the one integer, or the two, of every row of a statement without
+ * values. What it returns other than 0 ends that; an error is returned. */
+int db_each_number(struct db *db, enum sql_id id, int (*each)(void *, uint64_t),
+                   void *context, struct cairn_error *error);
+int db_each_pair(struct db *db, enum sql_id id, int (*each)(void *, uint64_t, uint64_t),
+                 void *context, struct cairn_error *error);
 
 #endif

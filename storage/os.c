@@ -169,10 +169,10 @@ int os_open_plain(const char *path, int flags)
     return -1;
 }
 
-int os_read_file(const char *path, size_t limit, struct buf *out,
-                 struct cairn_error *error)
+/* From what open(2) gave: a descriptor, which is closed, or -1 and errno. */
+static int read_opened(int fd, const char *path, size_t limit, struct buf *out,
+                       struct cairn_error *error)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0 && errno == ENOENT) {
         error_sys(error, ENOENT, "cannot open %s", path);
         if (error)
@@ -196,6 +196,18 @@ int os_read_file(const char *path, size_t limit, struct buf *out,
         return error_set(error, CAIRN_ELIMIT, "%s has more than %zu bytes", path,
                          limit);
     return error_sys(error, sys, "cannot read %s", path);
+}
+
+int os_read_file(const char *path, size_t limit, struct buf *out,
+                 struct cairn_error *error)
+{
+    return read_opened(open(path, O_RDONLY | O_CLOEXEC), path, limit, out, error);
+}
+
+int os_read_plain(const char *path, size_t limit, struct buf *out,
+                  struct cairn_error *error)
+{
+    return read_opened(os_open_plain(path, O_RDONLY), path, limit, out, error);
 }
 
 /* Magic numbers from statfs(2), the kernel's linux/magic.h and the vendors' own

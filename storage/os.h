@@ -23,6 +23,10 @@ int os_open_plain(const char *path, int flags);
  * is CAIRN_ENOTFOUND. */
 int os_read_file(const char *path, size_t limit, struct buf *out,
                  struct cairn_error *error);
+/* The same for a file of the store's own: what os_open_plain does not open is
+ * CAIRN_EIO. */
+int os_read_plain(const char *path, size_t limit, struct buf *out,
+                  struct cairn_error *error);
 /* 1 if `path` lies on a network file system (statfs magic), 0 if not, <0 error. `name`
  * (may be NULL) gets a static name such as "NFS". */
 int os_network_fs(const char *path, const char **name, struct cairn_error *error);

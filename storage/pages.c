@@ -6,6 +6,9 @@
  * states. */
 #include "storage/pages.h"
 
+#include "base/array.h"
+#include "storage/os.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -51,17 +54,17 @@ static int read_file(const char *path, struct buf *out, bool *unreadable,
 {
     struct stat st;
     int rc = 0;
-    /* Not blocking: a pipe in the file's place must not hold us up. Nothing is read of
-     * what is no file of the store: ENXIO a socket, ELOOP a symbolic link. */
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
-    if (fd < 0 &&
-        (errno == ENOENT || errno == ENOTDIR || errno == ENXIO || errno == ELOOP))
+    int fd = os_open_plain(path, O_RDONLY);
+    /* Nothing is read of what is no file of the store: ENXIO a socket, ELOOP a symbolic
+     * link. */
+    if (fd < 0 && (errno == ENOENT || errno == ENOTDIR || errno == ENXIO ||
+                   errno == ELOOP || errno == EINVAL))
         return 0;
     if (fd < 0)
         return error_sys(error, errno, "cannot read %s", path);
     if (fstat(fd, &st) < 0)
         rc = error_sys(error, errno, "cannot read %s", path);
-    else if (S_ISREG(st.st_mode))
+    else
         rc = read_blocks(fd, (size_t)st.st_size, out, unreadable, error);
     close(fd);
     return rc;
@@ -100,14 +103,11 @@ static bool same(struct sums x, struct sums y)
 static int add_frame(struct wal *wal, const struct wal_frame *frame,
                      struct cairn_error *error)
 {
-    if (wal->n == wal->room) {
-        size_t room = wal->room ? 2 * wal->room : 64;
-        struct wal_frame *frames = realloc(wal->frames, room * sizeof *frames);
-        if (!frames)
-            return error_nomem(error);
-        wal->frames = frames;
-        wal->room = room;
-    }
+    struct wal_frame *frames =
+        array_room(wal->frames, wal->n, &wal->room, sizeof *frames);
+    if (!frames)
+        return error_nomem(error);
+    wal->frames = frames;
     wal->frames[wal->n++] = *frame;
     return 0;
 }

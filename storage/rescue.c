@@ -35,7 +35,7 @@ int rescue_fill(struct rescue *rescue, struct cairn_error *error)
 {
     int rc = store_begin(rescue->store, -1, error);
     if (!rc)
-        rc = db_script(rescue->store->db, "PRAGMA defer_foreign_keys = ON", error);
+        rc = db_script(rescue->store->db, sql_defer_references, error);
     if (rc)
         store_abort(rescue->store);
     return rc;

@@ -101,7 +101,7 @@ static int read_note(const struct rescue *rescue, char kept[64],
                      struct cairn_error *error)
 {
     struct buf text = BUF_INIT;
-    int rc = os_read_file(rescue->note, 100, &text, error);
+    int rc = os_read_plain(rescue->note, 100, &text, error);
     kept[0] = 0;
     if (!rc &&
         (text.size < 10 || text.size > 60 || memcmp(text.data, "damaged-", 8) != 0 ||

@@ -1,4 +1,5 @@
-/* Shared by rescue_open.c (locks), rescue.c (rows) and rescue_files.c. */
+/* Shared by rescue_open.c (locks), rescue.c (rows), rescue_gaps.c and rescue_files.c.
+ */
 #ifndef STORAGE_RESCUE_INT_H
 #define STORAGE_RESCUE_INT_H
 

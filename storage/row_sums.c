@@ -9,6 +9,8 @@
 
 #include <stdio.h>
 
+enum { MOST_COLUMNS = 25 }; /* those of an attempt */
+
 void values_sum(struct sha256 *sha, const struct sql_value *values, size_t n,
                 struct value_sum *sum)
 {
@@ -46,8 +48,7 @@ int store_write_summed(struct cairn_store *store, enum sql_id id,
                        const struct sql_value *values, size_t n,
                        struct cairn_error *error)
 {
-    enum { MOST = 25 };
-    struct sql_value all[MOST];
+    struct sql_value all[MOST_COLUMNS];
     struct value_sum sum;
     memcpy(all, values, n * sizeof *values);
     values_sum(store->sha, values, n, &sum);
@@ -70,7 +71,7 @@ static const struct kind {
     {SQL_ALL_TOMBSTONE, 9,
      "the note about deleted checkpoints (namespace %lld, run %lld, from %lld to %lld)",
      NULL},
-    {SQL_ALL_ATTEMPT, 25,
+    {SQL_ALL_ATTEMPT, MOST_COLUMNS,
      "the row of run %lld, generation %lld, task %lld, attempt %lld", NULL},
     {SQL_ALL_EVENT, 10, "the event of run %lld, turn %lld, number %lld", NULL},
     {SQL_ALL_COMMAND, 10, "command %lld to run %lld", command_sound},
@@ -117,7 +118,7 @@ static int verify_kind(struct cairn_store *store, const struct kind *kind, bool 
                        int (*bad)(void *, const struct bad_row *), void *context,
                        struct cairn_error *error)
 {
-    struct sql_value values[25];
+    struct sql_value values[MOST_COLUMNS];
     struct query query;
     int rc = query_start(&query, store->db, kind->id, NO_VALUES, error);
     while (rc >= 0 && (rc = query_step(&query, error)) > 0) {

@@ -17,11 +17,11 @@ int store_next_seq(struct cairn_store *store, uint64_t *seq, struct cairn_error 
 {
     assert(store->writing);
     if (store->next_seq == 0) {
-        int64_t next;
-        int rc = db_get_int(store->db, SQL_NEXT_SEQ, NO_VALUES, &next, error);
+        uint64_t next;
+        int rc = store_seq_after(store, &next, error);
         if (rc)
             return rc;
-        store->next_seq = above_floor(store, (uint64_t)next);
+        store->next_seq = above_floor(store, next);
     }
     *seq = store->next_seq;
     return 0;
@@ -331,13 +331,9 @@ int store_has_tombstone_behind(struct cairn_store *store, uint8_t namespace_id,
                                uint64_t stream, uint64_t seq, bool *has,
                                struct cairn_error *error)
 {
-    int64_t found = 0;
-    int rc =
-        db_get_int(store->db, SQL_HAS_TOMBSTONE_BEHIND,
-                   VALUES(value_int(namespace_id), value_u64(stream), value_u64(seq)),
-                   &found, error);
-    *has = found != 0;
-    return rc;
+    return db_is(store->db, SQL_HAS_TOMBSTONE_BEHIND,
+                 VALUES(value_int(namespace_id), value_u64(stream), value_u64(seq)),
+                 has, error);
 }
 
 int store_put_quarantine(struct cairn_store *store, uint64_t seq, int64_t time_ns,

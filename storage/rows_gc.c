@@ -246,12 +246,8 @@ int store_each_used_object(struct cairn_store *store, struct attempt_key *from,
 int store_has_new_fork(struct cairn_store *store, uint64_t run, uint64_t after,
                        bool *has, struct cairn_error *error)
 {
-    int64_t found;
-    int rc = db_get_int(store->db, SQL_HAS_NEW_FORK,
-                        VALUES(value_u64(run), value_u64(after)), &found, error);
-    if (!rc)
-        *has = found != 0;
-    return rc;
+    return db_is(store->db, SQL_HAS_NEW_FORK, VALUES(value_u64(run), value_u64(after)),
+                 has, error);
 }
 
 int store_remove_run(struct cairn_store *store, uint64_t run, struct cairn_error *error)
@@ -275,15 +271,7 @@ int store_count_attempts(struct cairn_store *store, uint64_t run, uint64_t *coun
 int store_each_leftover(struct cairn_store *store, int (*each)(void *, uint64_t run),
                         void *context, struct cairn_error *error)
 {
-    struct query query;
-    int rc = query_start(&query, store->db, SQL_EACH_LEFTOVER, NO_VALUES, error);
-    while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
-        rc = each(context, query_u64(&query, 0));
-        if (rc)
-            break;
-    }
-    query_end(&query);
-    return rc < 0 ? rc : 0;
+    return db_each_number(store->db, SQL_EACH_LEFTOVER, each, context, error);
 }
 
 static int delete_some(struct cairn_store *store, enum sql_id id, uint64_t run,

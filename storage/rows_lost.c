@@ -7,15 +7,7 @@ int store_each_lost_checkpoint(struct cairn_store *store,
                                int (*each)(void *, uint64_t run, uint64_t seq),
                                void *context, struct cairn_error *error)
 {
-    struct query query;
-    int rc = query_start(&query, store->db, SQL_EACH_LOST_CHECKPOINT, NO_VALUES, error);
-    while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
-        rc = each(context, query_u64(&query, 0), query_u64(&query, 1));
-        if (rc)
-            break;
-    }
-    query_end(&query);
-    return rc < 0 ? rc : 0;
+    return db_each_pair(store->db, SQL_EACH_LOST_CHECKPOINT, each, context, error);
 }
 
 int store_each_gap(struct cairn_store *store,
@@ -62,19 +54,12 @@ int store_put_known_loss(struct cairn_store *store, const char *hex,
 int store_is_known_loss(struct cairn_store *store, const char *hex, bool *known,
                         struct cairn_error *error)
 {
-    int64_t found = 0;
-    int rc = db_get_int(store->db, SQL_IS_KNOWN_LOSS, VALUES(value_text(str_of(hex))),
-                        &found, error);
-    *known = found != 0;
-    return rc;
+    return db_is(store->db, SQL_IS_KNOWN_LOSS, VALUES(value_text(str_of(hex))), known,
+                 error);
 }
 
 int store_was_quarantined(struct cairn_store *store, uint64_t seq, bool *was,
                           struct cairn_error *error)
 {
-    int64_t found = 0;
-    int rc = db_get_int(store->db, SQL_WAS_QUARANTINED, VALUES(value_u64(seq)), &found,
-                        error);
-    *was = found != 0;
-    return rc;
+    return db_is(store->db, SQL_WAS_QUARANTINED, VALUES(value_u64(seq)), was, error);
 }

@@ -322,46 +322,23 @@ int store_last_gen(struct cairn_store *store, uint64_t run, uint32_t *gen,
     return rc;
 }
 
-static int each_number(struct cairn_store *store, enum sql_id id,
-                       int (*each)(void *, uint64_t run), void *context,
-                       struct cairn_error *error)
-{
-    struct query query;
-    int rc = query_start(&query, store->db, id, NO_VALUES, error);
-    while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
-        rc = each(context, query_u64(&query, 0));
-        if (rc)
-            break;
-    }
-    query_end(&query);
-    return rc < 0 ? rc : 0;
-}
-
 int store_each_orphan(struct cairn_store *store, int (*each)(void *, uint64_t run),
                       void *context, struct cairn_error *error)
 {
-    return each_number(store, SQL_EACH_ORPHAN, each, context, error);
+    return db_each_number(store->db, SQL_EACH_ORPHAN, each, context, error);
 }
 
 int store_each_lost_gen(struct cairn_store *store,
                         int (*each)(void *, uint64_t run, uint64_t gen), void *context,
                         struct cairn_error *error)
 {
-    struct query query;
-    int rc = query_start(&query, store->db, SQL_EACH_LOST_GEN, NO_VALUES, error);
-    while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
-        rc = each(context, query_u64(&query, 0), query_u64(&query, 1));
-        if (rc)
-            break;
-    }
-    query_end(&query);
-    return rc < 0 ? rc : 0;
+    return db_each_pair(store->db, SQL_EACH_LOST_GEN, each, context, error);
 }
 
 int store_each_bare_run(struct cairn_store *store, int (*each)(void *, uint64_t run),
                         void *context, struct cairn_error *error)
 {
-    return each_number(store, SQL_EACH_BARE_RUN, each, context, error);
+    return db_each_number(store->db, SQL_EACH_BARE_RUN, each, context, error);
 }
 
 /* ---- Graphs of earlier generations ---- */

@@ -5,6 +5,8 @@
  * page that leads to itself ends nothing. */
 #include "storage/salvage_int.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 
 enum page_kind {
@@ -74,7 +76,6 @@ struct visit {
     int table; /* SCHEMA_TABLE too */
     salvage_fn *each;
     void *context;
-    size_t bad; /* cells that hold no such row */
 };
 
 /* Calls for every row of the table on the page. */
@@ -99,8 +100,6 @@ static int visit_page(struct visit *visit, uint32_t number)
             at && salvage_read_cell(visit->salvage, leaf.page, at, of_table, &cell);
         if (good && salvage_read_row(shape, &cell, &row))
             rc = visit->each(visit->context, &row);
-        else
-            visit->bad++;
     }
     return rc;
 }
@@ -114,14 +113,10 @@ struct todo {
 
 static int add_todo(struct todo *todo, uint32_t page, struct cairn_error *error)
 {
-    if (todo->n == todo->room) {
-        size_t room = todo->room ? 2 * todo->room : 64;
-        uint32_t *pages = realloc(todo->pages, room * sizeof *pages);
-        if (!pages)
-            return error_nomem(error);
-        todo->pages = pages;
-        todo->room = room;
-    }
+    uint32_t *pages = array_room(todo->pages, todo->n, &todo->room, sizeof *pages);
+    if (!pages)
+        return error_nomem(error);
+    todo->pages = pages;
     todo->pages[todo->n++] = page;
     return 0;
 }
@@ -216,8 +211,6 @@ static int each_on(struct salvage *s, int table, uint8_t owner, salvage_fn *each
     for (uint32_t page = 1; page <= s->pages->n && rc == 0; page++)
         if (s->owner[page] == owner)
             rc = visit_page(&visit, page);
-    if (owner)
-        s->bad_rows += visit.bad;
     if (s->payload.failed)
         return error_nomem(error);
     return rc < 0 ? rc : 0;
@@ -228,12 +221,9 @@ static int read_schema(struct salvage *s, struct cairn_error *error)
     int rc = walk(s, 1, OTHER, error);
     if (!rc)
         rc = each_on(s, SCHEMA_TABLE, OTHER, note_root, s, error);
-    s->schema = true;
-    for (int i = 0; i < SALVAGE_TABLES && !rc; i++) {
-        s->schema = s->schema && s->roots[i];
+    for (int i = 0; i < SALVAGE_TABLES && !rc; i++)
         if (s->roots[i])
             rc = walk(s, s->roots[i], (uint8_t)(i + 1), error);
-    }
     return rc;
 }
 
@@ -252,7 +242,6 @@ int salvage_open(struct salvage *salvage, const struct pages *pages,
         salvage_close(salvage);
         return rc == CAIRN_ENOMEM ? error_nomem(error) : rc;
     }
-    salvage->bad_rows = 0;
     mark_free(salvage);
     return 0;
 }

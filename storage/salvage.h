@@ -38,10 +38,8 @@ struct salvage {
     const struct pages *pages;
     uint8_t *owner; /* per page: table + 1, OTHER, FREE, or 0: not reached */
     uint32_t roots[SALVAGE_TABLES];
-    bool schema;        /* every table was found in the schema */
     size_t bad_pages;   /* that a tree leads to, and that are none */
     size_t bad_tables;  /* of these the ones of tables */
-    size_t bad_rows;    /* cells on pages of tables that hold no row of that table */
     struct buf payload; /* scratch */
 };
 /* Finds the trees and what pages they have. `pages` stays borrowed. */

@@ -147,10 +147,7 @@ int store_check_files(const struct store_paths *paths, enum db_journal journal,
 static bool marker_says(const struct store_paths *paths, const char *what)
 {
     struct buf text = BUF_INIT;
-    struct stat st;
-    if (stat(paths->marker, &st) < 0 || !S_ISREG(st.st_mode))
-        return false;
-    bool says = os_read_file(paths->marker, 4096, &text, NULL) == 0 &&
+    bool says = os_read_plain(paths->marker, 4096, &text, NULL) == 0 &&
                 strstr(text.data ? text.data : "", what) != NULL;
     buf_release(&text);
     return says;

@@ -43,23 +43,21 @@ int row_sum(struct cairn_store *store, const struct summed *summed, struct row_s
     return rc;
 }
 
-bool sum_holds(const struct row_sum *sum, struct str stored)
-{
-    struct digest hmac;
-    if (stored.len != SUM_BYTES && stored.len != SUM_KEYED_BYTES)
-        return false;
-    bool same = memcmp(stored.ptr, sum->bytes, SUM_BYTES) == 0;
-    if (sum->size == SUM_BYTES || stored.len == SUM_BYTES)
-        return same;
-    memcpy(hmac.bytes, sum->bytes + SUM_BYTES, sizeof hmac.bytes);
-    struct str rest = {stored.ptr + SUM_BYTES, sizeof hmac.bytes};
-    return hmac_matches(&hmac, rest) && same;
-}
-
 bool sum_bytes_hold(const struct row_sum *sum, struct str stored)
 {
     return (stored.len == SUM_BYTES || stored.len == SUM_KEYED_BYTES) &&
            memcmp(stored.ptr, sum->bytes, SUM_BYTES) == 0;
+}
+
+bool sum_holds(const struct row_sum *sum, struct str stored)
+{
+    struct digest hmac;
+    bool same = sum_bytes_hold(sum, stored);
+    if (!same || sum->size == SUM_BYTES || stored.len == SUM_BYTES)
+        return same;
+    memcpy(hmac.bytes, sum->bytes + SUM_BYTES, sizeof hmac.bytes);
+    struct str rest = {stored.ptr + SUM_BYTES, sizeof hmac.bytes};
+    return hmac_matches(&hmac, rest);
 }
 
 bool sum_matches(const struct row_sum *sum, struct str stored)

@@ -1,9 +1,9 @@
 /* A test's directories and its verdict, as a TAP line. */
 #include "crash.h"
+#include "tests/tools/remove_tree.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -40,19 +40,6 @@ bool scenario_begin(struct scenario *s, const struct setup *setup, const char *n
                      workflow_write(&s->w, s->dir, setup->task) &&
                      workflow_write(&s->w, s->whole, setup->task),
                  "cannot make %s: %s", s->dir, strerror(errno));
-}
-
-static int remove_one(const char *path, const struct stat *st, int type,
-                      struct FTW *ftw)
-{
-    (void)st;
-    (void)ftw;
-    return type == FTW_DP ? rmdir(path) : unlink(path);
-}
-
-static void remove_tree(const char *dir)
-{
-    nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 void scenario_discard(struct scenario *s)

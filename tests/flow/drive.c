@@ -131,19 +131,6 @@ bool make_dir(const char *dir)
     return true;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type,
-                      struct FTW *ftw)
-{
-    (void)st;
-    (void)ftw;
-    return type == FTW_DP ? rmdir(path) : unlink(path);
-}
-
-void remove_tree(const char *dir)
-{
-    nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-}
-
 bool file_write(const char *dir, const char *name, const char *text)
 {
     char path[DIR_SIZE + 64];

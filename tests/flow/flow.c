@@ -1,5 +1,6 @@
 /* The flow tests' command line, and verdicts as TAP lines. */
 #include "flow.h"
+#include "tests/tools/remove_tree.h"
 
 #include <errno.h>
 #include <getopt.h>

@@ -171,7 +171,6 @@ int cairn_wait(pid_t pid);
 int cairn_do(const struct setup *setup, const struct workflow *w, const char *dir,
              const char *tag, const char *const *arguments);
 bool make_dir(const char *dir);
-void remove_tree(const char *dir);
 bool file_write(const char *dir, const char *name, const char *text);
 /* To be freed; NULL if it cannot be read. */
 char *file_read(const char *dir, const char *name);

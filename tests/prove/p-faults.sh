@@ -4,26 +4,13 @@
 # short form tries a part of them, which part depends on the seed. Two at a time: cairn
 # mostly waits when nothing can be saved.
 set -u
-nth=$BUILD/tests/prove/nth
+. "$root/tests/prove/nth/sweep.sh"
 # sweep CASE STRIDE OF-THE-FULL-FORM
 sweep() {
-    stride=$2
-    [ "$LEVEL" = full ] && stride=$3
-    mkdir "$1" || exit 1
-    timeout 900 "$nth" --sweep fault --case "$1" --stride "$stride" \
-        --first $((SEED % stride + 1)) "$1" "$BUILD/cairn" >"$1.out" 2>"$1.log"
+    sweep_calls fault "$@" >"$1.out" 2>"$1.log"
     echo $? >"$1.status"
     cat "$1.out"
-    rm -rf "$1"
 }
-if [ ! -x "$nth" ]; then
-    echo 'skip|kills and faults at every system call|not on this processor'
-    exit 0
-fi
-if ! "$nth" --sweep check 2>why; then
-    echo "skip|kills and faults at every system call|$(cat why)"
-    exit 0
-fi
 (
     sweep run 23 2
     sweep undo 47 4

@@ -3,25 +3,12 @@
 # then it goes on, and the end must be that of an unbroken run (tests/prove/nth). The
 # short form tries a part of them, which part depends on the seed.
 set -u
-nth=$BUILD/tests/prove/nth
+. "$root/tests/prove/nth/sweep.sh"
 bad=0
-# sweep CASE STRIDE STRIDE-OF-THE-FULL-FORM
+# sweep CASE STRIDE OF-THE-FULL-FORM
 sweep() {
-    stride=$2
-    [ "$LEVEL" = full ] && stride=$3
-    mkdir "$1" || exit 1
-    timeout 900 "$nth" --sweep kill --case "$1" --stride "$stride" \
-        --first $((SEED % stride + 1)) "$1" "$BUILD/cairn" || bad=1
-    rm -rf "$1"
+    sweep_calls kill "$@" || bad=1
 }
-if [ ! -x "$nth" ]; then
-    echo 'skip|kills and faults at every system call|not on this processor'
-    exit 0
-fi
-if ! "$nth" --sweep check 2>why; then
-    echo "skip|kills and faults at every system call|$(cat why)"
-    exit 0
-fi
 sweep run 16 1
 sweep resume 16 1
 sweep adopt 48 3

@@ -2,6 +2,7 @@
 #include "executor/capture.h"
 
 #include "process_help.h"
+#include "suite_help.h"
 
 enum { RUN = 3, SLOT = 5 };
 
@@ -271,9 +272,5 @@ int main(void)
     tcase_add_test(tests, test_of_an_attempt);
     tcase_add_test(tests, test_errors_leave_outputs_alone);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failures = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failures != 0;
+    return help_run(suite);
 }

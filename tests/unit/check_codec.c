@@ -3,6 +3,7 @@
 #include "tests/unit/parse_help.h"
 
 #include "base/clock.h"
+#include "suite_help.h"
 
 static const char workflow[] =
     "name: n\n"
@@ -433,9 +434,5 @@ int main(void)
     tcase_add_test(tests, test_version_1);
     tcase_add_test(tests, test_version_1_is_old);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failures = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failures != 0;
+    return help_run(suite);
 }

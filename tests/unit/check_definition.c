@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "executor/definition_int.h"
+#include "suite_help.h"
 
 static const char workflow[] =
     "name: n\n"
@@ -379,9 +380,5 @@ int main(void)
     tcase_add_test(tests, test_cuts);
     tcase_add_test(tests, test_mutations);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failures = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failures != 0;
+    return help_run(suite);
 }

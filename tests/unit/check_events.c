@@ -4,22 +4,14 @@
 
 #include "base/clock.h"
 #include "old_store_help.h"
+#include "suite_help.h"
+#include "tests/tools/remove_tree.h"
 
-#include <ftw.h>
 #include <unistd.h>
 
 static char dir[256], path[300];
 static struct cairn_error error;
 static struct cairn_store *store;
-
-static int remove_entry(const char *name, const struct stat *st, int type,
-                        struct FTW *ftw)
-{
-    (void)st;
-    (void)type;
-    (void)ftw;
-    return remove(name);
-}
 
 static void good(int rc)
 {
@@ -47,7 +39,7 @@ static void setup(void)
 static void teardown(void)
 {
     cairn_store_close(store);
-    nftw(dir, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+    remove_tree(dir);
 }
 
 /* ---- Making rows ---- */
@@ -455,7 +447,7 @@ START_TEST(old_store)
 {
     struct buf text = BUF_INIT;
     cairn_store_close(store);
-    nftw(path, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+    remove_tree(path);
     put_old_store(path);
     for (int writer = 0; writer < 2; writer++) {
         open_store(!writer);
@@ -687,9 +679,5 @@ int main(void)
     for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++)
         tcase_add_test(tcase, tests[i]);
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failures = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failures != 0;
+    return help_run(suite);
 }

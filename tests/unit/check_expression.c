@@ -1,7 +1,7 @@
 /* Expressions and templates: what they mean, what is refused and where, limits. */
 #include "executor/expression_int.h"
+#include "suite_help.h"
 
-#include <check.h>
 #include <locale.h>
 #include <math.h>
 #include <stdio.h>
@@ -818,9 +818,5 @@ int main(void)
     tcase_add_test(tests, test_template_refused);
     tcase_add_test(tests, test_template_hostile);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failures = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failures != 0;
+    return help_run(suite);
 }

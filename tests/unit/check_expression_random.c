@@ -3,8 +3,8 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "executor/expression.h"
+#include "suite_help.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -297,9 +297,5 @@ int main(void)
     tcase_add_test(tests, test_random);
     tcase_add_test(tests, test_noise);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failures = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failures != 0;
+    return help_run(suite);
 }

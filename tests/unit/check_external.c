@@ -1,6 +1,7 @@
 /* External tasks: who gets one, what completing and failing them does, with and without
  * an owner, and what is refused. */
 #include "storage/store.h"
+#include "suite_help.h"
 #include "tests/unit/outside_help.h"
 
 static const char steps_text[] =
@@ -386,9 +387,5 @@ int main(int argc, char **argv)
     tcase_add_test(tests, values_have_limits);
     tcase_add_test(tests, secrets_are_not_stored);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return help_run(suite);
 }

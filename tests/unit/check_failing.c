@@ -5,6 +5,7 @@
  *
  * The linker puts the __wrap_ functions of this file between the library and the rest
  * (Makefile: --wrap), so what SQLite does by itself is not touched. */
+#include "tests/tools/remove_tree.h"
 #include "tests/unit/engine_help.h"
 
 #include <stdarg.h>
@@ -285,7 +286,7 @@ static void expect_whole(const struct done *done, bool new)
 
 static void clear(void)
 {
-    nftw(".cairn", remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+    remove_tree(".cairn");
 }
 
 /* Fails call after call until none is left to fail. */

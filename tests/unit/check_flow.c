@@ -1,6 +1,7 @@
 /* Workflow files: params with types, secrets, conditions, checks, undo, external tasks
  * and `finally`: what they mean, and what holds without them. check_flow_refusals.c
  * has what is refused. */
+#include "suite_help.h"
 #include "tests/unit/parse_help.h"
 
 #define TASK "tasks:\n  a: {run: x}\n"
@@ -407,9 +408,5 @@ int main(void)
     tcase_add_test(tests, test_params_in_foreach);
     tcase_add_test(tests, test_lengths);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failures = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failures != 0;
+    return help_run(suite);
 }

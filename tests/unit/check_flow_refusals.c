@@ -1,5 +1,6 @@
 /* What is refused of params, secrets, conditions, checks, undo, external tasks and
  * `finally`, with the place and the words. */
+#include "suite_help.h"
 #include "tests/unit/parse_help.h"
 
 struct refusal {
@@ -377,9 +378,5 @@ int main(void)
     tcase_add_test(tests, test_limits);
     tcase_add_test(tests, test_counts);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failures = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failures != 0;
+    return help_run(suite);
 }

@@ -1,4 +1,5 @@
 /* Values of foreach: lists, ranges, globs, files of lines, and recorded ones. */
+#include "suite_help.h"
 #include "tests/unit/parse_help.h"
 
 #define TASK_WITH(values) "name: n\ntasks:\n  a:\n    run: x\n    foreach: " values "\n"
@@ -294,9 +295,5 @@ int main(void)
     tcase_add_test(tests, test_recorded_empty);
     tcase_add_test(tests, test_notes);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failures = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failures != 0;
+    return help_run(suite);
 }

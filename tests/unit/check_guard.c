@@ -3,6 +3,7 @@
 #include "executor/spawn.h"
 
 #include "process_help.h"
+#include "suite_help.h"
 
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -446,9 +447,5 @@ int main(int argc, char **argv)
     tcase_add_test(guards, test_strange_slot_values);
     suite_add_tcase(suite, engines);
     suite_add_tcase(suite, guards);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failures = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failures != 0;
+    return help_run(suite);
 }

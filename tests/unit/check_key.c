@@ -2,6 +2,7 @@
  * becomes of those that somebody without the key has made or changed. */
 #include "checkpoint_help.h"
 #include "storage/store_int.h"
+#include "suite_help.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -694,9 +695,5 @@ int main(void)
     tcase_add_test(tests, streams);
     tcase_add_test(tests, stripped_run);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return help_run(suite);
 }

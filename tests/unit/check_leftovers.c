@@ -2,6 +2,7 @@
 #include "executor/spawn.h"
 
 #include "process_help.h"
+#include "suite_help.h"
 
 enum { RUN = 1, GRACE_MS = 60 };
 
@@ -342,9 +343,5 @@ int main(int argc, char **argv)
     tcase_add_test(tests, test_slot_file);
     tcase_add_test(tests, test_own_ancestors);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failures = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failures != 0;
+    return help_run(suite);
 }

@@ -1,9 +1,9 @@
 /* The content pool (storage/object.c). */
 #include "base/limits.h"
 #include "storage/store.h"
+#include "suite_help.h"
+#include "tests/tools/remove_tree.h"
 
-#include <check.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -12,15 +12,6 @@
 static char dir[256], path[512];
 static struct cairn_error error;
 static struct cairn_store *store;
-
-static int remove_entry(const char *name, const struct stat *st, int type,
-                        struct FTW *ftw)
-{
-    (void)st;
-    (void)type;
-    (void)ftw;
-    return remove(name);
-}
 
 static void open_store(void)
 {
@@ -42,7 +33,7 @@ static void teardown(void)
 {
     cairn_store_close(store);
     store = NULL;
-    nftw(dir, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+    remove_tree(dir);
 }
 
 static struct digest put(struct str content)
@@ -250,9 +241,5 @@ int main(void)
     tcase_add_test(tests, flipped_bit_in_raw_content);
     tcase_add_loop_test(tests, flipped_bit_in_compressed_content, 0, 8);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failures = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failures != 0;
+    return help_run(suite);
 }

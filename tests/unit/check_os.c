@@ -1,11 +1,11 @@
 /* Files, machine identity and locks (storage/os.h). */
 #include "base/clock.h"
 #include "storage/os.h"
+#include "suite_help.h"
+#include "tests/tools/remove_tree.h"
 
-#include <check.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -19,15 +19,6 @@ extern char **environ;
 static char dir[256], path[512];
 static struct cairn_error error;
 
-static int remove_entry(const char *name, const struct stat *st, int type,
-                        struct FTW *ftw)
-{
-    (void)st;
-    (void)type;
-    (void)ftw;
-    return remove(name);
-}
-
 static void setup(void)
 {
     const char *tmp = getenv("TMPDIR");
@@ -37,7 +28,7 @@ static void setup(void)
 
 static void teardown(void)
 {
-    nftw(dir, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+    remove_tree(dir);
 }
 
 static const char *in_dir(const char *name)
@@ -349,9 +340,5 @@ int main(int argc, char **argv)
     tcase_add_test(locks, locks_for_looking);
     tcase_add_test(locks, locks_heal);
     suite_add_tcase(suite, locks);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failures = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failures != 0;
+    return help_run(suite);
 }

@@ -3,6 +3,7 @@
 #include "tests/unit/parse_help.h"
 
 #include "executor/yaml.h"
+#include "suite_help.h"
 
 /* A task that is fine, to stand after what is tested. */
 #define TASK "tasks:\n  a: {run: x}\n"
@@ -537,9 +538,5 @@ int main(void)
     tcase_add_test(tests, test_many_tasks);
     tcase_add_test(tests, test_cuts);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failures = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failures != 0;
+    return help_run(suite);
 }

@@ -3,8 +3,8 @@
 #include "base/limits.h"
 #include "checkpoint/packed_int.h"
 #include "checkpoint/payload.h"
+#include "suite_help.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -437,9 +437,5 @@ int main(void)
     tcase_add_test(tests, claims_of_size);
     tcase_add_test(tests, copies_and_tallies);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return help_run(suite);
 }

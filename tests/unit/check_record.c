@@ -2,8 +2,8 @@
 #include "checkpoint/payload.h"
 #include "checkpoint/record.h"
 #include "storage/store.h"
+#include "suite_help.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -322,9 +322,5 @@ int main(void)
     tcase_add_test(tests, wrong_headers_are_not_written);
     tcase_add_test(tests, documented_example);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return help_run(suite);
 }

@@ -4,8 +4,8 @@
 
 #include "base/arena.h"
 #include "base/limits.h"
+#include "suite_help.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -630,9 +630,5 @@ int main(void)
     tcase_add_test(c, test_thousand_secrets);
     tcase_add_test(c, test_much);
     suite_add_tcase(suite, c);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return help_run(suite);
 }

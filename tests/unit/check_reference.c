@@ -1,8 +1,8 @@
 /* Texts and conditions of tasks: where their values come from, what has none, what is
  * remembered, and which tasks they refer to. The definition is made by hand. */
 #include "executor/definition_int.h"
+#include "suite_help.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -380,9 +380,5 @@ int main(void)
     tcase_add_test(tests, test_prepare);
     tcase_add_test(tests, test_referred);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failures = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failures != 0;
+    return help_run(suite);
 }

@@ -1,4 +1,5 @@
 /* Everything that is refused in a workflow file, with its place and words. */
+#include "suite_help.h"
 #include "tests/unit/parse_help.h"
 
 /* A task that is fine, to stand after what is tested. */
@@ -282,9 +283,5 @@ int main(void)
     tcase_add_loop_test(tests, test_refusals, 0, COUNT(refusals));
     tcase_add_loop_test(tests, test_reference_refusals, 0, COUNT(reference_refusals));
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failures = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failures != 0;
+    return help_run(suite);
 }

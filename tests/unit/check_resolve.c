@@ -1,5 +1,6 @@
 /* Unknown tasks and their resolution, undoing from outside, and what everything waits
  * for. */
+#include "suite_help.h"
 #include "tests/unit/outside_help.h"
 
 #define refused(wanted, call)                                                  \
@@ -311,9 +312,5 @@ int main(int argc, char **argv)
     tcase_add_test(tests, what_everything_waits_for);
     tcase_add_test(tests, a_decision_is_waited_for);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return help_run(suite);
 }

@@ -2,8 +2,8 @@
 #include "executor/result.h"
 
 #include "base/limits.h"
+#include "suite_help.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -502,9 +502,5 @@ int main(void)
     c = tcase_create("hmac");
     tcase_add_test(c, test_hmac);
     suite_add_tcase(suite, c);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return help_run(suite);
 }

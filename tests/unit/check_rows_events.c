@@ -1,6 +1,7 @@
 /* Rows of commands, claims and events, turns, lists of tasks, and the key for secrets.
  */
 #include "store_help.h"
+#include "suite_help.h"
 
 #include <sqlite3.h>
 
@@ -618,9 +619,5 @@ int main(int argc, char **argv)
     tcase_add_test(tests, secret_key);
     tcase_add_loop_test(tests, damaged_secret_key, 0, 4);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failures = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failures != 0;
+    return help_run(suite);
 }

@@ -2,6 +2,7 @@
 #include "executor/spawn.h"
 
 #include "process_help.h"
+#include "suite_help.h"
 
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -756,9 +757,5 @@ int main(void)
     tcase_set_timeout(tests, 60);
     add_tests(tests);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failures = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failures != 0;
+    return help_run(suite);
 }

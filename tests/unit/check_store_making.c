@@ -2,6 +2,7 @@
  * room for one. */
 #include "old_store_help.h"
 #include "store_help.h"
+#include "tests/tools/remove_tree.h"
 
 #include <pthread.h>
 #include <sqlite3.h>
@@ -185,7 +186,7 @@ START_TEST(making_is_cut_off)
         ck_assert(exists(".gitignore"));
         ck_assert(!exists("open"));
         ck_assert(!exists("cairn.db-journal"));
-        nftw(path, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+        remove_tree(path);
     }
     /* The steps were seen, those of SQLite, too. */
     ck_assert_int_gt(n, 40);
@@ -245,7 +246,7 @@ START_TEST(migration_is_cut_off)
             good(store_commit(store, &error));
             cairn_store_close(store);
         }
-        nftw(path, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+        remove_tree(path);
         put_old_store(path);
     }
     ck_assert_int_gt(n, 10);
@@ -279,7 +280,7 @@ START_TEST(making_is_torn)
             ck_assert_uint_eq(commit_one(store), 1);
             cairn_store_close(store);
         }
-        nftw(path, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+        remove_tree(path);
     }
     ck_assert_int_gt(torn, 5);
 }

@@ -6,8 +6,8 @@
 #include "base/clock.h"
 #include "checkpoint/stream.h"
 #include "checkpoint/verify.h"
+#include "suite_help.h"
 
-#include <check.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -264,11 +264,7 @@ static inline int lab_run_suite(const char *name, void (*add)(TCase *))
     tcase_set_timeout(tests, 120);
     add(tests);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return help_run(suite);
 }
 
 #endif

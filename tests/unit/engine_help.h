@@ -4,11 +4,11 @@
 #define ENGINE_HELP_H
 
 #include "cairn.h"
+#include "suite_help.h"
+#include "tests/tools/remove_tree.h"
 
-#include <check.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <sched.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -20,15 +20,6 @@
 
 static char dir[256], home[4096];
 static struct cairn_error error;
-
-static inline int remove_entry(const char *name, const struct stat *st, int type,
-                               struct FTW *ftw)
-{
-    (void)st;
-    (void)type;
-    (void)ftw;
-    return remove(name);
-}
 
 static inline void setup(void)
 {
@@ -43,7 +34,7 @@ static inline void setup(void)
 static inline void teardown(void)
 {
     ck_assert_int_eq(chdir(home), 0);
-    nftw(dir, remove_entry, 8, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+    remove_tree(dir);
 }
 
 static inline void good(int rc)
@@ -308,11 +299,7 @@ static inline void free_small(void)
 
 static inline int run_suite(Suite *suite)
 {
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return help_run(suite);
 }
 
 #endif

@@ -12,8 +12,8 @@
 #define TESTS_UNIT_GRAPH_HELP_H
 
 #include "executor/graph.h"
+#include "suite_help.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -51,7 +51,7 @@ static inline struct str help_str(struct definition *d, const char *text)
 static inline struct task_def *help_task(struct definition *d, const char *id)
 {
     if (d->n_defs == d->defs_capacity) {
-        uint32_t capacity = d->defs_capacity ? 2 * d->defs_capacity : 16;
+        size_t capacity = d->defs_capacity ? 2 * d->defs_capacity : 16;
         struct task_def *defs = arena_take(&d->arena, capacity, sizeof *defs);
         ck_assert_ptr_nonnull(defs);
         if (d->n_defs)
@@ -226,17 +226,6 @@ static inline void help_drop(struct graph *g, struct definition *d)
 {
     graph_release(g);
     definition_release(d);
-}
-
-/* ---- Running a suite ---- */
-
-static inline int help_run(Suite *suite)
-{
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failures = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failures != 0;
 }
 
 #endif

@@ -5,11 +5,11 @@
 #define STORE_HELP_H
 
 #include "storage/store_int.h"
+#include "suite_help.h"
+#include "tests/tools/remove_tree.h"
 
-#include <check.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
@@ -27,15 +27,6 @@ extern char **environ;
 static char dir[256], path[300], name_buffer[600];
 static struct cairn_error error;
 
-static inline int remove_entry(const char *name, const struct stat *st, int type,
-                               struct FTW *ftw)
-{
-    (void)st;
-    (void)type;
-    (void)ftw;
-    return remove(name);
-}
-
 static inline void setup(void)
 {
     const char *tmp = getenv("TMPDIR");
@@ -46,7 +37,7 @@ static inline void setup(void)
 
 static inline void teardown(void)
 {
-    nftw(dir, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+    remove_tree(dir);
 }
 
 static inline void good(int rc)
@@ -213,11 +204,7 @@ static inline int run_tests(const char *name, const TTest *const *tests, size_t 
     for (size_t i = 0; i < n; i++)
         tcase_add_test(tcase, tests[i]);
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failures = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failures != 0;
+    return help_run(suite);
 }
 
 #endif

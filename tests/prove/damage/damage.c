@@ -13,10 +13,10 @@
 #include "damage.h"
 
 #include "base/clock.h"
+#include "tests/tools/remove_tree.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -46,15 +46,6 @@ static void die(const char *what)
 
 /* ---- Copies ---- */
 
-static int remove_entry(const char *name, const struct stat *st, int type,
-                        struct FTW *ftw)
-{
-    (void)st;
-    (void)type;
-    (void)ftw;
-    return remove(name);
-}
-
 static void put_file(const char *path, struct str bytes)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -74,7 +65,7 @@ static void copy_store(const struct work *w, const char *to)
 {
     static const char *const names[] = {"cairn.db", "cairn.db-wal", "lock", "open"};
     char from[4200], path[4200];
-    nftw(to, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+    remove_tree(to);
     if (mkdir(to, 0700) < 0)
         die(to);
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {

@@ -1,5 +1,6 @@
 /* Directories that are copied and removed, and cairn started with a patience. */
 #include "faults.h"
+#include "tests/tools/remove_tree.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -49,20 +50,9 @@ char *file_read(const char *path, size_t *size)
     return text;
 }
 
-static int remove_one(const char *path, const struct stat *about, int type,
-                      struct FTW *where)
-{
-    (void)about, (void)type, (void)where;
-    return remove(path);
-}
-
 bool tree_remove(const char *path)
 {
-    struct stat about;
-    if (lstat(path, &about))
-        return errno == ENOENT || complain("look at", path);
-    return nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS) == 0 ||
-           complain("remove", path);
+    return remove_tree(path) || complain("remove", path);
 }
 
 static const char *copy_from, *copy_to; /* nftw has no context */

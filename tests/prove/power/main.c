@@ -1,8 +1,8 @@
 /* The command line, and the choice of moments: right before and after every sync, right
  * after every outcome that was reported, and others. */
 #include "power.h"
+#include "tests/tools/remove_tree.h"
 
-#include <ftw.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -24,19 +24,10 @@ static int usage(void)
     return 2;
 }
 
-static int remove_entry(const char *name, const struct stat *st, int type,
-                        struct FTW *ftw)
-{
-    (void)st;
-    (void)type;
-    (void)ftw;
-    return remove(name);
-}
-
 static int judge_cut(struct sweep *s, uint32_t cut, uint32_t variant)
 {
     char how[200], name[900];
-    nftw(s->dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    remove_tree(s->dir);
     if (mkdir(s->dir, 0700) ||
         disk_image(s->disk, mix(s->seed) ^ cut, variant, s->dir, how)) {
         perror(s->dir);

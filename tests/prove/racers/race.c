@@ -6,6 +6,7 @@
  * owner was killed. The task of the winner waits until all others have ended. Prints
  * `race ROUNDS RACERS LOST REPEATED OTHER` and, for what went wrong, lines with '#'. */
 #include "tests/prove/racers/racers.h"
+#include "tests/tools/remove_tree.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -201,7 +202,7 @@ static int one_round(struct race *r, unsigned round)
         show(out);
         r->other++;
     }
-    return remove_tree(r->store);
+    return !remove_tree(r->store);
 }
 
 int race_main(char **args)

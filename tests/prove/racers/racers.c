@@ -68,20 +68,6 @@ int wait_within(pid_t pid, int seconds)
     return -1;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type,
-                      struct FTW *where)
-{
-    (void)st;
-    (void)type;
-    (void)where;
-    return remove(path);
-}
-
-int remove_tree(const char *path)
-{
-    return nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS) && errno != ENOENT;
-}
-
 static const struct {
     const char *name;
     int n;

@@ -13,7 +13,6 @@ pid_t start_command(const char *const *argv, const char *out);
 /* The wait status; a child that has not ended in time is killed, and -1 returned. */
 int wait_within(pid_t pid, int seconds);
 /* Removes a directory and all below; 0 if it is not there afterwards. */
-int remove_tree(const char *path);
 
 int race_main(char **args);
 int storm_main(char **args);

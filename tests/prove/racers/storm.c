@@ -12,6 +12,7 @@
 #include "tests/prove/racers/racers.h"
 
 #include "cairn.h"
+#include "tests/tools/remove_tree.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -320,7 +321,7 @@ static int one_round(struct storm *s, unsigned round)
         snprintf(kept, sizeof kept, "%s/store.bad.%u", s->dir, round);
         rename(s->store, kept);
     }
-    return remove_tree(s->store);
+    return !remove_tree(s->store);
 }
 
 int storm_main(char **args)
