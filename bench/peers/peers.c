@@ -3,6 +3,7 @@
  *
  *   peers [CAIRN]          $BUILD/cairn; PEERS_TASKS=10000 PEERS_ROUNDS=3
  *
+ * PEERS_TOOLS="cairn make" and PEERS_GRAPHS="independent layers" leave out the others.
  * Prints Markdown tables: time from start to exit (median of the rounds, the tools take
  * turns), peak memory of the tool itself, and the time of a second call when all is
  * done; then what happens after `kill -9` at half: how many tasks ran twice, and how
@@ -70,9 +71,37 @@ static double run(const char *const *words, const char *dir, double *peak_mib)
     return (double)(bench_now() - began) / 1e6;
 }
 
+static bool has_word(const char *text, const char *word, size_t length)
+{
+    for (text += strspn(text, " ,"); *text; text += strspn(text, " ,")) {
+        size_t n = strcspn(text, " ,");
+        if (n == length && strncmp(text, word, n) == 0)
+            return true;
+        text += n;
+    }
+    return false;
+}
+
+/* Whether a word of `name` is in the environment variable, if that is there. */
+static bool asked_for(const char *variable, const char *name)
+{
+    const char *words = getenv(variable);
+    if (!words || !*words)
+        return true;
+    for (; *name; name += strspn(name, " ,")) {
+        size_t n = strcspn(name, " ,");
+        if (has_word(words, name, n))
+            return true;
+        name += n;
+    }
+    return false;
+}
+
 static bool installed(const struct tool *tool)
 {
     char command[128];
+    if (!asked_for("PEERS_TOOLS", tool->name))
+        return false;
     if (!tool->version)
         return true;
     snprintf(command, sizeof command, "%s >/dev/null 2>&1", tool->version);
@@ -247,7 +276,7 @@ static void print_versions(void)
         printf("- %s: ", tools[i].name);
         fflush(stdout);
         if (!installed(&tools[i]))
-            puts("not installed, left out");
+            puts("left out");
         else if (system(command))
             puts("?");
     }
@@ -277,7 +306,8 @@ int main(int argc, char **argv)
                                  {CHAIN, (enum work)work, n / 10},
                                  {LAYERS, (enum work)work, n}};
         for (size_t i = 0; i < sizeof graphs / sizeof graphs[0]; i++)
-            compare(base, &graphs[i], rounds);
+            if (asked_for("PEERS_GRAPHS", shape_names[graphs[i].shape]))
+                compare(base, &graphs[i], rounds);
     }
     puts(
         "\n| tool | tasks | done at the kill | run twice | never run | ms to the first "
