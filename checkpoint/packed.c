@@ -81,13 +81,31 @@ static bool same_at(const struct states *states, uint32_t a, uint32_t b)
            (!states->outputs || digest_equal(&states->outputs[a], &states->outputs[b]));
 }
 
+/* Where the state of task `from` ends. Blocks are compared with themselves, a task
+ * later: a full record looks at every task of the graph. */
+static uint32_t end_of_run(const struct states *states, uint32_t from)
+{
+    enum { BLOCK = 64 };
+    const uint8_t *outcome = states->outcome;
+    const uint32_t *attempts = states->attempts;
+    const struct digest *outputs = states->outputs;
+    uint32_t to = from + 1;
+    while (
+        to + BLOCK <= states->n &&
+        !memcmp(&outcome[to - 1], &outcome[to], BLOCK * sizeof *outcome) &&
+        !memcmp(&attempts[to - 1], &attempts[to], BLOCK * sizeof *attempts) &&
+        (!outputs || !memcmp(&outputs[to - 1], &outputs[to], BLOCK * sizeof *outputs)))
+        to += BLOCK;
+    while (to < states->n && same_at(states, from, to))
+        to++;
+    return to;
+}
+
 int pack_runs(const struct states *states, struct buf *out, struct cairn_error *error)
 {
     uint32_t from = 0;
     while (from < states->n) {
-        uint32_t to = from + 1;
-        while (to < states->n && same_at(states, from, to))
-            to++;
+        uint32_t to = end_of_run(states, from);
         struct change state = state_of(states, from);
         buf_varint(out, to - from);
         int rc = put_state(&state, out, error);

@@ -7,37 +7,42 @@
 
 /* ---- Order: a binary heap of tasks ---- */
 
-static bool before(const struct graph *g, uint32_t a, uint32_t b)
+static bool before(struct heap_entry a, struct heap_entry b)
 {
-    int32_t pa = graph_def(g, a)->priority, pb = graph_def(g, b)->priority;
-    if (pa != pb)
-        return pa > pb;
-    if (g->height[a] != g->height[b])
-        return g->height[a] > g->height[b];
-    return a < b;
+    if (a.priority != b.priority)
+        return a.priority > b.priority;
+    if (a.height != b.height)
+        return a.height > b.height;
+    return a.task < b.task;
 }
 
-static void heap_push(struct heap *heap, const struct graph *g, uint32_t task)
+static void heap_push(struct heap *heap, struct heap_entry entry)
 {
     uint32_t i = heap->n++;
-    while (i > 0 && before(g, task, heap->at[(i - 1) / 2])) {
+    while (i > 0 && before(entry, heap->at[(i - 1) / 2])) {
         heap->at[i] = heap->at[(i - 1) / 2];
         i = (i - 1) / 2;
     }
-    heap->at[i] = task;
+    heap->at[i] = entry;
 }
 
-static uint32_t heap_pop(struct heap *heap, const struct graph *g)
+static void heap_add(struct heap *heap, const struct graph *g, uint32_t task)
 {
-    uint32_t top = heap->at[0], last = heap->at[--heap->n];
-    uint32_t i = 0;
+    heap_push(heap,
+              (struct heap_entry){graph_def(g, task)->priority, g->height[task], task});
+}
+
+static uint32_t heap_pop(struct heap *heap)
+{
+    uint32_t top = heap->at[0].task, i = 0;
+    struct heap_entry last = heap->at[--heap->n];
     for (;;) {
         uint32_t child = 2 * i + 1;
         if (child >= heap->n)
             break;
-        if (child + 1 < heap->n && before(g, heap->at[child + 1], heap->at[child]))
+        if (child + 1 < heap->n && before(heap->at[child + 1], heap->at[child]))
             child++;
-        if (!before(g, heap->at[child], last))
+        if (!before(heap->at[child], last))
             break;
         heap->at[i] = heap->at[child];
         i = child;
@@ -79,7 +84,7 @@ static void make_ready(struct sched *s, uint32_t task)
         return;
     }
     s->state[task] = READY;
-    heap_push(&s->ready, s->graph, task);
+    heap_add(&s->ready, s->graph, task);
 }
 
 void sched_allow(struct sched *s, uint8_t kinds)
@@ -106,17 +111,17 @@ static void leave_pool(struct sched *s, uint32_t task)
     assert(s->pool_used[pool] > 0);
     s->pool_used[pool]--;
     if (s->parked[pool].n)
-        make_ready(s, heap_pop(&s->parked[pool], s->graph));
+        make_ready(s, heap_pop(&s->parked[pool]));
 }
 
 uint32_t sched_take(struct sched *s)
 {
     while (s->ready.n) {
-        uint32_t task = heap_pop(&s->ready, s->graph);
+        uint32_t task = heap_pop(&s->ready);
         uint32_t pool = pool_of(s, task);
         if (pool_full(s, pool)) {
             s->state[task] = PARKED;
-            heap_push(&s->parked[pool], s->graph, task);
+            heap_add(&s->parked[pool], s->graph, task);
             continue;
         }
         if (pool != UINT32_MAX)
@@ -134,8 +139,8 @@ void sched_take_task(struct sched *s, uint32_t task)
     assert(s->state[task] == READY);
     s->ready.n = 0;
     for (uint32_t i = 0; i < n; i++)
-        if (s->ready.at[i] != task)
-            heap_push(&s->ready, s->graph, s->ready.at[i]);
+        if (s->ready.at[i].task != task)
+            heap_push(&s->ready, s->ready.at[i]);
     if (pool != UINT32_MAX)
         s->pool_used[pool]++;
     s->state[task] = TAKEN;
@@ -338,7 +343,7 @@ static int allocate(struct sched *s, struct cairn_error *error)
     s->waiting = calloc(g->n_nodes, sizeof *s->waiting);
     s->culprit = malloc(g->n_nodes * sizeof *s->culprit);
     s->work = malloc(((size_t)g->n_nodes + 1) * sizeof *s->work);
-    s->ready.at = malloc(g->n_tasks * sizeof(uint32_t));
+    s->ready.at = malloc(g->n_tasks * sizeof *s->ready.at);
     s->parked = calloc((size_t)pools + 1, sizeof *s->parked);
     s->pool_used = calloc((size_t)pools + 1, sizeof *s->pool_used);
     if (!s->state || !s->end || !s->flags || !s->waiting || !s->culprit || !s->work ||
@@ -349,7 +354,7 @@ static int allocate(struct sched *s, struct cairn_error *error)
         for (uint32_t i = 0; i < g->definition->n_defs; i++)
             if (g->definition->defs[i].pool == p)
                 members += g->definition->defs[i].members;
-        s->parked[p].at = malloc((members ? members : 1) * sizeof(uint32_t));
+        s->parked[p].at = malloc((members ? members : 1) * sizeof *s->parked[p].at);
         if (!s->parked[p].at)
             return error_nomem(error);
     }
@@ -438,8 +443,8 @@ static bool queue_consistent(const struct sched *s, const struct heap *heap,
                              enum sched_state state)
 {
     for (uint32_t i = 0; i < heap->n; i++)
-        if (s->state[heap->at[i]] != state ||
-            (i && before(s->graph, heap->at[i], heap->at[(i - 1) / 2])))
+        if (s->state[heap->at[i].task] != state ||
+            (i && before(heap->at[i], heap->at[(i - 1) / 2])))
             return false;
     return true;
 }

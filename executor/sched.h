@@ -29,8 +29,13 @@ enum sched_kind { SCHED_ORDINARY = 1, SCHED_HANDLERS = 2, SCHED_FINALLY = 4 };
  * (cancelled, unknown, undone): they wait. */
 enum sched_end_class { END_OPEN, END_MET, END_FAILED, END_BAD };
 
+/* A task with what orders it, so that nothing else is touched while it is sorted in. */
+struct heap_entry {
+    int32_t priority;
+    uint32_t height, task;
+};
 struct heap {
-    uint32_t *at;
+    struct heap_entry *at;
     uint32_t n;
 };
 

@@ -99,6 +99,38 @@ START_TEST(equal_tasks_are_one_run)
 }
 END_TEST
 
+/* One task among equal ones, at every place, in each way that it can differ. */
+START_TEST(one_other_task)
+{
+    enum { N = 200, WAYS = 3 };
+    struct digest graph = random_digest(), graph_out;
+    for (uint32_t i = 0; i < N * WAYS; i++) {
+        struct change other = {i % N, CAIRN_COMPLETED, 1, {{0}}};
+        struct states in, out;
+        struct buf payload = BUF_INIT;
+        ck_assert_int_eq(states_init(&in, N, NULL), 0);
+        for (uint32_t task = 0; task < N; task++) {
+            struct change same = {task, CAIRN_COMPLETED, 1, {{0}}};
+            ck_assert_int_eq(states_apply(&in, &same, NULL), 0);
+        }
+        if (i / N == 0)
+            other.outcome = CAIRN_FAILED;
+        else if (i / N == 1)
+            other.attempts = 2;
+        else
+            other.outputs = random_digest();
+        ck_assert_int_eq(states_apply(&in, &other, NULL), 0);
+        ck_assert_int_eq(payload_full(&in, &graph, &payload, NULL), 0);
+        ck_assert_int_eq(payload_parse_full(buf_view(&payload), &out, &graph_out, NULL),
+                         0);
+        ck_assert(same_states(&in, &out));
+        states_release(&in);
+        states_release(&out);
+        buf_release(&payload);
+    }
+}
+END_TEST
+
 struct changes {
     struct change at[64];
     size_t n;
@@ -427,6 +459,7 @@ int main(void)
     tcase_set_timeout(tests, 120); /* under valgrind */
     tcase_add_test(tests, full_round_trips);
     tcase_add_test(tests, equal_tasks_are_one_run);
+    tcase_add_test(tests, one_other_task);
     tcase_add_test(tests, delta_round_trips);
     tcase_add_test(tests, wrong_changes_are_not_written);
     tcase_add_test(tests, truncated_and_extended);
