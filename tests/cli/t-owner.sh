@@ -14,7 +14,7 @@ guard_of() { # pid of cairn
 cat >linger <<END
 #!/bin/sh
 trap '' TERM
-echo >>left
+echo \$\$ >>left
 until [ -e '$PWD/end' ]; do sleep 0.05; done
 END
 chmod +x linger
@@ -40,4 +40,9 @@ wait $second
 is $? 0 'the owner goes on unharmed'
 is "$(wc -l <started)" 2 'the task ran once more'
 touch end
+# The second one made its own session and its run came to an end: it was left alone. It must
+# see the file before the directory goes.
+for pid in $(cat left); do
+    ok 'what lingered has ended' wait_for 20 test ! -e "/proc/$pid"
+done
 done_testing
