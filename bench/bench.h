@@ -8,9 +8,9 @@
 #define BENCH_BENCH_H
 
 #include "cairn.h"
+#include "tests/tools/remove_tree.h"
 
 #include <errno.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,20 +125,6 @@ static inline char *bench_make_dir(void)
     if (!mkdtemp(path))
         bench_fail(path, strerror(errno));
     return path;
-}
-
-static inline int bench_remove_one(const char *path, const struct stat *st, int type,
-                                   struct FTW *where)
-{
-    (void)st;
-    (void)type;
-    (void)where;
-    return remove(path);
-}
-
-static inline void bench_remove(const char *path)
-{
-    nftw(path, bench_remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 /* A workflow of `n` callbacks t0, t1, ..., each after the one before, or none. */

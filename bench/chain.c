@@ -76,7 +76,7 @@ static double cairn_us(unsigned long n, const char *action)
     snprintf(store, sizeof store, "%s/.cairn", dir);
     write_workflow(file, n, action);
     double us = bench_command_ms(argv) * 1e3 / (double)n;
-    bench_remove(store);
+    remove_tree(store);
     return us;
 }
 
@@ -113,6 +113,6 @@ int main(int argc, char **argv)
     bench_head("chain: processes one after the other, each with a durable end");
     measure("exec", exec, "exec: [/bin/true]", n);
     measure("run", run, "run: \"true\"", n);
-    bench_remove(dir);
+    remove_tree(dir);
     return 0;
 }

@@ -179,7 +179,7 @@ static void cairn_run_once(struct race *r)
     cairn_store_close(store);
     cairn_workflow_free(w);
     snprintf(path, sizeof path, "%s/.cairn", r->dir);
-    bench_remove(path);
+    remove_tree(path);
 }
 
 static void race(const char *dir, uint32_t n, bool wide, enum cairn_sync sync)
@@ -215,6 +215,6 @@ int main(int argc, char **argv)
     for (int sync = CAIRN_SYNC_FULL; sync <= CAIRN_SYNC_OFF; sync++)
         for (int wide = 0; wide < 2; wide++)
             race(dir, n, wide, (enum cairn_sync)sync);
-    bench_remove(dir);
+    remove_tree(dir);
     return 0;
 }

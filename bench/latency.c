@@ -68,7 +68,7 @@ static void measure_runs(unsigned long rounds)
         double floor = bench_command_ms(bare), synced = sync_ms(),
                start = bench_command_ms(version), none = bench_command_ms(kept),
                fresh = bench_command_ms(run), again = bench_command_ms(run);
-        bench_remove(store_path);
+        remove_tree(store_path);
         if (i < WARM)
             continue;
         bench_add(&bare_ms, floor);
@@ -280,6 +280,6 @@ int main(int argc, char **argv)
     measure_shows(n, false);
     measure_shows(n, true);
     measure_verify();
-    bench_remove(dir);
+    remove_tree(dir);
     return 0;
 }

@@ -175,6 +175,6 @@ int main(int argc, char **argv)
     print_ratios(days, n, keep);
     cairn_workflow_free(w);
     free(days);
-    bench_remove(dir);
+    remove_tree(dir);
     return 0;
 }

@@ -182,7 +182,7 @@ static double as_task(size_t chunk, unsigned long mib, bool secret, double *disk
     wait_and_look(bench_start(argv, -1), disk_mib);
     double rate = mib_per_s(mib, began);
     check_kept(mib);
-    bench_remove(store_path);
+    remove_tree(store_path);
     return rate;
 }
 
@@ -248,6 +248,6 @@ int main(int argc, char **argv)
         measure(bench_number(argv[i]), mib);
     for (size_t i = 0; argc < 4 && i < sizeof usual / sizeof usual[0]; i++)
         measure(usual[i], mib);
-    bench_remove(dir);
+    remove_tree(dir);
     return 0;
 }

@@ -142,7 +142,7 @@ static void measure_finished(unsigned long n)
     print_one(n, "finished.plan", &plans, "ms");
     print_one(n, "finished.run", &runs, "ms");
     print_one(n, "finished.command", &commands, "ms");
-    bench_remove(dir);
+    remove_tree(dir);
 }
 
 /* ---- Half-finished ---- */
@@ -200,7 +200,7 @@ static void measure_half(unsigned long n)
     print_one(n, "half.plan", &plans, "ms");
     print_one(n, "half.command", &commands, "ms, cairn plan");
     print_one(n, "half.first", &firsts, "ms to the first task");
-    bench_remove(dir);
+    remove_tree(dir);
 }
 
 /* ---- Finished, with files to look at ---- */
@@ -263,7 +263,7 @@ static void measure_outputs(unsigned long n)
     struct bench_samples ratio = {0};
     bench_add(&ratio, over);
     print_one(n, "files.exist/floor", &ratio, "looking over a bare stat of each");
-    bench_remove(dir);
+    remove_tree(dir);
 }
 
 /* ---- The whole ---- */

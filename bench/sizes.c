@@ -134,7 +134,7 @@ static void measure_steps(const char *dir, struct size *size, bool wide)
     bench_add(&size->bytes[wide], told[STEP_BYTES]);
     bench_add(&size->peak_mib[wide], told[STEP_MIB]);
     snprintf(path, sizeof path, "%s/.cairn", dir);
-    bench_remove(path);
+    remove_tree(path);
 }
 
 /* ---- Loads ---- */
@@ -242,7 +242,7 @@ static void measure_load(const char *dir, struct size *size, bool written)
     if (written)
         bench_add(&size->floor_ms, told[LOAD_FLOOR_MS]);
     snprintf(path, sizeof path, "%s/.cairn", dir);
-    bench_remove(path);
+    remove_tree(path);
 }
 
 /* ---- Sizes ---- */
@@ -377,6 +377,6 @@ int main(int argc, char **argv)
         print_figures(&sizes[i]);
     print_table(sizes, n);
     print_ratios(&sizes[0], &sizes[n - 1]);
-    bench_remove(dir);
+    remove_tree(dir);
     return 0;
 }

@@ -44,7 +44,7 @@ static double with_cairn(const char *cairn, const char *dir, unsigned long n)
     const char *const argv[] = {cairn,     "run", "-j2", "--quiet",
                                 "--store", store, file,  NULL};
     double us = bench_command_ms(argv) * 1e3 / (double)n;
-    bench_remove(store);
+    remove_tree(store);
     return us;
 }
 
@@ -63,6 +63,6 @@ int main(int argc, char **argv)
     bench_figure("spawn.floor", &floor_us, "us/task");
     bench_figure("spawn.cairn", &cairn_us, "us/task");
     bench_value("spawn.ratio", ratio, "of the bare rate");
-    bench_remove(dir);
+    remove_tree(dir);
     return 0;
 }

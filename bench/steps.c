@@ -153,7 +153,7 @@ static void measure(uint32_t n, bool wide, enum cairn_sync sync)
     snprintf(name, sizeof name, "steps.%s.memory", shape);
     bench_value(name, (double)usage.ru_maxrss / 1024, "MiB at most so far");
     free(s.begun);
-    bench_remove(s.dir);
+    remove_tree(s.dir);
 }
 
 int main(int argc, char **argv)

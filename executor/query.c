@@ -3,7 +3,6 @@
 #include "executor/query.h"
 
 #include "base/array.h"
-
 #include "checkpoint/verify.h"
 #include "executor/capture.h"
 #include "executor/owner.h"
@@ -428,7 +427,7 @@ static bool is_unknown(const struct view *v, uint32_t task, bool interrupted)
            v->definition.on_crash != ON_CRASH_ADOPT;
 }
 
-/* Its end stood in a record that is damaged or gone: as situation_decide.c has it. */
+/* Its end stood in a record that is damaged or gone. */
 static bool is_lost(const struct view *v, const struct newest *a)
 {
     return a->completed && recovery_may_lack(&v->recovery, a->checkpoint);

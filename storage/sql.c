@@ -55,12 +55,12 @@ const char sql_defer_references[] = "PRAGMA defer_foreign_keys = ON";
 
 /* a: the runs that have attempts, e: those that have events, each found by a leap in
  * the index from the one before, whatever they hold. */
-#define RUNS_SEEN                                                       \
-    "WITH RECURSIVE a(run) AS (SELECT min(run) FROM attempt UNION ALL " \
-    "SELECT (SELECT min(run) FROM attempt WHERE run > a.run) FROM a "   \
-    "WHERE a.run IS NOT NULL), "                                        \
-    "e(run) AS (SELECT min(run) FROM event UNION ALL "                  \
-    "SELECT (SELECT min(run) FROM event WHERE run > e.run) FROM e "     \
+#define RUNS_SEEN                                                     \
+    "a(run) AS (SELECT min(run) FROM attempt UNION ALL "              \
+    "SELECT (SELECT min(run) FROM attempt WHERE run > a.run) FROM a " \
+    "WHERE a.run IS NOT NULL), "                                      \
+    "e(run) AS (SELECT min(run) FROM event UNION ALL "                \
+    "SELECT (SELECT min(run) FROM event WHERE run > e.run) FROM e "   \
     "WHERE e.run IS NOT NULL)"
 
 static const char *const texts[SQL_COUNT] = {
@@ -294,19 +294,19 @@ static const char *const texts[SQL_COUNT] = {
         "SELECT max(1, ifnull((SELECT max(gen) FROM attempt WHERE run = ?1), 0), "
         "ifnull((SELECT max(gen) FROM run_graph WHERE run = ?1), 0))",
     /* The runs of large tables are found by leaps through their keys. */
-    [SQL_EACH_ORPHAN] = RUNS_SEEN
-    ", "
-    "c(run) AS (SELECT min(stream) FROM checkpoint WHERE namespace = 1 UNION ALL "
-    "SELECT (SELECT min(stream) FROM checkpoint WHERE namespace = 1 "
-    "AND stream > c.run) FROM c WHERE c.run IS NOT NULL) "
-    "SELECT run FROM (SELECT run FROM a UNION SELECT run FROM e "
-    "UNION SELECT run FROM claim UNION SELECT run FROM run_graph) l "
-    "WHERE run IS NOT NULL "
-    "AND NOT EXISTS(SELECT 1 FROM run r WHERE r.run = l.run) "
-    "AND NOT EXISTS(SELECT 1 FROM tombstone t WHERE t.namespace = 1 "
-    "AND t.stream = l.run) "
-    "UNION SELECT run FROM c WHERE run IS NOT NULL "
-    "AND NOT EXISTS(SELECT 1 FROM run r WHERE r.run = c.run) ORDER BY 1",
+    [SQL_EACH_ORPHAN] =
+        "WITH RECURSIVE " RUNS_SEEN ", "
+        "c(run) AS (SELECT min(stream) FROM checkpoint WHERE namespace = 1 UNION ALL "
+        "SELECT (SELECT min(stream) FROM checkpoint WHERE namespace = 1 "
+        "AND stream > c.run) FROM c WHERE c.run IS NOT NULL) "
+        "SELECT run FROM (SELECT run FROM a UNION SELECT run FROM e "
+        "UNION SELECT run FROM claim UNION SELECT run FROM run_graph) l "
+        "WHERE run IS NOT NULL "
+        "AND NOT EXISTS(SELECT 1 FROM run r WHERE r.run = l.run) "
+        "AND NOT EXISTS(SELECT 1 FROM tombstone t WHERE t.namespace = 1 "
+        "AND t.stream = l.run) "
+        "UNION SELECT run FROM c WHERE run IS NOT NULL "
+        "AND NOT EXISTS(SELECT 1 FROM run r WHERE r.run = c.run) ORDER BY 1",
     [SQL_EACH_BARE_RUN] =
         "SELECT run FROM run r WHERE NOT EXISTS(SELECT 1 FROM checkpoint c "
         "WHERE c.namespace = 1 AND c.stream = r.run) "
@@ -371,15 +371,15 @@ static const char *const texts[SQL_COUNT] = {
     /* Rows of runs that were removed: whose checkpoints are deleted, and noted as such.
      * The runs of large tables are found by leaps through their keys. */
     [SQL_EACH_LEFTOVER] =
-        RUNS_SEEN " "
-                  "SELECT run FROM (SELECT run FROM a UNION SELECT run FROM e "
-                  "UNION SELECT run FROM claim UNION SELECT run FROM command) l "
-                  "WHERE run IS NOT NULL "
-                  "AND NOT EXISTS(SELECT 1 FROM run r WHERE r.run = l.run) "
-                  "AND NOT EXISTS(SELECT 1 FROM checkpoint c WHERE c.namespace = 1 "
-                  "AND c.stream = l.run) "
-                  "AND EXISTS(SELECT 1 FROM tombstone t WHERE t.namespace = 1 "
-                  "AND t.stream = l.run)",
+        "WITH RECURSIVE " RUNS_SEEN " "
+        "SELECT run FROM (SELECT run FROM a UNION SELECT run FROM e "
+        "UNION SELECT run FROM claim UNION SELECT run FROM command) l "
+        "WHERE run IS NOT NULL "
+        "AND NOT EXISTS(SELECT 1 FROM run r WHERE r.run = l.run) "
+        "AND NOT EXISTS(SELECT 1 FROM checkpoint c WHERE c.namespace = 1 "
+        "AND c.stream = l.run) "
+        "AND EXISTS(SELECT 1 FROM tombstone t WHERE t.namespace = 1 "
+        "AND t.stream = l.run)",
     [SQL_DELETE_ATTEMPTS] =
         "DELETE FROM attempt WHERE (run, gen, task, n) IN (SELECT run, gen, task, n "
         "FROM attempt WHERE run = ?1 ORDER BY gen, task, n LIMIT ?2) RETURNING 1",

@@ -115,7 +115,7 @@ static void make_place(const char *base, const struct tool *tool,
 {
     char path[4400];
     snprintf(dir, size, "%s/place", base);
-    bench_remove(dir);
+    remove_tree(dir);
     snprintf(path, sizeof path, "%s/out", dir);
     if (mkdir(dir, 0700) || mkdir(path, 0700))
         bench_fail(dir, strerror(errno));
@@ -317,7 +317,7 @@ int main(int argc, char **argv)
         if (installed(&tools[i]) && !tools[i].no_logged)
             kill_at_half(base, &tools[i], &graph);
     }
-    bench_remove(base);
+    remove_tree(base);
     free(absolute);
     return 0;
 }

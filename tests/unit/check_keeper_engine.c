@@ -55,6 +55,7 @@ static int engine(char **argv)
     for (;;)
         pause();
 }
+
 /* ---- The tests' side ---- */
 
 static pid_t keepers[TASKS];
@@ -62,20 +63,9 @@ static int plain; /* a process of the task without a keeper */
 
 static pid_t start_engine(const char *mode, pid_t *guard_pid)
 {
-    const char *argv[] = {"/proc/self/exe", "engine", help_dir, store_id, mode, NULL};
-    static const char *const env[] = {"ASAN_OPTIONS=detect_leaks=0", NULL};
-    int up[2], number = 0;
-    pid_t pid;
-    ck_assert_int_eq(pipe2(up, O_CLOEXEC), 0);
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, up[1], 1);
-    ck_assert_int_eq(
-        posix_spawn(&pid, argv[0], &actions, NULL, strings(argv), strings(env)), 0);
-    posix_spawn_file_actions_destroy(&actions);
-    close(up[1]);
-    FILE *in = fdopen(up[0], "r");
-    ck_assert_ptr_nonnull(in);
+    int number = 0;
+    FILE *in;
+    pid_t pid = help_start_engine(store_id, mode, &in);
     ck_assert_msg(fscanf(in, "%d", &number) == 1, "the engine did not come up");
     *guard_pid = number;
     for (int i = 0; i < TASKS && strcmp(mode, "go") == 0; i++) {

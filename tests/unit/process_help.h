@@ -77,6 +77,33 @@ static inline void help_pause(void)
     nanosleep(&pause, NULL);
 }
 
+/* This program again, as an engine that says on stdout when it is up, and more, which
+ * is to be read from `up`. Its stderr is the file "engine". */
+static inline pid_t help_start_engine(const char *store_id, const char *mode, FILE **up)
+{
+    char program[] = "/proc/self/exe", what[] = "engine",
+         leaks[] = "ASAN_OPTIONS=detect_leaks=0";
+    char id[64], how[32];
+    char *const argv[] = {program, what, help_dir, id, how, NULL};
+    char *const env[] = {leaks, NULL};
+    int ends[2];
+    pid_t pid;
+    snprintf(id, sizeof id, "%s", store_id);
+    snprintf(how, sizeof how, "%s", mode);
+    ck_assert_int_eq(pipe2(ends, O_CLOEXEC), 0);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
+    posix_spawn_file_actions_addopen(&actions, 2, help_path("engine"),
+                                     O_WRONLY | O_CREAT | O_APPEND, 0600);
+    ck_assert_int_eq(posix_spawn(&pid, program, &actions, NULL, argv, env), 0);
+    posix_spawn_file_actions_destroy(&actions);
+    close(ends[1]);
+    *up = fdopen(ends[0], "r");
+    ck_assert_ptr_nonnull(*up);
+    return pid;
+}
+
 /* Waits until `condition` holds; the test fails if it does not in PATIENCE_MS. */
 #define help_until(condition)                                                        \
     do {                                                                             \
