@@ -226,7 +226,7 @@ static int take_over(struct engine *e, const struct orphan *orphan, uint32_t tas
     if (result)
         return result;
     if (keeper->fate == KEEPER_LIVE)
-        return engine_watch(e, job->pidfd, job_watch(e, job), error);
+        return job_watch_end(e, job, error);
     return engine_exited(e, job, error);
 }
 

@@ -85,7 +85,9 @@ IN_CHILD static inline int exec_search(const char *path, char *const *argv,
             if (len)
                 candidate[used++] = '/';
             memcpy(candidate + used, file, file_len + 1);
-            execve(candidate, argv, envp);
+            /* execve copies all the strings before it looks for the file. */
+            if (faccessat(AT_FDCWD, candidate, F_OK, 0) == 0)
+                execve(candidate, argv, envp);
             if (errno == EACCES)
                 seen = EACCES;
             else if (errno != ENOENT && errno != ENOTDIR && errno != ESTALE &&

@@ -276,39 +276,39 @@ static int task_ended(struct engine *e, struct job *job, const struct process_en
     return 0;
 }
 
-int engine_exited(struct engine *e, struct job *job, struct cairn_error *error)
+static int settle_end(struct engine *e, struct job *job, struct cairn_error *error)
 {
-    uint64_t ticket = job->stamp;
     struct process_end end = {.exit_code = -1};
     struct cairn_error local = {0};
     struct buf text = BUF_INIT;
     int result = 0;
-    /* Closing would not end the watch while a child that is just being made, or the
-     * spawner, holds a copy; its event would then be taken for the slot's next job. */
-    (void)epoll_ctl(e->epoll_fd, EPOLL_CTL_DEL, job->pidfd, NULL);
-    if (job->kept) {
+    if (job->kept)
         result = adopt_ended(e, job, &end, &text, error);
-        if (result) {
-            buf_release(&text);
-            return result < 0 ? result : 0;
-        }
-    } else if (process_reap(job->pid, job->pidfd, &e->slots.slots->slot[job - e->jobs],
-                            &end, &local))
+    else if (process_reap(job->pid, job->pidfd, &e->slots.slots->slot[job - e->jobs],
+                          &end, &local))
         buf_format(&text, "its end could not be learned: %s", local.text);
-    switch (job->role) {
-    case ROLE_TASK:
+    if (result)
+        result = result < 0 ? result : 0;
+    else if (job->role == ROLE_TASK)
         result = task_ended(e, job, &end, &text, error);
-        break;
-    case ROLE_CHECK:
-    case ROLE_DECIDE:
-        result = gate_ended(e, job, &end, error);
-        break;
-    case ROLE_UNDO:
+    else if (job->role == ROLE_UNDO)
         result = undo_ended(e, job, &end, error);
-        break;
-    }
-    spawner_go_on(e->spawner, ticket);
+    else
+        result = gate_ended(e, job, &end, error);
     buf_release(&text);
+    return result;
+}
+
+int engine_exited(struct engine *e, struct job *job, struct cairn_error *error)
+{
+    uint64_t ticket = job->stamp; /* the job may have another process afterwards */
+    /* Closing would not end the watch while a child that is just being made holds a
+     * copy; its event would then be taken for the slot's next job. */
+    if (job->watching)
+        (void)epoll_ctl(e->epoll_fd, EPOLL_CTL_DEL, job->pidfd, NULL);
+    job->watching = false;
+    int result = settle_end(e, job, error);
+    spawner_go_on(e->spawner, ticket);
     return result;
 }
 

@@ -36,18 +36,30 @@ static void collect_pipe(struct engine *e, uint64_t what)
         job_pipe_read(e, job, (int)(index % 2));
 }
 
+static int spawned_or_ended(struct engine *e, struct spawn_request *request,
+                            struct cairn_error *error)
+{
+    struct job *job = request->context;
+    int result = 0;
+    if (job->state == JOB_SPAWNING) {
+        result = engine_spawned(e, request, error);
+        if (!result && job->state == JOB_RUNNING && !request->watched)
+            result = job_watch_end(e, job, error);
+    }
+    if (result || !request->ended)
+        return result;
+    job->ended_ns = request->ended_ns;
+    return engine_exited(e, job, error);
+}
+
 /* All of them, also after an error: what runs must be known to give_up. */
 static int collect_spawned(struct engine *e, struct cairn_error *error)
 {
-    struct spawn_request *request = spawner_collect(e->spawner);
+    struct spawn_request *request = e->spawner ? spawner_collect(e->spawner) : NULL;
     int first = 0;
     while (request) {
         struct spawn_request *next = request->next;
-        struct job *job = request->context;
-        int result = engine_spawned(e, request, first ? NULL : error);
-        if (!result && job->state == JOB_RUNNING)
-            result =
-                engine_watch(e, job->pidfd, job_watch(e, job), first ? NULL : error);
+        int result = spawned_or_ended(e, request, first ? NULL : error);
         if (!first)
             first = result;
         request = next;
@@ -110,8 +122,8 @@ static int handle(struct engine *e, uint64_t what, struct cairn_error *error)
         return 0;
     case WATCH_GUARD:
         return replace_guard(e, error);
-    case WATCH_SPAWNER:
-        return collect_spawned(e, error);
+    case WATCH_SPAWNER: /* collect has looked */
+        return 0;
     default:
         if ((what & 0xffff) < WATCH_PIPE)
             return collect_exit(e, what, error);
@@ -120,27 +132,19 @@ static int handle(struct engine *e, uint64_t what, struct cairn_error *error)
     }
 }
 
-static int collect(struct engine *e, int wait_ms, struct cairn_error *error)
+/* What has been handed to the spawner starts at once, or when another one ends: no
+ * reason to wake us, if it is heard of soon. */
+static enum spawner_rest rest_of(struct engine *e, int64_t lingers_ns)
 {
-    enum { AT_ONCE = 64 };
-    struct epoll_event events[AT_ONCE];
-    int n = epoll_wait(e->epoll_fd, events, AT_ONCE, wait_ms);
-    if (n < 0 && errno != EINTR)
-        return error_sys(error, errno, "cannot wait for events");
-    int result = 0;
-    /* Ends before the wish to stop: what had ended by itself was not cancelled. */
-    for (int i = 0; i < n && !result; i++)
-        if ((events[i].data.u64 & 0xffff) >= WATCH_JOB)
-            result = handle(e, events[i].data.u64, error);
-    for (int i = 0; i < n && !result; i++)
-        if ((events[i].data.u64 & 0xffff) < WATCH_JOB)
-            result = handle(e, events[i].data.u64, error);
-    return result ? result : engine_timers(e, error);
+    bool submitted = e->submitted;
+    e->submitted = false;
+    return lingers_ns ? REST_ENDS : submitted ? REST_STARTS : REST_NOT;
 }
 
-static int next_wait_ms(struct engine *e)
+static int next_wait_ms(struct engine *e, enum spawner_rest *rest)
 {
-    enum { LONGEST_MS = 60000, MS_NS = 1000000 };
+    enum { LONGEST_MS = 60000, REST_MS = 4, MS_NS = 1000000 };
+    *rest = REST_NOT;
     if (launch_possible(e))
         return 0;
     int64_t lingers_ns = engine_lingers_ns(e);
@@ -151,9 +155,44 @@ static int next_wait_ms(struct engine *e)
         (!e->commit_waits || (e->degraded && e->options->saving == CAIRN_BEST_EFFORT));
     if (more && !lingers_ns)
         return 0;
+    *rest = rest_of(e, lingers_ns);
     return timers_wait_ms(&e->timers, clock_mono_ns(),
                           lingers_ns ? (int)((lingers_ns + MS_NS - 1) / MS_NS)
+                          : *rest    ? REST_MS
                                      : LONGEST_MS);
+}
+
+/* Every end of a child is also a SIGCHLD, which wakes us even where it is ignored: not
+ * while we rest. */
+static int wait_for_events(struct engine *e, struct epoll_event *events, int most)
+{
+    sigset_t mask;
+    enum spawner_rest rest;
+    int wait_ms = next_wait_ms(e, &rest);
+    if (!rest)
+        return epoll_wait(e->epoll_fd, events, most, wait_ms);
+    spawner_rest(e->spawner, rest, rest == REST_ENDS ? (e->ahead + 1) / 2 : 0);
+    pthread_sigmask(SIG_BLOCK, NULL, &mask);
+    sigaddset(&mask, SIGCHLD);
+    return epoll_pwait(e->epoll_fd, events, most, wait_ms, &mask);
+}
+
+static int collect(struct engine *e, struct cairn_error *error)
+{
+    enum { AT_ONCE = 64 };
+    struct epoll_event events[AT_ONCE];
+    int n = wait_for_events(e, events, AT_ONCE);
+    if (n < 0 && errno != EINTR)
+        return error_sys(error, errno, "cannot wait for events");
+    /* Ends before the wish to stop: what had ended by itself was not cancelled. */
+    int result = collect_spawned(e, error);
+    for (int i = 0; i < n && !result; i++)
+        if ((events[i].data.u64 & 0xffff) >= WATCH_JOB)
+            result = handle(e, events[i].data.u64, error);
+    for (int i = 0; i < n && !result; i++)
+        if ((events[i].data.u64 & 0xffff) < WATCH_JOB)
+            result = handle(e, events[i].data.u64, error);
+    return result ? result : engine_timers(e, error);
 }
 
 static int turn(struct engine *e, struct cairn_error *error)
@@ -193,7 +232,7 @@ static int loop(struct engine *e, struct cairn_error *error)
         if (result || over)
             break;
         if (e->phase == phase)
-            result = collect(e, next_wait_ms(e), error);
+            result = collect(e, error);
         if (!result)
             result = turn(e, error);
     }
@@ -248,6 +287,8 @@ static void give_up(struct engine *e)
         e->waiting = 0;
         for (; request; request = request->next) {
             struct job *job = request->context;
+            if (job->state != JOB_SPAWNING)
+                continue; /* its end, which is looked at below */
             job->pid = request->pid;
             job->pidfd = request->pidfd;
             job->state = request->pidfd >= 0 ? JOB_RUNNING : JOB_FREE;

@@ -72,6 +72,7 @@ struct job { /* one slot */
     struct spawn_request request;
     pid_t pid;
     int pidfd;
+    bool watching; /* pidfd by epoll_fd: for an end that the spawner does not tell */
     int64_t intent_ns, started_ns;
     int64_t ended_ns; /* 0: when it is noticed */
     uint64_t start_turn;
@@ -183,6 +184,7 @@ struct engine {
     uint32_t n_jobs, running; /* running: slots in use */
     uint32_t limit;           /* processes and calls alive at once */
     uint32_t waiting;         /* of `running`: handed to the spawner, not yet started */
+    bool submitted;           /* some of them since the last wait */
     uint32_t outsiders; /* of `running`: calls and adopted tasks, not the spawner's */
     uint32_t *free_jobs, n_free;
     struct intent *intents; /* not yet stored */
@@ -415,6 +417,8 @@ static inline uint64_t job_watch(const struct engine *e, const struct job *job)
     return job->stamp << 16 | (WATCH_JOB + (uint64_t)(job - e->jobs));
 }
 int engine_watch(struct engine *e, int fd, uint64_t what, struct cairn_error *error);
+/* For a job whose end the spawner will not tell. */
+int job_watch_end(struct engine *e, struct job *job, struct cairn_error *error);
 /* Ownership of the workflow: before the situation is looked at. */
 int engine_own(struct engine *e, struct cairn_error *error);
 int engine_open(struct engine *e, struct cairn_error *error);

@@ -6,6 +6,7 @@
 #include "base/limits.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
@@ -69,8 +70,17 @@ static void ask_to_end(struct engine *e, struct job *job)
     add_timer(e, graph_def(e->graph, job->task)->grace_ms, TIMER_KILL, job);
 }
 
+/* Not yet collected: neither a wish to stop nor a time limit came in time. */
+static bool has_ended(const struct job *job)
+{
+    struct pollfd end = {.fd = job->pidfd, .events = POLLIN};
+    return !job->kept && poll(&end, 1, 0) == 1;
+}
+
 void job_terminate(struct engine *e, struct job *job)
 {
+    if (has_ended(job))
+        return;
     bool asked = job->cancelled || job->timed_out;
     job->cancelled = true;
     if (job->kept)
@@ -114,7 +124,8 @@ void engine_halt(struct engine *e, enum halt halt, const char *why)
 static void time_out(struct engine *e, const struct timer *timer)
 {
     struct job *job = &e->jobs[timer->index];
-    if (job->state != JOB_RUNNING || job->stamp != timer->stamp || job->cancelled)
+    if (job->state != JOB_RUNNING || job->stamp != timer->stamp || job->cancelled ||
+        has_ended(job))
         return;
     job->timed_out = true;
     ask_to_end(e, job);

@@ -287,6 +287,7 @@ static int submit(struct engine *e, struct job *job, struct cairn_error *error)
     job->request.context = job;
     order_ahead(e, job);
     e->waiting++;
+    e->submitted = true;
     spawner_submit(e->spawner, &job->request);
     return 0;
 }

@@ -64,6 +64,13 @@ int engine_watch(struct engine *e, int fd, uint64_t what, struct cairn_error *er
     return 0;
 }
 
+int job_watch_end(struct engine *e, struct job *job, struct cairn_error *error)
+{
+    int result = engine_watch(e, job->pidfd, job_watch(e, job), error);
+    job->watching = !result;
+    return result;
+}
+
 /* Other processes write to this fifo after they have stored a command. */
 static int open_wake(struct engine *e, struct cairn_error *error)
 {

@@ -81,9 +81,15 @@ struct spawn_request {
     int error; /* errno: of exec (then exit_code is 127 or 126), or of what failed
                   before (then exit_code is -1) */
     int exit_code;
-    const char *stage;  /* what failed: "chdir", "exec", "clone", ... */
-    int64_t started_ns; /* UTC */
-    struct spawn_request *next;
+    const char *stage;          /* what failed: "chdir", "exec", "clone", ... */
+    int64_t started_ns;         /* UTC */
+    bool watched;               /* it comes back once more when its child has ended; */
+    bool ended;                 /* it has: pid and pidfd may be reaped. */
+    int64_t ended_ns;           /* UTC */
+    struct spawn_request *next; /* of those collected together */
+    /* the spawner's own */
+    struct spawn_request *link;
+    bool listed, over;
 };
 
 struct spawner;
@@ -95,8 +101,8 @@ int spawner_start(struct spawner **out, struct cairn_error *error);
 void spawner_stop(struct spawner *spawner);
 /* At most n children are alive at once (0, the default: any number); further requests
  * wait in the thread, and the next one starts as soon as a child ends, without waiting
- * for the caller if that child's `ahead` allows it: so hand in a few more than n. Call
- * it before the first submit. */
+ * for the caller if that child's `ahead` allows it: so hand in a few more than n. The
+ * ends come back from spawner_collect, too. Call it before the first submit. */
 int spawner_limit(struct spawner *spawner, uint32_t n, struct cairn_error *error);
 /* The caller has looked at the end of this child: the next one may start. To be called
  * for each child that ended, in a spawner with a limit. */
@@ -106,8 +112,14 @@ void spawner_go_on(struct spawner *spawner, uint64_t ticket);
 void spawner_recall(struct spawner *spawner);
 /* Readable (eventfd) when spawner_collect has something. */
 int spawner_fd(const struct spawner *spawner);
+/* Until its next spawner_collect, which comes by itself soon, the caller is not woken
+ * for each child: not by one that has started, and with REST_ENDS not by the end of one
+ * whose place is filled again either, as long as `low` requests are left to start. */
+enum spawner_rest { REST_NOT, REST_STARTS, REST_ENDS };
+void spawner_rest(struct spawner *spawner, enum spawner_rest rest, uint32_t low);
 void spawner_submit(struct spawner *spawner, struct spawn_request *request);
-/* A list (by next) of requests that are done, in order; NULL if none. Never blocks. */
+/* A list (by next) of requests that are done or whose child has ended, in order, each
+ * once; NULL if none. Never blocks. */
 struct spawn_request *spawner_collect(struct spawner *spawner);
 
 /* ---- The end of a process ---- */

@@ -4,12 +4,14 @@
  * *thread* that made the child ends, so that thread must outlive all children; and the
  * engine's loop must not stand still while the kernel loads a program.
  *
- *   spawner_submit -> waiting -> (thread: clone, exec) -> done -> spawner_collect
+ *   spawner_submit -> waiting -> (thread: clone, exec) -> news -> spawner_collect
+ *                                         (its end) -> news -> spawner_collect
  *
  * With a limit the thread also watches for the ends of its children, so that the place
  * of one that ended well is filled at once, while the caller still records that end.
  * The place of one whose end the caller must look at first stays taken until then.
- * A request is in exactly one of the lists, or in the thread's hands. */
+ * The caller has a good many other things to do: while enough is waiting here, it may
+ * ask not to be woken (spawner_rest) and hears of many starts and ends at once. */
 #include "executor/spawn_int.h"
 
 #include "base/clock.h"
@@ -34,26 +36,27 @@ struct queue {
     struct spawn_request *first, **end;
 };
 
-/* The place of a child: until its end, or until spawner_go_on. */
-struct watched {
-    bool taken, ended;
-    int fd; /* copy of its pidfd, as the caller closes the other when it likes */
+/* The place of a child: until its end, or until spawner_go_on. The request may be
+ * another one's by then. */
+struct place {
+    bool taken;
     uint64_t ticket;
-    enum spawn_ahead ahead;
-    const char *quiet_file;
+    struct spawn_request *request; /* until it has ended */
 };
 
 struct spawner {
     pthread_t thread;
-    pthread_mutex_t mutex; /* guards waiting, done, stopping, watched, alive */
-    struct queue waiting, done;
-    bool stopping;
-    int event_fd; /* to the caller: something is done */
-    int wake_fd;  /* to the thread: something is waiting, or stopping */
-    int watch_fd; /* epoll: wake_fd and watched[] */
+    pthread_mutex_t mutex; /* guards all from here ... */
+    struct queue waiting, news;
+    uint32_t n_waiting, low;
+    enum spawner_rest rest; /* of the caller, while at least `low` are waiting */
+    bool stopping, told;
+    struct place *places;  /* [limit] */
+    uint32_t limit, alive; /* ... to here */
+    int event_fd;          /* to the caller: there is news */
+    int wake_fd;           /* to the thread: something is waiting, or stopping */
+    int watch_fd;          /* epoll: wake_fd, and the pidfds of all in places */
     int null_fd;
-    struct watched *watched; /* [limit] */
-    uint32_t limit, alive;
     struct keeper_maker keepers;
     struct child_stack stack; /* the thread's; each child is done with it at its exec */
 };
@@ -72,21 +75,37 @@ static void queue_init(struct queue *queue)
 
 static void queue_add(struct queue *queue, struct spawn_request *request)
 {
-    request->next = NULL;
+    request->link = NULL;
     *queue->end = request;
-    queue->end = &request->next;
+    queue->end = &request->link;
 }
 
 static struct spawn_request *queue_take(struct queue *queue)
 {
     struct spawn_request *request = queue->first;
     if (request) {
-        queue->first = request->next;
+        queue->first = request->link;
         if (!queue->first)
             queue->end = &queue->first;
-        request->next = NULL;
+        request->link = NULL;
     }
     return request;
+}
+
+/* Under the mutex. The caller is woken unless it rests deeply enough. */
+static void tell(struct spawner *spawner, struct spawn_request *request,
+                 enum spawner_rest waits_for)
+{
+    if (!request->listed) {
+        request->listed = true;
+        queue_add(&spawner->news, request);
+    }
+    if (spawner->told ||
+        (waits_for && spawner->rest >= waits_for && spawner->n_waiting >= spawner->low))
+        return;
+    spawner->told = true;
+    /* It can only fail when the counter is full, and then it is readable. */
+    (void)eventfd_write(spawner->event_fd, 1);
 }
 
 /* The child said why it could not exec; nobody else has heard of it yet. */
@@ -137,70 +156,60 @@ static void spawn(struct spawner *spawner, struct spawn_request *request)
 /* A child that could not be made keeps its place, too, until the caller has heard of
  * it, unless the next one may start whatever comes. One that cannot be watched does so
  * until the caller has seen its end. */
-static void watch_child(struct spawner *spawner, const struct spawn_request *request)
+static void take_place(struct spawner *spawner, struct spawn_request *request)
 {
-    uint32_t place = 0;
-    if (!spawner->limit || (request->pidfd < 0 && request->ahead == SPAWN_AHEAD))
+    uint32_t i = 0;
+    bool made = request->pidfd >= 0;
+    if (!spawner->limit || (!made && request->ahead == SPAWN_AHEAD))
         return;
-    int fd = request->pidfd < 0 ? -1 : fcntl(request->pidfd, F_DUPFD_CLOEXEC, 3);
-    pthread_mutex_lock(&spawner->mutex);
-    while (spawner->watched[place].taken) /* there is one: alive < limit */
-        place++;
-    struct epoll_event event = {.events = EPOLLIN, .data.u64 = place};
-    bool watching = fd >= 0 && !epoll_ctl(spawner->watch_fd, EPOLL_CTL_ADD, fd, &event);
-    spawner->watched[place] = (struct watched){.taken = true,
-                                               .ended = !watching,
-                                               .fd = fd,
-                                               .ticket = request->ticket,
-                                               .ahead = request->ahead,
-                                               .quiet_file = request->quiet_file};
+    while (spawner->places[i].taken) /* there is one: alive < limit */
+        i++;
+    struct epoll_event event = {.events = EPOLLIN | EPOLLONESHOT, .data.u64 = i};
+    request->watched =
+        made && !epoll_ctl(spawner->watch_fd, EPOLL_CTL_ADD, request->pidfd, &event);
+    spawner->places[i] = (struct place){true, request->ticket, request};
     spawner->alive++;
+}
+
+static void spawned(struct spawner *spawner, struct spawn_request *request)
+{
+    pthread_mutex_lock(&spawner->mutex);
+    take_place(spawner, request);
+    tell(spawner, request, request->watched ? REST_STARTS : REST_NOT);
     pthread_mutex_unlock(&spawner->mutex);
 }
 
-/* Under the mutex. The watch is on what the descriptor stands for, which the caller's
- * one keeps alive: so closing ours would not end it. */
-static void end_watch(struct spawner *spawner, struct watched *watched)
+static void free_place(struct spawner *spawner, struct place *place)
 {
-    if (!watched->ended)
-        (void)epoll_ctl(spawner->watch_fd, EPOLL_CTL_DEL, watched->fd, NULL);
-    watched->ended = true;
-}
-
-static void free_place(struct spawner *spawner, struct watched *watched)
-{
-    end_watch(spawner, watched);
-    close_fd(watched->fd);
-    watched->taken = false;
+    place->taken = false;
     spawner->alive--;
 }
 
-/* May the next one start although the caller has not yet looked at this end? If the
- * caller has reaped it meanwhile, it will say so itself. */
-static bool ended_well(const struct watched *watched)
+/* May the next one start although the caller has not yet looked at this end? */
+static bool ended_well(const struct spawn_request *request)
 {
     struct stat st;
     siginfo_t info = {0};
-    if (watched->ahead != SPAWN_AHEAD_IF_GOOD)
-        return watched->ahead == SPAWN_AHEAD;
-    if (waitid(P_PIDFD, (id_t)watched->fd, &info, WEXITED | WNOHANG | WNOWAIT) ||
+    if (request->ahead != SPAWN_AHEAD_IF_GOOD)
+        return request->ahead == SPAWN_AHEAD;
+    if (waitid(P_PIDFD, (id_t)request->pidfd, &info, WEXITED | WNOHANG | WNOWAIT) ||
         info.si_pid == 0 || info.si_code != CLD_EXITED || info.si_status != 0)
         return false;
-    return !watched->quiet_file ||
-           (!lstat(watched->quiet_file, &st) && st.st_size == 0 && S_ISREG(st.st_mode));
+    return !request->quiet_file ||
+           (!lstat(request->quiet_file, &st) && st.st_size == 0 && S_ISREG(st.st_mode));
 }
 
-static void child_ended(struct spawner *spawner, uint64_t place)
+static void child_ended(struct spawner *spawner, struct place *place)
 {
-    struct watched *watched = &spawner->watched[place];
+    struct spawn_request *request = place->request;
+    bool well = ended_well(request);
+    request->ended_ns = clock_utc_ns();
     pthread_mutex_lock(&spawner->mutex);
-    struct pollfd end = {.fd = watched->fd, .events = POLLIN};
-    /* The event may be of a child whose place the caller has freed meanwhile. */
-    if (watched->taken && !watched->ended && poll(&end, 1, 0) == 1) {
-        end_watch(spawner, watched);
-        if (ended_well(watched))
-            free_place(spawner, watched);
-    }
+    place->request = NULL;
+    request->over = true;
+    if (well)
+        free_place(spawner, place);
+    tell(spawner, request, well ? REST_ENDS : REST_NOT);
     pthread_mutex_unlock(&spawner->mutex);
 }
 
@@ -213,7 +222,7 @@ static void wait_for_change(struct spawner *spawner)
         if (events[i].data.u64 == WAKE)
             (void)eventfd_read(spawner->wake_fd, &count);
         else
-            child_ended(spawner, events[i].data.u64);
+            child_ended(spawner, &spawner->places[events[i].data.u64]);
     }
 }
 
@@ -226,6 +235,7 @@ static struct spawn_request *next_request(struct spawner *spawner)
         bool stopping = spawner->stopping;
         if (!stopping && (!spawner->limit || spawner->alive < spawner->limit))
             request = queue_take(&spawner->waiting);
+        spawner->n_waiting -= request != NULL;
         pthread_mutex_unlock(&spawner->mutex);
         if (request || stopping)
             return request;
@@ -240,22 +250,14 @@ static void *spawner_main(void *arg)
     (void)pthread_setname_np(pthread_self(), "cairn-spawner");
     while ((request = next_request(spawner))) {
         spawn(spawner, request);
-        watch_child(spawner, request);
-        pthread_mutex_lock(&spawner->mutex);
-        queue_add(&spawner->done, request);
-        pthread_mutex_unlock(&spawner->mutex);
-        /* It can only fail when the counter is full, and then it is readable. */
-        (void)eventfd_write(spawner->event_fd, 1);
+        spawned(spawner, request);
     }
     return NULL;
 }
 
 static void spawner_free(struct spawner *spawner)
 {
-    for (uint32_t i = 0; i < spawner->limit; i++)
-        if (spawner->watched[i].taken)
-            close_fd(spawner->watched[i].fd);
-    free(spawner->watched);
+    free(spawner->places);
     close_fd(spawner->event_fd);
     close_fd(spawner->wake_fd);
     close_fd(spawner->watch_fd);
@@ -301,7 +303,7 @@ int spawner_start(struct spawner **out, struct cairn_error *error)
         return error_nomem(error);
     pthread_mutex_init(&spawner->mutex, NULL); /* cannot fail on Linux */
     queue_init(&spawner->waiting);
-    queue_init(&spawner->done);
+    queue_init(&spawner->news);
     spawner->event_fd = spawner->wake_fd = spawner->watch_fd = spawner->null_fd = -1;
     spawner->keepers.image_fd = -1;
     int code = open_all(spawner, error);
@@ -337,16 +339,24 @@ int spawner_fd(const struct spawner *spawner)
 
 int spawner_limit(struct spawner *spawner, uint32_t n, struct cairn_error *error)
 {
-    struct watched *watched = calloc((size_t)n + 1, sizeof *watched);
-    if (!watched)
+    struct place *places = calloc((size_t)n + 1, sizeof *places);
+    if (!places)
         return error_nomem(error);
     /* The thread looks at these only when it has a request; the mutex orders that. */
     pthread_mutex_lock(&spawner->mutex);
-    free(spawner->watched);
-    spawner->watched = watched;
+    free(spawner->places);
+    spawner->places = places;
     spawner->limit = n;
     pthread_mutex_unlock(&spawner->mutex);
     return 0;
+}
+
+void spawner_rest(struct spawner *spawner, enum spawner_rest rest, uint32_t low)
+{
+    pthread_mutex_lock(&spawner->mutex);
+    spawner->rest = rest;
+    spawner->low = low;
+    pthread_mutex_unlock(&spawner->mutex);
 }
 
 void spawner_go_on(struct spawner *spawner, uint64_t ticket)
@@ -354,11 +364,10 @@ void spawner_go_on(struct spawner *spawner, uint64_t ticket)
     bool freed = false;
     pthread_mutex_lock(&spawner->mutex);
     for (uint32_t i = 0; i < spawner->limit && !freed; i++) {
-        struct watched *watched = &spawner->watched[i];
-        if (!watched->taken || watched->ticket != ticket)
-            continue;
-        free_place(spawner, watched);
-        freed = true;
+        struct place *place = &spawner->places[i];
+        freed = place->taken && place->ticket == ticket;
+        if (freed)
+            free_place(spawner, place);
     }
     freed = freed && spawner->waiting.first;
     pthread_mutex_unlock(&spawner->mutex);
@@ -382,31 +391,42 @@ void spawner_recall(struct spawner *spawner)
         request->error = ECANCELED;
         request->exit_code = -1;
         request->stage = "recall";
-        queue_add(&spawner->done, request);
+        spawner->n_waiting--;
+        tell(spawner, request, REST_NOT);
     }
     spawner->waiting = kept;
     if (!kept.first)
         queue_init(&spawner->waiting);
     pthread_mutex_unlock(&spawner->mutex);
-    (void)eventfd_write(spawner->event_fd, 1);
 }
 
 void spawner_submit(struct spawner *spawner, struct spawn_request *request)
 {
+    request->watched = request->ended = request->listed = request->over = false;
     pthread_mutex_lock(&spawner->mutex);
     queue_add(&spawner->waiting, request);
+    spawner->n_waiting++;
+    bool wake = !spawner->limit || spawner->alive < spawner->limit;
     pthread_mutex_unlock(&spawner->mutex);
-    (void)eventfd_write(spawner->wake_fd, 1);
+    if (wake)
+        (void)eventfd_write(spawner->wake_fd, 1);
 }
 
 struct spawn_request *spawner_collect(struct spawner *spawner)
 {
-    /* First the counter, then the list: what is added in between sets it again. */
+    /* First the counter, then the list: what is added in between is taken, too. */
     eventfd_t count;
-    (void)eventfd_read(spawner->event_fd, &count); /* EAGAIN: nothing new */
+    (void)eventfd_read(spawner->event_fd, &count); /* EAGAIN: nothing to be told */
     pthread_mutex_lock(&spawner->mutex);
-    struct spawn_request *done = spawner->done.first;
-    queue_init(&spawner->done);
+    struct spawn_request *news = spawner->news.first;
+    for (struct spawn_request *at = news; at; at = at->link) {
+        at->next = at->link; /* which the thread may need again at once */
+        at->listed = false;
+        at->ended = at->over;
+    }
+    queue_init(&spawner->news);
+    spawner->rest = REST_NOT;
+    spawner->told = false;
     pthread_mutex_unlock(&spawner->mutex);
-    return done;
+    return news;
 }

@@ -40,4 +40,22 @@ matches 'barring an attempt in .*No space left' 'and says why'
 ok 'nothing has run' test ! -e ran
 exits 0 cairn resume
 is "$(count a ran)" 1 'then it goes on'
+
+# A keeper that is killed takes its task with it; its place is another one's then.
+cat >keeper.yaml <<'END'
+name: keeper
+on_crash: adopt
+on_failure: continue
+jobs: 1
+tasks:
+  a: {run: 'echo $PPID >keeper.new; mv keeper.new keeper; sleep 1000', priority: 1}
+  b: {run: echo b >>after}
+END
+cairn run keeper.yaml >out 2>err &
+wait_for 10 test -s keeper
+kill -9 "$(cat keeper)"
+wait "$!"
+is "$?" 1 'a task failed'
+is "$(cat after)" b 'the next one ran'
+ok 'it is told' grep -q 'its keeper was killed' out err
 done_testing

@@ -507,15 +507,39 @@ START_TEST(test_stop)
 }
 END_TEST
 
-/* Collects until n requests have come back in all; they go to `got` in order. */
-static void collect(struct spawn_request **got, int have, int n)
+/* What came back since limit_to, in order: first as started or failed, then as ended.
+ */
+static struct spawn_request *started[8], *ended[8];
+static int n_started, n_ended;
+
+static void limit_to(uint32_t n)
 {
-    while (have < n) {
-        ck_assert(help_readable(spawner_fd(spawner), PATIENCE_MS));
-        for (struct spawn_request *at = spawner_collect(spawner); at; at = at->next)
-            got[have++] = at;
+    spawner_stop(spawner);
+    ck_assert_int_eq(spawner_start(&spawner, &failure), 0);
+    ck_assert_int_eq(spawner_limit(spawner, n, &failure), 0);
+    n_started = n_ended = 0;
+}
+
+static void note_news(void)
+{
+    for (struct spawn_request *at = spawner_collect(spawner); at; at = at->next) {
+        ck_assert(at->ended || !at->context); /* nothing twice */
+        if (!at->context)
+            started[n_started++] = at;
+        at->context = at;
+        if (at->ended)
+            ended[n_ended++] = at;
     }
-    ck_assert_int_eq(have, n);
+}
+
+static void expect_news(int all_started, int all_ended)
+{
+    while (n_started < all_started || n_ended < all_ended) {
+        ck_assert(help_readable(spawner_fd(spawner), PATIENCE_MS));
+        note_news();
+    }
+    ck_assert_int_eq(n_started, all_started);
+    ck_assert_int_eq(n_ended, all_ended);
 }
 
 /* Only so many live at once; the place of one that ended is filled before the caller
@@ -524,12 +548,9 @@ START_TEST(test_limit_and_recall)
 {
     enum { N = 6, LIMIT = 2 };
     static struct spawn_request requests[N];
-    struct spawn_request *got[N];
     char *const *argv = ARGV("/bin/sleep", "1000");
     int fds = help_open_fds();
-    spawner_stop(spawner);
-    ck_assert_int_eq(spawner_start(&spawner, &failure), 0);
-    ck_assert_int_eq(spawner_limit(spawner, LIMIT, &failure), 0);
+    limit_to(LIMIT);
     for (int i = 0; i < N; i++) {
         requests[i] = (struct spawn_request){.argv = argv,
                                              .envp = no_env,
@@ -539,23 +560,25 @@ START_TEST(test_limit_and_recall)
                                              .may_recall = true};
         spawner_submit(spawner, &requests[i]);
     }
-    collect(got, 0, LIMIT);
+    expect_news(LIMIT, 0);
     ck_assert(!help_readable(spawner_fd(spawner), 30));
-    process_signal(got[0]->pid, SIGKILL);
-    collect(got, LIMIT, LIMIT + 1);
-    ck_assert_ptr_eq(got[LIMIT], &requests[LIMIT]);
+    process_signal(started[0]->pid, SIGKILL);
+    expect_news(LIMIT + 1, 1);
+    ck_assert_ptr_eq(started[LIMIT], &requests[LIMIT]);
+    ck_assert_ptr_eq(ended[0], started[0]);
+    ck_assert_int_ge(ended[0]->ended_ns, ended[0]->started_ns);
     /* The unreaped one is not counted down again and again. */
     ck_assert(!help_readable(spawner_fd(spawner), 30));
     spawner_recall(spawner);
-    collect(got, LIMIT + 1, N);
+    expect_news(N, 1);
     for (int i = LIMIT + 1; i < N; i++) {
-        ck_assert_ptr_eq(got[i], &requests[i]);
-        ck_assert_int_eq(got[i]->error, ECANCELED);
-        ck_assert_int_eq(got[i]->pidfd, -1);
+        ck_assert_ptr_eq(started[i], &requests[i]);
+        ck_assert_int_eq(started[i]->error, ECANCELED);
+        ck_assert_int_eq(started[i]->pidfd, -1);
     }
     for (int i = 0; i <= LIMIT; i++) {
-        process_signal(got[i]->pid, SIGKILL);
-        ck_assert_int_eq(finish(got[i]).signal, SIGKILL);
+        process_signal(started[i]->pid, SIGKILL);
+        ck_assert_int_eq(finish(started[i]).signal, SIGKILL);
     }
     spawner_stop(spawner);
     ck_assert_int_eq(spawner_start(&spawner, &failure), 0);
@@ -570,9 +593,7 @@ static void start_behind(const char *script, enum spawn_ahead ahead, const char 
 {
     static char shell[] = "/bin/sh", flag[] = "-c", true_path[] = "/bin/true";
     static char *argv[] = {shell, flag, NULL, NULL}, *quick[] = {true_path, NULL};
-    spawner_stop(spawner);
-    ck_assert_int_eq(spawner_start(&spawner, &failure), 0);
-    ck_assert_int_eq(spawner_limit(spawner, 1, &failure), 0);
+    limit_to(1);
     argv[2] = (char *)(uintptr_t)script;
     for (uint64_t i = 0; i < 2; i++) {
         behind[i] = (struct spawn_request){.argv = i ? quick : argv,
@@ -588,10 +609,8 @@ static void start_behind(const char *script, enum spawn_ahead ahead, const char 
 
 static void expect_behind(bool at_once)
 {
-    struct spawn_request *got[2];
     if (!at_once) {
-        collect(got, 0, 1);
-        ck_assert(help_readable(got[0]->pidfd, PATIENCE_MS));
+        expect_news(1, 1);
         ck_assert(!help_readable(spawner_fd(spawner), 50));
         spawner_recall(spawner); /* nothing that may be recalled is there */
         ck_assert_ptr_null(spawner_collect(spawner));
@@ -599,12 +618,10 @@ static void expect_behind(bool at_once)
         ck_assert(!help_readable(spawner_fd(spawner), 20));
         spawner_go_on(spawner, 1);
     }
-    collect(got, at_once ? 0 : 1, 2);
-    ck_assert_ptr_eq(got[1], &behind[1]);
-    for (int i = 0; i < 2; i++) {
-        ck_assert(help_readable(got[i]->pidfd, PATIENCE_MS));
-        finish(got[i]);
-    }
+    expect_news(2, 2);
+    ck_assert_ptr_eq(started[1], &behind[1]);
+    for (int i = 0; i < 2; i++)
+        finish(started[i]);
     spawner_go_on(spawner, 2);
 }
 
@@ -640,7 +657,6 @@ END_TEST
 /* One that could not start is a failure that the caller looks at, too. */
 static void expect_none(enum spawn_ahead ahead)
 {
-    struct spawn_request *got[2];
     struct spawn_request missing = {.argv = ARGV("/nowhere/nothing"),
                                     .envp = no_env,
                                     .stdout_fd = -1,
@@ -650,19 +666,16 @@ static void expect_none(enum spawn_ahead ahead)
     struct spawn_request next = missing;
     next.argv = ARGV("/bin/true");
     next.ticket = 2;
-    spawner_stop(spawner);
-    ck_assert_int_eq(spawner_start(&spawner, &failure), 0);
-    ck_assert_int_eq(spawner_limit(spawner, 1, &failure), 0);
+    limit_to(1);
     spawner_submit(spawner, &missing);
-    collect(got, 0, 1);
+    expect_news(1, 0);
     ck_assert_int_eq(missing.error, ENOENT);
     spawner_submit(spawner, &next);
     if (ahead != SPAWN_AHEAD) {
         ck_assert(!help_readable(spawner_fd(spawner), 30));
         spawner_go_on(spawner, 1);
     }
-    collect(got, 0, 1);
-    ck_assert(help_readable(next.pidfd, PATIENCE_MS));
+    expect_news(2, 1);
     finish(&next);
 }
 
@@ -671,6 +684,74 @@ START_TEST(test_ahead_of_none)
     expect_none(SPAWN_AFTER_CALLER);
     expect_none(SPAWN_AHEAD_IF_GOOD);
     expect_none(SPAWN_AHEAD);
+}
+END_TEST
+
+/* The slot tells of a start whoever rests. */
+static void wait_until_started(void)
+{
+    help_until(atomic_load(&slot.pid));
+}
+
+static void submit_three(enum spawner_rest rest, uint32_t low)
+{
+    static struct spawn_request three[3];
+    limit_to(1);
+    spawner_rest(spawner, rest, low);
+    for (uint64_t i = 0; i < 3; i++) {
+        three[i] = (struct spawn_request){.argv = ARGV("/bin/true"),
+                                          .envp = no_env,
+                                          .stdout_fd = -1,
+                                          .stderr_fd = -1,
+                                          .slot = i == 2 ? &slot : NULL,
+                                          .ahead = SPAWN_AHEAD_IF_GOOD,
+                                          .ticket = i + 1};
+        spawner_submit(spawner, &three[i]);
+    }
+    wait_until_started();
+    siginfo_t info;
+    ck_assert_int_eq(waitid(P_PID, (id_t)slot.pid, &info, WEXITED | WNOWAIT), 0);
+}
+
+/* A caller that rests hears of all at once, when it looks or must be woken. */
+START_TEST(test_rest)
+{
+    submit_three(REST_ENDS, 0);
+    ck_assert(!help_readable(spawner_fd(spawner), 30));
+    note_news();
+    ck_assert_int_eq(n_started, 3);
+    ck_assert_int_eq(n_ended, 3);
+    for (int i = 0; i < 3; i++)
+        finish(started[i]);
+    submit_three(REST_ENDS, 1); /* fewer are left at last */
+    expect_news(3, 3);
+    for (int i = 0; i < 3; i++)
+        finish(started[i]);
+    submit_three(REST_STARTS, 0); /* an end wakes it */
+    expect_news(3, 3);
+    for (int i = 0; i < 3; i++)
+        finish(started[i]);
+}
+END_TEST
+
+START_TEST(test_rest_is_broken)
+{
+    static struct spawn_request sleeper;
+    sleeper = (struct spawn_request){.argv = ARGV("/bin/sleep", "1000"),
+                                     .envp = no_env,
+                                     .stdout_fd = -1,
+                                     .stderr_fd = -1,
+                                     .slot = &slot,
+                                     .ahead = SPAWN_AHEAD_IF_GOOD,
+                                     .ticket = 1};
+    limit_to(1);
+    spawner_rest(spawner, REST_ENDS, 0);
+    spawner_submit(spawner, &sleeper);
+    wait_until_started();
+    ck_assert(!help_readable(spawner_fd(spawner), 30));
+    process_signal(slot.pid, SIGKILL); /* its place stays taken */
+    expect_news(1, 1);
+    ck_assert_int_eq(finish(&sleeper).signal, SIGKILL);
 }
 END_TEST
 
@@ -745,6 +826,8 @@ static void add_tests(TCase *tests)
     tcase_add_test(tests, test_ahead);
     tcase_add_test(tests, test_ahead_said_something);
     tcase_add_test(tests, test_ahead_of_none);
+    tcase_add_test(tests, test_rest);
+    tcase_add_test(tests, test_rest_is_broken);
     tcase_add_test(tests, test_host_ignores_children);
     tcase_add_test(tests, test_clone_fails); /* last: it cannot be undone */
 }
