@@ -109,6 +109,10 @@ IN_CHILD int child_task(void *arg)
     if (unblock_signals())
         task_failed(request, "sigprocmask", errno, -1);
     int sys = exec_program(request->path, request->argv, request->envp);
+    if (request->otherwise) {
+        request->other = true;
+        sys = exec_program(request->path, request->otherwise, request->envp);
+    }
     task_failed(request, "exec", sys, exec_exit_code(sys));
 }
 

@@ -161,6 +161,12 @@ void engine_free_job(struct engine *e, struct job *job)
     e->running--;
 }
 
+static void describe_signal(int signal, struct buf *text)
+{
+    const char *name = sigabbrev_np(signal);
+    buf_format(text, "killed by signal %d (SIG%s)", signal, name ? name : "?");
+}
+
 void describe_end(const struct engine *e, const struct job *job, struct ending *ending)
 {
     const struct task_def *def = graph_def(e->graph, job->task);
@@ -170,9 +176,7 @@ void describe_end(const struct engine *e, const struct job *job, struct ending *
     else if (job->cancelled)
         buf_text(&ending->text, "cancelled");
     else if (ending->row.signal)
-        buf_format(&ending->text, "killed by signal %d (SIG%s)", ending->row.signal,
-                   sigabbrev_np(ending->row.signal) ? sigabbrev_np(ending->row.signal)
-                                                    : "?");
+        describe_signal(ending->row.signal, &ending->text);
 }
 
 /* Where a keeper's task wrote to a file of its own, no pipe was in between. */
@@ -276,6 +280,20 @@ static int task_ended(struct engine *e, struct job *job, const struct process_en
     return 0;
 }
 
+/* What a shell would have made of it, with the signal told in words. Unless the whole
+ * group was signalled by us: that ends the shell, too. */
+static void end_as_of_shell(const struct job *job, struct process_end *end,
+                            struct buf *text)
+{
+    const struct spawn_request *request = &job->request;
+    if (!end->signal || !request->otherwise || request->other || job->cancelled ||
+        job->timed_out)
+        return;
+    describe_signal(end->signal, text);
+    end->exit_code = 128 + end->signal;
+    end->signal = 0;
+}
+
 static int settle_end(struct engine *e, struct job *job, struct cairn_error *error)
 {
     struct process_end end = {.exit_code = -1};
@@ -287,6 +305,8 @@ static int settle_end(struct engine *e, struct job *job, struct cairn_error *err
     else if (process_reap(job->pid, job->pidfd, &e->slots.slots->slot[job - e->jobs],
                           &end, &local))
         buf_format(&text, "its end could not be learned: %s", local.text);
+    else
+        end_as_of_shell(job, &end, &text);
     if (result)
         result = result < 0 ? result : 0;
     else if (job->role == ROLE_TASK)
@@ -314,7 +334,7 @@ int engine_exited(struct engine *e, struct job *job, struct cairn_error *error)
 
 void spawn_describe_failure(const struct spawn_request *request, struct buf *text)
 {
-    const char *name = request->argv[0];
+    const char *name = (request->other ? request->otherwise : request->argv)[0];
     if (request->exit_code == 127)
         buf_format(text,
                    "command not found: %s; install it, or correct the name or PATH",

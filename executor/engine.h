@@ -79,7 +79,8 @@ struct job { /* one slot */
     bool timed_out, cancelled, killed;
     struct buf text; /* argv and environment strings of the attempt */
     struct buf cwd;
-    char **vector; /* argv, NULL, envp, NULL */
+    struct buf outputs; /* for the spawner: its declared files, each with a NUL */
+    char **vector;      /* argv, NULL, envp, NULL, otherwise, NULL */
     size_t vector_size;
     struct arena arena;   /* of `result` */
     struct result result; /* what is known of it so far */
@@ -116,6 +117,7 @@ struct environment { /* of one task_def: inherited entries that it does not repl
     char **entries;
     uint32_t n;
     bool made;
+    bool direct; /* plain words need no shell */
 };
 
 enum halt { HALT_NONE, HALT_FAILURE, HALT_STOP, HALT_KILL };
@@ -233,6 +235,7 @@ struct engine {
     struct arena arena;
     char **environment; /* copy of the caller's, without CAIRN_* */
     uint32_t n_environment;
+    bool direct; /* sh is one that only starts what plain words say */
     struct environment *environments; /* [n_defs] */
 };
 

@@ -250,14 +250,31 @@ static void order_keeper(struct engine *e, struct job *job)
     job->request.keep = job->kept ? &job->order : NULL;
 }
 
+/* The declared outputs, for the spawner to see whether they are there. */
+static bool list_outputs(struct engine *e, struct job *job)
+{
+    struct asker asker = {&e->lookup, job->task, job->attempt};
+    struct scope scope = lookup_scope(&asker);
+    struct files f;
+    int more = files_begin(&f, &scope, false, NULL);
+    buf_clear(&job->outputs);
+    if (!more)
+        while ((more = files_step(&f, NULL)) > 0)
+            buf_add(&job->outputs, f.path.data, f.path.size + 1);
+    files_release(&f);
+    buf_byte(&job->outputs, 0);
+    return !more && !job->outputs.failed;
+}
+
 /* When may the spawner start the next one, with this one ended? If a failure stops the
  * run, only when it is sure to have none. */
-static void order_ahead(const struct engine *e, struct job *job)
+static void order_ahead(struct engine *e, struct job *job)
 {
     const struct task_def *def = graph_def(e->graph, job->task);
     job->request.ticket = job->stamp;
     job->request.may_recall = job->role == ROLE_TASK;
     job->request.quiet_file = job->values_ready ? job->values : NULL;
+    job->request.outputs = NULL;
     job->request.ahead = SPAWN_AFTER_CALLER;
     if (job->values_ready && !job->values)
         return; /* out of memory: the spawner cannot look whether it passed on any */
@@ -267,6 +284,10 @@ static void order_ahead(const struct engine *e, struct job *job)
         job->request.ahead = SPAWN_AHEAD;
     else if (!def->n_outputs)
         job->request.ahead = SPAWN_AHEAD_IF_GOOD;
+    else if (list_outputs(e, job)) {
+        job->request.ahead = SPAWN_AHEAD_IF_GOOD;
+        job->request.outputs = job->outputs.data;
+    }
 }
 
 static int submit(struct engine *e, struct job *job, struct cairn_error *error)

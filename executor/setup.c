@@ -367,6 +367,7 @@ static void close_job(struct engine *e, struct job *job)
         ending_release(&job->held);
     buf_release(&job->text);
     buf_release(&job->cwd);
+    buf_release(&job->outputs);
     free(job->vector);
     free(job->values);
     arena_release(&job->arena);

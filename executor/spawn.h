@@ -55,13 +55,15 @@ struct keeper_order;
 
 /* With spawner_limit: what the end of this child means for those that wait.
  * AFTER_CALLER: the next one starts when the caller has called spawner_go_on.
- * AHEAD_IF_GOOD: it starts at once if this one exited with 0 and its `quiet_file` is
- * empty; else after spawner_go_on. AHEAD: at once. */
+ * AHEAD_IF_GOOD: it starts at once if this one exited with 0, its `quiet_file` is empty
+ * and its `outputs` are files that can be read; else after spawner_go_on. AHEAD: at
+ * once. */
 enum spawn_ahead { SPAWN_AFTER_CALLER, SPAWN_AHEAD_IF_GOOD, SPAWN_AHEAD };
 
 struct spawn_request {
     /* in; all borrowed until the request comes back */
     char *const *argv;
+    char *const *otherwise; /* if argv cannot be executed: this; NULL: nothing */
     char *const *envp;
     const char *path; /* PATH to search when argv[0] has no '/'; NULL: a default one */
     const char *cwd;  /* NULL: inherit */
@@ -71,8 +73,10 @@ struct spawn_request {
     /* Not NULL: run it under a keeper, see keeper.h. pid and pidfd are the keeper's. */
     const struct keeper_order *keep;
     enum spawn_ahead ahead;
-    const char *quiet_file; /* NULL: none. Must stay until the child's end */
-    uint64_t ticket;        /* for spawner_go_on; the caller's choice, never reused */
+    /* Both must stay until the child's end; NULL: none. */
+    const char *quiet_file;
+    const char *outputs; /* paths, each with its NUL, then an empty one */
+    uint64_t ticket;     /* for spawner_go_on; the caller's choice, never reused */
     bool may_recall;
     void *context;
     /* out */
@@ -81,6 +85,7 @@ struct spawn_request {
     int error; /* errno: of exec (then exit_code is 127 or 126), or of what failed
                   before (then exit_code is -1) */
     int exit_code;
+    bool other;                 /* it executed `otherwise` */
     const char *stage;          /* what failed: "chdir", "exec", "clone", ... */
     int64_t started_ns;         /* UTC */
     bool watched;               /* it comes back once more when its child has ended; */

@@ -127,6 +127,7 @@ static void spawn(struct spawner *spawner, struct spawn_request *request)
     request->error = 0;
     request->exit_code = 0;
     request->stage = NULL;
+    request->other = false;
     request->started_ns = clock_utc_ns();
     if (request->slot) {
         request->slot->spawn_boot_ns = clock_boot_ns();
@@ -185,18 +186,39 @@ static void free_place(struct spawner *spawner, struct place *place)
     spawner->alive--;
 }
 
+static bool can_be_read(const char *path)
+{
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    bool can = fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode);
+    close_fd(fd);
+    return can;
+}
+
+static bool left_files(const struct spawn_request *request)
+{
+    struct stat st;
+    const char *quiet = request->quiet_file, *output = request->outputs;
+    if (quiet && (lstat(quiet, &st) || st.st_size || !S_ISREG(st.st_mode)))
+        return false;
+    while (output && *output) {
+        if (!can_be_read(output))
+            return false;
+        output += strlen(output) + 1;
+    }
+    return true;
+}
+
 /* May the next one start although the caller has not yet looked at this end? */
 static bool ended_well(const struct spawn_request *request)
 {
-    struct stat st;
     siginfo_t info = {0};
     if (request->ahead != SPAWN_AHEAD_IF_GOOD)
         return request->ahead == SPAWN_AHEAD;
     if (waitid(P_PIDFD, (id_t)request->pidfd, &info, WEXITED | WNOHANG | WNOWAIT) ||
         info.si_pid == 0 || info.si_code != CLD_EXITED || info.si_status != 0)
         return false;
-    return !request->quiet_file ||
-           (!lstat(request->quiet_file, &st) && st.st_size == 0 && S_ISREG(st.st_mode));
+    return left_files(request);
 }
 
 static void child_ended(struct spawner *spawner, struct place *place)

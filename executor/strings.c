@@ -5,11 +5,24 @@
 
 #include "base/array.h"
 #include "base/limits.h"
+#include "executor/direct.h"
 
+#include <limits.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- The inherited environment ---- */
+
+static const char *value_of(char *const *entries, size_t n, const char *name_equals)
+{
+    size_t len = strlen(name_equals);
+    const char *value = NULL;
+    for (size_t i = 0; i < n; i++)
+        if (strncmp(entries[i], name_equals, len) == 0)
+            value = entries[i] + len; /* the last one counts */
+    return value;
+}
 
 int launch_environment(struct engine *e, struct cairn_error *error)
 {
@@ -23,7 +36,11 @@ int launch_environment(struct engine *e, struct cairn_error *error)
         if (strncmp(environ[i], "CAIRN_", 6) != 0)
             e->environment[e->n_environment++] =
                 arena_text(&e->arena, str_of(environ[i]));
-    return e->arena.failed ? error_nomem(error) : 0;
+    if (e->arena.failed)
+        return error_nomem(error);
+    const char *path = value_of(e->environment, e->n_environment, "PATH=");
+    e->direct = path && direct_shell(path);
+    return 0;
 }
 
 bool task_has_param(const struct task_def *def, struct str name)
@@ -73,6 +90,8 @@ static struct environment *inherited(struct engine *e, const struct task_def *de
         if (!replaces(e, def, name))
             env->entries[env->n++] = e->environment[i];
     }
+    env->direct =
+        e->direct && !replaces(e, def, STR("PATH")) && !replaces(e, def, STR("PWD"));
     env->made = true;
     return env;
 }
@@ -83,6 +102,8 @@ struct strings {
     struct job *job;
     size_t *offset;
     size_t n, capacity;
+    size_t n_env, n_argv; /* then comes the other command line, if there is one */
+    bool own_pwd;
 };
 
 static int begin_string(struct strings *s)
@@ -140,6 +161,80 @@ static int add_expanded(struct strings *s, const struct scope *scope, struct str
     return result;
 }
 
+static int add_shell(struct strings *s, const struct task_def *def)
+{
+    int result = 0;
+    for (uint32_t i = 0; i < def->n_shell && !result; i++)
+        result = add_text(s, def->shell[i]);
+    return result ? result : add_text(s, def->run);
+}
+
+static bool is_default_shell(const struct task_def *def)
+{
+    return def->n_shell == 3 && str_equal(def->shell[0], STR("sh")) &&
+           str_equal(def->shell[1], STR("-eu")) && str_equal(def->shell[2], STR("-c"));
+}
+
+/* The shell tells what it starts where it is. */
+static int add_directory(struct strings *s, const struct environment *env)
+{
+    const char *cwd = s->job->cwd.size ? s->job->cwd.data : ".";
+    const char *inherited = value_of(env->entries, env->n, "PWD=");
+    char real[PATH_MAX];
+    struct stat here, there;
+    if (inherited && *inherited == '/' && !stat(inherited, &there) &&
+        !stat(cwd, &here) && here.st_dev == there.st_dev && here.st_ino == there.st_ino)
+        return 0;
+    s->own_pwd = realpath(cwd, real) != NULL;
+    return s->own_pwd ? add_variable(s, STR("PWD"), str_of(real)) : 0;
+}
+
+/* ---- Commands that need no shell ---- */
+
+struct seen { /* what the shell would see */
+    const struct strings *strings;
+    const struct environment *inherited;
+};
+
+static struct str variable_seen(void *context, struct str name)
+{
+    const struct seen *seen = context;
+    const struct strings *s = seen->strings;
+    struct str found = {NULL, 0};
+    for (size_t i = 0; i < seen->inherited->n + s->n; i++) {
+        const char *entry = i < seen->inherited->n
+                                ? seen->inherited->entries[i]
+                                : s->job->text.data + s->offset[i - seen->inherited->n];
+        if (strncmp(entry, name.ptr, name.len) == 0 && entry[name.len] == '=')
+            found = str_of(entry + name.len + 1);
+    }
+    return found;
+}
+
+/* The words of a text that needs no shell, each with its NUL; their number. Not for an
+ * attempt under a keeper, which executes what it is told. */
+static uint32_t find_words(const struct strings *s, const struct environment *env,
+                           const struct task_def *def, struct buf *words)
+{
+    struct seen seen = {s, env};
+    const struct direct_values values = {variable_seen, &seen};
+    bool may = env->direct && !s->job->text.failed && !s->job->kept &&
+               def->kind == TASK_RUN && is_default_shell(def);
+    return may ? direct_words(def->run, &values, words) : 0;
+}
+
+static int add_words(struct strings *s, const struct buf *words, uint32_t n)
+{
+    const char *at = words->data;
+    int result = 0;
+    for (uint32_t i = 0; i < n && !result; i++) {
+        struct str word = str_of(at);
+        result = add_text(s, word);
+        at += word.len + 1;
+    }
+    return result;
+}
+
 static int add_arguments(struct strings *s, const struct scope *scope,
                          struct cairn_error *error)
 {
@@ -147,11 +242,7 @@ static int add_arguments(struct strings *s, const struct scope *scope,
     int result = 0;
     for (uint32_t i = 0; i < def->n_argv && !result; i++)
         result = add_expanded(s, scope, STR(""), def->argv[i], error);
-    for (uint32_t i = 0; def->kind == TASK_RUN && i < def->n_shell && !result; i++)
-        result = add_text(s, def->shell[i]);
-    if (!result && def->kind == TASK_RUN)
-        result = add_text(s, def->run);
-    return result;
+    return result || def->kind != TASK_RUN ? result : add_shell(s, def);
 }
 
 void values_path(const struct engine *e, const struct job *job, char *out, size_t size)
@@ -226,11 +317,19 @@ static int add_variables(struct engine *e, struct strings *s, const struct scope
     return result ? result : add_own_variables(e, s);
 }
 
+static char **put_strings(const struct strings *s, size_t from, size_t to, char **at)
+{
+    for (size_t i = from; i < to; i++)
+        *at++ = s->job->text.data + s->offset[i];
+    *at++ = NULL;
+    return at;
+}
+
 /* Turns offsets into the pointer arrays that exec wants. */
-static int make_vectors(struct strings *s, size_t n_argv, const struct environment *env)
+static int make_vectors(struct strings *s, const struct environment *env)
 {
     struct job *job = s->job;
-    size_t need = s->n + env->n + 2;
+    size_t need = s->n + env->n + 3, n = s->n_env + s->n_argv;
     if (need > job->vector_size) {
         char **vector = realloc(job->vector, need * sizeof *vector);
         if (!vector)
@@ -238,57 +337,68 @@ static int make_vectors(struct strings *s, size_t n_argv, const struct environme
         job->vector = vector;
         job->vector_size = need;
     }
-    char **at = job->vector;
-    for (size_t i = 0; i < n_argv; i++)
-        *at++ = job->text.data + s->offset[i];
-    *at++ = NULL;
-    char **envp = at;
-    if (env->n)
-        memcpy(at, env->entries, env->n * sizeof *at);
-    at += env->n;
-    for (size_t i = n_argv; i < s->n; i++)
-        *at++ = job->text.data + s->offset[i];
-    *at = NULL;
+    char **envp = put_strings(s, s->n_env, n, job->vector), **at = envp;
+    for (uint32_t i = 0; i < env->n; i++)
+        if (!s->own_pwd || strncmp(env->entries[i], "PWD=", 4) != 0)
+            *at++ = env->entries[i];
+    char **other = put_strings(s, 0, s->n_env, at);
+    put_strings(s, n, s->n, other);
     job->request.argv = job->vector;
     job->request.envp = envp;
-    job->request.path = NULL;
-    for (char **v = envp; *v; v++)
-        if (strncmp(*v, "PATH=", 5) == 0)
-            job->request.path = *v + 5;
+    job->request.otherwise = s->n > n ? other : NULL;
+    job->request.path = value_of(envp, (size_t)(other - envp) - 1, "PATH=");
     return 0;
 }
 
 /* The kernel takes no single string over 128 KiB; better to say which one it was. */
-static int check_lengths(const struct strings *s, size_t n_argv, struct buf *why)
+static int check_lengths(const struct strings *s, struct buf *why)
 {
-    for (size_t i = 0; i < s->n; i++) {
+    for (size_t i = 0; i < s->n_env + s->n_argv; i++) {
         const char *text = s->job->text.data + s->offset[i];
         size_t length = strlen(text);
         if (length <= LIMIT_ENV_STRING)
             continue;
-        if (i < n_argv)
-            buf_format(why, "argument %zu is %zu bytes long, the kernel takes %d", i,
-                       length, LIMIT_ENV_STRING);
-        else
+        if (i < s->n_env)
             buf_format(why, "variable %.*s is %zu bytes long, the kernel takes %d",
                        (int)strcspn(text, "="), text, length, LIMIT_ENV_STRING);
+        else
+            buf_format(why, "argument %zu is %zu bytes long, the kernel takes %d",
+                       i - s->n_env, length, LIMIT_ENV_STRING);
         return CAIRN_ELIMIT;
     }
     return 0;
 }
 
-static int finish_strings(struct strings *s, int result, size_t n_argv,
-                          const struct environment *env, struct buf *why)
+static int finish_strings(struct strings *s, int result, const struct environment *env,
+                          struct buf *why)
 {
     if (!result && s->job->text.failed)
         result = CAIRN_ENOMEM;
     if (!result)
-        result = check_lengths(s, n_argv, why);
+        result = check_lengths(s, why);
     if (!result)
-        result = make_vectors(s, n_argv, env);
+        result = make_vectors(s, env);
     free(s->offset);
     if (result == CAIRN_ENOMEM)
         buf_text(why, "out of memory");
+    return result;
+}
+
+/* The command line: that of the text's command, if it is no more than that, and then
+ * that of its shell, for what cannot be executed. */
+static int add_command(struct strings *s, const struct scope *scope,
+                       const struct environment *env, struct cairn_error *error)
+{
+    struct buf words = BUF_INIT;
+    uint32_t n = find_words(s, env, scope->def, &words);
+    int result = n ? add_directory(s, env) : 0;
+    s->n_env = s->n;
+    if (!result)
+        result = n ? add_words(s, &words, n) : add_arguments(s, scope, error);
+    s->n_argv = s->n - s->n_env;
+    if (!result && n)
+        result = add_shell(s, scope->def);
+    buf_release(&words);
     return result;
 }
 
@@ -300,13 +410,12 @@ int strings_prepare(struct engine *e, struct job *job, struct buf *why)
     struct environment *env = inherited(e, scope.def);
     struct cairn_error error = {0};
     buf_clear(&job->text);
-    int result = env ? add_arguments(&s, &scope, &error) : CAIRN_ENOMEM;
-    size_t n_argv = s.n;
+    int result = env ? add_variables(e, &s, &scope, &error) : CAIRN_ENOMEM;
     if (!result)
-        result = add_variables(e, &s, &scope, &error);
+        result = add_command(&s, &scope, env, &error);
     if (result && result != CAIRN_ENOMEM)
         buf_text(why, error.text);
-    return finish_strings(&s, result, n_argv, env, why);
+    return finish_strings(&s, result, env, why);
 }
 
 int strings_prepare_action(struct engine *e, struct job *job,
@@ -316,16 +425,17 @@ int strings_prepare_action(struct engine *e, struct job *job,
     struct environment *env = inherited(e, graph_def(e->graph, job->task));
     int result = env ? 0 : CAIRN_ENOMEM;
     buf_clear(&job->text);
-    for (uint32_t i = 0; i < action->n_shell && !result; i++)
-        result = add_text(&s, action->shell[i]);
-    if (!result)
-        result = add_text(&s, action->text);
-    size_t n_argv = s.n;
     for (uint32_t i = 0; i < action->n_env && !result; i++)
         result = add_variable(&s, action->env[i].key, action->env[i].value);
     if (!result)
         result = add_secrets(e, &s, action->secrets, action->n_secrets);
     if (!result)
         result = add_own_variables(e, &s);
-    return finish_strings(&s, result, n_argv, env, why);
+    s.n_env = s.n;
+    for (uint32_t i = 0; i < action->n_shell && !result; i++)
+        result = add_text(&s, action->shell[i]);
+    if (!result)
+        result = add_text(&s, action->text);
+    s.n_argv = s.n - s.n_env;
+    return finish_strings(&s, result, env, why);
 }

@@ -588,6 +588,7 @@ END_TEST
 
 /* What waits with a limit of one, behind a shell that ends as `script` says. */
 static struct spawn_request behind[2];
+static const char *outputs; /* of the first one */
 
 static void start_behind(const char *script, enum spawn_ahead ahead, const char *quiet)
 {
@@ -602,6 +603,7 @@ static void start_behind(const char *script, enum spawn_ahead ahead, const char 
                                            .stderr_fd = -1,
                                            .ahead = ahead,
                                            .quiet_file = quiet,
+                                           .outputs = i ? NULL : outputs,
                                            .ticket = i + 1};
         spawner_submit(spawner, &behind[i]);
     }
@@ -651,6 +653,28 @@ START_TEST(test_ahead_said_something)
     expect_behind(false);
     start_behind("exit 0", SPAWN_AHEAD_IF_GOOD, help_path("missing"));
     expect_behind(false);
+}
+END_TEST
+
+START_TEST(test_ahead_with_outputs)
+{
+    static char paths[600];
+    size_t one = (size_t)snprintf(paths, 300, "%s", help_path("first")) + 1;
+    snprintf(paths + one, 300 - 1, "%s", help_path("second"));
+    outputs = paths;
+    help_write("first", "", 0600);
+    start_behind("exit 0", SPAWN_AHEAD_IF_GOOD, NULL);
+    expect_behind(false); /* the second is missing */
+    help_write("second", "x", 0600);
+    start_behind("exit 0", SPAWN_AHEAD_IF_GOOD, NULL);
+    expect_behind(true);
+    start_behind("exit 1", SPAWN_AHEAD_IF_GOOD, NULL);
+    expect_behind(false);
+    ck_assert_int_eq(unlink(help_path("second")), 0);
+    ck_assert_int_eq(symlink("/", help_path("second")), 0);
+    start_behind("exit 0", SPAWN_AHEAD_IF_GOOD, NULL);
+    expect_behind(false); /* a directory: the caller looks into it */
+    outputs = NULL;
 }
 END_TEST
 
@@ -825,6 +849,7 @@ static void add_tests(TCase *tests)
     tcase_add_test(tests, test_limit_and_recall);
     tcase_add_test(tests, test_ahead);
     tcase_add_test(tests, test_ahead_said_something);
+    tcase_add_test(tests, test_ahead_with_outputs);
     tcase_add_test(tests, test_ahead_of_none);
     tcase_add_test(tests, test_rest);
     tcase_add_test(tests, test_rest_is_broken);
