@@ -55,13 +55,22 @@ static void print_needs(FILE *file, const struct graph *graph, uint32_t task)
 
 /* ---- make ---- */
 
+/* In one line: make takes quadratic time for as many lines. */
+static void print_targets(FILE *file, const struct graph *graph, const char *before)
+{
+    fputs(before, file);
+    for (uint32_t i = 0; i < graph->n; i++)
+        fprintf(file, " %s%u", target(graph), i);
+    fputc('\n', file);
+}
+
 static void write_make(FILE *file, const struct graph *graph)
 {
-    fprintf(file, "%sall:\n", graph->work == NOOP ? ".PHONY: all\n" : "");
+    print_targets(file, graph, "all:");
+    if (graph->work == NOOP)
+        print_targets(file, graph, ".PHONY: all");
     for (uint32_t i = 0; i < graph->n; i++) {
-        if (graph->work == NOOP)
-            fprintf(file, ".PHONY: t%u\n", i);
-        fprintf(file, "all: %s%u\n%s%u:", target(graph), i, target(graph), i);
+        fprintf(file, "%s%u:", target(graph), i);
         print_needs(file, graph, i);
         fputs("\n\t@", file);
         print_command(file, graph, i);
