@@ -7,10 +7,11 @@
  * `cpu` with beginning, end and closing; small runs are repeated in one store up to
  * 20,000 steps. foreach, written: reading and compiling a workflow file of as many
  * tasks, as one group, and one by one with a need each; beside the latter, libyaml
- * alone reads the same file. Every measurement has a process of its own that holds
- * nothing else, so its peak memory is that of the library; `run.memory` is that of a
- * run of the file, which is stopped at its first task. The small sizes are measured
- * before and after the large ones. */
+ * alone reads the same file. `floor` of steps: writing as many bytes into a new file, a
+ * page at a time; where memory is first touched, that costs more per byte. Every
+ * measurement has a process of its own that holds nothing else, so its peak memory is
+ * that of the library; `run.memory` is that of a run of the file, which is stopped at
+ * its first task. The small sizes are measured before and after the large ones. */
 #include "bench/process.h"
 
 #include <sys/resource.h>
@@ -26,18 +27,18 @@ struct steps {
 };
 
 /* What a process of its own tells. */
-enum { STEP_US, STEP_CPU_US, STEP_BYTES, STEP_MIB, STEP_TOLD };
+enum { STEP_US, STEP_CPU_US, STEP_BYTES, STEP_MIB, STEP_FLOOR_US, STEP_TOLD };
 enum { LOAD_MS, LOAD_MIB, LOAD_FLOOR_MS, LOAD_RUN_MIB, LOAD_TOLD };
 
 /* One size; [0] chain, [1] wide; [0] foreach, [1] written out. */
 struct size {
     uint32_t n;
     char file[2][4200];
-    struct bench_samples us[2], cpu_us[2], bytes[2], peak_mib[2];
+    struct bench_samples us[2], cpu_us[2], bytes[2], peak_mib[2], floor_us[2];
     struct bench_samples load_ms[2], load_mib[2], run_mib[2], floor_ms;
     /* medians, for the table and the ratios */
-    double us_of[2], cpu_of[2], bytes_of[2], peak_of[2], load_of[2], run_mib_of[2],
-        floor_of;
+    double us_of[2], cpu_of[2], bytes_of[2], peak_of[2], write_of[2], load_of[2],
+        run_mib_of[2], floor_of;
 };
 
 static const char *const shapes[] = {"chain", "wide"}, *const forms[] = {"foreach",
@@ -101,6 +102,24 @@ static void run_once(struct steps *s, struct cairn_store *store, uint32_t run,
         bench_fail("sizes", "not every task ran once");
 }
 
+/* What the kernel takes for the bytes alone. */
+static double plain_write_us(const char *dir, double bytes)
+{
+    enum { PAGE = 2048 };
+    static const char page[PAGE];
+    char path[4200];
+    snprintf(path, sizeof path, "%s/floor", dir);
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    int64_t began = bench_now();
+    for (double at = 0; at < bytes; at += PAGE)
+        if (fd < 0 || pwrite(fd, page, PAGE, (off_t)at) != PAGE)
+            bench_fail(path, strerror(errno));
+    double us = (double)(bench_now() - began) / 1e3;
+    close(fd);
+    remove(path);
+    return us;
+}
+
 /* Small ones run several times in the store, so that they have their share of what
  * happens now and then, as the transfer of the log. */
 static void run_steps(struct steps *s)
@@ -119,6 +138,7 @@ static void run_steps(struct steps *s)
     told[STEP_US] /= steps;
     told[STEP_BYTES] = (database_bytes(s->dir) - empty) / steps;
     told[STEP_MIB] = bench_peak_mib();
+    told[STEP_FLOOR_US] = plain_write_us(s->dir, told[STEP_BYTES] * steps) / steps;
     bench_tell(told, STEP_TOLD);
 }
 
@@ -133,6 +153,7 @@ static void measure_steps(const char *dir, struct size *size, bool wide)
     bench_add(&size->cpu_us[wide], told[STEP_CPU_US]);
     bench_add(&size->bytes[wide], told[STEP_BYTES]);
     bench_add(&size->peak_mib[wide], told[STEP_MIB]);
+    bench_add(&size->floor_us[wide], told[STEP_FLOOR_US]);
     snprintf(path, sizeof path, "%s/.cairn", dir);
     remove_tree(path);
 }
@@ -282,6 +303,7 @@ static void print_figures(struct size *s)
         s->cpu_of[k] = figure(s, shapes[k], "cpu", &s->cpu_us[k], "us/step");
         s->bytes_of[k] = figure(s, shapes[k], "bytes", &s->bytes[k], "bytes/step");
         s->peak_of[k] = figure(s, shapes[k], "memory", &s->peak_mib[k], "MiB");
+        s->write_of[k] = figure(s, shapes[k], "floor", &s->floor_us[k], "us/step");
     }
     for (int k = 0; k < 2; k++) {
         s->load_of[k] = figure(s, forms[k], "load", &s->load_ms[k], "ms");
@@ -313,6 +335,11 @@ static void print_ratios(const struct size *first, const struct size *last)
     for (int k = 0; k < 2; k++) {
         snprintf(name, sizeof name, "sizes.%s.time.last/first", shapes[k]);
         bench_value(name, last->us_of[k] / first->us_of[k], "ratio");
+        snprintf(name, sizeof name, "sizes.%s.above-floor.last/first", shapes[k]);
+        bench_value(name,
+                    (last->us_of[k] - last->write_of[k]) /
+                        (first->us_of[k] - first->write_of[k]),
+                    "ratio");
         snprintf(name, sizeof name, "sizes.%s.cpu.last/first", shapes[k]);
         bench_value(name, last->cpu_of[k] / first->cpu_of[k], "ratio");
         snprintf(name, sizeof name, "sizes.%s.bytes.last/first", shapes[k]);
