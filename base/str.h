@@ -30,6 +30,15 @@ static inline bool str_equal(struct str a, struct str b)
     return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
 }
 
+/* `list` ends with NULL. */
+static inline bool str_among(struct str text, const char *const *list)
+{
+    for (; *list; list++)
+        if (str_equal(text, str_of(*list)))
+            return true;
+    return false;
+}
+
 /* memcmp order, shorter first on a tie. */
 int str_compare(struct str a, struct str b);
 

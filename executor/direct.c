@@ -1,5 +1,7 @@
 #include "executor/direct.h"
 
+#include "executor/scalar.h"
+
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,14 +36,6 @@ static bool is_printable(char c)
     return c >= ' ' && c <= '~';
 }
 
-static bool is_one_of(struct str word, const char *const *names, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (str_equal(word, str_of(names[i])))
-            return true;
-    return false;
-}
-
 /* ---- The first word ---- */
 
 /* Built into some shell (dash, bash, ksh, busybox) or reserved in one; setsid behaves
@@ -63,8 +57,8 @@ static bool is_special(struct str word)
         "set",     "setsid",   "shift",     "shopt",    "source",  "stop",
         "suspend", "test",     "then",      "time",     "times",   "trap",
         "true",    "type",     "typeset",   "ulimit",   "umask",   "unalias",
-        "unset",   "until",    "wait",      "whence",   "while"};
-    return is_one_of(word, names, sizeof names / sizeof names[0]);
+        "unset",   "until",    "wait",      "whence",   "while",   NULL};
+    return str_among(word, names);
 }
 
 /* `true` and `false` alone do the same built in or not. */
@@ -86,8 +80,8 @@ static bool may_begin(struct str word, uint32_t n)
 static bool is_own(struct str name)
 {
     static const char *const names[] = {"IFS", "LINENO", "OLDPWD", "OPTIND", "PPID",
-                                        "PS1", "PS2",    "PS4",    "PWD"};
-    return is_one_of(name, names, sizeof names / sizeof names[0]);
+                                        "PS1", "PS2",    "PS4",    "PWD",    NULL};
+    return str_among(name, names);
 }
 
 /* What is not quoted is split and may name files, unless it is plain. */
@@ -111,7 +105,7 @@ static bool add_variable(struct scan *s, bool quoted)
     while (s->at < s->end && is_name(*s->at))
         s->at++;
     struct str name = {start, (size_t)(s->at - start)};
-    if (!name.len || (*start >= '0' && *start <= '9') || is_own(name))
+    if (!scalar_is_env_name(name) || is_own(name))
         return false;
     if (braces && (s->at == s->end || *s->at++ != '}'))
         return false;
@@ -177,7 +171,8 @@ uint32_t direct_words(struct str text, const struct direct_values *values,
             s.at++;
             continue;
         }
-        good = n++ < DIRECT_WORDS && add_word(&s);
+        good = add_word(&s);
+        n++;
     }
     if (good && n && !out->failed && may_begin(str_of(out->data + start), n))
         return n;

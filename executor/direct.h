@@ -1,13 +1,13 @@
 /* Texts for the shell that need no shell: words, quoted or not, and variables in them.
  * `sh -eu -c 'touch x'` starts a second process for the command and waits for it;
- * executing the command itself comes to the same for half the cost.
+ * executing the command itself comes to the same (bench/peers shows what it saves).
  * docs/workflow-file.md says where that is done, and what can be told apart. */
 #ifndef EXECUTOR_DIRECT_H
 #define EXECUTOR_DIRECT_H
 
 #include "base/str.h"
 
-enum { DIRECT_BYTES = 4096, DIRECT_WORDS = 64 };
+enum { DIRECT_BYTES = 4096 }; /* longer texts get their shell */
 
 /* The value of an environment variable; ptr NULL: it is not set. */
 struct direct_values {

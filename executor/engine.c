@@ -132,15 +132,6 @@ static int handle(struct engine *e, uint64_t what, struct cairn_error *error)
     }
 }
 
-/* What has been handed to the spawner starts at once, or when another one ends: no
- * reason to wake us, if it is heard of soon. */
-static enum spawner_rest rest_of(struct engine *e, int64_t lingers_ns)
-{
-    bool submitted = e->submitted;
-    e->submitted = false;
-    return lingers_ns ? REST_ENDS : submitted ? REST_STARTS : REST_NOT;
-}
-
 static int next_wait_ms(struct engine *e, enum spawner_rest *rest)
 {
     enum { LONGEST_MS = 60000, REST_MS = 4, MS_NS = 1000000 };
@@ -155,7 +146,10 @@ static int next_wait_ms(struct engine *e, enum spawner_rest *rest)
         (!e->commit_waits || (e->degraded && e->options->saving == CAIRN_BEST_EFFORT));
     if (more && !lingers_ns)
         return 0;
-    *rest = rest_of(e, lingers_ns);
+    /* What was handed to the spawner starts at once, or when another one ends: no
+     * reason to wake us, if we hear of it soon. */
+    *rest = lingers_ns ? REST_ENDS : e->submitted ? REST_STARTS : REST_NOT;
+    e->submitted = false;
     return timers_wait_ms(&e->timers, clock_mono_ns(),
                           lingers_ns ? (int)((lingers_ns + MS_NS - 1) / MS_NS)
                           : *rest    ? REST_MS

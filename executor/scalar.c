@@ -13,14 +13,6 @@ static bool is_one_of(char c, const char *set)
     return c && strchr(set, c);
 }
 
-static bool is_in(struct str text, const char *const *words)
-{
-    for (; *words; words++)
-        if (str_equal(text, str_of(*words)))
-            return true;
-    return false;
-}
-
 /* Number of leading bytes of `text` from `from` that are digits or one of `extra`. */
 static size_t span(struct str text, size_t from, const char *extra)
 {
@@ -148,9 +140,9 @@ static const char *trap(struct str text)
     static const char *const specials[] = {".inf", ".Inf", ".INF", NULL};
     static const char *const no_number[] = {".nan", ".NaN", ".NAN", NULL};
     struct str bare = without_sign(text);
-    if (is_in(bare, specials))
+    if (str_among(bare, specials))
         return "infinity";
-    if (is_in(text, no_number))
+    if (str_among(text, no_number))
         return "not-a-number";
     if (!is_digit(bare.ptr[0]) && bare.ptr[0] != '.')
         return NULL;
@@ -174,15 +166,15 @@ enum scalar_type scalar_type(struct str text, const char **reads_as)
                                             "NO",  "on",  "On",  "ON", "off",
                                             "Off", "OFF", NULL};
     *reads_as = NULL;
-    if (is_in(text, nulls)) {
+    if (str_among(text, nulls)) {
         *reads_as = "null";
         return SCALAR_NULL;
     }
-    if (is_in(text, bools)) {
+    if (str_among(text, bools)) {
         *reads_as = "a boolean";
         return SCALAR_BOOL;
     }
-    if (is_in(text, old_bools)) {
+    if (str_among(text, old_bools)) {
         *reads_as = "a boolean";
         return SCALAR_TRAP;
     }

@@ -14,13 +14,19 @@
 
 /* ---- The inherited environment ---- */
 
-static const char *value_of(char *const *entries, size_t n, const char *name_equals)
+/* NULL: the entry is another variable's. */
+static const char *value_in(const char *entry, struct str name)
 {
-    size_t len = strlen(name_equals);
+    bool is = strncmp(entry, name.ptr, name.len) == 0 && entry[name.len] == '=';
+    return is ? entry + name.len + 1 : NULL;
+}
+
+/* Of several, the last one counts. NULL: none. */
+static const char *value_of(char *const *entries, size_t n, struct str name)
+{
     const char *value = NULL;
-    for (size_t i = 0; i < n; i++)
-        if (strncmp(entries[i], name_equals, len) == 0)
-            value = entries[i] + len; /* the last one counts */
+    while (n && !value)
+        value = value_in(entries[--n], name);
     return value;
 }
 
@@ -38,7 +44,7 @@ int launch_environment(struct engine *e, struct cairn_error *error)
                 arena_text(&e->arena, str_of(environ[i]));
     if (e->arena.failed)
         return error_nomem(error);
-    const char *path = value_of(e->environment, e->n_environment, "PATH=");
+    const char *path = value_of(e->environment, e->n_environment, STR("PATH"));
     e->direct = path && direct_shell(path);
     return 0;
 }
@@ -179,7 +185,7 @@ static bool is_default_shell(const struct task_def *def)
 static int add_directory(struct strings *s, const struct environment *env)
 {
     const char *cwd = s->job->cwd.size ? s->job->cwd.data : ".";
-    const char *inherited = value_of(env->entries, env->n, "PWD=");
+    const char *inherited = value_of(env->entries, env->n, STR("PWD"));
     char real[PATH_MAX];
     struct stat here, there;
     if (inherited && *inherited == '/' && !stat(inherited, &there) &&
@@ -200,15 +206,12 @@ static struct str variable_seen(void *context, struct str name)
 {
     const struct seen *seen = context;
     const struct strings *s = seen->strings;
-    struct str found = {NULL, 0};
-    for (size_t i = 0; i < seen->inherited->n + s->n; i++) {
-        const char *entry = i < seen->inherited->n
-                                ? seen->inherited->entries[i]
-                                : s->job->text.data + s->offset[i - seen->inherited->n];
-        if (strncmp(entry, name.ptr, name.len) == 0 && entry[name.len] == '=')
-            found = str_of(entry + name.len + 1);
-    }
-    return found;
+    const char *value = NULL;
+    for (size_t i = s->n; i > 0 && !value; i--)
+        value = value_in(s->job->text.data + s->offset[i - 1], name);
+    if (!value)
+        value = value_of(seen->inherited->entries, seen->inherited->n, name);
+    return value ? str_of(value) : (struct str){NULL, 0};
 }
 
 /* The words of a text that needs no shell, each with its NUL; their number. Not for an
@@ -339,14 +342,14 @@ static int make_vectors(struct strings *s, const struct environment *env)
     }
     char **envp = put_strings(s, s->n_env, n, job->vector), **at = envp;
     for (uint32_t i = 0; i < env->n; i++)
-        if (!s->own_pwd || strncmp(env->entries[i], "PWD=", 4) != 0)
+        if (!s->own_pwd || !value_in(env->entries[i], STR("PWD")))
             *at++ = env->entries[i];
     char **other = put_strings(s, 0, s->n_env, at);
     put_strings(s, n, s->n, other);
     job->request.argv = job->vector;
     job->request.envp = envp;
     job->request.otherwise = s->n > n ? other : NULL;
-    job->request.path = value_of(envp, (size_t)(other - envp) - 1, "PATH=");
+    job->request.path = value_of(envp, (size_t)(other - envp) - 1, STR("PATH"));
     return 0;
 }
 

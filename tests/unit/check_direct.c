@@ -93,10 +93,7 @@ static void expect_many(size_t bytes, bool good)
     ck_assert_uint_eq(words_of(text, &words), good);
     for (size_t i = 1; i < bytes; i += 2)
         text[i] = ' ';
-    ck_assert_uint_eq(words_of(text, &words), 0);
-    for (size_t i = 2 * DIRECT_WORDS; i < bytes; i++)
-        text[i] = ' ';
-    ck_assert_uint_eq(words_of(text, &words), good ? DIRECT_WORDS : 0);
+    ck_assert_uint_eq(words_of(text, &words), good ? bytes / 2 : 0);
     buf_release(&words);
     free(text);
 }
@@ -159,7 +156,7 @@ static bool compare_with_dash(const char *text)
 {
     struct buf words = BUF_INIT, direct = BUF_INIT, dash = BUF_INIT;
     const char *const shell[] = {"/bin/dash", "-eu", "-c", text, NULL};
-    const char *argv[DIRECT_WORDS + 1] = {NULL};
+    const char *argv[64] = {NULL}; /* the parts of random_text make far fewer */
     uint32_t n = words_of(text, &words);
     const char *at = words.data;
     for (uint32_t i = 0; i < n; i++, at += strlen(at) + 1)

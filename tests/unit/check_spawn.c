@@ -743,8 +743,8 @@ START_TEST(test_rest)
     submit_three(REST_ENDS, 0);
     ck_assert(!help_readable(spawner_fd(spawner), 30));
     note_news();
-    ck_assert_int_eq(n_started, 3);
-    ck_assert_int_eq(n_ended, 3);
+    ck_assert_int_ge(n_ended, 2); /* the third has started since, and may be late */
+    expect_news(3, 3);
     for (int i = 0; i < 3; i++)
         finish(started[i]);
     submit_three(REST_ENDS, 1); /* fewer are left at last */

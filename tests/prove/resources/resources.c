@@ -44,8 +44,17 @@ static void watch_step(struct watch *w)
     g->steps = (double)w->total / 10;
 }
 
-static unsigned watch_end(const struct watch *w)
+static long store_bytes(const char *store)
 {
+    char path[4096];
+    struct stat st;
+    snprintf(path, sizeof path, "%s/cairn.db", store);
+    return stat(path, &st) ? -1 : (long)st.st_size;
+}
+
+static unsigned watch_end(struct watch *w, const char *store)
+{
+    w->growth.store = (double)store_bytes(store);
     if (w->gone || w->done != w->total) {
         printf("# %llu of %llu steps were seen\n", (unsigned long long)w->done,
                (unsigned long long)w->total);
@@ -58,14 +67,6 @@ static unsigned complain(const char *what, const struct cairn_error *error)
 {
     printf("# %s: %s\n", what, error->text);
     return 1;
-}
-
-static long bytes_per_task(const char *store, uint64_t tasks)
-{
-    char path[4096];
-    struct stat st;
-    snprintf(path, sizeof path, "%s/cairn.db", store);
-    return stat(path, &st) ? -1 : (long)((uint64_t)st.st_size / tasks);
 }
 
 /* ---- Who has a mark ---- */
@@ -162,7 +163,8 @@ int calls_main(char **args)
     w.growth.jobs = 1;
     w.growth.factor = 1.2;
     bool seen = take_sample(w.pid, NULL, &before);
-    unsigned bad = run_chain(&w, store) + watch_end(&w);
+    unsigned bad = run_chain(&w, store);
+    bad += watch_end(&w, store);
     seen &= take_sample(w.pid, live, &after);
     if (!seen || after.descriptors != before.descriptors || after.children ||
         after.threads != before.threads || after.live_files) {
@@ -174,7 +176,7 @@ int calls_main(char **args)
         bad++;
     }
     printf("calls %llu %u %ld\n", (unsigned long long)w.total, bad,
-           bytes_per_task(store, w.total));
+           store_bytes(store) / (long)w.total);
     return bad > 0;
 }
 
@@ -243,7 +245,7 @@ int tasks_main(char **args)
         fclose(events);
     while (waitpid(w.pid, &status, 0) < 0 && errno == EINTR)
         continue;
-    unsigned bad = watch_end(&w);
+    unsigned bad = watch_end(&w, store);
     struct sample after;
     take_sample(getpid(), live, &after);
     if (status || after.children || after.live_files) {
@@ -252,7 +254,7 @@ int tasks_main(char **args)
         bad++;
     }
     printf("tasks %llu %u %ld\n", (unsigned long long)w.total, bad,
-           bytes_per_task(store, w.total));
+           store_bytes(store) / (long)w.total);
     return bad > 0;
 }
 

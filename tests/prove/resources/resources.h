@@ -22,6 +22,7 @@ struct growth {
     struct sample begin[2], end[2];
     double steps;  /* in each span */
     double factor; /* allowed from one to the other */
+    double store;  /* bytes of it: what one transfer of the log writes at most */
     long jobs;
 };
 unsigned judge_growth(const struct growth *growth);

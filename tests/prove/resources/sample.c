@@ -86,7 +86,7 @@ static unsigned grew(const char *what, double first, double second, double allow
 unsigned judge_growth(const struct growth *g)
 {
     /* Slots come and go, and a transfer of the log may fall into one span and not into
-     * the other. */
+     * the other: it writes each page of the store once at most. */
     enum {
         CACHE_KIB = 8000 + 1500, /* SQLite's, which fills with the pages of the store */
         LATE_KIB = 768,          /* in the last tenth, when it is full */
@@ -112,7 +112,8 @@ unsigned judge_growth(const struct growth *g)
         first->rss_kib, second->rss_kib, second->peak_kib, first->descriptors,
         second->descriptors, first->threads, second->threads, first->children,
         second->children, first->live_files, second->live_files);
-    bad += grew("bytes written a step", bytes[0], bytes[1], bytes[0] * g->factor);
+    bad += grew("bytes written a step", bytes[0], bytes[1],
+                bytes[0] * g->factor + g->store / g->steps);
     bad += grew("reads and writes a step", calls[0], calls[1], calls[0] * g->factor);
     bad += grew("memory in KiB", (double)first->rss_kib, (double)second->rss_kib,
                 (double)(first->rss_kib + CACHE_KIB));
