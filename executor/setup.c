@@ -132,9 +132,7 @@ static int open_processes(struct engine *e, struct cairn_error *error)
         return result;
     result = engine_guard(e, error);
     if (!result)
-        result = spawner_start(&e->spawner, error);
-    if (!result)
-        result = spawner_limit(e->spawner, e->limit, error);
+        result = spawner_start(&e->spawner, e->limit, error);
     if (!result)
         result = engine_watch(e, spawner_fd(e->spawner), WATCH_SPAWNER, error);
     return result ? result : launch_environment(e, error);

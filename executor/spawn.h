@@ -1,10 +1,10 @@
-/* Processes: starting them (one spawner thread), guarding them (one guard process per
+/* Processes: starting them (a spawner's threads), guarding them (one guard process per
  * run), collecting their end, and ending what a dead run left behind.
  *
- * A child is made by clone(CLONE_VM | CLONE_VFORK | CLONE_PIDFD) from the spawner
- * thread, with all signals blocked. It sets its process group, a parent-death signal
- * (SIGKILL), checks that the engine still lives, puts its pid into its slot, restores
- * default signal handling, and execs. */
+ * A child is made by clone(CLONE_VM | CLONE_VFORK | CLONE_PIDFD) from one of the
+ * spawner's threads, with all signals blocked. It sets its process group, a
+ * parent-death signal (SIGKILL), checks that the engine still lives, puts its pid into
+ * its slot, restores default signal handling, and execs. */
 #ifndef EXECUTOR_SPAWN_H
 #define EXECUTOR_SPAWN_H
 
@@ -53,7 +53,7 @@ void guard_stop(struct guard *guard);
 
 struct keeper_order;
 
-/* With spawner_limit: what the end of this child means for those that wait.
+/* With a limit: what the end of this child means for those that wait.
  * AFTER_CALLER: the next one starts when the caller has called spawner_go_on.
  * AHEAD_IF_GOOD: it starts at once if this one exited with 0, its `quiet_file` is empty
  * and its `outputs` are files that can be read; else after spawner_go_on. AHEAD: at
@@ -98,17 +98,15 @@ struct spawn_request {
 };
 
 struct spawner;
-/* Starts the spawner thread. */
-int spawner_start(struct spawner **out, struct cairn_error *error);
-/* Ends the thread, and with it (by the parent-death signal) children still alive, but
- * not keepers. What waits is not started; all requests are the caller's again, also
+/* Starts its threads. At most `limit` children are alive at once (0: any number);
+ * further requests wait in the spawner, and the next one starts as soon as a child
+ * ends, without waiting for the caller if that child's `ahead` allows it: so hand in a
+ * few more than `limit`. The ends come back from spawner_collect, too. */
+int spawner_start(struct spawner **out, uint32_t limit, struct cairn_error *error);
+/* Ends the threads, and with them (by the parent-death signal) children still alive,
+ * but not keepers. What waits is not started; all requests are the caller's again, also
  * those that were started and not collected. NULL is accepted. */
 void spawner_stop(struct spawner *spawner);
-/* At most n children are alive at once (0, the default: any number); further requests
- * wait in the thread, and the next one starts as soon as a child ends, without waiting
- * for the caller if that child's `ahead` allows it: so hand in a few more than n. The
- * ends come back from spawner_collect, too. Call it before the first submit. */
-int spawner_limit(struct spawner *spawner, uint32_t n, struct cairn_error *error);
 /* The caller has looked at the end of this child: the next one may start. To be called
  * for each child that ended, in a spawner with a limit. */
 void spawner_go_on(struct spawner *spawner, uint64_t ticket);

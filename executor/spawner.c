@@ -1,15 +1,18 @@
-/* The spawner: one thread that starts every process of an engine, one after the other.
+/* The spawner: threads that start every process of an engine.
  *
- * It is a thread of its own for two reasons: the parent-death signal fires when the
+ * They are threads of their own for two reasons: the parent-death signal fires when the
  * *thread* that made the child ends, so that thread must outlive all children; and the
  * engine's loop must not stand still while the kernel loads a program.
  *
- *   spawner_submit -> waiting -> (thread: clone, exec) -> news -> spawner_collect
- *                                         (its end) -> news -> spawner_collect
+ *   spawner_submit -> waiting -> (a worker: clone, exec) -> news -> spawner_collect
+ *                                            (its end) -> news -> spawner_collect
  *
- * With a limit the thread also watches for the ends of its children, so that the place
+ * With a limit a worker also watches for the ends of its children, so that the place
  * of one that ended well is filled at once, while the caller still records that end.
  * The place of one whose end the caller must look at first stays taken until then.
+ * There is a worker for each processor, so that none has to wait until another's child
+ * has loaded its program, and each fills its own places, so that the kernel mostly
+ * wakes it on the processor that its child has just left.
  * The caller has a good many other things to do: while enough is waiting here, it may
  * ask not to be woken (spawner_rest) and hears of many starts and ends at once. */
 #include "executor/spawn_int.h"
@@ -44,21 +47,28 @@ struct place {
     struct spawn_request *request; /* until it has ended */
 };
 
-struct spawner {
+struct worker {
+    struct spawner *spawner;
     pthread_t thread;
+    struct place *places;     /* [limit] */
+    uint32_t limit, alive;    /* its share; under the mutex, as its places */
+    int wake_fd;              /* something is waiting, or stopping */
+    int watch_fd;             /* epoll: wake_fd, and the pidfds of all in places */
+    struct child_stack stack; /* each child is done with it at its exec */
+};
+
+struct spawner {
     pthread_mutex_t mutex; /* guards all from here ... */
     struct queue waiting, news;
     uint32_t n_waiting, low;
-    enum spawner_rest rest; /* of the caller, while at least `low` are waiting */
-    bool stopping, told;
-    struct place *places;  /* [limit] */
-    uint32_t limit, alive; /* ... to here */
-    int event_fd;          /* to the caller: there is news */
-    int wake_fd;           /* to the thread: something is waiting, or stopping */
-    int watch_fd;          /* epoll: wake_fd, and the pidfds of all in places */
-    int null_fd;
+    enum spawner_rest rest;  /* of the caller, while at least `low` are waiting */
+    bool stopping, told;     /* ... to here */
+    pthread_mutex_t keeping; /* guards keepers */
     struct keeper_maker keepers;
-    struct child_stack stack; /* the thread's; each child is done with it at its exec */
+    int event_fd; /* to the caller: there is news */
+    int null_fd;
+    uint32_t n_workers; /* those that run */
+    struct worker *workers;
 };
 
 static void close_fd(int fd)
@@ -119,9 +129,20 @@ static void forget_child(struct spawn_request *request, pid_t pid)
     request->pidfd = -1;
 }
 
-static void spawn(struct spawner *spawner, struct spawn_request *request)
+/* They share a room and an image, which the first one makes. */
+static pid_t clone_keeper(struct worker *worker, struct spawn_request *request)
 {
-    struct task_job job = {request, spawner->null_fd, getpid()};
+    struct spawner *spawner = worker->spawner;
+    pthread_mutex_lock(&spawner->keeping);
+    pid_t pid =
+        keeper_clone(&spawner->keepers, &worker->stack, request, spawner->null_fd);
+    pthread_mutex_unlock(&spawner->keeping);
+    return pid;
+}
+
+static void spawn(struct worker *worker, struct spawn_request *request)
+{
+    struct task_job job = {request, worker->spawner->null_fd, getpid()};
     request->pid = 0;
     request->pidfd = -1;
     request->error = 0;
@@ -136,9 +157,8 @@ static void spawn(struct spawner *spawner, struct spawn_request *request)
         request->slot->used = 1;
     }
     pid_t pid = request->keep
-                    ? keeper_clone(&spawner->keepers, &spawner->stack, request,
-                                   spawner->null_fd)
-                    : child_clone(&spawner->stack, child_task, &job, &request->pidfd);
+                    ? clone_keeper(worker, request)
+                    : child_clone(&worker->stack, child_task, &job, &request->pidfd);
     if (pid < 0) {
         request->error = -pid;
         request->exit_code = -1;
@@ -157,33 +177,36 @@ static void spawn(struct spawner *spawner, struct spawn_request *request)
 /* A child that could not be made keeps its place, too, until the caller has heard of
  * it, unless the next one may start whatever comes. One that cannot be watched does so
  * until the caller has seen its end. */
-static void take_place(struct spawner *spawner, struct spawn_request *request)
+static void take_place(struct worker *worker, struct spawn_request *request)
 {
     uint32_t i = 0;
     bool made = request->pidfd >= 0;
-    if (!spawner->limit || (!made && request->ahead == SPAWN_AHEAD))
+    if (!worker->limit)
         return;
-    while (spawner->places[i].taken) /* there is one: alive < limit */
+    if (!made && request->ahead == SPAWN_AHEAD) {
+        worker->alive--;
+        return;
+    }
+    while (worker->places[i].taken) /* there is one: alive < limit */
         i++;
     struct epoll_event event = {.events = EPOLLIN | EPOLLONESHOT, .data.u64 = i};
     request->watched =
-        made && !epoll_ctl(spawner->watch_fd, EPOLL_CTL_ADD, request->pidfd, &event);
-    spawner->places[i] = (struct place){true, request->ticket, request};
-    spawner->alive++;
+        made && !epoll_ctl(worker->watch_fd, EPOLL_CTL_ADD, request->pidfd, &event);
+    worker->places[i] = (struct place){true, request->ticket, request};
 }
 
-static void spawned(struct spawner *spawner, struct spawn_request *request)
+static void spawned(struct worker *worker, struct spawn_request *request)
 {
-    pthread_mutex_lock(&spawner->mutex);
-    take_place(spawner, request);
-    tell(spawner, request, request->watched ? REST_STARTS : REST_NOT);
-    pthread_mutex_unlock(&spawner->mutex);
+    pthread_mutex_lock(&worker->spawner->mutex);
+    take_place(worker, request);
+    tell(worker->spawner, request, request->watched ? REST_STARTS : REST_NOT);
+    pthread_mutex_unlock(&worker->spawner->mutex);
 }
 
-static void free_place(struct spawner *spawner, struct place *place)
+static void free_place(struct worker *worker, struct place *place)
 {
     place->taken = false;
-    spawner->alive--;
+    worker->alive--;
 }
 
 static bool can_be_read(const char *path)
@@ -221,121 +244,173 @@ static bool ended_well(const struct spawn_request *request)
     return left_files(request);
 }
 
-static void child_ended(struct spawner *spawner, struct place *place)
+static void child_ended(struct worker *worker, struct place *place)
 {
     struct spawn_request *request = place->request;
     bool well = ended_well(request);
     request->ended_ns = clock_utc_ns();
-    pthread_mutex_lock(&spawner->mutex);
+    pthread_mutex_lock(&worker->spawner->mutex);
     place->request = NULL;
     request->over = true;
     if (well)
-        free_place(spawner, place);
-    tell(spawner, request, well ? REST_ENDS : REST_NOT);
-    pthread_mutex_unlock(&spawner->mutex);
+        free_place(worker, place);
+    tell(worker->spawner, request, well ? REST_ENDS : REST_NOT);
+    pthread_mutex_unlock(&worker->spawner->mutex);
 }
 
-static void wait_for_change(struct spawner *spawner)
+static void wait_for_change(struct worker *worker)
 {
     struct epoll_event events[16];
-    int n = epoll_wait(spawner->watch_fd, events, 16, -1);
+    int n = epoll_wait(worker->watch_fd, events, 16, -1);
     for (int i = 0; i < n; i++) {
         eventfd_t count;
         if (events[i].data.u64 == WAKE)
-            (void)eventfd_read(spawner->wake_fd, &count);
+            (void)eventfd_read(worker->wake_fd, &count);
         else
-            child_ended(spawner, &spawner->places[events[i].data.u64]);
+            child_ended(worker, &worker->places[events[i].data.u64]);
     }
 }
 
-/* Waits for a request that may be started now; NULL: stop. */
-static struct spawn_request *next_request(struct spawner *spawner)
+static bool has_room(const struct worker *worker)
 {
+    return !worker->limit || worker->alive < worker->limit;
+}
+
+/* Under the mutex: who can start what is waiting; NULL: nobody. The first one, so that
+ * the same is used again while there is little to do. */
+static struct worker *find_room(struct spawner *spawner)
+{
+    for (uint32_t i = 0; i < spawner->n_workers; i++)
+        if (has_room(&spawner->workers[i]))
+            return &spawner->workers[i];
+    return NULL;
+}
+
+static void wake(struct worker *worker)
+{
+    if (worker)
+        (void)eventfd_write(worker->wake_fd, 1);
+}
+
+/* Waits for a request that may be started now; NULL: stop. While anything is waiting
+ * and anyone has room, one of those who have is awake: so who takes wakes the next. */
+static struct spawn_request *next_request(struct worker *worker)
+{
+    struct spawner *spawner = worker->spawner;
     for (;;) {
         struct spawn_request *request = NULL;
+        struct worker *other = NULL;
         pthread_mutex_lock(&spawner->mutex);
         bool stopping = spawner->stopping;
-        if (!stopping && (!spawner->limit || spawner->alive < spawner->limit))
+        if (!stopping && has_room(worker))
             request = queue_take(&spawner->waiting);
-        spawner->n_waiting -= request != NULL;
+        if (request) {
+            spawner->n_waiting--;
+            worker->alive += worker->limit > 0;
+            other = spawner->waiting.first ? find_room(spawner) : NULL;
+        }
         pthread_mutex_unlock(&spawner->mutex);
+        if (other != worker)
+            wake(other);
         if (request || stopping)
             return request;
-        wait_for_change(spawner);
+        wait_for_change(worker);
     }
 }
 
-static void *spawner_main(void *arg)
+static void *worker_main(void *arg)
 {
-    struct spawner *spawner = arg;
+    struct worker *worker = arg;
     struct spawn_request *request;
     (void)pthread_setname_np(pthread_self(), "cairn-spawner");
-    while ((request = next_request(spawner))) {
-        spawn(spawner, request);
-        spawned(spawner, request);
+    while ((request = next_request(worker))) {
+        spawn(worker, request);
+        spawned(worker, request);
     }
     return NULL;
 }
 
-static void spawner_free(struct spawner *spawner)
+static void worker_release(struct worker *worker)
 {
-    free(spawner->places);
-    close_fd(spawner->event_fd);
-    close_fd(spawner->wake_fd);
-    close_fd(spawner->watch_fd);
-    close_fd(spawner->null_fd);
-    close_fd(spawner->keepers.image_fd);
-    child_stack_release(&spawner->stack);
-    pthread_mutex_destroy(&spawner->mutex);
-    free(spawner);
-}
-
-static int open_all(struct spawner *spawner, struct cairn_error *error)
-{
-    struct epoll_event event = {.events = EPOLLIN, .data.u64 = WAKE};
-    spawner->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    spawner->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    spawner->watch_fd = epoll_create1(EPOLL_CLOEXEC);
-    if (spawner->event_fd < 0 || spawner->wake_fd < 0 || spawner->watch_fd < 0 ||
-        epoll_ctl(spawner->watch_fd, EPOLL_CTL_ADD, spawner->wake_fd, &event))
-        return error_sys(error, errno, "descriptors for starting processes");
-    spawner->null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-    if (spawner->null_fd < 0)
-        return error_sys(error, errno, "/dev/null");
-    return child_stack_init(&spawner->stack, error);
+    free(worker->places);
+    close_fd(worker->wake_fd);
+    close_fd(worker->watch_fd);
+    child_stack_release(&worker->stack);
 }
 
 /* A thread inherits the mask of its maker. */
-static int start_thread(struct spawner *spawner)
+static int start_thread(struct worker *worker)
 {
     sigset_t all, old;
     sigfillset(&all);
     int sys = pthread_sigmask(SIG_SETMASK, &all, &old);
     if (sys)
         return sys;
-    sys = pthread_create(&spawner->thread, NULL, spawner_main, spawner);
+    sys = pthread_create(&worker->thread, NULL, worker_main, worker);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     return sys;
 }
 
-int spawner_start(struct spawner **out, struct cairn_error *error)
+static int worker_open(struct worker *worker, struct cairn_error *error)
 {
+    struct epoll_event event = {.events = EPOLLIN, .data.u64 = WAKE};
+    worker->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    worker->watch_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (worker->wake_fd < 0 || worker->watch_fd < 0 ||
+        epoll_ctl(worker->watch_fd, EPOLL_CTL_ADD, worker->wake_fd, &event))
+        return error_sys(error, errno, "descriptors for starting processes");
+    worker->places = calloc((size_t)worker->limit + 1, sizeof *worker->places);
+    if (!worker->places)
+        return error_nomem(error);
+    return child_stack_init(&worker->stack, error);
+}
+
+static int worker_start(struct spawner *spawner, uint32_t share,
+                        struct cairn_error *error)
+{
+    struct worker *worker = &spawner->workers[spawner->n_workers];
+    *worker = (struct worker){
+        .spawner = spawner, .limit = share, .wake_fd = -1, .watch_fd = -1};
+    int code = worker_open(worker, error), sys = code ? 0 : start_thread(worker);
+    if (sys)
+        code = error_sys(error, sys, "a thread that starts processes");
+    if (code)
+        worker_release(worker);
+    else
+        spawner->n_workers++;
+    return code;
+}
+
+static uint32_t count_workers(uint32_t limit)
+{
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    if (processors < 1 || !limit)
+        return 1;
+    return (long)limit < processors ? limit : (uint32_t)processors;
+}
+
+int spawner_start(struct spawner **out, uint32_t limit, struct cairn_error *error)
+{
+    uint32_t n = count_workers(limit);
     struct spawner *spawner = calloc(1, sizeof *spawner);
     if (!spawner)
         return error_nomem(error);
     pthread_mutex_init(&spawner->mutex, NULL); /* cannot fail on Linux */
+    pthread_mutex_init(&spawner->keeping, NULL);
     queue_init(&spawner->waiting);
     queue_init(&spawner->news);
-    spawner->event_fd = spawner->wake_fd = spawner->watch_fd = spawner->null_fd = -1;
     spawner->keepers.image_fd = -1;
-    int code = open_all(spawner, error);
-    if (!code) {
-        int sys = start_thread(spawner);
-        if (sys)
-            code = error_sys(error, sys, "the thread that starts processes");
-    }
+    spawner->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    spawner->null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    spawner->workers = calloc(n, sizeof *spawner->workers);
+    int code = spawner->event_fd < 0  ? error_sys(error, errno, "an eventfd")
+               : spawner->null_fd < 0 ? error_sys(error, errno, "/dev/null")
+               : !spawner->workers    ? error_nomem(error)
+                                      : 0;
+    for (uint32_t i = 0; i < n && !code; i++)
+        code = worker_start(spawner, limit / n + (i < limit % n), error);
     if (code) {
-        spawner_free(spawner);
+        spawner_stop(spawner);
         return code;
     }
     *out = spawner;
@@ -349,28 +424,24 @@ void spawner_stop(struct spawner *spawner)
     pthread_mutex_lock(&spawner->mutex);
     spawner->stopping = true;
     pthread_mutex_unlock(&spawner->mutex);
-    (void)eventfd_write(spawner->wake_fd, 1);
-    pthread_join(spawner->thread, NULL);
-    spawner_free(spawner);
+    for (uint32_t i = 0; i < spawner->n_workers; i++)
+        wake(&spawner->workers[i]);
+    for (uint32_t i = 0; i < spawner->n_workers; i++) {
+        pthread_join(spawner->workers[i].thread, NULL);
+        worker_release(&spawner->workers[i]);
+    }
+    free(spawner->workers);
+    close_fd(spawner->event_fd);
+    close_fd(spawner->null_fd);
+    close_fd(spawner->keepers.image_fd);
+    pthread_mutex_destroy(&spawner->keeping);
+    pthread_mutex_destroy(&spawner->mutex);
+    free(spawner);
 }
 
 int spawner_fd(const struct spawner *spawner)
 {
     return spawner->event_fd;
-}
-
-int spawner_limit(struct spawner *spawner, uint32_t n, struct cairn_error *error)
-{
-    struct place *places = calloc((size_t)n + 1, sizeof *places);
-    if (!places)
-        return error_nomem(error);
-    /* The thread looks at these only when it has a request; the mutex orders that. */
-    pthread_mutex_lock(&spawner->mutex);
-    free(spawner->places);
-    spawner->places = places;
-    spawner->limit = n;
-    pthread_mutex_unlock(&spawner->mutex);
-    return 0;
 }
 
 void spawner_rest(struct spawner *spawner, enum spawner_rest rest, uint32_t low)
@@ -383,18 +454,22 @@ void spawner_rest(struct spawner *spawner, enum spawner_rest rest, uint32_t low)
 
 void spawner_go_on(struct spawner *spawner, uint64_t ticket)
 {
-    bool freed = false;
+    struct worker *freed = NULL;
     pthread_mutex_lock(&spawner->mutex);
-    for (uint32_t i = 0; i < spawner->limit && !freed; i++) {
-        struct place *place = &spawner->places[i];
-        freed = place->taken && place->ticket == ticket;
-        if (freed)
-            free_place(spawner, place);
+    for (uint32_t w = 0; w < spawner->n_workers && !freed; w++) {
+        struct worker *worker = &spawner->workers[w];
+        for (uint32_t i = 0; i < worker->limit && !freed; i++) {
+            struct place *place = &worker->places[i];
+            if (!place->taken || place->ticket != ticket)
+                continue;
+            free_place(worker, place);
+            freed = worker;
+        }
     }
-    freed = freed && spawner->waiting.first;
+    if (!spawner->waiting.first)
+        freed = NULL;
     pthread_mutex_unlock(&spawner->mutex);
-    if (freed)
-        (void)eventfd_write(spawner->wake_fd, 1);
+    wake(freed);
 }
 
 void spawner_recall(struct spawner *spawner)
@@ -428,10 +503,9 @@ void spawner_submit(struct spawner *spawner, struct spawn_request *request)
     pthread_mutex_lock(&spawner->mutex);
     queue_add(&spawner->waiting, request);
     spawner->n_waiting++;
-    bool wake = !spawner->limit || spawner->alive < spawner->limit;
+    struct worker *worker = find_room(spawner);
     pthread_mutex_unlock(&spawner->mutex);
-    if (wake)
-        (void)eventfd_write(spawner->wake_fd, 1);
+    wake(worker);
 }
 
 struct spawn_request *spawner_collect(struct spawner *spawner)

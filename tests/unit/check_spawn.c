@@ -31,7 +31,7 @@ static void setup(void)
 {
     help_make_dir();
     memset(&slot, 0, sizeof slot);
-    ck_assert_int_eq(spawner_start(&spawner, &failure), 0);
+    ck_assert_int_eq(spawner_start(&spawner, 0, &failure), 0);
 }
 
 static void teardown(void)
@@ -250,7 +250,7 @@ START_TEST(test_host_without_streams)
     struct spawner *kept = spawner;
     struct spawn_request request = request_of(ARGV("sh", "-c", "echo o; echo e >&2"));
     int numbers[2] = {request.stdout_fd, request.stderr_fd};
-    int code = spawner_start(&spawner, &failure); /* has files on 2 and above */
+    int code = spawner_start(&spawner, 0, &failure); /* has files on 2 and above */
     start(&request);
     struct process_end end = finish(&request);
     spawner_stop(spawner);
@@ -503,20 +503,19 @@ START_TEST(test_stop)
             started++;
         }
     ck_assert_int_lt(started, 50);
-    ck_assert_int_eq(spawner_start(&spawner, &failure), 0);
+    ck_assert_int_eq(spawner_start(&spawner, 0, &failure), 0);
 }
 END_TEST
 
 /* What came back since limit_to, in order: first as started or failed, then as ended.
  */
-static struct spawn_request *started[8], *ended[8];
+static struct spawn_request *started[200], *ended[200];
 static int n_started, n_ended;
 
 static void limit_to(uint32_t n)
 {
     spawner_stop(spawner);
-    ck_assert_int_eq(spawner_start(&spawner, &failure), 0);
-    ck_assert_int_eq(spawner_limit(spawner, n, &failure), 0);
+    ck_assert_int_eq(spawner_start(&spawner, n, &failure), 0);
     n_started = n_ended = 0;
 }
 
@@ -581,8 +580,64 @@ START_TEST(test_limit_and_recall)
         ck_assert_int_eq(finish(started[i]).signal, SIGKILL);
     }
     spawner_stop(spawner);
-    ck_assert_int_eq(spawner_start(&spawner, &failure), 0);
+    ck_assert_int_eq(spawner_start(&spawner, 0, &failure), 0);
     ck_assert_int_eq(help_open_fds(), fds);
+}
+END_TEST
+
+static struct spawn_request many[200];
+
+static void submit_many(int n, char *const *argv, enum spawn_ahead ahead)
+{
+    for (int i = 0; i < n; i++) {
+        many[i] = (struct spawn_request){.argv = argv,
+                                         .envp = no_env,
+                                         .stdout_fd = -1,
+                                         .stderr_fd = -1,
+                                         .ahead = ahead,
+                                         .ticket = (uint64_t)i};
+        spawner_submit(spawner, &many[i]);
+    }
+}
+
+/* The threads share a limit that is no multiple of their number: all of it is used, and
+ * a place that the caller must free is filled whichever thread it belongs to. */
+START_TEST(test_shared_limit)
+{
+    enum { N = 10, LIMIT = 5 };
+    limit_to(LIMIT);
+    submit_many(N, ARGV("/bin/sleep", "1000"), SPAWN_AFTER_CALLER);
+    expect_news(LIMIT, 0);
+    ck_assert(!help_readable(spawner_fd(spawner), 30));
+    for (int i = 0; i < LIMIT; i++)
+        process_signal(started[i]->pid, SIGKILL);
+    expect_news(LIMIT, LIMIT);
+    ck_assert(!help_readable(spawner_fd(spawner), 30));
+    for (int i = LIMIT - 1; i >= 0; i--) {
+        spawner_go_on(spawner, started[i]->ticket);
+        expect_news(N - i, LIMIT);
+    }
+    for (int i = 0; i < N; i++) {
+        process_signal(started[i]->pid, SIGKILL);
+        finish(started[i]);
+    }
+}
+END_TEST
+
+/* Never more than the limit, and nothing that waits is forgotten. */
+START_TEST(test_many_behind_a_limit)
+{
+    for (uint32_t limit = 1; limit <= 7; limit += 3) {
+        limit_to(limit);
+        submit_many(200, ARGV("/bin/true"), SPAWN_AHEAD_IF_GOOD);
+        while (n_ended < 200) {
+            ck_assert(help_readable(spawner_fd(spawner), PATIENCE_MS));
+            note_news();
+            ck_assert_int_le(n_started - n_ended, (int)limit);
+        }
+        for (int i = 0; i < 200; i++)
+            finish(ended[i]);
+    }
 }
 END_TEST
 
@@ -817,7 +872,7 @@ START_TEST(test_clone_fails)
 {
     spawner_stop(spawner);
     refuse_vfork();
-    ck_assert_int_eq(spawner_start(&spawner, &failure), 0);
+    ck_assert_int_eq(spawner_start(&spawner, 0, &failure), 0);
     struct spawn_request request = request_of(ARGV("true"));
     expect_failure(&request, EAGAIN, -1, "clone");
 }
@@ -847,6 +902,8 @@ static void add_tests(TCase *tests)
     tcase_add_test(tests, test_order);
     tcase_add_test(tests, test_stop);
     tcase_add_test(tests, test_limit_and_recall);
+    tcase_add_test(tests, test_shared_limit);
+    tcase_add_test(tests, test_many_behind_a_limit);
     tcase_add_test(tests, test_ahead);
     tcase_add_test(tests, test_ahead_said_something);
     tcase_add_test(tests, test_ahead_with_outputs);
