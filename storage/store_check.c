@@ -177,7 +177,8 @@ static bool is_closed_or_used(const struct store_paths *paths, struct lock_file 
 }
 
 /* The log is lengthened after each synced commit (db_reserve_wal), so that one that
- * ends right behind its last commit may have been longer. */
+ * ends right behind its last commit may have been longer; and so may one that ends
+ * behind frames without their commit, however many they are. */
 enum log_health store_look_at_log(const struct store_paths *paths)
 {
     enum { SPARE = 8 }; /* frames */
@@ -186,8 +187,10 @@ enum log_health store_look_at_log(const struct store_paths *paths)
     if (store_file(paths->marker, NULL, NULL, NULL) <= 0 || !was_synced(paths) ||
         wal_load(&wal, paths->wal, NULL))
         return health;
-    size_t needed =
-        WAL_HEADER + (wal.committed + SPARE) * (FRAME_HEADER + wal.page_size);
+    size_t step = FRAME_HEADER + wal.page_size;
+    size_t needed = WAL_HEADER + (wal.committed + SPARE) * step;
+    if (wal.n > wal.committed && needed < WAL_HEADER + (wal.n + 1) * step)
+        needed = WAL_HEADER + (wal.n + 1) * step;
     bool emptied = wal_is_blank(&wal) && store_log_begun(paths);
     /* What the disk does not give SQLite will tell of, and not as damage. */
     if (!wal.unreadable && (wal.state == WAL_DAMAGED || emptied))

@@ -344,6 +344,30 @@ START_TEST(database_emptied)
 }
 END_TEST
 
+/* Wherever a log is cut off so that a commit is lost, the next one to look is told;
+ * also in the middle of a transaction that is larger than the room kept behind the
+ * last. */
+START_TEST(log_cut_off)
+{
+    int out;
+    pid_t pid = start("much", &out);
+    struct stat st;
+    bool lost = false;
+    murder(pid, out);
+    ck_assert_int_eq(stat(in_store("cairn.db-wal"), &st), 0);
+    for (off_t size = st.st_size; size > 32; size -= 97) {
+        struct cairn_store *store;
+        ck_assert_int_eq(truncate(in_store("cairn.db-wal"), size), 0);
+        good(try_open(&store, true));
+        lost |= count(store) < 5;
+        ck_assert_msg(!lost || store_log_health(store) == LOG_ENDS_EARLY,
+                      "%lld of %lld bytes", (long long)size, (long long)st.st_size);
+        cairn_store_close(store);
+    }
+    ck_assert(lost);
+}
+END_TEST
+
 /* So is an emptied log; but one that is empty since nothing was committed is not. */
 START_TEST(log_emptied)
 {
@@ -376,6 +400,7 @@ int main(int argc, char **argv)
                                   wal_stays_bounded,
                                   check_pages,
                                   database_emptied,
+                                  log_cut_off,
                                   log_emptied,
                                   other_process_holds_the_lock,
                                   opening_waits_for_the_lock,

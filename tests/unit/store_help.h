@@ -169,7 +169,7 @@ static inline int play(const char *part)
         for (int i = 0; !rc && i < 5; i++) {
             rc = store_begin(store, -1, &error);
             if (!rc)
-                rc = put(store, 150, &seq);
+                rc = put(store, strcmp(part, "much") == 0 ? 20000 : 150, &seq);
             if (!rc)
                 rc = store_commit(store, &error);
         }
