@@ -61,12 +61,15 @@ static char *take(struct arena *arena, size_t n, size_t align)
 
 void *arena_take(struct arena *arena, size_t count, size_t size)
 {
+    static char none[ALIGN] __attribute__((aligned(ALIGN)));
     size_t n;
     if (__builtin_mul_overflow(count, size, &n) || n > SIZE_MAX / 2) {
         arena->failed = true;
         return NULL;
     }
-    return take(arena, n ? n : 1, ALIGN);
+    if (!n)
+        return arena->failed ? NULL : none;
+    return take(arena, n, ALIGN);
 }
 
 char *arena_text(struct arena *arena, struct str text)
@@ -79,6 +82,8 @@ char *arena_text(struct arena *arena, struct str text)
 
 struct str arena_str(struct arena *arena, struct str text)
 {
+    if (!text.len && !arena->failed)
+        return STR("");
     char *copy = arena_text(arena, text);
     return (struct str){copy, copy ? text.len : 0};
 }

@@ -46,6 +46,15 @@ static struct map_slot *find(const struct map *map, struct str key, uint32_t has
     return &map->slots[at];
 }
 
+/* Asked for once: a map for each task of a file is usual. */
+static uint64_t seed_of_process(void)
+{
+    static _Atomic uint64_t seed;
+    if (!seed)
+        seed = random_u64() | 1;
+    return seed;
+}
+
 static int resize(struct map *map, size_t capacity)
 {
     struct map old = *map;
@@ -53,7 +62,7 @@ static int resize(struct map *map, size_t capacity)
     if (!slots)
         return CAIRN_ENOMEM;
     if (!map->seed)
-        map->seed = random_u64() | 1;
+        map->seed = seed_of_process();
     map->slots = slots;
     map->capacity = capacity;
     for (size_t i = 0; i < old.capacity; i++)

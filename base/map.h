@@ -1,7 +1,7 @@
 /* A hash map from strings to 32-bit numbers (indexes into somebody's array). Open
  * addressing, linear probing, load at most one half. Keys are borrowed: they must live
  * as long as the map. There is no removal: nothing here needs one. The hash is seeded
- * per map, so keys from a file cannot be chosen to collide. */
+ * per process, so keys from a file cannot be chosen to collide. */
 #ifndef BASE_MAP_H
 #define BASE_MAP_H
 

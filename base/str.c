@@ -243,7 +243,11 @@ static uint64_t read_little_endian(struct reader *reader, size_t n)
 
 uint8_t read_byte(struct reader *reader)
 {
-    return (uint8_t)read_little_endian(reader, 1);
+    if (reader->failed || !reader_left(reader)) {
+        reader->failed = true;
+        return 0;
+    }
+    return *reader->at++;
 }
 
 uint16_t read_u16(struct reader *reader)
