@@ -3,7 +3,8 @@
 #include "executor/outputs.h"
 
 #include <errno.h>
-#include <sys/stat.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 struct look {
     struct evidence_source *source;
@@ -44,14 +45,23 @@ static int look_at_recorded_outputs(struct look *k, struct cairn_error *error)
     return code;
 }
 
-/* Nothing is recorded of them: a run without a store, or an old one. */
+/* From the root, so that not every look walks down to it. 0: it is there. */
+static int look_for(const struct look *k, const char *path)
+{
+    struct str root = k->scope.definition->root;
+    bool below = k->source->root_fd >= 0 && strncmp(path, root.ptr, root.len) == 0 &&
+                 path[root.len] == '/' && path[root.len + 1];
+    return below ? faccessat(k->source->root_fd, path + root.len + 1, F_OK, AT_EACCESS)
+                 : faccessat(AT_FDCWD, path, F_OK, AT_EACCESS);
+}
+
+/* That they are there is enough, and their names are fixed. */
 static int look_for_outputs(struct look *k, struct cairn_error *error)
 {
     struct files f;
-    struct stat st;
     int code = files_begin(&f, &k->scope, false, error), more = 0;
     while (!code && *k->found == EVIDENCE_GOOD && (more = files_step(&f, error)) > 0)
-        if (stat(f.path.data, &st) < 0) {
+        if (look_for(k, f.path.data) < 0) {
             if (errno == ENOENT || errno == ENOTDIR)
                 note(k, OUTPUT_MISSING, buf_view(&f.name));
             else
@@ -110,9 +120,8 @@ static bool wants_result(const struct look *k)
 static int look_at_all(struct look *k, struct cairn_error *error)
 {
     const struct task_def *def = k->scope.def;
-    int code = def->n_outputs || def->n_inputs
-                   ? task_directory(&k->scope, &k->directory, error)
-                   : 0;
+    bool recorded = k->result->n_inputs || k->result->n_outputs;
+    int code = recorded ? task_directory(&k->scope, &k->directory, error) : 0;
     if (!code && k->source->outputs && def->n_outputs)
         code = outputs_recorded(k) ? look_at_recorded_outputs(k, error)
                                    : look_for_outputs(k, error);

@@ -10,6 +10,7 @@
 struct evidence_source {
     struct lookup *lookup; /* recorded outcomes and results, in the graph's numbers */
     const struct secrets *secrets;
+    int root_fd;         /* of the definition's root, to look from; -1: not open */
     bool outputs;        /* look at them at all */
     bool content;        /* and at what is in them */
     bool unknown_secret; /* set: a secret that counts was not given */

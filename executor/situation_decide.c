@@ -5,6 +5,7 @@
 #include "executor/keeper.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -318,8 +319,10 @@ static int look_at_evidence(struct loader *l)
     struct situation *s = l->s;
     uint32_t n = l->w->graph.n_tasks;
     struct buf which = BUF_INIT;
+    const char *root = l->w->definition.root.ptr;
     struct evidence_source source = {.lookup = &s->lookup,
                                      .secrets = &s->secrets,
+                                     .root_fd = -1,
                                      .outputs = !l->options->ignore_outputs,
                                      .content = l->options->check_outputs ==
                                                 CAIRN_OUTPUTS_CONTENT};
@@ -328,9 +331,12 @@ static int look_at_evidence(struct loader *l)
     s->which = calloc(n, sizeof *s->which);
     if (!s->evidence || !s->which)
         return error_nomem(l->error);
+    source.root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
     for (uint32_t task = 0; task < n && !result; task++)
         if (has_evidence(l, task))
             result = look_at_task(l, &source, task, &which);
+    if (source.root_fd >= 0)
+        close(source.root_fd);
     buf_release(&which);
     if (!result && source.unknown_secret)
         situation_note(
