@@ -420,15 +420,15 @@ int cairn_run_params(struct cairn_store *store, uint64_t run,
     return result;
 }
 
-static int load_file(struct cairn_workflow **out, const struct view *v,
-                     struct cairn_error *error)
+static int load_file(struct cairn_workflow **out, struct cairn_store *store,
+                     const struct run_row *row, struct cairn_error *error)
 {
     size_t n;
     struct cairn_param *params;
-    int result = read_params(v->row.params_text, &params, &n, error);
+    int result = read_params(row->params_text, &params, &n, error);
     if (result)
         return result;
-    result = cairn_workflow_load(out, v->row.file.ptr, params, n, error);
+    result = workflow_load_of_run(out, store, row, params, n, error);
     free_params(params, n);
     return result;
 }
@@ -454,15 +454,17 @@ int workflow_stored(struct cairn_workflow **out, struct cairn_store *store,
 int cairn_workflow_of_run(struct cairn_workflow **out, struct cairn_store *store,
                           uint64_t run, bool *from_file, struct cairn_error *error)
 {
-    struct view v;
-    int result = view_open(&v, store, run, false, error);
-    if (result)
-        return result;
-    bool file = v.row.file.len && access(v.row.file.ptr, F_OK) == 0;
-    result =
-        file ? load_file(out, &v, error) : workflow_stored(out, store, &v.row, error);
+    struct arena arena = ARENA_INIT;
+    struct run_row row;
+    int result = run_row_get(&row, store, run, &arena, error);
+    if (!result)
+        result = run_trust(store, &row, error);
+    bool file = !result && row.file.len && access(row.file.ptr, F_OK) == 0;
+    if (!result)
+        result = file ? load_file(out, store, &row, error)
+                      : workflow_stored(out, store, &row, error);
     if (!result && from_file)
         *from_file = file;
-    view_release(&v);
+    arena_release(&arena);
     return result;
 }

@@ -4,6 +4,7 @@
 #include "executor/engine.h"
 
 #include "base/clock.h"
+#include "executor/compiled.h"
 
 #include <stdlib.h>
 
@@ -108,14 +109,18 @@ static int close_interrupted(struct engine *e, uint64_t turn, struct cairn_error
 
 static int put_graph(struct engine *e, struct cairn_error *error)
 {
-    struct digest digest;
-    int result =
-        store_put_object(e->store, buf_view(&e->situation.encoded), &digest, error);
-    e->row.graph = digest;
+    struct buf *encoded = &e->situation.encoded;
+    int result = 0;
+    if (!encoded->size)
+        result = definition_encode(&e->workflow->definition, encoded, error);
+    if (!result)
+        result = store_put_object(e->store, buf_view(encoded), &e->row.graph, error);
+    buf_release(encoded);
     e->row.tasks = e->graph->n_tasks;
-    return result
-               ? result
-               : store_put_run_graph(e->store, e->row.run, e->row.gen, &digest, error);
+    if (!result)
+        result =
+            store_put_run_graph(e->store, e->row.run, e->row.gen, &e->row.graph, error);
+    return result ? result : compiled_note(e->workflow, e->store, &e->row, error);
 }
 
 /* A run that goes on gets a full record whenever what it starts from is not simply its

@@ -13,6 +13,9 @@ struct decoder {
     struct reader reader;
     struct definition *out;
     uint64_t version;
+    struct str shell_bytes; /* of the last shell, which is mostly that of the next */
+    struct str *shell;
+    uint32_t n_shell;
 };
 
 static bool bad(const struct decoder *d)
@@ -102,6 +105,22 @@ static struct key_value *get_pairs(struct decoder *d, bool unique, uint32_t *n)
     return pairs;
 }
 
+static struct str *get_shell(struct decoder *d, uint32_t *n)
+{
+    struct reader *r = &d->reader;
+    const char *start = (const char *)r->at;
+    size_t len = d->shell_bytes.len;
+    if (!r->failed && len && len <= reader_left(r) &&
+        memcmp(start, d->shell_bytes.ptr, len) == 0) {
+        (void)read_bytes(r, len);
+    } else {
+        d->shell = get_texts(d, &d->n_shell);
+        d->shell_bytes = (struct str){start, (size_t)((const char *)r->at - start)};
+    }
+    *n = d->n_shell;
+    return d->shell;
+}
+
 static void get_command(struct decoder *d, struct task_def *def)
 {
     def->kind = read_byte(&d->reader);
@@ -109,7 +128,7 @@ static void get_command(struct decoder *d, struct task_def *def)
     switch (def->kind) {
     case TASK_RUN:
         def->run = get_text(d);
-        def->shell = get_texts(d, &def->n_shell);
+        def->shell = get_shell(d, &def->n_shell);
         require(d, def->n_shell > 0);
         break;
     case TASK_EXEC:
@@ -384,7 +403,7 @@ static int decode(struct decoder *d, struct cairn_error *error)
 int definition_decode(struct str bytes, struct definition *out,
                       struct cairn_error *error)
 {
-    struct decoder decoder = {reader_of(bytes.ptr, bytes.len), out, 0};
+    struct decoder decoder = {.reader = reader_of(bytes.ptr, bytes.len), .out = out};
     definition_init(out);
     int result = decode(&decoder, error);
     if (result)

@@ -214,6 +214,9 @@ int graph_load(struct cairn_store *store, const struct digest *digest,
 static int encode_definition(struct loader *l)
 {
     struct situation *s = l->s;
+    s->graph = l->w->digest;
+    if (l->w->digested)
+        return 0;
     buf_clear(&s->encoded);
     int result = definition_encode(&l->w->definition, &s->encoded, l->error);
     return result ? result

@@ -35,7 +35,7 @@ struct situation {
     struct decisions decisions;
     struct buf notices;  /* NUL-terminated, one after the other */
     struct digest graph; /* digest of the workflow's definition */
-    struct buf encoded;  /* the definition */
+    struct buf encoded;  /* the definition, if its digest was not known before */
 };
 
 /* May read the workflow's file again with recorded foreach members. CAIRN_ENOTFOUND,

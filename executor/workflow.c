@@ -3,6 +3,7 @@
 
 #include "base/array.h"
 #include "base/limits.h"
+#include "executor/compiled.h"
 #include "executor/definition_int.h"
 #include "storage/os.h"
 
@@ -59,25 +60,31 @@ static int parse_source(const struct cairn_workflow *w,
     return definition_parse(buf_view(&w->source), &options, out, error);
 }
 
-/* Takes over w->source, file and root; makes a whole workflow of it or frees it. */
-static int finish_load(struct cairn_workflow **out, struct cairn_workflow *w,
-                       const char *name, const struct cairn_param *params,
-                       size_t n_params, struct cairn_error *error)
+/* Of w->source, file and root. */
+static int begin_load(struct cairn_workflow *w, const char *name,
+                      const struct cairn_param *params, size_t n_params,
+                      struct cairn_error *error)
 {
     w->name = strdup(name);
-    int result = w->name && w->file && w->root && !keep_params(w, params, n_params)
-                     ? 0
-                     : error_nomem(error);
-    if (!result)
-        result = parse_source(w, NULL, &w->definition, error);
-    if (!result)
-        result = cairn_workflow_compile(w, error);
-    if (result) {
+    return w->name && w->file && w->root && !keep_params(w, params, n_params)
+               ? 0
+               : error_nomem(error);
+}
+
+static int finish_load(struct cairn_workflow *w, struct cairn_error *error)
+{
+    int result = parse_source(w, NULL, &w->definition, error);
+    return result ? result : cairn_workflow_compile(w, error);
+}
+
+/* Gives the workflow to the caller, or frees it. */
+static int hand_over(struct cairn_workflow **out, struct cairn_workflow *w, int result)
+{
+    if (result)
         cairn_workflow_free(w);
-        return result;
-    }
-    *out = w;
-    return 0;
+    else
+        *out = w;
+    return result;
 }
 
 static char *working_directory(void)
@@ -112,11 +119,28 @@ int cairn_workflow_load(struct cairn_workflow **out, const char *path,
     if (!w)
         return error_nomem(error);
     int result = read_source(w, path, error);
-    if (result) {
-        cairn_workflow_free(w);
-        return result;
-    }
-    return finish_load(out, w, path, params, n_params, error);
+    if (!result)
+        result = begin_load(w, path, params, n_params, error);
+    if (!result)
+        result = finish_load(w, error);
+    return hand_over(out, w, result);
+}
+
+int workflow_load_of_run(struct cairn_workflow **out, struct cairn_store *store,
+                         const struct run_row *row, const struct cairn_param *params,
+                         size_t n_params, struct cairn_error *error)
+{
+    struct cairn_workflow *w = calloc(1, sizeof *w);
+    if (!w)
+        return error_nomem(error);
+    int result = read_source(w, row->file.ptr, error), found = 0;
+    if (!result)
+        result = begin_load(w, row->file.ptr, params, n_params, error);
+    if (!result)
+        result = found = compiled_find(w, store, row, error);
+    if (!found && !result)
+        result = finish_load(w, error);
+    return hand_over(out, w, result < 0 ? result : 0);
 }
 
 int cairn_workflow_parse(struct cairn_workflow **out, const char *text, size_t length,
@@ -129,11 +153,12 @@ int cairn_workflow_parse(struct cairn_workflow **out, const char *text, size_t l
     buf_add(&w->source, text, length);
     w->file = strdup("");
     w->root = working_directory();
-    if (w->source.failed) {
-        cairn_workflow_free(w);
-        return error_nomem(error);
-    }
-    return finish_load(out, w, name, params, n_params, error);
+    int result = buf_check(&w->source, error);
+    if (!result)
+        result = begin_load(w, name, params, n_params, error);
+    if (!result)
+        result = finish_load(w, error);
+    return hand_over(out, w, result);
 }
 
 int workflow_reparse(struct cairn_workflow *w, const struct definition *recorded,
@@ -154,6 +179,7 @@ int workflow_reparse(struct cairn_workflow *w, const struct definition *recorded
     graph_release(&w->graph);
     definition_release(&w->definition);
     w->definition = definition;
+    w->digested = false;
     w->graph = graph;
     w->graph.definition = &w->definition;
     w->commands = NULL; /* went with the old graph */

@@ -55,9 +55,7 @@ static int put_setting(struct cairn_store *store, uint64_t up_to,
     char text[24];
     snprintf(text, sizeof text, "%llu", (unsigned long long)up_to);
     store->knows_collecting = false;
-    return store_write_summed(store, SQL_SET_META,
-                              VALUES(value_text(STR("gc")), value_text(str_of(text))),
-                              error);
+    return store_set_setting(store, "gc", text, error);
 }
 
 int store_spare_object(struct cairn_store *store, uint64_t id,

@@ -75,9 +75,7 @@ static int make(struct cairn_store *store, uint8_t key[KEY_BYTES],
         return rc;
     for (size_t i = 0; i < sizeof bytes; i++)
         snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
-    rc = store_write_summed(
-        store, SQL_SET_META,
-        VALUES(value_text(STR("secret_key")), value_text(str_of(hex))), error);
+    rc = store_set_setting(store, "secret_key", hex, error);
     if (!rc)
         memcpy(key, bytes, KEY_BYTES);
     return rc;

@@ -1,4 +1,5 @@
-/* Settings of the store, in `meta`: its id, and what schema.c and rows_gc.c note. */
+/* Settings of the store, in `meta`: its id, and what schema.c, rows_gc.c and the
+ * executor (compiled.c) note. */
 #include "storage/store_int.h"
 
 #include <stdio.h>
@@ -18,4 +19,12 @@ int store_setting(struct cairn_store *store, const char *key, char *out, size_t 
     }
     query_end(&query);
     return rc;
+}
+
+int store_set_setting(struct cairn_store *store, const char *key, const char *text,
+                      struct cairn_error *error)
+{
+    return store_write_summed(store, SQL_SET_META,
+                              VALUES(value_text(str_of(key)), value_text(str_of(text))),
+                              error);
 }

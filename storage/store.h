@@ -382,6 +382,14 @@ void tasks_pack(const uint32_t *tasks, uint32_t n, struct buf *out);
 bool tasks_unpack(struct str packed, uint32_t limit, int (*each)(void *, uint32_t task),
                   void *context);
 
+/* The text of a setting into `out`, cut off where it does not fit. 1 there is one, 0
+ * there is none, <0 error. */
+int store_setting(struct cairn_store *store, const char *key, char *out, size_t size,
+                  struct cairn_error *error);
+/* Needs a write transaction. */
+int store_set_setting(struct cairn_store *store, const char *key, const char *text,
+                      struct cairn_error *error);
+
 /* 32 random bytes of this store, made when first asked for with `create` (needs a write
  * transaction then): the key under which values of secrets are hashed. CAIRN_ENOTFOUND
  * without `create`. A damaged key is CAIRN_EDAMAGED, or replaced with `create`: nothing

@@ -135,13 +135,6 @@ int store_check_log(const struct store_paths *paths, struct lock_file *lock,
 int store_connect(struct cairn_store *store, struct db **out,
                   struct cairn_error *error);
 
-/* ---- setting.c ---- */
-
-/* The text of a setting into `out`, cut off where it does not fit. 1 there is one, 0
- * there is none, <0 error. */
-int store_setting(struct cairn_store *store, const char *key, char *out, size_t size,
-                  struct cairn_error *error);
-
 /* ---- store_write.c: transactions ---- */
 
 enum { STORE_TRANSFER_PAGES = 1000 }; /* of WAL: transferred from here on */
