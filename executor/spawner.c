@@ -452,24 +452,28 @@ void spawner_rest(struct spawner *spawner, enum spawner_rest rest, uint32_t low)
     pthread_mutex_unlock(&spawner->mutex);
 }
 
-void spawner_go_on(struct spawner *spawner, uint64_t ticket)
+static bool free_ticket(struct worker *worker, uint64_t ticket)
 {
-    struct worker *freed = NULL;
-    pthread_mutex_lock(&spawner->mutex);
-    for (uint32_t w = 0; w < spawner->n_workers && !freed; w++) {
-        struct worker *worker = &spawner->workers[w];
-        for (uint32_t i = 0; i < worker->limit && !freed; i++) {
-            struct place *place = &worker->places[i];
-            if (!place->taken || place->ticket != ticket)
-                continue;
+    for (uint32_t i = 0; i < worker->limit; i++) {
+        struct place *place = &worker->places[i];
+        if (place->taken && place->ticket == ticket) {
             free_place(worker, place);
-            freed = worker;
+            return true;
         }
     }
-    if (!spawner->waiting.first)
-        freed = NULL;
+    return false;
+}
+
+void spawner_go_on(struct spawner *spawner, uint64_t ticket)
+{
+    uint32_t i = 0;
+    pthread_mutex_lock(&spawner->mutex);
+    while (i < spawner->n_workers && !free_ticket(&spawner->workers[i], ticket))
+        i++;
+    bool more = i < spawner->n_workers && spawner->waiting.first;
     pthread_mutex_unlock(&spawner->mutex);
-    wake(freed);
+    if (more)
+        wake(&spawner->workers[i]);
 }
 
 void spawner_recall(struct spawner *spawner)
