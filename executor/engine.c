@@ -387,6 +387,8 @@ static int rest(struct engine *e, struct cairn_error *error)
 static int run(struct engine *e, struct cairn_error *error)
 {
     int result = engine_own(e, error);
+    if (!result && e->mode == MODE_RUN && e->store)
+        result = engine_close_rooms(e, error);
     if (!result)
         result = e->mode == MODE_RUN
                      ? situation_load(&e->situation, e->workflow, e->store, e->options,

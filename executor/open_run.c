@@ -48,14 +48,18 @@ static int note_workflow(void *context, const struct run_row *row)
     return 0;
 }
 
+static bool is_of_workflow(const struct engine *e, uint64_t run)
+{
+    uint64_t workflow = 0;
+    int result = store_get_run(e->store, run, note_workflow, &workflow, NULL);
+    return !result && workflow == e->row.workflow;
+}
+
 /* Two runs of one workflow never interleave, so an earlier one that is not gone on with
  * loses also what its keepers have. */
 static int end_leftovers_of(struct engine *e, uint64_t run, struct cairn_error *error)
 {
-    uint64_t workflow = 0;
-    int result = store_get_run(e->store, run, note_workflow, &workflow, NULL);
-    bool keep = result || workflow != e->row.workflow;
-    return end_leftovers(e, run, keep, error);
+    return end_leftovers(e, run, !is_of_workflow(e, run), error);
 }
 
 /* Is the process that made this slot file still there? A file whose end was not written
@@ -103,30 +107,58 @@ void engine_clean_live(const struct engine *e, uint64_t run)
         closedir(directory);
 }
 
-/* Runs that died and that nobody resumed: what they left alive ends now. Their slot
- * files stay, for the output of what was running. */
-static int end_other_leftovers(struct engine *e, struct cairn_error *error)
+enum owner_fate { OWNER_DEAD, OWNER_LIVES, OWNER_UNKNOWN };
+
+static enum owner_fate owner_of(const struct engine *e, uint64_t run)
+{
+    struct slot_map map;
+    if (slots_open(&map, e->live_dir, run, NULL))
+        return OWNER_UNKNOWN;
+    bool alive = owner_alive(&map);
+    slots_close(&map, false);
+    return alive ? OWNER_LIVES : OWNER_DEAD;
+}
+
+/* Calls visit for each run that has a slot file. */
+static int each_slot_file(struct engine *e,
+                          int (*visit)(struct engine *, uint64_t run,
+                                       struct cairn_error *),
+                          struct cairn_error *error)
 {
     DIR *directory = opendir(e->live_dir);
-    uint64_t own = e->row.run;
     const struct dirent *entry;
     int result = 0;
     while (directory && !result && (entry = readdir(directory))) {
         unsigned long long run;
         int end = 0;
-        struct slot_map map;
-        if (sscanf(entry->d_name, "run-%llu.slots%n", &run, &end) != 1 || !end ||
-            entry->d_name[end] || run == own ||
-            slots_open(&map, e->live_dir, run, NULL))
-            continue;
-        bool alive = owner_alive(&map);
-        slots_close(&map, false);
-        if (!alive)
-            result = end_leftovers_of(e, run, error);
+        if (sscanf(entry->d_name, "run-%llu.slots%n", &run, &end) == 1 && end &&
+            !entry->d_name[end])
+            result = visit(e, run, error);
     }
     if (directory)
         closedir(directory);
     return result;
+}
+
+/* A run that died and that nobody resumed: what it left alive ends now. Its slot file
+ * stays, for the output of what was running. */
+static int end_other_run(struct engine *e, uint64_t run, struct cairn_error *error)
+{
+    return run == e->row.run || owner_of(e, run) != OWNER_DEAD
+               ? 0
+               : end_leftovers_of(e, run, error);
+}
+
+static int close_room(struct engine *e, uint64_t run, struct cairn_error *error)
+{
+    return owner_of(e, run) != OWNER_LIVES && is_of_workflow(e, run)
+               ? keepers_close(e->live_dir, run, error)
+               : 0;
+}
+
+int engine_close_rooms(struct engine *e, struct cairn_error *error)
+{
+    return each_slot_file(e, close_room, error);
 }
 
 int engine_open_run(struct engine *e, struct cairn_error *error)
@@ -146,6 +178,6 @@ int engine_open_run(struct engine *e, struct cairn_error *error)
     if (!result && whole && e->situation.recovered)
         result = end_leftovers(e, e->row.run, e->mode == MODE_RUN, error);
     if (!result && whole)
-        result = end_other_leftovers(e, error);
+        result = each_slot_file(e, end_other_run, error);
     return result ? result : engine_commit_begin(e, error);
 }

@@ -58,4 +58,68 @@ wait "$!"
 is "$?" 1 'a task failed'
 is "$(cat after)" b 'the next one ran'
 ok 'it is told' grep -q 'its keeper was killed' out err
+
+# A keeper that wants its attempt after the next cairn has looked for it: what runs once is
+# not started by both. The first cairn is killed while its keeper is about to be executed; the
+# second one stands still behind its first look.
+cat >late.c <<'END'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+static long (*next_syscall)(long, ...);
+static int (*next_access)(const char *, int);
+__attribute__((constructor)) static void find(void)
+{
+    *(void **)&next_syscall = dlsym(RTLD_NEXT, "syscall");
+    *(void **)&next_access = dlsym(RTLD_NEXT, "access");
+}
+static void rest(long ms)
+{
+    struct timespec time = {ms / 1000, ms % 1000 * 1000000};
+    nanosleep(&time, NULL);
+}
+long syscall(long number, ...)
+{
+    long a[6];
+    va_list list;
+    va_start(list, number);
+    for (int i = 0; i < 6; i++)
+        a[i] = va_arg(list, long);
+    va_end(list);
+    const char *late = getenv("LATE");
+    if (late && number == SYS_execveat && !strcmp(((char **)a[2])[0], "cairn-keeper")) {
+        close(open(late, O_CREAT | O_WRONLY, 0600));
+        rest(700);
+    }
+    return next_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+int access(const char *path, int mode)
+{
+    static int looked;
+    int result = next_access(path, mode);
+    if (getenv("LOOK") && strstr(path, ".keep") && !looked++)
+        rest(1500);
+    return result;
+}
+END
+cat >late.yaml <<'END'
+name: late
+on_crash: adopt
+tasks:
+  t: {once: true, run: echo $CAIRN_ATTEMPT >>late.log; sleep 0.1}
+END
+ok 'the library is made' "${CC:-cc}" -shared -fPIC -o late.so late.c -ldl
+LATE="$PWD/waiting" LD_PRELOAD="$PWD/late.so" cairn run late.yaml >out 2>err &
+wait_for 10 test -e waiting
+kill -9 "$!"
+LOOK=1 LD_PRELOAD="$PWD/late.so" cairn resume >out 2>err
+is "$?" 0 'the run goes on'
+sleep 1
+is "$(wc -l <late.log)" 1 'it ran once'
 done_testing
