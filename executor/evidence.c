@@ -50,7 +50,8 @@ static int look_for(const struct look *k, const char *path)
 {
     struct str root = k->scope.definition->root;
     bool below = k->source->root_fd >= 0 && strncmp(path, root.ptr, root.len) == 0 &&
-                 path[root.len] == '/' && path[root.len + 1];
+                 path[root.len] == '/' && path[root.len + 1] != '/' &&
+                 path[root.len + 1];
     return below ? faccessat(k->source->root_fd, path + root.len + 1, F_OK, AT_EACCESS)
                  : faccessat(AT_FDCWD, path, F_OK, AT_EACCESS);
 }

@@ -10,9 +10,9 @@
  * With a limit a worker also watches for the ends of its children, so that the place
  * of one that ended well is filled at once, while the caller still records that end.
  * The place of one whose end the caller must look at first stays taken until then.
- * There is a worker for each processor, so that none has to wait until another's child
- * has loaded its program, and each fills its own places, so that the kernel mostly
- * wakes it on the processor that its child has just left.
+ * There are several workers, so that none has to wait until another's child has loaded
+ * its program, and each fills its own places, so that the kernel mostly wakes it on the
+ * processor that its child has just left.
  * The caller has a good many other things to do: while enough is waiting here, it may
  * ask not to be woken (spawner_rest) and hears of many starts and ends at once. */
 #include "executor/spawn_int.h"
@@ -52,6 +52,7 @@ struct worker {
     pthread_t thread;
     struct place *places;     /* [limit] */
     uint32_t limit, alive;    /* its share; under the mutex, as its places */
+    bool spawning;            /* stands still in it, and looks for more behind it */
     int wake_fd;              /* something is waiting, or stopping */
     int watch_fd;             /* epoll: wake_fd, and the pidfds of all in places */
     struct child_stack stack; /* each child is done with it at its exec */
@@ -199,6 +200,7 @@ static void spawned(struct worker *worker, struct spawn_request *request)
 {
     pthread_mutex_lock(&worker->spawner->mutex);
     take_place(worker, request);
+    worker->spawning = false;
     tell(worker->spawner, request, request->watched ? REST_STARTS : REST_NOT);
     pthread_mutex_unlock(&worker->spawner->mutex);
 }
@@ -276,13 +278,15 @@ static bool has_room(const struct worker *worker)
     return !worker->limit || worker->alive < worker->limit;
 }
 
-/* Under the mutex: who can start what is waiting; NULL: nobody. The first one, so that
- * the same is used again while there is little to do. */
-static struct worker *find_room(struct spawner *spawner)
+/* Under the mutex: who is to be woken for what is waiting; NULL: nobody. The first one
+ * that can, so that the same is used again while there is little to do. */
+static struct worker *find_idle(struct spawner *spawner)
 {
-    for (uint32_t i = 0; i < spawner->n_workers; i++)
-        if (has_room(&spawner->workers[i]))
-            return &spawner->workers[i];
+    for (uint32_t i = 0; i < spawner->n_workers; i++) {
+        struct worker *worker = &spawner->workers[i];
+        if (!worker->spawning && has_room(worker))
+            return worker;
+    }
     return NULL;
 }
 
@@ -299,7 +303,7 @@ static struct spawn_request *next_request(struct worker *worker)
     struct spawner *spawner = worker->spawner;
     for (;;) {
         struct spawn_request *request = NULL;
-        struct worker *other = NULL;
+        struct worker *idle = NULL;
         pthread_mutex_lock(&spawner->mutex);
         bool stopping = spawner->stopping;
         if (!stopping && has_room(worker))
@@ -307,11 +311,11 @@ static struct spawn_request *next_request(struct worker *worker)
         if (request) {
             spawner->n_waiting--;
             worker->alive += worker->limit > 0;
-            other = spawner->waiting.first ? find_room(spawner) : NULL;
+            worker->spawning = true;
+            idle = spawner->waiting.first ? find_idle(spawner) : NULL;
         }
         pthread_mutex_unlock(&spawner->mutex);
-        if (other != worker)
-            wake(other);
+        wake(idle);
         if (request || stopping)
             return request;
         wait_for_change(worker);
@@ -381,17 +385,21 @@ static int worker_start(struct spawner *spawner, uint32_t share,
     return code;
 }
 
+/* Each has two descriptors, of which a process may have few. */
 static uint32_t count_workers(uint32_t limit)
 {
-    long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    if (processors < 1 || !limit)
-        return 1;
-    return (long)limit < processors ? limit : (uint32_t)processors;
+    enum { WORKERS_MOST = 8 };
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+    if (n > WORKERS_MOST)
+        n = WORKERS_MOST;
+    if (n > (long)limit)
+        n = (long)limit;
+    return n < 1 ? 1 : (uint32_t)n;
 }
 
-int spawner_start(struct spawner **out, uint32_t limit, struct cairn_error *error)
+static int start_with(struct spawner **out, uint32_t limit, uint32_t n,
+                      struct cairn_error *error)
 {
-    uint32_t n = count_workers(limit);
     struct spawner *spawner = calloc(1, sizeof *spawner);
     if (!spawner)
         return error_nomem(error);
@@ -415,6 +423,14 @@ int spawner_start(struct spawner **out, uint32_t limit, struct cairn_error *erro
     }
     *out = spawner;
     return 0;
+}
+
+/* One worker does as well, only later. */
+int spawner_start(struct spawner **out, uint32_t limit, struct cairn_error *error)
+{
+    uint32_t n = count_workers(limit);
+    int code = start_with(out, limit, n, error);
+    return code && n > 1 ? start_with(out, limit, 1, error) : code;
 }
 
 void spawner_stop(struct spawner *spawner)
@@ -507,7 +523,7 @@ void spawner_submit(struct spawner *spawner, struct spawn_request *request)
     pthread_mutex_lock(&spawner->mutex);
     queue_add(&spawner->waiting, request);
     spawner->n_waiting++;
-    struct worker *worker = find_room(spawner);
+    struct worker *worker = find_idle(spawner);
     pthread_mutex_unlock(&spawner->mutex);
     wake(worker);
 }

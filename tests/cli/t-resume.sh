@@ -130,6 +130,23 @@ echo other >product
 is "$(planned)" '' 'a changed output is there: nothing runs'
 is "$(planned --check-outputs=content)" 'make use' 'with --check-outputs=content it counts'
 
+# Names with more slashes than they need, in the workflow's directory and not in /.
+mkdir etc sub
+cat >slashes.yaml <<END
+name: slashes
+tasks:
+  a: {run: "echo x >etc/passwd", outputs: ["$PWD//etc/passwd"]}
+  b: {run: "echo x >o", cwd: "$PWD//sub", outputs: [o]}
+  c: {run: "echo x >o.c", outputs: ["$PWD/./o.c"]}
+  d: {run: "echo x >etc/o.d", outputs: [etc//o.d]}
+END
+exits 0 cairn run slashes.yaml
+is "$(planned)" '' 'they are there'
+rm etc/passwd
+is "$(planned)" a 'one is missing'
+rm sub/o o.c etc/o.d
+is "$(planned | tr ' ' '\n' | sort | tr '\n' ' ')" 'a b c d ' 'all are missing'
+
 # From a checkpoint in the middle: a new run, just the later tasks.
 cat >chain.yaml <<'END'
 name: chain

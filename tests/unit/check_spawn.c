@@ -641,6 +641,35 @@ START_TEST(test_many_behind_a_limit)
 }
 END_TEST
 
+/* Descriptors for one thread of several: that one does everything. */
+START_TEST(test_few_descriptors)
+{
+    enum { ONE_NEEDS = 4 };
+    struct rlimit before, few;
+    spawner_stop(spawner);
+    spawner = NULL;
+    int next = dup(0);
+    ck_assert_int_ge(next, 0);
+    ck_assert_int_eq(close(next), 0);
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &before), 0);
+    few = before;
+    few.rlim_cur = (rlim_t)next + ONE_NEEDS;
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
+    limit_to(8);
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &before), 0);
+    submit_many(20, ARGV("/bin/true"), SPAWN_AHEAD);
+    expect_news(20, 20);
+    for (int i = 0; i < 20; i++)
+        finish(ended[i]);
+    spawner_stop(spawner);
+    few.rlim_cur = (rlim_t)next + ONE_NEEDS - 1;
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
+    ck_assert_int_eq(spawner_start(&spawner, 8, &failure), CAIRN_EIO);
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &before), 0);
+    ck_assert_int_eq(spawner_start(&spawner, 0, &failure), 0);
+}
+END_TEST
+
 /* What waits with a limit of one, behind a shell that ends as `script` says. */
 static struct spawn_request behind[2];
 static const char *outputs; /* of the first one */
@@ -904,6 +933,7 @@ static void add_tests(TCase *tests)
     tcase_add_test(tests, test_limit_and_recall);
     tcase_add_test(tests, test_shared_limit);
     tcase_add_test(tests, test_many_behind_a_limit);
+    tcase_add_test(tests, test_few_descriptors);
     tcase_add_test(tests, test_ahead);
     tcase_add_test(tests, test_ahead_said_something);
     tcase_add_test(tests, test_ahead_with_outputs);
