@@ -425,7 +425,9 @@ static int load_file(struct cairn_workflow **out, struct cairn_store *store,
 {
     size_t n;
     struct cairn_param *params;
-    int result = read_params(row->params_text, &params, &n, error);
+    int result = run_trust(store, row, error);
+    if (!result)
+        result = read_params(row->params_text, &params, &n, error);
     if (result)
         return result;
     result = workflow_load_of_run(out, store, row, params, n, error);
@@ -457,8 +459,6 @@ int cairn_workflow_of_run(struct cairn_workflow **out, struct cairn_store *store
     struct arena arena = ARENA_INIT;
     struct run_row row;
     int result = run_row_get(&row, store, run, &arena, error);
-    if (!result)
-        result = run_trust(store, &row, error);
     bool file = !result && row.file.len && access(row.file.ptr, F_OK) == 0;
     if (!result)
         result = file ? load_file(out, store, &row, error)

@@ -6,11 +6,6 @@
 
 enum { KEY_BYTES = 32, PAIR_BYTES = 2 * DIGEST_HEX_SIZE };
 
-/* Of what the parser has to go by, and of what it made of it: "HASH DIGEST". */
-struct pair {
-    char text[PAIR_BYTES];
-};
-
 static void key_of(const struct run_row *row, char key[KEY_BYTES])
 {
     snprintf(key, KEY_BYTES, "compiled.%llu", (unsigned long long)row->workflow);
@@ -38,13 +33,13 @@ static int hash_source(const struct cairn_workflow *w, struct str params,
     return result;
 }
 
+/* Of what the parser has to go by, and of what it made of it: "HASH DIGEST". */
 static int make_pair(const struct cairn_workflow *w, const struct run_row *row,
-                     const struct digest *digest, struct pair *pair,
-                     struct cairn_error *error)
+                     char pair[PAIR_BYTES], struct cairn_error *error)
 {
-    int result = hash_source(w, row->params_text, pair->text, error);
-    pair->text[DIGEST_HEX_SIZE - 1] = ' ';
-    digest_hex(digest, pair->text + DIGEST_HEX_SIZE);
+    int result = hash_source(w, row->params_text, pair, error);
+    pair[DIGEST_HEX_SIZE - 1] = ' ';
+    digest_hex(&row->graph, pair + DIGEST_HEX_SIZE);
     return result;
 }
 
@@ -53,8 +48,7 @@ static int make_pair(const struct cairn_workflow *w, const struct run_row *row,
 int compiled_find(struct cairn_workflow *w, struct cairn_store *store,
                   const struct run_row *row, struct cairn_error *error)
 {
-    char key[KEY_BYTES], noted[PAIR_BYTES + 1];
-    struct pair pair;
+    char key[KEY_BYTES], pair[PAIR_BYTES], noted[PAIR_BYTES + 1];
     struct cairn_error missing;
     if (row->keyed || store_key(store))
         return 0;
@@ -62,8 +56,8 @@ int compiled_find(struct cairn_workflow *w, struct cairn_store *store,
     int result = store_setting(store, key, noted, sizeof noted, error);
     if (result <= 0)
         return result;
-    result = make_pair(w, row, &row->graph, &pair, error);
-    if (result || strcmp(noted, pair.text) != 0)
+    result = make_pair(w, row, pair, error);
+    if (result || strcmp(noted, pair) != 0)
         return result;
     result = graph_load(store, &row->graph, &w->definition, &w->graph, &missing);
     if (result == CAIRN_ENOMEM)
@@ -87,11 +81,10 @@ static bool says_it_all(const struct definition *d)
 int compiled_note(const struct cairn_workflow *w, struct cairn_store *store,
                   const struct run_row *row, struct cairn_error *error)
 {
-    char key[KEY_BYTES];
-    struct pair pair;
+    char key[KEY_BYTES], pair[PAIR_BYTES];
     if (!w->name || !*w->file || store_key(store) || !says_it_all(&w->definition))
         return 0;
     key_of(row, key);
-    int result = make_pair(w, row, &row->graph, &pair, error);
-    return result ? result : store_set_setting(store, key, pair.text, error);
+    int result = make_pair(w, row, pair, error);
+    return result ? result : store_set_setting(store, key, pair, error);
 }

@@ -428,11 +428,11 @@ int engine_open(struct engine *e, struct cairn_error *error);
 /* Starts the guard, or another one after it died. */
 int engine_guard(struct engine *e, struct cairn_error *error);
 void engine_close(struct engine *e);
+
+/* open_run.c: the run row, left-overs, the first commit. */
 /* Before it is looked at what became of the attempts of dead owners of the workflow: no
  * keeper takes one any more. */
 int engine_close_rooms(struct engine *e, struct cairn_error *error);
-
-/* open_run.c: the run row, left-overs, the first commit. */
 int engine_open_run(struct engine *e, struct cairn_error *error);
 /* Removes what an owner that died after the end of its run left in the live directory.
  */

@@ -111,9 +111,11 @@ static int read_source(struct cairn_workflow *w, const char *path,
     return 0;
 }
 
-int cairn_workflow_load(struct cairn_workflow **out, const char *path,
-                        const struct cairn_param *params, size_t n_params,
-                        struct cairn_error *error)
+/* With a row, the file is that of a run. */
+static int load_file(struct cairn_workflow **out, const char *path,
+                     struct cairn_store *store, const struct run_row *row,
+                     const struct cairn_param *params, size_t n_params,
+                     struct cairn_error *error)
 {
     struct cairn_workflow *w = calloc(1, sizeof *w);
     if (!w)
@@ -121,26 +123,25 @@ int cairn_workflow_load(struct cairn_workflow **out, const char *path,
     int result = read_source(w, path, error);
     if (!result)
         result = begin_load(w, path, params, n_params, error);
+    if (!result && row)
+        result = compiled_find(w, store, row, error);
     if (!result)
         result = finish_load(w, error);
-    return hand_over(out, w, result);
+    return hand_over(out, w, result < 0 ? result : 0);
+}
+
+int cairn_workflow_load(struct cairn_workflow **out, const char *path,
+                        const struct cairn_param *params, size_t n_params,
+                        struct cairn_error *error)
+{
+    return load_file(out, path, NULL, NULL, params, n_params, error);
 }
 
 int workflow_load_of_run(struct cairn_workflow **out, struct cairn_store *store,
                          const struct run_row *row, const struct cairn_param *params,
                          size_t n_params, struct cairn_error *error)
 {
-    struct cairn_workflow *w = calloc(1, sizeof *w);
-    if (!w)
-        return error_nomem(error);
-    int result = read_source(w, row->file.ptr, error), found = 0;
-    if (!result)
-        result = begin_load(w, row->file.ptr, params, n_params, error);
-    if (!result)
-        result = found = compiled_find(w, store, row, error);
-    if (!found && !result)
-        result = finish_load(w, error);
-    return hand_over(out, w, result < 0 ? result : 0);
+    return load_file(out, row->file.ptr, store, row, params, n_params, error);
 }
 
 int cairn_workflow_parse(struct cairn_workflow **out, const char *text, size_t length,
