@@ -51,6 +51,23 @@ int db_read_error(struct db *db)
     return sys == EIO || sys == ENXIO ? sys : 0;
 }
 
+/* Damage never keeps SQLite from getting a page of a list (it looks at the number
+ * before), and has a code of its own at a page of a tree. */
+bool db_lacked_memory(const char *findings)
+{
+    static const char of_list[] = "failed to get page",
+                      of_tree[] = "unable to get the page. error code=";
+    if (!findings || strstr(findings, of_list))
+        return true;
+    while ((findings = strstr(findings, of_tree))) {
+        findings += sizeof of_tree - 1;
+        long code = strtol(findings, NULL, 10);
+        if (code == SQLITE_NOMEM || code == SQLITE_IOERR_NOMEM)
+            return true;
+    }
+    return false;
+}
+
 /* The errno behind an input/output error. SQLite hands it on for some statements only;
  * for a commit it stays with the file. */
 static int system_error(struct db *db, int result)

@@ -69,6 +69,8 @@ bool db_failed(const struct db *db);
 bool db_broken(const struct db *db);
 /* The errno (EIO, ENXIO) if the system could not read one of the files; else 0. */
 int db_read_error(struct db *db);
+/* Whether SQLite's findings about pages (NULL: none came) tell of a lack of memory. */
+bool db_lacked_memory(const char *findings);
 /* Number of running queries. */
 size_t db_running(const struct db *db);
 /* Grows with every change of the database, own or foreign, that this connection has

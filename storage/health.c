@@ -30,16 +30,27 @@ static int each_line(struct str text, int (*each)(void *, const char *line),
     return rc;
 }
 
+/* Where a page could not be read, SQLite lists it like a damaged one, and what hangs on
+ * it as never used. */
+static int check_reading(struct cairn_store *store, const char *findings,
+                         struct cairn_error *error)
+{
+    int sys = db_read_error(store->db);
+    if (sys)
+        return error_sys(error, sys, "cannot read the store %s", store->paths.dir);
+    return db_lacked_memory(findings) ? error_nomem(error) : 0;
+}
+
 int store_check_pages(struct cairn_store *store, int (*each)(void *, const char *line),
                       void *context, struct cairn_error *error)
 {
     struct query query;
     int rc = query_start(&query, store->db, SQL_CHECK_PAGES, NO_VALUES, error);
     while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
-        /* A page that the system could not read is told like a damaged one. */
-        int sys = db_read_error(store->db);
-        rc = sys ? error_sys(error, sys, "cannot read the store %s", store->paths.dir)
-                 : each_line(query_text(&query, 0), each, context);
+        struct str text = query_text(&query, 0);
+        rc = check_reading(store, text.ptr, error);
+        if (!rc)
+            rc = each_line(text, each, context);
         if (rc)
             break;
     }

@@ -57,6 +57,9 @@ static void *early_alloc(size_t size)
     return early_used <= sizeof early ? at : NULL;
 }
 
+/* Default visibility: the allocations of libraries, of SQLite's too, come here. */
+#pragma GCC visibility push(default)
+
 void *malloc(size_t size)
 {
     static bool busy;
@@ -89,6 +92,8 @@ void *realloc(void *old, size_t size)
         return malloc(size);
     return refused() ? NULL : real_realloc(old, size);
 }
+
+#pragma GCC visibility pop
 
 /* ---- Tests ---- */
 
@@ -288,11 +293,12 @@ static int salvage_objects(const char *database, int *rows)
     return code;
 }
 
-/* A row that there is no memory for is not passed over as a damaged one. */
-START_TEST(test_salvaging)
+enum { OBJECTS = 12 };
+
+/* A store with objects of several pages each; out: its database. */
+static void store_objects(char database[4200])
 {
-    enum { OBJECTS = 5 };
-    char content[20000], database[4200];
+    char content[20000];
     struct cairn_store *store = open_store();
     struct digest digest;
     good(store_begin(store, -1, &error));
@@ -306,8 +312,15 @@ START_TEST(test_salvaging)
         good(store_put_object(store, bytes, &digest, &error));
     }
     good(store_commit(store, &error));
-    snprintf(database, sizeof database, "%s/cairn.db", cairn_store_path(store));
+    snprintf(database, 4200, "%s/cairn.db", cairn_store_path(store));
     cairn_store_close(store);
+}
+
+/* A row that there is no memory for is not passed over as a damaged one. */
+START_TEST(test_salvaging)
+{
+    char database[4200];
+    store_objects(database);
     for (long n = 1;; n++) {
         int rows;
         arm(n);
@@ -316,6 +329,54 @@ START_TEST(test_salvaging)
             break;
         ck_assert_msg(code ? code == CAIRN_ENOMEM : rows == OBJECTS,
                       "allocation %ld: code %d, %d rows", n, code, rows);
+    }
+}
+END_TEST
+
+static int note_line(void *context, const char *line)
+{
+    snprintf(context, 200, "%s", line);
+    return 0;
+}
+
+static void damage_last_page(const char *database)
+{
+    struct stat st;
+    static const char noise[512] = {1, 2, 3};
+    int fd = open(database, O_WRONLY);
+    ck_assert_int_eq(fstat(fd, &st), 0);
+    ck_assert_int_eq(pwrite(fd, noise, sizeof noise, st.st_size - 4096), sizeof noise);
+    ck_assert_int_eq(close(fd), 0);
+}
+
+/* The code of the check, the n-th allocation refused, unless there were not so many. */
+static int check_pages(long n, char line[200], bool *came)
+{
+    struct cairn_store *store = open_store();
+    line[0] = 0;
+    arm(n);
+    int code = store_check_pages(store, note_line, line, &error);
+    *came = disarm();
+    cairn_store_close(store);
+    return code;
+}
+
+/* SQLite's check of pages goes on where there is no memory for one, and lists it. */
+START_TEST(test_checking_pages)
+{
+    bool came = true;
+    char database[4200], line[200];
+    store_objects(database);
+    for (long n = 1; came; n++) {
+        int code = check_pages(n, line, &came);
+        ck_assert_msg((!code || code == CAIRN_ENOMEM) && !line[0],
+                      "allocation %ld: code %d, told: %s", n, code, line);
+    }
+    damage_last_page(database);
+    came = true;
+    for (long n = 1; came; n++) {
+        int code = check_pages(n, line, &came);
+        ck_assert_msg(code || line[0], "allocation %ld: nothing is told", n);
     }
 }
 END_TEST
@@ -407,6 +468,7 @@ int main(void)
     tcase_add_test(c, test_completing_from_outside);
     tcase_add_test(c, test_running);
     tcase_add_test(c, test_salvaging);
+    tcase_add_test(c, test_checking_pages);
     tcase_add_test(c, test_repairing);
     suite_add_tcase(suite, c);
     return run_suite(suite);
