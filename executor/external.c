@@ -3,7 +3,10 @@
 #include "base/limits.h"
 #include "executor/step.h"
 
+#include <errno.h>
 #include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 /* ---- What can be done ---- */
@@ -93,16 +96,38 @@ int cairn_next(struct cairn_store *store, uint64_t run, bool claimed,
 
 /* ---- Taking one ---- */
 
-/* user@host. */
-static void describe_us(char *out, size_t size)
+/* The name of this user in /etc/passwd; "" if there is none. Not by getpwuid_r: where
+ * memory lacks, glibc's services of names crash. */
+static int find_user(char *out, size_t size, struct cairn_error *error)
 {
-    char host[64], space[4096];
+    char buffer[4096], space[4096];
     struct passwd entry, *found = NULL;
+    FILE *file = fopen("/etc/passwd", "re");
+    out[0] = 0;
+    if (!file)
+        return errno == ENOMEM ? error_nomem(error) : 0;
+    setvbuf(file, buffer, _IOFBF, sizeof buffer);
+    while (fgetpwent_r(file, &entry, space, sizeof space, &found) == 0)
+        if (entry.pw_uid == geteuid()) {
+            snprintf(out, size, "%s", entry.pw_name);
+            break;
+        }
+    fclose(file);
+    return 0;
+}
+
+/* user@host. Who is known to a directory service only has his name in LOGNAME. */
+static int describe_us(char *out, size_t size, struct cairn_error *error)
+{
+    char host[64], user[LIMIT_NAME_BYTES + 1];
+    const char *name = getenv("LOGNAME");
+    int result = find_user(user, sizeof user, error);
     os_host_name(host);
-    if (getpwuid_r(geteuid(), &entry, space, sizeof space, &found) == 0 && found)
-        snprintf(out, size, "%s@%s", found->pw_name, host);
+    if (user[0] || (name && *name))
+        snprintf(out, size, "%s@%s", user[0] ? user : name, host);
     else
         snprintf(out, size, "uid-%u@%s", (unsigned)geteuid(), host);
+    return result;
 }
 
 static int put_claimed(const struct step *s, struct str holder,
@@ -151,9 +176,10 @@ int cairn_claim(struct cairn_store *store, uint64_t run, const char *task,
         return error_set(error, CAIRN_ELIMIT,
                          "the name of the holder is longer than %d bytes",
                          LIMIT_NAME_BYTES);
-    describe_us(us, sizeof us);
     step_token(made);
-    int result = store_begin(store, -1, error);
+    int result = holder && *holder ? 0 : describe_us(us, sizeof us, error);
+    if (!result)
+        result = store_begin(store, -1, error);
     if (result)
         return result;
     result = step_open(&s, store, run, task, error);

@@ -83,6 +83,8 @@ exits 0 cairn claim 1 review --json
 json_ok 'claim --json'
 is "$(json_get '.lease_ms')" 600000 'ten minutes by default'
 token=$(json_get '.token')
+exits 0 cairn status --waiting --json
+is "$(json_get '.waiting[0].holder')" "$(id -un)@$(uname -n)" 'who, unless it is said'
 exits 0 cairn fail 1 review --token "$token" --message 'not good'
 exits 0 cairn status
 matches 'review .*not good' 'status: the message'

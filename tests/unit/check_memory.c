@@ -193,23 +193,31 @@ START_TEST(test_params_of_a_run)
 }
 END_TEST
 
-/* What is told from outside is taken, or it stays as it was: it never makes the task
- * fail. */
-START_TEST(test_completing_from_outside)
+static struct cairn_workflow *parse_external(void)
 {
     static const char flow[] = "name: x\ntasks:\n"
                                "  a: {external: 'do it'}\n"
                                "  z: {needs: a, external: 'and that'}\n";
-    const struct cairn_param value = {"k", "v"};
-    struct cairn_store *store = open_store();
     struct cairn_workflow *workflow;
-    struct cairn_run_result result;
-    struct cairn_run_options options = {.no_wait = true, .start = CAIRN_START_FRESH};
     good(
         cairn_workflow_parse(&workflow, flow, strlen(flow), "x.yaml", NULL, 0, &error));
+    return workflow;
+}
+
+static const struct cairn_run_options stop_at_external = {.no_wait = true,
+                                                          .start = CAIRN_START_FRESH};
+
+/* What is told from outside is taken, or it stays as it was: it never makes the task
+ * fail. */
+START_TEST(test_completing_from_outside)
+{
+    const struct cairn_param value = {"k", "v"};
+    struct cairn_store *store = open_store();
+    struct cairn_workflow *workflow = parse_external();
+    struct cairn_run_result result;
     for (long n = 1;; n += 3) {
         struct cairn_run_info info;
-        good(cairn_run(workflow, store, &options, &result, &error));
+        good(cairn_run(workflow, store, &stop_at_external, &result, &error));
         arm(n);
         int code = cairn_complete(store, result.run, "a", NULL, &value, 1, &error);
         bool came = disarm();
@@ -219,6 +227,27 @@ START_TEST(test_completing_from_outside)
         ck_assert_msg(info.failed == 0, "allocation %ld: the task has failed", n);
         if (!came)
             break;
+    }
+    cairn_workflow_free(workflow);
+    cairn_store_close(store);
+}
+END_TEST
+
+/* The name of who claims is looked for, too. */
+START_TEST(test_claiming)
+{
+    struct cairn_store *store = open_store();
+    struct cairn_workflow *workflow = parse_external();
+    struct cairn_run_result result;
+    bool came = true;
+    for (long n = 1; came; n++) {
+        char token[CAIRN_CLAIM_MAX];
+        good(cairn_run(workflow, store, &stop_at_external, &result, &error));
+        arm(n);
+        int code = cairn_claim(store, result.run, "a", 60000, NULL, token, &error);
+        came = disarm();
+        ck_assert_msg(code == CAIRN_ENOMEM || code == 0, "allocation %ld: code %d: %s",
+                      n, code, error.text);
     }
     cairn_workflow_free(workflow);
     cairn_store_close(store);
@@ -466,6 +495,7 @@ int main(void)
     tcase_add_test(c, test_loading_a_workflow);
     tcase_add_test(c, test_params_of_a_run);
     tcase_add_test(c, test_completing_from_outside);
+    tcase_add_test(c, test_claiming);
     tcase_add_test(c, test_running);
     tcase_add_test(c, test_salvaging);
     tcase_add_test(c, test_checking_pages);
