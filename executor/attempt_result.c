@@ -41,7 +41,7 @@ static int take_values(struct engine *e, struct job *job, struct buf *text,
     if (there && S_ISREG(st.st_mode) && st.st_size == 0)
         return 0;
     job->values_ready = false;
-    if (!there && errno != ENOENT && errno != ENOTDIR)
+    if (!there && !os_is_missing(errno))
         return error_sys(error, errno, "%s", path);
     if (!there || !S_ISREG(st.st_mode))
         return 0; /* the task moved it away, or put something else */

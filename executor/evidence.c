@@ -63,7 +63,7 @@ static int look_for_outputs(struct look *k, struct cairn_error *error)
     int code = files_begin(&f, &k->scope, false, error), more = 0;
     while (!code && *k->found == EVIDENCE_GOOD && (more = files_step(&f, error)) > 0)
         if (look_for(k, f.path.data) < 0) {
-            if (errno == ENOENT || errno == ENOTDIR)
+            if (os_is_missing(errno))
                 note(k, OUTPUT_MISSING, buf_view(&f.name));
             else
                 code = error_sys(error, errno, "cannot look at %s", f.path.data);

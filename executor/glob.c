@@ -4,6 +4,7 @@
 #include "executor/glob.h"
 
 #include "base/limits.h"
+#include "storage/os.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -68,11 +69,6 @@ static int add_name(struct walk *walk, struct str directory, struct str name)
     return failed ? error_nomem(walk->error) : 0;
 }
 
-static bool gone(int sys)
-{
-    return sys == ENOENT || sys == ENOTDIR;
-}
-
 static int add_literal(struct walk *walk, struct str directory)
 {
     struct stat status;
@@ -82,9 +78,10 @@ static int add_literal(struct walk *walk, struct str directory)
         if (walk->path.failed)
             return error_nomem(walk->error);
         if (lstat(walk->path.data, &status) != 0)
-            return gone(errno) ? 0
-                               : error_sys(walk->error, errno, "cannot look at %s",
-                                           walk->path.data);
+            return os_is_missing(errno)
+                       ? 0
+                       : error_sys(walk->error, errno, "cannot look at %s",
+                                   walk->path.data);
     }
     return add_name(walk, directory, walk->part);
 }
@@ -115,9 +112,10 @@ static int add_matches(struct walk *walk, struct str directory)
         return error_nomem(walk->error);
     DIR *dir = opendir(walk->path.data);
     if (!dir)
-        return gone(errno) ? 0
-                           : error_sys(walk->error, errno,
-                                       "cannot read the directory %s", walk->path.data);
+        return os_is_missing(errno)
+                   ? 0
+                   : error_sys(walk->error, errno, "cannot read the directory %s",
+                               walk->path.data);
     int result = add_entries(walk, directory, dir);
     closedir(dir);
     return result;

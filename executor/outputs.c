@@ -3,6 +3,8 @@
  * interrupted attempt is repeated. */
 #include "executor/outputs.h"
 
+#include "storage/os.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <fts.h>
@@ -217,7 +219,7 @@ static int look_at_file(const char *path, struct result_file *file,
 static bool is_there(const char *path)
 {
     struct stat st;
-    return stat(path, &st) == 0 || (errno != ENOENT && errno != ENOTDIR);
+    return stat(path, &st) == 0 || !os_is_missing(errno);
 }
 
 static int look_at_files(struct files *f, struct arena *arena, struct result_file *out,
@@ -285,7 +287,7 @@ int file_compare(struct str directory, const struct result_file *recorded, bool 
     int result = buf_check(&path, error);
     *state = FILE_SAME;
     if (!result && stat(path.data, &st) < 0) {
-        if (errno == ENOENT || errno == ENOTDIR)
+        if (os_is_missing(errno))
             *state = FILE_MISSING;
         else
             result = error_sys(error, errno, "cannot look at %s", path.data);
@@ -300,8 +302,8 @@ int outputs_remove(const struct scope *scope, struct cairn_error *error)
     struct files f;
     int result = files_begin(&f, scope, false, error), more = 0;
     while (!result && (more = files_step(&f, error)) > 0)
-        if (unlink(f.path.data) < 0 && errno != ENOENT && errno != ENOTDIR &&
-            errno != EISDIR && errno != EPERM)
+        if (unlink(f.path.data) < 0 && !os_is_missing(errno) && errno != EISDIR &&
+            errno != EPERM)
             result = error_sys(error, errno,
                                "cannot remove %s, left by an interrupted attempt",
                                f.name.data);

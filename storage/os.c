@@ -210,6 +210,11 @@ int os_read_plain(const char *path, size_t limit, struct buf *out,
     return read_opened(os_open_plain(path, O_RDONLY), path, limit, out, error);
 }
 
+bool os_is_missing(int sys)
+{
+    return sys == ENOENT || sys == ENOTDIR || sys == ELOOP;
+}
+
 /* Magic numbers from statfs(2), the kernel's linux/magic.h and the vendors' own
  * headers. FUSE says nothing about what is behind it and counts as local. */
 static const struct {

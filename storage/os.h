@@ -27,6 +27,8 @@ int os_read_file(const char *path, size_t limit, struct buf *out,
  * CAIRN_EIO. */
 int os_read_plain(const char *path, size_t limit, struct buf *out,
                   struct cairn_error *error);
+/* Whether an errno says that a path leads to nothing: a link to itself does not. */
+bool os_is_missing(int sys);
 /* 1 if `path` lies on a network file system (statfs magic), 0 if not, <0 error. `name`
  * (may be NULL) gets a static name such as "NFS". */
 int os_network_fs(const char *path, const char **name, struct cairn_error *error);
