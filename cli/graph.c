@@ -72,6 +72,7 @@ static void add_node(struct doc *doc, const struct cairn_workflow *workflow,
     doc_text(doc, "id", info.id);
     doc_text(doc, "group", info.group);
     doc_text(doc, "command", info.command);
+    doc->failed |= info.command == NULL;
     doc_bool(doc, "barrier", info.barrier);
     doc_array(doc, "needs");
     for (uint32_t k = 0; k < info.needs; k++) {

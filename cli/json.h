@@ -26,7 +26,7 @@ struct doc {
     char closers[DOC_DEPTH];
     bool more[DOC_DEPTH]; /* a member was written at this depth */
     int depth;
-    bool failed;
+    bool failed; /* out of memory, here or where the content is from */
 };
 
 void doc_begin(struct doc *doc); /* the outermost object */

@@ -450,8 +450,8 @@ static const char *join_words(struct arena *arena, const struct task_def *def)
     return copy;
 }
 
-/* What a person would call the command of a task. Members of a group share it, and it
- * is made once. */
+/* What a person would call the command of a task, NULL: out of memory. Members of a
+ * group share it, and it is made once. */
 static const char *command_text(struct cairn_workflow *w, uint32_t index)
 {
     const struct task_def *def = &w->definition.defs[index];
@@ -466,7 +466,7 @@ static const char *command_text(struct cairn_workflow *w, uint32_t index)
         w->commands = arena_take(arena, w->definition.n_defs, sizeof *w->commands);
     if (w->commands && !w->commands[index])
         w->commands[index] = join_words(arena, def);
-    return w->commands && w->commands[index] ? w->commands[index] : "";
+    return w->commands ? w->commands[index] : NULL;
 }
 
 int cairn_workflow_node(const struct cairn_workflow *w, uint32_t node,

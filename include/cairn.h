@@ -163,7 +163,8 @@ CAIRN_API const char *cairn_workflow_name(const struct cairn_workflow *workflow)
 struct cairn_node_info {
     const char *id;      /* until the workflow is freed */
     const char *group;   /* the task's name in the file; differs for members */
-    const char *command; /* run text, or argv joined by spaces; "" for barriers */
+    const char *command; /* run text, or argv joined by spaces; "" for barriers; NULL:
+                            there was no memory for it */
     bool barrier;
     uint32_t needs;       /* number of direct needs */
     bool undo;            /* it has an `undo` */
