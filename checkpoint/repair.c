@@ -141,6 +141,8 @@ static int fill(struct repair *r)
     if (!rc)
         rc = repair_take_records(r);
     if (!rc)
+        rc = repair_parents(r);
+    if (!rc)
         rc = repair_find_losses(r);
     if (!rc)
         rc = repair_chains(r);

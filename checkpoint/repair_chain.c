@@ -29,7 +29,7 @@ struct chain {
 
 /* ---- Loading ---- */
 
-static uint64_t base_of(const struct checked *checked)
+uint64_t repair_base_of(const struct checked *checked)
 {
     struct delta delta;
     if (checked->header.kind != RECORD_DELTA ||
@@ -58,7 +58,7 @@ static int note_link(void *context, const struct checkpoint_row *row)
                                                 .digest = checked.digest},
                                      .position = checked.header.position,
                                      .parent = row->parent,
-                                     .base = base_of(&checked),
+                                     .base = repair_base_of(&checked),
                                      .parent_digest = checked.header.parent};
     return seqs_add(&c->seqs, row->seq) ? error_nomem(c->repair->error) : 0;
 }

@@ -54,6 +54,9 @@ void repair_tell(struct repair *r, const struct cairn_loss *loss, const char *fo
 int repair_lose(struct repair *r, const struct known_record *record);
 /* Every valid record into the new store; those that were lost into r->lost. */
 int repair_take_records(struct repair *r);
+/* Puts the numbers of parents right; a record whose parent's number is another's by now
+ * is lost. */
+int repair_parents(struct repair *r);
 /* Takes out of r->lost what came back from elsewhere, and what is there twice. Sorts it
  * by seq. */
 int repair_forget_found(struct repair *r);
@@ -69,6 +72,8 @@ void repair_note_object(struct repair *r, const struct salvage_row *row);
  * whose rows are lost as interrupted ones: that they began is known. */
 int repair_runs(struct repair *r);
 int repair_attempts(struct repair *r);
+/* The full record of a delta, 0: it is one. */
+uint64_t repair_base_of(const struct checked *checked);
 /* Makes the chains verify across what is lost: a note about each gap, as for deleted
  * ranges, and one behind the last record of a stream whose newest ones are lost, so
  * that their numbers are never used again. */

@@ -5,8 +5,8 @@
 
 #include <stdlib.h>
 
-/* From the header: what the columns should say. The parent's seq stands only in the
- * column; if it cannot be right, 0 here, and it is looked up by digest later. */
+/* From the header: what the columns should say. The parent's number stands only in the
+ * column; if it cannot be right it is the one before for now (repair_parents.c). */
 static void mend_columns(struct checkpoint_row *row, const struct record_header *h,
                          bool root)
 {
@@ -16,52 +16,15 @@ static void mend_columns(struct checkpoint_row *row, const struct record_header 
     row->stream = h->stream;
     row->kind = h->kind;
     row->time_ns = h->time_ns;
-    if (root || moved || row->parent >= h->seq)
+    if (root)
         row->parent = 0;
-}
-
-struct parent_search {
-    struct digest digest;
-    uint64_t seq;
-};
-
-static int note_parent(void *context, const struct checkpoint_row *row)
-{
-    struct parent_search *search = context;
-    struct str wanted = {(const char *)search->digest.bytes, DIGEST_SIZE};
-    if (!str_equal(row->digest, wanted))
-        return 0;
-    search->seq = row->seq;
-    return 1;
-}
-
-/* Of a lost parent only the digest is known: any number before the record's own that no
- * record has will do for the note about it. */
-static int find_parent(struct repair *r, struct checkpoint_row *row,
-                       const struct digest *digest)
-{
-    struct parent_search search = {.digest = *digest};
-    struct checkpoint_range before = {.last = row->seq - 1, .descending = true};
-    if (row->seq < 2)
-        return CAIRN_EDAMAGED;
-    int rc = store_each_checkpoint(r->store, &before, note_parent, &search, r->error);
-    if (rc < 0)
-        return rc;
-    row->parent = search.seq;
-    for (uint64_t seq = row->seq - 1; row->parent == 0 && seq > 0; seq--) {
-        rc = store_get_checkpoint(r->store, seq, note_parent, &search, r->error);
-        if (rc == CAIRN_ENOTFOUND)
-            row->parent = seq;
-        else if (rc)
-            return rc;
-    }
-    return row->parent ? 0 : CAIRN_EDAMAGED;
+    else if (moved || row->parent == 0 || row->parent >= h->seq)
+        row->parent = h->seq - 1;
 }
 
 struct taking {
     struct repair *repair;
     bool stray;
-    bool orphans; /* the second pass: those whose parent column was wrong */
 };
 
 static int parse_payload(const struct record_header *h, struct str payload)
@@ -121,18 +84,13 @@ static int take(void *context, const struct checkpoint_row *found)
     if (rc == CAIRN_ENOMEM)
         return error_nomem(r->error);
     if (rc)
-        return t->stray || t->orphans ? 0 : note_bad(r, found);
+        return t->stray ? 0 : note_bad(r, found);
     bool root = digest_equal(&h.parent, &none);
     mend_columns(&row, &h, root);
-    bool orphan = row.parent == 0 && !root;
-    if (orphan != t->orphans)
-        return 0;
+    if (!root && !row.parent) /* the first of the store has none */
+        return note_bad(r, &row);
     if (t->stray)
         rc = is_deleted(r, &row, &deleted);
-    if (!rc && orphan)
-        rc = find_parent(r, &row, &h.parent);
-    if (rc == CAIRN_EDAMAGED)
-        return note_bad(r, &row);
     if (rc || deleted)
         return rc;
     rc = rescue_put_checkpoint(r->rescue, &row, r->error);
@@ -156,18 +114,15 @@ int repair_take_records(struct repair *r)
 {
     static const char mark[] = {'C', 'R', 'N', 1};
     int rc = 0;
-    for (int pass = 0; pass < 4 && !rc; pass++) {
-        struct taking t = {.repair = r, .stray = pass % 2 == 1, .orphans = pass >= 2};
+    for (int pass = 0; pass < 2 && !rc; pass++) {
+        struct taking t = {.repair = r, .stray = pass > 0};
         rc = rescue_each_checkpoint(r->rescue, t.stray, take, &t, r->error);
     }
-    /* Their parents' numbers stood in rows that are gone, but the first one's. */
-    for (int pass = 0; pass < 2 && !rc; pass++) {
-        struct taking t = {.repair = r, .stray = true, .orphans = pass > 0};
-        rc =
-            rescue_each_record(r->rescue, (struct str){mark, sizeof mark},
-                               RECORD_HEADER_BYTES, size_of_record, take, &t, r->error);
-    }
-    return rc;
+    struct taking t = {.repair = r, .stray = true};
+    return rc ? rc
+              : rescue_each_record(r->rescue, (struct str){mark, sizeof mark},
+                                   RECORD_HEADER_BYTES, size_of_record, take, &t,
+                                   r->error);
 }
 
 /* Of the same, that whose SHA-256 is known comes first. */

@@ -13,8 +13,13 @@
 
 #define ASIDE_MAX sizeof((struct cairn_repair_result *)0)->aside
 
+struct lost {
+    struct cairn_loss loss; /* its text is a copy */
+    char *task;             /* its id, or NULL */
+};
+
 struct losses {
-    struct cairn_loss *at; /* the texts are copies */
+    struct lost *at;
     size_t n, capacity;
     bool failed;
 };
@@ -26,7 +31,7 @@ static int each_loss(void *context, const struct cairn_loss *loss)
 
     if (losses->n == losses->capacity) {
         size_t capacity = losses->capacity > 0 ? 2 * losses->capacity : 16;
-        struct cairn_loss *at = realloc(losses->at, capacity * sizeof *at);
+        struct lost *at = realloc(losses->at, capacity * sizeof *at);
 
         losses->failed = at == NULL;
         if (at == NULL)
@@ -38,56 +43,85 @@ static int each_loss(void *context, const struct cairn_loss *loss)
     losses->failed = text == NULL;
     if (text == NULL)
         return 1;
-    losses->at[losses->n] = *loss;
-    losses->at[losses->n++].text = text;
+    losses->at[losses->n] = (struct lost){.loss = *loss};
+    losses->at[losses->n++].loss.text = text;
     return 0;
 }
 
 static void release_losses(struct losses *losses)
 {
-    for (size_t i = 0; i < losses->n; i++)
-        free((void *)(uintptr_t)losses->at[i].text);
+    for (size_t i = 0; i < losses->n; i++) {
+        free((void *)(uintptr_t)losses->at[i].loss.text);
+        free(losses->at[i].task);
+    }
     free(losses->at);
 }
 
+/* ---- The names of lost tasks ---- */
+
 struct named {
-    uint32_t wanted, at;
-    char *name;
+    struct lost **at; /* of one run, by task */
+    size_t n;
+    uint32_t task; /* that comes next */
 };
 
 static int name_task(void *context, const struct cairn_task_info *info)
 {
     struct named *named = context;
 
-    if (named->at++ != named->wanted)
-        return 0;
-    named->name = strdup(info->id);
-    return 1;
+    for (; named->n > 0 && named->at[0]->loss.task == named->task; named->n--)
+        (*named->at++)->task = strdup(info->id);
+    named->task++;
+    return named->n == 0;
 }
 
-/* The id of a lost task, or NULL. */
-static char *task_of(struct cairn_store *store, const struct cairn_loss *loss)
+static int by_task(const void *a, const void *b)
 {
-    struct named named = {.wanted = loss->task};
-    bool of_task = loss->kind == CAIRN_LOSS_TASK || loss->kind == CAIRN_LOSS_ATTEMPT;
+    const struct cairn_loss *x = &(*(struct lost *const *)a)->loss;
+    const struct cairn_loss *y = &(*(struct lost *const *)b)->loss;
 
-    if (store != NULL && of_task)
-        cairn_run_tasks(store, loss->run, name_task, &named, NULL);
-    return named.name;
+    if (x->run != y->run)
+        return x->run < y->run ? -1 : 1;
+    return (x->task > y->task) - (x->task < y->task);
 }
+
+/* A look at all tasks of a run, for all that are lost of it. */
+static void name_tasks(struct losses *losses, struct cairn_store *store)
+{
+    struct lost **tasks = malloc(losses->n * sizeof(struct lost *));
+    size_t n = 0, of_run;
+
+    for (size_t i = 0; tasks != NULL && i < losses->n; i++)
+        if (losses->at[i].loss.kind == CAIRN_LOSS_TASK ||
+            losses->at[i].loss.kind == CAIRN_LOSS_ATTEMPT)
+            tasks[n++] = &losses->at[i];
+    if (n > 0)
+        qsort(tasks, n, sizeof *tasks, by_task);
+    for (size_t i = 0; i < n; i += of_run) {
+        struct named named = {.at = tasks + i};
+
+        for (of_run = 0; i + of_run < n; of_run++)
+            if (tasks[i + of_run]->loss.run != tasks[i]->loss.run)
+                break;
+        named.n = of_run;
+        cairn_run_tasks(store, tasks[i]->loss.run, name_task, &named, NULL);
+    }
+    free(tasks);
+}
+
+/* ---- Telling ---- */
 
 static const char *const kinds[] = {"checkpoint", "task", "run", "attempt",
                                     "object",     "row",  "file"};
 
-static void print_losses(const struct losses *losses, struct cairn_store *store)
+static void print_losses(const struct losses *losses)
 {
     for (size_t i = 0; i < losses->n; i++) {
-        char *task = task_of(store, &losses->at[i]);
+        const struct lost *lost = &losses->at[i];
 
-        out("lost  %-10s  %s%s%s%s\n", kinds[losses->at[i].kind], losses->at[i].text,
-            task != NULL ? " (task " : "", task != NULL ? task : "",
-            task != NULL ? ")" : "");
-        free(task);
+        out("lost  %-10s  %s%s%s%s\n", kinds[lost->loss.kind], lost->loss.text,
+            lost->task != NULL ? " (task " : "", lost->task != NULL ? lost->task : "",
+            lost->task != NULL ? ")" : "");
     }
 }
 
@@ -125,7 +159,7 @@ static void aside_document(struct doc *doc, const struct cairn_repair_result *re
 }
 
 static int losses_document(const struct cairn_repair_result *result,
-                           const struct losses *losses, struct cairn_store *store)
+                           const struct losses *losses)
 {
     struct doc doc;
 
@@ -142,18 +176,16 @@ static int losses_document(const struct cairn_repair_result *result,
     aside_document(&doc, result);
     doc_array(&doc, "losses");
     for (size_t i = 0; i < losses->n; i++) {
-        const struct cairn_loss *loss = &losses->at[i];
-        char *task = task_of(store, loss);
+        const struct cairn_loss *loss = &losses->at[i].loss;
 
         doc_object(&doc, NULL);
         doc_text(&doc, "kind", kinds[loss->kind]);
         doc_some(&doc, "seq", loss->seq);
         doc_text(&doc, "id", loss->id[0] != '\0' ? loss->id : NULL);
         doc_some(&doc, "run", loss->run);
-        doc_text(&doc, "task", task);
+        doc_text(&doc, "task", losses->at[i].task);
         doc_text(&doc, "text", loss->text);
         doc_end(&doc);
-        free(task);
     }
     doc_end(&doc);
     return doc_print(&doc);
@@ -216,12 +248,12 @@ int repair_store(struct settings *settings)
         print_aside(&result);
         return ui_fail(&error);
     }
-    if (losses.n > 0 && cairn_store_open(&store, &options, NULL) != 0)
-        store = NULL; /* tasks stay without their names */
+    if (losses.n > 0 && cairn_store_open(&store, &options, NULL) == 0)
+        name_tasks(&losses, store); /* else they stay without */
     if (ui_json()) {
-        status = losses_document(&result, &losses, store);
+        status = losses_document(&result, &losses);
     } else {
-        print_losses(&losses, store);
+        print_losses(&losses);
         print_result(&result);
     }
     cairn_store_close(store);

@@ -123,6 +123,13 @@ int rescue_put_checkpoint(struct rescue *rescue, const struct checkpoint_row *ro
                 error);
 }
 
+int rescue_set_parent(struct rescue *rescue, uint64_t seq, uint64_t parent,
+                      struct cairn_error *error)
+{
+    return db_run(rescue->store->db, SQL_SET_PARENT,
+                  VALUES(value_u64(seq), value_u64(parent)), error);
+}
+
 /* ---- Other rows ---- */
 
 /* 1 yes, 0 no, <0 error. What only looks like a row must have a checksum. */

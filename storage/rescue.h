@@ -58,6 +58,9 @@ int rescue_each_record(struct rescue *rescue, struct str mark, size_t head,
 /* Puts one into the new store; 0 if there is one with its seq, 1 if it was put. */
 int rescue_put_checkpoint(struct rescue *rescue, const struct checkpoint_row *row,
                           struct cairn_error *error);
+/* Gives one in the new store another parent. */
+int rescue_set_parent(struct rescue *rescue, uint64_t seq, uint64_t parent,
+                      struct cairn_error *error);
 
 /* The rows of a table other than checkpoint into the new store: first what its tree
  * leads to, then strays. In the order of enum salvage_table. *saved: how many. `lost`

@@ -114,6 +114,7 @@ static const char *const texts[SQL_COUNT] = {
         "WHERE namespace = ?1 AND stream = ?2 AND seq BETWEEN ?3 AND ?4",
     [SQL_DELETE_CHECKPOINTS] = "DELETE FROM checkpoint WHERE namespace = ?1 "
                                "AND stream = ?2 AND seq BETWEEN ?3 AND ?4",
+    [SQL_SET_PARENT] = "UPDATE checkpoint SET parent = ?2 WHERE seq = ?1",
     [SQL_PUT_TOMBSTONE] =
         "INSERT INTO tombstone(namespace, stream, first, last, count, before, after, "
         "time_ns, sum) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",

@@ -60,6 +60,19 @@ exits 0 cairn checkpoint verify
 exits 0 cairn runs --json
 ok 'the runs are what they were' cmp -s out runs.before
 
+# Attempts of several tasks in two runs; and a parent's number, which no hash covers.
+n=$("$sql" $db 'SELECT count(*) FROM checkpoint')
+"$sql" $db 'UPDATE attempt SET intent_ns = intent_ns + 1 WHERE task <> 1'
+"$sql" $db 'UPDATE checkpoint SET parent = parent - 1 WHERE parent = (SELECT max(parent) FROM checkpoint)'
+exits 5 cairn doctor --repair
+for run in 1 2; do
+    for task in 0:a 2:c; do
+        says "of task number ${task%:*} in run $run (task ${task#*:})" "run $run: ${task#*:}"
+    done
+done
+exits 0 cairn checkpoint verify
+is "$("$sql" $db 'SELECT count(*) FROM checkpoint')" "$n" 'and no checkpoint is lost'
+
 # A live run.
 cat >held.yaml <<'END'
 name: held

@@ -102,8 +102,9 @@ START_TEST(nothing_to_do)
 }
 END_TEST
 
-/* Any set of records damaged or removed: the others are all there, everything verifies,
- * and the next number is none that was used. */
+/* Any set of records damaged or removed, and any columns that name another parent: the
+ * other records are all there, everything verifies, and the next number is none that
+ * was used. */
 START_TEST(any_records)
 {
     for (uint64_t seed = 1; seed <= 40; seed++) {
@@ -116,8 +117,16 @@ START_TEST(any_records)
         uint64_t branch = lab_below(lab, 2) ? fork_at(lab, 5) : 0;
         lab_put(lab, "DDF");
         for (int i = 0; i < lab->n; i++) {
-            if (lab_below(lab, 3) > 0)
+            if (lab_below(lab, 3) > 0) {
+                if (i == 0 || lab_below(lab, 4) > 0)
+                    continue;
+                lab_sql(lab,
+                        "UPDATE checkpoint SET parent = 1 + seq * 7 %% (seq - 1) "
+                        "WHERE seq = %llu",
+                        lab->seqs[i]);
+                damaged++;
                 continue;
+            }
             gone[i] = true;
             damaged++;
             if (lab_below(lab, 4) == 0 && i + 1 < lab->n)
@@ -145,6 +154,8 @@ START_TEST(wrong_columns)
         "UPDATE checkpoint SET stream = 9, time_ns = 4 WHERE seq = %llu",
         "UPDATE checkpoint SET kind = 3 - kind WHERE seq = %llu",
         "UPDATE checkpoint SET parent = seq + 5 WHERE seq = %llu",
+        "UPDATE checkpoint SET parent = NULL WHERE seq = %llu",
+        "UPDATE checkpoint SET parent = parent - 1 WHERE seq = %llu",
         "UPDATE checkpoint SET seq = 1000 WHERE seq = %llu",
         ("INSERT INTO checkpoint SELECT seq + 500, namespace, stream, parent, time_ns, "
          "kind, record, digest FROM checkpoint WHERE seq = %llu")};
