@@ -24,6 +24,7 @@ static void mend_columns(struct checkpoint_row *row, const struct record_header 
 
 struct taking {
     struct repair *repair;
+    struct tombstones deleted;
     bool stray;
 };
 
@@ -46,18 +47,11 @@ static int parse_payload(const struct record_header *h, struct str payload)
     return rc;
 }
 
-/* Deleted on purpose, but still on a page that nothing leads to. */
-static int is_deleted(struct repair *r, const struct checkpoint_row *row, bool *deleted)
+/* Deleted on purpose, but still on a page that is out of use, or was until it changed
+ * places with another. */
+static bool is_deleted(const struct taking *t, const struct checkpoint_row *row)
 {
-    struct tombstones all;
-    int rc = tombstones_load(r->store, row->stream, &all, r->error);
-    if (rc)
-        return rc;
-    for (size_t i = 0; i < all.n; i++)
-        if (row->seq >= all.at[i].first && row->seq <= all.at[i].last)
-            *deleted = true;
-    tombstones_release(&all);
-    return 0;
+    return tombstones_in(&t->deleted, row->namespace_id, row->stream, row->seq) != NULL;
 }
 
 static int note_bad(struct repair *r, const struct checkpoint_row *row)
@@ -77,7 +71,6 @@ static int take(void *context, const struct checkpoint_row *found)
     struct record_header h;
     struct str payload;
     static const struct digest none;
-    bool deleted = false;
     int rc = record_decode(row.record, row.digest, r->sha, &h, &payload, NULL);
     if (!rc)
         rc = parse_payload(&h, payload);
@@ -89,10 +82,8 @@ static int take(void *context, const struct checkpoint_row *found)
     mend_columns(&row, &h, root);
     if (!root && !row.parent) /* the first of the store has none */
         return note_bad(r, &row);
-    if (t->stray)
-        rc = is_deleted(r, &row, &deleted);
-    if (rc || deleted)
-        return rc;
+    if (is_deleted(t, &row))
+        return 0;
     rc = rescue_put_checkpoint(r->rescue, &row, r->error);
     r->result.checkpoints += rc > 0;
     return rc < 0 ? rc : 0;
@@ -113,16 +104,19 @@ static size_t size_of_record(void *context, const char *head)
 int repair_take_records(struct repair *r)
 {
     static const char mark[] = {'C', 'R', 'N', 1};
-    int rc = 0;
-    for (int pass = 0; pass < 2 && !rc; pass++) {
-        struct taking t = {.repair = r, .stray = pass > 0};
-        rc = rescue_each_checkpoint(r->rescue, t.stray, take, &t, r->error);
-    }
-    struct taking t = {.repair = r, .stray = true};
-    return rc ? rc
-              : rescue_each_record(r->rescue, (struct str){mark, sizeof mark},
-                                   RECORD_HEADER_BYTES, size_of_record, take, &t,
-                                   r->error);
+    struct taking t = {.repair = r};
+    int rc = tombstones_load(r->store, 0, &t.deleted, r->error);
+    if (!rc)
+        rc = rescue_each_checkpoint(r->rescue, false, take, &t, r->error);
+    t.stray = true;
+    if (!rc)
+        rc = rescue_each_checkpoint(r->rescue, true, take, &t, r->error);
+    if (!rc)
+        rc =
+            rescue_each_record(r->rescue, (struct str){mark, sizeof mark},
+                               RECORD_HEADER_BYTES, size_of_record, take, &t, r->error);
+    tombstones_release(&t.deleted);
+    return rc;
 }
 
 /* Of the same, that whose SHA-256 is known comes first. */

@@ -78,18 +78,27 @@ static bool holds(const struct tombstone_row *t, uint64_t seq)
     return seq >= t->first && seq <= t->last;
 }
 
+const struct tombstone_row *tombstones_in(const struct tombstones *all,
+                                          uint8_t namespace_id, uint64_t stream,
+                                          uint64_t seq)
+{
+    for (size_t i = tombstones_of(all, namespace_id, stream);
+         i < all->n && all->at[i].namespace_id == namespace_id &&
+         all->at[i].stream == stream;
+         i++)
+        if (holds(&all->at[i], seq))
+            return &all->at[i];
+    return NULL;
+}
+
 const struct tombstone_row *tombstones_cover(const struct tombstones *all,
                                              uint8_t namespace_id, uint64_t stream,
                                              uint64_t seq)
 {
-    const struct tombstone_row *found = NULL;
-    size_t i = tombstones_of(all, namespace_id, stream);
-    for (; i < all->n && all->at[i].namespace_id == namespace_id &&
-           all->at[i].stream == stream;
-         i++)
-        if (holds(&all->at[i], seq))
-            return &all->at[i];
-    for (i = 0; i < all->n; i++) {
+    const struct tombstone_row *found = tombstones_in(all, namespace_id, stream, seq);
+    if (found)
+        return found;
+    for (size_t i = 0; i < all->n; i++) {
         const struct tombstone_row *t = &all->at[i];
         if (t->namespace_id != namespace_id || !holds(t, seq))
             continue;

@@ -18,6 +18,10 @@ void tombstones_sort(struct tombstones *all);
 /* Index of the first one of a stream, or where it would be. */
 size_t tombstones_of(const struct tombstones *all, uint8_t namespace_id,
                      uint64_t stream);
+/* The one of this stream that holds `seq`. NULL: none. */
+const struct tombstone_row *tombstones_in(const struct tombstones *all,
+                                          uint8_t namespace_id, uint64_t stream,
+                                          uint64_t seq);
 /* The one that holds `seq`: of this stream if there is one, else of any stream of the
  * namespace, and then rather one that ends with it (streams interleave). NULL: none. */
 const struct tombstone_row *tombstones_cover(const struct tombstones *all,

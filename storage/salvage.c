@@ -227,6 +227,50 @@ static int read_schema(struct salvage *s, struct cairn_error *error)
     return rc;
 }
 
+/* ---- Misplaced pages ---- */
+
+static int stop_at_row(void *context, const struct salvage_row *row)
+{
+    (void)context;
+    (void)row;
+    return 1;
+}
+
+/* Whether one of the rows on the page could be the table's. */
+static bool has_row(struct salvage *s, uint32_t page, int table)
+{
+    struct visit visit = {.salvage = s, .table = table, .each = stop_at_row};
+    return visit_page(&visit, page) != 0;
+}
+
+/* Whether a page is none of the tree that leads to it. */
+static bool is_misplaced(struct salvage *s, uint32_t page)
+{
+    struct leaf leaf;
+    int owner = s->owner[page];
+    if (owner == 0 || owner == FREE || !open_page(s->pages, page, &leaf) ||
+        leaf.cells == 0)
+        return false;
+    uint8_t kind = leaf.page[leaf.start];
+    if (owner != OTHER)
+        return kind != TABLE_INTERIOR && !has_row(s, page, owner - 1);
+    if (kind == TABLE_LEAF)
+        return !has_row(s, page, SCHEMA_TABLE);
+    for (int i = 0; i < SALVAGE_TABLES; i++)
+        if (!salvage_shapes[i].rowid && has_row(s, page, i))
+            return true;
+    return false;
+}
+
+/* Pages that a disk wrote in the place of others are looked at like those that no tree
+ * leads to. */
+static void disown_misplaced(struct salvage *s)
+{
+    for (uint32_t page = 1; page <= s->pages->n; page++)
+        if (is_misplaced(s, page))
+            s->owner[page] = 0;
+}
+
 int salvage_open(struct salvage *salvage, const struct pages *pages,
                  struct cairn_error *error)
 {
@@ -238,12 +282,14 @@ int salvage_open(struct salvage *salvage, const struct pages *pages,
     salvage->bad_tables = salvage->bad_pages - (salvage->owner[1] == 0);
     if (!rc)
         rc = each_on(salvage, SCHEMA_TABLE, OTHER, note_index, salvage, error);
-    if (rc) {
-        salvage_close(salvage);
-        return rc == CAIRN_ENOMEM ? error_nomem(error) : rc;
+    if (!rc) {
+        mark_free(salvage);
+        disown_misplaced(salvage);
+        rc = salvage->payload.failed ? CAIRN_ENOMEM : 0;
     }
-    mark_free(salvage);
-    return 0;
+    if (rc)
+        salvage_close(salvage);
+    return rc == CAIRN_ENOMEM ? error_nomem(error) : rc;
 }
 
 void salvage_close(struct salvage *salvage)

@@ -47,9 +47,9 @@ int salvage_open(struct salvage *salvage, const struct pages *pages,
                  struct cairn_error *error);
 void salvage_close(struct salvage *salvage);
 /* Rows of a table: those that its tree leads to; or those on pages that no tree leads
- * to and that are not known to be free, and then whatever looks like such a row at any
- * byte of these pages and of the table's own (where the list of a page's rows may be
- * damaged). A callback's non-zero return stops. */
+ * to, or that of another table, and that are not known to be free, and then whatever
+ * looks like such a row at any byte of these pages and of the table's own (where the
+ * list of a page's rows may be damaged). A callback's non-zero return stops. */
 typedef int salvage_fn(void *context, const struct salvage_row *row);
 int salvage_reached(struct salvage *salvage, enum salvage_table table, salvage_fn *each,
                     void *context, struct cairn_error *error);

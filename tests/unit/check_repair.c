@@ -6,6 +6,7 @@
 #include "checkpoint/row_int.h"
 #include "storage/salvage.h"
 #include "storage/store_int.h"
+#include "tests/tools/remove_tree.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -265,6 +266,74 @@ START_TEST(deleted_stay_deleted)
         ck_assert(!has(lab, lab->seqs[i]));
     ck_assert(has(lab, lab->seqs[36]) && !has(lab, lab->seqs[37]));
     ck_assert_uint_eq(lost.n, 1);
+    lab_close(lab);
+}
+END_TEST
+
+static uint32_t big_endian(const char *at)
+{
+    const uint8_t *b = (const uint8_t *)at;
+    return (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | b[3];
+}
+
+/* Is it on the list of free pages? SQLite's file format, section 1.5. */
+static bool is_free(const struct buf *file, size_t page_size, uint32_t page)
+{
+    for (uint32_t trunk = big_endian(file->data + 32); trunk;) {
+        const char *at = file->data + (trunk - 1) * page_size;
+        if (trunk == page)
+            return true;
+        for (uint32_t i = 0; i < big_endian(at + 4); i++)
+            if (big_endian(at + 8 + 4 * i) == page)
+                return true;
+        trunk = big_endian(at);
+    }
+    return false;
+}
+
+/* A disk wrote two pages of the database in each other's places: it can be repaired. If
+ * neither was free, nothing is lost, and what was deleted does not come back. */
+START_TEST(pages_change_places)
+{
+    enum { PAGE = 2048, TIMES = 60 };
+    struct lab *lab = lab_open(65);
+    struct cairn_prune_options options = {.keep = 20};
+    struct cairn_prune_result pruned;
+    struct buf file = BUF_INIT, other = BUF_INIT;
+    char path[400], kept[500];
+    bool complete;
+    for (int i = 0; i < 20; i++)
+        lab_put(lab, "FDDDD");
+    fork_at(lab, 90);
+    MUST(lab, cairn_checkpoint_prune(lab->store, &options, &pruned, &lab->error));
+    ck_assert_uint_eq(pruned.deleted, 80);
+    MUST(lab, db_transfer(lab->store->db, false, &complete, &lab->error));
+    snprintf(path, sizeof path, "%s/cairn.db", lab->path);
+    for (int k = 0; k < TIMES; k++) {
+        cairn_store_close(lab->store);
+        lab->store = NULL;
+        if (k == 0)
+            MUST(lab, os_read_file(path, 1 << 24, &file, &lab->error));
+        buf_clear(&other);
+        buf_str(&other, buf_view(&file));
+        uint32_t pages = (uint32_t)(file.size / PAGE);
+        uint32_t a = 2 + (uint32_t)lab_below(lab, pages - 1),
+                 b = 2 + (uint32_t)lab_below(lab, pages - 1);
+        memcpy(other.data + (a - 1) * PAGE, file.data + (b - 1) * PAGE, PAGE);
+        memcpy(other.data + (b - 1) * PAGE, file.data + (a - 1) * PAGE, PAGE);
+        MUST(lab, os_write_file(path, 0600, buf_view(&other), &lab->error));
+        repair(lab);
+        for (int i = 0; i < lab->n; i++)
+            ck_assert_msg(has(lab, lab->seqs[i]) == (i >= 80) ||
+                              is_free(&file, PAGE, a) || is_free(&file, PAGE, b),
+                          "pages %u and %u: %llu", a, b,
+                          (unsigned long long)lab->seqs[i]);
+        snprintf(kept, sizeof kept, "%s/%s", lab->path, result.kept);
+        if (result.repaired)
+            remove_tree(kept);
+    }
+    buf_release(&file);
+    buf_release(&other);
     lab_close(lab);
 }
 END_TEST
@@ -529,6 +598,7 @@ static void add(TCase *tests)
     tcase_add_test(tests, rows_destroyed);
     tcase_add_test(tests, rows_without_sums);
     tcase_add_test(tests, deleted_stay_deleted);
+    tcase_add_test(tests, pages_change_places);
     tcase_add_test(tests, cut_off);
     tcase_add_test(tests, in_use);
     tcase_add_test(tests, same_rows);
