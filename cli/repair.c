@@ -96,7 +96,7 @@ static void name_tasks(struct losses *losses, struct cairn_store *store)
             losses->at[i].loss.kind == CAIRN_LOSS_ATTEMPT)
             tasks[n++] = &losses->at[i];
     if (n > 0)
-        qsort(tasks, n, sizeof *tasks, by_task);
+        qsort(tasks, n, sizeof(struct lost *), by_task);
     for (size_t i = 0; i < n; i += of_run) {
         struct named named = {.at = tasks + i};
 
