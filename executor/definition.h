@@ -17,6 +17,8 @@
 #include "base/sha256.h"
 #include "executor/expression.h"
 
+struct file_digests;
+
 struct position {
     uint32_t line, column; /* from 1; 0: built in memory */
 };
@@ -159,6 +161,7 @@ struct scope {
     uint32_t member;
     name_lookup *lookup;
     void *context;
+    struct file_digests *digests; /* of files that were read (may be NULL) */
 };
 /* Puts values into reference text. CAIRN_EWORKFLOW if a value is missing or of the
  * wrong kind. */

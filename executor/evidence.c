@@ -31,12 +31,14 @@ static bool outputs_recorded(const struct look *k)
 
 static int look_at_recorded_outputs(struct look *k, struct cairn_error *error)
 {
+    const struct file_view view = {.directory = buf_view(&k->directory),
+                                   .content = k->source->content,
+                                   .digests = k->scope.digests};
     enum file_state state;
     int code = 0;
     for (uint32_t i = 0; i < k->result->n_outputs && !code; i++) {
         const struct result_file *file = &k->result->outputs[i];
-        code = file_compare(buf_view(&k->directory), file, k->source->content, false,
-                            &state, error);
+        code = file_compare(&view, file, &state, error);
         if (code || state == FILE_SAME)
             continue;
         note(k, state == FILE_MISSING ? OUTPUT_MISSING : OUTPUT_DIFFERS, file->name);
@@ -74,11 +76,15 @@ static int look_for_outputs(struct look *k, struct cairn_error *error)
 
 static int look_at_inputs(struct look *k, struct cairn_error *error)
 {
+    const struct file_view view = {.directory = buf_view(&k->directory),
+                                   .content = true,
+                                   .trust_times = true,
+                                   .digests = k->scope.digests};
     enum file_state state;
     int code = 0;
     for (uint32_t i = 0; i < k->result->n_inputs && !code; i++) {
         const struct result_file *file = &k->result->inputs[i];
-        code = file_compare(buf_view(&k->directory), file, true, true, &state, error);
+        code = file_compare(&view, file, &state, error);
         if (code || state == FILE_SAME)
             continue;
         note(k, INPUT_DIFFERS, file->name);

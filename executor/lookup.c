@@ -5,6 +5,7 @@
 void lookup_release(struct lookup *l)
 {
     free(l->results);
+    file_digests_release(&l->digests);
     arena_release(&l->arena);
     *l = (struct lookup){0};
 }
@@ -154,5 +155,6 @@ struct scope lookup_scope(const struct asker *asker)
                           .def = graph_def(g, asker->task),
                           .member = graph_member(g, asker->task),
                           .lookup = lookup_name,
-                          .context = (void *)(uintptr_t)asker};
+                          .context = (void *)(uintptr_t)asker,
+                          .digests = &asker->lookup->digests};
 }

@@ -6,6 +6,7 @@
 #define EXECUTOR_LOOKUP_H
 
 #include "checkpoint/states.h"
+#include "executor/file_digests.h"
 #include "executor/graph.h"
 #include "executor/result.h"
 #include "storage/store.h"
@@ -18,6 +19,7 @@ struct lookup {
     const struct result **results; /* [n_tasks] known ones; made when first needed */
     uint64_t run;
     const char *run_status; /* in `finally`, else NULL */
+    struct file_digests digests;
 };
 
 void lookup_release(struct lookup *lookup);

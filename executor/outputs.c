@@ -3,6 +3,8 @@
  * interrupted attempt is repeated. */
 #include "executor/outputs.h"
 
+#include "base/clock.h"
+#include "executor/file_digests.h"
 #include "storage/os.h"
 
 #include <errno.h>
@@ -108,8 +110,21 @@ static int hash_file(int fd, const char *name, struct digest *digest, uint64_t *
     return n < 0 ? error_sys(error, saved, "cannot read %s", name) : 0;
 }
 
-static int hash_path(const char *path, const char *name, struct digest *digest,
-                     uint64_t *size, struct cairn_error *error)
+/* Of a regular file that is not known yet. */
+static int hash_new(int fd, const struct stat *st, const char *name,
+                    struct file_digests *digests, struct result_file *file,
+                    struct cairn_error *error)
+{
+    int64_t now_ns = clock_utc_ns();
+    int result = hash_file(fd, name, &file->digest, &file->size, error);
+    if (!result && digests && (uint64_t)st->st_size == file->size)
+        file_digests_note(digests, st, now_ns, &file->digest);
+    return result;
+}
+
+/* Sets the digest and the size; of what is no regular file both stay. */
+static int hash_path(const char *path, const char *name, struct file_digests *digests,
+                     struct result_file *file, struct cairn_error *error)
 {
     struct stat st;
     int result = 0;
@@ -119,8 +134,11 @@ static int hash_path(const char *path, const char *name, struct digest *digest,
         return error_sys(error, errno, "cannot open %s", name);
     if (fstat(fd, &st) < 0)
         result = error_sys(error, errno, "cannot look at %s", name);
+    else if (S_ISREG(st.st_mode) && digests &&
+             file_digests_find(digests, &st, &file->digest))
+        file->size = (uint64_t)st.st_size;
     else if (S_ISREG(st.st_mode))
-        result = hash_file(fd, name, digest, size, error);
+        result = hash_new(fd, &st, name, digests, file, error);
     close(fd);
     return result;
 }
@@ -132,11 +150,11 @@ static int by_name(const FTSENT **a, const FTSENT **b)
 
 /* One entry of a directory: its path below it, its kind, and its content (of a symbolic
  * link: where it points). */
-static int add_entry(const FTSENT *entry, size_t skip, struct buf *list, uint64_t *size,
+static int add_entry(const FTSENT *entry, size_t skip, struct buf *list,
+                     struct file_digests *digests, uint64_t *size,
                      struct cairn_error *error)
 {
-    struct digest digest = {{0}};
-    uint64_t bytes = 0;
+    struct result_file file = {0};
     char target[4096];
     int result = 0;
     char kind = entry->fts_info == FTS_F                                     ? 'f'
@@ -144,27 +162,27 @@ static int add_entry(const FTSENT *entry, size_t skip, struct buf *list, uint64_
                 : entry->fts_info == FTS_SL || entry->fts_info == FTS_SLNONE ? 'l'
                                                                              : 'o';
     if (kind == 'f')
-        result = hash_path(entry->fts_accpath, entry->fts_path, &digest, &bytes, error);
+        result = hash_path(entry->fts_accpath, entry->fts_path, digests, &file, error);
     buf_lstr(list, str_of(entry->fts_path + skip));
     buf_byte(list, (uint8_t)kind);
     if (kind == 'l') {
         ssize_t n = readlink(entry->fts_accpath, target, sizeof target);
         buf_lstr(list, (struct str){target, n > 0 ? (size_t)n : 0});
     }
-    buf_add(list, digest.bytes, sizeof digest.bytes);
-    *size += bytes;
+    buf_add(list, file.digest.bytes, sizeof file.digest.bytes);
+    *size += file.size;
     return result;
 }
 
-static int hash_directory(const char *path, const char *name, struct digest *digest,
-                          uint64_t *size, struct cairn_error *error)
+static int hash_directory(const char *path, struct file_digests *digests,
+                          struct result_file *file, struct cairn_error *error)
 {
     char *roots[] = {(char *)(uintptr_t)path, NULL};
     struct buf list = BUF_INIT;
     int result = 0;
     FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, by_name);
     if (!walk)
-        return error_sys(error, errno, "cannot read %s", name);
+        return error_sys(error, errno, "cannot read %s", path);
     const FTSENT *entry;
     errno = 0;
     while (!result && (entry = fts_read(walk))) {
@@ -173,16 +191,16 @@ static int hash_directory(const char *path, const char *name, struct digest *dig
             result =
                 error_sys(error, entry->fts_errno, "cannot read %s", entry->fts_path);
         else if (entry->fts_info != FTS_DP && entry->fts_level > 0)
-            result = add_entry(entry, strlen(path), &list, size, error);
+            result = add_entry(entry, strlen(path), &list, digests, &file->size, error);
         errno = 0;
     }
     if (!result && errno)
-        result = error_sys(error, errno, "cannot read %s", name);
+        result = error_sys(error, errno, "cannot read %s", path);
     fts_close(walk);
     if (!result)
         result = buf_check(&list, error);
     if (!result)
-        result = sha256_of(list.data, list.size, digest, error);
+        result = sha256_of(list.data, list.size, &file->digest, error);
     buf_release(&list);
     return result;
 }
@@ -194,17 +212,16 @@ static int64_t nanoseconds(const struct timespec *t)
     return (int64_t)t->tv_sec * 1000000000 + t->tv_nsec;
 }
 
-static int hash_any(const char *path, struct result_file *file,
-                    struct cairn_error *error)
+static int hash_any(const char *path, struct file_digests *digests,
+                    struct result_file *file, struct cairn_error *error)
 {
-    return file->kind == 'd'
-               ? hash_directory(path, path, &file->digest, &file->size, error)
-               : hash_path(path, path, &file->digest, &file->size, error);
+    return file->kind == 'd' ? hash_directory(path, digests, file, error)
+                             : hash_path(path, path, digests, file, error);
 }
 
 /* Times before the content: a change while it is read shows as a change later. */
-static int look_at_file(const char *path, struct result_file *file,
-                        struct cairn_error *error)
+static int look_at_file(const char *path, struct file_digests *digests,
+                        struct result_file *file, struct cairn_error *error)
 {
     struct stat st;
     if (stat(path, &st) < 0)
@@ -213,7 +230,7 @@ static int look_at_file(const char *path, struct result_file *file,
     file->mtime_ns = nanoseconds(&st.st_mtim);
     file->ctime_ns = nanoseconds(&st.st_ctim);
     file->inode = st.st_ino;
-    return hash_any(path, file, error);
+    return hash_any(path, digests, file, error);
 }
 
 static bool is_there(const char *path)
@@ -231,7 +248,7 @@ static int look_at_files(struct files *f, struct arena *arena, struct result_fil
             return error_set(error, CAIRN_ENOTFOUND, "its %s %s is missing (%s)",
                              f->what, f->name.data, f->path.data);
         out[i].name = arena_str(arena, buf_view(&f->name));
-        int result = look_at_file(f->path.data, &out[i], error);
+        int result = look_at_file(f->path.data, f->scope->digests, &out[i], error);
         if (result)
             return result;
     }
@@ -263,6 +280,7 @@ static bool same_times(const struct stat *st, const struct result_file *recorded
 }
 
 static int compare_content(const char *path, const struct stat *st,
+                           struct file_digests *digests,
                            const struct result_file *recorded, enum file_state *state,
                            struct cairn_error *error)
 {
@@ -271,19 +289,19 @@ static int compare_content(const char *path, const struct stat *st,
         *state = FILE_DIFFERS;
         return 0;
     }
-    int result = hash_any(path, &now, error);
+    int result = hash_any(path, digests, &now, error);
     if (!result)
         *state =
             digest_equal(&now.digest, &recorded->digest) ? FILE_SAME : FILE_DIFFERS;
     return result;
 }
 
-int file_compare(struct str directory, const struct result_file *recorded, bool content,
-                 bool trust_times, enum file_state *state, struct cairn_error *error)
+int file_compare(const struct file_view *view, const struct result_file *recorded,
+                 enum file_state *state, struct cairn_error *error)
 {
     struct buf path = BUF_INIT;
     struct stat st;
-    set_path(&path, directory, recorded->name);
+    set_path(&path, view->directory, recorded->name);
     int result = buf_check(&path, error);
     *state = FILE_SAME;
     if (!result && stat(path.data, &st) < 0) {
@@ -291,8 +309,9 @@ int file_compare(struct str directory, const struct result_file *recorded, bool 
             *state = FILE_MISSING;
         else
             result = error_sys(error, errno, "cannot look at %s", path.data);
-    } else if (!result && content && !(trust_times && same_times(&st, recorded)))
-        result = compare_content(path.data, &st, recorded, state, error);
+    } else if (!result && view->content &&
+               !(view->trust_times && same_times(&st, recorded)))
+        result = compare_content(path.data, &st, view->digests, recorded, state, error);
     buf_release(&path);
     return result;
 }

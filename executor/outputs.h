@@ -32,10 +32,16 @@ int files_look(const struct scope *scope, bool inputs, struct arena *arena,
                struct result_file **out, uint32_t *n, struct cairn_error *error);
 
 enum file_state { FILE_SAME, FILE_DIFFERS, FILE_MISSING };
-/* A recorded file, found from `directory`. Without `content` existence is enough. With
- * it, the same size, times and inode stand for the same content if `trust_times`. */
-int file_compare(struct str directory, const struct result_file *recorded, bool content,
-                 bool trust_times, enum file_state *state, struct cairn_error *error);
+/* How recorded files are looked at, found from `directory`. Without `content` existence
+ * is enough. With it, the same size, times and inode stand for the same content if
+ * `trust_times`. */
+struct file_view {
+    struct str directory;
+    bool content, trust_times;
+    struct file_digests *digests; /* may be NULL */
+};
+int file_compare(const struct file_view *view, const struct result_file *recorded,
+                 enum file_state *state, struct cairn_error *error);
 
 /* Deletes outputs that are there and are not directories. */
 int outputs_remove(const struct scope *scope, struct cairn_error *error);

@@ -226,7 +226,7 @@ static void expand_fixed(struct expansion *x, const struct text_template *templa
 void text_expand_fixed(const struct definition *definition, const struct task_def *def,
                        uint32_t member, struct str text, struct buf *out)
 {
-    struct scope scope = {definition, def, member, NULL, NULL};
+    struct scope scope = {.definition = definition, .def = def, .member = member};
     struct expansion x = {&scope, ARENA_INIT, false};
     struct text_template template;
     int result = CAIRN_EWORKFLOW;

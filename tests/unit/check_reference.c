@@ -96,7 +96,11 @@ static int lookup(void *context, const struct name *name, struct value *out,
 
 static struct scope scope_of(uint32_t member)
 {
-    return (struct scope){&definition, task, member, lookup, &definition};
+    return (struct scope){.definition = &definition,
+                          .def = task,
+                          .member = member,
+                          .lookup = lookup,
+                          .context = &definition};
 }
 
 static void expands(uint32_t member, const char *text, const char *expected)
@@ -237,7 +241,7 @@ START_TEST(test_conditions)
         ck_assert_int_eq(definition_prepare(&definition, &error), 0);
     }
     task->condition = STR("tasks.fetch.outputs.rows > 3");
-    struct scope early = {&definition, task, 0, NULL, NULL};
+    struct scope early = {.definition = &definition, .def = task};
     bool yes;
     ck_assert_int_eq(condition_holds(&early, &yes, &error), CAIRN_EWORKFLOW);
 }
