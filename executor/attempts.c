@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "checkpoint/verify.h"
 #include "executor/capture.h"
+#include "executor/home.h"
 #include "executor/keeper.h"
 #include "executor/outside.h"
 #include "executor/owner.h"
@@ -420,8 +421,9 @@ int cairn_run_params(struct cairn_store *store, uint64_t run,
     return result;
 }
 
-static int load_file(struct cairn_workflow **out, struct cairn_store *store,
-                     const struct run_row *row, struct cairn_error *error)
+static int load_file(struct cairn_workflow **out, const char *path,
+                     struct cairn_store *store, const struct run_row *row,
+                     struct cairn_error *error)
 {
     size_t n;
     struct cairn_param *params;
@@ -430,7 +432,7 @@ static int load_file(struct cairn_workflow **out, struct cairn_store *store,
         result = read_params(row->params_text, &params, &n, error);
     if (result)
         return result;
-    result = workflow_load_of_run(out, store, row, params, n, error);
+    result = workflow_load_of_run(out, path, store, row, params, n, error);
     free_params(params, n);
     return result;
 }
@@ -457,14 +459,18 @@ int cairn_workflow_of_run(struct cairn_workflow **out, struct cairn_store *store
                           uint64_t run, bool *from_file, struct cairn_error *error)
 {
     struct arena arena = ARENA_INIT;
+    struct buf path = BUF_INIT;
     struct run_row row;
     int result = run_row_get(&row, store, run, &arena, error);
-    bool file = !result && row.file.len && access(row.file.ptr, F_OK) == 0;
     if (!result)
-        result = file ? load_file(out, store, &row, error)
+        result = home_find(store, &row, &path, error);
+    bool file = !result && path.size && access(path.data, F_OK) == 0;
+    if (!result)
+        result = file ? load_file(out, path.data, store, &row, error)
                       : workflow_stored(out, store, &row, error);
     if (!result && from_file)
         *from_file = file;
+    buf_release(&path);
     arena_release(&arena);
     return result;
 }

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "executor/compiled.h"
+#include "executor/home.h"
 
 #include <stdlib.h>
 
@@ -173,6 +174,8 @@ static int begin_run(struct engine *e, struct cairn_error *error)
         result = put_graph(e, error);
     if (!result && !fresh)
         result = store_set_run(e->store, &e->row, error);
+    if (!result && e->row.file.len)
+        result = home_note(e->store, error);
     return result;
 }
 

@@ -395,6 +395,11 @@ static int run(struct engine *e, struct cairn_error *error)
                                       error)
                      : situation_load_as_is(&e->situation, e->workflow, e->store,
                                             e->run, e->options, error);
+    if (!result && e->situation.root_gone)
+        result = error_set(error, CAIRN_ENOTFOUND,
+                           "the directory of the workflow is gone: %s\nPut it back, or "
+                           "name the file where it is now: `cairn run FILE`",
+                           e->workflow->definition.root.ptr);
     if (result)
         return result;
     e->graph = &e->workflow->graph;

@@ -13,6 +13,7 @@ struct situation {
     uint64_t latest_run;      /* newest run of the workflow, for naming its owner */
     bool recorded;            /* there are states from before */
     bool same_graph;          /* ... of this very definition */
+    bool root_gone;           /* ... and what they made is, with its directory */
     struct recovery recovery; /* valid when going on with a run */
     bool recovered;
     struct states before;        /* recorded states, in the old graph's numbers */

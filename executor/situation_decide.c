@@ -3,6 +3,7 @@
 #include "executor/situation_int.h"
 
 #include "executor/keeper.h"
+#include "storage/os.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -332,9 +333,12 @@ static int look_at_evidence(struct loader *l)
     if (!s->evidence || !s->which)
         return error_nomem(l->error);
     source.root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    bool gone = source.root_fd < 0 && os_is_missing(errno) && *root;
     for (uint32_t task = 0; task < n && !result; task++)
-        if (has_evidence(l, task))
+        if (has_evidence(l, task)) {
             result = look_at_task(l, &source, task, &which);
+            s->root_gone |= gone && s->evidence[task] != EVIDENCE_GOOD;
+        }
     if (source.root_fd >= 0)
         close(source.root_fd);
     buf_release(&which);

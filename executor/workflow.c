@@ -137,11 +137,12 @@ int cairn_workflow_load(struct cairn_workflow **out, const char *path,
     return load_file(out, path, NULL, NULL, params, n_params, error);
 }
 
-int workflow_load_of_run(struct cairn_workflow **out, struct cairn_store *store,
-                         const struct run_row *row, const struct cairn_param *params,
-                         size_t n_params, struct cairn_error *error)
+int workflow_load_of_run(struct cairn_workflow **out, const char *path,
+                         struct cairn_store *store, const struct run_row *row,
+                         const struct cairn_param *params, size_t n_params,
+                         struct cairn_error *error)
 {
-    return load_file(out, row->file.ptr, store, row, params, n_params, error);
+    return load_file(out, path, store, row, params, n_params, error);
 }
 
 int cairn_workflow_parse(struct cairn_workflow **out, const char *text, size_t length,

@@ -22,11 +22,12 @@ struct cairn_workflow {
     struct digest digest;
 };
 
-/* cairn_workflow_load of the file of a run, but it is not parsed if it has not changed.
- */
-int workflow_load_of_run(struct cairn_workflow **out, struct cairn_store *store,
-                         const struct run_row *row, const struct cairn_param *params,
-                         size_t n_params, struct cairn_error *error);
+/* cairn_workflow_load of the file of a run, which is at `path` now, but it is not
+ * parsed if it has not changed. */
+int workflow_load_of_run(struct cairn_workflow **out, const char *path,
+                         struct cairn_store *store, const struct run_row *row,
+                         const struct cairn_param *params, size_t n_params,
+                         struct cairn_error *error);
 /* Parses the source again, taking glob and lines members from `recorded`. Does nothing
  * for a workflow without a source. The workflow is unchanged on failure. */
 int workflow_reparse(struct cairn_workflow *workflow, const struct definition *recorded,

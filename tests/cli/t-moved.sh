@@ -1,0 +1,79 @@
+# Projects that are moved or copied with their store: what goes on is the one that is
+# here, and nothing that was done is done again.
+. "$TESTS/cli/tap.sh"
+
+planned() { # the tasks that `cairn plan ARGUMENTS` says will run, on one line
+    cairn plan "$@" 2>/dev/null | awk '$1 == "run" { printf "%s%s", sep, $2; sep = " " }'
+}
+
+unset CAIRN_STORE # each project has its own
+mkdir -p first/flows
+cd first || exit 1
+mkdir .cairn
+cat >flows/w.yaml <<'END'
+name: w
+tasks:
+  t: {foreach: {i: {range: [1, 20]}}, run: "echo $i >>ran; touch o.$i", outputs: ["o.${{ i }}"]}
+  e: {needs: [t], run: "pwd >>where; echo e >>ran; test -e mended"}
+END
+exits 1 cairn run flows/w.yaml
+is "$(wc -l <flows/ran)" 21 'all have run'
+cd ..
+
+# Moved.
+mv first second
+cd second || exit 1
+exits 0 cairn plan
+says 'started from' 'it is said where the file is now'
+is "$(planned)" e 'moved: only what had failed'
+touch flows/mended
+exits 0 cairn resume
+is "$(tail -n 1 flows/where)" "$PWD/flows" 'and it runs where it is now'
+is "$(wc -l <flows/ran)" 22 'nothing else ran again'
+exits 0 cairn resume
+says 'nothing to do'
+cd ..
+
+# Copied: the copy does not touch what it is a copy of.
+cp -r second third
+cd third || exit 1
+rm flows/o.7
+sed -i 's/echo e /echo edited /' flows/w.yaml
+is "$(planned)" 't[i=7] e' 'copied: what is missing here, and what was edited here'
+exits 0 cairn resume
+is "$(tail -n 1 flows/where)" "$PWD/flows" 'it runs in the copy'
+is "$(tail -n 2 flows/ran | tr '\n' ' ')" '7 edited ' 'in the form that it has there'
+is "$(wc -l <../second/flows/ran)" 22 'the first one is as it was'
+cd ..
+rm -r second
+
+# Moved again, from where an earlier run began.
+mv third fourth
+cd fourth || exit 1
+is "$(planned)" '' 'moved twice: nothing to do'
+exits 0 cairn run --fresh flows/w.yaml
+cd ..
+mv fourth fifth
+cd fifth || exit 1
+is "$(planned)" '' 'the newest run'
+is "$(planned --run 1)" '' 'and the first one'
+cd ..
+
+# The store is elsewhere, and the directory of the workflow is gone.
+mkdir away
+cp fifth/flows/w.yaml away/
+CAIRN_STORE=$PWD/kept
+export CAIRN_STORE
+touch away/mended
+exits 0 cairn run away/w.yaml
+mv away gone
+exits 10 cairn resume
+says "$PWD/away" 'what is gone is named'
+says 'cairn run FILE' 'and what helps'
+exits 0 cairn status --json
+is "$(json_get .completed)" 21 'what was done stays done'
+mv gone away
+exits 0 cairn resume
+says 'nothing to do'
+
+done_testing
