@@ -7,6 +7,8 @@
 #include "executor/glob.h"
 #include "storage/os.h"
 
+#include <errno.h>
+
 /* The same key of the run that is resumed, if it has the same source and spec. */
 static const struct foreach_key *recorded_key(const struct foreach_reading *r)
 {
@@ -142,9 +144,10 @@ static int load_lines(const struct foreach_reading *r, const struct node *node,
         return out_of_memory(r->p);
     if (!result)
         return 0;
-    return diagnose_as(&r->p->diagnostic,
-                       result == CAIRN_ENOTFOUND ? CAIRN_EWORKFLOW : result, node->at,
-                       "%s", inner.text);
+    return diagnose_as(
+        &r->p->diagnostic,
+        result == CAIRN_ENOTFOUND || inner.sys == EISDIR ? CAIRN_EWORKFLOW : result,
+        node->at, "%s", inner.text);
 }
 
 int foreach_read_lines(struct foreach_reading *r, const struct node *node)

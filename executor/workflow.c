@@ -95,15 +95,26 @@ static char *working_directory(void)
 static int read_source(struct cairn_workflow *w, const char *path,
                        struct cairn_error *error)
 {
-    int result = os_read_file(path, LIMIT_FILE_BYTES, &w->source, error);
+    static const char why[] =
+        "a workflow must be a regular file, because resume reads it again";
+    struct cairn_error inner = {0};
+    int result = os_read_regular(path, LIMIT_FILE_BYTES, &w->source, &inner);
     if (result == CAIRN_ENOTFOUND)
         return error_set(error, CAIRN_ENOTFOUND,
                          "there is no workflow file %s; give the path of one, or "
                          "write one (docs/workflow-file.md)",
                          path);
+    if (result == CAIRN_EUSAGE)
+        return error_set(error, CAIRN_EUSAGE, "%.800s: %s", inner.text, why);
+    if (result && error)
+        *error = inner;
     if (result)
         return result;
     w->file = realpath(path, NULL);
+    /* What could be read and is at no path: the shell's own file on stdin. */
+    if (!w->file && errno == ENOENT)
+        return error_set(error, CAIRN_EUSAGE, "%.800s has no name of its own: %s", path,
+                         why);
     if (!w->file)
         return error_sys(error, errno, "cannot resolve %s", path);
     const char *slash = strrchr(w->file, '/');

@@ -204,6 +204,31 @@ int os_read_file(const char *path, size_t limit, struct buf *out,
     return read_opened(open(path, O_RDONLY | O_CLOEXEC), path, limit, out, error);
 }
 
+static const char *kind_of(mode_t mode)
+{
+    return S_ISDIR(mode)    ? "a directory"
+           : S_ISFIFO(mode) ? "a pipe"
+           : S_ISSOCK(mode) ? "a socket"
+                            : "a device";
+}
+
+int os_read_regular(const char *path, size_t limit, struct buf *out,
+                    struct cairn_error *error)
+{
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    int sys = errno;
+    /* A socket cannot even be opened. */
+    bool odd = fd >= 0 ? fstat(fd, &st) == 0 && !S_ISREG(st.st_mode)
+                       : sys == ENXIO && stat(path, &st) == 0;
+    errno = sys;
+    if (!odd)
+        return read_opened(fd, path, limit, out, error);
+    if (fd >= 0)
+        close(fd);
+    return error_set(error, CAIRN_EUSAGE, "%s is %s", path, kind_of(st.st_mode));
+}
+
 int os_read_plain(const char *path, size_t limit, struct buf *out,
                   struct cairn_error *error)
 {

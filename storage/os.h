@@ -23,6 +23,10 @@ int os_open_plain(const char *path, int flags);
  * is CAIRN_ENOTFOUND. */
 int os_read_file(const char *path, size_t limit, struct buf *out,
                  struct cairn_error *error);
+/* The same of a file that must be one: a directory, pipe or device ("PATH is a pipe")
+ * is CAIRN_EUSAGE, and not waited for. */
+int os_read_regular(const char *path, size_t limit, struct buf *out,
+                    struct cairn_error *error);
 /* The same for a file of the store's own: what os_open_plain does not open is
  * CAIRN_EIO. */
 int os_read_plain(const char *path, size_t limit, struct buf *out,

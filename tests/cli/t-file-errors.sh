@@ -18,9 +18,22 @@ is "$status" 10 'a missing file is not found'
 says 'no workflow file missing.yaml' 'and is named'
 says 'give the path' 'with what to do'
 mkdir directory.yaml
-run cairn run directory.yaml
-ok 'a directory is not a workflow' test "$status" -ne 0
-says 'directory.yaml' 'and is named'
+mkfifo pipe.yaml
+again='a workflow must be a regular file, because resume reads it again'
+for command in run plan validate graph; do
+    exits 2 cairn $command directory.yaml
+    says "directory.yaml is a directory: $again" "$command: a directory is not a workflow"
+    exits 2 timeout 20 cairn $command pipe.yaml
+    says "pipe.yaml is a pipe: $again" "$command does not wait for a pipe"
+    exits 2 cairn $command /dev/null
+    says "/dev/null is a device: $again" "$command: nor is a device one"
+done
+exits 2 sh -c 'echo "name: x" | cairn run /dev/stdin'
+says "/dev/stdin is a pipe: $again" 'what comes through a pipe on stdin is refused'
+printf 'name: x\ntasks:\n  a: {run: "true"}\n' >stdin.yaml
+exits 0 sh -c 'cairn validate /dev/stdin <stdin.yaml'
+exits 2 sh -c 'exec 3<stdin.yaml; rm stdin.yaml; cairn run /dev/fd/3'
+says "/dev/fd/3 has no name of its own: $again" 'a file that was removed cannot be read again'
 
 echo 'name: x' >secret.yaml
 chmod 000 secret.yaml
@@ -154,6 +167,11 @@ name: x
 tasks:
   a: {foreach: {f: {lines: no-such-list}}, run: echo}
 END
+refused lines-directory 'directory.yaml: Is a directory' <<'END'
+name: x
+tasks:
+  a: {foreach: {f: {lines: directory.yaml}}, run: echo}
+END
 refused pool 'pool' 'databse' <<'END'
 name: x
 pools: {database: 2}
@@ -173,6 +191,13 @@ exits 2 cairn run good.json --param nonsense
 exits 2 cairn run good.json --param day=1
 says 'day' 'a parameter that the workflow does not have is named'
 ok 'nothing of it made a store' test ! -e .cairn
+
+exits 0 cairn run good.json
+rm good.json
+mkfifo good.json
+exits 2 timeout 20 cairn resume
+says 'good.json is a pipe' 'a pipe in the place of the file of a run is not waited for'
+rm -rf .cairn good.json
 
 exits 2 cairn run
 says 'which workflow?' 'without a file and without cairn.yaml'
