@@ -332,31 +332,6 @@ int engine_exited(struct engine *e, struct job *job, struct cairn_error *error)
     return result;
 }
 
-void spawn_describe_failure(const struct spawn_request *request, struct buf *text)
-{
-    const char *name = (request->other ? request->otherwise : request->argv)[0];
-    if (request->exit_code == 127)
-        buf_format(text,
-                   "command not found: %s; install it, or correct the name or PATH",
-                   name);
-    else if (request->error == E2BIG)
-        buf_format(
-            text,
-            "cannot execute %s: its arguments and environment together are longer "
-            "than the kernel takes (getconf ARG_MAX)",
-            name);
-    else if (request->exit_code == 126)
-        buf_format(text, "cannot execute %s: %s; is it executable (chmod +x)?", name,
-                   strerrordesc_np(request->error));
-    else if (request->stage && strcmp(request->stage, "chdir") == 0)
-        buf_format(text, "cannot change to its directory %s: %s",
-                   request->cwd ? request->cwd : ".", strerrordesc_np(request->error));
-    else
-        buf_format(text, "cannot start a process (%s): %s",
-                   request->stage ? request->stage : "spawn",
-                   strerrordesc_np(request->error));
-}
-
 static int start_timers(struct engine *e, struct job *job, struct cairn_error *error)
 {
     int64_t timeout_ms = graph_def(e->graph, job->task)->timeout_ms;

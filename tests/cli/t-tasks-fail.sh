@@ -24,6 +24,34 @@ says 'plain' 'and its name'
 fails '{run: no-such-command-anywhere}'
 says '127' 'the same within a shell'
 
+# exec says the same of a command and of its interpreter.
+mkdir bin
+printf '#! /nosuch/interp -x\n' >scripted
+printf '#!%s\n' "$PWD/scripted" >bin/by-script
+printf '#!/bin/sh\r\n' >dos
+sed 's|ld-linux[a-z0-9_-]*|nn-NOSUX|' "$(command -v cairn)" >foreign
+printf '#!/bin/true\n' >bin/good
+chmod +x scripted bin/* dos foreign
+fails '{exec: [./scripted]}'
+says '(exit 127, ' 'a missing interpreter: the exit code of exec'
+says 'cannot execute ./scripted: the interpreter /nosuch/interp that the first line of ./scripted names is missing' 'and which it is'
+fails '{exec: [../scripted], cwd: bin}'
+says 'the interpreter /nosuch/interp that' 'also from another directory'
+PATH="$PWD/bin:$PATH" fails '{exec: [by-script]}'
+says "cannot execute by-script: the interpreter /nosuch/interp that the first line of $PWD/scripted names" \
+    'also in PATH, and of an interpreter that is a script'
+fails '{exec: [./dos]}'
+says 'the interpreter /bin/sh^M that' 'the line ends of another system'
+says 'carriage return' 'and what they are'
+if ./foreign version >/dev/null 2>&1; then
+    skip 'a missing loader' 'this program has none that could be renamed'
+else
+    fails '{exec: [./foreign]}'
+    matches 'the loader [^ ]*nn-NOSUX[^ ]* that ./foreign asks for is missing' 'a missing loader is named'
+fi
+fails '{exec: [./none]}'
+says 'command not found: ./none' 'what is not there is not found'
+
 fails '{run: "kill -9 $$"}'
 matches 'signal 9|KILL' 'death by a signal is named'
 fails '{run: "kill -SEGV $$"}'
