@@ -273,6 +273,9 @@ static void print_line(struct display *display, const struct cairn_event *event)
     case CAIRN_EVENT_DEGRADED:
         say_label(RED, "DEGRADED", "checkpoints cannot be saved: %s", text);
         break;
+    case CAIRN_EVENT_DISK_FULL:
+        say_label(RED, "DISK FULL", "%s", text);
+        break;
     case CAIRN_EVENT_RECOVERED:
         say_label(GREEN, "recovered", "checkpoints are saved again");
         break;
@@ -298,8 +301,8 @@ void display_event(void *context, const struct cairn_event *event)
     struct display *display = context;
 
     if (display->json) {
-        /* People at the terminal still learn of lost checkpoints. */
-        if (event->kind == CAIRN_EVENT_DEGRADED)
+        /* People at the terminal still learn of lost checkpoints and output. */
+        if (event->kind == CAIRN_EVENT_DEGRADED || event->kind == CAIRN_EVENT_DISK_FULL)
             print_line(display, event);
         if (event->kind != CAIRN_EVENT_TICK && event->kind != CAIRN_EVENT_RUN_FINISHED)
             event_print(++display->sequence, event);

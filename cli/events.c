@@ -30,6 +30,8 @@ static const char *type_name(enum cairn_event_kind kind)
         return "task_waiting";
     case CAIRN_EVENT_TASK_UNDO:
         return "task_undo";
+    case CAIRN_EVENT_DISK_FULL:
+        return "disk_full";
     case CAIRN_EVENT_TICK:
     case CAIRN_EVENT_RUN_FINISHED: /* the result says more */
         break;

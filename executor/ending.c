@@ -294,6 +294,23 @@ static void end_as_of_shell(const struct job *job, struct process_end *end,
     end->signal = 0;
 }
 
+/* What a process writes goes into files of ours: where there is no room for it, it
+ * fails of that, and often cannot say so. To be asked before the files are given back.
+ */
+static void look_for_room(struct engine *e, const struct job *job)
+{
+    struct buf text = BUF_INIT;
+    if (e->disk_told || job->cancelled || !os_is_full(e->live_dir))
+        return;
+    e->disk_told = true;
+    buf_format(&text,
+               "what tasks write is kept in %s, where no room is left; tasks may fail "
+               "of that: free space, then %s",
+               e->live_dir, e->store ? "`cairn resume`" : "run it again");
+    report(e, CAIRN_EVENT_DISK_FULL, text.failed ? "out of memory" : text.data);
+    buf_release(&text);
+}
+
 static int settle_end(struct engine *e, struct job *job, struct cairn_error *error)
 {
     struct process_end end = {.exit_code = -1};
@@ -307,6 +324,8 @@ static int settle_end(struct engine *e, struct job *job, struct cairn_error *err
         buf_format(&text, "its end could not be learned: %s", local.text);
     else
         end_as_of_shell(job, &end, &text);
+    if (!result && end.exit_code != 0)
+        look_for_room(e, job);
     if (result)
         result = result < 0 ? result : 0;
     else if (job->role == ROLE_TASK)

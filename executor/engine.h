@@ -208,6 +208,7 @@ struct engine {
     int64_t acted_ns;   /* of the last commit */
 
     bool degraded, broken; /* broken: cannot go on at all (out of memory) */
+    bool disk_told;        /* that there is no room for the output of tasks */
     bool
         orderly; /* ended, and all of it stored: nothing in the live directory counts */
     bool commit_waits; /* the write lock is taken; try again soon */

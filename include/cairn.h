@@ -222,7 +222,9 @@ enum cairn_event_kind {
     CAIRN_EVENT_TICK,          /* about every 200 ms, for progress displays */
     CAIRN_EVENT_RUN_FINISHED,
     CAIRN_EVENT_TASK_WAITING, /* an external task can be done now; text says what */
-    CAIRN_EVENT_TASK_UNDO     /* the `undo` of a task ended; outcome UNDONE or FAILED */
+    CAIRN_EVENT_TASK_UNDO,    /* the `undo` of a task ended; outcome UNDONE or FAILED */
+    CAIRN_EVENT_DISK_FULL     /* a process failed where no room is left for its output;
+                                 once in a run, text says where */
 };
 struct cairn_event {
     enum cairn_event_kind kind;

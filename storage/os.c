@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -270,6 +271,15 @@ int os_network_fs(const char *path, const char **name, struct cairn_error *error
         return 1;
     }
     return 0;
+}
+
+bool os_is_full(const char *path)
+{
+    enum { FEW_BLOCKS = 8 };
+    struct statvfs fs;
+    /* Without a limit it has no blocks at all. Root may take what is reserved. */
+    return statvfs(path, &fs) == 0 && fs.f_blocks > 0 &&
+           (geteuid() == 0 ? fs.f_bfree : fs.f_bavail) < FEW_BLOCKS;
 }
 
 /* A small file of /proc into `out`, NUL-terminated; its length, 0 if unreadable. */

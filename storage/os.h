@@ -36,6 +36,8 @@ bool os_is_missing(int sys);
 /* 1 if `path` lies on a network file system (statfs magic), 0 if not, <0 error. `name`
  * (may be NULL) gets a static name such as "NFS". */
 int os_network_fs(const char *path, const char **name, struct cairn_error *error);
+/* Whether its file system has next to no room left for us: less than eight blocks. */
+bool os_is_full(const char *path);
 /* The kernel's boot id (36 characters and a NUL); "" if unknown. */
 void os_boot_id(char out[37]);
 void os_host_name(char out[64]);
