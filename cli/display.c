@@ -284,7 +284,8 @@ static void print_line(struct display *display, const struct cairn_event *event)
         break;
     case CAIRN_EVENT_TASK_WAITING:
         if (!display->quiet && event->total <= FEW_TASKS)
-            say_label(YELLOW, "waits", "%s: %s", event->task, text);
+            say_label(YELLOW, "waits", "%s: %.*s", event->task, length_trimmed(text),
+                      text);
         break;
     case CAIRN_EVENT_TASK_UNDO:
         print_undo(display, event);

@@ -194,7 +194,7 @@ static size_t put_code(char *out, unsigned code)
     return n + put_hex(out + n, "", code & 0xff);
 }
 
-size_t escape_text(char *out, const char *text, size_t n)
+static size_t escape(char *out, const char *text, size_t n, bool breaks)
 {
     size_t used = 0;
 
@@ -208,7 +208,7 @@ size_t escape_text(char *out, const char *text, size_t n)
             length = 1;
         } else if (format_control(text + i, length, &code) > 0) {
             used += put_code(out + used, code);
-        } else if ((c < 0x20 && c != '\n' && c != '\t') || c == 0x7f) {
+        } else if ((c < 0x20 && c != '\t' && !(c == '\n' && breaks)) || c == 0x7f) {
             out[used++] = '^';
             out[used++] = (char)(c ^ 0x40);
         } else {
@@ -218,6 +218,16 @@ size_t escape_text(char *out, const char *text, size_t n)
         i += length;
     }
     return used;
+}
+
+size_t escape_text(char *out, const char *text, size_t n)
+{
+    return escape(out, text, n, true);
+}
+
+size_t escape_line(char *out, const char *text, size_t n)
+{
+    return escape(out, text, n, false);
 }
 
 char *shell_word(const char *text)
@@ -281,6 +291,15 @@ char *quoted_value(const char *text)
     word[used++] = '"';
     word[used] = '\0';
     return word;
+}
+
+int length_trimmed(const char *text)
+{
+    size_t n = strlen(text);
+
+    while (n > 0 && text[n - 1] == '\n')
+        n--;
+    return (int)n;
 }
 
 const char *plural(uint64_t n)

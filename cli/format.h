@@ -23,6 +23,8 @@ const char *format_end(char out[FORMAT_MAX], int exit_code, int signal, bool tim
 /* A value of a parameter, in quotes with escapes where it has blanks or control
  * characters; heap or NULL. */
 char *quoted_value(const char *text);
+/* The length without line breaks at the end, for %.*s. */
+int length_trimmed(const char *text);
 /* "s" unless n is 1. */
 const char *plural(uint64_t n);
 
@@ -37,6 +39,7 @@ size_t format_control(const char *text, size_t length, unsigned *code);
  * that are not UTF-8 \xNN; newlines and tabs stay. Writes at most 6 bytes for each one
  * read, no NUL; returns how many. */
 size_t escape_text(char *out, const char *text, size_t n);
+size_t escape_line(char *out, const char *text, size_t n); /* newlines, too: ^J */
 #define ESCAPE_FACTOR 6
 
 /* Text as one word of a shell command, quoted where it must be; heap or NULL. */

@@ -30,6 +30,20 @@ static int add_step(void *context, const struct cairn_next_info *info)
     return 0;
 }
 
+/* Instructions may have many lines: all but the first are indented. */
+static void print_instructions(const char *text)
+{
+    size_t n = strcspn(text, "\n");
+
+    out("%.*s", (int)n, text);
+    for (text += n; *text == '\n'; text += n) {
+        text += strspn(text, "\n");
+        n = strcspn(text, "\n");
+        if (n > 0)
+            out("\n    %.*s", (int)n, text);
+    }
+}
+
 static int print_step(void *context, const struct cairn_next_info *info)
 {
     struct listing *listing = context;
@@ -39,7 +53,8 @@ static int print_step(void *context, const struct cairn_next_info *info)
     listing->claimed += info->claimed;
     if (info->claimed && !listing->every)
         return 0;
-    out("%s  %s", info->task, info->text);
+    out("%s  ", info->task);
+    print_instructions(info->text);
     if (info->claimed)
         out("  (%s has it for another %s)", info->holder,
             format_duration(left, info->lease_left_ms));

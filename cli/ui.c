@@ -87,10 +87,28 @@ int ui_width(void)
     return size.ws_col;
 }
 
-/* Formats and escapes; heap or NULL. */
-static char *make_line(size_t *length, const char *format, va_list arguments)
-    PRINTS(2, 0);
-static char *make_line(size_t *length, const char *format, va_list arguments)
+/* What values have of line breaks stands in their lines as other controls do, unless
+ * the format has several lines itself. */
+static size_t escape_formatted(char *safe, const char *text, size_t n,
+                               const char *format)
+{
+    const char *newline = strchr(format, '\n');
+    size_t used;
+
+    if (newline != NULL && newline[1] != '\0')
+        return escape_text(safe, text, n);
+    if (newline == NULL)
+        return escape_line(safe, text, n);
+    used = escape_line(safe, text, n - 1);
+    safe[used] = '\n';
+    return used + 1;
+}
+
+/* Formats and escapes; heap or NULL. `lines`: the text may have several. */
+static char *make_line(size_t *length, bool lines, const char *format,
+                       va_list arguments) PRINTS(3, 0);
+static char *make_line(size_t *length, bool lines, const char *format,
+                       va_list arguments)
 {
     char *text, *safe;
     int n = vasprintf(&text, format, arguments);
@@ -99,7 +117,8 @@ static char *make_line(size_t *length, const char *format, va_list arguments)
         return NULL;
     safe = malloc((size_t)n * ESCAPE_FACTOR + 1);
     if (safe != NULL)
-        *length = escape_text(safe, text, (size_t)n);
+        *length = lines ? escape_text(safe, text, (size_t)n)
+                        : escape_formatted(safe, text, (size_t)n, format);
     free(text);
     return safe;
 }
@@ -127,12 +146,13 @@ void say_bytes(const char *prefix, const char *bytes, size_t n)
     free(line);
 }
 
-static void print_talk(const char *prefix, const char *format, va_list arguments)
-    PRINTS(2, 0);
-static void print_talk(const char *prefix, const char *format, va_list arguments)
+static void print_talk(const char *prefix, bool lines, const char *format,
+                       va_list arguments) PRINTS(3, 0);
+static void print_talk(const char *prefix, bool lines, const char *format,
+                       va_list arguments)
 {
     size_t n = 0;
-    char *line = make_line(&n, format, arguments);
+    char *line = make_line(&n, lines, format, arguments);
 
     print_line(prefix, line, n);
     free(line);
@@ -145,7 +165,7 @@ void say(const char *format, ...)
     if (ui.quiet)
         return;
     va_start(arguments, format);
-    print_talk("", format, arguments);
+    print_talk("", false, format, arguments);
     va_end(arguments);
 }
 
@@ -154,7 +174,7 @@ void say_always(const char *format, ...)
     va_list arguments;
 
     va_start(arguments, format);
-    print_talk("", format, arguments);
+    print_talk("", false, format, arguments);
     va_end(arguments);
 }
 
@@ -169,7 +189,7 @@ void say_label(enum color color, const char *label, const char *format, ...)
     snprintf(prefix, sizeof prefix, "%s%s%s ", painted ? codes[color] : "", label,
              painted ? "\033[0m" : "");
     va_start(arguments, format);
-    print_talk(prefix, format, arguments);
+    print_talk(prefix, false, format, arguments);
     va_end(arguments);
 }
 
@@ -178,7 +198,7 @@ void ui_warn(const char *format, ...)
     va_list arguments;
 
     va_start(arguments, format);
-    print_talk("cairn: ", format, arguments);
+    print_talk("cairn: ", true, format, arguments);
     va_end(arguments);
 }
 
@@ -211,7 +231,7 @@ void out(const char *format, ...)
     char *line;
 
     va_start(arguments, format);
-    line = make_line(&n, format, arguments);
+    line = make_line(&n, false, format, arguments);
     va_end(arguments);
     if (line != NULL) {
         out_raw(line, n);

@@ -58,6 +58,7 @@ static int print_waiting(void *context, const struct cairn_waiting_info *info)
 {
     const struct waiting *waiting = context;
     char since[FORMAT_MAX] = "", left[FORMAT_MAX], behind[48] = "";
+    const char *text = info->text != NULL ? info->text : "";
     bool step = info->waits_for == CAIRN_WAITS_EXTERNAL;
 
     if (info->since_ns != 0 && info->holder == NULL)
@@ -69,11 +70,11 @@ static int print_waiting(void *context, const struct cairn_waiting_info *info)
             format_duration(left, info->lease_left_ms));
     else
         out("  %s  %s", info->task, words_of(info, waiting->live));
-    out("%s%s%s%s%s\n",
+    out("%s%.*s%s%s%s\n",
         info->text == NULL ? ""
         : step             ? ": "
                            : " ",
-        info->text != NULL ? info->text : "", since[0] ? "  " : "", since, behind);
+        length_trimmed(text), text, since[0] ? "  " : "", since, behind);
     return ui_output_lost();
 }
 

@@ -191,6 +191,44 @@ for command in "run $bad.yaml" 'run unknown.yaml' 'run name.yaml' 'run refers.ya
     [ ! -s out ] || json_ok "cairn ${1%%[!a-z-]*} --json with it is JSON"
 done
 
+# ---- Line breaks in names: nothing gets a line of its own ----
+lines="$(printf 'two\nok  forged  0.00s')"
+shown='two^Jok  forged  0.00s'
+one_line() { # NAME
+    ok "$1: the line break is shown" eval 'cat out err | grep -qF "$shown"'
+    ok "$1: no line begins with the rest" eval '! cat out err | grep -q "^ok  forged"'
+}
+printf 'name: breaks\nparams: {x: ""}\ntasks:\n  a: {run: "touch \\"$x\\"", outputs: ["${{ params.x }}"]}\n' >breaks.yaml
+run cairn run breaks.yaml --param "x=$lines"
+is "$status" 0 'an output with a line break in its name'
+rm "$lines"
+run cairn plan
+one_line 'plan of a missing output'
+run cairn explain a
+one_line 'explain'
+sed 's/touch/:/' breaks.yaml >breaks.new && mv breaks.new breaks.yaml
+run cairn resume
+is "$status" 1 'it is not made again'
+one_line 'the run'
+for command in status 'status --tasks' 'explain a' events; do
+    # shellcheck disable=SC2086
+    run cairn $command
+    ok "$command: no line begins with the rest" eval '! cat out err | grep -q "^ok  forged"'
+done
+run cairn status
+one_line 'status'
+mkdir "$lines"
+cp params.yaml "$lines/flow.yaml"
+run cairn validate "$lines/flow.yaml"
+one_line 'validate'
+printf 'name: asks\ntasks:\n  t:\n    external: |\n      first\n      ok  forged  0.00s\n' >asks.yaml
+run cairn run asks.yaml --no-wait
+ok 'what a step waits for is one line' eval '! grep -q "^ok  forged" err && grep -q "first^Jok  forged  0.00s$" err'
+run cairn next
+ok 'instructions go on in indented lines' eval 'grep -qx "    ok  forged  0.00s" out && ! grep -qx "" out'
+run cairn status --waiting
+ok 'status --waiting: one line' eval '! grep -q "^ok  forged" out && grep -qE "first\^Jok  forged  0.00s( |$)" out'
+
 # ---- Steps of others ----
 if cairn help complete >/dev/null 2>&1; then
     cat >steps.yaml <<'END'
