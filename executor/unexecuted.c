@@ -1,100 +1,39 @@
 /* Why a process could not be started, in words. */
 #include "executor/engine.h"
 
-#include <elf.h>
+#include "storage/os.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What exec did not find although the file itself is there. Interpreters may be scripts
- * themselves: the kernel follows five. */
-enum { HEAD_BYTES = 4096, MOST_SCRIPTS = 5 };
-enum program { PROGRAM_OTHER, PROGRAM_SCRIPT, PROGRAM_LOADED };
+/* ---- Missing interpreters ---- */
 
-struct absent {
-    enum program by;     /* a script's interpreter, or a program's loader */
-    char file[PATH_MAX]; /* what names it */
-    char path[PATH_MAX]; /* the file that is missing */
+struct script {
+    char file[PATH_MAX];
+    char interpreter[PATH_MAX]; /* that its first line names */
 };
 
-static bool script_names(const char *head, size_t n, char out[PATH_MAX])
+/* False: it has no such line. */
+static bool read_first_line(int dir, struct script *script)
 {
-    size_t at = 2, end;
-    if (n < 2 || memcmp(head, "#!", 2) != 0)
-        return false;
-    while (at < n && (head[at] == ' ' || head[at] == '\t'))
-        at++;
-    for (end = at; end < n && !strchr(" \t\n", head[end]);)
-        end++; /* strchr finds a NUL, too */
-    if (end == at || end - at >= PATH_MAX)
-        return false;
-    memcpy(out, head + at, end - at);
-    out[end - at] = 0;
-    return true;
-}
-
-/* Where the i-th program header says that the loader's name stands; false: it is
- * another one, or beyond the head. */
-static bool loader_place(const char *head, size_t n, size_t i, Elf64_Phdr *out)
-{
-    Elf64_Ehdr wide;
-    Elf32_Ehdr narrow;
-    Elf32_Phdr entry;
-    if (head[EI_CLASS] == ELFCLASS64) {
-        memcpy(&wide, head, sizeof wide);
-        uint64_t at = wide.e_phoff + i * sizeof *out;
-        if (i >= wide.e_phnum || wide.e_phoff > n || at + sizeof *out > n)
-            return false;
-        memcpy(out, head + at, sizeof *out);
-    } else {
-        memcpy(&narrow, head, sizeof narrow);
-        uint64_t at = narrow.e_phoff + (uint64_t)i * sizeof entry;
-        if (i >= narrow.e_phnum || at + sizeof entry > n)
-            return false;
-        memcpy(&entry, head + at, sizeof entry);
-        *out = (Elf64_Phdr){.p_type = entry.p_type,
-                            .p_offset = entry.p_offset,
-                            .p_filesz = entry.p_filesz};
-    }
-    return out->p_type == PT_INTERP;
-}
-
-static bool loader_names(int fd, const char *head, size_t n, char out[PATH_MAX])
-{
-    Elf64_Phdr place;
-    if (n < sizeof(Elf64_Ehdr) || memcmp(head, ELFMAG, SELFMAG) != 0)
-        return false;
-    for (size_t i = 0; i < HEAD_BYTES / sizeof(Elf32_Phdr); i++) {
-        if (!loader_place(head, n, i, &place))
-            continue;
-        if (place.p_filesz < 2 || place.p_filesz > PATH_MAX ||
-            place.p_offset > INT32_MAX)
-            return false;
-        ssize_t got = pread(fd, out, place.p_filesz, (off_t)place.p_offset);
-        return got == (ssize_t)place.p_filesz && !out[got - 1];
-    }
-    return false;
-}
-
-/* What the file asks for. */
-static enum program look_into(int dir, const char *path, char out[PATH_MAX])
-{
-    char head[HEAD_BYTES];
+    char head[PATH_MAX];
     struct stat st;
-    enum program by = PROGRAM_OTHER;
-    int fd = openat(dir, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    int fd = openat(dir, script->file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
-        return by;
-    ssize_t n =
-        fstat(fd, &st) || !S_ISREG(st.st_mode) ? -1 : pread(fd, head, sizeof head, 0);
-    if (n > 0 && script_names(head, (size_t)n, out))
-        by = PROGRAM_SCRIPT;
-    else if (n > 0 && loader_names(fd, head, (size_t)n, out))
-        by = PROGRAM_LOADED;
+        return false;
+    bool regular = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+    ssize_t n = regular ? pread(fd, head, sizeof head - 1, 0) : -1;
     close(fd);
-    return by;
+    if (n < 3 || memcmp(head, "#!", 2) != 0)
+        return false;
+    head[n] = 0;
+    char *name = head + 2 + strspn(head + 2, " \t");
+    name[strcspn(name, " \t\n")] = 0;
+    snprintf(script->interpreter, sizeof script->interpreter, "%s", name);
+    return *name != 0;
 }
 
 static bool is_there(int dir, const char *path)
@@ -102,74 +41,64 @@ static bool is_there(int dir, const char *path)
     return faccessat(dir, path, F_OK, 0) == 0 || !os_is_missing(errno);
 }
 
-static bool find_absent(int dir, const char *path, struct absent *absent)
+/* Interpreters may be scripts themselves: the kernel follows five. */
+static bool lacks_interpreter(int dir, struct script *script)
 {
-    snprintf(absent->file, sizeof absent->file, "%s", path);
-    for (int i = 0; i < MOST_SCRIPTS; i++) {
-        absent->by = look_into(dir, absent->file, absent->path);
-        if (absent->by == PROGRAM_OTHER)
-            return false;
-        if (!is_there(dir, absent->path))
+    for (int i = 0; i < 5 && read_first_line(dir, script); i++) {
+        if (!is_there(dir, script->interpreter))
             return true;
-        memcpy(absent->file, absent->path, sizeof absent->file);
+        memcpy(script->file, script->interpreter, sizeof script->file);
     }
     return false;
 }
 
-/* The same for a command that is looked for in PATH. */
-static bool search_absent(int dir, const char *path, const char *name,
-                          struct absent *absent)
+/* The file that a command without a slash is, as exec looks for it. */
+static bool find_in_path(int dir, const char *path, const char *name, char *out)
 {
-    char candidate[PATH_MAX];
     for (const char *at = path; at && *name; at = *at ? at + 1 : NULL) {
         size_t len = strcspn(at, ":");
-        int n = snprintf(candidate, sizeof candidate, "%.*s%s%s", (int)len, at,
-                         len ? "/" : "", name);
-        if (n < PATH_MAX && find_absent(dir, candidate, absent))
+        int n = snprintf(out, PATH_MAX, "%.*s%s%s", (int)len, at, len ? "/" : "", name);
+        if (n < PATH_MAX && faccessat(dir, out, X_OK, AT_EACCESS) == 0)
             return true;
         at += len;
     }
     return false;
 }
 
-static void describe_absent(const char *name, const struct absent *absent,
-                            struct buf *text)
+static void describe_interpreter(const char *name, const struct script *script,
+                                 struct buf *text)
 {
-    size_t len = strlen(absent->path);
-    if (absent->by == PROGRAM_LOADED)
-        buf_format(text,
-                   "cannot execute %s: the loader %s that %s asks for is missing; was "
-                   "it built for this system and processor?",
-                   name, absent->path, absent->file);
-    else
-        buf_format(text,
-                   "cannot execute %s: the interpreter %s that the first line of %s "
-                   "names is missing; %s",
-                   name, absent->path, absent->file,
-                   len && absent->path[len - 1] == '\r'
-                       ? "that line ends with a carriage return, which must go"
-                       : "install it, or correct that line");
+    size_t len = strlen(script->interpreter);
+    bool ends_in_return = len && script->interpreter[len - 1] == '\r';
+    buf_format(text,
+               "cannot execute %s: the interpreter %s that the first line of %s names "
+               "is missing; %s",
+               name, script->interpreter, script->file,
+               ends_in_return ? "that line ends with a carriage return, which must go"
+                              : "install it, or correct that line");
 }
 
 /* Exec tells of a missing interpreter in the same words as of a missing command. */
 static void describe_not_found(const struct spawn_request *request, const char *name,
                                struct buf *text)
 {
-    struct absent absent;
-    bool direct = strchr(name, '/');
+    struct script script;
     int dir =
         request->cwd ? open(request->cwd, O_PATH | O_DIRECTORY | O_CLOEXEC) : AT_FDCWD;
-    if (direct ? find_absent(dir, name, &absent)
-               : search_absent(dir, request->path, name, &absent))
-        describe_absent(name, &absent, text);
-    else if (direct && faccessat(dir, name, F_OK, 0) == 0)
+    snprintf(script.file, sizeof script.file, "%s", name);
+    bool found = strchr(name, '/')
+                     ? is_there(dir, name)
+                     : find_in_path(dir, request->path, name, script.file);
+    if (!found)
+        buf_format(text,
+                   "command not found: %s; install it, or correct the name or PATH",
+                   name);
+    else if (lacks_interpreter(dir, &script))
+        describe_interpreter(name, &script, text);
+    else
         buf_format(text,
                    "cannot execute %s: it is there, but the interpreter or loader that "
                    "it asks for is missing",
-                   name);
-    else
-        buf_format(text,
-                   "command not found: %s; install it, or correct the name or PATH",
                    name);
     if (dir >= 0)
         close(dir);
