@@ -27,9 +27,18 @@ static bool takes_care(const void *context, uint32_t user)
            j->out->fate[user] & (FATE_COMPLETED | FATE_WILL);
 }
 
-/* What runs before all of the tasks that failed last time: for many of them, nothing.
- */
-static int mark_sure(const struct judge *j, uint8_t *sure, uint32_t *risky)
+/* `doubt`: the first task before whose failure it is not sure that a node runs. */
+static void doubt_unmarked(const struct graph *g, const uint8_t *marked, uint32_t task,
+                           uint32_t *doubt)
+{
+    for (uint32_t i = 0; i < g->n_nodes; i++)
+        if (!marked[i] && doubt[i] == NODE_NONE)
+            doubt[i] = task;
+}
+
+/* NODE_NONE stays what runs before all of the tasks that failed last time: for many of
+ * them, nothing. */
+static int find_doubts(const struct judge *j, uint32_t *doubt)
 {
     enum { MANY = 16 };
     const struct graph *g = j->in->graph;
@@ -37,21 +46,20 @@ static int mark_sure(const struct judge *j, uint8_t *sure, uint32_t *risky)
     uint32_t n = 0;
     if (!marked)
         return CAIRN_ENOMEM;
-    memset(sure, 1, g->n_nodes);
+    for (uint32_t i = 0; i < g->n_nodes; i++)
+        doubt[i] = NODE_NONE;
     for (uint32_t task = 0; task < g->n_tasks; task++) {
         bool stays =
             j->out->fate[task] & FATE_FAILED && !graph_any_user(g, task, takes_care, j);
         if (!(j->out->fate[task] & FATE_RISK) && !stays)
             continue;
-        *risky = task;
-        if (++n > MANY || stays) {
-            memset(sure, 0, g->n_nodes);
-            break;
-        }
+        bool last = ++n > MANY || stays;
         memset(marked, 0, g->n_nodes);
-        mark_needed(j, task, marked);
-        for (uint32_t i = 0; i < g->n_nodes; i++)
-            sure[i] &= marked[i];
+        if (!last)
+            mark_needed(j, task, marked);
+        doubt_unmarked(g, marked, task, doubt);
+        if (last)
+            break;
     }
     free(marked);
     return n ? 1 : 0;
@@ -61,21 +69,21 @@ static int mark_sure(const struct judge *j, uint8_t *sure, uint32_t *risky)
 int doubt_the_rest(struct judge *j)
 {
     const struct graph *g = j->in->graph;
-    uint32_t risky = NODE_NONE;
     if (g->definition->on_failure == ON_FAILURE_CONTINUE)
         return 0;
-    uint8_t *sure = malloc(g->n_nodes);
-    int any = sure ? mark_sure(j, sure, &risky) : CAIRN_ENOMEM;
+    uint32_t *doubt = malloc(g->n_nodes * sizeof *doubt);
+    int any = doubt ? find_doubts(j, doubt) : CAIRN_ENOMEM;
     for (uint32_t task = 0; any > 0 && task < g->n_tasks; task++) {
         uint8_t *fate = &j->out->fate[task];
-        if (!(*fate & FATE_WILL) || sure[task] || graph_def(g, task)->finally)
+        if (!(*fate & FATE_WILL) || doubt[task] == NODE_NONE ||
+            graph_def(g, task)->finally)
             continue;
         *fate = (uint8_t)((*fate & ~FATE_WILL) | FATE_MAY);
-        if (j->out->cause[task] == NODE_NONE && !(*fate & FATE_RISK))
-            j->out->cause[task] = risky;
+        if (j->out->cause[task] == NODE_NONE && doubt[task] != task)
+            j->out->cause[task] = doubt[task];
         j->out->will--;
         j->out->may++;
     }
-    free(sure);
+    free(doubt);
     return any < 0 ? any : 0;
 }

@@ -304,9 +304,22 @@ static void report_notices(struct engine *e)
         report(e, CAIRN_EVENT_NOTICE, situation_notice(&e->situation, i));
 }
 
+/* How many tasks run; a range where it depends on what happens. */
+static const char *count_to_run(const struct decisions *d, char text[64])
+{
+    uint32_t most = d->will + d->may;
+    if (!d->may)
+        snprintf(text, 64, "%u of %u tasks to run", d->will, d->n);
+    else if (!d->will)
+        snprintf(text, 64, "up to %u of %u tasks to run", most, d->n);
+    else
+        snprintf(text, 64, "%u to %u of %u tasks to run", d->will, most, d->n);
+    return text;
+}
+
 static void announce(struct engine *e)
 {
-    char text[256];
+    char text[256], count[64];
     const struct situation *s = &e->situation;
     if (!e->store)
         snprintf(text, sizeof text,
@@ -315,14 +328,13 @@ static void announce(struct engine *e)
         snprintf(text, sizeof text, "undoing %u task%s of run %llu", e->undo.n,
                  e->undo.n == 1 ? "" : "s", (unsigned long long)e->row.run);
     else if (s->recovered)
-        snprintf(text, sizeof text, "going on with run %llu: %u of %u tasks to run",
-                 (unsigned long long)e->row.run, s->decisions.will, s->decisions.n);
+        snprintf(text, sizeof text, "going on with run %llu: %s",
+                 (unsigned long long)e->row.run, count_to_run(&s->decisions, count));
     else if (s->from_seq)
         snprintf(text, sizeof text,
-                 "run %llu forks from checkpoint workflow:%llu of run %llu: %u of %u "
-                 "tasks to run",
+                 "run %llu forks from checkpoint workflow:%llu of run %llu: %s",
                  (unsigned long long)e->row.run, (unsigned long long)s->from_seq,
-                 (unsigned long long)s->from_run, s->decisions.will, s->decisions.n);
+                 (unsigned long long)s->from_run, count_to_run(&s->decisions, count));
     else
         snprintf(text, sizeof text, "run %llu of %s: %u task%s",
                  (unsigned long long)e->row.run, e->graph->definition->name.ptr,

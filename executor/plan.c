@@ -297,9 +297,13 @@ static const char *describe_doubt(const struct cairn_plan *plan, uint32_t task,
         return about_cause(plan, task, "depending on what becomes of %s", "", arena);
     if (fate & FATE_MAY)
         return about_cause(plan, task, "if %s, which it needs, completes", "", arena);
+    if (fate & FATE_FAILED)
+        return about_cause(plan, task, "unless the failure of %s ends the run", "",
+                           arena);
     if (def->finally && !def->condition.len)
         return "if the run comes to its end";
-    return "if its condition holds";
+    return def->condition.len ? "if its condition holds"
+                              : "unless another task fails before it";
 }
 
 static const char *describe(const struct cairn_plan *plan, uint32_t task,

@@ -186,4 +186,34 @@ exits 10 cairn resume --from 999999
 exits 2 cairn resume --from nonsense
 ok 'nothing else ran' test "$(wc -l <ran)" -eq 2
 
+# Failures under `on_failure: stop`: each may keep everything else from running.
+cat >two.yaml <<'END'
+name: two
+tasks:
+  a: {run: "sleep 0.2; test -e ok2"}
+  b: {run: "sleep 0.2; test -e ok2"}
+  t: {foreach: {i: {range: [1, 20]}}, run: 'true $i'}
+END
+exits 1 cairn run -q --jobs 2 two.yaml
+exits 0 cairn plan two.yaml
+says 'may   a  unless b fails again; it failed last time' 'plan: one failure can stop the other task'
+says 'may   b  unless a fails again; it failed last time' 'and the other way round'
+ok 'no condition is told of where none is' sh -c '! grep -q condition out err'
+touch ok2
+exits 0 cairn resume
+matches 'going on with run [0-9]+: up to [0-9]+ of 22 tasks to run' 'resume: none is sure to run, all may'
+ok 'not: 0 tasks to run' sh -c '! grep -q " 0 of 22" out err'
+cat >two.yaml <<'END'
+name: two
+tasks:
+  a: {run: "test -e ok3"}
+  b: {run: "true", needs: [a]}
+  c: {run: "test -e ok3", needs: [b]}
+  d: {run: "true", needs: [c]}
+END
+exits 1 cairn run -q --fresh two.yaml
+touch ok3
+exits 0 cairn resume
+says ': 1 to 4 of 4 tasks to run' 'resume: one is sure to run, all may'
+
 done_testing
