@@ -256,6 +256,7 @@ static int prune(struct pruning *p, uint32_t keep, bool dry_run,
         sum.freed_bytes += segment->keep ? 0 : segment->bytes;
     }
     sum.deleted = sum.total - sum.kept;
+    sum.surplus = sum.kept > keep ? sum.kept - keep : 0;
     if (rc == 0 && sum.deleted && !dry_run)
         rc = carry_out(p);
     if (rc == 0)
@@ -318,6 +319,7 @@ static int prune_run(struct cairn_store *store, struct sha256 *sha, uint64_t run
     sum->kept += one.kept;
     sum->deleted += one.deleted;
     sum->freed_bytes += one.freed_bytes;
+    sum->surplus += one.surplus;
     return 0;
 }
 

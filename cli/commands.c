@@ -347,9 +347,8 @@ static const struct command commands[] = {
      "delete old checkpoints",
      "Deletes the checkpoints of every run, or of --run, but the newest ones. Only "
      "whole "
-     "segments (a full checkpoint with the deltas that follow it) go, so that more "
-     "than "
-     "--keep may stay.",
+     "segments (a full checkpoint with the deltas that follow it) go, and none that a "
+     "run forked from, so that more than --keep may stay.",
      "  cairn checkpoint prune --keep 20 --dry-run",
      "0 2 5 10 75",
      0,

@@ -76,6 +76,11 @@ static int report(const struct cairn_prune_result *result, bool dry_run)
             (unsigned long long)result->kept, result->kept == 1 ? "s" : "",
             format_bytes(size, result->freed_bytes),
             dry_run ? "would be free" : "freed");
+        out_flush();
+        if (result->surplus > 0)
+            say("%llu more than --keep asks for: only whole segments go (a full "
+                "checkpoint and its deltas), and none that a run forked from",
+                (unsigned long long)result->surplus);
         return 0;
     }
     doc_begin(&doc);

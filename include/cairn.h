@@ -691,9 +691,11 @@ struct cairn_prune_options {
 };
 struct cairn_prune_result {
     uint64_t total, kept, deleted, freed_bytes;
+    uint64_t surplus; /* of those kept: more than `keep` asks for */
 };
 /* Deletes whole segments (a full record with its deltas) older than the newest `keep`
- * checkpoints of each run; more than `keep` can stay. Content that nobody refers to any
+ * checkpoints of each run; one that a run forked from stays. More than `keep` can stay:
+ * `surplus`. Content that nobody refers to any
  * more goes with the next cairn_gc. */
 CAIRN_API int cairn_checkpoint_prune(struct cairn_store *store,
                                      const struct cairn_prune_options *options,
