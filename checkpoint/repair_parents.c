@@ -13,6 +13,7 @@ struct child {
     struct known_record record;
     uint64_t parent; /* column */
     struct digest parent_digest;
+    bool dropped;
 };
 
 struct end { /* of what may be a parent */
@@ -68,7 +69,8 @@ static size_t count_below(const struct parents *p, uint64_t seq)
 static const struct child *find(const struct parents *p, uint64_t seq)
 {
     size_t i = count_below(p, seq);
-    return i < p->n && p->at[i].record.seq == seq ? &p->at[i] : NULL;
+    bool there = i < p->n && p->at[i].record.seq == seq && !p->at[i].dropped;
+    return there ? &p->at[i] : NULL;
 }
 
 static int by_digest(const void *a, const void *b)
@@ -124,7 +126,7 @@ static uint64_t number_before(const struct parents *p, const struct child *child
 {
     for (const struct child *c = child; c > p->at;) {
         c--;
-        if (c->record.stream == child->record.stream &&
+        if (c->record.stream == child->record.stream && !c->dropped &&
             c->record.namespace_id == child->record.namespace_id)
             return c->record.seq;
     }
@@ -146,7 +148,7 @@ static int number_lost(const struct parents *p, const struct child *child,
     if (*seq >= lost.least && !find(p, *seq))
         return rc;
     *seq = child->record.seq - 1;
-    for (const struct child *c = child; c > p->at && c[-1].record.seq == *seq; c--)
+    while (find(p, *seq))
         --*seq;
     if (*seq < lost.least)
         *seq = 0;
@@ -154,7 +156,7 @@ static int number_lost(const struct parents *p, const struct child *child,
 }
 
 /* Another record has its parent's number by now. */
-static int drop(struct parents *p, const struct child *child)
+static int drop(struct parents *p, struct child *child)
 {
     const struct known_record *record = &child->record;
     struct repair *r = p->repair;
@@ -163,10 +165,11 @@ static int drop(struct parents *p, const struct child *child)
         store_delete_checkpoints(r->store, record->namespace_id, record->stream,
                                  record->seq, record->seq, &count, &bytes, r->error);
     r->result.checkpoints--;
+    child->dropped = true;
     return rc ? rc : repair_lose(r, record);
 }
 
-static int mend(struct parents *p, const struct child *child)
+static int mend(struct parents *p, struct child *child)
 {
     static const struct digest none;
     const struct child *named = find(p, child->parent);

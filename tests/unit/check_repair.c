@@ -270,6 +270,33 @@ START_TEST(deleted_stay_deleted)
 }
 END_TEST
 
+/* A record whose parent's number is that of another one, out of a copy of the store
+ * that went on by itself, has no place in the chain. */
+START_TEST(record_of_another_store)
+{
+    struct lab *lab = lab_open(75), *other = lab_open(76);
+    char sql[600];
+    lab_put(lab, "FDDFDD");
+    lab_put(other, "FDDFDD");
+    cairn_store_close(other->store);
+    other->store = NULL;
+    snprintf(sql, sizeof sql,
+             "ATTACH '%s/cairn.db' AS other; UPDATE main.checkpoint SET (record, "
+             "digest, time_ns) = (SELECT record, digest, time_ns FROM other.checkpoint "
+             "WHERE seq = 3) WHERE seq = %%llu",
+             other->path);
+    lab_sql(lab, sql, 3);
+    repair(lab);
+    for (int i = 0; i < lab->n; i++)
+        ck_assert(has(lab, lab->seqs[i]) == (lab->seqs[i] != 3));
+    ck_assert_uint_eq(result.checkpoints, 5);
+    ck_assert_uint_eq(lost.n, 1);
+    ck_assert_uint_eq(lost.at[0], 3);
+    lab_close(other);
+    lab_close(lab);
+}
+END_TEST
+
 static uint32_t big_endian(const char *at)
 {
     const uint8_t *b = (const uint8_t *)at;
@@ -598,6 +625,7 @@ static void add(TCase *tests)
     tcase_add_test(tests, rows_destroyed);
     tcase_add_test(tests, rows_without_sums);
     tcase_add_test(tests, deleted_stay_deleted);
+    tcase_add_test(tests, record_of_another_store);
     tcase_add_test(tests, pages_change_places);
     tcase_add_test(tests, cut_off);
     tcase_add_test(tests, in_use);
