@@ -243,8 +243,8 @@ static bool may_end(const struct point *p, int status)
     /* The doctor calls a store bad that cannot be read. */
     if (status == 5 && !strncmp(p->c->name, "doctor", 6) && strstr(p->fault, "sqlite"))
         return true;
-    /* An undo whose action cannot be read has failed. */
-    if (status == 1 && !strncmp(p->c->name, "undo", 4) && strstr(p->fault, "CORRUPT"))
+    /* An undo whose action cannot be read, for whatever reason, has failed. */
+    if (status == 1 && !strncmp(p->c->name, "undo", 4) && strstr(p->fault, "sqlite"))
         return true;
     return status == 5 && strstr(p->fault, "CORRUPT");
 }
