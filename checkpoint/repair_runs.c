@@ -71,12 +71,38 @@ void repair_note_attempt(struct repair *r, const struct salvage_row *row)
 
 /* ---- Attempts ---- */
 
+static int see_tasks(void *context, const struct run_row *run)
+{
+    uint32_t *tasks = context;
+    *tasks = run->tasks;
+    return 0;
+}
+
+/* A damaged row may name a run that there is not, or a task that the run has not. */
+static int is_of_a_run(struct repair *r, const struct attempt_row *attempt, bool *is)
+{
+    uint64_t seq = 0;
+    uint32_t tasks = 0;
+    *is = false;
+    if (!attempt->run) /* 0 would be the newest one */
+        return 0;
+    int rc = store_get_run(r->store, attempt->run, see_tasks, &tasks, r->error);
+    if (rc == CAIRN_ENOTFOUND) /* its row may be lost, too */
+        rc = store_last_seq(r->store, NAMESPACE_WORKFLOW, attempt->run, &seq, r->error);
+    *is = seq || attempt->task < tasks;
+    return rc;
+}
+
 /* What must not run twice may have run, and its number is taken. */
 int repair_attempts(struct repair *r)
 {
     int rc = 0;
     for (size_t i = 0; i < r->n_bad_attempts && !rc; i++) {
         struct attempt_row *row = &r->bad_attempts[i];
+        bool is;
+        rc = is_of_a_run(r, row, &is);
+        if (rc || !is)
+            continue;
         rc = store_get_attempt(r->store, row, NULL, NULL, r->error);
         if (rc != CAIRN_ENOTFOUND)
             continue;

@@ -73,6 +73,18 @@ done
 exits 0 cairn checkpoint verify
 is "$("$sql" $db 'SELECT count(*) FROM checkpoint')" "$n" 'and no checkpoint is lost'
 
+# Attempts whose damaged rows name runs that there are not.
+for run in 0 77; do
+    exits 0 cairn run --fresh w.yaml
+    exits 0 cairn runs --json
+    cp out runs.before
+    "$sql" $db "UPDATE attempt SET run = $run WHERE task = 1 AND run = (SELECT max(run) FROM run)"
+    exits 5 cairn doctor --repair
+    exits 0 cairn checkpoint verify
+    exits 0 cairn runs --json
+    ok "run $run is not made up" cmp -s out runs.before
+done
+
 # A live run.
 cat >held.yaml <<'END'
 name: held
