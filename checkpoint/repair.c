@@ -250,6 +250,8 @@ int checkpoint_repair(const char *path, repair_definition_fn *describe,
         memcpy(result->aside, r.result.aside, sizeof result->aside);
     rescue_close(r.rescue);
     sha256_free(r.sha);
+    tombstones_release(&r.deleted);
+    free(r.links);
     free(r.lost);
     seqs_release(&r.lost_runs);
     seqs_release(&r.bare_runs);

@@ -16,6 +16,16 @@ struct known_record {
     struct digest digest; /* zeros: not known */
 };
 
+/* A record of the new store as its chain sees it. */
+struct link {
+    struct known_record record; /* first, to be sorted like one */
+    uint64_t position;
+    uint64_t parent; /* column */
+    uint64_t base;   /* full record of a delta, 0: it is one */
+    struct digest parent_digest;
+    bool dropped;
+};
+
 /* The row of a run whose checksum does not hold: any of it may be wrong. */
 struct bad_run {
     struct run_row row; /* texts in the repair's arena */
@@ -30,6 +40,9 @@ struct repair {
     void *context;
     bool stop;
     struct cairn_repair_result result;
+    struct tombstones deleted; /* ranges, noted in the damaged store */
+    struct link *links;        /* of all records that are saved */
+    size_t n_links, link_room;
     struct known_record *lost; /* may repeat until repair_forget_found */
     size_t n_lost, lost_room;
     struct seqs lost_seqs; /* of all of them, once they are known */
@@ -54,8 +67,8 @@ void repair_tell(struct repair *r, const struct cairn_loss *loss, const char *fo
 int repair_lose(struct repair *r, const struct known_record *record);
 /* Every valid record into the new store; those that were lost into r->lost. */
 int repair_take_records(struct repair *r);
-/* Puts the numbers of parents right; a record whose parent's number is another's by now
- * is lost. */
+/* Loads r->links, by seq, and puts the numbers of parents right; a record whose
+ * parent's number is another's by now is lost. */
 int repair_parents(struct repair *r);
 /* Takes out of r->lost what came back from elsewhere, and what is there twice. Sorts it
  * by seq. */
@@ -72,8 +85,6 @@ void repair_note_object(struct repair *r, const struct salvage_row *row);
  * whose rows are lost as interrupted ones: that they began is known. */
 int repair_runs(struct repair *r);
 int repair_attempts(struct repair *r);
-/* The full record of a delta, 0: it is one. */
-uint64_t repair_base_of(const struct checked *checked);
 /* Makes the chains verify across what is lost: a note about each gap, as for deleted
  * ranges, and one behind the last record of a stream whose newest ones are lost, so
  * that their numbers are never used again. */

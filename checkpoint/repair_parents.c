@@ -9,56 +9,61 @@
 
 #include <stdlib.h>
 
-struct child {
-    struct known_record record;
-    uint64_t parent; /* column */
-    struct digest parent_digest;
-    bool dropped;
-};
-
 struct end { /* of what may be a parent */
     struct digest digest;
     uint64_t seq;
 };
 
-struct lost_parent {
-    struct repair *repair;
-    uint64_t least; /* number */
+struct ends { /* by digest, then seq */
+    struct end *at;
+    size_t n;
 };
 
-struct parents {
-    struct repair *repair;
-    struct child *at; /* by seq */
-    size_t n, room;
-    struct tombstones deleted;
-    struct end *ends; /* by digest, then seq; NULL until one is looked for */
-    size_t n_ends;
-};
+/* ---- Loading ---- */
 
-static int note_child(void *context, const struct checkpoint_row *row)
+static uint64_t base_of(const struct checked *checked)
 {
-    struct parents *p = context;
-    struct child *at = array_room(p->at, p->n, &p->room, sizeof *at);
-    if (!at)
-        return error_nomem(p->repair->error);
-    p->at = at;
-    struct child *child = &at[p->n++];
-    *child = (struct child){.record = {.seq = row->seq,
-                                       .namespace_id = row->namespace_id,
-                                       .stream = row->stream},
-                            .parent = row->parent,
-                            .parent_digest = record_peek(row->record).parent};
-    memcpy(child->record.digest.bytes, row->digest.ptr, DIGEST_SIZE);
+    struct delta delta;
+    if (checked->header.kind != RECORD_DELTA ||
+        checked->header.namespace_id != NAMESPACE_WORKFLOW ||
+        payload_parse_delta(checked->payload, &delta, NULL))
+        return 0;
+    uint64_t base = delta.base;
+    delta_release(&delta);
+    return base;
+}
+
+static int note_link(void *context, const struct checkpoint_row *row)
+{
+    struct repair *r = context;
+    struct checked checked;
+    int rc = row_check(row, r->sha, &checked, r->error);
+    if (rc)
+        return rc;
+    struct link *links = array_room(r->links, r->n_links, &r->link_room, sizeof *links);
+    if (!links)
+        return error_nomem(r->error);
+    r->links = links;
+    r->links[r->n_links++] = (struct link){.record = {.seq = row->seq,
+                                                      .namespace_id = row->namespace_id,
+                                                      .stream = row->stream,
+                                                      .digest = checked.digest},
+                                           .position = checked.header.position,
+                                           .parent = row->parent,
+                                           .base = base_of(&checked),
+                                           .parent_digest = checked.header.parent};
     return 0;
 }
 
+/* ---- Looking ---- */
+
 /* How many records have numbers below `seq`. */
-static size_t count_below(const struct parents *p, uint64_t seq)
+static size_t count_below(const struct repair *r, uint64_t seq)
 {
-    size_t from = 0, to = p->n;
+    size_t from = 0, to = r->n_links;
     while (from < to) {
         size_t middle = from + (to - from) / 2;
-        if (p->at[middle].record.seq < seq)
+        if (r->links[middle].record.seq < seq)
             from = middle + 1;
         else
             to = middle;
@@ -66,11 +71,12 @@ static size_t count_below(const struct parents *p, uint64_t seq)
     return from;
 }
 
-static const struct child *find(const struct parents *p, uint64_t seq)
+static const struct link *find(const struct repair *r, uint64_t seq)
 {
-    size_t i = count_below(p, seq);
-    bool there = i < p->n && p->at[i].record.seq == seq && !p->at[i].dropped;
-    return there ? &p->at[i] : NULL;
+    size_t i = count_below(r, seq);
+    bool there =
+        i < r->n_links && r->links[i].record.seq == seq && !r->links[i].dropped;
+    return there ? &r->links[i] : NULL;
 }
 
 static int by_digest(const void *a, const void *b)
@@ -80,127 +86,115 @@ static int by_digest(const void *a, const void *b)
     return order ? order : (x->seq > y->seq) - (x->seq < y->seq);
 }
 
-static int sort_ends(struct parents *p)
+static int sort_ends(const struct repair *r, struct ends *ends)
 {
-    p->ends = malloc((p->n + p->deleted.n) * sizeof *p->ends);
-    if (!p->ends)
-        return error_nomem(p->repair->error);
-    for (size_t i = 0; i < p->n; i++)
-        p->ends[p->n_ends++] =
-            (struct end){p->at[i].record.digest, p->at[i].record.seq};
-    for (size_t i = 0; i < p->deleted.n; i++)
-        p->ends[p->n_ends++] =
-            (struct end){p->deleted.at[i].after, p->deleted.at[i].last};
-    qsort(p->ends, p->n_ends, sizeof *p->ends, by_digest);
+    ends->at = malloc((r->n_links + r->deleted.n) * sizeof *ends->at);
+    if (!ends->at)
+        return error_nomem(r->error);
+    for (size_t i = 0; i < r->n_links; i++)
+        ends->at[ends->n++] =
+            (struct end){r->links[i].record.digest, r->links[i].record.seq};
+    for (size_t i = 0; i < r->deleted.n; i++)
+        ends->at[ends->n++] =
+            (struct end){r->deleted.at[i].after, r->deleted.at[i].last};
+    qsort(ends->at, ends->n, sizeof *ends->at, by_digest);
     return 0;
 }
 
-/* The newest one with the digest of the child's parent, 0: it is lost. */
-static uint64_t find_end(const struct parents *p, const struct child *child)
+/* The newest one with the digest of the link's parent, 0: it is lost. */
+static uint64_t find_end(const struct ends *ends, const struct link *link)
 {
-    const struct end wanted = {child->parent_digest, child->record.seq};
-    size_t from = 0, to = p->n_ends;
+    const struct end wanted = {link->parent_digest, link->record.seq};
+    size_t from = 0, to = ends->n;
     while (from < to) {
         size_t middle = from + (to - from) / 2;
-        if (by_digest(&p->ends[middle], &wanted) < 0)
+        if (by_digest(&ends->at[middle], &wanted) < 0)
             from = middle + 1;
         else
             to = middle;
     }
-    bool same = from && digest_equal(&p->ends[from - 1].digest, &wanted.digest);
-    return same ? p->ends[from - 1].seq : 0;
-}
-
-static int see_base(void *context, const struct checkpoint_row *row)
-{
-    struct lost_parent *lost = context;
-    struct checked checked;
-    int rc = row_check_bytes(row, lost->repair->sha, &checked, lost->repair->error);
-    if (!rc)
-        lost->least = repair_base_of(&checked);
-    return rc;
+    bool same = from && digest_equal(&ends->at[from - 1].digest, &wanted.digest);
+    return same ? ends->at[from - 1].seq : 0;
 }
 
 /* Of the record before in the stream, 0: it is the first. */
-static uint64_t number_before(const struct parents *p, const struct child *child)
+static uint64_t number_before(const struct repair *r, const struct link *link)
 {
-    for (const struct child *c = child; c > p->at;) {
-        c--;
-        if (c->record.stream == child->record.stream && !c->dropped &&
-            c->record.namespace_id == child->record.namespace_id)
-            return c->record.seq;
+    for (const struct link *l = link; l > r->links;) {
+        l--;
+        if (l->record.stream == link->record.stream && !l->dropped &&
+            l->record.namespace_id == link->record.namespace_id)
+            return l->record.seq;
     }
     return 0;
 }
 
 /* A number for a lost parent: not less than that of the full record, and behind the
- * record before in the stream. *seq 0: none is free. */
-static int number_lost(const struct parents *p, const struct child *child,
-                       uint64_t *seq)
+ * record before in the stream. 0: none is free. */
+static uint64_t number_lost(const struct repair *r, const struct link *link)
 {
-    struct lost_parent lost = {.repair = p->repair};
-    uint64_t before = number_before(p, child);
-    int rc = store_get_checkpoint(p->repair->store, child->record.seq, see_base, &lost,
-                                  p->repair->error);
-    if (lost.least <= before)
-        lost.least = before + 1;
-    *seq = child->parent;
-    if (*seq >= lost.least && !find(p, *seq))
-        return rc;
-    *seq = child->record.seq - 1;
-    while (find(p, *seq))
-        --*seq;
-    if (*seq < lost.least)
-        *seq = 0;
-    return rc;
+    uint64_t before = number_before(r, link), seq = link->parent;
+    uint64_t least = link->base > before ? link->base : before + 1;
+    if (seq >= least && !find(r, seq))
+        return seq;
+    for (seq = link->record.seq - 1; find(r, seq);)
+        seq--;
+    return seq >= least ? seq : 0;
 }
 
+/* ---- Mending ---- */
+
 /* Another record has its parent's number by now. */
-static int drop(struct parents *p, struct child *child)
+static int drop(struct repair *r, struct link *link)
 {
-    const struct known_record *record = &child->record;
-    struct repair *r = p->repair;
+    const struct known_record *record = &link->record;
     uint64_t count, bytes;
     int rc =
         store_delete_checkpoints(r->store, record->namespace_id, record->stream,
                                  record->seq, record->seq, &count, &bytes, r->error);
     r->result.checkpoints--;
-    child->dropped = true;
+    link->dropped = true;
     return rc ? rc : repair_lose(r, record);
 }
 
-static int mend(struct parents *p, struct child *child)
+static int mend(struct repair *r, struct ends *ends, struct link *link)
 {
     static const struct digest none;
-    const struct child *named = find(p, child->parent);
-    if (digest_equal(&child->parent_digest, &none) ||
-        (named && digest_equal(&named->record.digest, &child->parent_digest)))
+    const struct link *named = find(r, link->parent);
+    if (digest_equal(&link->parent_digest, &none) ||
+        (named && digest_equal(&named->record.digest, &link->parent_digest)))
         return 0;
-    int rc = p->ends ? 0 : sort_ends(p);
+    int rc = ends->at ? 0 : sort_ends(r, ends);
     if (rc)
         return rc;
-    uint64_t seq = find_end(p, child);
+    uint64_t seq = find_end(ends, link);
     if (!seq)
-        rc = number_lost(p, child, &seq);
-    if (rc || seq == child->parent)
-        return rc;
+        seq = number_lost(r, link);
     if (!seq)
-        return drop(p, child);
-    return rescue_set_parent(p->repair->rescue, child->record.seq, seq,
-                             p->repair->error);
+        return drop(r, link);
+    if (seq == link->parent)
+        return 0;
+    link->parent = seq;
+    return rescue_set_parent(r->rescue, link->record.seq, seq, r->error);
+}
+
+static void forget_dropped(struct repair *r)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < r->n_links; i++)
+        if (!r->links[i].dropped)
+            r->links[kept++] = r->links[i];
+    r->n_links = kept;
 }
 
 int repair_parents(struct repair *r)
 {
-    struct parents p = {.repair = r};
     struct checkpoint_range all = {0};
-    int rc = store_each_checkpoint(r->store, &all, note_child, &p, r->error);
-    if (rc >= 0)
-        rc = tombstones_load(r->store, 0, &p.deleted, r->error);
-    for (size_t i = 0; i < p.n && rc == 0; i++)
-        rc = mend(&p, &p.at[i]);
-    free(p.at);
-    free(p.ends);
-    tombstones_release(&p.deleted);
+    struct ends ends = {0};
+    int rc = store_each_checkpoint(r->store, &all, note_link, r, r->error);
+    for (size_t i = 0; i < r->n_links && rc == 0; i++)
+        rc = mend(r, &ends, &r->links[i]);
+    forget_dropped(r);
+    free(ends.at);
     return rc;
 }

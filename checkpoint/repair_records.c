@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 /* From the header: what the columns should say. The parent's number stands only in the
- * column; if it cannot be right it is the one before for now (repair_parents.c). */
+ * column; where it cannot be right, any will do until repair_parents.c. */
 static void mend_columns(struct checkpoint_row *row, const struct record_header *h,
                          bool root)
 {
@@ -24,7 +24,6 @@ static void mend_columns(struct checkpoint_row *row, const struct record_header 
 
 struct taking {
     struct repair *repair;
-    struct tombstones deleted;
     bool stray;
 };
 
@@ -49,9 +48,9 @@ static int parse_payload(const struct record_header *h, struct str payload)
 
 /* Deleted on purpose, but still on a page that is out of use, or was until it changed
  * places with another. */
-static bool is_deleted(const struct taking *t, const struct checkpoint_row *row)
+static bool is_deleted(const struct repair *r, const struct checkpoint_row *row)
 {
-    return tombstones_in(&t->deleted, row->namespace_id, row->stream, row->seq) != NULL;
+    return tombstones_in(&r->deleted, row->namespace_id, row->stream, row->seq) != NULL;
 }
 
 static int note_bad(struct repair *r, const struct checkpoint_row *row)
@@ -82,7 +81,7 @@ static int take(void *context, const struct checkpoint_row *found)
     mend_columns(&row, &h, root);
     if (!root && !row.parent) /* the first of the store has none */
         return note_bad(r, &row);
-    if (is_deleted(t, &row))
+    if (is_deleted(r, &row))
         return 0;
     rc = rescue_put_checkpoint(r->rescue, &row, r->error);
     r->result.checkpoints += rc > 0;
@@ -105,7 +104,7 @@ int repair_take_records(struct repair *r)
 {
     static const char mark[] = {'C', 'R', 'N', 1};
     struct taking t = {.repair = r};
-    int rc = tombstones_load(r->store, 0, &t.deleted, r->error);
+    int rc = tombstones_load(r->store, 0, &r->deleted, r->error);
     if (!rc)
         rc = rescue_each_checkpoint(r->rescue, false, take, &t, r->error);
     t.stray = true;
@@ -115,7 +114,6 @@ int repair_take_records(struct repair *r)
         rc =
             rescue_each_record(r->rescue, (struct str){mark, sizeof mark},
                                RECORD_HEADER_BYTES, size_of_record, take, &t, r->error);
-    tombstones_release(&t.deleted);
     return rc;
 }
 

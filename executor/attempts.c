@@ -462,12 +462,10 @@ int cairn_workflow_of_run(struct cairn_workflow **out, struct cairn_store *store
     struct buf path = BUF_INIT;
     struct run_row row;
     int result = run_row_get(&row, store, run, &arena, error);
-    if (!result)
-        result = home_find(store, &row, &path, error);
-    bool file = !result && path.size && access(path.data, F_OK) == 0;
-    if (!result)
-        result = file ? load_file(out, path.data, store, &row, error)
-                      : workflow_stored(out, store, &row, error);
+    int file = result ? result : home_find(store, &row, &path, error);
+    result = file < 0    ? file
+             : file == 0 ? workflow_stored(out, store, &row, error)
+                         : load_file(out, path.data, store, &row, error);
     if (!result && from_file)
         *from_file = file;
     buf_release(&path);

@@ -3,8 +3,6 @@
 #include "base/limits.h"
 #include "executor/step.h"
 
-#include <errno.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -96,32 +94,12 @@ int cairn_next(struct cairn_store *store, uint64_t run, bool claimed,
 
 /* ---- Taking one ---- */
 
-/* The name of this user in /etc/passwd; "" if there is none. Not by getpwuid_r: where
- * memory lacks, glibc's services of names crash. */
-static int find_user(char *out, size_t size, struct cairn_error *error)
-{
-    char buffer[4096], space[4096];
-    struct passwd entry, *found = NULL;
-    FILE *file = fopen("/etc/passwd", "re");
-    out[0] = 0;
-    if (!file)
-        return errno == ENOMEM ? error_nomem(error) : 0;
-    setvbuf(file, buffer, _IOFBF, sizeof buffer);
-    while (fgetpwent_r(file, &entry, space, sizeof space, &found) == 0)
-        if (entry.pw_uid == geteuid()) {
-            snprintf(out, size, "%s", entry.pw_name);
-            break;
-        }
-    fclose(file);
-    return 0;
-}
-
 /* user@host. Who is known to a directory service only has his name in LOGNAME. */
 static int describe_us(char *out, size_t size, struct cairn_error *error)
 {
-    char host[64], user[LIMIT_NAME_BYTES + 1];
+    char host[64], user[64];
     const char *name = getenv("LOGNAME");
-    int result = find_user(user, sizeof user, error);
+    int result = os_user_name(user, error);
     os_host_name(host);
     if (user[0] || (name && *name))
         snprintf(out, size, "%s@%s", user[0] ? user : name, host);

@@ -95,10 +95,12 @@ int home_find(struct cairn_store *store, const struct run_row *row, struct buf *
     int result = looks ? current_home(store, &here, error) : 0;
     if (!result && here.size)
         result = store_setting(store, setting, noted, sizeof noted, error);
-    if (result >= 0 && !try_below(buf_view(&here), noted, row->file, path)) {
-        buf_clear(path);
-        buf_str(path, row->file);
-    }
+    bool there = result >= 0 && try_below(buf_view(&here), noted, row->file, path);
     buf_release(&here);
-    return result < 0 ? result : buf_check(path, error);
+    if (result < 0 || there)
+        return result < 0 ? result : 1;
+    buf_clear(path);
+    buf_str(path, row->file);
+    result = buf_check(path, error);
+    return result ? result : path->size && access(path->data, F_OK) == 0;
 }

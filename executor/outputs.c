@@ -233,18 +233,12 @@ static int look_at_file(const char *path, struct file_digests *digests,
     return hash_any(path, digests, file, error);
 }
 
-static bool is_there(const char *path)
-{
-    struct stat st;
-    return stat(path, &st) == 0 || !os_is_missing(errno);
-}
-
 static int look_at_files(struct files *f, struct arena *arena, struct result_file *out,
                          struct cairn_error *error)
 {
     int more;
     for (uint32_t i = 0; (more = files_step(f, error)) > 0; i++) {
-        if (!is_there(f->path.data))
+        if (!os_is_there(AT_FDCWD, f->path.data))
             return error_set(error, CAIRN_ENOTFOUND, "its %s %s is missing (%s)",
                              f->what, f->name.data, f->path.data);
         out[i].name = arena_str(arena, buf_view(&f->name));

@@ -36,16 +36,11 @@ static bool read_first_line(int dir, struct script *script)
     return *name != 0;
 }
 
-static bool is_there(int dir, const char *path)
-{
-    return faccessat(dir, path, F_OK, 0) == 0 || !os_is_missing(errno);
-}
-
 /* Interpreters may be scripts themselves: the kernel follows five. */
 static bool lacks_interpreter(int dir, struct script *script)
 {
     for (int i = 0; i < 5 && read_first_line(dir, script); i++) {
-        if (!is_there(dir, script->interpreter))
+        if (!os_is_there(dir, script->interpreter))
             return true;
         memcpy(script->file, script->interpreter, sizeof script->file);
     }
@@ -87,7 +82,7 @@ static void describe_not_found(const struct spawn_request *request, const char *
         request->cwd ? open(request->cwd, O_PATH | O_DIRECTORY | O_CLOEXEC) : AT_FDCWD;
     snprintf(script.file, sizeof script.file, "%s", name);
     bool found = strchr(name, '/')
-                     ? is_there(dir, name)
+                     ? os_is_there(dir, name)
                      : find_in_path(dir, request->path, name, script.file);
     if (!found)
         buf_format(text,

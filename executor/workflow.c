@@ -122,11 +122,10 @@ static int read_source(struct cairn_workflow *w, const char *path,
     return 0;
 }
 
-/* With a row, the file is that of a run. */
-static int load_file(struct cairn_workflow **out, const char *path,
-                     struct cairn_store *store, const struct run_row *row,
-                     const struct cairn_param *params, size_t n_params,
-                     struct cairn_error *error)
+int workflow_load_of_run(struct cairn_workflow **out, const char *path,
+                         struct cairn_store *store, const struct run_row *row,
+                         const struct cairn_param *params, size_t n_params,
+                         struct cairn_error *error)
 {
     struct cairn_workflow *w = calloc(1, sizeof *w);
     if (!w)
@@ -145,15 +144,7 @@ int cairn_workflow_load(struct cairn_workflow **out, const char *path,
                         const struct cairn_param *params, size_t n_params,
                         struct cairn_error *error)
 {
-    return load_file(out, path, NULL, NULL, params, n_params, error);
-}
-
-int workflow_load_of_run(struct cairn_workflow **out, const char *path,
-                         struct cairn_store *store, const struct run_row *row,
-                         const struct cairn_param *params, size_t n_params,
-                         struct cairn_error *error)
-{
-    return load_file(out, path, store, row, params, n_params, error);
+    return workflow_load_of_run(out, path, NULL, NULL, params, n_params, error);
 }
 
 int cairn_workflow_parse(struct cairn_workflow **out, const char *text, size_t length,

@@ -22,8 +22,8 @@ struct cairn_workflow {
     struct digest digest;
 };
 
-/* cairn_workflow_load of the file of a run, which is at `path` now, but it is not
- * parsed if it has not changed. */
+/* cairn_workflow_load; with a row, of the file of that run, which is not parsed if it
+ * has not changed. */
 int workflow_load_of_run(struct cairn_workflow **out, const char *path,
                          struct cairn_store *store, const struct run_row *row,
                          const struct cairn_param *params, size_t n_params,

@@ -695,8 +695,7 @@ struct cairn_prune_result {
 };
 /* Deletes whole segments (a full record with its deltas) older than the newest `keep`
  * checkpoints of each run; one that a run forked from stays. More than `keep` can stay:
- * `surplus`. Content that nobody refers to any
- * more goes with the next cairn_gc. */
+ * `surplus`. Content that nobody refers to any more goes with the next cairn_gc. */
 CAIRN_API int cairn_checkpoint_prune(struct cairn_store *store,
                                      const struct cairn_prune_options *options,
                                      struct cairn_prune_result *result,

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -241,6 +242,11 @@ bool os_is_missing(int sys)
     return sys == ENOENT || sys == ENOTDIR || sys == ELOOP;
 }
 
+bool os_is_there(int dir, const char *path)
+{
+    return faccessat(dir, path, F_OK, 0) == 0 || !os_is_missing(errno);
+}
+
 /* Magic numbers from statfs(2), the kernel's linux/magic.h and the vendors' own
  * headers. FUSE says nothing about what is behind it and counts as local. */
 static const struct {
@@ -315,6 +321,25 @@ void os_host_name(char out[64])
     if (gethostname(out, 64) < 0)
         out[0] = 0;
     out[63] = 0;
+}
+
+/* Not by getpwuid_r: where memory lacks, glibc's services of names crash. */
+int os_user_name(char out[64], struct cairn_error *error)
+{
+    char buffer[4096], space[4096];
+    struct passwd entry, *found = NULL;
+    FILE *file = fopen("/etc/passwd", "re");
+    out[0] = 0;
+    if (!file)
+        return errno == ENOMEM ? error_nomem(error) : 0;
+    setvbuf(file, buffer, _IOFBF, sizeof buffer);
+    while (fgetpwent_r(file, &entry, space, sizeof space, &found) == 0)
+        if (entry.pw_uid == geteuid()) {
+            snprintf(out, 64, "%s", entry.pw_name);
+            break;
+        }
+    fclose(file);
+    return 0;
 }
 
 uint64_t os_process_start(pid_t pid)

@@ -33,6 +33,8 @@ int os_read_plain(const char *path, size_t limit, struct buf *out,
                   struct cairn_error *error);
 /* Whether an errno says that a path leads to nothing: a link to itself does not. */
 bool os_is_missing(int sys);
+/* Whether something is at `path`, from the directory `dir`; or it cannot be told. */
+bool os_is_there(int dir, const char *path);
 /* 1 if `path` lies on a network file system (statfs magic), 0 if not, <0 error. `name`
  * (may be NULL) gets a static name such as "NFS". */
 int os_network_fs(const char *path, const char **name, struct cairn_error *error);
@@ -41,6 +43,8 @@ bool os_is_full(const char *path);
 /* The kernel's boot id (36 characters and a NUL); "" if unknown. */
 void os_boot_id(char out[37]);
 void os_host_name(char out[64]);
+/* The name of the effective user in /etc/passwd; "" if there is none. */
+int os_user_name(char out[64], struct cairn_error *error);
 /* Start time of a process in clock ticks since boot (field 22 of /proc/PID/stat), 0 if
  * there is no such process or it is a zombie. */
 uint64_t os_process_start(pid_t pid);

@@ -2,10 +2,6 @@
 # here, and nothing that was done is done again.
 . "$TESTS/cli/tap.sh"
 
-planned() { # the tasks that `cairn plan ARGUMENTS` says will run, on one line
-    cairn plan "$@" 2>/dev/null | awk '$1 == "run" { printf "%s%s", sep, $2; sep = " " }'
-}
-
 unset CAIRN_STORE # each project has its own
 mkdir -p first/flows
 cd first || exit 1

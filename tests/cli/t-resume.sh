@@ -11,10 +11,6 @@ tasks:
   c: {run: "echo c >>ran", needs: [b]}
   d: {run: "echo d >>ran", needs: [c]}
 END
-planned() { # the tasks that `cairn plan ARGUMENTS` says will run, on one line
-    cairn plan "$@" 2>/dev/null | awk '$1 == "run" { printf "%s%s", sep, $2; sep = " " }'
-}
-
 : >ran
 touch hold
 cairn run flow.yaml >run.out 2>&1 &

@@ -10,6 +10,7 @@
 #   is GOT WANTED NAME             one test: are the strings equal?
 #   json_ok NAME [FILE]            is the file (default: out) valid JSON or NDJSON?
 #   json_get PATH [FILE]           prints the scalar at a path, as `json flat` shows it
+#   planned ARGUMENT...            prints the tasks that `cairn plan` says will run
 #   skip NAME WHY, skip_all WHY    say why something cannot be tried here
 #   lives TEXT                     has a process this text in its command line?
 #   count TEXT FILE                prints how many lines are exactly this text
@@ -120,6 +121,10 @@ json_ok() {
 json_get() {
     "$BUILD/tests/tools/json" flat "${2:-out}" 2>/dev/null |
         awk -F '\t' -v path="$1" '$1 == path { print $2; exit }'
+}
+
+planned() { # the tasks that `cairn plan ARGUMENTS` says will run, on one line
+    cairn plan "$@" 2>/dev/null | awk '$1 == "run" { printf "%s%s", sep, $2; sep = " " }'
 }
 
 skip() {
