@@ -29,9 +29,11 @@ ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -I. -Iinclude -include base/banned.h $(OPT) 
 ALL_LDFLAGS = -pthread -Wl,-z,relro,-z,now $(if $(SANITIZE),-fsanitize=$(SANITIZE)) $(LDFLAGS)
 LIBS = $(shell pkg-config --libs $(PACKAGES)) -ltpl
 
-LIB_SOURCES := $(wildcard base/*.c storage/*.c checkpoint/*.c executor/*.c)
+# The rooms of the library from the lowest to the highest.
+ROOMS := $(shell sed -n 's|^\([a-z/]*\):.*|\1|p' tests/lint/rooms)
+LIB_SOURCES := $(wildcard $(ROOMS:%=%/*.c))
 CLI_SOURCES := $(wildcard cli/*.c)
-LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/executor/helper_image.o
+LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/process/helper_image.o
 CLI_OBJECTS := $(CLI_SOURCES:%.c=$(BUILD)/%.o)
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/check_*.c))
 
@@ -43,12 +45,12 @@ $(BUILD)/%.o: %.c
 	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 # The helper is a tiny program of its own, carried inside the library as bytes.
-HELPER_SOURCES := $(wildcard executor/helper/*.c)
-$(BUILD)/cairn-helper: $(HELPER_SOURCES) executor/helper/roles.h executor/slots.h \
-  executor/sweep.h executor/become.h executor/keeper_file.h
+HELPER_SOURCES := $(wildcard process/helper/*.c)
+$(BUILD)/cairn-helper: $(HELPER_SOURCES) process/helper/roles.h process/slots.h \
+  process/sweep.h process/become.h process/keeper_file.h
 	@mkdir -p $(@D)
 	$(CC) -std=c11 -D_GNU_SOURCE -I. -O2 $(WARNINGS) $(if $(WERROR),-Werror) -s -o $@ $(HELPER_SOURCES)
-$(BUILD)/executor/helper_image.o: executor/helper_image.S $(BUILD)/cairn-helper
+$(BUILD)/process/helper_image.o: process/helper_image.S $(BUILD)/cairn-helper
 	@mkdir -p $(@D)
 	$(CC) -DHELPER_PATH='"$(BUILD)/cairn-helper"' -c -o $@ $<
 
@@ -230,7 +232,7 @@ $(BUILD)/fuzz/tpl.o: $(FUZZ_TPL)
 $(FUZZ_OBJECTS): $(BUILD)/fuzz/%.o: %.c
 	@mkdir -p $(@D)
 	$(FUZZ_CC) $(FUZZ_CFLAGS) -fsanitize=fuzzer-no-link -MMD -MP -c -o $@ $<
-$(BUILD)/fuzz/internal.a: $(FUZZ_OBJECTS) $(BUILD)/executor/helper_image.o
+$(BUILD)/fuzz/internal.a: $(FUZZ_OBJECTS) $(BUILD)/process/helper_image.o
 	@rm -f $@
 	$(AR) rcs $@ $^
 $(FUZZ_PROGRAMS): $(BUILD)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(wildcard tests/fuzz/*.h) \
@@ -256,7 +258,7 @@ fuzz-corpus: fuzz-programs ## only what is in tests/fuzz/corpus
 	@FUZZ_SECONDS=0 $(RUN_FUZZ)
 
 # ---- Reading over the code ----------------------------------------------------
-SOURCE_DIRS := base storage checkpoint executor cli include examples tests bench
+SOURCE_DIRS := $(sort $(foreach room,$(ROOMS),$(firstword $(subst /, ,$(room))))) cli include examples tests bench
 C_FILES := $(sort $(shell find $(SOURCE_DIRS) -name '*.[ch]' 2>/dev/null))
 SH_FILES := bootstrap.sh .ci/run $(sort $(shell find tests examples bench -name '*.sh' 2>/dev/null))
 .PHONY: lint clang-tidy cppcheck shellcheck lint-rules format format-check
@@ -264,7 +266,7 @@ lint: clang-tidy cppcheck shellcheck lint-rules ## clang-tidy, cppcheck, shellch
 clang-tidy: $(patsubst %.c,$(BUILD)/tidy/%.ok,$(LIB_SOURCES) $(CLI_SOURCES))
 $(BUILD)/tidy/%.ok: %.c .clang-tidy $(filter %.h,$(C_FILES))
 	@mkdir -p $(@D)
-	clang-tidy --quiet $< -- $(ALL_CFLAGS) $(if $(filter base/error.c executor/diagnostic.c,$<),-DLINT_ERROR_ITSELF) -include tests/lint/analyzer.h 2>$(@:.ok=.log) || { cat $(@:.ok=.log) >&2; exit 1; }
+	clang-tidy --quiet $< -- $(ALL_CFLAGS) $(if $(filter base/error.c workflow/diagnostic.c,$<),-DLINT_ERROR_ITSELF) -include tests/lint/analyzer.h 2>$(@:.ok=.log) || { cat $(@:.ok=.log) >&2; exit 1; }
 	@touch $@
 cppcheck:
 	cppcheck --quiet --std=c11 --error-exitcode=1 --inline-suppr -j $(TEST_JOBS) \
@@ -278,7 +280,7 @@ ANALYZER = -O1 -fanalyzer -Werror -Wno-analyzer-malloc-leak -Wno-analyzer-use-of
 analyze: $(patsubst %.c,$(BUILD)/analyze/%.ok,$(LIB_SOURCES) $(CLI_SOURCES) $(HELPER_SOURCES)) ## gcc -fanalyzer
 $(BUILD)/analyze/%.ok: %.c $(filter %.h,$(C_FILES))
 	@mkdir -p $(@D)
-	gcc $(ALL_CFLAGS) $(ANALYZER) $(if $(filter base/error.c executor/diagnostic.c,$<),-DLINT_ERROR_ITSELF) -include tests/lint/analyzer.h -c -o $(@:.ok=.o) $<
+	gcc $(ALL_CFLAGS) $(ANALYZER) $(if $(filter base/error.c workflow/diagnostic.c,$<),-DLINT_ERROR_ITSELF) -include tests/lint/analyzer.h -c -o $(@:.ok=.o) $<
 	@touch $@
 shellcheck:
 	shellcheck $(SH_FILES)

@@ -8,7 +8,7 @@ struct states {
     uint32_t n;
     uint8_t *outcome;       /* [n] enum cairn_outcome */
     uint32_t *attempts;     /* [n] attempts started when the outcome was recorded */
-    struct digest *outputs; /* [n] digest of the result (executor/result.h), zeros:
+    struct digest *outputs; /* [n] digest of the result (runs/result.h), zeros:
                                none; NULL until the first one is set */
 };
 struct change {

@@ -3,7 +3,7 @@
 #include "executor/engine.h"
 
 #include "base/clock.h"
-#include "executor/outputs.h"
+#include "runs/outputs.h"
 
 #include <poll.h>
 #include <unistd.h>

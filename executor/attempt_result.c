@@ -3,7 +3,7 @@
 #include "executor/engine.h"
 
 #include "base/limits.h"
-#include "executor/outputs.h"
+#include "runs/outputs.h"
 
 #include <errno.h>
 #include <sys/stat.h>

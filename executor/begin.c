@@ -4,8 +4,8 @@
 #include "executor/engine.h"
 
 #include "base/clock.h"
-#include "executor/compiled.h"
-#include "executor/home.h"
+#include "runs/moved_store.h"
+#include "runs/parse_cache.h"
 
 #include <stdlib.h>
 

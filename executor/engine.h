@@ -14,11 +14,11 @@
 #ifndef EXECUTOR_ENGINE_H
 #define EXECUTOR_ENGINE_H
 
-#include "executor/keeper.h"
-#include "executor/sched.h"
-#include "executor/situation.h"
 #include "executor/timers.h"
-#include "executor/values.h"
+#include "plan/sched.h"
+#include "plan/situation.h"
+#include "process/keeper.h"
+#include "runs/values.h"
 
 #include <pthread.h>
 
@@ -353,8 +353,6 @@ void skip_add(struct engine *e, struct skip **list, uint32_t *n, size_t *capacit
 void captured_redact(const struct engine *e, struct captured *captured);
 /* Takes what a process wrote; the slot's files are ready for the next one then. */
 void job_capture(struct engine *e, struct job *job, struct ending *ending);
-/* Why a request did not become a running task. */
-void spawn_describe_failure(const struct spawn_request *request, struct buf *text);
 void describe_end(const struct engine *e, const struct job *job, struct ending *ending);
 
 /* gate.c: checks. */

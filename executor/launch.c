@@ -4,7 +4,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
-#include "executor/outputs.h"
+#include "runs/outputs.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
  * keepers), then the first commit. */
 #include "executor/engine.h"
 
-#include "executor/owner.h"
+#include "runs/owner.h"
 
 #include <dirent.h>
 #include <unistd.h>

@@ -1,8 +1,8 @@
 /* The checkpoint service for programs with their own executor: a run whose outcomes
  * come from outside. */
 #include "base/clock.h"
-#include "executor/owner.h"
-#include "executor/situation.h"
+#include "plan/situation.h"
+#include "runs/owner.h"
 
 #include <stdlib.h>
 

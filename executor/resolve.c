@@ -2,7 +2,7 @@
  * ones did. */
 #include "base/clock.h"
 #include "executor/engine.h"
-#include "executor/outside.h"
+#include "plan/open_run_view.h"
 
 #include <stdlib.h>
 

@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
-#include "executor/owner.h"
+#include "runs/owner.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -7,7 +7,7 @@
 #include "storage/pages.h"
 
 #include "base/array.h"
-#include "storage/os.h"
+#include "base/os.h"
 
 #include <errno.h>
 #include <fcntl.h>

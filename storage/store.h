@@ -22,8 +22,8 @@
 #ifndef STORAGE_STORE_H
 #define STORAGE_STORE_H
 
+#include "base/os.h"
 #include "base/sha256.h"
-#include "storage/os.h"
 
 enum namespace_id { NAMESPACE_WORKFLOW = 1, NAMESPACE_DEBUG = 2 };
 
@@ -247,7 +247,7 @@ struct attempt_row {
     uint64_t out_head,
         err_head;        /* bytes before the dropped middle; 0: nothing dropped */
     struct str out, err; /* object digests (32 bytes), or empty */
-    struct str outputs;  /* of its result (executor/result.h), the same */
+    struct str outputs;  /* of its result (runs/result.h), the same */
     struct str text;
     uint64_t start_turn, end_turn; /* in which it was written; 0: an old row */
     uint64_t checkpoint;           /* seq of the record of its outcome, 0: none */

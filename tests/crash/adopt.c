@@ -1,7 +1,7 @@
 /* Keepers from outside: their files, their ends; decisions about unknown tasks. */
 #include "adopt.h"
 
-#include "executor/keeper_file.h"
+#include "process/keeper_file.h"
 
 #include <dirent.h>
 #include <poll.h>

@@ -2,7 +2,7 @@
  * and the guards of its own stores, are ever signalled. */
 #include "crash.h"
 
-#include "executor/slots.h"
+#include "process/slots.h"
 
 #include <dirent.h>
 #include <errno.h>

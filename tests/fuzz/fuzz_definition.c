@@ -1,8 +1,8 @@
 /* The compiled definition, as it lies in the content pool, and everything that is done
  * with it before a task runs: graph, ids, fingerprints, texts. What is taken encodes to
  * a form that reads back as itself. */
-#include "executor/definition_int.h"
-#include "executor/graph.h"
+#include "graph/build.h"
+#include "graph/graph.h"
 #include "tests/fuzz/fuzz.h"
 
 static int no_name(void *context, const struct name *name, struct value *out,

@@ -1,6 +1,6 @@
 /* Every input as an expression, as a text with ${{ }}, and as a number: parsed, and
  * evaluated with names that stand for every kind of value. */
-#include "executor/expression_int.h"
+#include "graph/expression/expression_int.h"
 #include "tests/fuzz/fuzz.h"
 
 /* What a name stands for depends on nothing but its text. */

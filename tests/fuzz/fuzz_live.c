@@ -1,7 +1,7 @@
 /* The files of the live directory, which processes leave behind that die: a keeper's
  * file, believed only with its checksums, which are put right here in one reading; and
  * a slot file. Nothing is signalled: what is believed is only looked at. */
-#include "executor/keeper_int.h"
+#include "process/keeper_int.h"
 #include "tests/fuzz/fuzz.h"
 
 static const struct attempt_place place = {fuzz_dir, 7, 1, 2, 3};

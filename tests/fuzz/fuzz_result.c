@@ -1,6 +1,6 @@
 /* Result objects. What is taken of version 1 must be encoded as the very same bytes;
  * of the older list, as something that reads back as the same. */
-#include "executor/result.h"
+#include "runs/result.h"
 #include "tests/fuzz/fuzz.h"
 
 static void again(const struct result *result, struct str bytes, bool same)

@@ -1,8 +1,8 @@
 /* What tasks say: $CAIRN_OUTPUT and the answer of a check; and lists of pairs and of
  * tasks as the store has them (commands to a run, the audit log). */
+#include "base/identifier.h"
 #include "base/limits.h"
-#include "executor/scalar.h"
-#include "executor/values.h"
+#include "runs/values.h"
 #include "storage/store.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -10,7 +10,7 @@ static void check_sorted(const struct key_value *values, uint32_t n)
 {
     HOLDS(n <= LIMIT_VALUES);
     for (uint32_t i = 0; i < n; i++) {
-        HOLDS(scalar_is_env_name(values[i].key));
+        HOLDS(str_is_env_name(values[i].key));
         HOLDS(values[i].key.len <= LIMIT_NAME_BYTES);
         HOLDS(!values[i].value.len ||
               !memchr(values[i].value.ptr, 0, values[i].value.len));

@@ -1,11 +1,12 @@
 /* The small words of a workflow file: durations, numbers, ranges, names, what a plain
  * scalar is, UTF-8; and names of files in the live directory. Each input is all of
  * them. (There are no times such as "2 hours ago" in cairn.) */
-#include "executor/definition_int.h"
-#include "executor/keeper_int.h"
-#include "executor/scalar.h"
-#include "executor/source.h"
+#include "base/identifier.h"
+#include "graph/build.h"
+#include "process/keeper_int.h"
 #include "tests/fuzz/fuzz.h"
+#include "workflow/scalar.h"
+#include "workflow/source.h"
 
 #include <inttypes.h>
 
@@ -49,7 +50,7 @@ static void names(struct str text)
     struct attempt_place place = {.run = 7};
     char path[256], made[KEEP_NAME];
     const char *rest;
-    HOLDS(!scalar_is_key(text) || (scalar_is_env_name(text) && scalar_is_id(text)));
+    HOLDS(!str_is_key(text) || (str_is_env_name(text) && str_is_id(text)));
     value_shown(text, &shown);
     HOLDS(!shown.failed && shown.size <= 3 * text.len + 16);
     HOLDS(utf8_fit(text, text.len / 2) <= text.len / 2);

@@ -3,12 +3,12 @@
  *
  * glob and lines see only what this file lets them see (the linker puts __wrap_X in
  * place of X): the result depends on nothing but the input. */
-#include "executor/glob.h"
-#include "executor/graph.h"
-#include "executor/parse.h"
-#include "executor/source.h"
-#include "storage/os.h"
+#include "base/os.h"
+#include "graph/graph.h"
 #include "tests/fuzz/fuzz.h"
+#include "workflow/glob.h"
+#include "workflow/parse.h"
+#include "workflow/source.h"
 
 #define FILE_NAME "w.yaml"
 

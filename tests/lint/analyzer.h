@@ -5,7 +5,7 @@
 #define LINT_ANALYZER_H
 
 #include "base/error.h"
-#include "executor/diagnostic.h"
+#include "workflow/diagnostic.h"
 
 static inline int lint_code(int result, int code)
 {

@@ -1,74 +1,105 @@
 #!/bin/sh
-# Includes point down only: cli > executor > checkpoint > storage > base; the command
-# uses the public header and nothing else of the library. Each outside library has one
-# door. Run from the project's root.
+# Holds the code against tests/lint/rooms: includes, and calls between the objects in
+# $BUILD, go only from a room to the rooms that it may use. The files of a room whose
+# name ends in _int.h are for that room and its alcoves. The command uses include/ and
+# its own headers. Each outside library
+# has one door. Run from the project's root, after a build.
 set -eu
+BUILD=${BUILD:-build}
+table=tests/lint/rooms
+rooms=$(sed -n 's/^\([a-z/]*\):.*/\1/p' "$table")
+tops=$(printf '%s\n' "$rooms" | cut -d/ -f1 | sort -u)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
 
-# Every include as "FILE NAME", of the given directories.
-includes() {
-    grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*["<]' --include='*.[chS]' "$@" 2>/dev/null |
-        sed -E 's/^([^:]*):([0-9]+):[^"<]*["<]([^">]*)[">].*/\1:\2 \3/'
-}
+# Every include of our files as "FILE:LINE NAME", of the system's as "FILE:LINE <NAME>".
+# shellcheck disable=SC2086
+grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*["<]' --include='*.[chS]' $tops cli |
+    sed -E 's/^([^:]*):([0-9]+):[^"<]*"([^"]*)".*/\1:\2 \3/; s/^([^:]*):([0-9]+):[^<]*(<[^>]*>).*/\1:\2 \3/' >"$work/includes"
 
-# "x.h" without a directory is of the includer's own; then the directory decides.
-layers() {
-    includes base storage checkpoint executor cli | awk '
-        BEGIN {
-            split("base storage checkpoint executor cli", order, " ")
-            for (i in order) level[order[i]] = i
+# Reads the table into may[FROM, TO] and room[]; room_of cuts a path down to its room.
+# shellcheck disable=SC2016
+rules='
+    function room_of(path,    at) {
+        while ((at = match(path, /\/[^\/]*$/))) {
+            path = substr(path, 1, at - 1)
+            if (path in room) return path
         }
-        {
-            split($1, at, "/"); from = at[1]
-            n = split($2, part, "/"); to = n > 1 ? part[1] : from
-            if (from == "cli") {
-                if (n > 1 && to in level && to != "cli")
+        return ""
+    }
+    FILENAME == ARGV[1] {
+        if ($0 ~ /^#/ || NF == 0) next
+        from = $1; sub(/:$/, "", from); room[from] = 1; may[from, from] = 1
+        for (i = 2; i <= NF; i++) {
+            if (!($i in room)) print FILENAME ": " from " may not use " $i ", which is not below it"
+            may[from, $i] = 1
+        }
+        next
+    }'
+
+check_includes() {
+    awk "$rules"'
+        $2 !~ /^</ {
+            at = $1; sub(/:[0-9]+$/, "", at)
+            from = room_of(at); to = room_of($2); slash = index($2, "/")
+            if (at ~ /^cli\//) {
+                if (to != "")
                     print $1 ": cli/ may include only cairn.h and its own headers, not " $2
-            } else if ($2 == "cairn.h" || !(to in level)) {
-                next
-            } else if (level[to] > level[from]) {
-                print $1 ": " from "/ must not include " $2 ": includes point down"
-            } else if (to != from && part[n] ~ /_int\.h$/) {
+            } else if (to == "") {
+                if (!slash && $2 != "cairn.h" && system("test -e \"" substr(at, 1, match(at, /\/[^\/]*$/)) $2 "\"") == 0)
+                    print $1 ": write " $2 " with its folder"
+            } else if (!((from, to) in may)) {
+                print $1 ": " from "/ must not include " $2 " (tests/lint/rooms)"
+            } else if (to != from && $2 ~ /_int\.h$/ && index(from "/", to "/") != 1) {
                 print $1 ": " $2 " is for " to "/ alone"
             }
-        }'
+        }' "$table" "$work/includes"
 }
 
-# Headers of other folders must be named with the folder, or the rule above is blind.
-hidden() {
-    for layer in base storage checkpoint executor cli; do
-        grep -rn '#include "' --include='*.[ch]' "$layer" 2>/dev/null |
-            sed -E 's/^([^:]*):([0-9]+):[^"]*"([^"]*)".*/\1:\2 \3/' | while read -r at name; do
-            case $name in
-            */* | cairn.h) continue ;;
-            esac
-            dir=${at%/*}
-            [ -e "$dir/$name" ] && continue
-            for other in base storage checkpoint executor cli; do
-                [ ! -e "$other/$name" ] || echo "$at: write \"$other/$name\", with its folder"
-            done
-        done
+# Every global name of an object: "D FILE NAME" defined, "U FILE NAME" used.
+# shellcheck disable=SC2086
+for room in $rooms; do
+    for source in "$room"/*.c; do
+        nm "$BUILD/${source%.c}.o" | awk -v file="${source%.c}" '
+            $(NF - 1) ~ /^[A-TV-Z]$/ { print "D", file, $NF }
+            $(NF - 1) == "U" { print "U", file, $NF }'
     done
+done >"$work/symbols"
+[ -s "$work/symbols" ] || { echo "layers: no objects in $BUILD; build first" >&2; exit 1; }
+
+# "USER PROVIDER NAME" of every call between two of our files.
+awk '$1 == "D" { of[$3] = $2 } $1 == "U" { user[++n] = $2; name[n] = $3 }
+    END { for (i = 1; i <= n; i++) if (name[i] in of && of[name[i]] != user[i])
+              print user[i], of[name[i]], name[i] }' "$work/symbols" >"$work/calls"
+
+check_calls() {
+    awk "$rules"'
+        {
+            from = room_of($1); to = room_of($2)
+            if (!((from, to) in may))
+                print $1 ".c: " from "/ must not use " $3 " of " $2 ".c (tests/lint/rooms)"
+        }' "$table" "$work/calls"
 }
 
 # door HEADER-ERE ALLOWED-FILE-ERE
 door() {
-    includes base storage checkpoint executor cli |
-        awk -v header="^($1)\$" -v allowed="^($2):" \
-            '$2 ~ header && $1 !~ allowed { print $1 ": " $2 " has its one door elsewhere: " allowed }'
+    awk -v header="^($1)\$" -v allowed="^($2):" \
+        '$2 ~ header && $1 !~ allowed { print $1 ": " $2 " has its one door elsewhere: " allowed }' \
+        "$work/includes"
 }
 
 found=$(
-    layers
-    hidden
-    door 'sqlite3\.h' 'storage/db[a-z_]*\.[ch]'
-    door 'tpl\.h' 'checkpoint/payload\.c'
-    door 'zstd[a-z_]*\.h' 'storage/object[a-z_]*\.c'
-    door 'yaml\.h' 'executor/yaml\.c'
-    door 'jansson\.h' 'cli/json\.c'
-    door 'openssl/.*' 'base/sha256\.c'
+    check_includes
+    check_calls
+    door '<sqlite3\.h>' 'storage/db[a-z_]*\.[ch]'
+    door '<tpl\.h>' 'checkpoint/payload\.c'
+    door '<zstd[a-z_]*\.h>' 'storage/object[a-z_]*\.c'
+    door '<yaml\.h>' 'workflow/yaml\.c'
+    door '<jansson\.h>' 'cli/json\.c'
+    door '<openssl/.*' 'base/sha256\.c'
 )
 if [ -n "$found" ]; then
     printf '%s\n' "$found" >&2
     exit 1
 fi
-echo 'layers: includes point down, each outside library has one door'
+echo "layers: $(wc -l <"$work/includes") includes and $(wc -l <"$work/calls") calls point down"

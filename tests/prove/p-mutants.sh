@@ -13,20 +13,22 @@
 # one or two compilations and a link.
 set -u
 limit=60
+dirs="$(sed -n 's|^\([a-z]*\):.*|\1|p' "$root/tests/lint/rooms" | tr '\n' ' ')cli"
 
 # ---- The copy ----
 copy_all() {
+    # shellcheck disable=SC2086
     mkdir -p whole/build/tests whole/tests &&
-        cp -a "$root/Makefile" "$root/VERSION" "$root/base" "$root/storage" "$root/checkpoint" \
-            "$root/executor" "$root/cli" "$root/include" "$root/docs" "$root/examples" whole &&
-        cp -a "$root/tests/unit" "$root/tests/tools" whole/tests || return
+        (cd "$root" && tar -cf - Makefile VERSION $dirs include docs examples tests/unit tests/tools tests/lint) |
+            (cd whole && tar -xf -) || return
     # Objects built for a sanitizer or for coverage cannot be linked with ours.
     if [ -f "$BUILD/base/str.o" ] && ! nm "$BUILD/base/str.o" | grep -q '__[a-z]*san_\|gcov'; then
-        (cd "$BUILD" && tar -cf - base storage checkpoint executor cli cairn-helper tests/tools) |
+        # shellcheck disable=SC2086
+        (cd "$BUILD" && tar -cf - $dirs cairn-helper tests/tools) |
             (cd whole/build && tar -xf -) || return
         # The lists of headers name the objects by the path that they had there.
         find whole/build -name '*.d' -exec \
-            sed -i 's,^[^ :]*/\(base\|storage\|checkpoint\|executor\|cli\)/\([^ /:]*\.o:\),build/\1/\2,' {} +
+            sed -i "s,^[^ :]*/\\($(echo "$dirs" | sed 's/ /\\|/g')\\)/\\([^ :]*\.o:\\),build/\\1/\\2," {} +
     fi
 }
 

@@ -2,7 +2,7 @@
 #ifndef TESTS_SIM_WORLD_H
 #define TESTS_SIM_WORLD_H
 
-#include "executor/sched.h"
+#include "plan/sched.h"
 
 #include "tests/unit/flow_help.h"
 

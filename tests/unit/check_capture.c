@@ -1,5 +1,5 @@
 /* Output files of attempts. */
-#include "executor/capture.h"
+#include "process/capture.h"
 
 #include "process_help.h"
 #include "suite_help.h"

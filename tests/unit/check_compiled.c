@@ -1,8 +1,8 @@
 /* A workflow file that has not changed is not parsed again: when it is not, that the
  * same comes of it, and all that must make it be parsed. */
-#include "executor/query.h"
-#include "executor/workflow.h"
+#include "runs/view.h"
 #include "tests/unit/outside_help.h"
+#include "workflow/workflow.h"
 
 static const char plain[] = "name: flow\n"
                             "params: {day: 1}\n"

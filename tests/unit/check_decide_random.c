@@ -2,7 +2,7 @@
  * way through by recursion, and against what really happens when the scheduler runs
  * what was decided: all that will, if nothing goes wrong, and never anything that was
  * not to. */
-#include "executor/sched.h"
+#include "plan/sched.h"
 
 #include "tests/unit/decide_help.h"
 #include "tests/unit/flow_help.h"

@@ -2,7 +2,7 @@
 #include "tests/unit/parse_help.h"
 
 #include "base/clock.h"
-#include "executor/definition_int.h"
+#include "graph/build.h"
 #include "suite_help.h"
 
 static const char workflow[] =

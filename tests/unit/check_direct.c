@@ -1,6 +1,6 @@
 /* Commands that need no shell. The oracle is dash itself: what is taken apart without
  * it must come out as it does with it. */
-#include "executor/direct.h"
+#include "process/shell_words.h"
 
 #include "process_help.h"
 #include "suite_help.h"

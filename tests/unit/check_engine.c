@@ -2,8 +2,8 @@
  * workflow, stores that are damaged or removed under a live run, full disks. */
 #include "tests/unit/engine_help.h"
 
-#include "executor/slots.h"
-#include "storage/os.h"
+#include "base/os.h"
+#include "process/slots.h"
 
 #include <dirent.h>
 #include <pthread.h>

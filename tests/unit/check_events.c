@@ -1,6 +1,6 @@
-/* The audit log (executor/events.c), from rows made by hand. */
-#include "executor/events_int.h"
-#include "executor/workflow.h"
+/* The audit log (runs/events.c), from rows made by hand. */
+#include "runs/events_int.h"
+#include "workflow/workflow.h"
 
 #include "base/clock.h"
 #include "old_store_help.h"

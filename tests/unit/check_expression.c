@@ -1,5 +1,5 @@
 /* Expressions and templates: what they mean, what is refused and where, limits. */
-#include "executor/expression_int.h"
+#include "graph/expression/expression_int.h"
 #include "suite_help.h"
 
 #include <locale.h>

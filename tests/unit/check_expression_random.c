@@ -2,7 +2,7 @@
  * over, of a few values whose number and text it is told. */
 #include "base/clock.h"
 #include "base/limits.h"
-#include "executor/expression.h"
+#include "graph/expression/expression.h"
 #include "suite_help.h"
 
 #include <stdio.h>

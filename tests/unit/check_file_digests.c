@@ -1,8 +1,8 @@
 /* What is remembered of files that were read, and when it is not. */
-#include "executor/file_digests.h"
+#include "runs/file_digests.h"
 
 #include "base/clock.h"
-#include "executor/outputs.h"
+#include "runs/outputs.h"
 #include "suite_help.h"
 #include "tests/tools/remove_tree.h"
 

@@ -1,6 +1,6 @@
 /* Compiling definitions: numbering, edges, order, cycles, limits. */
 #include "base/limits.h"
-#include "executor/cycle.h"
+#include "graph/cycle.h"
 
 #include "tests/unit/graph_help.h"
 

@@ -1,6 +1,6 @@
 /* The guard. "Engines" are this very program, started with the argument `engine`; they
  * are killed, and nothing that they started may live on. */
-#include "executor/spawn.h"
+#include "process/spawn.h"
 
 #include "process_help.h"
 #include "suite_help.h"

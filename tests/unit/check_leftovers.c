@@ -1,5 +1,5 @@
 /* What a dead run left behind is found by token or by slot, and nobody else is hurt. */
-#include "executor/spawn.h"
+#include "process/spawn.h"
 
 #include "process_help.h"
 #include "suite_help.h"

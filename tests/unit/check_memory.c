@@ -3,7 +3,7 @@
  * tests/prove/p-memory.sh does it to the whole command. */
 #include "engine_help.h"
 
-#include "storage/rescue.h"
+#include "storage/rescue/rescue.h"
 
 #include <dlfcn.h>
 #include <errno.h>

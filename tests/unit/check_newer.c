@@ -5,8 +5,8 @@
  * stores: check_store_faults, t-golden.sh.) */
 #include "tests/unit/engine_help.h"
 
+#include "base/os.h"
 #include "base/sha256.h"
-#include "storage/os.h"
 
 /* Gives checkpoint `seq` the format version `version`, and the digest that fits. */
 static void make_newer(uint64_t seq, uint8_t version)

@@ -1,6 +1,6 @@
-/* Files, machine identity and locks (storage/os.h). */
+/* Files, machine identity and locks (base/os.h). */
 #include "base/clock.h"
-#include "storage/os.h"
+#include "base/os.h"
 #include "suite_help.h"
 #include "tests/tools/remove_tree.h"
 

@@ -2,8 +2,8 @@
  * check_refusals.c has what is refused, check_foreach.c the values of groups. */
 #include "tests/unit/parse_help.h"
 
-#include "executor/yaml.h"
 #include "suite_help.h"
+#include "workflow/yaml.h"
 
 /* A task that is fine, to stand after what is tested. */
 #define TASK "tasks:\n  a: {run: x}\n"

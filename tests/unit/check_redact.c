@@ -1,6 +1,6 @@
 /* Taking secrets out of text: the forms, overlaps, streams. What comes out is compared
  * with a slow oracle that knows nothing of automata and makes base64 by encoding. */
-#include "executor/redact.h"
+#include "secrets/redact.h"
 
 #include "base/arena.h"
 #include "base/limits.h"

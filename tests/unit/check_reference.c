@@ -1,6 +1,6 @@
 /* Texts and conditions of tasks: where their values come from, what has none, what is
  * remembered, and which tasks they refer to. The definition is made by hand. */
-#include "executor/definition_int.h"
+#include "graph/build.h"
 #include "suite_help.h"
 
 #include <stdio.h>

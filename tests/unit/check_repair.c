@@ -4,7 +4,7 @@
 #include "tests/unit/checkpoint_help.h"
 
 #include "checkpoint/row_int.h"
-#include "storage/salvage.h"
+#include "storage/rescue/salvage.h"
 #include "storage/store_int.h"
 #include "tests/tools/remove_tree.h"
 

@@ -1,5 +1,5 @@
 /* Results of attempts as bytes; and the keyed hash that marks secrets in them. */
-#include "executor/result.h"
+#include "runs/result.h"
 
 #include "base/limits.h"
 #include "suite_help.h"

@@ -1,6 +1,6 @@
 /* The scheduler: small cases by hand, and random scenarios against a model that looks
  * at all of it again after every step. */
-#include "executor/sched.h"
+#include "plan/sched.h"
 
 #include "tests/unit/flow_help.h"
 

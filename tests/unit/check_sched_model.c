@@ -1,6 +1,6 @@
 /* The scheduler in random scenarios, against a model that keeps nothing but what was
  * done to it and works out everything else again after every step. */
-#include "executor/sched.h"
+#include "plan/sched.h"
 
 #include "tests/unit/flow_help.h"
 

@@ -1,5 +1,5 @@
 /* Starting processes and collecting their end. */
-#include "executor/spawn.h"
+#include "process/spawn.h"
 
 #include "process_help.h"
 #include "suite_help.h"

@@ -1,5 +1,5 @@
 /* $CAIRN_OUTPUT, and answers of checks. */
-#include "executor/values.h"
+#include "runs/values.h"
 
 #include "base/limits.h"
 #include "suite_help.h"

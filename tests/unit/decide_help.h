@@ -2,7 +2,7 @@
 #ifndef TESTS_UNIT_DECIDE_HELP_H
 #define TESTS_UNIT_DECIDE_HELP_H
 
-#include "executor/decide.h"
+#include "plan/decide.h"
 
 #include "tests/unit/graph_help.h"
 

@@ -11,7 +11,7 @@
 #ifndef TESTS_UNIT_GRAPH_HELP_H
 #define TESTS_UNIT_GRAPH_HELP_H
 
-#include "executor/graph.h"
+#include "graph/graph.h"
 #include "suite_help.h"
 
 #include <stdio.h>

@@ -2,10 +2,10 @@
 #ifndef TESTS_KEEPER_HELP_H
 #define TESTS_KEEPER_HELP_H
 
-#include "executor/keeper_int.h"
+#include "process/keeper_int.h"
 
-#include "executor/keeper_file.h"
-#include "executor/spawn_int.h"
+#include "process/keeper_file.h"
+#include "process/spawn_int.h"
 
 #include "process_help.h"
 

@@ -2,7 +2,7 @@
 #ifndef OLD_STORE_HELP_H
 #define OLD_STORE_HELP_H
 
-#include "storage/os.h"
+#include "base/os.h"
 
 #include <check.h>
 #include <stdio.h>

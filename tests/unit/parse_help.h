@@ -4,7 +4,7 @@
 #define TESTS_UNIT_PARSE_HELP_H
 
 #include "base/limits.h"
-#include "executor/parse.h"
+#include "workflow/parse.h"
 
 #include <check.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #define TESTS_PROCESS_HELP_H
 
 #include "base/clock.h"
-#include "executor/sweep.h"
+#include "process/sweep.h"
 
 #include <check.h>
 #include <poll.h>

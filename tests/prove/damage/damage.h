@@ -3,8 +3,8 @@
 #ifndef PROVE_DAMAGE_H
 #define PROVE_DAMAGE_H
 
+#include "base/os.h"
 #include "base/sha256.h"
-#include "storage/os.h"
 
 #include <stdint.h>
 

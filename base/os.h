@@ -1,0 +1,85 @@
+/* The door to files, directories, locks and machine identity. Nothing here knows of
+ * SQLite. Paths are NUL-terminated bytes. */
+#ifndef BASE_OS_H
+#define BASE_OS_H
+
+#include "base/str.h"
+
+#include <sys/types.h>
+
+/* mkdir -p of one level; the new entry is made durable (the parent directory synced).
+ * 1: made, 0: was there (a directory), <0 error. */
+int os_make_dir(const char *path, mode_t mode, struct cairn_error *error);
+int os_sync_dir(const char *path, struct cairn_error *error);
+/* Replaces `path` atomically and durably: temporary file beside it, write, fsync,
+ * rename, fsync of the directory; every step is checked. */
+int os_write_file(const char *path, mode_t mode, struct str content,
+                  struct cairn_error *error);
+/* open(2) for a file of the store's own: neither a symbolic link nor anything but a
+ * regular file is opened, and a fifo in its place is not waited for. -1 and errno,
+ * EINVAL for what is no file. `flags` without O_CREAT. */
+int os_open_plain(const char *path, int flags);
+/* Whole file, appended to `out`. More than `limit` bytes is CAIRN_ELIMIT; no such file
+ * is CAIRN_ENOTFOUND. */
+int os_read_file(const char *path, size_t limit, struct buf *out,
+                 struct cairn_error *error);
+/* The same of a file that must be one: a directory, pipe or device ("PATH is a pipe")
+ * is CAIRN_EUSAGE, and not waited for. */
+int os_read_regular(const char *path, size_t limit, struct buf *out,
+                    struct cairn_error *error);
+/* The same for a file of the store's own: what os_open_plain does not open is
+ * CAIRN_EIO. */
+int os_read_plain(const char *path, size_t limit, struct buf *out,
+                  struct cairn_error *error);
+/* Whether an errno says that a path leads to nothing: a link to itself does not. */
+bool os_is_missing(int sys);
+/* Whether something is at `path`, from the directory `dir`; or it cannot be told. */
+bool os_is_there(int dir, const char *path);
+/* 1 if `path` lies on a network file system (statfs magic), 0 if not, <0 error. `name`
+ * (may be NULL) gets a static name such as "NFS". */
+int os_network_fs(const char *path, const char **name, struct cairn_error *error);
+/* Whether its file system has next to no room left for us: less than eight blocks. */
+bool os_is_full(const char *path);
+/* The kernel's boot id (36 characters and a NUL); "" if unknown. */
+void os_boot_id(char out[37]);
+void os_host_name(char out[64]);
+/* The name of the effective user in /etc/passwd; "" if there is none. */
+int os_user_name(char out[64], struct cairn_error *error);
+/* Start time of a process in clock ticks since boot (field 22 of /proc/PID/stat), 0 if
+ * there is no such process or it is a zombie. */
+uint64_t os_process_start(pid_t pid);
+
+/* Advisory locks on byte ranges of one file, as open file description locks: they
+ * belong to the open file, not to the process, and vanish with it however it ends. */
+struct lock_file {
+    int fd; /* -1: closed */
+};
+enum lock_mode { LOCK_SHARED, LOCK_EXCLUSIVE };
+/* Byte offsets in use. (LOCK_WRITE would be a macro of <fcntl.h>.) Owners of workflows
+ * are LOCK_WORKFLOW + workflow row id. */
+enum { LOCK_COMMIT = 0, LOCK_WRITERS = 1, LOCK_GC = 2, LOCK_WORKFLOW = 1 << 20 };
+
+int lock_open(struct lock_file *lock, const char *path, struct cairn_error *error);
+/* For looking only (lock_held): makes nothing; a missing file leaves fd at -1, and
+ * lock_held then answers 0. */
+int lock_open_read(struct lock_file *lock, const char *path, struct cairn_error *error);
+void lock_close(struct lock_file *lock);
+/* CAIRN_EDAMAGED if `path` is not the file that is open any more: somebody removed or
+ * replaced it, so others lock another file. */
+int lock_check(const struct lock_file *lock, const char *path,
+               struct cairn_error *error);
+/* 1 got it, 0 somebody else has it, <0 error. Taking again what is held converts. */
+int lock_try(struct lock_file *lock, int64_t offset, enum lock_mode mode,
+             struct cairn_error *error);
+/* Tries with growing pauses (1 to 20 ms) for at most wait_ms; CAIRN_EBUSY after that.
+ */
+int lock_wait(struct lock_file *lock, int64_t offset, enum lock_mode mode, int wait_ms,
+              struct cairn_error *error);
+void lock_drop(struct lock_file *lock, int64_t offset);
+/* 1 if another open file holds a lock there, 0 if not, <0 error. Takes nothing. */
+int lock_held(struct lock_file *lock, int64_t offset, struct cairn_error *error);
+/* The same of any byte from `offset` on; *where gets the first one. */
+int lock_held_from(struct lock_file *lock, int64_t offset, int64_t *where,
+                   struct cairn_error *error);
+
+#endif

@@ -1,0 +1,266 @@
+/* checkpoint_repair: everything that is valid in a damaged store, in a new one in its
+ * place.
+ *
+ * The new store is made beside the old one, checked as `cairn checkpoint verify` does,
+ * and only then put in its place (storage/rescue/rescue.h). Records are kept if their
+ * bytes fit their SHA-256, other rows if their checksums hold. */
+#include "checkpoint/repair/repair_int.h"
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "checkpoint/verify.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- What is lost ---- */
+
+void repair_tell(struct repair *r, const struct cairn_loss *loss, const char *format,
+                 ...)
+{
+    char text[512];
+    struct cairn_loss told = *loss;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    told.text = text;
+    r->result.lost++;
+    if (r->each && !r->stop && r->each(r->context, &told) != 0)
+        r->stop = true;
+}
+
+int repair_lose(struct repair *r, const struct known_record *record)
+{
+    struct known_record *lost =
+        array_room(r->lost, r->n_lost, &r->lost_room, sizeof *lost);
+    if (!lost)
+        return error_nomem(r->error);
+    r->lost = lost;
+    r->lost[r->n_lost++] = *record;
+    return 0;
+}
+
+/* ---- Other rows ---- */
+
+static void lost_row(void *context, const struct salvage_row *row)
+{
+    struct repair *r = context;
+    struct cairn_loss loss = {.kind = CAIRN_LOSS_ROW};
+    const struct sql_value *v = row->values;
+    unsigned long long first = (unsigned long long)v[0].integer;
+    switch (row->table) {
+    case SALVAGE_RUN: /* made again from what is left: repair_runs */
+        repair_note_run(r, row);
+        break;
+    case SALVAGE_OBJECT: /* told when it is known whether other rows refer to it */
+        repair_note_object(r, row);
+        break;
+    case SALVAGE_ATTEMPT:
+        loss.run = first;
+        loss.task = (uint32_t)v[2].integer;
+        loss.kind = CAIRN_LOSS_ATTEMPT;
+        repair_note_attempt(r, row);
+        repair_tell(r, &loss, "the row of attempt %lld of task number %lld in run %llu",
+                    (long long)v[3].integer, (long long)v[2].integer, first);
+        break;
+    default:
+        repair_tell(r, &loss, "a row of the table %s", salvage_name(row->table));
+    }
+}
+
+static int take_tables(struct repair *r)
+{
+    uint64_t *const counts[SALVAGE_TABLES] = {[SALVAGE_RUN] = &r->result.runs,
+                                              [SALVAGE_OBJECT] = &r->result.objects,
+                                              [SALVAGE_ATTEMPT] = &r->result.attempts,
+                                              [SALVAGE_EVENT] = &r->result.events};
+    int rc = 0;
+    for (int i = 0; i < SALVAGE_TABLES && !rc; i++) {
+        uint64_t saved;
+        if (i == SALVAGE_CHECKPOINT)
+            continue;
+        rc = rescue_table(r->rescue, (enum salvage_table)i, &saved, lost_row, r,
+                          r->error);
+        *(counts[i] ? counts[i] : &r->result.others) += saved;
+    }
+    return rc || !r->nomem ? rc : error_nomem(r->error);
+}
+
+/* ---- What nothing is left of ---- */
+
+static void lost_part(void *context, const char *text)
+{
+    const struct cairn_loss loss = {.kind = CAIRN_LOSS_FILE};
+    repair_tell(context, &loss, "%s", text);
+}
+
+static int lost_numbers(void *context, uint64_t first, uint64_t last)
+{
+    enum { MOST = 100000 }; /* remembered */
+    struct repair *r = context;
+    for (uint64_t seq = first; seq <= last && r->gone_seqs.n < MOST; seq++)
+        if (seqs_add(&r->gone_seqs, seq))
+            return error_nomem(r->error);
+    const struct cairn_loss loss = {.kind = CAIRN_LOSS_CHECKPOINT, .seq = first};
+    if (first == last)
+        repair_tell(r, &loss, "checkpoint workflow:%llu: nothing is left of it",
+                    (unsigned long long)first);
+    else
+        repair_tell(r, &loss,
+                    "checkpoints workflow:%llu to workflow:%llu: nothing is left of "
+                    "them",
+                    (unsigned long long)first, (unsigned long long)last);
+    return 0;
+}
+
+/* Numbers are given out one by one, so that none is left out. */
+static int tell_gaps(struct repair *r)
+{
+    const struct cairn_loss loss = {.kind = CAIRN_LOSS_FILE};
+    if (!rescue_has_id(r->rescue))
+        repair_tell(r, &loss,
+                    "the id of the store: it has a new one, so that exported heads are "
+                    "of another store");
+    int rc = store_each_gap(r->store, lost_numbers, r, r->error);
+    for (size_t i = 0; i < r->gone_seqs.n && !rc; i++)
+        rc = store_put_quarantine(r->store, r->gone_seqs.at[i], clock_utc_ns(),
+                                  "lost at a repair", r->error);
+    return rc;
+}
+
+/* ---- The whole ---- */
+
+static int fill(struct repair *r)
+{
+    int rc = rescue_fill(r->rescue, r->error);
+    if (rc)
+        return rc;
+    rc = take_tables(r);
+    if (!rc)
+        rc = repair_take_records(r);
+    if (!rc)
+        rc = repair_parents(r);
+    if (!rc)
+        rc = repair_find_losses(r);
+    if (!rc)
+        rc = repair_chains(r);
+    if (!rc)
+        rc = tell_gaps(r);
+    if (!rc)
+        rc = repair_attempts(r);
+    if (!rc)
+        rc = repair_runs(r);
+    if (!rc)
+        rc = repair_tell_losses(r);
+    if (rc < 0) {
+        store_abort(r->store);
+        return rc;
+    }
+    return store_commit(r->store, r->error);
+}
+
+static int first_problem(void *context, const struct cairn_problem *problem)
+{
+    char *text = context;
+    if (!text[0])
+        snprintf(text, 400, "%s%s%.300s", problem->id, problem->id[0] ? ": " : "",
+                 problem->text);
+    return 0;
+}
+
+/* Nothing takes the damaged store's place that is not sound itself. */
+static int check_new(struct repair *r)
+{
+    struct cairn_store_options options = {.path = rescue_new_dir(r->rescue),
+                                          .read_only = true};
+    struct cairn_store *store = NULL;
+    char text[400] = "";
+    int rc = cairn_store_open(&store, &options, r->error);
+    if (!rc)
+        rc = cairn_checkpoint_verify(store, NULL, first_problem, text, NULL, r->error);
+    cairn_store_close(store);
+    if (rc == CAIRN_EDAMAGED && text[0])
+        return error_set(r->error, CAIRN_EDAMAGED,
+                         "what could be saved does not verify (%s); the store was left "
+                         "as it is",
+                         text);
+    return rc;
+}
+
+static int replace(struct repair *r)
+{
+    int rc = rescue_begin(r->rescue, r->error);
+    if (rc)
+        return rc;
+    r->store = rescue_store(r->rescue);
+    rescue_each_gap(r->rescue, lost_part, r);
+    rc = fill(r);
+    if (!rc)
+        rc = rescue_finish(r->rescue, r->error);
+    if (!rc)
+        rc = check_new(r);
+    if (!rc)
+        rc = rescue_switch(r->rescue, r->result.kept, r->error);
+    if (!rc)
+        r->result.repaired = true;
+    return rc;
+}
+
+static int see_finding(void *context, const struct cairn_finding *finding)
+{
+    (void)context;
+    (void)finding;
+    return 0;
+}
+
+static int repair(struct repair *r)
+{
+    struct cairn_error why = {0};
+    int rc = cairn_doctor(rescue_dir(r->rescue), see_finding, NULL, &why);
+    /* The doctor took the writer whose locks are held for a live one. */
+    if (rc == CAIRN_EDAMAGED || rescue_log_is_lost(r->rescue))
+        return replace(r);
+    /* ... and for one that makes the store. */
+    if (rc == CAIRN_ENOTFOUND && rescue_is_unmade(r->rescue))
+        return error_set(
+            r->error, rc,
+            "the making of the store %s was interrupted, so that nothing is "
+            "in it; `cairn run FILE` puts it right",
+            rescue_dir(r->rescue));
+    return rc ? error_set(r->error, rc, "%s", why.text) : 0;
+}
+
+int checkpoint_repair(const char *path, repair_definition_fn *describe,
+                      int (*each)(void *, const struct cairn_loss *), void *context,
+                      struct cairn_repair_result *result, struct cairn_error *error)
+{
+    struct repair r = {
+        .describe = describe, .each = each, .context = context, .error = error};
+    r.sha = sha256_new();
+    int rc = r.sha ? rescue_open(&r.rescue, path, r.result.kept, r.result.aside, error)
+                   : error_nomem(error);
+    r.result.repaired = r.result.kept[0] != 0;
+    if (!rc)
+        rc = repair(&r);
+    if (!rc && result)
+        *result = r.result;
+    else if (result) /* moved, whatever came after that */
+        memcpy(result->aside, r.result.aside, sizeof result->aside);
+    rescue_close(r.rescue);
+    sha256_free(r.sha);
+    tombstones_release(&r.deleted);
+    free(r.links);
+    free(r.lost);
+    seqs_release(&r.lost_runs);
+    seqs_release(&r.bare_runs);
+    seqs_release(&r.gone_seqs);
+    free(r.bad_runs);
+    free(r.bad_attempts);
+    seqs_release(&r.bad_objects);
+    map_release(&r.bad_digests);
+    arena_release(&r.arena);
+    seqs_release(&r.lost_seqs);
+    return rc;
+}

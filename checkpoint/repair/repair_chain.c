@@ -1,0 +1,172 @@
+/* The chains of a repaired store. Nothing in a record can be changed, so a gap is
+ * described from outside, by a tombstone: it ends with the lost record that the next
+ * one names as its parent, whose digest stands in that next record. So the chain is
+ * verified across the gap as across a deleted range. */
+#include "checkpoint/repair/repair_int.h"
+
+#include "base/clock.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+struct chain {
+    struct repair *repair;
+    struct seqs seqs;        /* of all records, ascending */
+    struct tombstones notes; /* to be added */
+};
+
+/* Of what begins with a known_record. */
+static int by_place(const void *a, const void *b)
+{
+    const struct known_record *x = a, *y = b;
+    if (x->namespace_id != y->namespace_id)
+        return x->namespace_id < y->namespace_id ? -1 : 1;
+    if (x->stream != y->stream)
+        return x->stream < y->stream ? -1 : 1;
+    return (x->seq > y->seq) - (x->seq < y->seq);
+}
+
+/* ---- Gaps ---- */
+
+static int add_note(struct chain *c, const struct tombstone_row *row)
+{
+    struct tombstone_row note = *row;
+    note.time_ns = clock_utc_ns();
+    return tombstones_add(&c->notes, &note) ? error_nomem(c->repair->error) : 0;
+}
+
+/* Whether there is the record that the link names as its parent. */
+static bool has_parent(const struct chain *c, const struct link *link)
+{
+    return link->parent == 0 || seqs_has(&c->seqs, link->parent);
+}
+
+/* The note about what is missing between two records of a stream (`before` NULL: the
+ * first one). Notes about deleted ranges that lie between them stay. */
+static int bridge(struct chain *c, const struct link *before, const struct link *link)
+{
+    const struct tombstone_row *passed = NULL;
+    uint64_t from = before ? before->record.seq : 0, counted = 0;
+    uint64_t missing = link->position - (before ? before->position : 0) - 1;
+    for (size_t i = tombstones_of(&c->repair->deleted, link->record.namespace_id,
+                                  link->record.stream);
+         i < c->repair->deleted.n &&
+         c->repair->deleted.at[i].stream == link->record.stream &&
+         c->repair->deleted.at[i].namespace_id == link->record.namespace_id;
+         i++) {
+        if (c->repair->deleted.at[i].first <= from ||
+            c->repair->deleted.at[i].last >= link->record.seq)
+            continue;
+        passed = &c->repair->deleted.at[i];
+        counted += passed->count;
+    }
+    bool named =
+        has_parent(c, link) || (passed && passed->last == link->parent &&
+                                digest_equal(&passed->after, &link->parent_digest));
+    if (named && missing <= counted)
+        return 0;
+    uint64_t end = named ? link->record.seq - 1 : link->parent;
+    struct tombstone_row note = {.namespace_id = link->record.namespace_id,
+                                 .stream = link->record.stream,
+                                 .first = (passed ? passed->last : from) + 1,
+                                 .last = end,
+                                 .count = missing > counted ? missing - counted : 0,
+                                 .after = link->parent_digest};
+    if (!before && !passed)
+        note.first = link->base && link->base < end ? link->base : end;
+    if (note.first > end)
+        note.first = end;
+    if (passed)
+        note.before = passed->after;
+    else if (before)
+        note.before = before->record.digest;
+    return add_note(c, &note);
+}
+
+/* ---- Lost at the end ---- */
+
+/* Behind the newest record of a stream, and behind the notes about deleted ones. */
+static uint64_t end_of_stream(const struct chain *c, uint8_t namespace_id,
+                              uint64_t stream, struct digest *digest)
+{
+    uint64_t end = 0;
+    for (size_t i = 0; i < c->repair->n_links; i++) {
+        const struct known_record *record = &c->repair->links[i].record;
+        if (record->namespace_id == namespace_id && record->stream == stream &&
+            record->seq > end) {
+            end = record->seq;
+            *digest = record->digest;
+        }
+    }
+    for (size_t i = tombstones_of(&c->repair->deleted, namespace_id, stream);
+         i < c->repair->deleted.n && c->repair->deleted.at[i].stream == stream &&
+         c->repair->deleted.at[i].namespace_id == namespace_id;
+         i++)
+        if (c->repair->deleted.at[i].last > end) {
+            end = c->repair->deleted.at[i].last;
+            *digest = c->repair->deleted.at[i].after;
+        }
+    return end;
+}
+
+static int close_tails(struct chain *c)
+{
+    const struct repair *r = c->repair;
+    int rc = 0;
+    for (size_t i = 0; i < r->n_lost && rc == 0;) {
+        const struct known_record *first = &r->lost[i];
+        struct tombstone_row note = {.namespace_id = first->namespace_id,
+                                     .stream = first->stream};
+        uint64_t end =
+            end_of_stream(c, first->namespace_id, first->stream, &note.before);
+        for (; i < r->n_lost && r->lost[i].stream == first->stream &&
+               r->lost[i].namespace_id == first->namespace_id;
+             i++) {
+            if (r->lost[i].seq <= end)
+                continue;
+            note.first = note.first ? note.first : r->lost[i].seq;
+            note.last = r->lost[i].seq;
+            note.after = r->lost[i].digest;
+            note.count++;
+        }
+        if (note.first)
+            rc = add_note(c, &note);
+    }
+    return rc;
+}
+
+/* ---- The call ---- */
+
+static int find_notes(struct chain *c)
+{
+    struct repair *r = c->repair;
+    int rc = 0;
+    for (size_t i = 0; i < r->n_links; i++) /* by seq */
+        if (seqs_add(&c->seqs, r->links[i].record.seq))
+            return error_nomem(r->error);
+    if (r->n_links)
+        qsort(r->links, r->n_links, sizeof *r->links, by_place);
+    for (size_t i = 0; i < r->n_links && rc == 0; i++) {
+        assert(r->links); /* since there are some */
+        const struct link *link = &r->links[i];
+        const struct link *before = i ? link - 1 : NULL;
+        if (before && (before->record.stream != link->record.stream ||
+                       before->record.namespace_id != link->record.namespace_id))
+            before = NULL;
+        rc = bridge(c, before, link);
+    }
+    if (r->n_lost)
+        qsort(r->lost, r->n_lost, sizeof *r->lost, by_place);
+    return rc ? rc : close_tails(c);
+}
+
+int repair_chains(struct repair *r)
+{
+    struct chain c = {.repair = r};
+    int rc = find_notes(&c);
+    for (size_t i = 0; i < c.notes.n && rc == 0; i++)
+        rc = store_put_tombstone(r->store, &c.notes.at[i], r->error);
+    seqs_release(&c.seqs);
+    tombstones_release(&c.notes);
+    return rc;
+}

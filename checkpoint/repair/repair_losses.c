@@ -1,0 +1,156 @@
+/* What a repair has lost: told to the caller, and remembered in the new store, so that
+ * it is no damage there. */
+#include "checkpoint/repair/repair_int.h"
+
+#include "base/clock.h"
+
+#include <stdio.h>
+
+/* An attempt whose end stands in a record that is gone without a trace. */
+static int note_missing(void *context, uint64_t run, uint64_t seq)
+{
+    struct known_record lost = {
+        .seq = seq, .namespace_id = NAMESPACE_WORKFLOW, .stream = run};
+    return repair_lose(context, &lost);
+}
+
+void repair_note_object(struct repair *r, const struct salvage_row *row)
+{
+    const struct str bytes = row->values[1].bytes;
+    struct digest digest;
+    char hex[DIGEST_HEX_SIZE];
+    uint32_t place = (uint32_t)r->bad_objects.n;
+    r->nomem =
+        r->nomem || seqs_add(&r->bad_objects, (uint64_t)row->values[0].integer) < 0;
+    if (r->nomem || bytes.len != DIGEST_SIZE)
+        return;
+    memcpy(digest.bytes, bytes.ptr, DIGEST_SIZE);
+    digest_hex(&digest, hex);
+    struct str key = arena_str(&r->arena, str_of(hex));
+    r->nomem = !key.ptr || map_add(&r->bad_digests, key, place, NULL) < 0;
+}
+
+static int note_lost_object(void *context, const char *hex)
+{
+    struct repair *r = context;
+    struct cairn_loss loss = {.kind = CAIRN_LOSS_OBJECT};
+    uint32_t place = map_get(&r->bad_digests, str_of(hex));
+    if (place != MAP_NONE)
+        r->bad_objects.at[place] = 0;
+    repair_tell(r, &loss, "the stored content %.12s, to which other rows refer", hex);
+    return store_put_known_loss(r->store, hex, r->error);
+}
+
+/* Graphs that records name, of runs whose rows are lost. */
+static int note_graph(void *context, const struct checkpoint_row *row)
+{
+    struct repair *r = context;
+    struct checked checked;
+    struct states states;
+    struct digest graph;
+    struct buf content = BUF_INIT;
+    char hex[DIGEST_HEX_SIZE];
+    bool known = false;
+    if (row->kind != RECORD_FULL || row->namespace_id != NAMESPACE_WORKFLOW ||
+        row_check(row, r->sha, &checked, NULL) ||
+        payload_parse_full(checked.payload, &states, &graph, NULL))
+        return 0;
+    states_release(&states);
+    int rc = store_get_object(r->store, &graph, &content, NULL);
+    buf_release(&content);
+    if (rc != CAIRN_ENOTFOUND)
+        return 0;
+    digest_hex(&graph, hex);
+    rc = store_is_known_loss(r->store, hex, &known, r->error);
+    return rc || known ? rc : note_lost_object(r, hex);
+}
+
+static int tell_objects(struct repair *r)
+{
+    struct checkpoint_range all = {0};
+    int rc = store_each_lost_object(r->store, note_lost_object, r, r->error);
+    if (!rc)
+        rc = store_each_checkpoint(r->store, &all, note_graph, r, r->error);
+    for (size_t i = 0; i < r->bad_objects.n && rc >= 0; i++)
+        if (r->bad_objects.at[i]) {
+            struct cairn_loss loss = {.kind = CAIRN_LOSS_OBJECT};
+            repair_tell(r, &loss,
+                        "stored content number %llu, to which no other row refers",
+                        (unsigned long long)r->bad_objects.at[i]);
+        }
+    return rc;
+}
+
+static int tell_records(struct repair *r)
+{
+    int rc = 0;
+    for (size_t i = 0; i < r->n_lost && !rc; i++) {
+        struct cairn_loss loss = {.kind = CAIRN_LOSS_CHECKPOINT,
+                                  .seq = r->lost[i].seq,
+                                  .run = r->lost[i].stream};
+        snprintf(loss.id, sizeof loss.id, "workflow:%llu",
+                 (unsigned long long)r->lost[i].seq);
+        repair_tell(r, &loss, "checkpoint %s of run %llu", loss.id,
+                    (unsigned long long)loss.run);
+        rc = store_put_quarantine(r->store, r->lost[i].seq, clock_utc_ns(),
+                                  "lost at a repair", r->error);
+    }
+    return rc;
+}
+
+struct fallen {
+    struct repair *repair;
+    uint64_t run;
+    const struct states *states;
+};
+
+/* Recorded as completed by a record that is lost: it runs again. */
+static int note_fallen(void *context, const struct attempt_row *row)
+{
+    struct fallen *f = context;
+    if (row->outcome != CAIRN_COMPLETED || row->task >= f->states->n ||
+        f->states->outcome[row->task] != CAIRN_PENDING || (row->flags & ATTEMPT_UNDO))
+        return 0;
+    if (!seqs_has(&f->repair->lost_seqs, row->checkpoint))
+        return 0;
+    struct cairn_loss loss = {
+        .kind = CAIRN_LOSS_TASK, .run = f->run, .task = row->task};
+    repair_tell(f->repair, &loss,
+                "the end of task number %u of run %llu: it counts as interrupted and "
+                "runs again when the run is resumed (`once`: it is unknown, and `cairn "
+                "resolve` decides)",
+                row->task, (unsigned long long)f->run);
+    return 0;
+}
+
+static int tell_tasks(void *context, const struct run_row *row)
+{
+    struct repair *r = context;
+    struct recovery recovery;
+    struct fallen fallen = {.repair = r, .run = row->run};
+    bool touched = false;
+    for (size_t i = 0; i < r->n_lost; i++)
+        touched = touched || r->lost[i].stream == row->run;
+    if (!touched || checkpoint_recover(r->store, r->sha, row->run, &recovery, NULL))
+        return 0;
+    fallen.states = &recovery.states;
+    int rc = store_each_run_attempt(r->store, row->run, row->gen, false, note_fallen,
+                                    &fallen, r->error);
+    recovery_release(&recovery);
+    return rc;
+}
+
+int repair_find_losses(struct repair *r)
+{
+    int rc = store_each_lost_checkpoint(r->store, note_missing, r, r->error);
+    if (!rc)
+        rc = repair_forget_found(r);
+    return rc ? rc : tell_records(r);
+}
+
+int repair_tell_losses(struct repair *r)
+{
+    struct run_filter every = {.ascending = true};
+    int rc = store_each_run(r->store, &every, tell_tasks, r, r->error);
+    return rc < 0 ? rc : tell_objects(r);
+}

@@ -1,0 +1,200 @@
+/* The numbers of parents. A record holds the SHA-256 of its parent; which number that
+ * has stands in a column that no hash covers. A wrong one is put right from the digest:
+ * it is that of a record, or of the end of a deleted range. If it is neither, the
+ * parent is lost itself, and any number without a record will do for the note about it
+ * (repair_chain.c), as long as it lies behind the record before this one. */
+#include "checkpoint/repair/repair_int.h"
+
+#include "base/array.h"
+
+#include <stdlib.h>
+
+struct end { /* of what may be a parent */
+    struct digest digest;
+    uint64_t seq;
+};
+
+struct ends { /* by digest, then seq */
+    struct end *at;
+    size_t n;
+};
+
+/* ---- Loading ---- */
+
+static uint64_t base_of(const struct checked *checked)
+{
+    struct delta delta;
+    if (checked->header.kind != RECORD_DELTA ||
+        checked->header.namespace_id != NAMESPACE_WORKFLOW ||
+        payload_parse_delta(checked->payload, &delta, NULL))
+        return 0;
+    uint64_t base = delta.base;
+    delta_release(&delta);
+    return base;
+}
+
+static int note_link(void *context, const struct checkpoint_row *row)
+{
+    struct repair *r = context;
+    struct checked checked;
+    int rc = row_check(row, r->sha, &checked, r->error);
+    if (rc)
+        return rc;
+    struct link *links = array_room(r->links, r->n_links, &r->link_room, sizeof *links);
+    if (!links)
+        return error_nomem(r->error);
+    r->links = links;
+    r->links[r->n_links++] = (struct link){.record = {.seq = row->seq,
+                                                      .namespace_id = row->namespace_id,
+                                                      .stream = row->stream,
+                                                      .digest = checked.digest},
+                                           .position = checked.header.position,
+                                           .parent = row->parent,
+                                           .base = base_of(&checked),
+                                           .parent_digest = checked.header.parent};
+    return 0;
+}
+
+/* ---- Looking ---- */
+
+/* How many records have numbers below `seq`. */
+static size_t count_below(const struct repair *r, uint64_t seq)
+{
+    size_t from = 0, to = r->n_links;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        if (r->links[middle].record.seq < seq)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+static const struct link *find(const struct repair *r, uint64_t seq)
+{
+    size_t i = count_below(r, seq);
+    bool there =
+        i < r->n_links && r->links[i].record.seq == seq && !r->links[i].dropped;
+    return there ? &r->links[i] : NULL;
+}
+
+static int by_digest(const void *a, const void *b)
+{
+    const struct end *x = a, *y = b;
+    int order = memcmp(x->digest.bytes, y->digest.bytes, DIGEST_SIZE);
+    return order ? order : (x->seq > y->seq) - (x->seq < y->seq);
+}
+
+static int sort_ends(const struct repair *r, struct ends *ends)
+{
+    ends->at = malloc((r->n_links + r->deleted.n) * sizeof *ends->at);
+    if (!ends->at)
+        return error_nomem(r->error);
+    for (size_t i = 0; i < r->n_links; i++)
+        ends->at[ends->n++] =
+            (struct end){r->links[i].record.digest, r->links[i].record.seq};
+    for (size_t i = 0; i < r->deleted.n; i++)
+        ends->at[ends->n++] =
+            (struct end){r->deleted.at[i].after, r->deleted.at[i].last};
+    qsort(ends->at, ends->n, sizeof *ends->at, by_digest);
+    return 0;
+}
+
+/* The newest one with the digest of the link's parent, 0: it is lost. */
+static uint64_t find_end(const struct ends *ends, const struct link *link)
+{
+    const struct end wanted = {link->parent_digest, link->record.seq};
+    size_t from = 0, to = ends->n;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        if (by_digest(&ends->at[middle], &wanted) < 0)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    bool same = from && digest_equal(&ends->at[from - 1].digest, &wanted.digest);
+    return same ? ends->at[from - 1].seq : 0;
+}
+
+/* Of the record before in the stream, 0: it is the first. */
+static uint64_t number_before(const struct repair *r, const struct link *link)
+{
+    for (const struct link *l = link; l > r->links;) {
+        l--;
+        if (l->record.stream == link->record.stream && !l->dropped &&
+            l->record.namespace_id == link->record.namespace_id)
+            return l->record.seq;
+    }
+    return 0;
+}
+
+/* A number for a lost parent: not less than that of the full record, and behind the
+ * record before in the stream. 0: none is free. */
+static uint64_t number_lost(const struct repair *r, const struct link *link)
+{
+    uint64_t before = number_before(r, link), seq = link->parent;
+    uint64_t least = link->base > before ? link->base : before + 1;
+    if (seq >= least && !find(r, seq))
+        return seq;
+    for (seq = link->record.seq - 1; find(r, seq);)
+        seq--;
+    return seq >= least ? seq : 0;
+}
+
+/* ---- Mending ---- */
+
+/* Another record has its parent's number by now. */
+static int drop(struct repair *r, struct link *link)
+{
+    const struct known_record *record = &link->record;
+    uint64_t count, bytes;
+    int rc =
+        store_delete_checkpoints(r->store, record->namespace_id, record->stream,
+                                 record->seq, record->seq, &count, &bytes, r->error);
+    r->result.checkpoints--;
+    link->dropped = true;
+    return rc ? rc : repair_lose(r, record);
+}
+
+static int mend(struct repair *r, struct ends *ends, struct link *link)
+{
+    static const struct digest none;
+    const struct link *named = find(r, link->parent);
+    if (digest_equal(&link->parent_digest, &none) ||
+        (named && digest_equal(&named->record.digest, &link->parent_digest)))
+        return 0;
+    int rc = ends->at ? 0 : sort_ends(r, ends);
+    if (rc)
+        return rc;
+    uint64_t seq = find_end(ends, link);
+    if (!seq)
+        seq = number_lost(r, link);
+    if (!seq)
+        return drop(r, link);
+    if (seq == link->parent)
+        return 0;
+    link->parent = seq;
+    return rescue_set_parent(r->rescue, link->record.seq, seq, r->error);
+}
+
+static void forget_dropped(struct repair *r)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < r->n_links; i++)
+        if (!r->links[i].dropped)
+            r->links[kept++] = r->links[i];
+    r->n_links = kept;
+}
+
+int repair_parents(struct repair *r)
+{
+    struct checkpoint_range all = {0};
+    struct ends ends = {0};
+    int rc = store_each_checkpoint(r->store, &all, note_link, r, r->error);
+    for (size_t i = 0; i < r->n_links && rc == 0; i++)
+        rc = mend(r, &ends, &r->links[i]);
+    forget_dropped(r);
+    free(ends.at);
+    return rc;
+}

@@ -1,0 +1,156 @@
+/* Records of the damaged store into the new one. A record is kept if its bytes fit the
+ * SHA-256 that stands beside it; columns that repeat its header are made anew from it.
+ */
+#include "checkpoint/repair/repair_int.h"
+
+#include <stdlib.h>
+
+/* From the header: what the columns should say. The parent's number stands only in the
+ * column; where it cannot be right, any will do until repair_parents.c. */
+static void mend_columns(struct checkpoint_row *row, const struct record_header *h,
+                         bool root)
+{
+    bool moved = row->seq != h->seq;
+    row->seq = h->seq;
+    row->namespace_id = h->namespace_id;
+    row->stream = h->stream;
+    row->kind = h->kind;
+    row->time_ns = h->time_ns;
+    if (root)
+        row->parent = 0;
+    else if (moved || row->parent == 0 || row->parent >= h->seq)
+        row->parent = h->seq - 1;
+}
+
+struct taking {
+    struct repair *repair;
+    bool stray;
+};
+
+static int parse_payload(const struct record_header *h, struct str payload)
+{
+    struct states states;
+    struct digest graph;
+    struct delta delta;
+    if (h->namespace_id != NAMESPACE_WORKFLOW)
+        return 0;
+    if (h->kind == RECORD_FULL) {
+        int rc = payload_parse_full(payload, &states, &graph, NULL);
+        if (!rc)
+            states_release(&states);
+        return rc;
+    }
+    int rc = payload_parse_delta(payload, &delta, NULL);
+    if (!rc)
+        delta_release(&delta);
+    return rc;
+}
+
+/* Deleted on purpose, but still on a page that is out of use, or was until it changed
+ * places with another. */
+static bool is_deleted(const struct repair *r, const struct checkpoint_row *row)
+{
+    return tombstones_in(&r->deleted, row->namespace_id, row->stream, row->seq) != NULL;
+}
+
+static int note_bad(struct repair *r, const struct checkpoint_row *row)
+{
+    struct known_record lost = {
+        .seq = row->seq, .namespace_id = NAMESPACE_WORKFLOW, .stream = row->stream};
+    if (row->digest.len == DIGEST_SIZE)
+        memcpy(lost.digest.bytes, row->digest.ptr, DIGEST_SIZE);
+    return repair_lose(r, &lost);
+}
+
+static int take(void *context, const struct checkpoint_row *found)
+{
+    struct taking *t = context;
+    struct repair *r = t->repair;
+    struct checkpoint_row row = *found;
+    struct record_header h;
+    struct str payload;
+    static const struct digest none;
+    int rc = record_decode(row.record, row.digest, r->sha, &h, &payload, NULL);
+    if (!rc)
+        rc = parse_payload(&h, payload);
+    if (rc == CAIRN_ENOMEM)
+        return error_nomem(r->error);
+    if (rc)
+        return t->stray ? 0 : note_bad(r, found);
+    bool root = digest_equal(&h.parent, &none);
+    mend_columns(&row, &h, root);
+    if (!root && !row.parent) /* the first of the store has none */
+        return note_bad(r, &row);
+    if (is_deleted(r, &row))
+        return 0;
+    rc = rescue_put_checkpoint(r->rescue, &row, r->error);
+    r->result.checkpoints += rc > 0;
+    return rc < 0 ? rc : 0;
+}
+
+/* Of a record that begins here, by its header. Those that are saved already are passed
+ * over: most are. */
+static size_t size_of_record(void *context, const char *head)
+{
+    const struct taking *t = context;
+    struct record_header header = record_peek((struct str){head, RECORD_HEADER_BYTES});
+    if (store_get_checkpoint(t->repair->store, header.seq, NULL, NULL, NULL) == 0)
+        return 0;
+    return (size_t)RECORD_HEADER_BYTES + header.payload_bytes +
+           (header.flags & RECORD_KEYED ? RECORD_HMAC_BYTES : 0);
+}
+
+int repair_take_records(struct repair *r)
+{
+    static const char mark[] = {'C', 'R', 'N', 1};
+    struct taking t = {.repair = r};
+    int rc = tombstones_load(r->store, 0, &r->deleted, r->error);
+    if (!rc)
+        rc = rescue_each_checkpoint(r->rescue, false, take, &t, r->error);
+    t.stray = true;
+    if (!rc)
+        rc = rescue_each_checkpoint(r->rescue, true, take, &t, r->error);
+    if (!rc)
+        rc =
+            rescue_each_record(r->rescue, (struct str){mark, sizeof mark},
+                               RECORD_HEADER_BYTES, size_of_record, take, &t, r->error);
+    return rc;
+}
+
+/* Of the same, that whose SHA-256 is known comes first. */
+static int by_seq(const void *a, const void *b)
+{
+    const struct known_record *x = a, *y = b;
+    int order = (x->seq > y->seq) - (x->seq < y->seq);
+    return order ? order : memcmp(y->digest.bytes, x->digest.bytes, DIGEST_SIZE);
+}
+
+static int see_stream(void *context, const struct checkpoint_row *row)
+{
+    const struct known_record *lost = context;
+    return lost->stream && lost->stream != row->stream ? CAIRN_EAMBIGUOUS : 0;
+}
+
+/* Lost ones that came back from elsewhere (rows that had changed places) are not lost.
+ * But a number that was used again may have been another's. */
+int repair_forget_found(struct repair *r)
+{
+    size_t kept = 0;
+    if (r->n_lost)
+        qsort(r->lost, r->n_lost, sizeof *r->lost, by_seq);
+    for (size_t i = 0; i < r->n_lost; i++) {
+        uint64_t seq = r->lost[i].seq;
+        if (kept && r->lost[kept - 1].seq == seq)
+            continue;
+        int rc = store_get_checkpoint(r->store, seq, see_stream, &r->lost[i], r->error);
+        if (rc && rc != CAIRN_ENOTFOUND && rc != CAIRN_EAMBIGUOUS)
+            return rc;
+        if (!rc)
+            continue;
+        r->lost[kept++] = r->lost[i];
+        if (seqs_add(&r->lost_seqs, seq))
+            return error_nomem(r->error);
+    }
+    r->n_lost = kept;
+    return 0;
+}

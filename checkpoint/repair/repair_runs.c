@@ -1,0 +1,392 @@
+/* Rows that decide something and are damaged or gone, from what other rows tell.
+ *
+ * The row of a run tells little that does not stand elsewhere, too: its definition is
+ * an object that its records and generations name, and has the workflow's name, the
+ * file and the params; how it stands is in its records and events. So a run is not lost
+ * with its row. Of an attempt's row what counts is that it was there. */
+#include "checkpoint/repair/repair_int.h"
+
+#include "base/array.h"
+#include "base/clock.h"
+
+#include <stdlib.h>
+
+/* ---- What there is of damaged rows ---- */
+
+static struct str keep_text(struct repair *r, const struct sql_value *value)
+{
+    return arena_str(&r->arena, value->bytes);
+}
+
+static struct digest digest_of(const struct sql_value *value)
+{
+    struct digest digest = {{0}};
+    if (value->bytes.len == DIGEST_SIZE)
+        memcpy(digest.bytes, value->bytes.ptr, DIGEST_SIZE);
+    return digest;
+}
+
+void repair_note_run(struct repair *r, const struct salvage_row *row)
+{
+    enum { SUM_SIZE = 8 };
+    const struct sql_value *v = row->values;
+    struct bad_run *runs =
+        array_room(r->bad_runs, r->n_bad_runs, &r->bad_run_room, sizeof *runs);
+    r->nomem = r->nomem || !runs;
+    if (!runs)
+        return;
+    r->bad_runs = runs;
+    r->bad_runs[r->n_bad_runs++] =
+        (struct bad_run){.row = {.run = (uint64_t)v[0].integer,
+                                 .workflow = (uint64_t)v[1].integer,
+                                 .params = digest_of(&v[2]),
+                                 .params_text = keep_text(r, &v[3]),
+                                 .file = keep_text(r, &v[4]),
+                                 .graph = digest_of(&v[6]),
+                                 .tasks = (uint32_t)v[7].integer,
+                                 .started_ns = v[9].integer,
+                                 .from_run = (uint64_t)v[11].integer,
+                                 .from_seq = (uint64_t)v[12].integer},
+                         .keyed = v[19].bytes.len > SUM_SIZE};
+    r->nomem =
+        r->nomem || r->arena.failed || seqs_add(&r->lost_runs, (uint64_t)v[0].integer);
+}
+
+void repair_note_attempt(struct repair *r, const struct salvage_row *row)
+{
+    const struct sql_value *v = row->values;
+    struct attempt_row *attempts = array_room(r->bad_attempts, r->n_bad_attempts,
+                                              &r->bad_attempt_room, sizeof *attempts);
+    r->nomem = r->nomem || !attempts;
+    if (!attempts)
+        return;
+    r->bad_attempts = attempts;
+    r->bad_attempts[r->n_bad_attempts++] =
+        (struct attempt_row){.run = (uint64_t)v[0].integer,
+                             .gen = (uint32_t)v[1].integer,
+                             .task = (uint32_t)v[2].integer,
+                             .number = (uint32_t)v[3].integer,
+                             .intent_ns = v[4].integer};
+}
+
+/* ---- Attempts ---- */
+
+static int see_tasks(void *context, const struct run_row *run)
+{
+    uint32_t *tasks = context;
+    *tasks = run->tasks;
+    return 0;
+}
+
+/* A damaged row may name a run that there is not, or a task that the run has not. */
+static int is_of_a_run(struct repair *r, const struct attempt_row *attempt, bool *is)
+{
+    uint64_t seq = 0;
+    uint32_t tasks = 0;
+    *is = false;
+    if (!attempt->run) /* 0 would be the newest one */
+        return 0;
+    int rc = store_get_run(r->store, attempt->run, see_tasks, &tasks, r->error);
+    if (rc == CAIRN_ENOTFOUND) /* its row may be lost, too */
+        rc = store_last_seq(r->store, NAMESPACE_WORKFLOW, attempt->run, &seq, r->error);
+    *is = seq || attempt->task < tasks;
+    return rc;
+}
+
+/* What must not run twice may have run, and its number is taken. */
+int repair_attempts(struct repair *r)
+{
+    int rc = 0;
+    for (size_t i = 0; i < r->n_bad_attempts && !rc; i++) {
+        struct attempt_row *row = &r->bad_attempts[i];
+        bool is;
+        rc = is_of_a_run(r, row, &is);
+        if (rc || !is)
+            continue;
+        rc = store_get_attempt(r->store, row, NULL, NULL, r->error);
+        if (rc != CAIRN_ENOTFOUND)
+            continue;
+        row->flags = ATTEMPT_INTERRUPTED;
+        row->exit_code = -1;
+        row->started_ns = row->intent_ns;
+        row->ended_ns = clock_utc_ns();
+        row->text = STR("its row was damaged; what it came to is lost");
+        rc = store_put_attempt(r->store, row, r->error);
+    }
+    return rc;
+}
+
+/* ---- How a run stands ---- */
+
+struct making {
+    struct repair *repair;
+    struct run_row row;
+    bool keyed;
+    bool ended, any_event; /* as its events tell */
+    uint8_t state;
+};
+
+static int see_event(void *context, const struct event_row *event)
+{
+    struct making *m = context;
+    m->any_event = true;
+    if (event->kind == EVENT_BEGUN) {
+        m->ended = false;
+        if (event->turn == 1)
+            m->row.started_ns = event->time_ns;
+    } else if (event->kind == EVENT_ENDED && event->argument <= CAIRN_RUN_UNDONE) {
+        m->ended = true;
+        m->state = event->argument;
+        m->row.ended_ns = event->time_ns;
+    }
+    return 0;
+}
+
+/* Where it is not known that it ended it goes on: that settles it. */
+static void judge_state(struct making *m, const struct states *states)
+{
+    struct tally t = states ? states_tally(states) : (struct tally){0};
+    bool open = !states || tally_done(&t) < t.total;
+    if (!m->any_event && !open && !t.failed && !t.cancelled) { /* of a first release */
+        m->ended = true;
+        m->state = CAIRN_RUN_COMPLETED;
+        m->row.ended_ns = clock_utc_ns();
+    }
+    m->row.state = m->ended ? m->state : (uint8_t)CAIRN_RUN_UNFINISHED;
+    m->row.ended_ns = m->ended ? m->row.ended_ns : 0;
+}
+
+static int see_newest(void *context, const struct checkpoint_row *row)
+{
+    struct making *m = context;
+    m->keyed = record_peek(row->record).flags & RECORD_KEYED;
+    return 1;
+}
+
+static int see_parent(void *context, const struct checkpoint_row *row)
+{
+    struct making *m = context;
+    if (row->stream != m->row.run) {
+        m->row.from_run = row->stream;
+        m->row.from_seq = row->seq;
+    }
+    return 0;
+}
+
+/* A fork's first record has the one it forks from as its parent. Where that record was
+ * deleted the damaged row tells, or nothing does. */
+static int see_first(void *context, const struct checkpoint_row *row)
+{
+    struct making *m = context;
+    if (!m->row.started_ns)
+        m->row.started_ns = row->time_ns;
+    if (record_peek(row->record).position != 1)
+        return 1;
+    if (!row->parent) {
+        m->row.from_run = m->row.from_seq = 0;
+        return 1;
+    }
+    int rc = store_get_checkpoint(m->repair->store, row->parent, see_parent, m, NULL);
+    return rc && rc != CAIRN_ENOTFOUND
+               ? error_set(m->repair->error, rc, "cannot read the new store")
+               : 1;
+}
+
+static int look_at_records(struct making *m)
+{
+    struct repair *r = m->repair;
+    struct checkpoint_range range = {
+        .namespace_id = NAMESPACE_WORKFLOW, .stream = m->row.run, .limit = 1};
+    int rc = store_each_checkpoint(r->store, &range, see_first, m, r->error);
+    range.descending = true;
+    if (rc >= 0)
+        rc = store_each_checkpoint(r->store, &range, see_newest, m, r->error);
+    if (rc >= 0)
+        rc = store_each_event(r->store, m->row.run, 0, see_event, m, r->error);
+    return rc < 0 ? rc : 0;
+}
+
+/* ---- What it runs ---- */
+
+/* The name that the damaged row leads to, or one that tells. */
+static int find_workflow(struct making *m, bool known)
+{
+    struct cairn_store *store = m->repair->store;
+    struct str name = STR("(lost)");
+    if (!known && store_has_workflow(store, m->row.workflow))
+        return 0;
+    if (known)
+        name = m->row.workflow_name;
+    return store_workflow_id(store, name, true, &m->row.workflow, m->repair->error);
+}
+
+/* The newest generation's graph, or that of the newest record that can be rebuilt. */
+static int find_definition(struct making *m, const struct recovery *recovery)
+{
+    struct repair *r = m->repair;
+    struct digest graph;
+    int rc = store_last_gen(r->store, m->row.run, &m->row.gen, r->error);
+    if (rc)
+        return rc;
+    if (recovery) {
+        m->row.graph = recovery->graph;
+        m->row.tasks = recovery->states.n;
+    }
+    if (store_get_run_graph(r->store, m->row.run, m->row.gen, &graph, NULL) == 0)
+        m->row.graph = graph;
+    rc = r->describe(r->store, &m->row.graph, &m->row, &r->arena, NULL);
+    if (rc && rc != CAIRN_ENOMEM && recovery)
+        rc = r->describe(r->store, &recovery->graph, &m->row, &r->arena, NULL);
+    if (rc == CAIRN_ENOMEM)
+        return error_nomem(r->error);
+    return find_workflow(m, rc == 0);
+}
+
+/* Nobody owns it. */
+static void fill_texts(struct run_row *row)
+{
+    row->owner_host = row->owner_boot = STR("");
+    if (!row->file.ptr)
+        row->file = STR("");
+    if (!row->params_text.ptr)
+        row->params_text = STR("");
+}
+
+static int make_row(struct making *m)
+{
+    struct repair *r = m->repair;
+    struct recovery recovery;
+    int rc = look_at_records(m);
+    if (rc)
+        return rc;
+    bool recovered =
+        checkpoint_recover(r->store, r->sha, m->row.run, &recovery, NULL) == 0;
+    rc = find_definition(m, recovered ? &recovery : NULL);
+    if (!rc) {
+        judge_state(m, recovered ? &recovery.states : NULL);
+        fill_texts(&m->row);
+        rc = store_restore_run(r->store, &m->row, m->keyed, r->error);
+    }
+    if (recovered)
+        recovery_release(&recovery);
+    return rc;
+}
+
+/* ---- Each ---- */
+
+/* Its number is never used again. */
+static int bury(struct repair *r, uint64_t run)
+{
+    struct tombstone_row note = {
+        .namespace_id = NAMESPACE_WORKFLOW, .stream = run, .time_ns = clock_utc_ns()};
+    bool has = false;
+    int rc = store_has_tombstone_behind(r->store, NAMESPACE_WORKFLOW, run, 0, &has,
+                                        r->error);
+    if (!rc && !has)
+        rc = store_seq_after(r->store, &note.first, r->error);
+    note.last = note.first;
+    return rc || has ? rc : store_put_tombstone(r->store, &note, r->error);
+}
+
+static int restore(struct repair *r, uint64_t run)
+{
+    struct cairn_loss loss = {.kind = CAIRN_LOSS_RUN, .run = run};
+    struct making m = {.repair = r, .row = {.run = run}};
+    uint64_t last = 0;
+    int rc = store_last_seq(r->store, NAMESPACE_WORKFLOW, run, &last, r->error);
+    for (size_t i = 0; i < r->n_bad_runs; i++)
+        if (r->bad_runs[i].row.run == run) {
+            m.row = r->bad_runs[i].row;
+            m.keyed = r->bad_runs[i].keyed;
+        }
+    if (rc)
+        return rc;
+    if (last) {
+        repair_tell(r, &loss,
+                    "the row of run %llu: it is made again from its checkpoints",
+                    (unsigned long long)run);
+        return make_row(&m);
+    }
+    rc = store_get_run(r->store, run, NULL, NULL, r->error);
+    if (rc && rc != CAIRN_ENOTFOUND)
+        return rc;
+    repair_tell(r, &loss,
+                rc ? "the row of run %llu: nothing is left of the run"
+                   : "the newest row of run %llu: an older one takes its place",
+                (unsigned long long)run);
+    return rc ? bury(r, run) : 0;
+}
+
+static int note_orphan(void *context, uint64_t run)
+{
+    struct repair *r = context;
+    return seqs_add(&r->lost_runs, run) ? error_nomem(r->error) : 0;
+}
+
+/* Nothing of it came back, and nothing tells of what was there. */
+static int note_bare(void *context, uint64_t run)
+{
+    struct repair *r = context;
+    struct cairn_loss loss = {.kind = CAIRN_LOSS_RUN, .run = run};
+    repair_tell(r, &loss, "every checkpoint of run %llu", (unsigned long long)run);
+    return seqs_add(&r->bare_runs, run) ? error_nomem(r->error) : 0;
+}
+
+struct lost_gen {
+    uint64_t run, gen; /* 0: none */
+};
+
+static int note_lost_gen(void *context, uint64_t run, uint64_t gen)
+{
+    *(struct lost_gen *)context = (struct lost_gen){run, gen};
+    return 1;
+}
+
+/* A graph that is not known stands in its place; its content is lost, too. */
+static int fill_gens(struct repair *r)
+{
+    static const struct digest none;
+    for (;;) {
+        struct lost_gen lost = {0, 0};
+        int rc = store_each_lost_gen(r->store, note_lost_gen, &lost, r->error);
+        if (rc || !lost.run)
+            return rc;
+        struct cairn_loss loss = {.kind = CAIRN_LOSS_ROW, .run = lost.run};
+        repair_tell(
+            r, &loss,
+            "the graph of run %llu, generation %llu: what ran in it is not shown "
+            "any more",
+            (unsigned long long)lost.run, (unsigned long long)lost.gen);
+        rc = store_put_run_graph(r->store, lost.run, (uint32_t)lost.gen, &none,
+                                 r->error);
+        if (rc)
+            return rc;
+    }
+}
+
+static int note_stripped(void *context, const struct run_row *row)
+{
+    struct repair *r = context;
+    bool stripped;
+    int rc = run_stripped(r->store, row, &stripped, r->error);
+    return rc || !stripped ? rc : note_orphan(r, row->run);
+}
+
+int repair_runs(struct repair *r)
+{
+    struct run_filter every = {.ascending = true};
+    int rc = store_each_orphan(r->store, note_orphan, r, r->error);
+    if (!rc)
+        rc = store_each_run(r->store, &every, note_stripped, r, r->error);
+    seqs_sort(&r->lost_runs);
+    for (size_t i = 0; i < r->lost_runs.n && !rc; i++)
+        if (i == 0 || r->lost_runs.at[i] != r->lost_runs.at[i - 1])
+            rc = restore(r, r->lost_runs.at[i]);
+    if (!rc)
+        rc = store_each_bare_run(r->store, note_bare, r, r->error);
+    for (size_t i = 0; i < r->bare_runs.n && !rc; i++)
+        rc = bury(r, r->bare_runs.at[i]);
+    if (!rc)
+        rc = store_drop_stray_graphs(r->store, r->error);
+    return rc ? rc : fill_gens(r);
+}

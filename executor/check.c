@@ -1,0 +1,217 @@
+/* Checks: after a task has ended well, and to decide what became of an interrupted
+ * `once` task. A check runs in the task's slot, under its time limit. */
+#include "executor/engine.h"
+
+#include "base/clock.h"
+#include "runs/outputs.h"
+
+static int start_check(struct engine *e, struct job *job, struct buf *why)
+{
+    struct undo_action action;
+    struct cairn_error error = {0};
+    const struct task_def *def = graph_def(e->graph, job->task);
+    int result = launch_describe(e, job, def->check, &job->arena, &action, &error);
+    if (result) {
+        buf_text(why, error.text);
+        return result;
+    }
+    return launch_action(e, job, &action, why);
+}
+
+bool gate_start(struct engine *e, struct job *job, struct ending *ending)
+{
+    struct buf why = BUF_INIT;
+    if (job->kept) { /* its output is in the ending; the check runs in the plain slot */
+        capture_close(&job->capture);
+        job->capture_open = job->kept = job->values_ready = false;
+    }
+    job->role = ROLE_CHECK;
+    job->timed_out = false;
+    bool started = !start_check(e, job, &why);
+    if (started) {
+        job->held = *ending;
+        job->has_held = true;
+        e->n_endings--;
+        e->unacted--;
+    } else {
+        ending->row.outcome = CAIRN_FAILED;
+        ending->row.flags |= ATTEMPT_CHECK;
+        buf_format(&ending->text, "its check could not be started: %s",
+                   why.data ? why.data : "");
+    }
+    buf_release(&why);
+    return started;
+}
+
+/* The last line that the check wrote to stderr says more than its exit code. */
+static struct str last_line(const struct captured *captured)
+{
+    struct str text = buf_view(&captured->content);
+    while (text.len && text.ptr[text.len - 1] == '\n')
+        text.len--;
+    size_t start = text.len;
+    while (start && text.ptr[start - 1] != '\n' && text.len - start < 400)
+        start--;
+    return text.len ? (struct str){text.ptr + start, text.len - start} : STR("");
+}
+
+static void add_verdict(const struct job *job, const struct verdict *verdict,
+                        const struct ending *heard, struct ending *ending)
+{
+    struct str line = last_line(&heard->captured[1]);
+    ending->row.flags |= ATTEMPT_CHECK;
+    if (verdict->passed) {
+        if (verdict->warned)
+            buf_format(&ending->text, "its check warns: %s", verdict->text);
+        return;
+    }
+    ending->row.outcome = job->cancelled ? CAIRN_CANCELLED : CAIRN_FAILED;
+    if (job->timed_out)
+        buf_text(&ending->text, "its check timed out");
+    else if (job->cancelled)
+        buf_text(&ending->text, "cancelled");
+    else
+        buf_format(&ending->text, "its check failed: %s%s%.*s", verdict->text,
+                   line.len ? ": " : "", (int)line.len, line.ptr);
+}
+
+static void hear(struct engine *e, struct job *job, const struct process_end *end,
+                 struct ending *heard, struct verdict *verdict)
+{
+    const struct task_def *def = graph_def(e->graph, job->task);
+    bool bad = job->timed_out || job->cancelled;
+    job_capture(e, job, heard);
+    verdict_of(bad ? -1 : end->exit_code, buf_view(&heard->captured[0].content),
+               def->check_min_permille, def->check_warn_permille, verdict);
+}
+
+static void note_verdict(struct job *job, const struct verdict *verdict)
+{
+    job->result.checked = true;
+    job->result.warned = verdict->warned;
+    job->result.confidence = verdict->confidence;
+}
+
+static int finish_check(struct engine *e, struct job *job,
+                        const struct verdict *verdict, const struct ending *heard,
+                        struct cairn_error *error)
+{
+    struct ending *ending = engine_add_ending(e, job->task, job->attempt);
+    if (!ending)
+        return error_nomem(error);
+    int64_t ended_ns = ending->row.ended_ns;
+    *ending = job->held;
+    job->has_held = false;
+    ending->row.ended_ns = ended_ns;
+    ending->duration_ms = (ended_ns - ending->row.started_ns) / 1000000;
+    note_verdict(job, verdict);
+    add_verdict(job, verdict, heard, ending);
+    int result = ending->row.outcome == CAIRN_COMPLETED
+                     ? ending_keep_result(e, ending, &job->result, error)
+                     : 0;
+    if (ending->row.outcome != CAIRN_COMPLETED) {
+        buf_clear(&ending->result);
+        ending->change.outputs = (struct digest){{0}};
+    }
+    engine_free_job(e, job);
+    engine_settle(e, ending);
+    return result;
+}
+
+/* What an interrupted attempt declared must be there for its check to be believed. */
+static void look_for_outputs(struct engine *e, struct job *job, struct ending *ending)
+{
+    struct cairn_error why = {0};
+    struct asker asker = {&e->lookup, job->task, job->attempt};
+    struct scope scope = lookup_scope(&asker);
+    int result = 0;
+    if (scope.def->n_outputs)
+        result = files_look(&scope, false, &job->arena, &job->result.outputs,
+                            &job->result.n_outputs, &why);
+    if (!result)
+        result = ending_keep_result(e, ending, &job->result, &why);
+    if (!result)
+        return;
+    ending->row.outcome = CAIRN_FAILED;
+    buf_format(&ending->text, "its check passed, but %s", why.text);
+}
+
+static int finish_deciding(struct engine *e, struct job *job,
+                           const struct process_end *end, const struct verdict *verdict,
+                           const struct ending *heard, struct cairn_error *error)
+{
+    struct ending *ending = engine_add_ending(e, job->task, job->attempt);
+    if (!ending)
+        return error_nomem(error);
+    ending->row.intent_ns = job->intent_ns;
+    ending->row.started_ns = job->started_ns;
+    ending->row.start_turn = job->start_turn;
+    ending->duration_ms = (ending->row.ended_ns - job->started_ns) / 1000000;
+    ending->row.exit_code = end->exit_code;
+    ending->row.signal = end->signal;
+    ending->row.outcome = CAIRN_COMPLETED;
+    note_verdict(job, verdict);
+    add_verdict(job, verdict, heard, ending);
+    if (ending->row.outcome == CAIRN_COMPLETED)
+        look_for_outputs(e, job, ending);
+    bool cancelled = job->cancelled;
+    engine_free_job(e, job);
+    /* What is `once` has no retry here. */
+    e->failures[ending->row.task] = graph_def(e->graph, ending->row.task)->retry.max;
+    if (cancelled) {
+        ending->row.outcome = CAIRN_CANCELLED; /* it stays unknown */
+        return 0;
+    }
+    engine_settle(e, ending);
+    return 0;
+}
+
+int gate_ended(struct engine *e, struct job *job, const struct process_end *end,
+               struct cairn_error *error)
+{
+    struct ending heard = {0};
+    struct verdict verdict = {0};
+    hear(e, job, end, &heard, &verdict);
+    int result = job->role == ROLE_CHECK
+                     ? finish_check(e, job, &verdict, &heard, error)
+                     : finish_deciding(e, job, end, &verdict, &heard, error);
+    ending_release(&heard);
+    return result;
+}
+
+/* ---- Unknown tasks ---- */
+
+int gate_decide_unknown(struct engine *e, struct cairn_error *error)
+{
+    for (uint32_t task = 0; task < e->graph->n_tasks; task++)
+        if (e->states.outcome[task] == CAIRN_UNKNOWN &&
+            graph_def(e->graph, task)->check.len &&
+            engine_add_intent(e, task, ROLE_DECIDE))
+            return error_nomem(error);
+    return 0;
+}
+
+int gate_start_deciding(struct engine *e, const struct intent *intent,
+                        struct cairn_error *error)
+{
+    struct buf why = BUF_INIT;
+    struct job *job = launch_slot(e, intent, ROLE_DECIDE);
+    arena_release(&job->arena);
+    job->result = (struct result){0};
+    int result = 0;
+    if (start_check(e, job, &why)) {
+        struct ending *ending = engine_add_ending(e, job->task, job->attempt);
+        engine_free_job(e, job);
+        if (ending) {
+            ending->row.intent_ns = intent->intent_ns;
+            ending->row.start_turn = intent->turn;
+            ending->row.flags |= ATTEMPT_CHECK;
+            ending->row.outcome = CAIRN_PENDING;
+            buf_format(&ending->text, "its check could not be started: %s",
+                       why.data ? why.data : "");
+        }
+        result = ending ? 0 : error_nomem(error);
+    }
+    buf_release(&why);
+    return result;
+}

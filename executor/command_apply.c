@@ -1,0 +1,193 @@
+/* What other processes want of a run: their stored commands are applied here, and
+ * marked as taken in the transaction that stores what came of them. */
+#include "executor/engine.h"
+
+#include "base/clock.h"
+#include "runs/outputs.h"
+
+/* ---- Which task is meant ---- */
+
+/* Commands name tasks by generation and number. One of the generation before this owner
+ * came is found again if the task is still there. */
+static uint32_t find_task(const struct engine *e, const struct command_row *row)
+{
+    const struct situation *s = &e->situation;
+    if (row->gen == e->row.gen)
+        return row->task < e->graph->n_tasks ? row->task : NODE_NONE;
+    /* old_task counts by the definition of the records that were found. */
+    if (row->gen == s->row.gen && digest_equal(&s->row.graph, &s->recovery.graph))
+        for (uint32_t task = 0; task < e->graph->n_tasks; task++)
+            if (s->old_task[task] == row->task)
+                return task;
+    return NODE_NONE;
+}
+
+static void log_command(struct engine *e, const struct command_row *row, uint32_t task,
+                        const char *text)
+{
+    engine_log(e, EVENT_COMMAND, row->verb, task, str_of(text));
+}
+
+/* ---- External tasks ---- */
+
+/* Values, declared outputs, undo: as if a process of ours had completed. */
+static int complete_externally(struct engine *e, struct ending *ending, struct str data,
+                               struct cairn_error *error)
+{
+    struct job job = {.task = ending->row.task, .attempt = ending->row.number};
+    struct asker asker = {&e->lookup, job.task, job.attempt};
+    struct scope scope = lookup_scope(&asker);
+    int result = values_unpack(&job.arena, data, &job.result.values,
+                               &job.result.n_values, error);
+    if (!result && scope.def->n_outputs)
+        result = files_look(&scope, false, &job.arena, &job.result.outputs,
+                            &job.result.n_outputs, error);
+    if (!result && scope.def->undo.len)
+        result = launch_describe(e, &job, scope.def->undo, &job.arena, &job.result.undo,
+                                 error);
+    if (!result)
+        result = ending_keep_result(e, ending, &job.result, error);
+    arena_release(&job.arena);
+    return result;
+}
+
+/* There is no memory to look at what was said: it stays said, for whoever goes on. The
+ * ending is the newest one. */
+static void take_back(struct engine *e, struct ending *ending)
+{
+    e->attempts[ending->row.task]--;
+    ending_release(ending);
+    e->n_endings--;
+    e->unacted--;
+    e->broken = true;
+}
+
+static void end_external(struct engine *e, const struct command_row *row, uint32_t task)
+{
+    struct cairn_error why = {0};
+    if (task == NODE_NONE || e->sched.state[task] != OFFERED) {
+        log_command(e, row, task, "refused: the task cannot be done now");
+        return;
+    }
+    struct ending *ending = engine_add_ending(e, task, ++e->attempts[task]);
+    if (!ending) {
+        e->broken = true;
+        return;
+    }
+    ending->row.intent_ns = ending->row.started_ns = row->time_ns;
+    ending->row.flags |= ATTEMPT_EXTERNAL;
+    ending->row.outcome =
+        row->verb == COMMAND_COMPLETE ? CAIRN_COMPLETED : CAIRN_FAILED;
+    if (row->verb == COMMAND_FAIL)
+        buf_str(&ending->text, row->data);
+    else if (complete_externally(e, ending, row->data, &why)) {
+        if (why.code == CAIRN_ENOMEM) {
+            take_back(e, ending);
+            return;
+        }
+        ending->row.outcome = CAIRN_FAILED;
+        buf_format(&ending->text, "it was completed, but %s", why.text);
+    }
+    log_command(e, row, task, row->verb == COMMAND_FAIL ? "failed" : "completed");
+    engine_settle(e, ending);
+}
+
+/* ---- Unknown tasks ---- */
+
+/* Somebody says that it is done: then what it declares must be there. False: there is
+ * no memory to look. */
+static bool believe(struct engine *e, struct ending *ending)
+{
+    struct cairn_error why = {0};
+    ending->row.outcome = CAIRN_COMPLETED;
+    if (!complete_externally(e, ending, STR(""), &why))
+        return true;
+    ending->row.outcome = CAIRN_FAILED;
+    buf_format(&ending->text, "resolved as done, but %s", why.text);
+    return why.code != CAIRN_ENOMEM;
+}
+
+static void resolve(struct engine *e, const struct command_row *row, uint32_t task)
+{
+    static const char *const texts[] = {"", "done", "failed", "to run again"};
+    if (task == NODE_NONE || e->states.outcome[task] != CAIRN_UNKNOWN ||
+        row->argument < CAIRN_RESOLVED_DONE || row->argument > CAIRN_RESOLVED_RERUN) {
+        log_command(e, row, task, "refused: the task is not unknown");
+        return;
+    }
+    struct ending *ending = engine_add_ending(e, task, ++e->attempts[task]);
+    if (!ending) {
+        e->broken = true;
+        return;
+    }
+    ending->row.intent_ns = ending->row.started_ns = row->time_ns;
+    ending->row.flags |= ATTEMPT_EXTERNAL;
+    buf_format(&ending->text, "resolved: %s", texts[row->argument]);
+    ending->row.outcome = CAIRN_FAILED;
+    if (row->argument == CAIRN_RESOLVED_DONE && !believe(e, ending)) {
+        take_back(e, ending);
+        return;
+    }
+    log_command(e, row, task, texts[row->argument]);
+    if (row->argument == CAIRN_RESOLVED_RERUN) {
+        ending->final = true;
+        ending->change = (struct change){.task = task, .outcome = CAIRN_PENDING};
+        e->broken |= states_apply(&e->states, &ending->change, NULL) != 0;
+        sched_rerun(&e->sched, task);
+        return;
+    }
+    e->failures[task] = graph_def(e->graph, task)->retry.max; /* no retry of that */
+    engine_settle(e, ending);
+}
+
+/* ---- All of them ---- */
+
+static void apply(struct engine *e, const struct command_row *row)
+{
+    uint32_t task = row->verb == COMMAND_CANCEL ? NODE_NONE : find_task(e, row);
+    switch ((enum command_verb)row->verb) {
+    case COMMAND_CANCEL:
+        log_command(e, row, UINT32_MAX, "cancel");
+        engine_halt(e, HALT_STOP, "cancelled by `cairn cancel`");
+        break;
+    case COMMAND_COMPLETE:
+    case COMMAND_FAIL:
+        end_external(e, row, task);
+        break;
+    case COMMAND_RESOLVE:
+        resolve(e, row, task);
+        break;
+    }
+}
+
+void engine_look_for_commands(struct engine *e)
+{
+    struct buf data = BUF_INIT;
+    struct command_row row;
+    struct cairn_error error = {0};
+    bool has = false;
+    if (!e->store || store_has_command(e->store, e->row.run, &has, NULL, NULL) || !has)
+        return;
+    for (;;) {
+        buf_clear(&data);
+        int result = store_next_command(e->store, e->row.run, e->last_command, &row,
+                                        &data, &error);
+        if (result == CAIRN_EDAMAGED && row.id)
+            report(e, CAIRN_EVENT_NOTICE, error.text);
+        else if (result || !row.id)
+            break;
+        else
+            apply(e, &row);
+        if (e->broken)
+            break; /* the command stays for whoever goes on */
+        e->last_command = row.id;
+    }
+    buf_release(&data);
+}
+
+int engine_mark_commands(struct engine *e, struct cairn_error *error)
+{
+    if (e->last_command == e->stored_command)
+        return 0;
+    return store_mark_commands(e->store, e->row.run, e->last_command, error);
+}

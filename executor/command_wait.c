@@ -1,0 +1,183 @@
+/* A stored command until it was taken, by the run's owner or by us, and what came of
+ * it. */
+#include "plan/open_run_view.h"
+#include "process/live.h"
+
+#include "base/clock.h"
+#include "executor/engine.h"
+#include "runs/owner.h"
+
+#include <time.h>
+
+/* ---- Until it was taken ---- */
+
+struct wait {
+    struct cairn_store *store;
+    const struct outside_command *command;
+    struct arena arena;
+    struct run_row row;
+    int64_t until_ns;
+    long pause_ns;
+    bool taken;
+};
+
+/* The definition is read anew each time: an owner that has come and gone may have put
+ * another one down. */
+static int take_turn(struct wait *w, struct cairn_error *error)
+{
+    struct cairn_workflow *workflow = NULL;
+    int result = workflow_stored(&workflow, w->store, &w->row, error);
+    if (!result)
+        result = engine_turn(workflow, w->store, w->row.run, NULL, error);
+    cairn_workflow_free(workflow);
+    return result;
+}
+
+static void rest(struct wait *w)
+{
+    enum { LONGEST_NS = 100000000 };
+    struct timespec pause = {.tv_nsec = w->pause_ns};
+    nanosleep(&pause, NULL);
+    w->pause_ns = w->pause_ns * 2 < LONGEST_NS ? w->pause_ns * 2 : LONGEST_NS;
+}
+
+/* The owner works on it, or on another run of the workflow, or we do. */
+static int go_on(struct wait *w, struct cairn_error *error)
+{
+    arena_release(&w->arena);
+    int result = run_row_get(&w->row, w->store, w->command->run, &w->arena, error);
+    int live = result ? result : run_live(w->store, &w->row, error);
+    if (live < 0)
+        return live;
+    if (live) {
+        live_wake(store_live_dir(w->store), w->row.run);
+        rest(w);
+        return 0;
+    }
+    result = take_turn(w, error);
+    if (result != CAIRN_EOWNED)
+        return result;
+    rest(w);
+    return 0;
+}
+
+static int wait_until_taken(struct wait *w, struct cairn_error *error)
+{
+    int result = store_command_taken(w->store, w->command->id, &w->taken, error);
+    while (!result && !w->taken && clock_mono_ns() < w->until_ns) {
+        result = go_on(w, error);
+        if (!result)
+            result = store_command_taken(w->store, w->command->id, &w->taken, error);
+    }
+    if (result) {
+        error_context(error, "it is stored and counts when the run goes on, but");
+        return result;
+    }
+    if (w->taken)
+        return 0;
+    return error_set(
+        error, CAIRN_EBUSY,
+        "it is stored, but the process that owns the workflow (%lld on "
+        "%.*s) has not taken it yet; it counts as soon as run %llu goes on",
+        (long long)w->row.owner_pid, (int)w->row.owner_host.len,
+        w->row.owner_host.ptr ? w->row.owner_host.ptr : "",
+        (unsigned long long)w->command->run);
+}
+
+/* ---- What came of it ---- */
+
+struct answer {
+    const struct outside_command *command;
+    const struct outside *outside;
+    uint32_t task;
+    bool refused;
+    struct buf text;
+};
+
+static int read_answer(void *context, const struct event_row *row)
+{
+    static const char refused[] = "refused";
+    struct answer *a = context;
+    bool meant = row->task == UINT32_MAX ||
+                 (row->gen == a->outside->row.gen && row->task == a->task);
+    if (row->kind != EVENT_COMMAND || row->argument != a->command->verb || !meant)
+        return 0;
+    a->refused = row->data.len >= sizeof refused - 1 &&
+                 memcmp(row->data.ptr, refused, sizeof refused - 1) == 0;
+    buf_clear(&a->text);
+    buf_str(&a->text, row->data);
+    return 0;
+}
+
+static int keep_text(void *context, const struct attempt_row *row)
+{
+    struct buf *text = context;
+    buf_clear(text);
+    buf_str(text, row->text);
+    return 0;
+}
+
+/* Said to be done, and failed all the same: what it declares is not there. */
+static int look_at_outcome(struct answer *a, struct cairn_error *error)
+{
+    const struct outside *o = a->outside;
+    if (o->states.outcome[a->task] != CAIRN_FAILED)
+        return 0;
+    int result = store_each_attempt(o->store, o->row.run, o->row.gen, a->task,
+                                    keep_text, &a->text, error);
+    if (result)
+        return result;
+    const char *text = a->text.size ? a->text.data : "";
+    if (o->live)
+        return error_set(error, CAIRN_EUSAGE, "task %s has failed: %s",
+                         a->command->task, text);
+    return error_set(error, CAIRN_EUSAGE,
+                     "task %s has failed: %s; try again with: cairn resume %llu",
+                     a->command->task, text, (unsigned long long)a->command->run);
+}
+
+static int hear(struct answer *a, struct cairn_error *error)
+{
+    const struct outside *o = a->outside;
+    int result = store_each_event(o->store, o->row.run, a->command->turn - 1,
+                                  read_answer, a, error);
+    if (!result && a->refused)
+        return error_set(error, CAIRN_EUSAGE, "task %s: %s", a->command->task,
+                         a->text.data);
+    return result || !a->command->done ? result : look_at_outcome(a, error);
+}
+
+static int what_came_of_it(struct cairn_store *store,
+                           const struct outside_command *command,
+                           struct cairn_error *error)
+{
+    struct outside o;
+    struct answer a = {.command = command, .outside = &o};
+    int result = store_begin_read(store, error);
+    if (result)
+        return result;
+    result = outside_open(&o, store, command->run, error);
+    if (!result) {
+        result = outside_find(&o, command->task, &a.task, error);
+        if (!result)
+            result = hear(&a, error);
+        outside_release(&o);
+    }
+    store_end_read(store);
+    buf_release(&a.text);
+    return result;
+}
+
+int outside_settle(struct cairn_store *store, const struct outside_command *command,
+                   struct cairn_error *error)
+{
+    enum { FIRST_NS = 2000000 };
+    const int64_t patience_ns = 10000000000;
+    struct wait w = {.store = store,
+                     .command = command,
+                     .until_ns = clock_mono_ns() + patience_ns,
+                     .pause_ns = FIRST_NS};
+    int result = wait_until_taken(&w, error);
+    arena_release(&w.arena);
+    return result ? result : what_came_of_it(store, command, error);
+}

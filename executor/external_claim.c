@@ -1,0 +1,172 @@
+/* External tasks: what can be done, and taking it. */
+#include "base/clock.h"
+#include "base/limits.h"
+#include "executor/external_task.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* ---- What can be done ---- */
+
+struct offer_list {
+    struct arena arena; /* texts, so that nothing is open while the caller is called */
+    struct cairn_next_info *at;
+    size_t n;
+};
+
+static int add_offer(struct offer_list *list, struct outside *o, uint32_t task,
+                     const struct claim *claim, struct cairn_error *error)
+{
+    struct asker asker = {&o->lookup, task, outside_attempts(o, task) + 1};
+    struct scope scope = lookup_scope(&asker);
+    struct buf text = BUF_INIT;
+    bool claimed = claim->left_ms > 0;
+    int result = text_expand(&scope, scope.def->external, &text, error);
+    if (result) {
+        buf_release(&text);
+        return result == CAIRN_ENOMEM ? result : 0; /* its owner will make it fail */
+    }
+    list->at[list->n++] = (struct cairn_next_info){
+        .run = o->row.run,
+        .task = arena_text(&list->arena, str_of(o->workflow->graph.id[task])),
+        .node = task,
+        .text = arena_text(&list->arena, buf_view(&text)),
+        .claimed = claimed,
+        .holder = claimed ? arena_text(&list->arena, claim->holder) : NULL,
+        .lease_left_ms = claim->left_ms};
+    buf_release(&text);
+    return list->arena.failed ? error_nomem(error) : 0;
+}
+
+static int list_task(struct offer_list *list, struct outside *o, uint32_t task,
+                     const struct claim *claim, struct cairn_error *error)
+{
+    bool offered, pending = false;
+    int result = outside_offers(o, task, &offered, error);
+    if (!result && offered)
+        result = outside_pending(o, task, 0, &pending, error);
+    return result || !offered || pending ? result
+                                         : add_offer(list, o, task, claim, error);
+}
+
+static int list_offers(struct offer_list *list, struct outside *o, bool claimed,
+                       struct cairn_error *error)
+{
+    struct claims claims;
+    uint32_t n = o->workflow->graph.n_tasks;
+    if (o->row.state != CAIRN_RUN_UNFINISHED)
+        return 0;
+    int result = claims_load(&claims, o, error);
+    if (result)
+        return result;
+    list->at = arena_take(&list->arena, n, sizeof *list->at);
+    if (!list->at)
+        result = error_nomem(error);
+    for (uint32_t task = 0; task < n && !result; task++)
+        if (claimed || !claims.at[task].left_ms)
+            result = list_task(list, o, task, &claims.at[task], error);
+    claims_release(&claims);
+    return result;
+}
+
+int cairn_next(struct cairn_store *store, uint64_t run, bool claimed,
+               int (*each)(void *, const struct cairn_next_info *), void *context,
+               struct cairn_error *error)
+{
+    struct outside o;
+    struct offer_list list = {.arena = ARENA_INIT};
+    int result = store_begin_read(store, error);
+    if (result)
+        return result;
+    result = outside_open(&o, store, run, error);
+    if (!result) {
+        result = list_offers(&list, &o, claimed, error);
+        outside_release(&o);
+    }
+    store_end_read(store);
+    for (size_t i = 0; i < list.n && !result; i++)
+        if (each(context, &list.at[i]))
+            break;
+    arena_release(&list.arena);
+    return result;
+}
+
+/* ---- Taking one ---- */
+
+/* user@host. Who is known to a directory service only has his name in LOGNAME. */
+static int describe_us(char *out, size_t size, struct cairn_error *error)
+{
+    char host[64], user[64];
+    const char *name = getenv("LOGNAME");
+    int result = os_user_name(user, error);
+    os_host_name(host);
+    if (user[0] || (name && *name))
+        snprintf(out, size, "%s@%s", user[0] ? user : name, host);
+    else
+        snprintf(out, size, "uid-%u@%s", (unsigned)geteuid(), host);
+    return result;
+}
+
+static int put_claimed(const struct step *s, struct str holder,
+                       struct cairn_error *error)
+{
+    struct event_row event = {.run = s->outside.row.run,
+                              .time_ns = clock_utc_ns(),
+                              .kind = EVENT_CLAIMED,
+                              .gen = s->outside.row.gen,
+                              .task = s->task,
+                              .data = holder};
+    int result = store_next_turn(s->outside.store, event.run, &event.turn, error);
+    return result ? result : store_put_event(s->outside.store, &event, error);
+}
+
+static int take(struct step *s, int64_t lease_ms, const char *holder, const char *token,
+                struct cairn_error *error)
+{
+    struct buf clean = BUF_INIT;
+    int result = step_check_open(s, error);
+    if (!result && s->claim->left_ms > 0)
+        result = step_is_taken(s, error);
+    outside_redact(&s->outside, str_of(holder), &clean);
+    if (!result)
+        result = buf_check(&clean, error);
+    struct new_claim claim = {str_of(token), buf_view(&clean), lease_ms, false};
+    if (!result)
+        result = step_put_claim(s, &claim, error);
+    if (!result)
+        result = put_claimed(s, buf_view(&clean), error);
+    buf_release(&clean);
+    return result;
+}
+
+int cairn_claim(struct cairn_store *store, uint64_t run, const char *task,
+                int64_t lease_ms, const char *holder, char token[CAIRN_CLAIM_MAX],
+                struct cairn_error *error)
+{
+    const int64_t longest_ms = 366ll * 86400 * 1000;
+    char us[LIMIT_NAME_BYTES + 1], made[CAIRN_CLAIM_MAX];
+    struct step s = {.task = NODE_NONE};
+    if (lease_ms <= 0 || lease_ms > longest_ms)
+        return error_set(error, CAIRN_EUSAGE,
+                         "a lease is more than nothing and at most 366 days");
+    if (holder && strlen(holder) > LIMIT_NAME_BYTES)
+        return error_set(error, CAIRN_ELIMIT,
+                         "the name of the holder is longer than %d bytes",
+                         LIMIT_NAME_BYTES);
+    step_token(made);
+    int result = holder && *holder ? 0 : describe_us(us, sizeof us, error);
+    if (!result)
+        result = store_begin(store, -1, error);
+    if (result)
+        return result;
+    result = step_open(&s, store, run, task, error);
+    if (!result) {
+        result = take(&s, lease_ms, holder && *holder ? holder : us, made, error);
+        step_release(&s);
+    }
+    result = step_end_write(store, result, error);
+    if (!result)
+        memcpy(token, made, sizeof made);
+    return result;
+}

@@ -1,0 +1,152 @@
+#include "executor/external_task.h"
+
+#include "base/clock.h"
+
+/* ---- Why a task cannot be done now ---- */
+
+static const char *first_open_need(const struct outside *o, uint32_t task)
+{
+    const struct graph *g = &o->workflow->graph;
+    for (uint32_t i = g->need_start[task]; i < g->need_start[task + 1]; i++)
+        if (o->sched.end[g->needs[i]] == END_OPEN)
+            return g->id[g->needs[i]];
+    return "";
+}
+
+static int refuse_run(const struct outside *o, struct cairn_error *error)
+{
+    return error_set(error, CAIRN_EUSAGE,
+                     "run %llu is %s; go on with it first: cairn resume %llu --no-wait",
+                     (unsigned long long)o->row.run, cairn_run_state_name(o->row.state),
+                     (unsigned long long)o->row.run);
+}
+
+/* It can be offered again only by whoever carries the run out. */
+static int refuse_failed(const struct outside *o, uint32_t task,
+                         struct cairn_error *error)
+{
+    return error_set(error, CAIRN_EUSAGE,
+                     "task %s cannot be done now: it is failed; offer it again with: "
+                     "cairn resume %llu --no-wait",
+                     o->workflow->graph.id[task], (unsigned long long)o->row.run);
+}
+
+static int refuse_task(const struct outside *o, uint32_t task,
+                       struct cairn_error *error)
+{
+    const char *id = o->workflow->graph.id[task];
+    uint8_t outcome = o->states.outcome[task];
+    if (graph_def(&o->workflow->graph, task)->kind != TASK_EXTERNAL)
+        return error_set(error, CAIRN_EUSAGE,
+                         "task %s is not external: it is cairn that runs it", id);
+    if (outcome == CAIRN_FAILED && !o->live && o->row.state == CAIRN_RUN_UNFINISHED)
+        return refuse_failed(o, task, error);
+    if (outcome != CAIRN_PENDING)
+        return error_set(error, CAIRN_EUSAGE, "task %s cannot be done now: it is %s",
+                         id, cairn_outcome_name(outcome));
+    if (o->sched.state[task] == WAITING)
+        return error_set(error, CAIRN_EUSAGE,
+                         "task %s cannot be done now: it needs %s, which has not ended",
+                         id, first_open_need(o, task));
+    return error_set(error, CAIRN_EUSAGE,
+                     "task %s cannot be done now: its condition is not met, or the run "
+                     "has not come to it",
+                     id);
+}
+
+/* ---- A task that somebody wants ---- */
+
+int step_open(struct step *s, struct cairn_store *store, uint64_t run, const char *task,
+              struct cairn_error *error)
+{
+    int result = outside_open(&s->outside, store, run, error);
+    if (result)
+        return result;
+    result = outside_find(&s->outside, task, &s->task, error);
+    if (!result &&
+        graph_def(&s->outside.workflow->graph, s->task)->kind != TASK_EXTERNAL)
+        result = refuse_task(&s->outside, s->task, error);
+    if (!result)
+        result = claims_load(&s->claims, &s->outside, error);
+    if (result)
+        outside_release(&s->outside);
+    else
+        s->claim = &s->claims.at[s->task];
+    return result;
+}
+
+void step_release(struct step *s)
+{
+    claims_release(&s->claims);
+    outside_release(&s->outside);
+}
+
+/* Going on with the run would not offer it again. */
+static bool has_settled(const struct step *s)
+{
+    return s->outside.row.state == CAIRN_RUN_COMPLETED ||
+           s->outside.states.outcome[s->task] == CAIRN_COMPLETED;
+}
+
+int step_check_open(struct step *s, struct cairn_error *error)
+{
+    bool offered, pending;
+    const char *id = s->outside.workflow->graph.id[s->task];
+    if (has_settled(s))
+        return refuse_task(&s->outside, s->task, error);
+    if (s->outside.row.state != CAIRN_RUN_UNFINISHED)
+        return refuse_run(&s->outside, error);
+    int result = outside_offers(&s->outside, s->task, &offered, error);
+    if (!result && !offered)
+        result = refuse_task(&s->outside, s->task, error);
+    if (!result)
+        result = outside_pending(&s->outside, s->task, 0, &pending, error);
+    if (!result && pending)
+        result = error_set(error, CAIRN_EOWNED, "somebody has just done task %s", id);
+    return result;
+}
+
+int step_is_taken(const struct step *s, struct cairn_error *error)
+{
+    int64_t left = (s->claim->left_ms + 999) / 1000;
+    return error_set(error, CAIRN_EOWNED,
+                     "%.*s has task %s for another %lld second%s; see `cairn next "
+                     "%llu --claimed`",
+                     (int)s->claim->holder.len, s->claim->holder.ptr,
+                     s->outside.workflow->graph.id[s->task], (long long)left,
+                     left == 1 ? "" : "s", (unsigned long long)s->outside.row.run);
+}
+
+int step_put_claim(const struct step *s, const struct new_claim *claim,
+                   struct cairn_error *error)
+{
+    char boot[37];
+    os_boot_id(boot);
+    struct claim_row row = {.run = s->outside.row.run,
+                            .gen = s->outside.row.gen,
+                            .task = s->task,
+                            .token = claim->token,
+                            .holder = claim->holder,
+                            .boot = str_of(boot),
+                            .until_boot_ns =
+                                clock_boot_ns() + claim->lease_ms * 1000000,
+                            .time_ns = clock_utc_ns(),
+                            .spent = claim->spent};
+    return store_put_claim(s->outside.store, &row, error);
+}
+
+int step_end_write(struct cairn_store *store, int result, struct cairn_error *error)
+{
+    if (!result)
+        return store_commit(store, error);
+    store_abort(store);
+    return result;
+}
+
+void step_token(char token[CAIRN_CLAIM_MAX])
+{
+    uint8_t bytes[16];
+    random_bytes(bytes, sizeof bytes);
+    for (size_t i = 0; i < sizeof bytes; i++)
+        snprintf(token + 2 * i, 3, "%02x", bytes[i]);
+}

@@ -1,0 +1,217 @@
+/* The definition of a workflow: what its file says, checked, with foreach values
+ * resolved but members not yet expanded. Produced by parse.c (files) or
+ * cairn_workflow_add (in memory), compiled by graph.c. Everything lives in the
+ * definition's arena.
+ *
+ * Text fields marked "reference text" may contain ${{ EXPRESSION }} (expression.h);
+ * parse.c has checked them, text_expand puts the values in. In foreach, needs and the
+ * workflow's own env only foreach keys and params can be referred to. tasks.X: X must
+ * be needed by the task, directly or not; if it is needed as one member
+ * (`X[part=${{ part }}]`), that member is meant; a task with foreach can else only be
+ * asked for its status. */
+#ifndef GRAPH_DEFINITION_H
+#define GRAPH_DEFINITION_H
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "base/sha256.h"
+#include "graph/expression/expression.h"
+
+struct file_digests;
+
+struct position {
+    uint32_t line, column; /* from 1; 0: built in memory */
+};
+
+struct key_value {
+    struct str key, value;
+};
+
+enum task_kind { TASK_RUN = 1, TASK_EXEC = 2, TASK_CALL = 3, TASK_EXTERNAL = 4 };
+enum task_when { WHEN_SUCCESS = 0, WHEN_FAILED = 1, WHEN_ALWAYS = 2 };
+
+enum foreach_source { FOREACH_LIST = 1, FOREACH_RANGE, FOREACH_GLOB, FOREACH_LINES };
+struct foreach_key {
+    struct str name;
+    uint8_t source;
+    struct str spec;    /* the pattern or file of GLOB and LINES, "a..b" of RANGE */
+    struct str *values; /* [n] raw */
+    struct str *shown;  /* [n] as they stand in ids: escaped, hashed past 64 bytes */
+    uint32_t n;
+    struct map by_value; /* raw value -> index; and by shown text, where it differs */
+};
+
+struct retry_policy {
+    uint32_t max;             /* further attempts after the first */
+    int64_t delay_ms;         /* before the first of them */
+    uint32_t factor_permille; /* growth: 2000 doubles */
+    bool jitter;              /* 0.5 to 1.5 times the delay */
+    uint16_t *on_exit; /* [n_on_exit] only after these exit codes; none: after any */
+    uint32_t n_on_exit;
+};
+
+/* A need as written: the whole of a task or group (`convert`), or one member
+ * (`convert[part=${{ part }}]`). */
+struct need {
+    struct str text;            /* as written, for messages and the fingerprint */
+    uint32_t target;            /* index of the needed task_def */
+    struct key_value *bindings; /* [n_bindings] value is reference text; in the order of
+                                   the target's keys; NULL: the whole group */
+    uint32_t n_bindings;
+    struct position at;
+};
+
+struct task_def {
+    struct str id; /* the task's name in the file */
+    uint8_t kind;
+    struct str run;    /* TASK_RUN: shell text, never rewritten */
+    struct str *shell; /* [n_shell] TASK_RUN: command the text is appended to */
+    uint32_t n_shell;
+    struct str *argv; /* [n_argv] TASK_EXEC: reference text */
+    uint32_t n_argv;
+    struct key_value *env; /* [n_env] merged: workflow env, then the task's;
+                              reference text; sorted by key */
+    uint32_t n_env;
+    struct str cwd;      /* reference text, relative to the project root */
+    struct str *outputs; /* [n_outputs] reference text, relative to cwd's root */
+    uint32_t n_outputs;
+    struct str *inputs; /* [n_inputs] the same, of files that it reads */
+    uint32_t n_inputs;
+    struct str external;  /* TASK_EXTERNAL: what somebody is to do */
+    struct str condition; /* `if`: an expression, without ${{ }}; "": none */
+    uint8_t when;         /* enum task_when */
+    bool once, finally;
+    struct str check; /* gate: text for `side_shell`; "": none */
+    uint32_t check_min_permille, check_warn_permille;
+    struct str undo;        /* text for `side_shell`; "": none */
+    struct str *side_shell; /* [n_side_shell] for check and undo */
+    uint32_t n_side_shell;
+    struct str *secrets; /* [n_secrets] sorted names */
+    uint32_t n_secrets;
+    bool own_params;    /* only `params` reach the task and its fingerprint; else all */
+    struct str *params; /* [n_params] sorted names */
+    uint32_t n_params;
+    struct foreach_key
+        *foreach; /* [n_foreach]; members are the product, last key fastest */
+    uint32_t n_foreach;
+    uint32_t members; /* 1 without foreach; may be 0 with allow_empty */
+    struct need *needs;
+    uint32_t n_needs;
+    int64_t timeout_ms, grace_ms; /* timeout 0: none */
+    struct retry_policy retry;
+    uint32_t pool; /* index into definition.pools, UINT32_MAX: none */
+    int32_t priority;
+    /* TASK_CALL */
+    enum cairn_outcome (*call)(void *, struct cairn_attempt *);
+    void *context;
+    struct str version;
+    struct position at;
+};
+
+enum on_failure { ON_FAILURE_STOP = 0, ON_FAILURE_CONTINUE = 1, ON_FAILURE_UNDO = 2 };
+enum undo_scope { UNDO_FAILED = 0, UNDO_ANCESTORS = 1, UNDO_ALL = 2 };
+enum on_crash { ON_CRASH_KILL = 0, ON_CRASH_ADOPT = 1 };
+
+struct pool {
+    struct str name;
+    uint32_t limit;
+};
+
+struct definition {
+    struct arena arena;
+    struct str name;
+    struct str file; /* absolute path, "" if built in memory */
+    struct str root; /* absolute directory that cwd and outputs are relative to:
+                        the file's directory */
+    struct key_value *params; /* sorted by key; overrides applied; values as text */
+    uint32_t n_params;
+    uint32_t jobs; /* 0: number of processors */
+    struct pool *pools;
+    uint32_t n_pools;
+    uint8_t on_failure, undo_scope, on_crash;
+    int64_t deadline_ms; /* 0: none */
+    struct str *secrets; /* [n_secrets] sorted names */
+    uint32_t n_secrets;
+    struct task_def *defs; /* in file order, those of `finally` behind the others */
+    uint32_t n_defs;
+    size_t defs_capacity;
+    bool defs_growing;    /* `defs` is not in the arena: cairn_workflow_add */
+    struct map by_id;     /* task name -> index */
+    struct str *warnings; /* file:line:column: text */
+    uint32_t n_warnings;
+    struct str *notes; /* [n_notes] members of glob and lines that are new or gone on
+                          disk and do not count in the run that goes on */
+    uint32_t n_notes;
+    /* Every distinct text with ${{ }} and every condition, parsed (definition_text.c).
+     */
+    struct map by_text;
+    struct text_template *templates;
+    uint32_t n_templates, templates_capacity;
+};
+
+void definition_init(struct definition *definition);
+void definition_release(struct definition *definition);
+
+/* Where names of an expression get their values: of a member of `def`. `lookup`
+ * resolves the names of other tasks and of the run; NULL: there are none (before a run
+ * has begun), and a text that has them is an error. */
+struct scope {
+    const struct definition *definition;
+    const struct task_def *def;
+    uint32_t member;
+    name_lookup *lookup;
+    void *context;
+    struct file_digests *digests; /* of files that were read (may be NULL) */
+};
+/* Puts values into reference text. CAIRN_EWORKFLOW if a value is missing or of the
+ * wrong kind. */
+int text_expand(const struct scope *scope, struct str text, struct buf *out,
+                struct cairn_error *error);
+/* The same for texts that parse.c has checked to hold only foreach keys and params:
+ * only memory can fail, and that sets out->failed. */
+void text_expand_fixed(const struct definition *definition, const struct task_def *def,
+                       uint32_t member, struct str text, struct buf *out);
+/* True if the text can be expanded without `lookup`. */
+bool text_is_fixed(const struct definition *definition, struct str text);
+/* Evaluates the condition of scope->def: *holds. */
+int condition_holds(const struct scope *scope, bool *holds, struct cairn_error *error);
+/* The tasks that texts and the condition of `def` refer to by tasks.X: indexes of
+ * task_defs, each once. -1 out of memory (then `failed` of the arena), else how many.
+ */
+int definition_referred(const struct definition *definition, const struct task_def *def,
+                        struct arena *arena, uint32_t **defs);
+/* The same of the condition alone. */
+int condition_referred(const struct definition *definition, const struct task_def *def,
+                       struct arena *arena, uint32_t **defs);
+/* Index into foreach[key].values for a member. */
+uint32_t member_value(const struct task_def *def, uint32_t member, uint32_t key);
+/* Appends the id of a member: `convert[part=3]`, or plain `fetch` without foreach. */
+void member_id(const struct task_def *def, uint32_t member, struct buf *out);
+/* The member of `def` with these bindings (raw or shown values), or UINT32_MAX. */
+uint32_t member_find(const struct task_def *def, const struct str *values);
+/* How a value stands in an id: bytes other than [A-Za-z0-9_.+@:/-] as %XX; longer than
+ * LIMIT_VALUE_BYTES: '~' and 12 hex digits of its SHA-256. */
+void value_shown(struct str value, struct buf *out);
+
+/* Canonical binary form (docs/format.md, "Definition"): the same definition always
+ * gives the same bytes; its SHA-256 is the graph digest. Callbacks are stored as their
+ * version only and cannot be run after decoding. */
+int definition_encode(const struct definition *definition, struct buf *out,
+                      struct cairn_error *error);
+/* CAIRN_EDAMAGED if the bytes are not a definition of a known version. Positions and
+ * warnings are not stored. */
+int definition_decode(struct str bytes, struct definition *out,
+                      struct cairn_error *error);
+
+/* Fills by_value and shown of a foreach key and the members count of a def; used by
+ * parse, decode and builders. CAIRN_EWORKFLOW for duplicate values, CAIRN_ELIMIT for
+ * too many. */
+int task_def_finish(struct definition *definition, struct task_def *def,
+                    struct cairn_error *error);
+
+/* Canonical params (lstr name, lstr value, ...) and their digest: with the name, the
+ * identity of a run. */
+int definition_params(const struct definition *definition, struct buf *text,
+                      struct digest *digest, struct cairn_error *error);
+
+#endif

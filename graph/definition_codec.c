@@ -1,0 +1,173 @@
+/* The canonical binary form of a definition; docs/definition-format.md has the same as
+ * a table. Numbers are varints (unsigned LEB128), texts are a varint length and bytes,
+ * lists a varint count and their items, all in this order:
+ *
+ *   "CAIRNDEF"  8 bytes
+ *   version     2; what is marked [2] is not there in version 1, and read as empty
+ *   name, file, root
+ *   params      list of key, value; sorted by key, no key twice
+ *   jobs
+ *   on_failure  1 byte: 0 stop, 1 continue, 2 undo [2]
+ *   pools       list of name, limit
+ *   undo_scope  1 byte [2]
+ *   on_crash    1 byte [2]
+ *   deadline_ms [2]
+ *   secrets     list of names, sorted, none twice [2]
+ *   tasks       list of
+ *     id
+ *     kind      1 byte: 1 run, 2 exec, 3 call, 4 external [2]
+ *     command   run: text, shell (list of texts); exec: argv (list); call: version;
+ *               external: text
+ *     env       list of key, value; sorted by key
+ *     cwd
+ *     outputs   list of texts
+ *     foreach   list of name, source (1 byte), spec, values (list of texts)
+ *     needs     list of text, target, bindings (list of values in the order of the
+ *               target's keys; empty: the whole task)
+ *     timeout_ms, grace_ms
+ *     retries   max, delay_ms, factor_permille, jitter (1 byte), on_exit (list)
+ *     pool      index + 1; 0: none
+ *     priority  zigzag: 0, -1, 1, -2, ... are 0, 1, 2, 3, ...
+ *     inputs    list of texts [2]
+ *     condition text [2]
+ *     when      1 byte [2]
+ *     flags     1 byte: 1 once, 2 finally, 4 own params [2]
+ *     check     text, min_permille, warn_permille [2]
+ *     undo      text [2]
+ *     side      shell of check and undo: list of texts, empty if there is neither [2]
+ *     secrets   list of names, sorted, none twice, among the definition's [2]
+ *     params    list of names, sorted, none twice, among the definition's [2]
+ */
+#include "graph/build.h"
+
+static void put_texts(struct buf *out, const struct str *texts, uint32_t n)
+{
+    buf_varint(out, n);
+    for (uint32_t i = 0; i < n; i++)
+        buf_lstr(out, texts[i]);
+}
+
+static void put_pairs(struct buf *out, const struct key_value *pairs, uint32_t n)
+{
+    buf_varint(out, n);
+    for (uint32_t i = 0; i < n; i++) {
+        buf_lstr(out, pairs[i].key);
+        buf_lstr(out, pairs[i].value);
+    }
+}
+
+static void put_command(struct buf *out, const struct task_def *def)
+{
+    if (def->kind == TASK_RUN) {
+        buf_lstr(out, def->run);
+        put_texts(out, def->shell, def->n_shell);
+    } else if (def->kind == TASK_EXEC)
+        put_texts(out, def->argv, def->n_argv);
+    else if (def->kind == TASK_EXTERNAL)
+        buf_lstr(out, def->external);
+    else
+        buf_lstr(out, def->version);
+}
+
+static void put_foreach(struct buf *out, const struct task_def *def)
+{
+    buf_varint(out, def->n_foreach);
+    for (uint32_t k = 0; k < def->n_foreach; k++) {
+        const struct foreach_key *key = &def->foreach[k];
+        buf_lstr(out, key->name);
+        buf_byte(out, key->source);
+        buf_lstr(out, key->spec);
+        put_texts(out, key->values, key->n);
+    }
+}
+
+static void put_needs(struct buf *out, const struct task_def *def)
+{
+    buf_varint(out, def->n_needs);
+    for (uint32_t i = 0; i < def->n_needs; i++) {
+        const struct need *need = &def->needs[i];
+        buf_lstr(out, need->text);
+        buf_varint(out, need->target);
+        buf_varint(out, need->n_bindings);
+        for (uint32_t k = 0; k < need->n_bindings; k++)
+            buf_lstr(out, need->bindings[k].value);
+    }
+}
+
+static uint64_t zigzag(int32_t value)
+{
+    return value < 0 ? (uint64_t)(-(int64_t)value) * 2 - 1 : (uint64_t)value * 2;
+}
+
+static void put_tuning(struct buf *out, const struct task_def *def)
+{
+    buf_varint(out, (uint64_t)def->timeout_ms);
+    buf_varint(out, (uint64_t)def->grace_ms);
+    buf_varint(out, def->retry.max);
+    buf_varint(out, (uint64_t)def->retry.delay_ms);
+    buf_varint(out, def->retry.factor_permille);
+    buf_byte(out, def->retry.jitter);
+    buf_varint(out, def->retry.n_on_exit);
+    for (uint32_t i = 0; i < def->retry.n_on_exit; i++)
+        buf_varint(out, def->retry.on_exit[i]);
+    buf_varint(out, def->pool == UINT32_MAX ? 0 : (uint64_t)def->pool + 1);
+    buf_varint(out, zigzag(def->priority));
+}
+
+/* What version 2 has added. */
+static void put_flow(struct buf *out, const struct task_def *def)
+{
+    put_texts(out, def->inputs, def->n_inputs);
+    buf_lstr(out, def->condition);
+    buf_byte(out, def->when);
+    buf_byte(out, (uint8_t)((def->once ? DEFINITION_ONCE : 0) |
+                            (def->finally ? DEFINITION_FINALLY : 0) |
+                            (def->own_params ? DEFINITION_OWN_PARAMS : 0)));
+    buf_lstr(out, def->check);
+    buf_varint(out, def->check_min_permille);
+    buf_varint(out, def->check_warn_permille);
+    buf_lstr(out, def->undo);
+    put_texts(out, def->side_shell, def->n_side_shell);
+    put_texts(out, def->secrets, def->n_secrets);
+    put_texts(out, def->params, def->n_params);
+}
+
+static void put_task(struct buf *out, const struct task_def *def)
+{
+    buf_lstr(out, def->id);
+    buf_byte(out, def->kind);
+    put_command(out, def);
+    put_pairs(out, def->env, def->n_env);
+    buf_lstr(out, def->cwd);
+    put_texts(out, def->outputs, def->n_outputs);
+    put_foreach(out, def);
+    put_needs(out, def);
+    put_tuning(out, def);
+    put_flow(out, def);
+}
+
+int definition_encode(const struct definition *definition, struct buf *out,
+                      struct cairn_error *error)
+{
+    buf_add(out, DEFINITION_MAGIC, DEFINITION_MAGIC_BYTES);
+    buf_varint(out, DEFINITION_VERSION);
+    buf_lstr(out, definition->name);
+    buf_lstr(out, definition->file);
+    buf_lstr(out, definition->root);
+    put_pairs(out, definition->params, definition->n_params);
+    buf_varint(out, definition->jobs);
+    buf_byte(out, definition->on_failure);
+    buf_varint(out, definition->n_pools);
+    for (uint32_t i = 0; i < definition->n_pools; i++) {
+        buf_lstr(out, definition->pools[i].name);
+        buf_varint(out, definition->pools[i].limit);
+    }
+    buf_byte(out, definition->undo_scope);
+    buf_byte(out, definition->on_crash);
+    buf_varint(out, (uint64_t)definition->deadline_ms);
+    put_texts(out, definition->secrets, definition->n_secrets);
+    buf_varint(out, definition->n_defs);
+    for (uint32_t i = 0; i < definition->n_defs; i++)
+        put_task(out, &definition->defs[i]);
+    return buf_check(out, error);
+}

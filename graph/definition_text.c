@@ -1,0 +1,269 @@
+/* The texts of a definition with ${{ }} in them, and its conditions, parsed once for
+ * each distinct text, however many tasks have it.
+ *
+ * A text has two neighbours in `templates`: itself as a template, and as a condition;
+ * by_text has the index of the first. One that was not asked for has no pieces. All of
+ * it lives in the arena, also what a growing array leaves behind, so what was handed
+ * out stays good. */
+#include "graph/build.h"
+
+static bool is_kept(const struct text_template *template)
+{
+    return template->pieces != NULL;
+}
+
+const struct text_template *definition_kept_text(const struct definition *definition,
+                                                 struct str text, bool condition)
+{
+    uint32_t index =
+        definition->by_text.count ? map_get(&definition->by_text, text) : MAP_NONE;
+    if (index == MAP_NONE)
+        return NULL;
+    const struct text_template *template = &definition->templates[index + condition];
+    return is_kept(template) ? template : NULL;
+}
+
+static int parse_condition(struct arena *arena, struct str text,
+                           struct text_template *out, struct expression_error *error)
+{
+    struct piece *piece = arena_take(arena, 1, sizeof *piece);
+    if (!piece)
+        return CAIRN_ENOMEM;
+    int result = expression_parse(arena, text, &piece->expression, error);
+    if (!result)
+        *out = (struct text_template){1, piece};
+    return result;
+}
+
+static int parse_text(struct arena *arena, struct str text, bool condition,
+                      struct text_template *out, struct expression_error *error)
+{
+    return condition ? parse_condition(arena, text, out, error)
+                     : template_parse(arena, text, out, error);
+}
+
+static int grow(struct definition *definition)
+{
+    enum { FIRST = 32 };
+    if (definition->n_templates + 2 <= definition->templates_capacity)
+        return 0;
+    uint32_t capacity =
+        definition->templates_capacity ? 2 * definition->templates_capacity : FIRST;
+    struct text_template *templates =
+        arena_take(&definition->arena, capacity, sizeof *templates);
+    if (!templates)
+        return CAIRN_ENOMEM;
+    if (definition->n_templates)
+        memcpy(templates, definition->templates,
+               definition->n_templates * sizeof *templates);
+    definition->templates = templates;
+    definition->templates_capacity = capacity;
+    return 0;
+}
+
+/* The index of the two places of a text, which lives in the arena. */
+static int place_of(struct definition *definition, struct str text, uint32_t *index)
+{
+    *index = definition->by_text.count ? map_get(&definition->by_text, text) : MAP_NONE;
+    if (*index != MAP_NONE)
+        return 0;
+    if (grow(definition) ||
+        map_add(&definition->by_text, text, definition->n_templates, index) < 0)
+        return CAIRN_ENOMEM;
+    *index = definition->n_templates;
+    definition->n_templates += 2;
+    return 0;
+}
+
+int definition_text(struct definition *definition, struct str text, bool condition,
+                    const struct text_template **out, struct expression_error *error)
+{
+    uint32_t index;
+    struct text_template template;
+    *out = definition_kept_text(definition, text, condition);
+    if (*out)
+        return 0;
+    struct str copy = arena_str(&definition->arena, text);
+    if (!copy.ptr)
+        return CAIRN_ENOMEM;
+    int result = parse_text(&definition->arena, copy, condition, &template, error);
+    if (!result)
+        result = place_of(definition, copy, &index);
+    if (result)
+        return result;
+    definition->templates[index + condition] = template;
+    *out = &definition->templates[index + condition];
+    return 0;
+}
+
+int definition_parsed_text(const struct definition *definition, struct str text,
+                           bool condition, struct arena *spare,
+                           struct text_template *out, struct expression_error *error)
+{
+    const struct text_template *kept =
+        definition_kept_text(definition, text, condition);
+    if (!kept)
+        return parse_text(spare, text, condition, out, error);
+    *out = *kept;
+    return 0;
+}
+
+/* ---- All texts of a task ---- */
+
+/* Texts come one after the other: those of `text_at`, then nothing. */
+static bool text_at(const struct task_def *def, uint32_t i, struct str *out)
+{
+    const struct str *lists[] = {def->argv, def->outputs, def->inputs};
+    const uint32_t sizes[] = {def->n_argv, def->n_outputs, def->n_inputs};
+    const struct str single[] = {def->cwd, def->external};
+    for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
+        if (i < sizes[k]) {
+            *out = lists[k][i];
+            return true;
+        }
+        i -= sizes[k];
+    }
+    if (i < def->n_env) {
+        *out = def->env[i].value;
+        return true;
+    }
+    i -= def->n_env;
+    if (i >= sizeof single / sizeof single[0])
+        return false;
+    *out = single[i];
+    return true;
+}
+
+static int prepare_one(struct definition *definition, struct str text, bool condition)
+{
+    const struct text_template *template;
+    if (condition ? !text.len : !template_has(text))
+        return 0;
+    int result = definition_text(definition, text, condition, &template, NULL);
+    return result == CAIRN_EWORKFLOW ? 0 : result;
+}
+
+static int prepare_task(struct definition *definition, const struct task_def *def)
+{
+    struct str text;
+    int result = prepare_one(definition, def->condition, true);
+    for (uint32_t i = 0; !result && text_at(def, i, &text); i++)
+        result = prepare_one(definition, text, false);
+    for (uint32_t i = 0; i < def->n_needs; i++)
+        for (uint32_t k = 0; k < def->needs[i].n_bindings && !result; k++)
+            result = prepare_one(definition, def->needs[i].bindings[k].value, false);
+    return result;
+}
+
+int definition_prepare(struct definition *definition, struct cairn_error *error)
+{
+    int result = 0;
+    for (uint32_t i = 0; i < definition->n_defs && !result; i++)
+        result = prepare_task(definition, &definition->defs[i]);
+    return result ? error_nomem(error) : 0;
+}
+
+/* ---- Tasks that are referred to ---- */
+
+struct referred {
+    const struct definition *definition;
+    struct map seen;  /* index of the task's id in the definition */
+    struct buf tasks; /* of uint32_t */
+    struct arena spare;
+};
+
+static int see(struct referred *r, struct str id)
+{
+    uint32_t index = map_get(&r->definition->by_id, id), before;
+    if (index == MAP_NONE)
+        return 0;
+    int added = map_add(&r->seen, r->definition->defs[index].id, index, &before);
+    if (added > 0)
+        buf_add(&r->tasks, &index, sizeof index);
+    return added < 0 || r->tasks.failed ? CAIRN_ENOMEM : 0;
+}
+
+static int see_expression(struct referred *r, const struct expression *expression)
+{
+    int result = 0;
+    for (uint32_t i = 0; i < expression_names(expression) && !result; i++) {
+        const struct name *name = expression_name(expression, i);
+        if (name->kind == NAME_TASK_OUTPUT || name->kind == NAME_TASK_STATUS)
+            result = see(r, name->first);
+    }
+    return result;
+}
+
+static int see_text(struct referred *r, struct str text, bool condition)
+{
+    struct text_template template;
+    if (condition ? !text.len : !template_has(text))
+        return 0;
+    int result = definition_parsed_text(r->definition, text, condition, &r->spare,
+                                        &template, NULL);
+    if (result)
+        return result == CAIRN_EWORKFLOW ? 0 : result;
+    for (uint32_t i = 0; i < template.n && !result; i++)
+        if (template.pieces[i].expression)
+            result = see_expression(r, template.pieces[i].expression);
+    return result;
+}
+
+static int see_task(struct referred *r, const struct task_def *def)
+{
+    struct str text;
+    int result = see_text(r, def->condition, true);
+    for (uint32_t i = 0; !result && text_at(def, i, &text); i++)
+        result = see_text(r, text, false);
+    return result;
+}
+
+/* Its names; for one of env, whatever the task refers to. */
+static int see_condition(struct referred *r, const struct task_def *def)
+{
+    struct text_template template;
+    if (!def->condition.len)
+        return 0;
+    int result = definition_parsed_text(r->definition, def->condition, true, &r->spare,
+                                        &template, NULL);
+    if (result)
+        return result == CAIRN_EWORKFLOW ? 0 : result;
+    const struct expression *expression = template.pieces[0].expression;
+    for (uint32_t i = 0; i < expression_names(expression); i++)
+        if (expression_name(expression, i)->kind == NAME_ENV)
+            return see_task(r, def);
+    return see_expression(r, expression);
+}
+
+static int collect_referred(const struct definition *definition,
+                            const struct task_def *def,
+                            int (*look)(struct referred *, const struct task_def *),
+                            struct arena *arena, uint32_t **defs)
+{
+    struct referred r = {definition, MAP_INIT, BUF_INIT, ARENA_INIT};
+    int result = definition->by_id.count ? look(&r, def) : 0;
+    uint32_t n = (uint32_t)(r.tasks.size / sizeof **defs);
+    uint32_t *kept = result ? NULL : arena_take(arena, n, sizeof *kept);
+    if (kept && n)
+        memcpy(kept, r.tasks.data, r.tasks.size);
+    if (kept)
+        *defs = kept;
+    else
+        arena->failed = true;
+    map_release(&r.seen);
+    buf_release(&r.tasks);
+    arena_release(&r.spare);
+    return kept ? (int)n : -1;
+}
+
+int definition_referred(const struct definition *definition, const struct task_def *def,
+                        struct arena *arena, uint32_t **defs)
+{
+    return collect_referred(definition, def, see_task, arena, defs);
+}
+
+int condition_referred(const struct definition *definition, const struct task_def *def,
+                       struct arena *arena, uint32_t **defs)
+{
+    return collect_referred(definition, def, see_condition, arena, defs);
+}

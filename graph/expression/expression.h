@@ -1,0 +1,120 @@
+/* Expressions: what stands in ${{ }} and after `if:`. Parsed once into a tree, then
+ * evaluated as often as needed. Pure: names are resolved by the caller.
+ *
+ *   or         and { "||" and }                          lazy, gives true or false
+ *   and        compare { "&&" compare }
+ *   compare    unary [ ("==" | "!=" | "<" | ">" | "<=" | ">=") unary ]   not chained
+ *   unary      "!" unary | primary
+ *   primary    'text' ('' is a quote) | number | true | false | "(" or ")" | name |
+ *              contains(TEXT, PART) | default(VALUE, INSTEAD): INSTEAD is lazy, too
+ *   number     -?[0-9]+(.[0-9]+)?([eE][+-]?[0-9]+)?, at most 100 bytes
+ *   name       params.P | env.E | KEY (foreach) | run.id | run.attempt | run.status |
+ *              tasks.X.status | tasks.X.outputs.K    (X: letters, digits, _ and -;
+ *              a task whose id has a dot in it is written tasks['a.b'].status)
+ *
+ * Values are text, numbers, truth values, or missing (an output that was not set).
+ * == and != compare a number with text by the number that the text stands for, a truth
+ * value with text by the texts true and false, and are false / true if it stands for
+ * none; a number never equals a truth value. <, >, <= and >= need numbers, or texts
+ * that stand for numbers, on both sides. contains() takes both sides as text. A missing
+ * value is only good for default() and for == and != (missing equals missing); anything
+ * else is an error that names it. Truth: false, 0, "" and "false" are false. Numbers
+ * are doubles; none is infinite. The locale makes no difference. */
+#ifndef GRAPH_EXPRESSION_EXPRESSION_H
+#define GRAPH_EXPRESSION_EXPRESSION_H
+
+#include "base/arena.h"
+
+enum value_type { VALUE_TEXT, VALUE_NUMBER, VALUE_TRUTH, VALUE_MISSING };
+struct value {
+    enum value_type type;
+    struct str text;
+    double number;
+    bool truth;
+};
+
+enum name_kind {
+    NAME_KEY = 1,     /* first: the foreach key */
+    NAME_PARAM,       /* first: its name */
+    NAME_ENV,         /* first: its name */
+    NAME_TASK_OUTPUT, /* first: the task, second: the key */
+    NAME_TASK_STATUS, /* first: the task */
+    NAME_RUN_ID,
+    NAME_RUN_ATTEMPT,
+    NAME_RUN_STATUS
+};
+struct name {
+    enum name_kind kind;
+    struct str first, second;
+    size_t at, length; /* in the text that was parsed; of a piece of a template: from
+                          behind its ${{, so in the whole text at piece.at + 3 + at */
+};
+
+/* What is wrong, and where in the text. */
+struct expression_error {
+    size_t at, length;
+    char text[256];
+};
+
+struct expression; /* lives in the arena that it was parsed into */
+
+/* `text` is copied. 0, CAIRN_EWORKFLOW with *error, CAIRN_ENOMEM. Nesting is limited to
+ * LIMIT_EXPRESSION_DEPTH, the text to LIMIT_EXPRESSION_BYTES. No recursion. */
+int expression_parse(struct arena *arena, struct str text,
+                     const struct expression **out, struct expression_error *error);
+uint32_t expression_names(const struct expression *expression);
+/* The i-th name, in the order of the text. */
+const struct name *expression_name(const struct expression *expression, uint32_t i);
+
+/* Resolves a name. Texts must live until the evaluation is over. Return 0 or a negative
+ * code with *error filled. */
+typedef int name_lookup(void *context, const struct name *name, struct value *out,
+                        struct cairn_error *error);
+/* CAIRN_EWORKFLOW with error->text ("`<` needs numbers: tasks.a.outputs.n is `x`"). */
+int expression_evaluate(const struct expression *expression, name_lookup *lookup,
+                        void *context, struct value *out, struct cairn_error *error);
+bool value_truth(const struct value *value);
+/* Appends a value as text: numbers as %.17g shortened to what reads back the same,
+ * whole ones up to 1e17 without a point. Missing: an error for the caller to find
+ * before. */
+void value_append(const struct value *value, struct buf *out);
+
+/* Text with ${{ }} in it: literal pieces and expressions. */
+struct piece {
+    struct str text;                     /* of a literal */
+    const struct expression *expression; /* NULL: a literal */
+    size_t at;                           /* where it begins in the text */
+};
+struct text_template {
+    uint32_t n;
+    struct piece *pieces; /* [n] */
+};
+/* True if the text has a ${{ in it. */
+bool template_has(struct str text);
+/* A `}}` inside quotes does not end an expression. Literals point into `text`. Returns
+ * what expression_parse does; error->at counts from the beginning of `text`. */
+int template_parse(struct arena *arena, struct str text, struct text_template *out,
+                   struct expression_error *error);
+/* Appends the text with values put in. A missing value is an error that names it. */
+int template_expand(const struct text_template *template, name_lookup *lookup,
+                    void *context, struct buf *out, struct cairn_error *error);
+
+/* A value and where it comes from. */
+struct operand {
+    struct value value;
+    uint32_t at, length;
+};
+/* As expression_evaluate. */
+int expression_run(const struct expression *expression, name_lookup *lookup,
+                   void *context, struct operand *out, struct cairn_error *error);
+/* CAIRN_EWORKFLOW if the operand is missing. */
+int expression_missing(const struct expression *expression,
+                       const struct operand *operand, struct cairn_error *error);
+
+/* A text for a message: cut, without bytes that would spoil it. */
+struct shown {
+    char text[96];
+};
+struct shown expression_shown(struct str text);
+
+#endif

@@ -1,0 +1,314 @@
+/* Evaluating: one pass over the code with a stack of values. Jumps only lead forward,
+ * so it ends. What is never reached is never looked up. */
+#include "graph/expression/expression_int.h"
+
+#include <stdio.h>
+
+struct machine {
+    const struct expression *expression;
+    struct operand stack[EXPRESSION_STACK];
+    uint32_t n;
+    name_lookup *lookup;
+    void *context;
+    struct cairn_error *error;
+};
+
+/* ---- Values ---- */
+
+bool value_truth(const struct value *value)
+{
+    switch (value->type) {
+    case VALUE_TEXT:
+        return value->text.len && !str_equal(value->text, STR("false"));
+    case VALUE_NUMBER:
+        return value->number < 0 || value->number > 0;
+    case VALUE_TRUTH:
+        return value->truth;
+    case VALUE_MISSING:
+        break;
+    }
+    return false;
+}
+
+void value_append(const struct value *value, struct buf *out)
+{
+    switch (value->type) {
+    case VALUE_TEXT:
+        buf_str(out, value->text);
+        break;
+    case VALUE_NUMBER:
+        number_append(value->number, out);
+        break;
+    case VALUE_TRUTH:
+        buf_text(out, value->truth ? "true" : "false");
+        break;
+    case VALUE_MISSING:
+        break;
+    }
+}
+
+static struct value truth(bool yes)
+{
+    return (struct value){.type = VALUE_TRUTH, .truth = yes};
+}
+
+/* False if the value is no number and no text that stands for one. */
+static bool as_number(const struct value *value, double *out)
+{
+    if (value->type == VALUE_TEXT)
+        return number_parse(value->text, out);
+    *out = value->number;
+    return value->type == VALUE_NUMBER;
+}
+
+static bool same_number(double a, double b)
+{
+    return a <= b && a >= b;
+}
+
+static bool equal(const struct value *a, const struct value *b)
+{
+    double left, right;
+    if (a->type == VALUE_MISSING || b->type == VALUE_MISSING)
+        return a->type == b->type;
+    if (a->type == VALUE_TEXT && b->type == VALUE_TEXT)
+        return str_equal(a->text, b->text);
+    if (a->type == VALUE_TRUTH && b->type == VALUE_TRUTH)
+        return a->truth == b->truth;
+    if (a->type == VALUE_TRUTH || b->type == VALUE_TRUTH) {
+        const struct value *yes = a->type == VALUE_TRUTH ? a : b,
+                           *other = yes == a ? b : a;
+        return other->type == VALUE_TEXT &&
+               str_equal(other->text, yes->truth ? STR("true") : STR("false"));
+    }
+    return as_number(a, &left) && as_number(b, &right) && same_number(left, right);
+}
+
+/* ---- Errors ---- */
+
+static struct shown source_of(const struct expression *expression,
+                              const struct operand *operand)
+{
+    return expression_shown(
+        (struct str){expression->text.ptr + operand->at, operand->length});
+}
+
+int expression_missing(const struct expression *expression,
+                       const struct operand *operand, struct cairn_error *error)
+{
+    if (operand->value.type != VALUE_MISSING)
+        return 0;
+    struct shown name = source_of(expression, operand);
+    return error_set(error, CAIRN_EWORKFLOW,
+                     "%s was not set; give a default: default(%s, 'x')", name.text,
+                     name.text);
+}
+
+static int missing(const struct machine *m, const struct operand *operand)
+{
+    return expression_missing(m->expression, operand, m->error);
+}
+
+static int needs_numbers(const struct machine *m, const struct instruction *i,
+                         const struct operand *operand)
+{
+    struct buf text = BUF_INIT;
+    struct shown name = source_of(m->expression, operand);
+    value_append(&operand->value, &text);
+    int result = buf_check(&text, m->error);
+    if (!result)
+        result =
+            error_set(m->error, CAIRN_EWORKFLOW, "`%.*s` needs numbers: %s is `%s`",
+                      (int)i->length, m->expression->text.ptr + i->at, name.text,
+                      expression_shown(buf_view(&text)).text);
+    buf_release(&text);
+    return result;
+}
+
+/* ---- Operations ---- */
+
+static int push(struct machine *m, const struct instruction *i,
+                const struct value *value)
+{
+    if (m->n == EXPRESSION_STACK) /* the parser sees to it that this is not so */
+        return error_set(m->error, CAIRN_EWORKFLOW,
+                         "the expression is nested too deep");
+    m->stack[m->n++] = (struct operand){*value, i->at, i->length};
+    return 0;
+}
+
+static int push_name(struct machine *m, const struct instruction *i)
+{
+    const struct name *name = &m->expression->names[i->index];
+    struct value value = {.type = VALUE_MISSING};
+    int result = m->lookup(m->context, name, &value, m->error);
+    return result ? result : push(m, i, &value);
+}
+
+/* The upper one of the two on top is dropped, the lower one becomes the result. It
+ * covers both in the text. */
+static void merge(struct machine *m, bool yes)
+{
+    const struct operand *right = &m->stack[--m->n];
+    struct operand *left = &m->stack[m->n - 1];
+    left->value = truth(yes);
+    left->length = right->at + right->length - left->at;
+}
+
+static int ordered(struct machine *m, const struct instruction *i)
+{
+    const struct operand *left = &m->stack[m->n - 2], *right = &m->stack[m->n - 1];
+    double a, b;
+    int result = missing(m, left);
+    if (!result)
+        result = missing(m, right);
+    if (!result && !as_number(&left->value, &a))
+        result = needs_numbers(m, i, left);
+    else if (!result && !as_number(&right->value, &b))
+        result = needs_numbers(m, i, right);
+    if (result)
+        return result;
+    bool yes = i->operation == OP_LESS         ? a < b
+               : i->operation == OP_GREATER    ? a > b
+               : i->operation == OP_LESS_EQUAL ? a <= b
+                                               : a >= b;
+    merge(m, yes);
+    return 0;
+}
+
+static void same(struct machine *m, bool wanted)
+{
+    merge(m, equal(&m->stack[m->n - 2].value, &m->stack[m->n - 1].value) == wanted);
+}
+
+/* `spare` holds it, if it was no text. */
+static struct str as_text(const struct value *value, struct buf *spare)
+{
+    if (value->type == VALUE_TEXT)
+        return value->text;
+    value_append(value, spare);
+    return buf_view(spare);
+}
+
+static bool holds(struct str whole, struct str part)
+{
+    return !part.len ||
+           (whole.len && memmem(whole.ptr, whole.len, part.ptr, part.len) != NULL);
+}
+
+static int contains(struct machine *m)
+{
+    const struct operand *whole = &m->stack[m->n - 2], *part = &m->stack[m->n - 1];
+    struct buf a = BUF_INIT, b = BUF_INIT;
+    int result = missing(m, whole);
+    if (!result)
+        result = missing(m, part);
+    if (result)
+        return result;
+    bool yes = holds(as_text(&whole->value, &a), as_text(&part->value, &b));
+    result = a.failed || b.failed ? error_nomem(m->error) : 0;
+    if (!result)
+        merge(m, yes);
+    buf_release(&a);
+    buf_release(&b);
+    return result;
+}
+
+static int invert(struct machine *m, const struct instruction *i)
+{
+    struct operand *top = &m->stack[m->n - 1];
+    int result = missing(m, top);
+    if (result)
+        return result;
+    top->value = truth(!value_truth(&top->value));
+    top->length = top->at + top->length - i->at;
+    top->at = i->at;
+    return 0;
+}
+
+static int become_truth(struct machine *m)
+{
+    struct operand *top = &m->stack[m->n - 1];
+    int result = missing(m, top);
+    if (!result)
+        top->value = truth(value_truth(&top->value));
+    return result;
+}
+
+/* && and ||: *jumps if the left side decides. */
+static int decide(struct machine *m, bool deciding, bool *jumps)
+{
+    int result = become_truth(m);
+    if (result)
+        return result;
+    *jumps = m->stack[m->n - 1].value.truth == deciding;
+    if (!*jumps)
+        m->n--;
+    return 0;
+}
+
+static int step(struct machine *m, const struct instruction *i, bool *jumps)
+{
+    switch ((enum operation)i->operation) {
+    case OP_VALUE:
+        return push(m, i, &i->value);
+    case OP_NAME:
+        return push_name(m, i);
+    case OP_NOT:
+        return invert(m, i);
+    case OP_EQUAL:
+    case OP_UNEQUAL:
+        same(m, i->operation == OP_EQUAL);
+        return 0;
+    case OP_LESS:
+    case OP_GREATER:
+    case OP_LESS_EQUAL:
+    case OP_GREATER_EQUAL:
+        return ordered(m, i);
+    case OP_CONTAINS:
+        return contains(m);
+    case OP_AND:
+        return decide(m, false, jumps);
+    case OP_OR:
+        return decide(m, true, jumps);
+    case OP_DEFAULT:
+        *jumps = m->stack[m->n - 1].value.type != VALUE_MISSING;
+        if (!*jumps)
+            m->n--;
+        return 0;
+    case OP_TRUTH:
+        return become_truth(m);
+    }
+    return 0;
+}
+
+int expression_run(const struct expression *expression, name_lookup *lookup,
+                   void *context, struct operand *out, struct cairn_error *error)
+{
+    struct machine m;
+    m.expression = expression;
+    m.n = 0;
+    m.lookup = lookup;
+    m.context = context;
+    m.error = error;
+    for (uint32_t at = 0; at < expression->n;) {
+        const struct instruction *instruction = &expression->code[at];
+        bool jumps = false;
+        int result = step(&m, instruction, &jumps);
+        if (result)
+            return result;
+        at = jumps ? instruction->index : at + 1;
+    }
+    *out = m.stack[0];
+    return 0;
+}
+
+int expression_evaluate(const struct expression *expression, name_lookup *lookup,
+                        void *context, struct value *out, struct cairn_error *error)
+{
+    struct operand operand;
+    int result = expression_run(expression, lookup, context, &operand, error);
+    if (!result)
+        *out = operand.value;
+    return result;
+}

@@ -1,0 +1,74 @@
+/* What the files behind expression.h share. A tree is kept in the order in which it is
+ * evaluated (operands before their operator), so that neither parsing nor evaluating
+ * recurses: an instruction puts one value on a stack or works on those on top. */
+#ifndef GRAPH_EXPRESSION_EXPRESSION_INT_H
+#define GRAPH_EXPRESSION_EXPRESSION_INT_H
+
+#include "base/limits.h"
+#include "graph/expression/expression.h"
+
+enum operation {
+    OP_VALUE = 1, /* pushes `value` */
+    OP_NAME,      /* pushes the value of names[index] */
+    OP_NOT,
+    OP_EQUAL,
+    OP_UNEQUAL,
+    OP_LESS,
+    OP_GREATER,
+    OP_LESS_EQUAL,
+    OP_GREATER_EQUAL,
+    OP_CONTAINS,
+    /* These take the value off the stack and go on, or leave a value there and jump to
+     * code[index], which is behind whatever would have been evaluated instead. */
+    OP_AND,     /* jumps with false */
+    OP_OR,      /* jumps with true */
+    OP_DEFAULT, /* jumps with the value, unless it is missing */
+    OP_TRUTH    /* the value becomes true or false */
+};
+
+struct instruction {
+    uint8_t operation;
+    uint32_t at, length; /* in the text */
+    uint32_t index;
+    struct value value;
+};
+
+struct expression {
+    struct str text; /* a copy */
+    struct instruction *code;
+    struct name *names; /* first and second point into `text` */
+    uint32_t n, n_names;
+};
+
+/* Each level of nesting leaves at most two values on the stack while it waits for the
+ * next one: the left side of a comparison and the first argument of contains. */
+enum { EXPRESSION_STACK = 2 * (LIMIT_EXPRESSION_DEPTH + 1) + 1 };
+
+/* ---- Numbers: -?[0-9]+(.[0-9]+)?([eE][+-]?[0-9]+)? in any locale ---- */
+
+/* Length of the number that the text begins with; 0: none. */
+size_t number_scan(struct str text);
+/* False if the whole text is not a number, is longer than NUMBER_BYTES, or too large.
+ */
+enum { NUMBER_BYTES = 100 };
+bool number_parse(struct str text, double *out);
+void number_append(double number, struct buf *out);
+
+/* ---- Texts ---- */
+
+/* [A-Za-z_][A-Za-z0-9_]*: its length at `at`, 0: none. */
+size_t word_scan(struct str text, size_t at);
+/* The name that begins at `at` (a word is there); error, or the name's length filled.
+ */
+int name_parse(struct str text, size_t at, struct name *out,
+               struct expression_error *error);
+/* Fills *error (may be NULL), returns CAIRN_EWORKFLOW. */
+int expression_fail(struct expression_error *error, size_t at, size_t length,
+                    const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* Position of the }} that ends the expression that begins at `from`, or SIZE_MAX; what
+ * stands in quotes does not count. */
+size_t template_end(struct str text, size_t from);
+/* Position of the next ${{ at or after `from`, or SIZE_MAX. */
+size_t template_start(struct str text, size_t from);
+
+#endif

@@ -1,0 +1,295 @@
+/* Parsing: what is read where. Either an operand comes next, or, behind a complete one,
+ * an operator; the text is read once, from left to right. */
+#include "graph/expression/expression_parser.h"
+
+static int fail_here(const struct expression_parser *p, size_t length, const char *text)
+{
+    return expression_fail(p->error, p->at, length, "%s", text);
+}
+
+/* ---- Operands ---- */
+
+static int read_text(struct expression_parser *p)
+{
+    size_t end = p->at + 1, n = 0;
+    while (end < p->text.len &&
+           (p->text.ptr[end] != '\'' ||
+            (end + 1 < p->text.len && p->text.ptr[end + 1] == '\''))) {
+        end += p->text.ptr[end] == '\'' ? 2 : 1;
+        n++;
+    }
+    if (end >= p->text.len)
+        return fail_here(p, 1, "a text that begins with ' has no ' at its end");
+    /* Without '' the value is a part of the text itself. */
+    struct value value = {VALUE_TEXT, {p->text.ptr + p->at + 1, end - p->at - 1}, 0, 0};
+    if (value.text.len != n)
+        value.truth = true; /* to be copied without the doubled ones: copy_texts */
+    return parser_emit_value(p, end + 1 - p->at, value);
+}
+
+static int read_number(struct expression_parser *p)
+{
+    struct str rest = {p->text.ptr + p->at, p->text.len - p->at};
+    size_t n = number_scan(rest), word = word_scan(p->text, p->at + n);
+    struct value value = {.type = VALUE_NUMBER};
+    if (!n)
+        return fail_here(p, 1,
+                         "`-` only stands before the digits of a number: "
+                         "expressions do not calculate");
+    if (word || (n < rest.len && rest.ptr[n] == '.'))
+        return fail_here(p, n + (word ? word : 1),
+                         "this is no number: numbers look like 3, -2.5 or 1e6");
+    if (!number_parse((struct str){rest.ptr, n}, &value.number))
+        return fail_here(p, n, "this number is too long or too large");
+    return parser_emit_value(p, n, value);
+}
+
+static size_t skip_blanks(struct str text, size_t at)
+{
+    while (at < text.len && text.ptr[at] && strchr(" \t\r\n", text.ptr[at]))
+        at++;
+    return at;
+}
+
+/* contains( and default( */
+static bool read_function(struct expression_parser *p, struct str word, int *result)
+{
+    size_t open = skip_blanks(p->text, p->at + word.len);
+    bool contains = str_equal(word, STR("contains"));
+    bool known = contains || str_equal(word, STR("default"));
+    if (open >= p->text.len || p->text.ptr[open] != '(')
+        return false;
+    if (!known) {
+        *result = expression_fail(p->error, p->at, word.len,
+                                  "there is no function `%s`: there are contains(TEXT, "
+                                  "PART) and default(VALUE, INSTEAD)",
+                                  expression_shown(word).text);
+        return true;
+    }
+    *result =
+        parser_push(p, (struct waiting){.kind = contains ? WAIT_CONTAINS : WAIT_DEFAULT,
+                                        .at = p->at,
+                                        .length = word.len});
+    p->at = open + 1;
+    return true;
+}
+
+static int read_name(struct expression_parser *p)
+{
+    struct name name;
+    int result = name_parse(p->text, p->at, &name, p->error);
+    if (result)
+        return result;
+    struct instruction instruction = {.operation = OP_NAME,
+                                      .at = (uint32_t)p->at,
+                                      .length = (uint32_t)name.length,
+                                      .index = (uint32_t)(p->names.size / sizeof name)};
+    buf_add(&p->names, &name, sizeof name);
+    p->at += name.length;
+    p->complete = true;
+    return p->names.failed ? CAIRN_ENOMEM : parser_emit(p, &instruction);
+}
+
+static int read_word(struct expression_parser *p)
+{
+    struct str word = {p->text.ptr + p->at, word_scan(p->text, p->at)};
+    int result;
+    bool yes = str_equal(word, STR("true"));
+    if (yes || str_equal(word, STR("false")))
+        return parser_emit_value(p, word.len,
+                                 (struct value){.type = VALUE_TRUTH, .truth = yes});
+    return read_function(p, word, &result) ? result : read_name(p);
+}
+
+static int no_operand(const struct expression_parser *p)
+{
+    if (p->at >= p->text.len)
+        return fail_here(p, 0,
+                         p->n_waiting ? "the expression ends too early"
+                                      : "the expression is empty");
+    char c = p->text.ptr[p->at];
+    if (c == '"')
+        return fail_here(p, 1, "texts stand in single quotes: 'text'");
+    if (c < ' ' || c > '~')
+        return expression_fail(p->error, p->at, 1,
+                               "the byte 0x%02x can only stand in quotes", (uint8_t)c);
+    return expression_fail(p->error, p->at, 1, "a value is missing before `%c`", c);
+}
+
+static int read_operand(struct expression_parser *p)
+{
+    char c = p->at < p->text.len ? p->text.ptr[p->at] : 0;
+    if (c == '!' || c == '(') {
+        struct waiting waiting = {.kind = c == '!' ? WAIT_NOT : WAIT_OPEN,
+                                  .operation = OP_NOT,
+                                  .at = p->at++,
+                                  .length = 1};
+        return parser_push(p, waiting);
+    }
+    if (c == '\'')
+        return read_text(p);
+    if (c == '-' || (c >= '0' && c <= '9'))
+        return read_number(p);
+    return word_scan(p->text, p->at) ? read_word(p) : no_operand(p);
+}
+
+/* ---- Operators ---- */
+
+struct infix {
+    const char *text;
+    enum waiting_kind kind;
+    enum operation operation;
+};
+/* Longer ones before their beginnings. */
+static const struct infix infixes[] = {
+    {"||", WAIT_OR, OP_OR},
+    {"&&", WAIT_AND, OP_AND},
+    {"==", WAIT_COMPARE, OP_EQUAL},
+    {"!=", WAIT_COMPARE, OP_UNEQUAL},
+    {"<=", WAIT_COMPARE, OP_LESS_EQUAL},
+    {">=", WAIT_COMPARE, OP_GREATER_EQUAL},
+    {"<", WAIT_COMPARE, OP_LESS},
+    {">", WAIT_COMPARE, OP_GREATER},
+};
+
+static bool stands_here(const struct expression_parser *p, struct str text)
+{
+    return p->text.len - p->at >= text.len &&
+           memcmp(p->text.ptr + p->at, text.ptr, text.len) == 0;
+}
+
+static int no_operator(const struct expression_parser *p)
+{
+    struct str word = {p->text.ptr + p->at, word_scan(p->text, p->at)};
+    char c = p->text.ptr[p->at];
+    if (str_equal(word, STR("and")) || c == '&')
+        return fail_here(p, word.len ? word.len : 1, "`and` is written &&");
+    if (str_equal(word, STR("or")) || c == '|')
+        return fail_here(p, word.len ? word.len : 1, "`or` is written ||");
+    if (c == '=')
+        return fail_here(p, 1, "`is equal` is written ==");
+    if (c == '!')
+        return fail_here(p, 1, "`is not equal` is written !=");
+    if (strchr("+-*/%", c) && c)
+        return fail_here(p, 1, "expressions do not calculate");
+    if (c < ' ' || c > '~')
+        return expression_fail(p->error, p->at, 1,
+                               "the byte 0x%02x can only stand in quotes", (uint8_t)c);
+    return fail_here(p, word.len ? word.len : 1, "an operator is missing before this");
+}
+
+static int read_binary(struct expression_parser *p, const struct infix *infix)
+{
+    struct waiting waiting = {.kind = infix->kind,
+                              .operation = (uint8_t)infix->operation,
+                              .at = p->at,
+                              .length = strlen(infix->text)};
+    int result = parser_reduce(p, infix->kind == WAIT_COMPARE ? WAIT_NOT : infix->kind);
+    if (!result && infix->kind == WAIT_COMPARE && parser_top(p) &&
+        parser_top(p)->kind == WAIT_COMPARE)
+        return fail_here(p, waiting.length,
+                         "comparisons are not chained: join two with &&, or put one "
+                         "into parentheses");
+    if (!result && infix->kind != WAIT_COMPARE) {
+        result = parser_emit_jump(p, infix->operation, &waiting);
+        waiting.operation = OP_TRUTH;
+    }
+    p->at += waiting.length;
+    return result ? result : parser_push(p, waiting);
+}
+
+static int read_comma(struct expression_parser *p)
+{
+    int result = parser_reduce(p, WAIT_OR);
+    struct waiting *function = parser_top(p);
+    if (result)
+        return result;
+    if (!function || function->kind == WAIT_OPEN)
+        return fail_here(p, 1, "`,` only stands between the arguments of a function");
+    if (function->comma)
+        return fail_here(p, 1, "this function has two arguments");
+    function->comma = true;
+    p->at++;
+    p->complete = false;
+    return function->kind == WAIT_DEFAULT ? parser_emit_jump(p, OP_DEFAULT, function)
+                                          : 0;
+}
+
+static int read_close(struct expression_parser *p)
+{
+    int result = parser_reduce(p, WAIT_OR);
+    struct waiting *open = parser_top(p);
+    if (result)
+        return result;
+    if (!open)
+        return fail_here(p, 1, "`)` without `(`");
+    if (open->kind != WAIT_OPEN && !open->comma)
+        return expression_fail(p->error, open->at, open->length,
+                               "this function has two arguments: %s",
+                               open->kind == WAIT_DEFAULT ? "default(VALUE, INSTEAD)"
+                                                          : "contains(TEXT, PART)");
+    p->n_waiting--;
+    p->depth--;
+    p->at++;
+    if (open->kind == WAIT_CONTAINS)
+        return parser_emit_operation(p, OP_CONTAINS, open);
+    if (open->kind == WAIT_DEFAULT)
+        parser_aim_jump(p, open);
+    return 0;
+}
+
+static int read_operator(struct expression_parser *p)
+{
+    if (p->text.ptr[p->at] == ',')
+        return read_comma(p);
+    if (p->text.ptr[p->at] == ')')
+        return read_close(p);
+    for (size_t i = 0; i < sizeof infixes / sizeof infixes[0]; i++)
+        if (stands_here(p, str_of(infixes[i].text)))
+            return read_binary(p, &infixes[i]);
+    return no_operator(p);
+}
+
+static int read_all(struct expression_parser *p)
+{
+    int result = 0;
+    for (;;) {
+        p->at = skip_blanks(p->text, p->at);
+        if (p->complete && p->at >= p->text.len)
+            break;
+        result = p->complete ? read_operator(p) : read_operand(p);
+        if (result)
+            return result;
+    }
+    result = parser_reduce(p, WAIT_OR);
+    if (!result && parser_top(p))
+        return expression_fail(p->error, parser_top(p)->at, parser_top(p)->length,
+                               "the `(` of this has no `)`");
+    return result;
+}
+
+int expression_parse(struct arena *arena, struct str text,
+                     const struct expression **out, struct expression_error *error)
+{
+    if (text.len > LIMIT_EXPRESSION_BYTES)
+        return expression_fail(error, 0, 0, "the expression is longer than %d bytes",
+                               LIMIT_EXPRESSION_BYTES);
+    struct expression_parser p = {.code = BUF_INIT, .names = BUF_INIT, .error = error};
+    p.text = arena_str(arena, text);
+    int result = p.text.ptr ? read_all(&p) : CAIRN_ENOMEM;
+    if (!result)
+        result = parser_keep(arena, &p, out);
+    buf_release(&p.code);
+    buf_release(&p.names);
+    return result;
+}
+
+uint32_t expression_names(const struct expression *expression)
+{
+    return expression->n_names;
+}
+
+const struct name *expression_name(const struct expression *expression, uint32_t i)
+{
+    return &expression->names[i];
+}

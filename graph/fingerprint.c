@@ -1,0 +1,207 @@
+/* Fingerprints: SHA-256 over a canonical encoding of what changes a task's meaning.
+ *
+ *   task_def:  "cairn-fingerprint 2", kind, run, shell, argv, version, external, env,
+ *              cwd, outputs, inputs, params (those that the task takes), foreach keys,
+ *              condition, when, check, least confidence, secrets (names)
+ *   task:      digest of its task_def, its foreach values, and its needs in the order
+ *              of their text: the id of one task, or the digest of a whole group's
+ *              values
+ *
+ * The shell is that of `run`, or of the check. Timeouts, retries, pools, priority,
+ * once, undo, finally, what a check warns of, and the order of needs or foreach values
+ * do not count.
+ *
+ * Fingerprints are never stored: they are computed of the definition that a run has
+ * stored and of the one that is there now, and compared. So this encoding may change
+ * with a release without making anybody's tasks run again; what it must not do is tell
+ * apart two definitions that mean the same, one of them decoded from an older version
+ * of the binary form: what that version does not have reads as empty. */
+#include "graph/fingerprint.h"
+
+#include <stdlib.h>
+
+static void add_texts(struct buf *out, const struct str *texts, uint32_t n)
+{
+    buf_varint(out, n);
+    for (uint32_t i = 0; i < n; i++)
+        buf_lstr(out, texts[i]);
+}
+
+static void add_pairs(struct buf *out, const struct key_value *pairs, uint32_t n)
+{
+    buf_varint(out, n);
+    for (uint32_t i = 0; i < n; i++) {
+        buf_lstr(out, pairs[i].key);
+        buf_lstr(out, pairs[i].value);
+    }
+}
+
+struct shell_words fingerprint_shell(const struct task_def *def)
+{
+    if (def->n_shell || !def->check.len)
+        return (struct shell_words){def->shell, def->n_shell};
+    return (struct shell_words){def->side_shell, def->n_side_shell};
+}
+
+static void encode_command(const struct task_def *def, struct buf *out)
+{
+    struct shell_words shell = fingerprint_shell(def);
+    buf_byte(out, def->kind);
+    buf_lstr(out, def->run);
+    add_texts(out, shell.words, shell.n);
+    add_texts(out, def->argv, def->n_argv);
+    buf_lstr(out, def->version);
+    buf_lstr(out, def->external);
+}
+
+static void add_params(struct buf *out, const struct definition *d,
+                       const struct task_def *def)
+{
+    if (!def->own_params)
+        add_pairs(out, d->params, d->n_params);
+    else
+        buf_varint(out, def->n_params);
+    for (uint32_t i = 0; def->own_params && i < def->n_params; i++) {
+        uint32_t index = definition_param(d, def->params[i]);
+        buf_lstr(out, def->params[i]);
+        buf_lstr(out, index == UINT32_MAX ? STR("") : d->params[index].value);
+    }
+}
+
+static void encode_def(const struct definition *d, const struct task_def *def,
+                       struct buf *out)
+{
+    buf_lstr(out, STR("cairn-fingerprint 2"));
+    encode_command(def, out);
+    add_pairs(out, def->env, def->n_env);
+    buf_lstr(out, def->cwd);
+    add_texts(out, def->outputs, def->n_outputs);
+    add_texts(out, def->inputs, def->n_inputs);
+    add_params(out, d, def);
+    buf_varint(out, def->n_foreach);
+    for (uint32_t k = 0; k < def->n_foreach; k++)
+        buf_lstr(out, def->foreach[k].name);
+    buf_lstr(out, def->condition);
+    buf_byte(out, def->when);
+    buf_lstr(out, def->check);
+    buf_varint(out, def->check.len ? def->check_min_permille : 0);
+    add_texts(out, def->secrets, def->n_secrets);
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return str_compare(*(const struct str *)a, *(const struct str *)b);
+}
+
+/* The values of a group, as sets: their order does not matter. */
+static int encode_group(const struct task_def *def, struct buf *out)
+{
+    buf_lstr(out, def->id);
+    for (uint32_t k = 0; k < def->n_foreach; k++) {
+        const struct foreach_key *key = &def->foreach[k];
+        struct str *sorted = malloc((key->n ? key->n : 1) * sizeof *sorted);
+        if (!sorted)
+            return CAIRN_ENOMEM;
+        if (key->n)
+            memcpy(sorted, key->values, key->n * sizeof *sorted);
+        qsort(sorted, key->n, sizeof *sorted, by_text);
+        buf_lstr(out, key->name);
+        add_texts(out, sorted, key->n);
+        free(sorted);
+    }
+    return 0;
+}
+
+struct hasher {
+    const struct graph *graph;
+    struct sha256 *sha;
+    struct buf scratch;
+    struct digest *groups; /* [n_defs], of defs with a barrier */
+    struct digest *out;
+};
+
+static void hash_scratch(struct hasher *h, struct digest *out)
+{
+    sha256_begin(h->sha);
+    sha256_add(h->sha, h->scratch.data, h->scratch.size);
+    sha256_end(h->sha, out);
+}
+
+static int hash_groups(struct hasher *h)
+{
+    const struct definition *d = h->graph->definition;
+    for (uint32_t i = 0; i < d->n_defs; i++) {
+        if (h->graph->barrier[i] == NODE_NONE)
+            continue;
+        buf_clear(&h->scratch);
+        if (encode_group(&d->defs[i], &h->scratch) || h->scratch.failed)
+            return CAIRN_ENOMEM;
+        hash_scratch(h, &h->groups[i]);
+    }
+    return 0;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const struct named_need *x = a, *y = b;
+    int order = str_compare(x->text, y->text);
+    return order ? order : (x->index > y->index) - (x->index < y->index);
+}
+
+int sort_needs(const struct task_def *def, struct named_need **out)
+{
+    struct named_need *sorted = malloc(((size_t)def->n_needs + 1) * sizeof *sorted);
+    if (!sorted)
+        return CAIRN_ENOMEM;
+    for (uint32_t i = 0; i < def->n_needs; i++)
+        sorted[i] = (struct named_need){def->needs[i].text, i};
+    qsort(sorted, def->n_needs, sizeof *sorted, by_name);
+    *out = sorted;
+    return 0;
+}
+
+static int hash_def(struct hasher *h, uint32_t index)
+{
+    const struct graph *g = h->graph;
+    const struct task_def *def = &g->definition->defs[index];
+    struct digest base;
+    struct named_need *sorted;
+    if (sort_needs(def, &sorted))
+        return CAIRN_ENOMEM;
+    buf_clear(&h->scratch);
+    encode_def(g->definition, def, &h->scratch);
+    hash_scratch(h, &base);
+    for (uint32_t m = 0; m < def->members && !h->scratch.failed; m++) {
+        uint32_t task = g->first[index] + m;
+        buf_clear(&h->scratch);
+        buf_add(&h->scratch, base.bytes, sizeof base.bytes);
+        for (uint32_t k = 0; k < def->n_foreach; k++)
+            buf_lstr(&h->scratch, def->foreach[k].values[member_value(def, m, k)]);
+        for (uint32_t j = 0; j < def->n_needs; j++) {
+            uint32_t need = g->needs[g->need_start[task] + sorted[j].index];
+            buf_byte(&h->scratch, graph_is_barrier(g, need) ? 'g' : 't');
+            if (graph_is_barrier(g, need))
+                buf_add(&h->scratch, h->groups[g->def_of[need]].bytes, DIGEST_SIZE);
+            else
+                buf_lstr(&h->scratch, str_of(g->id[need]));
+        }
+        if (!h->scratch.failed)
+            hash_scratch(h, &h->out[task]);
+    }
+    free(sorted);
+    return h->scratch.failed ? CAIRN_ENOMEM : 0;
+}
+
+int graph_fingerprints(const struct graph *graph, struct digest *out,
+                       struct cairn_error *error)
+{
+    struct hasher h = {.graph = graph, .sha = sha256_new(), .out = out};
+    h.groups = calloc(graph->definition->n_defs, sizeof *h.groups);
+    int result = h.sha && h.groups ? hash_groups(&h) : CAIRN_ENOMEM;
+    for (uint32_t i = 0; i < graph->definition->n_defs && !result; i++)
+        result = hash_def(&h, i);
+    sha256_free(h.sha);
+    free(h.groups);
+    buf_release(&h.scratch);
+    return result ? error_nomem(error) : 0;
+}

@@ -1,0 +1,341 @@
+/* Compiling a definition: numbering, ids, edges, topological order, critical path. */
+#include "graph/graph.h"
+
+#include "base/limits.h"
+#include "graph/cycle.h"
+
+#include <stdlib.h>
+
+void graph_release(struct graph *graph)
+{
+    free(graph->need_start);
+    free(graph->needs);
+    free(graph->user_start);
+    free(graph->users);
+    free(graph->order);
+    free(graph->height);
+    arena_release(&graph->arena);
+    *graph = (struct graph){0};
+}
+
+static bool is_group(const struct task_def *def)
+{
+    return def->n_foreach > 0;
+}
+
+/* Numbers tasks and barriers. */
+static int number_nodes(struct graph *graph, struct cairn_error *error)
+{
+    const struct definition *d = graph->definition;
+    uint64_t tasks = 0;
+    uint32_t barriers = 0;
+    graph->first = arena_take(&graph->arena, (size_t)d->n_defs + 1, sizeof(uint32_t));
+    graph->barrier = arena_take(&graph->arena, d->n_defs, sizeof(uint32_t));
+    if (graph->arena.failed)
+        return error_nomem(error);
+    for (uint32_t i = 0; i < d->n_defs; i++) {
+        graph->first[i] = (uint32_t)tasks;
+        graph->barrier[i] = NODE_NONE;
+        tasks += d->defs[i].members;
+        if (tasks > LIMIT_TASKS)
+            return error_set(error, CAIRN_ELIMIT, "more than %d tasks", LIMIT_TASKS);
+    }
+    graph->first[d->n_defs] = graph->n_tasks = (uint32_t)tasks;
+    if (tasks == 0)
+        return error_set(error, CAIRN_EWORKFLOW,
+                         "workflow `%.*s` has no tasks; add one under `tasks:`",
+                         (int)d->name.len, d->name.ptr);
+    for (uint32_t i = 0; i < d->n_defs; i++)
+        for (uint32_t j = 0; j < d->defs[i].n_needs; j++) {
+            const struct need *need = &d->defs[i].needs[j];
+            if (!need->bindings && is_group(&d->defs[need->target]) &&
+                graph->barrier[need->target] == NODE_NONE)
+                graph->barrier[need->target] = graph->n_tasks + barriers++;
+        }
+    graph->n_nodes = graph->n_tasks + barriers;
+    return 0;
+}
+
+/* Of all members of a group with one key only the value differs: what is before it
+ * stays in the buffer. */
+static void next_id(const struct task_def *def, uint32_t member, size_t *prefix,
+                    struct buf *id)
+{
+    if (def->n_foreach != 1 || member == 0) {
+        buf_clear(id);
+        member_id(def, member, id);
+        if (def->n_foreach == 1 && !id->failed)
+            *prefix = id->size - def->foreach[0].shown[0].len - 1;
+        return;
+    }
+    id->size = *prefix;
+    buf_str(id, def->foreach[0].shown[member]);
+    buf_byte(id, ']');
+}
+
+static int name_nodes(struct graph *graph, struct cairn_error *error)
+{
+    const struct definition *d = graph->definition;
+    struct buf id = BUF_INIT;
+    size_t prefix = 0;
+    int result = 0;
+    graph->def_of = arena_take(&graph->arena, graph->n_nodes, sizeof(uint32_t));
+    graph->id = arena_take(&graph->arena, graph->n_nodes, sizeof(char *));
+    for (uint32_t i = 0; i < d->n_defs && !graph->arena.failed && !result; i++) {
+        const struct task_def *def = &d->defs[i];
+        for (uint32_t m = 0; m < def->members && !graph->arena.failed; m++) {
+            next_id(def, m, &prefix, &id);
+            if (id.failed) {
+                result = error_nomem(error);
+                break;
+            }
+            if (id.size > LIMIT_ID_BYTES) {
+                result =
+                    error_set(error, CAIRN_ELIMIT, "the id %s is longer than %d bytes",
+                              id.data, LIMIT_ID_BYTES);
+                break;
+            }
+            graph->def_of[graph->first[i] + m] = i;
+            graph->id[graph->first[i] + m] = arena_text(&graph->arena, buf_view(&id));
+        }
+        if (graph->barrier[i] != NODE_NONE && !graph->arena.failed) {
+            graph->def_of[graph->barrier[i]] = i;
+            graph->id[graph->barrier[i]] = arena_text(&graph->arena, def->id);
+        }
+    }
+    if (!result && graph->arena.failed)
+        result = error_nomem(error);
+    buf_release(&id);
+    return result;
+}
+
+static int missing_member(const struct graph *graph, const struct need *need,
+                          uint32_t task, struct cairn_error *error)
+{
+    const struct definition *d = graph->definition;
+    const struct task_def *target = &d->defs[need->target];
+    return error_set(error, CAIRN_EWORKFLOW,
+                     "%.*s:%u:%u: `%s` needs `%.*s`, but `%.*s` has no such member\n"
+                     "give both tasks the same foreach values, or need the whole group "
+                     "with `%.*s`",
+                     (int)d->file.len, d->file.ptr, need->at.line, need->at.column,
+                     graph->id[task], (int)need->text.len, need->text.ptr,
+                     (int)target->id.len, target->id.ptr, (int)target->id.len,
+                     target->id.ptr);
+}
+
+/* The node that need `need` of task `task` leads to. */
+static int resolve(const struct graph *graph, const struct task_def *def, uint32_t task,
+                   const struct need *need, struct buf *scratch, uint32_t *node,
+                   struct cairn_error *error)
+{
+    const struct definition *d = graph->definition;
+    const struct task_def *target = &d->defs[need->target];
+    struct str values[LIMIT_FOREACH_KEYS];
+    size_t ends[LIMIT_FOREACH_KEYS];
+    if (!need->bindings) {
+        *node = is_group(target) ? graph->barrier[need->target]
+                                 : graph->first[need->target];
+        return 0;
+    }
+    buf_clear(scratch);
+    for (uint32_t k = 0; k < need->n_bindings; k++) {
+        text_expand_fixed(d, def, graph_member(graph, task), need->bindings[k].value,
+                          scratch);
+        ends[k] = scratch->size;
+    }
+    if (scratch->failed)
+        return error_nomem(error);
+    for (uint32_t k = 0; k < need->n_bindings; k++) {
+        size_t start = k ? ends[k - 1] : 0;
+        values[k] = (struct str){scratch->data + start, ends[k] - start};
+    }
+    uint32_t member = member_find(target, values);
+    if (member == UINT32_MAX)
+        return missing_member(graph, need, task, error);
+    *node = graph->first[need->target] + member;
+    return 0;
+}
+
+static int count_edges(struct graph *graph, struct cairn_error *error)
+{
+    uint64_t edges = 0;
+    graph->need_start = calloc((size_t)graph->n_nodes + 1, sizeof(uint32_t));
+    graph->user_start = calloc((size_t)graph->n_nodes + 2, sizeof(uint32_t));
+    if (!graph->need_start || !graph->user_start)
+        return error_nomem(error);
+    for (uint32_t node = 0; node < graph->n_nodes; node++) {
+        const struct task_def *def = graph_def(graph, node);
+        graph->need_start[node] = (uint32_t)edges;
+        edges += graph_is_barrier(graph, node) ? def->members : def->n_needs;
+        if (edges > LIMIT_EDGES)
+            return error_set(error, CAIRN_ELIMIT, "more than %d dependencies",
+                             LIMIT_EDGES);
+    }
+    graph->need_start[graph->n_nodes] = graph->n_edges = (uint32_t)edges;
+    graph->needs = calloc(edges ? edges : 1, sizeof(uint32_t));
+    graph->users = malloc((edges ? edges : 1) * sizeof(uint32_t));
+    return graph->needs && graph->users ? 0 : error_nomem(error);
+}
+
+static int fill_needs(struct graph *graph, struct cairn_error *error)
+{
+    struct buf scratch = BUF_INIT;
+    int result = 0;
+    for (uint32_t node = 0; node < graph->n_nodes && !result; node++) {
+        const struct task_def *def = graph_def(graph, node);
+        uint32_t *needs = graph->needs + graph->need_start[node];
+        if (graph_is_barrier(graph, node))
+            for (uint32_t m = 0; m < def->members; m++)
+                needs[m] = graph->first[graph->def_of[node]] + m;
+        else
+            for (uint32_t j = 0; j < def->n_needs && !result; j++)
+                result = resolve(graph, def, node, &def->needs[j], &scratch, &needs[j],
+                                 error);
+    }
+    buf_release(&scratch);
+    return result;
+}
+
+/* Users are needs turned round: a counting sort. user_start is used one place ahead
+ * while filling, so that it ends up right without a second array. */
+static void fill_users(struct graph *graph)
+{
+    uint32_t *start = graph->user_start;
+    for (uint32_t e = 0; e < graph->n_edges; e++)
+        start[graph->needs[e] + 2]++;
+    for (uint32_t i = 2; i <= graph->n_nodes + 1; i++)
+        start[i] += start[i - 1];
+    for (uint32_t node = 0; node < graph->n_nodes; node++)
+        for (uint32_t e = graph->need_start[node]; e < graph->need_start[node + 1]; e++)
+            graph->users[start[graph->needs[e] + 1]++] = node;
+}
+
+/* Kahn's algorithm; the order array is its own queue. */
+static int sort_nodes(struct graph *graph, struct cairn_error *error)
+{
+    uint32_t *waiting = malloc(((size_t)graph->n_nodes + 1) * sizeof *waiting);
+    graph->order = malloc(((size_t)graph->n_nodes + 1) * sizeof(uint32_t));
+    if (!waiting || !graph->order) {
+        free(waiting);
+        return error_nomem(error);
+    }
+    uint32_t head = 0, tail = 0;
+    for (uint32_t node = 0; node < graph->n_nodes; node++) {
+        waiting[node] = graph->need_start[node + 1] - graph->need_start[node];
+        if (!waiting[node])
+            graph->order[tail++] = node;
+    }
+    while (head < tail) {
+        uint32_t node = graph->order[head++];
+        for (uint32_t e = graph->user_start[node]; e < graph->user_start[node + 1]; e++)
+            if (--waiting[graph->users[e]] == 0)
+                graph->order[tail++] = graph->users[e];
+    }
+    int result = tail == graph->n_nodes ? 0 : cycle_report(graph, waiting, error);
+    free(waiting);
+    return result;
+}
+
+int graph_weigh(struct graph *graph, const uint32_t *duration_ms,
+                struct cairn_error *error)
+{
+    uint64_t sum = 0, known = 0;
+    if (!graph->height)
+        graph->height = malloc(((size_t)graph->n_nodes + 1) * sizeof(uint32_t));
+    if (!graph->height)
+        return error_nomem(error);
+    for (uint32_t i = 0; duration_ms && i < graph->n_tasks; i++)
+        if (duration_ms[i]) {
+            sum += duration_ms[i];
+            known++;
+        }
+    uint32_t usual = known ? (uint32_t)(sum / known) : 1;
+    for (uint32_t i = graph->n_nodes; i-- > 0;) {
+        uint32_t node = graph->order[i];
+        uint32_t tallest = 0, own = 0;
+        for (uint32_t e = graph->user_start[node]; e < graph->user_start[node + 1]; e++)
+            if (graph->height[graph->users[e]] > tallest)
+                tallest = graph->height[graph->users[e]];
+        if (!graph_is_barrier(graph, node))
+            own = duration_ms && duration_ms[node] ? duration_ms[node] : usual;
+        if (__builtin_add_overflow(tallest, own, &graph->height[node]))
+            graph->height[node] = UINT32_MAX;
+    }
+    return 0;
+}
+
+int graph_build(struct graph *graph, const struct definition *definition,
+                struct cairn_error *error)
+{
+    struct graph g = {.definition = definition, .arena = ARENA_INIT};
+    int result = number_nodes(&g, error);
+    if (!result)
+        result = name_nodes(&g, error);
+    if (!result)
+        result = count_edges(&g, error);
+    if (!result)
+        result = fill_needs(&g, error);
+    if (!result) {
+        fill_users(&g);
+        result = sort_nodes(&g, error);
+    }
+    if (!result)
+        result = graph_weigh(&g, NULL, error);
+    if (result) {
+        graph_release(&g);
+        return result;
+    }
+    *graph = g;
+    return 0;
+}
+
+/* `name[a=1,b=2]`, keys in the order of the foreach. */
+uint32_t graph_find(const struct graph *graph, struct str id)
+{
+    const char *bracket = id.len ? memchr(id.ptr, '[', id.len) : NULL;
+    size_t name_len = bracket ? (size_t)(bracket - id.ptr) : id.len;
+    uint32_t index = map_get(&graph->definition->by_id, (struct str){id.ptr, name_len});
+    struct str values[LIMIT_FOREACH_KEYS];
+    if (index == MAP_NONE)
+        return NODE_NONE;
+    const struct task_def *def = &graph->definition->defs[index];
+    if (is_group(def) != (bracket != NULL))
+        return NODE_NONE;
+    if (!bracket)
+        return graph->first[index];
+    const char *at = bracket + 1, *end = id.ptr + id.len - 1;
+    if (id.len < name_len + 2 || *end != ']')
+        return NODE_NONE;
+    for (uint32_t k = 0; k < def->n_foreach; k++) {
+        struct str key = def->foreach[k].name;
+        if ((size_t)(end - at) < key.len + 1 || memcmp(at, key.ptr, key.len) != 0 ||
+            at[key.len] != '=')
+            return NODE_NONE;
+        at += key.len + 1;
+        const char *stop =
+            k + 1 < def->n_foreach ? memchr(at, ',', (size_t)(end - at)) : end;
+        if (!stop)
+            return NODE_NONE;
+        values[k] = (struct str){at, (size_t)(stop - at)};
+        at = stop + (stop < end);
+    }
+    uint32_t member = at == end ? member_find(def, values) : UINT32_MAX;
+    return member == UINT32_MAX ? NODE_NONE : graph->first[index] + member;
+}
+
+bool graph_any_user(const struct graph *g, uint32_t node,
+                    bool (*is)(const void *context, uint32_t user), const void *context)
+{
+    for (uint32_t i = g->user_start[node]; i < g->user_start[node + 1]; i++) {
+        uint32_t user = g->users[i];
+        if (!graph_is_barrier(g, user) && is(context, user))
+            return true;
+        /* Those of a barrier are tasks. */
+        for (uint32_t k = g->user_start[user];
+             graph_is_barrier(g, user) && k < g->user_start[user + 1]; k++)
+            if (is(context, g->users[k]))
+                return true;
+    }
+    return false;
+}

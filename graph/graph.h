@@ -1,0 +1,77 @@
+/* The compiled workflow: what depends on what. Pure.
+ *
+ * Nodes 0..n_tasks-1 are tasks, in file order and member order; the barrier nodes of
+ * groups follow. A need on a whole foreach group is one edge to the group's barrier,
+ * and the barrier needs every member, so N members before M members cost N + M edges.
+ * Adjacency is held as compressed rows: the needs of node i are
+ * needs[need_start[i]] .. needs[need_start[i + 1] - 1]; users mirror them. */
+#ifndef GRAPH_GRAPH_H
+#define GRAPH_GRAPH_H
+
+#include "graph/definition.h"
+
+#define NODE_NONE UINT32_MAX
+
+struct graph {
+    const struct definition *definition; /* borrowed */
+    uint32_t n_tasks, n_nodes, n_edges;
+    uint32_t *first;   /* [n_defs + 1] first task of each task_def */
+    uint32_t *def_of;  /* [n_nodes] index of the task_def (a barrier: of its group) */
+    const char **id;   /* [n_nodes] */
+    uint32_t *barrier; /* [n_defs] barrier node or NODE_NONE */
+    uint32_t *need_start, *needs;
+    uint32_t *user_start, *users;
+    uint32_t *order;  /* [n_nodes] topological, stable */
+    uint32_t *height; /* [n_nodes] longest way to an end, in tasks: the critical path */
+    struct arena arena;
+};
+
+/* CAIRN_EWORKFLOW for no tasks, an element-wise need without such a member, or a cycle
+ * (named whole); CAIRN_ELIMIT. */
+int graph_build(struct graph *graph, const struct definition *definition,
+                struct cairn_error *error);
+void graph_release(struct graph *graph);
+
+static inline const struct task_def *graph_def(const struct graph *graph, uint32_t node)
+{
+    return &graph->definition->defs[graph->def_of[node]];
+}
+static inline uint32_t graph_member(const struct graph *graph, uint32_t task)
+{
+    return task - graph->first[graph->def_of[task]];
+}
+static inline bool graph_is_barrier(const struct graph *graph, uint32_t node)
+{
+    return node >= graph->n_tasks;
+}
+/* Is one of the tasks that need `node`, directly or through its group, such a task? */
+bool graph_any_user(const struct graph *graph, uint32_t node,
+                    bool (*is)(const void *context, uint32_t user),
+                    const void *context);
+/* Task by id, NODE_NONE if there is none. */
+uint32_t graph_find(const struct graph *graph, struct str id);
+
+/* Recomputes height with known durations (ms per task, 0: unknown counts as the mean).
+ */
+int graph_weigh(struct graph *graph, const uint32_t *duration_ms,
+                struct cairn_error *error);
+
+/* Fingerprints (fingerprint.c): what changes the meaning of a task. [n_tasks], in the
+ * caller's memory. Encoding version 1. */
+int graph_fingerprints(const struct graph *graph, struct digest *out,
+                       struct cairn_error *error);
+/* Which fields of two definitions of a task differ: "command", "env LC_ALL", "needs",
+ * ... with the old and the new value as text for people; NULL: there was, or is, none.
+ * `each` returns 0 to go on; anything else stops, and is returned if negative. */
+int fingerprint_changes(const struct definition *a_in, const struct task_def *a,
+                        const struct definition *b_in, const struct task_def *b,
+                        int (*each)(void *, const char *field, const char *old,
+                                    const char *now),
+                        void *context, struct cairn_error *error);
+
+/* match.c */
+/* Where each task of `graph` stood in `old` (NODE_NONE: new there). Same graph: itself.
+ */
+void map_tasks(const struct graph *graph, const struct graph *old, uint32_t *old_task);
+
+#endif

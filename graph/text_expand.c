@@ -1,0 +1,312 @@
+/* Putting values into the texts of a task.
+ *
+ * parse.c has refused every name that is not known. The texts of a workflow that was
+ * built in memory may hold anything: there, what cannot be parsed, and a ${{ }} with a
+ * foreach key, param or env entry that does not exist, stays as it is. */
+#include "graph/build.h"
+#include "graph/expression/expression.h"
+
+/* ---- Names ---- */
+
+static const struct key_value *env_entry(const struct task_def *def, struct str name)
+{
+    for (uint32_t i = 0; def && i < def->n_env; i++)
+        if (str_equal(def->env[i].key, name))
+            return &def->env[i];
+    return NULL;
+}
+
+static bool gets_param(const struct task_def *def, struct str name)
+{
+    if (!def || !def->own_params)
+        return true;
+    for (uint32_t i = 0; i < def->n_params; i++)
+        if (str_equal(def->params[i], name))
+            return true;
+    return false;
+}
+
+/* False for a key, param or env entry that there is not. */
+static bool is_known(const struct scope *scope, const struct name *name)
+{
+    if (name->kind == NAME_KEY)
+        return scope->def && task_def_key(scope->def, name->first) != UINT32_MAX;
+    if (name->kind == NAME_PARAM)
+        return definition_param(scope->definition, name->first) != UINT32_MAX;
+    return name->kind != NAME_ENV || env_entry(scope->def, name->first);
+}
+
+static bool all_known(const struct scope *scope, const struct expression *expression)
+{
+    for (uint32_t i = 0; i < expression_names(expression); i++)
+        if (!is_known(scope, expression_name(expression, i)))
+            return false;
+    return true;
+}
+
+/* A text being expanded. Values that had to be made live in `arena`. */
+struct expansion {
+    const struct scope *scope;
+    struct arena arena;
+    bool inside_env;
+};
+
+static int expand(struct expansion *x, struct str text, struct buf *out,
+                  struct cairn_error *error);
+
+/* No deeper than one level: an env value cannot refer to env entries. */
+static int env_value(struct expansion *x, const struct name *name, struct str *out,
+                     struct cairn_error *error)
+{
+    const struct key_value *entry = env_entry(x->scope->def, name->first);
+    struct buf value = BUF_INIT;
+    if (x->inside_env)
+        return error_set(error, CAIRN_EWORKFLOW,
+                         "the value of an env entry cannot refer to env.%s",
+                         expression_shown(name->first).text);
+    x->inside_env = true;
+    int result = expand(x, entry->value, &value, error);
+    x->inside_env = false;
+    if (!result)
+        *out = arena_str(&x->arena, buf_view(&value));
+    buf_release(&value);
+    return !result && !out->ptr ? error_nomem(error) : result;
+}
+
+static int param_value(const struct scope *scope, const struct name *name,
+                       struct str *out, struct cairn_error *error)
+{
+    uint32_t i = definition_param(scope->definition, name->first);
+    if (!gets_param(scope->def, name->first))
+        return error_set(error, CAIRN_EWORKFLOW,
+                         "task `%.*s` does not get the param `%s`: it is not in its "
+                         "`params`",
+                         (int)scope->def->id.len, scope->def->id.ptr,
+                         expression_shown(name->first).text);
+    *out = scope->definition->params[i].value;
+    return 0;
+}
+
+static int unknown(const struct name *name, struct cairn_error *error)
+{
+    const char *what = name->kind == NAME_PARAM ? "param"
+                       : name->kind == NAME_ENV ? "env entry"
+                                                : "foreach key";
+    return error_set(error, CAIRN_EWORKFLOW, "there is no %s `%s`", what,
+                     expression_shown(name->first).text);
+}
+
+/* Before a run has begun. */
+static int not_yet(const struct name *name, struct cairn_error *error)
+{
+    struct shown task = expression_shown(name->first);
+    switch (name->kind) {
+    case NAME_TASK_OUTPUT:
+        return error_set(error, CAIRN_EWORKFLOW,
+                         "tasks.%s.outputs.%s is only known while the workflow runs",
+                         task.text, expression_shown(name->second).text);
+    case NAME_TASK_STATUS:
+        return error_set(error, CAIRN_EWORKFLOW,
+                         "tasks.%s.status is only known while the workflow runs",
+                         task.text);
+    default:
+        return error_set(error, CAIRN_EWORKFLOW,
+                         "run.%s is only known while the workflow runs",
+                         name->kind == NAME_RUN_ID        ? "id"
+                         : name->kind == NAME_RUN_ATTEMPT ? "attempt"
+                                                          : "status");
+    }
+}
+
+static int look_up(void *context, const struct name *name, struct value *out,
+                   struct cairn_error *error)
+{
+    struct expansion *x = context;
+    const struct scope *scope = x->scope;
+    struct value value = {.type = VALUE_TEXT, .text = {"", 0}};
+    int result = 0;
+    if (!is_known(scope, name))
+        return unknown(name, error);
+    switch (name->kind) {
+    case NAME_KEY: {
+        uint32_t key = task_def_key(scope->def, name->first);
+        uint32_t index = member_value(scope->def, scope->member, key);
+        value.text = scope->def->foreach[key].values[index];
+        break;
+    }
+    case NAME_PARAM:
+        result = param_value(scope, name, &value.text, error);
+        break;
+    case NAME_ENV:
+        result = env_value(x, name, &value.text, error);
+        break;
+    case NAME_TASK_OUTPUT:
+    case NAME_TASK_STATUS:
+    case NAME_RUN_ID:
+    case NAME_RUN_ATTEMPT:
+    case NAME_RUN_STATUS:
+        if (scope->lookup)
+            return scope->lookup(scope->context, name, out, error);
+        return not_yet(name, error);
+    }
+    if (!result)
+        *out = value;
+    return result;
+}
+
+/* ---- Expanding ---- */
+
+/* What piece i of a template was made of. */
+static struct str source_of(const struct text_template *template, uint32_t i,
+                            struct str text)
+{
+    size_t from = template->pieces[i].at;
+    size_t end = i + 1 < template->n ? template->pieces[i + 1].at : text.len;
+    return (struct str){text.ptr + from, end - from};
+}
+
+static int expand_piece(struct expansion *x, const struct piece *piece, struct buf *out,
+                        struct cairn_error *error)
+{
+    struct text_template one = {1, (struct piece[]){*piece}};
+    return template_expand(&one, look_up, x, out, error);
+}
+
+static int expand(struct expansion *x, struct str text, struct buf *out,
+                  struct cairn_error *error)
+{
+    struct text_template template;
+    if (!template_has(text)) {
+        buf_str(out, text);
+        return buf_check(out, error);
+    }
+    int result = definition_parsed_text(x->scope->definition, text, false, &x->arena,
+                                        &template, NULL);
+    if (result == CAIRN_EWORKFLOW) {
+        buf_str(out, text);
+        return buf_check(out, error);
+    }
+    if (result)
+        return error_nomem(error);
+    for (uint32_t i = 0; i < template.n && !result; i++) {
+        const struct piece *piece = &template.pieces[i];
+        if (piece->expression && !all_known(x->scope, piece->expression))
+            buf_str(out, source_of(&template, i, text));
+        else
+            result = expand_piece(x, piece, out, error);
+    }
+    return result ? result : buf_check(out, error);
+}
+
+int text_expand(const struct scope *scope, struct str text, struct buf *out,
+                struct cairn_error *error)
+{
+    struct expansion x = {scope, ARENA_INIT, false};
+    int result = expand(&x, text, out, error);
+    arena_release(&x.arena);
+    return result;
+}
+
+/* A piece without a value stays as it is: there is none in what parse.c has checked. */
+static void expand_fixed(struct expansion *x, const struct text_template *template,
+                         struct str text, struct buf *out)
+{
+    for (uint32_t i = 0; i < template->n && !out->failed; i++) {
+        const struct piece *piece = &template->pieces[i];
+        int result = !piece->expression || all_known(x->scope, piece->expression)
+                         ? expand_piece(x, piece, out, NULL)
+                         : CAIRN_EWORKFLOW;
+        if (result == CAIRN_EWORKFLOW)
+            buf_str(out, source_of(template, i, text));
+        else if (result)
+            out->failed = true;
+    }
+}
+
+void text_expand_fixed(const struct definition *definition, const struct task_def *def,
+                       uint32_t member, struct str text, struct buf *out)
+{
+    struct scope scope = {.definition = definition, .def = def, .member = member};
+    struct expansion x = {&scope, ARENA_INIT, false};
+    struct text_template template;
+    int result = CAIRN_EWORKFLOW;
+    if (template_has(text))
+        result =
+            definition_parsed_text(definition, text, false, &x.arena, &template, NULL);
+    if (result == CAIRN_EWORKFLOW)
+        buf_str(out, text);
+    else if (result)
+        out->failed = true;
+    else
+        expand_fixed(&x, &template, text, out);
+    arena_release(&x.arena);
+}
+
+static bool is_fixed(const struct text_template *template)
+{
+    for (uint32_t i = 0; i < template->n; i++) {
+        const struct expression *expression = template->pieces[i].expression;
+        for (uint32_t k = 0; expression && k < expression_names(expression); k++) {
+            enum name_kind kind = expression_name(expression, k)->kind;
+            if (kind != NAME_KEY && kind != NAME_PARAM)
+                return false; /* an env entry may have what other tasks say in it */
+        }
+    }
+    return true;
+}
+
+bool text_is_fixed(const struct definition *definition, struct str text)
+{
+    struct arena spare = ARENA_INIT;
+    struct text_template template;
+    if (!template_has(text))
+        return true;
+    int result =
+        definition_parsed_text(definition, text, false, &spare, &template, NULL);
+    bool fixed = result == CAIRN_EWORKFLOW || (!result && is_fixed(&template));
+    arena_release(&spare);
+    return fixed;
+}
+
+/* ---- Conditions ---- */
+
+static int condition_error(const struct expression_error *at, struct str condition,
+                           struct cairn_error *error)
+{
+    return error_set(error, CAIRN_EWORKFLOW, "the condition `%s`, byte %zu: %s",
+                     expression_shown(condition).text, at->at + 1, at->text);
+}
+
+static int evaluate_condition(struct expansion *x, const struct expression *expression,
+                              bool *holds, struct cairn_error *error)
+{
+    struct operand operand;
+    int result = expression_run(expression, look_up, x, &operand, error);
+    if (!result)
+        result = expression_missing(expression, &operand, error);
+    if (!result)
+        *holds = value_truth(&operand.value);
+    return result;
+}
+
+int condition_holds(const struct scope *scope, bool *holds, struct cairn_error *error)
+{
+    struct expansion x = {scope, ARENA_INIT, false};
+    struct str condition = scope->def->condition;
+    struct text_template template;
+    struct expression_error at;
+    if (!condition.len) {
+        *holds = true;
+        return 0;
+    }
+    int result = definition_parsed_text(scope->definition, condition, true, &x.arena,
+                                        &template, &at);
+    if (result == CAIRN_EWORKFLOW)
+        result = condition_error(&at, condition, error);
+    else if (result)
+        result = error_nomem(error);
+    else
+        result = evaluate_condition(&x, template.pieces[0].expression, holds, error);
+    arena_release(&x.arena);
+    return result;
+}

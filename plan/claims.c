@@ -1,0 +1,130 @@
+#include "plan/claims.h"
+
+#include "base/clock.h"
+
+#include <stdlib.h>
+
+struct reader_of_claims {
+    struct claims *claims;
+    uint32_t n;            /* tasks of the generation that is read */
+    const uint32_t *place; /* [n] their numbers now */
+    char boot[37];
+    bool damaged;
+};
+
+/* Rounded up: a lease that runs is not shown as over. */
+static int64_t left_ms(const struct reader_of_claims *r, const struct claim_row *row)
+{
+    int64_t left_ns = row->until_boot_ns - clock_boot_ns();
+    if (left_ns <= 0 || !str_equal(row->boot, str_of(r->boot)))
+        return 0;
+    return (left_ns - 1) / 1000000 + 1;
+}
+
+/* A damaged one is none: its token is void. */
+static int keep_claim(void *context, const struct claim_row *row)
+{
+    struct reader_of_claims *r = context;
+    uint32_t task = row->task < r->n ? r->place[row->task] : NODE_NONE;
+    r->damaged |= !row->sum_ok;
+    if (task == NODE_NONE)
+        return 0;
+    struct claim *claim = &r->claims->at[task];
+    *claim = (struct claim){.exists = row->sum_ok};
+    if (!row->sum_ok)
+        return 0;
+    claim->spent = row->spent;
+    claim->token = arena_str(&r->claims->arena, row->token);
+    claim->holder = arena_str(&r->claims->arena, row->holder);
+    claim->time_ns = row->time_ns;
+    claim->left_ms = row->spent ? 0 : left_ms(r, row);
+    return 0;
+}
+
+static int read_placed(struct reader_of_claims *r, const struct outside *o,
+                       uint32_t gen, struct cairn_error *error)
+{
+    struct cairn_error why = {0};
+    r->damaged = false;
+    int result = store_each_claim(o->store, o->row.run, gen, keep_claim, r, &why);
+    if (result == CAIRN_EDAMAGED && r->damaged)
+        return 0;
+    return result ? error_set(error, result, "%s", why.text) : 0;
+}
+
+/* place[old number] = number now */
+static uint32_t *places(const struct graph *now, const struct graph *then)
+{
+    uint32_t *old_task = malloc(((size_t)now->n_tasks + 1) * sizeof *old_task);
+    uint32_t *place = malloc(((size_t)then->n_tasks + 1) * sizeof *place);
+    if (old_task && place) {
+        map_tasks(now, then, old_task);
+        for (uint32_t i = 0; i < then->n_tasks; i++)
+            place[i] = NODE_NONE;
+        for (uint32_t task = 0; task < now->n_tasks; task++)
+            if (old_task[task] != NODE_NONE)
+                place[old_task[task]] = task;
+    } else {
+        free(place);
+        place = NULL;
+    }
+    free(old_task);
+    return place;
+}
+
+static int read_with_graph(struct reader_of_claims *r, const struct outside *o,
+                           uint32_t gen, const struct graph *then,
+                           struct cairn_error *error)
+{
+    uint32_t *place = places(&o->workflow->graph, then);
+    if (!place)
+        return error_nomem(error);
+    r->place = place;
+    r->n = then->n_tasks;
+    int result = read_placed(r, o, gen, error);
+    free(place);
+    return result;
+}
+
+static int read_generation(struct reader_of_claims *r, const struct outside *o,
+                           uint32_t gen, struct cairn_error *error)
+{
+    struct digest digest;
+    struct definition definition;
+    struct graph graph;
+    if (gen == o->row.gen)
+        return read_with_graph(r, o, gen, &o->workflow->graph, error);
+    int result = store_get_run_graph(o->store, o->row.run, gen, &digest, error);
+    if (!result)
+        result = graph_load(o->store, &digest, &definition, &graph, error);
+    if (result)
+        return result;
+    result = read_with_graph(r, o, gen, &graph, error);
+    graph_release(&graph);
+    definition_release(&definition);
+    return result;
+}
+
+int claims_load(struct claims *claims, const struct outside *o,
+                struct cairn_error *error)
+{
+    *claims = (struct claims){.arena = ARENA_INIT};
+    struct reader_of_claims r = {.claims = claims};
+    int result = 0;
+    os_boot_id(r.boot);
+    claims->at =
+        arena_take(&claims->arena, o->workflow->graph.n_tasks, sizeof *claims->at);
+    for (uint32_t gen = 1; claims->at && gen <= o->row.gen && !result; gen++)
+        result = read_generation(&r, o, gen, error);
+    if (!result && claims->arena.failed)
+        result = error_nomem(error);
+    if (result)
+        claims_release(claims);
+    return result;
+}
+
+void claims_release(struct claims *claims)
+{
+    arena_release(&claims->arena);
+    *claims = (struct claims){.arena = ARENA_INIT};
+}

@@ -1,0 +1,389 @@
+/* A task runs if it has not completed, or if its completion does not count any more:
+ * its definition changed, an output is gone, or something it needs runs. Whether it
+ * really does can depend on conditions, on how needs end, on decisions that are not
+ * made yet: then it may run. One pass in topological order settles all of it. */
+#include "plan/decide_int.h"
+
+#include <stdlib.h>
+
+/* ---- Deciding ---- */
+
+/* All bits of what a node needs. */
+static uint8_t fate_of_needs(const struct judge *j, uint32_t node)
+{
+    const struct graph *g = j->in->graph;
+    uint8_t fate = 0;
+    for (uint32_t e = g->need_start[node]; e < g->need_start[node + 1]; e++)
+        fate |= j->out->fate[g->needs[e]];
+    return fate;
+}
+
+/* The first need with one of these bits. */
+static uint32_t need_with(const struct judge *j, uint32_t node, uint8_t bits)
+{
+    const struct graph *g = j->in->graph;
+    for (uint32_t e = g->need_start[node]; e < g->need_start[node + 1]; e++)
+        if (j->out->fate[g->needs[e]] & bits)
+            return g->needs[e];
+    return NODE_NONE;
+}
+
+enum go { GO_NEVER, GO_PERHAPS, GO_YES };
+
+/* What `when` says of the needs. */
+static enum go go_by_needs(uint8_t when, uint8_t needs)
+{
+    switch ((enum task_when)when) {
+    case WHEN_SUCCESS:
+        if (needs & (FATE_FAILED | FATE_BAD))
+            return GO_NEVER;
+        return needs & (FATE_MAY | FATE_OPEN | FATE_RISK) ? GO_PERHAPS : GO_YES;
+    case WHEN_FAILED:
+        if (!(needs & FATE_UNSETTLED))
+            return needs & FATE_FAILED ? GO_YES : GO_NEVER;
+        return needs & FATE_FAILED && !(needs & FATE_OPEN) ? GO_YES : GO_PERHAPS;
+    case WHEN_ALWAYS:
+        break;
+    }
+    return needs & FATE_OPEN ? GO_PERHAPS : GO_YES;
+}
+
+/* A task as it is looked at. */
+struct view_of_task {
+    uint32_t task, old;
+    const struct task_def *def;
+    uint8_t needs;    /* their bits */
+    uint8_t recorded; /* enum cairn_outcome */
+    uint8_t mark;
+    bool changed;
+};
+
+static bool has_handled(const void *context, uint32_t user)
+{
+    const struct judge *j = context;
+    uint32_t old = j->in->old_task[user];
+    return graph_def(j->in->graph, user)->when == WHEN_FAILED && old != NODE_NONE &&
+           j->in->states->outcome[old] == CAIRN_COMPLETED;
+}
+
+/* What still runs is taken over if it is what would run now; what must not run twice
+ * also if it was edited. */
+static bool adopts(const struct judge *j, const struct view_of_task *v)
+{
+    return v->mark & MARK_KEPT && !(v->needs & FATE_UNSETTLED) &&
+           (!v->changed || v->def->once || j->in->on_change == CAIRN_KEEP);
+}
+
+static bool is_unknown(const struct judge *j, const struct view_of_task *v)
+{
+    return v->recorded == CAIRN_UNKNOWN ||
+           (v->def->once &&
+            (v->mark & (MARK_INTERRUPTED | MARK_DAMAGED | MARK_UNDOING) ||
+             (v->mark & MARK_KEPT && !adopts(j, v))));
+}
+
+static enum cairn_reason pending_reason(const struct judge *j,
+                                        const struct view_of_task *v)
+{
+    if (v->mark & MARK_DAMAGED)
+        return CAIRN_REASON_DAMAGED;
+    if (v->mark & MARK_KEPT)
+        return adopts(j, v) ? CAIRN_REASON_ADOPTED
+               : v->changed ? CAIRN_REASON_CHANGED
+                            : CAIRN_REASON_UPSTREAM;
+    if (v->mark & MARK_INTERRUPTED)
+        return CAIRN_REASON_INTERRUPTED;
+    /* It waits for what it needs, or was about to start. */
+    bool waited =
+        v->def->finally && (j->first_will != NODE_NONE || j->first_may != NODE_NONE);
+    if (v->mark & MARK_RESET && waited)
+        return CAIRN_REASON_UPSTREAM;
+    if (v->mark & MARK_RESET)
+        return v->needs & (FATE_WILL | FATE_MAY) ? CAIRN_REASON_UPSTREAM
+                                                 : CAIRN_REASON_INTERRUPTED;
+    return CAIRN_REASON_NEVER_RAN;
+}
+
+static enum cairn_reason evidence_reason(uint8_t evidence)
+{
+    return evidence == INPUT_DIFFERS    ? CAIRN_REASON_INPUT
+           : evidence == SECRET_DIFFERS ? CAIRN_REASON_SECRET
+                                        : CAIRN_REASON_OUTPUT;
+}
+
+static enum cairn_reason completed_reason(struct judge *j, const struct view_of_task *v)
+{
+    const struct decide_input *in = j->in;
+    if (v->mark & MARK_UNDOING)
+        return CAIRN_REASON_UNDONE;
+    if (v->changed && in->on_change != CAIRN_KEEP)
+        return CAIRN_REASON_CHANGED;
+    if (in->evidence && in->evidence[v->task] != EVIDENCE_GOOD)
+        return evidence_reason(in->evidence[v->task]);
+    if (v->needs & FATE_UNSETTLED)
+        return CAIRN_REASON_UPSTREAM;
+    return v->changed ? CAIRN_REASON_KEPT : CAIRN_REASON_DONE;
+}
+
+/* Why what is recorded of the task does not settle it; DONE, KEPT and HANDLED: it does.
+ */
+static enum cairn_reason recorded_reason(struct judge *j, const struct view_of_task *v)
+{
+    if (v->old == NODE_NONE)
+        return CAIRN_REASON_NEVER_RAN;
+    switch (v->recorded) {
+    case CAIRN_COMPLETED:
+        return completed_reason(j, v);
+    case CAIRN_FAILED:
+        return !v->changed && !(v->needs & FATE_UNSETTLED) &&
+                       graph_any_user(j->in->graph, v->task, has_handled, j)
+                   ? CAIRN_REASON_HANDLED
+                   : CAIRN_REASON_FAILED;
+    case CAIRN_CANCELLED:
+        return CAIRN_REASON_CANCELLED;
+    case CAIRN_SKIPPED:
+        return CAIRN_REASON_SKIPPED;
+    case CAIRN_EXCLUDED:
+        return v->needs & FATE_UNSETTLED ? CAIRN_REASON_UPSTREAM
+                                         : CAIRN_REASON_EXCLUDED;
+    case CAIRN_UNDONE:
+        return CAIRN_REASON_UNDONE;
+    default:
+        return pending_reason(j, v);
+    }
+}
+
+static void settle_as(struct judge *j, uint32_t task, enum cairn_reason reason,
+                      uint8_t fate, uint32_t cause)
+{
+    j->out->reason[task] = (uint8_t)reason;
+    j->out->fate[task] = fate;
+    j->out->cause[task] = cause;
+}
+
+static uint32_t blocking_need(const struct judge *j, uint32_t task)
+{
+    return need_with(j, task, FATE_FAILED | FATE_BAD);
+}
+
+/* It is not settled by what is recorded: does it run? */
+static void judge_open_task(struct judge *j, const struct view_of_task *v,
+                            enum cairn_reason reason)
+{
+    uint32_t task = v->task;
+    enum go go = go_by_needs(v->def->when, v->needs);
+    j->out->reset[task] = true;
+    if (go == GO_NEVER) {
+        settle_as(j, task,
+                  v->def->when == WHEN_SUCCESS ? CAIRN_REASON_NEED_SKIPPED
+                                               : CAIRN_REASON_EXCLUDED,
+                  FATE_BAD, blocking_need(j, task));
+        return;
+    }
+    if (v->def->condition.len) {
+        enum condition c = j->in->condition(j->in->context, task, j->out->fate);
+        if (c == CONDITION_NO) {
+            settle_as(j, task, CAIRN_REASON_EXCLUDED, FATE_BAD | (v->needs & FATE_OPEN),
+                      NODE_NONE);
+            return;
+        }
+        if (c == CONDITION_OPEN)
+            go = GO_PERHAPS;
+    }
+    if (v->def->kind == TASK_EXTERNAL)
+        go = GO_PERHAPS;
+    uint8_t risk = reason == CAIRN_REASON_FAILED && !v->changed ? FATE_RISK : 0;
+    uint32_t cause = NODE_NONE;
+    if (reason == CAIRN_REASON_UPSTREAM || go == GO_PERHAPS)
+        cause = need_with(j, task, FATE_MAY | FATE_RISK | FATE_OPEN);
+    if (cause == NODE_NONE && reason == CAIRN_REASON_UPSTREAM)
+        cause = need_with(j, task, FATE_WILL);
+    uint8_t waits = v->needs & FATE_OPEN;
+    if (v->def->kind == TASK_EXTERNAL)
+        waits = FATE_OPEN;
+    if (v->def->finally && j->any_open)
+        go = GO_PERHAPS;
+    settle_as(j, task, reason, (go == GO_YES ? FATE_WILL : FATE_MAY) | risk | waits,
+              cause);
+}
+
+/* Skipped before, and so again if nothing has changed around it: that is no reset. If
+ * what it needs runs, and it is another cause that keeps it from running now (its own
+ * condition, or what it needs), the recorded outcome would tell the wrong one. */
+static void judge_skipped_task(struct judge *j, const struct view_of_task *v,
+                               enum cairn_reason reason)
+{
+    if (v->def->finally && j->first_will == NODE_NONE && j->first_may == NODE_NONE &&
+        !(v->needs & FATE_UNSETTLED) && !v->changed) {
+        settle_as(j, v->task,
+                  v->recorded == CAIRN_EXCLUDED ? CAIRN_REASON_EXCLUDED
+                                                : CAIRN_REASON_NEED_SKIPPED,
+                  FATE_BAD, blocking_need(j, v->task));
+        return;
+    }
+    judge_open_task(j, v, reason);
+    bool excluded = j->out->reason[v->task] == CAIRN_REASON_EXCLUDED;
+    if (j->out->fate[v->task] & FATE_BAD)
+        j->out->reset[v->task] =
+            v->needs & FATE_UNSETTLED && excluded != (v->recorded == CAIRN_EXCLUDED);
+}
+
+static uint8_t fate_of_outcome(uint8_t outcome)
+{
+    return outcome == CAIRN_FAILED ? FATE_FAILED : FATE_COMPLETED;
+}
+
+/* What belongs to `finally` runs after everything else, so also if anything else runs.
+ */
+static void add_finally_needs(const struct judge *j, struct view_of_task *v)
+{
+    if (!v->def->finally || (v->recorded != CAIRN_COMPLETED && !(v->mark & MARK_KEPT)))
+        return;
+    if (j->first_will != NODE_NONE)
+        v->needs |= FATE_WILL;
+    else if (j->first_may != NODE_NONE)
+        v->needs |= FATE_MAY;
+}
+
+static struct view_of_task look_at(struct judge *j, uint32_t task)
+{
+    const struct decide_input *in = j->in;
+    struct view_of_task v = {.task = task,
+                             .old = in->old ? in->old_task[task] : NODE_NONE,
+                             .def = graph_def(in->graph, task),
+                             .needs = fate_of_needs(j, task)};
+    if (v.old == NODE_NONE) {
+        v.mark = in->new_marks ? in->new_marks[task] : 0;
+        return v;
+    }
+    v.recorded = in->states->outcome[v.old];
+    v.mark = in->marks ? in->marks[v.old] : 0;
+    v.changed = j->now && !digest_equal(&j->now[task], &j->then[v.old]);
+    add_finally_needs(j, &v);
+    return v;
+}
+
+static void judge_task(struct judge *j, uint32_t task)
+{
+    struct decisions *out = j->out;
+    struct view_of_task v = look_at(j, task);
+    out->added += j->in->old && v.old == NODE_NONE;
+    out->changed += v.changed;
+    if (is_unknown(j, &v)) {
+        settle_as(j, task, CAIRN_REASON_UNKNOWN, FATE_OPEN, NODE_NONE);
+        return;
+    }
+    enum cairn_reason reason = recorded_reason(j, &v);
+    bool told = reason == CAIRN_REASON_FAILED && v.mark & MARK_TOLD && !v.changed &&
+                !(v.needs & FATE_UNSETTLED);
+    if (reason == CAIRN_REASON_DONE || reason == CAIRN_REASON_KEPT ||
+        reason == CAIRN_REASON_HANDLED || told) {
+        out->kept += reason == CAIRN_REASON_KEPT;
+        settle_as(j, task, reason, fate_of_outcome(v.recorded), NODE_NONE);
+    } else if (v.recorded == CAIRN_SKIPPED || v.recorded == CAIRN_EXCLUDED)
+        judge_skipped_task(j, &v, reason);
+    else
+        judge_open_task(j, &v, reason);
+    if (v.def->finally && out->cause[task] == NODE_NONE &&
+        out->reason[task] == CAIRN_REASON_UPSTREAM)
+        out->cause[task] = j->first_will != NODE_NONE ? j->first_will : j->first_may;
+}
+
+static void count_task(struct judge *j, uint32_t task)
+{
+    struct decisions *out = j->out;
+    bool will = out->fate[task] & FATE_WILL, may = out->fate[task] & FATE_MAY;
+    if (!graph_def(j->in->graph, task)->finally && out->fate[task] & FATE_OPEN)
+        j->any_open = true;
+    out->will += will;
+    out->may += may;
+    if (graph_def(j->in->graph, task)->finally)
+        return;
+    if (will && j->first_will == NODE_NONE)
+        j->first_will = task;
+    if (may && j->first_may == NODE_NONE)
+        j->first_may = task;
+}
+
+/* In topological order; those of `finally`, which only need each other, last. */
+static void judge_nodes(struct judge *j, bool finally)
+{
+    const struct graph *g = j->in->graph;
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        uint32_t node = g->order[i];
+        if (graph_def(g, node)->finally != finally)
+            continue;
+        if (graph_is_barrier(g, node)) {
+            j->out->fate[node] = fate_of_needs(j, node);
+            continue;
+        }
+        judge_task(j, node);
+        count_task(j, node);
+    }
+}
+
+static bool has_finally(const struct definition *d)
+{
+    return d->n_defs && d->defs[d->n_defs - 1].finally;
+}
+
+static int judge_all(struct judge *j)
+{
+    const struct graph *g = j->in->graph;
+    uint32_t known = 0;
+    judge_nodes(j, false);
+    if (doubt_the_rest(j))
+        return CAIRN_ENOMEM;
+    if (has_finally(g->definition))
+        judge_nodes(j, true);
+    for (uint32_t task = 0; j->in->old && task < g->n_tasks; task++)
+        known += j->in->old_task[task] != NODE_NONE;
+    j->out->removed = j->in->old ? j->in->old->n_tasks - known : 0;
+    return 0;
+}
+
+static int fingerprint_both(struct judge *j, struct cairn_error *error)
+{
+    const struct decide_input *in = j->in;
+    if (!in->old || in->old == in->graph)
+        return 0;
+    j->now = malloc(in->graph->n_tasks * sizeof *j->now);
+    j->then = malloc(in->old->n_tasks * sizeof *j->then);
+    if (!j->now || !j->then)
+        return error_nomem(error);
+    int result = graph_fingerprints(in->graph, j->now, error);
+    return result ? result : graph_fingerprints(in->old, j->then, error);
+}
+
+int decide(const struct decide_input *input, struct decisions *out,
+           struct cairn_error *error)
+{
+    struct decisions d = {.n = input->graph->n_tasks};
+    struct judge judge = {
+        .in = input, .out = &d, .first_will = NODE_NONE, .first_may = NODE_NONE};
+    d.fate = calloc(input->graph->n_nodes, 1);
+    d.reset = calloc(d.n, 1);
+    d.reason = calloc(d.n, 1);
+    d.cause = calloc(d.n, sizeof *d.cause);
+    int result = d.fate && d.reset && d.reason && d.cause
+                     ? fingerprint_both(&judge, error)
+                     : error_nomem(error);
+    if (!result && judge_all(&judge))
+        result = error_nomem(error);
+    free(judge.now);
+    free(judge.then);
+    if (result)
+        decisions_release(&d);
+    else
+        *out = d;
+    return result;
+}
+
+void decisions_release(struct decisions *d)
+{
+    free(d->fate);
+    free(d->reset);
+    free(d->reason);
+    free(d->cause);
+    *d = (struct decisions){0};
+}

@@ -1,0 +1,89 @@
+/* A failure that is to be expected stops the run, unless on_failure is continue: what
+ * is sure to run then is only what comes before it. */
+#include "plan/decide_int.h"
+
+#include <stdlib.h>
+
+/* `marked`: what is sure to have ended before `task` starts, and itself. A need that
+ * does not run, or may not, lets a task go before its own needs have ended. */
+static void mark_needed(const struct judge *j, uint32_t task, uint8_t *marked)
+{
+    const struct graph *g = j->in->graph;
+    marked[task] = 1;
+    for (uint32_t i = g->n_nodes; i-- > 0;) {
+        uint32_t node = g->order[i];
+        bool follow = marked[node] && (node == task || j->out->fate[node] & FATE_WILL);
+        for (uint32_t e = g->need_start[node]; follow && e < g->need_start[node + 1];
+             e++)
+            marked[g->needs[e]] = 1;
+    }
+}
+
+/* Is it sure that this one takes, or took, care of a failure? */
+static bool takes_care(const void *context, uint32_t user)
+{
+    const struct judge *j = context;
+    return graph_def(j->in->graph, user)->when == WHEN_FAILED &&
+           j->out->fate[user] & (FATE_COMPLETED | FATE_WILL);
+}
+
+/* `doubt`: the first task before whose failure it is not sure that a node runs. */
+static void doubt_unmarked(const struct graph *g, const uint8_t *marked, uint32_t task,
+                           uint32_t *doubt)
+{
+    for (uint32_t i = 0; i < g->n_nodes; i++)
+        if (!marked[i] && doubt[i] == NODE_NONE)
+            doubt[i] = task;
+}
+
+/* NODE_NONE stays what runs before all of the tasks that failed last time: for many of
+ * them, nothing. */
+static int find_doubts(const struct judge *j, uint32_t *doubt)
+{
+    enum { MANY = 16 };
+    const struct graph *g = j->in->graph;
+    uint8_t *marked = malloc(g->n_nodes);
+    uint32_t n = 0;
+    if (!marked)
+        return CAIRN_ENOMEM;
+    for (uint32_t i = 0; i < g->n_nodes; i++)
+        doubt[i] = NODE_NONE;
+    for (uint32_t task = 0; task < g->n_tasks; task++) {
+        bool stays =
+            j->out->fate[task] & FATE_FAILED && !graph_any_user(g, task, takes_care, j);
+        if (!(j->out->fate[task] & FATE_RISK) && !stays)
+            continue;
+        bool last = ++n > MANY || stays;
+        memset(marked, 0, g->n_nodes);
+        if (!last)
+            mark_needed(j, task, marked);
+        doubt_unmarked(g, marked, task, doubt);
+        if (last)
+            break;
+    }
+    free(marked);
+    return n ? 1 : 0;
+}
+
+/* Unless the run goes on after failures, only what such a task needs is sure to run. */
+int doubt_the_rest(struct judge *j)
+{
+    const struct graph *g = j->in->graph;
+    if (g->definition->on_failure == ON_FAILURE_CONTINUE)
+        return 0;
+    uint32_t *doubt = malloc(g->n_nodes * sizeof *doubt);
+    int any = doubt ? find_doubts(j, doubt) : CAIRN_ENOMEM;
+    for (uint32_t task = 0; any > 0 && task < g->n_tasks; task++) {
+        uint8_t *fate = &j->out->fate[task];
+        if (!(*fate & FATE_WILL) || doubt[task] == NODE_NONE ||
+            graph_def(g, task)->finally)
+            continue;
+        *fate = (uint8_t)((*fate & ~FATE_WILL) | FATE_MAY);
+        if (j->out->cause[task] == NODE_NONE && doubt[task] != task)
+            j->out->cause[task] = doubt[task];
+        j->out->will--;
+        j->out->may++;
+    }
+    free(doubt);
+    return any < 0 ? any : 0;
+}

@@ -1,0 +1,340 @@
+/* cairn_plan: the situation, put into words. */
+#include "base/limits.h"
+#include "plan/situation.h"
+#include "runs/owner.h"
+
+#include <stdlib.h>
+
+struct cairn_plan {
+    struct situation situation;
+    const struct cairn_workflow *workflow;
+    struct arena arena; /* details that had to be made */
+    char live[160];     /* a notice, or "" */
+};
+
+/* Another process runs it now: what is said of unfinished tasks is only of this moment.
+ */
+static int look_for_owner(struct cairn_plan *plan, struct cairn_store *store,
+                          struct cairn_error *error)
+{
+    const struct run_row *row = &plan->situation.row;
+    int live = row->run ? run_live(store, row, error) : 0;
+    if (live > 0)
+        snprintf(plan->live, sizeof plan->live,
+                 "run %llu is running now (process %lld); this is what would run if it "
+                 "ended at this moment",
+                 (unsigned long long)row->run, (long long)row->owner_pid);
+    return live < 0 ? live : 0;
+}
+
+int cairn_plan(struct cairn_plan **out, struct cairn_workflow *workflow,
+               struct cairn_store *store, const struct cairn_run_options *options,
+               struct cairn_error *error)
+{
+    struct cairn_plan *plan = calloc(1, sizeof *plan);
+    if (!plan)
+        return error_nomem(error);
+    int result = situation_load(&plan->situation, workflow, store, options, error);
+    if (result) {
+        free(plan);
+        return result;
+    }
+    plan->workflow = workflow;
+    result = look_for_owner(plan, store, error);
+    if (result)
+        cairn_plan_free(plan);
+    else
+        *out = plan;
+    return result;
+}
+
+void cairn_plan_free(struct cairn_plan *plan)
+{
+    if (!plan)
+        return;
+    situation_release(&plan->situation);
+    arena_release(&plan->arena);
+    free(plan);
+}
+
+uint64_t cairn_plan_run(const struct cairn_plan *plan)
+{
+    return plan->situation.row.run;
+}
+
+uint32_t cairn_plan_tasks(const struct cairn_plan *plan)
+{
+    return plan->situation.decisions.n;
+}
+
+uint32_t cairn_plan_will(const struct cairn_plan *plan)
+{
+    return plan->situation.decisions.will;
+}
+
+uint32_t cairn_plan_may(const struct cairn_plan *plan)
+{
+    return plan->situation.decisions.may;
+}
+
+const char *cairn_plan_notice(const struct cairn_plan *plan, size_t i)
+{
+    if (plan->live[0] && i == 0)
+        return plan->live;
+    return situation_notice(&plan->situation, plan->live[0] ? i - 1 : i);
+}
+
+/* ---- What changed ---- */
+
+struct change_list {
+    struct buf text; /* names of fields, joined */
+};
+
+static int name_change(void *context, const char *field, const char *old,
+                       const char *now)
+{
+    struct change_list *list = context;
+    (void)old;
+    (void)now;
+    if (list->text.size)
+        buf_text(&list->text, ", ");
+    buf_text(&list->text, field);
+    return 0;
+}
+
+static int definition_changes(const struct cairn_plan *plan, uint32_t task,
+                              int (*each)(void *, const char *, const char *,
+                                          const char *),
+                              void *context, struct cairn_error *error)
+{
+    const struct situation *s = &plan->situation;
+    const struct graph *now = &plan->workflow->graph;
+    if (!s->recorded || s->old_task[task] == NODE_NONE || s->same_graph)
+        return 0;
+    const struct graph *then = situation_old(s, plan->workflow);
+    return fingerprint_changes(then->definition, graph_def(then, s->old_task[task]),
+                               now->definition, graph_def(now, task), each, context,
+                               error);
+}
+
+int cairn_plan_changes(const struct cairn_plan *plan, uint32_t node,
+                       int (*each)(void *, const char *field, const char *old,
+                                   const char *now),
+                       void *context, struct cairn_error *error)
+{
+    const struct situation *s = &plan->situation;
+    char field[LIMIT_NAME_BYTES + 4200];
+    if (node >= s->decisions.n)
+        return error_set(error, CAIRN_ENOTFOUND, "there is no task %u", node);
+    uint8_t reason = s->decisions.reason[node];
+    if (s->which && s->which[node] &&
+        (reason == CAIRN_REASON_INPUT || reason == CAIRN_REASON_SECRET ||
+         reason == CAIRN_REASON_OUTPUT)) {
+        const char *what = reason == CAIRN_REASON_INPUT    ? "input"
+                           : reason == CAIRN_REASON_SECRET ? "secret"
+                                                           : "output";
+        bool missing = s->evidence[node] == OUTPUT_MISSING;
+        snprintf(field, sizeof field, "%s %s", what, s->which[node]);
+        if (each(context, field, "as recorded", missing ? "missing" : "different"))
+            return 0;
+    }
+    return definition_changes(plan, node, each, context, error);
+}
+
+/* ---- In words ---- */
+
+static const char *keep_text(struct arena *arena, struct buf *text, const char *instead)
+{
+    const char *copy = text->failed ? NULL : arena_text(arena, buf_view(text));
+    buf_release(text);
+    return copy ? copy : instead;
+}
+
+/* Which fields of the definition differ; foreach values are the rest. */
+static const char *describe_change(const struct cairn_plan *plan, uint32_t task,
+                                   struct arena *arena)
+{
+    struct change_list list = {BUF_INIT};
+    if (definition_changes(plan, task, name_change, &list, NULL))
+        list.text.failed = true;
+    if (list.text.size == 0)
+        buf_text(&list.text, "the members of a group it needs");
+    buf_text(&list.text, " changed");
+    return keep_text(arena, &list.text, "its definition changed");
+}
+
+static const char *describe_kept(const struct cairn_plan *plan, uint32_t task,
+                                 struct arena *arena)
+{
+    struct buf text = BUF_INIT;
+    buf_format(&text, "completed; %s, but it is kept as it is",
+               describe_change(plan, task, arena));
+    return keep_text(arena, &text,
+                     "completed; its definition changed, but it is kept as it is");
+}
+
+/* A sentence about the task that the decision comes from. */
+static const char *about_cause(const struct cairn_plan *plan, uint32_t task,
+                               const char *format, const char *instead,
+                               struct arena *arena)
+{
+    uint32_t cause = plan->situation.decisions.cause[task];
+    struct buf text = BUF_INIT;
+    if (cause == NODE_NONE)
+        return instead;
+    buf_format(&text, format, plan->workflow->graph.id[cause]);
+    return keep_text(arena, &text, instead);
+}
+
+static const char *describe_evidence(const struct cairn_plan *plan, uint32_t task,
+                                     const char *format, struct arena *arena)
+{
+    struct buf text = BUF_INIT;
+    const char *which = plan->situation.which[task];
+    buf_format(&text, format, which ? which : "");
+    return keep_text(arena, &text, format);
+}
+
+static const char *describe_undecided(const struct cairn_plan *plan, uint32_t task)
+{
+    const struct situation *s = &plan->situation;
+    uint8_t mark = situation_mark(s, task);
+    bool check = graph_def(&plan->workflow->graph, task)->check.len;
+    if (mark & MARK_DAMAGED)
+        return check
+                   ? "the checkpoint that recorded its end is damaged or gone, and it "
+                     "must not run twice; its check decides"
+                   : "the checkpoint that recorded its end is damaged or gone, and it "
+                     "must not run twice; decide with `cairn resolve`";
+    return check ? "it was interrupted and must not run twice; its check decides"
+                 : "it was interrupted and must not run twice; decide with `cairn "
+                   "resolve`";
+}
+
+static const char *describe_reason(const struct cairn_plan *plan, uint32_t task,
+                                   struct arena *arena)
+{
+    const struct situation *s = &plan->situation;
+    switch ((enum cairn_reason)s->decisions.reason[task]) {
+    case CAIRN_REASON_DONE:
+        return "completed and unchanged";
+    case CAIRN_REASON_NEVER_RAN:
+        return s->recorded && s->old_task[task] == NODE_NONE
+                   ? "it is new in the workflow"
+                   : "it never ran";
+    case CAIRN_REASON_FAILED:
+        return s->decisions.fate[task] & FATE_FAILED
+                   ? "it failed, and is tried again once the run has ended"
+                   : "it failed last time";
+    case CAIRN_REASON_CANCELLED:
+        return "it was cancelled last time";
+    case CAIRN_REASON_SKIPPED:
+        return "it was skipped last time because something it needs failed";
+    case CAIRN_REASON_INTERRUPTED:
+        return "it was running, or about to start, when the run was interrupted";
+    case CAIRN_REASON_DAMAGED:
+        return "the checkpoint that recorded its end is damaged or gone";
+    case CAIRN_REASON_CHANGED:
+        return describe_change(plan, task, arena);
+    case CAIRN_REASON_OUTPUT:
+        return describe_evidence(plan, task,
+                                 s->evidence[task] == OUTPUT_MISSING
+                                     ? "its output %s is missing"
+                                     : "the content of its output %s differs",
+                                 arena);
+    case CAIRN_REASON_INPUT:
+        return describe_evidence(plan, task, "the content of its input %s differs",
+                                 arena);
+    case CAIRN_REASON_SECRET:
+        return describe_evidence(plan, task, "the value of the secret %s differs",
+                                 arena);
+    case CAIRN_REASON_KEPT:
+        return describe_kept(plan, task, arena);
+    case CAIRN_REASON_UPSTREAM:
+        return graph_def(&plan->workflow->graph, task)->finally
+                   ? about_cause(plan, task, "%s runs again, and it runs after that",
+                                 "other tasks run again", arena)
+                   : about_cause(plan, task, "%s, which it needs, runs again",
+                                 "something it needs runs again", arena);
+    case CAIRN_REASON_UNDONE:
+        return "it was undone";
+    case CAIRN_REASON_UNKNOWN:
+        return describe_undecided(plan, task);
+    case CAIRN_REASON_EXCLUDED:
+        return s->decisions.fate[task] & FATE_MAY
+                   ? "its condition was not met last time"
+                   : "its condition is not met";
+    case CAIRN_REASON_NEED_SKIPPED:
+        return about_cause(plan, task, "%s, which it needs, did not complete",
+                           "something it needs did not complete", arena);
+    case CAIRN_REASON_HANDLED:
+        return "it failed, and a task for that case took care of it";
+    case CAIRN_REASON_ADOPTED:
+        return "it outlived the run that started it, and is taken over";
+    }
+    return "";
+}
+
+/* Why it is not sure that it runs. */
+static const char *describe_doubt(const struct cairn_plan *plan, uint32_t task,
+                                  struct arena *arena)
+{
+    const struct decisions *d = &plan->situation.decisions;
+    const struct task_def *def = graph_def(&plan->workflow->graph, task);
+    uint32_t cause = d->cause[task];
+    uint8_t fate = cause == NODE_NONE ? 0 : d->fate[cause];
+    if (def->kind == TASK_EXTERNAL)
+        return "if somebody does it";
+    if (def->finally && d->reason[task] == CAIRN_REASON_UPSTREAM)
+        return "if any other task runs";
+    if (def->when == WHEN_FAILED)
+        return "if something it needs fails";
+    if (def->when == WHEN_ALWAYS && def->condition.len && !(fate & FATE_OPEN))
+        return "if its condition holds";
+    if (fate & FATE_RISK)
+        return about_cause(plan, task, "unless %s fails again", "", arena);
+    if (fate & FATE_OPEN)
+        return about_cause(plan, task, "depending on what becomes of %s", "", arena);
+    if (fate & FATE_MAY)
+        return about_cause(plan, task, "if %s, which it needs, completes", "", arena);
+    if (fate & FATE_FAILED)
+        return about_cause(plan, task, "unless the failure of %s ends the run", "",
+                           arena);
+    if (def->finally && !def->condition.len)
+        return "if the run comes to its end";
+    return def->condition.len ? "if its condition holds"
+                              : "unless another task fails before it";
+}
+
+static const char *describe(const struct cairn_plan *plan, uint32_t task,
+                            struct arena *arena)
+{
+    const char *reason = describe_reason(plan, task, arena);
+    struct buf text = BUF_INIT;
+    if (!(plan->situation.decisions.fate[task] & FATE_MAY))
+        return reason;
+    buf_format(&text, "%s; %s", describe_doubt(plan, task, arena), reason);
+    return keep_text(arena, &text, reason);
+}
+
+static enum cairn_will will_of(uint8_t fate)
+{
+    return fate & FATE_WILL ? CAIRN_WILL : fate & FATE_MAY ? CAIRN_MAY : CAIRN_WILL_NOT;
+}
+
+void cairn_plan_get(const struct cairn_plan *plan, uint32_t node,
+                    struct cairn_decision *decision)
+{
+    const struct decisions *d = &plan->situation.decisions;
+    const struct graph *g = &plan->workflow->graph;
+    uint32_t cause = d->cause[node];
+    /* The arena only caches texts: nothing that others see changes. */
+    struct arena *arena = (struct arena *)(uintptr_t)&plan->arena;
+    *decision =
+        (struct cairn_decision){.task = g->id[node],
+                                .node = node,
+                                .will = will_of(d->fate[node]),
+                                .reason = d->reason[node],
+                                .cause = cause != NODE_NONE ? g->id[cause] : NULL,
+                                .detail = describe(plan, node, arena)};
+}

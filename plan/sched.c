@@ -1,0 +1,487 @@
+/* See sched.h for the states. Cost per step: O(log ready) for the queue and O(users)
+ * for what follows from an end; nothing is proportional to the number of tasks. */
+#include "plan/sched.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+/* ---- Order: a binary heap of tasks ---- */
+
+static bool before(struct heap_entry a, struct heap_entry b)
+{
+    if (a.priority != b.priority)
+        return a.priority > b.priority;
+    if (a.height != b.height)
+        return a.height > b.height;
+    return a.task < b.task;
+}
+
+static void heap_push(struct heap *heap, struct heap_entry entry)
+{
+    uint32_t i = heap->n++;
+    while (i > 0 && before(entry, heap->at[(i - 1) / 2])) {
+        heap->at[i] = heap->at[(i - 1) / 2];
+        i = (i - 1) / 2;
+    }
+    heap->at[i] = entry;
+}
+
+static void heap_add(struct heap *heap, const struct graph *g, uint32_t task)
+{
+    heap_push(heap,
+              (struct heap_entry){graph_def(g, task)->priority, g->height[task], task});
+}
+
+static uint32_t heap_pop(struct heap *heap)
+{
+    uint32_t top = heap->at[0].task, i = 0;
+    struct heap_entry last = heap->at[--heap->n];
+    for (;;) {
+        uint32_t child = 2 * i + 1;
+        if (child >= heap->n)
+            break;
+        if (child + 1 < heap->n && before(heap->at[child + 1], heap->at[child]))
+            child++;
+        if (!before(heap->at[child], last))
+            break;
+        heap->at[i] = heap->at[child];
+        i = child;
+    }
+    heap->at[i] = last;
+    return top;
+}
+
+/* ---- Pools ---- */
+
+static uint32_t pool_of(const struct sched *s, uint32_t task)
+{
+    return graph_def(s->graph, task)->pool;
+}
+
+static bool pool_full(const struct sched *s, uint32_t pool)
+{
+    return pool != UINT32_MAX &&
+           s->pool_used[pool] >= s->graph->definition->pools[pool].limit;
+}
+
+enum sched_kind sched_kind_of(const struct task_def *def)
+{
+    if (def->finally)
+        return SCHED_FINALLY;
+    return def->when == WHEN_SUCCESS ? SCHED_ORDINARY : SCHED_HANDLERS;
+}
+
+static bool allowed(const struct sched *s, uint32_t task)
+{
+    return s->allowed & sched_kind_of(graph_def(s->graph, task));
+}
+
+static void make_ready(struct sched *s, uint32_t task)
+{
+    if (!allowed(s, task)) {
+        s->state[task] = SHELVED;
+        s->shelved++;
+        return;
+    }
+    s->state[task] = READY;
+    heap_add(&s->ready, s->graph, task);
+}
+
+void sched_allow(struct sched *s, uint8_t kinds)
+{
+    s->allowed = kinds;
+    s->ready.n = s->shelved = 0;
+    for (uint32_t p = 0; p < s->graph->definition->n_pools; p++)
+        s->parked[p].n = 0;
+    for (uint32_t task = 0; task < s->graph->n_tasks; task++) {
+        if (s->state[task] == READY || s->state[task] == PARKED ||
+            s->state[task] == SHELVED)
+            make_ready(s, task);
+        else if (s->state[task] == HELD && !allowed(s, task))
+            sched_again(s, task);
+    }
+}
+
+/* A place in the pool is free again: the best parked task gets ready. */
+static void leave_pool(struct sched *s, uint32_t task)
+{
+    uint32_t pool = pool_of(s, task);
+    if (pool == UINT32_MAX)
+        return;
+    assert(s->pool_used[pool] > 0);
+    s->pool_used[pool]--;
+    if (s->parked[pool].n)
+        make_ready(s, heap_pop(&s->parked[pool]));
+}
+
+uint32_t sched_take(struct sched *s)
+{
+    while (s->ready.n) {
+        uint32_t task = heap_pop(&s->ready);
+        uint32_t pool = pool_of(s, task);
+        if (pool_full(s, pool)) {
+            s->state[task] = PARKED;
+            heap_add(&s->parked[pool], s->graph, task);
+            continue;
+        }
+        if (pool != UINT32_MAX)
+            s->pool_used[pool]++;
+        s->state[task] = TAKEN;
+        s->taken++;
+        return task;
+    }
+    return NODE_NONE;
+}
+
+void sched_take_task(struct sched *s, uint32_t task)
+{
+    uint32_t pool = pool_of(s, task), n = s->ready.n;
+    assert(s->state[task] == READY);
+    s->ready.n = 0;
+    for (uint32_t i = 0; i < n; i++)
+        if (s->ready.at[i].task != task)
+            heap_push(&s->ready, s->ready.at[i]);
+    if (pool != UINT32_MAX)
+        s->pool_used[pool]++;
+    s->state[task] = TAKEN;
+    s->taken++;
+}
+
+static void untake(struct sched *s, uint32_t task)
+{
+    assert(s->state[task] == TAKEN);
+    s->taken--;
+    leave_pool(s, task);
+}
+
+void sched_return(struct sched *s, uint32_t task)
+{
+    untake(s, task);
+    make_ready(s, task);
+}
+
+void sched_hold(struct sched *s, uint32_t task)
+{
+    untake(s, task);
+    s->state[task] = HELD;
+    s->held++;
+}
+
+void sched_again(struct sched *s, uint32_t task)
+{
+    assert(s->state[task] == HELD);
+    s->held--;
+    make_ready(s, task);
+}
+
+void sched_offer(struct sched *s, uint32_t task)
+{
+    untake(s, task);
+    s->state[task] = OFFERED;
+    s->offered++;
+}
+
+/* ---- The end of a task ---- */
+
+enum { NEED_FAILED = 1, NEED_BAD = 2 };
+
+enum sched_end_class sched_class(enum cairn_outcome outcome)
+{
+    switch (outcome) {
+    case CAIRN_COMPLETED:
+        return END_MET;
+    case CAIRN_FAILED:
+        return END_FAILED;
+    case CAIRN_SKIPPED:
+    case CAIRN_EXCLUDED:
+        return END_BAD;
+    default:
+        return END_OPEN;
+    }
+}
+
+static uint8_t flag_of(uint8_t end)
+{
+    return end == END_FAILED ? NEED_FAILED : end == END_BAD ? NEED_BAD : 0;
+}
+
+static enum sched_end_class barrier_class(uint8_t flags)
+{
+    return flags & NEED_FAILED ? END_FAILED : flags ? END_BAD : END_MET;
+}
+
+static void blame(struct sched *s, uint32_t user, uint32_t need, uint8_t flag)
+{
+    if (flag && !s->flags[user])
+        s->culprit[user] = need;
+    s->flags[user] |= flag;
+}
+
+uint32_t sched_culprit(const struct sched *s, uint32_t task)
+{
+    if (!s->flags[task])
+        return NODE_NONE;
+    uint32_t need = s->culprit[task];
+    return graph_is_barrier(s->graph, need) ? s->culprit[need] : need;
+}
+
+struct ripple { /* what follows from ended nodes */
+    struct sched *s;
+    uint32_t head, tail; /* of s->work */
+    sched_skip_fn *skipped;
+    void *context;
+};
+
+static void end_node(struct ripple *r, uint32_t node, enum sched_end_class end)
+{
+    struct sched *s = r->s;
+    if (!graph_is_barrier(s->graph, node) && s->state[node] != ENDED)
+        s->open--;
+    s->state[node] = ENDED;
+    s->end[node] = (uint8_t)end;
+    if (end != END_OPEN)
+        s->work[r->tail++] = node;
+}
+
+static void skip(struct ripple *r, uint32_t task, enum cairn_outcome outcome)
+{
+    end_node(r, task, END_BAD);
+    if (r->skipped)
+        r->skipped(r->context, task, outcome);
+}
+
+/* A task that waits, after something it needs has changed. */
+static void look_at_task(struct ripple *r, uint32_t task)
+{
+    struct sched *s = r->s;
+    uint8_t when = graph_def(s->graph, task)->when;
+    if (s->state[task] != WAITING)
+        return;
+    if (when == WHEN_SUCCESS && s->flags[task])
+        skip(r, task, CAIRN_SKIPPED);
+    else if (s->waiting[task])
+        return;
+    else if (when == WHEN_FAILED && !(s->flags[task] & NEED_FAILED))
+        skip(r, task, CAIRN_EXCLUDED);
+    else
+        make_ready(s, task);
+}
+
+/* The first member that did not complete dooms the users that want all of them. */
+static void taint(struct ripple *r, uint32_t barrier)
+{
+    const struct graph *g = r->s->graph;
+    for (uint32_t e = g->user_start[barrier]; e < g->user_start[barrier + 1]; e++) {
+        uint32_t user = g->users[e];
+        if (graph_def(g, user)->when != WHEN_SUCCESS)
+            continue;
+        blame(r->s, user, barrier, NEED_BAD);
+        look_at_task(r, user);
+    }
+}
+
+static void tell_users(struct ripple *r, uint32_t node)
+{
+    struct sched *s = r->s;
+    const struct graph *g = s->graph;
+    uint8_t flag = flag_of(s->end[node]);
+    for (uint32_t e = g->user_start[node]; e < g->user_start[node + 1]; e++) {
+        uint32_t user = g->users[e];
+        bool first = flag && !s->flags[user];
+        assert(s->waiting[user] > 0);
+        blame(s, user, node, flag);
+        s->waiting[user]--;
+        if (!graph_is_barrier(g, user)) {
+            look_at_task(r, user);
+            continue;
+        }
+        if (first)
+            taint(r, user);
+        if (s->waiting[user] == 0)
+            end_node(r, user, barrier_class(s->flags[user]));
+    }
+}
+
+static void run_ripple(struct ripple *r)
+{
+    while (r->head < r->tail)
+        tell_users(r, r->s->work[r->head++]);
+}
+
+void sched_end(struct sched *s, uint32_t task, enum cairn_outcome outcome,
+               sched_skip_fn *skipped, void *context)
+{
+    struct ripple r = {.s = s, .skipped = skipped, .context = context};
+    if (s->state[task] == HELD)
+        s->held--;
+    else if (s->state[task] == OFFERED)
+        s->offered--;
+    else if (s->state[task] == TAKEN)
+        untake(s, task);
+    else
+        assert(s->state[task] == ENDED && s->end[task] == END_OPEN);
+    end_node(&r, task, sched_class(outcome));
+    run_ripple(&r);
+}
+
+void sched_rerun(struct sched *s, uint32_t task)
+{
+    assert(s->state[task] == ENDED && s->end[task] == END_OPEN);
+    s->open++;
+    make_ready(s, task);
+}
+
+/* ---- Life ---- */
+
+static int allocate(struct sched *s, struct cairn_error *error)
+{
+    const struct graph *g = s->graph;
+    uint32_t pools = g->definition->n_pools;
+    s->state = calloc(g->n_nodes, 1);
+    s->end = calloc(g->n_nodes, 1);
+    s->flags = calloc(g->n_nodes, 1);
+    s->waiting = calloc(g->n_nodes, sizeof *s->waiting);
+    s->culprit = malloc(g->n_nodes * sizeof *s->culprit);
+    s->work = malloc(((size_t)g->n_nodes + 1) * sizeof *s->work);
+    s->ready.at = malloc(g->n_tasks * sizeof *s->ready.at);
+    s->parked = calloc((size_t)pools + 1, sizeof *s->parked);
+    s->pool_used = calloc((size_t)pools + 1, sizeof *s->pool_used);
+    if (!s->state || !s->end || !s->flags || !s->waiting || !s->culprit || !s->work ||
+        !s->ready.at || !s->parked || !s->pool_used)
+        return error_nomem(error);
+    for (uint32_t p = 0; p < pools; p++) {
+        size_t members = 0;
+        for (uint32_t i = 0; i < g->definition->n_defs; i++)
+            if (g->definition->defs[i].pool == p)
+                members += g->definition->defs[i].members;
+        s->parked[p].at = malloc((members ? members : 1) * sizeof *s->parked[p].at);
+        if (!s->parked[p].at)
+            return error_nomem(error);
+    }
+    return 0;
+}
+
+/* How the needs of a node that is begun with stand: in topological order, so they have
+ * been looked at. */
+static void count_needs(struct sched *s, uint32_t node)
+{
+    const struct graph *g = s->graph;
+    for (uint32_t e = g->need_start[node]; e < g->need_start[node + 1]; e++) {
+        uint8_t end = s->end[g->needs[e]];
+        s->waiting[node] += end == END_OPEN;
+        blame(s, node, g->needs[e], flag_of(end));
+    }
+}
+
+/* Nothing ripples here: users come later in the order and count for themselves. */
+static void begin_node(struct ripple *r, uint32_t node, uint8_t outcome)
+{
+    struct sched *s = r->s;
+    count_needs(s, node);
+    if (graph_is_barrier(s->graph, node)) {
+        if (s->waiting[node] == 0)
+            end_node(r, node, barrier_class(s->flags[node]));
+    } else if (outcome != CAIRN_PENDING)
+        end_node(r, node, sched_class(outcome));
+    else
+        look_at_task(r, node);
+    r->tail = 0;
+}
+
+/* A barrier that still waits, with a member that ended badly, has not told its users.
+ */
+static void begin_tainted(struct ripple *r)
+{
+    struct sched *s = r->s;
+    const struct graph *g = s->graph;
+    for (uint32_t node = g->n_tasks; node < g->n_nodes; node++)
+        if (s->state[node] == WAITING && s->flags[node])
+            taint(r, node);
+    run_ripple(r);
+}
+
+int sched_init(struct sched *sched, const struct graph *graph, const uint8_t *outcome,
+               sched_skip_fn *skipped, void *context, struct cairn_error *error)
+{
+    struct sched s = {.graph = graph,
+                      .open = graph->n_tasks,
+                      .allowed = SCHED_ORDINARY | SCHED_HANDLERS};
+    struct ripple r = {.s = &s, .skipped = skipped, .context = context};
+    int result = allocate(&s, error);
+    if (result) {
+        sched_release(&s);
+        return result;
+    }
+    for (uint32_t i = 0; i < graph->n_nodes; i++) {
+        uint32_t node = graph->order[i];
+        begin_node(&r, node, graph_is_barrier(graph, node) ? 0 : outcome[node]);
+    }
+    begin_tainted(&r);
+    *sched = s;
+    return 0;
+}
+
+void sched_release(struct sched *s)
+{
+    free(s->state);
+    free(s->end);
+    free(s->flags);
+    free(s->waiting);
+    free(s->culprit);
+    free(s->work);
+    free(s->ready.at);
+    for (uint32_t p = 0; s->parked && p < s->graph->definition->n_pools; p++)
+        free(s->parked[p].at);
+    free(s->parked);
+    free(s->pool_used);
+    *s = (struct sched){0};
+}
+
+/* Every entry is in the state that the queue is for, and none is better than the one
+ * above it. */
+static bool queue_consistent(const struct sched *s, const struct heap *heap,
+                             enum sched_state state)
+{
+    for (uint32_t i = 0; i < heap->n; i++)
+        if (s->state[heap->at[i].task] != state ||
+            (i && before(heap->at[i], heap->at[(i - 1) / 2])))
+            return false;
+    return true;
+}
+
+/* Taken tasks hold the places, and for each free place a parked task was made ready
+ * (which may find it lost to a better one, and is parked again). */
+static bool pool_consistent(const struct sched *s, uint32_t pool)
+{
+    uint32_t taken = 0, ready = 0, limit = s->graph->definition->pools[pool].limit;
+    for (uint32_t i = 0; i < s->graph->n_tasks; i++) {
+        taken += pool_of(s, i) == pool && s->state[i] == TAKEN;
+        ready += pool_of(s, i) == pool && s->state[i] == READY;
+    }
+    if (taken != s->pool_used[pool]) /* more than the limit: sched_take_task */
+        return false;
+    return (!s->parked[pool].n || taken + ready >= limit) &&
+           queue_consistent(s, &s->parked[pool], PARKED);
+}
+
+bool sched_consistent(const struct sched *s)
+{
+    uint32_t count[ENDED + 1] = {0}, parked = 0;
+    for (uint32_t i = 0; i < s->graph->n_tasks; i++) {
+        count[s->state[i]]++;
+        if (s->state[i] != ENDED && (s->state[i] == WAITING) != (s->waiting[i] > 0))
+            return false;
+        if ((s->state[i] == SHELVED) && allowed(s, i))
+            return false;
+    }
+    for (uint32_t p = 0; p < s->graph->definition->n_pools; p++) {
+        parked += s->parked[p].n;
+        if (!pool_consistent(s, p))
+            return false;
+    }
+    return queue_consistent(s, &s->ready, READY) &&
+           s->graph->n_tasks - count[ENDED] == s->open && count[READY] == s->ready.n &&
+           count[TAKEN] == s->taken && count[HELD] == s->held &&
+           count[OFFERED] == s->offered && count[SHELVED] == s->shelved &&
+           count[PARKED] == parked;
+}

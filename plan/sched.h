@@ -1,0 +1,100 @@
+/* The scheduler: which task may start next. Pure: no clock, no I/O, no allocation after
+ * sched_init.
+ *
+ *   WAITING --needs ended--> READY --sched_take--> TAKEN --sched_end--> ENDED
+ *      |                      ^ |  pool full: PARKED, back when the pool has room
+ *      |                      | |  kind not allowed now: SHELVED, back when it is
+ *      |                      | +---------------------------------------------+
+ *      |                      +-- sched_again (retry) <-- HELD <-- sched_hold (TAKEN)
+ *      |                          OFFERED (to somebody outside) <-- sched_offer (TAKEN)
+ *      +--needs ended in a way that it does not want--> ENDED (skipped or excluded)
+ *
+ * A task waits until everything it needs has ended. Then `when` tells: success wants
+ * all of it completed (and gives up as soon as one need ended otherwise), failed wants
+ * a failed one, always takes anything. A barrier ends when all members have: failed if
+ * one failed, else bad if one was skipped. Ready tasks are ordered by priority, then
+ * critical path, then file order. A taken task holds its place in its pool until it is
+ * held, offered or ends. */
+#ifndef PLAN_SCHED_H
+#define PLAN_SCHED_H
+
+#include "checkpoint/states.h"
+#include "graph/graph.h"
+
+enum sched_state { WAITING, READY, PARKED, SHELVED, TAKEN, HELD, OFFERED, ENDED };
+/* What may start now: ordinary tasks that want success, ordinary tasks that do not
+ * (handlers of failures), tasks of `finally`. */
+enum sched_kind { SCHED_ORDINARY = 1, SCHED_HANDLERS = 2, SCHED_FINALLY = 4 };
+/* How a node ended, as its users see it. OPEN: not, or in a way that decides nothing
+ * (cancelled, unknown, undone): they wait. */
+enum sched_end_class { END_OPEN, END_MET, END_FAILED, END_BAD };
+
+/* A task with what orders it, so that nothing else is touched while it is sorted in. */
+struct heap_entry {
+    int32_t priority;
+    uint32_t height, task;
+};
+struct heap {
+    struct heap_entry *at;
+    uint32_t n;
+};
+
+/* A task that ended without being started: CAIRN_SKIPPED or CAIRN_EXCLUDED. */
+typedef void sched_skip_fn(void *context, uint32_t task, enum cairn_outcome outcome);
+
+struct sched {
+    const struct graph *graph;
+    uint8_t *state;    /* [n_nodes] enum sched_state */
+    uint8_t *end;      /* [n_nodes] enum sched_end_class */
+    uint8_t *flags;    /* [n_nodes] how needs ended: NEED_FAILED, NEED_BAD */
+    uint32_t *waiting; /* [n_nodes] needs that have not ended */
+    uint32_t *culprit; /* [n_nodes] the first need that did not complete, where flags
+                          are set */
+    uint8_t allowed;   /* enum sched_kind, or-ed */
+    struct heap ready;
+    struct heap *parked; /* [n_pools] */
+    uint32_t *pool_used; /* [n_pools] */
+    uint32_t *work;      /* [n_nodes] worklist of ended nodes */
+    uint32_t open;       /* tasks not ENDED */
+    uint32_t taken, held, offered, shelved;
+};
+
+enum sched_end_class sched_class(enum cairn_outcome outcome);
+
+/* `outcome` [n_tasks]: tasks that have one are ENDED from the start. Tasks that can not
+ * run because of those are told to `skipped` (may be NULL). Everything but `finally` is
+ * allowed. */
+int sched_init(struct sched *sched, const struct graph *graph, const uint8_t *outcome,
+               sched_skip_fn *skipped, void *context, struct cairn_error *error);
+void sched_release(struct sched *sched);
+
+/* Changes what may start; costs one look at every task. What is held and not allowed
+ * any more is shelved: its retry is off. */
+void sched_allow(struct sched *sched, uint8_t kinds);
+enum sched_kind sched_kind_of(const struct task_def *def);
+
+/* The best ready task, now TAKEN, or NODE_NONE. */
+uint32_t sched_take(struct sched *sched);
+/* This very task, which is READY: now TAKEN, whatever its pool says. Costs a look at
+ * all ready ones. */
+void sched_take_task(struct sched *sched, uint32_t task);
+/* Gives a taken task back, READY (it was not started after all). */
+void sched_return(struct sched *sched, uint32_t task);
+/* TAKEN to HELD (waiting for its retry), and back to READY. */
+void sched_hold(struct sched *sched, uint32_t task);
+void sched_again(struct sched *sched, uint32_t task);
+/* TAKEN to OFFERED: somebody outside does it. */
+void sched_offer(struct sched *sched, uint32_t task);
+/* A task that is taken, held, offered, or ended OPEN has its outcome. `skipped` is
+ * called for every task that cannot run because of it, in a fixed order; they are
+ * ENDED. */
+void sched_end(struct sched *sched, uint32_t task, enum cairn_outcome outcome,
+               sched_skip_fn *skipped, void *context);
+/* A task that ended OPEN is to run after all: READY. */
+void sched_rerun(struct sched *sched, uint32_t task);
+/* The task because of which `task` was skipped: of a group, the member. */
+uint32_t sched_culprit(const struct sched *sched, uint32_t task);
+/* The assert of the diagram above, for tests: counts and queues agree. */
+bool sched_consistent(const struct sched *sched);
+
+#endif

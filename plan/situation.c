@@ -1,0 +1,326 @@
+/* Finding out where a workflow stands. Order: which run, its states, its definition;
+ * then situation_decide.c. */
+#include "plan/situation_int.h"
+
+#include "checkpoint/verify.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+void situation_note(struct situation *s, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    buf_add(&s->notices, text, strlen(text) + 1);
+}
+
+const char *situation_notice(const struct situation *s, size_t i)
+{
+    const char *at = s->notices.data, *end = at + s->notices.size;
+    while (at < end && i-- > 0)
+        at += strlen(at) + 1;
+    return at < end ? at : NULL;
+}
+
+/* ---- Which run ---- */
+
+static int keep_row(void *context, const struct run_row *row)
+{
+    struct loader *l = context;
+    return run_row_copy(&l->s->row, row, &l->s->arena, l->error);
+}
+
+static int newest_run(struct loader *l, const struct digest *params)
+{
+    uint64_t id = 0;
+    struct cairn_error local = {0};
+    l->s->row = (struct run_row){0};
+    int result = store_workflow_id(l->store, l->w->definition.name, false, &id, &local);
+    if (result == CAIRN_ENOTFOUND)
+        return 0; /* it has no runs */
+    if (result)
+        return error_set(l->error, result, "%s", local.text);
+    struct run_filter filter = {.workflow = id, .params = params, .limit = 1};
+    return store_each_run(l->store, &filter, keep_row, l, l->error);
+}
+
+static int check_owner(struct loader *l, struct str name, const char *what, uint64_t id)
+{
+    struct str own = l->w->definition.name;
+    if (str_equal(name, own))
+        return 0;
+    return error_set(
+        l->error, CAIRN_EUSAGE, "%s %llu belongs to workflow `%.*s`, not to `%.*s`",
+        what, (unsigned long long)id, (int)name.len, name.ptr, (int)own.len, own.ptr);
+}
+
+static int find_given_run(struct loader *l)
+{
+    uint64_t run = l->options->run;
+    int result =
+        run ? store_get_run(l->store, run, keep_row, l, l->error) : newest_run(l, NULL);
+    if (result)
+        return result;
+    if (!l->s->row.run)
+        return error_set(l->error, CAIRN_ENOTFOUND,
+                         "workflow `%.*s` has no run to resume; start one with `cairn "
+                         "run`",
+                         (int)l->w->definition.name.len, l->w->definition.name.ptr);
+    return check_owner(l, l->s->row.workflow_name, "run", l->s->row.run);
+}
+
+static int find_auto_run(struct loader *l)
+{
+    struct buf text = BUF_INIT;
+    struct digest params;
+    int result = definition_params(&l->w->definition, &text, &params, l->error);
+    buf_release(&text);
+    if (!result)
+        result = newest_run(l, &params);
+    if (!result && l->s->row.state == CAIRN_RUN_COMPLETED) {
+        /* With a key, one without is only history, but a damaged or forged one is told
+         * of: it may be unfinished. */
+        result = run_trust(l->store, &l->s->row, l->error);
+        if (result == CAIRN_EUSAGE)
+            result = 0;
+        l->s->row = (struct run_row){0};
+    }
+    return result;
+}
+
+/* ---- Its states ---- */
+
+int situation_advise_fresh(int result, struct cairn_error *error)
+{
+    static const char advice[] = ", or start another run with `cairn run FILE --fresh`";
+    size_t n = error ? strlen(error->text) : 0;
+    if (result == CAIRN_EUSAGE && error)
+        snprintf(error->text + n, sizeof error->text - n, "%s", advice);
+    return result;
+}
+
+static int load_recovery(struct loader *l)
+{
+    struct situation *s = l->s;
+    int result = run_trust(l->store, &s->row, l->error);
+    if (result)
+        return l->as_is ? result : situation_advise_fresh(result, l->error);
+    struct sha256 *sha = sha256_new();
+    if (!sha)
+        return error_nomem(l->error);
+    result = checkpoint_recover(l->store, sha, s->row.run, &s->recovery, l->error);
+    sha256_free(sha);
+    s->recovery.head.sha = NULL; /* the engine brings its own */
+    if (result == CAIRN_ENOTFOUND)
+        return run_no_checkpoint(s->row.run, l->error);
+    if (result)
+        return result;
+    s->recovered = s->recorded = true;
+    if (s->row.keyed && !store_key(l->store) && !l->as_is)
+        situation_note(s,
+                       "run %llu is recorded with a key: to go on with it, give the "
+                       "key with --key FILE or CAIRN_KEY",
+                       (unsigned long long)s->row.run);
+    for (size_t i = 0; i < s->recovery.n_damaged; i++)
+        situation_note(s, "checkpoint workflow:%llu is damaged and was skipped: %s",
+                       (unsigned long long)s->recovery.damaged[i],
+                       s->recovery.reasons[i]);
+    if (s->recovery.n_damaged) {
+        char id[CAIRN_ID_MAX];
+        checkpoint_id(NAMESPACE_WORKFLOW, s->recovery.newest.seq,
+                      &s->recovery.newest.digest, id);
+        situation_note(s, "going on from %s, the last valid checkpoint", id);
+    }
+    return states_copy(&s->before, &s->recovery.states, l->error);
+}
+
+static int load_fork(struct loader *l, struct digest *graph)
+{
+    struct situation *s = l->s;
+    struct record_header header = {0};
+    struct checkpoint_ref ref;
+    int result = checkpoint_find(l->store, l->options->from, &s->from_seq, l->error);
+    if (!result)
+        result = checkpoint_rebuild(l->store, s->from_seq, &s->before, graph, &header,
+                                    &ref, l->error);
+    if (!result)
+        result = store_get_run(l->store, header.stream, keep_row, l, l->error);
+    if (!result)
+        result = run_trust(l->store, &s->row, l->error);
+    if (!result)
+        result = check_owner(l, s->row.workflow_name, "checkpoint", s->from_seq);
+    if (result)
+        return result;
+    s->recorded = true;
+    s->from_run = header.stream;
+    s->from_digest = ref.digest;
+    s->row = (struct run_row){0};
+    return 0;
+}
+
+/* ---- Its definition ---- */
+
+static int encode_definition(struct loader *l)
+{
+    struct situation *s = l->s;
+    s->graph = l->w->digest;
+    if (l->w->digested)
+        return 0;
+    buf_clear(&s->encoded);
+    int result = definition_encode(&l->w->definition, &s->encoded, l->error);
+    return result ? result
+                  : sha256_of(s->encoded.data, s->encoded.size, &s->graph, l->error);
+}
+
+/* Loads the recorded definition if it is not the present one; foreach members found on
+ * disk are taken as they were recorded, which may make the two the same after all. */
+static int load_old_graph(struct loader *l, const struct digest *recorded)
+{
+    struct situation *s = l->s;
+    s->same_graph = digest_equal(recorded, &s->graph);
+    if (s->same_graph)
+        return 0;
+    int result =
+        graph_load(l->store, recorded, &s->old_definition, &s->old_graph, l->error);
+    if (result)
+        return result;
+    s->old_loaded = true;
+    result = workflow_reparse(l->w, &s->old_definition, l->error);
+    if (!result)
+        result = encode_definition(l);
+    s->same_graph = digest_equal(recorded, &s->graph);
+    return result;
+}
+
+static int load_all(struct loader *l)
+{
+    struct situation *s = l->s;
+    struct digest graph;
+    int result = encode_definition(l);
+    if (result || !l->store)
+        return result ? result : situation_decide(l);
+    if (l->options->start != CAIRN_START_RESUME)
+        result = newest_run(l, NULL);
+    s->latest_run = s->row.run;
+    /* It may be the one to go on with. */
+    if (!result && s->row.run && !s->row.sum_ok &&
+        l->options->start == CAIRN_START_AUTO)
+        result = run_trust(l->store, &s->row, l->error);
+    s->row = (struct run_row){0};
+    if (!result && l->options->start == CAIRN_START_RESUME)
+        result = find_given_run(l);
+    else if (!result && l->options->start == CAIRN_START_AUTO)
+        result = find_auto_run(l);
+    else if (!result && l->options->start == CAIRN_START_FROM)
+        result = load_fork(l, &graph);
+    if (!result && s->row.run) {
+        result = load_recovery(l);
+        graph = s->recovery.graph;
+    }
+    if (!result && s->recorded)
+        result = load_old_graph(l, &graph);
+    return result ? result : situation_decide(l);
+}
+
+static int load(struct loader *l)
+{
+    int result = cairn_workflow_compile(l->w, l->error);
+    *l->s = (struct situation){0};
+    if (!result && l->store)
+        result = store_begin_read(l->store, l->error);
+    if (result)
+        return result;
+    result = load_all(l);
+    if (l->store)
+        store_end_read(l->store);
+    if (!result && l->s->notices.failed)
+        result = error_nomem(l->error);
+    if (result)
+        situation_release(l->s);
+    return result;
+}
+
+int situation_load(struct situation *s, struct cairn_workflow *w,
+                   struct cairn_store *store, const struct cairn_run_options *options,
+                   struct cairn_error *error)
+{
+    static const struct cairn_run_options defaults;
+    struct loader l = {.s = s,
+                       .w = w,
+                       .store = store,
+                       .options = options ? options : &defaults,
+                       .error = error};
+    return load(&l);
+}
+
+int situation_load_as_is(struct situation *s, struct cairn_workflow *w,
+                         struct cairn_store *store, uint64_t run,
+                         const struct cairn_run_options *given,
+                         struct cairn_error *error)
+{
+    struct cairn_run_options options = {
+        .start = CAIRN_START_RESUME, .run = run, .ignore_outputs = true};
+    if (given) {
+        options.secrets = given->secrets;
+        options.n_secrets = given->n_secrets;
+    }
+    struct loader l = {.s = s,
+                       .w = w,
+                       .store = store,
+                       .options = &options,
+                       .as_is = true,
+                       .error = error};
+    return load(&l);
+}
+
+int situation_states(const struct situation *s, const struct cairn_workflow *w,
+                     struct states *states, struct cairn_error *error)
+{
+    static const struct digest none;
+    int result = states_init(states, w->graph.n_tasks, error);
+    for (uint32_t task = 0; task < w->graph.n_tasks && !result; task++) {
+        bool unknown = s->decisions.reason[task] == CAIRN_REASON_UNKNOWN;
+        if (!unknown && (s->decisions.reset[task] || s->old_task[task] == NODE_NONE))
+            continue;
+        struct change change = {.task = task,
+                                .outcome = unknown ? (uint8_t)CAIRN_UNKNOWN
+                                                   : s->now.outcome[task],
+                                .attempts = s->now.attempts[task],
+                                .outputs = none};
+        if (s->now.outputs && !unknown)
+            change.outputs = s->now.outputs[task];
+        result = states_apply(states, &change, error);
+    }
+    if (result)
+        states_release(states);
+    return result;
+}
+
+void situation_release(struct situation *s)
+{
+    if (s->recovered)
+        recovery_release(&s->recovery);
+    states_release(&s->before);
+    if (s->old_loaded) {
+        graph_release(&s->old_graph);
+        definition_release(&s->old_definition);
+    }
+    free(s->old_task);
+    free(s->marks);
+    free(s->new_marks);
+    free(s->last_attempt);
+    free(s->evidence);
+    free(s->which);
+    lookup_release(&s->lookup);
+    states_release(&s->now);
+    secrets_release(&s->secrets);
+    decisions_release(&s->decisions);
+    buf_release(&s->notices);
+    buf_release(&s->encoded);
+    arena_release(&s->arena);
+    *s = (struct situation){0};
+}

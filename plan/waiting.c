@@ -1,0 +1,261 @@
+/* What everything waits for: each task of a run that goes on, or could, and how much
+ * stands behind it. */
+#include "plan/claims.h"
+
+#include <stdlib.h>
+
+struct waiting_list {
+    struct outside outside;
+    struct claims claims;
+    struct arena arena; /* texts */
+    uint8_t *running;   /* [n_tasks] */
+    int64_t *since_ns;  /* [n_tasks] */
+    uint32_t *pool_used;
+    struct cairn_waiting_info *at;
+    size_t n;
+};
+
+/* ---- How much stands behind a task ---- */
+
+/* Nodes with a single user hand the question on, so that the many members of a group
+ * are answered by one look; `known` keeps what was found. */
+struct behind {
+    const struct graph *graph;
+    const uint8_t *state; /* [n_nodes] enum sched_state */
+    uint32_t *known;      /* [n_nodes] UINT32_MAX: not yet */
+    uint32_t *stamp;      /* [n_nodes] of the last look that met the node */
+    uint32_t *stack;      /* [n_nodes] */
+    uint32_t look;
+};
+
+static int behind_open(struct behind *b, const struct outside *o,
+                       struct cairn_error *error)
+{
+    uint32_t n = o->workflow->graph.n_nodes;
+    *b = (struct behind){.graph = &o->workflow->graph,
+                         .state = o->sched.state,
+                         .known = malloc((size_t)n * sizeof *b->known),
+                         .stamp = calloc(n, sizeof *b->stamp),
+                         .stack = malloc((size_t)n * sizeof *b->stack)};
+    for (uint32_t i = 0; b->known && i < n; i++)
+        b->known[i] = UINT32_MAX;
+    return b->known && b->stamp && b->stack ? 0 : error_nomem(error);
+}
+
+static void behind_release(struct behind *b)
+{
+    free(b->known);
+    free(b->stamp);
+    free(b->stack);
+}
+
+static bool counts(const struct behind *b, uint32_t node)
+{
+    return !graph_is_barrier(b->graph, node) && b->state[node] != ENDED;
+}
+
+static uint32_t count_below(struct behind *b, uint32_t node)
+{
+    const struct graph *g = b->graph;
+    uint32_t n = 0, top = 0;
+    b->stack[top++] = node;
+    b->stamp[node] = ++b->look;
+    while (top) {
+        uint32_t at = b->stack[--top];
+        for (uint32_t i = g->user_start[at]; i < g->user_start[at + 1]; i++) {
+            uint32_t user = g->users[i];
+            if (b->stamp[user] == b->look)
+                continue;
+            b->stamp[user] = b->look;
+            n += counts(b, user);
+            b->stack[top++] = user;
+        }
+    }
+    return n;
+}
+
+static uint32_t behind_of(struct behind *b, uint32_t node)
+{
+    const struct graph *g = b->graph;
+    uint32_t chain = 0, at = node;
+    while (b->known[at] == UINT32_MAX && g->user_start[at + 1] == g->user_start[at] + 1)
+        at = g->users[g->user_start[at]];
+    if (b->known[at] == UINT32_MAX)
+        b->known[at] = count_below(b, at);
+    chain = at;
+    uint32_t extra = 0;
+    for (at = node; at != chain; at = g->users[g->user_start[at]])
+        extra += counts(b, g->users[g->user_start[at]]);
+    uint32_t total = b->known[chain] + extra;
+    for (at = node; at != chain; at = g->users[g->user_start[at]]) {
+        b->known[at] = b->known[chain] + extra;
+        extra -= counts(b, g->users[g->user_start[at]]);
+    }
+    return total;
+}
+
+/* ---- What each waits for ---- */
+
+static void count_pools(struct waiting_list *w)
+{
+    const struct graph *g = &w->outside.workflow->graph;
+    for (uint32_t task = 0; task < g->n_tasks; task++) {
+        uint32_t pool = graph_def(g, task)->pool;
+        if (w->running[task] && pool != UINT32_MAX)
+            w->pool_used[pool]++;
+    }
+}
+
+static bool is_kept(const struct outside *o, uint32_t task)
+{
+    const struct situation *s = &o->situation;
+    uint32_t old = s->old_task[task];
+    return !o->live && old != NODE_NONE && s->marks && s->marks[old] & MARK_KEPT;
+}
+
+static const char *external_text(struct waiting_list *w, uint32_t task)
+{
+    struct outside *o = &w->outside;
+    struct asker asker = {&o->lookup, task, outside_attempts(o, task) + 1};
+    struct scope scope = lookup_scope(&asker);
+    struct buf text = BUF_INIT;
+    const char *copy = NULL;
+    int result = text_expand(&scope, scope.def->external, &text, NULL);
+    w->arena.failed |= result == CAIRN_ENOMEM;
+    if (!result)
+        copy = arena_text(&w->arena, buf_view(&text));
+    buf_release(&text);
+    return copy;
+}
+
+static void classify_ready(struct waiting_list *w, uint32_t task, bool offered,
+                           struct cairn_waiting_info *info)
+{
+    const struct definition *d = &w->outside.workflow->definition;
+    uint32_t pool = graph_def(&w->outside.workflow->graph, task)->pool;
+    info->waits_for = CAIRN_WAITS_SLOT;
+    if (offered) {
+        info->waits_for = CAIRN_WAITS_EXTERNAL;
+        info->text = external_text(w, task);
+        const struct claim *claim = &w->claims.at[task];
+        if (claim->left_ms) {
+            info->since_ns = claim->time_ns;
+            info->holder = arena_text(&w->arena, claim->holder);
+            info->lease_left_ms = claim->left_ms;
+        }
+    } else if (pool != UINT32_MAX && w->pool_used[pool] >= d->pools[pool].limit) {
+        info->waits_for = CAIRN_WAITS_POOL;
+        info->text = arena_text(&w->arena, d->pools[pool].name);
+    }
+}
+
+/* 1: it is one of them. */
+static int classify(struct waiting_list *w, uint32_t task,
+                    struct cairn_waiting_info *info, struct cairn_error *error)
+{
+    struct outside *o = &w->outside;
+    bool offered = false;
+    if (o->states.outcome[task] == CAIRN_UNKNOWN) {
+        info->waits_for = CAIRN_WAITS_DECISION;
+        info->check = graph_def(&o->workflow->graph, task)->check.len > 0;
+        return 1;
+    }
+    if ((o->live && w->running[task]) || is_kept(o, task)) {
+        info->waits_for = CAIRN_WAITS_RUNNING;
+        info->since_ns = w->since_ns[task];
+        return 1;
+    }
+    if (o->sched.state[task] != READY)
+        return 0;
+    int result = outside_offers(o, task, &offered, error);
+    if (!result)
+        classify_ready(w, task, offered, info);
+    return result ? result : 1;
+}
+
+static int by_weight(const void *a, const void *b)
+{
+    const struct cairn_waiting_info *x = a, *y = b;
+    if (x->behind != y->behind)
+        return x->behind < y->behind ? 1 : -1;
+    return (x->node > y->node) - (x->node < y->node);
+}
+
+static int list_waiting(struct waiting_list *w, struct cairn_error *error)
+{
+    struct outside *o = &w->outside;
+    struct behind behind;
+    int result = behind_open(&behind, o, error);
+    for (uint32_t task = 0; task < o->workflow->graph.n_tasks && !result; task++) {
+        struct cairn_waiting_info info = {.node = task};
+        int found = classify(w, task, &info, error);
+        if (found < 0)
+            result = found;
+        if (found <= 0)
+            continue;
+        info.task = arena_text(&w->arena, str_of(o->workflow->graph.id[task]));
+        info.behind = behind_of(&behind, task);
+        w->at[w->n++] = info;
+    }
+    behind_release(&behind);
+    return result ? result : w->arena.failed ? error_nomem(error) : 0;
+}
+
+static int look(struct waiting_list *w, struct cairn_store *store,
+                struct cairn_error *error)
+{
+    struct outside *o = &w->outside;
+    uint32_t n = o->workflow->graph.n_tasks;
+    w->since_ns = calloc((size_t)n + 1, sizeof *w->since_ns);
+    w->at = calloc((size_t)n + 1, sizeof *w->at);
+    w->pool_used =
+        calloc((size_t)o->workflow->definition.n_pools + 1, sizeof(uint32_t));
+    if (!w->since_ns || !w->at || !w->pool_used)
+        return error_nomem(error);
+    w->running = running_tasks(store, &o->row, n, w->since_ns);
+    if (!w->running)
+        return error_nomem(error);
+    if (o->live)
+        count_pools(w);
+    int result = claims_load(&w->claims, o, error);
+    if (result)
+        return result;
+    result = list_waiting(w, error);
+    claims_release(&w->claims);
+    if (!result && w->n)
+        qsort(w->at, w->n, sizeof *w->at, by_weight);
+    return result;
+}
+
+/* A run that has ended waits for nothing but decisions. */
+static bool is_told(const struct waiting_list *w, const struct cairn_waiting_info *info)
+{
+    return w->outside.row.state == CAIRN_RUN_UNFINISHED ||
+           info->waits_for == CAIRN_WAITS_DECISION;
+}
+
+int cairn_waiting(struct cairn_store *store, uint64_t run,
+                  int (*each)(void *, const struct cairn_waiting_info *), void *context,
+                  struct cairn_error *error)
+{
+    struct waiting_list w = {.arena = ARENA_INIT};
+    int result = store_begin_read(store, error);
+    if (result)
+        return result;
+    result = outside_open(&w.outside, store, run, error);
+    bool opened = !result;
+    if (!result)
+        result = look(&w, store, error);
+    store_end_read(store);
+    for (size_t i = 0; i < w.n && !result; i++)
+        if (is_told(&w, &w.at[i]) && each(context, &w.at[i]))
+            break;
+    if (opened)
+        outside_release(&w.outside);
+    free(w.running);
+    free(w.since_ns);
+    free(w.pool_used);
+    free(w.at);
+    arena_release(&w.arena);
+    return result;
+}

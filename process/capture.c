@@ -1,0 +1,249 @@
+/* Output files of attempts.
+ *
+ * Every attempt that finds a file with content gets a new one: what an earlier attempt
+ * left running keeps writing into its own, deleted file. A file is only appended to, so
+ * its tail is never before the tail that was seen while it grew, and what trimming
+ * gives back is never wanted again. */
+#include "process/capture.h"
+
+#include "base/os.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    HOLE_ALIGN = 4096,     /* only whole blocks are given back */
+    HOLE_MIN = 128 * 1024, /* less is not worth a call */
+    STREAMS = 2
+};
+
+void capture_path(char *out, size_t size, const char *live_dir, uint64_t run,
+                  uint32_t slot, int stream)
+{
+    snprintf(out, size, "%s/run-%" PRIu64 ".%" PRIu32 ".%s", live_dir, run, slot,
+             stream == 0 ? "out" : "err");
+}
+
+void capture_attempt_path(char *out, size_t size, const struct attempt_place *place,
+                          int stream)
+{
+    snprintf(out, size, "%s/run-%" PRIu64 ".%" PRIu32 ".%" PRIu32 ".%" PRIu32 ".%s",
+             place->live_dir, place->run, place->gen, place->task, place->attempt,
+             stream == 0 ? "out" : "err");
+}
+
+/* A new, empty file in place of what was there. The descriptor or a code. */
+static int open_path(const char *path, struct cairn_error *error)
+{
+    if (unlink(path) && errno != ENOENT)
+        return error_sys(error, errno, "%s", path);
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
+    return fd < 0 ? error_sys(error, errno, "%s", path) : fd;
+}
+
+static int open_new(const char *live_dir, uint64_t run, uint32_t slot, int stream,
+                    struct cairn_error *error)
+{
+    char path[PATH_MAX];
+    capture_path(path, sizeof path, live_dir, run, slot, stream);
+    return open_path(path, error);
+}
+
+int capture_open(struct capture *capture, const char *live_dir, uint64_t run,
+                 uint32_t slot, struct cairn_error *error)
+{
+    struct capture made = {{-1, -1}, {0, 0}};
+    for (int i = 0; i < STREAMS; i++) {
+        int fd = open_new(live_dir, run, slot, i, error);
+        if (fd < 0) {
+            capture_close(&made);
+            return fd;
+        }
+        made.fd[i] = fd;
+    }
+    *capture = made;
+    return 0;
+}
+
+/* How many bytes were given back. */
+static uint64_t trim_stream(int fd, uint64_t limit, uint64_t *punched)
+{
+    struct stat st;
+    if (fd < 0 || fstat(fd, &st))
+        return 0;
+    uint64_t size = (uint64_t)st.st_size, head = limit / 2, tail = limit - head;
+    if (size < *punched)
+        *punched = 0; /* the task truncated its output */
+    /* One block more than needed stays at either end. */
+    uint64_t begin = (head / HOLE_ALIGN + 1) * HOLE_ALIGN;
+    if (begin < *punched)
+        begin = *punched;
+    if (size < tail + HOLE_ALIGN)
+        return 0;
+    uint64_t end = (size - tail) / HOLE_ALIGN * HOLE_ALIGN - HOLE_ALIGN;
+    if (end < begin || end - begin < HOLE_MIN)
+        return 0;
+    /* A file system that has no holes (EOPNOTSUPP) keeps the middle; nothing is lost.
+     */
+    if (fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)begin,
+                  (off_t)(end - begin)))
+        return 0;
+    *punched = end;
+    return end - begin;
+}
+
+uint64_t capture_trim(struct capture *capture, uint64_t limit)
+{
+    uint64_t most = 0;
+    for (int i = 0; i < STREAMS; i++) {
+        uint64_t n = trim_stream(capture->fd[i], limit, &capture->punched[i]);
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
+/* Appends n bytes from `offset`; fewer if the file has become shorter. */
+static int read_part(int fd, uint64_t offset, uint64_t n, struct buf *out,
+                     struct cairn_error *error)
+{
+    char *at = buf_grow(out, (size_t)n);
+    if (!at)
+        return buf_check(out, error);
+    size_t start = out->size - (size_t)n, done = 0;
+    while (done < n) {
+        ssize_t got = pread(fd, at + done, (size_t)n - done, (off_t)(offset + done));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return error_sys(error, errno, "reading the output of a task");
+        if (got == 0)
+            break;
+        done += (size_t)got;
+    }
+    out->size = start + done;
+    out->data[out->size] = 0;
+    return 0;
+}
+
+int capture_read(int fd, uint64_t limit, struct captured *out,
+                 struct cairn_error *error)
+{
+    struct captured got = {BUF_INIT, 0, 0};
+    struct stat st;
+    if (fstat(fd, &st))
+        return error_sys(error, errno, "reading the output of a task");
+    got.bytes = (uint64_t)st.st_size;
+    int code;
+    if (got.bytes <= limit) {
+        code = got.bytes ? read_part(fd, 0, got.bytes, &got.content, error) : 0;
+    } else {
+        uint64_t tail = limit - limit / 2;
+        got.head = limit / 2;
+        code = read_part(fd, 0, got.head, &got.content, error);
+        if (!code)
+            code = read_part(fd, got.bytes - tail, tail, &got.content, error);
+    }
+    if (code) {
+        buf_release(&got.content);
+        return code;
+    }
+    *out = got;
+    return 0;
+}
+
+int capture_reset(struct capture *capture, const char *live_dir, uint64_t run,
+                  uint32_t slot, struct cairn_error *error)
+{
+    for (int i = 0; i < STREAMS; i++) {
+        struct stat st;
+        if (capture->fd[i] >= 0 && !fstat(capture->fd[i], &st) && st.st_size == 0)
+            continue;
+        int fd = open_new(live_dir, run, slot, i, error);
+        if (fd < 0)
+            return fd;
+        if (capture->fd[i] >= 0)
+            close(capture->fd[i]);
+        capture->fd[i] = fd;
+        capture->punched[i] = 0;
+    }
+    return 0;
+}
+
+void capture_close(struct capture *capture)
+{
+    for (int i = 0; i < STREAMS; i++) {
+        if (capture->fd[i] >= 0)
+            close(capture->fd[i]);
+        capture->fd[i] = -1;
+    }
+}
+
+void capture_remove(const char *live_dir, uint64_t run, uint32_t slot)
+{
+    for (int i = 0; i < STREAMS; i++) {
+        char path[PATH_MAX];
+        capture_path(path, sizeof path, live_dir, run, slot, i);
+        (void)unlink(path);
+    }
+}
+
+int capture_attempt_create(struct capture *capture, const struct attempt_place *place,
+                           struct cairn_error *error)
+{
+    struct capture made = {{-1, -1}, {0, 0}};
+    char path[PATH_MAX];
+    for (int i = 0; i < STREAMS; i++) {
+        capture_attempt_path(path, sizeof path, place, i);
+        int fd = open_path(path, error);
+        if (fd < 0) {
+            capture_close(&made);
+            return fd;
+        }
+        made.fd[i] = fd;
+    }
+    *capture = made;
+    return 0;
+}
+
+int capture_attempt_open(struct capture *capture, const struct attempt_place *place,
+                         struct cairn_error *error)
+{
+    struct capture made = {{-1, -1}, {0, 0}};
+    char path[PATH_MAX];
+    for (int i = 0; i < STREAMS; i++) {
+        capture_attempt_path(path, sizeof path, place, i);
+        made.fd[i] = os_open_plain(path, O_RDWR | O_APPEND);
+        if (made.fd[i] < 0 && errno != ENOENT) {
+            int sys = errno;
+            capture_close(&made);
+            return error_sys(error, sys, "%s", path);
+        }
+    }
+    *capture = made;
+    return 0;
+}
+
+void capture_attempt_remove(const struct attempt_place *place)
+{
+    char path[PATH_MAX];
+    for (int i = 0; i < STREAMS; i++) {
+        capture_attempt_path(path, sizeof path, place, i);
+        (void)unlink(path);
+    }
+}
+
+void capture_slot_path(char *out, size_t size, const struct slots *slots, uint32_t slot,
+                       const char *live_dir, int stream)
+{
+    const struct slot *at = &slots->slot[slot];
+    struct attempt_place place = {live_dir, slots->run, at->gen, at->task, at->attempt};
+    if (at->flags & SLOT_KEPT)
+        capture_attempt_path(out, size, &place, stream);
+    else
+        capture_path(out, size, live_dir, slots->run, slot, stream);
+}

@@ -1,0 +1,65 @@
+/* Output of attempts: two append-only files per slot in `live/`, read back when the
+ * attempt ends. A file that stayed empty is used again by the slot's next attempt. What
+ * a task writes past the limit is kept as head and tail: the middle is punched out of
+ * the file while it grows, so a task that writes 10 GB does not fill the disk. */
+#ifndef PROCESS_CAPTURE_H
+#define PROCESS_CAPTURE_H
+
+#include "base/str.h"
+#include "process/slots.h"
+
+struct capture {
+    int fd[2];           /* stdout, stderr; opened O_APPEND, close-on-exec; -1: none */
+    uint64_t punched[2]; /* end of the hole so far */
+};
+/* "DIR/run-N.SLOT.out" and ".err" */
+void capture_path(char *out, size_t size, const char *live_dir, uint64_t run,
+                  uint32_t slot, int stream);
+int capture_open(struct capture *capture, const char *live_dir, uint64_t run,
+                 uint32_t slot, struct cairn_error *error);
+/* For a running attempt, now and then: gives the middle of large files back. Returns
+ * how many bytes of one file, at most. */
+uint64_t capture_trim(struct capture *capture, uint64_t limit);
+struct captured {
+    struct buf content; /* all of it, or head then tail */
+    uint64_t bytes;     /* written by the task */
+    uint64_t head;      /* length of the head if the middle was dropped, else 0 */
+};
+/* What a stream (0 or 1) holds, at most `limit` bytes of it. Works on a file of another
+ * process, too (fd opened for reading). */
+int capture_read(int fd, uint64_t limit, struct captured *out,
+                 struct cairn_error *error);
+/* Makes the slot ready for its next attempt: files that are not empty are replaced. */
+int capture_reset(struct capture *capture, const char *live_dir, uint64_t run,
+                  uint32_t slot, struct cairn_error *error);
+void capture_close(struct capture *capture);
+/* Deletes the slot's files. */
+void capture_remove(const char *live_dir, uint64_t run, uint32_t slot);
+
+/* ---- Attempts that may outlive their engine (on_crash: adopt) ----
+ * Their slot may get another attempt while they still write, so each has files of its
+ * own: "DIR/run-N.GEN.TASK.ATTEMPT.out" and ".err". capture_trim, capture_read and
+ * capture_close work as for slots; there is nothing to reset. */
+
+struct attempt_place {
+    const char *live_dir; /* borrowed */
+    uint64_t run;
+    uint32_t gen, task, attempt;
+};
+void capture_attempt_path(char *out, size_t size, const struct attempt_place *place,
+                          int stream);
+/* New, empty files in place of what was there. */
+int capture_attempt_create(struct capture *capture, const struct attempt_place *place,
+                           struct cairn_error *error);
+/* Those of an attempt that another process has started; one that is missing is no error
+ * and leaves fd at -1. */
+int capture_attempt_open(struct capture *capture, const struct attempt_place *place,
+                         struct cairn_error *error);
+void capture_attempt_remove(const struct attempt_place *place);
+
+/* Where the attempt in a slot of this slot file writes: under a keeper to its own
+ * files, else to those of the slot. */
+void capture_slot_path(char *out, size_t size, const struct slots *slots, uint32_t slot,
+                       const char *live_dir, int stream);
+
+#endif

@@ -1,0 +1,272 @@
+/* The file of an attempt as its readers see it: what of it can be believed, barring,
+ * removing. keeper_file.h tells its form. */
+#include "process/keeper_int.h"
+
+#include "base/clock.h"
+#include "base/os.h"
+#include "process/spawn_int.h"
+
+#include <dirent.h>
+#include <inttypes.h>
+
+void keeper_name(char *name, const struct attempt_place *place)
+{
+    snprintf(name, KEEP_NAME,
+             "run-%" PRIu64 ".%" PRIu32 ".%" PRIu32 ".%" PRIu32 ".keep", place->run,
+             place->gen, place->task, place->attempt);
+}
+
+void keeper_start_fill(struct keep_start *start, const struct attempt_place *place)
+{
+    char boot_id[37];
+    memset(start, 0, sizeof *start);
+    start->magic = KEEP_START_MAGIC;
+    start->version = KEEP_VERSION;
+    start->run = place->run;
+    start->gen = place->gen;
+    start->task = place->task;
+    start->attempt = place->attempt;
+    os_boot_id(boot_id);
+    memcpy(start->boot_id, boot_id, sizeof boot_id);
+}
+
+struct keeper keeper_of(const struct spawn_request *request)
+{
+    struct keeper keeper;
+    memset(&keeper, 0, sizeof keeper);
+    keeper.place = request->keep->place;
+    keeper.fate = KEEPER_LIVE;
+    keeper.pid = request->pid;
+    keeper.pidfd = request->pidfd;
+    snprintf(keeper.token, sizeof keeper.token, "%s", request->keep->token);
+    if (request->slot)
+        keeper.spawn_boot_ns = request->slot->spawn_boot_ns;
+    keeper.started_ns = request->started_ns;
+    return keeper;
+}
+
+void keeper_to_slot(const struct keeper *keeper, struct slot *slot)
+{
+    slot->used = 1;
+    slot->gen = keeper->place.gen;
+    slot->task = keeper->place.task;
+    slot->attempt = keeper->place.attempt;
+    slot->flags = SLOT_KEPT;
+    slot->spawn_boot_ns = keeper->spawn_boot_ns;
+    slot->started_ns = keeper->started_ns;
+    atomic_store(&slot->pid, keeper->pid);
+}
+
+/* ---- Reading ---- */
+
+static bool start_valid(const struct keep_start *start,
+                        const struct attempt_place *place)
+{
+    return start->magic == KEEP_START_MAGIC && start->version == KEEP_VERSION &&
+           start->crc == keep_start_crc(start) && start->run == place->run &&
+           start->gen == place->gen && start->task == place->task &&
+           start->attempt == place->attempt && start->pid >= 0 && start->pid != 1 &&
+           memchr(start->boot_id, 0, sizeof start->boot_id) &&
+           memchr(start->token, 0, sizeof start->token);
+}
+
+static bool end_valid(const struct halves *halves)
+{
+    const struct keep_end *end = &halves->end;
+    return halves->start_good && end->magic == KEEP_END_MAGIC &&
+           end->version == KEEP_VERSION && end->crc == keep_end_crc(end) &&
+           end->start_crc == halves->start.crc &&
+           memchr(end->stage, 0, sizeof end->stage);
+}
+
+static bool all_zero(const char *bytes, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (bytes[i])
+            return false;
+    return true;
+}
+
+int keeper_read(const struct attempt_place *place, struct halves *halves,
+                struct cairn_error *error)
+{
+    char path[KEEP_PATH], name[KEEP_NAME], bytes[KEEP_BYTES] = {0};
+    keeper_name(name, place);
+    snprintf(path, sizeof path, "%s/%s", place->live_dir, name);
+    int fd = os_open_plain(path, O_RDONLY);
+    if (fd < 0)
+        return errno == ENOENT ? 0 : error_sys(error, errno, "%s", path);
+    size_t size = 0;
+    while (size < sizeof bytes) {
+        ssize_t n = pread(fd, bytes + size, sizeof bytes - size, (off_t)size);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0) {
+            int sys = errno;
+            close(fd);
+            return error_sys(error, sys, "%s", path);
+        }
+        if (n == 0)
+            break;
+        size += (size_t)n;
+    }
+    close(fd);
+    memset(halves, 0, sizeof *halves);
+    memcpy(&halves->start, bytes, sizeof halves->start);
+    memcpy(&halves->end, bytes + KEEP_HALF, sizeof halves->end);
+    halves->start_good = size == KEEP_BYTES && start_valid(&halves->start, place);
+    halves->end_good = end_valid(halves);
+    halves->damaged = !halves->start_good ||
+                      (!halves->end_good && !all_zero(bytes + KEEP_HALF, KEEP_HALF));
+    return 1;
+}
+
+static struct keeper_record record_of(const struct keep_end *end)
+{
+    struct keeper_record record = {.exit_code = end->exit_code,
+                                   .signal = end->signal,
+                                   .timed_out = (end->flags & KEEP_TIMED_OUT) != 0,
+                                   .stopped = (end->flags & KEEP_STOPPED) != 0,
+                                   .error = end->error,
+                                   .pid = end->pid,
+                                   .started_ns = end->started_ns,
+                                   .ended_ns = end->ended_ns,
+                                   .cpu_us = end->cpu_us,
+                                   .peak_kib = end->peak_kib};
+    snprintf(record.stage, sizeof record.stage, "%s", end->stage);
+    return record;
+}
+
+void keeper_believe(struct keeper *keeper, const struct halves *halves)
+{
+    const struct keep_start *start = &halves->start;
+    keeper->fate = KEEPER_LOST;
+    keeper->damaged = halves->damaged;
+    if (!halves->start_good)
+        return;
+    snprintf(keeper->token, sizeof keeper->token, "%s", start->token);
+    keeper->pid = start->pid;
+    keeper->spawn_boot_ns = start->spawn_boot_ns;
+    keeper->started_ns = start->claimed_ns;
+    if (start->pid == 0) {
+        keeper->fate = KEEPER_NEVER;
+        keeper->error = EEXIST;
+    } else if (halves->end_good) {
+        keeper->fate = KEEPER_ENDED;
+        keeper->record = record_of(&halves->end);
+    }
+}
+
+/* ---- Barring ---- */
+
+int keeper_take(const struct attempt_place *place)
+{
+    struct keep_start start;
+    char name[KEEP_NAME];
+    int dir = open(place->live_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (dir < 0)
+        return errno;
+    keeper_start_fill(&start, place);
+    start.claimed_ns = clock_utc_ns();
+    keeper_name(name, place);
+    int sys = keep_claim(dir, ".", name, &start, NULL);
+    close(dir);
+    return sys;
+}
+
+/* ---- Rooms ---- */
+
+void keeper_room(char *room, uint64_t run, uint64_t salt)
+{
+    snprintf(room, KEEP_ROOM, "run-%" PRIu64 ".%016" PRIx64 ".room", run, salt);
+}
+
+/* What follows the name of a room of the run: "", or GONE; NULL: it is none. */
+#define GONE ".gone"
+static const char *after_room(const char *name, uint64_t run)
+{
+    unsigned long long number;
+    int end = 0;
+    bool room = sscanf(name, "run-%llu.%*16[0-9a-f].room%n", &number, &end) == 1 &&
+                end && number == run;
+    return room ? name + end : NULL;
+}
+
+/* What cannot be removed is in nobody's way. */
+static void remove_room(int dir, const char *room)
+{
+    int fd = openat(dir, room, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *inside = fd < 0 ? NULL : fdopendir(fd);
+    const struct dirent *entry;
+    if (fd >= 0 && !inside)
+        close(fd);
+    while (inside && (entry = readdir(inside)))
+        (void)unlinkat(fd, entry->d_name, 0);
+    if (inside)
+        closedir(inside);
+    (void)unlinkat(dir, room, fd < 0 ? 0 : AT_REMOVEDIR);
+}
+
+/* Under another name at once: keepers say both names of a link by their paths. */
+static int close_room(int dir, const char *room)
+{
+    char gone[NAME_MAX + 8];
+    snprintf(gone, sizeof gone, "%s" GONE, room);
+    if (renameat(dir, room, dir, gone))
+        return errno == ENOENT ? 0 : errno;
+    remove_room(dir, gone);
+    return 0;
+}
+
+int keepers_close(const char *live_dir, uint64_t run, struct cairn_error *error)
+{
+    const struct dirent *entry;
+    int sys = 0;
+    DIR *dir = opendir(live_dir);
+    if (!dir)
+        return errno == ENOENT ? 0 : error_sys(error, errno, "%s", live_dir);
+    while (!sys && (entry = readdir(dir))) {
+        const char *rest = after_room(entry->d_name, run);
+        if (rest && !*rest)
+            sys = close_room(dirfd(dir), entry->d_name);
+        else if (rest && strcmp(rest, GONE) == 0)
+            remove_room(dirfd(dir), entry->d_name); /* its closer was killed */
+    }
+    closedir(dir);
+    return sys ? error_sys(error, sys, "barring late tasks in %s", live_dir) : 0;
+}
+
+/* ---- Names ---- */
+
+bool keeper_parse_name(const char *name, struct attempt_place *place, const char **rest)
+{
+    unsigned long long run;
+    unsigned gen, task, attempt;
+    char again[KEEP_NAME];
+    int end = 0;
+    if (sscanf(name, "run-%llu.%u.%u.%u.%n", &run, &gen, &task, &attempt, &end) != 4 ||
+        end == 0 || run != place->run)
+        return false;
+    /* Only as we write it: a number that is too large would stand for another one. */
+    struct attempt_place found = *place;
+    found.gen = gen;
+    found.task = task;
+    found.attempt = attempt;
+    keeper_name(again, &found);
+    if (strncmp(again, name, (size_t)end) != 0)
+        return false;
+    *place = found;
+    *rest = name + end;
+    return true;
+}
+
+/* ---- Removing ---- */
+
+void keeper_forget(const struct attempt_place *place)
+{
+    char path[KEEP_PATH], name[KEEP_NAME];
+    capture_attempt_remove(place);
+    keeper_name(name, place);
+    snprintf(path, sizeof path, "%s/%s", place->live_dir, name);
+    (void)unlink(path);
+}

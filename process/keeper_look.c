@@ -1,0 +1,161 @@
+/* For a resumer: what became of an attempt, and of all that have a file. The file
+ * decides what is believed, the pidfd and /proc who is signalled.
+ *
+ * Order matters when a file and a process are looked at: a keeper writes its record and
+ * then ends. So "no record" means LOST only if it was read after the keeper was seen
+ * dead. */
+#include "process/keeper_int.h"
+
+#include "base/os.h"
+#include "process/sweep.h"
+
+/* ---- The process ---- */
+
+/* Has the process the token of this attempt in its (short) environment? -1: it cannot
+ * be told. One that ends has none any more (newer kernels then refuse to open it). */
+static int has_token(pid_t pid, const char *token)
+{
+    char text[KEEP_TOKEN + 64], wanted[KEEP_TOKEN + 16];
+    int n = snprintf(wanted, sizeof wanted, "CAIRN_TOKEN=%s", token);
+    int fd = sweep_open(pid, "environ");
+    if (fd < 0 || n < 0)
+        return fd < 0 && errno == ESRCH ? 0 : -1;
+    ssize_t size = read(fd, text, sizeof text);
+    close(fd);
+    if (size < 0)
+        return -1;
+    return size == n + 1 && memcmp(text, wanted, (size_t)size) == 0;
+}
+
+/* Holds the keeper that a file names: 1 it lives (and *pidfd is it), 0 it does not,
+ * <0 it cannot be told. Whatever is read by number is of the process that the pidfd
+ * holds, if that lives afterwards. */
+static int hold(const struct keep_start *start, int *pidfd, struct cairn_error *error)
+{
+    char boot_id[37];
+    struct sweep_process process;
+    os_boot_id(boot_id);
+    if (start->pid <= 1 || !boot_id[0] || strcmp(boot_id, start->boot_id) != 0)
+        return 0;
+    int fd = (int)syscall(SYS_pidfd_open, start->pid, 0);
+    if (fd < 0)
+        return errno == ESRCH
+                   ? 0
+                   : error_sys(error, errno, "looking for process %d", start->pid);
+    bool seen = sweep_stat(start->pid, &process);
+    int token = has_token(start->pid, start->token);
+    if (keeper_pidfd_ended(fd) || (seen && process.start != start->start) ||
+        token == 0) {
+        close(fd);
+        return 0;
+    }
+    if (!seen || token < 0) {
+        close(fd);
+        return error_set(error, CAIRN_EBUSY,
+                         "process %d, which keeps a task of an earlier run, cannot be "
+                         "looked at in /proc; go on as the user that started it",
+                         start->pid);
+    }
+    *pidfd = fd;
+    return 1;
+}
+
+/* Fills in everything but what only barring can tell: NEVER without a file. */
+static int look(struct keeper *keeper, struct cairn_error *error)
+{
+    struct halves halves;
+    int there = keeper_read(&keeper->place, &halves, error);
+    if (there < 0)
+        return there;
+    if (!there) {
+        keeper->fate = KEEPER_NEVER;
+        return 0;
+    }
+    keeper_believe(keeper, &halves);
+    if (keeper->fate != KEEPER_LOST || !halves.start_good)
+        return 0;
+    int held = hold(&halves.start, &keeper->pidfd, error);
+    if (held < 0)
+        return held;
+    if (held) {
+        keeper->fate = KEEPER_LIVE;
+        keeper->damaged = false;
+        return 0;
+    }
+    there = keeper_read(&keeper->place, &halves, error);
+    if (there > 0)
+        keeper_believe(keeper, &halves);
+    return there < 0 ? there : 0;
+}
+
+/* ---- One, or all ---- */
+
+int keeper_bar(const struct attempt_place *place, struct cairn_error *error)
+{
+    struct halves halves;
+    int sys = keeper_take(place);
+    if (!sys)
+        return 1;
+    if (sys != EEXIST)
+        return error_sys(error, sys, "barring an attempt in %s", place->live_dir);
+    int there = keeper_read(place, &halves, error);
+    return there < 0 ? there : there && halves.start_good && halves.start.pid == 0;
+}
+
+static void place_only(struct keeper *keeper, const struct attempt_place *place)
+{
+    memset(keeper, 0, sizeof *keeper);
+    keeper->place = *place;
+    keeper->pidfd = -1;
+}
+
+int keeper_look(struct keeper *out, const struct attempt_place *place,
+                const char *store_id, struct cairn_error *error)
+{
+    struct keeper keeper;
+    place_only(&keeper, place);
+    int barred = keeper_bar(place, error);
+    if (barred < 0)
+        return barred;
+    int code = look(&keeper, error);
+    if (code)
+        return code;
+    if (keeper.fate == KEEPER_LOST)
+        code = keeper_end_rest(&keeper, store_id, false, error);
+    if (code)
+        return code;
+    *out = keeper;
+    return 0;
+}
+
+int keepers_each(const char *live_dir, const char *store_id, uint64_t run,
+                 int (*visit)(void *context, struct keeper *keeper), void *context,
+                 struct cairn_error *error)
+{
+    struct attempt_place place = {.live_dir = live_dir, .run = run};
+    const struct dirent *entry;
+    const char *rest;
+    int code = 0;
+    size_t id_len = strlen(store_id);
+    DIR *dir = opendir(live_dir);
+    if (!dir)
+        return errno == ENOENT ? 0 : error_sys(error, errno, "%s", live_dir);
+    while (!code && (entry = readdir(dir))) {
+        if (!keeper_parse_name(entry->d_name, &place, &rest) ||
+            strcmp(rest, "keep") != 0)
+            continue;
+        struct keeper keeper;
+        place_only(&keeper, &place);
+        code = look(&keeper, error);
+        /* A file that was copied here from another store. */
+        bool foreign =
+            keeper.token[0] && (strncmp(keeper.token, store_id, id_len) != 0 ||
+                                keeper.token[id_len] != '.');
+        if (!code && !foreign)
+            code = visit(context, &keeper);
+        if (keeper.pidfd >= 0)
+            close(keeper.pidfd);
+    }
+    closedir(dir);
+    return code;
+}

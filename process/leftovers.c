@@ -1,0 +1,260 @@
+/* Ending what a dead run left behind. The rules of who is ours are in sweep.h; this
+ * file gives them the time to end: TERM, a wait, KILL, a wait. It also tells which
+ * keepers are still to be heard of: those that a file names that can be believed. */
+#include "process/keeper_int.h"
+#include "process/spawn.h"
+
+#include "base/clock.h"
+#include "base/os.h"
+
+#include "process/sweep.h"
+
+#include <inttypes.h>
+#include <time.h>
+
+enum { PAUSE_MS = 10, KILL_PATIENCE_MS = 2000, UNSURE_ROUNDS = 10 };
+
+/* Everybody that was ever found, for the counts. */
+struct found {
+    pid_t pid;
+    uint64_t start;
+};
+
+/* What the files of a run say, as of the last round. */
+struct claims {
+    const char *live_dir;
+    uint64_t run;
+    struct buf keepers; /* of struct found */
+    struct buf refused; /* of struct refused: files that cannot be believed */
+    bool recorded;      /* the slot file is there: nobody has emptied the directory */
+    int64_t ticks;      /* per second */
+};
+struct refused {
+    uint32_t task, attempt;
+};
+
+struct ending {
+    struct sweep sweep;
+    struct claims claims;
+    struct buf found; /* of struct found */
+    int living;       /* in the last round */
+};
+
+static bool is_in(const struct buf *list, const struct sweep_process *process)
+{
+    const char *at = list->data, *end = at + list->size;
+    for (; at < end; at += sizeof(struct found)) {
+        struct found one;
+        memcpy(&one, at, sizeof one);
+        if (one.pid == process->pid && one.start == process->start)
+            return true;
+    }
+    return false;
+}
+
+static void add_to(struct buf *list, pid_t pid, uint64_t start)
+{
+    struct found one;
+    memset(&one, 0, sizeof one);
+    one.pid = pid;
+    one.start = start;
+    buf_add(list, &one, sizeof one);
+}
+
+/* ---- Keepers ---- */
+
+static void read_claim(struct claims *claims, const struct attempt_place *place)
+{
+    struct halves halves;
+    struct refused refused = {place->task, place->attempt};
+    if (keeper_read(place, &halves, NULL) <= 0)
+        return;
+    if (!halves.start_good)
+        buf_add(&claims->refused, &refused, sizeof refused);
+    else if (halves.start.pid > 1)
+        add_to(&claims->keepers, halves.start.pid, halves.start.start);
+}
+
+static int read_claims(struct claims *claims, struct cairn_error *error)
+{
+    struct attempt_place place = {.live_dir = claims->live_dir, .run = claims->run};
+    const struct dirent *entry;
+    const char *rest;
+    buf_clear(&claims->keepers);
+    buf_clear(&claims->refused);
+    DIR *dir = opendir(claims->live_dir);
+    while (dir && (entry = readdir(dir)))
+        if (keeper_parse_name(entry->d_name, &place, &rest) &&
+            strcmp(rest, "keep") == 0)
+            read_claim(claims, &place);
+    if (dir)
+        closedir(dir);
+    int code = buf_check(&claims->keepers, error);
+    return code ? code : buf_check(&claims->refused, error);
+}
+
+static bool is_refused(const struct claims *claims, const struct sweep_process *keeper)
+{
+    const char *at = claims->refused.data, *end = at + claims->refused.size;
+    char suffix[32];
+    for (; at < end; at += sizeof(struct refused)) {
+        struct refused one;
+        memcpy(&one, at, sizeof one);
+        snprintf(suffix, sizeof suffix, ".%" PRIu32 ".%" PRIu32, one.task, one.attempt);
+        if (sweep_ends_with(keeper->rest, suffix))
+            return true;
+    }
+    return false;
+}
+
+/* A young one may not have come to its file yet; without its room it never will. */
+static bool is_young(const struct claims *claims, const struct sweep_process *keeper)
+{
+    enum { YOUNG_S = 2 };
+    int64_t now = clock_boot_ns() / 1000000000 * claims->ticks;
+    return claims->recorded && now - (int64_t)keeper->start < YOUNG_S * claims->ticks;
+}
+
+static bool has_claim(void *context, const struct sweep_process *keeper)
+{
+    const struct claims *claims = context;
+    return is_in(&claims->keepers, keeper) ||
+           (is_young(claims, keeper) && !is_refused(claims, keeper));
+}
+
+/* ---- Rounds ---- */
+
+static int look(struct ending *ending, int signal, struct cairn_error *error)
+{
+    int code = ending->sweep.claims ? read_claims(&ending->claims, error) : 0;
+    if (code)
+        return code;
+    ending->living = sweep_round(&ending->sweep, signal);
+    if (ending->living < 0)
+        return error_set(error, CAIRN_EIO,
+                         "/proc cannot be read, so processes that an "
+                         "earlier run left cannot be found");
+    for (size_t i = 0; i < ending->sweep.count; i++) {
+        const struct sweep_process *process = &ending->sweep.all[i];
+        if (process->ours && !is_in(&ending->found, process))
+            add_to(&ending->found, process->pid, process->start);
+    }
+    return buf_check(&ending->found, error);
+}
+
+static void wait_a_little(void)
+{
+    struct timespec pause = {0, PAUSE_MS * 1000000L};
+    nanosleep(&pause, NULL);
+}
+
+/* Somebody who is just in an exec shows its token again in a moment. */
+static int look_well(struct ending *ending, struct cairn_error *error)
+{
+    int code = look(ending, 0, error);
+    for (int i = 0; i < UNSURE_ROUNDS; i++) {
+        if (code || ending->living > 0 || !ending->sweep.unsure)
+            break;
+        wait_a_little();
+        code = look(ending, 0, error);
+    }
+    return code;
+}
+
+/* One round with `signal`, then rounds with `again` until none is left or the time is
+ * over. */
+static int end_with(struct ending *ending, int signal, int again, int64_t patience_ms,
+                    struct cairn_error *error)
+{
+    int64_t until = clock_mono_ns() + patience_ms * 1000000;
+    int code = look(ending, signal, error);
+    while (!code && ending->living > 0 && clock_mono_ns() < until) {
+        wait_a_little();
+        code = look(ending, again, error);
+        if (!code && ending->living == 0)
+            code = look_well(ending, error);
+    }
+    return code;
+}
+
+/* The slots of the dead run, if they are of this boot. What cannot be read is no
+ * obstacle: the token finds all but those that changed their environment. */
+static const struct slots *recorded(struct slot_map *map, const char *live_dir,
+                                    uint64_t run)
+{
+    char boot_id[37];
+    os_boot_id(boot_id);
+    if (slots_open(map, live_dir, run, NULL))
+        return NULL;
+    return boot_id[0] && strcmp(boot_id, map->slots->boot_id) == 0 ? map->slots : NULL;
+}
+
+struct request {
+    const char *live_dir, *store_id;
+    uint64_t run;
+    int64_t grace_ms;
+    bool spare; /* those with a keeper that lives */
+};
+
+static void spare_keepers(struct ending *ending, const struct request *request)
+{
+    ending->claims = (struct claims){.live_dir = request->live_dir,
+                                     .run = request->run,
+                                     .recorded = ending->sweep.slots != NULL,
+                                     .ticks = sysconf(_SC_CLK_TCK)};
+    ending->sweep.spare = true;
+    ending->sweep.claims = has_claim;
+    ending->sweep.context = &ending->claims;
+}
+
+static int end_request(const struct request *request, struct leftovers *out,
+                       struct cairn_error *error)
+{
+    char token[SLOTS_TOKEN];
+    int n =
+        snprintf(token, sizeof token, "%s.%" PRIu64, request->store_id, request->run);
+    if (n < 0 || (size_t)n >= sizeof token)
+        return error_set(error, CAIRN_ELIMIT, "the store's id is too long");
+    struct ending *ending = calloc(1, sizeof *ending);
+    if (!ending)
+        return error_nomem(error);
+    struct slot_map map = {.fd = -1, .file = -1};
+    sweep_init(&ending->sweep, recorded(&map, request->live_dir, request->run), token,
+               0);
+    if (request->spare)
+        spare_keepers(ending, request);
+    int code = keepers_close(request->live_dir, request->run, error);
+    if (!code)
+        code = look_well(ending, error);
+    if (!code && ending->living > 0 && request->grace_ms > 0)
+        code = end_with(ending, SIGTERM, 0, request->grace_ms, error);
+    if (!code && ending->living > 0)
+        code = end_with(ending, SIGKILL, SIGKILL, KILL_PATIENCE_MS, error);
+    if (!code) {
+        out->found = (uint32_t)(ending->found.size / sizeof(struct found));
+        out->survived = (uint32_t)ending->living;
+        out->ended = out->found - out->survived;
+    }
+    sweep_release(&ending->sweep);
+    buf_release(&ending->found);
+    buf_release(&ending->claims.keepers);
+    buf_release(&ending->claims.refused);
+    free(ending);
+    slots_close(&map, false);
+    return code;
+}
+
+int leftovers_end(const char *live_dir, const char *store_id, uint64_t run,
+                  int64_t grace_ms, struct leftovers *out, struct cairn_error *error)
+{
+    struct request request = {live_dir, store_id, run, grace_ms, false};
+    return end_request(&request, out, error);
+}
+
+int leftovers_end_unkept(const char *live_dir, const char *store_id, uint64_t run,
+                         int64_t grace_ms, struct leftovers *out,
+                         struct cairn_error *error)
+{
+    struct request request = {live_dir, store_id, run, grace_ms, true};
+    return end_request(&request, out, error);
+}

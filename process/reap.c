@@ -1,0 +1,80 @@
+/* The end of a process. The leader of a group is a zombie until it is reaped here, and
+ * as long as it is one its number means nobody else: the group is ended and the slot
+ * cleared before that, so the guard never holds a number that may have been given out
+ * again. */
+#include "process/spawn.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#ifndef P_PIDFD
+#define P_PIDFD 3
+#endif
+
+/* The bare call, for the resource usage that the C library's waitid leaves out. */
+static int wait_pidfd(int pidfd, siginfo_t *info, int options, struct rusage *usage)
+{
+    long result;
+    info->si_pid = 0;
+    do
+        result = syscall(SYS_waitid, P_PIDFD, pidfd, info, options | WEXITED | __WALL,
+                         usage);
+    while (result < 0 && errno == EINTR);
+    return result < 0 ? errno : 0;
+}
+
+static void group_signal(pid_t pid, int signal)
+{
+    if (pid > 1) /* 0 and 1 would mean everybody */
+        (void)kill(-pid, signal);
+}
+
+void process_signal(pid_t pid, int signal)
+{
+    group_signal(pid, signal);
+}
+
+static int64_t micros(const struct timeval *t)
+{
+    return (int64_t)t->tv_sec * 1000000 + t->tv_usec;
+}
+
+/* Until its exec a child counts as using the engine's memory, and the kernel keeps that
+ * as its peak. So a figure that is not above the engine's own says nothing: 0. */
+static int64_t peak_of(const struct rusage *usage)
+{
+    struct rusage own;
+    if (getrusage(RUSAGE_SELF, &own) || usage->ru_maxrss <= own.ru_maxrss)
+        return 0;
+    return usage->ru_maxrss;
+}
+
+int process_reap(pid_t pid, int pidfd, struct slot *slot, struct process_end *end,
+                 struct cairn_error *error)
+{
+    siginfo_t info;
+    struct rusage usage;
+    int sys = wait_pidfd(pidfd, &info, WNOHANG | WNOWAIT, NULL);
+    if (!sys && info.si_pid == 0)
+        return error_set(error, CAIRN_EIO, "process %d has not ended yet", (int)pid);
+    if (!sys)
+        group_signal(pid, SIGKILL);
+    if (slot)
+        atomic_store(&slot->pid, 0);
+    if (!sys)
+        sys = wait_pidfd(pidfd, &info, 0, &usage);
+    close(pidfd);
+    if (sys)
+        return error_sys(error, sys,
+                         "the end of process %d was collected by somebody else (does "
+                         "this program ignore SIGCHLD or wait for any child?)",
+                         (int)pid);
+    end->exit_code = info.si_code == CLD_EXITED ? info.si_status : -1;
+    end->signal = info.si_code == CLD_EXITED ? 0 : info.si_status;
+    end->cpu_us = micros(&usage.ru_utime) + micros(&usage.ru_stime);
+    end->peak_kib = peak_of(&usage);
+    return 0;
+}

@@ -1,0 +1,244 @@
+/* The slots: made, told to the file, read from it, removed.
+ *
+ * The engine, its children and the guard share a mapping of memory that has no name
+ * and cannot become smaller. The slot file is a copy for everybody else. Were it
+ * mapped, any task that empties it would end the engine with SIGBUS, and one that
+ * writes garbage into it would send the guard after strangers.
+ *
+ * The file is made under another name and renamed, so a reader never sees half of one.
+ * Its blocks are reserved at once: on a full disk it can still be written. */
+#include "process/spawn.h"
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/os.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+enum { SLOTS_MAX = 2 * LIMIT_JOBS }; /* room for requests handed in ahead */
+
+static int slots_path(struct slot_map *map, const char *live_dir, uint64_t run,
+                      struct cairn_error *error)
+{
+    int n = snprintf(map->path, sizeof map->path, "%s/run-%" PRIu64 ".slots", live_dir,
+                     run);
+    if (n < 0 || (size_t)n >= sizeof map->path)
+        return error_set(error, CAIRN_ELIMIT, "%s: the path is too long", live_dir);
+    return 0;
+}
+
+static void slots_fill(struct slots *slots, const char *store_id, uint64_t run,
+                       uint32_t n)
+{
+    slots->magic = SLOTS_MAGIC;
+    slots->version = SLOTS_VERSION;
+    slots->n = n;
+    slots->run = run;
+    char boot_id[37];
+    os_boot_id(boot_id);
+    memcpy(slots->boot_id, boot_id, sizeof boot_id);
+    slots->owner_pid = getpid();
+    slots->owner_start = os_process_start(getpid());
+    snprintf(slots->token, sizeof slots->token, "%s.%" PRIu64 ".%016" PRIx64, store_id,
+             run, random_u64());
+}
+
+/* An empty file with room for `bytes`. */
+static int make_file(struct slot_map *map, const char *path, size_t bytes,
+                     struct cairn_error *error)
+{
+    if (unlink(path) && errno != ENOENT)
+        return error_sys(error, errno, "%s", path);
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return error_sys(error, errno, "%s", path);
+    int sys;
+    do
+        sys = posix_fallocate(fd, 0, (off_t)bytes);
+    while (sys == EINTR);
+    if (sys) {
+        close(fd);
+        unlink(path);
+        return error_sys(error, sys, "%s", path);
+    }
+    map->file = fd;
+    return 0;
+}
+
+/* A file of that size without a name: where there is no memfd, one whose name is gone.
+ */
+static int open_nameless(const char *path, size_t bytes, struct cairn_error *error)
+{
+    static const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+    struct slot_map map;
+    int fd = memfd_create("cairn-slots", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd >= 0 && ftruncate(fd, (off_t)bytes) == 0 &&
+        fcntl(fd, F_ADD_SEALS, seals) == 0)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    int code = make_file(&map, path, bytes, error);
+    if (!code)
+        (void)unlink(path); /* else make_file removes it */
+    return code ? code : map.file;
+}
+
+static int make_memory(struct slot_map *map, const char *path, size_t bytes,
+                       struct cairn_error *error)
+{
+    int fd = open_nameless(path, bytes, error);
+    if (fd < 0)
+        return fd;
+    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (at == MAP_FAILED) {
+        int sys = errno;
+        close(fd);
+        return error_sys(error, sys, "memory for the slots");
+    }
+    map->slots = at;
+    map->bytes = bytes;
+    map->fd = fd;
+    return 0;
+}
+
+static int slots_make(struct slot_map *map, const char *path, size_t bytes,
+                      struct cairn_error *error)
+{
+    int code = make_memory(map, path, bytes, error);
+    if (!code)
+        code = make_file(map, path, bytes, error);
+    if (code)
+        slots_close(map, false);
+    return code;
+}
+
+/* What cannot be told is no obstacle: others then find processes by their token. */
+static void tell(const struct slot_map *map, const void *from, size_t n)
+{
+    ssize_t done;
+    off_t at = (const char *)from - (const char *)map->slots;
+    if (map->file < 0)
+        return;
+    do
+        done = pwrite(map->file, from, n, at);
+    while (done < 0 && errno == EINTR);
+}
+
+void slots_tell(const struct slot_map *map, const struct slot *slot)
+{
+    tell(map, slot, sizeof *slot);
+}
+
+void slots_tell_head(const struct slot_map *map)
+{
+    tell(map, map->slots, sizeof *map->slots);
+}
+
+int slots_create(struct slot_map *map, const char *live_dir, const char *store_id,
+                 uint64_t run, uint32_t n, struct cairn_error *error)
+{
+    if (n == 0 || n > SLOTS_MAX)
+        return error_set(error, CAIRN_ELIMIT, "%" PRIu32 " slots: 1 to %d are possible",
+                         n, SLOTS_MAX);
+    if (strlen(store_id) > SLOTS_TOKEN - 40)
+        return error_set(error, CAIRN_ELIMIT, "the store's id is too long");
+    struct slot_map made = {.fd = -1, .file = -1};
+    int code = slots_path(&made, live_dir, run, error);
+    if (code)
+        return code;
+    char path[sizeof made.path + 8];
+    snprintf(path, sizeof path, "%s.new", made.path);
+    code = slots_make(&made, path, (size_t)slots_bytes(n), error);
+    if (code)
+        return code;
+    slots_fill(made.slots, store_id, run, n);
+    slots_tell_head(&made);
+    if (rename(path, made.path)) {
+        code = error_sys(error, errno, "%s", made.path);
+        slots_close(&made, false);
+        unlink(path);
+        return code;
+    }
+    *map = made;
+    return 0;
+}
+
+static bool slots_valid(const struct slots *slots, size_t bytes)
+{
+    return slots->magic == SLOTS_MAGIC && slots->version == SLOTS_VERSION &&
+           slots_bytes(slots->n) == bytes &&
+           memchr(slots->boot_id, 0, sizeof slots->boot_id) &&
+           memchr(slots->token, 0, sizeof slots->token);
+}
+
+/* Not a mapping of the file, which may become shorter at any time. */
+static int read_slots(struct slot_map *map, size_t bytes, struct cairn_error *error)
+{
+    void *at =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED)
+        return error_sys(error, errno, "memory for %s", map->path);
+    map->slots = at;
+    map->bytes = bytes;
+    for (size_t done = 0; done < bytes;) {
+        ssize_t n = pread(map->fd, (char *)at + done, bytes - done, (off_t)done);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return error_set(error, CAIRN_EDAMAGED, "%s cannot be read", map->path);
+        done += (size_t)n;
+    }
+    return 0;
+}
+
+int slots_open(struct slot_map *map, const char *live_dir, uint64_t run,
+               struct cairn_error *error)
+{
+    struct slot_map made = {.fd = -1, .file = -1};
+    int code = slots_path(&made, live_dir, run, error);
+    if (code)
+        return code;
+    made.fd = os_open_plain(made.path, O_RDONLY);
+    if (made.fd < 0) {
+        if (errno == ENOENT)
+            return error_set(error, CAIRN_ENOTFOUND, "%s does not exist", made.path);
+        return error_sys(error, errno, "%s", made.path);
+    }
+    struct stat st;
+    if (fstat(made.fd, &st))
+        code = error_sys(error, errno, "%s", made.path);
+    else if (st.st_size < (off_t)sizeof(struct slots) ||
+             st.st_size > (off_t)slots_bytes(SLOTS_MAX))
+        code =
+            error_set(error, CAIRN_EDAMAGED, "%s is too short or too long", made.path);
+    if (!code)
+        code = read_slots(&made, (size_t)st.st_size, error);
+    if (!code && !slots_valid(made.slots, made.bytes))
+        code = error_set(error, CAIRN_EDAMAGED, "%s is not a slot file of this version",
+                         made.path);
+    if (code) {
+        slots_close(&made, false);
+        return code;
+    }
+    *map = made;
+    return 0;
+}
+
+void slots_close(struct slot_map *map, bool remove)
+{
+    if (map->slots)
+        munmap(map->slots, map->bytes);
+    if (map->fd >= 0)
+        close(map->fd);
+    if (map->file >= 0)
+        close(map->file);
+    if (remove)
+        (void)unlink(
+            map->path); /* if it stays, the next run's slots_create removes it */
+    map->slots = NULL;
+    map->fd = map->file = -1;
+}

@@ -1,0 +1,548 @@
+/* The spawner: threads that start every process of an engine.
+ *
+ * They are threads of their own for two reasons: the parent-death signal fires when the
+ * *thread* that made the child ends, so that thread must outlive all children; and the
+ * engine's loop must not stand still while the kernel loads a program.
+ *
+ *   spawner_submit -> waiting -> (a worker: clone, exec) -> news -> spawner_collect
+ *                                            (its end) -> news -> spawner_collect
+ *
+ * With a limit a worker also watches for the ends of its children, so that the place
+ * of one that ended well is filled at once, while the caller still records that end.
+ * The place of one whose end the caller must look at first stays taken until then.
+ * There are several workers, so that none has to wait until another's child has loaded
+ * its program, and each fills its own places, so that the kernel mostly wakes it on the
+ * processor that its child has just left.
+ * The caller has a good many other things to do: while enough is waiting here, it may
+ * ask not to be woken (spawner_rest) and hears of many starts and ends at once. */
+#include "process/spawn_int.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#define WAKE UINT64_MAX /* marks wake_fd among the watched */
+
+#ifndef P_PIDFD
+#define P_PIDFD 3
+#endif
+
+struct queue {
+    struct spawn_request *first, **end;
+};
+
+/* The place of a child: until its end, or until spawner_go_on. The request may be
+ * another one's by then. */
+struct place {
+    bool taken;
+    uint64_t ticket;
+    struct spawn_request *request; /* until it has ended */
+};
+
+struct worker {
+    struct spawner *spawner;
+    pthread_t thread;
+    struct place *places;     /* [limit] */
+    uint32_t limit, alive;    /* its share; under the mutex, as its places */
+    bool spawning;            /* stands still in it, and looks for more behind it */
+    int wake_fd;              /* something is waiting, or stopping */
+    int watch_fd;             /* epoll: wake_fd, and the pidfds of all in places */
+    struct child_stack stack; /* each child is done with it at its exec */
+};
+
+struct spawner {
+    pthread_mutex_t mutex; /* guards all from here ... */
+    struct queue waiting, news;
+    uint32_t n_waiting, low;
+    enum spawner_rest rest;  /* of the caller, while at least `low` are waiting */
+    bool stopping, told;     /* ... to here */
+    pthread_mutex_t keeping; /* guards keepers */
+    struct keeper_maker keepers;
+    int event_fd; /* to the caller: there is news */
+    int null_fd;
+    uint32_t n_workers; /* those that run */
+    struct worker *workers;
+};
+
+static void close_fd(int fd)
+{
+    if (fd >= 0)
+        close(fd);
+}
+
+static void queue_init(struct queue *queue)
+{
+    queue->first = NULL;
+    queue->end = &queue->first;
+}
+
+static void queue_add(struct queue *queue, struct spawn_request *request)
+{
+    request->link = NULL;
+    *queue->end = request;
+    queue->end = &request->link;
+}
+
+static struct spawn_request *queue_take(struct queue *queue)
+{
+    struct spawn_request *request = queue->first;
+    if (request) {
+        queue->first = request->link;
+        if (!queue->first)
+            queue->end = &queue->first;
+        request->link = NULL;
+    }
+    return request;
+}
+
+/* Under the mutex. The caller is woken unless it rests deeply enough. */
+static void tell(struct spawner *spawner, struct spawn_request *request,
+                 enum spawner_rest waits_for)
+{
+    if (!request->listed) {
+        request->listed = true;
+        queue_add(&spawner->news, request);
+    }
+    if (spawner->told ||
+        (waits_for && spawner->rest >= waits_for && spawner->n_waiting >= spawner->low))
+        return;
+    spawner->told = true;
+    /* It can only fail when the counter is full, and then it is readable. */
+    (void)eventfd_write(spawner->event_fd, 1);
+}
+
+/* The child said why it could not exec; nobody else has heard of it yet. */
+static void forget_child(struct spawn_request *request, pid_t pid)
+{
+    if (request->slot)
+        atomic_store(&request->slot->pid, 0);
+    while (waitpid(pid, NULL, __WALL) < 0 && errno == EINTR)
+        ;
+    close(request->pidfd);
+    request->pidfd = -1;
+}
+
+/* They share a room and an image, which the first one makes. */
+static pid_t clone_keeper(struct worker *worker, struct spawn_request *request)
+{
+    struct spawner *spawner = worker->spawner;
+    pthread_mutex_lock(&spawner->keeping);
+    pid_t pid =
+        keeper_clone(&spawner->keepers, &worker->stack, request, spawner->null_fd);
+    pthread_mutex_unlock(&spawner->keeping);
+    return pid;
+}
+
+static void spawn(struct worker *worker, struct spawn_request *request)
+{
+    struct task_job job = {request, worker->spawner->null_fd, getpid()};
+    request->pid = 0;
+    request->pidfd = -1;
+    request->error = 0;
+    request->exit_code = 0;
+    request->stage = NULL;
+    request->other = false;
+    request->started_ns = clock_utc_ns();
+    if (request->slot) {
+        request->slot->spawn_boot_ns = clock_boot_ns();
+        request->slot->flags = request->keep ? SLOT_KEPT : 0;
+        request->slot->started_ns = request->started_ns;
+        request->slot->used = 1;
+    }
+    pid_t pid = request->keep
+                    ? clone_keeper(worker, request)
+                    : child_clone(&worker->stack, child_task, &job, &request->pidfd);
+    if (pid < 0) {
+        request->error = -pid;
+        request->exit_code = -1;
+        request->stage = "clone";
+        request->pidfd = -1;
+    } else if (request->error) {
+        if (pid)
+            forget_child(request, pid);
+    } else {
+        request->pid = pid;
+        if (request->slots)
+            slots_tell(request->slots, request->slot);
+    }
+}
+
+/* A child that could not be made keeps its place, too, until the caller has heard of
+ * it, unless the next one may start whatever comes. One that cannot be watched does so
+ * until the caller has seen its end. */
+static void take_place(struct worker *worker, struct spawn_request *request)
+{
+    uint32_t i = 0;
+    bool made = request->pidfd >= 0;
+    if (!worker->limit)
+        return;
+    if (!made && request->ahead == SPAWN_AHEAD) {
+        worker->alive--;
+        return;
+    }
+    while (worker->places[i].taken) /* there is one: alive < limit */
+        i++;
+    struct epoll_event event = {.events = EPOLLIN | EPOLLONESHOT, .data.u64 = i};
+    request->watched =
+        made && !epoll_ctl(worker->watch_fd, EPOLL_CTL_ADD, request->pidfd, &event);
+    worker->places[i] = (struct place){true, request->ticket, request};
+}
+
+static void spawned(struct worker *worker, struct spawn_request *request)
+{
+    pthread_mutex_lock(&worker->spawner->mutex);
+    take_place(worker, request);
+    worker->spawning = false;
+    tell(worker->spawner, request, request->watched ? REST_STARTS : REST_NOT);
+    pthread_mutex_unlock(&worker->spawner->mutex);
+}
+
+static void free_place(struct worker *worker, struct place *place)
+{
+    place->taken = false;
+    worker->alive--;
+}
+
+static bool can_be_read(const char *path)
+{
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    bool can = fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode);
+    close_fd(fd);
+    return can;
+}
+
+static bool left_files(const struct spawn_request *request)
+{
+    struct stat st;
+    const char *quiet = request->quiet_file, *output = request->outputs;
+    if (quiet && (lstat(quiet, &st) || st.st_size || !S_ISREG(st.st_mode)))
+        return false;
+    while (output && *output) {
+        if (!can_be_read(output))
+            return false;
+        output += strlen(output) + 1;
+    }
+    return true;
+}
+
+/* May the next one start although the caller has not yet looked at this end? */
+static bool ended_well(const struct spawn_request *request)
+{
+    siginfo_t info = {0};
+    if (request->ahead != SPAWN_AHEAD_IF_GOOD)
+        return request->ahead == SPAWN_AHEAD;
+    if (waitid(P_PIDFD, (id_t)request->pidfd, &info, WEXITED | WNOHANG | WNOWAIT) ||
+        info.si_pid == 0 || info.si_code != CLD_EXITED || info.si_status != 0)
+        return false;
+    return left_files(request);
+}
+
+static void child_ended(struct worker *worker, struct place *place)
+{
+    struct spawn_request *request = place->request;
+    bool well = ended_well(request);
+    request->ended_ns = clock_utc_ns();
+    pthread_mutex_lock(&worker->spawner->mutex);
+    place->request = NULL;
+    request->over = true;
+    if (well)
+        free_place(worker, place);
+    tell(worker->spawner, request, well ? REST_ENDS : REST_NOT);
+    pthread_mutex_unlock(&worker->spawner->mutex);
+}
+
+static void wait_for_change(struct worker *worker)
+{
+    struct epoll_event events[16];
+    int n = epoll_wait(worker->watch_fd, events, 16, -1);
+    for (int i = 0; i < n; i++) {
+        eventfd_t count;
+        if (events[i].data.u64 == WAKE)
+            (void)eventfd_read(worker->wake_fd, &count);
+        else
+            child_ended(worker, &worker->places[events[i].data.u64]);
+    }
+}
+
+static bool has_room(const struct worker *worker)
+{
+    return !worker->limit || worker->alive < worker->limit;
+}
+
+/* Under the mutex: who is to be woken for what is waiting; NULL: nobody. The first one
+ * that can, so that the same is used again while there is little to do. */
+static struct worker *find_idle(struct spawner *spawner)
+{
+    for (uint32_t i = 0; i < spawner->n_workers; i++) {
+        struct worker *worker = &spawner->workers[i];
+        if (!worker->spawning && has_room(worker))
+            return worker;
+    }
+    return NULL;
+}
+
+static void wake(struct worker *worker)
+{
+    if (worker)
+        (void)eventfd_write(worker->wake_fd, 1);
+}
+
+/* Waits for a request that may be started now; NULL: stop. While anything is waiting
+ * and anyone has room, one of those who have is awake: so who takes wakes the next. */
+static struct spawn_request *next_request(struct worker *worker)
+{
+    struct spawner *spawner = worker->spawner;
+    for (;;) {
+        struct spawn_request *request = NULL;
+        struct worker *idle = NULL;
+        pthread_mutex_lock(&spawner->mutex);
+        bool stopping = spawner->stopping;
+        if (!stopping && has_room(worker))
+            request = queue_take(&spawner->waiting);
+        if (request) {
+            spawner->n_waiting--;
+            worker->alive += worker->limit > 0;
+            worker->spawning = true;
+            idle = spawner->waiting.first ? find_idle(spawner) : NULL;
+        }
+        pthread_mutex_unlock(&spawner->mutex);
+        wake(idle);
+        if (request || stopping)
+            return request;
+        wait_for_change(worker);
+    }
+}
+
+static void *worker_main(void *arg)
+{
+    struct worker *worker = arg;
+    struct spawn_request *request;
+    (void)pthread_setname_np(pthread_self(), "cairn-spawner");
+    while ((request = next_request(worker))) {
+        spawn(worker, request);
+        spawned(worker, request);
+    }
+    return NULL;
+}
+
+static void worker_release(struct worker *worker)
+{
+    free(worker->places);
+    close_fd(worker->wake_fd);
+    close_fd(worker->watch_fd);
+    child_stack_release(&worker->stack);
+}
+
+/* A thread inherits the mask of its maker. */
+static int start_thread(struct worker *worker)
+{
+    sigset_t all, old;
+    sigfillset(&all);
+    int sys = pthread_sigmask(SIG_SETMASK, &all, &old);
+    if (sys)
+        return sys;
+    sys = pthread_create(&worker->thread, NULL, worker_main, worker);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return sys;
+}
+
+static int worker_open(struct worker *worker, struct cairn_error *error)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data.u64 = WAKE};
+    worker->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    worker->watch_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (worker->wake_fd < 0 || worker->watch_fd < 0 ||
+        epoll_ctl(worker->watch_fd, EPOLL_CTL_ADD, worker->wake_fd, &event))
+        return error_sys(error, errno, "descriptors for starting processes");
+    worker->places = calloc((size_t)worker->limit + 1, sizeof *worker->places);
+    if (!worker->places)
+        return error_nomem(error);
+    return child_stack_init(&worker->stack, error);
+}
+
+static int worker_start(struct spawner *spawner, uint32_t share,
+                        struct cairn_error *error)
+{
+    struct worker *worker = &spawner->workers[spawner->n_workers];
+    *worker = (struct worker){
+        .spawner = spawner, .limit = share, .wake_fd = -1, .watch_fd = -1};
+    int code = worker_open(worker, error), sys = code ? 0 : start_thread(worker);
+    if (sys)
+        code = error_sys(error, sys, "a thread that starts processes");
+    if (code)
+        worker_release(worker);
+    else
+        spawner->n_workers++;
+    return code;
+}
+
+/* Each has two descriptors, of which a process may have few. */
+static uint32_t count_workers(uint32_t limit)
+{
+    enum { WORKERS_MOST = 8 };
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+    if (n > WORKERS_MOST)
+        n = WORKERS_MOST;
+    if (n > (long)limit)
+        n = (long)limit;
+    return n < 1 ? 1 : (uint32_t)n;
+}
+
+static int start_with(struct spawner **out, uint32_t limit, uint32_t n,
+                      struct cairn_error *error)
+{
+    struct spawner *spawner = calloc(1, sizeof *spawner);
+    if (!spawner)
+        return error_nomem(error);
+    pthread_mutex_init(&spawner->mutex, NULL); /* cannot fail on Linux */
+    pthread_mutex_init(&spawner->keeping, NULL);
+    queue_init(&spawner->waiting);
+    queue_init(&spawner->news);
+    spawner->keepers.image_fd = -1;
+    spawner->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    spawner->null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    spawner->workers = calloc(n, sizeof *spawner->workers);
+    int code = spawner->event_fd < 0  ? error_sys(error, errno, "an eventfd")
+               : spawner->null_fd < 0 ? error_sys(error, errno, "/dev/null")
+               : !spawner->workers    ? error_nomem(error)
+                                      : 0;
+    for (uint32_t i = 0; i < n && !code; i++)
+        code = worker_start(spawner, limit / n + (i < limit % n), error);
+    if (code) {
+        spawner_stop(spawner);
+        return code;
+    }
+    *out = spawner;
+    return 0;
+}
+
+/* One worker does as well, only later. */
+int spawner_start(struct spawner **out, uint32_t limit, struct cairn_error *error)
+{
+    uint32_t n = count_workers(limit);
+    int code = start_with(out, limit, n, error);
+    return code && n > 1 ? start_with(out, limit, 1, error) : code;
+}
+
+void spawner_stop(struct spawner *spawner)
+{
+    if (!spawner)
+        return;
+    pthread_mutex_lock(&spawner->mutex);
+    spawner->stopping = true;
+    pthread_mutex_unlock(&spawner->mutex);
+    for (uint32_t i = 0; i < spawner->n_workers; i++)
+        wake(&spawner->workers[i]);
+    for (uint32_t i = 0; i < spawner->n_workers; i++) {
+        pthread_join(spawner->workers[i].thread, NULL);
+        worker_release(&spawner->workers[i]);
+    }
+    free(spawner->workers);
+    close_fd(spawner->event_fd);
+    close_fd(spawner->null_fd);
+    close_fd(spawner->keepers.image_fd);
+    pthread_mutex_destroy(&spawner->keeping);
+    pthread_mutex_destroy(&spawner->mutex);
+    free(spawner);
+}
+
+int spawner_fd(const struct spawner *spawner)
+{
+    return spawner->event_fd;
+}
+
+void spawner_rest(struct spawner *spawner, enum spawner_rest rest, uint32_t low)
+{
+    pthread_mutex_lock(&spawner->mutex);
+    spawner->rest = rest;
+    spawner->low = low;
+    pthread_mutex_unlock(&spawner->mutex);
+}
+
+static bool free_ticket(struct worker *worker, uint64_t ticket)
+{
+    for (uint32_t i = 0; i < worker->limit; i++) {
+        struct place *place = &worker->places[i];
+        if (place->taken && place->ticket == ticket) {
+            free_place(worker, place);
+            return true;
+        }
+    }
+    return false;
+}
+
+void spawner_go_on(struct spawner *spawner, uint64_t ticket)
+{
+    uint32_t i = 0;
+    pthread_mutex_lock(&spawner->mutex);
+    while (i < spawner->n_workers && !free_ticket(&spawner->workers[i], ticket))
+        i++;
+    bool more = i < spawner->n_workers && spawner->waiting.first;
+    pthread_mutex_unlock(&spawner->mutex);
+    if (more)
+        wake(&spawner->workers[i]);
+}
+
+void spawner_recall(struct spawner *spawner)
+{
+    struct spawn_request *request;
+    struct queue kept;
+    queue_init(&kept);
+    pthread_mutex_lock(&spawner->mutex);
+    while ((request = queue_take(&spawner->waiting))) {
+        if (!request->may_recall) {
+            queue_add(&kept, request);
+            continue;
+        }
+        request->pid = 0;
+        request->pidfd = -1;
+        request->error = ECANCELED;
+        request->exit_code = -1;
+        request->stage = "recall";
+        spawner->n_waiting--;
+        tell(spawner, request, REST_NOT);
+    }
+    spawner->waiting = kept;
+    if (!kept.first)
+        queue_init(&spawner->waiting);
+    pthread_mutex_unlock(&spawner->mutex);
+}
+
+void spawner_submit(struct spawner *spawner, struct spawn_request *request)
+{
+    request->watched = request->ended = request->listed = request->over = false;
+    pthread_mutex_lock(&spawner->mutex);
+    queue_add(&spawner->waiting, request);
+    spawner->n_waiting++;
+    struct worker *worker = find_idle(spawner);
+    pthread_mutex_unlock(&spawner->mutex);
+    wake(worker);
+}
+
+struct spawn_request *spawner_collect(struct spawner *spawner)
+{
+    /* First the counter, then the list: what is added in between is taken, too. */
+    eventfd_t count;
+    (void)eventfd_read(spawner->event_fd, &count); /* EAGAIN: nothing to be told */
+    pthread_mutex_lock(&spawner->mutex);
+    struct spawn_request *news = spawner->news.first;
+    for (struct spawn_request *at = news; at; at = at->link) {
+        at->next = at->link; /* which the thread may need again at once */
+        at->listed = false;
+        at->ended = at->over;
+    }
+    queue_init(&spawner->news);
+    spawner->rest = REST_NOT;
+    spawner->told = false;
+    pthread_mutex_unlock(&spawner->mutex);
+    return news;
+}

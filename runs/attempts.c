@@ -1,0 +1,105 @@
+/* Attempts of a task. */
+#include "runs/attempts_int.h"
+
+/* ---- Finding a task in every definition that its run has had ---- */
+
+/* Calls `each` for every generation of the run that has the task, oldest first. */
+int attempts_each_generation(struct cairn_store *store, const struct view *v,
+                             const char *task,
+                             int (*each)(void *, const struct task_place *),
+                             void *context, struct cairn_error *error)
+{
+    int result = 0;
+    uint32_t found = 0;
+    for (uint32_t gen = 1; gen <= v->row.gen && !result; gen++) {
+        struct digest digest;
+        struct definition definition;
+        struct graph graph;
+        result = run_graph(store, &v->row, gen, &digest, error);
+        if (!result)
+            result = graph_load(store, &digest, &definition, &graph, error);
+        if (result == CAIRN_ENOTFOUND && gen < v->row.gen) {
+            result = 0; /* an earlier definition that is lost tells nothing */
+            continue;
+        }
+        if (result)
+            break;
+        struct task_place place = {gen, graph_find(&graph, str_of(task))};
+        if (place.task != NODE_NONE) {
+            found++;
+            result = each(context, &place);
+        }
+        graph_release(&graph);
+        definition_release(&definition);
+    }
+    if (!result && !found)
+        return error_set(error, CAIRN_ENOTFOUND,
+                         "run %llu has no task `%s`; `cairn status %llu --tasks` lists "
+                         "them",
+                         (unsigned long long)v->row.run, task,
+                         (unsigned long long)v->row.run);
+    return result;
+}
+
+/* ---- Attempts ---- */
+
+struct attempt_lister {
+    struct cairn_store *store;
+    uint64_t run;
+    int (*each)(void *, const struct cairn_attempt_info *);
+    void *context;
+    bool stopped;
+    struct cairn_error *error;
+};
+
+static int show_attempt(void *context, const struct attempt_row *row)
+{
+    struct attempt_lister *l = context;
+    struct buf text = BUF_INIT;
+    if (row->ended_ns && !row->started_ns && !(row->flags & ATTEMPT_INTERRUPTED))
+        return 0; /* an intent that was never acted on */
+    buf_str(&text, row->text);
+    struct cairn_attempt_info info = {
+        .attempt = row->number,
+        .open = !row->ended_ns || row->flags & ATTEMPT_INTERRUPTED,
+        .outcome = row->outcome,
+        .exit_code = row->exit_code,
+        .signal = row->signal,
+        .timed_out = row->flags & ATTEMPT_TIMED_OUT,
+        .started_ns = row->started_ns ? row->started_ns : row->intent_ns,
+        .ended_ns = row->ended_ns,
+        .cpu_ms = row->cpu_us / 1000,
+        .peak_kib = row->peak_kib,
+        .stdout_bytes = row->out_bytes,
+        .stderr_bytes = row->err_bytes,
+        .text = text.size ? text.data : NULL,
+        .undo = row->flags & ATTEMPT_UNDO,
+        .check = row->flags & ATTEMPT_CHECK,
+        .external = row->flags & ATTEMPT_EXTERNAL};
+    l->stopped = l->each(l->context, &info) != 0;
+    buf_release(&text);
+    return l->stopped;
+}
+
+static int show_generation(void *context, const struct task_place *place)
+{
+    struct attempt_lister *l = context;
+    if (l->stopped)
+        return 0;
+    return store_each_attempt(l->store, l->run, place->gen, place->task, show_attempt,
+                              l, l->error);
+}
+
+int cairn_attempts(struct cairn_store *store, uint64_t run, const char *task,
+                   int (*each)(void *, const struct cairn_attempt_info *),
+                   void *context, struct cairn_error *error)
+{
+    struct view v;
+    int result = view_open(&v, store, run, false, error);
+    if (result)
+        return result;
+    struct attempt_lister l = {store, v.row.run, each, context, false, error};
+    result = attempts_each_generation(store, &v, task, show_generation, &l, error);
+    view_release(&v);
+    return result < 0 ? result : 0;
+}

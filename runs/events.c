@@ -1,0 +1,300 @@
+/* The audit log: everything that was decided in a run, in one order that never changes.
+ *
+ * By turn first: the rows of a turn became durable in one transaction. Within a turn:
+ *
+ *   0  what came from outside or from before: run_started, command, task_reset,
+ *      task_unknown, task_claimed, notice (as they were written)
+ *   1  ends of attempts, by generation, task and number; an attempt that also started
+ * in this turn is told as started just before its end 2  what follows from them:
+ * task_skipped, task_condition, run_halted, phase (as they were written) 3  other
+ * starts of attempts, by generation, task and number 4  run_finished
+ *
+ * An attempt's start is of an earlier turn than its end, or told just before it, so no
+ * end comes before its start. What is told of a start uses only what its intent held,
+ * so that it reads the same after the attempt has ended.
+ *
+ * Memory is bounded: keys of at most WINDOW rows are collected and sorted, in whole
+ * turns; then those that follow. Keys come from one moment of the store; the rows are
+ * read again one by one when they are told, when nothing in them can change any more.
+ */
+#include "runs/events_int.h"
+#include "runs/stored.h"
+
+#include "base/array.h"
+
+#include <stdlib.h>
+
+enum { WINDOW = 1 << 20 };
+
+enum rank { RANK_CAUSE, RANK_END, RANK_EFFECT, RANK_START, RANK_LAST };
+enum what { WHAT_EVENT, WHAT_START, WHAT_END };
+
+struct key {
+    uint64_t turn;
+    uint32_t gen, task, number; /* of an event: number is its id */
+    uint8_t rank, what;
+};
+
+struct collector {
+    uint64_t after;
+    uint64_t ceiling; /* later turns are for the next window */
+    bool more;        /* ... and there are some */
+    struct key *keys;
+    size_t n, capacity;
+    size_t window, limit; /* narrow at `limit`: the window, or more for a huge turn */
+    struct cairn_error *error;
+};
+
+/* ---- Order ---- */
+
+static int order(uint64_t a, uint64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int compare(const void *left, const void *right)
+{
+    const struct key *a = left, *b = right;
+    int by[] = {order(a->turn, b->turn),     order(a->rank, b->rank),
+                order(a->gen, b->gen),       order(a->task, b->task),
+                order(a->number, b->number), order(a->what, b->what)};
+    for (size_t i = 0; i < sizeof by / sizeof by[0]; i++)
+        if (by[i])
+            return by[i];
+    return 0;
+}
+
+static uint8_t rank_of(uint8_t kind)
+{
+    switch (kind) {
+    case EVENT_SKIPPED:
+    case EVENT_CONDITION:
+    case EVENT_HALTED:
+    case EVENT_PHASE:
+        return RANK_EFFECT;
+    case EVENT_ENDED:
+        return RANK_LAST;
+    default:
+        return RANK_CAUSE;
+    }
+}
+
+/* ---- Collecting ---- */
+
+/* Leaves the later half for the next window, but at least one whole turn for this. */
+static void narrow(struct collector *c)
+{
+    qsort(c->keys, c->n, sizeof *c->keys, compare);
+    uint64_t middle = c->keys[c->n / 2].turn, first = c->keys[0].turn;
+    c->ceiling = middle > first ? middle - 1 : first;
+    size_t n = c->n;
+    while (n > 0 && c->keys[n - 1].turn > c->ceiling)
+        n--;
+    c->more |= n < c->n;
+    c->n = n;
+    c->limit = n + c->window;
+}
+
+static int add(struct collector *c, const struct key *key)
+{
+    if (key->turn <= c->after)
+        return 0;
+    if (c->n >= c->limit && key->turn <= c->ceiling)
+        narrow(c);
+    if (key->turn > c->ceiling) {
+        c->more = true;
+        return 0;
+    }
+    struct key *keys = array_room(c->keys, c->n, &c->capacity, sizeof *keys);
+    if (!keys)
+        return error_nomem(c->error);
+    c->keys = keys;
+    c->keys[c->n++] = *key;
+    return 0;
+}
+
+static int add_event(void *context, const struct event_row *row)
+{
+    struct key key = {.turn = row->turn,
+                      .number = (uint32_t)row->id,
+                      .rank = rank_of(row->kind),
+                      .what = WHAT_EVENT};
+    return add(context, &key);
+}
+
+/* An external task has no start of its own unless somebody saw it: completing it is one
+ * act. */
+static bool tells_start(const struct attempt_row *row)
+{
+    bool at_once = row->start_turn == row->end_turn;
+    return row->start_turn && !(at_once && row->flags & ATTEMPT_EXTERNAL);
+}
+
+static int add_attempt(void *context, const struct attempt_row *row)
+{
+    bool at_once = row->start_turn == row->end_turn;
+    struct key key = {.turn = row->start_turn,
+                      .gen = row->gen,
+                      .task = row->task,
+                      .number = row->number,
+                      .rank = at_once ? RANK_END : RANK_START,
+                      .what = WHAT_START};
+    int result = tells_start(row) ? add(context, &key) : 0;
+    key.turn = row->end_turn;
+    key.rank = RANK_END;
+    key.what = WHAT_END;
+    return result || !row->end_turn ? result : add(context, &key);
+}
+
+static int keep_newest(void *context, const struct run_row *row)
+{
+    struct task_names *names = context;
+    names->run = row->run;
+    names->gen = row->gen;
+    names->graph = row->graph;
+    return 0;
+}
+
+/* The keys of the next window, all of one moment. */
+static int collect(struct collector *c, struct teller *t)
+{
+    c->n = 0;
+    c->limit = c->window;
+    c->ceiling = UINT64_MAX;
+    c->more = false;
+    int result = store_begin_read(t->store, c->error);
+    if (result)
+        return result;
+    result = store_get_run(t->store, t->names.run, keep_newest, &t->names, c->error);
+    if (!result)
+        result =
+            store_each_event(t->store, t->names.run, c->after, add_event, c, c->error);
+    if (!result)
+        result = store_each_new_attempt(t->store, t->names.run, c->after, add_attempt,
+                                        c, c->error);
+    store_end_read(t->store);
+    if (!result && c->n)
+        qsort(c->keys, c->n, sizeof *c->keys, compare);
+    return result;
+}
+
+/* ---- Telling ---- */
+
+struct copied {
+    struct attempt_row attempt;
+    struct event_row event;
+    struct buf bytes;
+};
+
+static int copy_attempt(void *context, const struct attempt_row *row)
+{
+    struct copied *copied = context;
+    copied->attempt = *row;
+    buf_str(&copied->bytes, row->text);
+    return 0;
+}
+
+static int copy_event(void *context, const struct event_row *row)
+{
+    struct copied *copied = context;
+    copied->event = *row;
+    buf_str(&copied->bytes, row->data);
+    return 0;
+}
+
+static int read_row(struct teller *t, const struct key *key, struct copied *copied)
+{
+    struct attempt_row wanted = {
+        .run = t->names.run, .gen = key->gen, .task = key->task, .number = key->number};
+    int result =
+        key->what == WHAT_EVENT
+            ? store_get_event(t->store, t->names.run, key->turn, key->number,
+                              copy_event, copied, t->error)
+            : store_get_attempt(t->store, &wanted, copy_attempt, copied, t->error);
+    if (!result)
+        result = buf_check(&copied->bytes, t->error);
+    copied->attempt.text = copied->event.data = buf_view(&copied->bytes);
+    return result;
+}
+
+static int tell_key(struct teller *t, const struct key *key, struct copied *copied)
+{
+    buf_clear(&copied->bytes);
+    int result = read_row(t, key, copied);
+    if (result)
+        return result;
+    t->event = (struct cairn_log_event){
+        .run = t->names.run, .turn = key->turn, .exit_code = -1};
+    if (key->what == WHAT_START)
+        return tell_start(t, &copied->attempt);
+    if (key->what == WHAT_END)
+        return tell_end(t, &copied->attempt);
+    return tell_event(t, &copied->event);
+}
+
+/* `after` becomes the last turn of which everything was told. */
+static int tell_window(struct collector *c, struct teller *t, struct copied *copied)
+{
+    int result = 0;
+    for (size_t i = 0; i < c->n && !result && !t->stopped; i++) {
+        result = tell_key(t, &c->keys[i], copied);
+        bool last = i + 1 == c->n || c->keys[i + 1].turn > c->keys[i].turn;
+        if (!result && last && !t->cut)
+            c->after = c->keys[i].turn;
+    }
+    return result;
+}
+
+static int tell_all(struct collector *c, struct teller *t)
+{
+    struct copied copied = {.bytes = BUF_INIT};
+    int result;
+    do {
+        result = collect(c, t);
+        if (!result)
+            result = tell_window(c, t, &copied);
+    } while (!result && c->more && !t->stopped);
+    buf_release(&copied.bytes);
+    return result;
+}
+
+static int find_run(struct cairn_store *store, uint64_t run, struct task_names *names,
+                    struct cairn_error *error)
+{
+    int result = store_get_run(store, run, keep_newest, names, error);
+    if (result != CAIRN_ENOTFOUND)
+        return result;
+    if (run)
+        return error_set(error, CAIRN_ENOTFOUND,
+                         "there is no run %llu; `cairn runs` lists them",
+                         (unsigned long long)run);
+    return error_set(error, CAIRN_ENOTFOUND,
+                     "the store has no runs yet; start one with `cairn run FILE`");
+}
+
+int events_in_windows(struct cairn_store *store, uint64_t run, uint64_t after,
+                      struct teller *t, size_t window)
+{
+    struct collector c = {.after = after, .window = window, .error = t->error};
+    t->store = t->names.store = store;
+    int result = find_run(store, run, &t->names, t->error);
+    if (!result)
+        result = tell_all(&c, t);
+    t->event.turn = c.after;
+    free(c.keys);
+    task_names_release(&t->names);
+    buf_release(&t->text);
+    return result;
+}
+
+int cairn_events(struct cairn_store *store, uint64_t run, uint64_t after,
+                 int (*each)(void *, const struct cairn_log_event *), void *context,
+                 uint64_t *last, struct cairn_error *error)
+{
+    struct teller teller = {
+        .text = BUF_INIT, .each = each, .context = context, .error = error};
+    int result = events_in_windows(store, run, after, &teller, WINDOW);
+    if (!result && last)
+        *last = teller.event.turn;
+    return result;
+}

@@ -1,0 +1,52 @@
+/* The audit log's inside: events.c puts rows in order, events_tell.c puts one row into
+ * words, events_names.c names the tasks. */
+#ifndef RUNS_EVENTS_INT_H
+#define RUNS_EVENTS_INT_H
+
+#include "graph/graph.h"
+#include "storage/store.h"
+
+/* Names of tasks, which have other numbers in every generation of a run's graph. Few
+ * generations meet in one turn, so the last two are kept. */
+struct task_names {
+    struct cairn_store *store;
+    uint64_t run;
+    uint32_t gen;        /* the newest, */
+    struct digest graph; /* and its graph */
+    struct named_graph {
+        uint32_t gen; /* 0: empty */
+        bool known;   /* the generation is there */
+        struct definition definition;
+        struct graph graph;
+    } graphs[2]; /* the one that was used last comes first */
+};
+void task_names_release(struct task_names *names);
+/* *id is NULL where the generation has no such task; `limit` (may be NULL): number of
+ * its tasks. */
+int task_name(struct task_names *names, uint32_t gen, uint32_t task, const char **id,
+              uint32_t *limit, struct cairn_error *error);
+
+/* What one telling needs. `stopped`: the caller wants no more; `cut`: and that was in
+ * the middle of a list of tasks. */
+struct teller {
+    struct cairn_store *store;
+    struct task_names names;
+    struct cairn_log_event event;
+    struct buf text;
+    int (*each)(void *, const struct cairn_log_event *);
+    void *context;
+    bool stopped, cut;
+    struct cairn_error *error;
+};
+/* A row as one told event, or as one for each task in its list. The rows are the
+ * caller's own: no query is open while the callback runs. */
+int tell_start(struct teller *teller, const struct attempt_row *row);
+int tell_end(struct teller *teller, const struct attempt_row *row);
+int tell_event(struct teller *teller, const struct event_row *row);
+
+/* cairn_events with the number of keys that are held at a time; event.turn becomes the
+ * last turn that was wholly told. Releases what the teller holds. */
+int events_in_windows(struct cairn_store *store, uint64_t run, uint64_t after,
+                      struct teller *teller, size_t window);
+
+#endif

@@ -1,0 +1,80 @@
+/* Names of tasks for the audit log, from the graphs of a run's generations. */
+#include "base/limits.h"
+#include "runs/events_int.h"
+#include "runs/stored.h"
+
+static void forget_graph(struct named_graph *named)
+{
+    if (named->known) {
+        graph_release(&named->graph);
+        definition_release(&named->definition);
+    }
+    *named = (struct named_graph){0};
+}
+
+void task_names_release(struct task_names *names)
+{
+    for (size_t i = 0; i < 2; i++)
+        forget_graph(&names->graphs[i]);
+}
+
+static int load_graph(struct task_names *names, uint32_t gen, struct named_graph *named,
+                      struct cairn_error *error)
+{
+    struct digest digest = names->graph;
+    struct cairn_error local = {0};
+    int result = 0;
+    if (gen != names->gen)
+        result = store_get_run_graph(names->store, names->run, gen, &digest, &local);
+    if (result == CAIRN_ENOTFOUND) {
+        named->gen = gen;
+        return 0;
+    }
+    if (!result)
+        result = graph_load(names->store, &digest, &named->definition, &named->graph,
+                            &local);
+    if (result)
+        return error_set(error, result, "%s", local.text);
+    named->gen = gen;
+    named->known = true;
+    return 0;
+}
+
+/* The generation's graph becomes the first of the two. */
+static int find_graph(struct task_names *names, uint32_t gen, struct cairn_error *error)
+{
+    struct named_graph *g = names->graphs;
+    if (g[0].gen == gen)
+        return 0;
+    struct named_graph other = g[1];
+    g[1] = g[0];
+    g[0] = other;
+    int result = 0;
+    if (g[0].gen != gen) {
+        forget_graph(&g[0]);
+        result = load_graph(names, gen, &g[0], error);
+    }
+    /* A graph points to its definition, which has moved. */
+    for (size_t i = 0; i < 2; i++)
+        g[i].graph.definition = &g[i].definition;
+    return result;
+}
+
+int task_name(struct task_names *names, uint32_t gen, uint32_t task, const char **id,
+              uint32_t *limit, struct cairn_error *error)
+{
+    *id = NULL;
+    if (limit)
+        *limit = LIMIT_TASKS;
+    if (gen == 0)
+        return 0;
+    int result = find_graph(names, gen, error);
+    const struct named_graph *named = &names->graphs[0];
+    if (result || !named->known)
+        return result;
+    if (limit)
+        *limit = named->graph.n_tasks;
+    if (task < named->graph.n_tasks)
+        *id = named->graph.id[task];
+    return 0;
+}

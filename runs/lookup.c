@@ -1,0 +1,160 @@
+#include "runs/lookup.h"
+
+#include <stdlib.h>
+
+void lookup_release(struct lookup *l)
+{
+    free(l->results);
+    file_digests_release(&l->digests);
+    arena_release(&l->arena);
+    *l = (struct lookup){0};
+}
+
+static int make_room(struct lookup *l, struct cairn_error *error)
+{
+    if (!l->results)
+        l->results = calloc(l->graph->n_tasks, sizeof(const struct result *));
+    return l->results ? 0 : error_nomem(error);
+}
+
+int lookup_put(struct lookup *l, uint32_t task, struct str encoded,
+               struct cairn_error *error)
+{
+    struct result *result = arena_take(&l->arena, 1, sizeof *result);
+    int code = result ? make_room(l, error) : error_nomem(error);
+    if (!code && encoded.len)
+        code = result_decode(&l->arena, encoded, result, error);
+    if (!code)
+        l->results[task] = result;
+    return code;
+}
+
+int lookup_result(struct lookup *l, uint32_t task, const struct result **out,
+                  struct cairn_error *error)
+{
+    static const struct digest none;
+    struct buf bytes = BUF_INIT;
+    int code = make_room(l, error);
+    if (code)
+        return code;
+    if (!l->results[task]) {
+        const struct digest *digest =
+            l->states->outputs ? &l->states->outputs[task] : &none;
+        if (l->store && !digest_equal(digest, &none))
+            code = store_get_object(l->store, digest, &bytes, error);
+        if (!code)
+            code = lookup_put(l, task, buf_view(&bytes), error);
+        buf_release(&bytes);
+    }
+    if (!code)
+        *out = l->results[task];
+    return code;
+}
+
+/* ---- Which task is meant ---- */
+
+/* One member that is needed is meant, even beside its whole group; with several of them
+ * only the group can be. */
+struct node_range lookup_referred(const struct graph *g, uint32_t task, uint32_t def)
+{
+    const struct task_def *own = graph_def(g, task);
+    uint32_t member = NODE_NONE, n = 0;
+    for (uint32_t i = 0; i < own->n_needs; i++)
+        if (own->needs[i].target == def && own->needs[i].n_bindings) {
+            member = g->needs[g->need_start[task] + i];
+            n++;
+        }
+    if (n == 1)
+        return (struct node_range){member, 1};
+    return (struct node_range){g->first[def], g->first[def + 1] - g->first[def]};
+}
+
+/* How a group stands: as its barrier would. */
+static enum cairn_outcome status_of(const struct lookup *l, struct node_range range)
+{
+    static const uint8_t weight[] = {
+        [CAIRN_COMPLETED] = 0, [CAIRN_EXCLUDED] = 1, [CAIRN_SKIPPED] = 2,
+        [CAIRN_UNDONE] = 3,    [CAIRN_PENDING] = 4,  [CAIRN_CANCELLED] = 5,
+        [CAIRN_UNKNOWN] = 6,   [CAIRN_FAILED] = 7};
+    uint8_t worst = CAIRN_COMPLETED;
+    for (uint32_t i = 0; i < range.n; i++) {
+        uint8_t outcome = l->states->outcome[range.first + i];
+        if (outcome < sizeof weight && weight[outcome] > weight[worst])
+            worst = outcome;
+    }
+    return worst;
+}
+
+/* To an expression it does not matter why a task was skipped. */
+static struct str status_name(enum cairn_outcome outcome)
+{
+    return str_of(
+        cairn_outcome_name(outcome == CAIRN_EXCLUDED ? CAIRN_SKIPPED : outcome));
+}
+
+static int find_output(struct lookup *l, struct node_range range,
+                       const struct name *name, struct value *out,
+                       struct cairn_error *error)
+{
+    const struct result *result;
+    *out = (struct value){.type = VALUE_MISSING};
+    if (range.n != 1 || l->states->outcome[range.first] != CAIRN_COMPLETED)
+        return 0;
+    int code = lookup_result(l, range.first, &result, error);
+    for (uint32_t i = 0; !code && i < result->n_values; i++)
+        if (str_equal(result->values[i].key, name->second))
+            *out = (struct value){.type = VALUE_TEXT, .text = result->values[i].value};
+    return code;
+}
+
+static int ask_task(const struct asker *a, const struct name *name, struct value *out,
+                    struct cairn_error *error)
+{
+    struct lookup *l = a->lookup;
+    uint32_t def = map_get(&l->graph->definition->by_id, name->first);
+    if (def == MAP_NONE)
+        return error_set(error, CAIRN_EWORKFLOW, "there is no task `%.*s`",
+                         (int)name->first.len, name->first.ptr);
+    struct node_range range = lookup_referred(l->graph, a->task, def);
+    if (name->kind == NAME_TASK_OUTPUT)
+        return find_output(l, range, name, out, error);
+    *out = (struct value){.type = VALUE_TEXT, .text = status_name(status_of(l, range))};
+    return 0;
+}
+
+int lookup_name(void *context, const struct name *name, struct value *out,
+                struct cairn_error *error)
+{
+    const struct asker *a = context;
+    switch (name->kind) {
+    case NAME_TASK_OUTPUT:
+    case NAME_TASK_STATUS:
+        return ask_task(a, name, out, error);
+    case NAME_RUN_ID:
+        *out = (struct value){.type = VALUE_NUMBER, .number = (double)a->lookup->run};
+        return 0;
+    case NAME_RUN_ATTEMPT:
+        *out =
+            (struct value){.type = VALUE_NUMBER, .number = a->attempt ? a->attempt : 1};
+        return 0;
+    case NAME_RUN_STATUS:
+        *out = (struct value){.type = VALUE_MISSING};
+        if (a->lookup->run_status)
+            *out = (struct value){.type = VALUE_TEXT,
+                                  .text = str_of(a->lookup->run_status)};
+        return 0;
+    default:
+        return error_set(error, CAIRN_EWORKFLOW, "a name cannot be looked up here");
+    }
+}
+
+struct scope lookup_scope(const struct asker *asker)
+{
+    const struct graph *g = asker->lookup->graph;
+    return (struct scope){.definition = g->definition,
+                          .def = graph_def(g, asker->task),
+                          .member = graph_member(g, asker->task),
+                          .lookup = lookup_name,
+                          .context = (void *)(uintptr_t)asker,
+                          .digests = &asker->lookup->digests};
+}

@@ -1,0 +1,51 @@
+/* What expressions ask of other tasks and of the run: tasks.X.status,
+ * tasks.X.outputs.K, run.*. Values come from the results of completed attempts: from
+ * memory while they are not stored, else from the content pool, verified, when first
+ * asked for. */
+#ifndef RUNS_LOOKUP_H
+#define RUNS_LOOKUP_H
+
+#include "checkpoint/states.h"
+#include "graph/graph.h"
+#include "runs/file_digests.h"
+#include "runs/result.h"
+#include "storage/store.h"
+
+struct lookup {
+    const struct graph *graph;
+    const struct states *states; /* of that graph: outcomes and result digests */
+    struct cairn_store *store;   /* NULL: everything is in memory */
+    struct arena arena;
+    const struct result **results; /* [n_tasks] known ones; made when first needed */
+    uint64_t run;
+    const char *run_status; /* in `finally`, else NULL */
+    struct file_digests digests;
+};
+
+void lookup_release(struct lookup *lookup);
+/* Remembers the result of an attempt that has just completed. */
+int lookup_put(struct lookup *lookup, uint32_t task, struct str encoded,
+               struct cairn_error *error);
+/* The result of a task; one that says nothing if there is none. */
+int lookup_result(struct lookup *lookup, uint32_t task, const struct result **out,
+                  struct cairn_error *error);
+
+/* Whose expression it is; the context of lookup_name. */
+struct asker {
+    struct lookup *lookup;
+    uint32_t task, attempt; /* attempt 0: none yet */
+};
+int lookup_name(void *asker, const struct name *name, struct value *out,
+                struct cairn_error *error);
+/* The scope of a task's texts. `asker` must live as long as the scope. */
+struct scope lookup_scope(const struct asker *asker);
+
+/* The nodes that tasks.X stands for in the texts of `task`: the member that it needs, a
+ * task without foreach, or all members ([first, first + n)). */
+struct node_range {
+    uint32_t first, n;
+};
+struct node_range lookup_referred(const struct graph *graph, uint32_t task,
+                                  uint32_t def);
+
+#endif

@@ -1,0 +1,106 @@
+#include "runs/moved_store.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* The setting: directories, newest first, each with a newline. */
+enum { HOMES_BYTES = 8192 };
+static const char setting[] = "homes";
+
+/* The directory that the store lies in, with a slash at its end; "" if it cannot be
+ * told, or could not be noted. */
+static int current_home(const struct cairn_store *store, struct buf *out,
+                        struct cairn_error *error)
+{
+    char *path = realpath(cairn_store_path(store), NULL);
+    char *slash = path ? strrchr(path, '/') : NULL;
+    if (slash && !strchr(path, '\n') && slash - path < HOMES_BYTES / 2)
+        buf_add(out, path, (size_t)(slash - path) + 1);
+    free(path);
+    return buf_check(out, error);
+}
+
+/* The next of the noted ones, without its newline. False: that was the last one. A last
+ * one that was cut off has no newline, and is left out. */
+static bool next_home(const char **at, struct str *home)
+{
+    const char *end = strchr(*at, '\n');
+    if (!end)
+        return false;
+    *home = (struct str){*at, (size_t)(end - *at)};
+    *at = end + 1;
+    return true;
+}
+
+/* The others, as far as there is room, behind this one. */
+static int put_homes(struct cairn_store *store, struct str here, const char *noted,
+                     struct cairn_error *error)
+{
+    struct buf text = BUF_INIT;
+    struct str home;
+    buf_str(&text, here);
+    buf_byte(&text, '\n');
+    while (next_home(&noted, &home))
+        if (!str_equal(home, here) && text.size + home.len + 2 < HOMES_BYTES) {
+            buf_str(&text, home);
+            buf_byte(&text, '\n');
+        }
+    int result = buf_check(&text, error);
+    if (!result)
+        result = store_set_setting(store, setting, text.data, error);
+    buf_release(&text);
+    return result;
+}
+
+int home_note(struct cairn_store *store, struct cairn_error *error)
+{
+    char noted[HOMES_BYTES] = "";
+    const char *at = noted;
+    struct buf here = BUF_INIT;
+    struct str newest;
+    int result = store_key(store) ? 0 : current_home(store, &here, error);
+    if (!result && here.size)
+        result = store_setting(store, setting, noted, sizeof noted, error);
+    if (result >= 0 && here.size &&
+        !(next_home(&at, &newest) && str_equal(newest, buf_view(&here))))
+        result = put_homes(store, buf_view(&here), noted, error);
+    buf_release(&here);
+    return result < 0 ? result : 0;
+}
+
+/* Below `here` what lay below the first of the noted ones that it lay below. */
+static bool try_below(struct str here, const char *noted, struct str file,
+                      struct buf *path)
+{
+    struct str home;
+    while (next_home(&noted, &home)) {
+        if (home.len >= file.len || memcmp(home.ptr, file.ptr, home.len) != 0)
+            continue;
+        buf_clear(path);
+        buf_str(path, here);
+        buf_add(path, file.ptr + home.len, file.len - home.len);
+        if (buf_view(path).len && !path->failed && access(path->data, F_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
+int home_find(struct cairn_store *store, const struct run_row *row, struct buf *path,
+              struct cairn_error *error)
+{
+    char noted[HOMES_BYTES] = "";
+    struct buf here = BUF_INIT;
+    bool looks = row->file.len && !row->keyed && !store_key(store);
+    int result = looks ? current_home(store, &here, error) : 0;
+    if (!result && here.size)
+        result = store_setting(store, setting, noted, sizeof noted, error);
+    bool there = result >= 0 && try_below(buf_view(&here), noted, row->file, path);
+    buf_release(&here);
+    if (result < 0 || there)
+        return result < 0 ? result : 1;
+    buf_clear(path);
+    buf_str(path, row->file);
+    result = buf_check(path, error);
+    return result ? result : path->size && access(path->data, F_OK) == 0;
+}

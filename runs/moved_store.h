@@ -1,0 +1,19 @@
+/* Where a store was when its runs began. A run records the path of its file; when the
+ * project has been moved or copied with the store in it, that path leads to where it
+ * was, or is a copy of. So the store notes what directories it has been in, and the
+ * file of a run that lay below one of these is looked for below the one it is in now.
+ */
+#ifndef RUNS_MOVED_STORE_H
+#define RUNS_MOVED_STORE_H
+
+#include "storage/store.h"
+
+/* Notes where the store is, within a write transaction. */
+int home_note(struct cairn_store *store, struct cairn_error *error);
+/* The path at which the file of a run is now: the recorded one, unless the store has
+ * moved and there is such a file below where it is. 1 it is there, 0 it is gone, <0
+ * error. In a store with a key it has not moved: the note is not under its HMACs. */
+int home_find(struct cairn_store *store, const struct run_row *row, struct buf *path,
+              struct cairn_error *error);
+
+#endif

@@ -1,0 +1,142 @@
+/* What attempts wrote, stored or still in the files of their slots. */
+#include "base/limits.h"
+#include "base/os.h"
+#include "process/capture.h"
+#include "process/spawn.h"
+#include "runs/attempts_int.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+struct output_finder {
+    struct cairn_store *store;
+    uint64_t run;
+    uint32_t wanted; /* attempt, 0: the newest */
+    int stream;
+    struct cairn_error *error;
+    bool found;
+    struct task_place place;
+    uint32_t number;
+    bool stored;
+    struct digest digest;
+    bool has_digest;
+    uint64_t bytes, head;
+};
+
+static int note_output(void *context, const struct attempt_row *row)
+{
+    struct output_finder *f = context;
+    bool never_started =
+        row->ended_ns && !row->started_ns && !(row->flags & ATTEMPT_INTERRUPTED);
+    /* Unless it is asked for by its number, an undo is no attempt at the task. */
+    bool undo = row->flags & ATTEMPT_UNDO && !f->wanted;
+    if (never_started || undo || (f->wanted && row->number != f->wanted))
+        return 0;
+    struct str digest = f->stream == 1 ? row->out : row->err;
+    f->found = true;
+    f->number = row->number;
+    f->stored = row->ended_ns != 0;
+    f->has_digest = digest.len == DIGEST_SIZE;
+    if (f->has_digest)
+        memcpy(f->digest.bytes, digest.ptr, DIGEST_SIZE);
+    f->bytes = f->stream == 1 ? row->out_bytes : row->err_bytes;
+    f->head = f->stream == 1 ? row->out_head : row->err_head;
+    return 0;
+}
+
+static int find_output(void *context, const struct task_place *place)
+{
+    struct output_finder *f = context;
+    f->place = *place;
+    return store_each_attempt(f->store, f->run, place->gen, place->task, note_output, f,
+                              f->error);
+}
+
+static int show_captured(const struct captured *c,
+                         int (*each)(void *, const char *, size_t, uint64_t),
+                         void *context)
+{
+    size_t size = c->content.size, head = c->head ? (size_t)c->head : size;
+    if (head > size)
+        head = size;
+    if (head && each(context, c->content.data, head, 0))
+        return 0;
+    if (size > head)
+        each(context, c->content.data + head, size - head, c->bytes - size);
+    return 0;
+}
+
+/* The attempt runs now, or was interrupted: its output is in the files of its slot. */
+static int show_live(const struct output_finder *f,
+                     int (*each)(void *, const char *, size_t, uint64_t), void *context)
+{
+    struct slot_map map;
+    char path[4096];
+    int result = 0;
+    if (slots_open(&map, store_live_dir(f->store), f->run, NULL))
+        return 0;
+    for (uint32_t i = 0; i < map.slots->n; i++) {
+        const struct slot *slot = &map.slots->slot[i];
+        if (!slot->used || slot->gen != f->place.gen || slot->task != f->place.task ||
+            slot->attempt != f->number)
+            continue;
+        struct captured c = {.content = BUF_INIT};
+        capture_slot_path(path, sizeof path, map.slots, i, store_live_dir(f->store),
+                          f->stream - 1);
+        int fd = os_open_plain(path, O_RDONLY);
+        if (fd < 0)
+            break;
+        result = capture_read(fd, LIMIT_OUTPUT_BYTES, &c, f->error);
+        close(fd);
+        if (!result)
+            show_captured(&c, each, context);
+        buf_release(&c.content);
+        break;
+    }
+    slots_close(&map, false);
+    return result;
+}
+
+static int show_stored(const struct output_finder *f,
+                       int (*each)(void *, const char *, size_t, uint64_t),
+                       void *context)
+{
+    struct captured c = {.bytes = f->bytes, .head = f->head};
+    if (!f->has_digest)
+        return 0;
+    int result = store_get_object(f->store, &f->digest, &c.content, f->error);
+    if (!result)
+        show_captured(&c, each, context);
+    buf_release(&c.content);
+    return result;
+}
+
+int cairn_output(struct cairn_store *store, uint64_t run, const char *task,
+                 uint32_t attempt, int stream,
+                 int (*each)(void *, const char *bytes, size_t n, uint64_t gap_bytes),
+                 void *context, struct cairn_error *error)
+{
+    struct view v;
+    if (stream != 1 && stream != 2)
+        return error_set(error, CAIRN_EUSAGE, "stream is 1 or 2");
+    int result = view_open(&v, store, run, false, error);
+    if (result)
+        return result;
+    struct output_finder f = {.store = store,
+                              .run = v.row.run,
+                              .wanted = attempt,
+                              .stream = stream,
+                              .error = error};
+    result = attempts_each_generation(store, &v, task, find_output, &f, error);
+    view_release(&v);
+    if (result)
+        return result;
+    if (!f.found)
+        return attempt ? error_set(error, CAIRN_ENOTFOUND,
+                                   "task `%s` has no attempt %u in run %llu", task,
+                                   attempt, (unsigned long long)f.run)
+                       : error_set(error, CAIRN_ENOTFOUND,
+                                   "task `%s` has not started in run %llu", task,
+                                   (unsigned long long)f.run);
+    return f.stored ? show_stored(&f, each, context) : show_live(&f, each, context);
+}

@@ -1,0 +1,325 @@
+/* Inputs are looked at before an attempt starts, outputs when it has ended well, both
+ * when it is decided whether the task runs again; outputs are removed before an
+ * interrupted attempt is repeated. */
+#include "runs/outputs.h"
+
+#include "base/clock.h"
+#include "base/os.h"
+#include "runs/file_digests.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fts.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void join(struct buf *path, struct str part)
+{
+    if (part.len == 0 || !part.ptr)
+        return;
+    if (part.ptr[0] == '/')
+        buf_clear(path);
+    else if (path->size && path->data[path->size - 1] != '/')
+        buf_byte(path, '/');
+    buf_str(path, part);
+}
+
+int task_directory(const struct scope *scope, struct buf *out,
+                   struct cairn_error *error)
+{
+    struct buf cwd = BUF_INIT;
+    int result = text_expand(scope, scope->def->cwd, &cwd, error);
+    buf_clear(out);
+    buf_str(out, scope->definition->root);
+    join(out, buf_view(&cwd));
+    out->failed |= cwd.failed;
+    buf_release(&cwd);
+    return result ? result : buf_check(out, error);
+}
+
+int files_begin(struct files *f, const struct scope *scope, bool inputs,
+                struct cairn_error *error)
+{
+    const struct task_def *def = scope->def;
+    *f = (struct files){.scope = scope,
+                        .names = inputs ? def->inputs : def->outputs,
+                        .n = inputs ? def->n_inputs : def->n_outputs,
+                        .what = inputs ? "input" : "output"};
+    return f->n ? task_directory(scope, &f->directory, error) : 0;
+}
+
+void files_release(struct files *f)
+{
+    buf_release(&f->directory);
+    buf_release(&f->name);
+    buf_release(&f->path);
+}
+
+static void set_path(struct buf *path, struct str directory, struct str name)
+{
+    buf_clear(path);
+    buf_str(path, directory);
+    join(path, name);
+}
+
+int files_step(struct files *f, struct cairn_error *error)
+{
+    if (f->next == f->n)
+        return 0;
+    buf_clear(&f->name);
+    int result = text_expand(f->scope, f->names[f->next++], &f->name, error);
+    if (result)
+        return result;
+    if (memchr(f->name.data ? f->name.data : "", 0, f->name.size))
+        return error_set(error, CAIRN_EWORKFLOW, "the name of an %s has a NUL in it",
+                         f->what);
+    set_path(&f->path, buf_view(&f->directory), buf_view(&f->name));
+    result = buf_check(&f->name, error);
+    if (!result)
+        result = buf_check(&f->path, error);
+    return result ? result : 1;
+}
+
+static int hash_file(int fd, const char *name, struct digest *digest, uint64_t *size,
+                     struct cairn_error *error)
+{
+    enum { CHUNK = 256 * 1024 };
+    struct sha256 *sha = sha256_new();
+    char *chunk = malloc(CHUNK);
+    ssize_t n = -1;
+    *size = 0;
+    if (!sha || !chunk) {
+        sha256_free(sha);
+        free(chunk);
+        return error_nomem(error);
+    }
+    sha256_begin(sha);
+    while ((n = read(fd, chunk, CHUNK)) != 0) {
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            break;
+        sha256_add(sha, chunk, (size_t)n);
+        *size += (uint64_t)n;
+    }
+    int saved = errno;
+    sha256_end(sha, digest);
+    sha256_free(sha);
+    free(chunk);
+    return n < 0 ? error_sys(error, saved, "cannot read %s", name) : 0;
+}
+
+/* Of a regular file that is not known yet. */
+static int hash_new(int fd, const struct stat *st, const char *name,
+                    struct file_digests *digests, struct result_file *file,
+                    struct cairn_error *error)
+{
+    int64_t now_ns = clock_utc_ns();
+    int result = hash_file(fd, name, &file->digest, &file->size, error);
+    if (!result && digests && (uint64_t)st->st_size == file->size)
+        file_digests_note(digests, st, now_ns, &file->digest);
+    return result;
+}
+
+/* Sets the digest and the size; of what is no regular file both stay. */
+static int hash_path(const char *path, const char *name, struct file_digests *digests,
+                     struct result_file *file, struct cairn_error *error)
+{
+    struct stat st;
+    int result = 0;
+    /* O_NONBLOCK: a fifo with nobody at its other end must not stop us. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return error_sys(error, errno, "cannot open %s", name);
+    if (fstat(fd, &st) < 0)
+        result = error_sys(error, errno, "cannot look at %s", name);
+    else if (S_ISREG(st.st_mode) && digests &&
+             file_digests_find(digests, &st, &file->digest))
+        file->size = (uint64_t)st.st_size;
+    else if (S_ISREG(st.st_mode))
+        result = hash_new(fd, &st, name, digests, file, error);
+    close(fd);
+    return result;
+}
+
+static int by_name(const FTSENT **a, const FTSENT **b)
+{
+    return strcmp((*a)->fts_name, (*b)->fts_name);
+}
+
+/* One entry of a directory: its path below it, its kind, and its content (of a symbolic
+ * link: where it points). */
+static int add_entry(const FTSENT *entry, size_t skip, struct buf *list,
+                     struct file_digests *digests, uint64_t *size,
+                     struct cairn_error *error)
+{
+    struct result_file file = {0};
+    char target[4096];
+    int result = 0;
+    char kind = entry->fts_info == FTS_F                                     ? 'f'
+                : entry->fts_info == FTS_D                                   ? 'd'
+                : entry->fts_info == FTS_SL || entry->fts_info == FTS_SLNONE ? 'l'
+                                                                             : 'o';
+    if (kind == 'f')
+        result = hash_path(entry->fts_accpath, entry->fts_path, digests, &file, error);
+    buf_lstr(list, str_of(entry->fts_path + skip));
+    buf_byte(list, (uint8_t)kind);
+    if (kind == 'l') {
+        ssize_t n = readlink(entry->fts_accpath, target, sizeof target);
+        buf_lstr(list, (struct str){target, n > 0 ? (size_t)n : 0});
+    }
+    buf_add(list, file.digest.bytes, sizeof file.digest.bytes);
+    *size += file.size;
+    return result;
+}
+
+static int hash_directory(const char *path, struct file_digests *digests,
+                          struct result_file *file, struct cairn_error *error)
+{
+    char *roots[] = {(char *)(uintptr_t)path, NULL};
+    struct buf list = BUF_INIT;
+    int result = 0;
+    FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, by_name);
+    if (!walk)
+        return error_sys(error, errno, "cannot read %s", path);
+    const FTSENT *entry;
+    errno = 0;
+    while (!result && (entry = fts_read(walk))) {
+        if (entry->fts_info == FTS_DNR || entry->fts_info == FTS_ERR ||
+            entry->fts_info == FTS_NS)
+            result =
+                error_sys(error, entry->fts_errno, "cannot read %s", entry->fts_path);
+        else if (entry->fts_info != FTS_DP && entry->fts_level > 0)
+            result = add_entry(entry, strlen(path), &list, digests, &file->size, error);
+        errno = 0;
+    }
+    if (!result && errno)
+        result = error_sys(error, errno, "cannot read %s", path);
+    fts_close(walk);
+    if (!result)
+        result = buf_check(&list, error);
+    if (!result)
+        result = sha256_of(list.data, list.size, &file->digest, error);
+    buf_release(&list);
+    return result;
+}
+
+/* ---- What is recorded of a file ---- */
+
+static int64_t nanoseconds(const struct timespec *t)
+{
+    return (int64_t)t->tv_sec * 1000000000 + t->tv_nsec;
+}
+
+static int hash_any(const char *path, struct file_digests *digests,
+                    struct result_file *file, struct cairn_error *error)
+{
+    return file->kind == 'd' ? hash_directory(path, digests, file, error)
+                             : hash_path(path, path, digests, file, error);
+}
+
+/* Times before the content: a change while it is read shows as a change later. */
+static int look_at_file(const char *path, struct file_digests *digests,
+                        struct result_file *file, struct cairn_error *error)
+{
+    struct stat st;
+    if (stat(path, &st) < 0)
+        return error_sys(error, errno, "cannot look at %s", path);
+    file->kind = S_ISDIR(st.st_mode) ? 'd' : 'f';
+    file->mtime_ns = nanoseconds(&st.st_mtim);
+    file->ctime_ns = nanoseconds(&st.st_ctim);
+    file->inode = st.st_ino;
+    return hash_any(path, digests, file, error);
+}
+
+static int look_at_files(struct files *f, struct arena *arena, struct result_file *out,
+                         struct cairn_error *error)
+{
+    int more;
+    for (uint32_t i = 0; (more = files_step(f, error)) > 0; i++) {
+        if (!os_is_there(AT_FDCWD, f->path.data))
+            return error_set(error, CAIRN_ENOTFOUND, "its %s %s is missing (%s)",
+                             f->what, f->name.data, f->path.data);
+        out[i].name = arena_str(arena, buf_view(&f->name));
+        int result = look_at_file(f->path.data, f->scope->digests, &out[i], error);
+        if (result)
+            return result;
+    }
+    return more < 0 ? more : arena->failed ? error_nomem(error) : 0;
+}
+
+int files_look(const struct scope *scope, bool inputs, struct arena *arena,
+               struct result_file **out, uint32_t *n, struct cairn_error *error)
+{
+    struct files f;
+    int result = files_begin(&f, scope, inputs, error);
+    struct result_file *list = arena_take(arena, f.n, sizeof *list);
+    if (!result && !list)
+        result = error_nomem(error);
+    if (!result)
+        result = look_at_files(&f, arena, list, error);
+    *out = list;
+    *n = f.n;
+    files_release(&f);
+    return result;
+}
+
+static bool same_times(const struct stat *st, const struct result_file *recorded)
+{
+    return recorded->kind == 'f' && S_ISREG(st->st_mode) && recorded->mtime_ns &&
+           (uint64_t)st->st_size == recorded->size && st->st_ino == recorded->inode &&
+           nanoseconds(&st->st_mtim) == recorded->mtime_ns &&
+           nanoseconds(&st->st_ctim) == recorded->ctime_ns;
+}
+
+static int compare_content(const char *path, const struct stat *st,
+                           struct file_digests *digests,
+                           const struct result_file *recorded, enum file_state *state,
+                           struct cairn_error *error)
+{
+    struct result_file now = {.kind = S_ISDIR(st->st_mode) ? 'd' : 'f'};
+    if (now.kind != recorded->kind) {
+        *state = FILE_DIFFERS;
+        return 0;
+    }
+    int result = hash_any(path, digests, &now, error);
+    if (!result)
+        *state =
+            digest_equal(&now.digest, &recorded->digest) ? FILE_SAME : FILE_DIFFERS;
+    return result;
+}
+
+int file_compare(const struct file_view *view, const struct result_file *recorded,
+                 enum file_state *state, struct cairn_error *error)
+{
+    struct buf path = BUF_INIT;
+    struct stat st;
+    set_path(&path, view->directory, recorded->name);
+    int result = buf_check(&path, error);
+    *state = FILE_SAME;
+    if (!result && stat(path.data, &st) < 0) {
+        if (os_is_missing(errno))
+            *state = FILE_MISSING;
+        else
+            result = error_sys(error, errno, "cannot look at %s", path.data);
+    } else if (!result && view->content &&
+               !(view->trust_times && same_times(&st, recorded)))
+        result = compare_content(path.data, &st, view->digests, recorded, state, error);
+    buf_release(&path);
+    return result;
+}
+
+int outputs_remove(const struct scope *scope, struct cairn_error *error)
+{
+    struct files f;
+    int result = files_begin(&f, scope, false, error), more = 0;
+    while (!result && (more = files_step(&f, error)) > 0)
+        if (unlink(f.path.data) < 0 && !os_is_missing(errno) && errno != EISDIR &&
+            errno != EPERM)
+            result = error_sys(error, errno,
+                               "cannot remove %s, left by an interrupted attempt",
+                               f.name.data);
+    files_release(&f);
+    return result ? result : more;
+}

@@ -1,0 +1,49 @@
+/* Declared files of tasks, inputs and outputs: are they there, what is in them, are
+ * they still the same. Paths are relative to the task's working directory. */
+#ifndef RUNS_OUTPUTS_H
+#define RUNS_OUTPUTS_H
+
+#include "graph/graph.h"
+#include "runs/result.h"
+
+/* The scope's task's working directory: root / cwd. "" where neither is set (the
+ * caller's). */
+int task_directory(const struct scope *scope, struct buf *out,
+                   struct cairn_error *error);
+
+/* Files by their declared names, one after the other. */
+struct files {
+    const struct scope *scope;
+    const struct str *names; /* [n] reference text */
+    uint32_t n, next;
+    const char *what; /* "output", "input" */
+    struct buf directory, name, path;
+};
+int files_begin(struct files *files, const struct scope *scope, bool inputs,
+                struct cairn_error *error);
+/* 1: name and path are of the next one, 0: no more, <0: an error. */
+int files_step(struct files *files, struct cairn_error *error);
+void files_release(struct files *files);
+
+/* Looks at every declared file: size, times, digest of the content (of a directory: of
+ * the sorted list of what is in it). Names and the array are in the arena.
+ * CAIRN_ENOTFOUND with the missing one named. */
+int files_look(const struct scope *scope, bool inputs, struct arena *arena,
+               struct result_file **out, uint32_t *n, struct cairn_error *error);
+
+enum file_state { FILE_SAME, FILE_DIFFERS, FILE_MISSING };
+/* How recorded files are looked at, found from `directory`. Without `content` existence
+ * is enough. With it, the same size, times and inode stand for the same content if
+ * `trust_times`. */
+struct file_view {
+    struct str directory;
+    bool content, trust_times;
+    struct file_digests *digests; /* may be NULL */
+};
+int file_compare(const struct file_view *view, const struct result_file *recorded,
+                 enum file_state *state, struct cairn_error *error);
+
+/* Deletes outputs that are there and are not directories. */
+int outputs_remove(const struct scope *scope, struct cairn_error *error);
+
+#endif

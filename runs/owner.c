@@ -1,0 +1,177 @@
+/* The lock decides; the names in the run row only tell people who holds it. An owner
+ * has the lock first and writes its name down later, when what the last one left has
+ * ended. So the name is believed only if that process lives. */
+#include "runs/owner.h"
+
+#include "base/clock.h"
+
+#include <time.h>
+#include <unistd.h>
+
+static int64_t offset_of(uint64_t workflow_id)
+{
+    return LOCK_WORKFLOW + (int64_t)workflow_id;
+}
+
+struct holder {
+    uint64_t run;
+    int64_t pid, since_ns;
+    char host[64];
+    bool gone; /* it has ended: the lock is held by somebody else */
+};
+
+/* Of another host, nothing can be said from here. */
+static bool is_gone(const struct run_row *row, const char *host)
+{
+    char here[64], boot[37];
+    os_host_name(here);
+    os_boot_id(boot);
+    return strcmp(here, host) == 0 &&
+           (!str_equal(row->owner_boot, str_of(boot)) ||
+            os_process_start((pid_t)row->owner_pid) != row->owner_start);
+}
+
+static int note_holder(void *context, const struct run_row *row)
+{
+    struct holder *holder = context;
+    *holder = (struct holder){
+        .run = row->run, .pid = row->owner_pid, .since_ns = row->owner_since_ns};
+    snprintf(holder->host, sizeof holder->host, "%.*s", (int)row->owner_host.len,
+             row->owner_host.ptr ? row->owner_host.ptr : "");
+    holder->gone = is_gone(row, holder->host);
+    return 0;
+}
+
+static struct holder find_holder(struct cairn_store *store, uint64_t workflow)
+{
+    struct holder holder = {0};
+    struct run_filter filter = {.workflow = workflow, .limit = 1};
+    store_each_run(store, &filter, note_holder, &holder, NULL);
+    return holder;
+}
+
+static int owned(const struct holder *holder, struct str workflow,
+                 struct cairn_error *error)
+{
+    char since[32] = "?";
+    struct tm tm;
+    time_t seconds = (time_t)(holder->since_ns / 1000000000);
+    if (holder->pid && localtime_r(&seconds, &tm))
+        strftime(since, sizeof since, "%Y-%m-%d %H:%M:%S", &tm);
+    if (!holder->pid || holder->gone)
+        return error_set(error, CAIRN_EOWNED,
+                         "workflow `%.*s` is just being started by another process; "
+                         "look with `cairn status`",
+                         (int)workflow.len, workflow.ptr);
+    return error_set(error, CAIRN_EOWNED,
+                     "workflow `%.*s` is owned by process %lld on %s since %s (run "
+                     "%llu)\nwatch it with `cairn watch %llu`, or end it with `cairn "
+                     "cancel %llu`",
+                     (int)workflow.len, workflow.ptr, (long long)holder->pid,
+                     holder->host, since, (unsigned long long)holder->run,
+                     (unsigned long long)holder->run, (unsigned long long)holder->run);
+}
+
+/* Takes the lock, or finds out who has it. */
+static int lock_or_name(struct cairn_store *store, struct str workflow, uint64_t id,
+                        struct cairn_error *error)
+{
+    /* A child that a killed owner was just making holds a copy of its descriptors, and
+     * so the lock, until the kernel has ended it, too. And somebody who has the lock
+     * may take so long to end what is left of the run before it writes its name. */
+    enum { HEAL_MS = 300, NAME_MS = 4000 };
+    int64_t until = clock_mono_ns() + (int64_t)NAME_MS * 1000000;
+    for (;;) {
+        int result = lock_wait(store_lock_file(store), offset_of(id), LOCK_EXCLUSIVE,
+                               HEAL_MS, error);
+        if (result != CAIRN_EBUSY)
+            return result;
+        struct holder holder = find_holder(store, id);
+        if ((holder.pid && !holder.gone) || clock_mono_ns() > until)
+            return owned(&holder, workflow, error);
+    }
+}
+
+static int find_or_make(struct cairn_store *store, struct str workflow, uint64_t *id,
+                        struct cairn_error *error)
+{
+    struct cairn_error local = {0};
+    int result = store_workflow_id(store, workflow, false, id, &local);
+    if (result != CAIRN_ENOTFOUND) {
+        if (result && error)
+            *error = local;
+        return result;
+    }
+    result = store_begin(store, -1, error);
+    if (result)
+        return result;
+    result = store_workflow_id(store, workflow, true, id, error);
+    if (result) {
+        store_abort(store);
+        return result;
+    }
+    return store_commit(store, error);
+}
+
+int owner_acquire(struct cairn_store *store, struct str workflow, uint64_t *workflow_id,
+                  int64_t *offset, struct cairn_error *error)
+{
+    uint64_t id;
+    int result = find_or_make(store, workflow, &id, error);
+    if (result)
+        return result;
+    if (store_holds(store, offset_of(id))) {
+        struct holder holder = find_holder(store, id);
+        return owned(&holder, workflow, error);
+    }
+    result = lock_or_name(store, workflow, id, error);
+    if (!result)
+        result = store_hold(store, offset_of(id), error);
+    if (result)
+        return result;
+    *workflow_id = id;
+    *offset = offset_of(id);
+    return 0;
+}
+
+void owner_release(struct cairn_store *store, int64_t offset)
+{
+    store_unhold(store, offset);
+    lock_drop(store_lock_file(store), offset);
+}
+
+int owner_live(struct cairn_store *store, uint64_t workflow_id,
+               struct cairn_error *error)
+{
+    if (store_holds(store, offset_of(workflow_id)))
+        return 1;
+    return lock_held(store_lock_file(store), offset_of(workflow_id), error);
+}
+
+void owner_describe(struct run_row *row, struct owner_text *text)
+{
+    os_host_name(text->host);
+    os_boot_id(text->boot);
+    row->owner_pid = getpid();
+    row->owner_start = os_process_start(getpid());
+    row->owner_host = str_of(text->host);
+    row->owner_boot = str_of(text->boot);
+    row->owner_since_ns = clock_utc_ns();
+}
+
+/* The lock tells that somebody owns the workflow; which of
+ * its runs that is, the recorded owner tells. */
+int run_live(struct cairn_store *store, const struct run_row *row,
+             struct cairn_error *error)
+{
+    char boot[37];
+    if (row->state != CAIRN_RUN_UNFINISHED)
+        return 0;
+    int held = owner_live(store, row->workflow, error);
+    if (held <= 0)
+        return held;
+    os_boot_id(boot);
+    if (!str_equal(row->owner_boot, str_of(boot)))
+        return 1; /* another machine or container: cannot be looked at from here */
+    return os_process_start((pid_t)row->owner_pid) == row->owner_start;
+}

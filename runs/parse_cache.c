@@ -1,0 +1,90 @@
+#include "runs/parse_cache.h"
+
+#include "runs/stored.h"
+
+#include <stdio.h>
+
+enum { KEY_BYTES = 32, PAIR_BYTES = 2 * DIGEST_HEX_SIZE };
+
+static void key_of(const struct run_row *row, char key[KEY_BYTES])
+{
+    snprintf(key, KEY_BYTES, "compiled.%llu", (unsigned long long)row->workflow);
+}
+
+static int hash_source(const struct cairn_workflow *w, struct str params,
+                       char hex[DIGEST_HEX_SIZE], struct cairn_error *error)
+{
+    struct buf start = BUF_INIT;
+    struct digest digest;
+    struct sha256 *sha = sha256_new();
+    buf_lstr(&start, str_of(cairn_version()));
+    buf_lstr(&start, str_of(w->file));
+    buf_lstr(&start, params);
+    int result = sha && !start.failed ? 0 : error_nomem(error);
+    if (!result) {
+        sha256_begin(sha);
+        sha256_add(sha, start.data, start.size);
+        sha256_add(sha, w->source.data, w->source.size);
+        sha256_end(sha, &digest);
+        digest_hex(&digest, hex);
+    }
+    sha256_free(sha);
+    buf_release(&start);
+    return result;
+}
+
+/* Of what the parser has to go by, and of what it made of it: "HASH DIGEST". */
+static int make_pair(const struct cairn_workflow *w, const struct run_row *row,
+                     char pair[PAIR_BYTES], struct cairn_error *error)
+{
+    int result = hash_source(w, row->params_text, pair, error);
+    pair[DIGEST_HEX_SIZE - 1] = ' ';
+    digest_hex(&row->graph, pair + DIGEST_HEX_SIZE);
+    return result;
+}
+
+/* The run's own definition is the one that is looked for: if the file makes another
+ * now, that is a change, and only parsing can tell where. */
+int compiled_find(struct cairn_workflow *w, struct cairn_store *store,
+                  const struct run_row *row, struct cairn_error *error)
+{
+    char key[KEY_BYTES], pair[PAIR_BYTES], noted[PAIR_BYTES + 1];
+    struct cairn_error missing;
+    if (row->keyed || store_key(store))
+        return 0;
+    key_of(row, key);
+    int result = store_setting(store, key, noted, sizeof noted, error);
+    if (result <= 0)
+        return result;
+    result = make_pair(w, row, pair, error);
+    if (result || strcmp(noted, pair) != 0)
+        return result;
+    result = graph_load(store, &row->graph, &w->definition, &w->graph, &missing);
+    if (result == CAIRN_ENOMEM)
+        return error_nomem(error);
+    w->compiled = w->digested = !result;
+    w->digest = row->graph;
+    return w->compiled; /* what cannot be read is made anew of the file */
+}
+
+static bool says_it_all(const struct definition *d)
+{
+    bool all = d->n_warnings == 0;
+    for (uint32_t i = 0; i < d->n_defs && all; i++)
+        for (uint32_t k = 0; k < d->defs[i].n_foreach && all; k++) {
+            uint8_t source = d->defs[i].foreach[k].source;
+            all = source != FOREACH_GLOB && source != FOREACH_LINES;
+        }
+    return all;
+}
+
+int compiled_note(const struct cairn_workflow *w, struct cairn_store *store,
+                  const struct run_row *row, struct cairn_error *error)
+{
+    char key[KEY_BYTES], pair[PAIR_BYTES];
+    if (!w->name || !*w->file || store_key(store) || !says_it_all(&w->definition))
+        return 0;
+    key_of(row, key);
+    int result = make_pair(w, row, pair, error);
+    return result ? result : store_set_setting(store, key, pair, error);
+}

@@ -1,0 +1,24 @@
+/* A workflow file that has not changed is not parsed again when its run goes on. When a
+ * run begins, the store notes for its workflow the hash of all that the parser had: the
+ * file, its path, the params, the version of cairn; and the digest of the definition
+ * that came of it, which is among the objects.
+ *
+ * Only where the file says it all: not where it names members by glob or lines, nor
+ * where it gave warnings, which are told each time. Not in a store with a key: who
+ * cannot make its HMACs must not choose what runs. */
+#ifndef RUNS_PARSE_CACHE_H
+#define RUNS_PARSE_CACHE_H
+
+#include "storage/store.h"
+#include "workflow/workflow.h"
+
+/* For a workflow that is about to be parsed. 1: it has its definition, graph and digest
+ * now; 0: parse it; or an error. */
+int compiled_find(struct cairn_workflow *workflow, struct cairn_store *store,
+                  const struct run_row *row, struct cairn_error *error);
+/* Within the transaction that puts the definition into the store; `row` has the graph's
+ * digest and the params. */
+int compiled_note(const struct cairn_workflow *workflow, struct cairn_store *store,
+                  const struct run_row *row, struct cairn_error *error);
+
+#endif

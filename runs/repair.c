@@ -1,0 +1,42 @@
+/* cairn_store_repair: the repair of stores (checkpoint/repair/repair.c), which is told
+ * here what definitions mean. */
+#include "graph/graph.h"
+#include "runs/stored.h"
+
+#include "checkpoint/verify.h"
+
+static int keep_params(struct run_row *row, const struct definition *definition,
+                       struct arena *arena, struct cairn_error *error)
+{
+    struct buf text = BUF_INIT;
+    int result = definition_params(definition, &text, &row->params, error);
+    if (!result)
+        row->params_text = arena_str(arena, buf_view(&text));
+    buf_release(&text);
+    return result;
+}
+
+static int describe_run(struct cairn_store *store, const struct digest *digest,
+                        struct run_row *row, struct arena *arena,
+                        struct cairn_error *error)
+{
+    struct definition definition;
+    struct graph graph;
+    int result = graph_load(store, digest, &definition, &graph, error);
+    if (result)
+        return result;
+    row->tasks = graph.n_tasks;
+    row->workflow_name = arena_str(arena, definition.name);
+    row->file = arena_str(arena, definition.file);
+    result = keep_params(row, &definition, arena, error);
+    graph_release(&graph);
+    definition_release(&definition);
+    return result ? result : arena->failed ? error_nomem(error) : 0;
+}
+
+int cairn_store_repair(const char *path, int (*each)(void *, const struct cairn_loss *),
+                       void *context, struct cairn_repair_result *result,
+                       struct cairn_error *error)
+{
+    return checkpoint_repair(path, describe_run, each, context, result, error);
+}

@@ -1,0 +1,58 @@
+/* The result of an attempt that completed: everything that later decisions need to know
+ * of it, in one object of the content pool whose digest stands in the checkpoint. So it
+ * is as trustworthy as the record.
+ *
+ *   0x00, version 1, then sections, each: kind (1 byte), varint length, bytes
+ *     1  outputs  files   3  values  pairs    5  undo
+ *     2  inputs   files   4  secrets keyed    6  check: 8 bytes of a double, flags
+ *
+ * Sections that say nothing are left out; a result with none is no object at all
+ * (digest zero). docs/format.md has the tables. Older stores hold a bare list of
+ * outputs (it begins with the length of a name, which is not 0): decoded, too. */
+#ifndef RUNS_RESULT_H
+#define RUNS_RESULT_H
+
+#include "graph/definition.h"
+
+struct result_file {
+    struct str name; /* as declared, values put in */
+    uint8_t kind;    /* 'f' file, 'd' directory */
+    uint64_t size;
+    int64_t mtime_ns, ctime_ns; /* 0 in old lists */
+    uint64_t inode;
+    struct digest digest; /* of the content */
+};
+struct secret_mark {
+    struct str name;
+    struct digest mac; /* HMAC-SHA-256 with the store's key */
+};
+struct undo_action { /* text.len 0: none */
+    struct str text; /* for the shell */
+    struct str *shell;
+    uint32_t n_shell;
+    struct str cwd;        /* absolute */
+    struct key_value *env; /* [n_env] values put in */
+    uint32_t n_env;
+    struct str *secrets; /* names */
+    uint32_t n_secrets;
+};
+struct result {
+    struct result_file *outputs, *inputs;
+    uint32_t n_outputs, n_inputs;
+    struct key_value *values; /* sorted by key */
+    uint32_t n_values;
+    struct secret_mark *secrets; /* sorted by name */
+    uint32_t n_secrets;
+    struct undo_action undo;
+    bool checked, warned;
+    double confidence;
+};
+
+/* Appends the object's bytes; nothing if the result says nothing. */
+int result_encode(const struct result *result, struct buf *out,
+                  struct cairn_error *error);
+/* Everything is copied into the arena. Untrusted bytes: CAIRN_EDAMAGED. */
+int result_decode(struct arena *arena, struct str bytes, struct result *out,
+                  struct cairn_error *error);
+
+#endif

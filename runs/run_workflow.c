@@ -1,0 +1,140 @@
+/* The workflow of a run: from its file as it is now, or as it is stored. */
+#include "checkpoint/verify.h"
+#include "runs/moved_store.h"
+#include "runs/parse_cache.h"
+#include "runs/view.h"
+#include "workflow/workflow.h"
+
+#include <stdlib.h>
+
+static void free_params(struct cairn_param *params, size_t n)
+{
+    for (size_t i = 0; params && i < n; i++) {
+        free((char *)(uintptr_t)params[i].name);
+        free((char *)(uintptr_t)params[i].value);
+    }
+    free(params);
+}
+
+static int read_params(struct str canonical, struct cairn_param **out, size_t *n,
+                       struct cairn_error *error)
+{
+    struct reader r = reader_of(canonical.ptr, canonical.len);
+    struct cairn_param *params = NULL;
+    bool failed = false;
+    *n = 0;
+    while (reader_left(&r) && !r.failed && !failed) {
+        struct str name = read_lstr(&r), value = read_lstr(&r);
+        struct cairn_param *more = realloc(params, (*n + 1) * sizeof *params);
+        failed = !more;
+        if (failed)
+            break;
+        params = more;
+        struct cairn_param *param = &params[(*n)++];
+        param->name = strndup(name.ptr ? name.ptr : "", name.len);
+        param->value = strndup(value.ptr ? value.ptr : "", value.len);
+        failed = !param->name || !param->value;
+    }
+    if (!failed && !reader_left(&r) && !r.failed) {
+        *out = params;
+        return 0;
+    }
+    free_params(params, *n);
+    return r.failed
+               ? error_set(error, CAIRN_EDAMAGED,
+                           "the recorded params cannot be read; run `cairn doctor`")
+               : error_nomem(error);
+}
+
+int cairn_run_params(struct cairn_store *store, uint64_t run,
+                     int (*each)(void *, const char *name, const char *value),
+                     void *context, struct cairn_error *error)
+{
+    struct run_row row;
+    struct arena arena = ARENA_INIT;
+    struct cairn_param *params = NULL;
+    size_t n = 0;
+    int result = run_row_get(&row, store, run, &arena, error);
+    if (!result)
+        result = read_params(row.params_text, &params, &n, error);
+    for (size_t i = 0; i < n && !result; i++)
+        if (each(context, params[i].name, params[i].value))
+            break;
+    if (!result)
+        free_params(params, n);
+    arena_release(&arena);
+    return result;
+}
+
+/* The file is not parsed if it has not changed since the run recorded its definition.
+ */
+static int load_unless_unchanged(struct cairn_workflow **out, const char *path,
+                                 struct cairn_store *store, const struct run_row *row,
+                                 const struct cairn_param *params, size_t n_params,
+                                 struct cairn_error *error)
+{
+    struct cairn_workflow *w;
+    int result = workflow_read(&w, path, params, n_params, error);
+    if (result)
+        return result;
+    result = compiled_find(w, store, row, error);
+    if (!result)
+        result = workflow_parse_source(w, error);
+    if (result < 0)
+        cairn_workflow_free(w);
+    else
+        *out = w;
+    return result < 0 ? result : 0;
+}
+
+static int load_file(struct cairn_workflow **out, const char *path,
+                     struct cairn_store *store, const struct run_row *row,
+                     struct cairn_error *error)
+{
+    size_t n;
+    struct cairn_param *params;
+    int result = run_trust(store, row, error);
+    if (!result)
+        result = read_params(row->params_text, &params, &n, error);
+    if (result)
+        return result;
+    result = load_unless_unchanged(out, path, store, row, params, n, error);
+    free_params(params, n);
+    return result;
+}
+
+int workflow_stored(struct cairn_workflow **out, struct cairn_store *store,
+                    const struct run_row *row, struct cairn_error *error)
+{
+    struct cairn_workflow *w = calloc(1, sizeof *w);
+    if (!w)
+        return error_nomem(error);
+    int result = run_trust(store, row, error);
+    if (!result)
+        result = graph_load(store, &row->graph, &w->definition, &w->graph, error);
+    if (result) {
+        free(w);
+        return result;
+    }
+    w->compiled = true;
+    *out = w;
+    return 0;
+}
+
+int cairn_workflow_of_run(struct cairn_workflow **out, struct cairn_store *store,
+                          uint64_t run, bool *from_file, struct cairn_error *error)
+{
+    struct arena arena = ARENA_INIT;
+    struct buf path = BUF_INIT;
+    struct run_row row;
+    int result = run_row_get(&row, store, run, &arena, error);
+    int file = result ? result : home_find(store, &row, &path, error);
+    result = file < 0    ? file
+             : file == 0 ? workflow_stored(out, store, &row, error)
+                         : load_file(out, path.data, store, &row, error);
+    if (!result && from_file)
+        *from_file = file;
+    buf_release(&path);
+    arena_release(&arena);
+    return result;
+}

@@ -1,0 +1,225 @@
+/* Taking secrets out of text. After every byte the automaton is in the state of the
+ * longest suffix of the text that begins some form: only that suffix can still be part
+ * of a secret that is not finished, so whatever stands before it is decided and put
+ * out. Of the held bytes those that belong to a finished secret are remembered as
+ * ranges, joined where they touch. */
+#include "secrets/redact.h"
+
+#include "base/limits.h"
+#include "secrets/redact_int.h"
+
+#include <stdlib.h>
+
+struct redactor {
+    struct automaton automaton;
+};
+
+static int check_secret(const struct secret *secret, struct cairn_error *error)
+{
+    if (secret->value.len < LIMIT_SECRET_LEAST)
+        return error_set(error, CAIRN_EUSAGE,
+                         "the secret %.*s has fewer than %d bytes: it could not be "
+                         "told from other text",
+                         (int)secret->name.len, secret->name.ptr, LIMIT_SECRET_LEAST);
+    if (memchr(secret->value.ptr, 0, secret->value.len))
+        return error_set(error, CAIRN_EUSAGE, "the secret %.*s has a NUL byte in it",
+                         (int)secret->name.len, secret->name.ptr);
+    return 0;
+}
+
+static int add_secrets(struct automaton *automaton, const struct secret *secrets,
+                       size_t n, struct cairn_error *error)
+{
+    struct arena arena = ARENA_INIT;
+    struct str *forms = calloc(n * FORMS_MOST + 1, sizeof *forms);
+    size_t n_forms = 0;
+    for (size_t i = 0; forms && i < n; i++)
+        n_forms += secret_forms(&arena, secrets[i].value, forms + n_forms);
+    int result = !forms || arena.failed
+                     ? error_nomem(error)
+                     : automaton_init(automaton, forms, n_forms, error);
+    free(forms);
+    arena_release(&arena);
+    return result;
+}
+
+int redactor_new(struct redactor **out, const struct secret *secrets, size_t n,
+                 struct cairn_error *error)
+{
+    int result = 0;
+    if (n > LIMIT_SECRETS)
+        return error_set(error, CAIRN_ELIMIT, "%zu secrets; at most %d can be given", n,
+                         LIMIT_SECRETS);
+    for (size_t i = 0; !result && i < n; i++)
+        result = check_secret(&secrets[i], error);
+    if (result)
+        return result;
+    struct redactor *redactor = calloc(1, sizeof *redactor);
+    if (!redactor)
+        return error_nomem(error);
+    result = add_secrets(&redactor->automaton, secrets, n, error);
+    if (result)
+        redactor_free(redactor);
+    else
+        *out = redactor;
+    return result;
+}
+
+void redactor_free(struct redactor *redactor)
+{
+    if (!redactor)
+        return;
+    automaton_release(&redactor->automaton);
+    free(redactor);
+}
+
+bool redactor_finds(const struct redactor *redactor, struct str text)
+{
+    uint32_t state = 0;
+    for (size_t i = 0; redactor && i < text.len; i++) {
+        state = automaton_step(&redactor->automaton, state, (uint8_t)text.ptr[i]);
+        if (redactor->automaton.nodes[state].longest)
+            return true;
+    }
+    return false;
+}
+
+struct range { /* places in the whole text */
+    uint64_t begin, end;
+};
+
+static struct range *ranges_of(struct redact_stream *stream)
+{
+    return (void *)stream->ranges.data;
+}
+
+static size_t range_count(const struct redact_stream *stream)
+{
+    return stream->ranges.size / sizeof(struct range);
+}
+
+/* A form ends at `range.end`, which is behind all ranges so far or where the last one
+ * ends. Every range is added and removed once, so this is linear in the end. */
+static void add_range(struct redact_stream *stream, struct range range)
+{
+    size_t n = range_count(stream);
+    const struct range *ranges = ranges_of(stream);
+    if (range.begin < stream->place) /* known to be secret, too, and put out already */
+        range.begin = stream->place;
+    while (n > stream->first_range && ranges[n - 1].end >= range.begin) {
+        n--;
+        if (ranges[n].begin < range.begin)
+            range.begin = ranges[n].begin;
+    }
+    stream->ranges.size = n * sizeof range;
+    buf_add(&stream->ranges, &range, sizeof range);
+}
+
+/* Drops the first `used` bytes, but not every time: only once they are half of it. */
+static bool drop_front(struct buf *buf, size_t used)
+{
+    if (used == 0 || used * 2 < buf->size)
+        return false;
+    buf->size -= used;
+    memmove(buf->data, buf->data + used, buf->size);
+    return true;
+}
+
+/* Puts out what is held before the place `end`, of one kind: secret or not. */
+static void put(struct redact_stream *stream, uint64_t end, bool secret,
+                struct buf *out)
+{
+    size_t n = (size_t)(end - stream->place);
+    if (n == 0)
+        return;
+    if (!secret)
+        buf_add(out, stream->held.data + stream->held_start, n);
+    else if (!stream->in_secret)
+        buf_text(out, REDACTED);
+    stream->in_secret = secret;
+    stream->held_start += n;
+    stream->place = end;
+}
+
+/* Puts out everything before the place `decided`, and what follows as far as it is
+ * known to be secret. */
+static void put_decided(struct redact_stream *stream, uint64_t decided, struct buf *out)
+{
+    while (stream->first_range < range_count(stream)) {
+        struct range range = ranges_of(stream)[stream->first_range];
+        if (range.begin > decided)
+            break;
+        put(stream, range.begin, false, out);
+        put(stream, range.end, true, out);
+        stream->first_range++;
+    }
+    if (stream->place < decided)
+        put(stream, decided, false, out);
+    if (drop_front(&stream->held, stream->held_start))
+        stream->held_start = 0;
+    if (drop_front(&stream->ranges, stream->first_range * sizeof(struct range)))
+        stream->first_range = 0;
+}
+
+static void add_part(struct redact_stream *stream, struct str bytes, struct buf *out)
+{
+    const struct automaton *automaton = &stream->redactor->automaton;
+    uint64_t place = stream->place + stream->held.size - stream->held_start;
+    uint32_t state = stream->state;
+    buf_str(&stream->held, bytes);
+    for (size_t i = 0; i < bytes.len; i++) {
+        state = automaton_step(automaton, state, (uint8_t)bytes.ptr[i]);
+        place++;
+        uint32_t longest = automaton->nodes[state].longest;
+        if (longest)
+            add_range(stream, (struct range){place - longest, place});
+    }
+    stream->state = state;
+    stream->failed = stream->held.failed || stream->ranges.failed;
+    if (!stream->failed)
+        put_decided(stream, place - automaton->nodes[state].depth, out);
+}
+
+void redact_begin(struct redact_stream *stream, const struct redactor *redactor)
+{
+    *stream = (struct redact_stream){.redactor = redactor};
+}
+
+void redact_add(struct redact_stream *stream, struct str bytes, struct buf *out)
+{
+    enum { PART = 64 * 1024 }; /* what is held does not grow with the input */
+    if (!stream->redactor) {
+        buf_str(out, bytes);
+        return;
+    }
+    while (bytes.len && !stream->failed) {
+        struct str part = {bytes.ptr, bytes.len < PART ? bytes.len : PART};
+        add_part(stream, part, out);
+        bytes.ptr += part.len;
+        bytes.len -= part.len;
+    }
+    out->failed |= stream->failed;
+}
+
+void redact_end(struct redact_stream *stream, struct buf *out)
+{
+    if (!stream->failed)
+        put_decided(stream, stream->place + stream->held.size - stream->held_start,
+                    out);
+    out->failed |= stream->failed;
+    redact_release(stream);
+}
+
+void redact_release(struct redact_stream *stream)
+{
+    buf_release(&stream->held);
+    buf_release(&stream->ranges);
+}
+
+void redact_text(const struct redactor *redactor, struct str text, struct buf *out)
+{
+    struct redact_stream stream;
+    redact_begin(&stream, redactor);
+    redact_add(&stream, text, out);
+    redact_end(&stream, out);
+}

@@ -1,0 +1,55 @@
+/* Secrets: their values, and taking them out of everything that is stored or shown.
+ *
+ * Found are the value itself, its base64 at each of the three alignments (the part of
+ * it that does not depend on what stands around it; both alphabets), and its percent
+ * encoding (upper and lower case hex, everything but unreserved characters encoded). Of
+ * a value that ends with line breaks the same without them, if LIMIT_SECRET_LEAST bytes
+ * are left: that is what `$(cat FILE)` makes of it.
+ * What is found becomes REDACTED. Values that overlap or contain each
+ * other: all of their bytes go. One pass, linear in the input (Aho-Corasick), whatever
+ * the number of secrets; a stream keeps back at most as many bytes as the longest
+ * form. */
+#ifndef SECRETS_REDACT_H
+#define SECRETS_REDACT_H
+
+#include "base/sha256.h"
+
+#define REDACTED "[REDACTED]"
+
+struct redactor; /* immutable once made: shared by all streams */
+
+struct secret {
+    struct str name, value;
+};
+/* Secrets shorter than LIMIT_SECRET_LEAST (6) bytes are refused (CAIRN_EUSAGE, naming
+ * the secret, never its value), as is one with a NUL. n may be 0: nothing is found. */
+int redactor_new(struct redactor **out, const struct secret *secrets, size_t n,
+                 struct cairn_error *error);
+void redactor_free(struct redactor *redactor);
+/* Is any form of a secret in the text? */
+bool redactor_finds(const struct redactor *redactor, struct str text);
+/* Appends the text without secrets. NULL redactor: the text as it is. */
+void redact_text(const struct redactor *redactor, struct str text, struct buf *out);
+
+/* Text that arrives in parts: the same comes out as from redact_text, however it was
+ * cut. If memory runs out, nothing more is put out and `out` has failed. */
+struct redact_stream {
+    const struct redactor *redactor;
+    struct buf held;   /* not put out yet: bytes that may begin a secret, behind ... */
+    size_t held_start; /* ... those that were put out already */
+    struct buf ranges; /* held bytes known to belong to secrets: sorted, with gaps */
+    size_t first_range;
+    uint64_t place; /* of the first byte not put out, in the whole text */
+    uint32_t state; /* of the automaton */
+    bool in_secret; /* what was put out last is REDACTED */
+    bool failed;
+};
+/* Before the first use, and after redact_end. */
+void redact_begin(struct redact_stream *stream, const struct redactor *redactor);
+void redact_add(struct redact_stream *stream, struct str bytes, struct buf *out);
+/* What was held back. Frees what the stream has; it can be begun again. */
+void redact_end(struct redact_stream *stream, struct buf *out);
+/* Without the end of the text. Also good after redact_end. */
+void redact_release(struct redact_stream *stream);
+
+#endif

@@ -1,0 +1,264 @@
+/* Rows from the damaged files into the new store. */
+#include "storage/rescue/rescue_int.h"
+#include "storage/schema.h"
+
+/* ---- Opening ---- */
+
+/* What a newer release keeps here would be lost. */
+static int refuse_newer(const struct rescue *rescue, struct cairn_error *error)
+{
+    enum { USER_VERSION = 60, APPLICATION_ID = 68 }; /* SQLite's file format, 1.3 */
+    const uint8_t *first = pages_at(&rescue->pages, 1);
+    if (!first)
+        return 0;
+    struct db_header header = {.user_version = (int32_t)big32(first + USER_VERSION),
+                               .application_id = big32(first + APPLICATION_ID)};
+    if (header.application_id != SCHEMA_APPLICATION_ID ||
+        header.user_version <= SCHEMA_VERSION)
+        return 0;
+    return schema_check(&header, rescue->paths.dir, error);
+}
+
+int rescue_begin(struct rescue *rescue, struct cairn_error *error)
+{
+    int rc = pages_load(&rescue->pages, rescue->paths.db, rescue->paths.wal, error);
+    if (!rc)
+        rc = refuse_newer(rescue, error);
+    if (!rc)
+        rc = salvage_open(&rescue->salvage, &rescue->pages, error);
+    if (!rc)
+        rc = rescue_make_new(rescue, error);
+    return rc;
+}
+
+int rescue_fill(struct rescue *rescue, struct cairn_error *error)
+{
+    int rc = store_begin(rescue->store, -1, error);
+    if (!rc)
+        rc = db_script(rescue->store->db, sql_defer_references, error);
+    if (rc)
+        store_abort(rescue->store);
+    return rc;
+}
+
+/* ---- Checkpoints ---- */
+
+struct checkpoints {
+    checkpoint_row_fn *each;
+    void *context;
+    size_t (*size)(void *, const char *);
+};
+
+static int give_checkpoint(void *context, const struct salvage_row *found)
+{
+    const struct checkpoints *to = context;
+    const struct sql_value *v = found->values;
+    struct checkpoint_row row = {.seq = (uint64_t)v[0].integer,
+                                 .stream = (uint64_t)v[2].integer,
+                                 .parent = (uint64_t)v[3].integer,
+                                 .time_ns = v[4].integer,
+                                 .record = v[6].bytes,
+                                 .digest = v[7].bytes};
+    /* 255 is what no such column holds. */
+    row.namespace_id =
+        v[1].integer < 0 || v[1].integer > 254 ? 255 : (uint8_t)v[1].integer;
+    row.kind = v[5].integer < 0 || v[5].integer > 254 ? 255 : (uint8_t)v[5].integer;
+    return to->each(to->context, &row);
+}
+
+int rescue_each_checkpoint(struct rescue *rescue, bool stray, checkpoint_row_fn *each,
+                           void *context, struct cairn_error *error)
+{
+    struct checkpoints to = {each, context, NULL};
+    return (stray ? salvage_stray : salvage_reached)(
+        &rescue->salvage, SALVAGE_CHECKPOINT, give_checkpoint, &to, error);
+}
+
+static int give_record(void *context, struct str blob, struct str tail)
+{
+    const struct checkpoints *to = context;
+    struct checkpoint_row row = {.record = blob, .digest = tail};
+    return to->each(to->context, &row);
+}
+
+static size_t record_size(void *context, const char *head)
+{
+    const struct checkpoints *to = context;
+    return to->size(to->context, head);
+}
+
+int rescue_each_record(struct rescue *rescue, struct str mark, size_t head,
+                       size_t (*size)(void *, const char *), checkpoint_row_fn *each,
+                       void *context, struct cairn_error *error)
+{
+    struct checkpoints to = {each, context, size};
+    const struct salvage_blob wanted = {.table = SALVAGE_CHECKPOINT,
+                                        .mark = mark,
+                                        .head = head,
+                                        .tail = DIGEST_SIZE,
+                                        .size = record_size,
+                                        .each = give_record,
+                                        .context = &to};
+    return salvage_blobs(&rescue->salvage, &wanted, error);
+}
+
+/* 1: put, 0: there is one already. */
+static int keep(struct rescue *rescue, enum salvage_table table,
+                const struct sql_value *values, int n, struct cairn_error *error)
+{
+    int64_t put;
+    enum sql_id id = (enum sql_id)(SQL_KEEP_META + (int)table);
+    int rc = db_get_int(rescue->store->db, id, values, (size_t)n, &put, error);
+    return rc == CAIRN_ENOTFOUND ? 0 : rc ? rc : 1;
+}
+
+int rescue_put_checkpoint(struct rescue *rescue, const struct checkpoint_row *row,
+                          struct cairn_error *error)
+{
+    return keep(rescue, SALVAGE_CHECKPOINT,
+                VALUES(value_u64(row->seq), value_int(row->namespace_id),
+                       value_u64(row->stream), value_unless((int64_t)row->parent, 0),
+                       value_int(row->time_ns), value_int(row->kind),
+                       value_blob(row->record), value_blob(row->digest)),
+                error);
+}
+
+int rescue_set_parent(struct rescue *rescue, uint64_t seq, uint64_t parent,
+                      struct cairn_error *error)
+{
+    return db_run(rescue->store->db, SQL_SET_PARENT,
+                  VALUES(value_u64(seq), value_u64(parent)), error);
+}
+
+/* ---- Other rows ---- */
+
+/* 1 yes, 0 no, <0 error. What only looks like a row must have a checksum. */
+static int is_sound(struct rescue *rescue, const struct salvage_row *row,
+                    struct cairn_error *error)
+{
+    struct cairn_store *store = rescue->store;
+    bool bare = row->values[row->n - 1].kind == SQL_VALUE_NULL;
+    bool unguarded = row->table == SALVAGE_WORKFLOW || row->table == SALVAGE_QUARANTINE;
+    if (row->scanned && (bare || unguarded))
+        return 0;
+    switch (row->table) {
+    case SALVAGE_META:
+    case SALVAGE_RUN_GRAPH:
+    case SALVAGE_ATTEMPT:
+    case SALVAGE_EVENT:
+        return values_sound(store->sha, row->values, (size_t)row->n, rescue->strict);
+    case SALVAGE_TOMBSTONE: /* its id is not in the checksum */
+        return values_sound(store->sha, row->values + 1, (size_t)row->n - 1,
+                            rescue->strict);
+    case SALVAGE_COMMAND:
+        return command_sound(store, row->values, error);
+    case SALVAGE_CLAIM:
+        return claim_sound(store, row->values, error);
+    case SALVAGE_OBJECT:
+        return object_sound(store, row->values, error);
+    default:
+        return 1; /* runs are checked when they are put, workflows by their runs */
+    }
+}
+
+struct filling {
+    struct rescue *rescue;
+    uint64_t saved;
+    rescue_lost_fn *lost;
+    void *context;
+    bool stray;
+    struct cairn_error *error;
+};
+
+/* The new store has made an id of its own. */
+static int put_setting(struct rescue *rescue, const struct salvage_row *row,
+                       struct cairn_error *error)
+{
+    struct cairn_store *store = rescue->store;
+    bool sums = str_equal(row->values[0].bytes, STR("sums"));
+    /* The new store has both, too: every row gets a checksum there, and no garbage is
+     * being collected. */
+    rescue->strict = rescue->strict || sums;
+    if (sums || str_equal(row->values[0].bytes, STR("gc")))
+        return 1;
+    if (!str_equal(row->values[0].bytes, STR("id")))
+        return keep(rescue, row->table, row->values, row->n, error);
+    if (row->values[1].bytes.len != sizeof store->id - 1)
+        return CAIRN_EDAMAGED;
+    if (rescue->has_id)
+        return 0;
+    int rc = store_write_summed(store, SQL_SET_META, row->values, 2, error);
+    if (rc)
+        return rc;
+    memcpy(store->id, row->values[1].bytes.ptr, sizeof store->id - 1);
+    rescue->has_id = true;
+    return 1;
+}
+
+static int put_run(struct rescue *rescue, const struct salvage_row *row,
+                   struct cairn_error *error)
+{
+    int rc = keep(rescue, row->table, row->values, row->n, error);
+    if (rc <= 0)
+        return rc;
+    rc = run_sound(rescue->store, (uint64_t)row->values[0].integer, error);
+    if (rc)
+        return rc;
+    rc = store_write(rescue->store, SQL_DROP_RUN, row->values, 1, error);
+    return rc ? rc : CAIRN_EDAMAGED;
+}
+
+/* For a row of an older release, which had none. */
+static void add_sum(struct rescue *rescue, struct salvage_row *row,
+                    struct value_sum *sum)
+{
+    bool summed = row->table == SALVAGE_META || row->table == SALVAGE_RUN_GRAPH ||
+                  row->table == SALVAGE_ATTEMPT || row->table == SALVAGE_EVENT ||
+                  row->table == SALVAGE_TOMBSTONE;
+    int first = row->table == SALVAGE_TOMBSTONE, last = row->n - 1;
+    if (!summed || row->values[last].kind != SQL_VALUE_NULL)
+        return;
+    values_sum(rescue->store->sha, row->values + first, (size_t)(last - first), sum);
+    row->values[last] = value_blob(value_sum_view(sum));
+}
+
+static int put_row(struct filling *f, const struct salvage_row *found)
+{
+    struct salvage_row row = *found;
+    struct value_sum sum;
+    int sound = is_sound(f->rescue, &row, f->error);
+    if (sound <= 0)
+        return sound ? sound : CAIRN_EDAMAGED;
+    add_sum(f->rescue, &row, &sum);
+    if (row.table == SALVAGE_META)
+        return put_setting(f->rescue, &row, f->error);
+    if (row.table == SALVAGE_RUN)
+        return put_run(f->rescue, &row, f->error);
+    return keep(f->rescue, row.table, row.values, row.n, f->error);
+}
+
+/* Of strays only those count that are good: others may be anything. */
+static int fill_row(void *context, const struct salvage_row *row)
+{
+    struct filling *f = context;
+    int rc = put_row(f, row);
+    f->saved += rc > 0;
+    if (rc < 0 && rc != CAIRN_EDAMAGED)
+        return rc;
+    if (rc <= 0 && !f->stray && f->lost)
+        f->lost(f->context, row);
+    return 0;
+}
+
+int rescue_table(struct rescue *rescue, enum salvage_table table, uint64_t *saved,
+                 rescue_lost_fn *lost, void *context, struct cairn_error *error)
+{
+    struct filling f = {
+        .rescue = rescue, .lost = lost, .context = context, .error = error};
+    int rc = salvage_reached(&rescue->salvage, table, fill_row, &f, error);
+    f.stray = true;
+    if (!rc)
+        rc = salvage_stray(&rescue->salvage, table, fill_row, &f, error);
+    *saved = f.saved;
+    return rc;
+}

@@ -1,0 +1,318 @@
+/* The trees of a database: which pages they have, and the rows on these. SQLite's file
+ * format, section 1.6.
+ *
+ * Trees are walked with a list of pages to do, each of which is entered once, so that a
+ * page that leads to itself ends nothing. */
+#include "storage/rescue/salvage_int.h"
+
+#include "base/array.h"
+
+#include <stdlib.h>
+
+enum page_kind {
+    INDEX_INTERIOR = 2,
+    TABLE_INTERIOR = 5,
+    INDEX_LEAF = 10,
+    TABLE_LEAF = 13
+};
+enum { OTHER = 254, FREE = 255 };
+
+/* ---- Pages ---- */
+
+struct leaf {
+    const uint8_t *page; /* its own header begins at `start` */
+    size_t start, cells, first;
+};
+
+static bool is_kind(uint8_t kind)
+{
+    return kind == INDEX_INTERIOR || kind == TABLE_INTERIOR || kind == INDEX_LEAF ||
+           kind == TABLE_LEAF;
+}
+
+/* Page 1 begins with the header of the file. */
+static bool open_page(const struct pages *pages, uint32_t number, struct leaf *leaf)
+{
+    const uint8_t *page = pages_at(pages, number);
+    size_t start = number == 1 ? 100 : 0;
+    if (!page || !is_kind(page[start]))
+        return false;
+    bool interior = page[start] == INDEX_INTERIOR || page[start] == TABLE_INTERIOR;
+    *leaf = (struct leaf){.page = page,
+                          .start = start,
+                          .cells = big16(page + start + 3),
+                          .first = start + (interior ? 12 : 8)};
+    return leaf->first + 2 * leaf->cells <= pages->usable;
+}
+
+/* Offset of a cell; 0: none. */
+static size_t cell_at(const struct pages *pages, const struct leaf *leaf, size_t i)
+{
+    size_t at = big16(leaf->page + leaf->first + 2 * i);
+    return at >= leaf->first && at + 4 <= pages->usable ? at : 0;
+}
+
+/* ---- Rows ---- */
+
+/* Calls for whatever could be a row of the table, wherever it begins. */
+static int scan_page(struct salvage *s, uint32_t number, enum salvage_table table,
+                     salvage_fn *each, void *context)
+{
+    const struct salvage_shape *shape = &salvage_shapes[table];
+    const uint8_t *page = pages_at(s->pages, number);
+    int rc = 0;
+    for (size_t at = 8; page && at + 4 <= s->pages->usable && rc == 0; at++) {
+        struct salvage_row row = {.table = table, .scanned = true};
+        struct salvage_cell cell = {0};
+        if (salvage_read_cell(s, page, at, shape->rowid, &cell) &&
+            salvage_read_row(shape, &cell, &row))
+            rc = each(context, &row);
+    }
+    return rc;
+}
+
+struct visit {
+    struct salvage *salvage;
+    int table; /* SCHEMA_TABLE too */
+    salvage_fn *each;
+    void *context;
+};
+
+/* Calls for every row of the table on the page. */
+static int visit_page(struct visit *visit, uint32_t number)
+{
+    const struct pages *pages = visit->salvage->pages;
+    const struct salvage_shape *shape = &salvage_shapes[visit->table];
+    struct leaf leaf;
+    if (!open_page(pages, number, &leaf))
+        return 0;
+    uint8_t kind = leaf.page[leaf.start];
+    bool of_table = shape->rowid || visit->table == SCHEMA_TABLE;
+    if (kind == TABLE_INTERIOR || of_table != (kind == TABLE_LEAF))
+        return 0;
+    int rc = 0;
+    for (size_t i = 0; i < leaf.cells && rc == 0; i++) {
+        struct salvage_row row = {.table = (enum salvage_table)visit->table};
+        struct salvage_cell cell = {0};
+        size_t at = cell_at(pages, &leaf, i);
+        at += at && kind == INDEX_INTERIOR ? 4 : 0; /* behind the child's number */
+        bool good =
+            at && salvage_read_cell(visit->salvage, leaf.page, at, of_table, &cell);
+        if (good && salvage_read_row(shape, &cell, &row))
+            rc = visit->each(visit->context, &row);
+    }
+    return rc;
+}
+
+/* ---- Trees ---- */
+
+struct todo {
+    uint32_t *pages;
+    size_t n, room;
+};
+
+static int add_todo(struct todo *todo, uint32_t page, struct cairn_error *error)
+{
+    uint32_t *pages = array_room(todo->pages, todo->n, &todo->room, sizeof *pages);
+    if (!pages)
+        return error_nomem(error);
+    todo->pages = pages;
+    todo->pages[todo->n++] = page;
+    return 0;
+}
+
+static int add_children(struct salvage *s, const struct leaf *leaf, struct todo *todo,
+                        struct cairn_error *error)
+{
+    uint8_t kind = leaf->page[leaf->start];
+    int rc = 0;
+    if (kind != INDEX_INTERIOR && kind != TABLE_INTERIOR)
+        return 0;
+    for (size_t i = 0; i < leaf->cells && rc == 0; i++) {
+        size_t at = cell_at(s->pages, leaf, i);
+        if (at)
+            rc = add_todo(todo, big32(leaf->page + at), error);
+        else
+            s->bad_pages++;
+    }
+    return rc ? rc : add_todo(todo, big32(leaf->page + leaf->start + 8), error);
+}
+
+/* Marks the pages of the tree as those of `owner`. */
+static int walk(struct salvage *s, uint32_t root, uint8_t owner,
+                struct cairn_error *error)
+{
+    struct todo todo = {0};
+    int rc = add_todo(&todo, root, error);
+    while (rc == 0 && todo.n > 0) {
+        uint32_t page = todo.pages[--todo.n];
+        struct leaf leaf;
+        if (page < 1 || page > s->pages->n || s->owner[page] ||
+            !open_page(s->pages, page, &leaf)) {
+            s->bad_pages++;
+            continue;
+        }
+        s->owner[page] = owner;
+        rc = add_children(s, &leaf, &todo, error);
+    }
+    free(todo.pages);
+    return rc;
+}
+
+/* Free pages hold rows that were deleted: they must not come back. */
+static void mark_free(struct salvage *s)
+{
+    const uint8_t *first = pages_at(s->pages, 1);
+    uint32_t trunk = first ? big32(first + 32) : 0;
+    while (trunk >= 1 && trunk <= s->pages->n && s->owner[trunk] == 0) {
+        const uint8_t *page = pages_at(s->pages, trunk);
+        if (!page)
+            return;
+        size_t n = big32(page + 4), most = s->pages->usable / 4 - 2;
+        s->owner[trunk] = FREE;
+        for (size_t i = 0; i < n && i < most; i++) {
+            uint32_t leaf = big32(page + 8 + 4 * i);
+            if (leaf >= 1 && leaf <= s->pages->n && s->owner[leaf] == 0)
+                s->owner[leaf] = FREE;
+        }
+        trunk = big32(page);
+    }
+}
+
+/* ---- The schema ---- */
+
+static int note_root(void *context, const struct salvage_row *row)
+{
+    struct salvage *s = context;
+    int64_t root = row->values[3].integer;
+    bool is_table = str_equal(row->values[0].bytes, STR("table"));
+    if (root < 1 || root > s->pages->n)
+        return 0;
+    for (int i = 0; is_table && i < SALVAGE_TABLES; i++)
+        if (str_equal(row->values[1].bytes, str_of(salvage_shapes[i].name)))
+            s->roots[i] = (uint32_t)root;
+    return 0;
+}
+
+static int note_index(void *context, const struct salvage_row *row)
+{
+    struct salvage *s = context;
+    if (!str_equal(row->values[0].bytes, STR("index")))
+        return 0;
+    return walk(s, (uint32_t)row->values[3].integer, OTHER, NULL);
+}
+
+static int each_on(struct salvage *s, int table, uint8_t owner, salvage_fn *each,
+                   void *context, struct cairn_error *error)
+{
+    struct visit visit = {
+        .salvage = s, .table = table, .each = each, .context = context};
+    int rc = 0;
+    for (uint32_t page = 1; page <= s->pages->n && rc == 0; page++)
+        if (s->owner[page] == owner)
+            rc = visit_page(&visit, page);
+    if (s->payload.failed)
+        return error_nomem(error);
+    return rc < 0 ? rc : 0;
+}
+
+static int read_schema(struct salvage *s, struct cairn_error *error)
+{
+    int rc = walk(s, 1, OTHER, error);
+    if (!rc)
+        rc = each_on(s, SCHEMA_TABLE, OTHER, note_root, s, error);
+    for (int i = 0; i < SALVAGE_TABLES && !rc; i++)
+        if (s->roots[i])
+            rc = walk(s, s->roots[i], (uint8_t)(i + 1), error);
+    return rc;
+}
+
+/* ---- Misplaced pages ---- */
+
+static int stop_at_row(void *context, const struct salvage_row *row)
+{
+    (void)context;
+    (void)row;
+    return 1;
+}
+
+/* Whether one of the rows on the page could be the table's. */
+static bool has_row(struct salvage *s, uint32_t page, int table)
+{
+    struct visit visit = {.salvage = s, .table = table, .each = stop_at_row};
+    return visit_page(&visit, page) != 0;
+}
+
+/* Whether a page is none of the tree that leads to it. */
+static bool is_misplaced(struct salvage *s, uint32_t page)
+{
+    struct leaf leaf;
+    int owner = s->owner[page];
+    if (owner == 0 || owner == FREE || !open_page(s->pages, page, &leaf) ||
+        leaf.cells == 0)
+        return false;
+    uint8_t kind = leaf.page[leaf.start];
+    if (owner != OTHER)
+        return kind != TABLE_INTERIOR && !has_row(s, page, owner - 1);
+    if (kind == TABLE_LEAF)
+        return !has_row(s, page, SCHEMA_TABLE);
+    for (int i = 0; i < SALVAGE_TABLES; i++)
+        if (!salvage_shapes[i].rowid && has_row(s, page, i))
+            return true;
+    return false;
+}
+
+/* Pages that a disk wrote in the place of others are looked at like those that no tree
+ * leads to. */
+static void disown_misplaced(struct salvage *s)
+{
+    for (uint32_t page = 1; page <= s->pages->n; page++)
+        if (is_misplaced(s, page))
+            s->owner[page] = 0;
+}
+
+int salvage_open(struct salvage *salvage, const struct pages *pages,
+                 struct cairn_error *error)
+{
+    *salvage = (struct salvage){.pages = pages};
+    salvage->owner = calloc((size_t)pages->n + 2, 1); /* from 1, which is asked for */
+    if (!salvage->owner)
+        return error_nomem(error);
+    int rc = read_schema(salvage, error);
+    salvage->bad_tables = salvage->bad_pages - (salvage->owner[1] == 0);
+    if (!rc)
+        rc = each_on(salvage, SCHEMA_TABLE, OTHER, note_index, salvage, error);
+    if (!rc) {
+        mark_free(salvage);
+        disown_misplaced(salvage);
+        rc = salvage->payload.failed ? CAIRN_ENOMEM : 0;
+    }
+    if (rc)
+        salvage_close(salvage);
+    return rc == CAIRN_ENOMEM ? error_nomem(error) : rc;
+}
+
+void salvage_close(struct salvage *salvage)
+{
+    free(salvage->owner);
+    buf_release(&salvage->payload);
+    *salvage = (struct salvage){0};
+}
+
+int salvage_reached(struct salvage *salvage, enum salvage_table table, salvage_fn *each,
+                    void *context, struct cairn_error *error)
+{
+    return each_on(salvage, (int)table, (uint8_t)(table + 1), each, context, error);
+}
+
+int salvage_stray(struct salvage *salvage, enum salvage_table table, salvage_fn *each,
+                  void *context, struct cairn_error *error)
+{
+    int rc = each_on(salvage, (int)table, 0, each, context, error);
+    for (uint32_t page = 1; page <= salvage->pages->n && rc == 0; page++)
+        if (salvage->owner[page] == 0 || salvage->owner[page] == table + 1)
+            rc = scan_page(salvage, page, table, each, context);
+    if (salvage->payload.failed)
+        return error_nomem(error);
+    return rc < 0 ? rc : 0;
+}

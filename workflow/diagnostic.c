@@ -1,0 +1,127 @@
+/* Composing error text. Sizes: name 160 + numbers 24 + message 400 + line 300 + caret
+ * 90 bytes stay below the 1024 of struct cairn_error. Nothing here allocates. */
+#include "workflow/diagnostic.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+enum { NAME_MAX_BYTES = 160, MESSAGE_BYTES = 400, WINDOW = 70, WORD_BYTES = 60 };
+
+int shown_length(struct str text)
+{
+    return (int)utf8_fit(text, WORD_BYTES);
+}
+
+struct hint hint_nearest(struct str word, const struct str *candidates, size_t n)
+{
+    struct hint hint = {""};
+    if (word.len < 2) /* everything of one letter is near */
+        return hint;
+    struct str best = str_nearest(word, candidates, n);
+    if (best.len)
+        snprintf(hint.text, sizeof hint.text, "; did you mean `%.*s`?", SHOWN(best));
+    return hint;
+}
+
+/* A message is one line, whatever the file's text that it quotes. */
+static void clean(char *text)
+{
+    for (char *at = text; *at; at++)
+        if ((unsigned char)*at < 0x20 || *at == 0x7f)
+            *at = '?';
+}
+
+static uint32_t count_columns(struct str line)
+{
+    struct source one = {NULL, line};
+    return source_position(&one, line.len).column;
+}
+
+/* Copies columns [first, first + WINDOW) of the line. */
+static size_t copy_window(char *out, struct str line, uint32_t first)
+{
+    const char *at = line.ptr, *end = at + line.len;
+    size_t used = 0;
+    for (uint32_t column = 1; at < end && column < first + WINDOW; column++) {
+        uint32_t code;
+        size_t length = utf8_next(at, end, &code);
+        bool printable = length > 0 && code >= 0x20 && code != 0x7f;
+        if (column >= first && printable) {
+            memcpy(out + used, at, length);
+            used += length;
+        } else if (column >= first)
+            out[used++] = length && code == '\t' ? ' ' : '?';
+        at += length ? length : 1;
+    }
+    out[used] = 0;
+    return used;
+}
+
+/* "\n   7 | text\n     | ^" */
+static void add_snippet(char *out, size_t size, struct str line, struct position at)
+{
+    char window[WINDOW * 4 + 1];
+    uint32_t columns = count_columns(line);
+    uint32_t column = at.column > columns ? columns : at.column;
+    uint32_t first = 1;
+    if (columns > WINDOW && column > WINDOW - 20)
+        first = column - WINDOW / 2;
+    copy_window(window, line, first);
+    const char *before = first > 1 ? "..." : "";
+    const char *after = columns > first + WINDOW ? "..." : "";
+    char number[16];
+    snprintf(number, sizeof number, "%4u", at.line);
+    snprintf(out, size, "\n%s | %s%s%s\n%*s | %*s^", number, before, window, after,
+             (int)strlen(number), "", (int)(column - first + strlen(before)), "");
+}
+
+static int fill(const struct diagnostic *diagnostic, int code, struct position at,
+                const char *format, va_list args)
+{
+    struct cairn_error *error = diagnostic->error;
+    if (!error)
+        return code;
+    char message[MESSAGE_BYTES + 8];
+    int n = vsnprintf(message, sizeof message, format, args);
+    if (n > MESSAGE_BYTES) {
+        struct str whole = {message, sizeof message - 1};
+        message[utf8_fit(whole, MESSAGE_BYTES)] = 0;
+    }
+    clean(message);
+    const char *name = diagnostic->source->name;
+    if (strlen(name) > NAME_MAX_BYTES)
+        name += strlen(name) - NAME_MAX_BYTES;
+    error->code = code;
+    error->sys = 0;
+    if (at.line == 0) {
+        snprintf(error->text, sizeof error->text, "%s: %s", name, message);
+        return code;
+    }
+    snprintf(error->text, sizeof error->text, "%s:%u:%u: %s", name, at.line, at.column,
+             message);
+    struct str line = source_line(diagnostic->source, at.line);
+    size_t used = strlen(error->text);
+    if (line.ptr)
+        add_snippet(error->text + used, sizeof error->text - used, line, at);
+    return code;
+}
+
+int diagnose(const struct diagnostic *diagnostic, struct position at,
+             const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int code = fill(diagnostic, CAIRN_EWORKFLOW, at, format, args);
+    va_end(args);
+    return code;
+}
+
+int diagnose_as(const struct diagnostic *diagnostic, int code, struct position at,
+                const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fill(diagnostic, code, at, format, args);
+    va_end(args);
+    return code;
+}

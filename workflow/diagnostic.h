@@ -1,0 +1,35 @@
+/* Error text about a place in a workflow file:
+ *
+ *   build.yaml:7:5: unknown key `neds` in task `link`; did you mean `needs`?
+ *      7 |     neds: [compile]
+ *        |     ^
+ *
+ * What is quoted from the file is shortened, so that everything fits into an error. */
+#ifndef WORKFLOW_DIAGNOSTIC_H
+#define WORKFLOW_DIAGNOSTIC_H
+
+#include "workflow/source.h"
+
+struct diagnostic {
+    const struct source *source;
+    struct cairn_error *error; /* may be NULL */
+};
+
+/* Fills the error and returns its code: CAIRN_EWORKFLOW, or the given one. A position
+ * with line 0 stands for the file as a whole. */
+int diagnose(const struct diagnostic *diagnostic, struct position at,
+             const char *format, ...) __attribute__((format(printf, 3, 4)));
+int diagnose_as(const struct diagnostic *diagnostic, int code, struct position at,
+                const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+/* For `%.*s`: a text from the file, cut to what a message has room for. */
+int shown_length(struct str text);
+#define SHOWN(text) shown_length(text), (text).ptr ? (text).ptr : ""
+
+/* "; did you mean `word`?", or nothing when no candidate is near. */
+struct hint {
+    char text[128];
+};
+struct hint hint_nearest(struct str word, const struct str *candidates, size_t n);
+
+#endif

@@ -1,0 +1,308 @@
+/* Typed reading of nodes, with the messages for everything that is not what it should
+ * be. */
+#include "workflow/parse_int.h"
+
+#include "base/limits.h"
+#include "workflow/scalar.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+int out_of_memory(const struct parser *p)
+{
+    return error_nomem(p->diagnostic.error);
+}
+
+bool node_is_null(const struct node *node)
+{
+    const char *reads_as;
+    return node->kind == NODE_TEXT && node->plain &&
+           scalar_type(node->text, &reads_as) == SCALAR_NULL;
+}
+
+static const char *kind_name(const struct node *node)
+{
+    static const char *const names[] = {"text", "a list", "a mapping"};
+    const char *reads_as = NULL;
+    if (node->kind == NODE_TEXT && node->plain)
+        scalar_type(node->text, &reads_as);
+    return reads_as ? reads_as : names[node->kind];
+}
+
+static int expect_kind(const struct parser *p, const struct node *node,
+                       const char *what, enum node_kind kind, const char *form)
+{
+    if (node->kind == kind)
+        return 0;
+    if (node_is_null(node))
+        return diagnose(&p->diagnostic, node->at, "%s has no value; it must be %s",
+                        what, form);
+    return diagnose(&p->diagnostic, node->at, "%s must be %s, not %s", what, form,
+                    kind_name(node));
+}
+
+int expect_map(const struct parser *p, const struct node *node, const char *what)
+{
+    return expect_kind(p, node, what, NODE_MAP, "a mapping (key: value)");
+}
+
+int expect_list(const struct parser *p, const struct node *node, const char *what)
+{
+    return expect_kind(p, node, what, NODE_LIST, "a list [a, b]");
+}
+
+/* Text that has no other reading. */
+static int check_traps(const struct parser *p, const struct node *node,
+                       const char *what)
+{
+    const char *reads_as;
+    if (!node->plain)
+        return 0;
+    switch (scalar_type(node->text, &reads_as)) {
+    case SCALAR_TEXT:
+    case SCALAR_INTEGER:
+    case SCALAR_DECIMAL:
+        return 0;
+    case SCALAR_NULL:
+        if (node->text.len == 0)
+            return diagnose(&p->diagnostic, node->at,
+                            "%s has no value; an empty text is written \"\"", what);
+        break;
+    case SCALAR_BOOL:
+    case SCALAR_TRAP:
+        break;
+    }
+    return diagnose(&p->diagnostic, node->at,
+                    "%s: `%.*s` without quotes is %s in YAML; for the text write "
+                    "\"%.*s\"",
+                    what, SHOWN(node->text), reads_as, SHOWN(node->text));
+}
+
+int expect_text(const struct parser *p, const struct node *node, const char *what,
+                struct str *out)
+{
+    int result = expect_kind(p, node, what, NODE_TEXT, "text");
+    if (!result)
+        result = check_traps(p, node, what);
+    if (result)
+        return result;
+    if (memchr(node->text.ptr, 0, node->text.len))
+        return diagnose(&p->diagnostic, node->at, "%s has a NUL byte in it", what);
+    struct str copy = arena_str(&p->out->arena, node->text);
+    if (!copy.ptr)
+        return out_of_memory(p);
+    *out = copy;
+    return 0;
+}
+
+int expect_filled(const struct parser *p, const struct node *node, const char *what,
+                  struct str *out)
+{
+    struct str text;
+    int result = expect_text(p, node, what, &text);
+    if (result)
+        return result;
+    if (text.len == 0)
+        return diagnose(&p->diagnostic, node->at, "%s is empty", what);
+    *out = text;
+    return 0;
+}
+
+int expect_key(const struct parser *p, const struct node *node, const char *what,
+               struct str *out)
+{
+    struct str text;
+    int result = expect_filled(p, node, what, &text);
+    if (result)
+        return result;
+    if (text.len > LIMIT_NAME_BYTES)
+        return diagnose_as(&p->diagnostic, CAIRN_ELIMIT, node->at,
+                           "%s is longer than %d bytes", what, LIMIT_NAME_BYTES);
+    *out = text;
+    return 0;
+}
+
+int expect_fixed(const struct parser *p, const struct node *node, const char *what,
+                 struct str *out)
+{
+    struct str text;
+    int result = expect_text(p, node, what, &text);
+    if (result)
+        return result;
+    if (template_has(text))
+        return diagnose(&p->diagnostic, place_of_reference(p, node, text),
+                        "${{ }} cannot stand in %s; it is evaluated in `exec`, `env`, "
+                        "`if`, `cwd`, `inputs`, `outputs`, `external`, values of "
+                        "`foreach` and the brackets of `needs`",
+                        what);
+    *out = text;
+    return 0;
+}
+
+int expect_integer(const struct parser *p, const struct node *node, const char *what,
+                   struct bounds bounds, int64_t *out)
+{
+    int64_t value;
+    int result = expect_kind(p, node, what, NODE_TEXT, "a whole number");
+    if (result)
+        return result;
+    if (node_is_null(node))
+        return diagnose(&p->diagnostic, node->at,
+                        "%s has no value; it must be a whole number", what);
+    if (!node->plain)
+        return diagnose(&p->diagnostic, node->at,
+                        "%s must be a whole number, not text; write it without quotes",
+                        what);
+    const char *reads_as;
+    if (scalar_type(node->text, &reads_as) != SCALAR_INTEGER)
+        return diagnose(&p->diagnostic, node->at,
+                        "%s must be a whole number such as 8, without leading zeros, "
+                        "not `%.*s`",
+                        what, SHOWN(node->text));
+    if (!scalar_to_i64(node->text, &value) || value < bounds.least ||
+        value > bounds.most)
+        return diagnose(&p->diagnostic, node->at,
+                        "%s must lie between %" PRId64 " and %" PRId64, what,
+                        bounds.least, bounds.most);
+    *out = value;
+    return 0;
+}
+
+int expect_bool(const struct parser *p, const struct node *node, const char *what,
+                bool *out)
+{
+    bool yes = node->kind == NODE_TEXT && str_equal(node->text, STR("true"));
+    bool no = node->kind == NODE_TEXT && str_equal(node->text, STR("false"));
+    if (node->kind != NODE_TEXT || !node->plain || (!yes && !no))
+        return diagnose(&p->diagnostic, node->at,
+                        "%s must be true or false (without quotes)", what);
+    *out = yes;
+    return 0;
+}
+
+/* "stop, continue or undo" */
+static void join_words(char *out, size_t size, const struct str words[], size_t n)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < n && used < size; i++) {
+        const char *between = i == 0 ? "" : i + 1 == n ? " or " : ", ";
+        used += (size_t)snprintf(out + used, size - used, "%s%.*s", between,
+                                 SHOWN(words[i]));
+    }
+}
+
+int expect_choice(const struct parser *p, const struct node *node, const char *what,
+                  const struct str words[], size_t n, uint8_t *out)
+{
+    char all[128] = "";
+    struct str word;
+    int result = expect_text(p, node, what, &word);
+    if (result)
+        return result;
+    for (size_t i = 0; i < n; i++)
+        if (str_equal(word, words[i])) {
+            *out = (uint8_t)i;
+            return 0;
+        }
+    join_words(all, sizeof all, words, n);
+    struct hint hint = hint_nearest(word, words, n);
+    return diagnose(&p->diagnostic, node->at, "%s must be %s, not `%.*s`%s", what, all,
+                    SHOWN(word), hint.text);
+}
+
+int expect_permille(const struct parser *p, const struct node *node, const char *what,
+                    struct bounds bounds, uint32_t *out)
+{
+    int64_t permille = 0;
+    bool number = node->kind == NODE_TEXT && node->plain &&
+                  scalar_to_permille(node->text, &permille);
+    if (!number || permille < bounds.least * 1000 || permille > bounds.most * 1000)
+        return diagnose(&p->diagnostic, node->at,
+                        "%s must be a number between %" PRId64 " and %" PRId64
+                        " with at most three decimals, such as %s",
+                        what, bounds.least, bounds.most,
+                        bounds.most > 1 ? "2 or 1.5" : "0.7");
+    *out = (uint32_t)permille;
+    return 0;
+}
+
+int expect_duration(const struct parser *p, const struct node *node, const char *what,
+                    int64_t least, int64_t *out)
+{
+    int64_t number, ms;
+    int result = expect_kind(p, node, what, NODE_TEXT, "a duration such as 10s");
+    if (result)
+        return result;
+    if (node_is_null(node))
+        return diagnose(&p->diagnostic, node->at,
+                        "%s has no value; it must be a duration such as 10s", what);
+    if (scalar_to_i64(node->text, &number))
+        return diagnose(&p->diagnostic, node->at,
+                        "%s is a duration and needs a unit; write %.*ss for seconds",
+                        what, SHOWN(node->text));
+    if (!scalar_to_duration_ms(node->text, &ms))
+        return diagnose(&p->diagnostic, node->at,
+                        "%s must be a duration such as 500ms, 10s, 5m, 2h, 1d or "
+                        "1m30s, at most 36500d, not `%.*s`",
+                        what, SHOWN(node->text));
+    if (ms < least)
+        return diagnose(&p->diagnostic, node->at, "%s must be at least %" PRId64 "ms",
+                        what, least);
+    *out = ms;
+    return 0;
+}
+
+/* What other tools call it. */
+static struct str own_word(struct str word, const struct str names[], size_t n)
+{
+    static const struct {
+        struct str theirs, ours;
+    } words[] = {
+        {NAME("depends_on"), NAME("needs")},  {NAME("depends"), NAME("needs")},
+        {NAME("deps"), NAME("needs")},        {NAME("retry"), NAME("retries")},
+        {NAME("command"), NAME("run")},       {NAME("cmd"), NAME("run")},
+        {NAME("script"), NAME("run")},        {NAME("shell_command"), NAME("run")},
+        {NAME("steps"), NAME("tasks")},       {NAME("stages"), NAME("tasks")},
+        {NAME("environment"), NAME("env")},   {NAME("vars"), NAME("params")},
+        {NAME("working_dir"), NAME("cwd")},   {NAME("workdir"), NAME("cwd")},
+        {NAME("matrix"), NAME("foreach")},    {NAME("strategy"), NAME("foreach")},
+        {NAME("condition"), NAME("if")},      {NAME("always"), NAME("finally")},
+        {NAME("compensate"), NAME("undo")},   {NAME("rollback"), NAME("undo")},
+        {NAME("artifacts"), NAME("outputs")}, {NAME("verify"), NAME("check")}};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        for (size_t k = 0; str_equal(word, words[i].theirs) && k < n; k++)
+            if (str_equal(names[k], words[i].ours))
+                return names[k];
+    return (struct str){NULL, 0};
+}
+
+static int unknown_key(const struct parser *p, const struct node *key,
+                       struct where where, const struct str names[], size_t n)
+{
+    char place[128] = "";
+    if (where.name.ptr)
+        snprintf(place, sizeof place, " in %s `%.*s`", where.text, SHOWN(where.name));
+    else
+        snprintf(place, sizeof place, " %s", where.text);
+    struct str own = own_word(key->text, names, n);
+    struct hint hint =
+        own.len ? hint_nearest(own, &own, 1) : hint_nearest(key->text, names, n);
+    return diagnose(&p->diagnostic, key->at, "unknown key `%.*s`%s%s", SHOWN(key->text),
+                    place, hint.text);
+}
+
+int expect_keys(const struct parser *p, const struct node *map, struct where where,
+                const struct str names[], const struct node *found[], size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        found[i] = NULL;
+    for (const struct node *key = map->first; key; key = key->next->next) {
+        size_t i = 0;
+        while (i < n && !str_equal(key->text, names[i]))
+            i++;
+        if (i == n)
+            return unknown_key(p, key, where, names, n);
+        found[i] = key;
+    }
+    return 0;
+}

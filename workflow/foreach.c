@@ -1,0 +1,238 @@
+/* foreach: where the values of a group come from. Nothing here is per member of a
+ * product, only per value. foreach_files.c reads glob and lines. */
+#include "workflow/foreach_int.h"
+
+#include "base/identifier.h"
+#include "base/limits.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+int foreach_check_size(const struct foreach_reading *r, struct str value,
+                       struct position at)
+{
+    char what[128];
+    if (r->key->name.len + 1 + value.len <= LIMIT_ENV_STRING)
+        return 0;
+    snprintf(what, sizeof what, "a value of the foreach key `%.*s`",
+             SHOWN(r->key->name));
+    return too_long(r->p, at, what);
+}
+
+int foreach_take_values(struct foreach_reading *r, uint64_t n)
+{
+    if (n > LIMIT_TASKS)
+        return diagnose_as(&r->p->diagnostic, CAIRN_ELIMIT, r->node->at,
+                           "more than %d values", LIMIT_TASKS);
+    r->key->values = arena_take(&r->p->out->arena, n, sizeof *r->key->values);
+    return r->key->values ? 0 : out_of_memory(r->p);
+}
+
+/* ---- List and range ---- */
+
+static int read_list(struct foreach_reading *r)
+{
+    char what[128];
+    r->key->source = FOREACH_LIST;
+    r->key->spec = STR("");
+    if (r->node->n == 0)
+        return diagnose(&r->p->diagnostic, r->node->at,
+                        "the list of `%.*s` is empty, so the task would have no "
+                        "members",
+                        SHOWN(r->key->name));
+    int result = foreach_take_values(r, r->node->n);
+    snprintf(what, sizeof what, "a value of `%.*s`", SHOWN(r->key->name));
+    for (const struct node *item = r->node->first; item && !result; item = item->next) {
+        struct str *value = &r->key->values[r->key->n++];
+        result = read_expanded(r->p, item, what, r->def, value);
+        if (!result)
+            result = foreach_check_size(r, *value, item->at);
+    }
+    return result;
+}
+
+static int fill_range(struct foreach_reading *r, int64_t from, int64_t to)
+{
+    char text[64], number[24];
+    uint64_t n = to < from ? 0 : (uint64_t)to - (uint64_t)from + 1;
+    struct arena *arena = &r->p->out->arena;
+    snprintf(text, sizeof text, "%" PRId64 "..%" PRId64, from, to);
+    r->key->spec = arena_str(arena, str_of(text));
+    int result = foreach_take_values(r, n);
+    if (result)
+        return result;
+    for (uint64_t i = 0; i < n; i++) {
+        r->key->values[i] = arena_str(arena, str_decimal(from + (int64_t)i, number));
+    }
+    r->key->n = (uint32_t)n;
+    return arena->failed ? out_of_memory(r->p) : 0;
+}
+
+static int read_range(struct foreach_reading *r, const struct node *node)
+{
+    struct bounds any = {-INT64_MAX, INT64_MAX};
+    int64_t from, to;
+    r->key->source = FOREACH_RANGE;
+    int result = expect_list(r->p, node, "`range`");
+    if (!result && node->n != 2)
+        result = diagnose(&r->p->diagnostic, node->at,
+                          "`range` takes the first and the last number, as in "
+                          "[1, 8]");
+    if (!result)
+        result = expect_integer(r->p, node->first, "the first of `range`", any, &from);
+    if (!result)
+        result =
+            expect_integer(r->p, node->first->next, "the last of `range`", any, &to);
+    if (result)
+        return result;
+    if (to < from && !r->allow_empty)
+        return diagnose(&r->p->diagnostic, node->at,
+                        "the range from %" PRId64 " to %" PRId64
+                        " is empty; write allow_empty: true if that may be",
+                        from, to);
+    return fill_range(r, from, to);
+}
+
+/* ---- A key ---- */
+
+enum { RANGE, GLOB, LINES, ALLOW_EMPTY, FORMS };
+
+static int read_form(struct foreach_reading *r)
+{
+    static const struct str names[FORMS] = {NAME("range"), NAME("glob"), NAME("lines"),
+                                            NAME("allow_empty")};
+    const struct node *found[FORMS] = {NULL};
+    struct where where = {"foreach key", r->key->name};
+    char what[128];
+    snprintf(what, sizeof what, "`%.*s`", SHOWN(r->key->name));
+    if (r->node->kind != NODE_MAP)
+        return diagnose(&r->p->diagnostic, r->node->at,
+                        "%s must be a list of values, {range: [a, b]}, {glob: "
+                        "\"*.csv\"} or {lines: FILE}",
+                        what);
+    int result = expect_keys(r->p, r->node, where, names, found, FORMS);
+    int sources = !!found[RANGE] + !!found[GLOB] + !!found[LINES];
+    if (!result && sources != 1)
+        result = diagnose(&r->p->diagnostic, r->node->at,
+                          "%s needs exactly one of `range`, `glob` and `lines`", what);
+    if (!result && found[ALLOW_EMPTY])
+        result = expect_bool(r->p, found[ALLOW_EMPTY]->next, "`allow_empty`",
+                             &r->allow_empty);
+    if (result)
+        return result;
+    if (found[RANGE])
+        return read_range(r, found[RANGE]->next);
+    return found[GLOB] ? foreach_read_glob(r, found[GLOB]->next)
+                       : foreach_read_lines(r, found[LINES]->next);
+}
+
+static const struct node *nth_item(const struct node *list, uint32_t n)
+{
+    const struct node *item = list->first;
+    while (n--)
+        item = item->next;
+    return item;
+}
+
+static int report_clash(const struct foreach_reading *r, const struct clash *clash)
+{
+    const struct foreach_key *key = r->key;
+    struct str first = key->values[clash->first], second = key->values[clash->second];
+    struct position at = r->node->at;
+    if (key->source == FOREACH_LIST)
+        at = nth_item(r->node, clash->second)->at;
+    if (!clash->same)
+        return diagnose(&r->p->diagnostic, at,
+                        "the values `%.*s` and `%.*s` cannot be told apart in task ids",
+                        SHOWN(first), SHOWN(second));
+    if (key->source == FOREACH_LIST) {
+        struct position before = nth_item(r->node, clash->first)->at;
+        return diagnose(&r->p->diagnostic, at,
+                        "the value `%.*s` is here twice; the first one is at %u:%u",
+                        SHOWN(second), before.line, before.column);
+    }
+    if (r->lines)
+        return diagnose(&r->p->diagnostic, at,
+                        "lines %u and %u of %.*s are the same: `%.*s`",
+                        r->lines[clash->first], r->lines[clash->second],
+                        SHOWN(key->spec), SHOWN(second));
+    return diagnose(&r->p->diagnostic, at, "the value `%.*s` is there twice",
+                    SHOWN(second));
+}
+
+static bool in_env(const struct parser *p, struct str name)
+{
+    for (uint32_t i = 0; i < p->n_env; i++)
+        if (str_equal(p->env[i].key, name))
+            return true;
+    return false;
+}
+
+static int check_name(const struct parser *p, const struct node *node)
+{
+    struct str name = node->text;
+    if (!str_is_key(name))
+        return diagnose(&p->diagnostic, node->at,
+                        "the foreach key `%.*s` must be named with a-z, 0-9 and _, not "
+                        "beginning with a digit",
+                        SHOWN(name));
+    if (definition_param(p->out, name) != UINT32_MAX)
+        return diagnose(&p->diagnostic, node->at,
+                        "`%.*s` is the name of a param already", SHOWN(name));
+    if (in_env(p, name))
+        return diagnose(&p->diagnostic, node->at,
+                        "`%.*s` is set in the workflow's `env` already", SHOWN(name));
+    if (is_secret(p, name))
+        return diagnose(&p->diagnostic, node->at,
+                        "`%.*s` is the name of a secret already", SHOWN(name));
+    return 0;
+}
+
+static int read_key(struct parser *p, struct task_def *def, const struct node *node)
+{
+    struct foreach_key *key = &def->foreach[def->n_foreach];
+    struct foreach_reading r = {.p = p, .def = def, .key = key, .node = node->next};
+    struct clash clash = {0};
+    int result = expect_key(p, node, "the name of a foreach key", &key->name);
+    if (!result)
+        result = check_name(p, node);
+    if (result)
+        return result;
+    def->n_foreach++;
+    result = r.node->kind == NODE_LIST ? read_list(&r) : read_form(&r);
+    if (result)
+        return result;
+    result = foreach_key_finish(&p->out->arena, key, &clash);
+    if (result == CAIRN_EWORKFLOW)
+        return report_clash(&r, &clash);
+    return result ? out_of_memory(p) : 0;
+}
+
+int read_foreach(struct parser *p, struct task_def *def, const struct node *node)
+{
+    struct cairn_error inner = {0};
+    int result = expect_map(p, node, "`foreach`");
+    if (result)
+        return result;
+    if (node->n == 0)
+        return diagnose(&p->diagnostic, node->at,
+                        "`foreach` is empty; give it a key, as in {part: [a, b]}");
+    if (node->n > LIMIT_FOREACH_KEYS)
+        return diagnose_as(&p->diagnostic, CAIRN_ELIMIT, node->at,
+                           "`foreach` has more than %d keys", LIMIT_FOREACH_KEYS);
+    def->foreach = arena_take(&p->out->arena, node->n, sizeof *def->foreach);
+    if (!def->foreach)
+        return out_of_memory(p);
+    for (const struct node *key = node->first; key && !result; key = key->next->next)
+        result = read_key(p, def, key);
+    if (result)
+        return result;
+    result = task_def_finish(p->out, def, &inner);
+    if (result == CAIRN_ENOMEM)
+        return out_of_memory(p);
+    if (result)
+        return diagnose_as(&p->diagnostic, result, node->at, "%s", inner.text);
+    if (def->members == 0)
+        parse_warn(p, node->at, "task `%.*s` has no members", SHOWN(def->id));
+    return 0;
+}

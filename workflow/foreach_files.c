@@ -1,0 +1,172 @@
+/* Values that come from outside the workflow file: names of files, lines of a file.
+ * What the run that is resumed has recorded is used again, so that files which the run
+ * itself makes change nothing. */
+#include "workflow/foreach_int.h"
+
+#include "base/limits.h"
+#include "base/os.h"
+#include "workflow/glob.h"
+
+#include <errno.h>
+
+/* The same key of the run that is resumed, if it has the same source and spec. */
+static const struct foreach_key *recorded_key(const struct foreach_reading *r)
+{
+    const struct definition *recorded = r->p->options->recorded;
+    uint32_t index = recorded ? map_get(&recorded->by_id, r->def->id) : MAP_NONE;
+    if (index == MAP_NONE)
+        return NULL;
+    const struct task_def *def = &recorded->defs[index];
+    uint32_t k = task_def_key(def, r->key->name);
+    if (k == UINT32_MAX)
+        return NULL;
+    const struct foreach_key *key = &def->foreach[k];
+    bool same = key->source == r->key->source && str_equal(key->spec, r->key->spec);
+    return same && (key->n > 0 || r->allow_empty) ? key : NULL;
+}
+
+/* Takes the recorded values, and notes what is different on disk by now. */
+static int use_recorded(struct foreach_reading *r, const struct foreach_key *from)
+{
+    int result = foreach_take_values(r, from->n);
+    for (uint32_t i = 0; i < from->n && !result; i++) {
+        r->key->values[i] = arena_str(&r->p->out->arena, from->values[i]);
+        if (!r->key->values[i].ptr)
+            result = out_of_memory(r->p);
+    }
+    r->key->n = from->n;
+    return result ? result : foreach_note_changes(r);
+}
+
+static int nothing_found(const struct foreach_reading *r, const struct node *node,
+                         const char *what)
+{
+    if (r->key->n || r->allow_empty)
+        return 0;
+    return diagnose(&r->p->diagnostic, node->at,
+                    "%s (in %.200s); write allow_empty: true if that may be", what,
+                    r->p->options->root);
+}
+
+int foreach_read_glob(struct foreach_reading *r, const struct node *node)
+{
+    struct cairn_error inner = {0};
+    struct glob_names found;
+    r->key->source = FOREACH_GLOB;
+    int result = read_expanded(r->p, node, "`glob`", r->def, &r->key->spec);
+    if (result)
+        return result;
+    const struct foreach_key *recorded = recorded_key(r);
+    if (recorded)
+        return use_recorded(r, recorded);
+    result = glob_expand(r->p->options->root, r->key->spec, &r->p->out->arena, &found,
+                         &inner);
+    if (result)
+        return diagnose_as(&r->p->diagnostic, result, node->at, "%s", inner.text);
+    r->key->values = found.names;
+    r->key->n = found.n;
+    for (uint32_t i = 0; i < found.n && !result; i++)
+        result = foreach_check_size(r, found.names[i], node->at);
+    return result ? result : nothing_found(r, node, "no file matches");
+}
+
+struct str foreach_next_line(struct str content, size_t from, size_t *next)
+{
+    const char *at = content.ptr + from;
+    const char *stop = memchr(at, '\n', content.len - from);
+    size_t len = stop ? (size_t)(stop - at) : content.len - from;
+    *next = from + len + (stop != NULL);
+    while (len && at[len - 1] == '\r')
+        len--;
+    return (struct str){at, len};
+}
+
+static uint64_t count_lines(struct str content)
+{
+    uint64_t n = 0;
+    for (size_t at = 0; at < content.len;)
+        n += foreach_next_line(content, at, &at).len > 0;
+    return n;
+}
+
+static int split_lines(struct foreach_reading *r, const struct node *node,
+                       struct str content)
+{
+    uint32_t number = 0;
+    uint64_t n = count_lines(content);
+    int result = foreach_take_values(r, n);
+    r->lines = arena_take(&r->p->scratch, n, sizeof *r->lines);
+    if (!result && !r->lines)
+        return out_of_memory(r->p);
+    for (size_t at = 0; at < content.len && !result;) {
+        struct str line = foreach_next_line(content, at, &at);
+        number++;
+        if (line.len == 0)
+            continue;
+        if (memchr(line.ptr, 0, line.len))
+            return diagnose(&r->p->diagnostic, node->at,
+                            "%.*s:%u: the line has a NUL byte in it",
+                            SHOWN(r->key->spec), number);
+        r->lines[r->key->n] = number;
+        struct str *value = &r->key->values[r->key->n++];
+        *value = arena_str(&r->p->out->arena, line);
+        result =
+            value->ptr ? foreach_check_size(r, *value, node->at) : out_of_memory(r->p);
+    }
+    return result;
+}
+
+int foreach_load_lines(const struct foreach_reading *r, struct buf *content,
+                       struct cairn_error *error)
+{
+    struct buf path = BUF_INIT;
+    struct str file = r->key->spec;
+    if (file.ptr[0] != '/') {
+        buf_text(&path, r->p->options->root);
+        buf_byte(&path, '/');
+    }
+    buf_str(&path, file);
+    int result = path.failed
+                     ? error_nomem(error)
+                     : os_read_file(path.data, LIMIT_FILE_BYTES, content, error);
+    if (result == CAIRN_ENOTFOUND)
+        error_set(error, result, "there is no file %.300s", path.data);
+    buf_release(&path);
+    return result;
+}
+
+static int load_lines(const struct foreach_reading *r, const struct node *node,
+                      struct buf *content)
+{
+    struct cairn_error inner = {0};
+    int result = foreach_load_lines(r, content, &inner);
+    if (result == CAIRN_ENOMEM)
+        return out_of_memory(r->p);
+    if (!result)
+        return 0;
+    return diagnose_as(
+        &r->p->diagnostic,
+        result == CAIRN_ENOTFOUND || inner.sys == EISDIR ? CAIRN_EWORKFLOW : result,
+        node->at, "%s", inner.text);
+}
+
+int foreach_read_lines(struct foreach_reading *r, const struct node *node)
+{
+    struct buf content = BUF_INIT;
+    r->key->source = FOREACH_LINES;
+    int result = read_expanded(r->p, node, "`lines`", r->def, &r->key->spec);
+    if (!result && r->key->spec.len == 0)
+        result = diagnose(&r->p->diagnostic, node->at, "`lines` is empty");
+    if (result)
+        return result;
+    const struct foreach_key *recorded = recorded_key(r);
+    if (recorded)
+        return use_recorded(r, recorded);
+    result = load_lines(r, node, &content);
+    if (!result)
+        result = split_lines(r, node, buf_view(&content));
+    if (!result)
+        result = nothing_found(r, node, "the file has no line that is not empty");
+    buf_release(&content);
+    return result;
+}

@@ -1,0 +1,35 @@
+/* What the files that read foreach share. */
+#ifndef WORKFLOW_FOREACH_INT_H
+#define WORKFLOW_FOREACH_INT_H
+
+#include "workflow/parse_int.h"
+
+/* One key being read. */
+struct foreach_reading {
+    struct parser *p;
+    const struct task_def *def;
+    struct foreach_key *key;
+    const struct node *node; /* the value of the key in the file */
+    bool allow_empty;
+    uint32_t *lines; /* [n] of LINES: line number of each value */
+};
+
+/* Room for n values; CAIRN_ELIMIT if there are too many. */
+int foreach_take_values(struct foreach_reading *r, uint64_t n);
+/* "KEY=value" must be no longer than the kernel takes. */
+int foreach_check_size(const struct foreach_reading *r, struct str value,
+                       struct position at);
+
+/* A file's next line that begins at `from`, without its end. */
+struct str foreach_next_line(struct str content, size_t from, size_t *next);
+/* The file of r->key->spec. CAIRN_ENOTFOUND, ... with *error. */
+int foreach_load_lines(const struct foreach_reading *r, struct buf *content,
+                       struct cairn_error *error);
+/* foreach_notes.c: r->key has recorded values; what is new or gone by now becomes
+ * notes. Only memory fails. */
+int foreach_note_changes(const struct foreach_reading *r);
+
+int foreach_read_glob(struct foreach_reading *r, const struct node *node);
+int foreach_read_lines(struct foreach_reading *r, const struct node *node);
+
+#endif

@@ -1,0 +1,156 @@
+/* Members that a run has recorded, against what is on disk by now: a run that goes on
+ * keeps its members, and people are told what it will not see. */
+#include "workflow/foreach_int.h"
+
+#include "base/limits.h"
+#include "workflow/glob.h"
+
+enum { SHOWN_NAMES = 3 };
+
+/* Names that are only on one side: how many, and the first few. */
+struct difference {
+    uint32_t n;
+    struct str first[SHOWN_NAMES];
+};
+
+static void count(struct difference *difference, struct str name)
+{
+    if (difference->n < SHOWN_NAMES)
+        difference->first[difference->n] = name;
+    difference->n++;
+}
+
+static void add_names(struct buf *line, const struct difference *difference)
+{
+    uint32_t n = difference->n < SHOWN_NAMES ? difference->n : SHOWN_NAMES;
+    for (uint32_t i = 0; i < n; i++)
+        buf_format(line, "%s%.*s", i ? ", " : "", SHOWN(difference->first[i]));
+    if (difference->n > n)
+        buf_text(line, ", ...");
+}
+
+static int keep(const struct foreach_reading *r, struct buf *line)
+{
+    int result = line->failed ? out_of_memory(r->p) : 0;
+    if (!result)
+        parse_note(r->p, line);
+    buf_release(line);
+    return result;
+}
+
+static int note_new(const struct foreach_reading *r, const struct difference *added)
+{
+    struct buf line = BUF_INIT;
+    bool one = added->n == 1;
+    buf_str(&line, r->def->id);
+    if (r->key->source == FOREACH_GLOB)
+        buf_format(&line, ": %u new file%s `%.*s` and %s", added->n,
+                   one ? " matches" : "s match", SHOWN(r->key->spec),
+                   one ? "is" : "are");
+    else
+        buf_format(&line, ": %u new line%s of `%.*s` %s", added->n, one ? "" : "s",
+                   SHOWN(r->key->spec), one ? "is" : "are");
+    buf_text(&line, " no part of this run: ");
+    add_names(&line, added);
+    return keep(r, &line);
+}
+
+static int note_gone(const struct foreach_reading *r, const struct difference *gone)
+{
+    struct buf line = BUF_INIT;
+    buf_str(&line, r->def->id);
+    buf_format(&line, ": %u recorded member%s gone: ", gone->n,
+               gone->n == 1 ? " is" : "s are");
+    add_names(&line, gone);
+    return keep(r, &line);
+}
+
+static int note_unreadable(const struct foreach_reading *r,
+                           const struct cairn_error *error)
+{
+    struct buf line = BUF_INIT;
+    buf_str(&line, r->def->id);
+    buf_format(&line, ": it cannot be told whether there are new members: %s",
+               error->text);
+    return keep(r, &line);
+}
+
+/* ---- What is there now ---- */
+
+static int lines_now(const struct foreach_reading *r, struct arena *arena,
+                     struct glob_names *out, struct cairn_error *error)
+{
+    struct buf content = BUF_INIT, names = BUF_INIT;
+    int result = foreach_load_lines(r, &content, error);
+    for (size_t at = 0; !result && at < content.size;) {
+        struct str line = foreach_next_line(buf_view(&content), at, &at);
+        struct str copy = line.len ? arena_str(arena, line) : line;
+        if (line.len)
+            buf_add(&names, &copy, sizeof copy);
+    }
+    out->n = (uint32_t)(names.size / sizeof *out->names);
+    out->names = arena_take(arena, out->n, sizeof *out->names);
+    if (!result && (arena->failed || names.failed))
+        result = error_nomem(error);
+    if (!result && out->n)
+        memcpy(out->names, names.data, names.size);
+    buf_release(&content);
+    buf_release(&names);
+    return result;
+}
+
+static int add_all(struct map *map, const struct str *names, uint32_t n)
+{
+    int result = map_reserve(map, n);
+    for (uint32_t i = 0; i < n && result >= 0; i++)
+        result = map_add(map, names[i], i, NULL);
+    return result < 0 ? result : 0;
+}
+
+/* Members of `names` that are not in the map. */
+static void find_others(const struct map *map, const struct str *names, uint32_t n,
+                        struct difference *out)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (map_get(map, names[i]) == MAP_NONE)
+            count(out, names[i]);
+}
+
+static int compare(const struct foreach_reading *r, const struct glob_names *now)
+{
+    struct map recorded = MAP_INIT, present = MAP_INIT;
+    struct difference added = {.n = 0}, gone = {.n = 0};
+    int result = add_all(&recorded, r->key->values, r->key->n);
+    if (!result)
+        result = add_all(&present, now->names, now->n);
+    if (!result) {
+        find_others(&recorded, now->names, now->n, &added);
+        find_others(&present, r->key->values, r->key->n, &gone);
+    }
+    map_release(&recorded);
+    map_release(&present);
+    if (result)
+        return out_of_memory(r->p);
+    if (added.n)
+        result = note_new(r, &added);
+    return !result && gone.n ? note_gone(r, &gone) : result;
+}
+
+int foreach_note_changes(const struct foreach_reading *r)
+{
+    struct cairn_error inner = {0};
+    struct glob_names now = {NULL, 0};
+    struct arena arena = ARENA_INIT;
+    int result;
+    if (r->key->source == FOREACH_GLOB)
+        result = glob_expand(r->p->options->root, r->key->spec, &arena, &now, &inner);
+    else
+        result = lines_now(r, &arena, &now, &inner);
+    if (!result)
+        result = compare(r, &now);
+    else
+        result =
+            result == CAIRN_ENOMEM ? out_of_memory(r->p) : note_unreadable(r, &inner);
+    arena_release(&arena);
+    return result;
+}

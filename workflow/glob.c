@@ -1,0 +1,206 @@
+/* Part by part: the names that match so far are the directories to look into for the
+ * next part. glob(3) is not used: it sorts by locale, hides unreadable directories, and
+ * cannot work relative to a directory. */
+#include "workflow/glob.h"
+
+#include "base/limits.h"
+#include "base/os.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+struct walk {
+    const char *root;
+    struct arena scratch;
+    struct buf from, to; /* of struct str: names so far, names with the next part */
+    struct buf path;
+    struct str part; /* NUL-terminated */
+    bool last;
+    struct cairn_error *error;
+};
+
+static bool has_wildcard(struct str part)
+{
+    for (size_t i = 0; i < part.len; i++)
+        if (strchr("*?[\\", part.ptr[i]))
+            return true;
+    return false;
+}
+
+static void join(struct buf *out, struct str name)
+{
+    if (out->size && out->data[out->size - 1] != '/')
+        buf_byte(out, '/');
+    buf_str(out, name);
+}
+
+static bool is_absolute(struct str name)
+{
+    return name.len && name.ptr[0] == '/';
+}
+
+/* walk->path: where a name lies in the file system. */
+static void locate(struct walk *walk, struct str name)
+{
+    buf_clear(&walk->path);
+    if (is_absolute(name))
+        buf_str(&walk->path, name);
+    else {
+        buf_text(&walk->path, walk->root);
+        if (name.len)
+            join(&walk->path, name);
+    }
+}
+
+static int add_name(struct walk *walk, struct str directory, struct str name)
+{
+    if (walk->to.size / sizeof name >= LIMIT_TASKS)
+        return error_set(walk->error, CAIRN_ELIMIT, "more than %d names match",
+                         LIMIT_TASKS);
+    buf_clear(&walk->path);
+    buf_str(&walk->path, directory);
+    join(&walk->path, name);
+    struct str full = arena_str(&walk->scratch, buf_view(&walk->path));
+    buf_add(&walk->to, &full, sizeof full);
+    bool failed = walk->scratch.failed || walk->path.failed || walk->to.failed;
+    return failed ? error_nomem(walk->error) : 0;
+}
+
+static int add_literal(struct walk *walk, struct str directory)
+{
+    struct stat status;
+    if (walk->last) {
+        locate(walk, directory);
+        join(&walk->path, walk->part);
+        if (walk->path.failed)
+            return error_nomem(walk->error);
+        if (lstat(walk->path.data, &status) != 0)
+            return os_is_missing(errno)
+                       ? 0
+                       : error_sys(walk->error, errno, "cannot look at %s",
+                                   walk->path.data);
+    }
+    return add_name(walk, directory, walk->part);
+}
+
+static int add_entries(struct walk *walk, struct str directory, DIR *dir)
+{
+    int result = 0;
+    while (!result) {
+        errno = 0;
+        const struct dirent *entry = readdir(dir);
+        if (!entry && errno)
+            return error_sys(walk->error, errno, "cannot read a directory of `%.*s`",
+                             (int)walk->part.len, walk->part.ptr);
+        if (!entry)
+            break;
+        const char *name = entry->d_name;
+        bool self = strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+        if (!self && fnmatch(walk->part.ptr, name, FNM_PERIOD) == 0)
+            result = add_name(walk, directory, str_of(name));
+    }
+    return result;
+}
+
+static int add_matches(struct walk *walk, struct str directory)
+{
+    locate(walk, directory);
+    if (walk->path.failed)
+        return error_nomem(walk->error);
+    DIR *dir = opendir(walk->path.data);
+    if (!dir)
+        return os_is_missing(errno)
+                   ? 0
+                   : error_sys(walk->error, errno, "cannot read the directory %s",
+                               walk->path.data);
+    int result = add_entries(walk, directory, dir);
+    closedir(dir);
+    return result;
+}
+
+/* One part of the pattern, for every name so far. */
+static int step(struct walk *walk)
+{
+    const struct str *names = (const struct str *)(const void *)walk->from.data;
+    size_t n = walk->from.size / sizeof *names;
+    bool wild = has_wildcard(walk->part);
+    int result = 0;
+    buf_clear(&walk->to);
+    for (size_t i = 0; i < n && !result; i++)
+        result = wild ? add_matches(walk, names[i]) : add_literal(walk, names[i]);
+    struct buf done = walk->from;
+    walk->from = walk->to;
+    walk->to = done;
+    return result;
+}
+
+static int walk_pattern(struct walk *walk, struct str pattern)
+{
+    struct str start = is_absolute(pattern) ? STR("/") : STR("");
+    const char *at = pattern.ptr, *end = at + pattern.len;
+    int result = 0;
+    buf_add(&walk->from, &start, sizeof start);
+    while (at < end && !result) {
+        while (at < end && *at == '/')
+            at++;
+        const char *stop = memchr(at, '/', (size_t)(end - at));
+        struct str part = {at, stop ? (size_t)(stop - at) : (size_t)(end - at)};
+        walk->part = arena_str(&walk->scratch, part);
+        walk->last = !stop;
+        at += part.len;
+        if (walk->scratch.failed || walk->from.failed)
+            return error_nomem(walk->error);
+        result = step(walk);
+    }
+    return result;
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+    return str_compare(*(const struct str *)a, *(const struct str *)b);
+}
+
+static int keep(const struct walk *walk, struct arena *arena, struct glob_names *out)
+{
+    const struct str *names = (const struct str *)(const void *)walk->from.data;
+    uint32_t n = (uint32_t)(walk->from.size / sizeof *names);
+    struct str *copy = arena_take(arena, n, sizeof *copy);
+    for (uint32_t i = 0; copy && i < n; i++)
+        copy[i] = arena_str(arena, names[i]);
+    if (!copy || arena->failed)
+        return error_nomem(walk->error);
+    qsort(copy, n, sizeof *copy, by_bytes);
+    *out = (struct glob_names){copy, n};
+    return 0;
+}
+
+static int check_pattern(struct str pattern, struct cairn_error *error)
+{
+    for (size_t i = 0; i + 1 < pattern.len; i++)
+        if (memcmp(pattern.ptr + i, "**", 2) == 0)
+            return error_set(error, CAIRN_EWORKFLOW,
+                             "`**` is not supported; name each level, as in `*/*.csv`");
+    if (pattern.len == 0 || pattern.ptr[pattern.len - 1] == '/')
+        return error_set(error, CAIRN_EWORKFLOW,
+                         "a pattern must end with a name, not with `/`");
+    return 0;
+}
+
+int glob_expand(const char *root, struct str pattern, struct arena *arena,
+                struct glob_names *out, struct cairn_error *error)
+{
+    struct walk walk = {.root = root, .scratch = ARENA_INIT, .error = error};
+    int result = check_pattern(pattern, error);
+    if (!result)
+        result = walk_pattern(&walk, pattern);
+    if (!result)
+        result = keep(&walk, arena, out);
+    buf_release(&walk.from);
+    buf_release(&walk.to);
+    buf_release(&walk.path);
+    arena_release(&walk.scratch);
+    return result;
+}

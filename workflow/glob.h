@@ -1,0 +1,20 @@
+/* File names matching a pattern, in byte order: `*`, `?` and `[...]` within the parts
+ * of a path; names beginning with a dot only match a dot that is written. */
+#ifndef WORKFLOW_GLOB_H
+#define WORKFLOW_GLOB_H
+
+#include "base/arena.h"
+
+struct glob_names {
+    struct str *names; /* [n] in the arena; relative to root like the pattern, or
+                          absolute */
+    uint32_t n;
+};
+
+/* CAIRN_EWORKFLOW for a pattern that is not supported, CAIRN_EIO for a directory that
+ * cannot be read (one that is missing just matches nothing), CAIRN_ELIMIT for more than
+ * LIMIT_TASKS names. */
+int glob_expand(const char *root, struct str pattern, struct arena *arena,
+                struct glob_names *out, struct cairn_error *error);
+
+#endif

@@ -1,0 +1,28 @@
+/* From the text of a workflow file to a definition. */
+#ifndef WORKFLOW_PARSE_H
+#define WORKFLOW_PARSE_H
+
+#include "graph/definition.h"
+
+struct parse_options {
+    const char *name; /* of the file, for messages */
+    const char *file; /* absolute path or "" */
+    const char *root; /* absolute directory for glob, lines, cwd */
+    const struct cairn_param *params;
+    size_t n_params;
+    /* The definition of the run that is being resumed, or NULL: glob and lines with the
+     * same spec keep the values recorded there. */
+    const struct definition *recorded;
+};
+
+/* Strict (docs/workflow-file.md). `out` is initialised here and released on failure.
+ * CAIRN_EWORKFLOW with error->text:
+ *
+ *   build.yaml:7:5: unknown key `neds` in task `link`; did you mean `needs`?
+ *      7 |     neds: [compile]
+ *        |     ^
+ */
+int definition_parse(struct str text, const struct parse_options *options,
+                     struct definition *out, struct cairn_error *error);
+
+#endif

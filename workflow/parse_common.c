@@ -1,0 +1,202 @@
+/* Environments, shells, timeouts and retries. */
+#include "workflow/parse_int.h"
+
+#include "base/identifier.h"
+#include "base/limits.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static int by_key(const void *a, const void *b)
+{
+    return str_compare(((const struct key_value *)a)->key,
+                       ((const struct key_value *)b)->key);
+}
+
+/* ---- Environment ---- */
+
+static int check_env_name(const struct parser *p, const struct node *key,
+                          const struct task_def *def)
+{
+    struct str name = key->text;
+    if (!str_is_env_name(name))
+        return diagnose(&p->diagnostic, key->at,
+                        "`%.*s` is no name for an environment variable; use A-Z, a-z, "
+                        "0-9 and _, not beginning with a digit",
+                        SHOWN(name));
+    if (name.len >= 6 && memcmp(name.ptr, "CAIRN_", 6) == 0)
+        return diagnose(&p->diagnostic, key->at,
+                        "`%.*s`: names beginning with CAIRN_ are set by cairn itself",
+                        SHOWN(name));
+    if (definition_param(p->out, name) != UINT32_MAX)
+        return diagnose(&p->diagnostic, key->at,
+                        "`%.*s` is the name of a param, which is in the environment "
+                        "already",
+                        SHOWN(name));
+    if (def && task_def_key(def, name) != UINT32_MAX)
+        return diagnose(&p->diagnostic, key->at,
+                        "`%.*s` is a foreach key, which is in the environment already",
+                        SHOWN(name));
+    if (is_secret(p, name))
+        return diagnose(&p->diagnostic, key->at,
+                        "`%.*s` is a secret; a task that lists it under `secrets` has "
+                        "it in its environment",
+                        SHOWN(name));
+    return 0;
+}
+
+int read_env(struct parser *p, const struct node *map, const struct task_def *def,
+             struct key_value **out, uint32_t *n)
+{
+    uint32_t count = 0;
+    int result = expect_map(p, map, "`env`");
+    if (result)
+        return result;
+    struct key_value *env = arena_take(&p->out->arena, map->n, sizeof *env);
+    if (!env)
+        return out_of_memory(p);
+    for (const struct node *key = map->first; key; key = key->next->next) {
+        char what[128];
+        struct key_value *entry = &env[count++];
+        result = expect_key(p, key, "the name of an environment variable", &entry->key);
+        if (!result)
+            result = check_env_name(p, key, def);
+        if (result)
+            return result;
+        snprintf(what, sizeof what, "`%.*s`", SHOWN(entry->key));
+        result = expect_text(p, key->next, what, &entry->value);
+        if (!result)
+            result = check_string(p, key->next, entry->key, entry->value, def,
+                                  def ? IN_ENV : IN_WORKFLOW);
+        if (result)
+            return result;
+    }
+    qsort(env, count, sizeof *env, by_key);
+    *out = env;
+    *n = count;
+    return 0;
+}
+
+/* ---- Shell, timeout, retries ---- */
+
+int read_shell(const struct parser *p, const struct node *node,
+               struct command_shell *out)
+{
+    struct command_shell shell = {NULL, 0};
+    int result = expect_list(p, node, "`shell`");
+    if (result)
+        return result;
+    if (node->n == 0)
+        return diagnose(&p->diagnostic, node->at,
+                        "`shell` is empty; the default is [sh, -eu, -c]");
+    shell.words = arena_take(&p->out->arena, node->n, sizeof *shell.words);
+    if (!shell.words)
+        return out_of_memory(p);
+    for (const struct node *item = node->first; item && !result; item = item->next) {
+        struct str *word = &shell.words[shell.n++];
+        result = expect_fixed(p, item, "`shell`", word);
+        if (!result && shell.n == 1 && word->len == 0)
+            result = diagnose(&p->diagnostic, item->at, "the command is empty");
+        if (!result && word->len > LIMIT_ENV_STRING)
+            result = too_long(p, item->at, "this argument");
+    }
+    if (!result)
+        *out = shell;
+    return result;
+}
+
+int read_timeout(const struct parser *p, const struct node *node, int64_t *timeout_ms,
+                 int64_t *grace_ms)
+{
+    enum { AFTER, GRACE, COUNT };
+    static const struct str names[COUNT] = {NAME("after"), NAME("grace")};
+    const struct node *found[COUNT] = {NULL};
+    if (node->kind != NODE_MAP)
+        return expect_duration(p, node, "`timeout`", 1, timeout_ms);
+    struct where where = {"in `timeout`", {NULL, 0}};
+    int result = expect_keys(p, node, where, names, found, COUNT);
+    if (result)
+        return result;
+    if (!found[AFTER])
+        return diagnose(&p->diagnostic, node->at,
+                        "`timeout` needs `after`, as in {after: 2m, grace: 5s}");
+    result = expect_duration(p, found[AFTER]->next, "`after`", 1, timeout_ms);
+    if (!result && found[GRACE])
+        result = expect_duration(p, found[GRACE]->next, "`grace`", 0, grace_ms);
+    return result;
+}
+
+static int read_on_exit(const struct parser *p, const struct node *node,
+                        struct retry_policy *out)
+{
+    bool seen[256] = {false};
+    int result = expect_list(p, node, "`on_exit`");
+    if (result)
+        return result;
+    if (node->n == 0)
+        return diagnose(&p->diagnostic, node->at,
+                        "`on_exit` is empty; without it every failure is retried");
+    out->n_on_exit = 0;
+    out->on_exit = arena_take(&p->out->arena, node->n, sizeof *out->on_exit);
+    if (!out->on_exit)
+        return out_of_memory(p);
+    for (const struct node *item = node->first; item; item = item->next) {
+        int64_t code;
+        struct bounds bounds = {1, 255};
+        result = expect_integer(p, item, "an exit code", bounds, &code);
+        if (result)
+            return result;
+        if (seen[code])
+            return diagnose(&p->diagnostic, item->at, "the exit code is here twice");
+        seen[code] = true;
+        out->on_exit[out->n_on_exit++] = (uint16_t)code;
+    }
+    return 0;
+}
+
+static int read_retry_map(const struct parser *p, const struct node *map,
+                          struct retry_policy *out)
+{
+    enum { MAX, DELAY, FACTOR, JITTER, ON_EXIT, COUNT };
+    static const struct str names[COUNT] = {NAME("max"), NAME("delay"), NAME("factor"),
+                                            NAME("jitter"), NAME("on_exit")};
+    const struct node *found[COUNT] = {NULL};
+    struct where where = {"in `retries`", {NULL, 0}};
+    struct bounds bounds = {0, LIMIT_RETRIES}, growth = {1, 1000};
+    int64_t max = 0;
+    int result = expect_keys(p, map, where, names, found, COUNT);
+    if (!result && !found[MAX])
+        result = diagnose(&p->diagnostic, map->at,
+                          "`retries` needs `max`, as in {max: 3, delay: 1s}");
+    if (!result)
+        result = expect_integer(p, found[MAX]->next, "`max`", bounds, &max);
+    out->max = (uint32_t)max;
+    if (!result && found[DELAY])
+        result = expect_duration(p, found[DELAY]->next, "`delay`", 0, &out->delay_ms);
+    if (!result && found[FACTOR])
+        result = expect_permille(p, found[FACTOR]->next, "`factor`", growth,
+                                 &out->factor_permille);
+    if (!result && found[JITTER])
+        result = expect_bool(p, found[JITTER]->next, "`jitter`", &out->jitter);
+    if (!result && found[ON_EXIT])
+        result = read_on_exit(p, found[ON_EXIT]->next, out);
+    return result;
+}
+
+int read_retries(const struct parser *p, const struct node *node,
+                 struct retry_policy *out)
+{
+    struct retry_policy policy = {.factor_permille = 1000};
+    struct bounds bounds = {0, LIMIT_RETRIES};
+    int64_t max = 0;
+    int result;
+    if (node->kind == NODE_MAP)
+        result = read_retry_map(p, node, &policy);
+    else {
+        result = expect_integer(p, node, "`retries`", bounds, &max);
+        policy.max = (uint32_t)max;
+    }
+    if (!result)
+        *out = policy;
+    return result;
+}

@@ -1,0 +1,281 @@
+/* Params: `name: default`, or typed, and the values given for one run. The type only
+ * decides what is accepted; a value stays the text that it was written as. */
+#include "workflow/parse_int.h"
+
+#include "base/identifier.h"
+#include "base/limits.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum param_type { TYPE_STRING, TYPE_INT, TYPE_NUMBER, TYPE_BOOL, TYPES };
+static const struct str type_names[TYPES] = {NAME("string"), NAME("int"),
+                                             NAME("number"), NAME("bool")};
+static const char *const type_forms[TYPES] = {
+    "text", "an int such as 8 or -5", "a number such as 8 or -1.5", "true or false"};
+
+struct param {
+    struct key_value pair; /* first: what is sorted by */
+    bool given;            /* it has a value */
+    uint8_t type;
+    struct str *choices; /* [n_choices] none: anything of the type */
+    uint32_t n_choices;
+};
+
+static size_t digits(struct str text, size_t from)
+{
+    size_t n = 0;
+    while (from + n < text.len && text.ptr[from + n] >= '0' &&
+           text.ptr[from + n] <= '9')
+        n++;
+    return n;
+}
+
+/* -?[0-9]+, for numbers with (.[0-9]+)? */
+static bool is_number(struct str text, bool decimals)
+{
+    size_t at = text.len > 0 && text.ptr[0] == '-';
+    size_t whole = digits(text, at);
+    at += whole;
+    if (whole == 0 || at == text.len)
+        return whole > 0;
+    size_t part = digits(text, at + 1);
+    return decimals && text.ptr[at] == '.' && part > 0 && at + 1 + part == text.len;
+}
+
+static bool is_bool(struct str text)
+{
+    return str_equal(text, STR("true")) || str_equal(text, STR("false"));
+}
+
+static bool fits(enum param_type type, struct str text)
+{
+    switch (type) {
+    case TYPE_INT:
+        return is_number(text, false);
+    case TYPE_NUMBER:
+        return is_number(text, true);
+    case TYPE_BOOL:
+        return is_bool(text);
+    case TYPE_STRING:
+    case TYPES:
+        break;
+    }
+    return true;
+}
+
+static bool is_choice(const struct param *param, struct str value)
+{
+    bool found = param->n_choices == 0;
+    for (uint32_t i = 0; i < param->n_choices && !found; i++)
+        found = str_equal(param->choices[i], value);
+    return found;
+}
+
+/* ---- In the file ---- */
+
+static int read_value(const struct parser *p, const struct node *node, const char *what,
+                      const struct param *param, struct str *out)
+{
+    int result = 0;
+    if (param->type == TYPE_BOOL && node->kind == NODE_TEXT && is_bool(node->text))
+        *out = arena_str(&p->out->arena, node->text);
+    else
+        result = expect_fixed(p, node, what, out);
+    if (result)
+        return result;
+    if (!out->ptr)
+        return out_of_memory(p);
+    if (!fits(param->type, *out))
+        return diagnose(&p->diagnostic, node->at, "%s must be %s, not `%.*s`", what,
+                        type_forms[param->type], SHOWN(*out));
+    if (param->pair.key.len + 1 + out->len > LIMIT_ENV_STRING)
+        return too_long(p, node->at, what);
+    return 0;
+}
+
+static int read_choices(const struct parser *p, const struct node *list,
+                        struct param *param)
+{
+    char what[128];
+    int result = expect_list(p, list, "`choices`");
+    if (result)
+        return result;
+    if (list->n == 0)
+        return diagnose(&p->diagnostic, list->at,
+                        "`choices` is empty; without it every value is taken");
+    if (list->n > LIMIT_CHOICES)
+        return diagnose_as(&p->diagnostic, CAIRN_ELIMIT, list->at,
+                           "more than %d choices", LIMIT_CHOICES);
+    param->choices = arena_take(&p->out->arena, list->n, sizeof *param->choices);
+    if (!param->choices)
+        return out_of_memory(p);
+    snprintf(what, sizeof what, "a choice of the param `%.*s`", SHOWN(param->pair.key));
+    for (const struct node *item = list->first; item && !result; item = item->next) {
+        struct str choice;
+        result = read_value(p, item, what, param, &choice);
+        if (!result && param->n_choices && is_choice(param, choice))
+            result = diagnose(&p->diagnostic, item->at,
+                              "the choice `%.*s` is here twice", SHOWN(choice));
+        if (!result)
+            param->choices[param->n_choices++] = choice;
+    }
+    return result;
+}
+
+static int read_default(const struct parser *p, const struct node *node,
+                        struct param *param)
+{
+    char what[128];
+    snprintf(what, sizeof what, "the default of the param `%.*s`",
+             SHOWN(param->pair.key));
+    int result = read_value(p, node, what, param, &param->pair.value);
+    param->given = !result;
+    if (result || is_choice(param, param->pair.value))
+        return result;
+    struct hint hint =
+        hint_nearest(param->pair.value, param->choices, param->n_choices);
+    return diagnose(&p->diagnostic, node->at, "%s is not among its `choices`: `%.*s`%s",
+                    what, SHOWN(param->pair.value), hint.text);
+}
+
+static int read_typed(const struct parser *p, const struct node *map,
+                      struct param *param)
+{
+    enum { TYPE, DEFAULT, CHOICES, COUNT };
+    static const struct str names[COUNT] = {NAME("type"), NAME("default"),
+                                            NAME("choices")};
+    const struct node *found[COUNT] = {NULL};
+    struct where where = {"param", param->pair.key};
+    int result = expect_keys(p, map, where, names, found, COUNT);
+    if (!result && found[TYPE])
+        result = expect_choice(p, found[TYPE]->next, "`type`", type_names, TYPES,
+                               &param->type);
+    if (!result && found[CHOICES])
+        result = read_choices(p, found[CHOICES]->next, param);
+    if (!result && found[DEFAULT])
+        result = read_default(p, found[DEFAULT]->next, param);
+    return result;
+}
+
+static int read_param(const struct parser *p, const struct node *key,
+                      struct param *param)
+{
+    char what[128];
+    int result = expect_key(p, key, "the name of a param", &param->pair.key);
+    if (result)
+        return result;
+    if (!str_is_key(param->pair.key))
+        return diagnose(&p->diagnostic, key->at,
+                        "the param `%.*s` must be named with a-z, 0-9 and _, not "
+                        "beginning with a digit",
+                        SHOWN(param->pair.key));
+    param->pair.value = STR("");
+    if (key->next->kind == NODE_MAP)
+        return read_typed(p, key->next, param);
+    snprintf(what, sizeof what, "the param `%.*s`", SHOWN(param->pair.key));
+    param->given = true;
+    return read_value(p, key->next, what, param, &param->pair.value);
+}
+
+/* ---- Given for this run ---- */
+
+static int no_such_param(const struct parser *p, struct str name)
+{
+    uint32_t n = p->out->n_params;
+    struct str *names = arena_take(&p->out->arena, n, sizeof *names);
+    if (!names)
+        return out_of_memory(p);
+    for (uint32_t i = 0; i < n; i++)
+        names[i] = p->out->params[i].key;
+    struct hint hint = hint_nearest(name, names, n);
+    return diagnose_as(&p->diagnostic, CAIRN_EUSAGE, (struct position){0, 0},
+                       "the workflow has no param `%.*s`%s", SHOWN(name), hint.text);
+}
+
+static int check_given(const struct parser *p, const struct param *param,
+                       struct str value)
+{
+    struct str name = param->pair.key;
+    struct position none = {0, 0};
+    if (name.len + 1 + value.len > LIMIT_ENV_STRING)
+        return diagnose_as(&p->diagnostic, CAIRN_ELIMIT, none,
+                           "the value given for the param `%.*s` is longer than %d "
+                           "bytes, the most the kernel passes in one string",
+                           SHOWN(name), LIMIT_ENV_STRING);
+    if (!fits(param->type, value))
+        return diagnose_as(&p->diagnostic, CAIRN_EUSAGE, none,
+                           "the value given for the param `%.*s` must be %s (its type "
+                           "is %s), not `%.*s`",
+                           SHOWN(name), type_forms[param->type],
+                           type_names[param->type].ptr, SHOWN(value));
+    if (is_choice(param, value))
+        return 0;
+    struct hint hint = hint_nearest(value, param->choices, param->n_choices);
+    return diagnose_as(&p->diagnostic, CAIRN_EUSAGE, none,
+                       "the value given for the param `%.*s` is not among its "
+                       "`choices` (the first is `%.*s`): `%.*s`%s",
+                       SHOWN(name), SHOWN(param->choices[0]), SHOWN(value), hint.text);
+}
+
+/* Of several values for one param the last one counts. */
+static int override(const struct parser *p, struct param *params,
+                    const struct cairn_param *given)
+{
+    struct str value = str_of(given->value);
+    uint32_t index = definition_param(p->out, str_of(given->name));
+    if (index == UINT32_MAX)
+        return no_such_param(p, str_of(given->name));
+    int result = check_given(p, &params[index], value);
+    if (result)
+        return result;
+    struct str copy = arena_str(&p->out->arena, value);
+    if (!copy.ptr)
+        return out_of_memory(p);
+    p->out->params[index].value = copy;
+    params[index].given = true;
+    return 0;
+}
+
+static int check_required(const struct parser *p, const struct param *params)
+{
+    for (uint32_t i = 0; i < p->out->n_params; i++)
+        if (!params[i].given)
+            return diagnose_as(
+                &p->diagnostic, CAIRN_EUSAGE, (struct position){0, 0},
+                "the param `%.*s` has no default and needs a value; give "
+                "it with --param %.*s=...",
+                SHOWN(params[i].pair.key), SHOWN(params[i].pair.key));
+    return 0;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return str_compare(((const struct param *)a)->pair.key,
+                       ((const struct param *)b)->pair.key);
+}
+
+int read_params(struct parser *p, const struct node *map)
+{
+    struct definition *out = p->out;
+    uint32_t n = 0, count = map && map->kind == NODE_MAP ? map->n : 0;
+    int result = map ? expect_map(p, map, "`params`") : 0;
+    if (result)
+        return result;
+    struct param *params = arena_take(&p->scratch, count, sizeof *params);
+    out->params = arena_take(&out->arena, count, sizeof *out->params);
+    if (!params || !out->params)
+        return out_of_memory(p);
+    for (const struct node *key = map ? map->first : NULL; key && !result;
+         key = key->next->next)
+        result = read_param(p, key, &params[n++]);
+    if (result)
+        return result;
+    qsort(params, n, sizeof *params, by_name);
+    for (uint32_t i = 0; i < n; i++)
+        out->params[i] = params[i].pair;
+    out->n_params = n;
+    for (size_t i = 0; i < p->options->n_params && !result; i++)
+        result = override(p, params, &p->options->params[i]);
+    return result ? result : check_required(p, params);
+}

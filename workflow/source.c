@@ -1,0 +1,131 @@
+/* Lines, columns and UTF-8. Only used when something is wrong, except utf8_next: these
+ * searches start at the beginning of the text. */
+#include "workflow/source.h"
+
+static size_t sequence_length(uint8_t lead)
+{
+    if (lead < 0x80)
+        return 1;
+    if (lead >= 0xc2 && lead <= 0xdf)
+        return 2;
+    if (lead >= 0xe0 && lead <= 0xef)
+        return 3;
+    if (lead >= 0xf0 && lead <= 0xf4)
+        return 4;
+    return 0;
+}
+
+size_t utf8_next(const char *at, const char *end, uint32_t *code)
+{
+    static const uint8_t lead_bits[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
+    static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
+    if (at == end)
+        return 0;
+    size_t length = sequence_length((uint8_t)*at);
+    if (!length || length > (size_t)(end - at))
+        return 0;
+    uint32_t value = (uint8_t)*at & lead_bits[length];
+    for (size_t i = 1; i < length; i++) {
+        if (((uint8_t)at[i] & 0xc0) != 0x80)
+            return 0;
+        value = value << 6 | ((uint8_t)at[i] & 0x3f);
+    }
+    if (value < smallest[length] || value > 0x10ffff ||
+        (value >= 0xd800 && value <= 0xdfff))
+        return 0;
+    *code = value;
+    return length;
+}
+
+size_t utf8_fit(struct str text, size_t max)
+{
+    if (text.len <= max)
+        return text.len;
+    size_t fit = max;
+    while (fit > 0 && max - fit < 4 && ((uint8_t)text.ptr[fit] & 0xc0) == 0x80)
+        fit--;
+    return fit;
+}
+
+/* The length of the line break at `at`, 0 if there is none. */
+static size_t line_break(const char *at, const char *end)
+{
+    if (*at == '\n')
+        return 1;
+    if (*at != '\r')
+        return 0;
+    return at + 1 < end && at[1] == '\n' ? 2 : 1;
+}
+
+struct str source_line(const struct source *source, uint32_t line)
+{
+    const char *at = source->text.ptr, *end = at + source->text.len;
+    uint32_t now = 1;
+    while (at < end && now < line) {
+        size_t length = line_break(at, end);
+        at += length ? length : 1;
+        now += length > 0;
+    }
+    if (now < line || at == end)
+        return (struct str){NULL, 0};
+    const char *stop = at;
+    while (stop < end && !line_break(stop, end))
+        stop++;
+    return (struct str){at, (size_t)(stop - at)};
+}
+
+struct position source_position(const struct source *source, size_t offset)
+{
+    const char *at = source->text.ptr, *end = at + source->text.len;
+    const char *target = at + offset;
+    struct position position = {1, 1};
+    while (at < target) {
+        size_t length = line_break(at, end);
+        if (length) {
+            position = (struct position){position.line + 1, 1};
+            at += length;
+            continue;
+        }
+        uint32_t code;
+        length = utf8_next(at, end, &code);
+        at += length ? length : 1;
+        position.column++;
+    }
+    return position;
+}
+
+static size_t offset_of(const struct source *source, struct position position)
+{
+    struct str line = source_line(source, position.line);
+    if (!line.ptr)
+        return source->text.len;
+    const char *at = line.ptr, *end = at + line.len;
+    for (uint32_t column = 1; column < position.column && at < end; column++) {
+        uint32_t code;
+        size_t length = utf8_next(at, end, &code);
+        at += length ? length : 1;
+    }
+    return (size_t)(at - source->text.ptr);
+}
+
+/* How often `needle` occurs in `text` before `offset`. */
+static size_t count_before(struct str text, struct str needle, size_t offset)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < offset && i + needle.len <= text.len; i++)
+        n += memcmp(text.ptr + i, needle.ptr, needle.len) == 0;
+    return n;
+}
+
+struct position source_inside(const struct source *source, struct position start,
+                              struct str content, size_t offset, size_t length)
+{
+    struct str needle = {content.ptr + offset, length};
+    if (length == 0 || start.line == 0)
+        return start;
+    size_t skip = count_before(content, needle, offset);
+    for (size_t i = offset_of(source, start); i + length <= source->text.len; i++)
+        if (memcmp(source->text.ptr + i, needle.ptr, length) == 0 && skip-- == 0)
+            return source_position(source, i);
+    return start;
+}

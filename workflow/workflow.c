@@ -1,0 +1,479 @@
+/* Loading, building and looking at workflows: the public calls. */
+#include "workflow/workflow.h"
+
+#include "base/array.h"
+#include "base/limits.h"
+#include "base/os.h"
+#include "graph/build.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* ---- Life ---- */
+
+void cairn_workflow_free(struct cairn_workflow *w)
+{
+    if (!w)
+        return;
+    graph_release(&w->graph);
+    definition_release(&w->definition);
+    buf_release(&w->source);
+    free(w->name);
+    free(w->file);
+    free(w->root);
+    for (size_t i = 0; i < w->n_params; i++) {
+        free((char *)(uintptr_t)w->params[i].name);
+        free((char *)(uintptr_t)w->params[i].value);
+    }
+    free(w->params);
+    free(w);
+}
+
+static int keep_params(struct cairn_workflow *w, const struct cairn_param *params,
+                       size_t n)
+{
+    w->params = calloc(n ? n : 1, sizeof *w->params);
+    if (!w->params)
+        return CAIRN_ENOMEM;
+    for (size_t i = 0; i < n; i++) {
+        w->params[i].name = strdup(params[i].name);
+        w->params[i].value = strdup(params[i].value);
+        w->n_params = i + 1;
+        if (!w->params[i].name || !w->params[i].value)
+            return CAIRN_ENOMEM;
+    }
+    return 0;
+}
+
+static int parse_source(const struct cairn_workflow *w,
+                        const struct definition *recorded, struct definition *out,
+                        struct cairn_error *error)
+{
+    struct parse_options options = {.name = w->name,
+                                    .file = w->file,
+                                    .root = w->root,
+                                    .params = w->params,
+                                    .n_params = w->n_params,
+                                    .recorded = recorded};
+    return definition_parse(buf_view(&w->source), &options, out, error);
+}
+
+/* Of w->source, file and root. */
+static int begin_load(struct cairn_workflow *w, const char *name,
+                      const struct cairn_param *params, size_t n_params,
+                      struct cairn_error *error)
+{
+    w->name = strdup(name);
+    return w->name && w->file && w->root && !keep_params(w, params, n_params)
+               ? 0
+               : error_nomem(error);
+}
+
+int workflow_parse_source(struct cairn_workflow *w, struct cairn_error *error)
+{
+    int result = parse_source(w, NULL, &w->definition, error);
+    return result ? result : cairn_workflow_compile(w, error);
+}
+
+/* Gives the workflow to the caller, or frees it. */
+static int hand_over(struct cairn_workflow **out, struct cairn_workflow *w, int result)
+{
+    if (result)
+        cairn_workflow_free(w);
+    else
+        *out = w;
+    return result;
+}
+
+static char *working_directory(void)
+{
+    return getcwd(NULL, 0); /* GNU: allocates */
+}
+
+static int read_source(struct cairn_workflow *w, const char *path,
+                       struct cairn_error *error)
+{
+    static const char why[] =
+        "a workflow must be a regular file, because resume reads it again";
+    struct cairn_error inner = {0};
+    int result = os_read_regular(path, LIMIT_FILE_BYTES, &w->source, &inner);
+    if (result == CAIRN_ENOTFOUND)
+        return error_set(error, CAIRN_ENOTFOUND,
+                         "there is no workflow file %s; give the path of one, or "
+                         "write one (docs/workflow-file.md)",
+                         path);
+    if (result == CAIRN_EUSAGE)
+        return error_set(error, CAIRN_EUSAGE, "%.800s: %s", inner.text, why);
+    if (result && error)
+        *error = inner;
+    if (result)
+        return result;
+    w->file = realpath(path, NULL);
+    /* What could be read and is at no path: the shell's own file on stdin. */
+    if (!w->file && errno == ENOENT)
+        return error_set(error, CAIRN_EUSAGE, "%.800s has no name of its own: %s", path,
+                         why);
+    if (!w->file)
+        return error_sys(error, errno, "cannot resolve %s", path);
+    const char *slash = strrchr(w->file, '/');
+    w->root = strndup(w->file, slash == w->file ? 1 : (size_t)(slash - w->file));
+    return 0;
+}
+
+int workflow_read(struct cairn_workflow **out, const char *path,
+                  const struct cairn_param *params, size_t n_params,
+                  struct cairn_error *error)
+{
+    struct cairn_workflow *w = calloc(1, sizeof *w);
+    if (!w)
+        return error_nomem(error);
+    int result = read_source(w, path, error);
+    if (!result)
+        result = begin_load(w, path, params, n_params, error);
+    return hand_over(out, w, result);
+}
+
+int cairn_workflow_load(struct cairn_workflow **out, const char *path,
+                        const struct cairn_param *params, size_t n_params,
+                        struct cairn_error *error)
+{
+    struct cairn_workflow *w;
+    int result = workflow_read(&w, path, params, n_params, error);
+    return result ? result : hand_over(out, w, workflow_parse_source(w, error));
+}
+
+int cairn_workflow_parse(struct cairn_workflow **out, const char *text, size_t length,
+                         const char *name, const struct cairn_param *params,
+                         size_t n_params, struct cairn_error *error)
+{
+    struct cairn_workflow *w = calloc(1, sizeof *w);
+    if (!w)
+        return error_nomem(error);
+    buf_add(&w->source, text, length);
+    w->file = strdup("");
+    w->root = working_directory();
+    int result = buf_check(&w->source, error);
+    if (!result)
+        result = begin_load(w, name, params, n_params, error);
+    if (!result)
+        result = workflow_parse_source(w, error);
+    return hand_over(out, w, result);
+}
+
+int workflow_reparse(struct cairn_workflow *w, const struct definition *recorded,
+                     struct cairn_error *error)
+{
+    struct definition definition;
+    struct graph graph;
+    if (!w->name)
+        return 0;
+    int result = parse_source(w, recorded, &definition, error);
+    if (result)
+        return result;
+    result = graph_build(&graph, &definition, error);
+    if (result) {
+        definition_release(&definition);
+        return result;
+    }
+    graph_release(&w->graph);
+    definition_release(&w->definition);
+    w->definition = definition;
+    w->digested = false;
+    w->graph = graph;
+    w->graph.definition = &w->definition;
+    w->commands = NULL; /* went with the old graph */
+    return 0;
+}
+
+/* ---- Building in memory ---- */
+
+int cairn_workflow_new(struct cairn_workflow **out, const char *name,
+                       struct cairn_error *error)
+{
+    if (!name || !*name || strlen(name) > LIMIT_NAME_BYTES)
+        return error_set(error, CAIRN_EUSAGE,
+                         "a workflow needs a name of 1 to %d bytes", LIMIT_NAME_BYTES);
+    struct cairn_workflow *w = calloc(1, sizeof *w);
+    if (!w)
+        return error_nomem(error);
+    definition_init(&w->definition);
+    w->definition.name = arena_str(&w->definition.arena, str_of(name));
+    w->definition.file = w->definition.root = STR("");
+    if (w->definition.arena.failed) {
+        cairn_workflow_free(w);
+        return error_nomem(error);
+    }
+    *out = w;
+    return 0;
+}
+
+static bool good_id(const char *id)
+{
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                  "0123456789_.-";
+    return id && *id && strlen(id) <= LIMIT_ID_BYTES &&
+           strspn(id, allowed) == strlen(id);
+}
+
+static uint32_t count_texts(const char *const *texts)
+{
+    uint32_t n = 0;
+    while (texts && texts[n])
+        n++;
+    return n;
+}
+
+static struct str *copy_texts(struct arena *arena, const char *const *texts,
+                              uint32_t *count)
+{
+    uint32_t n = count_texts(texts);
+    struct str *copy = arena_take(arena, n, sizeof *copy);
+    for (uint32_t i = 0; copy && i < n; i++)
+        copy[i] = arena_str(arena, str_of(texts[i]));
+    *count = n;
+    return copy;
+}
+
+static int by_key(const void *a, const void *b)
+{
+    return str_compare(((const struct key_value *)a)->key,
+                       ((const struct key_value *)b)->key);
+}
+
+static int copy_env(struct arena *arena, struct task_def *def, const char *const *env,
+                    struct cairn_error *error)
+{
+    uint32_t n = count_texts(env);
+    def->env = arena_take(arena, n, sizeof *def->env);
+    for (uint32_t i = 0; def->env && i < n; i++) {
+        const char *equals = strchr(env[i], '=');
+        if (!equals || equals == env[i])
+            return error_set(error, CAIRN_EUSAGE,
+                             "environment entry `%s` is not NAME=value", env[i]);
+        struct str name = {env[i], (size_t)(equals - env[i])};
+        def->env[i].key = arena_str(arena, name);
+        def->env[i].value = arena_str(arena, str_of(equals + 1));
+    }
+    if (!def->env)
+        return 0; /* told with the arena */
+    def->n_env = n;
+    qsort(def->env, n, sizeof *def->env, by_key);
+    for (uint32_t i = 1; i < n; i++)
+        if (str_equal(def->env[i - 1].key, def->env[i].key))
+            return error_set(error, CAIRN_EUSAGE,
+                             "environment variable `%.*s` is given twice",
+                             (int)def->env[i].key.len, def->env[i].key.ptr);
+    return 0;
+}
+
+static int copy_needs(struct definition *d, struct task_def *def,
+                      const char *const *needs, struct cairn_error *error)
+{
+    uint32_t n = count_texts(needs);
+    def->needs = arena_take(&d->arena, n, sizeof *def->needs);
+    for (uint32_t i = 0; def->needs && i < n; i++) {
+        uint32_t target = map_get(&d->by_id, str_of(needs[i]));
+        if (target == MAP_NONE)
+            return error_set(error, CAIRN_EWORKFLOW,
+                             "task `%.*s` needs `%s`, which was not added before it",
+                             (int)def->id.len, def->id.ptr, needs[i]);
+        def->needs[i] = (struct need){.text = arena_str(&d->arena, str_of(needs[i])),
+                                      .target = target};
+    }
+    def->n_needs = n;
+    return 0;
+}
+
+static void copy_command(struct definition *d, struct task_def *def,
+                         const struct cairn_task *task)
+{
+    static const char *const shell[] = {"sh", "-eu", "-c", NULL};
+    def->run = def->cwd = def->version = def->external = STR("");
+    def->condition = def->check = def->undo = STR("");
+    if (task->run) {
+        def->kind = TASK_RUN;
+        def->run = arena_str(&d->arena, str_of(task->run));
+        def->shell = copy_texts(&d->arena, shell, &def->n_shell);
+    } else if (task->argv) {
+        def->kind = TASK_EXEC;
+        def->argv = copy_texts(&d->arena, task->argv, &def->n_argv);
+    } else {
+        def->kind = TASK_CALL;
+        def->call = task->call;
+        def->context = task->context;
+        def->version = arena_str(&d->arena, str_of(task->version ? task->version : ""));
+    }
+    if (task->cwd)
+        def->cwd = arena_str(&d->arena, str_of(task->cwd));
+}
+
+static int check_task(const struct definition *d, const struct cairn_task *task,
+                      struct cairn_error *error)
+{
+    int commands = !!task->argv + !!task->run + !!task->call;
+    if (!good_id(task->id))
+        return error_set(error, CAIRN_EWORKFLOW,
+                         "task id `%s` is not 1 to %d of A-Z a-z 0-9 _ . -",
+                         task->id ? task->id : "", LIMIT_ID_BYTES);
+    if (commands != 1 || (task->argv && !task->argv[0]))
+        return error_set(error, CAIRN_EWORKFLOW,
+                         "task `%s` needs exactly one of argv, run and call", task->id);
+    if (map_get(&d->by_id, str_of(task->id)) != MAP_NONE)
+        return error_set(error, CAIRN_EWORKFLOW, "there are two tasks `%s`", task->id);
+    if (task->timeout_ms < 0 || task->grace_ms < 0 || task->retries > LIMIT_RETRIES)
+        return error_set(error, CAIRN_EWORKFLOW,
+                         "task `%s`: times must not be negative, retries at most %d",
+                         task->id, LIMIT_RETRIES);
+    return 0;
+}
+
+/* A place for one more task_def. The array moves, so nothing may point into it while a
+ * workflow is being built; indexes do. */
+static struct task_def *next_def(struct definition *d)
+{
+    struct task_def *defs =
+        array_room(d->defs, d->n_defs, &d->defs_capacity, sizeof *defs);
+    if (!defs)
+        return NULL;
+    d->defs = defs;
+    d->defs_growing = true;
+    return &d->defs[d->n_defs];
+}
+
+int cairn_workflow_add(struct cairn_workflow *w, const struct cairn_task *task,
+                       struct cairn_error *error)
+{
+    enum { GRACE_MS = 10000 };
+    struct definition *d = &w->definition;
+    if (w->compiled || w->name)
+        return error_set(error, CAIRN_EUSAGE,
+                         "tasks cannot be added to a loaded or compiled workflow");
+    int result = check_task(d, task, error);
+    struct task_def *def = result ? NULL : next_def(d);
+    if (!def)
+        return result ? result : error_nomem(error);
+    *def = (struct task_def){.timeout_ms = task->timeout_ms,
+                             .grace_ms = task->grace_ms ? task->grace_ms : GRACE_MS,
+                             .retry = {.max = task->retries, .factor_permille = 1000},
+                             .pool = UINT32_MAX,
+                             .priority = task->priority,
+                             .members = 1};
+    def->id = arena_str(&d->arena, str_of(task->id));
+    copy_command(d, def, task);
+    def->outputs = copy_texts(&d->arena, task->outputs, &def->n_outputs);
+    result = copy_env(&d->arena, def, task->env, error);
+    if (!result)
+        result = copy_needs(d, def, task->needs, error);
+    if (!result)
+        result = task_def_finish(d, def, error);
+    if (!result &&
+        (d->arena.failed || map_add(&d->by_id, def->id, d->n_defs, NULL) < 0))
+        result = error_nomem(error);
+    if (!result)
+        d->n_defs++;
+    return result;
+}
+
+int cairn_workflow_compile(struct cairn_workflow *w, struct cairn_error *error)
+{
+    if (w->compiled)
+        return 0;
+    /* A loaded one has been prepared by the parser. */
+    int result = w->name ? 0 : definition_prepare(&w->definition, error);
+    if (!result)
+        result = graph_build(&w->graph, &w->definition, error);
+    w->compiled = !result;
+    return result;
+}
+
+/* ---- Looking ---- */
+
+const char *cairn_workflow_name(const struct cairn_workflow *w)
+{
+    return w->definition.name.ptr;
+}
+
+uint32_t cairn_workflow_tasks(const struct cairn_workflow *w)
+{
+    return w->graph.n_tasks;
+}
+
+uint32_t cairn_workflow_nodes(const struct cairn_workflow *w)
+{
+    return w->graph.n_nodes;
+}
+
+uint64_t cairn_workflow_edges(const struct cairn_workflow *w)
+{
+    return w->graph.n_edges;
+}
+
+uint32_t cairn_workflow_need(const struct cairn_workflow *w, uint32_t node, uint32_t i)
+{
+    return w->graph.needs[w->graph.need_start[node] + i];
+}
+
+uint32_t cairn_workflow_find(const struct cairn_workflow *w, const char *id)
+{
+    return w->compiled ? graph_find(&w->graph, str_of(id)) : NODE_NONE;
+}
+
+const char *cairn_workflow_warning(const struct cairn_workflow *w, size_t i)
+{
+    return i < w->definition.n_warnings ? w->definition.warnings[i].ptr : NULL;
+}
+
+static const char *join_words(struct arena *arena, const struct task_def *def)
+{
+    struct buf text = BUF_INIT;
+    for (uint32_t i = 0; i < def->n_argv; i++) {
+        if (i)
+            buf_byte(&text, ' ');
+        buf_str(&text, def->argv[i]);
+    }
+    const char *copy = text.failed ? NULL : arena_text(arena, buf_view(&text));
+    buf_release(&text);
+    return copy;
+}
+
+/* What a person would call the command of a task, NULL: out of memory. Members of a
+ * group share it, and it is made once. */
+static const char *command_text(struct cairn_workflow *w, uint32_t index)
+{
+    const struct task_def *def = &w->definition.defs[index];
+    struct arena *arena = &w->graph.arena;
+    if (def->kind == TASK_RUN)
+        return def->run.ptr;
+    if (def->kind == TASK_CALL)
+        return "(callback)";
+    if (def->kind == TASK_EXTERNAL)
+        return def->external.ptr;
+    if (!w->commands)
+        w->commands = arena_take(arena, w->definition.n_defs, sizeof *w->commands);
+    if (w->commands && !w->commands[index])
+        w->commands[index] = join_words(arena, def);
+    return w->commands ? w->commands[index] : NULL;
+}
+
+int cairn_workflow_node(const struct cairn_workflow *w, uint32_t node,
+                        struct cairn_node_info *info)
+{
+    const struct graph *g = &w->graph;
+    if (!w->compiled || node >= g->n_nodes)
+        return CAIRN_ENOTFOUND;
+    const struct task_def *def = graph_def(g, node);
+    bool barrier = graph_is_barrier(g, node);
+    /* Only a cache is filled: nothing that others see changes. */
+    struct cairn_workflow *cache = (struct cairn_workflow *)(uintptr_t)w;
+    *info = (struct cairn_node_info){
+        .id = g->id[node],
+        .group = def->id.ptr,
+        .command = barrier ? "" : command_text(cache, g->def_of[node]),
+        .barrier = barrier,
+        .needs = g->need_start[node + 1] - g->need_start[node],
+        .finally = def->finally,
+        .undo = !barrier && def->undo.len > 0,
+        .external = !barrier && def->kind == TASK_EXTERNAL ? def->external.ptr : NULL};
+    return 0;
+}

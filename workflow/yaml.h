@@ -1,0 +1,27 @@
+/* YAML (and JSON) text to a tree of nodes, each with its place in the file. A subset on
+ * purpose: one document, text keys, no anchors, aliases or tags, at most LIMIT_DEPTH
+ * levels, no key twice in a mapping. What a plain scalar means is scalar.h's business.
+ */
+#ifndef WORKFLOW_YAML_H
+#define WORKFLOW_YAML_H
+
+#include "workflow/diagnostic.h"
+
+enum node_kind { NODE_TEXT, NODE_LIST, NODE_MAP };
+
+struct node {
+    uint8_t kind;
+    bool plain; /* NODE_TEXT: written without quotes */
+    uint32_t n; /* items of a list, pairs of a map */
+    struct position at;
+    struct str text;    /* NODE_TEXT; NUL-terminated, may also hold NUL bytes */
+    struct node *first; /* items, or key, value, key, value, ... */
+    struct node *next;  /* sibling; a key's value */
+};
+
+/* The tree of the diagnostic's source, in `arena`. CAIRN_EWORKFLOW with a place, or
+ * CAIRN_ELIMIT. */
+int yaml_read(const struct diagnostic *diagnostic, struct arena *arena,
+              const struct node **root);
+
+#endif
