@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Blocks grow from 4 KiB to 1 MiB; what is larger gets a block of its own. */
 #include "base/arena.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* An arena: many small allocations, freed together. Memory is zeroed and aligned to 16
  * bytes (arena_text: not aligned); nothing may be written to what has no size. A failed
  * allocation returns NULL and sets `failed`, which sticks, so a builder may check once

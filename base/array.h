@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Arrays that grow. */
 #ifndef BASE_ARRAY_H
 #define BASE_ARRAY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Included on the compiler's command line: string functions without bounds, and fork,
  * do not compile in cairn. */
 #if defined(__GNUC__) && !defined(__cplusplus)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Clocks and kernel randomness. */
 #include "base/clock.h"
 

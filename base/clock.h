@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The three clocks and random numbers: the only door to them, so that tests can see
  * where time enters. Pure code takes time as an argument instead. */
 #ifndef BASE_CLOCK_H

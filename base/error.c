@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Filling and naming errors. Nothing here allocates: it must work when memory is out.
  */
 #include "base/error.h"

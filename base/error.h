@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The one error type (struct cairn_error, caller-owned) and how it is filled.
  * Every function takes the error last, accepts NULL for it, and returns its code, so
  * a failure reads `return error_set(error, CAIRN_EIO, "...")`. */

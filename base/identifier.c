@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "base/identifier.h"
 
 /* All bytes are lower-case letters, digits, '_', or one of `extra`, and upper-case

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which texts may be names. */
 #ifndef BASE_IDENTIFIER_H
 #define BASE_IDENTIFIER_H

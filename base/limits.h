@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Every limit of cairn in one place; each is tested at its value and one past it.
  * docs/limits.md lists them for users. */
 #ifndef BASE_LIMITS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Advisory locks as open file description locks (fcntl(2), Linux 3.15). Unlike the
  * older POSIX locks they survive the closing of another descriptor of the same file,
  * exclude two handles of one process, and end when the last copy of the descriptor

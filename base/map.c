@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The hash is wyhash-like folding of 8-byte words (W. Yi, public domain). */
 #include "base/map.h"
 

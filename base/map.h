@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A hash map from strings to 32-bit numbers (indexes into somebody's array). Open
  * addressing, linear probing, load at most one half. Keys are borrowed: they must live
  * as long as the map. There is no removal: nothing here needs one. The hash is seeded

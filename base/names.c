@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The names of reasons, outcomes and states of runs, as every text and JSON shows them.
  */
 #include "base/error.h"

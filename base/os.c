@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Files, directories and the machine's identity. Every step of a durable write is
  * checked, fsync and close included: an error that is not seen here is data lost
  * later. Locks are in lock.c. */

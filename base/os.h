@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The door to files, directories, locks and machine identity. Nothing here knows of
  * SQLite. Paths are NUL-terminated bytes. */
 #ifndef BASE_OS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The plain functions of libcrypto rather than EVP: they need no memory, so that
  * hashing cannot fail, and nothing that must be set up before (EVP makes 5,000
  * allocations when it is first used, which takes a millisecond, and OpenSSL 3.0 crashes

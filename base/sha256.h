@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* SHA-256 (FIPS 180-4) and HMAC-SHA-256 (RFC 2104); the one door to libcrypto. */
 #ifndef BASE_SHA256_H
 #define BASE_SHA256_H

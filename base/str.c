@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Views, growing buffers and the byte cursor that reads them back. */
 #include "base/str.h"
 

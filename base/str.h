@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Strings: `struct str` is a borrowed view, `struct buf` an owned growing buffer.
  *
  * A buf has a sticky error: once growing failed (or the size passed BUF_MAX) every

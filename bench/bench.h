@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the benchmarks share: time, samples, a directory, and how a figure is printed:
  *
  *   name  n  median  p99  unit

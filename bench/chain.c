@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A chain of processes: each link may start only when what it needs is durable.
  *
  *   chain [CAIRN [TASKS]]      $BUILD/cairn 1000

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a durable step costs beside the least that SQLite can do for it.
  *
  *   commits [STEPS]      4000 per level and shape

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What one question and one small run take.
  *
  *   latency [CAIRN [TASKS [ROUNDS]]]      $BUILD/cairn 1000000 100

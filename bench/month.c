@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Weeks of a store, in a hurry: does its size stay bounded by what is kept, and a step
  * as cheap as on the first day?
  *

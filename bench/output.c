@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A task that writes much: what does it cost that cairn keeps its output?
  *
  *   output [CAIRN [MIB [CHUNK...]]]       $BUILD/cairn 1024 4096 65536 1048576

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Processes of a benchmark: the cairn command, peers, and measurements that need a
  * process of their own. */
 #ifndef BENCH_PROCESS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Resuming: how long until it is known what is left?
  *
  *   resume [CAIRN [TASKS...]]      $BUILD/cairn 10000 1000000

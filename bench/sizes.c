@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From a thousand tasks to a million: does a step, a load, a byte cost the same?
  *
  *   sizes [TASKS...]      1000 10000 100000 1000000

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Processes: `cairn run -j2` of tasks that do nothing beside a bare posix_spawn loop
  * that keeps two at a time.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Steps in process: is the cost of one the same at the end of a long run as at its
  * start?
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cairn_checkpoint_delete: one record, where nothing that is kept needs it. A damaged
  * record may always go. */
 #include "checkpoint/row_int.h"

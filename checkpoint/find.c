@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Printed ids:
  *
  *   workflow:42-9f3ac1d20b7e   seq and the start of the record's SHA-256

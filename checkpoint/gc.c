@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cairn_gc: garbage collection, beside whatever else happens to the store.
  *
  *   1. runs are chosen that may go as a whole (gc_choose.c)

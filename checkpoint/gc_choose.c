@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which runs go: those that the limits let go and that nobody needs any more. */
 #include "checkpoint/gc_int.h"
 

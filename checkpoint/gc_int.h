@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One collection of garbage; shared by the files gc*.c. */
 #ifndef CHECKPOINT_GC_INT_H
 #define CHECKPOINT_GC_INT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Content that nothing refers to: why this is safe is told in storage/rows_gc.c. What
  * cannot be read may refer to anything, so with a damaged checkpoint or row nothing is
  * deleted. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How runs go: one that is to go is looked at again in each transaction, and stays if
  * somebody has gone on with it or forked from it meanwhile. Who begins a run finds in
  * its own transaction that what it starts from is still there. */

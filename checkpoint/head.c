@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Exported heads: what somebody wrote down of the newest records, to be compared later.
  * From inside, nothing shows that the newest records were taken away whole, or that an
  * older copy stands in the store's place. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reading checkpoints for people and programs: list, get, latest. Rows are taken in
  * pages inside one short read transaction; the caller's callback runs after it has
  * ended, so it may use the store.

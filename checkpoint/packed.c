@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Packs and unpacks what is in the B fields of payloads.
  *
  *   state   byte: bits 0-5 outcome, bit 6 attempts follow, bit 7 outputs follow

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The packed B fields of payloads: runs of equal state, and changes. Pure; byte layout
  * in docs/format.md. */
 #ifndef CHECKPOINT_PACKED_INT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Payloads as tpl images; the only file that includes tpl.h.
  *
  * libtpl is not safe on hostile bytes: image_check (image.c) accounts for every byte

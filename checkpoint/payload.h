@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Payloads of workflow records as tpl images; the only door to tpl.
  *
  *   full   "uBB"  number of tasks, graph digest (32 bytes), runs of equal state

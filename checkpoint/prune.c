@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Retention. A segment is a sound full record with what follows it up to the next one;
  * only whole segments go, so everything that stays can be rebuilt. A damaged full
  * record counts to the segment before it: then that one is still needed.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The exact state at one checkpoint: its full record, then each delta up to it. Bounded
  * by the length of one segment; every record and every link on the way is verified.
  *

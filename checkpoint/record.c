@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The record codec. Header, little endian:
  *
  *   offset size

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The checkpoint record: what is hashed and stored. Pure; docs/format.md has every
  * byte.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What can be saved of a stream. Two passes, each linear: newest to oldest for the
  * newest sound full record, then forward over everything after it.
  *

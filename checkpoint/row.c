@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From a stored row to a verified record, and how a row is called in messages. */
 #include "checkpoint/row_int.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Stored rows seen as verified records; shared by the files of this folder. */
 #ifndef CHECKPOINT_ROW_INT_H
 #define CHECKPOINT_ROW_INT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One outcome per task, and what a change does to it. Invariant: all three arrays have
  * `n` entries; `outputs` appears with the first output digest that is not zero. */
 #include "checkpoint/states.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The state of a workflow as checkpoints see it: one outcome per task. Pure. */
 #ifndef CHECKPOINT_STATES_H
 #define CHECKPOINT_STATES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The writing end of a stream. Invariant: `struct stream` changes only after the row
  * was put, so a failed call leaves it as it was. */
 #include "checkpoint/stream.h"

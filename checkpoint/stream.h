@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Streams of checkpoints: the writing end, and rebuilding the state at any record. */
 #ifndef CHECKPOINT_STREAM_H
 #define CHECKPOINT_STREAM_H

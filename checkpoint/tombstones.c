@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Lists of deleted ranges. */
 #include "checkpoint/tombstones_int.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The deleted ranges of streams, loaded at once: they are merged when checkpoints are
  * pruned, so there are few per stream. */
 #ifndef CHECKPOINT_TOMBSTONES_INT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Our own check of tpl images, before libtpl sees them. Pure.
  *
  * An image of the flat formats used here (format "uBB" or "UUB"):

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Whether the row of a run is to be believed. */
 #include "checkpoint/row_int.h"
 #include "checkpoint/verify.h"

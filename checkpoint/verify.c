@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cairn_checkpoint_verify: everything that is stored, or one checkpoint with all that
  * it needs. One read transaction, so that a run beside it cannot look like damage.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Checking and thinning out what is stored. The public calls cairn_checkpoint_list,
  * _get, _latest, _verify, _delete and _prune (cairn.h) live in this folder, too. */
 #ifndef CHECKPOINT_VERIFY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* With a key: what is sound, but not of it. If nothing at all is of it, it is another
  * one, and tells nothing of anything. */
 #include "checkpoint/verify_int.h"

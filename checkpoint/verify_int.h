@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One verification under way; shared by the files verify*.c. */
 #ifndef CHECKPOINT_VERIFY_INT_H
 #define CHECKPOINT_VERIFY_INT_H

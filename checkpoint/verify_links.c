@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Questions left by the pass over the rows, answered when every damaged one is known:
  * is the parent, or the full record, that a record needs really there? */
 #include "checkpoint/verify_int.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Verifying one checkpoint and all that it needs. */
 #include "checkpoint/verify_int.h"
 

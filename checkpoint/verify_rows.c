@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The pass over all rows by seq. What must be known of the past is one small state per
  * stream, so memory grows with the number of runs, not of checkpoints.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Attempts that outlived the cairn that started them (on_crash: adopt), and those of
  * our own that run under a keeper. keeper.h tells the rules. */
 #include "executor/engine.h"
@@ -79,17 +80,17 @@ int adopt_ended(struct engine *e, struct job *job, struct process_end *end,
 {
     struct cairn_error trouble = {0};
     struct slot *slot = &e->slots.slots->slot[job - e->jobs];
-    int result = 0;
+    int rc = 0;
     if (job->keeper.fate == KEEPER_LIVE) {
         job->keeper.pidfd = job->pidfd;
-        result = keeper_reap(&job->keeper, slot, &trouble);
+        rc = keeper_reap(&job->keeper, slot, &trouble);
     }
-    if (result == CAIRN_EIO) {
+    if (rc == CAIRN_EIO) {
         if (error)
             *error = trouble;
-        return result;
+        return rc;
     }
-    if (result)
+    if (rc)
         report(e, CAIRN_EVENT_NOTICE, trouble.text);
     if (job->keeper.fate == KEEPER_ENDED) {
         read_record(job, &job->keeper.record, end, text);
@@ -101,8 +102,8 @@ int adopt_ended(struct engine *e, struct job *job, struct process_end *end,
                    strerrordesc_np(job->keeper.error));
         return 0;
     }
-    result = lose(e, job, error);
-    return result ? result : 1;
+    rc = lose(e, job, error);
+    return rc ? rc : 1;
 }
 
 /* ---- Taking over ---- */
@@ -152,10 +153,10 @@ static int recall_inputs(struct engine *e, struct job *job, struct cairn_error *
     struct scope scope = lookup_scope(&asker);
     struct cairn_error why = {0};
     struct result *r = &job->result;
-    int result = files_look(&scope, true, &job->arena, &r->inputs, &r->n_inputs, &why);
-    if (result == CAIRN_ENOMEM)
+    int rc = files_look(&scope, true, &job->arena, &r->inputs, &r->n_inputs, &why);
+    if (rc == CAIRN_ENOMEM)
         return error_nomem(error);
-    if (result)
+    if (rc)
         r->n_inputs = 0; /* gone: it is found missing at its next decision */
     for (uint32_t i = 0; i < r->n_inputs; i++)
         if (r->inputs[i].ctime_ns >= job->started_ns) {
@@ -168,15 +169,14 @@ static int recall_inputs(struct engine *e, struct job *job, struct cairn_error *
 static int recall(struct engine *e, struct job *job, struct cairn_error *error)
 {
     const struct task_def *def = graph_def(e->graph, job->task);
-    int result = 0;
+    int rc = 0;
     arena_release(&job->arena);
     job->result = (struct result){0};
     if (def->n_inputs)
-        result = recall_inputs(e, job, error);
-    if (!result && def->undo.len)
-        result =
-            launch_describe(e, job, def->undo, &job->arena, &job->result.undo, error);
-    return result;
+        rc = recall_inputs(e, job, error);
+    if (!rc && def->undo.len)
+        rc = launch_describe(e, job, def->undo, &job->arena, &job->result.undo, error);
+    return rc;
 }
 
 /* A new generation has rows of its own; the old one is not left open for ever. */
@@ -220,11 +220,11 @@ static int take_over(struct engine *e, const struct orphan *orphan, uint32_t tas
     job->capture_open = !capture_attempt_open(&job->capture, &keeper->place, NULL);
     keeper_to_slot(keeper, &e->slots.slots->slot[job - e->jobs]);
     slots_tell(&e->slots, &e->slots.slots->slot[job - e->jobs]);
-    int result = recall(e, job, error);
-    if (!result && orphan->row.gen != e->row.gen)
-        result = close_old_row(e, orphan, "taken over", error);
-    if (result)
-        return result;
+    int rc = recall(e, job, error);
+    if (!rc && orphan->row.gen != e->row.gen)
+        rc = close_old_row(e, orphan, "taken over", error);
+    if (rc)
+        return rc;
     if (keeper->fate == KEEPER_LIVE)
         return job_watch_end(e, job, error);
     return engine_exited(e, job, error);
@@ -280,9 +280,9 @@ static int adopt_one(struct engine *e, const struct orphan *orphan,
     struct attempt_place place = {e->live_dir, e->row.run, orphan->row.gen,
                                   orphan->row.task, orphan->row.number};
     uint32_t task = task_now(e, orphan->row.task);
-    int result = keeper_look(&keeper, &place, e->identity, error);
-    if (result)
-        return result;
+    int rc = keeper_look(&keeper, &place, e->identity, error);
+    if (rc)
+        return rc;
     /* Edited or dropped since, or not wanted any more: its end would count for nothing.
      */
     if (task == NODE_NONE || e->sched.state[task] != READY ||
@@ -320,13 +320,13 @@ int adopt_all(struct engine *e, struct cairn_error *error)
         situation_old(&e->situation, e->workflow)->definition->on_crash !=
             ON_CRASH_ADOPT)
         return 0;
-    int result =
+    int rc =
         keepers_each(e->live_dir, e->identity, e->row.run, visit_stranger, e, error);
-    if (result || !e->situation.n_kept)
-        return result;
-    result = store_each_run_attempt(e->store, e->row.run, e->situation.row.gen, true,
-                                    note_orphan, &orphans, error);
-    for (const struct orphan *o = orphans.first; o && !result; o = o->next)
-        result = adopt_one(e, o, error);
-    return result;
+    if (rc || !e->situation.n_kept)
+        return rc;
+    rc = store_each_run_attempt(e->store, e->row.run, e->situation.row.gen, true,
+                                note_orphan, &orphans, error);
+    for (const struct orphan *o = orphans.first; o && !rc; o = o->next)
+        rc = adopt_one(e, o, error);
+    return rc;
 }

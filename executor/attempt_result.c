@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a completed attempt leaves for later decisions: values, outputs, and what was
  * known of it before it started, as one object. */
 #include "executor/engine.h"
@@ -21,13 +22,13 @@ int ending_keep_result(struct engine *e, struct ending *ending,
 {
     uint32_t task = ending->row.task;
     buf_clear(&ending->result);
-    int code = result_encode(result, &ending->result, error);
-    if (!code && ending->result.size)
-        code = sha256_of(ending->result.data, ending->result.size,
-                         &ending->change.outputs, error);
-    if (!code && remembers(e, task))
-        code = lookup_put(&e->lookup, task, buf_view(&ending->result), error);
-    return code;
+    int rc = result_encode(result, &ending->result, error);
+    if (!rc && ending->result.size)
+        rc = sha256_of(ending->result.data, ending->result.size,
+                       &ending->change.outputs, error);
+    if (!rc && remembers(e, task))
+        rc = lookup_put(&e->lookup, task, buf_view(&ending->result), error);
+    return rc;
 }
 
 /* Takes the values out of the slot's file; it is empty then. */
@@ -65,13 +66,13 @@ static int read_values(struct engine *e, struct job *job, struct cairn_error *er
 {
     struct buf text = BUF_INIT;
     struct cairn_error why = {0};
-    int result = take_values(e, job, &text, &why);
-    if (!result && text.size)
-        result = values_parse(&job->arena, buf_view(&text), &job->result.values,
-                              &job->result.n_values, &why);
+    int rc = take_values(e, job, &text, &why);
+    if (!rc && text.size)
+        rc = values_parse(&job->arena, buf_view(&text), &job->result.values,
+                          &job->result.n_values, &why);
     buf_release(&text);
-    if (result)
-        return error_set(error, result, "what it wrote to $CAIRN_OUTPUT is no good: %s",
+    if (rc)
+        return error_set(error, rc, "what it wrote to $CAIRN_OUTPUT is no good: %s",
                          why.text);
     redact_values(e, job);
     return job->arena.failed ? error_nomem(error) : 0;
@@ -83,13 +84,13 @@ static int complete_result(struct engine *e, struct job *job, struct ending *end
 {
     struct asker asker = {&e->lookup, job->task, job->attempt};
     struct scope scope = lookup_scope(&asker);
-    int result = 0;
+    int rc = 0;
     if (scope.def->n_outputs)
-        result = files_look(&scope, false, &job->arena, &job->result.outputs,
-                            &job->result.n_outputs, error);
-    if (!result && scope.def->kind != TASK_CALL)
-        result = read_values(e, job, error);
-    return result ? result : ending_keep_result(e, ending, &job->result, error);
+        rc = files_look(&scope, false, &job->arena, &job->result.outputs,
+                        &job->result.n_outputs, error);
+    if (!rc && scope.def->kind != TASK_CALL)
+        rc = read_values(e, job, error);
+    return rc ? rc : ending_keep_result(e, ending, &job->result, error);
 }
 
 void engine_check_result(struct engine *e, struct job *job, struct ending *ending)

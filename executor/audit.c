@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Events of the audit log that no other row tells: gathered while a turn is decided,
  * stored with it. */
 #include "executor/engine.h"
@@ -92,17 +93,17 @@ void engine_log_skips(struct engine *e, struct skip *skips, uint32_t n)
 
 int engine_log_put(struct engine *e, uint64_t turn, struct cairn_error *error)
 {
-    int result = 0;
-    for (uint32_t i = 0; i < e->events.n && !result; i++) {
+    int rc = 0;
+    for (uint32_t i = 0; i < e->events.n && !rc; i++) {
         const struct pending_event *event = &e->events.at[i];
         struct event_row row = event->row;
         row.run = e->row.run;
         row.gen = e->row.gen;
         row.turn = turn;
         row.data = (struct str){e->events.data.data + event->at, event->length};
-        result = store_put_event(e->store, &row, error);
+        rc = store_put_event(e->store, &row, error);
     }
-    return result;
+    return rc;
 }
 
 void engine_log_forget(struct engine *e)

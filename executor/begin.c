@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The first commit of a run, or of one that goes on: its row, its graph, what an owner
  * that died left open, and a full record where what it starts from is not simply its
  * newest record. */
@@ -92,36 +93,35 @@ static int close_interrupted(struct engine *e, uint64_t turn, struct cairn_error
 {
     struct slot_map map;
     struct opening opening = {e, error};
-    int result = store_each_run_attempt(e->store, e->row.run, e->situation.row.gen,
-                                        true, collect_open, &opening, error);
-    if (!result && e->n_endings &&
-        slots_open(&map, e->live_dir, e->row.run, NULL) == 0) {
+    int rc = store_each_run_attempt(e->store, e->row.run, e->situation.row.gen, true,
+                                    collect_open, &opening, error);
+    if (!rc && e->n_endings && slots_open(&map, e->live_dir, e->row.run, NULL) == 0) {
         for (uint32_t i = 0; i < e->n_endings; i++)
             rescue_output(e, &e->endings[i], &map);
         slots_close(&map, false);
     }
-    for (uint32_t i = 0; i < e->n_endings && !result; i++)
-        result = engine_put_attempt(e, &e->endings[i], turn, error);
+    for (uint32_t i = 0; i < e->n_endings && !rc; i++)
+        rc = engine_put_attempt(e, &e->endings[i], turn, error);
     for (uint32_t i = 0; i < e->n_endings; i++)
         ending_release(&e->endings[i]);
     e->n_endings = e->unacted = 0;
-    return result;
+    return rc;
 }
 
 static int put_graph(struct engine *e, struct cairn_error *error)
 {
     struct buf *encoded = &e->situation.encoded;
-    int result = 0;
+    int rc = 0;
     if (!encoded->size)
-        result = definition_encode(&e->workflow->definition, encoded, error);
-    if (!result)
-        result = store_put_object(e->store, buf_view(encoded), &e->row.graph, error);
+        rc = definition_encode(&e->workflow->definition, encoded, error);
+    if (!rc)
+        rc = store_put_object(e->store, buf_view(encoded), &e->row.graph, error);
     buf_release(encoded);
     e->row.tasks = e->graph->n_tasks;
-    if (!result)
-        result =
+    if (!rc)
+        rc =
             store_put_run_graph(e->store, e->row.run, e->row.gen, &e->row.graph, error);
-    return result ? result : compiled_note(e->workflow, e->store, &e->row, error);
+    return rc ? rc : compiled_note(e->workflow, e->store, &e->row, error);
 }
 
 /* A run that goes on gets a full record whenever what it starts from is not simply its
@@ -152,31 +152,31 @@ static int begin_run(struct engine *e, struct cairn_error *error)
     struct buf params = BUF_INIT;
     e->row.state = CAIRN_RUN_UNFINISHED;
     e->row.ended_ns = 0;
-    int result =
+    int rc =
         definition_params(&e->workflow->definition, &params, &e->row.params, error);
-    if (!result && !fresh) /* it may have been removed since it was read */
-        result = store_get_run(e->store, e->row.run, NULL, NULL, error);
+    if (!rc && !fresh) /* it may have been removed since it was read */
+        rc = store_get_run(e->store, e->row.run, NULL, NULL, error);
     e->row.params_text = arena_str(&e->arena, buf_view(&params));
     buf_release(&params);
-    if (!result && e->arena.failed)
-        result = error_nomem(error);
-    if (!result && fresh) {
+    if (!rc && e->arena.failed)
+        rc = error_nomem(error);
+    if (!rc && fresh) {
         e->row.gen = 1;
         e->row.graph = s->graph;
         e->row.tasks = e->graph->n_tasks;
         e->row.started_ns = clock_utc_ns();
         e->row.from_run = s->from_run;
         e->row.from_seq = s->from_seq;
-        result = store_add_run(e->store, &e->row, error);
-    } else if (!result && new_generation(s))
+        rc = store_add_run(e->store, &e->row, error);
+    } else if (!rc && new_generation(s))
         e->row.gen++;
-    if (!result)
-        result = put_graph(e, error);
-    if (!result && !fresh)
-        result = store_set_run(e->store, &e->row, error);
-    if (!result && e->row.file.len)
-        result = home_note(e->store, error);
-    return result;
+    if (!rc)
+        rc = put_graph(e, error);
+    if (!rc && !fresh)
+        rc = store_set_run(e->store, &e->row, error);
+    if (!rc && e->row.file.len)
+        rc = home_note(e->store, error);
+    return rc;
 }
 
 static int compare_source(void *context, const struct checkpoint_row *row)
@@ -193,13 +193,13 @@ static int check_source(struct engine *e, struct cairn_error *error)
     struct situation *s = &e->situation;
     if (s->recovered || !s->from_seq)
         return 0;
-    int result = store_get_checkpoint(e->store, s->from_seq, compare_source, s, error);
-    if (result == CAIRN_ENOTFOUND)
-        return error_set(error, result,
+    int rc = store_get_checkpoint(e->store, s->from_seq, compare_source, s, error);
+    if (rc == CAIRN_ENOTFOUND)
+        return error_set(error, rc,
                          "checkpoint workflow:%llu was deleted just now, so no run can "
                          "go on from it",
                          (unsigned long long)s->from_seq);
-    return result;
+    return rc;
 }
 
 static int begin_stream(struct engine *e, struct cairn_error *error)
@@ -214,14 +214,14 @@ static int begin_stream(struct engine *e, struct cairn_error *error)
     e->stream.store = e->store;
     e->stream.sha = e->sha;
     e->stream.graph = s->graph;
-    int result = check_source(e, error);
+    int rc = check_source(e, error);
     store_keep_seq(e->store, s->last_named);
-    for (size_t i = 0; s->recovered && i < s->recovery.n_damaged && !result; i++)
-        result = store_put_quarantine(e->store, s->recovery.damaged[i], clock_utc_ns(),
-                                      s->recovery.reasons[i], error);
-    if (!result && needs_full(e))
-        result = stream_full(&e->stream, &e->states, clock_utc_ns(), NULL, error);
-    return result;
+    for (size_t i = 0; s->recovered && i < s->recovery.n_damaged && !rc; i++)
+        rc = store_put_quarantine(e->store, s->recovery.damaged[i], clock_utc_ns(),
+                                  s->recovery.reasons[i], error);
+    if (!rc && needs_full(e))
+        rc = stream_full(&e->stream, &e->states, clock_utc_ns(), NULL, error);
+    return rc;
 }
 
 /* ---- What is told of it ---- */
@@ -281,27 +281,27 @@ static int log_beginning(struct engine *e, struct cairn_error *error)
 static int put_beginning(struct engine *e, struct cairn_error *error)
 {
     uint64_t turn = 0;
-    int result = begin_run(e, error);
+    int rc = begin_run(e, error);
     /* A wish to stop that an earlier owner of the run did not live to see is no wish to
      * stop this one. */
-    if (!result)
-        result = store_drop_commands(e->store, e->row.run, COMMAND_CANCEL, error);
-    if (!result)
-        result = store_next_turn(e->store, e->row.run, &turn, error);
-    if (!result)
-        result = secrets_key(&e->situation.secrets, e->store, true, error);
-    if (!result && e->situation.recovered && e->mode != MODE_TURN)
-        result = close_interrupted(e, turn, error);
-    if (!result)
-        result = engine_log_put(e, turn, error);
-    return result ? result : begin_stream(e, error);
+    if (!rc)
+        rc = store_drop_commands(e->store, e->row.run, COMMAND_CANCEL, error);
+    if (!rc)
+        rc = store_next_turn(e->store, e->row.run, &turn, error);
+    if (!rc)
+        rc = secrets_key(&e->situation.secrets, e->store, true, error);
+    if (!rc && e->situation.recovered && e->mode != MODE_TURN)
+        rc = close_interrupted(e, turn, error);
+    if (!rc)
+        rc = engine_log_put(e, turn, error);
+    return rc ? rc : begin_stream(e, error);
 }
 
 int engine_commit_begin(struct engine *e, struct cairn_error *error)
 {
-    int result = log_beginning(e, error);
-    if (!result)
-        result = engine_transact(e, -1, put_beginning, error);
+    int rc = log_beginning(e, error);
+    if (!rc)
+        rc = engine_transact(e, -1, put_beginning, error);
     engine_log_forget(e);
-    return result;
+    return rc;
 }

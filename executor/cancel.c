@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Cancelling a run: its owner is asked, or it is marked where there is none. */
 #include "base/clock.h"
 #include "plan/open_run_view.h"
@@ -9,35 +10,35 @@
 
 static int ask_owner(struct cairn_store *store, uint64_t run, struct cairn_error *error)
 {
-    int result = store_begin(store, -1, error);
-    if (result)
-        return result;
+    int rc = store_begin(store, -1, error);
+    if (rc)
+        return rc;
     struct command_row command = {.run = run,
                                   .verb = COMMAND_CANCEL,
                                   .task = UINT32_MAX,
                                   .time_ns = clock_utc_ns()};
-    result = store_put_command(store, &command, error);
-    if (result)
+    rc = store_put_command(store, &command, error);
+    if (rc)
         store_abort(store);
     else
-        result = store_commit(store, error);
-    if (!result)
+        rc = store_commit(store, error);
+    if (!rc)
         live_wake(store_live_dir(store), run);
-    return result;
+    return rc;
 }
 
 static int mark_cancelled(struct cairn_store *store, struct run_row *row,
                           struct cairn_error *error)
 {
-    int result = store_begin(store, -1, error);
-    if (result)
-        return result;
+    int rc = store_begin(store, -1, error);
+    if (rc)
+        return rc;
     row->state = CAIRN_RUN_CANCELLED;
     row->ended_ns = clock_utc_ns();
-    result = store_set_run(store, row, error);
-    if (result) {
+    rc = store_set_run(store, row, error);
+    if (rc) {
         store_abort(store);
-        return result;
+        return rc;
     }
     return store_commit(store, error);
 }
@@ -54,13 +55,13 @@ static int cancel_owned(struct cairn_store *store, uint64_t run,
                         struct cairn_error *error)
 {
     struct view v;
-    int result = view_open(&v, store, run, false, error);
-    if (result)
-        return result;
-    result = v.row.state == CAIRN_RUN_UNFINISHED ? mark_cancelled(store, &v.row, error)
-                                                 : refuse_ended(&v.row, error);
+    int rc = view_open(&v, store, run, false, error);
+    if (rc)
+        return rc;
+    rc = v.row.state == CAIRN_RUN_UNFINISHED ? mark_cancelled(store, &v.row, error)
+                                             : refuse_ended(&v.row, error);
     view_release(&v);
-    return result;
+    return rc;
 }
 
 /* Tasks under keepers outlived their cairn; cancelling the run ends them, too. */
@@ -69,16 +70,16 @@ static int end_what_lives(struct cairn_store *store, uint64_t run,
 {
     enum { GRACE_MS = 10000 };
     struct leftovers left = {0};
-    int result = keepers_stop(store_live_dir(store), store_id(store), run, error);
-    if (!result)
-        result = leftovers_end(store_live_dir(store), store_id(store), run, GRACE_MS,
-                               &left, error);
-    if (!result && left.survived)
+    int rc = keepers_stop(store_live_dir(store), store_id(store), run, error);
+    if (!rc)
+        rc = leftovers_end(store_live_dir(store), store_id(store), run, GRACE_MS, &left,
+                           error);
+    if (!rc && left.survived)
         return error_set(error, CAIRN_EBUSY,
                          "%u processes of run %llu do not end; end them and cancel "
                          "again",
                          left.survived, (unsigned long long)run);
-    return result;
+    return rc;
 }
 
 int cairn_cancel(struct cairn_store *store, uint64_t run, struct cairn_error *error)
@@ -86,23 +87,23 @@ int cairn_cancel(struct cairn_store *store, uint64_t run, struct cairn_error *er
     struct view v;
     uint64_t workflow;
     int64_t offset;
-    int result = view_open(&v, store, run, false, error);
-    if (result)
-        return result;
+    int rc = view_open(&v, store, run, false, error);
+    if (rc)
+        return rc;
     if (v.row.state != CAIRN_RUN_UNFINISHED)
-        result = refuse_ended(&v.row, error);
-    if (!result)
-        result = store_check_keyed(store, v.row.run, v.row.keyed, error);
-    if (!result) {
-        result = owner_acquire(store, v.row.workflow_name, &workflow, &offset, error);
-        if (!result) {
-            result = end_what_lives(store, v.row.run, error);
-            if (!result)
-                result = cancel_owned(store, v.row.run, error);
+        rc = refuse_ended(&v.row, error);
+    if (!rc)
+        rc = store_check_keyed(store, v.row.run, v.row.keyed, error);
+    if (!rc) {
+        rc = owner_acquire(store, v.row.workflow_name, &workflow, &offset, error);
+        if (!rc) {
+            rc = end_what_lives(store, v.row.run, error);
+            if (!rc)
+                rc = cancel_owned(store, v.row.run, error);
             owner_release(store, offset);
-        } else if (result == CAIRN_EOWNED)
-            result = ask_owner(store, v.row.run, error);
+        } else if (rc == CAIRN_EOWNED)
+            rc = ask_owner(store, v.row.run, error);
     }
     view_release(&v);
-    return result;
+    return rc;
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Checks: after a task has ended well, and to decide what became of an interrupted
  * `once` task. A check runs in the task's slot, under its time limit. */
 #include "executor/engine.h"
@@ -10,10 +11,10 @@ static int start_check(struct engine *e, struct job *job, struct buf *why)
     struct undo_action action;
     struct cairn_error error = {0};
     const struct task_def *def = graph_def(e->graph, job->task);
-    int result = launch_describe(e, job, def->check, &job->arena, &action, &error);
-    if (result) {
+    int rc = launch_describe(e, job, def->check, &job->arena, &action, &error);
+    if (rc) {
         buf_text(why, error.text);
-        return result;
+        return rc;
     }
     return launch_action(e, job, &action, why);
 }
@@ -106,16 +107,16 @@ static int finish_check(struct engine *e, struct job *job,
     ending->duration_ms = (ended_ns - ending->row.started_ns) / 1000000;
     note_verdict(job, verdict);
     add_verdict(job, verdict, heard, ending);
-    int result = ending->row.outcome == CAIRN_COMPLETED
-                     ? ending_keep_result(e, ending, &job->result, error)
-                     : 0;
+    int rc = ending->row.outcome == CAIRN_COMPLETED
+                 ? ending_keep_result(e, ending, &job->result, error)
+                 : 0;
     if (ending->row.outcome != CAIRN_COMPLETED) {
         buf_clear(&ending->result);
         ending->change.outputs = (struct digest){{0}};
     }
     engine_free_job(e, job);
     engine_settle(e, ending);
-    return result;
+    return rc;
 }
 
 /* What an interrupted attempt declared must be there for its check to be believed. */
@@ -124,13 +125,13 @@ static void look_for_outputs(struct engine *e, struct job *job, struct ending *e
     struct cairn_error why = {0};
     struct asker asker = {&e->lookup, job->task, job->attempt};
     struct scope scope = lookup_scope(&asker);
-    int result = 0;
+    int rc = 0;
     if (scope.def->n_outputs)
-        result = files_look(&scope, false, &job->arena, &job->result.outputs,
-                            &job->result.n_outputs, &why);
-    if (!result)
-        result = ending_keep_result(e, ending, &job->result, &why);
-    if (!result)
+        rc = files_look(&scope, false, &job->arena, &job->result.outputs,
+                        &job->result.n_outputs, &why);
+    if (!rc)
+        rc = ending_keep_result(e, ending, &job->result, &why);
+    if (!rc)
         return;
     ending->row.outcome = CAIRN_FAILED;
     buf_format(&ending->text, "its check passed, but %s", why.text);
@@ -172,11 +173,11 @@ int gate_ended(struct engine *e, struct job *job, const struct process_end *end,
     struct ending heard = {0};
     struct verdict verdict = {0};
     hear(e, job, end, &heard, &verdict);
-    int result = job->role == ROLE_CHECK
-                     ? finish_check(e, job, &verdict, &heard, error)
-                     : finish_deciding(e, job, end, &verdict, &heard, error);
+    int rc = job->role == ROLE_CHECK
+                 ? finish_check(e, job, &verdict, &heard, error)
+                 : finish_deciding(e, job, end, &verdict, &heard, error);
     ending_release(&heard);
-    return result;
+    return rc;
 }
 
 /* ---- Unknown tasks ---- */
@@ -198,7 +199,7 @@ int gate_start_deciding(struct engine *e, const struct intent *intent,
     struct job *job = launch_slot(e, intent, ROLE_DECIDE);
     arena_release(&job->arena);
     job->result = (struct result){0};
-    int result = 0;
+    int rc = 0;
     if (start_check(e, job, &why)) {
         struct ending *ending = engine_add_ending(e, job->task, job->attempt);
         engine_free_job(e, job);
@@ -210,8 +211,8 @@ int gate_start_deciding(struct engine *e, const struct intent *intent,
             buf_format(&ending->text, "its check could not be started: %s",
                        why.data ? why.data : "");
         }
-        result = ending ? 0 : error_nomem(error);
+        rc = ending ? 0 : error_nomem(error);
     }
     buf_release(&why);
-    return result;
+    return rc;
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What other processes want of a run: their stored commands are applied here, and
  * marked as taken in the transaction that stores what came of them. */
 #include "executor/engine.h"
@@ -37,18 +38,18 @@ static int complete_externally(struct engine *e, struct ending *ending, struct s
     struct job job = {.task = ending->row.task, .attempt = ending->row.number};
     struct asker asker = {&e->lookup, job.task, job.attempt};
     struct scope scope = lookup_scope(&asker);
-    int result = values_unpack(&job.arena, data, &job.result.values,
-                               &job.result.n_values, error);
-    if (!result && scope.def->n_outputs)
-        result = files_look(&scope, false, &job.arena, &job.result.outputs,
-                            &job.result.n_outputs, error);
-    if (!result && scope.def->undo.len)
-        result = launch_describe(e, &job, scope.def->undo, &job.arena, &job.result.undo,
-                                 error);
-    if (!result)
-        result = ending_keep_result(e, ending, &job.result, error);
+    int rc = values_unpack(&job.arena, data, &job.result.values, &job.result.n_values,
+                           error);
+    if (!rc && scope.def->n_outputs)
+        rc = files_look(&scope, false, &job.arena, &job.result.outputs,
+                        &job.result.n_outputs, error);
+    if (!rc && scope.def->undo.len)
+        rc = launch_describe(e, &job, scope.def->undo, &job.arena, &job.result.undo,
+                             error);
+    if (!rc)
+        rc = ending_keep_result(e, ending, &job.result, error);
     arena_release(&job.arena);
-    return result;
+    return rc;
 }
 
 /* There is no memory to look at what was said: it stays said, for whoever goes on. The
@@ -170,11 +171,11 @@ void engine_look_for_commands(struct engine *e)
         return;
     for (;;) {
         buf_clear(&data);
-        int result = store_next_command(e->store, e->row.run, e->last_command, &row,
-                                        &data, &error);
-        if (result == CAIRN_EDAMAGED && row.id)
+        int rc = store_next_command(e->store, e->row.run, e->last_command, &row, &data,
+                                    &error);
+        if (rc == CAIRN_EDAMAGED && row.id)
             report(e, CAIRN_EVENT_NOTICE, error.text);
-        else if (result || !row.id)
+        else if (rc || !row.id)
             break;
         else
             apply(e, &row);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Command line and environment of an attempt. All strings of one stand in job->text,
  * NUL-terminated; their offsets are noted first, because the buffer moves while it
  * grows. */
@@ -155,24 +156,24 @@ static int add_expanded(struct strings *s, const struct scope *scope, struct str
         buf_byte(out, '=');
     }
     size_t start = out->size;
-    int result = text_expand(scope, text, out, error);
-    if (!result && !out->failed && memchr(out->data, 0, out->size) &&
+    int rc = text_expand(scope, text, out, error);
+    if (!rc && !out->failed && memchr(out->data, 0, out->size) &&
         memchr(out->data + start, 0, out->size - start))
-        result = error_set(error, CAIRN_EWORKFLOW,
-                           "%.*s would have a NUL byte in it, which no process can be "
-                           "given",
-                           name.len ? (int)name.len : 11,
-                           name.len ? name.ptr : "an argument");
+        rc = error_set(error, CAIRN_EWORKFLOW,
+                       "%.*s would have a NUL byte in it, which no process can be "
+                       "given",
+                       name.len ? (int)name.len : 11,
+                       name.len ? name.ptr : "an argument");
     buf_byte(out, 0);
-    return result;
+    return rc;
 }
 
 static int add_shell(struct strings *s, const struct task_def *def)
 {
-    int result = 0;
-    for (uint32_t i = 0; i < def->n_shell && !result; i++)
-        result = add_text(s, def->shell[i]);
-    return result ? result : add_text(s, def->run);
+    int rc = 0;
+    for (uint32_t i = 0; i < def->n_shell && !rc; i++)
+        rc = add_text(s, def->shell[i]);
+    return rc ? rc : add_text(s, def->run);
 }
 
 static bool is_default_shell(const struct task_def *def)
@@ -229,23 +230,23 @@ static uint32_t find_words(const struct strings *s, const struct environment *en
 static int add_words(struct strings *s, const struct buf *words, uint32_t n)
 {
     const char *at = words->data;
-    int result = 0;
-    for (uint32_t i = 0; i < n && !result; i++) {
+    int rc = 0;
+    for (uint32_t i = 0; i < n && !rc; i++) {
         struct str word = str_of(at);
-        result = add_text(s, word);
+        rc = add_text(s, word);
         at += word.len + 1;
     }
-    return result;
+    return rc;
 }
 
 static int add_arguments(struct strings *s, const struct scope *scope,
                          struct cairn_error *error)
 {
     const struct task_def *def = scope->def;
-    int result = 0;
-    for (uint32_t i = 0; i < def->n_argv && !result; i++)
-        result = add_expanded(s, scope, STR(""), def->argv[i], error);
-    return result || def->kind != TASK_RUN ? result : add_shell(s, def);
+    int rc = 0;
+    for (uint32_t i = 0; i < def->n_argv && !rc; i++)
+        rc = add_expanded(s, scope, STR(""), def->argv[i], error);
+    return rc || def->kind != TASK_RUN ? rc : add_shell(s, def);
 }
 
 void values_path(const struct engine *e, const struct job *job, char *out, size_t size)
@@ -268,36 +269,36 @@ static int add_own_variables(struct engine *e, struct strings *s)
 {
     struct job *job = s->job;
     char text[4200];
-    int result = add_variable(s, STR("CAIRN_TASK"), str_of(e->graph->id[job->task]));
+    int rc = add_variable(s, STR("CAIRN_TASK"), str_of(e->graph->id[job->task]));
     snprintf(text, sizeof text, "%llu", (unsigned long long)e->row.run);
-    if (!result)
-        result = add_variable(s, STR("CAIRN_RUN"), str_of(text));
+    if (!rc)
+        rc = add_variable(s, STR("CAIRN_RUN"), str_of(text));
     snprintf(text, sizeof text, "%u", job->attempt);
-    if (!result)
-        result = add_variable(s, STR("CAIRN_ATTEMPT"), str_of(text));
+    if (!rc)
+        rc = add_variable(s, STR("CAIRN_ATTEMPT"), str_of(text));
     snprintf(job->token, sizeof job->token, "%s.%u.%u", e->slots.slots->token,
              job->task, job->attempt);
-    if (!result)
-        result = add_variable(s, STR("CAIRN_TOKEN"), str_of(job->token));
-    if (!result && job->role == ROLE_TASK) {
+    if (!rc)
+        rc = add_variable(s, STR("CAIRN_TOKEN"), str_of(job->token));
+    if (!rc && job->role == ROLE_TASK) {
         values_path(e, job, text, sizeof text);
-        result = add_variable(s, STR("CAIRN_OUTPUT"), str_of(text));
+        rc = add_variable(s, STR("CAIRN_OUTPUT"), str_of(text));
     }
-    if (!result && e->lookup.run_status)
-        result = add_variable(s, STR("CAIRN_RUN_STATUS"), str_of(e->lookup.run_status));
-    return result;
+    if (!rc && e->lookup.run_status)
+        rc = add_variable(s, STR("CAIRN_RUN_STATUS"), str_of(e->lookup.run_status));
+    return rc;
 }
 
 static int add_secrets(struct engine *e, struct strings *s, const struct str *names,
                        uint32_t n)
 {
-    int result = 0;
-    for (uint32_t i = 0; i < n && !result; i++) {
+    int rc = 0;
+    for (uint32_t i = 0; i < n && !rc; i++) {
         struct str value = secrets_value(&e->situation.secrets, names[i]);
         if (value.ptr)
-            result = add_variable(s, names[i], value);
+            rc = add_variable(s, names[i], value);
     }
-    return result;
+    return rc;
 }
 
 static int add_variables(struct engine *e, struct strings *s, const struct scope *scope,
@@ -305,19 +306,18 @@ static int add_variables(struct engine *e, struct strings *s, const struct scope
 {
     const struct definition *d = scope->definition;
     const struct task_def *def = scope->def;
-    int result = 0;
-    for (uint32_t i = 0; i < d->n_params && !result; i++)
+    int rc = 0;
+    for (uint32_t i = 0; i < d->n_params && !rc; i++)
         if (task_has_param(def, d->params[i].key))
-            result = add_variable(s, d->params[i].key, d->params[i].value);
-    for (uint32_t k = 0; k < def->n_foreach && !result; k++)
-        result =
-            add_variable(s, def->foreach[k].name,
-                         def->foreach[k].values[member_value(def, scope->member, k)]);
-    for (uint32_t i = 0; i < def->n_env && !result; i++)
-        result = add_expanded(s, scope, def->env[i].key, def->env[i].value, error);
-    if (!result)
-        result = add_secrets(e, s, def->secrets, def->n_secrets);
-    return result ? result : add_own_variables(e, s);
+            rc = add_variable(s, d->params[i].key, d->params[i].value);
+    for (uint32_t k = 0; k < def->n_foreach && !rc; k++)
+        rc = add_variable(s, def->foreach[k].name,
+                          def->foreach[k].values[member_value(def, scope->member, k)]);
+    for (uint32_t i = 0; i < def->n_env && !rc; i++)
+        rc = add_expanded(s, scope, def->env[i].key, def->env[i].value, error);
+    if (!rc)
+        rc = add_secrets(e, s, def->secrets, def->n_secrets);
+    return rc ? rc : add_own_variables(e, s);
 }
 
 static char **put_strings(const struct strings *s, size_t from, size_t to, char **at)
@@ -372,19 +372,19 @@ static int check_lengths(const struct strings *s, struct buf *why)
     return 0;
 }
 
-static int finish_strings(struct strings *s, int result, const struct environment *env,
+static int finish_strings(struct strings *s, int rc, const struct environment *env,
                           struct buf *why)
 {
-    if (!result && s->job->text.failed)
-        result = CAIRN_ENOMEM;
-    if (!result)
-        result = check_lengths(s, why);
-    if (!result)
-        result = make_vectors(s, env);
+    if (!rc && s->job->text.failed)
+        rc = CAIRN_ENOMEM;
+    if (!rc)
+        rc = check_lengths(s, why);
+    if (!rc)
+        rc = make_vectors(s, env);
     free(s->offset);
-    if (result == CAIRN_ENOMEM)
+    if (rc == CAIRN_ENOMEM)
         buf_text(why, "out of memory");
-    return result;
+    return rc;
 }
 
 /* The command line: that of the text's command, if it is no more than that, and then
@@ -394,15 +394,15 @@ static int add_command(struct strings *s, const struct scope *scope,
 {
     struct buf words = BUF_INIT;
     uint32_t n = find_words(s, env, scope->def, &words);
-    int result = n ? add_directory(s, env) : 0;
+    int rc = n ? add_directory(s, env) : 0;
     s->n_env = s->n;
-    if (!result)
-        result = n ? add_words(s, &words, n) : add_arguments(s, scope, error);
+    if (!rc)
+        rc = n ? add_words(s, &words, n) : add_arguments(s, scope, error);
     s->n_argv = s->n - s->n_env;
-    if (!result && n)
-        result = add_shell(s, scope->def);
+    if (!rc && n)
+        rc = add_shell(s, scope->def);
     buf_release(&words);
-    return result;
+    return rc;
 }
 
 int strings_prepare(struct engine *e, struct job *job, struct buf *why)
@@ -413,12 +413,12 @@ int strings_prepare(struct engine *e, struct job *job, struct buf *why)
     struct environment *env = inherited(e, scope.def);
     struct cairn_error error = {0};
     buf_clear(&job->text);
-    int result = env ? add_variables(e, &s, &scope, &error) : CAIRN_ENOMEM;
-    if (!result)
-        result = add_command(&s, &scope, env, &error);
-    if (result && result != CAIRN_ENOMEM)
+    int rc = env ? add_variables(e, &s, &scope, &error) : CAIRN_ENOMEM;
+    if (!rc)
+        rc = add_command(&s, &scope, env, &error);
+    if (rc && rc != CAIRN_ENOMEM)
         buf_text(why, error.text);
-    return finish_strings(&s, result, env, why);
+    return finish_strings(&s, rc, env, why);
 }
 
 int strings_prepare_action(struct engine *e, struct job *job,
@@ -426,19 +426,19 @@ int strings_prepare_action(struct engine *e, struct job *job,
 {
     struct strings s = {.job = job};
     struct environment *env = inherited(e, graph_def(e->graph, job->task));
-    int result = env ? 0 : CAIRN_ENOMEM;
+    int rc = env ? 0 : CAIRN_ENOMEM;
     buf_clear(&job->text);
-    for (uint32_t i = 0; i < action->n_env && !result; i++)
-        result = add_variable(&s, action->env[i].key, action->env[i].value);
-    if (!result)
-        result = add_secrets(e, &s, action->secrets, action->n_secrets);
-    if (!result)
-        result = add_own_variables(e, &s);
+    for (uint32_t i = 0; i < action->n_env && !rc; i++)
+        rc = add_variable(&s, action->env[i].key, action->env[i].value);
+    if (!rc)
+        rc = add_secrets(e, &s, action->secrets, action->n_secrets);
+    if (!rc)
+        rc = add_own_variables(e, &s);
     s.n_env = s.n;
-    for (uint32_t i = 0; i < action->n_shell && !result; i++)
-        result = add_text(&s, action->shell[i]);
-    if (!result)
-        result = add_text(&s, action->text);
+    for (uint32_t i = 0; i < action->n_shell && !rc; i++)
+        rc = add_text(&s, action->shell[i]);
+    if (!rc)
+        rc = add_text(&s, action->text);
     s.n_argv = s.n - s.n_env;
-    return finish_strings(&s, result, env, why);
+    return finish_strings(&s, rc, env, why);
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A stored command until it was taken, by the run's owner or by us, and what came of
  * it. */
 #include "plan/open_run_view.h"
@@ -26,11 +27,11 @@ struct wait {
 static int take_turn(struct wait *w, struct cairn_error *error)
 {
     struct cairn_workflow *workflow = NULL;
-    int result = workflow_stored(&workflow, w->store, &w->row, error);
-    if (!result)
-        result = engine_turn(workflow, w->store, w->row.run, NULL, error);
+    int rc = workflow_stored(&workflow, w->store, &w->row, error);
+    if (!rc)
+        rc = engine_turn(workflow, w->store, w->row.run, NULL, error);
     cairn_workflow_free(workflow);
-    return result;
+    return rc;
 }
 
 static void rest(struct wait *w)
@@ -45,8 +46,8 @@ static void rest(struct wait *w)
 static int go_on(struct wait *w, struct cairn_error *error)
 {
     arena_release(&w->arena);
-    int result = run_row_get(&w->row, w->store, w->command->run, &w->arena, error);
-    int live = result ? result : run_live(w->store, &w->row, error);
+    int rc = run_row_get(&w->row, w->store, w->command->run, &w->arena, error);
+    int live = rc ? rc : run_live(w->store, &w->row, error);
     if (live < 0)
         return live;
     if (live) {
@@ -54,24 +55,24 @@ static int go_on(struct wait *w, struct cairn_error *error)
         rest(w);
         return 0;
     }
-    result = take_turn(w, error);
-    if (result != CAIRN_EOWNED)
-        return result;
+    rc = take_turn(w, error);
+    if (rc != CAIRN_EOWNED)
+        return rc;
     rest(w);
     return 0;
 }
 
 static int wait_until_taken(struct wait *w, struct cairn_error *error)
 {
-    int result = store_command_taken(w->store, w->command->id, &w->taken, error);
-    while (!result && !w->taken && clock_mono_ns() < w->until_ns) {
-        result = go_on(w, error);
-        if (!result)
-            result = store_command_taken(w->store, w->command->id, &w->taken, error);
+    int rc = store_command_taken(w->store, w->command->id, &w->taken, error);
+    while (!rc && !w->taken && clock_mono_ns() < w->until_ns) {
+        rc = go_on(w, error);
+        if (!rc)
+            rc = store_command_taken(w->store, w->command->id, &w->taken, error);
     }
-    if (result) {
+    if (rc) {
         error_context(error, "it is stored and counts when the run goes on, but");
-        return result;
+        return rc;
     }
     if (w->taken)
         return 0;
@@ -123,10 +124,10 @@ static int look_at_outcome(struct answer *a, struct cairn_error *error)
     const struct outside *o = a->outside;
     if (o->states.outcome[a->task] != CAIRN_FAILED)
         return 0;
-    int result = store_each_attempt(o->store, o->row.run, o->row.gen, a->task,
-                                    keep_text, &a->text, error);
-    if (result)
-        return result;
+    int rc = store_each_attempt(o->store, o->row.run, o->row.gen, a->task, keep_text,
+                                &a->text, error);
+    if (rc)
+        return rc;
     const char *text = a->text.size ? a->text.data : "";
     if (o->live)
         return error_set(error, CAIRN_EUSAGE, "task %s has failed: %s",
@@ -139,12 +140,12 @@ static int look_at_outcome(struct answer *a, struct cairn_error *error)
 static int hear(struct answer *a, struct cairn_error *error)
 {
     const struct outside *o = a->outside;
-    int result = store_each_event(o->store, o->row.run, a->command->turn - 1,
-                                  read_answer, a, error);
-    if (!result && a->refused)
+    int rc = store_each_event(o->store, o->row.run, a->command->turn - 1, read_answer,
+                              a, error);
+    if (!rc && a->refused)
         return error_set(error, CAIRN_EUSAGE, "task %s: %s", a->command->task,
                          a->text.data);
-    return result || !a->command->done ? result : look_at_outcome(a, error);
+    return rc || !a->command->done ? rc : look_at_outcome(a, error);
 }
 
 static int what_came_of_it(struct cairn_store *store,
@@ -153,19 +154,19 @@ static int what_came_of_it(struct cairn_store *store,
 {
     struct outside o;
     struct answer a = {.command = command, .outside = &o};
-    int result = store_begin_read(store, error);
-    if (result)
-        return result;
-    result = outside_open(&o, store, command->run, error);
-    if (!result) {
-        result = outside_find(&o, command->task, &a.task, error);
-        if (!result)
-            result = hear(&a, error);
+    int rc = store_begin_read(store, error);
+    if (rc)
+        return rc;
+    rc = outside_open(&o, store, command->run, error);
+    if (!rc) {
+        rc = outside_find(&o, command->task, &a.task, error);
+        if (!rc)
+            rc = hear(&a, error);
         outside_release(&o);
     }
     store_end_read(store);
     buf_release(&a.text);
-    return result;
+    return rc;
 }
 
 int outside_settle(struct cairn_store *store, const struct outside_command *command,
@@ -177,7 +178,7 @@ int outside_settle(struct cairn_store *store, const struct outside_command *comm
                      .command = command,
                      .until_ns = clock_mono_ns() + patience_ns,
                      .pause_ns = FIRST_NS};
-    int result = wait_until_taken(&w, error);
+    int rc = wait_until_taken(&w, error);
     arena_release(&w.arena);
-    return result ? result : what_came_of_it(store, command, error);
+    return rc ? rc : what_came_of_it(store, command, error);
 }

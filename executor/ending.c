@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From the end of an attempt to what it means: an outcome, or a retry. Nothing here
  * writes; the ending waits in the engine's list for the commit. */
 #include "executor/engine.h"
@@ -203,24 +204,23 @@ void job_capture(struct engine *e, struct job *job, struct ending *ending)
     uint64_t limit =
         e->options->output_limit ? e->options->output_limit : LIMIT_OUTPUT_BYTES;
     struct cairn_error error = {0};
-    int result = 0;
+    int rc = 0;
     job_pipes_finish(e, job);
     if (!job->capture_open)
         return;
-    for (int i = 0; i < 2 && !result; i++)
+    for (int i = 0; i < 2 && !rc; i++)
         if (job->capture.fd[i] >= 0)
-            result =
-                capture_read(job->capture.fd[i], limit, &ending->captured[i], &error);
+            rc = capture_read(job->capture.fd[i], limit, &ending->captured[i], &error);
     for (int i = 0; job->kept && i < 2; i++)
         captured_redact(e, &ending->captured[i]);
     ending->row.out_bytes = ending->captured[0].bytes;
     ending->row.err_bytes = ending->captured[1].bytes;
     ending->row.out_head = ending->captured[0].head;
     ending->row.err_head = ending->captured[1].head;
-    if (!result && !job->kept)
-        result = capture_reset(&job->capture, e->live_dir, e->row.run,
-                               (uint32_t)(job - e->jobs), &error);
-    if (!result)
+    if (!rc && !job->kept)
+        rc = capture_reset(&job->capture, e->live_dir, e->row.run,
+                           (uint32_t)(job - e->jobs), &error);
+    if (!rc)
         return;
     /* Output that cannot be read or a slot that cannot be cleaned is no reason to lose
      * the outcome; the slot's files are made anew for the next attempt. */
@@ -316,26 +316,26 @@ static int settle_end(struct engine *e, struct job *job, struct cairn_error *err
     struct process_end end = {.exit_code = -1};
     struct cairn_error local = {0};
     struct buf text = BUF_INIT;
-    int result = 0;
+    int rc = 0;
     if (job->kept)
-        result = adopt_ended(e, job, &end, &text, error);
+        rc = adopt_ended(e, job, &end, &text, error);
     else if (process_reap(job->pid, job->pidfd, &e->slots.slots->slot[job - e->jobs],
                           &end, &local))
         buf_format(&text, "its end could not be learned: %s", local.text);
     else
         end_as_of_shell(job, &end, &text);
-    if (!result && end.exit_code != 0)
+    if (!rc && end.exit_code != 0)
         look_for_room(e, job);
-    if (result)
-        result = result < 0 ? result : 0;
+    if (rc)
+        rc = rc < 0 ? rc : 0;
     else if (job->role == ROLE_TASK)
-        result = task_ended(e, job, &end, &text, error);
+        rc = task_ended(e, job, &end, &text, error);
     else if (job->role == ROLE_UNDO)
-        result = undo_ended(e, job, &end, error);
+        rc = undo_ended(e, job, &end, error);
     else
-        result = gate_ended(e, job, &end, error);
+        rc = gate_ended(e, job, &end, error);
     buf_release(&text);
-    return result;
+    return rc;
 }
 
 int engine_exited(struct engine *e, struct job *job, struct cairn_error *error)
@@ -346,9 +346,9 @@ int engine_exited(struct engine *e, struct job *job, struct cairn_error *error)
     if (job->watching)
         (void)epoll_ctl(e->epoll_fd, EPOLL_CTL_DEL, job->pidfd, NULL);
     job->watching = false;
-    int result = settle_end(e, job, error);
+    int rc = settle_end(e, job, error);
     spawner_go_on(e->spawner, ticket);
-    return result;
+    return rc;
 }
 
 static int start_timers(struct engine *e, struct job *job, struct cairn_error *error)
@@ -367,19 +367,19 @@ static int not_spawned(struct engine *e, struct job *job,
 {
     struct process_end end = {.exit_code = request->exit_code};
     struct buf text = BUF_INIT;
-    int result;
+    int rc;
     spawn_describe_failure(request, &text);
     job->started_ns = job->started_ns ? job->started_ns : clock_utc_ns();
     if (end.exit_code == 0)
         end.exit_code = -1;
     if (job->role == ROLE_UNDO)
-        result = undo_ended(e, job, &end, error);
+        rc = undo_ended(e, job, &end, error);
     else if (job->role != ROLE_TASK)
-        result = gate_ended(e, job, &end, error);
+        rc = gate_ended(e, job, &end, error);
     else
-        result = task_ended(e, job, &end, &text, error);
+        rc = task_ended(e, job, &end, &text, error);
     buf_release(&text);
-    return result;
+    return rc;
 }
 
 /* It was taken back before it had started. */
@@ -406,9 +406,9 @@ int engine_spawned(struct engine *e, struct spawn_request *request,
     if (request->error == ECANCELED)
         return recalled(e, job, error);
     if (request->pidfd < 0) {
-        int result = not_spawned(e, job, request, error);
+        int rc = not_spawned(e, job, request, error);
         spawner_go_on(e->spawner, ticket);
-        return result;
+        return rc;
     }
     job->state = JOB_RUNNING;
     job->pid = request->pid;
@@ -417,10 +417,10 @@ int engine_spawned(struct engine *e, struct spawn_request *request,
         job->keeper = keeper_of(request);
     if (job->role == ROLE_TASK)
         report_start(e, job);
-    int result = job_pipes_watch(e, job, error);
+    int rc = job_pipes_watch(e, job, error);
     if (e->halt >= HALT_STOP && (e->phase == PHASE_MAIN || e->halt == HALT_KILL))
         job_terminate(e, job);
-    return result ? result : start_timers(e, job, error);
+    return rc ? rc : start_timers(e, job, error);
 }
 
 int engine_not_started(struct engine *e, const struct intent *intent, int exit_code,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cairn_run: the loop. See engine.h for the order of a turn and its invariants. */
 #include "executor/engine.h"
 
@@ -40,14 +41,14 @@ static int spawned_or_ended(struct engine *e, struct spawn_request *request,
                             struct cairn_error *error)
 {
     struct job *job = request->context;
-    int result = 0;
+    int rc = 0;
     if (job->state == JOB_SPAWNING) {
-        result = engine_spawned(e, request, error);
-        if (!result && job->state == JOB_RUNNING && !request->watched)
-            result = job_watch_end(e, job, error);
+        rc = engine_spawned(e, request, error);
+        if (!rc && job->state == JOB_RUNNING && !request->watched)
+            rc = job_watch_end(e, job, error);
     }
-    if (result || !request->ended)
-        return result;
+    if (rc || !request->ended)
+        return rc;
     job->ended_ns = request->ended_ns;
     return engine_exited(e, job, error);
 }
@@ -59,9 +60,9 @@ static int collect_spawned(struct engine *e, struct cairn_error *error)
     int first = 0;
     while (request) {
         struct spawn_request *next = request->next;
-        int result = spawned_or_ended(e, request, first ? NULL : error);
+        int rc = spawned_or_ended(e, request, first ? NULL : error);
         if (!first)
-            first = result;
+            first = rc;
         request = next;
     }
     return first;
@@ -69,7 +70,7 @@ static int collect_spawned(struct engine *e, struct cairn_error *error)
 
 static int collect_later(struct engine *e, struct cairn_error *error)
 {
-    int result = 0;
+    int rc = 0;
     drain(e->later_fd);
     pthread_mutex_lock(&e->later_lock);
     struct cairn_attempt *attempt = e->later;
@@ -77,14 +78,14 @@ static int collect_later(struct engine *e, struct cairn_error *error)
     pthread_mutex_unlock(&e->later_lock);
     while (attempt) {
         struct cairn_attempt *next = attempt->next;
-        if (!result)
-            result = engine_called(e, &e->jobs[attempt->slot], attempt->outcome,
-                                   attempt->text, error);
+        if (!rc)
+            rc = engine_called(e, &e->jobs[attempt->slot], attempt->outcome,
+                               attempt->text, error);
         free(attempt->text);
         free(attempt);
         attempt = next;
     }
-    return result;
+    return rc;
 }
 
 static void collect_stop(struct engine *e)
@@ -179,58 +180,58 @@ static int collect(struct engine *e, struct cairn_error *error)
     if (n < 0 && errno != EINTR)
         return error_sys(error, errno, "cannot wait for events");
     /* Ends before the wish to stop: what had ended by itself was not cancelled. */
-    int result = collect_spawned(e, error);
-    for (int i = 0; i < n && !result; i++)
+    int rc = collect_spawned(e, error);
+    for (int i = 0; i < n && !rc; i++)
         if ((events[i].data.u64 & 0xffff) >= WATCH_JOB)
-            result = handle(e, events[i].data.u64, error);
-    for (int i = 0; i < n && !result; i++)
+            rc = handle(e, events[i].data.u64, error);
+    for (int i = 0; i < n && !rc; i++)
         if ((events[i].data.u64 & 0xffff) < WATCH_JOB)
-            result = handle(e, events[i].data.u64, error);
-    return result ? result : engine_timers(e, error);
+            rc = handle(e, events[i].data.u64, error);
+    return rc ? rc : engine_timers(e, error);
 }
 
 static int turn(struct engine *e, struct cairn_error *error)
 {
-    int result = engine_start_ready(e, error);
-    if (!result)
-        result = engine_plan_intents(e, error);
-    if (!result && !engine_lingers_ns(e))
-        result = engine_commit(e, error);
-    if (!result)
-        result = engine_start_ready(e, error);
-    return !result && e->broken ? error_nomem(error) : result;
+    int rc = engine_start_ready(e, error);
+    if (!rc)
+        rc = engine_plan_intents(e, error);
+    if (!rc && !engine_lingers_ns(e))
+        rc = engine_commit(e, error);
+    if (!rc)
+        rc = engine_start_ready(e, error);
+    return !rc && e->broken ? error_nomem(error) : rc;
 }
 
 static int begin_loop(struct engine *e, struct cairn_error *error)
 {
     struct timer first = {clock_mono_ns(), TIMER_TICK, 0, 0};
-    int result = timers_add(&e->timers, first, error);
-    if (!result && e->mode == MODE_RUN) {
+    int rc = timers_add(&e->timers, first, error);
+    if (!rc && e->mode == MODE_RUN) {
         engine_recall_failures(e);
-        result = gate_decide_unknown(e, error);
+        rc = gate_decide_unknown(e, error);
     }
-    if (!result)
-        result = turn(e, error); /* what is external is offered now */
-    if (!result)
+    if (!rc)
+        rc = turn(e, error); /* what is external is offered now */
+    if (!rc)
         engine_look_for_commands(e);
-    return result;
+    return rc;
 }
 
 static int loop(struct engine *e, struct cairn_error *error)
 {
     bool over = false;
-    int result = begin_loop(e, error);
-    while (!result) {
+    int rc = begin_loop(e, error);
+    while (!rc) {
         enum phase phase = e->phase;
-        result = engine_advance(e, &over, error);
-        if (result || over)
+        rc = engine_advance(e, &over, error);
+        if (rc || over)
             break;
         if (e->phase == phase)
-            result = collect(e, error);
-        if (!result)
-            result = turn(e, error);
+            rc = collect(e, error);
+        if (!rc)
+            rc = turn(e, error);
     }
-    return result;
+    return rc;
 }
 
 static void give_up_job(struct engine *e, struct job *job)
@@ -361,23 +362,23 @@ static bool nothing_to_do(struct engine *e)
 
 static int run_all(struct engine *e, struct cairn_error *error)
 {
-    int result = engine_open(e, error);
-    if (result)
-        return result;
+    int rc = engine_open(e, error);
+    if (rc)
+        return rc;
     announce(e);
     if (e->mode == MODE_UNDO) {
         e->phase = PHASE_UNDO;
         sched_allow(&e->sched, 0);
     }
-    result = loop(e, error);
-    if (result) {
+    rc = loop(e, error);
+    if (rc) {
         give_up(e);
-        return result;
+        return rc;
     }
     enum cairn_run_state state = engine_final_state(e);
-    result = engine_commit_end(e, state, error);
-    if (result)
-        return result;
+    rc = engine_commit_end(e, state, error);
+    if (rc)
+        return rc;
     e->orderly = e->store && e->mode != MODE_TURN && !e->n_endings;
     engine_fill_result(e, state);
     report(e, CAIRN_EVENT_RUN_FINISHED, NULL);
@@ -390,30 +391,30 @@ static int rest(struct engine *e, struct cairn_error *error)
     e->result->nothing_to_do = true;
     engine_clean_live(e, e->row.run);
     report_notices(e);
-    int result = states_copy(&e->states, &e->situation.now, error);
-    if (!result)
+    int rc = states_copy(&e->states, &e->situation.now, error);
+    if (!rc)
         engine_fill_result(e, CAIRN_RUN_COMPLETED);
-    return result;
+    return rc;
 }
 
 static int run(struct engine *e, struct cairn_error *error)
 {
-    int result = engine_own(e, error);
-    if (!result && e->mode == MODE_RUN && e->store)
-        result = engine_close_rooms(e, error);
-    if (!result)
-        result = e->mode == MODE_RUN
-                     ? situation_load(&e->situation, e->workflow, e->store, e->options,
-                                      error)
-                     : situation_load_as_is(&e->situation, e->workflow, e->store,
-                                            e->run, e->options, error);
-    if (!result && e->situation.root_gone)
-        result = error_set(error, CAIRN_ENOTFOUND,
-                           "the directory of the workflow is gone: %s\nPut it back, or "
-                           "name the file where it is now: `cairn run FILE`",
-                           e->workflow->definition.root.ptr);
-    if (result)
-        return result;
+    int rc = engine_own(e, error);
+    if (!rc && e->mode == MODE_RUN && e->store)
+        rc = engine_close_rooms(e, error);
+    if (!rc)
+        rc = e->mode == MODE_RUN
+                 ? situation_load(&e->situation, e->workflow, e->store, e->options,
+                                  error)
+                 : situation_load_as_is(&e->situation, e->workflow, e->store, e->run,
+                                        e->options, error);
+    if (!rc && e->situation.root_gone)
+        rc = error_set(error, CAIRN_ENOTFOUND,
+                       "the directory of the workflow is gone: %s\nPut it back, or "
+                       "name the file where it is now: `cairn run FILE`",
+                       e->workflow->definition.root.ptr);
+    if (rc)
+        return rc;
     e->graph = &e->workflow->graph;
     if (e->mode != MODE_RUN && !e->situation.same_graph)
         return error_set(error, CAIRN_EBUSY,
@@ -435,16 +436,16 @@ static int run_engine(struct engine *e, struct cairn_run_result *result,
     e->result = &local; /* cppcheck-suppress autoVariables; nobody has e afterwards */
     e->epoll_fd = e->wake_fd = e->later_fd = -1;
     pthread_mutex_init(&e->later_lock, NULL);
-    int code = cairn_workflow_compile(e->workflow, error);
+    int rc = cairn_workflow_compile(e->workflow, error);
     e->graph = &e->workflow->graph;
-    if (!code)
-        code = run(e, error);
+    if (!rc)
+        rc = run(e, error);
     engine_close(e);
     pthread_mutex_destroy(&e->later_lock);
     free(e);
-    if (!code && result)
+    if (!rc && result)
         *result = local;
-    return code;
+    return rc;
 }
 
 /* An engine with nothing but what it is asked to do. */

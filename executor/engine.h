@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The engine behind cairn_run: one loop, one turn at a time. For executor/ only.
  *
  *   collect   what happened: exits, spawned, timers, stop, finished callbacks, commands

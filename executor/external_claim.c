@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* External tasks: what can be done, and taking it. */
 #include "base/clock.h"
 #include "base/limits.h"
@@ -22,10 +23,10 @@ static int add_offer(struct offer_list *list, struct outside *o, uint32_t task,
     struct scope scope = lookup_scope(&asker);
     struct buf text = BUF_INIT;
     bool claimed = claim->left_ms > 0;
-    int result = text_expand(&scope, scope.def->external, &text, error);
-    if (result) {
+    int rc = text_expand(&scope, scope.def->external, &text, error);
+    if (rc) {
         buf_release(&text);
-        return result == CAIRN_ENOMEM ? result : 0; /* its owner will make it fail */
+        return rc == CAIRN_ENOMEM ? rc : 0; /* its owner will make it fail */
     }
     list->at[list->n++] = (struct cairn_next_info){
         .run = o->row.run,
@@ -43,11 +44,10 @@ static int list_task(struct offer_list *list, struct outside *o, uint32_t task,
                      const struct claim *claim, struct cairn_error *error)
 {
     bool offered, pending = false;
-    int result = outside_offers(o, task, &offered, error);
-    if (!result && offered)
-        result = outside_pending(o, task, 0, &pending, error);
-    return result || !offered || pending ? result
-                                         : add_offer(list, o, task, claim, error);
+    int rc = outside_offers(o, task, &offered, error);
+    if (!rc && offered)
+        rc = outside_pending(o, task, 0, &pending, error);
+    return rc || !offered || pending ? rc : add_offer(list, o, task, claim, error);
 }
 
 static int list_offers(struct offer_list *list, struct outside *o, bool claimed,
@@ -57,17 +57,17 @@ static int list_offers(struct offer_list *list, struct outside *o, bool claimed,
     uint32_t n = o->workflow->graph.n_tasks;
     if (o->row.state != CAIRN_RUN_UNFINISHED)
         return 0;
-    int result = claims_load(&claims, o, error);
-    if (result)
-        return result;
+    int rc = claims_load(&claims, o, error);
+    if (rc)
+        return rc;
     list->at = arena_take(&list->arena, n, sizeof *list->at);
     if (!list->at)
-        result = error_nomem(error);
-    for (uint32_t task = 0; task < n && !result; task++)
+        rc = error_nomem(error);
+    for (uint32_t task = 0; task < n && !rc; task++)
         if (claimed || !claims.at[task].left_ms)
-            result = list_task(list, o, task, &claims.at[task], error);
+            rc = list_task(list, o, task, &claims.at[task], error);
     claims_release(&claims);
-    return result;
+    return rc;
 }
 
 int cairn_next(struct cairn_store *store, uint64_t run, bool claimed,
@@ -76,20 +76,20 @@ int cairn_next(struct cairn_store *store, uint64_t run, bool claimed,
 {
     struct outside o;
     struct offer_list list = {.arena = ARENA_INIT};
-    int result = store_begin_read(store, error);
-    if (result)
-        return result;
-    result = outside_open(&o, store, run, error);
-    if (!result) {
-        result = list_offers(&list, &o, claimed, error);
+    int rc = store_begin_read(store, error);
+    if (rc)
+        return rc;
+    rc = outside_open(&o, store, run, error);
+    if (!rc) {
+        rc = list_offers(&list, &o, claimed, error);
         outside_release(&o);
     }
     store_end_read(store);
-    for (size_t i = 0; i < list.n && !result; i++)
+    for (size_t i = 0; i < list.n && !rc; i++)
         if (each(context, &list.at[i]))
             break;
     arena_release(&list.arena);
-    return result;
+    return rc;
 }
 
 /* ---- Taking one ---- */
@@ -99,13 +99,13 @@ static int describe_us(char *out, size_t size, struct cairn_error *error)
 {
     char host[64], user[64];
     const char *name = getenv("LOGNAME");
-    int result = os_user_name(user, error);
+    int rc = os_user_name(user, error);
     os_host_name(host);
     if (user[0] || (name && *name))
         snprintf(out, size, "%s@%s", user[0] ? user : name, host);
     else
         snprintf(out, size, "uid-%u@%s", (unsigned)geteuid(), host);
-    return result;
+    return rc;
 }
 
 static int put_claimed(const struct step *s, struct str holder,
@@ -117,27 +117,27 @@ static int put_claimed(const struct step *s, struct str holder,
                               .gen = s->outside.row.gen,
                               .task = s->task,
                               .data = holder};
-    int result = store_next_turn(s->outside.store, event.run, &event.turn, error);
-    return result ? result : store_put_event(s->outside.store, &event, error);
+    int rc = store_next_turn(s->outside.store, event.run, &event.turn, error);
+    return rc ? rc : store_put_event(s->outside.store, &event, error);
 }
 
 static int take(struct step *s, int64_t lease_ms, const char *holder, const char *token,
                 struct cairn_error *error)
 {
     struct buf clean = BUF_INIT;
-    int result = step_check_open(s, error);
-    if (!result && s->claim->left_ms > 0)
-        result = step_is_taken(s, error);
+    int rc = step_check_open(s, error);
+    if (!rc && s->claim->left_ms > 0)
+        rc = step_is_taken(s, error);
     outside_redact(&s->outside, str_of(holder), &clean);
-    if (!result)
-        result = buf_check(&clean, error);
+    if (!rc)
+        rc = buf_check(&clean, error);
     struct new_claim claim = {str_of(token), buf_view(&clean), lease_ms, false};
-    if (!result)
-        result = step_put_claim(s, &claim, error);
-    if (!result)
-        result = put_claimed(s, buf_view(&clean), error);
+    if (!rc)
+        rc = step_put_claim(s, &claim, error);
+    if (!rc)
+        rc = put_claimed(s, buf_view(&clean), error);
     buf_release(&clean);
-    return result;
+    return rc;
 }
 
 int cairn_claim(struct cairn_store *store, uint64_t run, const char *task,
@@ -155,18 +155,18 @@ int cairn_claim(struct cairn_store *store, uint64_t run, const char *task,
                          "the name of the holder is longer than %d bytes",
                          LIMIT_NAME_BYTES);
     step_token(made);
-    int result = holder && *holder ? 0 : describe_us(us, sizeof us, error);
-    if (!result)
-        result = store_begin(store, -1, error);
-    if (result)
-        return result;
-    result = step_open(&s, store, run, task, error);
-    if (!result) {
-        result = take(&s, lease_ms, holder && *holder ? holder : us, made, error);
+    int rc = holder && *holder ? 0 : describe_us(us, sizeof us, error);
+    if (!rc)
+        rc = store_begin(store, -1, error);
+    if (rc)
+        return rc;
+    rc = step_open(&s, store, run, task, error);
+    if (!rc) {
+        rc = take(&s, lease_ms, holder && *holder ? holder : us, made, error);
         step_release(&s);
     }
-    result = step_end_write(store, result, error);
-    if (!result)
+    rc = step_end_write(store, rc, error);
+    if (!rc)
         memcpy(token, made, sizeof made);
-    return result;
+    return rc;
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* External tasks: telling how it went. */
 #include "base/clock.h"
 #include "base/limits.h"
@@ -84,19 +85,19 @@ static int check_key(const char *key, struct cairn_error *error)
 static int check_values(const struct report *r, struct cairn_error *error)
 {
     size_t bytes = 0;
-    int result = 0;
+    int rc = 0;
     if (r->n_values > LIMIT_VALUES)
         return error_set(error, CAIRN_ELIMIT, "%zu values; at most %d can be set",
                          r->n_values, LIMIT_VALUES);
-    for (size_t i = 0; i < r->n_values && !result; i++) {
-        result = check_key(r->values[i].name, error);
+    for (size_t i = 0; i < r->n_values && !rc; i++) {
+        rc = check_key(r->values[i].name, error);
         bytes += strlen(r->values[i].name) + strlen(r->values[i].value) + 2;
     }
-    if (!result && bytes > LIMIT_VALUES_BYTES)
-        result =
+    if (!rc && bytes > LIMIT_VALUES_BYTES)
+        rc =
             error_set(error, CAIRN_ELIMIT, "%zu bytes of values; at most %d can be set",
                       bytes, LIMIT_VALUES_BYTES);
-    return result;
+    return rc;
 }
 
 static int check_report(const struct report *r, struct cairn_error *error)
@@ -153,25 +154,25 @@ static int put_report(struct step *s, const struct report *r,
                       struct outside_command *command, struct cairn_error *error)
 {
     struct buf data = BUF_INIT;
-    int result = r->token ? check_token(s, r->token, error) : 0;
-    if (!result)
-        result = step_check_open(s, error);
-    if (!result && !r->token)
-        result = check_unclaimed(s, error);
-    if (!result && r->verb == COMMAND_COMPLETE)
-        result = outside_check_outputs(&s->outside, s->task, error);
-    if (!result)
-        result = spend(s, r->token, error);
-    if (!result)
-        result = fill(&s->outside, r, &data, error);
+    int rc = r->token ? check_token(s, r->token, error) : 0;
+    if (!rc)
+        rc = step_check_open(s, error);
+    if (!rc && !r->token)
+        rc = check_unclaimed(s, error);
+    if (!rc && r->verb == COMMAND_COMPLETE)
+        rc = outside_check_outputs(&s->outside, s->task, error);
+    if (!rc)
+        rc = spend(s, r->token, error);
+    if (!rc)
+        rc = fill(&s->outside, r, &data, error);
     struct command_row row = {.verb = r->verb,
                               .task = s->task,
                               .time_ns = clock_utc_ns(),
                               .data = buf_view(&data)};
-    if (!result)
-        result = outside_put(&s->outside, &row, command, error);
+    if (!rc)
+        rc = outside_put(&s->outside, &row, command, error);
     buf_release(&data);
-    return result;
+    return rc;
 }
 
 static int tell(struct cairn_store *store, uint64_t run, const char *task,
@@ -180,18 +181,18 @@ static int tell(struct cairn_store *store, uint64_t run, const char *task,
     struct step s = {.task = NODE_NONE};
     struct outside_command command = {.task = task,
                                       .done = r->verb == COMMAND_COMPLETE};
-    int result = check_report(r, error);
-    if (!result)
-        result = store_begin(store, -1, error);
-    if (result)
-        return result;
-    result = step_open(&s, store, run, task, error);
-    if (!result) {
-        result = put_report(&s, r, &command, error);
+    int rc = check_report(r, error);
+    if (!rc)
+        rc = store_begin(store, -1, error);
+    if (rc)
+        return rc;
+    rc = step_open(&s, store, run, task, error);
+    if (!rc) {
+        rc = put_report(&s, r, &command, error);
         step_release(&s);
     }
-    result = step_end_write(store, result, error);
-    return result ? result : outside_settle(store, &command, error);
+    rc = step_end_write(store, rc, error);
+    return rc ? rc : outside_settle(store, &command, error);
 }
 
 int cairn_complete(struct cairn_store *store, uint64_t run, const char *task,

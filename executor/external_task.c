@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "executor/external_task.h"
 
 #include "base/clock.h"
@@ -59,20 +60,19 @@ static int refuse_task(const struct outside *o, uint32_t task,
 int step_open(struct step *s, struct cairn_store *store, uint64_t run, const char *task,
               struct cairn_error *error)
 {
-    int result = outside_open(&s->outside, store, run, error);
-    if (result)
-        return result;
-    result = outside_find(&s->outside, task, &s->task, error);
-    if (!result &&
-        graph_def(&s->outside.workflow->graph, s->task)->kind != TASK_EXTERNAL)
-        result = refuse_task(&s->outside, s->task, error);
-    if (!result)
-        result = claims_load(&s->claims, &s->outside, error);
-    if (result)
+    int rc = outside_open(&s->outside, store, run, error);
+    if (rc)
+        return rc;
+    rc = outside_find(&s->outside, task, &s->task, error);
+    if (!rc && graph_def(&s->outside.workflow->graph, s->task)->kind != TASK_EXTERNAL)
+        rc = refuse_task(&s->outside, s->task, error);
+    if (!rc)
+        rc = claims_load(&s->claims, &s->outside, error);
+    if (rc)
         outside_release(&s->outside);
     else
         s->claim = &s->claims.at[s->task];
-    return result;
+    return rc;
 }
 
 void step_release(struct step *s)
@@ -96,14 +96,14 @@ int step_check_open(struct step *s, struct cairn_error *error)
         return refuse_task(&s->outside, s->task, error);
     if (s->outside.row.state != CAIRN_RUN_UNFINISHED)
         return refuse_run(&s->outside, error);
-    int result = outside_offers(&s->outside, s->task, &offered, error);
-    if (!result && !offered)
-        result = refuse_task(&s->outside, s->task, error);
-    if (!result)
-        result = outside_pending(&s->outside, s->task, 0, &pending, error);
-    if (!result && pending)
-        result = error_set(error, CAIRN_EOWNED, "somebody has just done task %s", id);
-    return result;
+    int rc = outside_offers(&s->outside, s->task, &offered, error);
+    if (!rc && !offered)
+        rc = refuse_task(&s->outside, s->task, error);
+    if (!rc)
+        rc = outside_pending(&s->outside, s->task, 0, &pending, error);
+    if (!rc && pending)
+        rc = error_set(error, CAIRN_EOWNED, "somebody has just done task %s", id);
+    return rc;
 }
 
 int step_is_taken(const struct step *s, struct cairn_error *error)
@@ -135,12 +135,12 @@ int step_put_claim(const struct step *s, const struct new_claim *claim,
     return store_put_claim(s->outside.store, &row, error);
 }
 
-int step_end_write(struct cairn_store *store, int result, struct cairn_error *error)
+int step_end_write(struct cairn_store *store, int rc, struct cairn_error *error)
 {
-    if (!result)
+    if (!rc)
         return store_commit(store, error);
     store_abort(store);
-    return result;
+    return rc;
 }
 
 void step_token(char token[CAIRN_CLAIM_MAX])

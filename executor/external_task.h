@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* An external task that somebody wants to take or to end. For executor/ only. All that
  * a claim or a completion rests on is looked at in the transaction that stores it, so
  * that of many who want a task one gets it. */

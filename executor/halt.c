@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Stopping, and time limits. TERM goes to the whole group of a task, KILL after its
  * grace. */
 #include "executor/engine.h"

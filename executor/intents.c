@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From a task that the scheduler calls ready to an intent: its condition, whether it is
  * for somebody outside, whether there is room for it. */
 #include "executor/engine.h"
@@ -41,10 +42,10 @@ static int ask_condition(struct engine *e, uint32_t task, struct cairn_error *er
     bool holds = true;
     if (!scope.def->condition.len)
         return 1;
-    int result = condition_holds(&scope, &holds, &why);
-    if (result == CAIRN_ENOMEM)
+    int rc = condition_holds(&scope, &holds, &why);
+    if (rc == CAIRN_ENOMEM)
         return error_nomem(error);
-    if (result)
+    if (rc)
         return fail_to_tell(e, task, "its condition cannot be evaluated", why.text,
                             error);
     if (!holds)
@@ -61,15 +62,15 @@ static int offer(struct engine *e, uint32_t task, struct cairn_error *error)
     struct scope scope = lookup_scope(&asker);
     struct cairn_error why = {0};
     struct buf text = BUF_INIT;
-    int result = text_expand(&scope, scope.def->external, &text, &why);
-    if (result == CAIRN_ENOMEM)
-        result = error_nomem(error);
-    else if (result)
-        result = fail_to_tell(e, task, "its text cannot be made", why.text, error);
+    int rc = text_expand(&scope, scope.def->external, &text, &why);
+    if (rc == CAIRN_ENOMEM)
+        rc = error_nomem(error);
+    else if (rc)
+        rc = fail_to_tell(e, task, "its text cannot be made", why.text, error);
     else
-        result = engine_add_offer(e, task, buf_view(&text), error);
+        rc = engine_add_offer(e, task, buf_view(&text), error);
     buf_release(&text);
-    return result;
+    return rc;
 }
 
 static int plan_task(struct engine *e, uint32_t task, struct cairn_error *error)
@@ -101,8 +102,8 @@ static bool can_plan(const struct engine *e)
 
 int engine_plan_intents(struct engine *e, struct cairn_error *error)
 {
-    int result = 0;
-    while (can_plan(e) && has_room(e, e->ahead) && !result) {
+    int rc = 0;
+    while (can_plan(e) && has_room(e, e->ahead) && !rc) {
         uint32_t task = sched_take(&e->sched);
         if (task == NODE_NONE)
             break;
@@ -113,7 +114,7 @@ int engine_plan_intents(struct engine *e, struct cairn_error *error)
             sched_return(&e->sched, task);
             break;
         }
-        result = plan_task(e, task, error);
+        rc = plan_task(e, task, error);
     }
-    return result;
+    return rc;
 }

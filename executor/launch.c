@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From a durable intent to a running process or a call: what it reads, its working
  * directory, its output files. */
 #include "executor/engine.h"
@@ -42,11 +43,11 @@ static void open_capture(struct engine *e, uint32_t index)
 {
     struct job *job = &e->jobs[index];
     struct cairn_error error = {0};
-    int result = open_files(e, job, &error);
-    if (result && os_make_dir(e->live_dir, 0700, NULL) == 1)
-        result = open_files(e, job, &error);
-    job->capture_open = !result;
-    if (!result)
+    int rc = open_files(e, job, &error);
+    if (rc && os_make_dir(e->live_dir, 0700, NULL) == 1)
+        rc = open_files(e, job, &error);
+    job->capture_open = !rc;
+    if (!rc)
         return;
     job->capture = (struct capture){.fd = {-1, -1}};
     char text[1200];
@@ -105,10 +106,10 @@ static int mark_secrets(struct engine *e, struct job *job, struct cairn_error *e
     r->secrets = arena_take(&job->arena, def->n_secrets, sizeof *r->secrets);
     for (uint32_t i = 0; r->secrets && i < def->n_secrets; i++) {
         r->secrets[i].name = def->secrets[i];
-        int result = secrets_mark(&e->situation.secrets, def->secrets[i],
-                                  &r->secrets[i].mac, error);
-        if (result)
-            return result;
+        int rc = secrets_mark(&e->situation.secrets, def->secrets[i],
+                              &r->secrets[i].mac, error);
+        if (rc)
+            return rc;
     }
     r->n_secrets = r->secrets ? def->n_secrets : 0;
     return r->secrets ? 0 : error_nomem(error);
@@ -124,24 +125,24 @@ static int copy_variables(const struct scope *scope, struct arena *arena,
     struct key_value *env = arena_take(arena, room, sizeof *env);
     struct buf text = BUF_INIT;
     uint32_t n = 0;
-    int result = env ? 0 : error_nomem(error);
-    for (uint32_t i = 0; i < d->n_params && !result; i++)
+    int rc = env ? 0 : error_nomem(error);
+    for (uint32_t i = 0; i < d->n_params && !rc; i++)
         if (task_has_param(def, d->params[i].key))
             env[n++] = d->params[i];
-    for (uint32_t k = 0; k < def->n_foreach && !result; k++)
+    for (uint32_t k = 0; k < def->n_foreach && !rc; k++)
         env[n++] = (struct key_value){
             def->foreach[k].name,
             def->foreach[k].values[member_value(def, scope->member, k)]};
-    for (uint32_t i = 0; i < def->n_env && !result; i++) {
+    for (uint32_t i = 0; i < def->n_env && !rc; i++) {
         buf_clear(&text);
-        result = text_expand(scope, def->env[i].value, &text, error);
+        rc = text_expand(scope, def->env[i].value, &text, error);
         env[n++] =
             (struct key_value){def->env[i].key, arena_str(arena, buf_view(&text))};
     }
     buf_release(&text);
     out->env = env;
     out->n_env = n;
-    return result;
+    return rc;
 }
 
 int launch_describe(struct engine *e, const struct job *job, struct str text,
@@ -156,13 +157,13 @@ int launch_describe(struct engine *e, const struct job *job, struct str text,
                                 .n_shell = scope.def->n_side_shell,
                                 .secrets = scope.def->secrets,
                                 .n_secrets = scope.def->n_secrets};
-    int result = task_directory(&scope, &cwd, error);
-    if (!result) {
+    int rc = task_directory(&scope, &cwd, error);
+    if (!rc) {
         out->cwd = arena_str(arena, buf_view(&cwd));
-        result = copy_variables(&scope, arena, out, error);
+        rc = copy_variables(&scope, arena, out, error);
     }
     buf_release(&cwd);
-    return result ? result : arena->failed ? error_nomem(error) : 0;
+    return rc ? rc : arena->failed ? error_nomem(error) : 0;
 }
 
 static bool was_interrupted(const struct engine *e, uint32_t task)
@@ -177,20 +178,19 @@ static int prepare_result(struct engine *e, struct job *job, struct cairn_error 
     struct asker asker = {&e->lookup, job->task, job->attempt};
     struct scope scope = lookup_scope(&asker);
     const struct task_def *def = scope.def;
-    int result = 0;
+    int rc = 0;
     arena_release(&job->arena);
     job->result = (struct result){0};
     if (def->n_inputs)
-        result = files_look(&scope, true, &job->arena, &job->result.inputs,
-                            &job->result.n_inputs, error);
-    if (!result)
-        result = mark_secrets(e, job, error);
-    if (!result && def->undo.len)
-        result =
-            launch_describe(e, job, def->undo, &job->arena, &job->result.undo, error);
-    if (!result && was_interrupted(e, job->task))
-        result = outputs_remove(&scope, error);
-    return result ? result : task_directory(&scope, &job->cwd, error);
+        rc = files_look(&scope, true, &job->arena, &job->result.inputs,
+                        &job->result.n_inputs, error);
+    if (!rc)
+        rc = mark_secrets(e, job, error);
+    if (!rc && def->undo.len)
+        rc = launch_describe(e, job, def->undo, &job->arena, &job->result.undo, error);
+    if (!rc && was_interrupted(e, job->task))
+        rc = outputs_remove(&scope, error);
+    return rc ? rc : task_directory(&scope, &job->cwd, error);
 }
 
 static int prepare(struct engine *e, struct job *job, struct buf *why)
@@ -295,9 +295,9 @@ static int submit(struct engine *e, struct job *job, struct cairn_error *error)
     uint32_t index = (uint32_t)(job - e->jobs);
     job->request.stdout_fd = job->capture.fd[0];
     job->request.stderr_fd = job->capture.fd[1];
-    int result = job_pipes_open(e, job, error);
-    if (result)
-        return result;
+    int rc = job_pipes_open(e, job, error);
+    if (rc)
+        return rc;
     job->state = JOB_SPAWNING;
     job->stamp = ++e->next_stamp;
     fill_slot(e, index, job);
@@ -319,20 +319,20 @@ static int start_process(struct engine *e, const struct intent *intent,
     struct buf why = BUF_INIT;
     struct cairn_error trouble = {0};
     struct job *job = launch_slot(e, intent, ROLE_TASK);
-    int result = prepare(e, job, &why);
-    if (!result) {
-        result = submit(e, job, &trouble);
-        if (result)
+    int rc = prepare(e, job, &why);
+    if (!rc) {
+        rc = submit(e, job, &trouble);
+        if (rc)
             buf_text(&why, trouble.text);
     }
-    if (!result)
+    if (!rc)
         e->result->attempts++;
     else {
         engine_free_job(e, job);
-        result = engine_not_started(e, intent, -1, why.data ? why.data : "", error);
+        rc = engine_not_started(e, intent, -1, why.data ? why.data : "", error);
     }
     buf_release(&why);
-    return result;
+    return rc;
 }
 
 int launch_action(struct engine *e, struct job *job, const struct undo_action *action,
@@ -343,18 +343,18 @@ int launch_action(struct engine *e, struct job *job, const struct undo_action *a
         open_capture(e, (uint32_t)(job - e->jobs));
     buf_clear(&job->cwd);
     buf_str(&job->cwd, action->cwd);
-    int result = buf_check(&job->cwd, &error);
-    if (result) {
+    int rc = buf_check(&job->cwd, &error);
+    if (rc) {
         buf_text(why, error.text);
-        return result;
+        return rc;
     }
-    result = strings_prepare_action(e, job, action, why);
-    if (result)
-        return result;
-    result = submit(e, job, &error);
-    if (result)
+    rc = strings_prepare_action(e, job, action, why);
+    if (rc)
+        return rc;
+    rc = submit(e, job, &error);
+    if (rc)
         buf_text(why, error.text);
-    return result;
+    return rc;
 }
 
 static int start_call(struct engine *e, const struct intent *intent,
@@ -462,13 +462,13 @@ int engine_start_ready(struct engine *e, struct cairn_error *error)
 {
     enum { CALL_BUDGET_NS = 5000000 };
     int64_t start_ns = 0;
-    int result = 0;
-    while (!result && e->starts_head < e->n_starts) {
+    int rc = 0;
+    while (!rc && e->starts_head < e->n_starts) {
         struct intent intent = e->starts[e->starts_head];
         bool call = graph_def(e->graph, intent.task)->kind == TASK_CALL;
         if (!wanted(e, &intent)) {
             e->starts_head++;
-            result = launch_drop(e, &intent) ? error_nomem(error) : 0;
+            rc = launch_drop(e, &intent) ? error_nomem(error) : 0;
             continue;
         }
         if (!launch_possible(e))
@@ -476,12 +476,12 @@ int engine_start_ready(struct engine *e, struct cairn_error *error)
         if (call && !start_ns)
             start_ns = clock_mono_ns();
         e->starts_head++;
-        result = start_one(e, &intent, error);
+        rc = start_one(e, &intent, error);
         if (call && clock_mono_ns() - start_ns > CALL_BUDGET_NS)
             break;
     }
     shift_starts(e);
-    return result;
+    return rc;
 }
 
 /* ---- For callbacks ---- */

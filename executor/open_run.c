@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Becoming the owner of a run: what its last owner left behind ends (or stays with its
  * keepers), then the first commit. */
 #include "executor/engine.h"
@@ -32,14 +33,13 @@ static int end_leftovers(struct engine *e, uint64_t run, bool keep,
 {
     enum { GRACE_MS = 2000 };
     struct leftovers left = {0};
-    int result = keep ? 0 : keepers_stop(e->live_dir, e->identity, run, error);
-    if (result)
-        return result;
-    result = keep
-                 ? leftovers_end_unkept(e->live_dir, e->identity, run, GRACE_MS, &left,
-                                        error)
-                 : leftovers_end(e->live_dir, e->identity, run, GRACE_MS, &left, error);
-    return result ? result : say_leftovers(e, &left, error);
+    int rc = keep ? 0 : keepers_stop(e->live_dir, e->identity, run, error);
+    if (rc)
+        return rc;
+    rc = keep ? leftovers_end_unkept(e->live_dir, e->identity, run, GRACE_MS, &left,
+                                     error)
+              : leftovers_end(e->live_dir, e->identity, run, GRACE_MS, &left, error);
+    return rc ? rc : say_leftovers(e, &left, error);
 }
 
 static int note_workflow(void *context, const struct run_row *row)
@@ -51,8 +51,8 @@ static int note_workflow(void *context, const struct run_row *row)
 static bool is_of_workflow(const struct engine *e, uint64_t run)
 {
     uint64_t workflow = 0;
-    int result = store_get_run(e->store, run, note_workflow, &workflow, NULL);
-    return !result && workflow == e->row.workflow;
+    int rc = store_get_run(e->store, run, note_workflow, &workflow, NULL);
+    return !rc && workflow == e->row.workflow;
 }
 
 /* Two runs of one workflow never interleave, so an earlier one that is not gone on with
@@ -127,17 +127,17 @@ static int each_slot_file(struct engine *e,
 {
     DIR *directory = opendir(e->live_dir);
     const struct dirent *entry;
-    int result = 0;
-    while (directory && !result && (entry = readdir(directory))) {
+    int rc = 0;
+    while (directory && !rc && (entry = readdir(directory))) {
         unsigned long long run;
         int end = 0;
         if (sscanf(entry->d_name, "run-%llu.slots%n", &run, &end) == 1 && end &&
             !entry->d_name[end])
-            result = visit(e, run, error);
+            rc = visit(e, run, error);
     }
     if (directory)
         closedir(directory);
-    return result;
+    return rc;
 }
 
 /* A run that died and that nobody resumed: what it left alive ends now. Its slot file
@@ -173,11 +173,11 @@ int engine_open_run(struct engine *e, struct cairn_error *error)
     e->row.workflow_name = e->graph->definition->name;
     e->row.file = e->graph->definition->file;
     owner_describe(&e->row, owner);
-    int result = e->situation.recovered ? check_previous_owner(e, error) : 0;
+    int rc = e->situation.recovered ? check_previous_owner(e, error) : 0;
     bool whole = e->mode != MODE_TURN;
-    if (!result && whole && e->situation.recovered)
-        result = end_leftovers(e, e->row.run, e->mode == MODE_RUN, error);
-    if (!result && whole)
-        result = each_slot_file(e, end_other_run, error);
-    return result ? result : engine_commit_begin(e, error);
+    if (!rc && whole && e->situation.recovered)
+        rc = end_leftovers(e, e->row.run, e->mode == MODE_RUN, error);
+    if (!rc && whole)
+        rc = each_slot_file(e, end_other_run, error);
+    return rc ? rc : engine_commit_begin(e, error);
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What follows a failure, what comes after the tasks, and what the whole came to. */
 #include "executor/engine.h"
 
@@ -152,9 +153,9 @@ static int end_main(struct engine *e, bool *over, struct cairn_error *error)
         return 0;
     }
     if (wants_undo(e)) {
-        int result = undo_collect(e, e->graph->definition->undo_scope, error);
-        if (result)
-            return result;
+        int rc = undo_collect(e, e->graph->definition->undo_scope, error);
+        if (rc)
+            return rc;
         if (e->undo.n) {
             e->phase = PHASE_UNDO;
             sched_allow(&e->sched, 0);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Output of tasks in a workflow with secrets: through a pipe and the redactor into the
  * file that otherwise the task itself would write. What is in the pipe when cairn dies
  * is lost.
@@ -70,11 +71,11 @@ static uint64_t pipe_watch(const struct engine *e, const struct job *job, int st
 
 int job_pipes_watch(struct engine *e, struct job *job, struct cairn_error *error)
 {
-    int result = 0;
-    for (int i = 0; i < 2 && !result; i++)
+    int rc = 0;
+    for (int i = 0; i < 2 && !rc; i++)
         if (job->pipe[i].fd >= 0)
-            result = engine_watch(e, job->pipe[i].fd, pipe_watch(e, job, i), error);
-    return result;
+            rc = engine_watch(e, job->pipe[i].fd, pipe_watch(e, job, i), error);
+    return rc;
 }
 
 static void write_all(int fd, const struct buf *bytes)

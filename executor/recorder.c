@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The checkpoint service for programs with their own executor: a run whose outcomes
  * come from outside. */
 #include "base/clock.h"
@@ -30,14 +31,14 @@ static void recorder_free(struct cairn_recorder *r)
 static int put_run(struct cairn_recorder *r, struct str encoded,
                    struct cairn_error *error)
 {
-    int result = store_put_object(r->store, encoded, &r->row.graph, error);
-    if (!result)
-        result = store_add_run(r->store, &r->row, error);
-    if (!result)
-        result =
+    int rc = store_put_object(r->store, encoded, &r->row.graph, error);
+    if (!rc)
+        rc = store_add_run(r->store, &r->row, error);
+    if (!rc)
+        rc =
             store_put_run_graph(r->store, r->row.run, r->row.gen, &r->row.graph, error);
-    if (result)
-        return result;
+    if (rc)
+        return rc;
     r->stream = (struct stream){
         .store = r->store, .sha = r->sha, .id = r->row.run, .graph = r->row.graph};
     return stream_full(&r->stream, &r->states, r->row.started_ns, NULL, error);
@@ -48,7 +49,7 @@ static int describe_run(struct cairn_recorder *r, const struct cairn_workflow *w
 {
     struct buf params = BUF_INIT;
     uint64_t workflow = r->row.workflow;
-    int result = definition_params(&w->definition, &params, &r->row.params, error);
+    int rc = definition_params(&w->definition, &params, &r->row.params, error);
     r->row.workflow = workflow;
     r->row.workflow_name = w->definition.name;
     r->row.file = arena_str(&r->arena, w->definition.file);
@@ -58,48 +59,48 @@ static int describe_run(struct cairn_recorder *r, const struct cairn_workflow *w
     r->row.started_ns = clock_utc_ns();
     owner_describe(&r->row, &r->owner);
     buf_release(&params);
-    return result ? result : r->arena.failed ? error_nomem(error) : 0;
+    return rc ? rc : r->arena.failed ? error_nomem(error) : 0;
 }
 
 static int begin(struct cairn_recorder *r, const struct cairn_workflow *w,
                  struct cairn_error *error)
 {
     struct buf encoded = BUF_INIT;
-    int result = definition_encode(&w->definition, &encoded, error);
-    if (!result)
-        result = describe_run(r, w, error);
-    if (!result)
-        result = store_begin(r->store, -1, error);
-    if (!result) {
-        result = put_run(r, buf_view(&encoded), error);
-        if (result)
+    int rc = definition_encode(&w->definition, &encoded, error);
+    if (!rc)
+        rc = describe_run(r, w, error);
+    if (!rc)
+        rc = store_begin(r->store, -1, error);
+    if (!rc) {
+        rc = put_run(r, buf_view(&encoded), error);
+        if (rc)
             store_abort(r->store);
         else
-            result = store_commit(r->store, error);
+            rc = store_commit(r->store, error);
     }
     buf_release(&encoded);
-    return result;
+    return rc;
 }
 
 int cairn_recorder_open(struct cairn_recorder **out, struct cairn_workflow *workflow,
                         struct cairn_store *store, struct cairn_error *error)
 {
-    int result = cairn_workflow_compile(workflow, error);
-    struct cairn_recorder *r = result ? NULL : calloc(1, sizeof *r);
+    int rc = cairn_workflow_compile(workflow, error);
+    struct cairn_recorder *r = rc ? NULL : calloc(1, sizeof *r);
     if (!r)
-        return result ? result : error_nomem(error);
+        return rc ? rc : error_nomem(error);
     r->store = store;
     r->sha = sha256_new();
-    result = r->sha ? states_init(&r->states, workflow->graph.n_tasks, error)
-                    : error_nomem(error);
-    if (!result)
-        result = owner_acquire(store, workflow->definition.name, &r->row.workflow,
-                               &r->lock_offset, error);
-    if (!result)
-        result = begin(r, workflow, error);
-    if (result) {
+    rc = r->sha ? states_init(&r->states, workflow->graph.n_tasks, error)
+                : error_nomem(error);
+    if (!rc)
+        rc = owner_acquire(store, workflow->definition.name, &r->row.workflow,
+                           &r->lock_offset, error);
+    if (!rc)
+        rc = begin(r, workflow, error);
+    if (rc) {
         recorder_free(r);
-        return result;
+        return rc;
     }
     *out = r;
     return 0;
@@ -130,15 +131,15 @@ static int put_changes(struct cairn_recorder *r, const struct change *changes, s
                        struct checkpoint_ref *ref, struct cairn_error *error)
 {
     int64_t now = clock_utc_ns();
-    int result = store_begin(r->store, -1, error);
-    if (result)
-        return result;
-    result = stream_delta(&r->stream, changes, n, now, ref, error);
-    if (!result && stream_wants_full(&r->stream))
-        result = stream_full(&r->stream, &r->states, now, NULL, error);
-    if (result) {
+    int rc = store_begin(r->store, -1, error);
+    if (rc)
+        return rc;
+    rc = stream_delta(&r->stream, changes, n, now, ref, error);
+    if (!rc && stream_wants_full(&r->stream))
+        rc = stream_full(&r->stream, &r->states, now, NULL, error);
+    if (rc) {
         store_abort(r->store);
-        return result;
+        return rc;
     }
     return store_commit(r->store, error);
 }
@@ -174,10 +175,10 @@ static int sort_changes(const struct cairn_recorder *r,
 static int apply(struct cairn_recorder *r, const struct change *changes, size_t n,
                  struct cairn_error *error)
 {
-    int result = 0;
-    for (size_t i = 0; i < n && !result; i++)
-        result = states_apply(&r->states, &changes[i], error);
-    return result;
+    int rc = 0;
+    for (size_t i = 0; i < n && !rc; i++)
+        rc = states_apply(&r->states, &changes[i], error);
+    return rc;
 }
 
 int cairn_recorder_save(struct cairn_recorder *r, const struct cairn_change *changes,
@@ -186,21 +187,21 @@ int cairn_recorder_save(struct cairn_recorder *r, const struct cairn_change *cha
     struct checkpoint_ref ref = {0};
     struct change *sorted = NULL;
     struct stream before = r->stream;
-    int result = check_changes(r, changes, n, error);
-    if (!result)
-        result = sort_changes(r, changes, n, &sorted, error);
-    if (result)
-        return result;
-    result = apply(r, sorted, n, error);
-    if (!result)
-        result = put_changes(r, sorted, n, &ref, error);
-    if (result) {
+    int rc = check_changes(r, changes, n, error);
+    if (!rc)
+        rc = sort_changes(r, changes, n, &sorted, error);
+    if (rc)
+        return rc;
+    rc = apply(r, sorted, n, error);
+    if (!rc)
+        rc = put_changes(r, sorted, n, &ref, error);
+    if (rc) {
         apply(r, sorted + n, n, NULL);
         r->stream = before;
     } else if (id)
         checkpoint_id(NAMESPACE_WORKFLOW, ref.seq, &ref.digest, id);
     free(sorted);
-    return result;
+    return rc;
 }
 
 int cairn_recorder_close(struct cairn_recorder *r, enum cairn_run_state state,
@@ -208,16 +209,16 @@ int cairn_recorder_close(struct cairn_recorder *r, enum cairn_run_state state,
 {
     if (!r)
         return 0;
-    int result = store_begin(r->store, -1, error);
-    if (!result) {
+    int rc = store_begin(r->store, -1, error);
+    if (!rc) {
         r->row.state = (uint8_t)state;
         r->row.ended_ns = state == CAIRN_RUN_UNFINISHED ? 0 : clock_utc_ns();
-        result = store_set_run(r->store, &r->row, error);
-        if (result)
+        rc = store_set_run(r->store, &r->row, error);
+        if (rc)
             store_abort(r->store);
         else
-            result = store_commit(r->store, error);
+            rc = store_commit(r->store, error);
     }
     recorder_free(r);
-    return result;
+    return rc;
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Telling the observer. Everything is told after it is durable (or, while saving fails,
  * with checkpoint 0). */
 #include "executor/engine.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Deciding afterwards: what became of an unknown task, and taking back what completed
  * ones did. */
 #include "base/clock.h"
@@ -16,24 +17,24 @@ static int check_unknown(struct outside *o, uint32_t task, struct cairn_error *e
         return error_set(error, CAIRN_EUSAGE,
                          "the outcome of task %s is not unknown: it is %s", id,
                          cairn_outcome_name(o->states.outcome[task]));
-    int result = outside_pending(o, task, COMMAND_RESOLVE, &pending, error);
-    if (!result && pending)
-        result = error_set(error, CAIRN_EUSAGE,
-                           "somebody has just decided what became of task %s", id);
-    return result;
+    int rc = outside_pending(o, task, COMMAND_RESOLVE, &pending, error);
+    if (!rc && pending)
+        rc = error_set(error, CAIRN_EUSAGE,
+                       "somebody has just decided what became of task %s", id);
+    return rc;
 }
 
 static int put_resolution(struct outside *o, enum cairn_resolution resolution,
                           struct outside_command *command, struct cairn_error *error)
 {
     uint32_t task;
-    int result = outside_find(o, command->task, &task, error);
-    if (!result)
-        result = check_unknown(o, task, error);
-    if (!result && resolution == CAIRN_RESOLVED_DONE)
-        result = outside_check_outputs(o, task, error);
-    if (result)
-        return result;
+    int rc = outside_find(o, command->task, &task, error);
+    if (!rc)
+        rc = check_unknown(o, task, error);
+    if (!rc && resolution == CAIRN_RESOLVED_DONE)
+        rc = outside_check_outputs(o, task, error);
+    if (rc)
+        return rc;
     struct command_row row = {.verb = COMMAND_RESOLVE,
                               .argument = (uint8_t)resolution,
                               .task = task,
@@ -50,19 +51,19 @@ int cairn_resolve(struct cairn_store *store, uint64_t run, const char *task,
     if (resolution < CAIRN_RESOLVED_DONE || resolution > CAIRN_RESOLVED_RERUN)
         return error_set(error, CAIRN_EUSAGE,
                          "a task is resolved as done, failed, or to be run again");
-    int result = store_begin(store, -1, error);
-    if (result)
-        return result;
-    result = outside_open(&o, store, run, error);
-    if (!result) {
-        result = put_resolution(&o, resolution, &command, error);
+    int rc = store_begin(store, -1, error);
+    if (rc)
+        return rc;
+    rc = outside_open(&o, store, run, error);
+    if (!rc) {
+        rc = put_resolution(&o, resolution, &command, error);
         outside_release(&o);
     }
-    if (result)
+    if (rc)
         store_abort(store);
     else
-        result = store_commit(store, error);
-    return result ? result : outside_settle(store, &command, error);
+        rc = store_commit(store, error);
+    return rc ? rc : outside_settle(store, &command, error);
 }
 
 /* ---- Taking back ---- */
@@ -79,8 +80,8 @@ static int can_undo(struct undo_request *r, uint32_t task, struct cairn_error *e
     const struct result *result;
     if (r->outside.states.outcome[task] != CAIRN_COMPLETED)
         return 0;
-    int code = lookup_result(&r->outside.lookup, task, &result, error);
-    return code ? code : result->undo.text.len > 0;
+    int rc = lookup_result(&r->outside.lookup, task, &result, error);
+    return rc ? rc : result->undo.text.len > 0;
 }
 
 static int want_named(struct undo_request *r, const char *name,
@@ -88,9 +89,9 @@ static int want_named(struct undo_request *r, const char *name,
 {
     uint32_t task = NODE_NONE;
     struct cairn_error why = {0};
-    int result = outside_find(&r->outside, name, &task, error);
-    if (result)
-        return result;
+    int rc = outside_find(&r->outside, name, &task, error);
+    if (rc)
+        return rc;
     int can = can_undo(r, task, &why);
     if (can < 0)
         return error_set(error, can, "task %s: %s", name, why.text);
@@ -149,18 +150,18 @@ static int choose(struct undo_request *r, const char *const *tasks, size_t n,
                   struct cairn_error *error)
 {
     size_t size = (size_t)r->outside.workflow->graph.n_tasks + 1;
-    int result = 0;
+    int rc = 0;
     r->wanted = calloc(size, sizeof *r->wanted);
     r->tasks = calloc(size, sizeof *r->tasks);
     if (!r->wanted || !r->tasks)
         return error_nomem(error);
-    for (size_t i = 0; i < n && !result; i++)
-        result = want_named(r, tasks[i], error);
+    for (size_t i = 0; i < n && !rc; i++)
+        rc = want_named(r, tasks[i], error);
     if (!n)
-        result = want_all(r, error);
-    if (!result)
+        rc = want_all(r, error);
+    if (!rc)
         put_in_order(r);
-    return result;
+    return rc;
 }
 
 int cairn_undo(struct cairn_store *store, uint64_t run, const char *const *tasks,
@@ -168,20 +169,20 @@ int cairn_undo(struct cairn_store *store, uint64_t run, const char *const *tasks
                struct cairn_run_result *result, struct cairn_error *error)
 {
     struct undo_request r = {.n = 0};
-    int code = store_begin_read(store, error);
-    if (code)
-        return code;
-    code = outside_open(&r.outside, store, run, error);
-    bool opened = !code;
-    if (!code)
-        code = choose(&r, tasks, n, error);
+    int rc = store_begin_read(store, error);
+    if (rc)
+        return rc;
+    rc = outside_open(&r.outside, store, run, error);
+    bool opened = !rc;
+    if (!rc)
+        rc = choose(&r, tasks, n, error);
     store_end_read(store);
-    if (!code)
-        code = engine_undo(r.outside.workflow, store, r.outside.row.run, options,
-                           r.tasks, r.n, result, error);
+    if (!rc)
+        rc = engine_undo(r.outside.workflow, store, r.outside.row.run, options, r.tasks,
+                         r.n, result, error);
     free(r.wanted);
     free(r.tasks);
     if (opened)
         outside_release(&r.outside);
-    return code;
+    return rc;
 }

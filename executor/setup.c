@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Everything that must exist before the loop, in order, and its orderly end. What was
  * never made is NULL, 0 or -1, so engine_close works from any point of engine_open. */
 #include "executor/engine.h"
@@ -66,9 +67,9 @@ int engine_watch(struct engine *e, int fd, uint64_t what, struct cairn_error *er
 
 int job_watch_end(struct engine *e, struct job *job, struct cairn_error *error)
 {
-    int result = engine_watch(e, job->pidfd, job_watch(e, job), error);
-    job->watching = !result;
-    return result;
+    int rc = engine_watch(e, job->pidfd, job_watch(e, job), error);
+    job->watching = !rc;
+    return rc;
 }
 
 /* Other processes write to this fifo after they have stored a command. */
@@ -91,14 +92,14 @@ static int open_descriptors(struct engine *e, struct cairn_error *error)
     e->later_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (e->epoll_fd < 0 || e->later_fd < 0)
         return error_sys(error, errno, "cannot make a descriptor");
-    int result = engine_watch(e, e->later_fd, WATCH_LATER, error);
-    if (!result && e->store)
-        result = open_wake(e, error);
-    if (!result && e->store)
-        result = engine_watch(e, e->wake_fd, WATCH_WAKE, error);
-    if (!result && e->options->stop)
-        result = engine_watch(e, e->options->stop->fd, WATCH_STOP, error);
-    return result;
+    int rc = engine_watch(e, e->later_fd, WATCH_LATER, error);
+    if (!rc && e->store)
+        rc = open_wake(e, error);
+    if (!rc && e->store)
+        rc = engine_watch(e, e->wake_fd, WATCH_WAKE, error);
+    if (!rc && e->options->stop)
+        rc = engine_watch(e, e->options->stop->fd, WATCH_STOP, error);
+    return rc;
 }
 
 /* ---- Processes ---- */
@@ -117,25 +118,25 @@ static bool has_processes(const struct engine *e)
 
 int engine_guard(struct engine *e, struct cairn_error *error)
 {
-    int result = guard_start(&e->guard, &e->slots, error);
-    e->guarded = !result;
-    return result ? result : engine_watch(e, e->guard.pidfd, WATCH_GUARD, error);
+    int rc = guard_start(&e->guard, &e->slots, error);
+    e->guarded = !rc;
+    return rc ? rc : engine_watch(e, e->guard.pidfd, WATCH_GUARD, error);
 }
 
 static int open_processes(struct engine *e, struct cairn_error *error)
 {
     if (e->mode == MODE_TURN)
         return 0;
-    int result =
+    int rc =
         slots_create(&e->slots, e->live_dir, e->identity, e->row.run, e->n_jobs, error);
-    if (result || !has_processes(e))
-        return result;
-    result = engine_guard(e, error);
-    if (!result)
-        result = spawner_start(&e->spawner, e->limit, error);
-    if (!result)
-        result = engine_watch(e, spawner_fd(e->spawner), WATCH_SPAWNER, error);
-    return result ? result : launch_environment(e, error);
+    if (rc || !has_processes(e))
+        return rc;
+    rc = engine_guard(e, error);
+    if (!rc)
+        rc = spawner_start(&e->spawner, e->limit, error);
+    if (!rc)
+        rc = engine_watch(e, spawner_fd(e->spawner), WATCH_SPAWNER, error);
+    return rc ? rc : launch_environment(e, error);
 }
 
 /* A run without a store still needs a place for output. */
@@ -202,22 +203,22 @@ static int note_predecessor(void *context, const struct run_row *row)
 static int weigh(struct engine *e, struct cairn_error *error)
 {
     struct predecessor p = {0};
-    int result = e->situation.latest_run && e->situation.latest_run != e->row.run
-                     ? store_get_run(e->store, e->situation.latest_run,
-                                     note_predecessor, &p, error)
-                     : 0;
-    if (result || !p.run || !digest_equal(&p.graph, &e->situation.graph) ||
+    int rc = e->situation.latest_run && e->situation.latest_run != e->row.run
+                 ? store_get_run(e->store, e->situation.latest_run, note_predecessor,
+                                 &p, error)
+                 : 0;
+    if (rc || !p.run || !digest_equal(&p.graph, &e->situation.graph) ||
         p.tasks != e->graph->n_tasks)
-        return result;
+        return rc;
     struct durations d = {p.tasks, calloc(p.tasks, sizeof *d.ms)};
     if (!d.ms)
         return error_nomem(error);
-    result =
+    rc =
         store_each_run_attempt(e->store, p.run, p.gen, false, note_duration, &d, error);
-    if (!result)
-        result = graph_weigh(&e->workflow->graph, d.ms, error);
+    if (!rc)
+        rc = graph_weigh(&e->workflow->graph, d.ms, error);
     free(d.ms);
-    return result;
+    return rc;
 }
 
 /* A task that cannot run because of what was there before. */
@@ -232,20 +233,20 @@ static int note_referred(struct engine *e, struct cairn_error *error)
 {
     const struct definition *d = e->graph->definition;
     struct arena scratch = ARENA_INIT;
-    int result = 0;
+    int rc = 0;
     /* No text refers to anything: the usual case of very large workflows. */
-    for (uint32_t i = 0; d->by_text.count && i < d->n_defs && !result; i++) {
+    for (uint32_t i = 0; d->by_text.count && i < d->n_defs && !rc; i++) {
         uint32_t *defs;
         int n = definition_referred(d, &d->defs[i], &scratch, &defs);
         if (n > 0 && !e->referred)
             e->referred = calloc(d->n_defs, sizeof *e->referred);
         if (n < 0 || (n > 0 && !e->referred))
-            result = error_nomem(error);
-        for (int k = 0; k < n && !result; k++)
+            rc = error_nomem(error);
+        for (int k = 0; k < n && !rc; k++)
             e->referred[defs[k]] = true;
     }
     arena_release(&scratch);
-    return result;
+    return rc;
 }
 
 static int check_store(const struct engine *e, struct cairn_error *error)
@@ -253,8 +254,8 @@ static int check_store(const struct engine *e, struct cairn_error *error)
     const struct definition *d = e->graph->definition;
     const struct situation *s = &e->situation;
     if (e->store && s->recovered) {
-        int result = store_check_keyed(e->store, s->row.run, s->row.keyed, error);
-        return e->mode == MODE_RUN ? situation_advise_fresh(result, error) : result;
+        int rc = store_check_keyed(e->store, s->row.run, s->row.keyed, error);
+        return e->mode == MODE_RUN ? situation_advise_fresh(rc, error) : rc;
     }
     for (uint32_t i = 0; !e->store && i < d->n_defs; i++)
         if (d->defs[i].kind == TASK_EXTERNAL)
@@ -289,20 +290,19 @@ static int start_deadline(struct engine *e, struct cairn_error *error)
 
 static int open_scheduling(struct engine *e, struct cairn_error *error)
 {
-    int result = situation_states(&e->situation, e->workflow, &e->states, error);
-    if (!result && e->store)
-        result = weigh(e, error);
-    if (!result)
-        result =
-            sched_init(&e->sched, e->graph, e->states.outcome, note_early, e, error);
-    for (uint32_t i = 0; !result && i < e->n_early; i++)
+    int rc = situation_states(&e->situation, e->workflow, &e->states, error);
+    if (!rc && e->store)
+        rc = weigh(e, error);
+    if (!rc)
+        rc = sched_init(&e->sched, e->graph, e->states.outcome, note_early, e, error);
+    for (uint32_t i = 0; !rc && i < e->n_early; i++)
         if (e->early[i].outcome == CAIRN_SKIPPED)
             e->early[i].cause = sched_culprit(&e->sched, e->early[i].task);
-    if (!result)
-        result = note_referred(e, error);
-    if (!result && e->broken)
-        result = error_nomem(error);
-    return result;
+    if (!rc)
+        rc = note_referred(e, error);
+    if (!rc && e->broken)
+        rc = error_nomem(error);
+    return rc;
 }
 
 int engine_open(struct engine *e, struct cairn_error *error)
@@ -312,28 +312,28 @@ int engine_open(struct engine *e, struct cairn_error *error)
         e->limit = e->situation.n_kept;
     e->ahead = has_processes(e) ? e->limit : 64;
     e->n_jobs = e->limit + (has_processes(e) ? AHEAD_MOST : 0);
-    int result = check_store(e, error);
-    if (!result)
-        result = check_secrets(e, error);
-    if (!result)
-        result = allocate(e, error);
-    if (!result)
-        result = open_scheduling(e, error);
-    if (result)
-        return result;
+    int rc = check_store(e, error);
+    if (!rc)
+        rc = check_secrets(e, error);
+    if (!rc)
+        rc = allocate(e, error);
+    if (!rc)
+        rc = open_scheduling(e, error);
+    if (rc)
+        return rc;
     number_attempts(e);
     e->reported = states_tally(&e->states);
     e->lookup =
         (struct lookup){.graph = e->graph, .states = &e->states, .store = e->store};
-    result = e->store ? engine_open_run(e, error) : make_temporary(e, error);
+    rc = e->store ? engine_open_run(e, error) : make_temporary(e, error);
     e->lookup.run = e->row.run;
-    if (!result)
-        result = open_descriptors(e, error);
-    if (!result)
-        result = open_processes(e, error);
-    if (!result && e->mode == MODE_RUN)
-        result = adopt_all(e, error);
-    return result ? result : start_deadline(e, error);
+    if (!rc)
+        rc = open_descriptors(e, error);
+    if (!rc)
+        rc = open_processes(e, error);
+    if (!rc && e->mode == MODE_RUN)
+        rc = adopt_all(e, error);
+    return rc ? rc : start_deadline(e, error);
 }
 
 int engine_own(struct engine *e, struct cairn_error *error)

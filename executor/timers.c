@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A heap ordered by time; equal times keep no particular order. */
 #include "executor/timers.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Timers: a binary heap of (when, what). Entries are not removed when they lose their
  * meaning; `stamp` lets the receiver tell that it is old. */
 #ifndef EXECUTOR_TIMERS_H

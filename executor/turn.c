@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The commit of a turn: endings, checkpoints and intents in one transaction, and what
  * may happen once it is durable. */
 #include "executor/engine.h"
@@ -20,10 +21,9 @@ static int put_captured(struct engine *e, const struct captured *captured,
     *field = (struct str){NULL, 0};
     if (captured->content.size == 0)
         return 0;
-    int result =
-        store_put_object(e->store, buf_view(&captured->content), digest, error);
+    int rc = store_put_object(e->store, buf_view(&captured->content), digest, error);
     *field = (struct str){(const char *)digest->bytes, DIGEST_SIZE};
-    return result;
+    return rc;
 }
 
 /* A row that was never an intent in the store, because saving failed meanwhile, begins
@@ -33,20 +33,20 @@ int engine_put_attempt(struct engine *e, struct ending *ending, uint64_t turn,
 {
     struct attempt_row *row = &ending->row;
     struct digest out, err, result_digest;
-    int result = put_captured(e, &ending->captured[0], &out, &row->out, error);
-    if (!result)
-        result = put_captured(e, &ending->captured[1], &err, &row->err, error);
+    int rc = put_captured(e, &ending->captured[0], &out, &row->out, error);
+    if (!rc)
+        rc = put_captured(e, &ending->captured[1], &err, &row->err, error);
     row->outputs = (struct str){NULL, 0};
-    if (!result && ending->result.size) {
-        result = store_put_object(e->store, buf_view(&ending->result), &result_digest,
-                                  error);
+    if (!rc && ending->result.size) {
+        rc = store_put_object(e->store, buf_view(&ending->result), &result_digest,
+                              error);
         row->outputs = (struct str){(const char *)result_digest.bytes, DIGEST_SIZE};
     }
     row->text = buf_view(&ending->text);
     row->end_turn = turn;
     if (!row->start_turn)
         row->start_turn = turn;
-    return result ? result : store_put_attempt(e->store, row, error);
+    return rc ? rc : store_put_attempt(e->store, row, error);
 }
 
 static int by_task(const void *a, const void *b)
@@ -67,10 +67,10 @@ static int put_skips(struct engine *e, struct ending *ending, struct cairn_error
         changes[i] = (struct change){.task = ending->skipped[i].task,
                                      .outcome = ending->skipped[i].outcome};
     qsort(changes, ending->n_skipped, sizeof *changes, by_task);
-    int result = stream_delta(&e->stream, changes, ending->n_skipped,
-                              ending->row.ended_ns, NULL, error);
+    int rc = stream_delta(&e->stream, changes, ending->n_skipped, ending->row.ended_ns,
+                          NULL, error);
     free(changes);
-    return result;
+    return rc;
 }
 
 /* The checkpoint first: the attempt's row names it. */
@@ -78,13 +78,13 @@ static int put_ending(struct engine *e, struct ending *ending, uint64_t turn,
                       struct cairn_error *error)
 {
     struct checkpoint_ref ref = {0};
-    int result = ending->final ? stream_delta(&e->stream, &ending->change, 1,
-                                              ending->row.ended_ns, &ref, error)
-                               : 0;
+    int rc = ending->final ? stream_delta(&e->stream, &ending->change, 1,
+                                          ending->row.ended_ns, &ref, error)
+                           : 0;
     ending->seq = ending->row.checkpoint = ref.seq;
-    if (!result && ending->row.number)
-        result = engine_put_attempt(e, ending, turn, error);
-    return result ? result : put_skips(e, ending, error);
+    if (!rc && ending->row.number)
+        rc = engine_put_attempt(e, ending, turn, error);
+    return rc ? rc : put_skips(e, ending, error);
 }
 
 static uint8_t flags_of(enum job_role role)
@@ -112,18 +112,18 @@ static int put_intent(struct engine *e, struct intent *intent, uint64_t turn,
 static int put_turn(struct engine *e, struct cairn_error *error)
 {
     uint64_t turn;
-    int result = store_next_turn(e->store, e->row.run, &turn, error);
-    for (uint32_t i = 0; i < e->n_intents && !result; i++)
-        result = put_intent(e, &e->intents[i], turn, error);
-    for (uint32_t i = 0; i < e->n_endings && !result; i++)
-        result = put_ending(e, &e->endings[i], turn, error);
-    if (!result)
-        result = engine_log_put(e, turn, error);
-    if (!result)
-        result = engine_mark_commands(e, error);
-    if (!result && stream_wants_full(&e->stream))
-        result = stream_full(&e->stream, &e->states, clock_utc_ns(), NULL, error);
-    return result;
+    int rc = store_next_turn(e->store, e->row.run, &turn, error);
+    for (uint32_t i = 0; i < e->n_intents && !rc; i++)
+        rc = put_intent(e, &e->intents[i], turn, error);
+    for (uint32_t i = 0; i < e->n_endings && !rc; i++)
+        rc = put_ending(e, &e->endings[i], turn, error);
+    if (!rc)
+        rc = engine_log_put(e, turn, error);
+    if (!rc)
+        rc = engine_mark_commands(e, error);
+    if (!rc && stream_wants_full(&e->stream))
+        rc = stream_full(&e->stream, &e->states, clock_utc_ns(), NULL, error);
+    return rc;
 }
 
 /* ---- Acting on it ---- */
@@ -286,19 +286,19 @@ int engine_transact(struct engine *e, int wait_ms,
                     struct cairn_error *error)
 {
     struct stream before = e->stream;
-    int result = store_begin(e->store, wait_ms, error);
-    if (result)
-        return result;
-    result = put(e, error);
-    if (result)
+    int rc = store_begin(e->store, wait_ms, error);
+    if (rc)
+        return rc;
+    rc = put(e, error);
+    if (rc)
         store_abort(e->store);
     else
-        result = store_commit(e->store, error);
-    if (result) {
+        rc = store_commit(e->store, error);
+    if (rc) {
         e->stream = before;
         drop_sequence_numbers(e);
     }
-    return result;
+    return rc;
 }
 
 /* While the spawner has enough to do, ends that come soon after each other share one
@@ -349,8 +349,8 @@ int engine_commit(struct engine *e, struct cairn_error *error)
         forget(e);
         return 0;
     }
-    int result = engine_transact(e, 0, put_turn, &why);
-    if (result == CAIRN_EBUSY) {
+    int rc = engine_transact(e, 0, put_turn, &why);
+    if (rc == CAIRN_EBUSY) {
         /* Another command writes at this moment; a lock kept for long is trouble. */
         enum { PATIENCE_S = 30 };
         int64_t now = clock_mono_ns();
@@ -362,12 +362,12 @@ int engine_commit(struct engine *e, struct cairn_error *error)
         }
     }
     e->commit_since_ns = 0;
-    if (result == CAIRN_ENOMEM || result == CAIRN_EDAMAGED) {
+    if (rc == CAIRN_ENOMEM || rc == CAIRN_EDAMAGED) {
         if (error)
             *error = why;
-        return result;
+        return rc;
     }
-    if (result) {
+    if (rc) {
         degrade(e, &why);
         return 0;
     }
@@ -418,12 +418,12 @@ static int close_intent(struct engine *e, const struct intent *intent,
 
 static int close_intents(struct engine *e, struct cairn_error *error)
 {
-    int result = 0;
-    for (uint32_t i = e->starts_head; i < e->n_starts && !result; i++)
-        result = close_intent(e, &e->starts[i], error);
-    for (uint32_t i = 0; i < e->n_dropped && !result; i++)
-        result = close_intent(e, &e->dropped[i], error);
-    return result;
+    int rc = 0;
+    for (uint32_t i = e->starts_head; i < e->n_starts && !rc; i++)
+        rc = close_intent(e, &e->starts[i], error);
+    for (uint32_t i = 0; i < e->n_dropped && !rc; i++)
+        rc = close_intent(e, &e->dropped[i], error);
+    return rc;
 }
 
 static int put_end(struct engine *e, struct cairn_error *error)
@@ -432,19 +432,19 @@ static int put_end(struct engine *e, struct cairn_error *error)
     /* Intents that were never acted on need no row at all. Those that were, while
      * saving failed, have an ending, which brings the row. */
     e->n_intents = e->unacted_intents = 0;
-    int result = put_turn(e, error);
-    if (!result)
-        result = close_intents(e, error);
-    if (!result && e->stream.tail_bytes)
-        result = stream_full(&e->stream, &e->states, clock_utc_ns(), NULL, error);
+    int rc = put_turn(e, error);
+    if (!rc)
+        rc = close_intents(e, error);
+    if (!rc && e->stream.tail_bytes)
+        rc = stream_full(&e->stream, &e->states, clock_utc_ns(), NULL, error);
     e->row.ended_ns = clock_utc_ns();
-    if (!result)
-        result = store_set_run(e->store, &e->row, error);
-    if (!result && !e->options->keep_all)
-        result = prune_stream(e->store, e->sha, e->row.run,
-                              e->options->keep ? e->options->keep : DEFAULT_KEEP, false,
-                              &pruned, error);
-    return result;
+    if (!rc)
+        rc = store_set_run(e->store, &e->row, error);
+    if (!rc && !e->options->keep_all)
+        rc = prune_stream(e->store, e->sha, e->row.run,
+                          e->options->keep ? e->options->keep : DEFAULT_KEEP, false,
+                          &pruned, error);
+    return rc;
 }
 
 int engine_commit_end(struct engine *e, enum cairn_run_state state,
@@ -455,13 +455,13 @@ int engine_commit_end(struct engine *e, enum cairn_run_state state,
         return engine_commit(e, error);
     e->row.state = (uint8_t)state;
     engine_log(e, EVENT_ENDED, (uint8_t)state, UINT32_MAX, STR(""));
-    int result = engine_transact(e, -1, put_end, &why);
-    if (result == CAIRN_EDAMAGED || result == CAIRN_ENOMEM) {
+    int rc = engine_transact(e, -1, put_end, &why);
+    if (rc == CAIRN_EDAMAGED || rc == CAIRN_ENOMEM) {
         if (error)
             *error = why;
-        return result;
+        return rc;
     }
-    if (result) {
+    if (rc) {
         degrade(e, &why);
         e->result->unsaved = unsaved(e);
         e->result->end_unsaved = true;

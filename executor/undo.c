@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Compensation: the `undo` of tasks, one at a time, in reverse topological order, with
  * a checkpoint after each. The command is the one that was stored when the task
  * completed; of a task that failed, the one of the workflow. */
@@ -37,8 +38,8 @@ static int has_undo(struct engine *e, uint32_t task, struct cairn_error *error)
     const struct result *result;
     if (e->states.outcome[task] == CAIRN_FAILED)
         return 1;
-    int code = lookup_result(&e->lookup, task, &result, error);
-    return code ? code : result->undo.text.len > 0;
+    int rc = lookup_result(&e->lookup, task, &result, error);
+    return rc ? rc : result->undo.text.len > 0;
 }
 
 static int add_task(struct engine *e, uint32_t task, struct cairn_error *error)
@@ -62,7 +63,7 @@ int undo_collect(struct engine *e, enum undo_scope scope, struct cairn_error *er
 {
     const struct graph *g = e->graph;
     uint8_t *marked = calloc(g->n_nodes, 1);
-    int result = 0;
+    int rc = 0;
     e->undo.tasks = calloc((size_t)g->n_tasks + 1, sizeof *e->undo.tasks);
     if (!marked || !e->undo.tasks) {
         free(marked);
@@ -72,13 +73,13 @@ int undo_collect(struct engine *e, enum undo_scope scope, struct cairn_error *er
         marked[task] = scope == UNDO_ALL || e->states.outcome[task] == CAIRN_FAILED;
     if (scope == UNDO_ANCESTORS)
         mark_ancestors(e, marked);
-    for (uint32_t i = g->n_nodes; i-- > 0 && !result;) {
+    for (uint32_t i = g->n_nodes; i-- > 0 && !rc;) {
         uint32_t node = g->order[i];
         if (!graph_is_barrier(g, node) && may_undo(e, node, marked[node]))
-            result = add_task(e, node, error);
+            rc = add_task(e, node, error);
     }
     free(marked);
-    return result;
+    return rc;
 }
 
 /* ---- One after the other ---- */
@@ -100,10 +101,10 @@ static int find_action(struct engine *e, struct job *job, struct undo_action *ac
         return error_set(error, CAIRN_EUSAGE, "it is not completed any more");
     if (outcome == CAIRN_FAILED)
         return launch_describe(e, job, def->undo, &job->arena, action, error);
-    int code = lookup_result(&e->lookup, job->task, &result, error);
-    if (!code)
+    int rc = lookup_result(&e->lookup, job->task, &result, error);
+    if (!rc)
         *action = result->undo;
-    return code;
+    return rc;
 }
 
 static void add_undo_ending(struct engine *e, struct ending *ending, bool done)
@@ -131,12 +132,12 @@ int undo_start(struct engine *e, const struct intent *intent, struct cairn_error
     struct buf why = BUF_INIT;
     struct job *job = launch_slot(e, intent, ROLE_UNDO);
     arena_release(&job->arena);
-    int result = find_action(e, job, &action, &trouble);
-    if (result)
+    int rc = find_action(e, job, &action, &trouble);
+    if (rc)
         buf_text(&why, trouble.text);
     else
-        result = launch_action(e, job, &action, &why);
-    if (result) {
+        rc = launch_action(e, job, &action, &why);
+    if (rc) {
         struct ending *ending = engine_add_ending(e, intent->task, intent->attempt);
         engine_free_job(e, job);
         if (!ending) {

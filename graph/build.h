@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the files that make definitions share. */
 #ifndef GRAPH_BUILD_H
 #define GRAPH_BUILD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Every node that still waits has a need that still waits, so walking such needs must
  * come back to a node seen before: that closes a cycle. */
 #include "graph/cycle.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Naming a cycle for people. */
 #ifndef GRAPH_CYCLE_H
 #define GRAPH_CYCLE_H

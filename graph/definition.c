@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Life of a definition, members of groups, and how their values are shown.
  *
  * A group of N members costs N values; ids and members are computed when asked for. The
@@ -224,10 +225,10 @@ int foreach_key_finish(struct arena *arena, struct foreach_key *key,
 {
     if (key->shown)
         return 0;
-    int result = show_values(arena, key);
-    if (!result && key->source != FOREACH_RANGE)
-        result = map_values(key, clash);
-    return result;
+    int rc = show_values(arena, key);
+    if (!rc && key->source != FOREACH_RANGE)
+        rc = map_values(key, clash);
+    return rc;
 }
 
 static int clash_error(const struct task_def *def, const struct foreach_key *key,
@@ -250,10 +251,10 @@ int task_def_finish(struct definition *definition, struct task_def *def,
     for (uint32_t k = 0; k < def->n_foreach; k++) {
         struct foreach_key *key = &def->foreach[k];
         struct clash clash = {0};
-        int result = foreach_key_finish(&definition->arena, key, &clash);
-        if (result == CAIRN_EWORKFLOW)
+        int rc = foreach_key_finish(&definition->arena, key, &clash);
+        if (rc == CAIRN_EWORKFLOW)
             return clash_error(def, key, &clash, error);
-        if (result)
+        if (rc)
             return error_nomem(error);
         members *= key->n;
         if (members > LIMIT_TASKS)
@@ -273,6 +274,6 @@ int definition_params(const struct definition *definition, struct buf *text,
         buf_lstr(text, definition->params[i].key);
         buf_lstr(text, definition->params[i].value);
     }
-    int result = buf_check(text, error);
-    return result ? result : sha256_of(text->data, text->size, digest, error);
+    int rc = buf_check(text, error);
+    return rc ? rc : sha256_of(text->data, text->size, digest, error);
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The definition of a workflow: what its file says, checked, with foreach values
  * resolved but members not yet expanded. Produced by parse.c (files) or
  * cairn_workflow_add (in memory), compiled by graph.c. Everything lives in the

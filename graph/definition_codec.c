@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The canonical binary form of a definition; docs/definition-format.md has the same as
  * a table. Numbers are varints (unsigned LEB128), texts are a varint length and bytes,
  * lists a varint count and their items, all in this order:

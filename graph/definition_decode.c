@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reading back what definition_codec.c describes and writes. Nothing is trusted: every
  * count is checked against the bytes that are left before anything of that size is
  * allocated, every number against its meaning.
@@ -294,10 +295,10 @@ static int get_task(struct decoder *d, uint32_t index, uint32_t n_defs)
         require(d, def->finally || !d->out->defs[index - 1].finally);
     if (bad(d))
         return 0;
-    int result = task_def_finish(d->out, def, NULL);
-    if (result == CAIRN_ENOMEM)
-        return result;
-    require(d, result == 0);
+    int rc = task_def_finish(d->out, def, NULL);
+    if (rc == CAIRN_ENOMEM)
+        return rc;
+    require(d, rc == 0);
     int added = map_add(&d->out->by_id, def->id, index, NULL);
     require(d, added == 1);
     return added < 0 ? added : 0;
@@ -308,7 +309,7 @@ static int get_tasks(struct decoder *d)
     enum { LEAST = 16 }; /* bytes of the shortest task */
     struct definition *out = d->out;
     uint32_t n;
-    int result = 0;
+    int rc = 0;
     out->defs = get_list(d, LEAST, sizeof *out->defs, &n);
     require(d, n <= LIMIT_TASKS);
     if (bad(d))
@@ -316,11 +317,11 @@ static int get_tasks(struct decoder *d)
     out->defs_capacity = n;
     if (map_reserve(&out->by_id, n))
         return CAIRN_ENOMEM;
-    for (uint32_t i = 0; i < n && !bad(d) && !result; i++) {
+    for (uint32_t i = 0; i < n && !bad(d) && !rc; i++) {
         out->n_defs = i + 1;
-        result = get_task(d, i, n);
+        rc = get_task(d, i, n);
     }
-    return result;
+    return rc;
 }
 
 /* Bindings have the shape of their targets, which may come after them. Nothing in
@@ -374,10 +375,10 @@ static int get_definition(struct decoder *d)
         require(d, out->pools[i].limit > 0);
     }
     get_policy(d);
-    int result = bad(d) ? 0 : get_tasks(d);
-    if (!result && !bad(d))
+    int rc = bad(d) ? 0 : get_tasks(d);
+    if (!rc && !bad(d))
         check_bindings(d);
-    return result;
+    return rc;
 }
 
 static int decode(struct decoder *d, struct cairn_error *error)
@@ -405,8 +406,8 @@ int definition_decode(struct str bytes, struct definition *out,
 {
     struct decoder decoder = {.reader = reader_of(bytes.ptr, bytes.len), .out = out};
     definition_init(out);
-    int result = decode(&decoder, error);
-    if (result)
+    int rc = decode(&decoder, error);
+    if (rc)
         definition_release(out);
-    return result;
+    return rc;
 }

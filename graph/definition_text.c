@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The texts of a definition with ${{ }} in them, and its conditions, parsed once for
  * each distinct text, however many tasks have it.
  *
@@ -29,10 +30,10 @@ static int parse_condition(struct arena *arena, struct str text,
     struct piece *piece = arena_take(arena, 1, sizeof *piece);
     if (!piece)
         return CAIRN_ENOMEM;
-    int result = expression_parse(arena, text, &piece->expression, error);
-    if (!result)
+    int rc = expression_parse(arena, text, &piece->expression, error);
+    if (!rc)
         *out = (struct text_template){1, piece};
-    return result;
+    return rc;
 }
 
 static int parse_text(struct arena *arena, struct str text, bool condition,
@@ -86,11 +87,11 @@ int definition_text(struct definition *definition, struct str text, bool conditi
     struct str copy = arena_str(&definition->arena, text);
     if (!copy.ptr)
         return CAIRN_ENOMEM;
-    int result = parse_text(&definition->arena, copy, condition, &template, error);
-    if (!result)
-        result = place_of(definition, copy, &index);
-    if (result)
-        return result;
+    int rc = parse_text(&definition->arena, copy, condition, &template, error);
+    if (!rc)
+        rc = place_of(definition, copy, &index);
+    if (rc)
+        return rc;
     definition->templates[index + condition] = template;
     *out = &definition->templates[index + condition];
     return 0;
@@ -139,28 +140,28 @@ static int prepare_one(struct definition *definition, struct str text, bool cond
     const struct text_template *template;
     if (condition ? !text.len : !template_has(text))
         return 0;
-    int result = definition_text(definition, text, condition, &template, NULL);
-    return result == CAIRN_EWORKFLOW ? 0 : result;
+    int rc = definition_text(definition, text, condition, &template, NULL);
+    return rc == CAIRN_EWORKFLOW ? 0 : rc;
 }
 
 static int prepare_task(struct definition *definition, const struct task_def *def)
 {
     struct str text;
-    int result = prepare_one(definition, def->condition, true);
-    for (uint32_t i = 0; !result && text_at(def, i, &text); i++)
-        result = prepare_one(definition, text, false);
+    int rc = prepare_one(definition, def->condition, true);
+    for (uint32_t i = 0; !rc && text_at(def, i, &text); i++)
+        rc = prepare_one(definition, text, false);
     for (uint32_t i = 0; i < def->n_needs; i++)
-        for (uint32_t k = 0; k < def->needs[i].n_bindings && !result; k++)
-            result = prepare_one(definition, def->needs[i].bindings[k].value, false);
-    return result;
+        for (uint32_t k = 0; k < def->needs[i].n_bindings && !rc; k++)
+            rc = prepare_one(definition, def->needs[i].bindings[k].value, false);
+    return rc;
 }
 
 int definition_prepare(struct definition *definition, struct cairn_error *error)
 {
-    int result = 0;
-    for (uint32_t i = 0; i < definition->n_defs && !result; i++)
-        result = prepare_task(definition, &definition->defs[i]);
-    return result ? error_nomem(error) : 0;
+    int rc = 0;
+    for (uint32_t i = 0; i < definition->n_defs && !rc; i++)
+        rc = prepare_task(definition, &definition->defs[i]);
+    return rc ? error_nomem(error) : 0;
 }
 
 /* ---- Tasks that are referred to ---- */
@@ -185,13 +186,13 @@ static int see(struct referred *r, struct str id)
 
 static int see_expression(struct referred *r, const struct expression *expression)
 {
-    int result = 0;
-    for (uint32_t i = 0; i < expression_names(expression) && !result; i++) {
+    int rc = 0;
+    for (uint32_t i = 0; i < expression_names(expression) && !rc; i++) {
         const struct name *name = expression_name(expression, i);
         if (name->kind == NAME_TASK_OUTPUT || name->kind == NAME_TASK_STATUS)
-            result = see(r, name->first);
+            rc = see(r, name->first);
     }
-    return result;
+    return rc;
 }
 
 static int see_text(struct referred *r, struct str text, bool condition)
@@ -199,23 +200,23 @@ static int see_text(struct referred *r, struct str text, bool condition)
     struct text_template template;
     if (condition ? !text.len : !template_has(text))
         return 0;
-    int result = definition_parsed_text(r->definition, text, condition, &r->spare,
-                                        &template, NULL);
-    if (result)
-        return result == CAIRN_EWORKFLOW ? 0 : result;
-    for (uint32_t i = 0; i < template.n && !result; i++)
+    int rc = definition_parsed_text(r->definition, text, condition, &r->spare,
+                                    &template, NULL);
+    if (rc)
+        return rc == CAIRN_EWORKFLOW ? 0 : rc;
+    for (uint32_t i = 0; i < template.n && !rc; i++)
         if (template.pieces[i].expression)
-            result = see_expression(r, template.pieces[i].expression);
-    return result;
+            rc = see_expression(r, template.pieces[i].expression);
+    return rc;
 }
 
 static int see_task(struct referred *r, const struct task_def *def)
 {
     struct str text;
-    int result = see_text(r, def->condition, true);
-    for (uint32_t i = 0; !result && text_at(def, i, &text); i++)
-        result = see_text(r, text, false);
-    return result;
+    int rc = see_text(r, def->condition, true);
+    for (uint32_t i = 0; !rc && text_at(def, i, &text); i++)
+        rc = see_text(r, text, false);
+    return rc;
 }
 
 /* Its names; for one of env, whatever the task refers to. */
@@ -224,10 +225,10 @@ static int see_condition(struct referred *r, const struct task_def *def)
     struct text_template template;
     if (!def->condition.len)
         return 0;
-    int result = definition_parsed_text(r->definition, def->condition, true, &r->spare,
-                                        &template, NULL);
-    if (result)
-        return result == CAIRN_EWORKFLOW ? 0 : result;
+    int rc = definition_parsed_text(r->definition, def->condition, true, &r->spare,
+                                    &template, NULL);
+    if (rc)
+        return rc == CAIRN_EWORKFLOW ? 0 : rc;
     const struct expression *expression = template.pieces[0].expression;
     for (uint32_t i = 0; i < expression_names(expression); i++)
         if (expression_name(expression, i)->kind == NAME_ENV)
@@ -241,9 +242,9 @@ static int collect_referred(const struct definition *definition,
                             struct arena *arena, uint32_t **defs)
 {
     struct referred r = {definition, MAP_INIT, BUF_INIT, ARENA_INIT};
-    int result = definition->by_id.count ? look(&r, def) : 0;
+    int rc = definition->by_id.count ? look(&r, def) : 0;
     uint32_t n = (uint32_t)(r.tasks.size / sizeof **defs);
-    uint32_t *kept = result ? NULL : arena_take(arena, n, sizeof *kept);
+    uint32_t *kept = rc ? NULL : arena_take(arena, n, sizeof *kept);
     if (kept && n)
         memcpy(kept, r.tasks.data, r.tasks.size);
     if (kept)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Fingerprints: SHA-256 over a canonical encoding of what changes a task's meaning.
  *
  *   task_def:  "cairn-fingerprint 2", kind, run, shell, argv, version, external, env,
@@ -197,11 +198,11 @@ int graph_fingerprints(const struct graph *graph, struct digest *out,
 {
     struct hasher h = {.graph = graph, .sha = sha256_new(), .out = out};
     h.groups = calloc(graph->definition->n_defs, sizeof *h.groups);
-    int result = h.sha && h.groups ? hash_groups(&h) : CAIRN_ENOMEM;
-    for (uint32_t i = 0; i < graph->definition->n_defs && !result; i++)
-        result = hash_def(&h, i);
+    int rc = h.sha && h.groups ? hash_groups(&h) : CAIRN_ENOMEM;
+    for (uint32_t i = 0; i < graph->definition->n_defs && !rc; i++)
+        rc = hash_def(&h, i);
     sha256_free(h.sha);
     free(h.groups);
     buf_release(&h.scratch);
-    return result ? error_nomem(error) : 0;
+    return rc ? error_nomem(error) : 0;
 }

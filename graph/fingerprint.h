@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What fingerprint.c and difference.c share: both must see the same things. */
 #ifndef GRAPH_FINGERPRINT_H
 #define GRAPH_FINGERPRINT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Compiling a definition: numbering, ids, edges, topological order, critical path. */
 #include "graph/graph.h"
 
@@ -78,21 +79,20 @@ static int name_nodes(struct graph *graph, struct cairn_error *error)
     const struct definition *d = graph->definition;
     struct buf id = BUF_INIT;
     size_t prefix = 0;
-    int result = 0;
+    int rc = 0;
     graph->def_of = arena_take(&graph->arena, graph->n_nodes, sizeof(uint32_t));
     graph->id = arena_take(&graph->arena, graph->n_nodes, sizeof(char *));
-    for (uint32_t i = 0; i < d->n_defs && !graph->arena.failed && !result; i++) {
+    for (uint32_t i = 0; i < d->n_defs && !graph->arena.failed && !rc; i++) {
         const struct task_def *def = &d->defs[i];
         for (uint32_t m = 0; m < def->members && !graph->arena.failed; m++) {
             next_id(def, m, &prefix, &id);
             if (id.failed) {
-                result = error_nomem(error);
+                rc = error_nomem(error);
                 break;
             }
             if (id.size > LIMIT_ID_BYTES) {
-                result =
-                    error_set(error, CAIRN_ELIMIT, "the id %s is longer than %d bytes",
-                              id.data, LIMIT_ID_BYTES);
+                rc = error_set(error, CAIRN_ELIMIT, "the id %s is longer than %d bytes",
+                               id.data, LIMIT_ID_BYTES);
                 break;
             }
             graph->def_of[graph->first[i] + m] = i;
@@ -103,10 +103,10 @@ static int name_nodes(struct graph *graph, struct cairn_error *error)
             graph->id[graph->barrier[i]] = arena_text(&graph->arena, def->id);
         }
     }
-    if (!result && graph->arena.failed)
-        result = error_nomem(error);
+    if (!rc && graph->arena.failed)
+        rc = error_nomem(error);
     buf_release(&id);
-    return result;
+    return rc;
 }
 
 static int missing_member(const struct graph *graph, const struct need *need,
@@ -181,20 +181,20 @@ static int count_edges(struct graph *graph, struct cairn_error *error)
 static int fill_needs(struct graph *graph, struct cairn_error *error)
 {
     struct buf scratch = BUF_INIT;
-    int result = 0;
-    for (uint32_t node = 0; node < graph->n_nodes && !result; node++) {
+    int rc = 0;
+    for (uint32_t node = 0; node < graph->n_nodes && !rc; node++) {
         const struct task_def *def = graph_def(graph, node);
         uint32_t *needs = graph->needs + graph->need_start[node];
         if (graph_is_barrier(graph, node))
             for (uint32_t m = 0; m < def->members; m++)
                 needs[m] = graph->first[graph->def_of[node]] + m;
         else
-            for (uint32_t j = 0; j < def->n_needs && !result; j++)
-                result = resolve(graph, def, node, &def->needs[j], &scratch, &needs[j],
-                                 error);
+            for (uint32_t j = 0; j < def->n_needs && !rc; j++)
+                rc = resolve(graph, def, node, &def->needs[j], &scratch, &needs[j],
+                             error);
     }
     buf_release(&scratch);
-    return result;
+    return rc;
 }
 
 /* Users are needs turned round: a counting sort. user_start is used one place ahead
@@ -232,9 +232,9 @@ static int sort_nodes(struct graph *graph, struct cairn_error *error)
             if (--waiting[graph->users[e]] == 0)
                 graph->order[tail++] = graph->users[e];
     }
-    int result = tail == graph->n_nodes ? 0 : cycle_report(graph, waiting, error);
+    int rc = tail == graph->n_nodes ? 0 : cycle_report(graph, waiting, error);
     free(waiting);
-    return result;
+    return rc;
 }
 
 int graph_weigh(struct graph *graph, const uint32_t *duration_ms,
@@ -269,22 +269,22 @@ int graph_build(struct graph *graph, const struct definition *definition,
                 struct cairn_error *error)
 {
     struct graph g = {.definition = definition, .arena = ARENA_INIT};
-    int result = number_nodes(&g, error);
-    if (!result)
-        result = name_nodes(&g, error);
-    if (!result)
-        result = count_edges(&g, error);
-    if (!result)
-        result = fill_needs(&g, error);
-    if (!result) {
+    int rc = number_nodes(&g, error);
+    if (!rc)
+        rc = name_nodes(&g, error);
+    if (!rc)
+        rc = count_edges(&g, error);
+    if (!rc)
+        rc = fill_needs(&g, error);
+    if (!rc) {
         fill_users(&g);
-        result = sort_nodes(&g, error);
+        rc = sort_nodes(&g, error);
     }
-    if (!result)
-        result = graph_weigh(&g, NULL, error);
-    if (result) {
+    if (!rc)
+        rc = graph_weigh(&g, NULL, error);
+    if (rc) {
         graph_release(&g);
-        return result;
+        return rc;
     }
     *graph = g;
     return 0;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The compiled workflow: what depends on what. Pure.
  *
  * Nodes 0..n_tasks-1 are tasks, in file order and member order; the barrier nodes of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which task of a recorded definition is which of the present one. */
 #include "graph/graph.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Putting values into the texts of a task.
  *
  * parse.c has refused every name that is not known. The texts of a workflow that was
@@ -65,12 +66,12 @@ static int env_value(struct expansion *x, const struct name *name, struct str *o
                          "the value of an env entry cannot refer to env.%s",
                          expression_shown(name->first).text);
     x->inside_env = true;
-    int result = expand(x, entry->value, &value, error);
+    int rc = expand(x, entry->value, &value, error);
     x->inside_env = false;
-    if (!result)
+    if (!rc)
         *out = arena_str(&x->arena, buf_view(&value));
     buf_release(&value);
-    return !result && !out->ptr ? error_nomem(error) : result;
+    return !rc && !out->ptr ? error_nomem(error) : rc;
 }
 
 static int param_value(const struct scope *scope, const struct name *name,
@@ -124,7 +125,7 @@ static int look_up(void *context, const struct name *name, struct value *out,
     struct expansion *x = context;
     const struct scope *scope = x->scope;
     struct value value = {.type = VALUE_TEXT, .text = {"", 0}};
-    int result = 0;
+    int rc = 0;
     if (!is_known(scope, name))
         return unknown(name, error);
     switch (name->kind) {
@@ -135,10 +136,10 @@ static int look_up(void *context, const struct name *name, struct value *out,
         break;
     }
     case NAME_PARAM:
-        result = param_value(scope, name, &value.text, error);
+        rc = param_value(scope, name, &value.text, error);
         break;
     case NAME_ENV:
-        result = env_value(x, name, &value.text, error);
+        rc = env_value(x, name, &value.text, error);
         break;
     case NAME_TASK_OUTPUT:
     case NAME_TASK_STATUS:
@@ -149,9 +150,9 @@ static int look_up(void *context, const struct name *name, struct value *out,
             return scope->lookup(scope->context, name, out, error);
         return not_yet(name, error);
     }
-    if (!result)
+    if (!rc)
         *out = value;
-    return result;
+    return rc;
 }
 
 /* ---- Expanding ---- */
@@ -180,31 +181,31 @@ static int expand(struct expansion *x, struct str text, struct buf *out,
         buf_str(out, text);
         return buf_check(out, error);
     }
-    int result = definition_parsed_text(x->scope->definition, text, false, &x->arena,
-                                        &template, NULL);
-    if (result == CAIRN_EWORKFLOW) {
+    int rc = definition_parsed_text(x->scope->definition, text, false, &x->arena,
+                                    &template, NULL);
+    if (rc == CAIRN_EWORKFLOW) {
         buf_str(out, text);
         return buf_check(out, error);
     }
-    if (result)
+    if (rc)
         return error_nomem(error);
-    for (uint32_t i = 0; i < template.n && !result; i++) {
+    for (uint32_t i = 0; i < template.n && !rc; i++) {
         const struct piece *piece = &template.pieces[i];
         if (piece->expression && !all_known(x->scope, piece->expression))
             buf_str(out, source_of(&template, i, text));
         else
-            result = expand_piece(x, piece, out, error);
+            rc = expand_piece(x, piece, out, error);
     }
-    return result ? result : buf_check(out, error);
+    return rc ? rc : buf_check(out, error);
 }
 
 int text_expand(const struct scope *scope, struct str text, struct buf *out,
                 struct cairn_error *error)
 {
     struct expansion x = {scope, ARENA_INIT, false};
-    int result = expand(&x, text, out, error);
+    int rc = expand(&x, text, out, error);
     arena_release(&x.arena);
-    return result;
+    return rc;
 }
 
 /* A piece without a value stays as it is: there is none in what parse.c has checked. */
@@ -213,12 +214,12 @@ static void expand_fixed(struct expansion *x, const struct text_template *templa
 {
     for (uint32_t i = 0; i < template->n && !out->failed; i++) {
         const struct piece *piece = &template->pieces[i];
-        int result = !piece->expression || all_known(x->scope, piece->expression)
-                         ? expand_piece(x, piece, out, NULL)
-                         : CAIRN_EWORKFLOW;
-        if (result == CAIRN_EWORKFLOW)
+        int rc = !piece->expression || all_known(x->scope, piece->expression)
+                     ? expand_piece(x, piece, out, NULL)
+                     : CAIRN_EWORKFLOW;
+        if (rc == CAIRN_EWORKFLOW)
             buf_str(out, source_of(template, i, text));
-        else if (result)
+        else if (rc)
             out->failed = true;
     }
 }
@@ -229,13 +230,12 @@ void text_expand_fixed(const struct definition *definition, const struct task_de
     struct scope scope = {.definition = definition, .def = def, .member = member};
     struct expansion x = {&scope, ARENA_INIT, false};
     struct text_template template;
-    int result = CAIRN_EWORKFLOW;
+    int rc = CAIRN_EWORKFLOW;
     if (template_has(text))
-        result =
-            definition_parsed_text(definition, text, false, &x.arena, &template, NULL);
-    if (result == CAIRN_EWORKFLOW)
+        rc = definition_parsed_text(definition, text, false, &x.arena, &template, NULL);
+    if (rc == CAIRN_EWORKFLOW)
         buf_str(out, text);
-    else if (result)
+    else if (rc)
         out->failed = true;
     else
         expand_fixed(&x, &template, text, out);
@@ -261,9 +261,8 @@ bool text_is_fixed(const struct definition *definition, struct str text)
     struct text_template template;
     if (!template_has(text))
         return true;
-    int result =
-        definition_parsed_text(definition, text, false, &spare, &template, NULL);
-    bool fixed = result == CAIRN_EWORKFLOW || (!result && is_fixed(&template));
+    int rc = definition_parsed_text(definition, text, false, &spare, &template, NULL);
+    bool fixed = rc == CAIRN_EWORKFLOW || (!rc && is_fixed(&template));
     arena_release(&spare);
     return fixed;
 }
@@ -281,12 +280,12 @@ static int evaluate_condition(struct expansion *x, const struct expression *expr
                               bool *holds, struct cairn_error *error)
 {
     struct operand operand;
-    int result = expression_run(expression, look_up, x, &operand, error);
-    if (!result)
-        result = expression_missing(expression, &operand, error);
-    if (!result)
+    int rc = expression_run(expression, look_up, x, &operand, error);
+    if (!rc)
+        rc = expression_missing(expression, &operand, error);
+    if (!rc)
         *holds = value_truth(&operand.value);
-    return result;
+    return rc;
 }
 
 int condition_holds(const struct scope *scope, bool *holds, struct cairn_error *error)
@@ -299,14 +298,14 @@ int condition_holds(const struct scope *scope, bool *holds, struct cairn_error *
         *holds = true;
         return 0;
     }
-    int result = definition_parsed_text(scope->definition, condition, true, &x.arena,
-                                        &template, &at);
-    if (result == CAIRN_EWORKFLOW)
-        result = condition_error(&at, condition, error);
-    else if (result)
-        result = error_nomem(error);
+    int rc = definition_parsed_text(scope->definition, condition, true, &x.arena,
+                                    &template, &at);
+    if (rc == CAIRN_EWORKFLOW)
+        rc = condition_error(&at, condition, error);
+    else if (rc)
+        rc = error_nomem(error);
     else
-        result = evaluate_condition(&x, template.pieces[0].expression, holds, error);
+        rc = evaluate_condition(&x, template.pieces[0].expression, holds, error);
     arena_release(&x.arena);
-    return result;
+    return rc;
 }

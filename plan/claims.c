@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "plan/claims.h"
 
 #include "base/clock.h"
@@ -46,10 +47,10 @@ static int read_placed(struct reader_of_claims *r, const struct outside *o,
 {
     struct cairn_error why = {0};
     r->damaged = false;
-    int result = store_each_claim(o->store, o->row.run, gen, keep_claim, r, &why);
-    if (result == CAIRN_EDAMAGED && r->damaged)
+    int rc = store_each_claim(o->store, o->row.run, gen, keep_claim, r, &why);
+    if (rc == CAIRN_EDAMAGED && r->damaged)
         return 0;
-    return result ? error_set(error, result, "%s", why.text) : 0;
+    return rc ? error_set(error, rc, "%s", why.text) : 0;
 }
 
 /* place[old number] = number now */
@@ -81,9 +82,9 @@ static int read_with_graph(struct reader_of_claims *r, const struct outside *o,
         return error_nomem(error);
     r->place = place;
     r->n = then->n_tasks;
-    int result = read_placed(r, o, gen, error);
+    int rc = read_placed(r, o, gen, error);
     free(place);
-    return result;
+    return rc;
 }
 
 static int read_generation(struct reader_of_claims *r, const struct outside *o,
@@ -94,15 +95,15 @@ static int read_generation(struct reader_of_claims *r, const struct outside *o,
     struct graph graph;
     if (gen == o->row.gen)
         return read_with_graph(r, o, gen, &o->workflow->graph, error);
-    int result = store_get_run_graph(o->store, o->row.run, gen, &digest, error);
-    if (!result)
-        result = graph_load(o->store, &digest, &definition, &graph, error);
-    if (result)
-        return result;
-    result = read_with_graph(r, o, gen, &graph, error);
+    int rc = store_get_run_graph(o->store, o->row.run, gen, &digest, error);
+    if (!rc)
+        rc = graph_load(o->store, &digest, &definition, &graph, error);
+    if (rc)
+        return rc;
+    rc = read_with_graph(r, o, gen, &graph, error);
     graph_release(&graph);
     definition_release(&definition);
-    return result;
+    return rc;
 }
 
 int claims_load(struct claims *claims, const struct outside *o,
@@ -110,17 +111,17 @@ int claims_load(struct claims *claims, const struct outside *o,
 {
     *claims = (struct claims){.arena = ARENA_INIT};
     struct reader_of_claims r = {.claims = claims};
-    int result = 0;
+    int rc = 0;
     os_boot_id(r.boot);
     claims->at =
         arena_take(&claims->arena, o->workflow->graph.n_tasks, sizeof *claims->at);
-    for (uint32_t gen = 1; claims->at && gen <= o->row.gen && !result; gen++)
-        result = read_generation(&r, o, gen, error);
-    if (!result && claims->arena.failed)
-        result = error_nomem(error);
-    if (result)
+    for (uint32_t gen = 1; claims->at && gen <= o->row.gen && !rc; gen++)
+        rc = read_generation(&r, o, gen, error);
+    if (!rc && claims->arena.failed)
+        rc = error_nomem(error);
+    if (rc)
         claims_release(claims);
-    return result;
+    return rc;
 }
 
 void claims_release(struct claims *claims)

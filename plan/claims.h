@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Claims of a run's external tasks, by the task's number now: one that was made before
  * the workflow was edited holds for the task of the same id. */
 #ifndef PLAN_CLAIMS_H

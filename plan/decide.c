@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A task runs if it has not completed, or if its completion does not count any more:
  * its definition changed, an output is gone, or something it needs runs. Whether it
  * really does can depend on conditions, on how needs end, on decisions that are not
@@ -351,8 +352,8 @@ static int fingerprint_both(struct judge *j, struct cairn_error *error)
     j->then = malloc(in->old->n_tasks * sizeof *j->then);
     if (!j->now || !j->then)
         return error_nomem(error);
-    int result = graph_fingerprints(in->graph, j->now, error);
-    return result ? result : graph_fingerprints(in->old, j->then, error);
+    int rc = graph_fingerprints(in->graph, j->now, error);
+    return rc ? rc : graph_fingerprints(in->old, j->then, error);
 }
 
 int decide(const struct decide_input *input, struct decisions *out,
@@ -365,18 +366,17 @@ int decide(const struct decide_input *input, struct decisions *out,
     d.reset = calloc(d.n, 1);
     d.reason = calloc(d.n, 1);
     d.cause = calloc(d.n, sizeof *d.cause);
-    int result = d.fate && d.reset && d.reason && d.cause
-                     ? fingerprint_both(&judge, error)
-                     : error_nomem(error);
-    if (!result && judge_all(&judge))
-        result = error_nomem(error);
+    int rc = d.fate && d.reset && d.reason && d.cause ? fingerprint_both(&judge, error)
+                                                      : error_nomem(error);
+    if (!rc && judge_all(&judge))
+        rc = error_nomem(error);
     free(judge.now);
     free(judge.then);
-    if (result)
+    if (rc)
         decisions_release(&d);
     else
         *out = d;
-    return result;
+    return rc;
 }
 
 void decisions_release(struct decisions *d)

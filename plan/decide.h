@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The decision what runs: one function for plan, explain, run and resume, so that they
  * cannot disagree. Pure: what the disk says comes in as arguments. */
 #ifndef PLAN_DECIDE_H

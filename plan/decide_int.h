@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the files of decide.c share. */
 #ifndef PLAN_DECIDE_INT_H
 #define PLAN_DECIDE_INT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A failure that is to be expected stops the run, unless on_failure is continue: what
  * is sure to run then is only what comes before it. */
 #include "plan/decide_int.h"

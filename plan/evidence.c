@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "plan/evidence.h"
 
 #include "runs/outputs.h"
@@ -35,16 +36,16 @@ static int look_at_recorded_outputs(struct look *k, struct cairn_error *error)
                                    .content = k->source->content,
                                    .digests = k->scope.digests};
     enum file_state state;
-    int code = 0;
-    for (uint32_t i = 0; i < k->result->n_outputs && !code; i++) {
+    int rc = 0;
+    for (uint32_t i = 0; i < k->result->n_outputs && !rc; i++) {
         const struct result_file *file = &k->result->outputs[i];
-        code = file_compare(&view, file, &state, error);
-        if (code || state == FILE_SAME)
+        rc = file_compare(&view, file, &state, error);
+        if (rc || state == FILE_SAME)
             continue;
         note(k, state == FILE_MISSING ? OUTPUT_MISSING : OUTPUT_DIFFERS, file->name);
         break;
     }
-    return code;
+    return rc;
 }
 
 /* From the root, so that not every look walks down to it. 0: it is there. */
@@ -62,16 +63,16 @@ static int look_for(const struct look *k, const char *path)
 static int look_for_outputs(struct look *k, struct cairn_error *error)
 {
     struct files f;
-    int code = files_begin(&f, &k->scope, false, error), more = 0;
-    while (!code && *k->found == EVIDENCE_GOOD && (more = files_step(&f, error)) > 0)
+    int rc = files_begin(&f, &k->scope, false, error), more = 0;
+    while (!rc && *k->found == EVIDENCE_GOOD && (more = files_step(&f, error)) > 0)
         if (look_for(k, f.path.data) < 0) {
             if (os_is_missing(errno))
                 note(k, OUTPUT_MISSING, buf_view(&f.name));
             else
-                code = error_sys(error, errno, "cannot look at %s", f.path.data);
+                rc = error_sys(error, errno, "cannot look at %s", f.path.data);
         }
     files_release(&f);
-    return code ? code : more < 0 ? more : 0;
+    return rc ? rc : more < 0 ? more : 0;
 }
 
 static int look_at_inputs(struct look *k, struct cairn_error *error)
@@ -81,16 +82,16 @@ static int look_at_inputs(struct look *k, struct cairn_error *error)
                                    .trust_times = true,
                                    .digests = k->scope.digests};
     enum file_state state;
-    int code = 0;
-    for (uint32_t i = 0; i < k->result->n_inputs && !code; i++) {
+    int rc = 0;
+    for (uint32_t i = 0; i < k->result->n_inputs && !rc; i++) {
         const struct result_file *file = &k->result->inputs[i];
-        code = file_compare(&view, file, &state, error);
-        if (code || state == FILE_SAME)
+        rc = file_compare(&view, file, &state, error);
+        if (rc || state == FILE_SAME)
             continue;
         note(k, INPUT_DIFFERS, file->name);
         break;
     }
-    return code;
+    return rc;
 }
 
 static int look_at_secrets(struct look *k, struct cairn_error *error)
@@ -103,9 +104,9 @@ static int look_at_secrets(struct look *k, struct cairn_error *error)
             k->source->unknown_secret = true;
             continue;
         }
-        int code = secrets_mark(secrets, mark->name, &now, error);
-        if (code)
-            return code;
+        int rc = secrets_mark(secrets, mark->name, &now, error);
+        if (rc)
+            return rc;
         if (digest_equal(&now, &mark->mac))
             continue;
         note(k, SECRET_DIFFERS, mark->name);
@@ -128,15 +129,15 @@ static int look_at_all(struct look *k, struct cairn_error *error)
 {
     const struct task_def *def = k->scope.def;
     bool recorded = k->result->n_inputs || k->result->n_outputs;
-    int code = recorded ? task_directory(&k->scope, &k->directory, error) : 0;
-    if (!code && k->source->outputs && def->n_outputs)
-        code = outputs_recorded(k) ? look_at_recorded_outputs(k, error)
-                                   : look_for_outputs(k, error);
-    if (!code && *k->found == EVIDENCE_GOOD)
-        code = look_at_inputs(k, error);
-    if (!code && *k->found == EVIDENCE_GOOD)
-        code = look_at_secrets(k, error);
-    return code;
+    int rc = recorded ? task_directory(&k->scope, &k->directory, error) : 0;
+    if (!rc && k->source->outputs && def->n_outputs)
+        rc = outputs_recorded(k) ? look_at_recorded_outputs(k, error)
+                                 : look_for_outputs(k, error);
+    if (!rc && *k->found == EVIDENCE_GOOD)
+        rc = look_at_inputs(k, error);
+    if (!rc && *k->found == EVIDENCE_GOOD)
+        rc = look_at_secrets(k, error);
+    return rc;
 }
 
 int evidence_look(struct evidence_source *source, uint32_t task, uint8_t *found,
@@ -150,10 +151,10 @@ int evidence_look(struct evidence_source *source, uint32_t task, uint8_t *found,
                      .found = found,
                      .which = which};
     *found = EVIDENCE_GOOD;
-    int code =
+    int rc =
         wants_result(&k) ? lookup_result(source->lookup, task, &k.result, error) : 0;
-    if (!code)
-        code = look_at_all(&k, error);
+    if (!rc)
+        rc = look_at_all(&k, error);
     buf_release(&k.directory);
-    return code;
+    return rc;
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Whether what a completed task read and made is still what it was: outputs, inputs,
  * secrets, each against the result that its checkpoint vouches for. */
 #ifndef PLAN_EVIDENCE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "plan/open_run_view.h"
 
 #include "runs/outputs.h"
@@ -19,35 +20,35 @@ static int take_states(struct outside *o, struct cairn_error *error)
 static int look(struct outside *o, struct cairn_error *error)
 {
     const struct graph *g = &o->workflow->graph;
-    int result = situation_load_as_is(&o->situation, o->workflow, o->store, o->row.run,
-                                      NULL, error);
-    if (result)
-        return result;
+    int rc = situation_load_as_is(&o->situation, o->workflow, o->store, o->row.run,
+                                  NULL, error);
+    if (rc)
+        return rc;
     o->loaded = true;
-    result = take_states(o, error);
-    if (!result)
-        result = sched_init(&o->sched, g, o->states.outcome, NULL, NULL, error);
+    rc = take_states(o, error);
+    if (!rc)
+        rc = sched_init(&o->sched, g, o->states.outcome, NULL, NULL, error);
     o->lookup = (struct lookup){
         .graph = g, .states = &o->states, .store = o->store, .run = o->row.run};
-    return result;
+    return rc;
 }
 
 int outside_open(struct outside *o, struct cairn_store *store, uint64_t run,
                  struct cairn_error *error)
 {
     *o = (struct outside){.store = store};
-    int result = run_row_get(&o->row, store, run, &o->arena, error);
-    if (!result)
-        result = workflow_stored(&o->workflow, store, &o->row, error);
-    int live = result ? 0 : run_live(store, &o->row, error);
+    int rc = run_row_get(&o->row, store, run, &o->arena, error);
+    if (!rc)
+        rc = workflow_stored(&o->workflow, store, &o->row, error);
+    int live = rc ? 0 : run_live(store, &o->row, error);
     if (live < 0)
-        result = live;
+        rc = live;
     o->live = live > 0;
-    if (!result)
-        result = look(o, error);
-    if (result)
+    if (!rc)
+        rc = look(o, error);
+    if (rc)
         outside_release(o);
-    return result;
+    return rc;
 }
 
 void outside_release(struct outside *o)
@@ -94,10 +95,10 @@ int outside_offers(struct outside *o, uint32_t task, bool *offered,
     *offered = false;
     if (scope.def->kind != TASK_EXTERNAL || o->sched.state[task] != READY)
         return 0;
-    int result = scope.def->condition.len ? condition_holds(&scope, &holds, &why) : 0;
-    if (result && result != CAIRN_EWORKFLOW && result != CAIRN_EDAMAGED)
-        return error_set(error, result, "%s", why.text);
-    *offered = !result && holds; /* else the run's owner will make it fail */
+    int rc = scope.def->condition.len ? condition_holds(&scope, &holds, &why) : 0;
+    if (rc && rc != CAIRN_EWORKFLOW && rc != CAIRN_EDAMAGED)
+        return error_set(error, rc, "%s", why.text);
+    *offered = !rc && holds; /* else the run's owner will make it fail */
     return 0;
 }
 
@@ -106,25 +107,24 @@ int outside_pending(const struct outside *o, uint32_t task, uint8_t verb, bool *
 {
     struct buf data = BUF_INIT;
     struct command_row row = {0};
-    int result = 0;
+    int rc = 0;
     *pending = false;
     do {
         struct cairn_error why = {0};
         buf_clear(&data);
-        result = store_next_command(o->store, o->row.run, row.id, &row, &data, &why);
-        if (result == CAIRN_EDAMAGED && row.id) {
-            result = 0; /* nobody will carry it out */
+        rc = store_next_command(o->store, o->row.run, row.id, &row, &data, &why);
+        if (rc == CAIRN_EDAMAGED && row.id) {
+            rc = 0; /* nobody will carry it out */
             continue;
         }
-        if (result)
-            error_set(error, result, "%s", why.text);
+        if (rc)
+            error_set(error, rc, "%s", why.text);
         bool meant = verb ? row.verb == verb
                           : row.verb == COMMAND_COMPLETE || row.verb == COMMAND_FAIL;
-        *pending =
-            !result && row.id && meant && row.gen == o->row.gen && row.task == task;
-    } while (!result && row.id && !*pending);
+        *pending = !rc && row.id && meant && row.gen == o->row.gen && row.task == task;
+    } while (!rc && row.id && !*pending);
     buf_release(&data);
-    return result;
+    return rc;
 }
 
 void outside_redact(const struct outside *o, struct str text, struct buf *out)
@@ -141,11 +141,11 @@ int outside_put(const struct outside *o, const struct command_row *given,
     uint64_t turn = 0;
     row.run = o->row.run;
     row.gen = o->row.gen;
-    int result = store_next_turn(o->store, row.run, &turn, error);
-    if (!result)
-        result = store_put_command(o->store, &row, error);
-    if (result)
-        return result;
+    int rc = store_next_turn(o->store, row.run, &turn, error);
+    if (!rc)
+        rc = store_put_command(o->store, &row, error);
+    if (rc)
+        return rc;
     out->run = row.run;
     out->id = row.id;
     out->turn = turn;
@@ -159,17 +159,17 @@ int outside_check_outputs(struct outside *o, uint32_t task, struct cairn_error *
     struct scope scope = lookup_scope(&asker);
     struct files files;
     struct stat st;
-    int result = files_begin(&files, &scope, false, error);
-    if (result)
-        return result;
-    while ((result = files_step(&files, error)) > 0)
+    int rc = files_begin(&files, &scope, false, error);
+    if (rc)
+        return rc;
+    while ((rc = files_step(&files, error)) > 0)
         if (stat(files.path.data, &st) < 0) {
-            result = error_set(error, CAIRN_EUSAGE,
-                               "task %s is not done: its output %s is not there (%s)",
-                               o->workflow->graph.id[task], files.name.data,
-                               files.path.data);
+            rc = error_set(error, CAIRN_EUSAGE,
+                           "task %s is not done: its output %s is not there (%s)",
+                           o->workflow->graph.id[task], files.name.data,
+                           files.path.data);
             break;
         }
     files_release(&files);
-    return result;
+    return rc;
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A run seen by somebody who does not own it: what could be done now, and commands that
  * change it. A command is stored in the transaction that checks it. Then the run's
  * owner takes it, or, where nobody owns the run, we do (engine_turn). */

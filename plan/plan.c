@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cairn_plan: the situation, put into words. */
 #include "base/limits.h"
 #include "plan/situation.h"
@@ -34,18 +35,18 @@ int cairn_plan(struct cairn_plan **out, struct cairn_workflow *workflow,
     struct cairn_plan *plan = calloc(1, sizeof *plan);
     if (!plan)
         return error_nomem(error);
-    int result = situation_load(&plan->situation, workflow, store, options, error);
-    if (result) {
+    int rc = situation_load(&plan->situation, workflow, store, options, error);
+    if (rc) {
         free(plan);
-        return result;
+        return rc;
     }
     plan->workflow = workflow;
-    result = look_for_owner(plan, store, error);
-    if (result)
+    rc = look_for_owner(plan, store, error);
+    if (rc)
         cairn_plan_free(plan);
     else
         *out = plan;
-    return result;
+    return rc;
 }
 
 void cairn_plan_free(struct cairn_plan *plan)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* See sched.h for the states. Cost per step: O(log ready) for the queue and O(users)
  * for what follows from an end; nothing is proportional to the number of tasks. */
 #include "plan/sched.h"
@@ -407,10 +408,10 @@ int sched_init(struct sched *sched, const struct graph *graph, const uint8_t *ou
                       .open = graph->n_tasks,
                       .allowed = SCHED_ORDINARY | SCHED_HANDLERS};
     struct ripple r = {.s = &s, .skipped = skipped, .context = context};
-    int result = allocate(&s, error);
-    if (result) {
+    int rc = allocate(&s, error);
+    if (rc) {
         sched_release(&s);
-        return result;
+        return rc;
     }
     for (uint32_t i = 0; i < graph->n_nodes; i++) {
         uint32_t node = graph->order[i];

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The scheduler: which task may start next. Pure: no clock, no I/O, no allocation after
  * sched_init.
  *

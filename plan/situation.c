@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Finding out where a workflow stands. Order: which run, its states, its definition;
  * then situation_decide.c. */
 #include "plan/situation_int.h"
@@ -39,11 +40,11 @@ static int newest_run(struct loader *l, const struct digest *params)
     uint64_t id = 0;
     struct cairn_error local = {0};
     l->s->row = (struct run_row){0};
-    int result = store_workflow_id(l->store, l->w->definition.name, false, &id, &local);
-    if (result == CAIRN_ENOTFOUND)
+    int rc = store_workflow_id(l->store, l->w->definition.name, false, &id, &local);
+    if (rc == CAIRN_ENOTFOUND)
         return 0; /* it has no runs */
-    if (result)
-        return error_set(l->error, result, "%s", local.text);
+    if (rc)
+        return error_set(l->error, rc, "%s", local.text);
     struct run_filter filter = {.workflow = id, .params = params, .limit = 1};
     return store_each_run(l->store, &filter, keep_row, l, l->error);
 }
@@ -61,10 +62,10 @@ static int check_owner(struct loader *l, struct str name, const char *what, uint
 static int find_given_run(struct loader *l)
 {
     uint64_t run = l->options->run;
-    int result =
+    int rc =
         run ? store_get_run(l->store, run, keep_row, l, l->error) : newest_run(l, NULL);
-    if (result)
-        return result;
+    if (rc)
+        return rc;
     if (!l->s->row.run)
         return error_set(l->error, CAIRN_ENOTFOUND,
                          "workflow `%.*s` has no run to resume; start one with `cairn "
@@ -77,48 +78,48 @@ static int find_auto_run(struct loader *l)
 {
     struct buf text = BUF_INIT;
     struct digest params;
-    int result = definition_params(&l->w->definition, &text, &params, l->error);
+    int rc = definition_params(&l->w->definition, &text, &params, l->error);
     buf_release(&text);
-    if (!result)
-        result = newest_run(l, &params);
-    if (!result && l->s->row.state == CAIRN_RUN_COMPLETED) {
+    if (!rc)
+        rc = newest_run(l, &params);
+    if (!rc && l->s->row.state == CAIRN_RUN_COMPLETED) {
         /* With a key, one without is only history, but a damaged or forged one is told
          * of: it may be unfinished. */
-        result = run_trust(l->store, &l->s->row, l->error);
-        if (result == CAIRN_EUSAGE)
-            result = 0;
+        rc = run_trust(l->store, &l->s->row, l->error);
+        if (rc == CAIRN_EUSAGE)
+            rc = 0;
         l->s->row = (struct run_row){0};
     }
-    return result;
+    return rc;
 }
 
 /* ---- Its states ---- */
 
-int situation_advise_fresh(int result, struct cairn_error *error)
+int situation_advise_fresh(int rc, struct cairn_error *error)
 {
     static const char advice[] = ", or start another run with `cairn run FILE --fresh`";
     size_t n = error ? strlen(error->text) : 0;
-    if (result == CAIRN_EUSAGE && error)
+    if (rc == CAIRN_EUSAGE && error)
         snprintf(error->text + n, sizeof error->text - n, "%s", advice);
-    return result;
+    return rc;
 }
 
 static int load_recovery(struct loader *l)
 {
     struct situation *s = l->s;
-    int result = run_trust(l->store, &s->row, l->error);
-    if (result)
-        return l->as_is ? result : situation_advise_fresh(result, l->error);
+    int rc = run_trust(l->store, &s->row, l->error);
+    if (rc)
+        return l->as_is ? rc : situation_advise_fresh(rc, l->error);
     struct sha256 *sha = sha256_new();
     if (!sha)
         return error_nomem(l->error);
-    result = checkpoint_recover(l->store, sha, s->row.run, &s->recovery, l->error);
+    rc = checkpoint_recover(l->store, sha, s->row.run, &s->recovery, l->error);
     sha256_free(sha);
     s->recovery.head.sha = NULL; /* the engine brings its own */
-    if (result == CAIRN_ENOTFOUND)
+    if (rc == CAIRN_ENOTFOUND)
         return run_no_checkpoint(s->row.run, l->error);
-    if (result)
-        return result;
+    if (rc)
+        return rc;
     s->recovered = s->recorded = true;
     if (s->row.keyed && !store_key(l->store) && !l->as_is)
         situation_note(s,
@@ -143,18 +144,18 @@ static int load_fork(struct loader *l, struct digest *graph)
     struct situation *s = l->s;
     struct record_header header = {0};
     struct checkpoint_ref ref;
-    int result = checkpoint_find(l->store, l->options->from, &s->from_seq, l->error);
-    if (!result)
-        result = checkpoint_rebuild(l->store, s->from_seq, &s->before, graph, &header,
-                                    &ref, l->error);
-    if (!result)
-        result = store_get_run(l->store, header.stream, keep_row, l, l->error);
-    if (!result)
-        result = run_trust(l->store, &s->row, l->error);
-    if (!result)
-        result = check_owner(l, s->row.workflow_name, "checkpoint", s->from_seq);
-    if (result)
-        return result;
+    int rc = checkpoint_find(l->store, l->options->from, &s->from_seq, l->error);
+    if (!rc)
+        rc = checkpoint_rebuild(l->store, s->from_seq, &s->before, graph, &header, &ref,
+                                l->error);
+    if (!rc)
+        rc = store_get_run(l->store, header.stream, keep_row, l, l->error);
+    if (!rc)
+        rc = run_trust(l->store, &s->row, l->error);
+    if (!rc)
+        rc = check_owner(l, s->row.workflow_name, "checkpoint", s->from_seq);
+    if (rc)
+        return rc;
     s->recorded = true;
     s->from_run = header.stream;
     s->from_digest = ref.digest;
@@ -171,9 +172,8 @@ static int encode_definition(struct loader *l)
     if (l->w->digested)
         return 0;
     buf_clear(&s->encoded);
-    int result = definition_encode(&l->w->definition, &s->encoded, l->error);
-    return result ? result
-                  : sha256_of(s->encoded.data, s->encoded.size, &s->graph, l->error);
+    int rc = definition_encode(&l->w->definition, &s->encoded, l->error);
+    return rc ? rc : sha256_of(s->encoded.data, s->encoded.size, &s->graph, l->error);
 }
 
 /* Loads the recorded definition if it is not the present one; foreach members found on
@@ -184,64 +184,63 @@ static int load_old_graph(struct loader *l, const struct digest *recorded)
     s->same_graph = digest_equal(recorded, &s->graph);
     if (s->same_graph)
         return 0;
-    int result =
+    int rc =
         graph_load(l->store, recorded, &s->old_definition, &s->old_graph, l->error);
-    if (result)
-        return result;
+    if (rc)
+        return rc;
     s->old_loaded = true;
-    result = workflow_reparse(l->w, &s->old_definition, l->error);
-    if (!result)
-        result = encode_definition(l);
+    rc = workflow_reparse(l->w, &s->old_definition, l->error);
+    if (!rc)
+        rc = encode_definition(l);
     s->same_graph = digest_equal(recorded, &s->graph);
-    return result;
+    return rc;
 }
 
 static int load_all(struct loader *l)
 {
     struct situation *s = l->s;
     struct digest graph;
-    int result = encode_definition(l);
-    if (result || !l->store)
-        return result ? result : situation_decide(l);
+    int rc = encode_definition(l);
+    if (rc || !l->store)
+        return rc ? rc : situation_decide(l);
     if (l->options->start != CAIRN_START_RESUME)
-        result = newest_run(l, NULL);
+        rc = newest_run(l, NULL);
     s->latest_run = s->row.run;
     /* It may be the one to go on with. */
-    if (!result && s->row.run && !s->row.sum_ok &&
-        l->options->start == CAIRN_START_AUTO)
-        result = run_trust(l->store, &s->row, l->error);
+    if (!rc && s->row.run && !s->row.sum_ok && l->options->start == CAIRN_START_AUTO)
+        rc = run_trust(l->store, &s->row, l->error);
     s->row = (struct run_row){0};
-    if (!result && l->options->start == CAIRN_START_RESUME)
-        result = find_given_run(l);
-    else if (!result && l->options->start == CAIRN_START_AUTO)
-        result = find_auto_run(l);
-    else if (!result && l->options->start == CAIRN_START_FROM)
-        result = load_fork(l, &graph);
-    if (!result && s->row.run) {
-        result = load_recovery(l);
+    if (!rc && l->options->start == CAIRN_START_RESUME)
+        rc = find_given_run(l);
+    else if (!rc && l->options->start == CAIRN_START_AUTO)
+        rc = find_auto_run(l);
+    else if (!rc && l->options->start == CAIRN_START_FROM)
+        rc = load_fork(l, &graph);
+    if (!rc && s->row.run) {
+        rc = load_recovery(l);
         graph = s->recovery.graph;
     }
-    if (!result && s->recorded)
-        result = load_old_graph(l, &graph);
-    return result ? result : situation_decide(l);
+    if (!rc && s->recorded)
+        rc = load_old_graph(l, &graph);
+    return rc ? rc : situation_decide(l);
 }
 
 static int load(struct loader *l)
 {
-    int result = cairn_workflow_compile(l->w, l->error);
+    int rc = cairn_workflow_compile(l->w, l->error);
     *l->s = (struct situation){0};
-    if (!result && l->store)
-        result = store_begin_read(l->store, l->error);
-    if (result)
-        return result;
-    result = load_all(l);
+    if (!rc && l->store)
+        rc = store_begin_read(l->store, l->error);
+    if (rc)
+        return rc;
+    rc = load_all(l);
     if (l->store)
         store_end_read(l->store);
-    if (!result && l->s->notices.failed)
-        result = error_nomem(l->error);
-    if (result)
+    if (!rc && l->s->notices.failed)
+        rc = error_nomem(l->error);
+    if (rc)
         situation_release(l->s);
-    return result;
+    return rc;
 }
 
 int situation_load(struct situation *s, struct cairn_workflow *w,
@@ -281,8 +280,8 @@ int situation_states(const struct situation *s, const struct cairn_workflow *w,
                      struct states *states, struct cairn_error *error)
 {
     static const struct digest none;
-    int result = states_init(states, w->graph.n_tasks, error);
-    for (uint32_t task = 0; task < w->graph.n_tasks && !result; task++) {
+    int rc = states_init(states, w->graph.n_tasks, error);
+    for (uint32_t task = 0; task < w->graph.n_tasks && !rc; task++) {
         bool unknown = s->decisions.reason[task] == CAIRN_REASON_UNKNOWN;
         if (!unknown && (s->decisions.reset[task] || s->old_task[task] == NODE_NONE))
             continue;
@@ -293,11 +292,11 @@ int situation_states(const struct situation *s, const struct cairn_workflow *w,
                                 .outputs = none};
         if (s->now.outputs && !unknown)
             change.outputs = s->now.outputs[task];
-        result = states_apply(states, &change, error);
+        rc = states_apply(states, &change, error);
     }
-    if (result)
+    if (rc)
         states_release(states);
-    return result;
+    return rc;
 }
 
 void situation_release(struct situation *s)

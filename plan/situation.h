@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Where a workflow stands in a store, and what follows: which run goes on, its recorded
  * states, what is missing or damaged, and the decision per task. Reads only. */
 #ifndef PLAN_SITUATION_H

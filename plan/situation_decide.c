@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What is known of each task beyond its recorded outcome: marks of unfinished attempts,
  * evidence of finished ones, conditions. Then the decision. */
 #include "plan/situation_int.h"
@@ -62,17 +63,17 @@ static int mark_attempt(void *context, const struct attempt_row *row)
 static int generation_of(struct loader *l, const struct digest *graph, uint32_t *gen)
 {
     const struct run_row *row = &l->s->row;
-    int result = 0;
+    int rc = 0;
     *gen = digest_equal(graph, &row->graph) ? row->gen : 0;
-    for (uint32_t g = row->gen; !*gen && g > 1 && !result; g--) {
+    for (uint32_t g = row->gen; !*gen && g > 1 && !rc; g--) {
         struct digest earlier;
-        result = store_get_run_graph(l->store, row->run, g - 1, &earlier, l->error);
-        if (result == CAIRN_ENOTFOUND)
-            result = 0;
-        else if (!result && digest_equal(graph, &earlier))
+        rc = store_get_run_graph(l->store, row->run, g - 1, &earlier, l->error);
+        if (rc == CAIRN_ENOTFOUND)
+            rc = 0;
+        else if (!rc && digest_equal(graph, &earlier))
             *gen = g - 1;
     }
-    return result;
+    return rc;
 }
 
 /* Attempts whose keeper lives, or has recorded their end, were not interrupted. */
@@ -133,11 +134,11 @@ static int look_at_keepers(struct loader *l)
     const struct graph *old = situation_old(s, l->w);
     if (!s->recovered || old->definition->on_crash != ON_CRASH_ADOPT)
         return 0;
-    int result = keepers_each(store_live_dir(l->store), store_id(l->store), s->row.run,
-                              note_keeper, s, l->error);
-    if (!result)
+    int rc = keepers_each(store_live_dir(l->store), store_id(l->store), s->row.run,
+                          note_keeper, s, l->error);
+    if (!rc)
         note_untaken(l, old);
-    return result;
+    return rc;
 }
 
 /* The graph of a generation of the run. */
@@ -145,8 +146,8 @@ static int graph_of(struct loader *l, uint32_t gen, struct definition *definitio
                     struct graph *graph)
 {
     struct digest digest;
-    int result = run_graph(l->store, &l->s->row, gen, &digest, l->error);
-    return result ? result : graph_load(l->store, &digest, definition, graph, l->error);
+    int rc = run_graph(l->store, &l->s->row, gen, &digest, l->error);
+    return rc ? rc : graph_load(l->store, &digest, definition, graph, l->error);
 }
 
 /* A generation all of whose records are gone: its tasks in the recovered graph, and in
@@ -183,36 +184,36 @@ static int mark_by(struct loader *l, uint32_t gen, const struct graph *graph)
     size_t size = ((size_t)graph->n_tasks + 1) * sizeof *later.old;
     later.old = malloc(size);
     later.now = malloc(size);
-    int result = later.old && later.now ? 0 : error_nomem(l->error);
-    if (!result) {
+    int rc = later.old && later.now ? 0 : error_nomem(l->error);
+    if (!rc) {
         map_tasks(graph, situation_old(l->s, l->w), later.old);
         map_tasks(graph, &l->w->graph, later.now);
-        result = store_each_run_attempt(l->store, l->s->row.run, gen, false, mark_later,
-                                        &later, l->error);
+        rc = store_each_run_attempt(l->store, l->s->row.run, gen, false, mark_later,
+                                    &later, l->error);
     }
     free(later.old);
     free(later.now);
-    return result;
+    return rc;
 }
 
 static int load_later_marks(struct loader *l, uint32_t gen)
 {
     struct definition definition;
     struct graph graph;
-    int result = graph_of(l, gen, &definition, &graph);
-    if (result == CAIRN_ENOTFOUND || result == CAIRN_EDAMAGED) {
+    int rc = graph_of(l, gen, &definition, &graph);
+    if (rc == CAIRN_ENOTFOUND || rc == CAIRN_EDAMAGED) {
         situation_note(l->s,
                        "how run %llu was defined for a while is lost: tasks that must "
                        "not run twice may have run then, and none of them counts",
                        (unsigned long long)l->s->row.run);
         return 0;
     }
-    if (result)
-        return result;
-    result = mark_by(l, gen, &graph);
+    if (rc)
+        return rc;
+    rc = mark_by(l, gen, &graph);
     graph_release(&graph);
     definition_release(&definition);
-    return result;
+    return rc;
 }
 
 static bool any_pending(const struct states *states)
@@ -244,23 +245,23 @@ static int load_marks(struct loader *l)
         if (s->before.outcome[i] != CAIRN_PENDING)
             s->last_attempt[i] = s->before.attempts[i];
     uint32_t gen = 0;
-    int result = s->recovered ? generation_of(l, &s->recovery.graph, &gen) : 0;
+    int rc = s->recovered ? generation_of(l, &s->recovery.graph, &gen) : 0;
     /* A completed run has nothing unfinished, unless records of it are lost. */
     bool completed = s->recovered && s->row.state == CAIRN_RUN_COMPLETED;
     bool whole = completed && !s->recovery.gap && !l->as_is && !any_pending(&s->before);
-    if (result || whole)
-        return result;
+    if (rc || whole)
+        return rc;
     if (completed)
         mark_pending(s);
     if (!gen)
         return 0;
-    result = store_each_run_attempt(l->store, s->row.run, gen, false, mark_attempt, s,
-                                    l->error);
-    for (uint32_t later = gen + 1; later <= s->row.gen && !result; later++)
-        result = load_later_marks(l, later);
+    rc = store_each_run_attempt(l->store, s->row.run, gen, false, mark_attempt, s,
+                                l->error);
+    for (uint32_t later = gen + 1; later <= s->row.gen && !rc; later++)
+        rc = load_later_marks(l, later);
     if (completed)
         mark_pending(s);
-    return result ? result : look_at_keepers(l);
+    return rc ? rc : look_at_keepers(l);
 }
 
 /* ---- Evidence ---- */
@@ -269,8 +270,8 @@ static int map_states(struct loader *l)
 {
     struct situation *s = l->s;
     const struct graph *g = &l->w->graph;
-    int result = states_init(&s->now, g->n_tasks, l->error);
-    for (uint32_t task = 0; s->recorded && task < g->n_tasks && !result; task++) {
+    int rc = states_init(&s->now, g->n_tasks, l->error);
+    for (uint32_t task = 0; s->recorded && task < g->n_tasks && !rc; task++) {
         uint32_t old = s->old_task[task];
         if (old == NODE_NONE)
             continue;
@@ -279,11 +280,11 @@ static int map_states(struct loader *l)
                                 .attempts = s->before.attempts[old]};
         if (s->before.outputs)
             change.outputs = s->before.outputs[old];
-        result = states_apply(&s->now, &change, l->error);
+        rc = states_apply(&s->now, &change, l->error);
     }
     s->lookup = (struct lookup){
         .graph = g, .states = &s->now, .store = l->store, .run = s->row.run};
-    return result;
+    return rc;
 }
 
 static bool has_evidence(const struct loader *l, uint32_t task)
@@ -299,17 +300,16 @@ static int look_at_task(struct loader *l, struct evidence_source *source, uint32
 {
     struct situation *s = l->s;
     struct cairn_error why = {0};
-    int result = evidence_look(source, task, &s->evidence[task], which, &why);
-    if (result == CAIRN_EDAMAGED) {
+    int rc = evidence_look(source, task, &s->evidence[task], which, &why);
+    if (rc == CAIRN_EDAMAGED) {
         /* Its result cannot be read: what it made cannot be vouched for. */
         situation_note(s, "the result of task %s is damaged, so it runs again: %s",
                        l->w->graph.id[task], why.text);
         s->evidence[task] = OUTPUT_DIFFERS;
         return 0;
     }
-    if (result)
-        return error_set(l->error, result, "task %s: %s", l->w->graph.id[task],
-                         why.text);
+    if (rc)
+        return error_set(l->error, rc, "task %s: %s", l->w->graph.id[task], why.text);
     if (s->evidence[task] != EVIDENCE_GOOD)
         s->which[task] = arena_text(&s->arena, buf_view(which));
     return 0;
@@ -327,25 +327,25 @@ static int look_at_evidence(struct loader *l)
                                      .outputs = !l->options->ignore_outputs,
                                      .content = l->options->check_outputs ==
                                                 CAIRN_OUTPUTS_CONTENT};
-    int result = 0;
+    int rc = 0;
     s->evidence = calloc(n, 1);
     s->which = calloc(n, sizeof *s->which);
     if (!s->evidence || !s->which)
         return error_nomem(l->error);
     source.root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
     bool gone = source.root_fd < 0 && os_is_missing(errno) && *root;
-    for (uint32_t task = 0; task < n && !result; task++)
+    for (uint32_t task = 0; task < n && !rc; task++)
         if (has_evidence(l, task)) {
-            result = look_at_task(l, &source, task, &which);
+            rc = look_at_task(l, &source, task, &which);
             s->root_gone |= gone && s->evidence[task] != EVIDENCE_GOOD;
         }
     if (source.root_fd >= 0)
         close(source.root_fd);
     buf_release(&which);
-    if (!result && source.unknown_secret)
+    if (!rc && source.unknown_secret)
         situation_note(
             s, "a secret is not given here, so whether it changed cannot be told");
-    return result ? result : s->arena.failed ? error_nomem(l->error) : 0;
+    return rc ? rc : s->arena.failed ? error_nomem(l->error) : 0;
 }
 
 /* ---- Conditions ---- */
@@ -378,9 +378,9 @@ static enum condition look_at_condition(void *context, uint32_t task,
     bool holds = false;
     if (scope.def->finally || !settled(l, task, fate))
         return CONDITION_OPEN;
-    int result = condition_holds(&scope, &holds, NULL);
-    l->no_memory |= result == CAIRN_ENOMEM;
-    if (result)
+    int rc = condition_holds(&scope, &holds, NULL);
+    l->no_memory |= rc == CAIRN_ENOMEM;
+    if (rc)
         return CONDITION_OPEN;
     return holds ? CONDITION_YES : CONDITION_NO;
 }
@@ -496,17 +496,17 @@ static int decide_anew(struct loader *l, const struct graph *old)
                                  .on_change = l->options->on_change,
                                  .condition = look_at_condition,
                                  .context = l};
-    int result = s->recorded ? look_at_evidence(l) : 0;
+    int rc = s->recorded ? look_at_evidence(l) : 0;
     input.evidence = s->evidence;
-    if (!result)
-        result = decide(&input, &s->decisions, l->error);
-    if (!result && l->no_memory)
-        result = error_nomem(l->error);
-    if (!result) {
+    if (!rc)
+        rc = decide(&input, &s->decisions, l->error);
+    if (!rc && l->no_memory)
+        rc = error_nomem(l->error);
+    if (!rc) {
         notice_changes(l);
         notice_repeats(l);
     }
-    return result ? result : refuse_change(l);
+    return rc ? rc : refuse_change(l);
 }
 
 int situation_decide(struct loader *l)
@@ -522,14 +522,14 @@ int situation_decide(struct loader *l)
                          "the checkpoint is of %u tasks, the recorded definition of %u",
                          s->before.n, old->n_tasks);
     map_tasks(g, old, s->old_task);
-    int result = s->recorded ? load_marks(l) : 0;
-    if (!result)
-        result = map_states(l);
-    if (!result)
-        result = secrets_load(&s->secrets, &l->w->definition, l->options, l->error);
-    if (!result)
-        result = secrets_key(&s->secrets, l->store, false, l->error);
-    if (result)
-        return result;
+    int rc = s->recorded ? load_marks(l) : 0;
+    if (!rc)
+        rc = map_states(l);
+    if (!rc)
+        rc = secrets_load(&s->secrets, &l->w->definition, l->options, l->error);
+    if (!rc)
+        rc = secrets_key(&s->secrets, l->store, false, l->error);
+    if (rc)
+        return rc;
     return l->as_is ? decide_as_is(l) : decide_anew(l, old);
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the files of situation.c share. */
 #ifndef PLAN_SITUATION_INT_H
 #define PLAN_SITUATION_INT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What everything waits for: each task of a run that goes on, or could, and how much
  * stands behind it. */
 #include "plan/claims.h"
@@ -120,9 +121,9 @@ static const char *external_text(struct waiting_list *w, uint32_t task)
     struct scope scope = lookup_scope(&asker);
     struct buf text = BUF_INIT;
     const char *copy = NULL;
-    int result = text_expand(&scope, scope.def->external, &text, NULL);
-    w->arena.failed |= result == CAIRN_ENOMEM;
-    if (!result)
+    int rc = text_expand(&scope, scope.def->external, &text, NULL);
+    w->arena.failed |= rc == CAIRN_ENOMEM;
+    if (!rc)
         copy = arena_text(&w->arena, buf_view(&text));
     buf_release(&text);
     return copy;
@@ -167,10 +168,10 @@ static int classify(struct waiting_list *w, uint32_t task,
     }
     if (o->sched.state[task] != READY)
         return 0;
-    int result = outside_offers(o, task, &offered, error);
-    if (!result)
+    int rc = outside_offers(o, task, &offered, error);
+    if (!rc)
         classify_ready(w, task, offered, info);
-    return result ? result : 1;
+    return rc ? rc : 1;
 }
 
 static int by_weight(const void *a, const void *b)
@@ -185,12 +186,12 @@ static int list_waiting(struct waiting_list *w, struct cairn_error *error)
 {
     struct outside *o = &w->outside;
     struct behind behind;
-    int result = behind_open(&behind, o, error);
-    for (uint32_t task = 0; task < o->workflow->graph.n_tasks && !result; task++) {
+    int rc = behind_open(&behind, o, error);
+    for (uint32_t task = 0; task < o->workflow->graph.n_tasks && !rc; task++) {
         struct cairn_waiting_info info = {.node = task};
         int found = classify(w, task, &info, error);
         if (found < 0)
-            result = found;
+            rc = found;
         if (found <= 0)
             continue;
         info.task = arena_text(&w->arena, str_of(o->workflow->graph.id[task]));
@@ -198,7 +199,7 @@ static int list_waiting(struct waiting_list *w, struct cairn_error *error)
         w->at[w->n++] = info;
     }
     behind_release(&behind);
-    return result ? result : w->arena.failed ? error_nomem(error) : 0;
+    return rc ? rc : w->arena.failed ? error_nomem(error) : 0;
 }
 
 static int look(struct waiting_list *w, struct cairn_store *store,
@@ -217,14 +218,14 @@ static int look(struct waiting_list *w, struct cairn_store *store,
         return error_nomem(error);
     if (o->live)
         count_pools(w);
-    int result = claims_load(&w->claims, o, error);
-    if (result)
-        return result;
-    result = list_waiting(w, error);
+    int rc = claims_load(&w->claims, o, error);
+    if (rc)
+        return rc;
+    rc = list_waiting(w, error);
     claims_release(&w->claims);
-    if (!result && w->n)
+    if (!rc && w->n)
         qsort(w->at, w->n, sizeof *w->at, by_weight);
-    return result;
+    return rc;
 }
 
 /* A run that has ended waits for nothing but decisions. */
@@ -239,15 +240,15 @@ int cairn_waiting(struct cairn_store *store, uint64_t run,
                   struct cairn_error *error)
 {
     struct waiting_list w = {.arena = ARENA_INIT};
-    int result = store_begin_read(store, error);
-    if (result)
-        return result;
-    result = outside_open(&w.outside, store, run, error);
-    bool opened = !result;
-    if (!result)
-        result = look(&w, store, error);
+    int rc = store_begin_read(store, error);
+    if (rc)
+        return rc;
+    rc = outside_open(&w.outside, store, run, error);
+    bool opened = !rc;
+    if (!rc)
+        rc = look(&w, store, error);
     store_end_read(store);
-    for (size_t i = 0; i < w.n && !result; i++)
+    for (size_t i = 0; i < w.n && !rc; i++)
         if (is_told(&w, &w.at[i]) && each(context, &w.at[i]))
             break;
     if (opened)
@@ -257,5 +258,5 @@ int cairn_waiting(struct cairn_store *store, uint64_t run,
     free(w.pool_used);
     free(w.at);
     arena_release(&w.arena);
-    return result;
+    return rc;
 }

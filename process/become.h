@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From a fresh clone to a task: what runs between clone and exec. Shared by the library
  * (child.c) and the keeper (helper/keep.c), so it needs nothing but libc.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Output files of attempts.
  *
  * Every attempt that finds a file with content gets a new one: what an earlier attempt
@@ -138,19 +139,19 @@ int capture_read(int fd, uint64_t limit, struct captured *out,
     if (fstat(fd, &st))
         return error_sys(error, errno, "reading the output of a task");
     got.bytes = (uint64_t)st.st_size;
-    int code;
+    int rc;
     if (got.bytes <= limit) {
-        code = got.bytes ? read_part(fd, 0, got.bytes, &got.content, error) : 0;
+        rc = got.bytes ? read_part(fd, 0, got.bytes, &got.content, error) : 0;
     } else {
         uint64_t tail = limit - limit / 2;
         got.head = limit / 2;
-        code = read_part(fd, 0, got.head, &got.content, error);
-        if (!code)
-            code = read_part(fd, got.bytes - tail, tail, &got.content, error);
+        rc = read_part(fd, 0, got.head, &got.content, error);
+        if (!rc)
+            rc = read_part(fd, got.bytes - tail, tail, &got.content, error);
     }
-    if (code) {
+    if (rc) {
         buf_release(&got.content);
-        return code;
+        return rc;
     }
     *out = got;
     return 0;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Output of attempts: two append-only files per slot in `live/`, read back when the
  * attempt ends. A file that stayed empty is used again by the slot's next attempt. What
  * a task writes past the limit is kept as head and tail: the middle is punched out of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The vfork-style clone and the code that runs in its child.
  *
  * Invariants

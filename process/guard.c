@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Starting and stopping the guard. Its program is part of the library, see image.c. */
 #include "process/spawn_int.h"
 
@@ -63,9 +64,9 @@ static int start_any(struct guard *guard, struct guard_job *job,
                      const struct slot_map *map, struct cairn_error *error)
 {
     struct child_stack stack = {NULL, 0};
-    int code = child_stack_init(&stack, error);
-    if (code)
-        return code;
+    int rc = child_stack_init(&stack, error);
+    if (rc)
+        return rc;
     int sys = EACCES;
     job->image_fd = image_in_memory();
     if (job->image_fd >= 0) {
@@ -73,9 +74,9 @@ static int start_any(struct guard *guard, struct guard_job *job,
         close(job->image_fd);
     }
     if (sys)
-        code = clone_from_file(guard, job, &stack, map, error);
+        rc = clone_from_file(guard, job, &stack, map, error);
     child_stack_release(&stack);
-    return code;
+    return rc;
 }
 
 int guard_start(struct guard *guard, const struct slot_map *map,
@@ -96,12 +97,12 @@ int guard_start(struct guard *guard, const struct slot_map *map,
     }
     made.life_fd = pair[0];
     job.life_fd = pair[1];
-    int code = start_any(&made, &job, map, error);
+    int rc = start_any(&made, &job, map, error);
     close(job.life_fd);
     close(job.null_fd);
-    if (code) {
+    if (rc) {
         close(made.life_fd);
-        return code;
+        return rc;
     }
     map->slots->guard_pid = made.pid;
     slots_tell_head(map);

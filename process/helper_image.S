@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The helper program (helper/helper.c) as bytes, so that the library needs no file
  * beside it to start its guard. HELPER_PATH comes from the command line. */
     .section .rodata, "a", %progbits

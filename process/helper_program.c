@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The helper program as a file that can be executed. It is part of the library, so it
  * is handed to the kernel as a memory file; where such files may not be executed (the
  * sysctl vm.memfd_noexec, a security module) it is written to a real one for the moment

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The file of an attempt as its readers see it: what of it can be believed, barring,
  * removing. keeper_file.h tells its form. */
 #include "process/keeper_int.h"

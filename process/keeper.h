@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Keepers, for `on_crash: adopt`: every task runs under a small process of its own that
  * survives cairn and its guard, enforces the time limit, and writes down how the task
  * ended. The next cairn takes over what still runs, and reads what ended meanwhile.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The file of an attempt under a keeper, and what a keeper is told. Shared by the
  * library and the helper program, which is compiled alone: so all of it is here, and it
  * needs nothing but libc and slots.h.
@@ -146,11 +147,11 @@ static inline int keep_write(int fd, const void *bytes, size_t n, off_t at)
 
 static inline int keep_sync(int fd)
 {
-    int result;
+    int rc;
     do
-        result = fsync(fd);
-    while (result < 0 && errno == EINTR);
-    return result < 0 ? errno : 0;
+        rc = fsync(fd);
+    while (rc < 0 && errno == EINTR);
+    return rc < 0 ? errno : 0;
 }
 
 /* link() as a rename that replaces nothing, where there are no links. */

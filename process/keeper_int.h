@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Inside the keeper_*.c: the file of an attempt as it was read, and what is left of a
  * lost one. */
 #ifndef PROCESS_KEEPER_INT_H

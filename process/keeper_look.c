@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* For a resumer: what became of an attempt, and of all that have a file. The file
  * decides what is believed, the pidfd and /proc who is signalled.
  *
@@ -117,13 +118,13 @@ int keeper_look(struct keeper *out, const struct attempt_place *place,
     int barred = keeper_bar(place, error);
     if (barred < 0)
         return barred;
-    int code = look(&keeper, error);
-    if (code)
-        return code;
+    int rc = look(&keeper, error);
+    if (rc)
+        return rc;
     if (keeper.fate == KEEPER_LOST)
-        code = keeper_end_rest(&keeper, store_id, false, error);
-    if (code)
-        return code;
+        rc = keeper_end_rest(&keeper, store_id, false, error);
+    if (rc)
+        return rc;
     *out = keeper;
     return 0;
 }
@@ -135,27 +136,27 @@ int keepers_each(const char *live_dir, const char *store_id, uint64_t run,
     struct attempt_place place = {.live_dir = live_dir, .run = run};
     const struct dirent *entry;
     const char *rest;
-    int code = 0;
+    int rc = 0;
     size_t id_len = strlen(store_id);
     DIR *dir = opendir(live_dir);
     if (!dir)
         return errno == ENOENT ? 0 : error_sys(error, errno, "%s", live_dir);
-    while (!code && (entry = readdir(dir))) {
+    while (!rc && (entry = readdir(dir))) {
         if (!keeper_parse_name(entry->d_name, &place, &rest) ||
             strcmp(rest, "keep") != 0)
             continue;
         struct keeper keeper;
         place_only(&keeper, &place);
-        code = look(&keeper, error);
+        rc = look(&keeper, error);
         /* A file that was copied here from another store. */
         bool foreign =
             keeper.token[0] && (strncmp(keeper.token, store_id, id_len) != 0 ||
                                 keeper.token[id_len] != '.');
-        if (!code && !foreign)
-            code = visit(context, &keeper);
+        if (!rc && !foreign)
+            rc = visit(context, &keeper);
         if (keeper.pidfd >= 0)
             close(keeper.pidfd);
     }
     closedir(dir);
-    return code;
+    return rc;
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* For whoever waits for a keeper: signals, its end, and ending what a lost one left. */
 #include "process/keeper_int.h"
 
@@ -197,10 +198,10 @@ int keeper_reap(struct keeper *keeper, struct slot *slot, struct cairn_error *er
     if (!wait_child(keeper->pidfd, WNOHANG | WNOWAIT, &end))
         return error_set(error, CAIRN_EIO, "process %d has not ended yet",
                          (int)keeper->pid);
-    int code = judge(keeper, &end, error);
+    int rc = judge(keeper, &end, error);
     if (keeper->fate == KEEPER_LOST) {
         int rest = keeper_end_rest(keeper, "", end.child, error); /* it has a token */
-        code = code ? code : rest;
+        rc = rc ? rc : rest;
     }
     if (slot)
         atomic_store(&slot->pid, 0);
@@ -208,7 +209,7 @@ int keeper_reap(struct keeper *keeper, struct slot *slot, struct cairn_error *er
         (void)wait_child(keeper->pidfd, 0, &end);
     close(keeper->pidfd);
     keeper->pidfd = -1;
-    return code;
+    return rc;
 }
 
 /* ---- Ending what nobody will take over ---- */

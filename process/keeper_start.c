@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Making a keeper: what it is to do goes into a memory file (keeper_file.h says why),
  * complete before the keeper exists, so that a keeper whose maker is killed knows
  * either all or is not there. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Ending what a dead run left behind. The rules of who is ours are in sweep.h; this
  * file gives them the time to end: TERM, a wait, KILL, a wait. It also tells which
  * keepers are still to be heard of: those that a file names that can be believed. */
@@ -89,8 +90,8 @@ static int read_claims(struct claims *claims, struct cairn_error *error)
             read_claim(claims, &place);
     if (dir)
         closedir(dir);
-    int code = buf_check(&claims->keepers, error);
-    return code ? code : buf_check(&claims->refused, error);
+    int rc = buf_check(&claims->keepers, error);
+    return rc ? rc : buf_check(&claims->refused, error);
 }
 
 static bool is_refused(const struct claims *claims, const struct sweep_process *keeper)
@@ -126,9 +127,9 @@ static bool has_claim(void *context, const struct sweep_process *keeper)
 
 static int look(struct ending *ending, int signal, struct cairn_error *error)
 {
-    int code = ending->sweep.claims ? read_claims(&ending->claims, error) : 0;
-    if (code)
-        return code;
+    int rc = ending->sweep.claims ? read_claims(&ending->claims, error) : 0;
+    if (rc)
+        return rc;
     ending->living = sweep_round(&ending->sweep, signal);
     if (ending->living < 0)
         return error_set(error, CAIRN_EIO,
@@ -151,14 +152,14 @@ static void wait_a_little(void)
 /* Somebody who is just in an exec shows its token again in a moment. */
 static int look_well(struct ending *ending, struct cairn_error *error)
 {
-    int code = look(ending, 0, error);
+    int rc = look(ending, 0, error);
     for (int i = 0; i < UNSURE_ROUNDS; i++) {
-        if (code || ending->living > 0 || !ending->sweep.unsure)
+        if (rc || ending->living > 0 || !ending->sweep.unsure)
             break;
         wait_a_little();
-        code = look(ending, 0, error);
+        rc = look(ending, 0, error);
     }
-    return code;
+    return rc;
 }
 
 /* One round with `signal`, then rounds with `again` until none is left or the time is
@@ -167,14 +168,14 @@ static int end_with(struct ending *ending, int signal, int again, int64_t patien
                     struct cairn_error *error)
 {
     int64_t until = clock_mono_ns() + patience_ms * 1000000;
-    int code = look(ending, signal, error);
-    while (!code && ending->living > 0 && clock_mono_ns() < until) {
+    int rc = look(ending, signal, error);
+    while (!rc && ending->living > 0 && clock_mono_ns() < until) {
         wait_a_little();
-        code = look(ending, again, error);
-        if (!code && ending->living == 0)
-            code = look_well(ending, error);
+        rc = look(ending, again, error);
+        if (!rc && ending->living == 0)
+            rc = look_well(ending, error);
     }
-    return code;
+    return rc;
 }
 
 /* The slots of the dead run, if they are of this boot. What cannot be read is no
@@ -223,14 +224,14 @@ static int end_request(const struct request *request, struct leftovers *out,
                0);
     if (request->spare)
         spare_keepers(ending, request);
-    int code = keepers_close(request->live_dir, request->run, error);
-    if (!code)
-        code = look_well(ending, error);
-    if (!code && ending->living > 0 && request->grace_ms > 0)
-        code = end_with(ending, SIGTERM, 0, request->grace_ms, error);
-    if (!code && ending->living > 0)
-        code = end_with(ending, SIGKILL, SIGKILL, KILL_PATIENCE_MS, error);
-    if (!code) {
+    int rc = keepers_close(request->live_dir, request->run, error);
+    if (!rc)
+        rc = look_well(ending, error);
+    if (!rc && ending->living > 0 && request->grace_ms > 0)
+        rc = end_with(ending, SIGTERM, 0, request->grace_ms, error);
+    if (!rc && ending->living > 0)
+        rc = end_with(ending, SIGKILL, SIGKILL, KILL_PATIENCE_MS, error);
+    if (!rc) {
         out->found = (uint32_t)(ending->found.size / sizeof(struct found));
         out->survived = (uint32_t)ending->living;
         out->ended = out->found - out->survived;
@@ -241,7 +242,7 @@ static int end_request(const struct request *request, struct leftovers *out,
     buf_release(&ending->claims.refused);
     free(ending);
     slots_close(&map, false);
-    return code;
+    return rc;
 }
 
 int leftovers_end(const char *live_dir, const char *store_id, uint64_t run,

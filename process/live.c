@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "process/live.h"
 
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The directory of what lives: .cairn/live. */
 #ifndef PROCESS_LIVE_H
 #define PROCESS_LIVE_H

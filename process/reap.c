@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The end of a process. The leader of a group is a zombie until it is reaped here, and
  * as long as it is one its number means nobody else: the group is ended and the slot
  * cleared before that, so the guard never holds a number that may have been given out

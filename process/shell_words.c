@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "process/shell_words.h"
 
 #include "base/identifier.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Texts for the shell that need no shell: words, quoted or not, and variables in them.
  * `sh -eu -c 'touch x'` starts a second process for the command and waits for it;
  * executing the command itself comes to the same (bench/peers shows what it saves).

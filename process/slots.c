@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The slots: made, told to the file, read from it, removed.
  *
  * The engine, its children and the guard share a mapping of memory that has no name
@@ -81,10 +82,10 @@ static int open_nameless(const char *path, size_t bytes, struct cairn_error *err
         return fd;
     if (fd >= 0)
         close(fd);
-    int code = make_file(&map, path, bytes, error);
-    if (!code)
+    int rc = make_file(&map, path, bytes, error);
+    if (!rc)
         (void)unlink(path); /* else make_file removes it */
-    return code ? code : map.file;
+    return rc ? rc : map.file;
 }
 
 static int make_memory(struct slot_map *map, const char *path, size_t bytes,
@@ -108,12 +109,12 @@ static int make_memory(struct slot_map *map, const char *path, size_t bytes,
 static int slots_make(struct slot_map *map, const char *path, size_t bytes,
                       struct cairn_error *error)
 {
-    int code = make_memory(map, path, bytes, error);
-    if (!code)
-        code = make_file(map, path, bytes, error);
-    if (code)
+    int rc = make_memory(map, path, bytes, error);
+    if (!rc)
+        rc = make_file(map, path, bytes, error);
+    if (rc)
         slots_close(map, false);
-    return code;
+    return rc;
 }
 
 /* What cannot be told is no obstacle: others then find processes by their token. */
@@ -147,21 +148,21 @@ int slots_create(struct slot_map *map, const char *live_dir, const char *store_i
     if (strlen(store_id) > SLOTS_TOKEN - 40)
         return error_set(error, CAIRN_ELIMIT, "the store's id is too long");
     struct slot_map made = {.fd = -1, .file = -1};
-    int code = slots_path(&made, live_dir, run, error);
-    if (code)
-        return code;
+    int rc = slots_path(&made, live_dir, run, error);
+    if (rc)
+        return rc;
     char path[sizeof made.path + 8];
     snprintf(path, sizeof path, "%s.new", made.path);
-    code = slots_make(&made, path, (size_t)slots_bytes(n), error);
-    if (code)
-        return code;
+    rc = slots_make(&made, path, (size_t)slots_bytes(n), error);
+    if (rc)
+        return rc;
     slots_fill(made.slots, store_id, run, n);
     slots_tell_head(&made);
     if (rename(path, made.path)) {
-        code = error_sys(error, errno, "%s", made.path);
+        rc = error_sys(error, errno, "%s", made.path);
         slots_close(&made, false);
         unlink(path);
-        return code;
+        return rc;
     }
     *map = made;
     return 0;
@@ -199,9 +200,9 @@ int slots_open(struct slot_map *map, const char *live_dir, uint64_t run,
                struct cairn_error *error)
 {
     struct slot_map made = {.fd = -1, .file = -1};
-    int code = slots_path(&made, live_dir, run, error);
-    if (code)
-        return code;
+    int rc = slots_path(&made, live_dir, run, error);
+    if (rc)
+        return rc;
     made.fd = os_open_plain(made.path, O_RDONLY);
     if (made.fd < 0) {
         if (errno == ENOENT)
@@ -210,19 +211,18 @@ int slots_open(struct slot_map *map, const char *live_dir, uint64_t run,
     }
     struct stat st;
     if (fstat(made.fd, &st))
-        code = error_sys(error, errno, "%s", made.path);
+        rc = error_sys(error, errno, "%s", made.path);
     else if (st.st_size < (off_t)sizeof(struct slots) ||
              st.st_size > (off_t)slots_bytes(SLOTS_MAX))
-        code =
-            error_set(error, CAIRN_EDAMAGED, "%s is too short or too long", made.path);
-    if (!code)
-        code = read_slots(&made, (size_t)st.st_size, error);
-    if (!code && !slots_valid(made.slots, made.bytes))
-        code = error_set(error, CAIRN_EDAMAGED, "%s is not a slot file of this version",
-                         made.path);
-    if (code) {
+        rc = error_set(error, CAIRN_EDAMAGED, "%s is too short or too long", made.path);
+    if (!rc)
+        rc = read_slots(&made, (size_t)st.st_size, error);
+    if (!rc && !slots_valid(made.slots, made.bytes))
+        rc = error_set(error, CAIRN_EDAMAGED, "%s is not a slot file of this version",
+                       made.path);
+    if (rc) {
         slots_close(&made, false);
-        return code;
+        return rc;
     }
     *map = made;
     return 0;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The slots: who runs now. One shared mapping of memory connects
  *   - the engine and its spawner, which fill in a slot before a child exists,
  *   - the child, which puts its pid there before it execs, and

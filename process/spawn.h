@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Processes: starting them (a spawner's threads), guarding them (one guard process per
  * run), collecting their end, and ending what a dead run left behind.
  *

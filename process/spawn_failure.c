@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Why a process could not be started, in words. */
 #include "process/spawn.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* For the process part only: the vfork-style clone, and what runs in its child.
  *
  * A child made here shares the engine's memory until it execs, while the thread that

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The spawner: threads that start every process of an engine.
  *
  * They are threads of their own for two reasons: the parent-death signal fires when the
@@ -375,14 +376,14 @@ static int worker_start(struct spawner *spawner, uint32_t share,
     struct worker *worker = &spawner->workers[spawner->n_workers];
     *worker = (struct worker){
         .spawner = spawner, .limit = share, .wake_fd = -1, .watch_fd = -1};
-    int code = worker_open(worker, error), sys = code ? 0 : start_thread(worker);
+    int rc = worker_open(worker, error), sys = rc ? 0 : start_thread(worker);
     if (sys)
-        code = error_sys(error, sys, "a thread that starts processes");
-    if (code)
+        rc = error_sys(error, sys, "a thread that starts processes");
+    if (rc)
         worker_release(worker);
     else
         spawner->n_workers++;
-    return code;
+    return rc;
 }
 
 /* Each has two descriptors, of which a process may have few. */
@@ -411,15 +412,15 @@ static int start_with(struct spawner **out, uint32_t limit, uint32_t n,
     spawner->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     spawner->null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
     spawner->workers = calloc(n, sizeof *spawner->workers);
-    int code = spawner->event_fd < 0  ? error_sys(error, errno, "an eventfd")
-               : spawner->null_fd < 0 ? error_sys(error, errno, "/dev/null")
-               : !spawner->workers    ? error_nomem(error)
-                                      : 0;
-    for (uint32_t i = 0; i < n && !code; i++)
-        code = worker_start(spawner, limit / n + (i < limit % n), error);
-    if (code) {
+    int rc = spawner->event_fd < 0  ? error_sys(error, errno, "an eventfd")
+             : spawner->null_fd < 0 ? error_sys(error, errno, "/dev/null")
+             : !spawner->workers    ? error_nomem(error)
+                                    : 0;
+    for (uint32_t i = 0; i < n && !rc; i++)
+        rc = worker_start(spawner, limit / n + (i < limit % n), error);
+    if (rc) {
         spawner_stop(spawner);
-        return code;
+        return rc;
     }
     *out = spawner;
     return 0;
@@ -429,8 +430,8 @@ static int start_with(struct spawner **out, uint32_t limit, uint32_t n,
 int spawner_start(struct spawner **out, uint32_t limit, struct cairn_error *error)
 {
     uint32_t n = count_workers(limit);
-    int code = start_with(out, limit, n, error);
-    return code && n > 1 ? start_with(out, limit, 1, error) : code;
+    int rc = start_with(out, limit, n, error);
+    return rc && n > 1 ? start_with(out, limit, 1, error) : rc;
 }
 
 void spawner_stop(struct spawner *spawner)

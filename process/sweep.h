@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Finding processes of a run in /proc and ending them. Shared by the library
  * (leftovers.c) and the guard program, which is compiled alone: so all of it is here,
  * and it needs nothing but libc and slots.h.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Attempts of a task. */
 #include "runs/attempts_int.h"
 
@@ -9,36 +10,36 @@ int attempts_each_generation(struct cairn_store *store, const struct view *v,
                              int (*each)(void *, const struct task_place *),
                              void *context, struct cairn_error *error)
 {
-    int result = 0;
+    int rc = 0;
     uint32_t found = 0;
-    for (uint32_t gen = 1; gen <= v->row.gen && !result; gen++) {
+    for (uint32_t gen = 1; gen <= v->row.gen && !rc; gen++) {
         struct digest digest;
         struct definition definition;
         struct graph graph;
-        result = run_graph(store, &v->row, gen, &digest, error);
-        if (!result)
-            result = graph_load(store, &digest, &definition, &graph, error);
-        if (result == CAIRN_ENOTFOUND && gen < v->row.gen) {
-            result = 0; /* an earlier definition that is lost tells nothing */
+        rc = run_graph(store, &v->row, gen, &digest, error);
+        if (!rc)
+            rc = graph_load(store, &digest, &definition, &graph, error);
+        if (rc == CAIRN_ENOTFOUND && gen < v->row.gen) {
+            rc = 0; /* an earlier definition that is lost tells nothing */
             continue;
         }
-        if (result)
+        if (rc)
             break;
         struct task_place place = {gen, graph_find(&graph, str_of(task))};
         if (place.task != NODE_NONE) {
             found++;
-            result = each(context, &place);
+            rc = each(context, &place);
         }
         graph_release(&graph);
         definition_release(&definition);
     }
-    if (!result && !found)
+    if (!rc && !found)
         return error_set(error, CAIRN_ENOTFOUND,
                          "run %llu has no task `%s`; `cairn status %llu --tasks` lists "
                          "them",
                          (unsigned long long)v->row.run, task,
                          (unsigned long long)v->row.run);
-    return result;
+    return rc;
 }
 
 /* ---- Attempts ---- */
@@ -95,11 +96,11 @@ int cairn_attempts(struct cairn_store *store, uint64_t run, const char *task,
                    void *context, struct cairn_error *error)
 {
     struct view v;
-    int result = view_open(&v, store, run, false, error);
-    if (result)
-        return result;
+    int rc = view_open(&v, store, run, false, error);
+    if (rc)
+        return rc;
     struct attempt_lister l = {store, v.row.run, each, context, false, error};
-    result = attempts_each_generation(store, &v, task, show_generation, &l, error);
+    rc = attempts_each_generation(store, &v, task, show_generation, &l, error);
     view_release(&v);
-    return result < 0 ? result : 0;
+    return rc < 0 ? rc : 0;
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What attempts.c and output.c share. */
 #ifndef RUNS_ATTEMPTS_INT_H
 #define RUNS_ATTEMPTS_INT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a check said. Its answer is JSON (RFC 8259) on one line, read by a small strict
  * reader: only `confidence` of the outermost object matters, everything else is
  * skipped, with one bit per level instead of recursion. Bytes of strings from 0x80 on

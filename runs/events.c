@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The audit log: everything that was decided in a run, in one order that never changes.
  *
  * By turn first: the rows of a turn became durable in one transaction. Within a turn:
@@ -139,11 +140,11 @@ static int add_attempt(void *context, const struct attempt_row *row)
                       .number = row->number,
                       .rank = at_once ? RANK_END : RANK_START,
                       .what = WHAT_START};
-    int result = tells_start(row) ? add(context, &key) : 0;
+    int rc = tells_start(row) ? add(context, &key) : 0;
     key.turn = row->end_turn;
     key.rank = RANK_END;
     key.what = WHAT_END;
-    return result || !row->end_turn ? result : add(context, &key);
+    return rc || !row->end_turn ? rc : add(context, &key);
 }
 
 static int keep_newest(void *context, const struct run_row *row)
@@ -162,20 +163,19 @@ static int collect(struct collector *c, struct teller *t)
     c->limit = c->window;
     c->ceiling = UINT64_MAX;
     c->more = false;
-    int result = store_begin_read(t->store, c->error);
-    if (result)
-        return result;
-    result = store_get_run(t->store, t->names.run, keep_newest, &t->names, c->error);
-    if (!result)
-        result =
-            store_each_event(t->store, t->names.run, c->after, add_event, c, c->error);
-    if (!result)
-        result = store_each_new_attempt(t->store, t->names.run, c->after, add_attempt,
-                                        c, c->error);
+    int rc = store_begin_read(t->store, c->error);
+    if (rc)
+        return rc;
+    rc = store_get_run(t->store, t->names.run, keep_newest, &t->names, c->error);
+    if (!rc)
+        rc = store_each_event(t->store, t->names.run, c->after, add_event, c, c->error);
+    if (!rc)
+        rc = store_each_new_attempt(t->store, t->names.run, c->after, add_attempt, c,
+                                    c->error);
     store_end_read(t->store);
-    if (!result && c->n)
+    if (!rc && c->n)
         qsort(c->keys, c->n, sizeof *c->keys, compare);
-    return result;
+    return rc;
 }
 
 /* ---- Telling ---- */
@@ -206,23 +206,22 @@ static int read_row(struct teller *t, const struct key *key, struct copied *copi
 {
     struct attempt_row wanted = {
         .run = t->names.run, .gen = key->gen, .task = key->task, .number = key->number};
-    int result =
-        key->what == WHAT_EVENT
-            ? store_get_event(t->store, t->names.run, key->turn, key->number,
-                              copy_event, copied, t->error)
-            : store_get_attempt(t->store, &wanted, copy_attempt, copied, t->error);
-    if (!result)
-        result = buf_check(&copied->bytes, t->error);
+    int rc = key->what == WHAT_EVENT
+                 ? store_get_event(t->store, t->names.run, key->turn, key->number,
+                                   copy_event, copied, t->error)
+                 : store_get_attempt(t->store, &wanted, copy_attempt, copied, t->error);
+    if (!rc)
+        rc = buf_check(&copied->bytes, t->error);
     copied->attempt.text = copied->event.data = buf_view(&copied->bytes);
-    return result;
+    return rc;
 }
 
 static int tell_key(struct teller *t, const struct key *key, struct copied *copied)
 {
     buf_clear(&copied->bytes);
-    int result = read_row(t, key, copied);
-    if (result)
-        return result;
+    int rc = read_row(t, key, copied);
+    if (rc)
+        return rc;
     t->event = (struct cairn_log_event){
         .run = t->names.run, .turn = key->turn, .exit_code = -1};
     if (key->what == WHAT_START)
@@ -235,35 +234,35 @@ static int tell_key(struct teller *t, const struct key *key, struct copied *copi
 /* `after` becomes the last turn of which everything was told. */
 static int tell_window(struct collector *c, struct teller *t, struct copied *copied)
 {
-    int result = 0;
-    for (size_t i = 0; i < c->n && !result && !t->stopped; i++) {
-        result = tell_key(t, &c->keys[i], copied);
+    int rc = 0;
+    for (size_t i = 0; i < c->n && !rc && !t->stopped; i++) {
+        rc = tell_key(t, &c->keys[i], copied);
         bool last = i + 1 == c->n || c->keys[i + 1].turn > c->keys[i].turn;
-        if (!result && last && !t->cut)
+        if (!rc && last && !t->cut)
             c->after = c->keys[i].turn;
     }
-    return result;
+    return rc;
 }
 
 static int tell_all(struct collector *c, struct teller *t)
 {
     struct copied copied = {.bytes = BUF_INIT};
-    int result;
+    int rc;
     do {
-        result = collect(c, t);
-        if (!result)
-            result = tell_window(c, t, &copied);
-    } while (!result && c->more && !t->stopped);
+        rc = collect(c, t);
+        if (!rc)
+            rc = tell_window(c, t, &copied);
+    } while (!rc && c->more && !t->stopped);
     buf_release(&copied.bytes);
-    return result;
+    return rc;
 }
 
 static int find_run(struct cairn_store *store, uint64_t run, struct task_names *names,
                     struct cairn_error *error)
 {
-    int result = store_get_run(store, run, keep_newest, names, error);
-    if (result != CAIRN_ENOTFOUND)
-        return result;
+    int rc = store_get_run(store, run, keep_newest, names, error);
+    if (rc != CAIRN_ENOTFOUND)
+        return rc;
     if (run)
         return error_set(error, CAIRN_ENOTFOUND,
                          "there is no run %llu; `cairn runs` lists them",
@@ -277,14 +276,14 @@ int events_in_windows(struct cairn_store *store, uint64_t run, uint64_t after,
 {
     struct collector c = {.after = after, .window = window, .error = t->error};
     t->store = t->names.store = store;
-    int result = find_run(store, run, &t->names, t->error);
-    if (!result)
-        result = tell_all(&c, t);
+    int rc = find_run(store, run, &t->names, t->error);
+    if (!rc)
+        rc = tell_all(&c, t);
     t->event.turn = c.after;
     free(c.keys);
     task_names_release(&t->names);
     buf_release(&t->text);
-    return result;
+    return rc;
 }
 
 int cairn_events(struct cairn_store *store, uint64_t run, uint64_t after,
@@ -293,8 +292,8 @@ int cairn_events(struct cairn_store *store, uint64_t run, uint64_t after,
 {
     struct teller teller = {
         .text = BUF_INIT, .each = each, .context = context, .error = error};
-    int result = events_in_windows(store, run, after, &teller, WINDOW);
-    if (!result && last)
+    int rc = events_in_windows(store, run, after, &teller, WINDOW);
+    if (!rc && last)
         *last = teller.event.turn;
-    return result;
+    return rc;
 }

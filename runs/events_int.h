@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The audit log's inside: events.c puts rows in order, events_tell.c puts one row into
  * words, events_names.c names the tasks. */
 #ifndef RUNS_EVENTS_INT_H

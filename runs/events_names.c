@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Names of tasks for the audit log, from the graphs of a run's generations. */
 #include "base/limits.h"
 #include "runs/events_int.h"
@@ -23,18 +24,18 @@ static int load_graph(struct task_names *names, uint32_t gen, struct named_graph
 {
     struct digest digest = names->graph;
     struct cairn_error local = {0};
-    int result = 0;
+    int rc = 0;
     if (gen != names->gen)
-        result = store_get_run_graph(names->store, names->run, gen, &digest, &local);
-    if (result == CAIRN_ENOTFOUND) {
+        rc = store_get_run_graph(names->store, names->run, gen, &digest, &local);
+    if (rc == CAIRN_ENOTFOUND) {
         named->gen = gen;
         return 0;
     }
-    if (!result)
-        result = graph_load(names->store, &digest, &named->definition, &named->graph,
-                            &local);
-    if (result)
-        return error_set(error, result, "%s", local.text);
+    if (!rc)
+        rc = graph_load(names->store, &digest, &named->definition, &named->graph,
+                        &local);
+    if (rc)
+        return error_set(error, rc, "%s", local.text);
     named->gen = gen;
     named->known = true;
     return 0;
@@ -49,15 +50,15 @@ static int find_graph(struct task_names *names, uint32_t gen, struct cairn_error
     struct named_graph other = g[1];
     g[1] = g[0];
     g[0] = other;
-    int result = 0;
+    int rc = 0;
     if (g[0].gen != gen) {
         forget_graph(&g[0]);
-        result = load_graph(names, gen, &g[0], error);
+        rc = load_graph(names, gen, &g[0], error);
     }
     /* A graph points to its definition, which has moved. */
     for (size_t i = 0; i < 2; i++)
         g[i].graph.definition = &g[i].definition;
-    return result;
+    return rc;
 }
 
 int task_name(struct task_names *names, uint32_t gen, uint32_t task, const char **id,
@@ -68,10 +69,10 @@ int task_name(struct task_names *names, uint32_t gen, uint32_t task, const char 
         *limit = LIMIT_TASKS;
     if (gen == 0)
         return 0;
-    int result = find_graph(names, gen, error);
+    int rc = find_graph(names, gen, error);
     const struct named_graph *named = &names->graphs[0];
-    if (result || !named->known)
-        return result;
+    if (rc || !named->known)
+        return rc;
     if (limit)
         *limit = named->graph.n_tasks;
     if (task < named->graph.n_tasks)

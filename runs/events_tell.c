@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One row of the audit log in words. docs/json.md lists the kinds. */
 #include "runs/events_int.h"
 
@@ -7,9 +8,9 @@
 
 static int tell(struct teller *t)
 {
-    int result = buf_check(&t->text, t->error);
-    if (result)
-        return result;
+    int rc = buf_check(&t->text, t->error);
+    if (rc)
+        return rc;
     t->event.text = t->text.data;
     t->stopped = t->each(t->context, &t->event) != 0;
     return 0;
@@ -41,21 +42,21 @@ static void say_data(struct teller *t, const char *before, struct str data)
 /* The task's name; the text begins anew. It names a task that has none. */
 static int name_task(struct teller *t, uint32_t gen, uint32_t task)
 {
-    int result = task_name(&t->names, gen, task, &t->event.task, NULL, t->error);
+    int rc = task_name(&t->names, gen, task, &t->event.task, NULL, t->error);
     buf_clear(&t->text);
-    if (!result && !t->event.task && task != NODE_NONE)
+    if (!rc && !t->event.task && task != NODE_NONE)
         buf_format(&t->text, "task number %u (its definition %u is damaged): ", task,
                    gen);
-    return result;
+    return rc;
 }
 
 /* ---- Attempts ---- */
 
 int tell_start(struct teller *t, const struct attempt_row *row)
 {
-    int result = name_task(t, row->gen, row->task);
-    if (result)
-        return result;
+    int rc = name_task(t, row->gen, row->task);
+    if (rc)
+        return rc;
     t->event.time_ns = row->intent_ns;
     t->event.attempt = row->number;
     if (row->flags & ATTEMPT_UNDO)
@@ -144,19 +145,19 @@ static int find_checkpoint(struct teller *t, uint64_t seq)
 {
     struct checkpoint_range range = {.first = seq, .last = seq};
     uint64_t n = 0;
-    int result = seq ? store_count_checkpoints(t->store, &range, &n, t->error) : 0;
-    if (!result && n)
+    int rc = seq ? store_count_checkpoints(t->store, &range, &n, t->error) : 0;
+    if (!rc && n)
         t->event.checkpoint = seq;
-    return result;
+    return rc;
 }
 
 int tell_end(struct teller *t, const struct attempt_row *row)
 {
-    int result = name_task(t, row->gen, row->task);
-    if (!result)
-        result = find_checkpoint(t, row->checkpoint);
-    if (result)
-        return result;
+    int rc = name_task(t, row->gen, row->task);
+    if (!rc)
+        rc = find_checkpoint(t, row->checkpoint);
+    if (rc)
+        return rc;
     t->event.time_ns = row->ended_ns;
     t->event.attempt = row->number;
     t->event.outcome = row->outcome <= CAIRN_EXCLUDED ? row->outcome : CAIRN_PENDING;
@@ -234,9 +235,9 @@ static int tell_list(struct teller *t, const struct event_row *row)
 {
     struct list_teller l = {.t = t, .row = row};
     uint32_t limit;
-    int result = task_name(&t->names, row->gen, row->task, &l.cause, &limit, t->error);
-    if (result)
-        return result;
+    int rc = task_name(&t->names, row->gen, row->task, &l.cause, &limit, t->error);
+    if (rc)
+        return rc;
     if (tasks_unpack(row->data, limit, tell_listed, &l))
         return l.result;
     buf_clear(&t->text);
@@ -322,9 +323,9 @@ int tell_event(struct teller *t, const struct event_row *row)
     if (row->kind == EVENT_RESET || row->kind == EVENT_UNKNOWN ||
         row->kind == EVENT_SKIPPED)
         return tell_list(t, row);
-    int result = name_task(t, row->gen, row->task);
-    if (result)
-        return result;
+    int rc = name_task(t, row->gen, row->task);
+    if (rc)
+        return rc;
     say_event(t, row);
     return tell(t);
 }

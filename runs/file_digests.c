@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "runs/file_digests.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What files held that were read already, so that a file which many tasks read is
  * hashed once by a command, not once for each. A file is known by its device, inode,
  * size and times. One that changed shortly before it was read is not remembered: it may

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "runs/lookup.h"
 
 #include <stdlib.h>
@@ -21,12 +22,12 @@ int lookup_put(struct lookup *l, uint32_t task, struct str encoded,
                struct cairn_error *error)
 {
     struct result *result = arena_take(&l->arena, 1, sizeof *result);
-    int code = result ? make_room(l, error) : error_nomem(error);
-    if (!code && encoded.len)
-        code = result_decode(&l->arena, encoded, result, error);
-    if (!code)
+    int rc = result ? make_room(l, error) : error_nomem(error);
+    if (!rc && encoded.len)
+        rc = result_decode(&l->arena, encoded, result, error);
+    if (!rc)
         l->results[task] = result;
-    return code;
+    return rc;
 }
 
 int lookup_result(struct lookup *l, uint32_t task, const struct result **out,
@@ -34,21 +35,21 @@ int lookup_result(struct lookup *l, uint32_t task, const struct result **out,
 {
     static const struct digest none;
     struct buf bytes = BUF_INIT;
-    int code = make_room(l, error);
-    if (code)
-        return code;
+    int rc = make_room(l, error);
+    if (rc)
+        return rc;
     if (!l->results[task]) {
         const struct digest *digest =
             l->states->outputs ? &l->states->outputs[task] : &none;
         if (l->store && !digest_equal(digest, &none))
-            code = store_get_object(l->store, digest, &bytes, error);
-        if (!code)
-            code = lookup_put(l, task, buf_view(&bytes), error);
+            rc = store_get_object(l->store, digest, &bytes, error);
+        if (!rc)
+            rc = lookup_put(l, task, buf_view(&bytes), error);
         buf_release(&bytes);
     }
-    if (!code)
+    if (!rc)
         *out = l->results[task];
-    return code;
+    return rc;
 }
 
 /* ---- Which task is meant ---- */
@@ -100,11 +101,11 @@ static int find_output(struct lookup *l, struct node_range range,
     *out = (struct value){.type = VALUE_MISSING};
     if (range.n != 1 || l->states->outcome[range.first] != CAIRN_COMPLETED)
         return 0;
-    int code = lookup_result(l, range.first, &result, error);
-    for (uint32_t i = 0; !code && i < result->n_values; i++)
+    int rc = lookup_result(l, range.first, &result, error);
+    for (uint32_t i = 0; !rc && i < result->n_values; i++)
         if (str_equal(result->values[i].key, name->second))
             *out = (struct value){.type = VALUE_TEXT, .text = result->values[i].value};
-    return code;
+    return rc;
 }
 
 static int ask_task(const struct asker *a, const struct name *name, struct value *out,

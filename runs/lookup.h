@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What expressions ask of other tasks and of the run: tasks.X.status,
  * tasks.X.outputs.K, run.*. Values come from the results of completed attempts: from
  * memory while they are not stored, else from the content pool, verified, when first

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "runs/moved_store.h"
 
 #include <stdio.h>
@@ -46,11 +47,11 @@ static int put_homes(struct cairn_store *store, struct str here, const char *not
             buf_str(&text, home);
             buf_byte(&text, '\n');
         }
-    int result = buf_check(&text, error);
-    if (!result)
-        result = store_set_setting(store, setting, text.data, error);
+    int rc = buf_check(&text, error);
+    if (!rc)
+        rc = store_set_setting(store, setting, text.data, error);
     buf_release(&text);
-    return result;
+    return rc;
 }
 
 int home_note(struct cairn_store *store, struct cairn_error *error)
@@ -59,14 +60,14 @@ int home_note(struct cairn_store *store, struct cairn_error *error)
     const char *at = noted;
     struct buf here = BUF_INIT;
     struct str newest;
-    int result = store_key(store) ? 0 : current_home(store, &here, error);
-    if (!result && here.size)
-        result = store_setting(store, setting, noted, sizeof noted, error);
-    if (result >= 0 && here.size &&
+    int rc = store_key(store) ? 0 : current_home(store, &here, error);
+    if (!rc && here.size)
+        rc = store_setting(store, setting, noted, sizeof noted, error);
+    if (rc >= 0 && here.size &&
         !(next_home(&at, &newest) && str_equal(newest, buf_view(&here))))
-        result = put_homes(store, buf_view(&here), noted, error);
+        rc = put_homes(store, buf_view(&here), noted, error);
     buf_release(&here);
-    return result < 0 ? result : 0;
+    return rc < 0 ? rc : 0;
 }
 
 /* Below `here` what lay below the first of the noted ones that it lay below. */
@@ -92,15 +93,15 @@ int home_find(struct cairn_store *store, const struct run_row *row, struct buf *
     char noted[HOMES_BYTES] = "";
     struct buf here = BUF_INIT;
     bool looks = row->file.len && !row->keyed && !store_key(store);
-    int result = looks ? current_home(store, &here, error) : 0;
-    if (!result && here.size)
-        result = store_setting(store, setting, noted, sizeof noted, error);
-    bool there = result >= 0 && try_below(buf_view(&here), noted, row->file, path);
+    int rc = looks ? current_home(store, &here, error) : 0;
+    if (!rc && here.size)
+        rc = store_setting(store, setting, noted, sizeof noted, error);
+    bool there = rc >= 0 && try_below(buf_view(&here), noted, row->file, path);
     buf_release(&here);
-    if (result < 0 || there)
-        return result < 0 ? result : 1;
+    if (rc < 0 || there)
+        return rc < 0 ? rc : 1;
     buf_clear(path);
     buf_str(path, row->file);
-    result = buf_check(path, error);
-    return result ? result : path->size && access(path->data, F_OK) == 0;
+    rc = buf_check(path, error);
+    return rc ? rc : path->size && access(path->data, F_OK) == 0;
 }

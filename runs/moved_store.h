@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Where a store was when its runs began. A run records the path of its file; when the
  * project has been moved or copied with the store in it, that path leads to where it
  * was, or is a copy of. So the store notes what directories it has been in, and the

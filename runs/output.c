@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What attempts wrote, stored or still in the files of their slots. */
 #include "base/limits.h"
 #include "base/os.h"
@@ -72,7 +73,7 @@ static int show_live(const struct output_finder *f,
 {
     struct slot_map map;
     char path[4096];
-    int result = 0;
+    int rc = 0;
     if (slots_open(&map, store_live_dir(f->store), f->run, NULL))
         return 0;
     for (uint32_t i = 0; i < map.slots->n; i++) {
@@ -86,15 +87,15 @@ static int show_live(const struct output_finder *f,
         int fd = os_open_plain(path, O_RDONLY);
         if (fd < 0)
             break;
-        result = capture_read(fd, LIMIT_OUTPUT_BYTES, &c, f->error);
+        rc = capture_read(fd, LIMIT_OUTPUT_BYTES, &c, f->error);
         close(fd);
-        if (!result)
+        if (!rc)
             show_captured(&c, each, context);
         buf_release(&c.content);
         break;
     }
     slots_close(&map, false);
-    return result;
+    return rc;
 }
 
 static int show_stored(const struct output_finder *f,
@@ -104,11 +105,11 @@ static int show_stored(const struct output_finder *f,
     struct captured c = {.bytes = f->bytes, .head = f->head};
     if (!f->has_digest)
         return 0;
-    int result = store_get_object(f->store, &f->digest, &c.content, f->error);
-    if (!result)
+    int rc = store_get_object(f->store, &f->digest, &c.content, f->error);
+    if (!rc)
         show_captured(&c, each, context);
     buf_release(&c.content);
-    return result;
+    return rc;
 }
 
 int cairn_output(struct cairn_store *store, uint64_t run, const char *task,
@@ -119,18 +120,18 @@ int cairn_output(struct cairn_store *store, uint64_t run, const char *task,
     struct view v;
     if (stream != 1 && stream != 2)
         return error_set(error, CAIRN_EUSAGE, "stream is 1 or 2");
-    int result = view_open(&v, store, run, false, error);
-    if (result)
-        return result;
+    int rc = view_open(&v, store, run, false, error);
+    if (rc)
+        return rc;
     struct output_finder f = {.store = store,
                               .run = v.row.run,
                               .wanted = attempt,
                               .stream = stream,
                               .error = error};
-    result = attempts_each_generation(store, &v, task, find_output, &f, error);
+    rc = attempts_each_generation(store, &v, task, find_output, &f, error);
     view_release(&v);
-    if (result)
-        return result;
+    if (rc)
+        return rc;
     if (!f.found)
         return attempt ? error_set(error, CAIRN_ENOTFOUND,
                                    "task `%s` has no attempt %u in run %llu", task,

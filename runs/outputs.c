@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Inputs are looked at before an attempt starts, outputs when it has ended well, both
  * when it is decided whether the task runs again; outputs are removed before an
  * interrupted attempt is repeated. */
@@ -29,13 +30,13 @@ int task_directory(const struct scope *scope, struct buf *out,
                    struct cairn_error *error)
 {
     struct buf cwd = BUF_INIT;
-    int result = text_expand(scope, scope->def->cwd, &cwd, error);
+    int rc = text_expand(scope, scope->def->cwd, &cwd, error);
     buf_clear(out);
     buf_str(out, scope->definition->root);
     join(out, buf_view(&cwd));
     out->failed |= cwd.failed;
     buf_release(&cwd);
-    return result ? result : buf_check(out, error);
+    return rc ? rc : buf_check(out, error);
 }
 
 int files_begin(struct files *f, const struct scope *scope, bool inputs,
@@ -68,17 +69,17 @@ int files_step(struct files *f, struct cairn_error *error)
     if (f->next == f->n)
         return 0;
     buf_clear(&f->name);
-    int result = text_expand(f->scope, f->names[f->next++], &f->name, error);
-    if (result)
-        return result;
+    int rc = text_expand(f->scope, f->names[f->next++], &f->name, error);
+    if (rc)
+        return rc;
     if (memchr(f->name.data ? f->name.data : "", 0, f->name.size))
         return error_set(error, CAIRN_EWORKFLOW, "the name of an %s has a NUL in it",
                          f->what);
     set_path(&f->path, buf_view(&f->directory), buf_view(&f->name));
-    result = buf_check(&f->name, error);
-    if (!result)
-        result = buf_check(&f->path, error);
-    return result ? result : 1;
+    rc = buf_check(&f->name, error);
+    if (!rc)
+        rc = buf_check(&f->path, error);
+    return rc ? rc : 1;
 }
 
 static int hash_file(int fd, const char *name, struct digest *digest, uint64_t *size,
@@ -116,10 +117,10 @@ static int hash_new(int fd, const struct stat *st, const char *name,
                     struct cairn_error *error)
 {
     int64_t now_ns = clock_utc_ns();
-    int result = hash_file(fd, name, &file->digest, &file->size, error);
-    if (!result && digests && (uint64_t)st->st_size == file->size)
+    int rc = hash_file(fd, name, &file->digest, &file->size, error);
+    if (!rc && digests && (uint64_t)st->st_size == file->size)
         file_digests_note(digests, st, now_ns, &file->digest);
-    return result;
+    return rc;
 }
 
 /* Sets the digest and the size; of what is no regular file both stay. */
@@ -127,20 +128,20 @@ static int hash_path(const char *path, const char *name, struct file_digests *di
                      struct result_file *file, struct cairn_error *error)
 {
     struct stat st;
-    int result = 0;
+    int rc = 0;
     /* O_NONBLOCK: a fifo with nobody at its other end must not stop us. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
         return error_sys(error, errno, "cannot open %s", name);
     if (fstat(fd, &st) < 0)
-        result = error_sys(error, errno, "cannot look at %s", name);
+        rc = error_sys(error, errno, "cannot look at %s", name);
     else if (S_ISREG(st.st_mode) && digests &&
              file_digests_find(digests, &st, &file->digest))
         file->size = (uint64_t)st.st_size;
     else if (S_ISREG(st.st_mode))
-        result = hash_new(fd, &st, name, digests, file, error);
+        rc = hash_new(fd, &st, name, digests, file, error);
     close(fd);
-    return result;
+    return rc;
 }
 
 static int by_name(const FTSENT **a, const FTSENT **b)
@@ -156,13 +157,13 @@ static int add_entry(const FTSENT *entry, size_t skip, struct buf *list,
 {
     struct result_file file = {0};
     char target[4096];
-    int result = 0;
+    int rc = 0;
     char kind = entry->fts_info == FTS_F                                     ? 'f'
                 : entry->fts_info == FTS_D                                   ? 'd'
                 : entry->fts_info == FTS_SL || entry->fts_info == FTS_SLNONE ? 'l'
                                                                              : 'o';
     if (kind == 'f')
-        result = hash_path(entry->fts_accpath, entry->fts_path, digests, &file, error);
+        rc = hash_path(entry->fts_accpath, entry->fts_path, digests, &file, error);
     buf_lstr(list, str_of(entry->fts_path + skip));
     buf_byte(list, (uint8_t)kind);
     if (kind == 'l') {
@@ -171,7 +172,7 @@ static int add_entry(const FTSENT *entry, size_t skip, struct buf *list,
     }
     buf_add(list, file.digest.bytes, sizeof file.digest.bytes);
     *size += file.size;
-    return result;
+    return rc;
 }
 
 static int hash_directory(const char *path, struct file_digests *digests,
@@ -179,30 +180,29 @@ static int hash_directory(const char *path, struct file_digests *digests,
 {
     char *roots[] = {(char *)(uintptr_t)path, NULL};
     struct buf list = BUF_INIT;
-    int result = 0;
+    int rc = 0;
     FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, by_name);
     if (!walk)
         return error_sys(error, errno, "cannot read %s", path);
     const FTSENT *entry;
     errno = 0;
-    while (!result && (entry = fts_read(walk))) {
+    while (!rc && (entry = fts_read(walk))) {
         if (entry->fts_info == FTS_DNR || entry->fts_info == FTS_ERR ||
             entry->fts_info == FTS_NS)
-            result =
-                error_sys(error, entry->fts_errno, "cannot read %s", entry->fts_path);
+            rc = error_sys(error, entry->fts_errno, "cannot read %s", entry->fts_path);
         else if (entry->fts_info != FTS_DP && entry->fts_level > 0)
-            result = add_entry(entry, strlen(path), &list, digests, &file->size, error);
+            rc = add_entry(entry, strlen(path), &list, digests, &file->size, error);
         errno = 0;
     }
-    if (!result && errno)
-        result = error_sys(error, errno, "cannot read %s", path);
+    if (!rc && errno)
+        rc = error_sys(error, errno, "cannot read %s", path);
     fts_close(walk);
-    if (!result)
-        result = buf_check(&list, error);
-    if (!result)
-        result = sha256_of(list.data, list.size, &file->digest, error);
+    if (!rc)
+        rc = buf_check(&list, error);
+    if (!rc)
+        rc = sha256_of(list.data, list.size, &file->digest, error);
     buf_release(&list);
-    return result;
+    return rc;
 }
 
 /* ---- What is recorded of a file ---- */
@@ -242,9 +242,9 @@ static int look_at_files(struct files *f, struct arena *arena, struct result_fil
             return error_set(error, CAIRN_ENOTFOUND, "its %s %s is missing (%s)",
                              f->what, f->name.data, f->path.data);
         out[i].name = arena_str(arena, buf_view(&f->name));
-        int result = look_at_file(f->path.data, f->scope->digests, &out[i], error);
-        if (result)
-            return result;
+        int rc = look_at_file(f->path.data, f->scope->digests, &out[i], error);
+        if (rc)
+            return rc;
     }
     return more < 0 ? more : arena->failed ? error_nomem(error) : 0;
 }
@@ -253,16 +253,16 @@ int files_look(const struct scope *scope, bool inputs, struct arena *arena,
                struct result_file **out, uint32_t *n, struct cairn_error *error)
 {
     struct files f;
-    int result = files_begin(&f, scope, inputs, error);
+    int rc = files_begin(&f, scope, inputs, error);
     struct result_file *list = arena_take(arena, f.n, sizeof *list);
-    if (!result && !list)
-        result = error_nomem(error);
-    if (!result)
-        result = look_at_files(&f, arena, list, error);
+    if (!rc && !list)
+        rc = error_nomem(error);
+    if (!rc)
+        rc = look_at_files(&f, arena, list, error);
     *out = list;
     *n = f.n;
     files_release(&f);
-    return result;
+    return rc;
 }
 
 static bool same_times(const struct stat *st, const struct result_file *recorded)
@@ -283,11 +283,11 @@ static int compare_content(const char *path, const struct stat *st,
         *state = FILE_DIFFERS;
         return 0;
     }
-    int result = hash_any(path, digests, &now, error);
-    if (!result)
+    int rc = hash_any(path, digests, &now, error);
+    if (!rc)
         *state =
             digest_equal(&now.digest, &recorded->digest) ? FILE_SAME : FILE_DIFFERS;
-    return result;
+    return rc;
 }
 
 int file_compare(const struct file_view *view, const struct result_file *recorded,
@@ -296,30 +296,30 @@ int file_compare(const struct file_view *view, const struct result_file *recorde
     struct buf path = BUF_INIT;
     struct stat st;
     set_path(&path, view->directory, recorded->name);
-    int result = buf_check(&path, error);
+    int rc = buf_check(&path, error);
     *state = FILE_SAME;
-    if (!result && stat(path.data, &st) < 0) {
+    if (!rc && stat(path.data, &st) < 0) {
         if (os_is_missing(errno))
             *state = FILE_MISSING;
         else
-            result = error_sys(error, errno, "cannot look at %s", path.data);
-    } else if (!result && view->content &&
+            rc = error_sys(error, errno, "cannot look at %s", path.data);
+    } else if (!rc && view->content &&
                !(view->trust_times && same_times(&st, recorded)))
-        result = compare_content(path.data, &st, view->digests, recorded, state, error);
+        rc = compare_content(path.data, &st, view->digests, recorded, state, error);
     buf_release(&path);
-    return result;
+    return rc;
 }
 
 int outputs_remove(const struct scope *scope, struct cairn_error *error)
 {
     struct files f;
-    int result = files_begin(&f, scope, false, error), more = 0;
-    while (!result && (more = files_step(&f, error)) > 0)
+    int rc = files_begin(&f, scope, false, error), more = 0;
+    while (!rc && (more = files_step(&f, error)) > 0)
         if (unlink(f.path.data) < 0 && !os_is_missing(errno) && errno != EISDIR &&
             errno != EPERM)
-            result = error_sys(error, errno,
-                               "cannot remove %s, left by an interrupted attempt",
-                               f.name.data);
+            rc = error_sys(error, errno,
+                           "cannot remove %s, left by an interrupted attempt",
+                           f.name.data);
     files_release(&f);
-    return result ? result : more;
+    return rc ? rc : more;
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Declared files of tasks, inputs and outputs: are they there, what is in them, are
  * they still the same. Paths are relative to the task's working directory. */
 #ifndef RUNS_OUTPUTS_H

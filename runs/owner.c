@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The lock decides; the names in the run row only tell people who holds it. An owner
  * has the lock first and writes its name down later, when what the last one left has
  * ended. So the name is believed only if that process lives. */
@@ -82,10 +83,10 @@ static int lock_or_name(struct cairn_store *store, struct str workflow, uint64_t
     enum { HEAL_MS = 300, NAME_MS = 4000 };
     int64_t until = clock_mono_ns() + (int64_t)NAME_MS * 1000000;
     for (;;) {
-        int result = lock_wait(store_lock_file(store), offset_of(id), LOCK_EXCLUSIVE,
-                               HEAL_MS, error);
-        if (result != CAIRN_EBUSY)
-            return result;
+        int rc = lock_wait(store_lock_file(store), offset_of(id), LOCK_EXCLUSIVE,
+                           HEAL_MS, error);
+        if (rc != CAIRN_EBUSY)
+            return rc;
         struct holder holder = find_holder(store, id);
         if ((holder.pid && !holder.gone) || clock_mono_ns() > until)
             return owned(&holder, workflow, error);
@@ -96,19 +97,19 @@ static int find_or_make(struct cairn_store *store, struct str workflow, uint64_t
                         struct cairn_error *error)
 {
     struct cairn_error local = {0};
-    int result = store_workflow_id(store, workflow, false, id, &local);
-    if (result != CAIRN_ENOTFOUND) {
-        if (result && error)
+    int rc = store_workflow_id(store, workflow, false, id, &local);
+    if (rc != CAIRN_ENOTFOUND) {
+        if (rc && error)
             *error = local;
-        return result;
+        return rc;
     }
-    result = store_begin(store, -1, error);
-    if (result)
-        return result;
-    result = store_workflow_id(store, workflow, true, id, error);
-    if (result) {
+    rc = store_begin(store, -1, error);
+    if (rc)
+        return rc;
+    rc = store_workflow_id(store, workflow, true, id, error);
+    if (rc) {
         store_abort(store);
-        return result;
+        return rc;
     }
     return store_commit(store, error);
 }
@@ -117,18 +118,18 @@ int owner_acquire(struct cairn_store *store, struct str workflow, uint64_t *work
                   int64_t *offset, struct cairn_error *error)
 {
     uint64_t id;
-    int result = find_or_make(store, workflow, &id, error);
-    if (result)
-        return result;
+    int rc = find_or_make(store, workflow, &id, error);
+    if (rc)
+        return rc;
     if (store_holds(store, offset_of(id))) {
         struct holder holder = find_holder(store, id);
         return owned(&holder, workflow, error);
     }
-    result = lock_or_name(store, workflow, id, error);
-    if (!result)
-        result = store_hold(store, offset_of(id), error);
-    if (result)
-        return result;
+    rc = lock_or_name(store, workflow, id, error);
+    if (!rc)
+        rc = store_hold(store, offset_of(id), error);
+    if (rc)
+        return rc;
     *workflow_id = id;
     *offset = offset_of(id);
     return 0;

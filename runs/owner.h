@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Ownership of a workflow: a kernel lock on one byte of the store's lock file. */
 #ifndef RUNS_OWNER_H
 #define RUNS_OWNER_H

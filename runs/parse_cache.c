@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "runs/parse_cache.h"
 
 #include "runs/stored.h"
@@ -20,8 +21,8 @@ static int hash_source(const struct cairn_workflow *w, struct str params,
     buf_lstr(&start, str_of(cairn_version()));
     buf_lstr(&start, str_of(w->file));
     buf_lstr(&start, params);
-    int result = sha && !start.failed ? 0 : error_nomem(error);
-    if (!result) {
+    int rc = sha && !start.failed ? 0 : error_nomem(error);
+    if (!rc) {
         sha256_begin(sha);
         sha256_add(sha, start.data, start.size);
         sha256_add(sha, w->source.data, w->source.size);
@@ -30,17 +31,17 @@ static int hash_source(const struct cairn_workflow *w, struct str params,
     }
     sha256_free(sha);
     buf_release(&start);
-    return result;
+    return rc;
 }
 
 /* Of what the parser has to go by, and of what it made of it: "HASH DIGEST". */
 static int make_pair(const struct cairn_workflow *w, const struct run_row *row,
                      char pair[PAIR_BYTES], struct cairn_error *error)
 {
-    int result = hash_source(w, row->params_text, pair, error);
+    int rc = hash_source(w, row->params_text, pair, error);
     pair[DIGEST_HEX_SIZE - 1] = ' ';
     digest_hex(&row->graph, pair + DIGEST_HEX_SIZE);
-    return result;
+    return rc;
 }
 
 /* The run's own definition is the one that is looked for: if the file makes another
@@ -53,16 +54,16 @@ int compiled_find(struct cairn_workflow *w, struct cairn_store *store,
     if (row->keyed || store_key(store))
         return 0;
     key_of(row, key);
-    int result = store_setting(store, key, noted, sizeof noted, error);
-    if (result <= 0)
-        return result;
-    result = make_pair(w, row, pair, error);
-    if (result || strcmp(noted, pair) != 0)
-        return result;
-    result = graph_load(store, &row->graph, &w->definition, &w->graph, &missing);
-    if (result == CAIRN_ENOMEM)
+    int rc = store_setting(store, key, noted, sizeof noted, error);
+    if (rc <= 0)
+        return rc;
+    rc = make_pair(w, row, pair, error);
+    if (rc || strcmp(noted, pair) != 0)
+        return rc;
+    rc = graph_load(store, &row->graph, &w->definition, &w->graph, &missing);
+    if (rc == CAIRN_ENOMEM)
         return error_nomem(error);
-    w->compiled = w->digested = !result;
+    w->compiled = w->digested = !rc;
     w->digest = row->graph;
     return w->compiled; /* what cannot be read is made anew of the file */
 }
@@ -85,6 +86,6 @@ int compiled_note(const struct cairn_workflow *w, struct cairn_store *store,
     if (!w->name || !*w->file || store_key(store) || !says_it_all(&w->definition))
         return 0;
     key_of(row, key);
-    int result = make_pair(w, row, pair, error);
-    return result ? result : store_set_setting(store, key, pair, error);
+    int rc = make_pair(w, row, pair, error);
+    return rc ? rc : store_set_setting(store, key, pair, error);
 }

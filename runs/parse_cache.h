@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A workflow file that has not changed is not parsed again when its run goes on. When a
  * run begins, the store notes for its workflow the hash of all that the parser had: the
  * file, its path, the params, the version of cairn; and the digest of the definition

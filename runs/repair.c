@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cairn_store_repair: the repair of stores (checkpoint/repair/repair.c), which is told
  * here what definitions mean. */
 #include "graph/graph.h"
@@ -9,11 +10,11 @@ static int keep_params(struct run_row *row, const struct definition *definition,
                        struct arena *arena, struct cairn_error *error)
 {
     struct buf text = BUF_INIT;
-    int result = definition_params(definition, &text, &row->params, error);
-    if (!result)
+    int rc = definition_params(definition, &text, &row->params, error);
+    if (!rc)
         row->params_text = arena_str(arena, buf_view(&text));
     buf_release(&text);
-    return result;
+    return rc;
 }
 
 static int describe_run(struct cairn_store *store, const struct digest *digest,
@@ -22,16 +23,16 @@ static int describe_run(struct cairn_store *store, const struct digest *digest,
 {
     struct definition definition;
     struct graph graph;
-    int result = graph_load(store, digest, &definition, &graph, error);
-    if (result)
-        return result;
+    int rc = graph_load(store, digest, &definition, &graph, error);
+    if (rc)
+        return rc;
     row->tasks = graph.n_tasks;
     row->workflow_name = arena_str(arena, definition.name);
     row->file = arena_str(arena, definition.file);
-    result = keep_params(row, &definition, arena, error);
+    rc = keep_params(row, &definition, arena, error);
     graph_release(&graph);
     definition_release(&definition);
-    return result ? result : arena->failed ? error_nomem(error) : 0;
+    return rc ? rc : arena->failed ? error_nomem(error) : 0;
 }
 
 int cairn_store_repair(const char *path, int (*each)(void *, const struct cairn_loss *),

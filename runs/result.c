@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Results as bytes. Encoding is canonical: tables are sorted or keep the order of the
  * workflow file, sections come in the order of their numbers, numbers are as short as
  * can be. Decoding trusts nothing: a count is believed only as far as the bytes behind
@@ -128,9 +129,9 @@ int result_encode(const struct result *result, struct buf *out,
                   struct cairn_error *error)
 {
     struct buf all = BUF_INIT, content = BUF_INIT;
-    int code = check_limits(result, error);
-    if (code)
-        return code;
+    int rc = check_limits(result, error);
+    if (rc)
+        return rc;
     for (int s = SECTION_OUTPUTS; s < SECTIONS_END; s++) {
         buf_clear(&content);
         add_content(&content, result, (enum section)s);
@@ -142,18 +143,18 @@ int result_encode(const struct result *result, struct buf *out,
         buf_byte(&all, (uint8_t)s);
         buf_lstr(&all, buf_view(&content));
     }
-    code = buf_check(&all, error);
-    if (!code && all.size > LIMIT_OBJECT_BYTES)
-        code = error_set(error, CAIRN_ELIMIT,
-                         "the result has %zu bytes; at most %d can be kept", all.size,
-                         LIMIT_OBJECT_BYTES);
-    if (!code) {
+    rc = buf_check(&all, error);
+    if (!rc && all.size > LIMIT_OBJECT_BYTES)
+        rc = error_set(error, CAIRN_ELIMIT,
+                       "the result has %zu bytes; at most %d can be kept", all.size,
+                       LIMIT_OBJECT_BYTES);
+    if (!rc) {
         buf_str(out, buf_view(&all));
-        code = buf_check(out, error);
+        rc = buf_check(out, error);
     }
     buf_release(&content);
     buf_release(&all);
-    return code;
+    return rc;
 }
 
 /* What is being decoded, and where to. What is wrong shows in in.failed (the bytes) or
@@ -357,11 +358,11 @@ static int compare_encoding(const struct result *result, struct str bytes,
                             struct cairn_error *error)
 {
     struct buf again = BUF_INIT;
-    int code = result_encode(result, &again, error);
-    if (!code && !str_equal(buf_view(&again), bytes))
-        code = damaged(error);
+    int rc = result_encode(result, &again, error);
+    if (!rc && !str_equal(buf_view(&again), bytes))
+        rc = damaged(error);
     buf_release(&again);
-    return code;
+    return rc;
 }
 
 int result_decode(struct arena *arena, struct str bytes, struct result *out,
@@ -384,8 +385,8 @@ int result_decode(struct arena *arena, struct str bytes, struct result *out,
         return error_nomem(error);
     if (!reader_done(&d.in))
         return damaged(error);
-    int code = old ? 0 : compare_encoding(&result, bytes, error);
-    if (!code)
+    int rc = old ? 0 : compare_encoding(&result, bytes, error);
+    if (!rc)
         *out = result;
-    return code;
+    return rc;
 }

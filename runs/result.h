@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The result of an attempt that completed: everything that later decisions need to know
  * of it, in one object of the content pool whose digest stands in the checkpoint. So it
  * is as trustworthy as the record.

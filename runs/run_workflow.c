@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The workflow of a run: from its file as it is now, or as it is stored. */
 #include "checkpoint/verify.h"
 #include "runs/moved_store.h"
@@ -54,16 +55,16 @@ int cairn_run_params(struct cairn_store *store, uint64_t run,
     struct arena arena = ARENA_INIT;
     struct cairn_param *params = NULL;
     size_t n = 0;
-    int result = run_row_get(&row, store, run, &arena, error);
-    if (!result)
-        result = read_params(row.params_text, &params, &n, error);
-    for (size_t i = 0; i < n && !result; i++)
+    int rc = run_row_get(&row, store, run, &arena, error);
+    if (!rc)
+        rc = read_params(row.params_text, &params, &n, error);
+    for (size_t i = 0; i < n && !rc; i++)
         if (each(context, params[i].name, params[i].value))
             break;
-    if (!result)
+    if (!rc)
         free_params(params, n);
     arena_release(&arena);
-    return result;
+    return rc;
 }
 
 /* The file is not parsed if it has not changed since the run recorded its definition.
@@ -74,17 +75,17 @@ static int load_unless_unchanged(struct cairn_workflow **out, const char *path,
                                  struct cairn_error *error)
 {
     struct cairn_workflow *w;
-    int result = workflow_read(&w, path, params, n_params, error);
-    if (result)
-        return result;
-    result = compiled_find(w, store, row, error);
-    if (!result)
-        result = workflow_parse_source(w, error);
-    if (result < 0)
+    int rc = workflow_read(&w, path, params, n_params, error);
+    if (rc)
+        return rc;
+    rc = compiled_find(w, store, row, error);
+    if (!rc)
+        rc = workflow_parse_source(w, error);
+    if (rc < 0)
         cairn_workflow_free(w);
     else
         *out = w;
-    return result < 0 ? result : 0;
+    return rc < 0 ? rc : 0;
 }
 
 static int load_file(struct cairn_workflow **out, const char *path,
@@ -93,14 +94,14 @@ static int load_file(struct cairn_workflow **out, const char *path,
 {
     size_t n;
     struct cairn_param *params;
-    int result = run_trust(store, row, error);
-    if (!result)
-        result = read_params(row->params_text, &params, &n, error);
-    if (result)
-        return result;
-    result = load_unless_unchanged(out, path, store, row, params, n, error);
+    int rc = run_trust(store, row, error);
+    if (!rc)
+        rc = read_params(row->params_text, &params, &n, error);
+    if (rc)
+        return rc;
+    rc = load_unless_unchanged(out, path, store, row, params, n, error);
     free_params(params, n);
-    return result;
+    return rc;
 }
 
 int workflow_stored(struct cairn_workflow **out, struct cairn_store *store,
@@ -109,12 +110,12 @@ int workflow_stored(struct cairn_workflow **out, struct cairn_store *store,
     struct cairn_workflow *w = calloc(1, sizeof *w);
     if (!w)
         return error_nomem(error);
-    int result = run_trust(store, row, error);
-    if (!result)
-        result = graph_load(store, &row->graph, &w->definition, &w->graph, error);
-    if (result) {
+    int rc = run_trust(store, row, error);
+    if (!rc)
+        rc = graph_load(store, &row->graph, &w->definition, &w->graph, error);
+    if (rc) {
         free(w);
-        return result;
+        return rc;
     }
     w->compiled = true;
     *out = w;
@@ -127,14 +128,14 @@ int cairn_workflow_of_run(struct cairn_workflow **out, struct cairn_store *store
     struct arena arena = ARENA_INIT;
     struct buf path = BUF_INIT;
     struct run_row row;
-    int result = run_row_get(&row, store, run, &arena, error);
-    int file = result ? result : home_find(store, &row, &path, error);
-    result = file < 0    ? file
-             : file == 0 ? workflow_stored(out, store, &row, error)
-                         : load_file(out, path.data, store, &row, error);
-    if (!result && from_file)
+    int rc = run_row_get(&row, store, run, &arena, error);
+    int file = rc ? rc : home_find(store, &row, &path, error);
+    rc = file < 0    ? file
+         : file == 0 ? workflow_stored(out, store, &row, error)
+                     : load_file(out, path.data, store, &row, error);
+    if (!rc && from_file)
         *from_file = file;
     buf_release(&path);
     arena_release(&arena);
-    return result;
+    return rc;
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the store keeps of a run: its row, and the definitions that it has had. */
 #include "runs/stored.h"
 
@@ -34,16 +35,16 @@ int graph_load(struct cairn_store *store, const struct digest *digest,
                struct cairn_error *error)
 {
     struct buf bytes = BUF_INIT;
-    int result = store_get_object(store, digest, &bytes, error);
-    if (!result)
-        result = definition_decode(buf_view(&bytes), definition, error);
+    int rc = store_get_object(store, digest, &bytes, error);
+    if (!rc)
+        rc = definition_decode(buf_view(&bytes), definition, error);
     buf_release(&bytes);
-    if (result) {
+    if (rc) {
         error_context(error, "the stored definition of the run");
-        return result;
+        return rc;
     }
-    result = graph_build(graph, definition, error);
-    if (result)
+    rc = graph_build(graph, definition, error);
+    if (rc)
         definition_release(definition);
-    return result;
+    return rc;
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the store keeps of a run: its row, and the definitions that it has had. */
 #ifndef RUNS_STORED_H
 #define RUNS_STORED_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reading $CAIRN_OUTPUT. Every line is looked at once; all views point into the text
  * until the end, when what counts is copied. Messages quote nothing of the file: it may
  * hold anything, a terminal's escape sequences too. */
@@ -104,16 +105,16 @@ static int read_entries(struct str text, struct buf *found, struct cairn_error *
     struct lines lines = {.text = text};
     struct entry entry = {.order = 0};
     struct str line;
-    int result = 0;
-    while (!result && next_line(&lines, &line)) {
+    int rc = 0;
+    while (!rc && next_line(&lines, &line)) {
         if (line.len == 0)
             continue;
-        result = read_entry(&lines, line, &entry, error);
-        if (!result)
+        rc = read_entry(&lines, line, &entry, error);
+        if (!rc)
             buf_add(found, &entry, sizeof entry);
         entry.order++;
     }
-    return result ? result : buf_check(found, error);
+    return rc ? rc : buf_check(found, error);
 }
 
 /* Sorts; of equal keys only the last one stays. Returns how many are left. */
@@ -163,18 +164,18 @@ int values_parse(struct arena *arena, struct str text, struct key_value **out,
     if (text.len > LIMIT_VALUES_BYTES)
         return error_set(error, CAIRN_ELIMIT, "%zu bytes; at most %d can be set",
                          text.len, LIMIT_VALUES_BYTES);
-    int result = refuse_nul(text, error);
-    if (!result)
-        result = read_entries(text, &found, error);
-    if (!result) {
+    int rc = refuse_nul(text, error);
+    if (!rc)
+        rc = read_entries(text, &found, error);
+    if (!rc) {
         struct entry *entries = (void *)found.data;
         size_t kept = unique(entries, found.size / sizeof *entries);
-        result = copy_entries(arena, entries, kept, out, error);
-        if (!result)
+        rc = copy_entries(arena, entries, kept, out, error);
+        if (!rc)
             *n = (uint32_t)kept;
     }
     buf_release(&found);
-    return result;
+    return rc;
 }
 
 /* ---- Stored pairs ---- */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a task passes on: the file named by $CAIRN_OUTPUT, and the answer of a check.
  * Pure: works on bytes. Both come from a task, so nothing in them is trusted. */
 #ifndef RUNS_VALUES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Runs and their tasks, attempts and output, read from the store (and, for what is
  * running right now, from the slot file of the live run). */
 #include "runs/view.h"
@@ -31,9 +32,9 @@ int run_row_get(struct run_row *row, struct cairn_store *store, uint64_t run,
                 struct arena *arena, struct cairn_error *error)
 {
     struct row_reader reader = {row, arena, error};
-    int result = store_get_run(store, run, keep_row, &reader, error);
-    if (result != CAIRN_ENOTFOUND)
-        return result;
+    int rc = store_get_run(store, run, keep_row, &reader, error);
+    if (rc != CAIRN_ENOTFOUND)
+        return rc;
     return run ? error_set(error, CAIRN_ENOTFOUND,
                            "there is no run %llu; `cairn runs` lists them",
                            (unsigned long long)run)
@@ -47,32 +48,32 @@ int view_open(struct view *view, struct cairn_store *store, uint64_t run, bool g
 {
     struct view v = {.arena = ARENA_INIT};
     struct sha256 *sha = sha256_new();
-    int result = sha ? store_begin_read(store, error) : error_nomem(error);
-    if (result) {
+    int rc = sha ? store_begin_read(store, error) : error_nomem(error);
+    if (rc) {
         sha256_free(sha);
-        return result;
+        return rc;
     }
-    result = run_row_get(&v.row, store, run, &v.arena, error);
-    if (!result)
-        result = run_trust(store, &v.row, error);
-    if (!result) {
-        result = checkpoint_recover(store, sha, v.row.run, &v.recovery, error);
-        v.recovered = !result;
+    rc = run_row_get(&v.row, store, run, &v.arena, error);
+    if (!rc)
+        rc = run_trust(store, &v.row, error);
+    if (!rc) {
+        rc = checkpoint_recover(store, sha, v.row.run, &v.recovery, error);
+        v.recovered = !rc;
     }
-    if (result == CAIRN_ENOTFOUND && v.row.run)
-        result = run_no_checkpoint(v.row.run, error);
-    if (!result && graph) {
-        result = graph_load(store, &v.recovery.graph, &v.definition, &v.graph, error);
-        v.loaded = !result;
+    if (rc == CAIRN_ENOTFOUND && v.row.run)
+        rc = run_no_checkpoint(v.row.run, error);
+    if (!rc && graph) {
+        rc = graph_load(store, &v.recovery.graph, &v.definition, &v.graph, error);
+        v.loaded = !rc;
         v.graph.definition = &view->definition;
     }
     store_end_read(store);
     sha256_free(sha);
-    if (result)
+    if (rc)
         view_release(&v);
     else
         *view = v;
-    return result;
+    return rc;
 }
 
 void view_release(struct view *view)
@@ -178,12 +179,12 @@ static int get_run(struct cairn_store *store, uint64_t run, struct cairn_run_inf
                    struct cairn_error *error)
 {
     struct view view;
-    int result = view_open(&view, store, run, false, error);
-    if (result)
-        return result;
-    result = fill_info(store, &view.row, &view.recovery, out, error);
+    int rc = view_open(&view, store, run, false, error);
+    if (rc)
+        return rc;
+    rc = fill_info(store, &view.row, &view.recovery, out, error);
     view_release(&view);
-    return result;
+    return rc;
 }
 
 /* Its owner may have ended it between the look at its row and that at the lock. */
@@ -202,10 +203,10 @@ static bool ended_meanwhile(struct cairn_store *store,
 int cairn_run_get(struct cairn_store *store, uint64_t run, struct cairn_run_info *out,
                   struct cairn_error *error)
 {
-    int result = get_run(store, run, out, error);
-    if (!result && ended_meanwhile(store, out))
-        result = get_run(store, run, out, error);
-    return result;
+    int rc = get_run(store, run, out, error);
+    if (!rc && ended_meanwhile(store, out))
+        rc = get_run(store, run, out, error);
+    return rc;
 }
 
 /* A run whose checkpoints are all damaged or gone is listed all the same, without
@@ -214,14 +215,14 @@ int cairn_run_look(struct cairn_store *store, uint64_t run, struct cairn_run_inf
                    struct cairn_error *error)
 {
     struct view view = {.arena = ARENA_INIT};
-    int result = cairn_run_get(store, run, info, error);
-    if ((result != CAIRN_EDAMAGED && result != CAIRN_EUSAGE) || store_malformed(store))
-        return result;
-    result = run_row_get(&view.row, store, run, &view.arena, error);
-    if (!result)
-        result = fill_info(store, &view.row, NULL, info, error);
+    int rc = cairn_run_get(store, run, info, error);
+    if ((rc != CAIRN_EDAMAGED && rc != CAIRN_EUSAGE) || store_malformed(store))
+        return rc;
+    rc = run_row_get(&view.row, store, run, &view.arena, error);
+    if (!rc)
+        rc = fill_info(store, &view.row, NULL, info, error);
     arena_release(&view.arena);
-    return result;
+    return rc;
 }
 
 static int find_workflow(struct cairn_store *store, const char *workflow,
@@ -229,15 +230,15 @@ static int find_workflow(struct cairn_store *store, const char *workflow,
 {
     if (!workflow)
         return 0;
-    int result =
+    int rc =
         store_workflow_id(store, str_of(workflow), false, &filter->workflow, error);
-    if (result == CAIRN_ENOTFOUND)
+    if (rc == CAIRN_ENOTFOUND)
         return error_set(
             error, CAIRN_ENOTFOUND,
             "no run of a workflow `%s` is in this store; `cairn runs` lists "
             "what there is",
             workflow);
-    return result;
+    return rc;
 }
 
 int cairn_runs(struct cairn_store *store, const char *workflow,
@@ -256,29 +257,29 @@ int cairn_runs(struct cairn_store *store, const char *workflow,
         filter.limit = LARGEST_LIMIT;
     if (page && page->all)
         filter.limit = 0;
-    int result = find_workflow(store, workflow, &filter, error);
-    if (!result)
-        result = store_each_run(store, &filter, collect_run, &lister, error);
-    if (!result && total)
-        result = store_count_runs(store, &filter, total, error);
-    for (size_t i = 0; i < lister.n && !result; i++) {
-        result = cairn_run_look(store, lister.runs[i], &info, error);
-        if (!result && each(context, &info))
+    int rc = find_workflow(store, workflow, &filter, error);
+    if (!rc)
+        rc = store_each_run(store, &filter, collect_run, &lister, error);
+    if (!rc && total)
+        rc = store_count_runs(store, &filter, total, error);
+    for (size_t i = 0; i < lister.n && !rc; i++) {
+        rc = cairn_run_look(store, lister.runs[i], &info, error);
+        if (!rc && each(context, &info))
             break;
     }
     free(lister.runs);
-    return result;
+    return rc;
 }
 
 int cairn_can_resume(struct cairn_store *store, uint64_t run, struct cairn_error *error)
 {
     struct cairn_run_info info;
-    int result = cairn_run_get(store, run, &info, error);
-    if (!result && info.live)
+    int rc = cairn_run_get(store, run, &info, error);
+    if (!rc && info.live)
         return error_set(
             error, CAIRN_EOWNED, "run %llu is running: process %lld on %s owns it",
             (unsigned long long)info.run, (long long)info.owner_pid, info.owner_host);
-    return result ? result : store_check_keyed(store, info.run, info.keyed, error);
+    return rc ? rc : store_check_keyed(store, info.run, info.keyed, error);
 }
 
 /* ---- Tasks ---- */
@@ -356,18 +357,18 @@ static int note_earlier(struct cairn_store *store, struct view *v, uint32_t gen,
 {
     struct definition definition;
     struct graph graph;
-    int result = graph_load(store, digest, &definition, &graph, error);
-    if (result)
-        return result;
+    int rc = graph_load(store, digest, &definition, &graph, error);
+    if (rc)
+        return rc;
     struct task_lister old = {
         graph.n_tasks, calloc((size_t)graph.n_tasks + 1, sizeof *old.newest), l->arena};
     uint32_t *place = malloc(((size_t)l->n + 1) * sizeof *place);
-    result = old.newest && place ? store_each_run_attempt(store, v->row.run, gen, false,
-                                                          note_attempt, &old, error)
-                                 : error_nomem(error);
-    if (!result)
+    rc = old.newest && place ? store_each_run_attempt(store, v->row.run, gen, false,
+                                                      note_attempt, &old, error)
+                             : error_nomem(error);
+    if (!rc)
         map_tasks(&v->graph, &graph, place);
-    for (uint32_t task = 0; task < l->n && !result; task++)
+    for (uint32_t task = 0; task < l->n && !rc; task++)
         if (place[task] != NODE_NONE) {
             const struct newest *then = &old.newest[place[task]];
             note_undo(&l->newest[task], then->undo, then->undo_failed);
@@ -378,25 +379,25 @@ static int note_earlier(struct cairn_store *store, struct view *v, uint32_t gen,
     free(place);
     graph_release(&graph);
     definition_release(&definition);
-    return result;
+    return rc;
 }
 
 static int note_attempts(struct cairn_store *store, struct view *v,
                          struct task_lister *l, struct cairn_error *error)
 {
-    int result = 0;
-    for (uint32_t gen = v->row.gen; gen > 0 && !result; gen--) {
+    int rc = 0;
+    for (uint32_t gen = v->row.gen; gen > 0 && !rc; gen--) {
         struct digest graph;
-        result = run_graph(store, &v->row, gen, &graph, error);
-        if (!result && digest_equal(&graph, &v->recovery.graph))
-            result = store_each_run_attempt(store, v->row.run, gen, false, note_attempt,
-                                            l, error);
-        else if (!result)
-            result = note_earlier(store, v, gen, &graph, l, error);
-        if (result == CAIRN_ENOTFOUND && gen < v->row.gen)
-            result = 0; /* an earlier definition that is lost tells nothing */
+        rc = run_graph(store, &v->row, gen, &graph, error);
+        if (!rc && digest_equal(&graph, &v->recovery.graph))
+            rc = store_each_run_attempt(store, v->row.run, gen, false, note_attempt, l,
+                                        error);
+        else if (!rc)
+            rc = note_earlier(store, v, gen, &graph, l, error);
+        if (rc == CAIRN_ENOTFOUND && gen < v->row.gen)
+            rc = 0; /* an earlier definition that is lost tells nothing */
     }
-    return result || !l->arena->failed ? result : error_nomem(error);
+    return rc || !l->arena->failed ? rc : error_nomem(error);
 }
 
 /* An intent is not yet a running task: the slots tell which attempts have started. */
@@ -480,23 +481,23 @@ int cairn_run_tasks(struct cairn_store *store, uint64_t run,
                     struct cairn_error *error)
 {
     struct view v;
-    int result = view_open(&v, store, run, true, error);
-    if (result)
-        return result;
+    int rc = view_open(&v, store, run, true, error);
+    if (rc)
+        return rc;
     struct task_lister l = {v.graph.n_tasks,
                             calloc((size_t)v.graph.n_tasks + 1, sizeof *l.newest),
                             &v.arena};
     uint8_t *running = running_tasks(store, &v.row, v.graph.n_tasks, NULL);
     int live = run_live(store, &v.row, error);
-    result = live < 0 ? live : l.newest && running ? 0 : error_nomem(error);
-    if (!result)
-        result = note_attempts(store, &v, &l, error);
-    if (!result)
-        result = list_tasks(&v, l.newest, running, live, each, context);
+    rc = live < 0 ? live : l.newest && running ? 0 : error_nomem(error);
+    if (!rc)
+        rc = note_attempts(store, &v, &l, error);
+    if (!rc)
+        rc = list_tasks(&v, l.newest, running, live, each, context);
     free(l.newest);
     free(running);
     view_release(&v);
-    return result;
+    return rc;
 }
 
 int cairn_checkpoint_tasks(struct cairn_store *store, const char *id,
@@ -509,25 +510,25 @@ int cairn_checkpoint_tasks(struct cairn_store *store, const char *id,
     struct states states;
     struct digest digest;
     uint64_t seq;
-    int result = checkpoint_find(store, id, &seq, error);
-    if (!result)
-        result = checkpoint_rebuild(store, seq, &states, &digest, NULL, NULL, error);
-    if (result)
-        return result;
-    result = graph_load(store, &digest, &definition, &graph, error);
-    if (result) {
+    int rc = checkpoint_find(store, id, &seq, error);
+    if (!rc)
+        rc = checkpoint_rebuild(store, seq, &states, &digest, NULL, NULL, error);
+    if (rc)
+        return rc;
+    rc = graph_load(store, &digest, &definition, &graph, error);
+    if (rc) {
         states_release(&states);
-        return result;
+        return rc;
     }
     if (graph.n_tasks != states.n)
-        result = error_set(error, CAIRN_EDAMAGED,
-                           "checkpoint %s is of %u tasks, its definition of %u", id,
-                           states.n, graph.n_tasks);
-    for (uint32_t task = 0; task < graph.n_tasks && !result; task++)
+        rc = error_set(error, CAIRN_EDAMAGED,
+                       "checkpoint %s is of %u tasks, its definition of %u", id,
+                       states.n, graph.n_tasks);
+    for (uint32_t task = 0; task < graph.n_tasks && !rc; task++)
         if (each(context, graph.id[task], states.outcome[task], states.attempts[task]))
             break;
     graph_release(&graph);
     definition_release(&definition);
     states_release(&states);
-    return result;
+    return rc;
 }

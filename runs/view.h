@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Looking at runs from outside; also used by the recorder and the doctor. */
 #ifndef RUNS_VIEW_H
 #define RUNS_VIEW_H

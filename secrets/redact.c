@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Taking secrets out of text. After every byte the automaton is in the state of the
  * longest suffix of the text that begins some form: only that suffix can still be part
  * of a secret that is not finished, so whatever stands before it is decided and put
@@ -35,34 +36,33 @@ static int add_secrets(struct automaton *automaton, const struct secret *secrets
     size_t n_forms = 0;
     for (size_t i = 0; forms && i < n; i++)
         n_forms += secret_forms(&arena, secrets[i].value, forms + n_forms);
-    int result = !forms || arena.failed
-                     ? error_nomem(error)
-                     : automaton_init(automaton, forms, n_forms, error);
+    int rc = !forms || arena.failed ? error_nomem(error)
+                                    : automaton_init(automaton, forms, n_forms, error);
     free(forms);
     arena_release(&arena);
-    return result;
+    return rc;
 }
 
 int redactor_new(struct redactor **out, const struct secret *secrets, size_t n,
                  struct cairn_error *error)
 {
-    int result = 0;
+    int rc = 0;
     if (n > LIMIT_SECRETS)
         return error_set(error, CAIRN_ELIMIT, "%zu secrets; at most %d can be given", n,
                          LIMIT_SECRETS);
-    for (size_t i = 0; !result && i < n; i++)
-        result = check_secret(&secrets[i], error);
-    if (result)
-        return result;
+    for (size_t i = 0; !rc && i < n; i++)
+        rc = check_secret(&secrets[i], error);
+    if (rc)
+        return rc;
     struct redactor *redactor = calloc(1, sizeof *redactor);
     if (!redactor)
         return error_nomem(error);
-    result = add_secrets(&redactor->automaton, secrets, n, error);
-    if (result)
+    rc = add_secrets(&redactor->automaton, secrets, n, error);
+    if (rc)
         redactor_free(redactor);
     else
         *out = redactor;
-    return result;
+    return rc;
 }
 
 void redactor_free(struct redactor *redactor)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Secrets: their values, and taking them out of everything that is stored or shown.
  *
  * Found are the value itself, its base64 at each of the three alignments (the part of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A. V. Aho, M. J. Corasick: Efficient string matching (CACM 18, 1975).
  *
  * The tree of all forms is made from their sorted list, level by level: a node is the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The forms of a secret. base64 (RFC 4648) of a longer text that has the secret in it:
  * which characters come out depends on how many bytes stand before it, modulo 3. The
  * characters at both ends also hold bits of what stands beside it, so they are left

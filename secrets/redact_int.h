@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Inside of redact.h: the forms in which a secret is looked for, and the automaton that
  * finds all of them at once. */
 #ifndef SECRETS_REDACT_INT_H

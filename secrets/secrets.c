@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "secrets/secrets.h"
 
 #include <stdlib.h>
@@ -45,12 +46,12 @@ int secrets_load(struct secrets *s, const struct definition *definition,
     *s = (struct secrets){.definition = definition};
     if (!definition->n_secrets)
         return 0;
-    int result = read_values(s, options, error);
-    if (!result)
-        result = make_redactor(s, error);
-    if (result)
+    int rc = read_values(s, options, error);
+    if (!rc)
+        rc = make_redactor(s, error);
+    if (rc)
         secrets_release(s);
-    return result;
+    return rc;
 }
 
 void secrets_release(struct secrets *s)
@@ -69,13 +70,13 @@ int secrets_key(struct secrets *s, struct cairn_store *store, bool create,
     struct cairn_error local = {0};
     if (s->has_key || !store || !s->definition || !s->definition->n_secrets)
         return 0;
-    int result = store_secret_key(store, create, s->key, &local);
-    s->has_key = !result;
-    if (result == CAIRN_ENOTFOUND && !create)
+    int rc = store_secret_key(store, create, s->key, &local);
+    s->has_key = !rc;
+    if (rc == CAIRN_ENOTFOUND && !create)
         return 0;
-    if (result && error)
+    if (rc && error)
         *error = local;
-    return result;
+    return rc;
 }
 
 struct str secrets_value(const struct secrets *s, struct str name)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The values of a workflow's secrets, for the time of one call: from the caller's
  * options or the environment. They are never stored: only a keyed hash of each is, so
  * that a change can be told. */

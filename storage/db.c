@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Connections: opening, transactions, WAL transfer, and what SQLite's errors mean.
  *
  * Invariants
@@ -17,10 +18,10 @@
  * store has one until its maker has switched it to the WAL. */
 enum { BUSY_WAL_MS = 250, BUSY_ROLLBACK_MS = 5000 };
 
-static bool is_full(int result, int sys)
+static bool is_full(int rc, int sys)
 {
-    return (result & 0xff) == SQLITE_FULL ||
-           ((result & 0xff) == SQLITE_IOERR && (sys == ENOSPC || sys == EDQUOT));
+    return (rc & 0xff) == SQLITE_FULL ||
+           ((rc & 0xff) == SQLITE_IOERR && (sys == ENOSPC || sys == EDQUOT));
 }
 
 /* The WAL's or rollback journal's file, as SQLite has it open; NULL if it has not. */
@@ -70,20 +71,20 @@ bool db_lacked_memory(const char *findings)
 
 /* The errno behind an input/output error. SQLite hands it on for some statements only;
  * for a commit it stays with the file. */
-static int system_error(struct db *db, int result)
+static int system_error(struct db *db, int rc)
 {
     int sys = sqlite3_system_errno(db->handle);
-    return sys || (result & 0xff) != SQLITE_IOERR ? sys : file_error(db);
+    return sys || (rc & 0xff) != SQLITE_IOERR ? sys : file_error(db);
 }
 
 /* Where the system could not read a page SQLite says that the database is malformed
  * (SQLITE_IOERR_CORRUPTFS becomes SQLITE_CORRUPT). That is for the disk, not for
  * `cairn doctor`, and the next try may well succeed. */
-static int unmask(struct db *db, int result)
+static int unmask(struct db *db, int rc)
 {
-    if ((result & 0xff) != SQLITE_CORRUPT || !db->handle)
-        return result;
-    return db_read_error(db) ? SQLITE_IOERR_READ : result;
+    if ((rc & 0xff) != SQLITE_CORRUPT || !db->handle)
+        return rc;
+    return db_read_error(db) ? SQLITE_IOERR_READ : rc;
 }
 
 /* A system error in parentheses of a message; "" for none. */
@@ -96,14 +97,14 @@ static const char *reason(int sys, char *out, size_t size)
     return out;
 }
 
-static int describe(struct db *db, int result, struct cairn_error *error)
+static int describe(struct db *db, int rc, struct cairn_error *error)
 {
-    bool unmasked = result == SQLITE_IOERR_READ; /* the message is of something else */
+    bool unmasked = rc == SQLITE_IOERR_READ; /* the message is of something else */
     const char *text =
-        db->handle && !unmasked ? sqlite3_errmsg(db->handle) : sqlite3_errstr(result);
-    int sys = db->handle ? system_error(db, result) : 0;
+        db->handle && !unmasked ? sqlite3_errmsg(db->handle) : sqlite3_errstr(rc);
+    int sys = db->handle ? system_error(db, rc) : 0;
     char why[160];
-    if (is_full(result, sys)) {
+    if (is_full(rc, sys)) {
         error_set(error, CAIRN_EIO,
                   "the disk that holds %s is full: free some space there and go on",
                   db->dir);
@@ -111,14 +112,14 @@ static int describe(struct db *db, int result, struct cairn_error *error)
             error->sys = ENOSPC;
         return CAIRN_EIO;
     }
-    if (result == SQLITE_READONLY_ROLLBACK)
+    if (rc == SQLITE_READONLY_ROLLBACK)
         return error_set(
             error, CAIRN_EIO,
             "a process was interrupted while it wrote to the store %s: the "
             "next command that writes, such as `cairn resume`, puts it "
             "right",
             db->dir);
-    switch (result & 0xff) {
+    switch (rc & 0xff) {
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
     case SQLITE_ERROR: /* a table or column of the schema is missing */
@@ -159,18 +160,18 @@ static int describe(struct db *db, int result, struct cairn_error *error)
     return CAIRN_EIO;
 }
 
-int db_fail(struct db *db, int result, bool write, struct cairn_error *error)
+int db_fail(struct db *db, int rc, bool write, struct cairn_error *error)
 {
-    result = unmask(db, result);
-    int kind = result & 0xff;
-    db->result = result;
+    rc = unmask(db, rc);
+    int kind = rc & 0xff;
+    db->result = rc;
     db->malformed = db->malformed || kind == SQLITE_CORRUPT || kind == SQLITE_NOTADB;
     if (db->writing && (write || sqlite3_get_autocommit(db->handle))) {
         db->failed = true;
         if (kind == SQLITE_IOERR || kind == SQLITE_FULL || kind == SQLITE_CANTOPEN)
             db->broken = true;
     }
-    return describe(db, result, error);
+    return describe(db, rc, error);
 }
 
 /* ---- Opening ---- */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* SQLite behind a small typed door. One `struct db` is one connection; its statements
  * (sql.h) are prepared at first use and kept.
  *

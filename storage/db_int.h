@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Shared by db.c and statement.c only: the two files that know SQLite. */
 #ifndef STORAGE_DB_INT_H
 #define STORAGE_DB_INT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Whether the database is what it was made as: its tables, and its pages. (The rows are
  * looked at in row_sums.c and object.c, the log in store_check.c.) */
 #include "storage/schema.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The file with the key of HMACs. All of its bytes are the key, a newline at the end
  * included. Like ssh, it refuses a file of the user's own that others can read; one of
  * somebody else (such as root) is his to guard. Only the two blocks that HMAC makes of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which ranges of the lock file this handle holds. Open file description locks never
  * conflict with themselves, so that one handle does not take the same range twice must
  * be remembered here. */

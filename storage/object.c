@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The content pool, and the only door to zstd.
  *
  * An object is kept under the SHA-256 of its whole content: compressed as one zstd

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Pages from the database file, or from the newest frame of the log that belongs to a
  * commit. SQLite's file format, sections 1.3 and 4.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The pages of a database as the files show them, without SQLite: for salvage from what
  * SQLite refuses, and to tell whether the write-ahead log is whole.
  *

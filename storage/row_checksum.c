@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Checksums of rows that decide nothing but are shown: attempts, events, deleted
  * ranges, graphs of generations, settings. The last column of each is the first 8 bytes
  * of the SHA-256 over the others as they are stored: of each a byte that tells its

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Checksums of rows: first the numbers, 8 bytes little endian each, then the texts and
  * blobs, each behind its length. The first 8 bytes of its SHA-256 show damage, not
  * malice. In a keyed run the HMAC follows, over "cairn row ", the kind of row, a NUL

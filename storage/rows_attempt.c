@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Rows of attempts. */
 #include "storage/store_int.h"
 

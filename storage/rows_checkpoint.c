@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Rows of checkpoints, and of what is left of deleted and damaged ones. */
 #include "storage/store_int.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Rows of commands and of claims. Both decide something, so both carry a checksum over
  * every other column (sum.c). */
 #include "storage/store_int.h"

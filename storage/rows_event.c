@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Rows of events, turns, and packed lists of tasks.
  *
  * The newest turn of a run is the largest in its attempts and events. Of events it

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What garbage collection asks of the tables.
  *
  * An object may be deleted if no row and no record refers to it. Who refers to one puts

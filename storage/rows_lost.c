@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What rows refer to and is not there. What a repair could not save is remembered in
  * the table `quarantine`: a checkpoint under its number, content under a number below
  * zero, so that it counts as a known loss and not as damage for ever. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Rows of workflows and runs.
  *
  * run.sum is over every other column and the workflow's name. It shows damage, so that

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The tables, as a list of migrations: migrations[v] makes version v + 1 of version v,
  * the first one out of nothing. A process of an older cairn may be at work while a
  * newer one migrates its store, so migrations only add: its statements stay good.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The tables, and how an older store becomes a newer one. */
 #ifndef STORAGE_SCHEMA_H
 #define STORAGE_SCHEMA_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The key under which values of secrets are hashed: in `meta`, as 64 hex digits of the
  * key and 16 of the SHA-256 over it, which show damage. A damaged key that compared
  * quietly would only make tasks run again, but nobody could tell why. */

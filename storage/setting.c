@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Settings of the store, in `meta`: its id, and what schema.c, rows_gc.c and the
  * executor (compiled.c) note. */
 #include "storage/store_int.h"

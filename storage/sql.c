@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The texts. Filters are either separate statements, where an index must carry them, or
  * `(?n = 0 OR column = ?n)`, where the order by row id carries the query anyway. A
  * limit of -1 is no limit. */

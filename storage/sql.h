@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Every statement of the store by name; the texts are in sql.c, the tables in schema.c.
  * Parameters are numbered in the order in which the row functions bind them. */
 #ifndef STORAGE_SQL_H

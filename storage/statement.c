@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Statements: prepared once per connection, bound and stepped through one helper. */
 #include "storage/db_int.h"
 

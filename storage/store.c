@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Opening and closing a store.
  *
  * A writable open runs under the write lock from the first look at the files to the

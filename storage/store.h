@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The store: one SQLite database and a lock file in a `.cairn` directory, seen as typed
  * rows. The layers above never meet SQL.
  *

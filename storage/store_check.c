@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the files of a store tell of what happened to it, before SQLite opens any: some
  * are gone, are something else, or say that commits were lost.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The `.cairn` directory: finding it and making it. */
 #include "storage/store_int.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The store's inside, for storage/ only.
  *
  *             begin                    commit, abort

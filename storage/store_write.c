@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Write transactions, the marker of an open store, and WAL transfer. All of it happens
  * under the write lock (byte LOCK_COMMIT), because SQLite before 3.51.3 can corrupt a
  * database when one connection transfers the WAL while another one writes.

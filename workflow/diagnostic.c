@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Composing error text. Sizes: name 160 + numbers 24 + message 400 + line 300 + caret
  * 90 bytes stay below the 1024 of struct cairn_error. Nothing here allocates. */
 #include "workflow/diagnostic.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Error text about a place in a workflow file:
  *
  *   build.yaml:7:5: unknown key `neds` in task `link`; did you mean `needs`?

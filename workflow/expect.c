@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Typed reading of nodes, with the messages for everything that is not what it should
  * be. */
 #include "workflow/parse_int.h"
@@ -81,11 +82,11 @@ static int check_traps(const struct parser *p, const struct node *node,
 int expect_text(const struct parser *p, const struct node *node, const char *what,
                 struct str *out)
 {
-    int result = expect_kind(p, node, what, NODE_TEXT, "text");
-    if (!result)
-        result = check_traps(p, node, what);
-    if (result)
-        return result;
+    int rc = expect_kind(p, node, what, NODE_TEXT, "text");
+    if (!rc)
+        rc = check_traps(p, node, what);
+    if (rc)
+        return rc;
     if (memchr(node->text.ptr, 0, node->text.len))
         return diagnose(&p->diagnostic, node->at, "%s has a NUL byte in it", what);
     struct str copy = arena_str(&p->out->arena, node->text);
@@ -99,9 +100,9 @@ int expect_filled(const struct parser *p, const struct node *node, const char *w
                   struct str *out)
 {
     struct str text;
-    int result = expect_text(p, node, what, &text);
-    if (result)
-        return result;
+    int rc = expect_text(p, node, what, &text);
+    if (rc)
+        return rc;
     if (text.len == 0)
         return diagnose(&p->diagnostic, node->at, "%s is empty", what);
     *out = text;
@@ -112,9 +113,9 @@ int expect_key(const struct parser *p, const struct node *node, const char *what
                struct str *out)
 {
     struct str text;
-    int result = expect_filled(p, node, what, &text);
-    if (result)
-        return result;
+    int rc = expect_filled(p, node, what, &text);
+    if (rc)
+        return rc;
     if (text.len > LIMIT_NAME_BYTES)
         return diagnose_as(&p->diagnostic, CAIRN_ELIMIT, node->at,
                            "%s is longer than %d bytes", what, LIMIT_NAME_BYTES);
@@ -126,9 +127,9 @@ int expect_fixed(const struct parser *p, const struct node *node, const char *wh
                  struct str *out)
 {
     struct str text;
-    int result = expect_text(p, node, what, &text);
-    if (result)
-        return result;
+    int rc = expect_text(p, node, what, &text);
+    if (rc)
+        return rc;
     if (template_has(text))
         return diagnose(&p->diagnostic, place_of_reference(p, node, text),
                         "${{ }} cannot stand in %s; it is evaluated in `exec`, `env`, "
@@ -143,9 +144,9 @@ int expect_integer(const struct parser *p, const struct node *node, const char *
                    struct bounds bounds, int64_t *out)
 {
     int64_t value;
-    int result = expect_kind(p, node, what, NODE_TEXT, "a whole number");
-    if (result)
-        return result;
+    int rc = expect_kind(p, node, what, NODE_TEXT, "a whole number");
+    if (rc)
+        return rc;
     if (node_is_null(node))
         return diagnose(&p->diagnostic, node->at,
                         "%s has no value; it must be a whole number", what);
@@ -196,9 +197,9 @@ int expect_choice(const struct parser *p, const struct node *node, const char *w
 {
     char all[128] = "";
     struct str word;
-    int result = expect_text(p, node, what, &word);
-    if (result)
-        return result;
+    int rc = expect_text(p, node, what, &word);
+    if (rc)
+        return rc;
     for (size_t i = 0; i < n; i++)
         if (str_equal(word, words[i])) {
             *out = (uint8_t)i;
@@ -230,9 +231,9 @@ int expect_duration(const struct parser *p, const struct node *node, const char 
                     int64_t least, int64_t *out)
 {
     int64_t number, ms;
-    int result = expect_kind(p, node, what, NODE_TEXT, "a duration such as 10s");
-    if (result)
-        return result;
+    int rc = expect_kind(p, node, what, NODE_TEXT, "a duration such as 10s");
+    if (rc)
+        return rc;
     if (node_is_null(node))
         return diagnose(&p->diagnostic, node->at,
                         "%s has no value; it must be a duration such as 10s", what);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* foreach: where the values of a group come from. Nothing here is per member of a
  * product, only per value. foreach_files.c reads glob and lines. */
 #include "workflow/foreach_int.h"
@@ -40,15 +41,15 @@ static int read_list(struct foreach_reading *r)
                         "the list of `%.*s` is empty, so the task would have no "
                         "members",
                         SHOWN(r->key->name));
-    int result = foreach_take_values(r, r->node->n);
+    int rc = foreach_take_values(r, r->node->n);
     snprintf(what, sizeof what, "a value of `%.*s`", SHOWN(r->key->name));
-    for (const struct node *item = r->node->first; item && !result; item = item->next) {
+    for (const struct node *item = r->node->first; item && !rc; item = item->next) {
         struct str *value = &r->key->values[r->key->n++];
-        result = read_expanded(r->p, item, what, r->def, value);
-        if (!result)
-            result = foreach_check_size(r, *value, item->at);
+        rc = read_expanded(r->p, item, what, r->def, value);
+        if (!rc)
+            rc = foreach_check_size(r, *value, item->at);
     }
-    return result;
+    return rc;
 }
 
 static int fill_range(struct foreach_reading *r, int64_t from, int64_t to)
@@ -58,9 +59,9 @@ static int fill_range(struct foreach_reading *r, int64_t from, int64_t to)
     struct arena *arena = &r->p->out->arena;
     snprintf(text, sizeof text, "%" PRId64 "..%" PRId64, from, to);
     r->key->spec = arena_str(arena, str_of(text));
-    int result = foreach_take_values(r, n);
-    if (result)
-        return result;
+    int rc = foreach_take_values(r, n);
+    if (rc)
+        return rc;
     for (uint64_t i = 0; i < n; i++) {
         r->key->values[i] = arena_str(arena, str_decimal(from + (int64_t)i, number));
     }
@@ -73,18 +74,17 @@ static int read_range(struct foreach_reading *r, const struct node *node)
     struct bounds any = {-INT64_MAX, INT64_MAX};
     int64_t from, to;
     r->key->source = FOREACH_RANGE;
-    int result = expect_list(r->p, node, "`range`");
-    if (!result && node->n != 2)
-        result = diagnose(&r->p->diagnostic, node->at,
-                          "`range` takes the first and the last number, as in "
-                          "[1, 8]");
-    if (!result)
-        result = expect_integer(r->p, node->first, "the first of `range`", any, &from);
-    if (!result)
-        result =
-            expect_integer(r->p, node->first->next, "the last of `range`", any, &to);
-    if (result)
-        return result;
+    int rc = expect_list(r->p, node, "`range`");
+    if (!rc && node->n != 2)
+        rc = diagnose(&r->p->diagnostic, node->at,
+                      "`range` takes the first and the last number, as in "
+                      "[1, 8]");
+    if (!rc)
+        rc = expect_integer(r->p, node->first, "the first of `range`", any, &from);
+    if (!rc)
+        rc = expect_integer(r->p, node->first->next, "the last of `range`", any, &to);
+    if (rc)
+        return rc;
     if (to < from && !r->allow_empty)
         return diagnose(&r->p->diagnostic, node->at,
                         "the range from %" PRId64 " to %" PRId64
@@ -110,16 +110,16 @@ static int read_form(struct foreach_reading *r)
                         "%s must be a list of values, {range: [a, b]}, {glob: "
                         "\"*.csv\"} or {lines: FILE}",
                         what);
-    int result = expect_keys(r->p, r->node, where, names, found, FORMS);
+    int rc = expect_keys(r->p, r->node, where, names, found, FORMS);
     int sources = !!found[RANGE] + !!found[GLOB] + !!found[LINES];
-    if (!result && sources != 1)
-        result = diagnose(&r->p->diagnostic, r->node->at,
-                          "%s needs exactly one of `range`, `glob` and `lines`", what);
-    if (!result && found[ALLOW_EMPTY])
-        result = expect_bool(r->p, found[ALLOW_EMPTY]->next, "`allow_empty`",
-                             &r->allow_empty);
-    if (result)
-        return result;
+    if (!rc && sources != 1)
+        rc = diagnose(&r->p->diagnostic, r->node->at,
+                      "%s needs exactly one of `range`, `glob` and `lines`", what);
+    if (!rc && found[ALLOW_EMPTY])
+        rc = expect_bool(r->p, found[ALLOW_EMPTY]->next, "`allow_empty`",
+                         &r->allow_empty);
+    if (rc)
+        return rc;
     if (found[RANGE])
         return read_range(r, found[RANGE]->next);
     return found[GLOB] ? foreach_read_glob(r, found[GLOB]->next)
@@ -193,27 +193,27 @@ static int read_key(struct parser *p, struct task_def *def, const struct node *n
     struct foreach_key *key = &def->foreach[def->n_foreach];
     struct foreach_reading r = {.p = p, .def = def, .key = key, .node = node->next};
     struct clash clash = {0};
-    int result = expect_key(p, node, "the name of a foreach key", &key->name);
-    if (!result)
-        result = check_name(p, node);
-    if (result)
-        return result;
+    int rc = expect_key(p, node, "the name of a foreach key", &key->name);
+    if (!rc)
+        rc = check_name(p, node);
+    if (rc)
+        return rc;
     def->n_foreach++;
-    result = r.node->kind == NODE_LIST ? read_list(&r) : read_form(&r);
-    if (result)
-        return result;
-    result = foreach_key_finish(&p->out->arena, key, &clash);
-    if (result == CAIRN_EWORKFLOW)
+    rc = r.node->kind == NODE_LIST ? read_list(&r) : read_form(&r);
+    if (rc)
+        return rc;
+    rc = foreach_key_finish(&p->out->arena, key, &clash);
+    if (rc == CAIRN_EWORKFLOW)
         return report_clash(&r, &clash);
-    return result ? out_of_memory(p) : 0;
+    return rc ? out_of_memory(p) : 0;
 }
 
 int read_foreach(struct parser *p, struct task_def *def, const struct node *node)
 {
     struct cairn_error inner = {0};
-    int result = expect_map(p, node, "`foreach`");
-    if (result)
-        return result;
+    int rc = expect_map(p, node, "`foreach`");
+    if (rc)
+        return rc;
     if (node->n == 0)
         return diagnose(&p->diagnostic, node->at,
                         "`foreach` is empty; give it a key, as in {part: [a, b]}");
@@ -223,15 +223,15 @@ int read_foreach(struct parser *p, struct task_def *def, const struct node *node
     def->foreach = arena_take(&p->out->arena, node->n, sizeof *def->foreach);
     if (!def->foreach)
         return out_of_memory(p);
-    for (const struct node *key = node->first; key && !result; key = key->next->next)
-        result = read_key(p, def, key);
-    if (result)
-        return result;
-    result = task_def_finish(p->out, def, &inner);
-    if (result == CAIRN_ENOMEM)
+    for (const struct node *key = node->first; key && !rc; key = key->next->next)
+        rc = read_key(p, def, key);
+    if (rc)
+        return rc;
+    rc = task_def_finish(p->out, def, &inner);
+    if (rc == CAIRN_ENOMEM)
         return out_of_memory(p);
-    if (result)
-        return diagnose_as(&p->diagnostic, result, node->at, "%s", inner.text);
+    if (rc)
+        return diagnose_as(&p->diagnostic, rc, node->at, "%s", inner.text);
     if (def->members == 0)
         parse_warn(p, node->at, "task `%.*s` has no members", SHOWN(def->id));
     return 0;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Values that come from outside the workflow file: names of files, lines of a file.
  * What the run that is resumed has recorded is used again, so that files which the run
  * itself makes change nothing. */
@@ -28,14 +29,14 @@ static const struct foreach_key *recorded_key(const struct foreach_reading *r)
 /* Takes the recorded values, and notes what is different on disk by now. */
 static int use_recorded(struct foreach_reading *r, const struct foreach_key *from)
 {
-    int result = foreach_take_values(r, from->n);
-    for (uint32_t i = 0; i < from->n && !result; i++) {
+    int rc = foreach_take_values(r, from->n);
+    for (uint32_t i = 0; i < from->n && !rc; i++) {
         r->key->values[i] = arena_str(&r->p->out->arena, from->values[i]);
         if (!r->key->values[i].ptr)
-            result = out_of_memory(r->p);
+            rc = out_of_memory(r->p);
     }
     r->key->n = from->n;
-    return result ? result : foreach_note_changes(r);
+    return rc ? rc : foreach_note_changes(r);
 }
 
 static int nothing_found(const struct foreach_reading *r, const struct node *node,
@@ -53,21 +54,21 @@ int foreach_read_glob(struct foreach_reading *r, const struct node *node)
     struct cairn_error inner = {0};
     struct glob_names found;
     r->key->source = FOREACH_GLOB;
-    int result = read_expanded(r->p, node, "`glob`", r->def, &r->key->spec);
-    if (result)
-        return result;
+    int rc = read_expanded(r->p, node, "`glob`", r->def, &r->key->spec);
+    if (rc)
+        return rc;
     const struct foreach_key *recorded = recorded_key(r);
     if (recorded)
         return use_recorded(r, recorded);
-    result = glob_expand(r->p->options->root, r->key->spec, &r->p->out->arena, &found,
-                         &inner);
-    if (result)
-        return diagnose_as(&r->p->diagnostic, result, node->at, "%s", inner.text);
+    rc = glob_expand(r->p->options->root, r->key->spec, &r->p->out->arena, &found,
+                     &inner);
+    if (rc)
+        return diagnose_as(&r->p->diagnostic, rc, node->at, "%s", inner.text);
     r->key->values = found.names;
     r->key->n = found.n;
-    for (uint32_t i = 0; i < found.n && !result; i++)
-        result = foreach_check_size(r, found.names[i], node->at);
-    return result ? result : nothing_found(r, node, "no file matches");
+    for (uint32_t i = 0; i < found.n && !rc; i++)
+        rc = foreach_check_size(r, found.names[i], node->at);
+    return rc ? rc : nothing_found(r, node, "no file matches");
 }
 
 struct str foreach_next_line(struct str content, size_t from, size_t *next)
@@ -94,11 +95,11 @@ static int split_lines(struct foreach_reading *r, const struct node *node,
 {
     uint32_t number = 0;
     uint64_t n = count_lines(content);
-    int result = foreach_take_values(r, n);
+    int rc = foreach_take_values(r, n);
     r->lines = arena_take(&r->p->scratch, n, sizeof *r->lines);
-    if (!result && !r->lines)
+    if (!rc && !r->lines)
         return out_of_memory(r->p);
-    for (size_t at = 0; at < content.len && !result;) {
+    for (size_t at = 0; at < content.len && !rc;) {
         struct str line = foreach_next_line(content, at, &at);
         number++;
         if (line.len == 0)
@@ -110,10 +111,9 @@ static int split_lines(struct foreach_reading *r, const struct node *node,
         r->lines[r->key->n] = number;
         struct str *value = &r->key->values[r->key->n++];
         *value = arena_str(&r->p->out->arena, line);
-        result =
-            value->ptr ? foreach_check_size(r, *value, node->at) : out_of_memory(r->p);
+        rc = value->ptr ? foreach_check_size(r, *value, node->at) : out_of_memory(r->p);
     }
-    return result;
+    return rc;
 }
 
 int foreach_load_lines(const struct foreach_reading *r, struct buf *content,
@@ -126,47 +126,46 @@ int foreach_load_lines(const struct foreach_reading *r, struct buf *content,
         buf_byte(&path, '/');
     }
     buf_str(&path, file);
-    int result = path.failed
-                     ? error_nomem(error)
-                     : os_read_file(path.data, LIMIT_FILE_BYTES, content, error);
-    if (result == CAIRN_ENOTFOUND)
-        error_set(error, result, "there is no file %.300s", path.data);
+    int rc = path.failed ? error_nomem(error)
+                         : os_read_file(path.data, LIMIT_FILE_BYTES, content, error);
+    if (rc == CAIRN_ENOTFOUND)
+        error_set(error, rc, "there is no file %.300s", path.data);
     buf_release(&path);
-    return result;
+    return rc;
 }
 
 static int load_lines(const struct foreach_reading *r, const struct node *node,
                       struct buf *content)
 {
     struct cairn_error inner = {0};
-    int result = foreach_load_lines(r, content, &inner);
-    if (result == CAIRN_ENOMEM)
+    int rc = foreach_load_lines(r, content, &inner);
+    if (rc == CAIRN_ENOMEM)
         return out_of_memory(r->p);
-    if (!result)
+    if (!rc)
         return 0;
-    return diagnose_as(
-        &r->p->diagnostic,
-        result == CAIRN_ENOTFOUND || inner.sys == EISDIR ? CAIRN_EWORKFLOW : result,
-        node->at, "%s", inner.text);
+    return diagnose_as(&r->p->diagnostic,
+                       rc == CAIRN_ENOTFOUND || inner.sys == EISDIR ? CAIRN_EWORKFLOW
+                                                                    : rc,
+                       node->at, "%s", inner.text);
 }
 
 int foreach_read_lines(struct foreach_reading *r, const struct node *node)
 {
     struct buf content = BUF_INIT;
     r->key->source = FOREACH_LINES;
-    int result = read_expanded(r->p, node, "`lines`", r->def, &r->key->spec);
-    if (!result && r->key->spec.len == 0)
-        result = diagnose(&r->p->diagnostic, node->at, "`lines` is empty");
-    if (result)
-        return result;
+    int rc = read_expanded(r->p, node, "`lines`", r->def, &r->key->spec);
+    if (!rc && r->key->spec.len == 0)
+        rc = diagnose(&r->p->diagnostic, node->at, "`lines` is empty");
+    if (rc)
+        return rc;
     const struct foreach_key *recorded = recorded_key(r);
     if (recorded)
         return use_recorded(r, recorded);
-    result = load_lines(r, node, &content);
-    if (!result)
-        result = split_lines(r, node, buf_view(&content));
-    if (!result)
-        result = nothing_found(r, node, "the file has no line that is not empty");
+    rc = load_lines(r, node, &content);
+    if (!rc)
+        rc = split_lines(r, node, buf_view(&content));
+    if (!rc)
+        rc = nothing_found(r, node, "the file has no line that is not empty");
     buf_release(&content);
-    return result;
+    return rc;
 }

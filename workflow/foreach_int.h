@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the files that read foreach share. */
 #ifndef WORKFLOW_FOREACH_INT_H
 #define WORKFLOW_FOREACH_INT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Members that a run has recorded, against what is on disk by now: a run that goes on
  * keeps its members, and people are told what it will not see. */
 #include "workflow/foreach_int.h"
@@ -31,11 +32,11 @@ static void add_names(struct buf *line, const struct difference *difference)
 
 static int keep(const struct foreach_reading *r, struct buf *line)
 {
-    int result = line->failed ? out_of_memory(r->p) : 0;
-    if (!result)
+    int rc = line->failed ? out_of_memory(r->p) : 0;
+    if (!rc)
         parse_note(r->p, line);
     buf_release(line);
-    return result;
+    return rc;
 }
 
 static int note_new(const struct foreach_reading *r, const struct difference *added)
@@ -81,8 +82,8 @@ static int lines_now(const struct foreach_reading *r, struct arena *arena,
                      struct glob_names *out, struct cairn_error *error)
 {
     struct buf content = BUF_INIT, names = BUF_INIT;
-    int result = foreach_load_lines(r, &content, error);
-    for (size_t at = 0; !result && at < content.size;) {
+    int rc = foreach_load_lines(r, &content, error);
+    for (size_t at = 0; !rc && at < content.size;) {
         struct str line = foreach_next_line(buf_view(&content), at, &at);
         struct str copy = line.len ? arena_str(arena, line) : line;
         if (line.len)
@@ -90,21 +91,21 @@ static int lines_now(const struct foreach_reading *r, struct arena *arena,
     }
     out->n = (uint32_t)(names.size / sizeof *out->names);
     out->names = arena_take(arena, out->n, sizeof *out->names);
-    if (!result && (arena->failed || names.failed))
-        result = error_nomem(error);
-    if (!result && out->n)
+    if (!rc && (arena->failed || names.failed))
+        rc = error_nomem(error);
+    if (!rc && out->n)
         memcpy(out->names, names.data, names.size);
     buf_release(&content);
     buf_release(&names);
-    return result;
+    return rc;
 }
 
 static int add_all(struct map *map, const struct str *names, uint32_t n)
 {
-    int result = map_reserve(map, n);
-    for (uint32_t i = 0; i < n && result >= 0; i++)
-        result = map_add(map, names[i], i, NULL);
-    return result < 0 ? result : 0;
+    int rc = map_reserve(map, n);
+    for (uint32_t i = 0; i < n && rc >= 0; i++)
+        rc = map_add(map, names[i], i, NULL);
+    return rc < 0 ? rc : 0;
 }
 
 /* Members of `names` that are not in the map. */
@@ -120,20 +121,20 @@ static int compare(const struct foreach_reading *r, const struct glob_names *now
 {
     struct map recorded = MAP_INIT, present = MAP_INIT;
     struct difference added = {.n = 0}, gone = {.n = 0};
-    int result = add_all(&recorded, r->key->values, r->key->n);
-    if (!result)
-        result = add_all(&present, now->names, now->n);
-    if (!result) {
+    int rc = add_all(&recorded, r->key->values, r->key->n);
+    if (!rc)
+        rc = add_all(&present, now->names, now->n);
+    if (!rc) {
         find_others(&recorded, now->names, now->n, &added);
         find_others(&present, r->key->values, r->key->n, &gone);
     }
     map_release(&recorded);
     map_release(&present);
-    if (result)
+    if (rc)
         return out_of_memory(r->p);
     if (added.n)
-        result = note_new(r, &added);
-    return !result && gone.n ? note_gone(r, &gone) : result;
+        rc = note_new(r, &added);
+    return !rc && gone.n ? note_gone(r, &gone) : rc;
 }
 
 int foreach_note_changes(const struct foreach_reading *r)
@@ -141,16 +142,15 @@ int foreach_note_changes(const struct foreach_reading *r)
     struct cairn_error inner = {0};
     struct glob_names now = {NULL, 0};
     struct arena arena = ARENA_INIT;
-    int result;
+    int rc;
     if (r->key->source == FOREACH_GLOB)
-        result = glob_expand(r->p->options->root, r->key->spec, &arena, &now, &inner);
+        rc = glob_expand(r->p->options->root, r->key->spec, &arena, &now, &inner);
     else
-        result = lines_now(r, &arena, &now, &inner);
-    if (!result)
-        result = compare(r, &now);
+        rc = lines_now(r, &arena, &now, &inner);
+    if (!rc)
+        rc = compare(r, &now);
     else
-        result =
-            result == CAIRN_ENOMEM ? out_of_memory(r->p) : note_unreadable(r, &inner);
+        rc = rc == CAIRN_ENOMEM ? out_of_memory(r->p) : note_unreadable(r, &inner);
     arena_release(&arena);
-    return result;
+    return rc;
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Part by part: the names that match so far are the directories to look into for the
  * next part. glob(3) is not used: it sorts by locale, hides unreadable directories, and
  * cannot work relative to a directory. */
@@ -88,8 +89,8 @@ static int add_literal(struct walk *walk, struct str directory)
 
 static int add_entries(struct walk *walk, struct str directory, DIR *dir)
 {
-    int result = 0;
-    while (!result) {
+    int rc = 0;
+    while (!rc) {
         errno = 0;
         const struct dirent *entry = readdir(dir);
         if (!entry && errno)
@@ -100,9 +101,9 @@ static int add_entries(struct walk *walk, struct str directory, DIR *dir)
         const char *name = entry->d_name;
         bool self = strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
         if (!self && fnmatch(walk->part.ptr, name, FNM_PERIOD) == 0)
-            result = add_name(walk, directory, str_of(name));
+            rc = add_name(walk, directory, str_of(name));
     }
-    return result;
+    return rc;
 }
 
 static int add_matches(struct walk *walk, struct str directory)
@@ -116,9 +117,9 @@ static int add_matches(struct walk *walk, struct str directory)
                    ? 0
                    : error_sys(walk->error, errno, "cannot read the directory %s",
                                walk->path.data);
-    int result = add_entries(walk, directory, dir);
+    int rc = add_entries(walk, directory, dir);
     closedir(dir);
-    return result;
+    return rc;
 }
 
 /* One part of the pattern, for every name so far. */
@@ -127,23 +128,23 @@ static int step(struct walk *walk)
     const struct str *names = (const struct str *)(const void *)walk->from.data;
     size_t n = walk->from.size / sizeof *names;
     bool wild = has_wildcard(walk->part);
-    int result = 0;
+    int rc = 0;
     buf_clear(&walk->to);
-    for (size_t i = 0; i < n && !result; i++)
-        result = wild ? add_matches(walk, names[i]) : add_literal(walk, names[i]);
+    for (size_t i = 0; i < n && !rc; i++)
+        rc = wild ? add_matches(walk, names[i]) : add_literal(walk, names[i]);
     struct buf done = walk->from;
     walk->from = walk->to;
     walk->to = done;
-    return result;
+    return rc;
 }
 
 static int walk_pattern(struct walk *walk, struct str pattern)
 {
     struct str start = is_absolute(pattern) ? STR("/") : STR("");
     const char *at = pattern.ptr, *end = at + pattern.len;
-    int result = 0;
+    int rc = 0;
     buf_add(&walk->from, &start, sizeof start);
-    while (at < end && !result) {
+    while (at < end && !rc) {
         while (at < end && *at == '/')
             at++;
         const char *stop = memchr(at, '/', (size_t)(end - at));
@@ -153,9 +154,9 @@ static int walk_pattern(struct walk *walk, struct str pattern)
         at += part.len;
         if (walk->scratch.failed || walk->from.failed)
             return error_nomem(walk->error);
-        result = step(walk);
+        rc = step(walk);
     }
-    return result;
+    return rc;
 }
 
 static int by_bytes(const void *a, const void *b)
@@ -193,14 +194,14 @@ int glob_expand(const char *root, struct str pattern, struct arena *arena,
                 struct glob_names *out, struct cairn_error *error)
 {
     struct walk walk = {.root = root, .scratch = ARENA_INIT, .error = error};
-    int result = check_pattern(pattern, error);
-    if (!result)
-        result = walk_pattern(&walk, pattern);
-    if (!result)
-        result = keep(&walk, arena, out);
+    int rc = check_pattern(pattern, error);
+    if (!rc)
+        rc = walk_pattern(&walk, pattern);
+    if (!rc)
+        rc = keep(&walk, arena, out);
     buf_release(&walk.from);
     buf_release(&walk.to);
     buf_release(&walk.path);
     arena_release(&walk.scratch);
-    return result;
+    return rc;
 }

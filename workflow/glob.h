@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* File names matching a pattern, in byte order: `*`, `?` and `[...]` within the parts
  * of a path; names beginning with a dot only match a dot that is written. */
 #ifndef WORKFLOW_GLOB_H

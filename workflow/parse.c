@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The top level of a workflow file, in the order that the parts depend on each other.
  */
 #include "workflow/parse_int.h"
@@ -58,11 +59,11 @@ static int keep_words(struct parser *p)
 static int read_name(const struct parser *p, const struct node *node)
 {
     struct str name;
-    int result = expect_key(p, node, "`name`", &name);
-    if (!result)
-        result = expect_fixed(p, node, "`name`", &name);
-    if (result)
-        return result;
+    int rc = expect_key(p, node, "`name`", &name);
+    if (!rc)
+        rc = expect_fixed(p, node, "`name`", &name);
+    if (rc)
+        return rc;
     for (size_t i = 0; i < name.len; i++)
         if ((uint8_t)name.ptr[i] < 0x20 || name.ptr[i] == 0x7f)
             return diagnose(&p->diagnostic, node->at,
@@ -93,46 +94,46 @@ enum {
 /* What tasks refer to. */
 static int read_names_of_all(struct parser *p, const struct node *const found[])
 {
-    int result = read_name(p, found[TOP_NAME]->next);
-    if (!result)
-        result = read_params(p, found[PARAMS] ? found[PARAMS]->next : NULL);
-    if (!result && found[SECRETS])
-        result = read_secrets(p, found[SECRETS]->next);
-    if (!result && found[ENV])
-        result = read_env(p, found[ENV]->next, NULL, &p->env, &p->n_env);
-    if (!result && found[POOLS])
-        result = read_pools(p, found[POOLS]->next);
-    return result;
+    int rc = read_name(p, found[TOP_NAME]->next);
+    if (!rc)
+        rc = read_params(p, found[PARAMS] ? found[PARAMS]->next : NULL);
+    if (!rc && found[SECRETS])
+        rc = read_secrets(p, found[SECRETS]->next);
+    if (!rc && found[ENV])
+        rc = read_env(p, found[ENV]->next, NULL, &p->env, &p->n_env);
+    if (!rc && found[POOLS])
+        rc = read_pools(p, found[POOLS]->next);
+    return rc;
 }
 
 static int read_policy(struct parser *p, const struct node *const found[])
 {
-    int result = use_default_shell(p);
-    if (!result && found[DEFAULTS])
-        result = read_defaults(p, found[DEFAULTS]->next);
-    if (!result && found[JOBS])
-        result = read_jobs(p, found[JOBS]->next);
-    if (!result && found[DEADLINE])
-        result = expect_duration(p, found[DEADLINE]->next, "`deadline`", 1,
-                                 &p->out->deadline_ms);
-    if (!result && found[ON_FAILURE])
-        result = read_on_failure(p, found[ON_FAILURE]->next);
-    if (!result && found[ON_CRASH])
-        result = read_on_crash(p, found[ON_CRASH]->next);
-    return result;
+    int rc = use_default_shell(p);
+    if (!rc && found[DEFAULTS])
+        rc = read_defaults(p, found[DEFAULTS]->next);
+    if (!rc && found[JOBS])
+        rc = read_jobs(p, found[JOBS]->next);
+    if (!rc && found[DEADLINE])
+        rc = expect_duration(p, found[DEADLINE]->next, "`deadline`", 1,
+                             &p->out->deadline_ms);
+    if (!rc && found[ON_FAILURE])
+        rc = read_on_failure(p, found[ON_FAILURE]->next);
+    if (!rc && found[ON_CRASH])
+        rc = read_on_crash(p, found[ON_CRASH]->next);
+    return rc;
 }
 
 static int read_parts(struct parser *p, const struct node *const found[])
 {
-    int result = read_names_of_all(p, found);
-    if (!result)
-        result = read_policy(p, found);
-    if (!result)
-        result = read_tasks(p, found[TASKS]->next,
-                            found[FINALLY] ? found[FINALLY]->next : NULL);
-    if (!result && found[POOLS])
+    int rc = read_names_of_all(p, found);
+    if (!rc)
+        rc = read_policy(p, found);
+    if (!rc)
+        rc = read_tasks(p, found[TASKS]->next,
+                        found[FINALLY] ? found[FINALLY]->next : NULL);
+    if (!rc && found[POOLS])
         warn_of_unused_pools(p, found[POOLS]->next);
-    return result;
+    return rc;
 }
 
 static int read_top(struct parser *p, const struct node *root)
@@ -143,11 +144,11 @@ static int read_top(struct parser *p, const struct node *root)
         NAME("on_failure"), NAME("on_crash"), NAME("tasks"),   NAME("finally")};
     const struct node *found[TOP_KEYS] = {NULL};
     struct where where = {"at the top level", {NULL, 0}};
-    int result = expect_map(p, root, "a workflow file");
-    if (!result)
-        result = expect_keys(p, root, where, names, found, TOP_KEYS);
-    if (result)
-        return result;
+    int rc = expect_map(p, root, "a workflow file");
+    if (!rc)
+        rc = expect_keys(p, root, where, names, found, TOP_KEYS);
+    if (rc)
+        return rc;
     if (!found[TOP_NAME])
         return diagnose(&p->diagnostic, root->at,
                         "the workflow has no `name`; it is what its runs are found by");
@@ -183,20 +184,20 @@ int definition_parse(struct str text, const struct parse_options *options,
     const struct node *root = NULL;
     p.diagnostic = (struct diagnostic){&p.source, error};
     definition_init(out);
-    int result = begin(&p, text);
-    if (!result)
-        result = yaml_read(&p.diagnostic, &p.scratch, &root);
-    if (!result)
-        result = read_top(&p, root);
-    if (!result)
-        result = keep_words(&p);
-    if (!result)
-        result = definition_prepare(out, error);
+    int rc = begin(&p, text);
+    if (!rc)
+        rc = yaml_read(&p.diagnostic, &p.scratch, &root);
+    if (!rc)
+        rc = read_top(&p, root);
+    if (!rc)
+        rc = keep_words(&p);
+    if (!rc)
+        rc = definition_prepare(out, error);
     buf_release(&p.warnings);
     buf_release(&p.notes);
     buf_release(&p.pending);
     arena_release(&p.scratch);
-    if (result)
+    if (rc)
         definition_release(out);
-    return result;
+    return rc;
 }

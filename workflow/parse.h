@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From the text of a workflow file to a definition. */
 #ifndef WORKFLOW_PARSE_H
 #define WORKFLOW_PARSE_H

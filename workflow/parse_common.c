@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Environments, shells, timeouts and retries. */
 #include "workflow/parse_int.h"
 
@@ -49,27 +50,27 @@ int read_env(struct parser *p, const struct node *map, const struct task_def *de
              struct key_value **out, uint32_t *n)
 {
     uint32_t count = 0;
-    int result = expect_map(p, map, "`env`");
-    if (result)
-        return result;
+    int rc = expect_map(p, map, "`env`");
+    if (rc)
+        return rc;
     struct key_value *env = arena_take(&p->out->arena, map->n, sizeof *env);
     if (!env)
         return out_of_memory(p);
     for (const struct node *key = map->first; key; key = key->next->next) {
         char what[128];
         struct key_value *entry = &env[count++];
-        result = expect_key(p, key, "the name of an environment variable", &entry->key);
-        if (!result)
-            result = check_env_name(p, key, def);
-        if (result)
-            return result;
+        rc = expect_key(p, key, "the name of an environment variable", &entry->key);
+        if (!rc)
+            rc = check_env_name(p, key, def);
+        if (rc)
+            return rc;
         snprintf(what, sizeof what, "`%.*s`", SHOWN(entry->key));
-        result = expect_text(p, key->next, what, &entry->value);
-        if (!result)
-            result = check_string(p, key->next, entry->key, entry->value, def,
-                                  def ? IN_ENV : IN_WORKFLOW);
-        if (result)
-            return result;
+        rc = expect_text(p, key->next, what, &entry->value);
+        if (!rc)
+            rc = check_string(p, key->next, entry->key, entry->value, def,
+                              def ? IN_ENV : IN_WORKFLOW);
+        if (rc)
+            return rc;
     }
     qsort(env, count, sizeof *env, by_key);
     *out = env;
@@ -83,26 +84,26 @@ int read_shell(const struct parser *p, const struct node *node,
                struct command_shell *out)
 {
     struct command_shell shell = {NULL, 0};
-    int result = expect_list(p, node, "`shell`");
-    if (result)
-        return result;
+    int rc = expect_list(p, node, "`shell`");
+    if (rc)
+        return rc;
     if (node->n == 0)
         return diagnose(&p->diagnostic, node->at,
                         "`shell` is empty; the default is [sh, -eu, -c]");
     shell.words = arena_take(&p->out->arena, node->n, sizeof *shell.words);
     if (!shell.words)
         return out_of_memory(p);
-    for (const struct node *item = node->first; item && !result; item = item->next) {
+    for (const struct node *item = node->first; item && !rc; item = item->next) {
         struct str *word = &shell.words[shell.n++];
-        result = expect_fixed(p, item, "`shell`", word);
-        if (!result && shell.n == 1 && word->len == 0)
-            result = diagnose(&p->diagnostic, item->at, "the command is empty");
-        if (!result && word->len > LIMIT_ENV_STRING)
-            result = too_long(p, item->at, "this argument");
+        rc = expect_fixed(p, item, "`shell`", word);
+        if (!rc && shell.n == 1 && word->len == 0)
+            rc = diagnose(&p->diagnostic, item->at, "the command is empty");
+        if (!rc && word->len > LIMIT_ENV_STRING)
+            rc = too_long(p, item->at, "this argument");
     }
-    if (!result)
+    if (!rc)
         *out = shell;
-    return result;
+    return rc;
 }
 
 int read_timeout(const struct parser *p, const struct node *node, int64_t *timeout_ms,
@@ -114,25 +115,25 @@ int read_timeout(const struct parser *p, const struct node *node, int64_t *timeo
     if (node->kind != NODE_MAP)
         return expect_duration(p, node, "`timeout`", 1, timeout_ms);
     struct where where = {"in `timeout`", {NULL, 0}};
-    int result = expect_keys(p, node, where, names, found, COUNT);
-    if (result)
-        return result;
+    int rc = expect_keys(p, node, where, names, found, COUNT);
+    if (rc)
+        return rc;
     if (!found[AFTER])
         return diagnose(&p->diagnostic, node->at,
                         "`timeout` needs `after`, as in {after: 2m, grace: 5s}");
-    result = expect_duration(p, found[AFTER]->next, "`after`", 1, timeout_ms);
-    if (!result && found[GRACE])
-        result = expect_duration(p, found[GRACE]->next, "`grace`", 0, grace_ms);
-    return result;
+    rc = expect_duration(p, found[AFTER]->next, "`after`", 1, timeout_ms);
+    if (!rc && found[GRACE])
+        rc = expect_duration(p, found[GRACE]->next, "`grace`", 0, grace_ms);
+    return rc;
 }
 
 static int read_on_exit(const struct parser *p, const struct node *node,
                         struct retry_policy *out)
 {
     bool seen[256] = {false};
-    int result = expect_list(p, node, "`on_exit`");
-    if (result)
-        return result;
+    int rc = expect_list(p, node, "`on_exit`");
+    if (rc)
+        return rc;
     if (node->n == 0)
         return diagnose(&p->diagnostic, node->at,
                         "`on_exit` is empty; without it every failure is retried");
@@ -143,9 +144,9 @@ static int read_on_exit(const struct parser *p, const struct node *node,
     for (const struct node *item = node->first; item; item = item->next) {
         int64_t code;
         struct bounds bounds = {1, 255};
-        result = expect_integer(p, item, "an exit code", bounds, &code);
-        if (result)
-            return result;
+        rc = expect_integer(p, item, "an exit code", bounds, &code);
+        if (rc)
+            return rc;
         if (seen[code])
             return diagnose(&p->diagnostic, item->at, "the exit code is here twice");
         seen[code] = true;
@@ -164,23 +165,23 @@ static int read_retry_map(const struct parser *p, const struct node *map,
     struct where where = {"in `retries`", {NULL, 0}};
     struct bounds bounds = {0, LIMIT_RETRIES}, growth = {1, 1000};
     int64_t max = 0;
-    int result = expect_keys(p, map, where, names, found, COUNT);
-    if (!result && !found[MAX])
-        result = diagnose(&p->diagnostic, map->at,
-                          "`retries` needs `max`, as in {max: 3, delay: 1s}");
-    if (!result)
-        result = expect_integer(p, found[MAX]->next, "`max`", bounds, &max);
+    int rc = expect_keys(p, map, where, names, found, COUNT);
+    if (!rc && !found[MAX])
+        rc = diagnose(&p->diagnostic, map->at,
+                      "`retries` needs `max`, as in {max: 3, delay: 1s}");
+    if (!rc)
+        rc = expect_integer(p, found[MAX]->next, "`max`", bounds, &max);
     out->max = (uint32_t)max;
-    if (!result && found[DELAY])
-        result = expect_duration(p, found[DELAY]->next, "`delay`", 0, &out->delay_ms);
-    if (!result && found[FACTOR])
-        result = expect_permille(p, found[FACTOR]->next, "`factor`", growth,
-                                 &out->factor_permille);
-    if (!result && found[JITTER])
-        result = expect_bool(p, found[JITTER]->next, "`jitter`", &out->jitter);
-    if (!result && found[ON_EXIT])
-        result = read_on_exit(p, found[ON_EXIT]->next, out);
-    return result;
+    if (!rc && found[DELAY])
+        rc = expect_duration(p, found[DELAY]->next, "`delay`", 0, &out->delay_ms);
+    if (!rc && found[FACTOR])
+        rc = expect_permille(p, found[FACTOR]->next, "`factor`", growth,
+                             &out->factor_permille);
+    if (!rc && found[JITTER])
+        rc = expect_bool(p, found[JITTER]->next, "`jitter`", &out->jitter);
+    if (!rc && found[ON_EXIT])
+        rc = read_on_exit(p, found[ON_EXIT]->next, out);
+    return rc;
 }
 
 int read_retries(const struct parser *p, const struct node *node,
@@ -189,14 +190,14 @@ int read_retries(const struct parser *p, const struct node *node,
     struct retry_policy policy = {.factor_permille = 1000};
     struct bounds bounds = {0, LIMIT_RETRIES};
     int64_t max = 0;
-    int result;
+    int rc;
     if (node->kind == NODE_MAP)
-        result = read_retry_map(p, node, &policy);
+        rc = read_retry_map(p, node, &policy);
     else {
-        result = expect_integer(p, node, "`retries`", bounds, &max);
+        rc = expect_integer(p, node, "`retries`", bounds, &max);
         policy.max = (uint32_t)max;
     }
-    if (!result)
+    if (!rc)
         *out = policy;
-    return result;
+    return rc;
 }

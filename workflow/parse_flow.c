@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Keys of a task that say when it runs and what follows it: when, check, undo, and
  * external, which is done by somebody else. */
 #include "workflow/parse_int.h"
@@ -42,16 +43,16 @@ static int read_shell_text(const struct parser *p, const struct node *node,
     char what[64];
     struct str text;
     snprintf(what, sizeof what, "`%s`", key);
-    int result = expect_filled(p, node, what, &text);
-    if (!result)
-        result = refuse_references(p, node, key, text);
-    if (!result && text.len > LIMIT_ENV_STRING) {
+    int rc = expect_filled(p, node, what, &text);
+    if (!rc)
+        rc = refuse_references(p, node, key, text);
+    if (!rc && text.len > LIMIT_ENV_STRING) {
         snprintf(what, sizeof what, "the text of `%s`", key);
-        result = too_long(p, node->at, what);
+        rc = too_long(p, node->at, what);
     }
-    if (!result)
+    if (!rc)
         *out = text;
-    return result;
+    return rc;
 }
 
 int read_undo(const struct parser *p, struct task_def *def, const struct node *node)
@@ -66,13 +67,13 @@ int read_thresholds(const struct parser *p, const struct node *min,
 {
     struct bounds bounds = {0, 1};
     struct thresholds got = *out;
-    int result = 0;
+    int rc = 0;
     if (min)
-        result = expect_permille(p, min->next, "`min`", bounds, &got.min);
-    if (!result && warn)
-        result = expect_permille(p, warn->next, "`warn`", bounds, &got.warn);
-    if (result)
-        return result;
+        rc = expect_permille(p, min->next, "`min`", bounds, &got.min);
+    if (!rc && warn)
+        rc = expect_permille(p, warn->next, "`warn`", bounds, &got.warn);
+    if (rc)
+        return rc;
     if (min && !warn && got.warn < got.min)
         got.warn = got.min;
     if (warn && got.warn < got.min)
@@ -92,22 +93,22 @@ int read_check(const struct parser *p, struct task_def *def, const struct node *
     const struct node *found[COUNT] = {NULL};
     struct where where = {"in `check`", {NULL, 0}};
     struct thresholds thresholds = p->check;
-    int result = 0;
+    int rc = 0;
     if (node->kind != NODE_MAP)
-        result = read_shell_text(p, node, "check", &def->check);
+        rc = read_shell_text(p, node, "check", &def->check);
     else {
-        result = expect_keys(p, node, where, names, found, COUNT);
-        if (!result && !found[RUN])
-            result = diagnose(&p->diagnostic, node->at,
-                              "`check` needs `run`, as in {run: ./test, min: 0.7}");
-        if (!result)
-            result = read_thresholds(p, found[MIN], found[WARN], &thresholds);
-        if (!result)
-            result = read_shell_text(p, found[RUN]->next, "run", &def->check);
+        rc = expect_keys(p, node, where, names, found, COUNT);
+        if (!rc && !found[RUN])
+            rc = diagnose(&p->diagnostic, node->at,
+                          "`check` needs `run`, as in {run: ./test, min: 0.7}");
+        if (!rc)
+            rc = read_thresholds(p, found[MIN], found[WARN], &thresholds);
+        if (!rc)
+            rc = read_shell_text(p, found[RUN]->next, "run", &def->check);
     }
     def->check_min_permille = thresholds.min;
     def->check_warn_permille = thresholds.warn;
-    return result;
+    return rc;
 }
 
 /* ---- When, external ---- */
@@ -122,13 +123,13 @@ int read_external(struct parser *p, struct task_def *def, const struct node *nod
 {
     size_t size = 0;
     def->kind = TASK_EXTERNAL;
-    int result = expect_filled(p, node, "`external`", &def->external);
-    if (!result)
-        result = check_text(p, node, def->external, def, IN_TASK, &size);
-    if (!result && (size > LIMIT_TEXT_BYTES || def->external.len > LIMIT_TEXT_BYTES))
-        result = diagnose_as(&p->diagnostic, CAIRN_ELIMIT, node->at,
-                             "the text of `external` is longer than %d bytes; put it "
-                             "into a file and name that",
-                             LIMIT_TEXT_BYTES);
-    return result;
+    int rc = expect_filled(p, node, "`external`", &def->external);
+    if (!rc)
+        rc = check_text(p, node, def->external, def, IN_TASK, &size);
+    if (!rc && (size > LIMIT_TEXT_BYTES || def->external.len > LIMIT_TEXT_BYTES))
+        rc = diagnose_as(&p->diagnostic, CAIRN_ELIMIT, node->at,
+                         "the text of `external` is longer than %d bytes; put it "
+                         "into a file and name that",
+                         LIMIT_TEXT_BYTES);
+    return rc;
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the files of the parser share. Nodes, and everything that is only needed while
  * parsing, live in parser.scratch; the definition's text is copied into its own arena.
  * Every function that returns int returns 0 or a negative code with the error filled.

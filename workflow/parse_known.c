@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Names in ${{ }} and conditions: each must be known, and may not stand everywhere.
  * Names of other tasks are put aside until all needs are known (parse_reach.c). */
 #include "workflow/parse_refs_int.h"
@@ -188,11 +189,11 @@ static int check_name(struct checking *c)
 
 int check_names(struct checking *c, const struct expression *expression, size_t from)
 {
-    int result = 0;
-    for (uint32_t i = 0; i < expression_names(expression) && !result; i++) {
+    int rc = 0;
+    for (uint32_t i = 0; i < expression_names(expression) && !rc; i++) {
         c->name = expression_name(expression, i);
         c->at = from + c->name->at;
-        result = check_name(c);
+        rc = check_name(c);
     }
-    return result;
+    return rc;
 }

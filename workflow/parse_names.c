@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Lists of names: the workflow's secrets, and what a task takes of its secrets and
  * params. All are kept sorted. */
 #include "workflow/parse_int.h"
@@ -52,20 +53,20 @@ static int read_names(const struct parser *p, const struct node *list, const cha
                       struct names *out)
 {
     char item_what[64];
-    int result = expect_list(p, list, what);
-    if (result)
-        return result;
+    int rc = expect_list(p, list, what);
+    if (rc)
+        return rc;
     *out = (struct names){arena_take(&p->out->arena, list->n, sizeof *out->names), 0};
     if (!out->names)
         return out_of_memory(p);
     snprintf(item_what, sizeof item_what, "a name in %s", what);
-    for (const struct node *item = list->first; item && !result; item = item->next) {
-        result = expect_key(p, item, item_what, &out->names[out->n++]);
-        if (!result)
-            result = check(p, item);
+    for (const struct node *item = list->first; item && !rc; item = item->next) {
+        rc = expect_key(p, item, item_what, &out->names[out->n++]);
+        if (!rc)
+            rc = check(p, item);
     }
-    if (result)
-        return result;
+    if (rc)
+        return rc;
     qsort(out->names, out->n, sizeof *out->names, by_text);
     for (uint32_t i = 1; i < out->n; i++)
         if (str_equal(out->names[i - 1], out->names[i]))
@@ -112,9 +113,9 @@ int read_secrets(struct parser *p, const struct node *node)
     if (node->kind == NODE_LIST && node->n > LIMIT_SECRETS)
         return diagnose_as(&p->diagnostic, CAIRN_ELIMIT, node->at,
                            "more than %d secrets", LIMIT_SECRETS);
-    int result = read_names(p, node, "`secrets`", check_secret, &names);
-    if (result)
-        return result;
+    int rc = read_names(p, node, "`secrets`", check_secret, &names);
+    if (rc)
+        return rc;
     p->out->secrets = names.names;
     p->out->n_secrets = names.n;
     return 0;
@@ -137,10 +138,10 @@ int read_task_secrets(const struct parser *p, struct task_def *def,
                       const struct node *node)
 {
     struct names names = {NULL, 0};
-    int result = read_names(p, node, "`secrets`", check_declared, &names);
+    int rc = read_names(p, node, "`secrets`", check_declared, &names);
     def->secrets = names.names;
-    def->n_secrets = result ? 0 : names.n;
-    return result;
+    def->n_secrets = rc ? 0 : names.n;
+    return rc;
 }
 
 static int check_param(const struct parser *p, const struct node *node)
@@ -161,9 +162,9 @@ int read_task_params(const struct parser *p, struct task_def *def,
                      const struct node *node)
 {
     struct names names = {NULL, 0};
-    int result = read_names(p, node, "`params`", check_param, &names);
+    int rc = read_names(p, node, "`params`", check_param, &names);
     def->params = names.names;
-    def->n_params = result ? 0 : names.n;
+    def->n_params = rc ? 0 : names.n;
     def->own_params = true;
-    return result;
+    return rc;
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* needs: `task`, or one member `task[key=value, ...]` with ${{ }} in values. */
 #include "workflow/parse_int.h"
 
@@ -138,9 +139,9 @@ static int read_binding(struct reading *r, struct str text)
     if (r->need->bindings[k].key.ptr)
         return diagnose(&r->p->diagnostic, place_of(r, key),
                         "the key `%.*s` is in the brackets twice", SHOWN(key));
-    int result = check_value(r, &r->target->foreach[k], value);
-    if (result)
-        return result;
+    int rc = check_value(r, &r->target->foreach[k], value);
+    if (rc)
+        return rc;
     struct str copy = arena_str(&r->p->out->arena, value);
     if (!copy.ptr)
         return out_of_memory(r->p);
@@ -151,7 +152,7 @@ static int read_binding(struct reading *r, struct str text)
 static int read_bindings(struct reading *r, struct str inside)
 {
     uint32_t n = r->target->n_foreach;
-    int result = 0;
+    int rc = 0;
     if (n == 0)
         return diagnose(
             &r->p->diagnostic, r->node->at,
@@ -161,48 +162,47 @@ static int read_bindings(struct reading *r, struct str inside)
     if (!r->need->bindings)
         return out_of_memory(r->p);
     r->need->n_bindings = n;
-    for (size_t at = 0; at <= inside.len && !result;) {
+    for (size_t at = 0; at <= inside.len && !rc;) {
         size_t stop = next_comma(r, inside, at);
-        result = read_binding(r, (struct str){inside.ptr + at, stop - at});
+        rc = read_binding(r, (struct str){inside.ptr + at, stop - at});
         at = stop + 1;
     }
-    for (uint32_t k = 0; k < n && !result; k++)
+    for (uint32_t k = 0; k < n && !rc; k++)
         if (!r->need->bindings[k].key.ptr)
-            result =
-                diagnose(&r->p->diagnostic, r->node->at,
-                         "`%.*s` leaves the foreach key `%.*s` of task `%.*s` open",
-                         SHOWN(r->text), SHOWN(r->target->foreach[k].name),
-                         SHOWN(r->target->id));
-    return result;
+            rc = diagnose(&r->p->diagnostic, r->node->at,
+                          "`%.*s` leaves the foreach key `%.*s` of task `%.*s` open",
+                          SHOWN(r->text), SHOWN(r->target->foreach[k].name),
+                          SHOWN(r->target->id));
+    return rc;
 }
 
 static int cut_pieces(struct reading *r)
 {
     struct expression_error wrong = {0};
-    int result = template_parse(&r->p->scratch, r->text, &r->pieces, &wrong);
-    if (result == CAIRN_EWORKFLOW) /* the whole text, for the message and the place */
+    int rc = template_parse(&r->p->scratch, r->text, &r->pieces, &wrong);
+    if (rc == CAIRN_EWORKFLOW) /* the whole text, for the message and the place */
         return check_text(r->p, r->node, r->text, r->def, IN_NEED, NULL);
-    return result ? out_of_memory(r->p) : 0;
+    return rc ? out_of_memory(r->p) : 0;
 }
 
 static int read_need(struct reading *r)
 {
-    int result = expect_filled(r->p, r->node, "a need", &r->text);
-    if (result)
-        return result;
+    int rc = expect_filled(r->p, r->node, "a need", &r->text);
+    if (rc)
+        return rc;
     const char *bracket = memchr(r->text.ptr, '[', r->text.len);
     size_t name_len = bracket ? (size_t)(bracket - r->text.ptr) : r->text.len;
     r->need->text = r->text;
     r->need->at = r->node->at;
-    result = find_target(r, (struct str){r->text.ptr, name_len});
-    if (result || !bracket)
-        return result;
+    rc = find_target(r, (struct str){r->text.ptr, name_len});
+    if (rc || !bracket)
+        return rc;
     if (r->text.ptr[r->text.len - 1] != ']')
         return diagnose(&r->p->diagnostic, r->node->at,
                         "`%.*s`: the bracket is not closed at the end", SHOWN(r->text));
-    result = cut_pieces(r);
-    if (result)
-        return result;
+    rc = cut_pieces(r);
+    if (rc)
+        return rc;
     return read_bindings(r, (struct str){bracket + 1, r->text.len - name_len - 2});
 }
 
@@ -233,38 +233,38 @@ static int check_duplicates(struct parser *p, const struct task_def *def)
 {
     struct map seen = MAP_INIT;
     int added = map_reserve(&seen, def->n_needs);
-    int result = 0;
+    int rc = 0;
     uint32_t first = 0;
-    for (uint32_t i = 0; i < def->n_needs && added >= 0 && !result; i++) {
+    for (uint32_t i = 0; i < def->n_needs && added >= 0 && !rc; i++) {
         struct str key = identity(p, &def->needs[i], &p->scratch);
         added = p->scratch.failed ? CAIRN_ENOMEM : map_add(&seen, key, i, &first);
         if (added == 0)
-            result = diagnose(&p->diagnostic, def->needs[i].at,
-                              "`%.*s` is needed twice; the first one is at %u:%u",
-                              SHOWN(def->needs[i].text), def->needs[first].at.line,
-                              def->needs[first].at.column);
+            rc = diagnose(&p->diagnostic, def->needs[i].at,
+                          "`%.*s` is needed twice; the first one is at %u:%u",
+                          SHOWN(def->needs[i].text), def->needs[first].at.line,
+                          def->needs[first].at.column);
     }
     map_release(&seen);
-    return added < 0 ? out_of_memory(p) : result;
+    return added < 0 ? out_of_memory(p) : rc;
 }
 
 int read_needs(struct parser *p, uint32_t index, const struct node *node)
 {
     struct task_def *def = &p->out->defs[index];
     bool single = node->kind == NODE_TEXT;
-    int result = single ? 0 : expect_list(p, node, "`needs`");
-    if (result)
-        return result;
+    int rc = single ? 0 : expect_list(p, node, "`needs`");
+    if (rc)
+        return rc;
     uint32_t n = single ? 1 : node->n;
     def->needs = arena_take(&p->out->arena, n, sizeof *def->needs);
     if (!def->needs)
         return out_of_memory(p);
     const struct node *item = single ? node : node->first;
-    for (uint32_t i = 0; i < n && !result; i++, item = item->next) {
+    for (uint32_t i = 0; i < n && !rc; i++, item = item->next) {
         struct reading r = {
             .p = p, .index = index, .def = def, .node = item, .need = &def->needs[i]};
-        result = read_need(&r);
+        rc = read_need(&r);
         def->n_needs = i + 1;
     }
-    return !result && n > 1 ? check_duplicates(p, def) : result;
+    return !rc && n > 1 ? check_duplicates(p, def) : rc;
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Params: `name: default`, or typed, and the values given for one run. The type only
  * decides what is accepted; a value stays the text that it was written as. */
 #include "workflow/parse_int.h"
@@ -77,13 +78,13 @@ static bool is_choice(const struct param *param, struct str value)
 static int read_value(const struct parser *p, const struct node *node, const char *what,
                       const struct param *param, struct str *out)
 {
-    int result = 0;
+    int rc = 0;
     if (param->type == TYPE_BOOL && node->kind == NODE_TEXT && is_bool(node->text))
         *out = arena_str(&p->out->arena, node->text);
     else
-        result = expect_fixed(p, node, what, out);
-    if (result)
-        return result;
+        rc = expect_fixed(p, node, what, out);
+    if (rc)
+        return rc;
     if (!out->ptr)
         return out_of_memory(p);
     if (!fits(param->type, *out))
@@ -98,9 +99,9 @@ static int read_choices(const struct parser *p, const struct node *list,
                         struct param *param)
 {
     char what[128];
-    int result = expect_list(p, list, "`choices`");
-    if (result)
-        return result;
+    int rc = expect_list(p, list, "`choices`");
+    if (rc)
+        return rc;
     if (list->n == 0)
         return diagnose(&p->diagnostic, list->at,
                         "`choices` is empty; without it every value is taken");
@@ -111,16 +112,16 @@ static int read_choices(const struct parser *p, const struct node *list,
     if (!param->choices)
         return out_of_memory(p);
     snprintf(what, sizeof what, "a choice of the param `%.*s`", SHOWN(param->pair.key));
-    for (const struct node *item = list->first; item && !result; item = item->next) {
+    for (const struct node *item = list->first; item && !rc; item = item->next) {
         struct str choice;
-        result = read_value(p, item, what, param, &choice);
-        if (!result && param->n_choices && is_choice(param, choice))
-            result = diagnose(&p->diagnostic, item->at,
-                              "the choice `%.*s` is here twice", SHOWN(choice));
-        if (!result)
+        rc = read_value(p, item, what, param, &choice);
+        if (!rc && param->n_choices && is_choice(param, choice))
+            rc = diagnose(&p->diagnostic, item->at, "the choice `%.*s` is here twice",
+                          SHOWN(choice));
+        if (!rc)
             param->choices[param->n_choices++] = choice;
     }
-    return result;
+    return rc;
 }
 
 static int read_default(const struct parser *p, const struct node *node,
@@ -129,10 +130,10 @@ static int read_default(const struct parser *p, const struct node *node,
     char what[128];
     snprintf(what, sizeof what, "the default of the param `%.*s`",
              SHOWN(param->pair.key));
-    int result = read_value(p, node, what, param, &param->pair.value);
-    param->given = !result;
-    if (result || is_choice(param, param->pair.value))
-        return result;
+    int rc = read_value(p, node, what, param, &param->pair.value);
+    param->given = !rc;
+    if (rc || is_choice(param, param->pair.value))
+        return rc;
     struct hint hint =
         hint_nearest(param->pair.value, param->choices, param->n_choices);
     return diagnose(&p->diagnostic, node->at, "%s is not among its `choices`: `%.*s`%s",
@@ -147,24 +148,24 @@ static int read_typed(const struct parser *p, const struct node *map,
                                             NAME("choices")};
     const struct node *found[COUNT] = {NULL};
     struct where where = {"param", param->pair.key};
-    int result = expect_keys(p, map, where, names, found, COUNT);
-    if (!result && found[TYPE])
-        result = expect_choice(p, found[TYPE]->next, "`type`", type_names, TYPES,
-                               &param->type);
-    if (!result && found[CHOICES])
-        result = read_choices(p, found[CHOICES]->next, param);
-    if (!result && found[DEFAULT])
-        result = read_default(p, found[DEFAULT]->next, param);
-    return result;
+    int rc = expect_keys(p, map, where, names, found, COUNT);
+    if (!rc && found[TYPE])
+        rc = expect_choice(p, found[TYPE]->next, "`type`", type_names, TYPES,
+                           &param->type);
+    if (!rc && found[CHOICES])
+        rc = read_choices(p, found[CHOICES]->next, param);
+    if (!rc && found[DEFAULT])
+        rc = read_default(p, found[DEFAULT]->next, param);
+    return rc;
 }
 
 static int read_param(const struct parser *p, const struct node *key,
                       struct param *param)
 {
     char what[128];
-    int result = expect_key(p, key, "the name of a param", &param->pair.key);
-    if (result)
-        return result;
+    int rc = expect_key(p, key, "the name of a param", &param->pair.key);
+    if (rc)
+        return rc;
     if (!str_is_key(param->pair.key))
         return diagnose(&p->diagnostic, key->at,
                         "the param `%.*s` must be named with a-z, 0-9 and _, not "
@@ -226,9 +227,9 @@ static int override(const struct parser *p, struct param *params,
     uint32_t index = definition_param(p->out, str_of(given->name));
     if (index == UINT32_MAX)
         return no_such_param(p, str_of(given->name));
-    int result = check_given(p, &params[index], value);
-    if (result)
-        return result;
+    int rc = check_given(p, &params[index], value);
+    if (rc)
+        return rc;
     struct str copy = arena_str(&p->out->arena, value);
     if (!copy.ptr)
         return out_of_memory(p);
@@ -259,23 +260,23 @@ int read_params(struct parser *p, const struct node *map)
 {
     struct definition *out = p->out;
     uint32_t n = 0, count = map && map->kind == NODE_MAP ? map->n : 0;
-    int result = map ? expect_map(p, map, "`params`") : 0;
-    if (result)
-        return result;
+    int rc = map ? expect_map(p, map, "`params`") : 0;
+    if (rc)
+        return rc;
     struct param *params = arena_take(&p->scratch, count, sizeof *params);
     out->params = arena_take(&out->arena, count, sizeof *out->params);
     if (!params || !out->params)
         return out_of_memory(p);
-    for (const struct node *key = map ? map->first : NULL; key && !result;
+    for (const struct node *key = map ? map->first : NULL; key && !rc;
          key = key->next->next)
-        result = read_param(p, key, &params[n++]);
-    if (result)
-        return result;
+        rc = read_param(p, key, &params[n++]);
+    if (rc)
+        return rc;
     qsort(params, n, sizeof *params, by_name);
     for (uint32_t i = 0; i < n; i++)
         out->params[i] = params[i].pair;
     out->n_params = n;
-    for (size_t i = 0; i < p->options->n_params && !result; i++)
-        result = override(p, params, &p->options->params[i]);
-    return result ? result : check_required(p, params);
+    for (size_t i = 0; i < p->options->n_params && !rc; i++)
+        rc = override(p, params, &p->options->params[i]);
+    return rc ? rc : check_required(p, params);
 }

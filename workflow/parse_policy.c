@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What holds for a run as a whole: jobs, pools, limits, what happens after failures and
  * crashes, and what tasks get that say nothing. */
 #include "workflow/parse_int.h"
@@ -15,10 +16,10 @@ int read_jobs(const struct parser *p, const struct node *node)
 {
     struct bounds bounds = {1, LIMIT_JOBS};
     int64_t jobs;
-    int result = expect_integer(p, node, "`jobs`", bounds, &jobs);
-    if (!result)
+    int rc = expect_integer(p, node, "`jobs`", bounds, &jobs);
+    if (!rc)
         p->out->jobs = (uint32_t)jobs;
-    return result;
+    return rc;
 }
 
 static int read_one_pool(const struct parser *p, const struct node *key,
@@ -27,27 +28,27 @@ static int read_one_pool(const struct parser *p, const struct node *key,
     struct bounds bounds = {1, POOL_MOST};
     char what[128];
     int64_t limit;
-    int result = expect_key(p, key, "the name of a pool", &pool->name);
-    if (result)
-        return result;
+    int rc = expect_key(p, key, "the name of a pool", &pool->name);
+    if (rc)
+        return rc;
     if (!str_is_id(pool->name))
         return diagnose(&p->diagnostic, key->at,
                         "the pool name `%.*s` must be made of A-Z, a-z, 0-9, _, - and "
                         ". and not begin with - or .",
                         SHOWN(pool->name));
     snprintf(what, sizeof what, "the limit of pool `%.*s`", SHOWN(pool->name));
-    result = expect_integer(p, key->next, what, bounds, &limit);
-    if (!result)
+    rc = expect_integer(p, key->next, what, bounds, &limit);
+    if (!rc)
         pool->limit = (uint32_t)limit;
-    return result;
+    return rc;
 }
 
 int read_pools(struct parser *p, const struct node *map)
 {
     struct definition *out = p->out;
-    int result = expect_map(p, map, "`pools`");
-    if (result)
-        return result;
+    int rc = expect_map(p, map, "`pools`");
+    if (rc)
+        return rc;
     if (map->n > LIMIT_POOLS)
         return diagnose_as(&p->diagnostic, CAIRN_ELIMIT, map->at, "more than %d pools",
                            LIMIT_POOLS);
@@ -55,9 +56,9 @@ int read_pools(struct parser *p, const struct node *map)
     p->pool_used = arena_take(&p->scratch, map->n, sizeof *p->pool_used);
     if (!out->pools || !p->pool_used)
         return out_of_memory(p);
-    for (const struct node *key = map->first; key && !result; key = key->next->next)
-        result = read_one_pool(p, key, &out->pools[out->n_pools++]);
-    return result;
+    for (const struct node *key = map->first; key && !rc; key = key->next->next)
+        rc = read_one_pool(p, key, &out->pools[out->n_pools++]);
+    return rc;
 }
 
 void warn_of_unused_pools(struct parser *p, const struct node *map)
@@ -76,9 +77,9 @@ static int read_undo_scope(const struct parser *p, const struct node *map)
     static const struct str scopes[] = {NAME("failed"), NAME("ancestors"), NAME("all")};
     const struct node *found[1] = {NULL};
     struct where where = {"in `on_failure`", {NULL, 0}};
-    int result = expect_keys(p, map, where, names, found, 1);
-    if (result)
-        return result;
+    int rc = expect_keys(p, map, where, names, found, 1);
+    if (rc)
+        return rc;
     if (!found[0])
         return diagnose(&p->diagnostic, map->at,
                         "`on_failure` needs `undo` here, as in {undo: ancestors}");
@@ -119,10 +120,10 @@ static int read_default_check(struct parser *p, const struct node *map)
     static const struct str names[COUNT] = {NAME("min"), NAME("warn")};
     const struct node *found[COUNT] = {NULL};
     struct where where = {"in `check` of `defaults`", {NULL, 0}};
-    int result = expect_map(p, map, "`check`");
-    if (!result)
-        result = expect_keys(p, map, where, names, found, COUNT);
-    return result ? result : read_thresholds(p, found[MIN], found[WARN], &p->check);
+    int rc = expect_map(p, map, "`check`");
+    if (!rc)
+        rc = expect_keys(p, map, where, names, found, COUNT);
+    return rc ? rc : read_thresholds(p, found[MIN], found[WARN], &p->check);
 }
 
 int read_defaults(struct parser *p, const struct node *map)
@@ -132,16 +133,16 @@ int read_defaults(struct parser *p, const struct node *map)
                                             NAME("shell"), NAME("check")};
     const struct node *found[COUNT] = {NULL};
     struct where where = {"in `defaults`", {NULL, 0}};
-    int result = expect_map(p, map, "`defaults`");
-    if (!result)
-        result = expect_keys(p, map, where, names, found, COUNT);
-    if (!result && found[TIMEOUT])
-        result = read_timeout(p, found[TIMEOUT]->next, &p->timeout_ms, &p->grace_ms);
-    if (!result && found[RETRIES])
-        result = read_retries(p, found[RETRIES]->next, &p->retry);
-    if (!result && found[SHELL])
-        result = read_shell(p, found[SHELL]->next, &p->shell);
-    if (!result && found[CHECK])
-        result = read_default_check(p, found[CHECK]->next);
-    return result;
+    int rc = expect_map(p, map, "`defaults`");
+    if (!rc)
+        rc = expect_keys(p, map, where, names, found, COUNT);
+    if (!rc && found[TIMEOUT])
+        rc = read_timeout(p, found[TIMEOUT]->next, &p->timeout_ms, &p->grace_ms);
+    if (!rc && found[RETRIES])
+        rc = read_retries(p, found[RETRIES]->next, &p->retry);
+    if (!rc && found[SHELL])
+        rc = read_shell(p, found[SHELL]->next, &p->shell);
+    if (!rc && found[CHECK])
+        rc = read_default_check(p, found[CHECK]->next);
+    return rc;
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Names of other tasks in expressions: what they tell must be known when it is asked
  * for, so the task must be over before, which only `needs` can promise. */
 #include "workflow/parse_int.h"
@@ -148,7 +149,7 @@ int check_pending(struct parser *p)
         (const struct pending *)(const void *)p->pending.data;
     size_t n = p->pending.size / sizeof *pending;
     struct reach r = {.p = p};
-    int result = 0;
+    int rc = 0;
     if (n == 0)
         return 0;
     r.seen = arena_take(&p->scratch, p->out->n_defs, sizeof *r.seen);
@@ -156,9 +157,9 @@ int check_pending(struct parser *p)
     r.known = arena_take(&p->scratch, p->out->n_defs, sizeof *r.known);
     if (!r.seen || !r.queue || !r.known)
         return out_of_memory(p);
-    for (size_t i = 0; i < n && !result; i++) {
+    for (size_t i = 0; i < n && !rc; i++) {
         r.pending = &pending[i];
-        result = check(&r);
+        rc = check(&r);
     }
-    return result;
+    return rc;
 }

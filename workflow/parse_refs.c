@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* ${{ }} and conditions: whether they can be read, and how long a text gets.
  * parse_known.c looks at the names in them. */
 #include "workflow/parse_refs_int.h"
@@ -64,12 +65,12 @@ static int measure(const struct checking *c, const struct text_template *templat
 {
     struct buf text = BUF_INIT;
     struct cairn_error inner = {0};
-    int result = template_expand(template, known_value, c->p->out, &text, &inner);
+    int rc = template_expand(template, known_value, c->p->out, &text, &inner);
     *size = text.size;
     buf_release(&text);
-    if (result == CAIRN_ENOMEM)
+    if (rc == CAIRN_ENOMEM)
         return out_of_memory(c->p);
-    if (result && c->only_params)
+    if (rc && c->only_params)
         return diagnose(&c->p->diagnostic, place_of_reference(c->p, c->node, c->text),
                         "%s", inner.text);
     return 0;
@@ -77,13 +78,13 @@ static int measure(const struct checking *c, const struct text_template *templat
 
 static int check_pieces(struct checking *c, const struct text_template *template)
 {
-    int result = 0;
+    int rc = 0;
     c->only_params = true;
-    for (uint32_t i = 0; i < template->n && !result; i++)
+    for (uint32_t i = 0; i < template->n && !rc; i++)
         if (template->pieces[i].expression)
-            result = check_names(c, template->pieces[i].expression,
-                                 template->pieces[i].at + 3);
-    return result;
+            rc = check_names(c, template->pieces[i].expression,
+                             template->pieces[i].at + 3);
+    return rc;
 }
 
 int check_text(struct parser *p, const struct node *node, struct str text,
@@ -99,15 +100,15 @@ int check_text(struct parser *p, const struct node *node, struct str text,
             *size = known;
         return 0;
     }
-    int result = definition_text(p->out, text, false, &template, &wrong);
-    if (result)
-        return result == CAIRN_ENOMEM ? out_of_memory(p) : report(&c, &wrong);
-    result = check_pieces(&c, template);
-    if (!result)
-        result = measure(&c, template, &known);
+    int rc = definition_text(p->out, text, false, &template, &wrong);
+    if (rc)
+        return rc == CAIRN_ENOMEM ? out_of_memory(p) : report(&c, &wrong);
+    rc = check_pieces(&c, template);
+    if (!rc)
+        rc = measure(&c, template, &known);
     if (size)
         *size = known;
-    return result;
+    return rc;
 }
 
 int read_expanded(struct parser *p, const struct node *node, const char *what,
@@ -115,19 +116,19 @@ int read_expanded(struct parser *p, const struct node *node, const char *what,
 {
     const struct text_template *template;
     struct buf text = BUF_INIT;
-    int result = expect_text(p, node, what, out);
-    if (result || !template_has(*out))
-        return result;
-    result = check_text(p, node, *out, def, IN_FOREACH, NULL);
-    if (result)
-        return result;
-    result = definition_text(p->out, *out, false, &template, NULL);
-    if (!result)
-        result = template_expand(template, known_value, p->out, &text, NULL);
-    if (!result)
+    int rc = expect_text(p, node, what, out);
+    if (rc || !template_has(*out))
+        return rc;
+    rc = check_text(p, node, *out, def, IN_FOREACH, NULL);
+    if (rc)
+        return rc;
+    rc = definition_text(p->out, *out, false, &template, NULL);
+    if (!rc)
+        rc = template_expand(template, known_value, p->out, &text, NULL);
+    if (!rc)
         *out = arena_str(&p->out->arena, buf_view(&text));
     buf_release(&text);
-    return result || !out->ptr ? out_of_memory(p) : 0;
+    return rc || !out->ptr ? out_of_memory(p) : 0;
 }
 
 /* The params of one text of the workflow's env, for a task that takes only some. */
@@ -176,13 +177,13 @@ static int unwrap(const struct parser *p, const struct node *node, struct str *t
     if (text->len < 3 || memcmp(text->ptr, "${{", 3) != 0)
         return 0;
     struct expression_error wrong;
-    int result = template_parse(&scratch, *text, &template, &wrong);
-    bool single = !result && template.n == 1;
+    int rc = template_parse(&scratch, *text, &template, &wrong);
+    bool single = !rc && template.n == 1;
     struct checking c = {
         .p = (struct parser *)(uintptr_t)p, .node = node, .text = *text};
     arena_release(&scratch);
-    if (result)
-        return result == CAIRN_ENOMEM ? out_of_memory(p) : report(&c, &wrong);
+    if (rc)
+        return rc == CAIRN_ENOMEM ? out_of_memory(p) : report(&c, &wrong);
     if (!single)
         return diagnose(&p->diagnostic, node->at,
                         "`if` is one expression: write it without ${{ }}, or wholly "
@@ -199,15 +200,15 @@ int read_condition(struct parser *p, struct task_def *def, const struct node *no
     bool plain_truth =
         node->kind == NODE_TEXT && node->plain &&
         (str_equal(node->text, STR("true")) || str_equal(node->text, STR("false")));
-    int result = 0;
+    int rc = 0;
     if (plain_truth)
         text = node->text;
     else
-        result = expect_filled(p, node, "`if`", &text);
-    if (!result)
-        result = unwrap(p, node, &text);
-    if (result)
-        return result;
+        rc = expect_filled(p, node, "`if`", &text);
+    if (!rc)
+        rc = unwrap(p, node, &text);
+    if (rc)
+        return rc;
     def->condition = arena_str(&p->out->arena, text);
     if (!def->condition.ptr)
         return out_of_memory(p);
@@ -216,9 +217,9 @@ int read_condition(struct parser *p, struct task_def *def, const struct node *no
                          .text = def->condition,
                          .def = def,
                          .place = IN_CONDITION};
-    result = definition_text(p->out, def->condition, true, &template, &wrong);
-    if (result)
-        return result == CAIRN_ENOMEM ? out_of_memory(p) : report(&c, &wrong);
+    rc = definition_text(p->out, def->condition, true, &template, &wrong);
+    if (rc)
+        return rc == CAIRN_ENOMEM ? out_of_memory(p) : report(&c, &wrong);
     return check_names(&c, template->pieces[0].expression, 0);
 }
 
@@ -236,9 +237,9 @@ int check_string(struct parser *p, const struct node *node, struct str key,
                  struct str text, const struct task_def *def, enum place place)
 {
     size_t size = 0;
-    int result = check_text(p, node, text, def, place, &size);
-    if (result)
-        return result;
+    int rc = check_text(p, node, text, def, place, &size);
+    if (rc)
+        return rc;
     char what[128] = "this argument";
     if (key.len) {
         size += key.len + 1;

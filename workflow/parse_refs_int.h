@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What parse_refs.c and parse_known.c share. */
 #ifndef WORKFLOW_PARSE_REFS_INT_H
 #define WORKFLOW_PARSE_REFS_INT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One task: its command, surroundings, and how it is run. Needs are read when all tasks
  * are there (parse_tasks.c). */
 #include "workflow/parse_int.h"
@@ -44,12 +45,12 @@ static int read_run(const struct parser *p, struct task_def *def,
                     const struct node *node)
 {
     def->kind = TASK_RUN;
-    int result = expect_filled(p, node, "`run`", &def->run);
-    if (!result)
-        result = refuse_references(p, node, "run", def->run);
-    if (!result && def->run.len > LIMIT_ENV_STRING)
-        result = too_long(p, node->at, "the text of `run`");
-    return result;
+    int rc = expect_filled(p, node, "`run`", &def->run);
+    if (!rc)
+        rc = refuse_references(p, node, "run", def->run);
+    if (!rc && def->run.len > LIMIT_ENV_STRING)
+        rc = too_long(p, node->at, "the text of `run`");
+    return rc;
 }
 
 static int read_exec(struct parser *p, struct task_def *def, const struct node *node)
@@ -59,23 +60,23 @@ static int read_exec(struct parser *p, struct task_def *def, const struct node *
         return diagnose(&p->diagnostic, node->at,
                         "`exec` must be a list, as in [cmd, \"arg 1\"]; a text for the "
                         "shell goes under `run`");
-    int result = expect_list(p, node, "`exec`");
-    if (!result && node->n == 0)
-        result = diagnose(&p->diagnostic, node->at, "`exec` is empty");
-    if (result)
-        return result;
+    int rc = expect_list(p, node, "`exec`");
+    if (!rc && node->n == 0)
+        rc = diagnose(&p->diagnostic, node->at, "`exec` is empty");
+    if (rc)
+        return rc;
     def->argv = arena_take(&p->out->arena, node->n, sizeof *def->argv);
     if (!def->argv)
         return out_of_memory(p);
-    for (const struct node *item = node->first; item && !result; item = item->next) {
+    for (const struct node *item = node->first; item && !rc; item = item->next) {
         struct str *argument = &def->argv[def->n_argv++];
-        result = expect_text(p, item, "an argument of `exec`", argument);
-        if (!result)
-            result = check_string(p, item, STR(""), *argument, def, IN_TASK);
-        if (!result && def->n_argv == 1 && argument->len == 0)
-            result = diagnose(&p->diagnostic, item->at, "the command is empty");
+        rc = expect_text(p, item, "an argument of `exec`", argument);
+        if (!rc)
+            rc = check_string(p, item, STR(""), *argument, def, IN_TASK);
+        if (!rc && def->n_argv == 1 && argument->len == 0)
+            rc = diagnose(&p->diagnostic, item->at, "the command is empty");
     }
-    return result;
+    return rc;
 }
 
 /* An external task is not run by cairn, so nothing that is about running holds. */
@@ -130,9 +131,9 @@ static int read_shells(const struct parser *p, struct task_def *def,
         return diagnose(&p->diagnostic, found[SHELL]->at,
                         "`shell` is only for `run`, `check` and `undo`; `exec` starts "
                         "the command itself");
-    int result = found[SHELL] ? read_shell(p, found[SHELL]->next, &shell) : 0;
-    if (result)
-        return result;
+    int rc = found[SHELL] ? read_shell(p, found[SHELL]->next, &shell) : 0;
+    if (rc)
+        return rc;
     if (found[RUN]) {
         def->shell = shell.words;
         def->n_shell = shell.n;
@@ -147,9 +148,9 @@ static int read_shells(const struct parser *p, struct task_def *def,
 static int read_command(struct parser *p, struct task_def *def,
                         const struct node *const found[])
 {
-    int result = read_shells(p, def, found);
-    if (result)
-        return result;
+    int rc = read_shells(p, def, found);
+    if (rc)
+        return rc;
     if (found[EXEC])
         return read_exec(p, def, found[EXEC]->next);
     if (found[EXTERNAL])
@@ -184,12 +185,12 @@ static int merge_env(const struct parser *p, struct task_def *def,
 static int check_inherited_env(struct parser *p, const struct task_def *def,
                                const struct node *params)
 {
-    int result = 0;
-    for (uint32_t i = 0; i < p->n_env && !result; i++)
-        for (uint32_t j = 0; j < def->n_env && !result; j++)
+    int rc = 0;
+    for (uint32_t i = 0; i < p->n_env && !rc; i++)
+        for (uint32_t j = 0; j < def->n_env && !rc; j++)
             if (def->env[j].value.ptr == p->env[i].value.ptr)
-                result = check_inherited(p, params, def, p->env[i].value);
-    return result;
+                rc = check_inherited(p, params, def, p->env[i].value);
+    return rc;
 }
 
 static int read_environment(struct parser *p, struct task_def *def,
@@ -200,21 +201,21 @@ static int read_environment(struct parser *p, struct task_def *def,
     def->env = p->env;
     def->n_env = p->n_env;
     def->cwd = STR("");
-    int result = 0;
+    int rc = 0;
     if (found[SECRETS])
-        result = read_task_secrets(p, def, found[SECRETS]->next);
-    if (!result && found[ENV]) {
-        result = read_env(p, found[ENV]->next, def, &own, &n_own);
-        if (!result && n_own)
-            result = merge_env(p, def, own, n_own);
+        rc = read_task_secrets(p, def, found[SECRETS]->next);
+    if (!rc && found[ENV]) {
+        rc = read_env(p, found[ENV]->next, def, &own, &n_own);
+        if (!rc && n_own)
+            rc = merge_env(p, def, own, n_own);
     }
-    if (!result && found[PARAMS])
-        result = check_inherited_env(p, def, found[PARAMS]);
-    if (!result && found[CWD])
-        result = expect_filled(p, found[CWD]->next, "`cwd`", &def->cwd);
-    if (!result && found[CWD])
-        result = check_text(p, found[CWD]->next, def->cwd, def, IN_TASK, NULL);
-    return result;
+    if (!rc && found[PARAMS])
+        rc = check_inherited_env(p, def, found[PARAMS]);
+    if (!rc && found[CWD])
+        rc = expect_filled(p, found[CWD]->next, "`cwd`", &def->cwd);
+    if (!rc && found[CWD])
+        rc = check_text(p, found[CWD]->next, def->cwd, def, IN_TASK, NULL);
+    return rc;
 }
 
 struct files {
@@ -226,8 +227,8 @@ static int read_file(struct parser *p, const struct task_def *def,
                      const struct node *node, const char *what, struct files *out)
 {
     struct str *name = &out->names[out->n++];
-    int result = expect_filled(p, node, what, name);
-    return result ? result : check_text(p, node, *name, def, IN_TASK, NULL);
+    int rc = expect_filled(p, node, what, name);
+    return rc ? rc : check_text(p, node, *name, def, IN_TASK, NULL);
 }
 
 /* One file or a list of them. */
@@ -238,50 +239,50 @@ static int read_files(struct parser *p, const struct task_def *def,
     char key_text[32];
     bool single = node->kind == NODE_TEXT;
     snprintf(key_text, sizeof key_text, "`%.*s`", SHOWN(key->text));
-    int result = single ? 0 : expect_list(p, node, key_text);
-    if (result)
-        return result;
+    int rc = single ? 0 : expect_list(p, node, key_text);
+    if (rc)
+        return rc;
     out->names = arena_take(&p->out->arena, single ? 1 : node->n, sizeof *out->names);
     if (!out->names)
         return out_of_memory(p);
     if (single)
         return read_file(p, def, node, what, out);
-    for (const struct node *item = node->first; item && !result; item = item->next)
-        result = read_file(p, def, item, what, out);
-    return result;
+    for (const struct node *item = node->first; item && !rc; item = item->next)
+        rc = read_file(p, def, item, what, out);
+    return rc;
 }
 
 static int read_inputs_outputs(struct parser *p, struct task_def *def,
                                const struct node *const found[])
 {
     struct files inputs = {NULL, 0}, outputs = {NULL, 0};
-    int result = 0;
+    int rc = 0;
     if (found[INPUTS])
-        result = read_files(p, def, found[INPUTS], "an input", &inputs);
-    if (!result && found[OUTPUTS])
-        result = read_files(p, def, found[OUTPUTS], "an output", &outputs);
+        rc = read_files(p, def, found[INPUTS], "an input", &inputs);
+    if (!rc && found[OUTPUTS])
+        rc = read_files(p, def, found[OUTPUTS], "an output", &outputs);
     def->inputs = inputs.names;
     def->n_inputs = inputs.n;
     def->outputs = outputs.names;
     def->n_outputs = outputs.n;
-    return result;
+    return rc;
 }
 
 static int read_flow(struct parser *p, struct task_def *def,
                      const struct node *const found[])
 {
-    int result = 0;
+    int rc = 0;
     if (found[IF])
-        result = read_condition(p, def, found[IF]->next);
-    if (!result && found[WHEN])
-        result = read_when(p, def, found[WHEN]->next);
-    if (!result && found[ONCE])
-        result = expect_bool(p, found[ONCE]->next, "`once`", &def->once);
-    if (!result && found[CHECK])
-        result = read_check(p, def, found[CHECK]->next);
-    if (!result && found[UNDO])
-        result = read_undo(p, def, found[UNDO]->next);
-    return result;
+        rc = read_condition(p, def, found[IF]->next);
+    if (!rc && found[WHEN])
+        rc = read_when(p, def, found[WHEN]->next);
+    if (!rc && found[ONCE])
+        rc = expect_bool(p, found[ONCE]->next, "`once`", &def->once);
+    if (!rc && found[CHECK])
+        rc = read_check(p, def, found[CHECK]->next);
+    if (!rc && found[UNDO])
+        rc = read_undo(p, def, found[UNDO]->next);
+    return rc;
 }
 
 /* ---- How it is run ---- */
@@ -290,9 +291,9 @@ static int read_pool(struct parser *p, struct task_def *def, const struct node *
 {
     struct definition *out = p->out;
     struct str name;
-    int result = expect_filled(p, node, "`pool`", &name);
-    if (result)
-        return result;
+    int rc = expect_filled(p, node, "`pool`", &name);
+    if (rc)
+        return rc;
     struct str *names = arena_take(&p->scratch, out->n_pools, sizeof *names);
     if (!names)
         return out_of_memory(p);
@@ -314,7 +315,7 @@ static int read_tuning(struct parser *p, struct task_def *def,
 {
     struct bounds bounds = {INT32_MIN, INT32_MAX};
     int64_t priority = 0;
-    int result = 0;
+    int rc = 0;
     bool external = def->kind == TASK_EXTERNAL;
     def->timeout_ms = external ? 0 : p->timeout_ms;
     def->grace_ms = p->grace_ms;
@@ -323,17 +324,15 @@ static int read_tuning(struct parser *p, struct task_def *def,
         def->retry = (struct retry_policy){.factor_permille = 1000};
     def->pool = UINT32_MAX;
     if (found[TIMEOUT])
-        result =
-            read_timeout(p, found[TIMEOUT]->next, &def->timeout_ms, &def->grace_ms);
-    if (!result && found[RETRIES])
-        result = read_retries(p, found[RETRIES]->next, &def->retry);
-    if (!result && found[POOL])
-        result = read_pool(p, def, found[POOL]->next);
-    if (!result && found[PRIORITY])
-        result =
-            expect_integer(p, found[PRIORITY]->next, "`priority`", bounds, &priority);
+        rc = read_timeout(p, found[TIMEOUT]->next, &def->timeout_ms, &def->grace_ms);
+    if (!rc && found[RETRIES])
+        rc = read_retries(p, found[RETRIES]->next, &def->retry);
+    if (!rc && found[POOL])
+        rc = read_pool(p, def, found[POOL]->next);
+    if (!rc && found[PRIORITY])
+        rc = expect_integer(p, found[PRIORITY]->next, "`priority`", bounds, &priority);
     def->priority = (int32_t)priority;
-    return result;
+    return rc;
 }
 
 /* ---- Tasks ---- */
@@ -353,27 +352,27 @@ int read_task(struct parser *p, uint32_t index, const struct node *node)
     char what[128];
     snprintf(what, sizeof what, "task `%.*s`", SHOWN(def->id));
     begin_task(def);
-    int result = expect_map(p, node, what);
-    if (!result)
-        result = expect_keys(p, node, where, key_names, found, KEYS);
-    if (!result)
-        result = choose_kind(p, def, found);
-    if (!result && found[PARAMS])
-        result = read_task_params(p, def, found[PARAMS]->next);
-    if (!result && found[FOREACH])
-        result = read_foreach(p, def, found[FOREACH]->next);
-    if (!result)
-        result = read_environment(p, def, found);
-    if (!result)
-        result = read_command(p, def, found);
-    if (!result)
-        result = read_inputs_outputs(p, def, found);
-    if (!result)
-        result = read_flow(p, def, found);
-    if (!result)
-        result = read_tuning(p, def, found);
-    if (!result)
+    int rc = expect_map(p, node, what);
+    if (!rc)
+        rc = expect_keys(p, node, where, key_names, found, KEYS);
+    if (!rc)
+        rc = choose_kind(p, def, found);
+    if (!rc && found[PARAMS])
+        rc = read_task_params(p, def, found[PARAMS]->next);
+    if (!rc && found[FOREACH])
+        rc = read_foreach(p, def, found[FOREACH]->next);
+    if (!rc)
+        rc = read_environment(p, def, found);
+    if (!rc)
+        rc = read_command(p, def, found);
+    if (!rc)
+        rc = read_inputs_outputs(p, def, found);
+    if (!rc)
+        rc = read_flow(p, def, found);
+    if (!rc)
+        rc = read_tuning(p, def, found);
+    if (!rc)
         p->nodes[index] = (struct task_nodes){found[NEEDS] ? found[NEEDS]->next : NULL,
                                               found[WHEN] ? found[WHEN]->next : NULL};
-    return result;
+    return rc;
 }

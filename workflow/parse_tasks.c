@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Tasks: first all ids, then every task, then the needs, which look at ids and foreach
  * keys of other tasks, then what only holds with all needs known. */
 #include "workflow/parse_int.h"
@@ -19,9 +20,9 @@ static int add_id(struct parser *p, const struct node *key, bool finally)
 {
     struct definition *out = p->out;
     struct task_def *def = &out->defs[out->n_defs];
-    int result = expect_filled(p, key, "the id of a task", &def->id);
-    if (result)
-        return result;
+    int rc = expect_filled(p, key, "the id of a task", &def->id);
+    if (rc)
+        return rc;
     if (!str_is_id(def->id))
         return diagnose(&p->diagnostic, key->at,
                         "the task id `%.*s` must be made of A-Z, a-z, 0-9, _, - and "
@@ -43,7 +44,7 @@ static int add_ids(struct parser *p, const struct node *map, const struct node *
 {
     struct definition *out = p->out;
     size_t n = (size_t)map->n + (finally ? finally->n : 0);
-    int result = 0;
+    int rc = 0;
     if (n > LIMIT_TASKS)
         return diagnose_as(&p->diagnostic, CAIRN_ELIMIT, map->at, "more than %d tasks",
                            LIMIT_TASKS);
@@ -52,12 +53,12 @@ static int add_ids(struct parser *p, const struct node *map, const struct node *
     if (!out->defs || !p->nodes || map_reserve(&out->by_id, n))
         return out_of_memory(p);
     out->defs_capacity = (uint32_t)n;
-    for (const struct node *key = map->first; key && !result; key = key->next->next)
-        result = add_id(p, key, false);
-    for (const struct node *key = finally ? finally->first : NULL; key && !result;
+    for (const struct node *key = map->first; key && !rc; key = key->next->next)
+        rc = add_id(p, key, false);
+    for (const struct node *key = finally ? finally->first : NULL; key && !rc;
          key = key->next->next)
-        result = add_id(p, key, true);
-    return result;
+        rc = add_id(p, key, true);
+    return rc;
 }
 
 static void warn_of_unreachable(struct parser *p)
@@ -74,11 +75,11 @@ static void warn_of_unreachable(struct parser *p)
 
 static int read_all_needs(struct parser *p)
 {
-    int result = 0;
-    for (uint32_t i = 0; i < p->out->n_defs && !result; i++)
+    int rc = 0;
+    for (uint32_t i = 0; i < p->out->n_defs && !rc; i++)
         if (p->nodes[i].needs)
-            result = read_needs(p, i, p->nodes[i].needs);
-    return result;
+            rc = read_needs(p, i, p->nodes[i].needs);
+    return rc;
 }
 
 int read_tasks(struct parser *p, const struct node *map, const struct node *finally)
@@ -87,21 +88,21 @@ int read_tasks(struct parser *p, const struct node *map, const struct node *fina
     if (node_is_null(map) || (map->kind == NODE_MAP && map->n == 0))
         return diagnose(&p->diagnostic, map->at,
                         "no tasks; a task is written as `id: {run: ...}`");
-    int result = expect_map(p, map, "`tasks`");
-    if (!result && finally)
-        result = expect_map(p, finally, "`finally`");
-    if (!result)
-        result = add_ids(p, map, finally);
-    for (const struct node *key = map->first; key && !result; key = key->next->next)
-        result = read_task(p, i++, key->next);
-    for (const struct node *key = finally ? finally->first : NULL; key && !result;
+    int rc = expect_map(p, map, "`tasks`");
+    if (!rc && finally)
+        rc = expect_map(p, finally, "`finally`");
+    if (!rc)
+        rc = add_ids(p, map, finally);
+    for (const struct node *key = map->first; key && !rc; key = key->next->next)
+        rc = read_task(p, i++, key->next);
+    for (const struct node *key = finally ? finally->first : NULL; key && !rc;
          key = key->next->next)
-        result = read_task(p, i++, key->next);
-    if (!result)
-        result = read_all_needs(p);
-    if (!result)
-        result = check_pending(p);
-    if (!result)
+        rc = read_task(p, i++, key->next);
+    if (!rc)
+        rc = read_all_needs(p);
+    if (!rc)
+        rc = check_pending(p);
+    if (!rc)
         warn_of_unreachable(p);
-    return result;
+    return rc;
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The grammar follows the YAML 1.1 type repository (bool, int, float, null, timestamp)
  * and YAML 1.2's core schema where that knows more forms (0o17, 1e3). The one-letter
  * booleans y and n of 1.1 are taken as text: hardly any reader obeys them. */

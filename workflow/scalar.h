@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a scalar of a workflow file means. Pure. */
 #ifndef WORKFLOW_SCALAR_H
 #define WORKFLOW_SCALAR_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Lines, columns and UTF-8. Only used when something is wrong, except utf8_next: these
  * searches start at the beginning of the text. */
 #include "workflow/source.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The text of a workflow file as it was read, and places in it. Columns count
  * characters (code points), as people and editors do. Pure. */
 #ifndef WORKFLOW_SOURCE_H

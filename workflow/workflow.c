@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Loading, building and looking at workflows: the public calls. */
 #include "workflow/workflow.h"
 
@@ -72,18 +73,18 @@ static int begin_load(struct cairn_workflow *w, const char *name,
 
 int workflow_parse_source(struct cairn_workflow *w, struct cairn_error *error)
 {
-    int result = parse_source(w, NULL, &w->definition, error);
-    return result ? result : cairn_workflow_compile(w, error);
+    int rc = parse_source(w, NULL, &w->definition, error);
+    return rc ? rc : cairn_workflow_compile(w, error);
 }
 
 /* Gives the workflow to the caller, or frees it. */
-static int hand_over(struct cairn_workflow **out, struct cairn_workflow *w, int result)
+static int hand_over(struct cairn_workflow **out, struct cairn_workflow *w, int rc)
 {
-    if (result)
+    if (rc)
         cairn_workflow_free(w);
     else
         *out = w;
-    return result;
+    return rc;
 }
 
 static char *working_directory(void)
@@ -97,18 +98,18 @@ static int read_source(struct cairn_workflow *w, const char *path,
     static const char why[] =
         "a workflow must be a regular file, because resume reads it again";
     struct cairn_error inner = {0};
-    int result = os_read_regular(path, LIMIT_FILE_BYTES, &w->source, &inner);
-    if (result == CAIRN_ENOTFOUND)
+    int rc = os_read_regular(path, LIMIT_FILE_BYTES, &w->source, &inner);
+    if (rc == CAIRN_ENOTFOUND)
         return error_set(error, CAIRN_ENOTFOUND,
                          "there is no workflow file %s; give the path of one, or "
                          "write one (docs/workflow-file.md)",
                          path);
-    if (result == CAIRN_EUSAGE)
+    if (rc == CAIRN_EUSAGE)
         return error_set(error, CAIRN_EUSAGE, "%.800s: %s", inner.text, why);
-    if (result && error)
+    if (rc && error)
         *error = inner;
-    if (result)
-        return result;
+    if (rc)
+        return rc;
     w->file = realpath(path, NULL);
     /* What could be read and is at no path: the shell's own file on stdin. */
     if (!w->file && errno == ENOENT)
@@ -128,10 +129,10 @@ int workflow_read(struct cairn_workflow **out, const char *path,
     struct cairn_workflow *w = calloc(1, sizeof *w);
     if (!w)
         return error_nomem(error);
-    int result = read_source(w, path, error);
-    if (!result)
-        result = begin_load(w, path, params, n_params, error);
-    return hand_over(out, w, result);
+    int rc = read_source(w, path, error);
+    if (!rc)
+        rc = begin_load(w, path, params, n_params, error);
+    return hand_over(out, w, rc);
 }
 
 int cairn_workflow_load(struct cairn_workflow **out, const char *path,
@@ -139,8 +140,8 @@ int cairn_workflow_load(struct cairn_workflow **out, const char *path,
                         struct cairn_error *error)
 {
     struct cairn_workflow *w;
-    int result = workflow_read(&w, path, params, n_params, error);
-    return result ? result : hand_over(out, w, workflow_parse_source(w, error));
+    int rc = workflow_read(&w, path, params, n_params, error);
+    return rc ? rc : hand_over(out, w, workflow_parse_source(w, error));
 }
 
 int cairn_workflow_parse(struct cairn_workflow **out, const char *text, size_t length,
@@ -153,12 +154,12 @@ int cairn_workflow_parse(struct cairn_workflow **out, const char *text, size_t l
     buf_add(&w->source, text, length);
     w->file = strdup("");
     w->root = working_directory();
-    int result = buf_check(&w->source, error);
-    if (!result)
-        result = begin_load(w, name, params, n_params, error);
-    if (!result)
-        result = workflow_parse_source(w, error);
-    return hand_over(out, w, result);
+    int rc = buf_check(&w->source, error);
+    if (!rc)
+        rc = begin_load(w, name, params, n_params, error);
+    if (!rc)
+        rc = workflow_parse_source(w, error);
+    return hand_over(out, w, rc);
 }
 
 int workflow_reparse(struct cairn_workflow *w, const struct definition *recorded,
@@ -168,13 +169,13 @@ int workflow_reparse(struct cairn_workflow *w, const struct definition *recorded
     struct graph graph;
     if (!w->name)
         return 0;
-    int result = parse_source(w, recorded, &definition, error);
-    if (result)
-        return result;
-    result = graph_build(&graph, &definition, error);
-    if (result) {
+    int rc = parse_source(w, recorded, &definition, error);
+    if (rc)
+        return rc;
+    rc = graph_build(&graph, &definition, error);
+    if (rc) {
         definition_release(&definition);
-        return result;
+        return rc;
     }
     graph_release(&w->graph);
     definition_release(&w->definition);
@@ -349,10 +350,10 @@ int cairn_workflow_add(struct cairn_workflow *w, const struct cairn_task *task,
     if (w->compiled || w->name)
         return error_set(error, CAIRN_EUSAGE,
                          "tasks cannot be added to a loaded or compiled workflow");
-    int result = check_task(d, task, error);
-    struct task_def *def = result ? NULL : next_def(d);
+    int rc = check_task(d, task, error);
+    struct task_def *def = rc ? NULL : next_def(d);
     if (!def)
-        return result ? result : error_nomem(error);
+        return rc ? rc : error_nomem(error);
     *def = (struct task_def){.timeout_ms = task->timeout_ms,
                              .grace_ms = task->grace_ms ? task->grace_ms : GRACE_MS,
                              .retry = {.max = task->retries, .factor_permille = 1000},
@@ -362,17 +363,16 @@ int cairn_workflow_add(struct cairn_workflow *w, const struct cairn_task *task,
     def->id = arena_str(&d->arena, str_of(task->id));
     copy_command(d, def, task);
     def->outputs = copy_texts(&d->arena, task->outputs, &def->n_outputs);
-    result = copy_env(&d->arena, def, task->env, error);
-    if (!result)
-        result = copy_needs(d, def, task->needs, error);
-    if (!result)
-        result = task_def_finish(d, def, error);
-    if (!result &&
-        (d->arena.failed || map_add(&d->by_id, def->id, d->n_defs, NULL) < 0))
-        result = error_nomem(error);
-    if (!result)
+    rc = copy_env(&d->arena, def, task->env, error);
+    if (!rc)
+        rc = copy_needs(d, def, task->needs, error);
+    if (!rc)
+        rc = task_def_finish(d, def, error);
+    if (!rc && (d->arena.failed || map_add(&d->by_id, def->id, d->n_defs, NULL) < 0))
+        rc = error_nomem(error);
+    if (!rc)
         d->n_defs++;
-    return result;
+    return rc;
 }
 
 int cairn_workflow_compile(struct cairn_workflow *w, struct cairn_error *error)
@@ -380,11 +380,11 @@ int cairn_workflow_compile(struct cairn_workflow *w, struct cairn_error *error)
     if (w->compiled)
         return 0;
     /* A loaded one has been prepared by the parser. */
-    int result = w->name ? 0 : definition_prepare(&w->definition, error);
-    if (!result)
-        result = graph_build(&w->graph, &w->definition, error);
-    w->compiled = !result;
-    return result;
+    int rc = w->name ? 0 : definition_prepare(&w->definition, error);
+    if (!rc)
+        rc = graph_build(&w->graph, &w->definition, error);
+    w->compiled = !rc;
+    return rc;
 }
 
 /* ---- Looking ---- */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The handle behind struct cairn_workflow: a definition, its source, its graph. */
 #ifndef WORKFLOW_WORKFLOW_H
 #define WORKFLOW_WORKFLOW_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* libyaml's events to nodes; the one door to libyaml. Events, not libyaml's document
  * tree: those can be refused early, and depth is bounded by our own stack. */
 #include "workflow/yaml.h"
@@ -131,16 +132,16 @@ static int check_large(const struct builder *builder, const struct node *map)
 {
     struct map seen = MAP_INIT;
     uint32_t i = 0, first;
-    int result = map_reserve(&seen, map->n);
-    for (const struct node *key = map->first; key && !result; key = key->next->next) {
+    int rc = map_reserve(&seen, map->n);
+    for (const struct node *key = map->first; key && !rc; key = key->next->next) {
         int added = map_add(&seen, key->text, i++, &first);
         if (added == 0)
-            result = same_key(builder, nth_key(map, first), key);
+            rc = same_key(builder, nth_key(map, first), key);
         else if (added < 0)
-            result = added;
+            rc = added;
     }
     map_release(&seen);
-    return result == CAIRN_ENOMEM ? error_nomem(builder->diagnostic->error) : result;
+    return rc == CAIRN_ENOMEM ? error_nomem(builder->diagnostic->error) : rc;
 }
 
 static int check_keys(const struct builder *builder, const struct node *map)
@@ -181,10 +182,10 @@ static int attach(struct builder *builder, struct node *node)
 static int add_text(struct builder *builder, const yaml_event_t *event)
 {
     struct position at = place(builder, event->start_mark);
-    int result =
+    int rc =
         refuse_extras(builder, event->data.scalar.anchor, event->data.scalar.tag, at);
-    if (result)
-        return result;
+    if (rc)
+        return rc;
     struct node *node = arena_take(builder->arena, 1, sizeof *node);
     struct str text = {(const char *)event->data.scalar.value,
                        event->data.scalar.length};
@@ -206,9 +207,9 @@ static int open_collection(struct builder *builder, enum node_kind kind,
                                                  : event->data.sequence_start.anchor;
     const yaml_char_t *tag = kind == NODE_MAP ? event->data.mapping_start.tag
                                               : event->data.sequence_start.tag;
-    int result = refuse_extras(builder, anchor, tag, at);
-    if (result)
-        return result;
+    int rc = refuse_extras(builder, anchor, tag, at);
+    if (rc)
+        return rc;
     if (builder->depth == LIMIT_DEPTH)
         return diagnose_as(builder->diagnostic, CAIRN_ELIMIT, at,
                            "nested more than %d levels deep", LIMIT_DEPTH);
@@ -217,9 +218,9 @@ static int open_collection(struct builder *builder, enum node_kind kind,
         return error_nomem(builder->diagnostic->error);
     node->kind = (uint8_t)kind;
     node->at = at;
-    result = attach(builder, node);
+    rc = attach(builder, node);
     builder->levels[builder->depth++] = (struct level){.node = node};
-    return result;
+    return rc;
 }
 
 static int close_collection(struct builder *builder)
@@ -263,15 +264,15 @@ static int take_event(struct builder *builder, const yaml_event_t *event)
 
 static int read_events(struct builder *builder, yaml_parser_t *parser)
 {
-    int result = 0;
-    while (!builder->done && !result) {
+    int rc = 0;
+    while (!builder->done && !rc) {
         yaml_event_t event;
         if (!yaml_parser_parse(parser, &event))
             return syntax_error(builder, parser);
-        result = take_event(builder, &event);
+        rc = take_event(builder, &event);
         yaml_event_delete(&event);
     }
-    return result;
+    return rc;
 }
 
 int yaml_read(const struct diagnostic *diagnostic, struct arena *arena,
@@ -282,21 +283,21 @@ int yaml_read(const struct diagnostic *diagnostic, struct arena *arena,
                               .arena = arena,
                               .last = source_position(source, source->text.len)};
     yaml_parser_t parser;
-    int result = yaml_text_check(diagnostic);
-    if (!result)
-        result = yaml_text_prepare(&builder.text, diagnostic->source->text, arena,
-                                   diagnostic->error);
-    if (result)
-        return result;
+    int rc = yaml_text_check(diagnostic);
+    if (!rc)
+        rc = yaml_text_prepare(&builder.text, diagnostic->source->text, arena,
+                               diagnostic->error);
+    if (rc)
+        return rc;
     if (!yaml_parser_initialize(&parser))
         return error_nomem(diagnostic->error);
     yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&parser, (const yaml_char_t *)builder.text.text.ptr,
                                  builder.text.text.len);
-    result = read_events(&builder, &parser);
+    rc = read_events(&builder, &parser);
     yaml_parser_delete(&parser);
-    if (result)
-        return result;
+    if (rc)
+        return rc;
     if (!builder.root)
         return diagnose(diagnostic, (struct position){0, 0},
                         "the file is empty; a workflow needs `name` and `tasks`");

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Encoding checks, and JSON's surrogate pairs. The JSON scanner knows only where
  * strings begin and end; grammar is libyaml's business. It gives up ("not JSON") on
  * anything that JSON cannot hold, so YAML text, where quotes mean other things, is

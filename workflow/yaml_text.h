@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What happens to the text of a workflow file before libyaml reads it. */
 #ifndef WORKFLOW_YAML_TEXT_H
 #define WORKFLOW_YAML_TEXT_H

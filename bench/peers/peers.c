@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cairn beside make, ninja, GNU parallel and Snakemake: the same graphs, the same
  * commands, two jobs, one run.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The same graphs for every tool: shapes of tasks, and the files that say them. */
 #ifndef BENCH_PEERS_H
 #define BENCH_PEERS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How each tool is told the graph, and how it is called. Two jobs everywhere; the text
  * of the commands is the same. */
 #include "peers.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cairn_doctor: looks at a store from outside in, and tells what to do. Changes
  * nothing. */
 #include "checkpoint/verify.h"
@@ -138,14 +139,13 @@ static int open_store(struct doctor *d, const char *path, struct cairn_error *er
 {
     struct cairn_store_options options = {
         .path = path, .read_only = true, .key_file = d->key_file};
-    int result = cairn_store_open(&d->store, &options, error);
+    int rc = cairn_store_open(&d->store, &options, error);
     /* CAIRN_EUSAGE: as of a key file. */
-    if (result == CAIRN_ENOTFOUND || result == CAIRN_EUSAGE ||
-        (result && is_trouble(d, error)))
-        return result;
-    if (result == CAIRN_ENEWER)
+    if (rc == CAIRN_ENOTFOUND || rc == CAIRN_EUSAGE || (rc && is_trouble(d, error)))
+        return rc;
+    if (rc == CAIRN_ENEWER)
         tell(d, CAIRN_HEALTH_BAD, "schema", error->text, "use that release of cairn");
-    else if (result)
+    else if (rc)
         tell_error(d, "open", error);
     return 0;
 }
@@ -163,8 +163,8 @@ static void look_at_pages(struct doctor *d)
 {
     struct cairn_error error = {0};
     char text[512];
-    int code = store_check_pages(d->store, bad_page, d, &error);
-    if (code && is_trouble(d, &error))
+    int rc = store_check_pages(d->store, bad_page, d, &error);
+    if (rc && is_trouble(d, &error))
         return;
     if (d->bad_lines) {
         snprintf(text, sizeof text, "pages of the database are damaged: %s",
@@ -177,9 +177,9 @@ static void look_at_pages(struct doctor *d)
              "`cairn doctor --repair` saves what is valid into a new store in its "
              "place, and keeps the damaged one; until then what is valid here can be "
              "resumed");
-    } else if (code == CAIRN_EDAMAGED || code == CAIRN_EIO)
+    } else if (rc == CAIRN_EDAMAGED || rc == CAIRN_EIO)
         tell_error(d, "database", &error);
-    else if (code)
+    else if (rc)
         tell(d, CAIRN_HEALTH_WARN, "database", error.text, NULL);
     else
         tell(d, CAIRN_HEALTH_OK, "database", "the pages of the database are sound",
@@ -221,12 +221,12 @@ static void look_at_content(struct doctor *d)
     struct cairn_verify_result result = {0};
     struct cairn_error error = {0};
     char text[256];
-    int code = cairn_checkpoint_verify(d->store, NULL, bad_record, d, &result, &error);
-    if (code && is_trouble(d, &error))
+    int rc = cairn_checkpoint_verify(d->store, NULL, bad_record, d, &result, &error);
+    if (rc && is_trouble(d, &error))
         return;
-    if (code && (code != CAIRN_EDAMAGED || d->bad_records == 0))
+    if (rc && (rc != CAIRN_EDAMAGED || d->bad_records == 0))
         tell_error(d, "records", &error); /* the tables could not be read to the end */
-    if (code)
+    if (rc)
         return;
     snprintf(text, sizeof text, "%llu checkpoint%s and %llu object%s valid",
              (unsigned long long)result.checked, result.checked == 1 ? "" : "s",
@@ -271,11 +271,11 @@ int cairn_doctor_keyed(const char *path, const char *key_file,
 {
     struct doctor d = {.each = each, .context = context, .key_file = key_file};
     struct cairn_error local = {0};
-    int result = open_store(&d, path, &local);
-    if (result) {
+    int rc = open_store(&d, path, &local);
+    if (rc) {
         if (error)
             *error = local;
-        return result;
+        return rc;
     }
     if (d.store) {
         look_at_directory(&d, cairn_store_path(d.store));

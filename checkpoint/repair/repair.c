@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* checkpoint_repair: everything that is valid in a damaged store, in a new one in its
  * place.
  *

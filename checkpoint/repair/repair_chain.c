@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The chains of a repaired store. Nothing in a record can be changed, so a gap is
  * described from outside, by a tombstone: it ends with the lost record that the next
  * one names as its parent, whose digest stands in that next record. So the chain is

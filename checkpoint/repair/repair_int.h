@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A repair under way; shared by the files repair*.c. */
 #ifndef CHECKPOINT_REPAIR_REPAIR_INT_H
 #define CHECKPOINT_REPAIR_REPAIR_INT_H

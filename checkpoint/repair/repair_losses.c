@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a repair has lost: told to the caller, and remembered in the new store, so that
  * it is no damage there. */
 #include "checkpoint/repair/repair_int.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The numbers of parents. A record holds the SHA-256 of its parent; which number that
  * has stands in a column that no hash covers. A wrong one is put right from the digest:
  * it is that of a record, or of the end of a deleted range. If it is neither, the

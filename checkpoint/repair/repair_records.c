@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Records of the damaged store into the new one. A record is kept if its bytes fit the
  * SHA-256 that stands beside it; columns that repeat its header are made anew from it.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Rows that decide something and are damaged or gone, from what other rows tell.
  *
  * The row of a run tells little that does not stand elsewhere, too: its definition is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Expressions: what stands in ${{ }} and after `if:`. Parsed once into a tree, then
  * evaluated as often as needed. Pure: names are resolved by the caller.
  *

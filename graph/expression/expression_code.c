@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What parsing makes: the code of an expression, and the operators that wait. */
 #include "graph/expression/expression_parser.h"
 
@@ -67,16 +68,16 @@ struct waiting *parser_top(struct expression_parser *p)
 
 int parser_reduce(struct expression_parser *p, enum waiting_kind kind)
 {
-    int result = 0;
-    while (!result && parser_top(p) && parser_top(p)->kind >= kind) {
+    int rc = 0;
+    while (!rc && parser_top(p) && parser_top(p)->kind >= kind) {
         struct waiting done = *parser_top(p);
         p->n_waiting--;
         p->depth -= done.kind == WAIT_NOT;
-        result = parser_emit_operation(p, (enum operation)done.operation, &done);
-        if (!result && (done.kind == WAIT_OR || done.kind == WAIT_AND))
+        rc = parser_emit_operation(p, (enum operation)done.operation, &done);
+        if (!rc && (done.kind == WAIT_OR || done.kind == WAIT_AND))
             parser_aim_jump(p, &done);
     }
-    return result;
+    return rc;
 }
 
 /* ---- The result ---- */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Evaluating: one pass over the code with a stack of values. Jumps only lead forward,
  * so it ends. What is never reached is never looked up. */
 #include "graph/expression/expression_int.h"
@@ -115,14 +116,13 @@ static int needs_numbers(const struct machine *m, const struct instruction *i,
     struct buf text = BUF_INIT;
     struct shown name = source_of(m->expression, operand);
     value_append(&operand->value, &text);
-    int result = buf_check(&text, m->error);
-    if (!result)
-        result =
-            error_set(m->error, CAIRN_EWORKFLOW, "`%.*s` needs numbers: %s is `%s`",
-                      (int)i->length, m->expression->text.ptr + i->at, name.text,
-                      expression_shown(buf_view(&text)).text);
+    int rc = buf_check(&text, m->error);
+    if (!rc)
+        rc = error_set(m->error, CAIRN_EWORKFLOW, "`%.*s` needs numbers: %s is `%s`",
+                       (int)i->length, m->expression->text.ptr + i->at, name.text,
+                       expression_shown(buf_view(&text)).text);
     buf_release(&text);
-    return result;
+    return rc;
 }
 
 /* ---- Operations ---- */
@@ -141,8 +141,8 @@ static int push_name(struct machine *m, const struct instruction *i)
 {
     const struct name *name = &m->expression->names[i->index];
     struct value value = {.type = VALUE_MISSING};
-    int result = m->lookup(m->context, name, &value, m->error);
-    return result ? result : push(m, i, &value);
+    int rc = m->lookup(m->context, name, &value, m->error);
+    return rc ? rc : push(m, i, &value);
 }
 
 /* The upper one of the two on top is dropped, the lower one becomes the result. It
@@ -159,15 +159,15 @@ static int ordered(struct machine *m, const struct instruction *i)
 {
     const struct operand *left = &m->stack[m->n - 2], *right = &m->stack[m->n - 1];
     double a, b;
-    int result = missing(m, left);
-    if (!result)
-        result = missing(m, right);
-    if (!result && !as_number(&left->value, &a))
-        result = needs_numbers(m, i, left);
-    else if (!result && !as_number(&right->value, &b))
-        result = needs_numbers(m, i, right);
-    if (result)
-        return result;
+    int rc = missing(m, left);
+    if (!rc)
+        rc = missing(m, right);
+    if (!rc && !as_number(&left->value, &a))
+        rc = needs_numbers(m, i, left);
+    else if (!rc && !as_number(&right->value, &b))
+        rc = needs_numbers(m, i, right);
+    if (rc)
+        return rc;
     bool yes = i->operation == OP_LESS         ? a < b
                : i->operation == OP_GREATER    ? a > b
                : i->operation == OP_LESS_EQUAL ? a <= b
@@ -200,26 +200,26 @@ static int contains(struct machine *m)
 {
     const struct operand *whole = &m->stack[m->n - 2], *part = &m->stack[m->n - 1];
     struct buf a = BUF_INIT, b = BUF_INIT;
-    int result = missing(m, whole);
-    if (!result)
-        result = missing(m, part);
-    if (result)
-        return result;
+    int rc = missing(m, whole);
+    if (!rc)
+        rc = missing(m, part);
+    if (rc)
+        return rc;
     bool yes = holds(as_text(&whole->value, &a), as_text(&part->value, &b));
-    result = a.failed || b.failed ? error_nomem(m->error) : 0;
-    if (!result)
+    rc = a.failed || b.failed ? error_nomem(m->error) : 0;
+    if (!rc)
         merge(m, yes);
     buf_release(&a);
     buf_release(&b);
-    return result;
+    return rc;
 }
 
 static int invert(struct machine *m, const struct instruction *i)
 {
     struct operand *top = &m->stack[m->n - 1];
-    int result = missing(m, top);
-    if (result)
-        return result;
+    int rc = missing(m, top);
+    if (rc)
+        return rc;
     top->value = truth(!value_truth(&top->value));
     top->length = top->at + top->length - i->at;
     top->at = i->at;
@@ -229,18 +229,18 @@ static int invert(struct machine *m, const struct instruction *i)
 static int become_truth(struct machine *m)
 {
     struct operand *top = &m->stack[m->n - 1];
-    int result = missing(m, top);
-    if (!result)
+    int rc = missing(m, top);
+    if (!rc)
         top->value = truth(value_truth(&top->value));
-    return result;
+    return rc;
 }
 
 /* && and ||: *jumps if the left side decides. */
 static int decide(struct machine *m, bool deciding, bool *jumps)
 {
-    int result = become_truth(m);
-    if (result)
-        return result;
+    int rc = become_truth(m);
+    if (rc)
+        return rc;
     *jumps = m->stack[m->n - 1].value.truth == deciding;
     if (!*jumps)
         m->n--;
@@ -294,9 +294,9 @@ int expression_run(const struct expression *expression, name_lookup *lookup,
     for (uint32_t at = 0; at < expression->n;) {
         const struct instruction *instruction = &expression->code[at];
         bool jumps = false;
-        int result = step(&m, instruction, &jumps);
-        if (result)
-            return result;
+        int rc = step(&m, instruction, &jumps);
+        if (rc)
+            return rc;
         at = jumps ? instruction->index : at + 1;
     }
     *out = m.stack[0];
@@ -307,8 +307,8 @@ int expression_evaluate(const struct expression *expression, name_lookup *lookup
                         void *context, struct value *out, struct cairn_error *error)
 {
     struct operand operand;
-    int result = expression_run(expression, lookup, context, &operand, error);
-    if (!result)
+    int rc = expression_run(expression, lookup, context, &operand, error);
+    if (!rc)
         *out = operand.value;
-    return result;
+    return rc;
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the files behind expression.h share. A tree is kept in the order in which it is
  * evaluated (operands before their operator), so that neither parsing nor evaluating
  * recurses: an instruction puts one value on a stack or works on those on top. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Names of an expression, and texts for messages. */
 #include "graph/expression/expression_int.h"
 
@@ -182,9 +183,9 @@ int name_parse(struct str text, size_t at, struct name *out,
 {
     struct reading r = {text, at, at, error};
     struct name name = {.at = at};
-    int result = read_name(&r, &name);
-    if (result)
-        return result;
+    int rc = read_name(&r, &name);
+    if (rc)
+        return rc;
     name.length = r.at - at;
     if (next_is(&r, '.') || next_is(&r, '['))
         return wrong(&r, name.kind == NAME_KEY

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Numbers as text, both ways, in any locale: what goes through strtod has no decimal
  * point, and of what printf makes only the digits are used. */
 #include "graph/expression/expression_int.h"

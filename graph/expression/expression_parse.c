@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Parsing: what is read where. Either an operand comes next, or, behind a complete one,
  * an operator; the text is read once, from left to right. */
 #include "graph/expression/expression_parser.h"
@@ -77,9 +78,9 @@ static bool read_function(struct expression_parser *p, struct str word, int *res
 static int read_name(struct expression_parser *p)
 {
     struct name name;
-    int result = name_parse(p->text, p->at, &name, p->error);
-    if (result)
-        return result;
+    int rc = name_parse(p->text, p->at, &name, p->error);
+    if (rc)
+        return rc;
     struct instruction instruction = {.operation = OP_NAME,
                                       .at = (uint32_t)p->at,
                                       .length = (uint32_t)name.length,
@@ -93,12 +94,12 @@ static int read_name(struct expression_parser *p)
 static int read_word(struct expression_parser *p)
 {
     struct str word = {p->text.ptr + p->at, word_scan(p->text, p->at)};
-    int result;
+    int rc;
     bool yes = str_equal(word, STR("true"));
     if (yes || str_equal(word, STR("false")))
         return parser_emit_value(p, word.len,
                                  (struct value){.type = VALUE_TRUTH, .truth = yes});
-    return read_function(p, word, &result) ? result : read_name(p);
+    return read_function(p, word, &rc) ? rc : read_name(p);
 }
 
 static int no_operand(const struct expression_parser *p)
@@ -184,26 +185,26 @@ static int read_binary(struct expression_parser *p, const struct infix *infix)
                               .operation = (uint8_t)infix->operation,
                               .at = p->at,
                               .length = strlen(infix->text)};
-    int result = parser_reduce(p, infix->kind == WAIT_COMPARE ? WAIT_NOT : infix->kind);
-    if (!result && infix->kind == WAIT_COMPARE && parser_top(p) &&
+    int rc = parser_reduce(p, infix->kind == WAIT_COMPARE ? WAIT_NOT : infix->kind);
+    if (!rc && infix->kind == WAIT_COMPARE && parser_top(p) &&
         parser_top(p)->kind == WAIT_COMPARE)
         return fail_here(p, waiting.length,
                          "comparisons are not chained: join two with &&, or put one "
                          "into parentheses");
-    if (!result && infix->kind != WAIT_COMPARE) {
-        result = parser_emit_jump(p, infix->operation, &waiting);
+    if (!rc && infix->kind != WAIT_COMPARE) {
+        rc = parser_emit_jump(p, infix->operation, &waiting);
         waiting.operation = OP_TRUTH;
     }
     p->at += waiting.length;
-    return result ? result : parser_push(p, waiting);
+    return rc ? rc : parser_push(p, waiting);
 }
 
 static int read_comma(struct expression_parser *p)
 {
-    int result = parser_reduce(p, WAIT_OR);
+    int rc = parser_reduce(p, WAIT_OR);
     struct waiting *function = parser_top(p);
-    if (result)
-        return result;
+    if (rc)
+        return rc;
     if (!function || function->kind == WAIT_OPEN)
         return fail_here(p, 1, "`,` only stands between the arguments of a function");
     if (function->comma)
@@ -217,10 +218,10 @@ static int read_comma(struct expression_parser *p)
 
 static int read_close(struct expression_parser *p)
 {
-    int result = parser_reduce(p, WAIT_OR);
+    int rc = parser_reduce(p, WAIT_OR);
     struct waiting *open = parser_top(p);
-    if (result)
-        return result;
+    if (rc)
+        return rc;
     if (!open)
         return fail_here(p, 1, "`)` without `(`");
     if (open->kind != WAIT_OPEN && !open->comma)
@@ -252,20 +253,20 @@ static int read_operator(struct expression_parser *p)
 
 static int read_all(struct expression_parser *p)
 {
-    int result = 0;
+    int rc = 0;
     for (;;) {
         p->at = skip_blanks(p->text, p->at);
         if (p->complete && p->at >= p->text.len)
             break;
-        result = p->complete ? read_operator(p) : read_operand(p);
-        if (result)
-            return result;
+        rc = p->complete ? read_operator(p) : read_operand(p);
+        if (rc)
+            return rc;
     }
-    result = parser_reduce(p, WAIT_OR);
-    if (!result && parser_top(p))
+    rc = parser_reduce(p, WAIT_OR);
+    if (!rc && parser_top(p))
         return expression_fail(p->error, parser_top(p)->at, parser_top(p)->length,
                                "the `(` of this has no `)`");
-    return result;
+    return rc;
 }
 
 int expression_parse(struct arena *arena, struct str text,
@@ -276,12 +277,12 @@ int expression_parse(struct arena *arena, struct str text,
                                LIMIT_EXPRESSION_BYTES);
     struct expression_parser p = {.code = BUF_INIT, .names = BUF_INIT, .error = error};
     p.text = arena_str(arena, text);
-    int result = p.text.ptr ? read_all(&p) : CAIRN_ENOMEM;
-    if (!result)
-        result = parser_keep(arena, &p, out);
+    int rc = p.text.ptr ? read_all(&p) : CAIRN_ENOMEM;
+    if (!rc)
+        rc = parser_keep(arena, &p, out);
     buf_release(&p.code);
     buf_release(&p.names);
-    return result;
+    return rc;
 }
 
 uint32_t expression_names(const struct expression *expression)

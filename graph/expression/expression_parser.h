@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The state of parsing an expression (expression_parse.c), and what is made of it
  * (expression_code.c).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* ${{ }} in text: finding it, and putting values in. */
 #include "graph/expression/expression_int.h"
 
@@ -55,50 +56,50 @@ static int parse_one(struct arena *arena, struct str text, size_t start, size_t 
         return no_end(text, start, error);
     *out = (struct piece){.at = start};
     *end = close + CLOSING;
-    int result = expression_parse(arena, (struct str){text.ptr + from, close - from},
-                                  &out->expression, error);
-    if (result == CAIRN_EWORKFLOW && error)
+    int rc = expression_parse(arena, (struct str){text.ptr + from, close - from},
+                              &out->expression, error);
+    if (rc == CAIRN_EWORKFLOW && error)
         error->at += from;
-    return result;
+    return rc;
 }
 
 static int parse_pieces(struct arena *arena, struct str text, struct buf *pieces,
                         struct expression_error *error)
 {
     size_t done = 0;
-    int result = 0;
-    while (done < text.len && !result) {
+    int rc = 0;
+    while (done < text.len && !rc) {
         size_t start = template_start(text, done);
         size_t literal = (start == SIZE_MAX ? text.len : start) - done;
         struct piece piece = {.text = {text.ptr + done, literal}, .at = done};
         if (literal)
-            result = add(pieces, piece);
+            rc = add(pieces, piece);
         done += literal;
-        if (result || start == SIZE_MAX)
+        if (rc || start == SIZE_MAX)
             break;
-        result = parse_one(arena, text, start, &done, &piece, error);
-        if (!result)
-            result = add(pieces, piece);
+        rc = parse_one(arena, text, start, &done, &piece, error);
+        if (!rc)
+            rc = add(pieces, piece);
     }
-    return result;
+    return rc;
 }
 
 int template_parse(struct arena *arena, struct str text, struct text_template *out,
                    struct expression_error *error)
 {
     struct buf pieces = BUF_INIT;
-    int result = parse_pieces(arena, text, &pieces, error);
+    int rc = parse_pieces(arena, text, &pieces, error);
     size_t n = pieces.size / sizeof(struct piece);
-    struct piece *kept = result ? NULL : arena_take(arena, n, sizeof *kept);
-    if (!result && !kept)
-        result = CAIRN_ENOMEM;
-    if (!result) {
+    struct piece *kept = rc ? NULL : arena_take(arena, n, sizeof *kept);
+    if (!rc && !kept)
+        rc = CAIRN_ENOMEM;
+    if (!rc) {
         if (n)
             memcpy(kept, pieces.data, pieces.size);
         *out = (struct text_template){(uint32_t)n, kept};
     }
     buf_release(&pieces);
-    return result;
+    return rc;
 }
 
 /* ---- Expanding ---- */
@@ -113,12 +114,11 @@ int template_expand(const struct text_template *template, name_lookup *lookup,
             buf_str(out, piece->text);
             continue;
         }
-        int result =
-            expression_run(piece->expression, lookup, context, &operand, error);
-        if (!result)
-            result = expression_missing(piece->expression, &operand, error);
-        if (result)
-            return result;
+        int rc = expression_run(piece->expression, lookup, context, &operand, error);
+        if (!rc)
+            rc = expression_missing(piece->expression, &operand, error);
+        if (rc)
+            return rc;
         value_append(&operand.value, out);
     }
     return buf_check(out, error);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The guard: outlives the engine by a moment, to end what it started. The library
  * starts one per run (process/guard.c). Tasks under a keeper that lives are left
  * alone.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The program that the library carries as bytes (helper_image.S) and starts beside
  * itself: the guard of a run, or the keeper of a task. */
 #include "process/helper/roles.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The keeper of one task (process/keeper.h): takes the attempt, runs the task, ends it
  * when its time is over or when asked to, writes down how it ended, and ends likewise.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The helper program is two: which one, its name says. Only libc. */
 #ifndef PROCESS_HELPER_ROLES_H
 #define PROCESS_HELPER_ROLES_H

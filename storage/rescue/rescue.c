@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Rows from the damaged files into the new store. */
 #include "storage/rescue/rescue_int.h"
 #include "storage/schema.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A damaged store under its locks, and the new one that takes its place.
  *
  *   rescue_open      takes every lock; finishes a switch that was interrupted

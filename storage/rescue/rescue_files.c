@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Files of a repair: what makes it safe to be cut off at any moment.
  *
  *   moment                         what stands there         what the next repair does

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What is lost of the files themselves, or may be: nothing tells what stood there. */
 #include "storage/rescue/rescue_int.h"
 #include "storage/schema.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Shared by rescue_open.c (locks), rescue.c (rows), rescue_gaps.c and rescue_files.c.
  */
 #ifndef STORAGE_RESCUE_RESCUE_INT_H

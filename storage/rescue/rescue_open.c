@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Opening a damaged store for repair: its locks, and what stands in their way. */
 #include "storage/rescue/rescue_int.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The trees of a database: which pages they have, and the rows on these. SQLite's file
  * format, section 1.6.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Rows of a store out of the pages of its database, read without SQLite, so that damage
  * to one page costs what stood on that page and nothing else.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Blobs that state their own length, where even the row around them is damaged. */
 #include "storage/rescue/salvage_int.h"
 

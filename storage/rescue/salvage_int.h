@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From bytes to rows: shared by salvage.c (trees), salvage_rows.c (rows and cells) and
  * salvage_blobs.c. */
 #ifndef STORAGE_RESCUE_SALVAGE_INT_H

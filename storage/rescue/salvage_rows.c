@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Rows out of the bytes of a page, and what else of them stands in chains of pages.
  * SQLite's file format, sections 1.6 (cells) and 2.1 (rows).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Keepers from outside: their files, their ends; decisions about unknown tasks. */
 #include "adopt.h"
 

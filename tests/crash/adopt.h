@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Crash tests of what outlives cairn (on_crash: adopt), and of `once`: what is known of
  * every attempt from outside, and what must hold of it at the end. */
 #ifndef TESTS_CRASH_ADOPT_H

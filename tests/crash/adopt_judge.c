@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What must hold of every attempt at the end. The tasks' own log tells what happened,
  * the generated workflow how it had to end, the store what cairn made of it. */
 #include "adopt.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What must hold after kills. Sessions are numbered from 0; `session` 0 is the first
  * process of cairn in s->dir. */
 #include "crash.h"

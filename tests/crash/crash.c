@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The crash tests' command line: see usage below and docs/crash-tests.md. */
 #include "crash.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The crash tests: random graphs of tasks with side-effect logs, run by the real
  * command, which is killed at random or chosen moments and resumed. docs/crash-tests.md
  * tells what is checked.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Starting, killing and awaiting the command. Only processes that this program started,
  * and the guards of its own stores, are ever signalled. */
 #include "crash.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Random workflows: the same seed always gives the same one. */
 #include "crash.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reading what the tasks themselves wrote. */
 #include "crash.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Preloaded into cairn by the crash tests: the process kills itself at the N-th call of
  * a kind. CRASH_KILL is KIND:N or KIND:N:DELAY_US, CRASH_MARK a file that is made just
  * before, as a sign that it came to that.

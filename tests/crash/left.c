@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Finding processes of a graph by their environment, which all that its tasks start
  * inherit, and its guards and keepers by the files that they hold. */
 #include "crash.h"

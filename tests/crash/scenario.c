@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A test's directories and its verdict, as a TAP line. */
 #include "crash.h"
 #include "tests/tools/remove_tree.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the store and the command say, read with a fresh handle each time. Damage is
  * done through SQLite, which must not transfer the log when it closes: cairn would
  * rightly miss it. */

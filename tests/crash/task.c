@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A task of the crash tests: task FLAGS SLEEP_MS [END]. FLAGS are letters:
  *   c  starts a process in the background of its group
  *   s  starts one in a session of its own

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Kills of cairn at random and chosen moments, several in a row, some of them with the
  * guard or with keepers; resumed until nothing is left to decide. With on_crash: adopt
  * an attempt is only ever cut short by the end of its keeper; with on_crash: kill by

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What else may follow a kill while tasks live on: another run, the end of all wishes,
  * an edited workflow; and kills while a failed run is undone. */
 #include "adopt.h"

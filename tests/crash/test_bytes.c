@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Every byte of every record and digest of a small store is changed in turn: verify
  * must name that checkpoint each time. */
 #include "crash.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The newest checkpoints of a killed run are damaged; it must go on from the last valid
  * one and run again just what was recorded in the damaged ones only. */
 #include "crash.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A new run from a checkpoint in the middle of a finished one: just the later tasks. */
 #include "crash.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Random graphs, killed at random moments up to four times, a third of the times with
  * their guard, and resumed until done. */
 #include "crash.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Kills in chosen windows, by the shim. A kill counts only if what it left proves that
  * it hit the window. */
 #include "crash.h"

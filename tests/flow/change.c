@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The kinds of change that are made between two sessions: the table. */
 #include "change.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The parts of change.c: one function for each kind of change. */
 #ifndef TESTS_FLOW_CHANGE_H
 #define TESTS_FLOW_CHANGE_H

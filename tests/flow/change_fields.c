@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Changes of the fields of one task, and of all. */
 #include "change.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Changes of tasks, needs and groups. */
 #include "change.h"
 

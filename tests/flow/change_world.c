@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Changes of files and secrets, and of tuning. */
 #include "change.h"
 

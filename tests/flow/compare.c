@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What has changed for a task between two models: an opinion of its own on what a
  * fingerprint holds. */
 #include "compare.h"

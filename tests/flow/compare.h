@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Two models compared, see compare.c. */
 #ifndef TESTS_FLOW_COMPARE_H
 #define TESTS_FLOW_COMPARE_H

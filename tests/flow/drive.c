@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Starting the command, and files. Only processes that this program started are ever
  * signalled. */
 #include "flow.h"

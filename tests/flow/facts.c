@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How a run ended, as a set of lines. What is left out, and why that is no difference:
  *
  * - numbers of attempts, and times: a task that was running when cairn died is started

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The flow tests' command line, and verdicts as TAP lines. */
 #include "flow.h"
 #include "tests/tools/remove_tree.h"

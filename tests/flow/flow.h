@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The flow tests: random workflows run by the real command, a new process of it for
  * every step.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Random workflows of test A, and questions about any workflow. */
 #include "flow.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Repeatable random numbers: splitmix64. */
 #include "flow.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the command printed with --json, and the log of the tasks. */
 #include "flow.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Random workflows of test B, in which things go wrong.
  *
  * After a failure that stops the run, what has been started by then is a matter of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A: plan = explain = run. After each kind of change:
  *
  *   P1  what will run, ran: unless something that it needs failed for the first time,

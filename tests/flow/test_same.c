@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* B: the same answer. A random workflow in which things fail is run one task at a time,
  * in parallel, and killed at random moments and resumed until a session ends by itself,
  * each in a directory and store of its own. Then everything that facts.c reads of them

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A model as YAML. Every field that counts has one text, which is also what the models
  * are compared by. */
 #include "flow.h"

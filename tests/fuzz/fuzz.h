@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the fuzz targets share. A target is one file fuzz_NAME.c with
  * LLVMFuzzerTestOneInput; its seeds lie in corpus/NAME, its words in dict/NAME. A
  * target must do the same for the same bytes, whatever came before. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The compiled definition, as it lies in the content pool, and everything that is done
  * with it before a task runs: graph, ids, fingerprints, texts. What is taken encodes to
  * a form that reads back as itself. */

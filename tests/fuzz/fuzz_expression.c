@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Every input as an expression, as a text with ${{ }}, and as a number: parsed, and
  * evaluated with names that stand for every kind of value. */
 #include "graph/expression/expression_int.h"

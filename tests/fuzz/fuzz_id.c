@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Printed ids of checkpoints, looked up in a store of four. Whatever digits of a hash
  * an id has, they are those of the record that it is taken for. */
 #include "tests/fuzz/store.h"

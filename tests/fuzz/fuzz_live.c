@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The files of the live directory, which processes leave behind that die: a keeper's
  * file, believed only with its checksums, which are put right here in one reading; and
  * a slot file. Nothing is signalled: what is believed is only looked at. */

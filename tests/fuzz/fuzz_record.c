@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One record: as it stands with its SHA-256 (the gate), and with the SHA-256 computed
  * anew, so that header, image check, libtpl and the packed states see the bytes. What
  * is taken must be written back as the very same bytes. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The redactor. The input: a number of secrets, each a length and so many bytes; then a
  * length and so many bytes that say how the text is cut; the rest is the text, in which
  * bytes 0xff N stand for the N-th secret, so that secrets do turn up.

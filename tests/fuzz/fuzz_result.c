@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Result objects. What is taken of version 1 must be encoded as the very same bytes;
  * of the older list, as something that reads back as the same. */
 #include "runs/result.h"

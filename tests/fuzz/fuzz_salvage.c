@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A database and its write-ahead log as `doctor --repair` reads them, page by page and
  * without SQLite. Nothing of them is believed: every number is hostile.
  *

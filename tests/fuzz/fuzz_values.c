@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What tasks say: $CAIRN_OUTPUT and the answer of a check; and lists of pairs and of
  * tasks as the store has them (commands to a run, the audit log). */
 #include "base/identifier.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The small words of a workflow file: durations, numbers, ranges, names, what a plain
  * scalar is, UTF-8; and names of files in the live directory. Each input is all of
  * them. (There are no times such as "2 hours ago" in cairn.) */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A workflow file, YAML or JSON, as `cairn validate` takes it: parsed, expanded (with
  * small limits), compiled to a graph; and encoded and read back.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A store for targets that need one: made once, left as it was after each input. */
 #ifndef TESTS_FUZZ_STORE_H
 #define TESTS_FUZZ_STORE_H

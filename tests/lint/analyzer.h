@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* For clang-tidy only, which looks at one file at a time: tells it that the functions
  * that report an error never return 0, so that "an error was set, and the output was
  * not" is not followed as if all was well. */

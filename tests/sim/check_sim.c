@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The real scheduler under a fake clock and a fake runner, over random workflows with
  * groups, pools, priorities, `when`, conditions, external tasks, `finally`, retries,
  * failures and cancelled tasks. After every step the scheduler must be consistent; in

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A random workflow, what its tasks do, and a naive model of how it must end. */
 #ifndef TESTS_SIM_WORLD_H
 #define TESTS_SIM_WORLD_H

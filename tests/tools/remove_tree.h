@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* rm -r, for tests. */
 #ifndef TESTS_REMOVE_TREE_H
 #define TESTS_REMOVE_TREE_H

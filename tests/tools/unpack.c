@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Unpacks a zstd file: a bare machine has the library, but not the command.
  *
  *   unpack FILE.zst OUT */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* base/: views and buffers, the byte cursor, arena, map, errors, SHA-256. */
 #include "base/arena.h"
 #include "base/map.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Output files of attempts. */
 #include "process/capture.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The binary form of definitions: every field of version 2 there and back, what is not
  * believed, and version 1 as older stores have it. */
 #include "tests/unit/parse_help.h"

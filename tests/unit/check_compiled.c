@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A workflow file that has not changed is not parsed again: when it is not, that the
  * same comes of it, and all that must make it be parsed. */
 #include "runs/view.h"

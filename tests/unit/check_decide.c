@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What runs and why, by what is recorded. check_decide_flow.c has conditions, handled
  * failures, decisions and `finally`; check_decide_edits.c edited workflows,
  * check_decide_random.c random ones. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What runs after an edit: mapping of tasks, and random edits against a naive model
  * that thinks in strings. */
 #include "tests/unit/decide_help.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What runs and why: `when`, handled failures, `once`, what was told, conditions,
  * external tasks and `finally`. */
 #include "tests/unit/decide_help.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What runs, in random workflows with random records: against an oracle that asks its
  * way through by recursion, and against what really happens when the scheduler runs
  * what was decided: all that will, if nothing goes wrong, and never anything that was

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Members and reference text; the binary form, whole, mutated and cut. */
 #include "tests/unit/parse_help.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Commands that need no shell. The oracle is dash itself: what is taken apart without
  * it must come out as it does with it. */
 #include "process/shell_words.h"

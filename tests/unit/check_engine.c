@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Whole runs through the public interface, where they went wrong once: who owns a
  * workflow, stores that are damaged or removed under a live run, full disks. */
 #include "tests/unit/engine_help.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Whole runs of workflows with conditions: `when`, `if`, handled failures, what a
  * failure stops, `finally`, stopping, deadlines, and the exit statuses. */
 #include "tests/unit/engine_help.h"

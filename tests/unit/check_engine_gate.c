@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Whole runs: checks, `once`, what tasks read (inputs, secrets), and the values that
  * they pass on. */
 #include "tests/unit/engine_help.h"

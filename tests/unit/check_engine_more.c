@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Whole runs through the public interface: what is decided when something changed, what
  * is told of it afterwards, callbacks, runs without a store, and the recorder. */
 #include "tests/unit/engine_help.h"

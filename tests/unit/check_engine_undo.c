@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Whole runs that take back what they did: `on_failure: undo` and cairn_undo. */
 #include "tests/unit/engine_help.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The audit log (runs/events.c), from rows made by hand. */
 #include "runs/events_int.h"
 #include "workflow/workflow.h"

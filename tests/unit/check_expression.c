@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Expressions and templates: what they mean, what is refused and where, limits. */
 #include "graph/expression/expression_int.h"
 #include "suite_help.h"

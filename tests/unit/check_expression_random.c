@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Random expressions against a second evaluator: it works on trees, which it recurses
  * over, of a few values whose number and text it is told. */
 #include "base/clock.h"

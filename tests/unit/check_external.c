@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* External tasks: who gets one, what completing and failing them does, with and without
  * an owner, and what is refused. */
 #include "storage/store.h"

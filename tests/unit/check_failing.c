@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Every call that the library makes to the allocator, to SQLite and to the system fails
  * in turn, once or from then on, while a store is written and looked at. Never a crash;
  * an error is told; and afterwards the store is whole and holds all that was

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What is remembered of files that were read, and when it is not. */
 #include "runs/file_digests.h"
 

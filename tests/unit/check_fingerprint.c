@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Fingerprints: what counts and what does not, and what is told of a difference. */
 #include "tests/unit/graph_help.h"
 

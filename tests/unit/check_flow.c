@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Workflow files: params with types, secrets, conditions, checks, undo, external tasks
  * and `finally`: what they mean, and what holds without them. check_flow_refusals.c
  * has what is refused. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What is refused of params, secrets, conditions, checks, undo, external tasks and
  * `finally`, with the place and the words. */
 #include "suite_help.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Values of foreach: lists, ranges, globs, files of lines, and recorded ones. */
 #include "suite_help.h"
 #include "tests/unit/parse_help.h"

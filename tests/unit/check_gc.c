@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cairn_gc: which runs go, what stays, and that the store is whole at every step. */
 #include "checkpoint_help.h"
 #include "old_store_help.h"

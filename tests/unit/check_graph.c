@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Compiling definitions: numbering, edges, order, cycles, limits. */
 #include "base/limits.h"
 #include "graph/cycle.h"

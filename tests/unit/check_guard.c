@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The guard. "Engines" are this very program, started with the argument `engine`; they
  * are killed, and nothing that they started may live on. */
 #include "process/spawn.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Exported heads, through the library. (The command and its files: t-head.sh.) */
 #include "tests/unit/checkpoint_help.h"
 

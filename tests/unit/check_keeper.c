@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Keepers: how tasks end under them, and who may start. */
 #include "keeper_help.h"
 #include "suite_help.h"

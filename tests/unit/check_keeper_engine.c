@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Keepers of engines that die. "Engines" are this very program, started with the
  * argument `engine`; they are killed, and their tasks must go on, once each, and be
  * found with the truth. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The files of keepers: what is believed of them, and what goes with them. */
 #include "keeper_help.h"
 #include "suite_help.h"

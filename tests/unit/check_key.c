@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The key of HMACs: RFC 4231, the file it comes from, keyed records and rows, and what
  * becomes of those that somebody without the key has made or changed. */
 #include "checkpoint_help.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a dead run left behind is found by token or by slot, and nobody else is hurt. */
 #include "process/spawn.h"
 

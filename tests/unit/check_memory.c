@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Every allocation refused in turn, in this process: what the library then returns is
  * CAIRN_ENOMEM or the same as ever, and (with sanitizers) nothing leaks.
  * tests/prove/p-memory.sh does it to the whole command. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A record of a newer format in a store of our own: nobody should ever write such a
  * thing, since every change of a format raises the store's version. It is named, not
  * guessed at, and looking at it changes nothing. (The codecs' own tests have results

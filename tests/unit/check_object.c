@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The content pool (storage/object.c). */
 #include "base/limits.h"
 #include "storage/store.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Files, machine identity and locks (base/os.h). */
 #include "base/clock.h"
 #include "base/os.h"

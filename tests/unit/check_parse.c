@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Workflow files: what they mean, typing traps, JSON, limits, and how errors look.
  * check_refusals.c has what is refused, check_foreach.c the values of groups. */
 #include "tests/unit/parse_help.h"

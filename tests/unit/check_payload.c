@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Payloads: round trips, and images that must be refused although their hash is right.
  */
 #include "base/limits.h"

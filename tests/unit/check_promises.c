@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Promises of the engine, each seen from inside a run at the very moment at which it
  * could be broken: another handle then reads what is durable. Each test fails if one
  * mechanism is taken away (tests/prove/p-mutants.sh). */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The record codec, and the worked example of docs/format.md. */
 #include "checkpoint/payload.h"
 #include "checkpoint/record.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Taking secrets out of text: the forms, overlaps, streams. What comes out is compared
  * with a slow oracle that knows nothing of automata and makes base64 by encoding. */
 #include "secrets/redact.h"

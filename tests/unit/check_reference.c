@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Texts and conditions of tasks: where their values come from, what has none, what is
  * remembered, and which tasks they refer to. The definition is made by hand. */
 #include "graph/build.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Everything that is refused in a workflow file, with its place and words. */
 #include "suite_help.h"
 #include "tests/unit/parse_help.h"

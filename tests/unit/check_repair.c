@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Repairing a store: what is saved and lost after damage of many kinds, that the chains
  * verify afterwards, that a repair can be cut off; and the parts: rows read without
  * SQLite are those that it reads, and what is told of a log. */

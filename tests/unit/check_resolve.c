@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Unknown tasks and their resolution, undoing from outside, and what everything waits
  * for. */
 #include "suite_help.h"

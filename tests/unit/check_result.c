@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Results of attempts as bytes; and the keyed hash that marks secrets in them. */
 #include "runs/result.h"
 

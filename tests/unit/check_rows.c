@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The typed rows of the store (storage/rows_*.c). Commands, claims and events are in
  * check_rows_events.c. */
 #include "storage/store.h"

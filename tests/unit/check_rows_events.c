@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Rows of commands, claims and events, turns, lists of tasks, and the key for secrets.
  */
 #include "store_help.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The scheduler: small cases by hand, and random scenarios against a model that looks
  * at all of it again after every step. */
 #include "plan/sched.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The scheduler in random scenarios, against a model that keeps nothing but what was
  * done to it and works out everything else again after every step. */
 #include "plan/sched.h"

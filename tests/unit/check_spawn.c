@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Starting processes and collecting their end. */
 #include "process/spawn.h"
 

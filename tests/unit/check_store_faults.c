@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Stores that are not for us, damaged ones, failing disks, and network file systems. */
 #include "storage/schema.h"
 #include "store_help.h"

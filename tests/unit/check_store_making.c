@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The making of a store: cut off before every single step of it, and where there is no
  * room for one. */
 #include "old_store_help.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The store of an older release: read as it is, migrated by the first writer, also
  * while older processes work with it. */
 #include "old_store_help.h"

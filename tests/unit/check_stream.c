@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Streams: writing, rebuilding every checkpoint, recovering from damage, finding, and
  * listing, on a real store. */
 #include "tests/unit/checkpoint_help.h"

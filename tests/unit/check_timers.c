@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The heap of timers against a sorted list. */
 #include "executor/timers.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* $CAIRN_OUTPUT, and answers of checks. */
 #include "runs/values.h"
 

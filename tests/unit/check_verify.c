@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Verifying, deleting and pruning, on a real store. */
 #include "tests/unit/checkpoint_help.h"
 

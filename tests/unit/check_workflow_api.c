@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Workflows built in memory: what is accepted, what is refused with which words, and
  * what can be looked at afterwards. */
 #include "base/limits.h"

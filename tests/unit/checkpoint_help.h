@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A store in a directory of its own with one run, a stream of checkpoints and the model
  * of what each of them should say; and SQL to damage it. */
 #ifndef TESTS_CHECKPOINT_HELP_H

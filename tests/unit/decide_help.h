@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A workflow as it was recorded and as it is now, and what is decided: for tests. */
 #ifndef TESTS_UNIT_DECIDE_HELP_H
 #define TESTS_UNIT_DECIDE_HELP_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the tests of whole runs share: a directory of their own, which is also the
  * current one, short ways to build and run a workflow, and what was seen of a run. */
 #ifndef ENGINE_HELP_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Random workflows with groups, pools, priorities, `when`, conditions, external tasks
  * and `finally`, for the scheduler, the decision and the simulator. */
 #ifndef TESTS_UNIT_FLOW_HELP_H

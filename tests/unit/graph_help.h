@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Definitions made by hand, for tests of what is built on them. A workflow is written
  * as lines, one task each:
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* For the tests of keepers: one task under a keeper, as an engine would hand it in. */
 #ifndef TESTS_KEEPER_HELP_H
 #define TESTS_KEEPER_HELP_H

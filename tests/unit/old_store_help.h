@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The store of an older release (tests/data/README.md). */
 #ifndef OLD_STORE_HELP_H
 #define OLD_STORE_HELP_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the tests of commands from outside share: other processes of this very program,
  * which run a workflow, claim or complete; main begins with help_other. */
 #ifndef OUTSIDE_HELP_H

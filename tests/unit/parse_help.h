@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Parsing texts in tests: each test has its own directory, which is the root that glob,
  * lines and cwd are relative to. */
 #ifndef TESTS_UNIT_PARSE_HELP_H

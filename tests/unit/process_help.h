@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the tests of processes share: a directory of their own, waiting for a condition
  * (bounded, by polling), and looking at other processes. */
 #ifndef TESTS_PROCESS_HELP_H

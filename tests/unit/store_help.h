@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the tests of the store share: a directory of their own, short ways to open and
  * fill a store, and other processes, which are the program itself started with the name
  * of a part to play. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The end of main in every test program. */
 #ifndef TESTS_SUITE_HELP_H
 #define TESTS_SUITE_HELP_H

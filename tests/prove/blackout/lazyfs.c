@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A file system in memory that knows what a power cut would take away.
  *
  *   lazyfs -s -f MOUNTPOINT

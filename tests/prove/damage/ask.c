@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Asking the command in this process. What it prints goes into a file without a name,
  * as if it were a pipe; nobody else writes to descriptors 1 and 2 meanwhile. */
 #include "damage.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* damage ORIGINAL SCRATCH FILE HOW FROM STEP SEED REPAIRS
  *
  * Damages FILE (a name inside the store ORIGINAL) at every STEP-th byte from FROM on,

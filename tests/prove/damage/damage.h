@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Damage to the bytes of a store, and what the command then says of it, asked in this
  * very process: the command's own code is linked in (cairn_main). */
 #ifndef PROVE_DAMAGE_H

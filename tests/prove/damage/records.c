@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which bytes of a database file belong to which record. */
 #include "damage.h"
 

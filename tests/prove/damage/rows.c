@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Every row that a command can read, in one go: by the store's own statements, through
  * the indexes that they use. Asking each question of each byte would take hours; where
  * all rows are what they were, so are the answers (and a sample is asked all the same).

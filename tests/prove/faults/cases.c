@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The workflows, the states that commands find, and the commands. */
 #include "faults.h"
 

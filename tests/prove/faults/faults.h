@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The sweep of failing calls: commands of cairn are run with faults.so, which makes one
  * call fail (tests/prove/preload/faults.c), and what they leave is judged. All lies in
  * the working directory: states/NAME, a prepared directory per state; work, in which

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One point of the sweep: a command with a failing call, what it said and left, and the
  * commands after it. */
 #include "faults.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Makes call after call fail, in commands of cairn, and judges what became of it.
  *
  *   faults --kind alloc|library|sqlite --cairn PATH --preload PATH [OPTION...]

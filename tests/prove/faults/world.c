@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Directories that are copied and removed, and cairn started with a patience. */
 #include "faults.h"
 #include "tests/tools/remove_tree.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The table of system calls: names, classes, and which errors can really occur. */
 #include "nth.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The commands that are swept, and the projects in which. */
 #include "sweep.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The workflow of the sweeps, which uses much of the language. All of it ends
  * completed, but for `breaks`, whose failure `rescue` handles. Two tasks leave a
  * process in their group, which is to end with them or with cairn. */

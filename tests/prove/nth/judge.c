@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What must hold after a fault. */
 #include "sweep.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What can be seen from outside: the store through the library, what the command
  * printed, and what the tasks themselves wrote. */
 #include "sweep.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Faults at every system call of the command.
  *
  * nth runs a command under ptrace, counts the system calls of its own threads, and at

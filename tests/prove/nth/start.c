@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Starting and awaiting processes. Every descendant that loses its parent becomes our
  * child, so that waiting for children is waiting for all that was left behind. */
 #include "nth.h"

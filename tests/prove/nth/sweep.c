@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The sweeps themselves: N = 1, 2, ... until no fault fires. */
 #include "sweep.h"
 

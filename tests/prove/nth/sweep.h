@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Sweeps: a command of cairn is done again and again in the same project, each time
  * with a fault at another system call, and each time what is left is judged and gone
  * on with until the end.

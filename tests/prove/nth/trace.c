@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One command under ptrace. Threads are followed (they are made with an event of
  * kind CLONE), processes are not: what is made with CLONE_VFORK or fork has an event of
  * its own kind, which is not asked for, and so runs free from its first instruction.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The project's directory, its fixture, and running cairn in it. */
 #include "sweep.h"
 

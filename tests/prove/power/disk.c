@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The disk: of each file and directory, what is durable and what was done since. A sync
  * of a file makes its content durable and no name; one of a directory its names. */
 #include "disk.h"

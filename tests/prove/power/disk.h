@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The disk as it grows with the log: shared by disk.c, which keeps it, and image.c,
  * which makes images of it. */
 #ifndef PROVE_POWER_DISK_H

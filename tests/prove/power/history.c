@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The log's reader, and what it says had been promised at any moment. */
 #include "power.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a power cut leaves. Data and names each follow one of the ways below, since they
  * are written by different parts of a file system. */
 #include "disk.h"

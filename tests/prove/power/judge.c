@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What may be found after a power cut, and what may not. */
 #include "power.h"
 

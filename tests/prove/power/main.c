@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The command line, and the choice of moments: right before and after every sync, right
  * after every outcome that was reported, and others. */
 #include "power.h"

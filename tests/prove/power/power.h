@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Power cuts in a model. A workload runs the library for real; every call that changes
  * or syncs a file of its store, SQLite's own included, is put into a log. From the log
  * any moment's disk can be made again, as a power cut may have left it: what was synced

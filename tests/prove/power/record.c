@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The log's writer: stands between the program (libcairn and SQLite alike) and libc.
  * What changes the names, content or length of files below the base directory is done
  * and then logged, under one lock over all processes of the workload, so that the log's

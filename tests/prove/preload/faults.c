@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Preloaded into cairn by the provers: the N-th call of a kind fails, once or from then
  * on. CAIRN_FAULT is KIND[=CODE]:N[+] (N 0: nothing fails, calls are only counted):
  *

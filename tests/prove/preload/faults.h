@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What faults.c, loaded into cairn, and the driver of tests/prove/faults share: a file
  * that both map, so that what was counted outlives the process however it ends. */
 #ifndef TESTS_PROVE_FAULTS_H

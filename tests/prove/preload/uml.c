@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Loaded into user-mode Linux, so that it runs on processors with more state than it
  * knows: it sets the extended registers of its processes from a buffer of fixed size,
  * which newer kernels refuse if theirs is larger. What is missing at the end is taken

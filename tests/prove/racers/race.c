@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Many at once for one workflow in one store: one wins, the others are told who.
  *
  *   racers race DIR RACERS ROUNDS

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Two and more of everything at once, for tests/prove/p-racers.sh.
  *
  *   racers race ...       many for one workflow: race.c

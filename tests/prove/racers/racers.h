@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Shared by the parts of the program `racers`; see racers.c for what it does. */
 #ifndef TESTS_PROVE_RACERS_RACERS_H
 #define TESTS_PROVE_RACERS_RACERS_H

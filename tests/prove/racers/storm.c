@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Many processes open, write, read and close one store that was not there a moment ago,
  * and some are killed while they do. What breaks here are the files beside the
  * database: the marker of open writers, the WAL that comes and goes, the making of the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Long runs, watched: does anything grow with the number of tasks done?
  *
  *   resources calls DIR TASKS        callbacks, one ready at a time (a chain)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Shared by the parts of the program `resources`; see resources.c for what it does. */
 #ifndef TESTS_PROVE_RESOURCES_RESOURCES_H
 #define TESTS_PROVE_RESOURCES_RESOURCES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a process uses, read from /proc. */
 #include "tests/prove/resources/resources.h"
 
