@@ -121,8 +121,8 @@ struct orphans {
 static int note_orphan(void *context, const struct attempt_row *row)
 {
     struct orphans *o = context;
-    const struct situation *s = &o->e->situation;
-    if (row->task >= s->before.n || !(s->marks[row->task] & MARK_KEPT))
+    const struct recorded *r = &o->e->situation.recorded;
+    if (row->task >= r->states.n || !(r->marks[row->task] & MARK_OUTLIVED))
         return 0;
     struct orphan *orphan = arena_take(&o->e->arena, 1, sizeof *orphan);
     if (!orphan)
@@ -140,7 +140,7 @@ static int note_orphan(void *context, const struct attempt_row *row)
 static uint32_t task_now(const struct engine *e, uint32_t old)
 {
     for (uint32_t task = 0; task < e->graph->n_tasks; task++)
-        if (e->situation.old_task[task] == old)
+        if (e->situation.present.old_task[task] == old)
             return task;
     return NODE_NONE;
 }
@@ -303,11 +303,11 @@ static int adopt_one(struct engine *e, const struct orphan *orphan,
 static int visit_stranger(void *context, struct keeper *keeper)
 {
     struct engine *e = context;
-    const struct situation *s = &e->situation;
+    const struct recorded *r = &e->situation.recorded;
     uint32_t task = keeper->place.task;
-    bool known = keeper->place.gen == s->row.gen && task < s->before.n &&
-                 s->marks[task] & MARK_KEPT &&
-                 keeper->place.attempt == s->last_attempt[task];
+    bool known = keeper->place.gen == r->row.gen && task < r->states.n &&
+                 r->marks[task] & MARK_OUTLIVED &&
+                 keeper->place.attempt == r->last_attempt[task];
     if (!known)
         end_stranger(e, keeper);
     return 0;
@@ -316,16 +316,16 @@ static int visit_stranger(void *context, struct keeper *keeper)
 int adopt_all(struct engine *e, struct cairn_error *error)
 {
     struct orphans orphans = {.e = e, .error = error};
-    if (!e->situation.recovered || e->mode == MODE_TURN ||
+    if (!e->situation.recorded.recovered || e->mode == MODE_TURN ||
         situation_old(&e->situation, e->workflow)->definition->on_crash !=
             ON_CRASH_ADOPT)
         return 0;
     int rc =
         keepers_each(e->live_dir, e->identity, e->row.run, visit_stranger, e, error);
-    if (rc || !e->situation.n_kept)
+    if (rc || !e->situation.recorded.n_outlived)
         return rc;
-    rc = store_each_run_attempt(e->store, e->row.run, e->situation.row.gen, true,
-                                note_orphan, &orphans, error);
+    rc = store_each_run_attempt(e->store, e->row.run, e->situation.recorded.row.gen,
+                                true, note_orphan, &orphans, error);
     for (const struct orphan *o = orphans.first; o && !rc; o = o->next)
         rc = adopt_one(e, o, error);
     return rc;

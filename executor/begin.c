@@ -13,9 +13,10 @@
 /* What a keeper still has, or has recorded the end of, is no interrupted attempt. */
 static bool is_kept(const struct engine *e, const struct attempt_row *row)
 {
-    const struct situation *s = &e->situation;
-    return e->mode == MODE_RUN && row->task < s->before.n &&
-           s->marks[row->task] & MARK_KEPT && row->number == s->last_attempt[row->task];
+    const struct recorded *r = &e->situation.recorded;
+    return e->mode == MODE_RUN && row->task < r->states.n &&
+           r->marks[row->task] & MARK_OUTLIVED &&
+           row->number == r->last_attempt[row->task];
 }
 
 /* What collect_open is for, and where it says what is wrong. */
@@ -28,20 +29,20 @@ struct opening {
 static int bar(struct engine *e, const struct attempt_row *row,
                struct cairn_error *error)
 {
-    struct situation *s = &e->situation;
+    struct recorded *r = &e->situation.recorded;
     struct attempt_place place = {e->live_dir, row->run, row->gen, row->task,
                                   row->number};
-    const struct graph *old = situation_old(s, e->workflow);
+    const struct graph *old = situation_old(&e->situation, e->workflow);
     if (old->definition->on_crash != ON_CRASH_ADOPT || row->task >= old->n_tasks ||
         graph_def(old, row->task)->n_secrets ||
         row->flags & (ATTEMPT_UNDO | ATTEMPT_CHECK) ||
-        !(s->marks[row->task] & MARK_RESET))
+        !(r->marks[row->task] & MARK_RESET))
         return 0;
     int barred = keeper_bar(&place, error);
     if (barred)
         return barred < 0 ? barred : 0;
-    s->marks[row->task] = MARK_KEPT;
-    s->n_kept++;
+    r->marks[row->task] = MARK_OUTLIVED;
+    r->n_outlived++;
     return 1;
 }
 
@@ -93,8 +94,8 @@ static int close_interrupted(struct engine *e, uint64_t turn, struct cairn_error
 {
     struct slot_map map;
     struct opening opening = {e, error};
-    int rc = store_each_run_attempt(e->store, e->row.run, e->situation.row.gen, true,
-                                    collect_open, &opening, error);
+    int rc = store_each_run_attempt(e->store, e->row.run, e->situation.recorded.row.gen,
+                                    true, collect_open, &opening, error);
     if (!rc && e->n_endings && slots_open(&map, e->live_dir, e->row.run, NULL) == 0) {
         for (uint32_t i = 0; i < e->n_endings; i++)
             rescue_output(e, &e->endings[i], &map);
@@ -110,7 +111,7 @@ static int close_interrupted(struct engine *e, uint64_t turn, struct cairn_error
 
 static int put_graph(struct engine *e, struct cairn_error *error)
 {
-    struct buf *encoded = &e->situation.encoded;
+    struct buf *encoded = &e->situation.present.encoded;
     int rc = 0;
     if (!encoded->size)
         rc = definition_encode(&e->workflow->definition, encoded, error);
@@ -128,11 +129,11 @@ static int put_graph(struct engine *e, struct cairn_error *error)
  * newest record: another definition, outcomes that no longer count, a damaged chain. */
 static bool needs_full(const struct engine *e)
 {
-    const struct situation *s = &e->situation;
-    if (!s->recovered || s->recovery.gap || s->recovery.n_damaged || !s->same_graph)
+    const struct recorded *r = &e->situation.recorded;
+    if (!r->recovered || r->recovery.gap || r->recovery.n_damaged || !r->same_graph)
         return true;
     for (uint32_t i = 0; i < e->states.n; i++)
-        if (e->states.outcome[i] != s->before.outcome[i])
+        if (e->states.outcome[i] != r->states.outcome[i])
             return true;
     return false;
 }
@@ -141,14 +142,15 @@ static bool needs_full(const struct engine *e)
  * when damage made the run fall back to an older graph than its newest one. */
 static bool new_generation(const struct situation *s)
 {
-    return !digest_equal(&s->row.graph, &s->graph) ||
-           !digest_equal(&s->row.graph, &s->recovery.graph);
+    const struct recorded *r = &s->recorded;
+    return !digest_equal(&r->row.graph, &s->present.digest) ||
+           !digest_equal(&r->row.graph, &r->recovery.graph);
 }
 
 static int begin_run(struct engine *e, struct cairn_error *error)
 {
     struct situation *s = &e->situation;
-    bool fresh = !s->recovered;
+    bool fresh = !s->recorded.recovered;
     struct buf params = BUF_INIT;
     e->row.state = CAIRN_RUN_UNFINISHED;
     e->row.ended_ns = 0;
@@ -162,11 +164,11 @@ static int begin_run(struct engine *e, struct cairn_error *error)
         rc = error_nomem(error);
     if (!rc && fresh) {
         e->row.gen = 1;
-        e->row.graph = s->graph;
+        e->row.graph = s->present.digest;
         e->row.tasks = e->graph->n_tasks;
         e->row.started_ns = clock_utc_ns();
-        e->row.from_run = s->from_run;
-        e->row.from_seq = s->from_seq;
+        e->row.from_run = s->recorded.from_run;
+        e->row.from_seq = s->recorded.from_seq;
         rc = store_add_run(e->store, &e->row, error);
     } else if (!rc && new_generation(s))
         e->row.gen++;
@@ -181,8 +183,8 @@ static int begin_run(struct engine *e, struct cairn_error *error)
 
 static int compare_source(void *context, const struct checkpoint_row *row)
 {
-    const struct situation *s = context;
-    struct str wanted = {(const char *)s->from_digest.bytes, DIGEST_SIZE};
+    const struct recorded *r = context;
+    struct str wanted = {(const char *)r->from_digest.bytes, DIGEST_SIZE};
     return str_equal(row->digest, wanted) ? 0 : CAIRN_ENOTFOUND;
 }
 
@@ -190,35 +192,35 @@ static int compare_source(void *context, const struct checkpoint_row *row)
  * that its states refer to. */
 static int check_source(struct engine *e, struct cairn_error *error)
 {
-    struct situation *s = &e->situation;
-    if (s->recovered || !s->from_seq)
+    struct recorded *r = &e->situation.recorded;
+    if (r->recovered || !r->from_seq)
         return 0;
-    int rc = store_get_checkpoint(e->store, s->from_seq, compare_source, s, error);
+    int rc = store_get_checkpoint(e->store, r->from_seq, compare_source, r, error);
     if (rc == CAIRN_ENOTFOUND)
         return error_set(error, rc,
                          "checkpoint workflow:%llu was deleted just now, so no run can "
                          "go on from it",
-                         (unsigned long long)s->from_seq);
+                         (unsigned long long)r->from_seq);
     return rc;
 }
 
 static int begin_stream(struct engine *e, struct cairn_error *error)
 {
-    struct situation *s = &e->situation;
-    if (s->recovered)
-        e->stream = s->recovery.head;
+    const struct recorded *r = &e->situation.recorded;
+    if (r->recovered)
+        e->stream = r->recovery.head;
     else {
-        e->stream = (struct stream){.id = e->row.run, .parent = s->from_seq};
-        e->stream.parent_digest = s->from_digest;
+        e->stream = (struct stream){.id = e->row.run, .parent = r->from_seq};
+        e->stream.parent_digest = r->from_digest;
     }
     e->stream.store = e->store;
     e->stream.sha = e->sha;
-    e->stream.graph = s->graph;
+    e->stream.graph = e->situation.present.digest;
     int rc = check_source(e, error);
-    store_keep_seq(e->store, s->last_named);
-    for (size_t i = 0; s->recovered && i < s->recovery.n_damaged && !rc; i++)
-        rc = store_put_quarantine(e->store, s->recovery.damaged[i], clock_utc_ns(),
-                                  s->recovery.reasons[i], error);
+    store_keep_seq(e->store, r->last_named);
+    for (size_t i = 0; r->recovered && i < r->recovery.n_damaged && !rc; i++)
+        rc = store_put_quarantine(e->store, r->recovery.damaged[i], clock_utc_ns(),
+                                  r->recovery.reasons[i], error);
     if (!rc && needs_full(e))
         rc = stream_full(&e->stream, &e->states, clock_utc_ns(), NULL, error);
     return rc;
@@ -239,7 +241,7 @@ static void log_resets(struct engine *e, struct task_list *list)
         list->n = 0;
         for (uint32_t task = 0; task < e->graph->n_tasks; task++)
             if (s->decisions.reset[task] && s->decisions.reason[task] == reason &&
-                s->now.outcome[task] != CAIRN_PENDING)
+                s->present.states.outcome[task] != CAIRN_PENDING)
                 list->tasks[list->n++] = task;
         engine_log_tasks(e, EVENT_RESET, (uint8_t)reason, UINT32_MAX, list->tasks,
                          list->n);
@@ -251,29 +253,30 @@ static void log_unknown(struct engine *e, struct task_list *list)
     list->n = 0;
     for (uint32_t task = 0; task < e->graph->n_tasks; task++)
         if (e->states.outcome[task] == CAIRN_UNKNOWN &&
-            e->situation.now.outcome[task] != CAIRN_UNKNOWN)
+            e->situation.present.states.outcome[task] != CAIRN_UNKNOWN)
             list->tasks[list->n++] = task;
     engine_log_tasks(e, EVENT_UNKNOWN, 0, UINT32_MAX, list->tasks, list->n);
 }
 
 static int log_beginning(struct engine *e, struct cairn_error *error)
 {
-    const struct situation *s = &e->situation;
+    const struct recorded *r = &e->situation.recorded;
     char text[96] = "new";
     struct task_list list = {malloc(e->graph->n_tasks * sizeof *list.tasks), 0};
     if (!list.tasks)
         return error_nomem(error);
-    if (s->recovered)
+    if (r->recovered)
         snprintf(text, sizeof text, "goes on");
-    else if (s->from_seq)
-        snprintf(text, sizeof text, "forks from %llu", (unsigned long long)s->from_seq);
+    else if (r->from_seq)
+        snprintf(text, sizeof text, "forks from %llu", (unsigned long long)r->from_seq);
     engine_log(e, EVENT_BEGUN, (uint8_t)e->mode, UINT32_MAX, str_of(text));
-    if (s->recorded && e->mode == MODE_RUN)
+    if (r->exists && e->mode == MODE_RUN)
         log_resets(e, &list);
     log_unknown(e, &list);
     engine_log_skips(e, e->early, e->n_early);
-    for (size_t i = 0; situation_notice(s, i); i++)
-        engine_log(e, EVENT_NOTICE, 0, UINT32_MAX, str_of(situation_notice(s, i)));
+    for (size_t i = 0; situation_notice(&e->situation, i); i++)
+        engine_log(e, EVENT_NOTICE, 0, UINT32_MAX,
+                   str_of(situation_notice(&e->situation, i)));
     free(list.tasks);
     return 0;
 }
@@ -290,7 +293,7 @@ static int put_beginning(struct engine *e, struct cairn_error *error)
         rc = store_next_turn(e->store, e->row.run, &turn, error);
     if (!rc)
         rc = secrets_key(&e->situation.secrets, e->store, true, error);
-    if (!rc && e->situation.recovered && e->mode != MODE_TURN)
+    if (!rc && e->situation.recorded.recovered && e->mode != MODE_TURN)
         rc = close_interrupted(e, turn, error);
     if (!rc)
         rc = engine_log_put(e, turn, error);

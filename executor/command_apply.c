@@ -12,13 +12,13 @@
  * came is found again if the task is still there. */
 static uint32_t find_task(const struct engine *e, const struct command_row *row)
 {
-    const struct situation *s = &e->situation;
+    const struct recorded *r = &e->situation.recorded;
     if (row->gen == e->row.gen)
         return row->task < e->graph->n_tasks ? row->task : NODE_NONE;
     /* old_task counts by the definition of the records that were found. */
-    if (row->gen == s->row.gen && digest_equal(&s->row.graph, &s->recovery.graph))
+    if (row->gen == r->row.gen && digest_equal(&r->row.graph, &r->recovery.graph))
         for (uint32_t task = 0; task < e->graph->n_tasks; task++)
-            if (s->old_task[task] == row->task)
+            if (e->situation.present.old_task[task] == row->task)
                 return task;
     return NODE_NONE;
 }

@@ -321,25 +321,26 @@ static const char *count_to_run(const struct decisions *d, char text[64])
 static void announce(struct engine *e)
 {
     char text[256], count[64];
-    const struct situation *s = &e->situation;
+    const struct recorded *r = &e->situation.recorded;
+    const struct decisions *d = &e->situation.decisions;
     if (!e->store)
         snprintf(text, sizeof text,
                  "running without a store: this run cannot be resumed");
     else if (e->mode == MODE_UNDO)
         snprintf(text, sizeof text, "undoing %u task%s of run %llu", e->undo.n,
                  e->undo.n == 1 ? "" : "s", (unsigned long long)e->row.run);
-    else if (s->recovered)
+    else if (r->recovered)
         snprintf(text, sizeof text, "going on with run %llu: %s",
-                 (unsigned long long)e->row.run, count_to_run(&s->decisions, count));
-    else if (s->from_seq)
+                 (unsigned long long)e->row.run, count_to_run(d, count));
+    else if (r->from_seq)
         snprintf(text, sizeof text,
                  "run %llu forks from checkpoint workflow:%llu of run %llu: %s",
-                 (unsigned long long)e->row.run, (unsigned long long)s->from_seq,
-                 (unsigned long long)s->from_run, count_to_run(&s->decisions, count));
+                 (unsigned long long)e->row.run, (unsigned long long)r->from_seq,
+                 (unsigned long long)r->from_run, count_to_run(d, count));
     else
         snprintf(text, sizeof text, "run %llu of %s: %u task%s",
-                 (unsigned long long)e->row.run, e->graph->definition->name.ptr,
-                 s->decisions.n, s->decisions.n == 1 ? "" : "s");
+                 (unsigned long long)e->row.run, e->graph->definition->name.ptr, d->n,
+                 d->n == 1 ? "" : "s");
     report(e, CAIRN_EVENT_RUN_STARTED, text);
     const char *network = e->store ? store_network_fs(e->store) : NULL;
     if (network) {
@@ -356,8 +357,8 @@ static void announce(struct engine *e)
 static bool nothing_to_do(struct engine *e)
 {
     const struct situation *s = &e->situation;
-    return s->recovered && s->decisions.will == 0 && s->decisions.may == 0 &&
-           s->same_graph && s->row.state == CAIRN_RUN_COMPLETED;
+    return s->recorded.recovered && s->decisions.will == 0 && s->decisions.may == 0 &&
+           s->recorded.same_graph && s->recorded.row.state == CAIRN_RUN_COMPLETED;
 }
 
 static int run_all(struct engine *e, struct cairn_error *error)
@@ -387,11 +388,11 @@ static int run_all(struct engine *e, struct cairn_error *error)
 
 static int rest(struct engine *e, struct cairn_error *error)
 {
-    e->row = e->situation.row;
+    e->row = e->situation.recorded.row;
     e->result->nothing_to_do = true;
     engine_clean_live(e, e->row.run);
     report_notices(e);
-    int rc = states_copy(&e->states, &e->situation.now, error);
+    int rc = states_copy(&e->states, &e->situation.present.states, error);
     if (!rc)
         engine_fill_result(e, CAIRN_RUN_COMPLETED);
     return rc;
@@ -408,7 +409,7 @@ static int run(struct engine *e, struct cairn_error *error)
                                   error)
                  : situation_load_as_is(&e->situation, e->workflow, e->store, e->run,
                                         e->options, error);
-    if (!rc && e->situation.root_gone)
+    if (!rc && e->situation.present.root_gone)
         rc = error_set(error, CAIRN_ENOTFOUND,
                        "the directory of the workflow is gone: %s\nPut it back, or "
                        "name the file where it is now: `cairn run FILE`",
@@ -416,12 +417,13 @@ static int run(struct engine *e, struct cairn_error *error)
     if (rc)
         return rc;
     e->graph = &e->workflow->graph;
-    if (e->mode != MODE_RUN && !e->situation.same_graph)
+    if (e->mode != MODE_RUN && !e->situation.recorded.same_graph)
         return error_set(error, CAIRN_EBUSY,
                          "run %llu went on with an edited workflow at this moment; try "
                          "again",
                          (unsigned long long)e->run);
-    e->result->damaged = e->situation.recovered && e->situation.recovery.n_damaged > 0;
+    e->result->damaged =
+        e->situation.recorded.recovered && e->situation.recorded.recovery.n_damaged > 0;
     return e->mode == MODE_RUN && nothing_to_do(e) ? rest(e, error) : run_all(e, error);
 }
 

@@ -167,15 +167,15 @@ int engine_open_run(struct engine *e, struct cairn_error *error)
     uint64_t workflow = e->row.workflow;
     if (!owner)
         return error_nomem(error);
-    if (e->situation.recovered)
-        e->row = e->situation.row;
+    if (e->situation.recorded.recovered)
+        e->row = e->situation.recorded.row;
     e->row.workflow = workflow;
     e->row.workflow_name = e->graph->definition->name;
     e->row.file = e->graph->definition->file;
     owner_describe(&e->row, owner);
-    int rc = e->situation.recovered ? check_previous_owner(e, error) : 0;
+    int rc = e->situation.recorded.recovered ? check_previous_owner(e, error) : 0;
     bool whole = e->mode != MODE_TURN;
-    if (!rc && whole && e->situation.recovered)
+    if (!rc && whole && e->situation.recorded.recovered)
         rc = end_leftovers(e, e->row.run, e->mode == MODE_RUN, error);
     if (!rc && whole)
         rc = each_slot_file(e, end_other_run, error);

@@ -213,7 +213,7 @@ enum cairn_run_state engine_final_state(const struct engine *e)
     if (e->mode == MODE_TURN)
         return turn_state(e, failures);
     if (e->mode == MODE_UNDO)
-        return tally.undone ? CAIRN_RUN_UNDONE : e->situation.row.state;
+        return tally.undone ? CAIRN_RUN_UNDONE : e->situation.recorded.row.state;
     if (tally.unknown && e->halt < HALT_STOP)
         return CAIRN_RUN_UNFINISHED;
     if (e->halt >= HALT_STOP && left)

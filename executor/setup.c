@@ -37,11 +37,11 @@ static int allocate(struct engine *e, struct cairn_error *error)
 
 static void number_attempts(struct engine *e)
 {
-    const struct situation *s = &e->situation;
+    const struct recorded *r = &e->situation.recorded;
     for (uint32_t task = 0; task < e->graph->n_tasks; task++) {
-        uint32_t old = s->old_task[task];
-        if (old != NODE_NONE && s->last_attempt && s->recovered)
-            e->attempts[task] = s->last_attempt[old];
+        uint32_t old = e->situation.present.old_task[task];
+        if (old != NODE_NONE && r->last_attempt && r->recovered)
+            e->attempts[task] = r->last_attempt[old];
     }
 }
 
@@ -203,11 +203,12 @@ static int note_predecessor(void *context, const struct run_row *row)
 static int weigh(struct engine *e, struct cairn_error *error)
 {
     struct predecessor p = {0};
-    int rc = e->situation.latest_run && e->situation.latest_run != e->row.run
-                 ? store_get_run(e->store, e->situation.latest_run, note_predecessor,
-                                 &p, error)
+    int rc = e->situation.recorded.latest_run &&
+                     e->situation.recorded.latest_run != e->row.run
+                 ? store_get_run(e->store, e->situation.recorded.latest_run,
+                                 note_predecessor, &p, error)
                  : 0;
-    if (rc || !p.run || !digest_equal(&p.graph, &e->situation.graph) ||
+    if (rc || !p.run || !digest_equal(&p.graph, &e->situation.present.digest) ||
         p.tasks != e->graph->n_tasks)
         return rc;
     struct durations d = {p.tasks, calloc(p.tasks, sizeof *d.ms)};
@@ -252,9 +253,9 @@ static int note_referred(struct engine *e, struct cairn_error *error)
 static int check_store(const struct engine *e, struct cairn_error *error)
 {
     const struct definition *d = e->graph->definition;
-    const struct situation *s = &e->situation;
-    if (e->store && s->recovered) {
-        int rc = store_check_keyed(e->store, s->row.run, s->row.keyed, error);
+    const struct recorded *r = &e->situation.recorded;
+    if (e->store && r->recovered) {
+        int rc = store_check_keyed(e->store, r->row.run, r->row.keyed, error);
         return e->mode == MODE_RUN ? situation_advise_fresh(rc, error) : rc;
     }
     for (uint32_t i = 0; !e->store && i < d->n_defs; i++)
@@ -308,8 +309,8 @@ static int open_scheduling(struct engine *e, struct cairn_error *error)
 int engine_open(struct engine *e, struct cairn_error *error)
 {
     e->limit = count_jobs(e);
-    if (e->limit < e->situation.n_kept)
-        e->limit = e->situation.n_kept;
+    if (e->limit < e->situation.recorded.n_outlived)
+        e->limit = e->situation.recorded.n_outlived;
     e->ahead = has_processes(e) ? e->limit : 64;
     e->n_jobs = e->limit + (has_processes(e) ? AHEAD_MOST : 0);
     int rc = check_store(e, error);

@@ -71,7 +71,7 @@ static bool has_handled(const void *context, uint32_t user)
  * also if it was edited. */
 static bool adopts(const struct judge *j, const struct view_of_task *v)
 {
-    return v->mark & MARK_KEPT && !(v->needs & FATE_UNSETTLED) &&
+    return v->mark & MARK_OUTLIVED && !(v->needs & FATE_UNSETTLED) &&
            (!v->changed || v->def->once || j->in->on_change == CAIRN_KEEP);
 }
 
@@ -80,7 +80,7 @@ static bool is_unknown(const struct judge *j, const struct view_of_task *v)
     return v->recorded == CAIRN_UNKNOWN ||
            (v->def->once &&
             (v->mark & (MARK_INTERRUPTED | MARK_DAMAGED | MARK_UNDOING) ||
-             (v->mark & MARK_KEPT && !adopts(j, v))));
+             (v->mark & MARK_OUTLIVED && !adopts(j, v))));
 }
 
 static enum cairn_reason pending_reason(const struct judge *j,
@@ -88,7 +88,7 @@ static enum cairn_reason pending_reason(const struct judge *j,
 {
     if (v->mark & MARK_DAMAGED)
         return CAIRN_REASON_DAMAGED;
-    if (v->mark & MARK_KEPT)
+    if (v->mark & MARK_OUTLIVED)
         return adopts(j, v) ? CAIRN_REASON_ADOPTED
                : v->changed ? CAIRN_REASON_CHANGED
                             : CAIRN_REASON_UPSTREAM;
@@ -238,7 +238,8 @@ static uint8_t fate_of_outcome(uint8_t outcome)
  */
 static void add_finally_needs(const struct judge *j, struct view_of_task *v)
 {
-    if (!v->def->finally || (v->recorded != CAIRN_COMPLETED && !(v->mark & MARK_KEPT)))
+    if (!v->def->finally ||
+        (v->recorded != CAIRN_COMPLETED && !(v->mark & MARK_OUTLIVED)))
         return;
     if (j->first_will != NODE_NONE)
         v->needs |= FATE_WILL;
@@ -275,7 +276,7 @@ static void judge_task(struct judge *j, uint32_t task)
         return;
     }
     enum cairn_reason reason = recorded_reason(j, &v);
-    bool told = reason == CAIRN_REASON_FAILED && v.mark & MARK_TOLD && !v.changed &&
+    bool told = reason == CAIRN_REASON_FAILED && v.mark & MARK_REPORTED && !v.changed &&
                 !(v.needs & FATE_UNSETTLED);
     if (reason == CAIRN_REASON_DONE || reason == CAIRN_REASON_KEPT ||
         reason == CAIRN_REASON_HANDLED || told) {

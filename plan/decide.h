@@ -8,17 +8,17 @@
 #include "graph/graph.h"
 
 /* RESET: it has run before, and its outcome was dropped so that it runs again.
- * UNDOING: its undo was started and its end is not recorded. KEPT: its newest attempt
- * still runs under a keeper, or its keeper has recorded how it ended. TOLD: somebody
- * outside said that it failed, and its run has not come to an end since: that failure
- * is for the run to deal with. */
+ * UNDOING: its undo was started and its end is not recorded. OUTLIVED: its newest
+ * attempt still runs under a keeper, or its keeper has recorded how it ended. REPORTED:
+ * somebody outside said that it failed, and its run has not come to an end since: that
+ * failure is for the run to deal with. */
 enum mark {
     MARK_INTERRUPTED = 1,
     MARK_DAMAGED = 2,
     MARK_RESET = 4,
     MARK_UNDOING = 8,
-    MARK_KEPT = 16,
-    MARK_TOLD = 32
+    MARK_OUTLIVED = 16,
+    MARK_REPORTED = 32
 };
 /* What the disk and the environment say of a completed task. */
 enum evidence {

@@ -13,7 +13,7 @@
 /* To somebody outside, what a live owner runs is only pending. */
 static int take_states(struct outside *o, struct cairn_error *error)
 {
-    return o->live ? states_copy(&o->states, &o->situation.now, error)
+    return o->live ? states_copy(&o->states, &o->situation.present.states, error)
                    : situation_states(&o->situation, o->workflow, &o->states, error);
 }
 
@@ -81,8 +81,9 @@ int outside_find(const struct outside *o, const char *id, uint32_t *task,
 uint32_t outside_attempts(const struct outside *o, uint32_t task)
 {
     const struct situation *s = &o->situation;
-    uint32_t old = s->old_task[task];
-    return old != NODE_NONE && s->last_attempt ? s->last_attempt[old] : 0;
+    uint32_t old = s->present.old_task[task];
+    return old != NODE_NONE && s->recorded.last_attempt ? s->recorded.last_attempt[old]
+                                                        : 0;
 }
 
 int outside_offers(struct outside *o, uint32_t task, bool *offered,

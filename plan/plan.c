@@ -18,7 +18,7 @@ struct cairn_plan {
 static int look_for_owner(struct cairn_plan *plan, struct cairn_store *store,
                           struct cairn_error *error)
 {
-    const struct run_row *row = &plan->situation.row;
+    const struct run_row *row = &plan->situation.recorded.row;
     int live = row->run ? run_live(store, row, error) : 0;
     if (live > 0)
         snprintf(plan->live, sizeof plan->live,
@@ -60,7 +60,7 @@ void cairn_plan_free(struct cairn_plan *plan)
 
 uint64_t cairn_plan_run(const struct cairn_plan *plan)
 {
-    return plan->situation.row.run;
+    return plan->situation.recorded.row.run;
 }
 
 uint32_t cairn_plan_tasks(const struct cairn_plan *plan)
@@ -110,12 +110,13 @@ static int definition_changes(const struct cairn_plan *plan, uint32_t task,
 {
     const struct situation *s = &plan->situation;
     const struct graph *now = &plan->workflow->graph;
-    if (!s->recorded || s->old_task[task] == NODE_NONE || s->same_graph)
+    if (!s->recorded.exists || s->present.old_task[task] == NODE_NONE ||
+        s->recorded.same_graph)
         return 0;
     const struct graph *then = situation_old(s, plan->workflow);
-    return fingerprint_changes(then->definition, graph_def(then, s->old_task[task]),
-                               now->definition, graph_def(now, task), each, context,
-                               error);
+    return fingerprint_changes(
+        then->definition, graph_def(then, s->present.old_task[task]), now->definition,
+        graph_def(now, task), each, context, error);
 }
 
 int cairn_plan_changes(const struct cairn_plan *plan, uint32_t node,
@@ -128,14 +129,14 @@ int cairn_plan_changes(const struct cairn_plan *plan, uint32_t node,
     if (node >= s->decisions.n)
         return error_set(error, CAIRN_ENOTFOUND, "there is no task %u", node);
     uint8_t reason = s->decisions.reason[node];
-    if (s->which && s->which[node] &&
+    if (s->present.which && s->present.which[node] &&
         (reason == CAIRN_REASON_INPUT || reason == CAIRN_REASON_SECRET ||
          reason == CAIRN_REASON_OUTPUT)) {
         const char *what = reason == CAIRN_REASON_INPUT    ? "input"
                            : reason == CAIRN_REASON_SECRET ? "secret"
                                                            : "output";
-        bool missing = s->evidence[node] == OUTPUT_MISSING;
-        snprintf(field, sizeof field, "%s %s", what, s->which[node]);
+        bool missing = s->present.evidence[node] == OUTPUT_MISSING;
+        snprintf(field, sizeof field, "%s %s", what, s->present.which[node]);
         if (each(context, field, "as recorded", missing ? "missing" : "different"))
             return 0;
     }
@@ -191,7 +192,7 @@ static const char *describe_evidence(const struct cairn_plan *plan, uint32_t tas
                                      const char *format, struct arena *arena)
 {
     struct buf text = BUF_INIT;
-    const char *which = plan->situation.which[task];
+    const char *which = plan->situation.present.which[task];
     buf_format(&text, format, which ? which : "");
     return keep_text(arena, &text, format);
 }
@@ -220,7 +221,7 @@ static const char *describe_reason(const struct cairn_plan *plan, uint32_t task,
     case CAIRN_REASON_DONE:
         return "completed and unchanged";
     case CAIRN_REASON_NEVER_RAN:
-        return s->recorded && s->old_task[task] == NODE_NONE
+        return s->recorded.exists && s->present.old_task[task] == NODE_NONE
                    ? "it is new in the workflow"
                    : "it never ran";
     case CAIRN_REASON_FAILED:
@@ -239,7 +240,7 @@ static const char *describe_reason(const struct cairn_plan *plan, uint32_t task,
         return describe_change(plan, task, arena);
     case CAIRN_REASON_OUTPUT:
         return describe_evidence(plan, task,
-                                 s->evidence[task] == OUTPUT_MISSING
+                                 s->present.evidence[task] == OUTPUT_MISSING
                                      ? "its output %s is missing"
                                      : "the content of its output %s differs",
                                  arena);

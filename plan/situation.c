@@ -32,14 +32,14 @@ const char *situation_notice(const struct situation *s, size_t i)
 static int keep_row(void *context, const struct run_row *row)
 {
     struct loader *l = context;
-    return run_row_copy(&l->s->row, row, &l->s->arena, l->error);
+    return run_row_copy(&l->s->recorded.row, row, &l->s->arena, l->error);
 }
 
 static int newest_run(struct loader *l, const struct digest *params)
 {
     uint64_t id = 0;
     struct cairn_error local = {0};
-    l->s->row = (struct run_row){0};
+    l->s->recorded.row = (struct run_row){0};
     int rc = store_workflow_id(l->store, l->w->definition.name, false, &id, &local);
     if (rc == CAIRN_ENOTFOUND)
         return 0; /* it has no runs */
@@ -66,12 +66,13 @@ static int find_given_run(struct loader *l)
         run ? store_get_run(l->store, run, keep_row, l, l->error) : newest_run(l, NULL);
     if (rc)
         return rc;
-    if (!l->s->row.run)
+    if (!l->s->recorded.row.run)
         return error_set(l->error, CAIRN_ENOTFOUND,
                          "workflow `%.*s` has no run to resume; start one with `cairn "
                          "run`",
                          (int)l->w->definition.name.len, l->w->definition.name.ptr);
-    return check_owner(l, l->s->row.workflow_name, "run", l->s->row.run);
+    return check_owner(l, l->s->recorded.row.workflow_name, "run",
+                       l->s->recorded.row.run);
 }
 
 static int find_auto_run(struct loader *l)
@@ -82,13 +83,13 @@ static int find_auto_run(struct loader *l)
     buf_release(&text);
     if (!rc)
         rc = newest_run(l, &params);
-    if (!rc && l->s->row.state == CAIRN_RUN_COMPLETED) {
+    if (!rc && l->s->recorded.row.state == CAIRN_RUN_COMPLETED) {
         /* With a key, one without is only history, but a damaged or forged one is told
          * of: it may be unfinished. */
-        rc = run_trust(l->store, &l->s->row, l->error);
+        rc = run_trust(l->store, &l->s->recorded.row, l->error);
         if (rc == CAIRN_EUSAGE)
             rc = 0;
-        l->s->row = (struct run_row){0};
+        l->s->recorded.row = (struct run_row){0};
     }
     return rc;
 }
@@ -107,36 +108,37 @@ int situation_advise_fresh(int rc, struct cairn_error *error)
 static int load_recovery(struct loader *l)
 {
     struct situation *s = l->s;
-    int rc = run_trust(l->store, &s->row, l->error);
+    int rc = run_trust(l->store, &s->recorded.row, l->error);
     if (rc)
         return l->as_is ? rc : situation_advise_fresh(rc, l->error);
     struct sha256 *sha = sha256_new();
     if (!sha)
         return error_nomem(l->error);
-    rc = checkpoint_recover(l->store, sha, s->row.run, &s->recovery, l->error);
+    rc = checkpoint_recover(l->store, sha, s->recorded.row.run, &s->recorded.recovery,
+                            l->error);
     sha256_free(sha);
-    s->recovery.head.sha = NULL; /* the engine brings its own */
+    s->recorded.recovery.head.sha = NULL; /* the engine brings its own */
     if (rc == CAIRN_ENOTFOUND)
-        return run_no_checkpoint(s->row.run, l->error);
+        return run_no_checkpoint(s->recorded.row.run, l->error);
     if (rc)
         return rc;
-    s->recovered = s->recorded = true;
-    if (s->row.keyed && !store_key(l->store) && !l->as_is)
+    s->recorded.recovered = s->recorded.exists = true;
+    if (s->recorded.row.keyed && !store_key(l->store) && !l->as_is)
         situation_note(s,
                        "run %llu is recorded with a key: to go on with it, give the "
                        "key with --key FILE or CAIRN_KEY",
-                       (unsigned long long)s->row.run);
-    for (size_t i = 0; i < s->recovery.n_damaged; i++)
+                       (unsigned long long)s->recorded.row.run);
+    for (size_t i = 0; i < s->recorded.recovery.n_damaged; i++)
         situation_note(s, "checkpoint workflow:%llu is damaged and was skipped: %s",
-                       (unsigned long long)s->recovery.damaged[i],
-                       s->recovery.reasons[i]);
-    if (s->recovery.n_damaged) {
+                       (unsigned long long)s->recorded.recovery.damaged[i],
+                       s->recorded.recovery.reasons[i]);
+    if (s->recorded.recovery.n_damaged) {
         char id[CAIRN_ID_MAX];
-        checkpoint_id(NAMESPACE_WORKFLOW, s->recovery.newest.seq,
-                      &s->recovery.newest.digest, id);
+        checkpoint_id(NAMESPACE_WORKFLOW, s->recorded.recovery.newest.seq,
+                      &s->recorded.recovery.newest.digest, id);
         situation_note(s, "going on from %s, the last valid checkpoint", id);
     }
-    return states_copy(&s->before, &s->recovery.states, l->error);
+    return states_copy(&s->recorded.states, &s->recorded.recovery.states, l->error);
 }
 
 static int load_fork(struct loader *l, struct digest *graph)
@@ -144,22 +146,24 @@ static int load_fork(struct loader *l, struct digest *graph)
     struct situation *s = l->s;
     struct record_header header = {0};
     struct checkpoint_ref ref;
-    int rc = checkpoint_find(l->store, l->options->from, &s->from_seq, l->error);
+    int rc =
+        checkpoint_find(l->store, l->options->from, &s->recorded.from_seq, l->error);
     if (!rc)
-        rc = checkpoint_rebuild(l->store, s->from_seq, &s->before, graph, &header, &ref,
-                                l->error);
+        rc = checkpoint_rebuild(l->store, s->recorded.from_seq, &s->recorded.states,
+                                graph, &header, &ref, l->error);
     if (!rc)
         rc = store_get_run(l->store, header.stream, keep_row, l, l->error);
     if (!rc)
-        rc = run_trust(l->store, &s->row, l->error);
+        rc = run_trust(l->store, &s->recorded.row, l->error);
     if (!rc)
-        rc = check_owner(l, s->row.workflow_name, "checkpoint", s->from_seq);
+        rc = check_owner(l, s->recorded.row.workflow_name, "checkpoint",
+                         s->recorded.from_seq);
     if (rc)
         return rc;
-    s->recorded = true;
-    s->from_run = header.stream;
-    s->from_digest = ref.digest;
-    s->row = (struct run_row){0};
+    s->recorded.exists = true;
+    s->recorded.from_run = header.stream;
+    s->recorded.from_digest = ref.digest;
+    s->recorded.row = (struct run_row){0};
     return 0;
 }
 
@@ -168,12 +172,14 @@ static int load_fork(struct loader *l, struct digest *graph)
 static int encode_definition(struct loader *l)
 {
     struct situation *s = l->s;
-    s->graph = l->w->digest;
+    s->present.digest = l->w->digest;
     if (l->w->digested)
         return 0;
-    buf_clear(&s->encoded);
-    int rc = definition_encode(&l->w->definition, &s->encoded, l->error);
-    return rc ? rc : sha256_of(s->encoded.data, s->encoded.size, &s->graph, l->error);
+    buf_clear(&s->present.encoded);
+    int rc = definition_encode(&l->w->definition, &s->present.encoded, l->error);
+    return rc ? rc
+              : sha256_of(s->present.encoded.data, s->present.encoded.size,
+                          &s->present.digest, l->error);
 }
 
 /* Loads the recorded definition if it is not the present one; foreach members found on
@@ -181,18 +187,18 @@ static int encode_definition(struct loader *l)
 static int load_old_graph(struct loader *l, const struct digest *recorded)
 {
     struct situation *s = l->s;
-    s->same_graph = digest_equal(recorded, &s->graph);
-    if (s->same_graph)
+    s->recorded.same_graph = digest_equal(recorded, &s->present.digest);
+    if (s->recorded.same_graph)
         return 0;
-    int rc =
-        graph_load(l->store, recorded, &s->old_definition, &s->old_graph, l->error);
+    int rc = graph_load(l->store, recorded, &s->recorded.definition, &s->recorded.graph,
+                        l->error);
     if (rc)
         return rc;
-    s->old_loaded = true;
-    rc = workflow_reparse(l->w, &s->old_definition, l->error);
+    s->recorded.graph_loaded = true;
+    rc = workflow_reparse(l->w, &s->recorded.definition, l->error);
     if (!rc)
         rc = encode_definition(l);
-    s->same_graph = digest_equal(recorded, &s->graph);
+    s->recorded.same_graph = digest_equal(recorded, &s->present.digest);
     return rc;
 }
 
@@ -205,22 +211,23 @@ static int load_all(struct loader *l)
         return rc ? rc : situation_decide(l);
     if (l->options->start != CAIRN_START_RESUME)
         rc = newest_run(l, NULL);
-    s->latest_run = s->row.run;
+    s->recorded.latest_run = s->recorded.row.run;
     /* It may be the one to go on with. */
-    if (!rc && s->row.run && !s->row.sum_ok && l->options->start == CAIRN_START_AUTO)
-        rc = run_trust(l->store, &s->row, l->error);
-    s->row = (struct run_row){0};
+    if (!rc && s->recorded.row.run && !s->recorded.row.sum_ok &&
+        l->options->start == CAIRN_START_AUTO)
+        rc = run_trust(l->store, &s->recorded.row, l->error);
+    s->recorded.row = (struct run_row){0};
     if (!rc && l->options->start == CAIRN_START_RESUME)
         rc = find_given_run(l);
     else if (!rc && l->options->start == CAIRN_START_AUTO)
         rc = find_auto_run(l);
     else if (!rc && l->options->start == CAIRN_START_FROM)
         rc = load_fork(l, &graph);
-    if (!rc && s->row.run) {
+    if (!rc && s->recorded.row.run) {
         rc = load_recovery(l);
-        graph = s->recovery.graph;
+        graph = s->recorded.recovery.graph;
     }
-    if (!rc && s->recorded)
+    if (!rc && s->recorded.exists)
         rc = load_old_graph(l, &graph);
     return rc ? rc : situation_decide(l);
 }
@@ -283,15 +290,16 @@ int situation_states(const struct situation *s, const struct cairn_workflow *w,
     int rc = states_init(states, w->graph.n_tasks, error);
     for (uint32_t task = 0; task < w->graph.n_tasks && !rc; task++) {
         bool unknown = s->decisions.reason[task] == CAIRN_REASON_UNKNOWN;
-        if (!unknown && (s->decisions.reset[task] || s->old_task[task] == NODE_NONE))
+        if (!unknown &&
+            (s->decisions.reset[task] || s->present.old_task[task] == NODE_NONE))
             continue;
         struct change change = {.task = task,
                                 .outcome = unknown ? (uint8_t)CAIRN_UNKNOWN
-                                                   : s->now.outcome[task],
-                                .attempts = s->now.attempts[task],
+                                                   : s->present.states.outcome[task],
+                                .attempts = s->present.states.attempts[task],
                                 .outputs = none};
-        if (s->now.outputs && !unknown)
-            change.outputs = s->now.outputs[task];
+        if (s->present.states.outputs && !unknown)
+            change.outputs = s->present.states.outputs[task];
         rc = states_apply(states, &change, error);
     }
     if (rc)
@@ -301,25 +309,25 @@ int situation_states(const struct situation *s, const struct cairn_workflow *w,
 
 void situation_release(struct situation *s)
 {
-    if (s->recovered)
-        recovery_release(&s->recovery);
-    states_release(&s->before);
-    if (s->old_loaded) {
-        graph_release(&s->old_graph);
-        definition_release(&s->old_definition);
+    if (s->recorded.recovered)
+        recovery_release(&s->recorded.recovery);
+    states_release(&s->recorded.states);
+    if (s->recorded.graph_loaded) {
+        graph_release(&s->recorded.graph);
+        definition_release(&s->recorded.definition);
     }
-    free(s->old_task);
-    free(s->marks);
-    free(s->new_marks);
-    free(s->last_attempt);
-    free(s->evidence);
-    free(s->which);
-    lookup_release(&s->lookup);
-    states_release(&s->now);
+    free(s->present.old_task);
+    free(s->recorded.marks);
+    free(s->present.new_marks);
+    free(s->recorded.last_attempt);
+    free(s->present.evidence);
+    free(s->present.which);
+    lookup_release(&s->present.lookup);
+    states_release(&s->present.states);
     secrets_release(&s->secrets);
     decisions_release(&s->decisions);
     buf_release(&s->notices);
-    buf_release(&s->encoded);
+    buf_release(&s->present.encoded);
     arena_release(&s->arena);
     *s = (struct situation){0};
 }

@@ -9,36 +9,50 @@
 #include "runs/stored.h"
 #include "workflow/workflow.h"
 
-struct situation {
-    struct arena arena;       /* texts of `row` */
-    struct run_row row;       /* of the run that goes on; row.run 0: a new run */
-    uint64_t latest_run;      /* newest run of the workflow, for naming its owner */
-    bool recorded;            /* there are states from before */
-    bool same_graph;          /* ... of this very definition */
-    bool root_gone;           /* ... and what they made is, with its directory */
-    struct recovery recovery; /* valid when going on with a run */
-    bool recovered;
-    struct states before;        /* recorded states, in the old graph's numbers */
-    uint64_t from_run, from_seq; /* a fork */
+/* What the store has: the run that goes on, or the checkpoint that a new one forks
+ * from. Tasks are numbered as in the graph that they were recorded with
+ * (situation_old). */
+struct recorded {
+    bool exists;                 /* there are states from before */
+    bool recovered;              /* ... from a run that goes on: `recovery` is valid */
+    struct run_row row;          /* that run; row.run 0: a new one begins */
+    struct recovery recovery;    /* its chain */
+    uint64_t latest_run;         /* the workflow's newest run, which may be another */
+    uint64_t from_run, from_seq; /* of a fork; from_seq 0: none */
     struct digest from_digest;
-    struct definition old_definition;
-    struct graph old_graph; /* unless same_graph */
-    bool old_loaded;
-    uint32_t *old_task;     /* [n_tasks] */
-    uint8_t *marks;         /* [old tasks] */
-    uint8_t *new_marks;     /* [n_tasks] of those that are not in the old graph */
-    uint32_t n_kept;        /* of them MARK_KEPT */
-    uint32_t *last_attempt; /* [old tasks] highest attempt number known */
+    struct states states;
+    bool same_graph;   /* recorded with the workflow's very definition; otherwise: */
+    bool graph_loaded; /* these two are valid */
+    struct definition definition;
+    struct graph graph;
+    uint8_t *marks;         /* [states.n] enum mark, or-ed */
+    uint32_t n_outlived;    /* of them MARK_OUTLIVED */
+    uint32_t *last_attempt; /* [states.n] highest attempt number known */
     uint64_t last_named;    /* highest checkpoint that an attempt names */
-    struct states now;      /* `before`, in the workflow's numbers */
-    uint8_t *evidence;      /* [n_tasks] enum evidence */
-    const char **which;   /* [n_tasks] file or secret that is not as it was; or NULL */
-    struct lookup lookup; /* of `now` */
-    struct secrets secrets;
+};
+
+/* The workflow as it is now, and how what is recorded stands by it. Tasks are numbered
+ * as in the workflow's graph. */
+struct present {
+    struct digest digest; /* of the definition */
+    struct buf encoded;   /* the definition, if its digest was not known before */
+    uint32_t *old_task;   /* [n_tasks] the recorded number, or NODE_NONE */
+    uint8_t *new_marks;   /* [n_tasks] enum mark, of tasks without an old number that a
+                             lost generation of the run had */
+    struct states states; /* the recorded ones */
+    struct lookup lookup; /* of `states` */
+    uint8_t *evidence;    /* [n_tasks] enum evidence; NULL: nothing was looked at */
+    const char **which; /* [n_tasks] file or secret that is not as it was; NULL: none */
+    bool root_gone;     /* outputs are gone together with the workflow's directory */
+};
+
+struct situation {
+    struct arena arena; /* texts of recorded.row and present.which */
+    struct recorded recorded;
+    struct present present;
+    struct secrets secrets; /* values as they are given now */
     struct decisions decisions;
-    struct buf notices;  /* NUL-terminated, one after the other */
-    struct digest graph; /* digest of the workflow's definition */
-    struct buf encoded;  /* the definition, if its digest was not known before */
+    struct buf notices; /* NUL-terminated, one after the other */
 };
 
 /* May read the workflow's file again with recorded foreach members. CAIRN_ENOTFOUND,
@@ -59,15 +73,18 @@ void situation_release(struct situation *situation);
 /* What unfinished attempts of a task of the workflow tell (enum mark), 0: nothing. */
 static inline uint8_t situation_mark(const struct situation *s, uint32_t task)
 {
-    uint32_t old = s->marks ? s->old_task[task] : NODE_NONE;
-    return !s->marks ? 0 : old == NODE_NONE ? s->new_marks[task] : s->marks[old];
+    const struct recorded *r = &s->recorded;
+    uint32_t old = r->marks ? s->present.old_task[task] : NODE_NONE;
+    return !r->marks          ? 0
+           : old == NODE_NONE ? s->present.new_marks[task]
+                              : r->marks[old];
 }
 
-/* The graph that `before`, `marks` and `last_attempt` are numbered by. */
+/* The graph that what is recorded is numbered by. */
 static inline const struct graph *situation_old(const struct situation *s,
                                                 const struct cairn_workflow *w)
 {
-    return s->same_graph ? &w->graph : &s->old_graph;
+    return s->recorded.same_graph ? &w->graph : &s->recorded.graph;
 }
 
 /* The states that the run starts from, in the workflow's numbers: what is kept has its

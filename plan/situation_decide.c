@@ -17,30 +17,30 @@
 /* It was tried again since, and only lost records knew. */
 static bool is_later(const struct situation *s, const struct attempt_row *row)
 {
-    uint8_t outcome = s->before.outcome[row->task];
+    uint8_t outcome = s->recorded.states.outcome[row->task];
     bool again = outcome == CAIRN_FAILED || outcome == CAIRN_CANCELLED ||
                  outcome == CAIRN_SKIPPED || outcome == CAIRN_EXCLUDED;
-    return again && row->number > s->before.attempts[row->task] &&
-           recovery_may_lack(&s->recovery, row->checkpoint);
+    return again && row->number > s->recorded.states.attempts[row->task] &&
+           recovery_may_lack(&s->recorded.recovery, row->checkpoint);
 }
 
 /* The newest attempt decides. One that completed although the task is pending means a
  * lost record only where records are gone: otherwise the task was reset. */
 static uint8_t mark_of(const struct situation *s, const struct attempt_row *row)
 {
-    uint8_t outcome = s->before.outcome[row->task];
+    uint8_t outcome = s->recorded.states.outcome[row->task];
     bool open = !row->ended_ns || row->flags & ATTEMPT_INTERRUPTED;
     if (row->flags & ATTEMPT_UNDO)
         return open && outcome != CAIRN_UNDONE ? MARK_UNDOING : 0;
     if (outcome == CAIRN_FAILED && row->flags & ATTEMPT_EXTERNAL &&
-        s->row.state == CAIRN_RUN_UNFINISHED)
-        return MARK_TOLD;
+        s->recorded.row.state == CAIRN_RUN_UNFINISHED)
+        return MARK_REPORTED;
     if (outcome != CAIRN_PENDING && !is_later(s, row))
         return 0;
     if (open)
         return MARK_INTERRUPTED;
     if (row->outcome == CAIRN_COMPLETED &&
-        recovery_may_lack(&s->recovery, row->checkpoint))
+        recovery_may_lack(&s->recorded.recovery, row->checkpoint))
         return MARK_DAMAGED;
     return row->started_ns ? MARK_RESET : 0;
 }
@@ -48,13 +48,13 @@ static uint8_t mark_of(const struct situation *s, const struct attempt_row *row)
 static int mark_attempt(void *context, const struct attempt_row *row)
 {
     struct situation *s = context;
-    if (row->task >= s->before.n)
+    if (row->task >= s->recorded.states.n)
         return 0; /* not of this graph: a damaged row; it decides nothing */
-    if (row->number > s->last_attempt[row->task])
-        s->last_attempt[row->task] = row->number;
-    if (row->checkpoint > s->last_named)
-        s->last_named = row->checkpoint;
-    s->marks[row->task] = mark_of(s, row);
+    if (row->number > s->recorded.last_attempt[row->task])
+        s->recorded.last_attempt[row->task] = row->number;
+    if (row->checkpoint > s->recorded.last_named)
+        s->recorded.last_named = row->checkpoint;
+    s->recorded.marks[row->task] = mark_of(s, row);
     return 0;
 }
 
@@ -62,7 +62,7 @@ static int mark_attempt(void *context, const struct attempt_row *row)
  * when the record that began the newest is damaged. */
 static int generation_of(struct loader *l, const struct digest *graph, uint32_t *gen)
 {
-    const struct run_row *row = &l->s->row;
+    const struct run_row *row = &l->s->recorded.row;
     int rc = 0;
     *gen = digest_equal(graph, &row->graph) ? row->gen : 0;
     for (uint32_t g = row->gen; !*gen && g > 1 && !rc; g--) {
@@ -83,12 +83,13 @@ static int note_keeper(void *context, struct keeper *keeper)
     uint32_t task = keeper->place.task;
     bool kept = keeper->fate == KEEPER_LIVE ||
                 (keeper->fate == KEEPER_ENDED && !keeper->record.stopped);
-    if (!kept || keeper->place.gen != s->row.gen || task >= s->before.n ||
-        keeper->place.attempt != s->last_attempt[task] ||
-        !(s->marks[task] & MARK_INTERRUPTED))
+    if (!kept || keeper->place.gen != s->recorded.row.gen ||
+        task >= s->recorded.states.n ||
+        keeper->place.attempt != s->recorded.last_attempt[task] ||
+        !(s->recorded.marks[task] & MARK_INTERRUPTED))
         return 0;
-    s->marks[task] = MARK_KEPT;
-    s->n_kept++;
+    s->recorded.marks[task] = MARK_OUTLIVED;
+    s->recorded.n_outlived++;
     return 0;
 }
 
@@ -101,7 +102,7 @@ static bool has_slots(const struct loader *l)
 {
     char path[4096];
     snprintf(path, sizeof path, "%s/run-%llu.slots", store_live_dir(l->store),
-             (unsigned long long)l->s->row.run);
+             (unsigned long long)l->s->recorded.row.run);
     return exists(path);
 }
 
@@ -110,7 +111,8 @@ static bool has_claim(const struct loader *l, uint32_t task)
     char path[4096];
     const struct situation *s = l->s;
     snprintf(path, sizeof path, "%s/run-%llu.%u.%u.%u.keep", store_live_dir(l->store),
-             (unsigned long long)s->row.run, s->row.gen, task, s->last_attempt[task]);
+             (unsigned long long)s->recorded.row.run, s->recorded.row.gen, task,
+             s->recorded.last_attempt[task]);
     return exists(path);
 }
 
@@ -122,20 +124,20 @@ static void note_untaken(struct loader *l, const struct graph *old)
     struct situation *s = l->s;
     if (!has_slots(l))
         return;
-    for (uint32_t task = 0; task < s->before.n; task++)
-        if (s->marks[task] == MARK_INTERRUPTED && !graph_def(old, task)->n_secrets &&
-            !has_claim(l, task))
-            s->marks[task] = MARK_RESET;
+    for (uint32_t task = 0; task < s->recorded.states.n; task++)
+        if (s->recorded.marks[task] == MARK_INTERRUPTED &&
+            !graph_def(old, task)->n_secrets && !has_claim(l, task))
+            s->recorded.marks[task] = MARK_RESET;
 }
 
 static int look_at_keepers(struct loader *l)
 {
     struct situation *s = l->s;
     const struct graph *old = situation_old(s, l->w);
-    if (!s->recovered || old->definition->on_crash != ON_CRASH_ADOPT)
+    if (!s->recorded.recovered || old->definition->on_crash != ON_CRASH_ADOPT)
         return 0;
-    int rc = keepers_each(store_live_dir(l->store), store_id(l->store), s->row.run,
-                          note_keeper, s, l->error);
+    int rc = keepers_each(store_live_dir(l->store), store_id(l->store),
+                          s->recorded.row.run, note_keeper, s, l->error);
     if (!rc)
         note_untaken(l, old);
     return rc;
@@ -146,7 +148,7 @@ static int graph_of(struct loader *l, uint32_t gen, struct definition *definitio
                     struct graph *graph)
 {
     struct digest digest;
-    int rc = run_graph(l->store, &l->s->row, gen, &digest, l->error);
+    int rc = run_graph(l->store, &l->s->recorded.row, gen, &digest, l->error);
     return rc ? rc : graph_load(l->store, &digest, definition, graph, l->error);
 }
 
@@ -167,13 +169,13 @@ static int mark_later(void *context, const struct attempt_row *row)
     as_old.task = later->old[row->task];
     if (as_old.task != NODE_NONE) {
         uint8_t mark = mark_of(s, &as_old);
-        s->marks[as_old.task] = mark ? mark : s->marks[as_old.task];
+        s->recorded.marks[as_old.task] = mark ? mark : s->recorded.marks[as_old.task];
     } else if (later->now[row->task] != NODE_NONE && !(row->flags & ATTEMPT_UNDO)) {
         bool open = !row->ended_ns || row->flags & ATTEMPT_INTERRUPTED;
-        s->new_marks[later->now[row->task]] = open ? MARK_INTERRUPTED
-                                              : row->outcome == CAIRN_COMPLETED
-                                                  ? MARK_DAMAGED
-                                                  : 0;
+        s->present.new_marks[later->now[row->task]] = open ? MARK_INTERRUPTED
+                                                      : row->outcome == CAIRN_COMPLETED
+                                                          ? MARK_DAMAGED
+                                                          : 0;
     }
     return 0;
 }
@@ -188,8 +190,8 @@ static int mark_by(struct loader *l, uint32_t gen, const struct graph *graph)
     if (!rc) {
         map_tasks(graph, situation_old(l->s, l->w), later.old);
         map_tasks(graph, &l->w->graph, later.now);
-        rc = store_each_run_attempt(l->store, l->s->row.run, gen, false, mark_later,
-                                    &later, l->error);
+        rc = store_each_run_attempt(l->store, l->s->recorded.row.run, gen, false,
+                                    mark_later, &later, l->error);
     }
     free(later.old);
     free(later.now);
@@ -205,7 +207,7 @@ static int load_later_marks(struct loader *l, uint32_t gen)
         situation_note(l->s,
                        "how run %llu was defined for a while is lost: tasks that must "
                        "not run twice may have run then, and none of them counts",
-                       (unsigned long long)l->s->row.run);
+                       (unsigned long long)l->s->recorded.row.run);
         return 0;
     }
     if (rc)
@@ -227,37 +229,41 @@ static bool any_pending(const struct states *states)
 /* Nothing is pending when a run completes: where something is, a record is lost. */
 static void mark_pending(struct situation *s)
 {
-    for (uint32_t task = 0; task < s->before.n; task++)
-        if (s->before.outcome[task] == CAIRN_PENDING &&
-            !(s->marks[task] & ~(uint8_t)MARK_RESET))
-            s->marks[task] = MARK_DAMAGED;
+    for (uint32_t task = 0; task < s->recorded.states.n; task++)
+        if (s->recorded.states.outcome[task] == CAIRN_PENDING &&
+            !(s->recorded.marks[task] & ~(uint8_t)MARK_RESET))
+            s->recorded.marks[task] = MARK_DAMAGED;
 }
 
 static int load_marks(struct loader *l)
 {
     struct situation *s = l->s;
-    s->marks = calloc((size_t)s->before.n + 1, 1);
-    s->last_attempt = calloc((size_t)s->before.n + 1, sizeof *s->last_attempt);
-    s->new_marks = calloc((size_t)l->w->graph.n_tasks + 1, 1);
-    if (!s->marks || !s->last_attempt || !s->new_marks)
+    s->recorded.marks = calloc((size_t)s->recorded.states.n + 1, 1);
+    s->recorded.last_attempt =
+        calloc((size_t)s->recorded.states.n + 1, sizeof *s->recorded.last_attempt);
+    s->present.new_marks = calloc((size_t)l->w->graph.n_tasks + 1, 1);
+    if (!s->recorded.marks || !s->recorded.last_attempt || !s->present.new_marks)
         return error_nomem(l->error);
-    for (uint32_t i = 0; i < s->before.n; i++)
-        if (s->before.outcome[i] != CAIRN_PENDING)
-            s->last_attempt[i] = s->before.attempts[i];
+    for (uint32_t i = 0; i < s->recorded.states.n; i++)
+        if (s->recorded.states.outcome[i] != CAIRN_PENDING)
+            s->recorded.last_attempt[i] = s->recorded.states.attempts[i];
     uint32_t gen = 0;
-    int rc = s->recovered ? generation_of(l, &s->recovery.graph, &gen) : 0;
+    int rc =
+        s->recorded.recovered ? generation_of(l, &s->recorded.recovery.graph, &gen) : 0;
     /* A completed run has nothing unfinished, unless records of it are lost. */
-    bool completed = s->recovered && s->row.state == CAIRN_RUN_COMPLETED;
-    bool whole = completed && !s->recovery.gap && !l->as_is && !any_pending(&s->before);
+    bool completed =
+        s->recorded.recovered && s->recorded.row.state == CAIRN_RUN_COMPLETED;
+    bool whole = completed && !s->recorded.recovery.gap && !l->as_is &&
+                 !any_pending(&s->recorded.states);
     if (rc || whole)
         return rc;
     if (completed)
         mark_pending(s);
     if (!gen)
         return 0;
-    rc = store_each_run_attempt(l->store, s->row.run, gen, false, mark_attempt, s,
-                                l->error);
-    for (uint32_t later = gen + 1; later <= s->row.gen && !rc; later++)
+    rc = store_each_run_attempt(l->store, s->recorded.row.run, gen, false, mark_attempt,
+                                s, l->error);
+    for (uint32_t later = gen + 1; later <= s->recorded.row.gen && !rc; later++)
         rc = load_later_marks(l, later);
     if (completed)
         mark_pending(s);
@@ -270,27 +276,29 @@ static int map_states(struct loader *l)
 {
     struct situation *s = l->s;
     const struct graph *g = &l->w->graph;
-    int rc = states_init(&s->now, g->n_tasks, l->error);
-    for (uint32_t task = 0; s->recorded && task < g->n_tasks && !rc; task++) {
-        uint32_t old = s->old_task[task];
+    int rc = states_init(&s->present.states, g->n_tasks, l->error);
+    for (uint32_t task = 0; s->recorded.exists && task < g->n_tasks && !rc; task++) {
+        uint32_t old = s->present.old_task[task];
         if (old == NODE_NONE)
             continue;
         struct change change = {.task = task,
-                                .outcome = s->before.outcome[old],
-                                .attempts = s->before.attempts[old]};
-        if (s->before.outputs)
-            change.outputs = s->before.outputs[old];
-        rc = states_apply(&s->now, &change, l->error);
+                                .outcome = s->recorded.states.outcome[old],
+                                .attempts = s->recorded.states.attempts[old]};
+        if (s->recorded.states.outputs)
+            change.outputs = s->recorded.states.outputs[old];
+        rc = states_apply(&s->present.states, &change, l->error);
     }
-    s->lookup = (struct lookup){
-        .graph = g, .states = &s->now, .store = l->store, .run = s->row.run};
+    s->present.lookup = (struct lookup){.graph = g,
+                                        .states = &s->present.states,
+                                        .store = l->store,
+                                        .run = s->recorded.row.run};
     return rc;
 }
 
 static bool has_evidence(const struct loader *l, uint32_t task)
 {
     const struct task_def *def = graph_def(&l->w->graph, task);
-    return l->s->now.outcome[task] == CAIRN_COMPLETED &&
+    return l->s->present.states.outcome[task] == CAIRN_COMPLETED &&
            (def->n_inputs || def->n_secrets ||
             (def->n_outputs && !l->options->ignore_outputs));
 }
@@ -300,18 +308,18 @@ static int look_at_task(struct loader *l, struct evidence_source *source, uint32
 {
     struct situation *s = l->s;
     struct cairn_error why = {0};
-    int rc = evidence_look(source, task, &s->evidence[task], which, &why);
+    int rc = evidence_look(source, task, &s->present.evidence[task], which, &why);
     if (rc == CAIRN_EDAMAGED) {
         /* Its result cannot be read: what it made cannot be vouched for. */
         situation_note(s, "the result of task %s is damaged, so it runs again: %s",
                        l->w->graph.id[task], why.text);
-        s->evidence[task] = OUTPUT_DIFFERS;
+        s->present.evidence[task] = OUTPUT_DIFFERS;
         return 0;
     }
     if (rc)
         return error_set(l->error, rc, "task %s: %s", l->w->graph.id[task], why.text);
-    if (s->evidence[task] != EVIDENCE_GOOD)
-        s->which[task] = arena_text(&s->arena, buf_view(which));
+    if (s->present.evidence[task] != EVIDENCE_GOOD)
+        s->present.which[task] = arena_text(&s->arena, buf_view(which));
     return 0;
 }
 
@@ -321,23 +329,23 @@ static int look_at_evidence(struct loader *l)
     uint32_t n = l->w->graph.n_tasks;
     struct buf which = BUF_INIT;
     const char *root = l->w->definition.root.ptr;
-    struct evidence_source source = {.lookup = &s->lookup,
+    struct evidence_source source = {.lookup = &s->present.lookup,
                                      .secrets = &s->secrets,
                                      .root_fd = -1,
                                      .outputs = !l->options->ignore_outputs,
                                      .content = l->options->check_outputs ==
                                                 CAIRN_OUTPUTS_CONTENT};
     int rc = 0;
-    s->evidence = calloc(n, 1);
-    s->which = calloc(n, sizeof *s->which);
-    if (!s->evidence || !s->which)
+    s->present.evidence = calloc(n, 1);
+    s->present.which = calloc(n, sizeof *s->present.which);
+    if (!s->present.evidence || !s->present.which)
         return error_nomem(l->error);
     source.root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
     bool gone = source.root_fd < 0 && os_is_missing(errno) && *root;
     for (uint32_t task = 0; task < n && !rc; task++)
         if (has_evidence(l, task)) {
             rc = look_at_task(l, &source, task, &which);
-            s->root_gone |= gone && s->evidence[task] != EVIDENCE_GOOD;
+            s->present.root_gone |= gone && s->present.evidence[task] != EVIDENCE_GOOD;
         }
     if (source.root_fd >= 0)
         close(source.root_fd);
@@ -373,7 +381,7 @@ static enum condition look_at_condition(void *context, uint32_t task,
                                         const uint8_t *fate)
 {
     struct loader *l = context;
-    struct asker asker = {.lookup = &l->s->lookup, .task = task};
+    struct asker asker = {.lookup = &l->s->present.lookup, .task = task};
     struct scope scope = lookup_scope(&asker);
     bool holds = false;
     if (scope.def->finally || !settled(l, task, fate))
@@ -390,7 +398,7 @@ static enum condition look_at_condition(void *context, uint32_t task,
 static int refuse_change(struct loader *l)
 {
     const struct decisions *d = &l->s->decisions;
-    if (l->options->on_change != CAIRN_REFUSE || !l->s->recorded ||
+    if (l->options->on_change != CAIRN_REFUSE || !l->s->recorded.exists ||
         !(d->changed + d->added + d->removed))
         return 0;
     return error_set(
@@ -412,10 +420,12 @@ static void notice_changes(struct loader *l)
     struct situation *s = l->s;
     const struct decisions *d = &s->decisions;
     struct str file = l->w->definition.file;
-    if (s->row.run && file.len && s->row.file.len && !str_equal(file, s->row.file))
+    if (s->recorded.row.run && file.len && s->recorded.row.file.len &&
+        !str_equal(file, s->recorded.row.file))
         situation_note(s, "run %llu was started from %.*s and goes on with %.*s",
-                       (unsigned long long)s->row.run, (int)s->row.file.len,
-                       s->row.file.ptr, (int)file.len, file.ptr);
+                       (unsigned long long)s->recorded.row.run,
+                       (int)s->recorded.row.file.len, s->recorded.row.file.ptr,
+                       (int)file.len, file.ptr);
     for (uint32_t i = 0; i < l->w->definition.n_notes; i++)
         situation_note(s, "%s", l->w->definition.notes[i].ptr);
     uint32_t changed = d->changed - d->kept;
@@ -438,7 +448,7 @@ static void notice_changes(struct loader *l)
 
 static bool is_unknown(const struct situation *s, const struct graph *g, uint32_t task)
 {
-    return s->now.outcome[task] == CAIRN_UNKNOWN ||
+    return s->present.states.outcome[task] == CAIRN_UNKNOWN ||
            (graph_def(g, task)->once &&
             situation_mark(s, task) & (MARK_INTERRUPTED | MARK_DAMAGED | MARK_UNDOING));
 }
@@ -468,9 +478,9 @@ static void notice_repeats(struct loader *l)
     struct situation *s = l->s;
     const struct graph *g = &l->w->graph;
     uint32_t n = 0;
-    for (uint32_t task = 0; s->recorded && task < g->n_tasks; task++) {
+    for (uint32_t task = 0; s->recorded.exists && task < g->n_tasks; task++) {
         bool again = graph_def(g, task)->once &&
-                     s->now.outcome[task] == CAIRN_COMPLETED &&
+                     s->present.states.outcome[task] == CAIRN_COMPLETED &&
                      s->decisions.fate[task] & (FATE_WILL | FATE_MAY);
         if (again && n++ < SHOWN)
             situation_note(
@@ -488,16 +498,16 @@ static int decide_anew(struct loader *l, const struct graph *old)
     struct situation *s = l->s;
     struct decide_input input = {.graph = &l->w->graph,
                                  .old = old,
-                                 .old_task = s->old_task,
-                                 .states = &s->before,
-                                 .marks = s->marks,
-                                 .new_marks = s->new_marks,
-                                 .evidence = s->evidence,
+                                 .old_task = s->present.old_task,
+                                 .states = &s->recorded.states,
+                                 .marks = s->recorded.marks,
+                                 .new_marks = s->present.new_marks,
+                                 .evidence = s->present.evidence,
                                  .on_change = l->options->on_change,
                                  .condition = look_at_condition,
                                  .context = l};
-    int rc = s->recorded ? look_at_evidence(l) : 0;
-    input.evidence = s->evidence;
+    int rc = s->recorded.exists ? look_at_evidence(l) : 0;
+    input.evidence = s->present.evidence;
     if (!rc)
         rc = decide(&input, &s->decisions, l->error);
     if (!rc && l->no_memory)
@@ -513,16 +523,16 @@ int situation_decide(struct loader *l)
 {
     struct situation *s = l->s;
     const struct graph *g = &l->w->graph;
-    const struct graph *old = s->recorded ? situation_old(s, l->w) : NULL;
-    s->old_task = malloc(g->n_tasks * sizeof *s->old_task);
-    if (!s->old_task)
+    const struct graph *old = s->recorded.exists ? situation_old(s, l->w) : NULL;
+    s->present.old_task = malloc(g->n_tasks * sizeof *s->present.old_task);
+    if (!s->present.old_task)
         return error_nomem(l->error);
-    if (old && old->n_tasks != s->before.n)
+    if (old && old->n_tasks != s->recorded.states.n)
         return error_set(l->error, CAIRN_EDAMAGED,
                          "the checkpoint is of %u tasks, the recorded definition of %u",
-                         s->before.n, old->n_tasks);
-    map_tasks(g, old, s->old_task);
-    int rc = s->recorded ? load_marks(l) : 0;
+                         s->recorded.states.n, old->n_tasks);
+    map_tasks(g, old, s->present.old_task);
+    int rc = s->recorded.exists ? load_marks(l) : 0;
     if (!rc)
         rc = map_states(l);
     if (!rc)

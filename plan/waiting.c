@@ -110,8 +110,9 @@ static void count_pools(struct waiting_list *w)
 static bool is_kept(const struct outside *o, uint32_t task)
 {
     const struct situation *s = &o->situation;
-    uint32_t old = s->old_task[task];
-    return !o->live && old != NODE_NONE && s->marks && s->marks[old] & MARK_KEPT;
+    uint32_t old = s->present.old_task[task];
+    return !o->live && old != NODE_NONE && s->recorded.marks &&
+           s->recorded.marks[old] & MARK_OUTLIVED;
 }
 
 static const char *external_text(struct waiting_list *w, uint32_t task)

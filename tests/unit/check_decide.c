@@ -75,7 +75,7 @@ START_TEST(test_unfinished)
     mark("a", MARK_INTERRUPTED);                /* a recorded outcome counts first */
     mark("h", MARK_INTERRUPTED);                /* and for a finished one, nothing */
     mark("j", MARK_RESET);
-    mark("k", MARK_KEPT | MARK_INTERRUPTED);
+    mark("k", MARK_OUTLIVED | MARK_INTERRUPTED);
     judge(CAIRN_RERUN);
     expect("a", CAIRN_REASON_FAILED, FATE_WILL);
     expect("b", CAIRN_REASON_CANCELLED, FATE_WILL);

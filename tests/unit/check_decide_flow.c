@@ -143,7 +143,7 @@ START_TEST(test_unknown)
     marks[0] = MARK_RESET; /* it cannot have run */
     judge(CAIRN_RERUN);
     expect("a", CAIRN_REASON_INTERRUPTED, FATE_WILL);
-    marks[0] = MARK_KEPT;
+    marks[0] = MARK_OUTLIVED;
     judge(CAIRN_RERUN);
     expect("a", CAIRN_REASON_ADOPTED, FATE_WILL);
     end();
@@ -157,7 +157,7 @@ START_TEST(test_told)
     give("mend=failed");
     set("b", CAIRN_FAILED);
     set("mend", CAIRN_PENDING);
-    mark("b", MARK_TOLD);
+    mark("b", MARK_REPORTED);
     judge(CAIRN_RERUN);
     expect("b", CAIRN_REASON_FAILED, FATE_FAILED);
     ck_assert(!decisions.reset[1]);
@@ -180,7 +180,7 @@ START_TEST(test_kept_attempts)
     give("o=once");
     for (const char *id = "bo"; *id; id++) {
         set((const char[]){*id, 0}, CAIRN_PENDING);
-        mark((const char[]){*id, 0}, MARK_KEPT);
+        mark((const char[]){*id, 0}, MARK_OUTLIVED);
     }
     judge(CAIRN_RERUN);
     expect("b", CAIRN_REASON_ADOPTED, FATE_WILL);
@@ -446,7 +446,7 @@ START_TEST(test_stop_by_what_was_told)
     set("bad", CAIRN_FAILED);
     set("mend", CAIRN_EXCLUDED);
     set("other", CAIRN_PENDING);
-    mark("bad", MARK_TOLD);
+    mark("bad", MARK_REPORTED);
     judge(CAIRN_RERUN);
     expect("bad", CAIRN_REASON_FAILED, FATE_FAILED);
     expect("mend", CAIRN_REASON_EXCLUDED, FATE_WILL);

@@ -138,7 +138,7 @@ static bool others_wait(struct oracle *o)
 /* One of `finally` that has begun waits for all of them, as if it needed them. */
 static void see_others(struct oracle *o, uint32_t task, struct needs_seen *needs)
 {
-    bool begun = states.outcome[task] == CAIRN_COMPLETED || marks[task] & MARK_KEPT;
+    bool begun = states.outcome[task] == CAIRN_COMPLETED || marks[task] & MARK_OUTLIVED;
     bool sure = false;
     if (!graph_def(&graph, task)->finally || !begun || !others_run(o))
         return;
@@ -161,7 +161,7 @@ static uint8_t stands(struct oracle *o, uint32_t task, const struct needs_seen *
                    ? UNASKED
                    : STAYS_DONE;
     case CAIRN_FAILED:
-        return !moving && (handled(states.outcome, task) || marks[task] & MARK_TOLD)
+        return !moving && (handled(states.outcome, task) || marks[task] & MARK_REPORTED)
                    ? STAYS_FAILED
                    : UNASKED;
     case CAIRN_SKIPPED:
@@ -181,7 +181,7 @@ static bool is_unknown(uint32_t task, const struct needs_seen *needs)
         return false;
     /* It may have gone on under its keeper, for what is not true any more. */
     return marks[task] & (MARK_INTERRUPTED | MARK_DAMAGED | MARK_UNDOING) ||
-           (marks[task] & MARK_KEPT && moving);
+           (marks[task] & MARK_OUTLIVED && moving);
 }
 
 static uint8_t fate_of(uint8_t verdict)
@@ -447,8 +447,8 @@ static uint8_t random_outcome(uint64_t *seed)
 
 static void random_record(uint64_t *seed)
 {
-    static const uint8_t some[] = {MARK_INTERRUPTED, MARK_DAMAGED, MARK_RESET,
-                                   MARK_UNDOING,     MARK_KEPT,    MARK_TOLD};
+    static const uint8_t some[] = {MARK_INTERRUPTED, MARK_DAMAGED,  MARK_RESET,
+                                   MARK_UNDOING,     MARK_OUTLIVED, MARK_REPORTED};
     for (uint32_t t = 0; t < graph.n_tasks; t++) {
         states.outcome[t] = random_outcome(seed);
         if (states.outcome[t] == CAIRN_UNKNOWN && !graph_def(&graph, t)->once)

@@ -464,7 +464,7 @@ END_TEST
 
 /* ---- The recorder ---- */
 
-struct recorded {
+struct record_tally {
     int n;
     uint64_t seq[8];
     enum cairn_outcome outcome[4];
@@ -473,7 +473,7 @@ struct recorded {
 
 static int note_checkpoint(void *context, const struct cairn_checkpoint_info *info)
 {
-    struct recorded *r = context;
+    struct record_tally *r = context;
     ck_assert_int_lt(r->n, 8);
     ck_assert(!info->damaged);
     r->seq[r->n++] = info->seq;
@@ -483,7 +483,7 @@ static int note_checkpoint(void *context, const struct cairn_checkpoint_info *in
 static int note_outcome(void *context, const char *task, enum cairn_outcome outcome,
                         uint32_t attempts)
 {
-    struct recorded *r = context;
+    struct record_tally *r = context;
     int i = task[0] - 'a';
     ck_assert(i >= 0 && i < 3);
     r->n++;
@@ -537,7 +537,7 @@ START_TEST(recorder_saves)
     struct cairn_change rest[] = {{2, CAIRN_FAILED, 3}, {0, CAIRN_COMPLETED, 2}};
     struct cairn_checkpoint_info info, latest;
     struct cairn_checkpoint_filter filter = {.workflow = "rec"};
-    struct recorded r = {0};
+    struct record_tally r = {0};
     char id[2][CAIRN_ID_MAX];
     uint64_t total = 0;
     uint32_t skipped = 9;
@@ -554,7 +554,7 @@ START_TEST(recorder_saves)
     good(cairn_checkpoint_get(store, id[0], &info, &error));
     ck_assert(!info.head && !info.full);
     ck_assert_uint_eq(info.completed, 1);
-    r = (struct recorded){0};
+    r = (struct record_tally){0};
     good(cairn_checkpoint_tasks(store, id[1], note_outcome, &r, &error));
     ck_assert_int_eq(r.n, 3);
     ck_assert_int_eq(r.outcome[0], CAIRN_COMPLETED);
