@@ -230,9 +230,9 @@ static void act(struct engine *e, bool saved)
 /* For `cairn status`. */
 static void tell_unsaved(struct engine *e, uint32_t n)
 {
-    if (!e->slots.slots || e->slots.slots->reserved == n)
+    if (!e->slots.slots || e->slots.slots->unsaved == n)
         return;
-    e->slots.slots->reserved = n;
+    e->slots.slots->unsaved = n;
     slots_tell_head(&e->slots);
 }
 

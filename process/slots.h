@@ -31,7 +31,8 @@ struct slot {
 };
 
 struct slots {
-    uint32_t magic, version, n, reserved;
+    uint32_t magic, version, n;
+    uint32_t unsaved; /* outcomes that wait for a commit, for `cairn status` */
     char boot_id[40];
     char token[SLOTS_TOKEN]; /* every child has CAIRN_TOKEN=<token>.<task>.<attempt> */
     uint64_t run;

@@ -115,7 +115,7 @@ static void look_at_slots(struct cairn_store *store, struct cairn_run_info *info
         return;
     for (uint32_t i = 0; i < map.slots->n; i++)
         info->running += map.slots->slot[i].used != 0;
-    info->unsaved = map.slots->reserved;
+    info->unsaved = map.slots->unsaved;
     slots_close(&map, false);
 }
 
