@@ -38,10 +38,10 @@ void adopt_forget(const struct ending *ending)
     char path[4200];
     if (!ending->kept)
         return;
-    capture_attempt_remove(&ending->place);
-    values_place(&ending->place, path, sizeof path);
+    capture_attempt_remove(&ending->id);
+    values_place(&ending->id, path, sizeof path);
     unlink(path);
-    keeper_forget(&ending->place);
+    keeper_forget(&ending->id);
 }
 
 /* Its keeper was killed, and the task with it: nobody knows how far it came. */
@@ -56,7 +56,7 @@ static int lose(struct engine *e, struct job *job, struct cairn_error *error)
     ending->row.start_turn = job->start_turn;
     ending->row.flags |= ATTEMPT_INTERRUPTED;
     ending->kept = true;
-    ending->place = job->order.place;
+    ending->id = job->order.id;
     buf_text(&ending->text, "its keeper was killed, and the task with it");
     job_capture(e, job, ending);
     bool cancelled = job->cancelled;
@@ -213,11 +213,11 @@ static int take_over(struct engine *e, const struct orphan *orphan, uint32_t tas
     job->state = JOB_RUNNING;
     job->stamp = ++e->next_stamp;
     job->keeper = *keeper;
-    job->order.place = keeper->place;
+    job->order.id = keeper->id;
     job->started_ns = keeper->started_ns ? keeper->started_ns : clock_utc_ns();
     job->pid = keeper->pid;
     job->pidfd = keeper->pidfd;
-    job->capture_open = !capture_attempt_open(&job->capture, &keeper->place, NULL);
+    job->capture_open = !capture_attempt_open(&job->capture, &keeper->id, NULL);
     keeper_to_slot(keeper, &e->slots.slots->slot[job - e->jobs]);
     slots_tell(&e->slots, &e->slots.slots->slot[job - e->jobs]);
     int rc = recall(e, job, error);
@@ -242,7 +242,7 @@ static int close_orphan(struct engine *e, const struct orphan *orphan, uint32_t 
     ending->row.start_turn = orphan->row.start_turn;
     ending->row.flags = lost ? ATTEMPT_INTERRUPTED : 0;
     ending->kept = true;
-    ending->place = keeper->place;
+    ending->id = keeper->id;
     buf_text(&ending->text, lost ? "interrupted" : "it had not started");
     if (!lost || !graph_def(e->graph, task)->once)
         return 0;
@@ -258,7 +258,7 @@ static int close_orphan(struct engine *e, const struct orphan *orphan, uint32_t 
 /* Nobody will ask for its end. */
 static void end_stranger(struct engine *e, struct keeper *keeper)
 {
-    struct ending ending = {.kept = true, .place = keeper->place};
+    struct ending ending = {.kept = true, .id = keeper->id};
     struct cairn_error trouble = {0};
     struct pollfd end = {.fd = keeper->pidfd, .events = POLLIN};
     enum { PATIENCE_MS = 5000 };
@@ -277,10 +277,10 @@ static int adopt_one(struct engine *e, const struct orphan *orphan,
                      struct cairn_error *error)
 {
     struct keeper keeper;
-    struct attempt_place place = {e->live_dir, e->row.run, orphan->row.gen,
-                                  orphan->row.task, orphan->row.number};
+    struct attempt_id id = {e->live_dir, e->row.run, orphan->row.gen, orphan->row.task,
+                            orphan->row.number};
     uint32_t task = task_now(e, orphan->row.task);
-    int rc = keeper_look(&keeper, &place, e->identity, error);
+    int rc = keeper_look(&keeper, &id, e->identity, error);
     if (rc)
         return rc;
     /* Edited or dropped since, or not wanted any more: its end would count for nothing.
@@ -304,10 +304,10 @@ static int visit_stranger(void *context, struct keeper *keeper)
 {
     struct engine *e = context;
     const struct recorded *r = &e->situation.recorded;
-    uint32_t task = keeper->place.task;
-    bool known = keeper->place.gen == r->row.gen && task < r->states.n &&
+    uint32_t task = keeper->id.task;
+    bool known = keeper->id.gen == r->row.gen && task < r->states.n &&
                  r->marks[task] & MARK_OUTLIVED &&
-                 keeper->place.attempt == r->last_attempt[task];
+                 keeper->id.attempt == r->last_attempt[task];
     if (!known)
         end_stranger(e, keeper);
     return 0;

@@ -30,15 +30,14 @@ static int bar(struct engine *e, const struct attempt_row *row,
                struct cairn_error *error)
 {
     struct recorded *r = &e->situation.recorded;
-    struct attempt_place place = {e->live_dir, row->run, row->gen, row->task,
-                                  row->number};
+    struct attempt_id id = {e->live_dir, row->run, row->gen, row->task, row->number};
     const struct graph *old = situation_old(&e->situation, e->workflow);
     if (old->definition->on_crash != ON_CRASH_ADOPT || row->task >= old->n_tasks ||
         graph_def(old, row->task)->n_secrets ||
         row->flags & (ATTEMPT_UNDO | ATTEMPT_CHECK) ||
         !(r->marks[row->task] & MARK_RESET))
         return 0;
-    int barred = keeper_bar(&place, error);
+    int barred = keeper_bar(&id, error);
     if (barred)
         return barred < 0 ? barred : 0;
     r->marks[row->task] = MARK_OUTLIVED;

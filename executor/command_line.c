@@ -251,18 +251,18 @@ static int add_arguments(struct strings *s, const struct scope *scope,
 
 void values_path(const struct engine *e, const struct job *job, char *out, size_t size)
 {
-    const struct attempt_place *place = &job->order.place;
+    const struct attempt_id *id = &job->order.id;
     if (job->kept)
-        values_place(place, out, size);
+        values_place(id, out, size);
     else
         snprintf(out, size, "%s/run-%llu.%u.values", e->live_dir,
                  (unsigned long long)e->row.run, (unsigned)(job - e->jobs));
 }
 
-void values_place(const struct attempt_place *place, char *out, size_t size)
+void values_place(const struct attempt_id *id, char *out, size_t size)
 {
-    snprintf(out, size, "%s/run-%llu.%u.%u.%u.values", place->live_dir,
-             (unsigned long long)place->run, place->gen, place->task, place->attempt);
+    snprintf(out, size, "%s/run-%llu.%u.%u.%u.values", id->live_dir,
+             (unsigned long long)id->run, id->gen, id->task, id->attempt);
 }
 
 static int add_own_variables(struct engine *e, struct strings *s)

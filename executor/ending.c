@@ -265,7 +265,7 @@ static int task_ended(struct engine *e, struct job *job, const struct process_en
         return error_nomem(error);
     fill_row(job, end, ending);
     ending->kept = job->kept;
-    ending->place = job->order.place;
+    ending->id = job->order.id;
     ending->row.outcome = outcome_of(e, job, end);
     buf_str(&ending->text, buf_view(text));
     if (!ending->text.size)

@@ -59,8 +59,8 @@ struct ending { /* the end of an attempt, until it is committed and reported */
     uint32_t n_skipped;
     size_t skipped_capacity;
     uint64_t seq; /* of its checkpoint */
-    bool kept;    /* its files are at `place`, until it is committed */
-    struct attempt_place place;
+    bool kept;    /* the files of `id` are there until it is committed */
+    struct attempt_id id;
 };
 
 struct job { /* one slot */
@@ -316,7 +316,7 @@ struct job *launch_slot(struct engine *e, const struct intent *intent,
 int strings_prepare(struct engine *e, struct job *job, struct buf *why);
 int strings_prepare_action(struct engine *e, struct job *job,
                            const struct undo_action *action, struct buf *why);
-void values_place(const struct attempt_place *place, char *out, size_t size);
+void values_place(const struct attempt_id *id, char *out, size_t size);
 bool task_has_param(const struct task_def *def, struct str name);
 void values_path(const struct engine *e, const struct job *job, char *out, size_t size);
 

@@ -24,15 +24,15 @@ static void fill_slot(struct engine *e, uint32_t index, const struct job *job)
     slot->used = 0; /* the spawner sets it, and the time, when it comes to it */
 }
 
-static struct attempt_place place_of(const struct engine *e, const struct job *job)
+static struct attempt_id id_of(const struct engine *e, const struct job *job)
 {
-    return (struct attempt_place){e->live_dir, e->row.run, e->row.gen, job->task,
-                                  job->attempt};
+    return (struct attempt_id){e->live_dir, e->row.run, e->row.gen, job->task,
+                               job->attempt};
 }
 
 static int open_files(struct engine *e, struct job *job, struct cairn_error *error)
 {
-    return job->kept ? capture_attempt_create(&job->capture, &job->order.place, error)
+    return job->kept ? capture_attempt_create(&job->capture, &job->order.id, error)
                      : capture_open(&job->capture, e->live_dir, e->row.run,
                                     (uint32_t)(job - e->jobs), error);
 }
@@ -228,7 +228,7 @@ struct job *launch_slot(struct engine *e, const struct intent *intent,
     job->kept = role == ROLE_TASK && wants_keeper(e, graph_def(e->graph, intent->task));
     job->adopted = job->outsider = false;
     job->ended_ns = 0;
-    job->order.place = place_of(e, job);
+    job->order.id = id_of(e, job);
     job->timed_out = job->cancelled = job->killed = false;
     job->has_held = false;
     job->pid = 0;

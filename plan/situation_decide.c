@@ -80,12 +80,12 @@ static int generation_of(struct loader *l, const struct digest *graph, uint32_t 
 static int note_keeper(void *context, struct keeper *keeper)
 {
     struct situation *s = context;
-    uint32_t task = keeper->place.task;
+    uint32_t task = keeper->id.task;
     bool kept = keeper->fate == KEEPER_LIVE ||
                 (keeper->fate == KEEPER_ENDED && !keeper->record.stopped);
-    if (!kept || keeper->place.gen != s->recorded.row.gen ||
+    if (!kept || keeper->id.gen != s->recorded.row.gen ||
         task >= s->recorded.states.n ||
-        keeper->place.attempt != s->recorded.last_attempt[task] ||
+        keeper->id.attempt != s->recorded.last_attempt[task] ||
         !(s->recorded.marks[task] & MARK_INTERRUPTED))
         return 0;
     s->recorded.marks[task] = MARK_OUTLIVED;

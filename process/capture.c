@@ -30,11 +30,11 @@ void capture_path(char *out, size_t size, const char *live_dir, uint64_t run,
              stream == 0 ? "out" : "err");
 }
 
-void capture_attempt_path(char *out, size_t size, const struct attempt_place *place,
+void capture_attempt_path(char *out, size_t size, const struct attempt_id *id,
                           int stream)
 {
     snprintf(out, size, "%s/run-%" PRIu64 ".%" PRIu32 ".%" PRIu32 ".%" PRIu32 ".%s",
-             place->live_dir, place->run, place->gen, place->task, place->attempt,
+             id->live_dir, id->run, id->gen, id->task, id->attempt,
              stream == 0 ? "out" : "err");
 }
 
@@ -193,13 +193,13 @@ void capture_remove(const char *live_dir, uint64_t run, uint32_t slot)
     }
 }
 
-int capture_attempt_create(struct capture *capture, const struct attempt_place *place,
+int capture_attempt_create(struct capture *capture, const struct attempt_id *id,
                            struct cairn_error *error)
 {
     struct capture made = {{-1, -1}, {0, 0}};
     char path[PATH_MAX];
     for (int i = 0; i < STREAMS; i++) {
-        capture_attempt_path(path, sizeof path, place, i);
+        capture_attempt_path(path, sizeof path, id, i);
         int fd = open_path(path, error);
         if (fd < 0) {
             capture_close(&made);
@@ -211,13 +211,13 @@ int capture_attempt_create(struct capture *capture, const struct attempt_place *
     return 0;
 }
 
-int capture_attempt_open(struct capture *capture, const struct attempt_place *place,
+int capture_attempt_open(struct capture *capture, const struct attempt_id *id,
                          struct cairn_error *error)
 {
     struct capture made = {{-1, -1}, {0, 0}};
     char path[PATH_MAX];
     for (int i = 0; i < STREAMS; i++) {
-        capture_attempt_path(path, sizeof path, place, i);
+        capture_attempt_path(path, sizeof path, id, i);
         made.fd[i] = os_open_plain(path, O_RDWR | O_APPEND);
         if (made.fd[i] < 0 && errno != ENOENT) {
             int sys = errno;
@@ -229,11 +229,11 @@ int capture_attempt_open(struct capture *capture, const struct attempt_place *pl
     return 0;
 }
 
-void capture_attempt_remove(const struct attempt_place *place)
+void capture_attempt_remove(const struct attempt_id *id)
 {
     char path[PATH_MAX];
     for (int i = 0; i < STREAMS; i++) {
-        capture_attempt_path(path, sizeof path, place, i);
+        capture_attempt_path(path, sizeof path, id, i);
         (void)unlink(path);
     }
 }
@@ -242,9 +242,9 @@ void capture_slot_path(char *out, size_t size, const struct slots *slots, uint32
                        const char *live_dir, int stream)
 {
     const struct slot *at = &slots->slot[slot];
-    struct attempt_place place = {live_dir, slots->run, at->gen, at->task, at->attempt};
+    struct attempt_id id = {live_dir, slots->run, at->gen, at->task, at->attempt};
     if (at->flags & SLOT_KEPT)
-        capture_attempt_path(out, size, &place, stream);
+        capture_attempt_path(out, size, &id, stream);
     else
         capture_path(out, size, live_dir, slots->run, slot, stream);
 }

@@ -42,21 +42,21 @@ void capture_remove(const char *live_dir, uint64_t run, uint32_t slot);
  * own: "DIR/run-N.GEN.TASK.ATTEMPT.out" and ".err". capture_trim, capture_read and
  * capture_close work as for slots; there is nothing to reset. */
 
-struct attempt_place {
+struct attempt_id {
     const char *live_dir; /* borrowed */
     uint64_t run;
     uint32_t gen, task, attempt;
 };
-void capture_attempt_path(char *out, size_t size, const struct attempt_place *place,
+void capture_attempt_path(char *out, size_t size, const struct attempt_id *id,
                           int stream);
 /* New, empty files in place of what was there. */
-int capture_attempt_create(struct capture *capture, const struct attempt_place *place,
+int capture_attempt_create(struct capture *capture, const struct attempt_id *id,
                            struct cairn_error *error);
 /* Those of an attempt that another process has started; one that is missing is no error
  * and leaves fd at -1. */
-int capture_attempt_open(struct capture *capture, const struct attempt_place *place,
+int capture_attempt_open(struct capture *capture, const struct attempt_id *id,
                          struct cairn_error *error);
-void capture_attempt_remove(const struct attempt_place *place);
+void capture_attempt_remove(const struct attempt_id *id);
 
 /* Where the attempt in a slot of this slot file writes: under a keeper to its own
  * files, else to those of the slot. */

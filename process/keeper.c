@@ -10,23 +10,23 @@
 #include <dirent.h>
 #include <inttypes.h>
 
-void keeper_name(char *name, const struct attempt_place *place)
+void keeper_name(char *name, const struct attempt_id *id)
 {
     snprintf(name, KEEP_NAME,
-             "run-%" PRIu64 ".%" PRIu32 ".%" PRIu32 ".%" PRIu32 ".keep", place->run,
-             place->gen, place->task, place->attempt);
+             "run-%" PRIu64 ".%" PRIu32 ".%" PRIu32 ".%" PRIu32 ".keep", id->run,
+             id->gen, id->task, id->attempt);
 }
 
-void keeper_start_fill(struct keep_start *start, const struct attempt_place *place)
+void keeper_start_fill(struct keep_start *start, const struct attempt_id *id)
 {
     char boot_id[37];
     memset(start, 0, sizeof *start);
     start->magic = KEEP_START_MAGIC;
     start->version = KEEP_VERSION;
-    start->run = place->run;
-    start->gen = place->gen;
-    start->task = place->task;
-    start->attempt = place->attempt;
+    start->run = id->run;
+    start->gen = id->gen;
+    start->task = id->task;
+    start->attempt = id->attempt;
     os_boot_id(boot_id);
     memcpy(start->boot_id, boot_id, sizeof boot_id);
 }
@@ -35,7 +35,7 @@ struct keeper keeper_of(const struct spawn_request *request)
 {
     struct keeper keeper;
     memset(&keeper, 0, sizeof keeper);
-    keeper.place = request->keep->place;
+    keeper.id = request->keep->id;
     keeper.fate = KEEPER_LIVE;
     keeper.pid = request->pid;
     keeper.pidfd = request->pidfd;
@@ -49,9 +49,9 @@ struct keeper keeper_of(const struct spawn_request *request)
 void keeper_to_slot(const struct keeper *keeper, struct slot *slot)
 {
     slot->used = 1;
-    slot->gen = keeper->place.gen;
-    slot->task = keeper->place.task;
-    slot->attempt = keeper->place.attempt;
+    slot->gen = keeper->id.gen;
+    slot->task = keeper->id.task;
+    slot->attempt = keeper->id.attempt;
     slot->flags = SLOT_KEPT;
     slot->spawn_boot_ns = keeper->spawn_boot_ns;
     slot->started_ns = keeper->started_ns;
@@ -60,13 +60,12 @@ void keeper_to_slot(const struct keeper *keeper, struct slot *slot)
 
 /* ---- Reading ---- */
 
-static bool start_valid(const struct keep_start *start,
-                        const struct attempt_place *place)
+static bool start_valid(const struct keep_start *start, const struct attempt_id *id)
 {
     return start->magic == KEEP_START_MAGIC && start->version == KEEP_VERSION &&
-           start->crc == keep_start_crc(start) && start->run == place->run &&
-           start->gen == place->gen && start->task == place->task &&
-           start->attempt == place->attempt && start->pid >= 0 && start->pid != 1 &&
+           start->crc == keep_start_crc(start) && start->run == id->run &&
+           start->gen == id->gen && start->task == id->task &&
+           start->attempt == id->attempt && start->pid >= 0 && start->pid != 1 &&
            memchr(start->boot_id, 0, sizeof start->boot_id) &&
            memchr(start->token, 0, sizeof start->token);
 }
@@ -88,12 +87,12 @@ static bool all_zero(const char *bytes, size_t n)
     return true;
 }
 
-int keeper_read(const struct attempt_place *place, struct halves *halves,
+int keeper_read(const struct attempt_id *id, struct halves *halves,
                 struct cairn_error *error)
 {
     char path[KEEP_PATH], name[KEEP_NAME], bytes[KEEP_BYTES] = {0};
-    keeper_name(name, place);
-    snprintf(path, sizeof path, "%s/%s", place->live_dir, name);
+    keeper_name(name, id);
+    snprintf(path, sizeof path, "%s/%s", id->live_dir, name);
     int fd = os_open_plain(path, O_RDONLY);
     if (fd < 0)
         return errno == ENOENT ? 0 : error_sys(error, errno, "%s", path);
@@ -115,7 +114,7 @@ int keeper_read(const struct attempt_place *place, struct halves *halves,
     memset(halves, 0, sizeof *halves);
     memcpy(&halves->start, bytes, sizeof halves->start);
     memcpy(&halves->end, bytes + KEEP_HALF, sizeof halves->end);
-    halves->start_good = size == KEEP_BYTES && start_valid(&halves->start, place);
+    halves->start_good = size == KEEP_BYTES && start_valid(&halves->start, id);
     halves->end_good = end_valid(halves);
     halves->damaged = !halves->start_good ||
                       (!halves->end_good && !all_zero(bytes + KEEP_HALF, KEEP_HALF));
@@ -160,16 +159,16 @@ void keeper_believe(struct keeper *keeper, const struct halves *halves)
 
 /* ---- Barring ---- */
 
-int keeper_take(const struct attempt_place *place)
+int keeper_take(const struct attempt_id *id)
 {
     struct keep_start start;
     char name[KEEP_NAME];
-    int dir = open(place->live_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int dir = open(id->live_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (dir < 0)
         return errno;
-    keeper_start_fill(&start, place);
+    keeper_start_fill(&start, id);
     start.claimed_ns = clock_utc_ns();
-    keeper_name(name, place);
+    keeper_name(name, id);
     int sys = keep_claim(dir, ".", name, &start, NULL);
     close(dir);
     return sys;
@@ -239,35 +238,35 @@ int keepers_close(const char *live_dir, uint64_t run, struct cairn_error *error)
 
 /* ---- Names ---- */
 
-bool keeper_parse_name(const char *name, struct attempt_place *place, const char **rest)
+bool keeper_parse_name(const char *name, struct attempt_id *id, const char **rest)
 {
     unsigned long long run;
     unsigned gen, task, attempt;
     char again[KEEP_NAME];
     int end = 0;
     if (sscanf(name, "run-%llu.%u.%u.%u.%n", &run, &gen, &task, &attempt, &end) != 4 ||
-        end == 0 || run != place->run)
+        end == 0 || run != id->run)
         return false;
     /* Only as we write it: a number that is too large would stand for another one. */
-    struct attempt_place found = *place;
+    struct attempt_id found = *id;
     found.gen = gen;
     found.task = task;
     found.attempt = attempt;
     keeper_name(again, &found);
     if (strncmp(again, name, (size_t)end) != 0)
         return false;
-    *place = found;
+    *id = found;
     *rest = name + end;
     return true;
 }
 
 /* ---- Removing ---- */
 
-void keeper_forget(const struct attempt_place *place)
+void keeper_forget(const struct attempt_id *id)
 {
     char path[KEEP_PATH], name[KEEP_NAME];
-    capture_attempt_remove(place);
-    keeper_name(name, place);
-    snprintf(path, sizeof path, "%s/%s", place->live_dir, name);
+    capture_attempt_remove(id);
+    keeper_name(name, id);
+    snprintf(path, sizeof path, "%s/%s", id->live_dir, name);
     (void)unlink(path);
 }

@@ -36,7 +36,7 @@
 #include "process/spawn.h"
 
 struct keeper_order { /* all borrowed until the request comes back */
-    struct attempt_place place;
+    struct attempt_id id;
     const char *token;  /* CAIRN_TOKEN of the attempt: <slots' token>.<task>.<attempt>,
                            also in the request's envp */
     int64_t timeout_ms; /* 0: none */
@@ -59,7 +59,7 @@ struct keeper_record {
 };
 
 struct keeper {
-    struct attempt_place place; /* live_dir is borrowed */
+    struct attempt_id id; /* live_dir is borrowed */
     enum keeper_fate fate;
     pid_t pid;
     int pidfd;                    /* -1: none. Whoever has the struct closes it */
@@ -78,11 +78,11 @@ struct keeper keeper_of(const struct spawn_request *request);
 /* What became of an attempt whose intent is open and whose owner is dead; bars it if it
  * has not started yet. When it is LOST, what was left of it is ended before this
  * returns; CAIRN_EBUSY if that does not end. */
-int keeper_look(struct keeper *out, const struct attempt_place *place,
-                const char *store_id, struct cairn_error *error);
+int keeper_look(struct keeper *out, const struct attempt_id *id, const char *store_id,
+                struct cairn_error *error);
 /* 1: barred now (or by somebody before), 0: it had started, <0 error. Part of
  * keeper_look. */
-int keeper_bar(const struct attempt_place *place, struct cairn_error *error);
+int keeper_bar(const struct attempt_id *id, struct cairn_error *error);
 
 /* From now on no keeper of an earlier owner takes an attempt of the run, however late
  * it comes; those that have one keep it. Part of ending left-overs, so before
@@ -97,7 +97,7 @@ int keepers_each(const char *live_dir, const char *store_id, uint64_t run,
                  struct cairn_error *error);
 
 /* An entry in the slot file of the new owner: so its guard, and the run after it, know
- * of the keeper. Gen, task and attempt are those of the keeper's place. */
+ * of the keeper. Gen, task and attempt are those of its attempt. */
 void keeper_to_slot(const struct keeper *keeper, struct slot *slot);
 
 enum keeper_wish {
@@ -125,6 +125,6 @@ int keepers_stop(const char *live_dir, const char *store_id, uint64_t run,
 
 /* Removes the files of an attempt: after its outcome was committed, and its output
  * stored. */
-void keeper_forget(const struct attempt_place *place);
+void keeper_forget(const struct attempt_id *id);
 
 #endif

@@ -18,16 +18,15 @@ struct halves {
     bool damaged; /* something that was written is not what was written */
 };
 /* 1: read, 0: there is no such file, <0 error. */
-int keeper_read(const struct attempt_place *place, struct halves *halves,
+int keeper_read(const struct attempt_id *id, struct halves *halves,
                 struct cairn_error *error);
 /* What the file says of a keeper that is, or counts as, dead. */
 void keeper_believe(struct keeper *keeper, const struct halves *halves);
 /* Takes the attempt so that nobody starts it: an errno, EEXIST if somebody has it. */
-int keeper_take(const struct attempt_place *place);
-/* The place that a name stands for, if it is that of a file of this run; the rest of
+int keeper_take(const struct attempt_id *id);
+/* The attempt that a name stands for, if it is that of a file of this run; the rest of
  * the name is "keep", "keep.<salt>", "out" or "err". */
-bool keeper_parse_name(const char *name, struct attempt_place *place,
-                       const char **rest);
+bool keeper_parse_name(const char *name, struct attempt_id *id, const char **rest);
 
 bool keeper_pidfd_ended(int pidfd);
 /* By token and by session. `held`: the keeper is our zombie, its number is its own. */

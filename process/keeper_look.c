@@ -65,7 +65,7 @@ static int hold(const struct keep_start *start, int *pidfd, struct cairn_error *
 static int look(struct keeper *keeper, struct cairn_error *error)
 {
     struct halves halves;
-    int there = keeper_read(&keeper->place, &halves, error);
+    int there = keeper_read(&keeper->id, &halves, error);
     if (there < 0)
         return there;
     if (!there) {
@@ -83,7 +83,7 @@ static int look(struct keeper *keeper, struct cairn_error *error)
         keeper->damaged = false;
         return 0;
     }
-    there = keeper_read(&keeper->place, &halves, error);
+    there = keeper_read(&keeper->id, &halves, error);
     if (there > 0)
         keeper_believe(keeper, &halves);
     return there < 0 ? there : 0;
@@ -91,31 +91,31 @@ static int look(struct keeper *keeper, struct cairn_error *error)
 
 /* ---- One, or all ---- */
 
-int keeper_bar(const struct attempt_place *place, struct cairn_error *error)
+int keeper_bar(const struct attempt_id *id, struct cairn_error *error)
 {
     struct halves halves;
-    int sys = keeper_take(place);
+    int sys = keeper_take(id);
     if (!sys)
         return 1;
     if (sys != EEXIST)
-        return error_sys(error, sys, "barring an attempt in %s", place->live_dir);
-    int there = keeper_read(place, &halves, error);
+        return error_sys(error, sys, "barring an attempt in %s", id->live_dir);
+    int there = keeper_read(id, &halves, error);
     return there < 0 ? there : there && halves.start_good && halves.start.pid == 0;
 }
 
-static void place_only(struct keeper *keeper, const struct attempt_place *place)
+static void id_only(struct keeper *keeper, const struct attempt_id *id)
 {
     memset(keeper, 0, sizeof *keeper);
-    keeper->place = *place;
+    keeper->id = *id;
     keeper->pidfd = -1;
 }
 
-int keeper_look(struct keeper *out, const struct attempt_place *place,
-                const char *store_id, struct cairn_error *error)
+int keeper_look(struct keeper *out, const struct attempt_id *id, const char *store_id,
+                struct cairn_error *error)
 {
     struct keeper keeper;
-    place_only(&keeper, place);
-    int barred = keeper_bar(place, error);
+    id_only(&keeper, id);
+    int barred = keeper_bar(id, error);
     if (barred < 0)
         return barred;
     int rc = look(&keeper, error);
@@ -133,7 +133,7 @@ int keepers_each(const char *live_dir, const char *store_id, uint64_t run,
                  int (*visit)(void *context, struct keeper *keeper), void *context,
                  struct cairn_error *error)
 {
-    struct attempt_place place = {.live_dir = live_dir, .run = run};
+    struct attempt_id id = {.live_dir = live_dir, .run = run};
     const struct dirent *entry;
     const char *rest;
     int rc = 0;
@@ -142,11 +142,10 @@ int keepers_each(const char *live_dir, const char *store_id, uint64_t run,
     if (!dir)
         return errno == ENOENT ? 0 : error_sys(error, errno, "%s", live_dir);
     while (!rc && (entry = readdir(dir))) {
-        if (!keeper_parse_name(entry->d_name, &place, &rest) ||
-            strcmp(rest, "keep") != 0)
+        if (!keeper_parse_name(entry->d_name, &id, &rest) || strcmp(rest, "keep") != 0)
             continue;
         struct keeper keeper;
-        place_only(&keeper, &place);
+        id_only(&keeper, &id);
         rc = look(&keeper, error);
         /* A file that was copied here from another store. */
         bool foreign =

@@ -47,9 +47,9 @@ static struct mark mark_of(const struct keeper *keeper, const char *store_id)
     struct mark mark;
     if (!keeper->token[0]) {
         snprintf(mark.needle, sizeof mark.needle, "%s.%" PRIu64, store_id,
-                 keeper->place.run);
+                 keeper->id.run);
         snprintf(mark.suffix, sizeof mark.suffix, ".%" PRIu32 ".%" PRIu32,
-                 keeper->place.task, keeper->place.attempt);
+                 keeper->id.task, keeper->id.attempt);
         return mark;
     }
     /* "<store>.<run>", "<random>.<task>.<attempt>" */
@@ -164,7 +164,7 @@ static void judge_without_file(struct keeper *keeper, const struct child_end *en
         believe_exit(keeper, end);
     } else if (end->child && end->signal == KEEP_NOT_STARTED) {
         int sys =
-            keeper_take(&keeper->place); /* probably fails as it did for the keeper */
+            keeper_take(&keeper->id); /* probably fails as it did for the keeper */
         keeper->fate = KEEPER_NEVER;
         keeper->error = sys ? sys : ECANCELED;
     }
@@ -175,7 +175,7 @@ static int judge(struct keeper *keeper, const struct child_end *end,
 {
     struct halves halves;
     pid_t pid = keeper->pid;
-    int there = keeper_read(&keeper->place, &halves, error);
+    int there = keeper_read(&keeper->id, &halves, error);
     if (there <= 0) {
         judge_without_file(keeper, end);
         return there;

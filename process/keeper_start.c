@@ -36,9 +36,9 @@ static bool make_spec(const struct spawn_request *request, const char *room,
     spec.version = KEEP_VERSION;
     spec.timeout_ms = order->timeout_ms;
     spec.grace_ms = order->grace_ms;
-    keeper_name(spec.name, &order->place);
+    keeper_name(spec.name, &order->id);
     snprintf(spec.room, sizeof spec.room, "%s", room);
-    keeper_start_fill(&spec.start, &order->place);
+    keeper_start_fill(&spec.start, &order->id);
     snprintf(spec.start.token, sizeof spec.start.token, "%s", order->token);
     spec.start.spawn_boot_ns =
         request->slot ? request->slot->spawn_boot_ns : clock_boot_ns();
@@ -138,7 +138,7 @@ static pid_t clone_keeper(struct keeper_maker *maker, struct keeper_job *job,
                           const struct child_stack *stack)
 {
     struct spawn_request *request = job->request;
-    const char *live_dir = request->keep->place.live_dir;
+    const char *live_dir = request->keep->id.live_dir;
     if (maker->image_fd < 0)
         maker->image_fd = image_in_memory();
     if (maker->image_fd < 0 && !use_file(maker, live_dir))
@@ -157,13 +157,13 @@ static pid_t clone_keeper(struct keeper_maker *maker, struct keeper_job *job,
 }
 
 /* The live directory with the room in it, which a task may have removed. An errno. */
-static int open_room(struct keeper_maker *maker, const struct attempt_place *place,
+static int open_room(struct keeper_maker *maker, const struct attempt_id *id,
                      char *room, int *dir)
 {
     while (!maker->salt)
         maker->salt = random_u64();
-    keeper_room(room, place->run, maker->salt);
-    *dir = open(place->live_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    keeper_room(room, id->run, maker->salt);
+    *dir = open(id->live_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (*dir < 0)
         return errno;
     if (mkdirat(*dir, room, 0700) == 0 || errno == EEXIST)
@@ -182,7 +182,7 @@ pid_t keeper_clone(struct keeper_maker *maker, const struct child_stack *stack,
     if (strlen(order->token) >= KEEP_TOKEN)
         return fail(request, "keeper", ENAMETOOLONG);
     snprintf(job.variable, sizeof job.variable, "CAIRN_TOKEN=%s", order->token);
-    int sys = open_room(maker, &order->place, room, &job.dir_fd);
+    int sys = open_room(maker, &order->id, room, &job.dir_fd);
     if (sys)
         return fail(request, "live", sys);
     struct buf spec = BUF_INIT;

@@ -64,11 +64,11 @@ static void add_to(struct buf *list, pid_t pid, uint64_t start)
 
 /* ---- Keepers ---- */
 
-static void read_claim(struct claims *claims, const struct attempt_place *place)
+static void read_claim(struct claims *claims, const struct attempt_id *id)
 {
     struct halves halves;
-    struct refused refused = {place->task, place->attempt};
-    if (keeper_read(place, &halves, NULL) <= 0)
+    struct refused refused = {id->task, id->attempt};
+    if (keeper_read(id, &halves, NULL) <= 0)
         return;
     if (!halves.start_good)
         buf_add(&claims->refused, &refused, sizeof refused);
@@ -78,16 +78,15 @@ static void read_claim(struct claims *claims, const struct attempt_place *place)
 
 static int read_claims(struct claims *claims, struct cairn_error *error)
 {
-    struct attempt_place place = {.live_dir = claims->live_dir, .run = claims->run};
+    struct attempt_id id = {.live_dir = claims->live_dir, .run = claims->run};
     const struct dirent *entry;
     const char *rest;
     buf_clear(&claims->keepers);
     buf_clear(&claims->refused);
     DIR *dir = opendir(claims->live_dir);
     while (dir && (entry = readdir(dir)))
-        if (keeper_parse_name(entry->d_name, &place, &rest) &&
-            strcmp(rest, "keep") == 0)
-            read_claim(claims, &place);
+        if (keeper_parse_name(entry->d_name, &id, &rest) && strcmp(rest, "keep") == 0)
+            read_claim(claims, &id);
     if (dir)
         closedir(dir);
     int rc = buf_check(&claims->keepers, error);

@@ -57,13 +57,13 @@ pid_t keeper_clone(struct keeper_maker *maker, const struct child_stack *stack,
                    struct spawn_request *request, int null_fd);
 
 /* The name of an attempt's file, KEEP_NAME bytes of room; and the part of its start
- * that its place tells. */
-struct attempt_place;
+ * that the attempt tells. */
+struct attempt_id;
 struct keep_start;
-void keeper_name(char *name, const struct attempt_place *place);
+void keeper_name(char *name, const struct attempt_id *id);
 /* The name of an owner's room, KEEP_ROOM bytes. */
 void keeper_room(char *room, uint64_t run, uint64_t salt);
-void keeper_start_fill(struct keep_start *start, const struct attempt_place *place);
+void keeper_start_fill(struct keep_start *start, const struct attempt_id *id);
 
 /* The helper program, see helper_image.S. */
 extern const char helper_image[] __attribute__((visibility("hidden")));

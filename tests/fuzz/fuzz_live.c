@@ -5,7 +5,7 @@
 #include "process/keeper_int.h"
 #include "tests/fuzz/fuzz.h"
 
-static const struct attempt_place place = {fuzz_dir, 7, 1, 2, 3};
+static const struct attempt_id id = {fuzz_dir, 7, 1, 2, 3};
 
 static void check_believed(const struct halves *halves)
 {
@@ -31,7 +31,7 @@ static void as_keeper(struct str bytes)
     struct halves halves;
     struct cairn_error error = {0};
     fuzz_file("run-7.1.2.3.keep", bytes);
-    HOLDS(keeper_read(&place, &halves, &error) == 1);
+    HOLDS(keeper_read(&id, &halves, &error) == 1);
     HOLDS(halves.damaged || halves.start_good);
     HOLDS(bytes.len >= KEEP_BYTES || !halves.start_good);
     check_believed(&halves);
@@ -48,10 +48,10 @@ static void as_keeper_with_sums(struct str bytes)
     memcpy(&end, whole + KEEP_HALF, sizeof end);
     start.magic = KEEP_START_MAGIC;
     start.version = KEEP_VERSION;
-    start.run = place.run;
-    start.gen = place.gen;
-    start.task = place.task;
-    start.attempt = place.attempt;
+    start.run = id.run;
+    start.gen = id.gen;
+    start.task = id.task;
+    start.attempt = id.attempt;
     start.crc = keep_start_crc(&start);
     end.magic = KEEP_END_MAGIC;
     end.version = KEEP_VERSION;

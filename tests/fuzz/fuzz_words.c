@@ -48,7 +48,7 @@ static void numbers(struct str text)
 static void names(struct str text)
 {
     struct buf shown = BUF_INIT;
-    struct attempt_place place = {.run = 7};
+    struct attempt_id id = {.run = 7};
     char path[256], made[KEEP_NAME];
     const char *rest;
     HOLDS(!str_is_key(text) || (str_is_env_name(text) && str_is_id(text)));
@@ -56,11 +56,10 @@ static void names(struct str text)
     HOLDS(!shown.failed && shown.size <= 3 * text.len + 16);
     HOLDS(utf8_fit(text, text.len / 2) <= text.len / 2);
     snprintf(path, sizeof path, "%.*s", (int)text.len, text.ptr);
-    if (keeper_parse_name(path, &place, &rest)) {
-        HOLDS(place.run == 7 && rest > path && rest <= path + strlen(path));
-        snprintf(made, sizeof made, "run-7.%u.%u.%u.keep", place.gen, place.task,
-                 place.attempt);
-        HOLDS(keeper_parse_name(made, &place, &rest) && strcmp(rest, "keep") == 0);
+    if (keeper_parse_name(path, &id, &rest)) {
+        HOLDS(id.run == 7 && rest > path && rest <= path + strlen(path));
+        snprintf(made, sizeof made, "run-7.%u.%u.%u.keep", id.gen, id.task, id.attempt);
+        HOLDS(keeper_parse_name(made, &id, &rest) && strcmp(rest, "keep") == 0);
     }
     buf_release(&shown);
 }

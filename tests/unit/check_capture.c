@@ -198,20 +198,20 @@ END_TEST
 /* Files of an attempt, which another process goes on with. */
 START_TEST(test_of_an_attempt)
 {
-    struct attempt_place place = {help_dir, RUN, 2, 77, 3};
+    struct attempt_id id = {help_dir, RUN, 2, 77, 3};
     struct capture made, opened;
     char path[300], expected[300];
-    capture_attempt_path(path, sizeof path, &place, 1);
+    capture_attempt_path(path, sizeof path, &id, 1);
     snprintf(expected, sizeof expected, "%s/run-3.2.77.3.err", help_dir);
     ck_assert_str_eq(path, expected);
     int fds = help_open_fds();
-    ck_assert_int_eq(capture_attempt_create(&made, &place, &failure), 0);
+    ck_assert_int_eq(capture_attempt_create(&made, &id, &failure), 0);
     for (int i = 0; i < 2; i++) {
         ck_assert_int_eq(fcntl(made.fd[i], F_GETFD), FD_CLOEXEC);
         ck_assert_int_ne(fcntl(made.fd[i], F_GETFL) & O_APPEND, 0);
     }
     write_pattern(made.fd[1], 0, 3000000);
-    ck_assert_int_eq(capture_attempt_open(&opened, &place, &failure), 0);
+    ck_assert_int_eq(capture_attempt_open(&opened, &id, &failure), 0);
     expect_content(opened.fd[0], 1000, 0);
     expect_content(opened.fd[1], 1000, 3000000);
     capture_trim(&opened, 1000);
@@ -221,18 +221,18 @@ START_TEST(test_of_an_attempt)
     /* Made again: what the first one still writes goes nowhere. */
     int old = dup(made.fd[1]);
     capture_close(&made);
-    ck_assert_int_eq(capture_attempt_create(&made, &place, &failure), 0);
+    ck_assert_int_eq(capture_attempt_create(&made, &id, &failure), 0);
     ck_assert_int_eq(write(old, "late", 4), 4);
     expect_content(made.fd[1], 100, 0);
     close(old);
     capture_close(&made);
-    capture_attempt_remove(&place);
+    capture_attempt_remove(&id);
     ck_assert_int_ne(access(path, F_OK), 0);
-    ck_assert_int_eq(capture_attempt_open(&opened, &place, &failure), 0);
+    ck_assert_int_eq(capture_attempt_open(&opened, &id, &failure), 0);
     ck_assert_int_eq(opened.fd[0], -1);
     ck_assert_int_eq(opened.fd[1], -1);
-    place.live_dir = help_path("missing");
-    ck_assert_int_eq(capture_attempt_create(&opened, &place, &failure), CAIRN_EIO);
+    id.live_dir = help_path("missing");
+    ck_assert_int_eq(capture_attempt_create(&opened, &id, &failure), CAIRN_EIO);
     ck_assert_int_eq(help_open_fds(), fds);
 }
 END_TEST

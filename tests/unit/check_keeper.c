@@ -55,7 +55,7 @@ START_TEST(test_keeper_ends_likewise)
         /* Reaped by somebody else: the record tells all the same. */
         reap(&keeper, work.request.slot);
         ck_assert_int_eq(keeper.fate, KEEPER_ENDED);
-        keeper_forget(&work.order.place);
+        keeper_forget(&work.order.id);
     }
 }
 END_TEST
@@ -117,7 +117,7 @@ START_TEST(test_surroundings)
              "/proc/self/fd; cat /proc/self/status | grep -E 'Sig(Blk|Ign|Cgt)'; "
              "[ $(cut -d' ' -f5 /proc/$$/stat) = $$ ] && echo group; cat; echo e >&2"));
     work.env[2] = "LD_LIBRARY_PATH=/no/such";
-    ck_assert_int_eq(capture_attempt_create(&capture, &work.order.place, &failure), 0);
+    ck_assert_int_eq(capture_attempt_create(&capture, &work.order.id, &failure), 0);
     work.request.stdout_fd = capture.fd[0];
     work.request.stderr_fd = capture.fd[1];
     work.request.cwd = "/usr";
@@ -136,7 +136,7 @@ START_TEST(test_surroundings)
     ck_assert_str_eq(captured.content.data, "e\n");
     buf_release(&captured.content);
     capture_close(&capture);
-    keeper_forget(&work.order.place);
+    keeper_forget(&work.order.id);
 }
 END_TEST
 
@@ -226,7 +226,7 @@ START_TEST(test_stop)
     reap(&keeper, work.request.slot);
     expect(keeper.record, 4, 0);
     ck_assert(keeper.record.stopped && !keeper.record.timed_out);
-    keeper_forget(&work.order.place);
+    keeper_forget(&work.order.id);
     /* At once, although it was asked politely before. */
     unlink(help_path("up"));
     prepare(&work, help_dir, 1,
@@ -329,7 +329,7 @@ START_TEST(test_keeper_killed)
     ck_assert(!keeper.damaged);
     ck_assert(!help_alive(bare)); /* without a token: by its session */
     ck_assert_int_eq(help_count(run_token), 0);
-    ck_assert_int_eq(keeper_look(&seen, &work.order.place, store_id, &failure), 0);
+    ck_assert_int_eq(keeper_look(&seen, &work.order.id, store_id, &failure), 0);
     ck_assert_int_eq(seen.fate, KEEPER_LOST);
 }
 END_TEST
@@ -352,7 +352,7 @@ START_TEST(test_contest)
         number_attempt(&work, (uint32_t)i + 1);
         int bar = -1;
         if (way == 0)
-            bar = keeper_bar(&work.order.place, &failure);
+            bar = keeper_bar(&work.order.id, &failure);
         keeper = start(&work);
         if (way == 1)
             ck_assert(help_readable(keeper.pidfd, PATIENCE_MS));
@@ -361,7 +361,7 @@ START_TEST(test_contest)
             nanosleep(&pause, NULL);
         }
         if (way != 0)
-            bar = keeper_bar(&work.order.place, &failure);
+            bar = keeper_bar(&work.order.id, &failure);
         ck_assert_msg(bar >= 0, "%s", failure.text);
         reap(&keeper, work.request.slot);
         bool ran = access(help_path("effects"), F_OK) == 0;
@@ -375,8 +375,8 @@ START_TEST(test_contest)
             ck_assert_int_eq(keeper.error, EEXIST);
         ck_assert(way > 1 || ran == (way == 1));
         /* Whoever asks again hears the same. */
-        ck_assert_int_eq(keeper_bar(&work.order.place, &failure), bar);
-        ck_assert_int_eq(keeper_look(&again, &work.order.place, store_id, &failure), 0);
+        ck_assert_int_eq(keeper_bar(&work.order.id, &failure), bar);
+        ck_assert_int_eq(keeper_look(&again, &work.order.id, store_id, &failure), 0);
         ck_assert_int_eq(again.fate, keeper.fate);
         barred += bar;
         started += ran;
@@ -407,10 +407,10 @@ START_TEST(test_late_for_its_room)
         struct keeper keeper = start(&work);
         nanosleep(&pause, NULL);
         ck_assert_int_eq(keepers_close(help_dir, RUN, &failure), 0);
-        int bar = keeper_bar(&work.order.place, &failure);
+        int bar = keeper_bar(&work.order.id, &failure);
         ck_assert_msg(bar >= 0, "%s", failure.text);
         if (bar)
-            keeper_forget(&work.order.place);
+            keeper_forget(&work.order.id);
         reap(&keeper, work.request.slot);
         bool ran = access(help_path("effects"), F_OK) == 0;
         ck_assert_int_eq(bar, !ran);

@@ -118,8 +118,8 @@ static int effects_of(uint32_t task)
 
 static void adopt(struct keeper *keeper, uint32_t task)
 {
-    struct attempt_place place = place_of(help_dir, task);
-    ck_assert_msg(!keeper_look(keeper, &place, store_id, &failure), "%s", failure.text);
+    struct attempt_id id = id_of(help_dir, task);
+    ck_assert_msg(!keeper_look(keeper, &id, store_id, &failure), "%s", failure.text);
 }
 
 static void expect_end(const struct keeper *keeper, uint32_t task, bool with_signal)
@@ -241,9 +241,9 @@ START_TEST(test_keeper_without_a_claim)
     struct leftovers left;
     struct keeper keeper;
     char name[KEEP_NAME], byte = 'X';
-    struct attempt_place place = place_of(help_dir, 1);
+    struct attempt_id id = id_of(help_dir, 1);
     lose_engine(false);
-    keeper_name(name, &place);
+    keeper_name(name, &id);
     int fd = open(help_path(name), O_WRONLY | O_CLOEXEC);
     ck_assert_int_eq(pwrite(fd, &byte, 1, offsetof(struct keep_start, token)), 1);
     close(fd);

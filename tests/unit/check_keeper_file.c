@@ -105,8 +105,7 @@ START_TEST(test_recycled_number)
         start.start = process.start - (uint64_t)way * 10000;
         start.crc = keep_start_crc(&start);
         write_file(keep_name, &start, NULL);
-        ck_assert_int_eq(keeper_look(&seen, &up_work.order.place, store_id, &failure),
-                         0);
+        ck_assert_int_eq(keeper_look(&seen, &up_work.order.id, store_id, &failure), 0);
         ck_assert_int_eq(seen.fate, KEEPER_LOST);
         ck_assert_int_eq(seen.pidfd, -1);
         ck_assert(help_alive(innocent));
@@ -176,7 +175,7 @@ START_TEST(test_cut_and_mixed)
         ck_assert_int_eq(fate_of_file(), KEEPER_ENDED);
         if (i == 0) {
             (void)read_start(&first_end);
-            keeper_forget(&work.order.place);
+            keeper_forget(&work.order.id);
         }
     }
     struct keep_start start = read_start(&end);
@@ -190,7 +189,7 @@ START_TEST(test_cut_and_mixed)
     ck_assert_int_eq(fate_of_file(), KEEPER_LOST);
     for (off_t size = KEEP_BYTES - 1; size >= 0; size -= 73) {
         ck_assert_int_eq(truncate(help_path(keep_name), size), 0);
-        ck_assert_int_eq(keeper_look(&seen, &work.order.place, store_id, &failure), 0);
+        ck_assert_int_eq(keeper_look(&seen, &work.order.id, store_id, &failure), 0);
         ck_assert_int_eq(seen.fate, KEEPER_LOST);
         ck_assert(seen.damaged);
     }
@@ -202,7 +201,7 @@ START_TEST(test_damaged_while_it_lives)
 {
     struct keeper keeper = start_up(), seen;
     ck_assert_int_eq(truncate(help_path(keep_name), 100), 0);
-    ck_assert_int_eq(keeper_look(&seen, &up_work.order.place, store_id, &failure), 0);
+    ck_assert_int_eq(keeper_look(&seen, &up_work.order.id, store_id, &failure), 0);
     ck_assert_int_eq(seen.fate, KEEPER_LOST);
     ck_assert(seen.damaged);
     ck_assert_int_eq(help_count(run_token), 0);
@@ -214,14 +213,14 @@ END_TEST
 START_TEST(test_forget)
 {
     struct work work;
-    struct attempt_place place = place_of(help_dir, 4);
+    struct attempt_id id = id_of(help_dir, 4);
     struct capture capture;
-    ck_assert_int_eq(capture_attempt_create(&capture, &place, &failure), 0);
+    ck_assert_int_eq(capture_attempt_create(&capture, &id, &failure), 0);
     capture_close(&capture);
     prepare(&work, help_dir, 4, ARGV("true"));
     struct keeper keeper = start(&work);
     reap(&keeper, work.request.slot);
-    keeper_forget(&place);
+    keeper_forget(&id);
     ck_assert_int_eq(access(help_path("run-7.2.4.1.keep"), F_OK), -1);
     ck_assert_int_eq(access(help_path("run-7.2.4.1.out"), F_OK), -1);
 }
@@ -263,16 +262,16 @@ START_TEST(test_names)
                                           "run-7.1.00.1.keep",
                                           "run-8.1.0.1.keep",
                                           "run-7.1.0.keep"};
-    struct attempt_place place = {.run = 7};
+    struct attempt_id id = {.run = 7};
     const char *rest = NULL;
-    ck_assert(keeper_parse_name("run-7.1.0.3.keep", &place, &rest));
-    ck_assert_uint_eq(place.gen, 1);
-    ck_assert_uint_eq(place.task, 0);
-    ck_assert_uint_eq(place.attempt, 3);
+    ck_assert(keeper_parse_name("run-7.1.0.3.keep", &id, &rest));
+    ck_assert_uint_eq(id.gen, 1);
+    ck_assert_uint_eq(id.task, 0);
+    ck_assert_uint_eq(id.attempt, 3);
     ck_assert_str_eq(rest, "keep");
     for (size_t i = 0; i < sizeof strange / sizeof strange[0]; i++) {
-        ck_assert_msg(!keeper_parse_name(strange[i], &place, &rest), "%s", strange[i]);
-        ck_assert_uint_eq(place.attempt, 3);
+        ck_assert_msg(!keeper_parse_name(strange[i], &id, &rest), "%s", strange[i]);
+        ck_assert_uint_eq(id.attempt, 3);
     }
 }
 END_TEST

@@ -29,9 +29,9 @@ static char *const *strings(const char *const *texts)
     return same;
 }
 
-static inline struct attempt_place place_of(const char *dir, uint32_t task)
+static inline struct attempt_id id_of(const char *dir, uint32_t task)
 {
-    return (struct attempt_place){
+    return (struct attempt_id){
         .live_dir = dir, .run = RUN, .gen = GEN, .task = task, .attempt = 1};
 }
 
@@ -61,7 +61,7 @@ static inline void prepare(struct work *work, const char *dir, uint32_t task,
     work->env[0] = "PATH=/usr/bin:/bin";
     work->env[1] = work->variable;
     /* The time limit is for a test that fails: keepers outlive it. */
-    work->order = (struct keeper_order){.place = place_of(dir, task),
+    work->order = (struct keeper_order){.id = id_of(dir, task),
                                         .token = work->token,
                                         .timeout_ms = 90000,
                                         .grace_ms = 10000};
@@ -79,7 +79,7 @@ static inline void prepare(struct work *work, const char *dir, uint32_t task,
 /* Another attempt of task 0. */
 static inline void number_attempt(struct work *work, uint32_t attempt)
 {
-    work->order.place.attempt = attempt;
+    work->order.id.attempt = attempt;
     snprintf(work->token, sizeof work->token, "%s.0.%u", map.slots->token, attempt);
     snprintf(work->variable, sizeof work->variable, "CAIRN_TOKEN=%s", work->token);
 }
@@ -87,13 +87,13 @@ static inline void number_attempt(struct work *work, uint32_t attempt)
 /* Whatever keepers have left in the directory. */
 static inline void forget_all(void)
 {
-    struct attempt_place place = {.run = RUN};
+    struct attempt_id id = {.run = RUN};
     const struct dirent *entry;
     const char *rest;
     (void)keepers_close(help_dir, RUN, NULL);
     DIR *dir = opendir(help_dir);
     while (dir && (entry = readdir(dir)))
-        if (keeper_parse_name(entry->d_name, &place, &rest))
+        if (keeper_parse_name(entry->d_name, &id, &rest))
             unlink(help_path(entry->d_name));
     if (dir)
         closedir(dir);
@@ -183,10 +183,10 @@ static inline struct keeper_record run_work(struct work *work)
     reap(&keeper, work->request.slot);
     ck_assert_int_eq(keeper.fate, KEEPER_ENDED);
     /* The same is in the file. */
-    ck_assert_int_eq(keeper_look(&seen, &work->order.place, store_id, &failure), 0);
+    ck_assert_int_eq(keeper_look(&seen, &work->order.id, store_id, &failure), 0);
     ck_assert_int_eq(seen.fate, KEEPER_ENDED);
     expect_same(&seen.record, &keeper.record);
-    keeper_forget(&work->order.place);
+    keeper_forget(&work->order.id);
     return keeper.record;
 }
 
