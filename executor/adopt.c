@@ -150,10 +150,9 @@ static uint32_t task_now(const struct engine *e, uint32_t old)
 static int recall_inputs(struct engine *e, struct job *job, struct cairn_error *error)
 {
     struct asker asker = {&e->lookup, job->task, job->attempt};
-    struct scope scope = lookup_scope(&asker);
     struct cairn_error why = {0};
     struct result *r = &job->result;
-    int rc = files_look(&scope, true, &job->arena, &r->inputs, &r->n_inputs, &why);
+    int rc = files_look(&asker, true, &job->arena, &r->inputs, &r->n_inputs, &why);
     if (rc == CAIRN_ENOMEM)
         return error_nomem(error);
     if (rc)

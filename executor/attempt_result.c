@@ -86,7 +86,7 @@ static int complete_result(struct engine *e, struct job *job, struct ending *end
     struct scope scope = lookup_scope(&asker);
     int rc = 0;
     if (scope.def->n_outputs)
-        rc = files_look(&scope, false, &job->arena, &job->result.outputs,
+        rc = files_look(&asker, false, &job->arena, &job->result.outputs,
                         &job->result.n_outputs, error);
     if (!rc && scope.def->kind != TASK_CALL)
         rc = read_values(e, job, error);

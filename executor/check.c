@@ -127,7 +127,7 @@ static void look_for_outputs(struct engine *e, struct job *job, struct ending *e
     struct scope scope = lookup_scope(&asker);
     int rc = 0;
     if (scope.def->n_outputs)
-        rc = files_look(&scope, false, &job->arena, &job->result.outputs,
+        rc = files_look(&asker, false, &job->arena, &job->result.outputs,
                         &job->result.n_outputs, &why);
     if (!rc)
         rc = ending_keep_result(e, ending, &job->result, &why);

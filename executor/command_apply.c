@@ -41,7 +41,7 @@ static int complete_externally(struct engine *e, struct ending *ending, struct s
     int rc = values_unpack(&job.arena, data, &job.result.values, &job.result.n_values,
                            error);
     if (!rc && scope.def->n_outputs)
-        rc = files_look(&scope, false, &job.arena, &job.result.outputs,
+        rc = files_look(&asker, false, &job.arena, &job.result.outputs,
                         &job.result.n_outputs, error);
     if (!rc && scope.def->undo.len)
         rc = launch_describe(e, &job, scope.def->undo, &job.arena, &job.result.undo,

@@ -182,7 +182,7 @@ static int prepare_result(struct engine *e, struct job *job, struct cairn_error 
     arena_release(&job->arena);
     job->result = (struct result){0};
     if (def->n_inputs)
-        rc = files_look(&scope, true, &job->arena, &job->result.inputs,
+        rc = files_look(&asker, true, &job->arena, &job->result.inputs,
                         &job->result.n_inputs, error);
     if (!rc)
         rc = mark_secrets(e, job, error);

@@ -18,8 +18,6 @@
 #include "base/sha256.h"
 #include "graph/expression/expression.h"
 
-struct file_digests;
-
 struct position {
     uint32_t line, column; /* from 1; 0: built in memory */
 };
@@ -162,7 +160,6 @@ struct scope {
     uint32_t member;
     name_lookup *lookup;
     void *context;
-    struct file_digests *digests; /* of files that were read (may be NULL) */
 };
 /* Puts values into reference text. CAIRN_EWORKFLOW if a value is missing or of the
  * wrong kind. */

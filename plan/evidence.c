@@ -34,7 +34,7 @@ static int look_at_recorded_outputs(struct look *k, struct cairn_error *error)
 {
     const struct file_view view = {.directory = buf_view(&k->directory),
                                    .content = k->source->content,
-                                   .digests = k->scope.digests};
+                                   .digests = &k->source->lookup->digests};
     enum file_state state;
     int rc = 0;
     for (uint32_t i = 0; i < k->result->n_outputs && !rc; i++) {
@@ -80,7 +80,7 @@ static int look_at_inputs(struct look *k, struct cairn_error *error)
     const struct file_view view = {.directory = buf_view(&k->directory),
                                    .content = true,
                                    .trust_times = true,
-                                   .digests = k->scope.digests};
+                                   .digests = &k->source->lookup->digests};
     enum file_state state;
     int rc = 0;
     for (uint32_t i = 0; i < k->result->n_inputs && !rc; i++) {

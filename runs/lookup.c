@@ -156,6 +156,5 @@ struct scope lookup_scope(const struct asker *asker)
                           .def = graph_def(g, asker->task),
                           .member = graph_member(g, asker->task),
                           .lookup = lookup_name,
-                          .context = (void *)(uintptr_t)asker,
-                          .digests = &asker->lookup->digests};
+                          .context = (void *)(uintptr_t)asker};
 }

@@ -6,7 +6,6 @@
 
 #include "base/clock.h"
 #include "base/os.h"
-#include "runs/file_digests.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -233,7 +232,8 @@ static int look_at_file(const char *path, struct file_digests *digests,
     return hash_any(path, digests, file, error);
 }
 
-static int look_at_files(struct files *f, struct arena *arena, struct result_file *out,
+static int look_at_files(struct files *f, struct file_digests *digests,
+                         struct arena *arena, struct result_file *out,
                          struct cairn_error *error)
 {
     int more;
@@ -242,23 +242,24 @@ static int look_at_files(struct files *f, struct arena *arena, struct result_fil
             return error_set(error, CAIRN_ENOTFOUND, "its %s %s is missing (%s)",
                              f->what, f->name.data, f->path.data);
         out[i].name = arena_str(arena, buf_view(&f->name));
-        int rc = look_at_file(f->path.data, f->scope->digests, &out[i], error);
+        int rc = look_at_file(f->path.data, digests, &out[i], error);
         if (rc)
             return rc;
     }
     return more < 0 ? more : arena->failed ? error_nomem(error) : 0;
 }
 
-int files_look(const struct scope *scope, bool inputs, struct arena *arena,
+int files_look(const struct asker *asker, bool inputs, struct arena *arena,
                struct result_file **out, uint32_t *n, struct cairn_error *error)
 {
+    struct scope scope = lookup_scope(asker);
     struct files f;
-    int rc = files_begin(&f, scope, inputs, error);
+    int rc = files_begin(&f, &scope, inputs, error);
     struct result_file *list = arena_take(arena, f.n, sizeof *list);
     if (!rc && !list)
         rc = error_nomem(error);
     if (!rc)
-        rc = look_at_files(&f, arena, list, error);
+        rc = look_at_files(&f, &asker->lookup->digests, arena, list, error);
     *out = list;
     *n = f.n;
     files_release(&f);

@@ -5,7 +5,7 @@
 #define RUNS_OUTPUTS_H
 
 #include "graph/graph.h"
-#include "runs/result.h"
+#include "runs/lookup.h"
 
 /* The scope's task's working directory: root / cwd. "" where neither is set (the
  * caller's). */
@@ -26,10 +26,11 @@ int files_begin(struct files *files, const struct scope *scope, bool inputs,
 int files_step(struct files *files, struct cairn_error *error);
 void files_release(struct files *files);
 
-/* Looks at every declared file: size, times, digest of the content (of a directory: of
- * the sorted list of what is in it). Names and the array are in the arena.
- * CAIRN_ENOTFOUND with the missing one named. */
-int files_look(const struct scope *scope, bool inputs, struct arena *arena,
+/* Looks at every declared file of the asker's task: size, times, digest of the content
+ * (of a directory: of the sorted list of what is in it). Digests that are known are
+ * taken from the asker's lookup, new ones noted there. Names and the array are in the
+ * arena. CAIRN_ENOTFOUND with the missing one named. */
+int files_look(const struct asker *asker, bool inputs, struct arena *arena,
                struct result_file **out, uint32_t *n, struct cairn_error *error);
 
 enum file_state { FILE_SAME, FILE_DIFFERS, FILE_MISSING };
