@@ -297,13 +297,14 @@ PKGCONFIGDIR ?= $(LIBDIR)/pkgconfig
 LIB_LINKS := libcairn.so.$(SOVERSION) libcairn.so
 DOC_FILES := LICENSE README.md CHANGELOG.md $(wildcard docs/*)
 DOC_FILES := $(filter-out docs/man,$(DOC_FILES))
+PUBLIC_HEADERS := $(wildcard include/cairn/*.h)
 INSTALLED = $(BINDIR)/cairn $(LIBDIR)/libcairn.a $(LIBDIR)/libcairn.so.$(VERSION) \
   $(addprefix $(LIBDIR)/,$(LIB_LINKS)) $(INCLUDEDIR)/cairn.h $(PKGCONFIGDIR)/cairn.pc \
-  $(MANDIR)/man1/cairn.1 $(COMPLETIONDIR)/cairn $(addprefix $(DOCDIR)/,$(notdir $(DOC_FILES)))
+  $(PUBLIC_HEADERS:include/%=$(INCLUDEDIR)/%) $(MANDIR)/man1/cairn.1 $(COMPLETIONDIR)/cairn $(addprefix $(DOCDIR)/,$(notdir $(DOC_FILES)))
 
 .PHONY: install uninstall dist deps clean help
 install: all ## install under DESTDIR and PREFIX
-	install -d $(addprefix $(DESTDIR),$(BINDIR) $(LIBDIR) $(INCLUDEDIR) $(PKGCONFIGDIR) \
+	install -d $(addprefix $(DESTDIR),$(BINDIR) $(LIBDIR) $(INCLUDEDIR)/cairn $(PKGCONFIGDIR) \
 	  $(MANDIR)/man1 $(COMPLETIONDIR) $(DOCDIR))
 	install -m 755 $(BUILD)/cairn $(DESTDIR)$(BINDIR)/cairn
 	install -m 644 $(BUILD)/libcairn.a $(DESTDIR)$(LIBDIR)/libcairn.a
@@ -311,6 +312,7 @@ install: all ## install under DESTDIR and PREFIX
 	ln -sf libcairn.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libcairn.so.$(SOVERSION)
 	ln -sf libcairn.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/libcairn.so
 	install -m 644 include/cairn.h $(DESTDIR)$(INCLUDEDIR)/cairn.h
+	install -m 644 $(PUBLIC_HEADERS) $(DESTDIR)$(INCLUDEDIR)/cairn
 	$(PC_FILE) >$(DESTDIR)$(PKGCONFIGDIR)/cairn.pc
 	chmod 644 $(DESTDIR)$(PKGCONFIGDIR)/cairn.pc
 	install -m 644 docs/man/cairn.1 $(DESTDIR)$(MANDIR)/man1/cairn.1
@@ -319,7 +321,7 @@ install: all ## install under DESTDIR and PREFIX
 	@if [ -z '$(DESTDIR)' ] && [ "$$(id -u)" = 0 ]; then ldconfig || true; fi
 uninstall: ## remove what install put there
 	rm -f $(addprefix $(DESTDIR),$(INSTALLED))
-	@rmdir $(DESTDIR)$(DOCDIR) 2>/dev/null || true
+	@rmdir $(DESTDIR)$(DOCDIR) $(DESTDIR)$(INCLUDEDIR)/cairn 2>/dev/null || true
 dist: ## build/cairn-VERSION.tar.gz of the last commit
 	@mkdir -p $(BUILD)
 	git archive --format=tar.gz --prefix=cairn-$(VERSION)/ -o $(BUILD)/cairn-$(VERSION).tar.gz HEAD

@@ -9,19 +9,60 @@ staged() {
 }
 staged install
 for file in bin/cairn lib/libcairn.a "lib/libcairn.so.$version" lib/libcairn.so lib/libcairn.so.0 \
-    include/cairn.h lib/pkgconfig/cairn.pc share/man/man1/cairn.1 \
+    include/cairn.h include/cairn/error.h lib/pkgconfig/cairn.pc share/man/man1/cairn.1 \
     share/bash-completion/completions/cairn share/doc/cairn/LICENSE share/doc/cairn/README.md; do
     ok "$file is installed" test -s "stage/usr/local/$file"
 done
 ok 'nothing leads back to the build' sh -c '! grep -l "$BUILD" stage/usr/local/lib/pkgconfig/* stage/usr/local/share -r'
 exits 0 stage/usr/local/bin/cairn --version
 is "$(cat out)" "cairn $version" 'the installed command runs'
-ok 'the public header stands alone' sh -c 'echo "#include \"stage/usr/local/include/cairn.h\"" |
-    ${CC:-cc} -std=c11 -Wall -Wextra -Wpedantic -Werror -x c -fsyntax-only -'
-is "$(ls stage/usr/local/include)" cairn.h 'and is the only one'
+# Each header alone, by its path: none needs another one before it or an -I.
+public() {
+    (cd "$1" && find . -name '*.h' | sed 's|^\./||' | LC_ALL=C sort)
+}
+headers=$(public stage/usr/local/include)
+is "$headers" "$(public "$root/include")" 'all public headers are installed, and no others'
+cxx=$(command -v "${CXX:-c++}" || command -v g++ || command -v clang++ || true)
+for header in $headers; do
+    echo "#include \"stage/usr/local/include/$header\"" >alone.c
+    ok "$header compiles alone" \
+        "${CC:-cc}" -std=c11 -Wall -Wextra -Wpedantic -Werror -fsyntax-only alone.c
+    if [ -n "$cxx" ]; then
+        ok "$header compiles alone as C++" \
+            "$cxx" -Wall -Wextra -Wpedantic -Werror -x c++ -fsyntax-only alone.c
+    else
+        skip "$header compiles alone as C++" 'there is no C++ compiler'
+    fi
+done
+# A program that counts live runs needs only the header of that subject.
+cat >count.c <<'EOF'
+#include <cairn/runs.h>
+static int count_live(void *context, const struct cairn_run_info *info)
+{
+    *(int *)context += info->live;
+    return 0;
+}
+int main(void)
+{
+    struct cairn_store_options options = {.read_only = true};
+    struct cairn_page page = {.all = true};
+    struct cairn_store *store;
+    struct cairn_error error;
+    int live = 0;
+    int rc = cairn_store_open(&store, &options, &error);
+    if (!rc) {
+        rc = cairn_runs(store, NULL, &page, count_live, &live, NULL, &error);
+        cairn_store_close(store);
+    }
+    return rc ? cairn_exit_status(rc) : live;
+}
+EOF
+ok 'one header is enough to use its functions' \
+    "${CC:-cc}" -std=c11 -Wall -Wextra -Wpedantic -Werror -Istage/usr/local/include -fsyntax-only count.c
 echo keep >stage/usr/local/share/doc/cairn/somebody-elses
 staged uninstall
 is "$(find stage -type f -o -type l)" stage/usr/local/share/doc/cairn/somebody-elses 'uninstall takes just its own'
+ok 'and leaves no empty folder of headers' test ! -e stage/usr/local/include/cairn
 
 staged install PREFIX=/opt/cairn LIBDIR=/opt/cairn/lib64
 ok 'PREFIX and LIBDIR are heeded' test -s stage/opt/cairn/lib64/libcairn.a

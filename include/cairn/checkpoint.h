@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/* cairn: the checkpoints of a store, their verification and their heads. */
+#ifndef CAIRN_CHECKPOINT_H
+#define CAIRN_CHECKPOINT_H
+
+#include "error.h"
+#include "outcome.h"
+#include "store.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define CAIRN_ID_MAX 48 /* bytes of a printed id, with the final NUL */
+
+struct cairn_checkpoint_info {
+    uint64_t seq;
+    char id[CAIRN_ID_MAX]; /* workflow:42-9f3ac1d20b7e */
+    char workflow[256];
+    uint64_t run;
+    uint64_t parent; /* seq, 0: the first of its stream or pruned */
+    int64_t time_ns;
+    bool full;
+    bool head;         /* newest of its run */
+    bool damaged;      /* then only seq, run and what the row itself says is set */
+    uint64_t position; /* number in its stream, from 1; 0 when damaged */
+    uint32_t bytes;    /* stored size of the record */
+    uint32_t changes;  /* outcomes in a delta */
+    uint32_t total, completed, failed, skipped, cancelled; /* when `counted` */
+    bool counted;
+    char digest[65]; /* SHA-256 of the record, hex */
+};
+
+struct cairn_checkpoint_filter {
+    const char *workflow; /* NULL: any */
+    uint64_t run;         /* 0: any */
+    struct cairn_page page;
+};
+
+/* Checkpoints by seq, newest first. With a key, CAIRN_EDAMAGED after the last one if
+ * the row of a run is forged: its checkpoints are listed as damaged. */
+CAIRN_API int cairn_checkpoint_list(
+    struct cairn_store *store, const struct cairn_checkpoint_filter *filter,
+    int (*each)(void *, const struct cairn_checkpoint_info *), void *context,
+    uint64_t *total, struct cairn_error *error);
+/* One checkpoint by id: `workflow:42-9f3ac1d20b7e`, `workflow:42`, `42`, or 4 or more
+ * hex digits of its digest. Verified, rebuilt and counted. ENOTFOUND (also if a record
+ * that it needs was deleted), EAMBIGUOUS or EDAMAGED otherwise; a digest part that does
+ * not match is refused. */
+CAIRN_API int cairn_checkpoint_get(struct cairn_store *store, const char *id,
+                                   struct cairn_checkpoint_info *out,
+                                   struct cairn_error *error);
+/* The newest valid checkpoint of a workflow. `skipped` (may be NULL): how many newer
+ * ones are damaged or cannot be rebuilt. */
+CAIRN_API int cairn_checkpoint_latest(struct cairn_store *store, const char *workflow,
+                                      struct cairn_checkpoint_info *out,
+                                      uint32_t *skipped, struct cairn_error *error);
+/* The outcome of every task at a checkpoint. */
+CAIRN_API int cairn_checkpoint_tasks(struct cairn_store *store, const char *id,
+                                     int (*each)(void *, const char *task,
+                                                 enum cairn_outcome outcome,
+                                                 uint32_t attempts),
+                                     void *context, struct cairn_error *error);
+
+enum cairn_problem_kind {
+    CAIRN_PROBLEM_DAMAGE, /* bytes differ from what was written, or are missing */
+    CAIRN_PROBLEM_HMAC,   /* intact, but without an HMAC of the key */
+    CAIRN_PROBLEM_KEY,    /* no HMAC in the store matches: it is the wrong key */
+    CAIRN_PROBLEM_HEAD    /* contradicts an exported head */
+};
+
+struct cairn_problem {
+    uint64_t seq;          /* of the checkpoint, 0: something else */
+    char id[CAIRN_ID_MAX]; /* as far as it is known */
+    const char *text;      /* what is wrong and what it means */
+    enum cairn_problem_kind kind;
+};
+
+struct cairn_verify_result {
+    uint64_t checked, damaged; /* records */
+    uint64_t objects, bad_objects;
+    uint64_t pruned; /* covered by tombstones */
+    int64_t duration_ms;
+    uint64_t hmacs;           /* intact records that carry one */
+    uint64_t unchecked_hmacs; /* of these, not checked because no key was given */
+    uint64_t unkeyed_runs;    /* with a key given: recorded without one; still verified,
+                                 but nothing proves who wrote them */
+    uint64_t bad_hmacs; /* also in `damaged`: intact, but without an HMAC of the key */
+};
+
+/* Checks one checkpoint (id), or every record, chain link and object (id NULL).
+ * Returns CAIRN_EDAMAGED if anything is wrong, after reporting every problem. */
+CAIRN_API int cairn_checkpoint_verify(struct cairn_store *store, const char *id,
+                                      int (*each)(void *, const struct cairn_problem *),
+                                      void *context, struct cairn_verify_result *result,
+                                      struct cairn_error *error);
+
+/* The newest records, to be kept outside the store: comparing with them is the only way
+ * to notice that whole records were removed or the store replaced by an older copy. */
+struct cairn_head_store {
+    char store[33];    /* the store's id */
+    uint64_t next_seq; /* of the next checkpoint */
+};
+
+struct cairn_head {
+    uint64_t run, seq, position;
+    uint64_t records;      /* of the run that are stored */
+    char id[CAIRN_ID_MAX]; /* made from seq and digest */
+    char digest[65];       /* SHA-256 of the record, hex */
+};
+
+/* The newest record of a run (0: of every run), oldest run first. CAIRN_EDAMAGED if one
+ * of them is. */
+CAIRN_API int cairn_checkpoint_head(struct cairn_store *store, uint64_t run,
+                                    int (*each)(void *, const struct cairn_head *),
+                                    void *context, struct cairn_head_store *of,
+                                    struct cairn_error *error);
+/* Compares with heads that were exported before; later records and deleted ones are
+ * fine. Returns CAIRN_EDAMAGED after reporting what is missing, replaced or older. */
+CAIRN_API int cairn_checkpoint_compare(struct cairn_store *store,
+                                       const struct cairn_head_store *of,
+                                       const struct cairn_head *heads, size_t n,
+                                       int (*each)(void *,
+                                                   const struct cairn_problem *),
+                                       void *context, struct cairn_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/* cairn: external tasks, which a person or another program carries out. */
+#ifndef CAIRN_EXTERNAL_H
+#define CAIRN_EXTERNAL_H
+
+#include "error.h"
+#include "store.h"
+#include "workflow.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct cairn_next_info {
+    uint64_t run;
+    const char *task;
+    uint32_t node;
+    const char *text;      /* what to do */
+    bool claimed;          /* someone holds it; else it can be claimed */
+    const char *holder;    /* who, or NULL */
+    int64_t lease_left_ms; /* 0: not claimed */
+};
+
+/* External tasks of an unfinished run (0: the newest) that can be done now; with
+ * `claimed`, also those that are claimed. */
+CAIRN_API int cairn_next(struct cairn_store *store, uint64_t run, bool claimed,
+                         int (*each)(void *, const struct cairn_next_info *),
+                         void *context, struct cairn_error *error);
+
+#define CAIRN_CLAIM_MAX 40 /* bytes of a claim's token, with the final NUL */
+
+/* Claims an external task for `lease_ms` (more than 0). `holder` is a name for people
+ * (NULL: user@host). Only one caller wins: EOWNED, naming the holder, while a lease
+ * runs; EUSAGE if the task is not external or cannot be done now. */
+CAIRN_API int cairn_claim(struct cairn_store *store, uint64_t run, const char *task,
+                          int64_t lease_ms, const char *holder,
+                          char token[CAIRN_CLAIM_MAX], struct cairn_error *error);
+/* Completes an external task with values for later tasks, or fails it. `token` is that
+ * of the claim, or NULL for a task that was never claimed. EOWNED: the lease has
+ * expired or someone else holds the task. Durable when it returns 0, as cairn_resolve.
+ */
+CAIRN_API int cairn_complete(struct cairn_store *store, uint64_t run, const char *task,
+                             const char *token, const struct cairn_param *values,
+                             size_t n_values, struct cairn_error *error);
+CAIRN_API int cairn_fail(struct cairn_store *store, uint64_t run, const char *task,
+                         const char *token, const char *message,
+                         struct cairn_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

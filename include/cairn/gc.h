@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/* cairn: deletes checkpoints, runs and content that are no longer wanted. */
+#ifndef CAIRN_GC_H
+#define CAIRN_GC_H
+
+#include "error.h"
+#include "store.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Deletes one checkpoint. Refused: a full one that deltas build on, the newest of an
+ * unfinished run, and the parent of a fork. */
+CAIRN_API int cairn_checkpoint_delete(struct cairn_store *store, const char *id,
+                                      struct cairn_error *error);
+
+struct cairn_prune_options {
+    uint64_t run;  /* 0: every run */
+    uint32_t keep; /* newest per run, at least 1 */
+    bool dry_run;
+};
+
+struct cairn_prune_result {
+    uint64_t total, kept, deleted, freed_bytes;
+    uint64_t surplus; /* of those kept: beyond what `keep` asks for */
+};
+
+/* Deletes whole segments (a full record with its deltas) older than the newest `keep`
+ * checkpoints of each run, except one that a run forked from. So more than `keep` can
+ * stay: `surplus`. The next cairn_gc deletes content that nothing refers to any more.
+ */
+CAIRN_API int cairn_checkpoint_prune(struct cairn_store *store,
+                                     const struct cairn_prune_options *options,
+                                     struct cairn_prune_result *result,
+                                     struct cairn_error *error);
+
+/* Garbage collection of whole runs, and of content that nothing refers to any more.
+ * Runs are deleted only if at least one of the two limits is set, and then only those
+ * that have ended (completed, failed, cancelled or undone), that are beyond each limit
+ * set, that are not the newest of their workflow and params, and that no remaining run
+ * forks from. */
+struct cairn_gc_options {
+    uint32_t keep_runs;    /* 0: no limit; the newest N of each workflow stay */
+    int64_t older_than_ms; /* 0: no limit; runs that ended more recently stay */
+    bool dry_run;
+};
+
+struct cairn_gc_result {
+    uint64_t runs, kept_runs; /* deleted; remaining */
+    uint64_t checkpoints, attempts;
+    uint64_t objects, kept_objects;
+    uint64_t freed_bytes;  /* of checkpoints and content; the file does not shrink,
+                              its free pages are used again */
+    uint64_t damaged_runs; /* due for deletion, but kept because they are damaged */
+    uint32_t slices;       /* write transactions */
+    int64_t longest_us; /* the longest of them: the most that a run beside it waited */
+};
+
+/* Works beside live runs, in many short transactions, and may be interrupted at any
+ * moment: the store stays valid, and the next call finishes the work. If the store has
+ * damaged checkpoints no content is deleted (CAIRN_EDAMAGED, with `result` set), since
+ * it is unknown what they refer to. CAIRN_EBUSY: another call is collecting. */
+CAIRN_API int cairn_gc(struct cairn_store *store,
+                       const struct cairn_gc_options *options,
+                       struct cairn_gc_result *result, struct cairn_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

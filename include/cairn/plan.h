@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/* cairn: what a run would do, and why. */
+#ifndef CAIRN_PLAN_H
+#define CAIRN_PLAN_H
+
+#include "error.h"
+#include "run.h"
+#include "store.h"
+#include "workflow.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a run with given options would do. The workflow must outlive it. */
+struct cairn_plan;
+
+enum cairn_will { CAIRN_WILL_NOT, CAIRN_WILL, CAIRN_MAY };
+enum cairn_reason {
+    CAIRN_REASON_DONE, /* completed and unchanged */
+    CAIRN_REASON_NEVER_RAN,
+    CAIRN_REASON_FAILED, /* last time */
+    CAIRN_REASON_CANCELLED,
+    CAIRN_REASON_SKIPPED,      /* last time, because a need failed */
+    CAIRN_REASON_INTERRUPTED,  /* started, no end recorded */
+    CAIRN_REASON_DAMAGED,      /* the record of its end is damaged */
+    CAIRN_REASON_CHANGED,      /* its definition; detail names the fields */
+    CAIRN_REASON_OUTPUT,       /* a declared output is missing or differs */
+    CAIRN_REASON_UPSTREAM,     /* `cause` runs again */
+    CAIRN_REASON_KEPT,         /* completed, changed since, kept by CAIRN_KEEP */
+    CAIRN_REASON_INPUT,        /* the content of a declared input differs */
+    CAIRN_REASON_SECRET,       /* the value of a secret that it uses differs */
+    CAIRN_REASON_UNDONE,       /* it was undone */
+    CAIRN_REASON_UNKNOWN,      /* its outcome must be decided (cairn_resolve) */
+    CAIRN_REASON_EXCLUDED,     /* its condition is not met */
+    CAIRN_REASON_NEED_SKIPPED, /* `cause`, which it needs, does not complete */
+    CAIRN_REASON_HANDLED, /* it failed, and a task with `when: failed` handled it */
+    CAIRN_REASON_ADOPTED, /* its process outlived the run, and is adopted */
+    CAIRN_REASON_LAST = CAIRN_REASON_ADOPTED
+};
+
+/* WILL: it runs, unless something fails first or the run is stopped. MAY: whether it
+ * runs depends on a condition, on a task that failed last time, on a decision or on an
+ * external task; `detail` names it. */
+struct cairn_decision {
+    const char *task;
+    uint32_t node;
+    enum cairn_will will;
+    enum cairn_reason reason;
+    const char *cause;  /* task id for UPSTREAM, or NULL */
+    const char *detail; /* a sentence for people; never NULL */
+};
+
+/* The reason in lower case, "never-ran": the word that JSON uses. */
+CAIRN_API const char *cairn_reason_name(enum cairn_reason reason);
+/* Decides what cairn_run would do with these options, and does nothing. Needs no write
+ * access. `store` may be NULL: everything runs. */
+CAIRN_API int cairn_plan(struct cairn_plan **out, struct cairn_workflow *workflow,
+                         struct cairn_store *store,
+                         const struct cairn_run_options *options,
+                         struct cairn_error *error);
+CAIRN_API void cairn_plan_free(struct cairn_plan *plan);
+/* The run that would be resumed, or 0 for a new one. */
+CAIRN_API uint64_t cairn_plan_run(const struct cairn_plan *plan);
+/* How many tasks the plan covers. */
+CAIRN_API uint32_t cairn_plan_tasks(const struct cairn_plan *plan);
+/* How many will run, and how many may. */
+CAIRN_API uint32_t cairn_plan_will(const struct cairn_plan *plan);
+CAIRN_API uint32_t cairn_plan_may(const struct cairn_plan *plan);
+/* What changed in the definition of a task, or in what it reads: field ("command", "env
+ * LC_ALL", "needs", "input a.csv", ...) with its old and new value, NULL for a value
+ * that was or is not there. Values of secrets are never passed on. */
+CAIRN_API int cairn_plan_changes(const struct cairn_plan *plan, uint32_t node,
+                                 int (*each)(void *, const char *field, const char *old,
+                                             const char *now),
+                                 void *context, struct cairn_error *error);
+/* The decision for one task. Its strings live as long as the plan. */
+CAIRN_API void cairn_plan_get(const struct cairn_plan *plan, uint32_t node,
+                              struct cairn_decision *decision);
+/* The i-th notice (skipped damaged checkpoints, vanished tasks), NULL past the end. */
+CAIRN_API const char *cairn_plan_notice(const struct cairn_plan *plan, size_t i);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

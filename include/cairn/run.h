@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/* cairn: run a workflow; cancel, undo and resolve what a run did. */
+#ifndef CAIRN_RUN_H
+#define CAIRN_RUN_H
+
+#include "error.h"
+#include "outcome.h"
+#include "store.h"
+#include "workflow.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Stops a run from elsewhere. cairn_stop_request may be called in a signal handler and
+ * on any thread: the first call stops gracefully (TERM, grace, KILL; cancelled attempts
+ * run again on resume), the second kills at once. Free it after cairn_run returned. */
+struct cairn_stop;
+CAIRN_API int cairn_stop_new(struct cairn_stop **out, struct cairn_error *error);
+CAIRN_API void cairn_stop_request(struct cairn_stop *stop);
+CAIRN_API void cairn_stop_free(struct cairn_stop *stop);
+
+enum cairn_start {
+    CAIRN_START_AUTO,   /* resume the newest run of this workflow and params if it is
+                           unfinished, else start a new one */
+    CAIRN_START_FRESH,  /* always a new run */
+    CAIRN_START_RESUME, /* resume `run` (0: the newest of this workflow) */
+    CAIRN_START_FROM    /* a new run that forks from checkpoint `from` */
+};
+enum cairn_on_change { CAIRN_RERUN, CAIRN_KEEP, CAIRN_REFUSE };
+enum cairn_check_outputs { CAIRN_OUTPUTS_EXIST, CAIRN_OUTPUTS_CONTENT };
+enum cairn_saving { CAIRN_BEST_EFFORT, CAIRN_REQUIRED };
+
+enum cairn_event_kind {
+    CAIRN_EVENT_RUN_STARTED,   /* text: what was decided (new run, resumed, ...) */
+    CAIRN_EVENT_NOTICE,        /* text: something the user should know */
+    CAIRN_EVENT_TASK_STARTED,  /* after its intent is durable */
+    CAIRN_EVENT_TASK_RETRY,    /* an attempt failed; text: why, next_ms: the delay */
+    CAIRN_EVENT_TASK_FINISHED, /* after its checkpoint is durable */
+    CAIRN_EVENT_DEGRADED,      /* checkpoints cannot be saved; text: why */
+    CAIRN_EVENT_RECOVERED,     /* checkpoints can be saved again */
+    CAIRN_EVENT_STOPPING,      /* a stop was requested */
+    CAIRN_EVENT_TICK,          /* about every 200 ms, for progress displays */
+    CAIRN_EVENT_RUN_FINISHED,
+    CAIRN_EVENT_TASK_WAITING, /* an external task can be done now; text: what to do */
+    CAIRN_EVENT_TASK_UNDO,    /* the `undo` of a task ended; outcome UNDONE or FAILED */
+    CAIRN_EVENT_DISK_FULL     /* a process failed, and the disk that holds its output is
+                                 full; once per run, text: where */
+};
+
+struct cairn_event {
+    enum cairn_event_kind kind;
+    uint64_t run;
+    int64_t time_ns;
+    const char *task; /* id, or NULL */
+    uint32_t node;    /* its index */
+    uint32_t attempt; /* from 1 */
+    enum cairn_outcome outcome;
+    int exit_code;        /* -1: none */
+    int signal;           /* 0: none */
+    bool timed_out;       /* ended because of its timeout */
+    int64_t duration_ms;  /* of the attempt */
+    int64_t next_ms;      /* delay before the next attempt */
+    uint64_t checkpoint;  /* seq of the checkpoint that recorded it, 0: none */
+    const char *text;     /* message or NULL */
+    const char *tail;     /* last lines of output of a failed attempt, or NULL */
+    size_t tail_bytes;    /* length of tail */
+    uint32_t done, total; /* tasks with a final outcome; all tasks */
+    uint32_t running;     /* processes alive now */
+};
+/* Called on the thread that called cairn_run. */
+typedef void cairn_observe_fn(void *context, const struct cairn_event *event);
+
+struct cairn_run_options { /* zero is the default everywhere */
+    enum cairn_start start;
+    uint64_t run;     /* for RESUME */
+    const char *from; /* for FROM: a checkpoint id */
+    uint32_t jobs;    /* 0: the workflow's, or the number of processors */
+    enum cairn_on_change on_change;
+    enum cairn_check_outputs check_outputs;
+    enum cairn_saving saving;
+    uint64_t output_limit; /* kept bytes per stream of an attempt; 0: 1 MiB */
+    uint32_t keep;         /* checkpoints kept at the end; 0: 50 */
+    bool keep_all;         /* no retention */
+    bool no_wait; /* return, exit status 7, once only external tasks are left */
+    const struct cairn_param *secrets; /* values of the workflow's secrets; those not */
+    size_t n_secrets;                  /* listed come from the environment */
+    bool ignore_outputs; /* plan only: skip the check of declared outputs */
+    struct cairn_stop *stop;
+    cairn_observe_fn *observe;
+    void *observe_context;
+};
+
+struct cairn_run_result {
+    uint64_t run; /* number, 0 without a store */
+    enum cairn_run_state state;
+    bool nothing_to_do;
+    uint32_t total, completed, failed, skipped, cancelled, pending;
+    uint32_t undone, unknown; /* unknown ones are also in `pending` */
+    uint32_t excluded;        /* also in `skipped`: their own condition was not met */
+    uint32_t waiting;         /* external tasks that can be done now */
+    uint32_t failed_undos;    /* `undo` commands of this call that failed */
+    uint32_t attempts;        /* processes or calls started by this call */
+    uint32_t unsaved;         /* outcomes that could not be stored */
+    bool end_unsaved; /* the end of the run could not be stored; resuming is safe */
+    bool damaged;     /* damaged records were found and skipped */
+    int exit_status;  /* 0, 1, 7, 8 or 9; where several hold: 8, 9, 1, 7 */
+};
+
+/* Starts or resumes a run of the workflow, and returns when it has completed, failed or
+ * been stopped. Without a store (NULL) nothing is recorded and nothing can be resumed.
+ * Returns 0 if the run took place, whatever became of its tasks: see
+ * result->exit_status. */
+CAIRN_API int cairn_run(struct cairn_workflow *workflow, struct cairn_store *store,
+                        const struct cairn_run_options *options,
+                        struct cairn_run_result *result, struct cairn_error *error);
+
+/* What a callback may ask about the attempt that it carries out. */
+CAIRN_API const char *cairn_attempt_task(const struct cairn_attempt *attempt);
+CAIRN_API uint32_t cairn_attempt_number(const struct cairn_attempt *attempt);
+/* Finishes an attempt whose callback returned LATER; from any thread, once. `text`
+ * (may be NULL) is stored as its message. The handle is invalid after the call. */
+CAIRN_API void cairn_attempt_finish(struct cairn_attempt *attempt,
+                                    enum cairn_outcome outcome, const char *text);
+
+/* Asks the owner of a live run to stop; marks an unfinished run without an owner
+ * cancelled. */
+CAIRN_API int cairn_cancel(struct cairn_store *store, uint64_t run,
+                           struct cairn_error *error);
+
+/* Runs the `undo` commands of completed tasks of a run, in reverse order, with a
+ * checkpoint after each: of `tasks` (ids), or of all with n 0. Undone tasks run again
+ * when the run is resumed. ENOTFOUND, EUSAGE (no such task, or it has not completed or
+ * has no undo), EOWNED. result->failed_undos counts those that failed; exit_status is
+ * then 1. */
+CAIRN_API int cairn_undo(struct cairn_store *store, uint64_t run,
+                         const char *const *tasks, size_t n,
+                         const struct cairn_run_options *options,
+                         struct cairn_run_result *result, struct cairn_error *error);
+
+enum cairn_resolution {
+    CAIRN_RESOLVED_DONE = 1,
+    CAIRN_RESOLVED_FAILED,
+    CAIRN_RESOLVED_RERUN
+};
+/* Decides the outcome of an unknown task. Durable when it returns 0: applied by the
+ * owner of the run, or recorded by this call if no process owns it. EUSAGE if the task
+ * is not unknown; EBUSY: stored, but the owner has not applied it in time. */
+CAIRN_API int cairn_resolve(struct cairn_store *store, uint64_t run, const char *task,
+                            enum cairn_resolution resolution,
+                            struct cairn_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/* cairn: what a store holds about its runs: tasks, attempts, output, log. */
+#ifndef CAIRN_RUNS_H
+#define CAIRN_RUNS_H
+
+#include "error.h"
+#include "outcome.h"
+#include "store.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct cairn_run_info {
+    uint64_t run;
+    char workflow[256];
+    char file[4096];   /* absolute path, "" for one built in memory */
+    char params[1024]; /* "name=value ..." for display, cut if longer */
+    enum cairn_run_state state;
+    bool live; /* owned by a running process now */
+    int64_t owner_pid;
+    char owner_host[64];
+    int64_t started_ns, ended_ns; /* ended_ns 0: not ended */
+    uint64_t from_run;            /* forked from, 0: none */
+    uint64_t from_seq;
+    uint64_t checkpoint; /* newest checkpoint, 0: none */
+    uint32_t total, completed, failed, skipped, cancelled, running;
+    uint32_t unsaved;         /* degraded: outcomes not yet stored, as last reported */
+    uint32_t undone, unknown; /* these are not final outcomes */
+    uint32_t excluded;        /* also in `skipped`: their own condition was not met */
+    uint32_t damaged; /* damaged checkpoints that were skipped to find this one */
+    bool keyed;       /* recorded with a key: resuming it needs that key */
+};
+
+/* Runs, newest first; `workflow` NULL: all. `total` (may be NULL): how many match. */
+CAIRN_API int cairn_runs(struct cairn_store *store, const char *workflow,
+                         const struct cairn_page *page,
+                         int (*each)(void *, const struct cairn_run_info *),
+                         void *context, uint64_t *total, struct cairn_error *error);
+/* One run; 0: the newest. */
+CAIRN_API int cairn_run_get(struct cairn_store *store, uint64_t run,
+                            struct cairn_run_info *out, struct cairn_error *error);
+/* The same; but for a run that has no valid checkpoint, or whose records failed
+ * verification, what its row says, without counts and a checkpoint, as in cairn_runs.
+ */
+CAIRN_API int cairn_run_look(struct cairn_store *store, uint64_t run,
+                             struct cairn_run_info *out, struct cairn_error *error);
+/* Every param of a run (0: the newest), by name. */
+CAIRN_API int cairn_run_params(struct cairn_store *store, uint64_t run,
+                               int (*each)(void *, const char *name, const char *value),
+                               void *context, struct cairn_error *error);
+/* Could the run be resumed? 0 if so, else the reason: ENOTFOUND (no such run), EDAMAGED
+ * (no valid checkpoint), EOWNED (live), EUSAGE (recorded with a key and the store
+ * opened without one, or the reverse). A finished run can be ("nothing to do"). */
+CAIRN_API int cairn_can_resume(struct cairn_store *store, uint64_t run,
+                               struct cairn_error *error);
+
+struct cairn_task_info {
+    const char *id;
+    uint32_t node;
+    enum cairn_outcome outcome;
+    bool running;                 /* an attempt is open and the run is live */
+    bool interrupted;             /* an attempt is open and the run is not live */
+    uint32_t attempts;            /* started so far */
+    int64_t started_ns, ended_ns; /* of the newest attempt */
+    int exit_code, signal;        /* of the newest attempt; -1 and 0: none */
+    bool timed_out;
+    int64_t cpu_ms, peak_kib;
+    const char *text;     /* message of the newest attempt, or NULL */
+    bool check;           /* it has a check, which decides on resume if it is unknown */
+    uint32_t failed_undo; /* newest failed attempt at its undo, 0: none */
+};
+
+/* Every task of a run in file order. */
+CAIRN_API int cairn_run_tasks(struct cairn_store *store, uint64_t run,
+                              int (*each)(void *, const struct cairn_task_info *),
+                              void *context, struct cairn_error *error);
+
+struct cairn_attempt_info {
+    uint32_t attempt;
+    bool open; /* no end recorded */
+    enum cairn_outcome outcome;
+    int exit_code, signal;
+    bool timed_out;
+    int64_t started_ns, ended_ns, cpu_ms, peak_kib;
+    uint64_t stdout_bytes, stderr_bytes; /* as written, before the limit */
+    const char *text;
+    bool undo;     /* it ran the undo, not the task */
+    bool check;    /* the task's check decided */
+    bool external; /* its end was reported from outside (cairn_complete) */
+};
+
+/* Attempts of one task, oldest first. */
+CAIRN_API int cairn_attempts(struct cairn_store *store, uint64_t run, const char *task,
+                             int (*each)(void *, const struct cairn_attempt_info *),
+                             void *context, struct cairn_error *error);
+/* Output of an attempt (0: the newest), also while it runs. `stream` 1 or 2. Where
+ * the middle was dropped, `gap_bytes` is not 0 in the first call after it. */
+CAIRN_API int cairn_output(struct cairn_store *store, uint64_t run, const char *task,
+                           uint32_t attempt, int stream,
+                           int (*each)(void *, const char *bytes, size_t n,
+                                       uint64_t gap_bytes),
+                           void *context, struct cairn_error *error);
+
+enum cairn_waits_for {
+    CAIRN_WAITS_RUNNING = 1, /* it runs */
+    CAIRN_WAITS_SLOT, /* ready: for a free job, or for a process to resume the run */
+    CAIRN_WAITS_POOL, /* ready: for room in its pool */
+    CAIRN_WAITS_EXTERNAL, /* for someone to do it */
+    CAIRN_WAITS_DECISION  /* unknown: for its check, or cairn_resolve */
+};
+
+struct cairn_waiting_info {
+    const char *task;
+    uint32_t node;
+    enum cairn_waits_for waits_for;
+    const char *text;      /* the pool, the external task's text, or NULL */
+    int64_t since_ns;      /* when it started, 0: not known */
+    uint32_t behind;       /* unfinished tasks that need it, directly or not */
+    const char *holder;    /* who has claimed the external task, or NULL */
+    int64_t lease_left_ms; /* 0: not claimed */
+    bool check;            /* DECISION: its check decides on resume */
+};
+
+/* Every task of a run (0: the newest) that runs or could run, with what it waits for;
+ * those with most tasks behind them first. */
+CAIRN_API int cairn_waiting(struct cairn_store *store, uint64_t run,
+                            int (*each)(void *, const struct cairn_waiting_info *),
+                            void *context, struct cairn_error *error);
+
+struct cairn_log_event {
+    uint64_t run, turn; /* events of one turn became durable together */
+    int64_t time_ns;
+    const char *kind;           /* "task_started", ...: docs/json.md */
+    const char *task;           /* id, or NULL */
+    uint32_t attempt;           /* 0: none */
+    enum cairn_outcome outcome; /* PENDING: none */
+    int exit_code, signal;      /* -1 and 0: none */
+    uint64_t checkpoint;        /* seq, 0: none or pruned */
+    const char *reason;         /* a short word, or NULL */
+    const char *text;           /* for people, or NULL */
+};
+
+/* The audit log of a run (0: the newest): every decision in turns after `after`, in
+ * order. The order of reported events never changes, and none is reported before it is
+ * durable; so passing the last turn seen follows a live run. `last` (may be NULL): the
+ * newest turn. */
+CAIRN_API int cairn_events(struct cairn_store *store, uint64_t run, uint64_t after,
+                           int (*each)(void *, const struct cairn_log_event *),
+                           void *context, uint64_t *last, struct cairn_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

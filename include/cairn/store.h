@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* cairn: stores, the directories that hold everything about runs. */
+#ifndef CAIRN_STORE_H
+#define CAIRN_STORE_H
+
+#include "error.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* An open store. The handle must not be used by two threads at once. */
+struct cairn_store;
+
+/* What a commit waits for: full survives a power cut, normal a crash of the process
+ * (a power cut may lose the newest commits), off neither waits nor promises. */
+enum cairn_sync { CAIRN_SYNC_FULL, CAIRN_SYNC_NORMAL, CAIRN_SYNC_OFF };
+
+struct cairn_store_options {
+    const char *path;     /* the `.cairn` directory; NULL: find it upward from cwd */
+    bool create;          /* create it if there is none, in cwd when path is NULL */
+    bool read_only;       /* write nothing, repair nothing; works beside a live run */
+    enum cairn_sync sync; /* zero is full */
+    int lock_wait_ms;     /* longest wait for the write lock; 0: 30,000 */
+    const char *key_file; /* its bytes (32 to 4096) are the HMAC key; NULL: no key */
+};
+
+/* Opens a store. CAIRN_ENOTFOUND if there is none and `create` is unset;
+ * CAIRN_ENEWER for a store of a newer release, which is left untouched. With a key,
+ * everything written carries an HMAC, and a record without an HMAC of this key counts
+ * as damaged; runs recorded without a key are refused (CAIRN_EUSAGE). Writing to a run
+ * recorded with a key needs that key (CAIRN_EUSAGE); reading does not. */
+CAIRN_API int cairn_store_open(struct cairn_store **out,
+                               const struct cairn_store_options *options,
+                               struct cairn_error *error);
+/* Closes the store; every other handle made from it must be closed before. */
+CAIRN_API void cairn_store_close(struct cairn_store *store);
+/* The path of the `.cairn` directory, until the store is closed. */
+CAIRN_API const char *cairn_store_path(const struct cairn_store *store);
+
+/* Which part of a list to return. Zero: the newest ten. */
+struct cairn_page {
+    uint32_t limit; /* 0: 10; at most 100 unless `all` */
+    uint64_t offset;
+    bool oldest_first;
+    bool all;
+};
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/* cairn: workflows, loaded from a file or built in memory. */
+#ifndef CAIRN_WORKFLOW_H
+#define CAIRN_WORKFLOW_H
+
+#include "error.h"
+#include "outcome.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct cairn_workflow;
+struct cairn_attempt;
+struct cairn_store;
+
+/* A name with a value: a param, a secret, or a value of an external task. */
+struct cairn_param {
+    const char *name, *value;
+};
+
+/* Loads a workflow file (YAML or JSON; docs/workflow-file.md), expands foreach and
+ * checks everything. CAIRN_EWORKFLOW: error->text has file:line:column, the
+ * offending line with a caret and a remedy. `params` override the file's. */
+CAIRN_API int cairn_workflow_load(struct cairn_workflow **out, const char *path,
+                                  const struct cairn_param *params, size_t n_params,
+                                  struct cairn_error *error);
+/* The same from memory; `name` stands for the file in messages. */
+CAIRN_API int cairn_workflow_parse(struct cairn_workflow **out, const char *text,
+                                   size_t length, const char *name,
+                                   const struct cairn_param *params, size_t n_params,
+                                   struct cairn_error *error);
+/* The workflow of a stored run (0: the newest): its file as it is now, with the
+ * recorded params and foreach members, or the stored definition if the file is gone.
+ * `*from_file` (may be NULL) says which. */
+CAIRN_API int cairn_workflow_of_run(struct cairn_workflow **out,
+                                    struct cairn_store *store, uint64_t run,
+                                    bool *from_file, struct cairn_error *error);
+/* An empty workflow to build in memory. `name` is its identity in a store. */
+CAIRN_API int cairn_workflow_new(struct cairn_workflow **out, const char *name,
+                                 struct cairn_error *error);
+/* Frees the workflow and every string that its getters returned. */
+CAIRN_API void cairn_workflow_free(struct cairn_workflow *workflow);
+
+/* A task in the calling process. It runs on the thread that called cairn_run, and
+ * returns COMPLETED, FAILED or LATER. */
+typedef enum cairn_outcome cairn_task_fn(void *context, struct cairn_attempt *attempt);
+
+struct cairn_task {           /* zero unused fields; everything is copied */
+    const char *id;           /* [A-Za-z0-9_.-]+, at most 200 bytes */
+    const char *const *argv;  /* NULL-terminated; exactly one of argv, run, */
+    const char *run;          /* text for `sh -eu -c`, and */
+    cairn_task_fn *call;      /* callback is given */
+    void *context;            /* for call */
+    const char *version;      /* of a callback: changing it makes the task run again */
+    const char *const *needs; /* NULL-terminated ids of tasks added before */
+    const char *const *outputs;
+    const char *const *env; /* "NAME=value", NULL-terminated, no name twice */
+    const char *cwd;
+    int64_t timeout_ms; /* 0: none */
+    int64_t grace_ms;   /* between TERM and KILL; 0: 10,000 */
+    uint32_t retries;
+    int32_t priority; /* higher first */
+};
+/* Adds a task. Its needs must have been added before. */
+CAIRN_API int cairn_workflow_add(struct cairn_workflow *workflow,
+                                 const struct cairn_task *task,
+                                 struct cairn_error *error);
+
+/* The name that identifies the workflow in a store. */
+CAIRN_API const char *cairn_workflow_name(const struct cairn_workflow *workflow);
+
+/* Nodes: tasks have indexes 0..tasks-1, the barrier nodes of groups follow. Each
+ * need on a whole foreach group is an edge to the one barrier of the group. */
+struct cairn_node_info {
+    const char *id;      /* until the workflow is freed */
+    const char *group;   /* the task's name in the file; differs for members */
+    const char *command; /* run text, or argv joined by spaces; "" for barriers; NULL:
+                            out of memory */
+    bool barrier;
+    uint32_t needs;       /* number of direct needs */
+    bool undo;            /* it has an `undo` */
+    bool finally;         /* it belongs to `finally` */
+    const char *external; /* text of an external task, or NULL */
+};
+
+/* Checks the workflow and builds its graph; nothing can be added afterwards. The
+ * functions that need a graph call it themselves. */
+CAIRN_API int cairn_workflow_compile(struct cairn_workflow *workflow,
+                                     struct cairn_error *error);
+/* Counts of the compiled workflow. */
+CAIRN_API uint32_t cairn_workflow_tasks(const struct cairn_workflow *workflow);
+CAIRN_API uint32_t cairn_workflow_nodes(const struct cairn_workflow *workflow);
+CAIRN_API uint64_t cairn_workflow_edges(const struct cairn_workflow *workflow);
+/* Describes one node; CAIRN_ENOTFOUND past the last, or before it is compiled. */
+CAIRN_API int cairn_workflow_node(const struct cairn_workflow *workflow, uint32_t node,
+                                  struct cairn_node_info *info);
+/* The i-th direct need of a node, as a node index. */
+CAIRN_API uint32_t cairn_workflow_need(const struct cairn_workflow *workflow,
+                                       uint32_t node, uint32_t i);
+/* Index of a task by id, or UINT32_MAX. */
+CAIRN_API uint32_t cairn_workflow_find(const struct cairn_workflow *workflow,
+                                       const char *id);
+/* The i-th warning (file:line:column: text), NULL past the end. */
+CAIRN_API const char *cairn_workflow_warning(const struct cairn_workflow *workflow,
+                                             size_t i);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
