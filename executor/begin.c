@@ -121,7 +121,7 @@ static int put_graph(struct engine *e, struct cairn_error *error)
     if (!rc)
         rc =
             store_put_run_graph(e->store, e->row.run, e->row.gen, &e->row.graph, error);
-    return rc ? rc : compiled_note(e->workflow, e->store, &e->row, error);
+    return rc ? rc : parse_cache_note(e->workflow, e->store, &e->row, error);
 }
 
 /* A run that goes on gets a full record whenever what it starts from is not simply its
@@ -176,7 +176,7 @@ static int begin_run(struct engine *e, struct cairn_error *error)
     if (!rc && !fresh)
         rc = store_set_run(e->store, &e->row, error);
     if (!rc && e->row.file.len)
-        rc = home_note(e->store, error);
+        rc = moved_store_note(e->store, error);
     return rc;
 }
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Cancelling a run: its owner is asked, or it is marked where there is none. */
 #include "base/clock.h"
-#include "plan/open_run_view.h"
 #include "process/keeper.h"
 #include "process/live.h"
 #include "process/spawn.h"
 #include "runs/owner.h"
-#include "runs/view.h"
+#include "runs/stored.h"
 
 static int ask_owner(struct cairn_store *store, uint64_t run, struct cairn_error *error)
 {
@@ -54,13 +53,14 @@ static int refuse_ended(const struct run_row *row, struct cairn_error *error)
 static int cancel_owned(struct cairn_store *store, uint64_t run,
                         struct cairn_error *error)
 {
-    struct view v;
-    int rc = view_open(&v, store, run, false, error);
+    struct stored_run stored;
+    int rc = stored_run_open(&stored, store, run, false, error);
     if (rc)
         return rc;
-    rc = v.row.state == CAIRN_RUN_UNFINISHED ? mark_cancelled(store, &v.row, error)
-                                             : refuse_ended(&v.row, error);
-    view_release(&v);
+    rc = stored.row.state == CAIRN_RUN_UNFINISHED
+             ? mark_cancelled(store, &stored.row, error)
+             : refuse_ended(&stored.row, error);
+    stored_run_release(&stored);
     return rc;
 }
 
@@ -84,26 +84,26 @@ static int end_what_lives(struct cairn_store *store, uint64_t run,
 
 int cairn_cancel(struct cairn_store *store, uint64_t run, struct cairn_error *error)
 {
-    struct view v;
+    struct stored_run stored;
     uint64_t workflow;
     int64_t offset;
-    int rc = view_open(&v, store, run, false, error);
+    int rc = stored_run_open(&stored, store, run, false, error);
     if (rc)
         return rc;
-    if (v.row.state != CAIRN_RUN_UNFINISHED)
-        rc = refuse_ended(&v.row, error);
+    if (stored.row.state != CAIRN_RUN_UNFINISHED)
+        rc = refuse_ended(&stored.row, error);
     if (!rc)
-        rc = store_check_keyed(store, v.row.run, v.row.keyed, error);
+        rc = store_check_keyed(store, stored.row.run, stored.row.keyed, error);
     if (!rc) {
-        rc = owner_acquire(store, v.row.workflow_name, &workflow, &offset, error);
+        rc = owner_acquire(store, stored.row.workflow_name, &workflow, &offset, error);
         if (!rc) {
-            rc = end_what_lives(store, v.row.run, error);
+            rc = end_what_lives(store, stored.row.run, error);
             if (!rc)
-                rc = cancel_owned(store, v.row.run, error);
+                rc = cancel_owned(store, stored.row.run, error);
             owner_release(store, offset);
         } else if (rc == CAIRN_EOWNED)
-            rc = ask_owner(store, v.row.run, error);
+            rc = ask_owner(store, stored.row.run, error);
     }
-    view_release(&v);
+    stored_run_release(&stored);
     return rc;
 }

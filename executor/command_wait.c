@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* A stored command until it was taken, by the run's owner or by us, and what came of
  * it. */
-#include "plan/open_run_view.h"
-#include "process/live.h"
+#include "executor/command_wait.h"
 
 #include "base/clock.h"
 #include "executor/engine.h"
+#include "process/live.h"
 #include "runs/owner.h"
 
 #include <time.h>
@@ -14,7 +14,7 @@
 
 struct wait {
     struct cairn_store *store;
-    const struct outside_command *command;
+    const struct queued_command *command;
     struct arena arena;
     struct run_row row;
     int64_t until_ns;
@@ -88,8 +88,8 @@ static int wait_until_taken(struct wait *w, struct cairn_error *error)
 /* ---- What came of it ---- */
 
 struct answer {
-    const struct outside_command *command;
-    const struct outside *outside;
+    const struct queued_command *command;
+    const struct run_view *view;
     uint32_t task;
     bool refused;
     struct buf text;
@@ -100,7 +100,7 @@ static int read_answer(void *context, const struct event_row *row)
     static const char refused[] = "refused";
     struct answer *a = context;
     bool meant = row->task == UINT32_MAX ||
-                 (row->gen == a->outside->row.gen && row->task == a->task);
+                 (row->gen == a->view->row.gen && row->task == a->task);
     if (row->kind != EVENT_COMMAND || row->argument != a->command->verb || !meant)
         return 0;
     a->refused = row->data.len >= sizeof refused - 1 &&
@@ -121,15 +121,15 @@ static int keep_text(void *context, const struct attempt_row *row)
 /* Said to be done, and failed all the same: what it declares is not there. */
 static int look_at_outcome(struct answer *a, struct cairn_error *error)
 {
-    const struct outside *o = a->outside;
-    if (o->states.outcome[a->task] != CAIRN_FAILED)
+    const struct run_view *v = a->view;
+    if (v->states.outcome[a->task] != CAIRN_FAILED)
         return 0;
-    int rc = store_each_attempt(o->store, o->row.run, o->row.gen, a->task, keep_text,
+    int rc = store_each_attempt(v->store, v->row.run, v->row.gen, a->task, keep_text,
                                 &a->text, error);
     if (rc)
         return rc;
     const char *text = a->text.size ? a->text.data : "";
-    if (o->live)
+    if (v->live)
         return error_set(error, CAIRN_EUSAGE, "task %s has failed: %s",
                          a->command->task, text);
     return error_set(error, CAIRN_EUSAGE,
@@ -139,8 +139,8 @@ static int look_at_outcome(struct answer *a, struct cairn_error *error)
 
 static int hear(struct answer *a, struct cairn_error *error)
 {
-    const struct outside *o = a->outside;
-    int rc = store_each_event(o->store, o->row.run, a->command->turn - 1, read_answer,
+    const struct run_view *v = a->view;
+    int rc = store_each_event(v->store, v->row.run, a->command->turn - 1, read_answer,
                               a, error);
     if (!rc && a->refused)
         return error_set(error, CAIRN_EUSAGE, "task %s: %s", a->command->task,
@@ -149,28 +149,28 @@ static int hear(struct answer *a, struct cairn_error *error)
 }
 
 static int what_came_of_it(struct cairn_store *store,
-                           const struct outside_command *command,
+                           const struct queued_command *command,
                            struct cairn_error *error)
 {
-    struct outside o;
-    struct answer a = {.command = command, .outside = &o};
+    struct run_view v;
+    struct answer a = {.command = command, .view = &v};
     int rc = store_begin_read(store, error);
     if (rc)
         return rc;
-    rc = outside_open(&o, store, command->run, error);
+    rc = run_view_open(&v, store, command->run, error);
     if (!rc) {
-        rc = outside_find(&o, command->task, &a.task, error);
+        rc = run_view_find(&v, command->task, &a.task, error);
         if (!rc)
             rc = hear(&a, error);
-        outside_release(&o);
+        run_view_release(&v);
     }
     store_end_read(store);
     buf_release(&a.text);
     return rc;
 }
 
-int outside_settle(struct cairn_store *store, const struct outside_command *command,
-                   struct cairn_error *error)
+int command_wait(struct cairn_store *store, const struct queued_command *command,
+                 struct cairn_error *error)
 {
     enum { FIRST_NS = 2000000 };
     const int64_t patience_ns = 10000000000;

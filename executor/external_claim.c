@@ -16,10 +16,10 @@ struct offer_list {
     size_t n;
 };
 
-static int add_offer(struct offer_list *list, struct outside *o, uint32_t task,
+static int add_offer(struct offer_list *list, struct run_view *v, uint32_t task,
                      const struct claim *claim, struct cairn_error *error)
 {
-    struct asker asker = {&o->lookup, task, outside_attempts(o, task) + 1};
+    struct asker asker = {&v->lookup, task, run_view_attempts(v, task) + 1};
     struct scope scope = lookup_scope(&asker);
     struct buf text = BUF_INIT;
     bool claimed = claim->left_ms > 0;
@@ -29,8 +29,8 @@ static int add_offer(struct offer_list *list, struct outside *o, uint32_t task,
         return rc == CAIRN_ENOMEM ? rc : 0; /* its owner will make it fail */
     }
     list->at[list->n++] = (struct cairn_next_info){
-        .run = o->row.run,
-        .task = arena_text(&list->arena, str_of(o->workflow->graph.id[task])),
+        .run = v->row.run,
+        .task = arena_text(&list->arena, str_of(v->workflow->graph.id[task])),
         .node = task,
         .text = arena_text(&list->arena, buf_view(&text)),
         .claimed = claimed,
@@ -40,24 +40,24 @@ static int add_offer(struct offer_list *list, struct outside *o, uint32_t task,
     return list->arena.failed ? error_nomem(error) : 0;
 }
 
-static int list_task(struct offer_list *list, struct outside *o, uint32_t task,
+static int list_task(struct offer_list *list, struct run_view *v, uint32_t task,
                      const struct claim *claim, struct cairn_error *error)
 {
     bool offered, pending = false;
-    int rc = outside_offers(o, task, &offered, error);
+    int rc = run_view_offers(v, task, &offered, error);
     if (!rc && offered)
-        rc = outside_pending(o, task, 0, &pending, error);
-    return rc || !offered || pending ? rc : add_offer(list, o, task, claim, error);
+        rc = run_view_has_command(v, task, 0, &pending, error);
+    return rc || !offered || pending ? rc : add_offer(list, v, task, claim, error);
 }
 
-static int list_offers(struct offer_list *list, struct outside *o, bool claimed,
+static int list_offers(struct offer_list *list, struct run_view *v, bool claimed,
                        struct cairn_error *error)
 {
     struct claims claims;
-    uint32_t n = o->workflow->graph.n_tasks;
-    if (o->row.state != CAIRN_RUN_UNFINISHED)
+    uint32_t n = v->workflow->graph.n_tasks;
+    if (v->row.state != CAIRN_RUN_UNFINISHED)
         return 0;
-    int rc = claims_load(&claims, o, error);
+    int rc = claims_load(&claims, v, error);
     if (rc)
         return rc;
     list->at = arena_take(&list->arena, n, sizeof *list->at);
@@ -65,7 +65,7 @@ static int list_offers(struct offer_list *list, struct outside *o, bool claimed,
         rc = error_nomem(error);
     for (uint32_t task = 0; task < n && !rc; task++)
         if (claimed || !claims.at[task].left_ms)
-            rc = list_task(list, o, task, &claims.at[task], error);
+            rc = list_task(list, v, task, &claims.at[task], error);
     claims_release(&claims);
     return rc;
 }
@@ -74,15 +74,15 @@ int cairn_next(struct cairn_store *store, uint64_t run, bool claimed,
                int (*each)(void *, const struct cairn_next_info *), void *context,
                struct cairn_error *error)
 {
-    struct outside o;
+    struct run_view v;
     struct offer_list list = {.arena = ARENA_INIT};
     int rc = store_begin_read(store, error);
     if (rc)
         return rc;
-    rc = outside_open(&o, store, run, error);
+    rc = run_view_open(&v, store, run, error);
     if (!rc) {
-        rc = list_offers(&list, &o, claimed, error);
-        outside_release(&o);
+        rc = list_offers(&list, &v, claimed, error);
+        run_view_release(&v);
     }
     store_end_read(store);
     for (size_t i = 0; i < list.n && !rc; i++)
@@ -111,14 +111,14 @@ static int describe_us(char *out, size_t size, struct cairn_error *error)
 static int put_claimed(const struct step *s, struct str holder,
                        struct cairn_error *error)
 {
-    struct event_row event = {.run = s->outside.row.run,
+    struct event_row event = {.run = s->view.row.run,
                               .time_ns = clock_utc_ns(),
                               .kind = EVENT_CLAIMED,
-                              .gen = s->outside.row.gen,
+                              .gen = s->view.row.gen,
                               .task = s->task,
                               .data = holder};
-    int rc = store_next_turn(s->outside.store, event.run, &event.turn, error);
-    return rc ? rc : store_put_event(s->outside.store, &event, error);
+    int rc = store_next_turn(s->view.store, event.run, &event.turn, error);
+    return rc ? rc : store_put_event(s->view.store, &event, error);
 }
 
 static int take(struct step *s, int64_t lease_ms, const char *holder, const char *token,
@@ -128,7 +128,7 @@ static int take(struct step *s, int64_t lease_ms, const char *holder, const char
     int rc = step_check_open(s, error);
     if (!rc && s->claim->left_ms > 0)
         rc = step_is_taken(s, error);
-    outside_redact(&s->outside, str_of(holder), &clean);
+    run_view_redact(&s->view, str_of(holder), &clean);
     if (!rc)
         rc = buf_check(&clean, error);
     struct new_claim claim = {str_of(token), buf_view(&clean), lease_ms, false};

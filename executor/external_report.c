@@ -2,6 +2,7 @@
 /* External tasks: telling how it went. */
 #include "base/clock.h"
 #include "base/limits.h"
+#include "executor/command_wait.h"
 #include "executor/external_task.h"
 
 #include <stdlib.h>
@@ -18,13 +19,13 @@ static int check_unclaimed(const struct step *s, struct cairn_error *error)
     return error_set(error, CAIRN_EOWNED,
                      "%.*s had task %s, and the lease is over: claim it",
                      (int)s->claim->holder.len, s->claim->holder.ptr,
-                     s->outside.workflow->graph.id[s->task]);
+                     s->view.workflow->graph.id[s->task]);
 }
 
 static int check_token(const struct step *s, const char *token,
                        struct cairn_error *error)
 {
-    const char *id = s->outside.workflow->graph.id[s->task];
+    const char *id = s->view.workflow->graph.id[s->task];
     if (!s->claim->exists || !str_equal(s->claim->token, str_of(token)))
         return error_set(error, CAIRN_EOWNED,
                          "this token is not, or no longer, that of a claim of task %s",
@@ -111,7 +112,7 @@ static int check_report(const struct report *r, struct cairn_error *error)
 }
 
 /* In the order of their keys; of equal ones the last counts. */
-static int fill_values(const struct outside *o, const struct report *r,
+static int fill_values(const struct run_view *v, const struct report *r,
                        struct buf *data, struct cairn_error *error)
 {
     struct cairn_param *sorted = calloc(r->n_values + 1, sizeof *sorted);
@@ -128,7 +129,7 @@ static int fill_values(const struct outside *o, const struct report *r,
     qsort(sorted, n, sizeof *sorted, by_key);
     for (size_t i = 0; i < n; i++) {
         struct buf clean = BUF_INIT;
-        outside_redact(o, str_of(sorted[i].value), &clean);
+        run_view_redact(v, str_of(sorted[i].value), &clean);
         buf_lstr(data, str_of(sorted[i].name));
         buf_lstr(data, buf_view(&clean));
         data->failed |= clean.failed;
@@ -138,20 +139,20 @@ static int fill_values(const struct outside *o, const struct report *r,
     return buf_check(data, error);
 }
 
-static int fill(const struct outside *o, const struct report *r, struct buf *data,
+static int fill(const struct run_view *v, const struct report *r, struct buf *data,
                 struct cairn_error *error)
 {
     if (r->verb == COMMAND_COMPLETE)
-        return fill_values(o, r, data, error);
+        return fill_values(v, r, data, error);
     bool said = r->message && *r->message;
-    outside_redact(o, str_of(said ? r->message : "reported as failed"), data);
+    run_view_redact(v, str_of(said ? r->message : "reported as failed"), data);
     return buf_check(data, error);
 }
 
 /* ---- Telling ---- */
 
 static int put_report(struct step *s, const struct report *r,
-                      struct outside_command *command, struct cairn_error *error)
+                      struct queued_command *command, struct cairn_error *error)
 {
     struct buf data = BUF_INIT;
     int rc = r->token ? check_token(s, r->token, error) : 0;
@@ -160,17 +161,17 @@ static int put_report(struct step *s, const struct report *r,
     if (!rc && !r->token)
         rc = check_unclaimed(s, error);
     if (!rc && r->verb == COMMAND_COMPLETE)
-        rc = outside_check_outputs(&s->outside, s->task, error);
+        rc = run_view_check_outputs(&s->view, s->task, error);
     if (!rc)
         rc = spend(s, r->token, error);
     if (!rc)
-        rc = fill(&s->outside, r, &data, error);
+        rc = fill(&s->view, r, &data, error);
     struct command_row row = {.verb = r->verb,
                               .task = s->task,
                               .time_ns = clock_utc_ns(),
                               .data = buf_view(&data)};
     if (!rc)
-        rc = outside_put(&s->outside, &row, command, error);
+        rc = run_view_put_command(&s->view, &row, command, error);
     buf_release(&data);
     return rc;
 }
@@ -179,8 +180,7 @@ static int tell(struct cairn_store *store, uint64_t run, const char *task,
                 const struct report *r, struct cairn_error *error)
 {
     struct step s = {.task = NODE_NONE};
-    struct outside_command command = {.task = task,
-                                      .done = r->verb == COMMAND_COMPLETE};
+    struct queued_command command = {.task = task, .done = r->verb == COMMAND_COMPLETE};
     int rc = check_report(r, error);
     if (!rc)
         rc = store_begin(store, -1, error);
@@ -192,7 +192,7 @@ static int tell(struct cairn_store *store, uint64_t run, const char *task,
         step_release(&s);
     }
     rc = step_end_write(store, rc, error);
-    return rc ? rc : outside_settle(store, &command, error);
+    return rc ? rc : command_wait(store, &command, error);
 }
 
 int cairn_complete(struct cairn_store *store, uint64_t run, const char *task,

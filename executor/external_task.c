@@ -5,50 +5,50 @@
 
 /* ---- Why a task cannot be done now ---- */
 
-static const char *first_open_need(const struct outside *o, uint32_t task)
+static const char *first_open_need(const struct run_view *v, uint32_t task)
 {
-    const struct graph *g = &o->workflow->graph;
+    const struct graph *g = &v->workflow->graph;
     for (uint32_t i = g->need_start[task]; i < g->need_start[task + 1]; i++)
-        if (o->sched.end[g->needs[i]] == END_OPEN)
+        if (v->sched.end[g->needs[i]] == END_OPEN)
             return g->id[g->needs[i]];
     return "";
 }
 
-static int refuse_run(const struct outside *o, struct cairn_error *error)
+static int refuse_run(const struct run_view *v, struct cairn_error *error)
 {
     return error_set(error, CAIRN_EUSAGE,
                      "run %llu is %s; go on with it first: cairn resume %llu --no-wait",
-                     (unsigned long long)o->row.run, cairn_run_state_name(o->row.state),
-                     (unsigned long long)o->row.run);
+                     (unsigned long long)v->row.run, cairn_run_state_name(v->row.state),
+                     (unsigned long long)v->row.run);
 }
 
 /* It can be offered again only by whoever carries the run out. */
-static int refuse_failed(const struct outside *o, uint32_t task,
+static int refuse_failed(const struct run_view *v, uint32_t task,
                          struct cairn_error *error)
 {
     return error_set(error, CAIRN_EUSAGE,
                      "task %s cannot be done now: it is failed; offer it again with: "
                      "cairn resume %llu --no-wait",
-                     o->workflow->graph.id[task], (unsigned long long)o->row.run);
+                     v->workflow->graph.id[task], (unsigned long long)v->row.run);
 }
 
-static int refuse_task(const struct outside *o, uint32_t task,
+static int refuse_task(const struct run_view *v, uint32_t task,
                        struct cairn_error *error)
 {
-    const char *id = o->workflow->graph.id[task];
-    uint8_t outcome = o->states.outcome[task];
-    if (graph_def(&o->workflow->graph, task)->kind != TASK_EXTERNAL)
+    const char *id = v->workflow->graph.id[task];
+    uint8_t outcome = v->states.outcome[task];
+    if (graph_def(&v->workflow->graph, task)->kind != TASK_EXTERNAL)
         return error_set(error, CAIRN_EUSAGE,
                          "task %s is not external: it is cairn that runs it", id);
-    if (outcome == CAIRN_FAILED && !o->live && o->row.state == CAIRN_RUN_UNFINISHED)
-        return refuse_failed(o, task, error);
+    if (outcome == CAIRN_FAILED && !v->live && v->row.state == CAIRN_RUN_UNFINISHED)
+        return refuse_failed(v, task, error);
     if (outcome != CAIRN_PENDING)
         return error_set(error, CAIRN_EUSAGE, "task %s cannot be done now: it is %s",
                          id, cairn_outcome_name(outcome));
-    if (o->sched.state[task] == WAITING)
+    if (v->sched.state[task] == WAITING)
         return error_set(error, CAIRN_EUSAGE,
                          "task %s cannot be done now: it needs %s, which has not ended",
-                         id, first_open_need(o, task));
+                         id, first_open_need(v, task));
     return error_set(error, CAIRN_EUSAGE,
                      "task %s cannot be done now: its condition is not met, or the run "
                      "has not come to it",
@@ -60,16 +60,16 @@ static int refuse_task(const struct outside *o, uint32_t task,
 int step_open(struct step *s, struct cairn_store *store, uint64_t run, const char *task,
               struct cairn_error *error)
 {
-    int rc = outside_open(&s->outside, store, run, error);
+    int rc = run_view_open(&s->view, store, run, error);
     if (rc)
         return rc;
-    rc = outside_find(&s->outside, task, &s->task, error);
-    if (!rc && graph_def(&s->outside.workflow->graph, s->task)->kind != TASK_EXTERNAL)
-        rc = refuse_task(&s->outside, s->task, error);
+    rc = run_view_find(&s->view, task, &s->task, error);
+    if (!rc && graph_def(&s->view.workflow->graph, s->task)->kind != TASK_EXTERNAL)
+        rc = refuse_task(&s->view, s->task, error);
     if (!rc)
-        rc = claims_load(&s->claims, &s->outside, error);
+        rc = claims_load(&s->claims, &s->view, error);
     if (rc)
-        outside_release(&s->outside);
+        run_view_release(&s->view);
     else
         s->claim = &s->claims.at[s->task];
     return rc;
@@ -78,29 +78,29 @@ int step_open(struct step *s, struct cairn_store *store, uint64_t run, const cha
 void step_release(struct step *s)
 {
     claims_release(&s->claims);
-    outside_release(&s->outside);
+    run_view_release(&s->view);
 }
 
 /* Going on with the run would not offer it again. */
 static bool has_settled(const struct step *s)
 {
-    return s->outside.row.state == CAIRN_RUN_COMPLETED ||
-           s->outside.states.outcome[s->task] == CAIRN_COMPLETED;
+    return s->view.row.state == CAIRN_RUN_COMPLETED ||
+           s->view.states.outcome[s->task] == CAIRN_COMPLETED;
 }
 
 int step_check_open(struct step *s, struct cairn_error *error)
 {
     bool offered, pending;
-    const char *id = s->outside.workflow->graph.id[s->task];
+    const char *id = s->view.workflow->graph.id[s->task];
     if (has_settled(s))
-        return refuse_task(&s->outside, s->task, error);
-    if (s->outside.row.state != CAIRN_RUN_UNFINISHED)
-        return refuse_run(&s->outside, error);
-    int rc = outside_offers(&s->outside, s->task, &offered, error);
+        return refuse_task(&s->view, s->task, error);
+    if (s->view.row.state != CAIRN_RUN_UNFINISHED)
+        return refuse_run(&s->view, error);
+    int rc = run_view_offers(&s->view, s->task, &offered, error);
     if (!rc && !offered)
-        rc = refuse_task(&s->outside, s->task, error);
+        rc = refuse_task(&s->view, s->task, error);
     if (!rc)
-        rc = outside_pending(&s->outside, s->task, 0, &pending, error);
+        rc = run_view_has_command(&s->view, s->task, 0, &pending, error);
     if (!rc && pending)
         rc = error_set(error, CAIRN_EOWNED, "somebody has just done task %s", id);
     return rc;
@@ -113,8 +113,8 @@ int step_is_taken(const struct step *s, struct cairn_error *error)
                      "%.*s has task %s for another %lld second%s; see `cairn next "
                      "%llu --claimed`",
                      (int)s->claim->holder.len, s->claim->holder.ptr,
-                     s->outside.workflow->graph.id[s->task], (long long)left,
-                     left == 1 ? "" : "s", (unsigned long long)s->outside.row.run);
+                     s->view.workflow->graph.id[s->task], (long long)left,
+                     left == 1 ? "" : "s", (unsigned long long)s->view.row.run);
 }
 
 int step_put_claim(const struct step *s, const struct new_claim *claim,
@@ -122,8 +122,8 @@ int step_put_claim(const struct step *s, const struct new_claim *claim,
 {
     char boot[37];
     os_boot_id(boot);
-    struct claim_row row = {.run = s->outside.row.run,
-                            .gen = s->outside.row.gen,
+    struct claim_row row = {.run = s->view.row.run,
+                            .gen = s->view.row.gen,
                             .task = s->task,
                             .token = claim->token,
                             .holder = claim->holder,
@@ -132,7 +132,7 @@ int step_put_claim(const struct step *s, const struct new_claim *claim,
                                 clock_boot_ns() + claim->lease_ms * 1000000,
                             .time_ns = clock_utc_ns(),
                             .spent = claim->spent};
-    return store_put_claim(s->outside.store, &row, error);
+    return store_put_claim(s->view.store, &row, error);
 }
 
 int step_end_write(struct cairn_store *store, int rc, struct cairn_error *error)

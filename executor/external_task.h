@@ -8,7 +8,7 @@
 #include "plan/claims.h"
 
 struct step {
-    struct outside outside;
+    struct run_view view;
     struct claims claims;
     uint32_t task;
     struct claim *claim; /* in `claims` */

@@ -2,74 +2,74 @@
 /* Deciding afterwards: what became of an unknown task, and taking back what completed
  * ones did. */
 #include "base/clock.h"
+#include "executor/command_wait.h"
 #include "executor/engine.h"
-#include "plan/open_run_view.h"
 
 #include <stdlib.h>
 
 /* ---- Unknown tasks ---- */
 
-static int check_unknown(struct outside *o, uint32_t task, struct cairn_error *error)
+static int check_unknown(struct run_view *v, uint32_t task, struct cairn_error *error)
 {
-    const char *id = o->workflow->graph.id[task];
+    const char *id = v->workflow->graph.id[task];
     bool pending = false;
-    if (o->states.outcome[task] != CAIRN_UNKNOWN)
+    if (v->states.outcome[task] != CAIRN_UNKNOWN)
         return error_set(error, CAIRN_EUSAGE,
                          "the outcome of task %s is not unknown: it is %s", id,
-                         cairn_outcome_name(o->states.outcome[task]));
-    int rc = outside_pending(o, task, COMMAND_RESOLVE, &pending, error);
+                         cairn_outcome_name(v->states.outcome[task]));
+    int rc = run_view_has_command(v, task, COMMAND_RESOLVE, &pending, error);
     if (!rc && pending)
         rc = error_set(error, CAIRN_EUSAGE,
                        "somebody has just decided what became of task %s", id);
     return rc;
 }
 
-static int put_resolution(struct outside *o, enum cairn_resolution resolution,
-                          struct outside_command *command, struct cairn_error *error)
+static int put_resolution(struct run_view *v, enum cairn_resolution resolution,
+                          struct queued_command *command, struct cairn_error *error)
 {
     uint32_t task;
-    int rc = outside_find(o, command->task, &task, error);
+    int rc = run_view_find(v, command->task, &task, error);
     if (!rc)
-        rc = check_unknown(o, task, error);
+        rc = check_unknown(v, task, error);
     if (!rc && resolution == CAIRN_RESOLVED_DONE)
-        rc = outside_check_outputs(o, task, error);
+        rc = run_view_check_outputs(v, task, error);
     if (rc)
         return rc;
     struct command_row row = {.verb = COMMAND_RESOLVE,
                               .argument = (uint8_t)resolution,
                               .task = task,
                               .time_ns = clock_utc_ns()};
-    return outside_put(o, &row, command, error);
+    return run_view_put_command(v, &row, command, error);
 }
 
 int cairn_resolve(struct cairn_store *store, uint64_t run, const char *task,
                   enum cairn_resolution resolution, struct cairn_error *error)
 {
-    struct outside o;
-    struct outside_command command = {.task = task,
-                                      .done = resolution == CAIRN_RESOLVED_DONE};
+    struct run_view v;
+    struct queued_command command = {.task = task,
+                                     .done = resolution == CAIRN_RESOLVED_DONE};
     if (resolution < CAIRN_RESOLVED_DONE || resolution > CAIRN_RESOLVED_RERUN)
         return error_set(error, CAIRN_EUSAGE,
                          "a task is resolved as done, failed, or to be run again");
     int rc = store_begin(store, -1, error);
     if (rc)
         return rc;
-    rc = outside_open(&o, store, run, error);
+    rc = run_view_open(&v, store, run, error);
     if (!rc) {
-        rc = put_resolution(&o, resolution, &command, error);
-        outside_release(&o);
+        rc = put_resolution(&v, resolution, &command, error);
+        run_view_release(&v);
     }
     if (rc)
         store_abort(store);
     else
         rc = store_commit(store, error);
-    return rc ? rc : outside_settle(store, &command, error);
+    return rc ? rc : command_wait(store, &command, error);
 }
 
 /* ---- Taking back ---- */
 
 struct undo_request {
-    struct outside outside;
+    struct run_view view;
     bool *wanted; /* [n_tasks] */
     uint32_t *tasks, n;
 };
@@ -78,9 +78,9 @@ struct undo_request {
 static int can_undo(struct undo_request *r, uint32_t task, struct cairn_error *error)
 {
     const struct result *result;
-    if (r->outside.states.outcome[task] != CAIRN_COMPLETED)
+    if (r->view.states.outcome[task] != CAIRN_COMPLETED)
         return 0;
-    int rc = lookup_result(&r->outside.lookup, task, &result, error);
+    int rc = lookup_result(&r->view.lookup, task, &result, error);
     return rc ? rc : result->undo.text.len > 0;
 }
 
@@ -89,7 +89,7 @@ static int want_named(struct undo_request *r, const char *name,
 {
     uint32_t task = NODE_NONE;
     struct cairn_error why = {0};
-    int rc = outside_find(&r->outside, name, &task, error);
+    int rc = run_view_find(&r->view, name, &task, error);
     if (rc)
         return rc;
     int can = can_undo(r, task, &why);
@@ -98,7 +98,7 @@ static int want_named(struct undo_request *r, const char *name,
     r->wanted[task] = true;
     if (can)
         return 0;
-    uint8_t outcome = r->outside.states.outcome[task];
+    uint8_t outcome = r->view.states.outcome[task];
     if (outcome == CAIRN_COMPLETED)
         return error_set(error, CAIRN_EUSAGE, "task %s completed without an `undo`",
                          name);
@@ -110,14 +110,14 @@ static int want_named(struct undo_request *r, const char *name,
 /* An undo that was cut short behind its last task: only its end is missing. */
 static bool lacks_end(const struct undo_request *r)
 {
-    return r->outside.row.state == CAIRN_RUN_UNFINISHED &&
-           states_tally(&r->outside.states).undone > 0;
+    return r->view.row.state == CAIRN_RUN_UNFINISHED &&
+           states_tally(&r->view.states).undone > 0;
 }
 
 /* One whose result cannot be read is left for the engine to tell of. */
 static int want_all(struct undo_request *r, struct cairn_error *error)
 {
-    const struct graph *g = &r->outside.workflow->graph;
+    const struct graph *g = &r->view.workflow->graph;
     uint32_t n = 0;
     for (uint32_t task = 0; task < g->n_tasks; task++) {
         struct cairn_error why = {0};
@@ -132,13 +132,13 @@ static int want_all(struct undo_request *r, struct cairn_error *error)
     return error_set(error, CAIRN_EUSAGE,
                      "there is nothing to undo in run %llu: no task has completed with "
                      "an `undo`",
-                     (unsigned long long)r->outside.row.run);
+                     (unsigned long long)r->view.row.run);
 }
 
 /* What was needed last is taken back first. */
 static void put_in_order(struct undo_request *r)
 {
-    const struct graph *g = &r->outside.workflow->graph;
+    const struct graph *g = &r->view.workflow->graph;
     for (uint32_t i = g->n_nodes; i-- > 0;) {
         uint32_t node = g->order[i];
         if (!graph_is_barrier(g, node) && r->wanted[node])
@@ -149,7 +149,7 @@ static void put_in_order(struct undo_request *r)
 static int choose(struct undo_request *r, const char *const *tasks, size_t n,
                   struct cairn_error *error)
 {
-    size_t size = (size_t)r->outside.workflow->graph.n_tasks + 1;
+    size_t size = (size_t)r->view.workflow->graph.n_tasks + 1;
     int rc = 0;
     r->wanted = calloc(size, sizeof *r->wanted);
     r->tasks = calloc(size, sizeof *r->tasks);
@@ -172,17 +172,17 @@ int cairn_undo(struct cairn_store *store, uint64_t run, const char *const *tasks
     int rc = store_begin_read(store, error);
     if (rc)
         return rc;
-    rc = outside_open(&r.outside, store, run, error);
+    rc = run_view_open(&r.view, store, run, error);
     bool opened = !rc;
     if (!rc)
         rc = choose(&r, tasks, n, error);
     store_end_read(store);
     if (!rc)
-        rc = engine_undo(r.outside.workflow, store, r.outside.row.run, options, r.tasks,
-                         r.n, result, error);
+        rc = engine_undo(r.view.workflow, store, r.view.row.run, options, r.tasks, r.n,
+                         result, error);
     free(r.wanted);
     free(r.tasks);
     if (opened)
-        outside_release(&r.outside);
+        run_view_release(&r.view);
     return rc;
 }

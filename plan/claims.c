@@ -42,12 +42,12 @@ static int keep_claim(void *context, const struct claim_row *row)
     return 0;
 }
 
-static int read_placed(struct reader_of_claims *r, const struct outside *o,
+static int read_placed(struct reader_of_claims *r, const struct run_view *v,
                        uint32_t gen, struct cairn_error *error)
 {
     struct cairn_error why = {0};
     r->damaged = false;
-    int rc = store_each_claim(o->store, o->row.run, gen, keep_claim, r, &why);
+    int rc = store_each_claim(v->store, v->row.run, gen, keep_claim, r, &why);
     if (rc == CAIRN_EDAMAGED && r->damaged)
         return 0;
     return rc ? error_set(error, rc, "%s", why.text) : 0;
@@ -73,40 +73,40 @@ static uint32_t *places(const struct graph *now, const struct graph *then)
     return place;
 }
 
-static int read_with_graph(struct reader_of_claims *r, const struct outside *o,
+static int read_with_graph(struct reader_of_claims *r, const struct run_view *v,
                            uint32_t gen, const struct graph *then,
                            struct cairn_error *error)
 {
-    uint32_t *place = places(&o->workflow->graph, then);
+    uint32_t *place = places(&v->workflow->graph, then);
     if (!place)
         return error_nomem(error);
     r->place = place;
     r->n = then->n_tasks;
-    int rc = read_placed(r, o, gen, error);
+    int rc = read_placed(r, v, gen, error);
     free(place);
     return rc;
 }
 
-static int read_generation(struct reader_of_claims *r, const struct outside *o,
+static int read_generation(struct reader_of_claims *r, const struct run_view *v,
                            uint32_t gen, struct cairn_error *error)
 {
     struct digest digest;
     struct definition definition;
     struct graph graph;
-    if (gen == o->row.gen)
-        return read_with_graph(r, o, gen, &o->workflow->graph, error);
-    int rc = store_get_run_graph(o->store, o->row.run, gen, &digest, error);
+    if (gen == v->row.gen)
+        return read_with_graph(r, v, gen, &v->workflow->graph, error);
+    int rc = store_get_run_graph(v->store, v->row.run, gen, &digest, error);
     if (!rc)
-        rc = graph_load(o->store, &digest, &definition, &graph, error);
+        rc = graph_load(v->store, &digest, &definition, &graph, error);
     if (rc)
         return rc;
-    rc = read_with_graph(r, o, gen, &graph, error);
+    rc = read_with_graph(r, v, gen, &graph, error);
     graph_release(&graph);
     definition_release(&definition);
     return rc;
 }
 
-int claims_load(struct claims *claims, const struct outside *o,
+int claims_load(struct claims *claims, const struct run_view *v,
                 struct cairn_error *error)
 {
     *claims = (struct claims){.arena = ARENA_INIT};
@@ -114,9 +114,9 @@ int claims_load(struct claims *claims, const struct outside *o,
     int rc = 0;
     os_boot_id(r.boot);
     claims->at =
-        arena_take(&claims->arena, o->workflow->graph.n_tasks, sizeof *claims->at);
-    for (uint32_t gen = 1; claims->at && gen <= o->row.gen && !rc; gen++)
-        rc = read_generation(&r, o, gen, error);
+        arena_take(&claims->arena, v->workflow->graph.n_tasks, sizeof *claims->at);
+    for (uint32_t gen = 1; claims->at && gen <= v->row.gen && !rc; gen++)
+        rc = read_generation(&r, v, gen, error);
     if (!rc && claims->arena.failed)
         rc = error_nomem(error);
     if (rc)

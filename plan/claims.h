@@ -4,7 +4,7 @@
 #ifndef PLAN_CLAIMS_H
 #define PLAN_CLAIMS_H
 
-#include "plan/open_run_view.h"
+#include "plan/run_view.h"
 
 struct claim {
     bool exists;
@@ -18,7 +18,7 @@ struct claims {
     struct claim *at; /* [n_tasks] the newest of each */
 };
 /* In the transaction of `outside`. */
-int claims_load(struct claims *claims, const struct outside *outside,
+int claims_load(struct claims *claims, const struct run_view *view,
                 struct cairn_error *error);
 void claims_release(struct claims *claims);
 

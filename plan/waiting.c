@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 struct waiting_list {
-    struct outside outside;
+    struct run_view view;
     struct claims claims;
     struct arena arena; /* texts */
     uint8_t *running;   /* [n_tasks] */
@@ -29,12 +29,12 @@ struct behind {
     uint32_t look;
 };
 
-static int behind_open(struct behind *b, const struct outside *o,
+static int behind_open(struct behind *b, const struct run_view *v,
                        struct cairn_error *error)
 {
-    uint32_t n = o->workflow->graph.n_nodes;
-    *b = (struct behind){.graph = &o->workflow->graph,
-                         .state = o->sched.state,
+    uint32_t n = v->workflow->graph.n_nodes;
+    *b = (struct behind){.graph = &v->workflow->graph,
+                         .state = v->sched.state,
                          .known = malloc((size_t)n * sizeof *b->known),
                          .stamp = calloc(n, sizeof *b->stamp),
                          .stack = malloc((size_t)n * sizeof *b->stack)};
@@ -99,7 +99,7 @@ static uint32_t behind_of(struct behind *b, uint32_t node)
 
 static void count_pools(struct waiting_list *w)
 {
-    const struct graph *g = &w->outside.workflow->graph;
+    const struct graph *g = &w->view.workflow->graph;
     for (uint32_t task = 0; task < g->n_tasks; task++) {
         uint32_t pool = graph_def(g, task)->pool;
         if (w->running[task] && pool != UINT32_MAX)
@@ -107,18 +107,18 @@ static void count_pools(struct waiting_list *w)
     }
 }
 
-static bool is_kept(const struct outside *o, uint32_t task)
+static bool is_kept(const struct run_view *v, uint32_t task)
 {
-    const struct situation *s = &o->situation;
+    const struct situation *s = &v->situation;
     uint32_t old = s->present.old_task[task];
-    return !o->live && old != NODE_NONE && s->recorded.marks &&
+    return !v->live && old != NODE_NONE && s->recorded.marks &&
            s->recorded.marks[old] & MARK_OUTLIVED;
 }
 
 static const char *external_text(struct waiting_list *w, uint32_t task)
 {
-    struct outside *o = &w->outside;
-    struct asker asker = {&o->lookup, task, outside_attempts(o, task) + 1};
+    struct run_view *v = &w->view;
+    struct asker asker = {&v->lookup, task, run_view_attempts(v, task) + 1};
     struct scope scope = lookup_scope(&asker);
     struct buf text = BUF_INIT;
     const char *copy = NULL;
@@ -133,8 +133,8 @@ static const char *external_text(struct waiting_list *w, uint32_t task)
 static void classify_ready(struct waiting_list *w, uint32_t task, bool offered,
                            struct cairn_waiting_info *info)
 {
-    const struct definition *d = &w->outside.workflow->definition;
-    uint32_t pool = graph_def(&w->outside.workflow->graph, task)->pool;
+    const struct definition *d = &w->view.workflow->definition;
+    uint32_t pool = graph_def(&w->view.workflow->graph, task)->pool;
     info->waits_for = CAIRN_WAITS_SLOT;
     if (offered) {
         info->waits_for = CAIRN_WAITS_EXTERNAL;
@@ -155,21 +155,21 @@ static void classify_ready(struct waiting_list *w, uint32_t task, bool offered,
 static int classify(struct waiting_list *w, uint32_t task,
                     struct cairn_waiting_info *info, struct cairn_error *error)
 {
-    struct outside *o = &w->outside;
+    struct run_view *v = &w->view;
     bool offered = false;
-    if (o->states.outcome[task] == CAIRN_UNKNOWN) {
+    if (v->states.outcome[task] == CAIRN_UNKNOWN) {
         info->waits_for = CAIRN_WAITS_DECISION;
-        info->check = graph_def(&o->workflow->graph, task)->check.len > 0;
+        info->check = graph_def(&v->workflow->graph, task)->check.len > 0;
         return 1;
     }
-    if ((o->live && w->running[task]) || is_kept(o, task)) {
+    if ((v->live && w->running[task]) || is_kept(v, task)) {
         info->waits_for = CAIRN_WAITS_RUNNING;
         info->since_ns = w->since_ns[task];
         return 1;
     }
-    if (o->sched.state[task] != READY)
+    if (v->sched.state[task] != READY)
         return 0;
-    int rc = outside_offers(o, task, &offered, error);
+    int rc = run_view_offers(v, task, &offered, error);
     if (!rc)
         classify_ready(w, task, offered, info);
     return rc ? rc : 1;
@@ -185,17 +185,17 @@ static int by_weight(const void *a, const void *b)
 
 static int list_waiting(struct waiting_list *w, struct cairn_error *error)
 {
-    struct outside *o = &w->outside;
+    struct run_view *v = &w->view;
     struct behind behind;
-    int rc = behind_open(&behind, o, error);
-    for (uint32_t task = 0; task < o->workflow->graph.n_tasks && !rc; task++) {
+    int rc = behind_open(&behind, v, error);
+    for (uint32_t task = 0; task < v->workflow->graph.n_tasks && !rc; task++) {
         struct cairn_waiting_info info = {.node = task};
         int found = classify(w, task, &info, error);
         if (found < 0)
             rc = found;
         if (found <= 0)
             continue;
-        info.task = arena_text(&w->arena, str_of(o->workflow->graph.id[task]));
+        info.task = arena_text(&w->arena, str_of(v->workflow->graph.id[task]));
         info.behind = behind_of(&behind, task);
         w->at[w->n++] = info;
     }
@@ -206,20 +206,20 @@ static int list_waiting(struct waiting_list *w, struct cairn_error *error)
 static int look(struct waiting_list *w, struct cairn_store *store,
                 struct cairn_error *error)
 {
-    struct outside *o = &w->outside;
-    uint32_t n = o->workflow->graph.n_tasks;
+    struct run_view *v = &w->view;
+    uint32_t n = v->workflow->graph.n_tasks;
     w->since_ns = calloc((size_t)n + 1, sizeof *w->since_ns);
     w->at = calloc((size_t)n + 1, sizeof *w->at);
     w->pool_used =
-        calloc((size_t)o->workflow->definition.n_pools + 1, sizeof(uint32_t));
+        calloc((size_t)v->workflow->definition.n_pools + 1, sizeof(uint32_t));
     if (!w->since_ns || !w->at || !w->pool_used)
         return error_nomem(error);
-    w->running = running_tasks(store, &o->row, n, w->since_ns);
+    w->running = running_tasks(store, &v->row, n, w->since_ns);
     if (!w->running)
         return error_nomem(error);
-    if (o->live)
+    if (v->live)
         count_pools(w);
-    int rc = claims_load(&w->claims, o, error);
+    int rc = claims_load(&w->claims, v, error);
     if (rc)
         return rc;
     rc = list_waiting(w, error);
@@ -232,7 +232,7 @@ static int look(struct waiting_list *w, struct cairn_store *store,
 /* A run that has ended waits for nothing but decisions. */
 static bool is_told(const struct waiting_list *w, const struct cairn_waiting_info *info)
 {
-    return w->outside.row.state == CAIRN_RUN_UNFINISHED ||
+    return w->view.row.state == CAIRN_RUN_UNFINISHED ||
            info->waits_for == CAIRN_WAITS_DECISION;
 }
 
@@ -244,7 +244,7 @@ int cairn_waiting(struct cairn_store *store, uint64_t run,
     int rc = store_begin_read(store, error);
     if (rc)
         return rc;
-    rc = outside_open(&w.outside, store, run, error);
+    rc = run_view_open(&w.view, store, run, error);
     bool opened = !rc;
     if (!rc)
         rc = look(&w, store, error);
@@ -253,7 +253,7 @@ int cairn_waiting(struct cairn_store *store, uint64_t run,
         if (is_told(&w, &w.at[i]) && each(context, &w.at[i]))
             break;
     if (opened)
-        outside_release(&w.outside);
+        run_view_release(&w.view);
     free(w.running);
     free(w.since_ns);
     free(w.pool_used);

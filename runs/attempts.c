@@ -5,7 +5,7 @@
 /* ---- Finding a task in every definition that its run has had ---- */
 
 /* Calls `each` for every generation of the run that has the task, oldest first. */
-int attempts_each_generation(struct cairn_store *store, const struct view *v,
+int attempts_each_generation(struct cairn_store *store, const struct stored_run *v,
                              const char *task,
                              int (*each)(void *, const struct task_place *),
                              void *context, struct cairn_error *error)
@@ -95,12 +95,12 @@ int cairn_attempts(struct cairn_store *store, uint64_t run, const char *task,
                    int (*each)(void *, const struct cairn_attempt_info *),
                    void *context, struct cairn_error *error)
 {
-    struct view v;
-    int rc = view_open(&v, store, run, false, error);
+    struct stored_run v;
+    int rc = stored_run_open(&v, store, run, false, error);
     if (rc)
         return rc;
     struct attempt_lister l = {store, v.row.run, each, context, false, error};
     rc = attempts_each_generation(store, &v, task, show_generation, &l, error);
-    view_release(&v);
+    stored_run_release(&v);
     return rc < 0 ? rc : 0;
 }

@@ -3,13 +3,13 @@
 #ifndef RUNS_ATTEMPTS_INT_H
 #define RUNS_ATTEMPTS_INT_H
 
-#include "runs/view.h"
+#include "runs/stored.h"
 
 struct task_place {
     uint32_t gen, task;
 };
 /* Calls `each` for every generation of the run that has the task, oldest first. */
-int attempts_each_generation(struct cairn_store *store, const struct view *v,
+int attempts_each_generation(struct cairn_store *store, const struct stored_run *v,
                              const char *task,
                              int (*each)(void *, const struct task_place *),
                              void *context, struct cairn_error *error);

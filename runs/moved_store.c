@@ -54,7 +54,7 @@ static int put_homes(struct cairn_store *store, struct str here, const char *not
     return rc;
 }
 
-int home_note(struct cairn_store *store, struct cairn_error *error)
+int moved_store_note(struct cairn_store *store, struct cairn_error *error)
 {
     char noted[HOMES_BYTES] = "";
     const char *at = noted;
@@ -87,8 +87,8 @@ static bool try_below(struct str here, const char *noted, struct str file,
     return false;
 }
 
-int home_find(struct cairn_store *store, const struct run_row *row, struct buf *path,
-              struct cairn_error *error)
+int moved_store_find(struct cairn_store *store, const struct run_row *row,
+                     struct buf *path, struct cairn_error *error)
 {
     char noted[HOMES_BYTES] = "";
     struct buf here = BUF_INIT;

@@ -10,11 +10,11 @@
 #include "storage/store.h"
 
 /* Notes where the store is, within a write transaction. */
-int home_note(struct cairn_store *store, struct cairn_error *error);
+int moved_store_note(struct cairn_store *store, struct cairn_error *error);
 /* The path at which the file of a run is now: the recorded one, unless the store has
  * moved and there is such a file below where it is. 1 it is there, 0 it is gone, <0
  * error. In a store with a key it has not moved: the note is not under its HMACs. */
-int home_find(struct cairn_store *store, const struct run_row *row, struct buf *path,
-              struct cairn_error *error);
+int moved_store_find(struct cairn_store *store, const struct run_row *row,
+                     struct buf *path, struct cairn_error *error);
 
 #endif

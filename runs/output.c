@@ -117,10 +117,10 @@ int cairn_output(struct cairn_store *store, uint64_t run, const char *task,
                  int (*each)(void *, const char *bytes, size_t n, uint64_t gap_bytes),
                  void *context, struct cairn_error *error)
 {
-    struct view v;
+    struct stored_run v;
     if (stream != 1 && stream != 2)
         return error_set(error, CAIRN_EUSAGE, "stream is 1 or 2");
-    int rc = view_open(&v, store, run, false, error);
+    int rc = stored_run_open(&v, store, run, false, error);
     if (rc)
         return rc;
     struct output_finder f = {.store = store,
@@ -129,7 +129,7 @@ int cairn_output(struct cairn_store *store, uint64_t run, const char *task,
                               .stream = stream,
                               .error = error};
     rc = attempts_each_generation(store, &v, task, find_output, &f, error);
-    view_release(&v);
+    stored_run_release(&v);
     if (rc)
         return rc;
     if (!f.found)

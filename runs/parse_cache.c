@@ -46,8 +46,8 @@ static int make_pair(const struct cairn_workflow *w, const struct run_row *row,
 
 /* The run's own definition is the one that is looked for: if the file makes another
  * now, that is a change, and only parsing can tell where. */
-int compiled_find(struct cairn_workflow *w, struct cairn_store *store,
-                  const struct run_row *row, struct cairn_error *error)
+int parse_cache_find(struct cairn_workflow *w, struct cairn_store *store,
+                     const struct run_row *row, struct cairn_error *error)
 {
     char key[KEY_BYTES], pair[PAIR_BYTES], noted[PAIR_BYTES + 1];
     struct cairn_error missing;
@@ -79,8 +79,8 @@ static bool says_it_all(const struct definition *d)
     return all;
 }
 
-int compiled_note(const struct cairn_workflow *w, struct cairn_store *store,
-                  const struct run_row *row, struct cairn_error *error)
+int parse_cache_note(const struct cairn_workflow *w, struct cairn_store *store,
+                     const struct run_row *row, struct cairn_error *error)
 {
     char key[KEY_BYTES], pair[PAIR_BYTES];
     if (!w->name || !*w->file || store_key(store) || !says_it_all(&w->definition))

@@ -15,11 +15,11 @@
 
 /* For a workflow that is about to be parsed. 1: it has its definition, graph and digest
  * now; 0: parse it; or an error. */
-int compiled_find(struct cairn_workflow *workflow, struct cairn_store *store,
-                  const struct run_row *row, struct cairn_error *error);
+int parse_cache_find(struct cairn_workflow *workflow, struct cairn_store *store,
+                     const struct run_row *row, struct cairn_error *error);
 /* Within the transaction that puts the definition into the store; `row` has the graph's
  * digest and the params. */
-int compiled_note(const struct cairn_workflow *workflow, struct cairn_store *store,
-                  const struct run_row *row, struct cairn_error *error);
+int parse_cache_note(const struct cairn_workflow *workflow, struct cairn_store *store,
+                     const struct run_row *row, struct cairn_error *error);
 
 #endif

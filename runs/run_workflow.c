@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The workflow of a run: from its file as it is now, or as it is stored. */
+#include "runs/run_workflow.h"
+
 #include "checkpoint/verify.h"
 #include "runs/moved_store.h"
 #include "runs/parse_cache.h"
-#include "runs/view.h"
-#include "workflow/workflow.h"
+#include "runs/stored.h"
 
 #include <stdlib.h>
 
@@ -78,7 +79,7 @@ static int load_unless_unchanged(struct cairn_workflow **out, const char *path,
     int rc = workflow_read(&w, path, params, n_params, error);
     if (rc)
         return rc;
-    rc = compiled_find(w, store, row, error);
+    rc = parse_cache_find(w, store, row, error);
     if (!rc)
         rc = workflow_parse_source(w, error);
     if (rc < 0)
@@ -129,7 +130,7 @@ int cairn_workflow_of_run(struct cairn_workflow **out, struct cairn_store *store
     struct buf path = BUF_INIT;
     struct run_row row;
     int rc = run_row_get(&row, store, run, &arena, error);
-    int file = rc ? rc : home_find(store, &row, &path, error);
+    int file = rc ? rc : moved_store_find(store, &row, &path, error);
     rc = file < 0    ? file
          : file == 0 ? workflow_stored(out, store, &row, error)
                      : load_file(out, path.data, store, &row, error);

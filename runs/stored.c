@@ -2,6 +2,10 @@
 /* What the store keeps of a run: its row, and the definitions that it has had. */
 #include "runs/stored.h"
 
+#include "checkpoint/verify.h"
+
+/* ---- Its row ---- */
+
 int run_row_copy(struct run_row *to, const struct run_row *from, struct arena *arena,
                  struct cairn_error *error)
 {
@@ -14,6 +18,33 @@ int run_row_copy(struct run_row *to, const struct run_row *from, struct arena *a
     return arena->failed ? error_nomem(error) : 0;
 }
 
+struct row_reader {
+    struct run_row *row;
+    struct arena *arena;
+    struct cairn_error *error;
+};
+
+static int keep_row(void *context, const struct run_row *row)
+{
+    struct row_reader *r = context;
+    return run_row_copy(r->row, row, r->arena, r->error);
+}
+
+int run_row_get(struct run_row *row, struct cairn_store *store, uint64_t run,
+                struct arena *arena, struct cairn_error *error)
+{
+    struct row_reader reader = {row, arena, error};
+    int rc = store_get_run(store, run, keep_row, &reader, error);
+    if (rc != CAIRN_ENOTFOUND)
+        return rc;
+    return run ? error_set(error, CAIRN_ENOTFOUND,
+                           "there is no run %llu; `cairn runs` lists them",
+                           (unsigned long long)run)
+               : error_set(
+                     error, CAIRN_ENOTFOUND,
+                     "the store has no runs yet; start one with `cairn run FILE`");
+}
+
 int run_no_checkpoint(uint64_t run, struct cairn_error *error)
 {
     return error_set(error, CAIRN_EDAMAGED,
@@ -21,6 +52,8 @@ int run_no_checkpoint(uint64_t run, struct cairn_error *error)
                      "from; start again with `cairn run --fresh`",
                      (unsigned long long)run);
 }
+
+/* ---- Its definitions ---- */
 
 int run_graph(struct cairn_store *store, const struct run_row *row, uint32_t gen,
               struct digest *digest, struct cairn_error *error)
@@ -47,4 +80,50 @@ int graph_load(struct cairn_store *store, const struct digest *digest,
     if (rc)
         definition_release(definition);
     return rc;
+}
+
+/* ---- A run with its states ---- */
+
+int stored_run_open(struct stored_run *stored, struct cairn_store *store, uint64_t run,
+                    bool graph, struct cairn_error *error)
+{
+    struct stored_run s = {.arena = ARENA_INIT};
+    struct sha256 *sha = sha256_new();
+    int rc = sha ? store_begin_read(store, error) : error_nomem(error);
+    if (rc) {
+        sha256_free(sha);
+        return rc;
+    }
+    rc = run_row_get(&s.row, store, run, &s.arena, error);
+    if (!rc)
+        rc = run_trust(store, &s.row, error);
+    if (!rc) {
+        rc = checkpoint_recover(store, sha, s.row.run, &s.recovery, error);
+        s.recovered = !rc;
+    }
+    if (rc == CAIRN_ENOTFOUND && s.row.run)
+        rc = run_no_checkpoint(s.row.run, error);
+    if (!rc && graph) {
+        rc = graph_load(store, &s.recovery.graph, &s.definition, &s.graph, error);
+        s.loaded = !rc;
+        s.graph.definition = &stored->definition; /* where it moves to below */
+    }
+    store_end_read(store);
+    sha256_free(sha);
+    if (rc)
+        stored_run_release(&s);
+    else
+        *stored = s;
+    return rc;
+}
+
+void stored_run_release(struct stored_run *stored)
+{
+    if (stored->recovered)
+        recovery_release(&stored->recovery);
+    if (stored->loaded) {
+        graph_release(&stored->graph);
+        definition_release(&stored->definition);
+    }
+    arena_release(&stored->arena);
 }

@@ -1,16 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* What the store keeps of a run: its row, and the definitions that it has had. */
+/* What the store keeps of a run: its row, the definitions that it has had, its recorded
+ * states. Reads only; each call is a part of the caller's transaction where it has one.
+ */
 #ifndef RUNS_STORED_H
 #define RUNS_STORED_H
 
+#include "checkpoint/stream.h"
 #include "graph/graph.h"
 #include "storage/store.h"
 
-/* CAIRN_EDAMAGED: all of the run's checkpoints were deleted, or are gone. */
-int run_no_checkpoint(uint64_t run, struct cairn_error *error);
+/* The row of a run (0: the newest), with its texts in the arena. CAIRN_ENOTFOUND. */
+int run_row_get(struct run_row *row, struct cairn_store *store, uint64_t run,
+                struct arena *arena, struct cairn_error *error);
 /* A copy of a run row whose texts live in the arena. */
 int run_row_copy(struct run_row *to, const struct run_row *from, struct arena *arena,
                  struct cairn_error *error);
+/* CAIRN_EDAMAGED: all of the run's checkpoints were deleted, or are gone. */
+int run_no_checkpoint(uint64_t run, struct cairn_error *error);
+
 /* The digest of the definition that a generation of the run has. CAIRN_ENOTFOUND. */
 int run_graph(struct cairn_store *store, const struct run_row *row, uint32_t gen,
               struct digest *digest, struct cairn_error *error);
@@ -18,5 +25,20 @@ int run_graph(struct cairn_store *store, const struct run_row *row, uint32_t gen
 int graph_load(struct cairn_store *store, const struct digest *digest,
                struct definition *definition, struct graph *graph,
                struct cairn_error *error);
+
+/* A run, its states and its graph, as the store has them at one moment. */
+struct stored_run {
+    struct arena arena; /* texts of `row` */
+    struct run_row row;
+    struct recovery recovery;
+    struct definition definition;
+    struct graph graph;
+    bool recovered, loaded; /* `recovery`, and `definition` and `graph`, are valid */
+};
+/* run 0: the newest. Without `graph`, only row and recovery are loaded. On failure
+ * there is nothing to release. CAIRN_ENOTFOUND, CAIRN_EDAMAGED, CAIRN_EUSAGE. */
+int stored_run_open(struct stored_run *stored, struct cairn_store *store, uint64_t run,
+                    bool graph, struct cairn_error *error);
+void stored_run_release(struct stored_run *stored);
 
 #endif

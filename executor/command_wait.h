@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef EXECUTOR_COMMAND_WAIT_H
+#define EXECUTOR_COMMAND_WAIT_H
+
+#include "plan/run_view.h"
+
+/* After the commit that stored the command: waits until it was taken, and reports what
+ * it led to. CAIRN_EBUSY: the owner has not taken it in time; it stays stored.
+ * CAIRN_EUSAGE: it was refused, or did not end as it was meant to. */
+int command_wait(struct cairn_store *store, const struct queued_command *command,
+                 struct cairn_error *error);
+
+#endif

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+#include "runs/run_tasks.h"
+
+#include "process/spawn.h"
+#include "runs/owner.h"
+
+#include <stdlib.h>
+
+struct newest {
+    uint32_t number;
+    bool open, completed, timed_out;
+    uint64_t checkpoint; /* that has its outcome, or 0 */
+    int64_t started_ns, ended_ns, cpu_us, peak_kib;
+    int32_t exit_code, signal;
+    const char *text; /* in the view's arena */
+    uint32_t undo;    /* its newest undo */
+    bool undo_failed;
+};
+
+struct task_lister {
+    uint32_t n;
+    struct newest *newest; /* [n] */
+    struct arena *arena;
+};
+
+static void note_undo(struct newest *newest, uint32_t number, bool failed)
+{
+    if (number <= newest->undo)
+        return;
+    newest->undo = number;
+    newest->undo_failed = failed;
+}
+
+static void note_task(struct newest *newest, const struct newest *attempt)
+{
+    uint32_t undo = newest->undo;
+    bool failed = newest->undo_failed;
+    if (attempt->number < newest->number)
+        return;
+    *newest = *attempt;
+    newest->undo = undo;
+    newest->undo_failed = failed;
+}
+
+static int note_attempt(void *context, const struct attempt_row *row)
+{
+    struct task_lister *l = context;
+    bool never_started =
+        row->ended_ns && !row->started_ns && !(row->flags & ATTEMPT_INTERRUPTED);
+    if (row->task >= l->n)
+        return 0;
+    if (row->flags & ATTEMPT_UNDO)
+        note_undo(&l->newest[row->task], row->number,
+                  row->ended_ns && row->outcome == CAIRN_FAILED);
+    if (never_started || row->flags & ATTEMPT_UNDO ||
+        row->number < l->newest[row->task].number)
+        return 0;
+    struct newest attempt = {
+        .number = row->number,
+        .open = !row->ended_ns || row->flags & ATTEMPT_INTERRUPTED,
+        .completed = row->outcome == CAIRN_COMPLETED,
+        .checkpoint = row->checkpoint,
+        .timed_out = row->flags & ATTEMPT_TIMED_OUT,
+        .started_ns = row->started_ns ? row->started_ns : row->intent_ns,
+        .ended_ns = row->ended_ns,
+        .cpu_us = row->cpu_us,
+        .peak_kib = row->peak_kib,
+        .exit_code = row->exit_code,
+        .signal = row->signal,
+        .text = row->text.len ? arena_text(l->arena, row->text) : NULL};
+    note_task(&l->newest[row->task], &attempt);
+    return 0;
+}
+
+/* An earlier generation has its own numbers: its attempts are found by task. */
+static int note_earlier(struct cairn_store *store, struct stored_run *v, uint32_t gen,
+                        const struct digest *digest, struct task_lister *l,
+                        struct cairn_error *error)
+{
+    struct definition definition;
+    struct graph graph;
+    int rc = graph_load(store, digest, &definition, &graph, error);
+    if (rc)
+        return rc;
+    struct task_lister old = {
+        graph.n_tasks, calloc((size_t)graph.n_tasks + 1, sizeof *old.newest), l->arena};
+    uint32_t *place = malloc(((size_t)l->n + 1) * sizeof *place);
+    rc = old.newest && place ? store_each_run_attempt(store, v->row.run, gen, false,
+                                                      note_attempt, &old, error)
+                             : error_nomem(error);
+    if (!rc)
+        map_tasks(&v->graph, &graph, place);
+    for (uint32_t task = 0; task < l->n && !rc; task++)
+        if (place[task] != NODE_NONE) {
+            const struct newest *then = &old.newest[place[task]];
+            note_undo(&l->newest[task], then->undo, then->undo_failed);
+            if (then->number > l->newest[task].number)
+                note_task(&l->newest[task], then);
+        }
+    free(old.newest);
+    free(place);
+    graph_release(&graph);
+    definition_release(&definition);
+    return rc;
+}
+
+static int note_attempts(struct cairn_store *store, struct stored_run *v,
+                         struct task_lister *l, struct cairn_error *error)
+{
+    int rc = 0;
+    for (uint32_t gen = v->row.gen; gen > 0 && !rc; gen--) {
+        struct digest graph;
+        rc = run_graph(store, &v->row, gen, &graph, error);
+        if (!rc && digest_equal(&graph, &v->recovery.graph))
+            rc = store_each_run_attempt(store, v->row.run, gen, false, note_attempt, l,
+                                        error);
+        else if (!rc)
+            rc = note_earlier(store, v, gen, &graph, l, error);
+        if (rc == CAIRN_ENOTFOUND && gen < v->row.gen)
+            rc = 0; /* an earlier definition that is lost tells nothing */
+    }
+    return rc || !l->arena->failed ? rc : error_nomem(error);
+}
+
+/* An intent is not yet a running task: the slots tell which attempts have started. */
+uint8_t *running_tasks(struct cairn_store *store, const struct run_row *row, uint32_t n,
+                       int64_t *since_ns)
+{
+    struct slot_map map;
+    uint8_t *running = calloc((size_t)n + 1, 1);
+    if (!running || slots_open(&map, store_live_dir(store), row->run, NULL))
+        return running;
+    for (uint32_t i = 0; i < map.slots->n; i++) {
+        const struct slot *slot = &map.slots->slot[i];
+        if (!slot->used || slot->gen != row->gen || slot->task >= n)
+            continue;
+        running[slot->task] = 1;
+        if (since_ns)
+            since_ns[slot->task] = slot->started_ns;
+    }
+    slots_close(&map, false);
+    return running;
+}
+
+/* What must not run twice, and was interrupted, is unknown before an owner says so. Of
+ * one whose keeper may have lived on nothing can be told here. */
+static bool is_unknown(const struct stored_run *v, uint32_t task, bool interrupted)
+{
+    return interrupted && graph_def(&v->graph, task)->once &&
+           v->definition.on_crash != ON_CRASH_ADOPT;
+}
+
+/* Its end stood in a record that is damaged or gone. */
+static bool is_lost(const struct stored_run *v, const struct newest *a)
+{
+    return a->completed && recovery_may_lack(&v->recovery, a->checkpoint);
+}
+
+/* What it should take back still stands: it has not run since. */
+static bool undo_has_failed(const struct newest *a, enum cairn_outcome outcome)
+{
+    return a->undo_failed && a->undo > a->number &&
+           (outcome == CAIRN_COMPLETED || outcome == CAIRN_FAILED);
+}
+
+static int list_tasks(const struct stored_run *v, const struct newest *newest,
+                      const uint8_t *running, bool live,
+                      int (*each)(void *, const struct cairn_task_info *),
+                      void *context)
+{
+    for (uint32_t task = 0; task < v->graph.n_tasks; task++) {
+        const struct newest *a = &newest[task];
+        enum cairn_outcome outcome = v->recovery.states.outcome[task];
+        bool pending = outcome == CAIRN_PENDING;
+        bool interrupted =
+            pending && ((a->open && (!live || a->ended_ns)) || is_lost(v, a));
+        bool unknown = is_unknown(v, task, interrupted && !live);
+        struct cairn_task_info info = {
+            .id = v->graph.id[task],
+            .node = task,
+            .outcome = unknown ? CAIRN_UNKNOWN : outcome,
+            .running = pending && live && running[task],
+            .interrupted = interrupted && !unknown,
+            .attempts = a->number,
+            .started_ns = a->started_ns,
+            .ended_ns = a->ended_ns,
+            .exit_code = a->number ? a->exit_code : -1,
+            .signal = a->signal,
+            .timed_out = a->timed_out,
+            .cpu_ms = a->cpu_us / 1000,
+            .peak_kib = a->peak_kib,
+            .text = a->text,
+            .check = graph_def(&v->graph, task)->check.len > 0,
+            .failed_undo = undo_has_failed(a, outcome) ? a->undo : 0};
+        if (each(context, &info))
+            break;
+    }
+    return 0;
+}
+
+int cairn_run_tasks(struct cairn_store *store, uint64_t run,
+                    int (*each)(void *, const struct cairn_task_info *), void *context,
+                    struct cairn_error *error)
+{
+    struct stored_run v;
+    int rc = stored_run_open(&v, store, run, true, error);
+    if (rc)
+        return rc;
+    struct task_lister l = {v.graph.n_tasks,
+                            calloc((size_t)v.graph.n_tasks + 1, sizeof *l.newest),
+                            &v.arena};
+    uint8_t *running = running_tasks(store, &v.row, v.graph.n_tasks, NULL);
+    int live = run_live(store, &v.row, error);
+    rc = live < 0 ? live : l.newest && running ? 0 : error_nomem(error);
+    if (!rc)
+        rc = note_attempts(store, &v, &l, error);
+    if (!rc)
+        rc = list_tasks(&v, l.newest, running, live, each, context);
+    free(l.newest);
+    free(running);
+    stored_run_release(&v);
+    return rc;
+}
