@@ -29,13 +29,16 @@ ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -I. -Iinclude -include base/banned.h $(OPT) 
 ALL_LDFLAGS = -pthread -Wl,-z,relro,-z,now $(if $(SANITIZE),-fsanitize=$(SANITIZE)) $(LDFLAGS)
 LIBS = $(shell pkg-config --libs $(PACKAGES)) -ltpl
 
-# The rooms of the library from the lowest to the highest.
+# The rooms of the library from the lowest to the highest. Each is an archive; ALL_ROOMS
+# has them in the order in which a linker needs them.
 ROOMS := $(shell sed -n 's|^\([a-z/]*\):.*|\1|p' tests/lint/rooms)
+ROOMS_DOWN := $(shell sed -n 's|^\([a-z/]*\):.*|\1|p' tests/lint/rooms | tac)
+ALL_ROOMS := $(ROOMS_DOWN:%=$(BUILD)/rooms/%.a)
 LIB_SOURCES := $(wildcard $(ROOMS:%=%/*.c))
 CLI_SOURCES := $(wildcard cli/*.c)
 LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/process/helper_image.o
 CLI_OBJECTS := $(CLI_SOURCES:%.c=$(BUILD)/%.o)
-UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/check_*.c))
+UNIT_TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard $(ROOMS:%=tests/unit/%/check_*.c)))
 
 .PHONY: all
 all: $(BUILD)/cairn $(BUILD)/libcairn.a $(BUILD)/libcairn.so.$(VERSION) $(BUILD)/cairn.pc ## the command and the libraries (the default)
@@ -54,11 +57,26 @@ $(BUILD)/process/helper_image.o: process/helper_image.S $(BUILD)/cairn-helper
 	@mkdir -p $(@D)
 	$(CC) -DHELPER_PATH='"$(BUILD)/cairn-helper"' -c -o $@ $<
 
-# The library for programs has one object whose only global names are cairn_*; the
-# project's own tests link with the one that shows everything.
-$(BUILD)/internal.a: $(LIB_OBJECTS)
-	@rm -f $@
+# One archive for each room, and what its tests link with: BELOW_ROOM is the room and
+# all that it may use, from the table, so that a wrong dependency is a link error.
+define room_rules
+NEEDS_$(1) := $$(sort $(1) $$(foreach r,$$(shell sed -n 's|^$(1):||p' tests/lint/rooms),$$(NEEDS_$$r)))
+BELOW_$(1) := $$(foreach r,$(ROOMS_DOWN),$$(if $$(filter $$r,$$(NEEDS_$(1))),$(BUILD)/rooms/$$r.a))
+TESTS_$(1) := $$(patsubst %.c,$(BUILD)/%,$$(wildcard tests/unit/$(1)/check_*.c))
+$(BUILD)/rooms/$(1).a: $$(patsubst %.c,$(BUILD)/%.o,$$(wildcard $(1)/*.c)) $(if $(filter process,$(1)),$(BUILD)/process/helper_image.o)
+$$(filter-out $$(HIGH_TESTS),$$(TESTS_$(1))): $$(BELOW_$(1))
+endef
+# Tests in which the rooms above, too, say what they make of a store.
+HIGH_TESTS := $(filter $(addprefix %/check_,gc parse_cache repair store_faults verify),$(UNIT_TESTS))
+$(HIGH_TESTS): $(ALL_ROOMS)
+$(foreach room,$(ROOMS),$(eval $(call room_rules,$(room))))
+.PHONY: rooms
+rooms: $(ALL_ROOMS)
+$(ALL_ROOMS):
+	@mkdir -p $(@D) && rm -f $@
 	$(AR) rcs $@ $^
+
+# The library for programs has one object whose only global names are cairn_*.
 $(BUILD)/libcairn.a: $(LIB_OBJECTS)
 	@rm -f $@
 	$(LD) -r -o $(BUILD)/libcairn.o $^
@@ -76,10 +94,11 @@ $(BUILD)/cairn.pc: include/cairn.pc.in VERSION
 	@mkdir -p $(@D)
 	$(PC_FILE) >$@
 
-# Unit tests: one program per tests/unit/check_X.c, linked with the whole library.
-$(BUILD)/tests/%: tests/unit/%.c $(BUILD)/internal.a
-	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -MMD -MP -MF $@.d -o $@ $< $(BUILD)/internal.a $(ALL_LDFLAGS) $$(pkg-config --cflags --libs check) $(LIBS)
+# Unit tests: one program per tests/unit/ROOM/check_X.c, linked with its room and those
+# below it. The scheduler's simulation in tests/sim/ is built like them.
+SIM_TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/sim/check_*.c))
+$(UNIT_TESTS) $(SIM_TESTS): $(BUILD)/%: $(BUILD)/%.o
+	$(CC) -o $@ $< $(filter %.a,$^) $(ALL_LDFLAGS) $$(pkg-config --libs check) $(LIBS)
 
 -include $(LIB_OBJECTS:.o=.d) $(CLI_OBJECTS:.o=.d)
 
@@ -87,15 +106,15 @@ $(BUILD)/tests/%: tests/unit/%.c $(BUILD)/internal.a
 WRAPPED := malloc calloc realloc strdup strndup ZSTD_createCCtx ZSTD_createDCtx EVP_MD_CTX_new \
   $(addprefix sqlite3_,prepare_v3 step exec bind_int64 bind_blob64 wal_checkpoint_v2) \
   open stat fstat mkdir fsync rename unlink write read
-$(BUILD)/tests/check_failing: ALL_LDFLAGS += $(addprefix -Wl$(comma)--wrap=,$(WRAPPED))
-$(BUILD)/tests/check_store_faults: ALL_LDFLAGS += -Wl,--wrap=pread
-$(BUILD)/tests/check_gc: ALL_LDFLAGS += -Wl,--wrap=store_commit -Wl,--wrap=store_begin
+$(BUILD)/tests/unit/executor/check_failing: ALL_LDFLAGS += $(addprefix -Wl$(comma)--wrap=,$(WRAPPED))
+$(BUILD)/tests/unit/storage/check_store_faults: ALL_LDFLAGS += -Wl,--wrap=pread
+$(BUILD)/tests/unit/checkpoint/check_gc: ALL_LDFLAGS += -Wl,--wrap=store_commit -Wl,--wrap=store_begin
 comma := ,
 
 # ---- Tests --------------------------------------------------------------------
-# C programs from tests/unit, tests/sim and tests/fault (check_X.c each), then TAP
-# scripts from tests/cli, tests/crash and tests/flow. The last line counts both.
-C_TESTS := $(UNIT_TESTS) $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/sim/check_*.c tests/fault/check_*.c))
+# C programs from tests/unit and tests/sim (check_X.c each), then TAP scripts from
+# tests/cli, tests/crash and tests/flow. The last line counts both.
+C_TESTS := $(UNIT_TESTS) $(SIM_TESTS)
 TAP_TESTS := $(sort $(wildcard tests/cli/t-*.sh tests/crash/t-*.sh tests/flow/t-*.sh))
 CRASH_SOURCES := $(filter-out tests/crash/task.c tests/crash/killer.c,$(wildcard tests/crash/*.c))
 CRASH_TESTS := $(if $(CRASH_SOURCES),$(addprefix $(BUILD)/tests/crash/,crash task killer.so))
@@ -105,12 +124,7 @@ EXAMPLES := $(BUILD)/examples/wf2cairn $(BUILD)/examples/embed
 TEST_JOBS ?= 2
 RUN_TESTS = BUILD='$(BUILD)' CC='$(CC)' TEST_JOBS='$(TEST_JOBS)' sh tests/run.sh
 
-$(BUILD)/tests/sim/%: tests/sim/%.c $(BUILD)/internal.a
-	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -MMD -MP -MF $@.d -o $@ $< $(BUILD)/internal.a $(ALL_LDFLAGS) $$(pkg-config --cflags --libs check) $(LIBS)
-$(BUILD)/tests/fault/%: tests/fault/%.c $(BUILD)/internal.a
-	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -MMD -MP -MF $@.d -o $@ $< $(BUILD)/internal.a $(ALL_LDFLAGS) $$(pkg-config --cflags --libs check) $(LIBS)
+$(SIM_TESTS): $(ALL_ROOMS)
 $(BUILD)/tests/tools/%: tests/tools/%.c
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -o $@ $< $(ALL_LDFLAGS) $$(pkg-config --libs jansson sqlite3 yaml-0.1 libzstd)
@@ -142,9 +156,9 @@ PROVE_DIRS := $(filter-out preload blackout $(if $(filter x86_64,$(shell uname -
 PROVE_PROGRAMS := $(addprefix $(BUILD)/tests/prove/,$(PROVE_DIRS))
 PROVE_PRELOADS := $(patsubst tests/prove/preload/%.c,$(BUILD)/tests/prove/%.so,$(wildcard tests/prove/preload/*.c))
 .SECONDEXPANSION:
-$(PROVE_PROGRAMS): $(BUILD)/tests/prove/%: $$(wildcard tests/prove/%/*.[ch]) $(BUILD)/internal.a
+$(PROVE_PROGRAMS): $(BUILD)/tests/prove/%: $$(wildcard tests/prove/%/*.[ch]) $(ALL_ROOMS)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -o $@ $(filter %.c %.o,$^) $(BUILD)/internal.a $(ALL_LDFLAGS) $(LIBS) -ldl
+	$(CC) $(ALL_CFLAGS) -o $@ $(filter %.c %.o,$^) $(ALL_ROOMS) $(ALL_LDFLAGS) $(LIBS) -ldl
 # This one asks the command's own questions in its own process.
 $(BUILD)/tests/prove/damage: $(BUILD)/tests/prove/command.o
 $(BUILD)/tests/prove/command.o: $(CLI_OBJECTS)
@@ -161,9 +175,12 @@ prove: prove-programs ## try to break every promise; writes the table into docs/
 prove-short: prove-programs ## a short form of each of these
 	@LEVEL=short BUILD='$(BUILD)' sh tests/prove/run.sh
 
+# Programs in $(BUILD) whose source is gone or has moved.
+OLD_TESTS = $(filter-out $(C_TESTS) %.o $(C_TESTS:=.d),$(wildcard $(addprefix $(BUILD)/tests/,check_* */check_* */*/check_* */*/*/check_*)))
 .PHONY: test test-all check-programs examples sanitize valgrind coverage bench demo
 examples: all $(EXAMPLES) ## build the programs in examples/
 check-programs: all $(C_TESTS) $(CRASH_TESTS) $(BUILD)/tests/flow/flow $(TEST_TOOLS) $(EXAMPLES)
+	@rm -f $(OLD_TESTS)
 test: check-programs ## unit tests and tests of the command; the last line counts them
 	@CAIRN_TEST_LEVEL=short $(RUN_TESTS) $(C_TESTS) $(TAP_TESTS)
 test-all: check-programs ## the same with every long test in full
@@ -171,15 +188,16 @@ test-all: check-programs ## the same with every long test in full
 sanitize: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/asan SANITIZE=address,undefined OPT='-O1 -g' test
 # What more than one thread does: the spawner's, and callbacks that end elsewhere.
-TSAN_TESTS = $(addprefix $(BUILD)/tests/,$(addprefix check_,spawn engine engine_flow engine_gate engine_more \
-  engine_undo external flow promises resolve events store store_faults workflow_api) sim/check_sim)
+TSAN_TESTS = $(filter $(addprefix %/check_,spawn engine engine_flow engine_gate engine_more engine_undo external \
+  flow promises resolve events store store_faults workflow_api sim),$(C_TESTS))
 .PHONY: tsan tsan-tests
 tsan: ## the tests that use threads, under ThreadSanitizer
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/tsan CC=gcc SANITIZE=thread OPT='-O1 -g' tsan-tests
 tsan-tests: $(TSAN_TESTS)
 	@CAIRN_TEST_LEVEL=short CK_TIMEOUT_MULTIPLIER=5 $(RUN_TESTS) $^
 # Not those that start processes: memcheck does not follow a clone that shares memory.
-VALGRIND_TESTS = $(filter-out $(addprefix $(BUILD)/tests/check_,spawn guard leftovers keeper os engine% store%),$(UNIT_TESTS))
+VALGRIND_SKIPS = $(addprefix check_,spawn guard leftovers keeper os engine% store%)
+VALGRIND_TESTS = $(foreach t,$(UNIT_TESTS),$(if $(filter $(VALGRIND_SKIPS),$(notdir $t)),,$t))
 valgrind: check-programs ## the unit tests that start no process, under valgrind memcheck
 	@TEST_WRAPPER='valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite --show-leak-kinds=definite' \
 	  CK_FORK=no CAIRN_TEST_LEVEL=short $(RUN_TESTS) $(VALGRIND_TESTS)
@@ -193,12 +211,12 @@ coverage: ## which lines and branches the tests reach (needs gcovr); too few lin
 	@BUILD=$(BUILD)/coverage sh tests/tools/coverage.sh
 
 BENCHES := $(patsubst bench/%.c,$(BUILD)/bench/%,$(wildcard bench/*.c))
-$(BUILD)/bench/%: bench/%.c $(BUILD)/internal.a
+$(BUILD)/bench/%: bench/%.c $(ALL_ROOMS)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -MMD -MP -MF $@.d -o $@ $< $(BUILD)/internal.a $(ALL_LDFLAGS) $(LIBS)
-$(BUILD)/bench/peers: $(wildcard bench/peers/*.[ch]) bench/bench.h $(BUILD)/internal.a
+	$(CC) $(ALL_CFLAGS) -MMD -MP -MF $@.d -o $@ $< $(ALL_ROOMS) $(ALL_LDFLAGS) $(LIBS)
+$(BUILD)/bench/peers: $(wildcard bench/peers/*.[ch]) bench/bench.h $(ALL_ROOMS)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -o $@ $(filter %.c,$^) $(BUILD)/internal.a $(ALL_LDFLAGS) $(LIBS)
+	$(CC) $(ALL_CFLAGS) -o $@ $(filter %.c,$^) $(ALL_ROOMS) $(ALL_LDFLAGS) $(LIBS)
 .PHONY: bench-peers
 bench-peers: all $(BUILD)/bench/peers ## cairn beside make, ninja, parallel, Snakemake
 	@BUILD='$(BUILD)' $(BUILD)/bench/peers

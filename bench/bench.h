@@ -9,7 +9,7 @@
 #define BENCH_BENCH_H
 
 #include "cairn.h"
-#include "tests/tools/remove_tree.h"
+#include "tests/support/remove_tree.h"
 
 #include <errno.h>
 #include <stdio.h>

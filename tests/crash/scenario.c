@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A test's directories and its verdict, as a TAP line. */
 #include "crash.h"
-#include "tests/tools/remove_tree.h"
+#include "tests/support/remove_tree.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The flow tests' command line, and verdicts as TAP lines. */
 #include "flow.h"
-#include "tests/tools/remove_tree.h"
+#include "tests/support/remove_tree.h"
 
 #include <errno.h>
 #include <getopt.h>

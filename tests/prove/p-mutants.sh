@@ -5,7 +5,7 @@
 #
 #   # removed: TITLE      what the reader of the table is told
 #   # promises: G1 G12
-#   # test: tests/unit/check_store two_handles_take_turns     program, and what fails
+#   # test: tests/unit/storage/check_store two_handles_take_turns     program, and what fails
 #   # short               it is tried in the short form, too
 #   # hangs               the test fails by waiting too long; elsewhere that proves nothing
 #
@@ -19,7 +19,7 @@ dirs="$(sed -n 's|^\([a-z]*\):.*|\1|p' "$root/tests/lint/rooms" | tr '\n' ' ')cl
 copy_all() {
     # shellcheck disable=SC2086
     mkdir -p whole/build/tests whole/tests &&
-        (cd "$root" && tar -cf - Makefile VERSION $dirs include docs examples tests/unit tests/tools tests/lint) |
+        (cd "$root" && tar -cf - Makefile VERSION $dirs include docs examples tests/unit tests/support tests/tools tests/lint) |
             (cd whole && tar -xf -) || return
     # Objects built for a sanitizer or for coverage cannot be linked with ours.
     if [ -f "$BUILD/base/str.o" ] && ! nm "$BUILD/base/str.o" | grep -q '__[a-z]*san_\|gcov'; then
@@ -50,7 +50,7 @@ start_test() {
     *)
         # shellcheck disable=SC2086
         SOURCE_ROOT=$root TMPDIR=$PWD/scratch CK_TAP_LOG_FILE_NAME=$PWD/tap CK_DEFAULT_TIMEOUT=100 \
-            CK_TIMEOUT_MULTIPLIER=0.1 timeout -k 5 "$limit" $alone "$2/tests/${1##*/}" >log 2>&1 </dev/null &
+            CK_TIMEOUT_MULTIPLIER=0.1 timeout -k 5 "$limit" $alone "$2/$1" >log 2>&1 </dev/null &
         ;;
     esac
 }
@@ -99,7 +99,7 @@ try() { # PATCH PROGRAM TEST
     fi
     case $2 in
     *.sh) target=build/cairn ;;
-    *) target=build/tests/${2##*/} ;;
+    *) target=build/$2 ;;
     esac
     if ! make -s -C tree BUILD=build WERROR= SANITIZE= "$target" >log 2>&1; then
         found='the mutant does not compile'
@@ -121,7 +121,7 @@ try() { # PATCH PROGRAM TEST
 unset CC CFLAGS LDFLAGS OPT
 copy_all || exit 1
 # In case $BUILD is older than the sources: once, and not for every mutant.
-make -s -C whole BUILD=build WERROR= SANITIZE= build/internal.a build/cairn >log 2>&1 || {
+make -s -C whole BUILD=build WERROR= SANITIZE= rooms build/cairn >log 2>&1 || {
     tail -n 20 log >&2
     exit 1
 }

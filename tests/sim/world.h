@@ -5,7 +5,7 @@
 
 #include "plan/sched.h"
 
-#include "tests/unit/flow_help.h"
+#include "tests/support/flow.h"
 
 enum { SECOND = 1000 };
 

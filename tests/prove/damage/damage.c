@@ -14,7 +14,7 @@
 #include "damage.h"
 
 #include "base/clock.h"
-#include "tests/tools/remove_tree.h"
+#include "tests/support/remove_tree.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Directories that are copied and removed, and cairn started with a patience. */
 #include "faults.h"
-#include "tests/tools/remove_tree.h"
+#include "tests/support/remove_tree.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 /* The command line, and the choice of moments: right before and after every sync, right
  * after every outcome that was reported, and others. */
 #include "power.h"
-#include "tests/tools/remove_tree.h"
+#include "tests/support/remove_tree.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>

@@ -7,7 +7,7 @@
  * owner was killed. The task of the winner waits until all others have ended. Prints
  * `race ROUNDS RACERS LOST REPEATED OTHER` and, for what went wrong, lines with '#'. */
 #include "tests/prove/racers/racers.h"
-#include "tests/tools/remove_tree.h"
+#include "tests/support/remove_tree.h"
 
 #include <errno.h>
 #include <fcntl.h>

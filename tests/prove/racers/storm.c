@@ -13,7 +13,7 @@
 #include "tests/prove/racers/racers.h"
 
 #include "cairn.h"
-#include "tests/tools/remove_tree.h"
+#include "tests/support/remove_tree.h"
 
 #include <errno.h>
 #include <fcntl.h>

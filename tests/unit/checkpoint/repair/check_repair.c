@@ -1,0 +1,642 @@
+/* SPDX-License-Identifier: MIT */
+/* Repairing a store: what is saved and lost after damage of many kinds, that the chains
+ * verify afterwards, that a repair can be cut off; and the parts: rows read without
+ * SQLite are those that it reads, and what is told of a log. */
+#include "tests/support/checkpoint.h"
+
+#include "checkpoint/row_int.h"
+#include "storage/rescue/salvage.h"
+#include "storage/store_int.h"
+#include "tests/support/remove_tree.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+static struct cairn_repair_result result;
+static struct seqs lost;
+
+static int note_loss(void *context, const struct cairn_loss *loss)
+{
+    (void)context;
+    ck_assert_ptr_nonnull(loss->text);
+    if (loss->kind == CAIRN_LOSS_CHECKPOINT)
+        ck_assert_int_eq(seqs_add(&lost, loss->seq), 0);
+    return 0;
+}
+
+static int try_repair(struct lab *lab)
+{
+    seqs_release(&lost);
+    memset(&result, 0, sizeof result);
+    cairn_store_close(lab->store);
+    lab->store = NULL;
+    int rc = cairn_store_repair(lab->path, note_loss, NULL, &result, &lab->error);
+    seqs_sort(&lost);
+    return rc;
+}
+
+static int stop_at_first(void *context, const struct cairn_problem *problem)
+{
+    snprintf(context, 300, "%s %.200s", problem->id, problem->text);
+    return 1;
+}
+
+static void expect_sound(struct lab *lab)
+{
+    char text[300] = "";
+    int rc = cairn_checkpoint_verify(lab->store, NULL, stop_at_first, text, NULL,
+                                     &lab->error);
+    ck_assert_msg(rc == 0, "%s: %s", lab->error.text, text);
+}
+
+static void repair(struct lab *lab)
+{
+    MUST(lab, try_repair(lab));
+    lab_store(lab);
+    expect_sound(lab);
+}
+
+static int is_there(void *context, const struct checkpoint_row *row)
+{
+    (void)context;
+    (void)row;
+    return 0;
+}
+
+static bool has(struct lab *lab, uint64_t seq)
+{
+    return store_get_checkpoint(lab->store, seq, is_there, NULL, NULL) == 0;
+}
+
+/* Fork of the i-th checkpoint, with a full record of its own. */
+static uint64_t fork_at(struct lab *lab, int i)
+{
+    struct stream branch = {.store = lab->store, .sha = lab->sha};
+    struct checkpoint_ref ref, first;
+    struct states states;
+    MUST(lab, checkpoint_rebuild(lab->store, lab->seqs[i], &states, NULL, NULL, &ref,
+                                 &lab->error));
+    branch.id = lab_run(lab, "nightly", lab->stream.id, lab->seqs[i], &branch.graph);
+    branch.parent = ref.seq;
+    branch.parent_digest = ref.digest;
+    MUST(lab, store_begin(lab->store, -1, &lab->error));
+    MUST(lab, stream_full(&branch, &states, 5, &first, &lab->error));
+    MUST(lab, store_commit(lab->store, &lab->error));
+    states_release(&states);
+    return first.seq;
+}
+
+START_TEST(nothing_to_do)
+{
+    struct lab *lab = lab_open(1);
+    struct stat before, after;
+    char path[400];
+    lab_put(lab, "FDDFD");
+    cairn_store_close(lab->store);
+    snprintf(path, sizeof path, "%s/cairn.db", lab->path);
+    ck_assert_int_eq(stat(path, &before), 0);
+    lab->store = NULL;
+    repair(lab);
+    ck_assert(!result.repaired && result.lost == 0);
+    ck_assert_int_eq(stat(path, &after), 0);
+    ck_assert_uint_eq(before.st_ino, after.st_ino);
+    lab_close(lab);
+}
+END_TEST
+
+/* Any set of records damaged or removed, and any columns that name another parent: the
+ * other records are all there, everything verifies, and the next number is none that
+ * was used. */
+START_TEST(any_records)
+{
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        struct lab *lab = lab_open(seed * 77);
+        bool gone[LAB_MAX] = {false};
+        uint64_t next = 0;
+        int damaged = 0;
+        for (int i = 0; i < 24; i++)
+            lab_put(lab, i == 0 || lab_below(lab, 5) == 0 ? "F" : "D");
+        uint64_t branch = lab_below(lab, 2) ? fork_at(lab, 5) : 0;
+        lab_put(lab, "DDF");
+        for (int i = 0; i < lab->n; i++) {
+            if (lab_below(lab, 3) > 0) {
+                if (i == 0 || lab_below(lab, 4) > 0)
+                    continue;
+                lab_sql(lab,
+                        "UPDATE checkpoint SET parent = 1 + seq * 7 %% (seq - 1) "
+                        "WHERE seq = %llu",
+                        lab->seqs[i]);
+                damaged++;
+                continue;
+            }
+            gone[i] = true;
+            damaged++;
+            if (lab_below(lab, 4) == 0 && i + 1 < lab->n)
+                lab_sql(lab, "DELETE FROM checkpoint WHERE seq = %llu", lab->seqs[i]);
+            else
+                lab_damage(lab, i);
+        }
+        repair(lab);
+        ck_assert(result.repaired == (damaged > 0));
+        for (int i = 0; i < lab->n; i++)
+            ck_assert_msg(has(lab, lab->seqs[i]) == !gone[i], "seed %d: %llu",
+                          (int)seed, (unsigned long long)lab->seqs[i]);
+        ck_assert(!branch || has(lab, branch));
+        MUST(lab, store_seq_after(lab->store, &next, &lab->error));
+        ck_assert_uint_ge(next, lab->seqs[lab->n - 1] + 1);
+        lab_close(lab);
+    }
+}
+END_TEST
+
+/* Rows that changed places, columns that are wrong: nothing is lost. */
+START_TEST(wrong_columns)
+{
+    static const char *const damages[] = {
+        "UPDATE checkpoint SET stream = 9, time_ns = 4 WHERE seq = %llu",
+        "UPDATE checkpoint SET kind = 3 - kind WHERE seq = %llu",
+        "UPDATE checkpoint SET parent = seq + 5 WHERE seq = %llu",
+        "UPDATE checkpoint SET parent = NULL WHERE seq = %llu",
+        "UPDATE checkpoint SET parent = parent - 1 WHERE seq = %llu",
+        "UPDATE checkpoint SET seq = 1000 WHERE seq = %llu",
+        ("INSERT INTO checkpoint SELECT seq + 500, namespace, stream, parent, time_ns, "
+         "kind, record, digest FROM checkpoint WHERE seq = %llu")};
+    for (size_t i = 0; i < sizeof damages / sizeof damages[0]; i++) {
+        struct lab *lab = lab_open(50 + i);
+        lab_put(lab, "FDDFDD");
+        lab_sql(lab, damages[i], lab->seqs[4]);
+        repair(lab);
+        ck_assert(result.repaired);
+        for (int k = 0; k < lab->n; k++)
+            MUST(lab, lab_rebuild(lab, k));
+        ck_assert(!has(lab, 1000));
+        lab_close(lab);
+    }
+}
+END_TEST
+
+/* The row around a record is destroyed, up to its first byte; also where the record
+ * goes on on other pages: it is found by its own bytes. */
+START_TEST(rows_destroyed)
+{
+    for (int i = 1; i < 6; i++) {
+        struct lab *lab = lab_open(150 + (uint64_t)i);
+        struct buf file = BUF_INIT;
+        char path[400];
+        lab_put(lab, "FDD");
+        struct states big = lab->now;
+        MUST(lab, states_init(&lab->now, LAB_TASKS, &lab->error));
+        for (uint32_t task = 0; task < LAB_TASKS; task++) {
+            struct change change = {.task = task, .outcome = 1, .attempts = 2 + task};
+            for (size_t k = 0; k < DIGEST_SIZE; k++)
+                change.outputs.bytes[k] = (uint8_t)(1 + task * k);
+            MUST(lab, states_apply(&lab->now, &change, &lab->error));
+        }
+        states_release(&big);
+        lab_put(lab, "FDD");
+        MUST(lab,
+             store_begin(lab->store, -1, &lab->error)); /* transferred at the end */
+        MUST(lab, store_commit(lab->store, &lab->error));
+        cairn_store_close(lab->store);
+        snprintf(path, sizeof path, "%s/cairn.db", lab->path);
+        MUST(lab, os_read_file(path, 1 << 24, &file, &lab->error));
+        bool found = false;
+        for (size_t at = 16; at + 100 < file.size; at++) {
+            uint64_t seq;
+            memcpy(&seq, file.data + at + 24, sizeof seq);
+            if (memcmp(file.data + at, "CRN\1", 4) != 0 || seq != lab->seqs[i])
+                continue;
+            memset(file.data + at - 14, 0xff, 14);
+            found = true;
+        }
+        ck_assert(found);
+        MUST(lab, os_write_file(path, 0600, buf_view(&file), &lab->error));
+        buf_release(&file);
+        lab->store = NULL;
+        repair(lab);
+        ck_assert(result.repaired);
+        ck_assert_uint_eq(lost.n, 0);
+        for (int k = 0; k < lab->n; k++)
+            MUST(lab, lab_rebuild(lab, k));
+        lab_close(lab);
+    }
+}
+END_TEST
+
+/* A row that has lost its checksum is damaged, if none was ever written without one.
+ * Those of an older release get one at a repair. */
+START_TEST(rows_without_sums)
+{
+    struct lab *lab = lab_open(170);
+    char text[300] = "";
+    uint8_t key[32], again[32];
+    lab_put(lab, "FDD");
+    MUST(lab, store_begin(lab->store, -1, &lab->error));
+    MUST(lab, store_secret_key(lab->store, true, key, &lab->error));
+    MUST(lab, store_commit(lab->store, &lab->error));
+    lab_sql(lab, "UPDATE meta SET sum = NULL WHERE key = 'id' AND %llu", 1);
+    ck_assert_int_eq(cairn_checkpoint_verify(lab->store, NULL, stop_at_first, text,
+                                             NULL, &lab->error),
+                     CAIRN_EDAMAGED);
+    ck_assert_msg(strstr(text, "a setting of the store") != NULL, "%s", text);
+    lab_sql(lab, "DELETE FROM meta WHERE key = 'sums' AND %llu", 1);
+    expect_sound(lab); /* as if an older release had made it */
+    lab_sql(lab, "UPDATE meta SET sum = NULL WHERE %llu", 1);
+    lab_damage(lab, 1);
+    repair(lab);
+    ck_assert(result.repaired && result.lost == 1);
+    MUST(lab, store_secret_key(lab->store, false, again, &lab->error));
+    ck_assert_mem_eq(key, again, sizeof key);
+    lab_close(lab);
+}
+END_TEST
+
+/* What was deleted on purpose does not come back from pages that are out of use. */
+START_TEST(deleted_stay_deleted)
+{
+    struct lab *lab = lab_open(60);
+    struct cairn_prune_options options = {.keep = 4};
+    struct cairn_prune_result pruned;
+    for (int i = 0; i < 10; i++)
+        lab_put(lab, "FDDD");
+    MUST(lab, cairn_checkpoint_prune(lab->store, &options, &pruned, &lab->error));
+    ck_assert_uint_ge(pruned.deleted, 30);
+    lab_damage(lab, 37);
+    repair(lab);
+    for (int i = 0; i < 36; i++)
+        ck_assert(!has(lab, lab->seqs[i]));
+    ck_assert(has(lab, lab->seqs[36]) && !has(lab, lab->seqs[37]));
+    ck_assert_uint_eq(lost.n, 1);
+    lab_close(lab);
+}
+END_TEST
+
+/* A record whose parent's number is that of another one, out of a copy of the store
+ * that went on by itself, has no place in the chain. */
+START_TEST(record_of_another_store)
+{
+    struct lab *lab = lab_open(75), *other = lab_open(76);
+    char sql[600];
+    lab_put(lab, "FDDFDD");
+    lab_put(other, "FDDFDD");
+    cairn_store_close(other->store);
+    other->store = NULL;
+    snprintf(sql, sizeof sql,
+             "ATTACH '%s/cairn.db' AS other; UPDATE main.checkpoint SET (record, "
+             "digest, time_ns) = (SELECT record, digest, time_ns FROM other.checkpoint "
+             "WHERE seq = 3) WHERE seq = %%llu",
+             other->path);
+    lab_sql(lab, sql, 3);
+    repair(lab);
+    for (int i = 0; i < lab->n; i++)
+        ck_assert(has(lab, lab->seqs[i]) == (lab->seqs[i] != 3));
+    ck_assert_uint_eq(result.checkpoints, 5);
+    ck_assert_uint_eq(lost.n, 1);
+    ck_assert_uint_eq(lost.at[0], 3);
+    lab_close(other);
+    lab_close(lab);
+}
+END_TEST
+
+static uint32_t big_endian(const char *at)
+{
+    const uint8_t *b = (const uint8_t *)at;
+    return (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | b[3];
+}
+
+/* Is it on the list of free pages? SQLite's file format, section 1.5. */
+static bool is_free(const struct buf *file, size_t page_size, uint32_t page)
+{
+    for (uint32_t trunk = big_endian(file->data + 32); trunk;) {
+        const char *at = file->data + (trunk - 1) * page_size;
+        if (trunk == page)
+            return true;
+        for (uint32_t i = 0; i < big_endian(at + 4); i++)
+            if (big_endian(at + 8 + 4 * i) == page)
+                return true;
+        trunk = big_endian(at);
+    }
+    return false;
+}
+
+/* A disk wrote two pages of the database in each other's places: it can be repaired. If
+ * neither was free, nothing is lost, and what was deleted does not come back. */
+START_TEST(pages_change_places)
+{
+    enum { PAGE = 2048, TIMES = 60 };
+    struct lab *lab = lab_open(65);
+    struct cairn_prune_options options = {.keep = 20};
+    struct cairn_prune_result pruned;
+    struct buf file = BUF_INIT, other = BUF_INIT;
+    char path[400], kept[500];
+    bool complete;
+    for (int i = 0; i < 20; i++)
+        lab_put(lab, "FDDDD");
+    fork_at(lab, 90);
+    MUST(lab, cairn_checkpoint_prune(lab->store, &options, &pruned, &lab->error));
+    ck_assert_uint_eq(pruned.deleted, 80);
+    MUST(lab, db_transfer(lab->store->db, false, &complete, &lab->error));
+    snprintf(path, sizeof path, "%s/cairn.db", lab->path);
+    for (int k = 0; k < TIMES; k++) {
+        cairn_store_close(lab->store);
+        lab->store = NULL;
+        if (k == 0)
+            MUST(lab, os_read_file(path, 1 << 24, &file, &lab->error));
+        buf_clear(&other);
+        buf_str(&other, buf_view(&file));
+        uint32_t pages = (uint32_t)(file.size / PAGE);
+        uint32_t a = 2 + (uint32_t)lab_below(lab, pages - 1),
+                 b = 2 + (uint32_t)lab_below(lab, pages - 1);
+        memcpy(other.data + (a - 1) * PAGE, file.data + (b - 1) * PAGE, PAGE);
+        memcpy(other.data + (b - 1) * PAGE, file.data + (a - 1) * PAGE, PAGE);
+        MUST(lab, os_write_file(path, 0600, buf_view(&other), &lab->error));
+        repair(lab);
+        for (int i = 0; i < lab->n; i++)
+            ck_assert_msg(has(lab, lab->seqs[i]) == (i >= 80) ||
+                              is_free(&file, PAGE, a) || is_free(&file, PAGE, b),
+                          "pages %u and %u: %llu", a, b,
+                          (unsigned long long)lab->seqs[i]);
+        snprintf(kept, sizeof kept, "%s/%s", lab->path, result.kept);
+        if (result.repaired)
+            remove_tree(kept);
+    }
+    buf_release(&file);
+    buf_release(&other);
+    lab_close(lab);
+}
+END_TEST
+
+/* Cut off at each step of the change of files: the next repair finishes it, or does it
+ * again, and nobody can open the store in between. */
+START_TEST(cut_off)
+{
+    char path[400], into[400];
+    for (int step = 0; step < 3; step++) {
+        struct lab *lab = lab_open(70);
+        struct cairn_store *store = NULL;
+        struct cairn_store_options options = {.path = lab->path, .read_only = true};
+        lab_put(lab, "FDDFD");
+        cairn_store_close(lab->store);
+        lab->store = NULL;
+        snprintf(path, sizeof path, "%s/repair.new", lab->path);
+        ck_assert_int_eq(mkdir(path, 0700), 0);
+        snprintf(path, sizeof path, "%s/cairn.db", lab->path);
+        snprintf(into, sizeof into, "%s/repair.new/cairn.db", lab->path);
+        if (step < 2) /* the new database is not in place yet */
+            ck_assert_int_eq(rename(path, into), 0);
+        snprintf(path, sizeof path, "%s/repair", lab->path);
+        MUST(lab, os_write_file(path, 0600, STR("damaged-x\n"), &lab->error));
+        if (step == 1) { /* something of the old one still is */
+            snprintf(path, sizeof path, "%s/cairn.db", lab->path);
+            MUST(lab, os_write_file(path, 0600, STR("garbage"), &lab->error));
+        }
+        ck_assert_int_eq(cairn_store_open(&store, &options, &lab->error),
+                         CAIRN_EDAMAGED);
+        ck_assert(strstr(lab->error.text, "--repair") != NULL);
+        repair(lab);
+        ck_assert(result.repaired);
+        ck_assert_str_eq(result.kept, "damaged-x");
+        for (int i = 0; i < lab->n; i++)
+            MUST(lab, lab_rebuild(lab, i));
+        lab_close(lab);
+    }
+}
+END_TEST
+
+/* A live owner and a writer are left alone. */
+START_TEST(in_use)
+{
+    struct lab *lab = lab_open(80);
+    struct lock_file lock = {-1};
+    char path[400];
+    lab_put(lab, "FD");
+    lab_damage(lab, 1);
+    cairn_store_close(lab->store);
+    lab->store = NULL;
+    snprintf(path, sizeof path, "%s/lock", lab->path);
+    MUST(lab, lock_open(&lock, path, &lab->error));
+    ck_assert_int_eq(lock_try(&lock, LOCK_WORKFLOW + 1, LOCK_EXCLUSIVE, &lab->error),
+                     1);
+    ck_assert_int_eq(try_repair(lab), CAIRN_EOWNED);
+    ck_assert(strstr(lab->error.text, "run 1") != NULL);
+    lock_close(&lock);
+    repair(lab);
+    ck_assert_uint_eq(lost.n, 1);
+    lab_close(lab);
+}
+END_TEST
+
+/* ---- Parts ---- */
+
+struct reading {
+    struct lab *lab;
+    uint64_t rows, seqs;
+};
+
+static int count_row(void *context, const struct salvage_row *row)
+{
+    struct reading *reading = context;
+    reading->rows++;
+    reading->seqs += (uint64_t)row->values[0].integer;
+    return 0;
+}
+
+/* Through thousands of rows, inner pages and chains of overflow pages: the rows read
+ * without SQLite are those that it reads, whole. */
+START_TEST(same_rows)
+{
+    static char big[30000];
+    struct lab *lab = lab_open(90);
+    struct pages pages;
+    struct salvage salvage;
+    struct reading reading = {.lab = lab};
+    struct digest digest;
+    char path[400], wal[400];
+    MUST(lab, store_begin(lab->store, -1, &lab->error));
+    for (uint32_t i = 1; i <= 3000; i++) {
+        struct attempt_row row = {.run = 1,
+                                  .gen = 1,
+                                  .task = i,
+                                  .number = 1,
+                                  .exit_code = -1,
+                                  .intent_ns = i};
+        MUST(lab, store_put_attempt(lab->store, &row, &lab->error));
+    }
+    for (size_t i = 0; i < sizeof big; i++)
+        big[i] = (char)lab_below(lab, 256);
+    for (size_t size = 1; size < sizeof big; size = size * 3 / 2 + 1)
+        MUST(lab, store_put_object(lab->store, (struct str){big, size}, &digest,
+                                   &lab->error));
+    MUST(lab, store_commit(lab->store, &lab->error));
+    snprintf(path, sizeof path, "%s/cairn.db", lab->path);
+    snprintf(wal, sizeof wal, "%s/cairn.db-wal", lab->path);
+    cairn_store_close(lab->store);
+    MUST(lab, pages_load(&pages, path, wal, &lab->error));
+    MUST(lab, salvage_open(&salvage, &pages, &lab->error));
+    ck_assert_uint_eq(salvage.bad_pages, 0);
+    for (int i = 0; i < SALVAGE_TABLES; i++)
+        ck_assert_uint_ne(salvage.roots[i], 0);
+    MUST(lab,
+         salvage_reached(&salvage, SALVAGE_ATTEMPT, count_row, &reading, &lab->error));
+    ck_assert_uint_eq(reading.rows, 3000);
+    reading = (struct reading){.lab = lab};
+    MUST(lab,
+         salvage_reached(&salvage, SALVAGE_OBJECT, count_row, &reading, &lab->error));
+    ck_assert_uint_ge(reading.rows, 20);
+    salvage_close(&salvage);
+    pages_release(&pages);
+    lab_store(lab);
+    lab_close(lab);
+}
+END_TEST
+
+static void put_log(struct lab *lab, const char *path, const struct buf *bytes,
+                    size_t flip, size_t size)
+{
+    struct buf copy = BUF_INIT;
+    buf_add(&copy, bytes->data, size);
+    if (flip < size)
+        copy.data[flip] ^= 4;
+    MUST(lab, os_write_file(path, 0600, buf_view(&copy), &lab->error));
+    buf_release(&copy);
+}
+
+/* A log of several commits: damage before the last one is told from one cut off. */
+START_TEST(logs)
+{
+    struct lab *lab = lab_open(100);
+    struct buf bytes = BUF_INIT;
+    struct wal wal;
+    char path[400], other[400];
+    lab_put(lab, "FDDD");
+    snprintf(path, sizeof path, "%s/cairn.db-wal", lab->path);
+    snprintf(other, sizeof other, "%s/other-wal", lab->path);
+    MUST(lab, os_read_file(path, 1 << 24, &bytes, &lab->error));
+    put_log(lab, other, &bytes, SIZE_MAX, bytes.size);
+    MUST(lab, wal_load(&wal, other, &lab->error));
+    ck_assert_int_eq(wal.state, WAL_WHOLE);
+    ck_assert_uint_eq(wal.committed, wal.n);
+    size_t n = wal.n, last = wal.n - 1, step = 24 + wal.page_size;
+    while (last > 0 && wal.frames[last - 1].commit == 0)
+        last--; /* the first frame of the last transaction */
+    wal_release(&wal);
+    for (size_t i = 0; i < n; i++)
+        for (size_t at = 32 + i * step; at < 32 + (i + 1) * step; at += 5) {
+            put_log(lab, other, &bytes, at, bytes.size);
+            MUST(lab, wal_load(&wal, other, &lab->error));
+            size_t within = (at - 32) % step; /* from 4 on: whether it is a commit */
+            bool early = within >= 4 && within < 8;
+            enum wal_state wanted = i < last ? WAL_DAMAGED : WAL_TORN;
+            ck_assert_msg(wal.state == wanted || (early && wal.state == WAL_DAMAGED),
+                          "frame %zu of %zu, byte %zu: %d", i, n, at, wal.state);
+            wal_release(&wal);
+        }
+    for (size_t size = 0; size <= 32 + n * step; size += 97) {
+        put_log(lab, other, &bytes, SIZE_MAX, size);
+        MUST(lab, wal_load(&wal, other, &lab->error));
+        ck_assert_int_ne(wal.state, WAL_DAMAGED);
+        wal_release(&wal);
+    }
+    buf_release(&bytes);
+    lab_close(lab);
+}
+END_TEST
+
+/* What a power cut leaves where nothing had been synced yet: room in the file, and in
+ * it what the disk held there before. No commit is lost. */
+START_TEST(logs_of_a_power_cut)
+{
+    struct lab *lab = lab_open(100);
+    struct buf bytes = BUF_INIT;
+    struct wal wal;
+    char path[400], other[400];
+    lab_put(lab, "F");
+    snprintf(path, sizeof path, "%s/cairn.db-wal", lab->path);
+    snprintf(other, sizeof other, "%s/other-wal", lab->path);
+    MUST(lab, os_read_file(path, 1 << 24, &bytes, &lab->error));
+    MUST(lab, wal_load(&wal, path, &lab->error));
+    size_t frames = 0, step = 24 + wal.page_size;
+    while (wal.frames[frames++].commit == 0)
+        continue;
+    wal_release(&wal);
+    ck_assert_uint_ge(frames, 4);
+    /* The first frames of the first transaction, then of the header, too. */
+    for (size_t n = 1; n < frames; n++) {
+        for (size_t i = 32 + (n - 1) * step; i < 32 + n * step; i++)
+            bytes.data[i] = (char)lab_below(lab, 256);
+        put_log(lab, other, &bytes, SIZE_MAX, 32 + frames * step);
+        MUST(lab, wal_load(&wal, other, &lab->error));
+        ck_assert_msg(wal.state != WAL_DAMAGED, "%zu of %zu frames", n, frames);
+        wal_release(&wal);
+    }
+    for (size_t i = 0; i < 32 + frames * step; i++)
+        bytes.data[i] = (char)lab_below(lab, 256);
+    for (size_t n = 0; n <= frames; n++) {
+        put_log(lab, other, &bytes, SIZE_MAX, 32 + n * step);
+        MUST(lab, wal_load(&wal, other, &lab->error));
+        ck_assert_msg(wal.state != WAL_DAMAGED, "noise of %zu frames", n);
+        wal_release(&wal);
+    }
+    buf_release(&bytes);
+    lab_close(lab);
+}
+END_TEST
+
+/* The same where the log had begun anew: behind and between its frames are those of its
+ * last use, commits among them. */
+START_TEST(logs_used_again)
+{
+    struct lab *lab = lab_open(100);
+    struct buf old = BUF_INIT, new = BUF_INIT;
+    struct wal wal;
+    char path[400], other[400];
+    bool complete;
+    snprintf(path, sizeof path, "%s/cairn.db-wal", lab->path);
+    snprintf(other, sizeof other, "%s/other-wal", lab->path);
+    lab_put(lab, "FDDDDDDD");
+    MUST(lab, os_read_file(path, 1 << 24, &old, &lab->error));
+    MUST(lab, db_transfer(lab->store->db, false, &complete, &lab->error));
+    ck_assert(complete);
+    lab_put(lab, "F");
+    MUST(lab, os_read_file(path, 1 << 24, &new, &lab->error));
+    MUST(lab, wal_load(&wal, path, &lab->error));
+    size_t frames = wal.n, step = 24 + wal.page_size;
+    ck_assert_int_eq(wal.state, WAL_WHOLE);
+    ck_assert_uint_ge(frames, 4);
+    ck_assert(memcmp(old.data + 16, new.data + 16, 8) != 0);
+    wal_release(&wal);
+    for (size_t n = 1; n < frames; n++) {
+        memcpy(new.data + 32, old.data + 32, n * step);
+        put_log(lab, other, &new, SIZE_MAX, new.size);
+        MUST(lab, wal_load(&wal, other, &lab->error));
+        ck_assert_msg(wal.state != WAL_DAMAGED, "%zu of %zu frames", n, frames);
+        wal_release(&wal);
+    }
+    buf_release(&old);
+    buf_release(&new);
+    lab_close(lab);
+}
+END_TEST
+
+static void add(TCase *tests)
+{
+    tcase_add_test(tests, nothing_to_do);
+    tcase_add_test(tests, any_records);
+    tcase_add_test(tests, wrong_columns);
+    tcase_add_test(tests, rows_destroyed);
+    tcase_add_test(tests, rows_without_sums);
+    tcase_add_test(tests, deleted_stay_deleted);
+    tcase_add_test(tests, record_of_another_store);
+    tcase_add_test(tests, pages_change_places);
+    tcase_add_test(tests, cut_off);
+    tcase_add_test(tests, in_use);
+    tcase_add_test(tests, same_rows);
+    tcase_add_test(tests, logs);
+    tcase_add_test(tests, logs_of_a_power_cut);
+    tcase_add_test(tests, logs_used_again);
+}
+
+int main(void)
+{
+    return lab_run_suite("repair", add);
+}

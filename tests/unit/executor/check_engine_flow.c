@@ -1,0 +1,584 @@
+/* SPDX-License-Identifier: MIT */
+/* Whole runs of workflows with conditions: `when`, `if`, handled failures, what a
+ * failure stops, `finally`, stopping, deadlines, and the exit statuses. */
+#include "tests/support/engine.h"
+
+#include <time.h>
+
+static struct cairn_store *store;
+static struct cairn_stop *stop;
+
+static void begin(void)
+{
+    setup();
+    store = open_store();
+    good(cairn_stop_new(&stop, &error));
+}
+
+static void end(void)
+{
+    cairn_stop_free(stop);
+    cairn_store_close(store);
+    teardown();
+}
+
+#define RUN(text) run_text("name: w\n" text, store, (struct cairn_run_options){0}, NULL)
+#define LOG(word) "{run: 'echo " word " >>log'"
+#define FAIL(word) "{run: 'echo " word " >>log; exit 1'"
+
+static void expect_end(struct cairn_run_result r, enum cairn_run_state state,
+                       int status)
+{
+    ck_assert_msg(r.state == state, "%s, not %s", cairn_run_state_name(r.state),
+                  cairn_run_state_name(state));
+    ck_assert_int_eq(r.exit_status, status);
+}
+
+/* ---- when ---- */
+
+START_TEST(when_success_failed_always)
+{
+    struct cairn_run_result r =
+        RUN("on_failure: continue\njobs: 1\ntasks:\n"
+            "  good: " LOG(
+                "good") "}\n"
+                        "  bad: " FAIL(
+                            "bad") "}\n"
+                                   "  s: {needs: [good], run: 'echo s >>log'}\n"
+                                   "  f: {needs: [good], when: failed, run: 'echo f "
+                                   ">>log'}\n"
+                                   "  a: {needs: [good], when: always, run: 'echo a "
+                                   ">>log'}\n"
+                                   "  bs: {needs: [bad], run: 'echo bs >>log'}\n"
+                                   "  bf: {needs: [bad], when: failed, run: 'echo bf "
+                                   ">>log'}\n"
+                                   "  ba: {needs: [bad], when: always, run: 'echo ba "
+                                   ">>log'}\n"
+                                   "  both: {needs: [good, bad], when: failed, run: "
+                                   "'echo both >>log'}\n"
+                                   "  after: {needs: [bs], when: always, run: 'echo "
+                                   "after >>log'}\n"
+                                   "  never: {needs: [f], run: 'echo never >>log'}\n");
+    expect_tasks(store, 1,
+                 "good:completed bad:failed s:completed f:excluded a:completed "
+                 "bs:skipped bf:completed ba:completed both:completed "
+                 "after:completed never:skipped");
+    ck_assert_uint_eq(r.failed, 1);
+    ck_assert_uint_eq(r.skipped, 3);
+    ck_assert_uint_eq(r.excluded, 1);
+    expect_end(r, CAIRN_RUN_COMPLETED, 0); /* handled */
+    expect_end(RUN("on_failure: continue\ntasks: {a: {run: 'exit 0'}}"),
+               CAIRN_RUN_COMPLETED, 0);
+}
+END_TEST
+
+START_TEST(groups_and_when)
+{
+    RUN("on_failure: continue\ntasks:\n"
+        "  g: {foreach: {i: [1, 2, 3]}, run: 'test $i != 2'}\n"
+        "  all: {needs: [g], run: 'echo all >>log'}\n"
+        "  mend: {needs: [g], when: failed, run: 'echo mend >>log'}\n"
+        "  one: {needs: ['g[i=1]'], when: failed, run: 'echo one >>log'}\n"
+        "  two: {needs: ['g[i=2]'], when: failed, run: 'echo two >>log'}\n");
+    expect_tasks(store, 1,
+                 "g[i=1]:completed g[i=2]:failed g[i=3]:completed all:skipped "
+                 "mend:completed one:excluded two:completed");
+}
+END_TEST
+
+/* ---- if ---- */
+
+START_TEST(conditions)
+{
+    struct cairn_run_result r = RUN(
+        "params: {day: monday}\njobs: 1\ntasks:\n"
+        "  count: {run: 'echo n=3 >>$CAIRN_OUTPUT'}\n"
+        "  more: {needs: [count], if: tasks.count.outputs.n > 2, run: 'echo yes "
+        ">>log'}\n"
+        "  less: {needs: [count], if: tasks.count.outputs.n > 3, run: 'echo no "
+        ">>log'}\n"
+        "  wrapped: {if: \"${{ params.day == 'monday' }}\", run: 'echo w >>log'}\n"
+        "  after: {needs: [less], run: 'echo after >>log'}\n"
+        "  still: {needs: [less], when: always, if: tasks.less.status == 'skipped', "
+        "run: 'echo still >>log'}\n");
+    expect_tasks(store, 1,
+                 "count:completed more:completed less:excluded wrapped:completed "
+                 "after:skipped still:completed");
+    expect_end(r, CAIRN_RUN_COMPLETED, 0);
+    ck_assert_uint_eq(r.excluded, 1);
+}
+END_TEST
+
+START_TEST(conditions_of_members)
+{
+    RUN("tasks:\n"
+        "  g: {foreach: {i: [1, 2, 3]}, if: i != 2, run: 'echo $i >>log'}\n"
+        "  all: {needs: [g], run: ':'}\n"
+        "  any: {needs: [g], when: always, run: ':'}\n");
+    expect_tasks(store, 1,
+                 "g[i=1]:completed g[i=2]:excluded g[i=3]:completed all:skipped "
+                 "any:completed");
+    ck_assert_int_eq(lines("log"), 2);
+}
+END_TEST
+
+START_TEST(a_condition_that_cannot_be_told)
+{
+    struct cairn_run_result r =
+        RUN("on_failure: continue\ntasks:\n"
+            "  a: {run: 'echo n=x >>$CAIRN_OUTPUT'}\n"
+            "  b: {needs: [a], if: tasks.a.outputs.n > 2, run: 'echo b >>log', "
+            "retries: 3}\n"
+            "  c: {needs: [b], when: failed, run: 'echo c >>log'}\n"
+            "  d: {needs: [a], if: tasks.a.outputs.gone > 2, run: ':'}\n");
+    expect_tasks(store, 1, "a:completed b:failed c:completed d:failed");
+    expect_words("log", "c");
+    expect_end(r, CAIRN_RUN_FAILED, 1);
+    struct task_wanted b = task_of(store, 1, "b");
+    ck_assert_msg(strstr(b.text, "condition") != NULL, "%s", b.text);
+    ck_assert_uint_eq(b.info.attempts, 1); /* trying again would not help */
+}
+END_TEST
+
+/* A condition is asked again when its task is to run again, not otherwise. */
+START_TEST(conditions_on_resume)
+{
+    static const char text[] =
+        "name: w\non_failure: continue\ntasks:\n"
+        "  a: {run: 'cat value >>$CAIRN_OUTPUT', inputs: value}\n"
+        "  b: {needs: [a], if: tasks.a.outputs.n > 2, run: 'echo b >>log'}\n"
+        "  c: {run: 'test -e go'}\n";
+    put_file("value", "n=1\n");
+    run_text(text, store, (struct cairn_run_options){0}, NULL);
+    expect_tasks(store, 1, "a:completed b:excluded c:failed");
+    put_file("value", "n=11\n");
+    put_file("go", "");
+    struct cairn_run_result r =
+        run_text(text, store, (struct cairn_run_options){0}, NULL);
+    expect_tasks(store, 1, "a:completed b:completed c:completed");
+    expect_words("log", "b");
+    expect_end(r, CAIRN_RUN_COMPLETED, 0);
+}
+END_TEST
+
+/* ---- Failures ---- */
+
+START_TEST(a_failure_stops_the_run)
+{
+    struct cairn_run_result r =
+        RUN("jobs: 1\ntasks:\n"
+            "  bad: {run: 'exit 1', priority: 9}\n"
+            "  other: {run: 'echo other >>log'}\n"
+            "  always: {needs: [bad], when: always, run: 'echo always >>log'}\n"
+            "  later: {needs: [other], when: always, run: 'echo later >>log'}\n");
+    expect_tasks(store, 1, "bad:failed other:pending always:completed later:pending");
+    expect_words("log", "always");
+    expect_end(r, CAIRN_RUN_FAILED, 1);
+}
+END_TEST
+
+START_TEST(a_failure_does_not_stop_one_that_continues)
+{
+    struct cairn_run_result r =
+        RUN("on_failure: continue\njobs: 1\ntasks:\n"
+            "  bad: {run: 'exit 1', priority: 9}\n"
+            "  other: {run: 'echo other >>log'}\n"
+            "  user: {needs: [bad, other], run: 'echo user >>log'}\n");
+    expect_tasks(store, 1, "bad:failed other:completed user:skipped");
+    expect_end(r, CAIRN_RUN_FAILED, 1);
+}
+END_TEST
+
+START_TEST(a_handled_failure_does_not_stop_the_run)
+{
+    struct cairn_run_result r =
+        RUN("jobs: 1\ntasks:\n"
+            "  bad: {run: 'exit 1', priority: 9}\n"
+            "  other: {run: 'echo other >>log', priority: 5}\n"
+            "  mend: {needs: [bad], when: failed, run: 'echo mend >>log'}\n"
+            "  user: {needs: [other], run: 'echo user >>log'}\n");
+    expect_tasks(store, 1, "bad:failed other:completed mend:completed user:completed");
+    expect_end(r, CAIRN_RUN_COMPLETED, 0);
+    expect_end(RUN("jobs: 1\ntasks: {a: {run: ':'}}"), CAIRN_RUN_COMPLETED, 0);
+}
+END_TEST
+
+/* As soon as nobody is left who could take care of it, the run stops after all. */
+START_TEST(a_handler_that_fails_stops_the_run)
+{
+    struct cairn_run_result r =
+        RUN("jobs: 1\ntasks:\n"
+            "  bad: {run: 'exit 1', priority: 9}\n"
+            "  mend: {needs: [bad], when: failed, run: 'exit 2', priority: 8}\n"
+            "  other: {run: 'sleep 0.1'}\n"
+            "  later: {needs: [other], run: 'echo later >>log'}\n");
+    expect_tasks(store, 1, "bad:failed mend:failed later:pending");
+    expect_end(r, CAIRN_RUN_FAILED, 1);
+}
+END_TEST
+
+START_TEST(a_handler_that_does_not_want_stops_the_run)
+{
+    struct cairn_run_result r =
+        RUN("jobs: 1\ntasks:\n"
+            "  bad: {run: 'exit 1', priority: 9}\n"
+            "  mend: {needs: [bad], when: failed, if: 1 > 2, run: ':', priority: 8}\n"
+            "  other: {run: 'sleep 0.1'}\n"
+            "  later: {needs: [other], run: 'echo later >>log'}\n");
+    expect_tasks(store, 1, "bad:failed mend:excluded later:pending");
+    expect_end(r, CAIRN_RUN_FAILED, 1);
+}
+END_TEST
+
+START_TEST(one_of_two_handlers_is_enough)
+{
+    struct cairn_run_result r =
+        RUN("jobs: 1\ntasks:\n"
+            "  g: {foreach: {i: [1, 2]}, run: 'exit 1', priority: 9}\n"
+            "  one: {needs: [g], when: failed, run: 'exit 1', priority: 8}\n"
+            "  two: {needs: [g], when: failed, run: ':'}\n"
+            "  mend: {needs: [one], when: failed, run: ':'}\n"
+            "  other: {run: 'echo other >>log', priority: -1}\n");
+    expect_tasks(store, 1,
+                 "g[i=1]:failed g[i=2]:failed one:failed two:completed "
+                 "mend:completed other:completed");
+    expect_end(r, CAIRN_RUN_COMPLETED, 0);
+}
+END_TEST
+
+/* What is handled stays handled, and nothing is left to do. */
+START_TEST(a_handled_failure_on_resume)
+{
+    static const char text[] =
+        "name: w\ntasks:\n"
+        "  bad: {run: 'echo bad >>log; exit 1'}\n"
+        "  mend: {needs: [bad], when: failed, run: 'echo mend >>log'}\n"
+        "  user: {needs: [bad], run: 'echo user >>log'}\n";
+    struct cairn_run_options resume = {.start = CAIRN_START_RESUME};
+    run_text(text, store, (struct cairn_run_options){0}, NULL);
+    struct cairn_run_result r = run_text(text, store, resume, NULL);
+    ck_assert(r.nothing_to_do);
+    expect_end(r, CAIRN_RUN_COMPLETED, 0);
+    ck_assert_uint_eq(r.failed, 1);
+    expect_words("log", "bad mend");
+}
+END_TEST
+
+START_TEST(retries_of_a_handler)
+{
+    struct cairn_run_result r =
+        RUN("jobs: 1\ntasks:\n"
+            "  bad: {run: 'exit 1', priority: 9}\n"
+            "  mend: {needs: [bad], when: failed, retries: {max: 2, delay: 10ms},\n"
+            "    run: 'echo $CAIRN_ATTEMPT >>log; test $CAIRN_ATTEMPT = 3'}\n");
+    expect_words("log", "1 2 3");
+    expect_end(r, CAIRN_RUN_COMPLETED, 0);
+}
+END_TEST
+
+/* ---- finally ---- */
+
+START_TEST(finally_runs_last)
+{
+    struct cairn_run_result r =
+        RUN("jobs: 4\ntasks:\n"
+            "  a: {run: 'sleep 0.1; echo a >>log'}\n"
+            "  b: {needs: [a], run: 'echo b >>log'}\n"
+            "finally:\n"
+            "  report: {run: 'echo $CAIRN_RUN_STATUS >>log', priority: 100}\n"
+            "  last: {needs: [report], if: run.status == 'completed', run: 'echo last "
+            ">>log'}\n"
+            "  bad: {needs: [report], if: run.status == 'failed', run: 'echo bad "
+            ">>log'}\n");
+    expect_words("log", "a b completed last");
+    expect_tasks(store, 1, "report:completed last:completed bad:excluded");
+    expect_end(r, CAIRN_RUN_COMPLETED, 0);
+}
+END_TEST
+
+START_TEST(finally_after_a_failure)
+{
+    struct cairn_run_result r =
+        RUN("jobs: 1\ntasks:\n"
+            "  a: {run: 'exit 3'}\n"
+            "  b: {needs: [a], run: 'echo b >>log'}\n"
+            "  c: {run: 'echo c >>log', priority: -1}\n"
+            "finally:\n"
+            "  report: {run: 'echo $CAIRN_RUN_STATUS >>log'}\n"
+            "  of: {exec: [sh, -c, 'echo ${{ tasks.a.status }}/${{ tasks.b.status }} "
+            ">>log'], needs: [report]}\n");
+    ck_assert_msg(strstr(words_of("log"), "failed failed/skipped") != NULL, "%s",
+                  words_of("log"));
+    ck_assert_ptr_null(strstr(words_of("log"), "c"));
+    expect_tasks(store, 1,
+                 "a:failed b:skipped c:pending report:completed of:completed");
+    expect_end(r, CAIRN_RUN_FAILED, 1);
+}
+END_TEST
+
+START_TEST(a_finally_task_that_fails)
+{
+    struct cairn_run_result r = RUN("tasks: {a: {run: ':'}}\n"
+                                    "finally:\n"
+                                    "  one: {run: 'echo one >>log; exit 1'}\n"
+                                    "  two: {run: 'echo two >>log'}\n"
+                                    "  user: {needs: [one], run: 'echo user >>log'}\n");
+    expect_tasks(store, 1, "a:completed one:failed two:completed user:skipped");
+    expect_end(r, CAIRN_RUN_FAILED, 1);
+}
+END_TEST
+
+START_TEST(finally_is_tried_again)
+{
+    struct cairn_run_result r =
+        RUN("tasks: {a: {run: 'exit 1'}}\n"
+            "finally:\n"
+            "  one: {run: 'echo $CAIRN_ATTEMPT >>log; test $CAIRN_ATTEMPT = 3',\n"
+            "    retries: {max: 2, delay: 20ms}}\n"
+            "  two: {needs: [one], run: 'echo two >>log'}\n");
+    expect_words("log", "1 2 3 two");
+    expect_tasks(store, 1, "a:failed one:completed two:completed");
+    expect_end(r, CAIRN_RUN_FAILED, 1);
+}
+END_TEST
+
+/* Again only if something else ran. */
+START_TEST(finally_on_resume)
+{
+    static const char text[] =
+        "name: w\ntasks: {a: {run: 'test -e go'}, b: {run: ':'}}\n"
+        "finally: {f: {run: 'echo $CAIRN_RUN_STATUS >>log'}}\n";
+    struct cairn_run_options resume = {.start = CAIRN_START_RESUME};
+    run_text(text, store, (struct cairn_run_options){0}, NULL);
+    expect_words("log", "failed");
+    put_file("go", "");
+    run_text(text, store, resume, NULL);
+    expect_words("log", "failed completed");
+    struct cairn_run_result r = run_text(text, store, resume, NULL);
+    ck_assert(r.nothing_to_do);
+    expect_words("log", "failed completed");
+}
+END_TEST
+
+/* ---- Stopping ---- */
+
+static const char *stop_at; /* the task whose start is a Ctrl-C; then the second */
+static const char *stop_at_again;
+
+static void stop_at_start(struct seen *seen, const struct cairn_event *event)
+{
+    (void)seen;
+    if (event->kind != CAIRN_EVENT_TASK_STARTED)
+        return;
+    if ((stop_at && strcmp(event->task, stop_at) == 0) ||
+        (stop_at_again && strcmp(event->task, stop_at_again) == 0))
+        cairn_stop_request(stop);
+}
+
+static struct cairn_run_result run_stopped(const char *text, const char *at,
+                                           const char *again)
+{
+    struct seen seen = {.act = stop_at_start};
+    stop_at = at;
+    stop_at_again = again;
+    return run_text(text, store, (struct cairn_run_options){.stop = stop}, &seen);
+}
+
+static const char stopped[] =
+    "name: w\ntasks:\n"
+    "  a: {run: 'test -e go || exec sleep 60'}\n"
+    "  b: {needs: [a], run: 'echo b >>log'}\n"
+    "  mend: {needs: [a], when: always, run: 'echo mend >>log'}\n"
+    "finally:\n"
+    "  f: {run: 'echo $CAIRN_RUN_STATUS >>log'}\n"
+    "  slow: {needs: [f], run: 'test -e go || exec sleep 60; echo slow >>log'}\n"
+    "  end: {needs: [slow], run: 'echo end >>log'}\n";
+
+START_TEST(finally_after_a_stop)
+{
+    struct cairn_run_result r =
+        run_stopped("name: w\ntasks:\n"
+                    "  a: {run: 'exec sleep 60'}\n"
+                    "  b: {needs: [a], run: 'echo b >>log'}\n"
+                    "  c: {needs: [a], when: always, run: 'echo c >>log'}\n"
+                    "finally:\n"
+                    "  f: {run: 'echo $CAIRN_RUN_STATUS >>log'}\n"
+                    "  g: {needs: [f], run: 'echo g >>log'}\n",
+                    "a", NULL);
+    expect_words("log", "cancelled g");
+    expect_tasks(store, 1, "a:cancelled b:pending c:pending f:completed g:completed");
+    expect_end(r, CAIRN_RUN_CANCELLED, 7);
+}
+END_TEST
+
+START_TEST(a_second_stop_ends_finally)
+{
+    struct cairn_run_result r = run_stopped(stopped, "a", "slow");
+    expect_words("log", "cancelled");
+    expect_tasks(store, 1,
+                 "a:cancelled b:pending f:completed slow:cancelled end:pending");
+    expect_end(r, CAIRN_RUN_CANCELLED, 7);
+    put_file("go", "");
+    cairn_stop_free(stop);
+    good(cairn_stop_new(&stop, &error));
+    r = run_stopped(stopped, NULL, NULL); /* all of it now, `finally` again */
+    expect_tasks(store, 1,
+                 "a:completed b:completed mend:completed f:completed slow:completed "
+                 "end:completed");
+    expect_end(r, CAIRN_RUN_COMPLETED, 0);
+}
+END_TEST
+
+/* A first stop lets `finally` go on. */
+START_TEST(a_stop_during_finally)
+{
+    struct cairn_run_result r = run_stopped("name: w\ntasks: {a: {run: ':'}}\n"
+                                            "finally:\n"
+                                            "  f: {run: 'sleep 0.2; echo f >>log'}\n"
+                                            "  g: {needs: [f], run: 'echo g >>log'}\n",
+                                            "f", NULL);
+    expect_words("log", "f g");
+    expect_end(r, CAIRN_RUN_COMPLETED, 0);
+}
+END_TEST
+
+START_TEST(deadline)
+{
+    struct timespec a, b;
+    clock_gettime(CLOCK_MONOTONIC, &a);
+    struct seen seen = {0};
+    struct cairn_run_result r =
+        run_text("name: w\ndeadline: 300ms\ntasks:\n"
+                 "  a: {run: 'echo a >>log; exec sleep 60'}\n"
+                 "  b: {needs: [a], run: 'echo b >>log'}\n"
+                 "finally: {f: {run: 'sleep 0.2; echo $CAIRN_RUN_STATUS >>log'}}\n",
+                 store, (struct cairn_run_options){0}, &seen);
+    clock_gettime(CLOCK_MONOTONIC, &b);
+    ck_assert_int_lt(b.tv_sec - a.tv_sec, 20);
+    expect_words("log", "a cancelled");
+    expect_tasks(store, 1, "a:cancelled b:pending f:completed");
+    expect_end(r, CAIRN_RUN_CANCELLED, 7);
+}
+END_TEST
+
+START_TEST(a_deadline_that_is_not_reached)
+{
+    expect_end(RUN("deadline: 60s\ntasks: {a: {run: ':'}}"), CAIRN_RUN_COMPLETED, 0);
+}
+END_TEST
+
+/* ---- Exit statuses ---- */
+
+START_TEST(external_tasks_without_waiting)
+{
+    static const char text[] = "name: w\ntasks:\n"
+                               "  a: {external: 'sign it'}\n"
+                               "  b: {needs: [a], run: ':'}\n"
+                               "  c: {run: ':'}\n"
+                               "finally: {f: {run: 'echo f >>log'}}\n";
+    struct cairn_run_options options = {.no_wait = true};
+    struct cairn_run_result r = run_text(text, store, options, NULL);
+    expect_end(r, CAIRN_RUN_UNFINISHED, 7);
+    ck_assert_uint_eq(r.waiting, 1);
+    expect_tasks(store, 1, "a:pending b:pending c:completed f:pending");
+    ck_assert(!exists("log"));
+    good(cairn_complete(store, 1, "a", NULL, NULL, 0, &error));
+    r = run_text(text, store, options, NULL);
+    ck_assert_uint_eq(r.run, 1);
+    expect_end(r, CAIRN_RUN_COMPLETED, 0);
+    expect_tasks(store, 1, "a:completed b:completed f:completed");
+}
+END_TEST
+
+START_TEST(a_failure_and_a_wait)
+{
+    struct cairn_run_options options = {.no_wait = true};
+    struct cairn_run_result r = run_text("name: w\non_failure: continue\ntasks:\n"
+                                         "  a: {external: 'sign it'}\n"
+                                         "  b: {run: 'exit 1'}\n",
+                                         store, options, NULL);
+    expect_end(r, CAIRN_RUN_UNFINISHED, 1);
+    expect_end(run_text("name: v\ntasks:\n"
+                        "  a: {external: 'sign it'}\n"
+                        "  b: {run: 'exit 1'}\n",
+                        store, options, NULL),
+               CAIRN_RUN_FAILED, 1);
+}
+END_TEST
+
+/* The first of 8, 9, 1, 7. */
+START_TEST(a_failure_and_a_stop)
+{
+    struct cairn_run_result r =
+        run_stopped("name: w\non_failure: continue\ntasks:\n"
+                    "  bad: {run: 'exit 1'}\n"
+                    "  slow: {needs: [bad], when: always, run: 'exec sleep 60'}\n"
+                    "finally: {f: {run: 'echo $CAIRN_RUN_STATUS >>log'}}\n",
+                    "slow", NULL);
+    expect_words("log", "cancelled");
+    expect_tasks(store, 1, "bad:failed slow:cancelled f:completed");
+    expect_end(r, CAIRN_RUN_CANCELLED, 1);
+}
+END_TEST
+
+START_TEST(a_handled_failure_and_a_stop)
+{
+    struct cairn_run_result r =
+        run_stopped("name: w\ntasks:\n"
+                    "  bad: {run: 'exit 1'}\n"
+                    "  mend: {needs: [bad], when: failed, run: ':'}\n"
+                    "  slow: {needs: [mend], run: 'exec sleep 60'}\n",
+                    "slow", NULL);
+    expect_tasks(store, 1, "bad:failed mend:completed slow:cancelled");
+    expect_end(r, CAIRN_RUN_CANCELLED, 7);
+}
+END_TEST
+
+/* Stopped when all was done: that is no stop. */
+START_TEST(a_stop_with_nothing_left)
+{
+    struct cairn_run_result r = run_stopped(
+        "name: w\ntasks: {a: {run: 'trap \"\" TERM; sleep 0.1'}}\n", "a", NULL);
+    ck_assert_uint_eq(r.completed + r.cancelled, 1);
+    ck_assert_int_eq(r.exit_status, r.cancelled ? 7 : 0);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("engine_flow");
+    TCase *tests = tcase_create("engine_flow");
+    tcase_add_checked_fixture(tests, begin, end);
+    tcase_set_timeout(tests, 60);
+    tcase_add_test(tests, when_success_failed_always);
+    tcase_add_test(tests, groups_and_when);
+    tcase_add_test(tests, conditions);
+    tcase_add_test(tests, conditions_of_members);
+    tcase_add_test(tests, a_condition_that_cannot_be_told);
+    tcase_add_test(tests, conditions_on_resume);
+    tcase_add_test(tests, a_failure_stops_the_run);
+    tcase_add_test(tests, a_failure_does_not_stop_one_that_continues);
+    tcase_add_test(tests, a_handled_failure_does_not_stop_the_run);
+    tcase_add_test(tests, a_handler_that_fails_stops_the_run);
+    tcase_add_test(tests, a_handler_that_does_not_want_stops_the_run);
+    tcase_add_test(tests, one_of_two_handlers_is_enough);
+    tcase_add_test(tests, a_handled_failure_on_resume);
+    tcase_add_test(tests, retries_of_a_handler);
+    tcase_add_test(tests, finally_runs_last);
+    tcase_add_test(tests, finally_after_a_failure);
+    tcase_add_test(tests, a_finally_task_that_fails);
+    tcase_add_test(tests, finally_is_tried_again);
+    tcase_add_test(tests, finally_on_resume);
+    tcase_add_test(tests, finally_after_a_stop);
+    tcase_add_test(tests, a_second_stop_ends_finally);
+    tcase_add_test(tests, a_stop_during_finally);
+    tcase_add_test(tests, deadline);
+    tcase_add_test(tests, a_deadline_that_is_not_reached);
+    tcase_add_test(tests, external_tasks_without_waiting);
+    tcase_add_test(tests, a_failure_and_a_wait);
+    tcase_add_test(tests, a_failure_and_a_stop);
+    tcase_add_test(tests, a_handled_failure_and_a_stop);
+    tcase_add_test(tests, a_stop_with_nothing_left);
+    suite_add_tcase(suite, tests);
+    return run_suite(suite);
+}

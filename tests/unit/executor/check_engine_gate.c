@@ -1,0 +1,566 @@
+/* SPDX-License-Identifier: MIT */
+/* Whole runs: checks, `once`, what tasks read (inputs, secrets), and the values that
+ * they pass on. */
+#include "tests/support/engine.h"
+
+static struct cairn_store *store;
+
+static void begin(void)
+{
+    setup();
+    store = open_store();
+}
+
+static void end(void)
+{
+    cairn_store_close(store);
+    teardown();
+}
+
+static struct cairn_run_result run_it(const char *text)
+{
+    return run_text(text, store, (struct cairn_run_options){.jobs = 1}, NULL);
+}
+
+static void expect_end(struct cairn_run_result r, enum cairn_run_state state,
+                       int status)
+{
+    ck_assert_msg(r.state == state, "%s, not %s", cairn_run_state_name(r.state),
+                  cairn_run_state_name(state));
+    ck_assert_int_eq(r.exit_status, status);
+}
+
+static void expect_text(const char *id, const char *part)
+{
+    struct task_wanted task = task_of(store, 1, id);
+    ck_assert_msg(strstr(task.text, part) != NULL, "%s: `%s`, without `%s`", id,
+                  task.text, part);
+}
+
+/* ---- Checks ---- */
+
+START_TEST(checks)
+{
+    struct cairn_run_result r = run_it(
+        "name: w\non_failure: continue\ntasks:\n"
+        "  good: {run: ':', check: 'true'}\n"
+        "  bad: {run: ':', check: 'echo why >&2; exit 3'}\n"
+        "  sure: {run: ':', check: {run: 'echo ''{\"confidence\": 0.9}''', min: 0.8}}\n"
+        "  unsure: {run: ':', check: {run: 'echo ''{\"confidence\": 0.75}'''}}\n"
+        "  doubt: {run: ':', check: {run: 'echo ''{\"confidence\": 0.5}'''}}\n"
+        "  silly: {run: ':', check: 'echo ''{\"confidence\": 7}'''}\n"
+        "  exec: {exec: ['true'], check: 'exit 1'}\n"
+        "  first: {run: 'exit 1', check: 'touch first-checked'}\n"
+        "  without: {run: ':', outputs: [gone], check: 'touch without-checked'}\n");
+    expect_tasks(store, 1,
+                 "good:completed bad:failed sure:completed unsure:completed "
+                 "doubt:failed silly:failed exec:failed first:failed without:failed");
+    expect_end(r, CAIRN_RUN_FAILED, 1);
+    expect_text("bad", "why");
+    expect_text("unsure", "its check warns");
+    expect_text("doubt", "its check failed");
+    ck_assert(!exists("first-checked"));
+    ck_assert(!exists("without-checked"));
+}
+END_TEST
+
+START_TEST(a_check_and_retries)
+{
+    struct cairn_run_result r = run_it(
+        "name: w\ntasks:\n"
+        "  a:\n"
+        "    run: 'echo run >>log; echo n=$CAIRN_ATTEMPT >>$CAIRN_OUTPUT'\n"
+        "    check: 'echo check >>log; test $CAIRN_ATTEMPT = 3'\n"
+        "    retries: {max: 2, delay: 10ms}\n"
+        "  b: {needs: [a], exec: [sh, -c, 'echo ${{ tasks.a.outputs.n }} >>log']}\n");
+    expect_words("log", "run check run check run check 3");
+    expect_end(r, CAIRN_RUN_COMPLETED, 0);
+    ck_assert_uint_eq(task_of(store, 1, "a").info.attempts, 3);
+}
+END_TEST
+
+START_TEST(what_a_check_is_given)
+{
+    run_it("name: w\nparams: {day: mon}\ntasks:\n"
+           "  a:\n"
+           "    foreach: {i: [x]}\n"
+           "    cwd: sub\n"
+           "    env: {E: 'e${{ params.day }}'}\n"
+           "    run: ':'\n"
+           "    check: 'echo $day $i $E $CAIRN_TASK $CAIRN_ATTEMPT >>../log; test "
+           "$(basename $PWD) = sub'\n");
+    expect_tasks(store, 1, "a[i=x]:failed"); /* sub is not there */
+    ck_assert_int_eq(mkdir("sub", 0700), 0);
+    struct cairn_run_result r =
+        run_it("name: w\nparams: {day: mon}\ntasks:\n"
+               "  a:\n"
+               "    foreach: {i: [x]}\n"
+               "    cwd: sub\n"
+               "    env: {E: 'e${{ params.day }}'}\n"
+               "    run: ':'\n"
+               "    check: 'echo $day $i $E $CAIRN_TASK >>../log; test $(basename "
+               "$PWD) = sub'\n");
+    expect_words("log", "mon x emon a[i=x]");
+    expect_end(r, CAIRN_RUN_COMPLETED, 0);
+}
+END_TEST
+
+START_TEST(a_check_that_takes_too_long)
+{
+    struct cairn_run_result r =
+        run_it("name: w\ntasks:\n"
+               "  a: {run: ':', check: 'exec sleep 60', timeout: 250ms}\n");
+    expect_end(r, CAIRN_RUN_FAILED, 1);
+    expect_text("a", "its check timed out");
+}
+END_TEST
+
+static struct cairn_stop *stop;
+
+static void stop_in_check(struct seen *seen, const struct cairn_event *event)
+{
+    if (event->kind != CAIRN_EVENT_TICK || !exists("checking") || seen->rc)
+        return;
+    seen->rc = 1;
+    cairn_stop_request(stop);
+}
+
+START_TEST(a_stop_during_a_check)
+{
+    static const char text[] =
+        "name: w\ntasks:\n"
+        "  a: {run: 'echo a >>log', check: 'touch checking; test -e go || exec sleep "
+        "60'}\n";
+    struct seen seen = {.act = stop_in_check};
+    good(cairn_stop_new(&stop, &error));
+    struct cairn_run_result r =
+        run_text(text, store, (struct cairn_run_options){.stop = stop}, &seen);
+    expect_end(r, CAIRN_RUN_CANCELLED, 7);
+    expect_tasks(store, 1, "a:cancelled");
+    put_file("go", "");
+    expect_end(run_it(text), CAIRN_RUN_COMPLETED, 0);
+    expect_words("log", "a a");
+    cairn_stop_free(stop);
+}
+END_TEST
+
+/* ---- once ---- */
+
+/* The store as it was while the task ran, as if cairn had died then. */
+#define CRASH "cp -a .cairn copy; rm -f copy/live/*.slots"
+
+static struct cairn_run_result run_copy(const char *text)
+{
+    struct cairn_store *copy = open_at("copy");
+    struct cairn_run_result r =
+        run_text(text, copy, (struct cairn_run_options){.jobs = 1}, NULL);
+    cairn_store_close(store);
+    store = copy;
+    return r;
+}
+
+static const char once[] =
+    "name: w\non_failure: continue\ntasks:\n"
+    "  a: {once: true, run: 'echo a >>log; " CRASH "'}\n"
+    "  b: {needs: [a], run: 'echo b >>log'}\n"
+    "  always: {needs: [a], when: always, run: 'echo always >>log'}\n"
+    "  other: {run: 'echo other >>log', priority: -1}\n"
+    "finally: {f: {run: 'echo f >>log'}}\n";
+
+START_TEST(once_is_unknown_after_a_crash)
+{
+    run_it(once);
+    unlink("log");
+    struct cairn_run_result r = run_copy(once);
+    expect_end(r, CAIRN_RUN_UNFINISHED, 8);
+    ck_assert_uint_eq(r.unknown, 1);
+    expect_tasks(store, 1,
+                 "a:unknown b:pending always:pending other:completed f:pending");
+    expect_words("log", "other");
+    r = run_it(once); /* it stays so */
+    expect_end(r, CAIRN_RUN_UNFINISHED, 8);
+    ck_assert_uint_eq(r.attempts, 0);
+    good(cairn_resolve(store, 1, "a", CAIRN_RESOLVED_DONE, &error));
+    r = run_it(once);
+    expect_end(r, CAIRN_RUN_COMPLETED, 0);
+    expect_words("log", "other b always f");
+}
+END_TEST
+
+START_TEST(once_resolved_as_failed)
+{
+    run_it(once);
+    unlink("log");
+    run_copy(once);
+    good(cairn_resolve(store, 1, "a", CAIRN_RESOLVED_FAILED, &error));
+    expect_tasks(store, 1, "a:failed");
+    ck_assert_int_eq(cairn_resolve(store, 1, "a", CAIRN_RESOLVED_FAILED, &error),
+                     CAIRN_EUSAGE);
+    expect_words("log", "other");
+    struct cairn_run_result r = run_it(once); /* the run ends with that failure */
+    expect_end(r, CAIRN_RUN_FAILED, 1);
+    r = run_it(once); /* what failed is tried again then */
+    expect_end(r, CAIRN_RUN_COMPLETED, 0);
+}
+END_TEST
+
+static const char checked[] =
+    "name: w\ntasks:\n"
+    "  a: {once: true, run: 'echo a >>log; test -e copy || { " CRASH "; }', check: "
+    "'echo check >>log; test -e done', retries: 2}\n"
+    "  b: {needs: [a], run: 'echo b >>log'}\n";
+
+START_TEST(once_with_a_check_that_passes)
+{
+    put_file("done", "");
+    run_it(checked);
+    unlink("log");
+    struct cairn_run_result r = run_copy(checked);
+    expect_end(r, CAIRN_RUN_COMPLETED, 0);
+    expect_words("log", "check b"); /* it did not run again */
+    expect_tasks(store, 1, "a:completed b:completed");
+}
+END_TEST
+
+START_TEST(once_with_a_check_that_fails)
+{
+    put_file("done", "");
+    run_it(checked);
+    unlink("log");
+    unlink("done");
+    struct cairn_run_result r = run_copy(checked);
+    expect_end(r, CAIRN_RUN_FAILED, 1);
+    expect_words("log", "check"); /* no retry of what must not run twice */
+    expect_tasks(store, 1, "a:failed b:skipped");
+}
+END_TEST
+
+START_TEST(once_that_never_started)
+{
+    static const char text[] =
+        "name: w\njobs: 1\ntasks:\n"
+        "  first: {run: 'echo first >>log; " CRASH "', priority: 1}\n"
+        "  a: {once: true, run: 'echo a >>log'}\n";
+    run_it(text);
+    unlink("log");
+    /* With one job nothing was meant to start beside `first`. */
+    struct cairn_run_result r = run_copy(text);
+    expect_end(r, CAIRN_RUN_COMPLETED, 0);
+    ck_assert_ptr_nonnull(strstr(words_of("log"), "a"));
+}
+END_TEST
+
+static void stop_in_task(struct seen *seen, const struct cairn_event *event)
+{
+    if (event->kind != CAIRN_EVENT_TICK || !exists("up") || seen->rc)
+        return;
+    seen->rc = 1;
+    cairn_stop_request(stop);
+}
+
+/* Ended by us in the middle of it: nobody knows how far it came, as after a crash. */
+START_TEST(once_that_was_stopped)
+{
+    static const char text[] =
+        "name: w\ntasks:\n"
+        "  a: {once: true, run: 'echo a >>log; touch up; exec sleep 60'}\n"
+        "  b: {needs: [a], run: 'echo b >>log'}\n";
+    struct seen seen = {.act = stop_in_task};
+    good(cairn_stop_new(&stop, &error));
+    struct cairn_run_result r =
+        run_text(text, store, (struct cairn_run_options){.stop = stop}, &seen);
+    ck_assert_int_eq(r.exit_status, 8);
+    expect_tasks(store, 1, "a:unknown b:pending");
+    ck_assert_int_eq(run_it(text).exit_status, 8);
+    good(cairn_resolve(store, 1, "a", CAIRN_RESOLVED_DONE, &error));
+    expect_end(run_it(text), CAIRN_RUN_COMPLETED, 0);
+    expect_words("log", "a b");
+    cairn_stop_free(stop);
+}
+END_TEST
+
+/* The task had ended well, but nothing of that was recorded. */
+START_TEST(a_crash_during_a_check)
+{
+    static const char text[] =
+        "name: w\ntasks:\n"
+        "  a: {run: 'echo a >>log', check: 'echo check >>log; test -e copy || { " CRASH
+        "; }'}\n"
+        "  b: {needs: [a], run: 'echo b >>log'}\n";
+    run_it(text);
+    unlink("log");
+    expect_end(run_copy(text), CAIRN_RUN_COMPLETED, 0);
+    expect_words("log", "a check b");
+}
+END_TEST
+
+START_TEST(a_crash_during_the_check_of_what_is_once)
+{
+    static const char text[] =
+        "name: w\ntasks:\n"
+        "  a: {once: true, run: 'echo a >>log', check: 'echo check >>log; test -e copy "
+        "|| { " CRASH "; }'}\n"
+        "  b: {needs: [a], run: 'echo b >>log'}\n";
+    run_it(text);
+    unlink("log");
+    expect_end(run_copy(text), CAIRN_RUN_COMPLETED, 0);
+    expect_words("log", "check b");
+}
+END_TEST
+
+START_TEST(a_crash_during_finally)
+{
+    static const char text[] =
+        "name: w\ntasks: {a: {run: 'echo a >>log'}}\n"
+        "finally:\n"
+        "  done: {run: 'echo done >>log'}\n"
+        "  f: {needs: [done], run: 'echo f >>log; test -e copy || { " CRASH "; }'}\n"
+        "  g: {needs: [f], run: 'echo g$CAIRN_RUN_STATUS >>log'}\n";
+    run_it(text);
+    unlink("log");
+    expect_end(run_copy(text), CAIRN_RUN_COMPLETED, 0);
+    expect_words("log", "f gcompleted");
+}
+END_TEST
+
+/* ---- Inputs and secrets ---- */
+
+static const char reads[] = "name: w\ntasks:\n"
+                            "  a: {run: 'echo a >>log', inputs: [in/x, y]}\n"
+                            "  b: {needs: [a], run: 'echo b >>log'}\n"
+                            "  c: {run: 'echo c >>log'}\n";
+
+static struct cairn_run_result resume(const char *text)
+{
+    unlink("log");
+    return run_text(text, store,
+                    (struct cairn_run_options){.start = CAIRN_START_RESUME, .jobs = 1},
+                    NULL);
+}
+
+START_TEST(inputs)
+{
+    run_it(reads);
+    expect_tasks(store, 1, "a:failed b:skipped");
+    expect_text("a", "in/x");
+    ck_assert_int_eq(mkdir("in", 0700), 0);
+    put_file("in/x", "1");
+    put_file("y", "1");
+    run_it(reads);
+    ck_assert(resume(reads).nothing_to_do);
+    ck_assert_int_eq(system("touch in/x"), 0); /* the same content */
+    ck_assert(resume(reads).nothing_to_do);
+    put_file("in/x", "2");
+    resume(reads);
+    expect_words("log", "a b");
+    ck_assert(resume(reads).nothing_to_do);
+    unlink("y");
+    expect_end(resume(reads), CAIRN_RUN_FAILED, 1);
+    expect_tasks(store, 1, "a:failed b:skipped c:completed");
+}
+END_TEST
+
+static const char secretive[] =
+    "name: w\nsecrets: [TOKEN]\ntasks:\n"
+    "  a: {secrets: [TOKEN], run: 'echo $TOKEN >>log; echo $TOKEN; echo t=$TOKEN "
+    ">>$CAIRN_OUTPUT'}\n"
+    "  b: {needs: [a], run: 'echo b${TOKEN-} >>log'}\n"
+    "  c: {run: 'echo c >>log'}\n";
+
+static struct cairn_run_result run_secret(const char *value)
+{
+    struct cairn_param secret = {"TOKEN", value};
+    struct cairn_run_options options = {.start = CAIRN_START_AUTO, .jobs = 1};
+    options.secrets = &secret;
+    options.n_secrets = 1;
+    if (run_info(store, 0).run)
+        options.start = CAIRN_START_RESUME;
+    unlink("log");
+    return run_text(secretive, store, options, NULL);
+}
+
+START_TEST(secrets)
+{
+    struct cairn_workflow *w = parsed(secretive);
+    struct cairn_param secret = {"TOKEN", "one-secret"};
+    struct cairn_run_options options = {.jobs = 1};
+    struct cairn_run_result r;
+    ck_assert_int_eq(cairn_run(w, store, &options, &r, &error), CAIRN_EUSAGE);
+    ck_assert_msg(strstr(error.text, "TOKEN") != NULL, "%s", error.text);
+    ck_assert(!exists("log"));
+    options.secrets = &secret;
+    options.n_secrets = 1;
+    error = (struct cairn_error){0};
+    good(cairn_run(w, store, &options, &r, &error));
+    cairn_workflow_free(w);
+    ck_assert_ptr_nonnull(strstr(words_of("log"), "one-secret"));
+    ck_assert_ptr_null(strstr(words_of("log"), "bone"));
+    ck_assert(run_secret("one-secret").nothing_to_do);
+    r = run_secret("two-secret");
+    ck_assert_uint_eq(r.attempts, 2);
+    expect_words("log", "two-secret b");
+    ck_assert_int_ne(system("grep -rqa one-secret .cairn"), 0);
+    ck_assert_int_ne(system("grep -rqa two-secret .cairn"), 0);
+}
+END_TEST
+
+/* ---- Values ---- */
+
+START_TEST(values)
+{
+    put_file("hostile",
+             "x=$(touch pwned) `touch pwned` ; touch pwned ' \" \\ ${{ 1 }}\n"
+             "empty=\n"
+             "lines<<E\nfirst; touch pwned\nE2\nE\n");
+    struct cairn_run_result r = run_it(
+        "name: w\ntasks:\n"
+        "  a: {run: 'cat hostile >>$CAIRN_OUTPUT'}\n"
+        "  b: {needs: [a], env: {X: '${{ tasks.a.outputs.x }}'}, run: 'printf "
+        "\"%s\\n\" \"$X\" >>log'}\n"
+        "  c: {needs: [b], exec: [printf, '%s\\n', '${{ tasks.a.outputs.lines }}']}\n"
+        "  d: {needs: [c], exec: [test, -z, '${{ tasks.a.outputs.empty }}']}\n"
+        "  e: {needs: [d], exec: [test, '${{ default(tasks.a.outputs.gone, 7) }}', =, "
+        "'7']}\n"
+        "  f: {needs: [d], exec: [test, '${{ tasks.a.outputs.gone }}']}\n");
+    expect_tasks(store, 1, "a:completed b:completed c:completed d:completed f:failed");
+    expect_words("log", "$(touch pwned) `touch pwned` ; touch pwned ' \" \\ ${{ 1 }}");
+    ck_assert(!exists("pwned"));
+    ck_assert_int_eq(r.exit_status, 1);
+}
+END_TEST
+
+/* Values are those of the attempt that counts, also in the names of outputs. */
+START_TEST(values_of_the_newest_attempt)
+{
+    static const char text[] =
+        "name: w\ntasks:\n"
+        "  a: {inputs: v, run: 'echo n=$(cat v) >>$CAIRN_OUTPUT'}\n"
+        "  b: {needs: [a], env: {N: '${{ tasks.a.outputs.n }}'}, outputs: ['out-${{ "
+        "tasks.a.outputs.n }}'], run: 'echo b$N >>log; touch out-$N'}\n"
+        "  c: {needs: [b], exec: [sh, -c, 'echo c${{ tasks.a.outputs.n }} >>log']}\n";
+    put_file("v", "1");
+    run_it(text);
+    expect_words("log", "b1 c1");
+    ck_assert(resume(text).nothing_to_do);
+    put_file("v", "2");
+    expect_end(resume(text), CAIRN_RUN_COMPLETED, 0);
+    expect_words("log", "b2 c2");
+    unlink("out-1"); /* nobody's any more */
+    ck_assert(resume(text).nothing_to_do);
+    unlink("out-2");
+    ck_assert_uint_eq(resume(text).attempts, 2);
+    expect_words("log", "b2 c2");
+}
+END_TEST
+
+START_TEST(values_that_are_no_good)
+{
+    static const struct {
+        const char *write, *text;
+    } bad[] = {{"echo nothing", "line 1"},
+               {"echo 1a=2", "line 1"},
+               {"printf \"a=b\\\\000c\"", "line 1"},
+               {"printf \"a<<E\\\\nx\"", "line 1"},
+               {"head -c 2000000 /dev/zero | tr \"\\\\0\" x", "CAIRN_OUTPUT"}};
+    char text[600];
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        snprintf(text, sizeof text,
+                 "name: w\ntasks:\n  a:\n    run: |\n      { %s; } >>$CAIRN_OUTPUT\n",
+                 bad[i].write);
+        struct cairn_run_result r = run_text(
+            text, store, (struct cairn_run_options){.start = CAIRN_START_FRESH}, NULL);
+        ck_assert_msg(r.failed == 1, "%s", bad[i].write);
+        struct task_wanted a = task_of(store, r.run, "a");
+        ck_assert_msg(strstr(a.text, bad[i].text) != NULL, "%s: %s", bad[i].write,
+                      a.text);
+    }
+}
+END_TEST
+
+/* Nobody sees what an earlier attempt, or one that failed, has written. */
+START_TEST(no_values_of_earlier_attempts)
+{
+    struct cairn_run_result r =
+        run_it("name: w\non_failure: continue\ntasks:\n"
+               "  a:\n"
+               "    retries: {max: 1, delay: 10ms}\n"
+               "    run: |\n"
+               "      wc -c <$CAIRN_OUTPUT >>log\n"
+               "      echo v$CAIRN_ATTEMPT=$CAIRN_ATTEMPT >>$CAIRN_OUTPUT\n"
+               "      test $CAIRN_ATTEMPT = 2\n"
+               "  b: {needs: [a], exec: [sh, -c, 'echo ${{ default(tasks.a.outputs.v1, "
+               "0) }} ${{ tasks.a.outputs.v2 }} >>log']}\n"
+               "  c: {needs: [b], run: 'wc -c <$CAIRN_OUTPUT >>log'}\n"
+               "  d: {needs: [c], run: 'echo d=1 >>$CAIRN_OUTPUT; exit 1'}\n"
+               "  e: {needs: [d], when: failed, if: 'default(tasks.d.outputs.d, 0) == "
+               "0', run: 'wc -c <$CAIRN_OUTPUT >>log'}\n");
+    expect_words("log", "0 0 0 2 0 0");
+    expect_end(r, CAIRN_RUN_COMPLETED, 0);
+}
+END_TEST
+
+/* The file that a task was given may be gone, or another thing, when it ends. */
+START_TEST(value_files_that_are_tampered_with)
+{
+    put_file("evil", "v=evil\n");
+    struct cairn_run_result r =
+        run_it("name: w\non_failure: continue\ntasks:\n"
+               "  a: {run: 'rm $CAIRN_OUTPUT'}\n"
+               "  b: {needs: [a], run: 'ln -sf $PWD/evil $CAIRN_OUTPUT'}\n"
+               "  c: {needs: [b], run: 'rm $CAIRN_OUTPUT; mkdir $CAIRN_OUTPUT'}\n"
+               "  d: {needs: [c], when: always, run: 'echo v=1 >>$CAIRN_OUTPUT'}\n"
+               "  e: {needs: [d], exec: [sh, -c, 'echo ${{ default(tasks.b.outputs.v, "
+               "0) "
+               "}} ${{ tasks.d.outputs.v }} >>log']}\n");
+    expect_words("log", "0 1");
+    ck_assert_uint_eq(r.failed, 0);
+    expect_words("evil", "v=evil");
+}
+END_TEST
+
+/* A process that is left in the background writes too late. */
+START_TEST(values_that_come_too_late)
+{
+    run_it(
+        "name: w\njobs: 1\ntasks:\n"
+        "  a: {run: 'f=$CAIRN_OUTPUT; (exec 3>>$f; touch up; while [ ! -e b ]; do "
+        "sleep 0.01; done; echo v=late >&3; echo v=late >>$f; touch wrote) & while [ "
+        "! -e up ]; do sleep 0.01; done'}\n"
+        "  b: {needs: [a], run: 'touch b; sleep 0.2'}\n"
+        "  c: {needs: [b], exec: [sh, -c, 'echo ${{ default(tasks.a.outputs.v, "
+        "0) }} ${{ default(tasks.b.outputs.v, 0) }} >>log']}\n");
+    expect_words("log", "0 0");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("engine_gate");
+    TCase *tests = tcase_create("engine_gate");
+    tcase_add_checked_fixture(tests, begin, end);
+    tcase_set_timeout(tests, 60);
+    tcase_add_test(tests, checks);
+    tcase_add_test(tests, a_check_and_retries);
+    tcase_add_test(tests, what_a_check_is_given);
+    tcase_add_test(tests, a_check_that_takes_too_long);
+    tcase_add_test(tests, a_stop_during_a_check);
+    tcase_add_test(tests, once_is_unknown_after_a_crash);
+    tcase_add_test(tests, once_resolved_as_failed);
+    tcase_add_test(tests, once_with_a_check_that_passes);
+    tcase_add_test(tests, once_with_a_check_that_fails);
+    tcase_add_test(tests, once_that_never_started);
+    tcase_add_test(tests, once_that_was_stopped);
+    tcase_add_test(tests, a_crash_during_a_check);
+    tcase_add_test(tests, a_crash_during_the_check_of_what_is_once);
+    tcase_add_test(tests, a_crash_during_finally);
+    tcase_add_test(tests, inputs);
+    tcase_add_test(tests, secrets);
+    tcase_add_test(tests, values);
+    tcase_add_test(tests, values_of_the_newest_attempt);
+    tcase_add_test(tests, values_that_are_no_good);
+    tcase_add_test(tests, no_values_of_earlier_attempts);
+    tcase_add_test(tests, value_files_that_are_tampered_with);
+    tcase_add_test(tests, values_that_come_too_late);
+    suite_add_tcase(suite, tests);
+    return run_suite(suite);
+}

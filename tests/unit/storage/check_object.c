@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT */
+/* The content pool (storage/object.c). */
+#include "base/limits.h"
+#include "storage/store.h"
+#include "tests/support/remove_tree.h"
+#include "tests/support/suite.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char dir[256], path[512];
+static struct cairn_error error;
+static struct cairn_store *store;
+
+static void open_store(void)
+{
+    struct cairn_store_options options = {
+        .path = path, .create = true, .sync = CAIRN_SYNC_OFF};
+    ck_assert_msg(cairn_store_open(&store, &options, &error) == 0, "%s", error.text);
+}
+
+static void setup(void)
+{
+    const char *tmp = getenv("TMPDIR");
+    snprintf(dir, sizeof dir, "%s/check_object.XXXXXX", tmp ? tmp : "/tmp");
+    ck_assert_ptr_nonnull(mkdtemp(dir));
+    snprintf(path, sizeof path, "%s/.cairn", dir);
+    open_store();
+}
+
+static void teardown(void)
+{
+    cairn_store_close(store);
+    store = NULL;
+    remove_tree(dir);
+}
+
+static struct digest put(struct str content)
+{
+    struct digest digest;
+    ck_assert_int_eq(store_begin(store, 0, &error), 0);
+    ck_assert_msg(store_put_object(store, content, &digest, &error) == 0, "%s",
+                  error.text);
+    ck_assert_int_eq(store_commit(store, &error), 0);
+    return digest;
+}
+
+static void expect(const struct digest *digest, struct str content)
+{
+    struct buf out = BUF_INIT;
+    buf_text(&out, "kept");
+    ck_assert_msg(store_get_object(store, digest, &out, &error) == 0, "%s", error.text);
+    ck_assert_uint_eq(out.size, 4 + content.len);
+    ck_assert_mem_eq(out.data, "kept", 4);
+    if (content.len)
+        ck_assert_mem_eq(out.data + 4, content.ptr, content.len);
+    buf_release(&out);
+}
+
+/* Bytes that do not compress, from a fixed seed. */
+static void add_noise(struct buf *out, size_t n, uint64_t seed)
+{
+    for (size_t i = 0; i < n; i++) {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        buf_byte(out, (uint8_t)seed);
+    }
+}
+
+START_TEST(round_trip)
+{
+    static const size_t sizes[] = {0,    1,    15,    16,    17,     100,
+                                   1983, 4096, 65536, 65537, 1000000};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        struct buf noise = BUF_INIT, text = BUF_INIT;
+        add_noise(&noise, sizes[i], 42 + i);
+        while (text.size < sizes[i])
+            buf_byte(&text, (uint8_t) "all work and no play "[text.size % 21]);
+        struct digest a = put(buf_view(&noise)), b = put(buf_view(&text)), plain;
+        expect(&a, buf_view(&noise));
+        expect(&b, buf_view(&text));
+        ck_assert_int_eq(sha256_of(text.data, text.size, &plain, &error), 0);
+        ck_assert(digest_equal(&plain, &b));
+        buf_release(&noise);
+        buf_release(&text);
+    }
+    cairn_store_close(store);
+    open_store();
+    struct digest empty = put(STR(""));
+    expect(&empty, STR(""));
+}
+END_TEST
+
+static int no_bad(void *context, const char *hex, const char *why)
+{
+    (void)context;
+    ck_abort_msg("%s: %s", hex, why);
+    return 0;
+}
+
+START_TEST(same_content_once)
+{
+    uint64_t checked = 0;
+    struct digest a = put(STR("the same")), b = put(STR("the same"));
+    ck_assert(digest_equal(&a, &b));
+    put(STR("another"));
+    ck_assert_int_eq(store_verify_objects(store, &checked, no_bad, NULL, &error), 0);
+    ck_assert_uint_eq(checked, 2);
+}
+END_TEST
+
+START_TEST(text_is_compressed)
+{
+    struct buf text = BUF_INIT;
+    struct stat st;
+    for (uint32_t i = 0; text.size < 2000000; i++)
+        buf_format(&text, "line %u of a log that says little\n", i);
+    put(buf_view(&text));
+    buf_release(&text);
+    cairn_store_close(store);
+    store = NULL;
+    char db[600];
+    snprintf(db, sizeof db, "%s/cairn.db", path);
+    ck_assert_int_eq(stat(db, &st), 0);
+    ck_assert_int_lt(st.st_size, 600000);
+}
+END_TEST
+
+START_TEST(missing_and_too_large)
+{
+    struct digest digest = {{1, 2, 3}}, before = digest;
+    struct buf out = BUF_INIT;
+    ck_assert_int_eq(store_get_object(store, &digest, &out, &error), CAIRN_ENOTFOUND);
+    ck_assert_uint_eq(out.size, 0);
+    ck_assert_int_eq(store_begin(store, 0, &error), 0);
+    /* Refused by its length: the bytes are not looked at. */
+    struct str huge = {"x", (size_t)LIMIT_OBJECT_BYTES + 1};
+    ck_assert_int_eq(store_put_object(store, huge, &digest, &error), CAIRN_ELIMIT);
+    ck_assert(digest_equal(&digest, &before));
+    store_abort(store);
+    buf_release(&out);
+}
+END_TEST
+
+START_TEST(abort_takes_it_back)
+{
+    struct digest digest;
+    struct buf out = BUF_INIT;
+    ck_assert_int_eq(store_begin(store, 0, &error), 0);
+    ck_assert_int_eq(store_put_object(store, STR("gone"), &digest, &error), 0);
+    store_abort(store);
+    ck_assert_int_eq(store_get_object(store, &digest, &out, &error), CAIRN_ENOTFOUND);
+    buf_release(&out);
+}
+END_TEST
+
+/* Flips a bit `offset` bytes behind the only place of `pattern` in the closed file. */
+static void flip(struct str pattern, size_t offset)
+{
+    char db[600];
+    struct buf file = BUF_INIT;
+    snprintf(db, sizeof db, "%s/cairn.db", path);
+    ck_assert_int_eq(os_read_file(db, SIZE_MAX / 2, &file, &error), 0);
+    char *at = memmem(file.data, file.size, pattern.ptr, pattern.len);
+    ck_assert_ptr_nonnull(at);
+    size_t rest = file.size - (size_t)(at - file.data) - 1;
+    ck_assert_ptr_null(memmem(at + 1, rest, pattern.ptr, pattern.len));
+    at[offset] ^= 4;
+    ck_assert_int_eq(os_write_file(db, 0600, buf_view(&file), &error), 0);
+    buf_release(&file);
+}
+
+static int note_bad(void *context, const char *hex, const char *why)
+{
+    ck_assert_uint_gt(strlen(why), 0);
+    snprintf(context, DIGEST_HEX_SIZE, "%s", hex);
+    return 0;
+}
+
+static void expect_damaged(const struct digest *digest)
+{
+    struct buf out = BUF_INIT;
+    uint64_t checked;
+    char hex[DIGEST_HEX_SIZE], bad[DIGEST_HEX_SIZE] = "";
+    buf_text(&out, "kept");
+    ck_assert_int_eq(store_get_object(store, digest, &out, &error), CAIRN_EDAMAGED);
+    ck_assert_str_eq(out.data, "kept");
+    digest_hex(digest, hex);
+    ck_assert_ptr_nonnull(strstr(error.text, hex));
+    ck_assert_ptr_nonnull(strstr(error.text, "cairn doctor"));
+    ck_assert_int_eq(store_verify_objects(store, &checked, note_bad, bad, &error), 0);
+    ck_assert_uint_eq(checked, 2);
+    ck_assert_str_eq(bad, hex);
+    buf_release(&out);
+}
+
+START_TEST(flipped_bit_in_raw_content)
+{
+    struct buf noise = BUF_INIT;
+    add_noise(&noise, 300, 7);
+    struct digest digest = put(buf_view(&noise)), good = put(STR("good"));
+    cairn_store_close(store);
+    flip((struct str){noise.data, 24}, 20);
+    open_store();
+    expect_damaged(&digest);
+    expect(&good, STR("good"));
+    buf_release(&noise);
+}
+END_TEST
+
+/* Any byte of the frame: magic, header, block, end. */
+START_TEST(flipped_bit_in_compressed_content)
+{
+    static const size_t offsets[] = {1, 4, 5, 6, 7, 8, 12, 20};
+    struct buf text = BUF_INIT;
+    for (int i = 0; i < 200; i++)
+        buf_text(&text, "abcdefghijklmnopqrstuvwxyz");
+    struct digest digest = put(buf_view(&text));
+    put(STR("good"));
+    size_t offset = offsets[_i];
+    cairn_store_close(store);
+    flip(STR("\x28\xb5\x2f\xfd"), offset);
+    open_store();
+    expect_damaged(&digest);
+    buf_release(&text);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("object");
+    TCase *tests = tcase_create("object");
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_test(tests, round_trip);
+    tcase_add_test(tests, same_content_once);
+    tcase_add_test(tests, text_is_compressed);
+    tcase_add_test(tests, missing_and_too_large);
+    tcase_add_test(tests, abort_takes_it_back);
+    tcase_add_test(tests, flipped_bit_in_raw_content);
+    tcase_add_loop_test(tests, flipped_bit_in_compressed_content, 0, 8);
+    suite_add_tcase(suite, tests);
+    return help_run(suite);
+}

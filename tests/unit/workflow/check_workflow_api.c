@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: MIT */
+/* Workflows built in memory: what is accepted, what is refused with which words, and
+ * what can be looked at afterwards. */
+#include "base/limits.h"
+#include "cairn.h"
+
+#include "tests/support/graph.h"
+
+static struct cairn_workflow *workflow;
+static struct cairn_error failure;
+static const char *const true_argv[] = {"/bin/true", NULL};
+
+static void setup(void)
+{
+    ck_assert_int_eq(cairn_workflow_new(&workflow, "test", &failure), 0);
+}
+
+static void teardown(void)
+{
+    cairn_workflow_free(workflow);
+}
+
+static enum cairn_outcome call(void *context, struct cairn_attempt *attempt)
+{
+    (void)context;
+    (void)attempt;
+    return CAIRN_COMPLETED;
+}
+
+static int add(const struct cairn_task *task)
+{
+    failure = (struct cairn_error){0};
+    return cairn_workflow_add(workflow, task, &failure);
+}
+
+static void accept(const struct cairn_task *task)
+{
+    ck_assert_msg(add(task) == 0, "%s", failure.text);
+}
+
+static void refuse(const struct cairn_task *task, int code, const char *text)
+{
+    ck_assert_int_eq(add(task), code);
+    ck_assert_int_eq(failure.code, code);
+    ck_assert_msg(strstr(failure.text, text) != NULL, "no `%s` in: %s", text,
+                  failure.text);
+}
+
+static void add_named(const char *id, const char *const *needs)
+{
+    struct cairn_task task = {.id = id, .argv = true_argv, .needs = needs};
+    accept(&task);
+}
+
+static void compile(void)
+{
+    ck_assert_msg(cairn_workflow_compile(workflow, &failure) == 0, "%s", failure.text);
+}
+
+/* ---- Names ---- */
+
+START_TEST(test_workflow_names)
+{
+    char name[LIMIT_NAME_BYTES + 2];
+    struct cairn_workflow *w = NULL;
+    ck_assert_int_eq(cairn_workflow_new(&w, "", &failure), CAIRN_EUSAGE);
+    ck_assert_int_eq(cairn_workflow_new(&w, NULL, &failure), CAIRN_EUSAGE);
+    memset(name, 'n', sizeof name - 1);
+    name[sizeof name - 1] = 0;
+    ck_assert_int_eq(cairn_workflow_new(&w, name, &failure), CAIRN_EUSAGE);
+    ck_assert_ptr_null(w);
+    name[LIMIT_NAME_BYTES] = 0;
+    ck_assert_int_eq(cairn_workflow_new(&w, name, NULL), 0);
+    ck_assert_str_eq(cairn_workflow_name(w), name);
+    cairn_workflow_free(w);
+    cairn_workflow_free(NULL);
+}
+END_TEST
+
+START_TEST(test_ids)
+{
+    static const char *const bad[] = {"", "a b", "a/b", "a[x=1]", "\xc3\xa4", "a\n"};
+    struct cairn_task task = {.argv = true_argv};
+    refuse(&task, CAIRN_EWORKFLOW, "task id ``");
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        task.id = bad[i];
+        refuse(&task, CAIRN_EWORKFLOW, "is not 1 to 200 of");
+    }
+    char id[LIMIT_ID_BYTES + 2];
+    memset(id, 'i', sizeof id - 1);
+    id[sizeof id - 1] = 0;
+    task.id = id;
+    refuse(&task, CAIRN_EWORKFLOW, "is not 1 to 200 of");
+    id[LIMIT_ID_BYTES] = 0;
+    accept(&task);
+    task.id = "aZ0_.-";
+    accept(&task);
+    refuse(&task, CAIRN_EWORKFLOW, "there are two tasks `aZ0_.-`");
+    compile();
+    ck_assert_uint_eq(cairn_workflow_tasks(workflow), 2);
+    ck_assert_uint_eq(cairn_workflow_find(workflow, id), 0);
+}
+END_TEST
+
+/* ---- What a task needs to have ---- */
+
+START_TEST(test_commands)
+{
+    static const char *const empty[] = {NULL};
+    struct cairn_task task = {.id = "a"};
+    refuse(&task, CAIRN_EWORKFLOW, "exactly one of argv, run and call");
+    task.argv = empty;
+    refuse(&task, CAIRN_EWORKFLOW, "exactly one of argv, run and call");
+    task = (struct cairn_task){.id = "a", .argv = true_argv, .run = "true"};
+    refuse(&task, CAIRN_EWORKFLOW, "exactly one of argv, run and call");
+    task = (struct cairn_task){.id = "a", .call = call, .run = "true"};
+    refuse(&task, CAIRN_EWORKFLOW, "exactly one of argv, run and call");
+    task = (struct cairn_task){.id = "a", .run = "true"};
+    accept(&task);
+}
+END_TEST
+
+START_TEST(test_numbers)
+{
+    struct cairn_task task = {.id = "a", .run = "true", .timeout_ms = -1};
+    refuse(&task, CAIRN_EWORKFLOW, "times must not be negative");
+    task = (struct cairn_task){.id = "a", .run = "true", .grace_ms = -1};
+    refuse(&task, CAIRN_EWORKFLOW, "times must not be negative");
+    task = (struct cairn_task){.id = "a", .run = "true", .retries = LIMIT_RETRIES + 1};
+    refuse(&task, CAIRN_EWORKFLOW, "retries at most 1000000");
+    task.retries = LIMIT_RETRIES;
+    accept(&task);
+}
+END_TEST
+
+START_TEST(test_environment)
+{
+    static const char *const no_value[] = {"A=1", "B", NULL};
+    static const char *const no_name[] = {"=1", NULL};
+    static const char *const twice[] = {"A=1", "B=", "A=2", NULL};
+    static const char *const good[] = {"B=", "A=1=2", NULL};
+    struct cairn_task task = {.id = "a", .run = "true", .env = no_value};
+    refuse(&task, CAIRN_EUSAGE, "environment entry `B` is not NAME=value");
+    task.env = no_name;
+    refuse(&task, CAIRN_EUSAGE, "environment entry `=1`");
+    task.env = twice;
+    refuse(&task, CAIRN_EUSAGE, "environment variable `A` is given twice");
+    task.env = good;
+    accept(&task); /* the refused ones left nothing of their id behind */
+}
+END_TEST
+
+START_TEST(test_needs)
+{
+    static const char *const none[] = {NULL};
+    static const char *const later[] = {"b", NULL};
+    static const char *const own[] = {"a", NULL};
+    struct cairn_task task = {.id = "a", .run = "true", .needs = later};
+    refuse(&task, CAIRN_EWORKFLOW, "task `a` needs `b`, which was not added before it");
+    task.needs = own;
+    refuse(&task, CAIRN_EWORKFLOW, "task `a` needs `a`, which was not added before it");
+    add_named("a", none);
+    add_named("b", own);
+    add_named("c", (const char *const[]){"b", "a", NULL});
+    compile();
+    ck_assert_uint_eq(cairn_workflow_edges(workflow), 3);
+    ck_assert_uint_eq(cairn_workflow_need(workflow, 1, 0), 0);
+    ck_assert_uint_eq(cairn_workflow_need(workflow, 2, 0), 1);
+    ck_assert_uint_eq(cairn_workflow_need(workflow, 2, 1), 0);
+}
+END_TEST
+
+/* Many refused additions between good ones leave no trace. */
+START_TEST(test_refusals_leave_nothing)
+{
+    enum { N = 100 };
+    for (int i = 0; i < N; i++) {
+        char id[16];
+        snprintf(id, sizeof id, "t%d", i);
+        struct cairn_task task = {
+            .id = id, .run = "true", .needs = (const char *const[]){"none", NULL}};
+        refuse(&task, CAIRN_EWORKFLOW, "needs `none`");
+        add_named(id, NULL);
+    }
+    compile();
+    ck_assert_uint_eq(cairn_workflow_tasks(workflow), N);
+    ck_assert_uint_eq(cairn_workflow_edges(workflow), 0);
+}
+END_TEST
+
+START_TEST(test_everything_is_copied)
+{
+    char id[] = "first", need[] = "first", run[] = "echo 1", name[] = "second";
+    struct cairn_node_info info;
+    struct cairn_task task = {.id = id, .run = run};
+    accept(&task);
+    const char *needs[] = {need, NULL};
+    task = (struct cairn_task){.id = name, .run = run, .needs = needs};
+    accept(&task);
+    memset(id, 'x', sizeof id - 1);
+    memset(need, 'x', sizeof need - 1);
+    memset(run, 'x', sizeof run - 1);
+    memset(name, 'x', sizeof name - 1);
+    needs[0] = NULL;
+    compile();
+    ck_assert_int_eq(cairn_workflow_node(workflow, 1, &info), 0);
+    ck_assert_str_eq(info.id, "second");
+    ck_assert_str_eq(info.command, "echo 1");
+    ck_assert_uint_eq(cairn_workflow_find(workflow, "first"), 0);
+}
+END_TEST
+
+/* ---- Compiling ---- */
+
+START_TEST(test_compiling)
+{
+    struct cairn_node_info info;
+    ck_assert_int_eq(cairn_workflow_compile(workflow, &failure), CAIRN_EWORKFLOW);
+    ck_assert_ptr_nonnull(strstr(failure.text, "`test` has no tasks"));
+    add_named("a", NULL); /* an empty one can still be filled */
+    ck_assert_int_eq(cairn_workflow_node(workflow, 0, &info), CAIRN_ENOTFOUND);
+    ck_assert_uint_eq(cairn_workflow_find(workflow, "a"), UINT32_MAX);
+    ck_assert_uint_eq(cairn_workflow_tasks(workflow), 0);
+    compile();
+    compile();
+    struct cairn_task task = {.id = "b", .run = "true"};
+    refuse(&task, CAIRN_EUSAGE, "cannot be added to a loaded or compiled workflow");
+    ck_assert_uint_eq(cairn_workflow_tasks(workflow), 1);
+    ck_assert_ptr_null(cairn_workflow_warning(workflow, 0));
+    ck_assert_uint_eq(cairn_workflow_find(workflow, "b"), UINT32_MAX);
+    ck_assert_uint_eq(cairn_workflow_find(workflow, ""), UINT32_MAX);
+}
+END_TEST
+
+START_TEST(test_node_info)
+{
+    static const char *const argv[] = {"echo", "a b", "", "c", NULL};
+    struct cairn_node_info info, again;
+    struct cairn_task task = {.id = "exec", .argv = argv};
+    accept(&task);
+    task = (struct cairn_task){.id = "call", .call = call};
+    accept(&task);
+    task = (struct cairn_task){.id = "run",
+                               .run = "a\nb",
+                               .needs = (const char *const[]){"exec", "call", NULL}};
+    accept(&task);
+    compile();
+    ck_assert_int_eq(cairn_workflow_node(workflow, 0, &info), 0);
+    ck_assert_str_eq(info.id, "exec");
+    ck_assert_str_eq(info.group, "exec");
+    ck_assert_str_eq(info.command, "echo a b  c");
+    ck_assert(!info.barrier);
+    ck_assert_uint_eq(info.needs, 0);
+    /* Made once: looking often must not fill the memory. */
+    ck_assert_int_eq(cairn_workflow_node(workflow, 0, &again), 0);
+    ck_assert_ptr_eq(info.command, again.command);
+    ck_assert_int_eq(cairn_workflow_node(workflow, 1, &info), 0);
+    ck_assert_str_eq(info.command, "(callback)");
+    ck_assert_int_eq(cairn_workflow_node(workflow, 2, &info), 0);
+    ck_assert_str_eq(info.command, "a\nb");
+    ck_assert_uint_eq(info.needs, 2);
+    ck_assert_int_eq(cairn_workflow_node(workflow, 3, &info), CAIRN_ENOTFOUND);
+    ck_assert_uint_eq(cairn_workflow_nodes(workflow), 3);
+}
+END_TEST
+
+/* A group from a file: members share the group's name, its barrier has it as id. */
+START_TEST(test_groups)
+{
+    static const char text[] = "name: groups\n"
+                               "tasks:\n"
+                               "  part:\n"
+                               "    foreach: {x: [1, 2]}\n"
+                               "    exec: [echo, \"${{ x }}\"]\n"
+                               "  all:\n"
+                               "    needs: [part]\n"
+                               "    run: echo all\n";
+    struct cairn_workflow *w;
+    struct cairn_node_info info;
+    struct cairn_task task = {.id = "b", .run = "true"};
+    int result =
+        cairn_workflow_parse(&w, text, strlen(text), "groups.yaml", NULL, 0, &failure);
+    ck_assert_msg(result == 0, "%s", failure.text);
+    ck_assert_uint_eq(cairn_workflow_tasks(w), 3);
+    ck_assert_uint_eq(cairn_workflow_nodes(w), 4);
+    ck_assert_uint_eq(cairn_workflow_edges(w), 3);
+    ck_assert_int_eq(cairn_workflow_node(w, 1, &info), 0);
+    ck_assert_str_eq(info.id, "part[x=2]");
+    ck_assert_str_eq(info.group, "part");
+    const char *command = info.command;
+    ck_assert_str_eq(command, "echo ${{ x }}");
+    ck_assert_int_eq(cairn_workflow_node(w, 0, &info), 0);
+    ck_assert_ptr_eq(info.command, command); /* one text for all members */
+    ck_assert_int_eq(cairn_workflow_node(w, 3, &info), 0);
+    ck_assert(info.barrier);
+    ck_assert_str_eq(info.id, "part");
+    ck_assert_str_eq(info.command, "");
+    ck_assert_uint_eq(info.needs, 2);
+    ck_assert_uint_eq(cairn_workflow_need(w, 2, 0), 3);
+    ck_assert_uint_eq(cairn_workflow_find(w, "part"), UINT32_MAX);
+    ck_assert_uint_eq(cairn_workflow_find(w, "part[x=1]"), 0);
+    ck_assert_int_eq(cairn_workflow_add(w, &task, &failure), CAIRN_EUSAGE);
+    cairn_workflow_free(w);
+}
+END_TEST
+
+/* What a loaded file says about undo and external tasks. */
+START_TEST(test_nodes)
+{
+    static const char text[] = "name: n\ntasks:\n"
+                               "  a: {run: x, undo: y}\n"
+                               "  b: {external: do it, needs: g}\n"
+                               "  g: {run: z, foreach: {k: [1, 2]}, undo: y}\n";
+    struct cairn_workflow *w;
+    struct cairn_node_info info;
+    ck_assert_int_eq(
+        cairn_workflow_parse(&w, text, strlen(text), "w", NULL, 0, &failure), 0);
+    ck_assert_int_eq(cairn_workflow_node(w, 0, &info), 0);
+    ck_assert(info.undo && !info.external);
+    ck_assert_int_eq(cairn_workflow_node(w, 1, &info), 0);
+    ck_assert(!info.undo);
+    ck_assert_str_eq(info.external, "do it");
+    ck_assert_str_eq(info.command, "do it");
+    ck_assert_int_eq(cairn_workflow_node(w, 3, &info), 0);
+    ck_assert(info.undo);
+    ck_assert_int_eq(cairn_workflow_node(w, 4, &info), 0);
+    ck_assert(info.barrier && !info.undo && !info.external);
+    cairn_workflow_free(w);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("workflow api");
+    TCase *c = tcase_create("all");
+    tcase_add_checked_fixture(c, setup, teardown);
+    tcase_add_test(c, test_workflow_names);
+    tcase_add_test(c, test_ids);
+    tcase_add_test(c, test_commands);
+    tcase_add_test(c, test_numbers);
+    tcase_add_test(c, test_environment);
+    tcase_add_test(c, test_needs);
+    tcase_add_test(c, test_refusals_leave_nothing);
+    tcase_add_test(c, test_everything_is_copied);
+    tcase_add_test(c, test_compiling);
+    tcase_add_test(c, test_node_info);
+    tcase_add_test(c, test_groups);
+    tcase_add_test(c, test_nodes);
+    suite_add_tcase(suite, c);
+    return help_run(suite);
+}
