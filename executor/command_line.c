@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "base/limits.h"
+#include "process/live.h"
 #include "process/shell_words.h"
 
 #include <limits.h>
@@ -255,14 +256,14 @@ void values_path(const struct engine *e, const struct job *job, char *out, size_
     if (job->kept)
         values_place(id, out, size);
     else
-        snprintf(out, size, "%s/run-%llu.%u.values", e->live_dir,
-                 (unsigned long long)e->row.run, (unsigned)(job - e->jobs));
+        live_path(
+            out, size, e->live_dir,
+            live_of_slot(LIVE_SLOT_VALUES, e->row.run, (uint32_t)(job - e->jobs)));
 }
 
 void values_place(const struct attempt_id *id, char *out, size_t size)
 {
-    snprintf(out, size, "%s/run-%llu.%u.%u.%u.values", id->live_dir,
-             (unsigned long long)id->run, id->gen, id->task, id->attempt);
+    live_path(out, size, id->live_dir, live_of_attempt(LIVE_VALUES, id));
 }
 
 static int add_own_variables(struct engine *e, struct strings *s)

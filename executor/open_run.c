@@ -3,6 +3,7 @@
  * keepers), then the first commit. */
 #include "executor/engine.h"
 
+#include "process/live.h"
 #include "runs/owner.h"
 
 #include <dirent.h>
@@ -94,14 +95,11 @@ static int check_previous_owner(struct engine *e, struct cairn_error *error)
 
 void engine_clean_live(const struct engine *e, uint64_t run)
 {
-    char prefix[32];
     (void)keepers_close(store_live_dir(e->store), run, NULL);
     DIR *directory = opendir(store_live_dir(e->store));
     const struct dirent *entry;
-    size_t n =
-        (size_t)snprintf(prefix, sizeof prefix, "run-%llu.", (unsigned long long)run);
     while (directory && (entry = readdir(directory)))
-        if (strncmp(entry->d_name, prefix, n) == 0)
+        if (live_is_of_run(entry->d_name, run))
             (void)unlinkat(dirfd(directory), entry->d_name, 0);
     if (directory)
         closedir(directory);
@@ -129,11 +127,9 @@ static int each_slot_file(struct engine *e,
     const struct dirent *entry;
     int rc = 0;
     while (directory && !rc && (entry = readdir(directory))) {
-        unsigned long long run;
-        int end = 0;
-        if (sscanf(entry->d_name, "run-%llu.slots%n", &run, &end) == 1 && end &&
-            !entry->d_name[end])
-            rc = visit(e, run, error);
+        struct live_name name;
+        if (live_parse(&name, entry->d_name) && name.kind == LIVE_SLOTS)
+            rc = visit(e, name.run, error);
     }
     if (directory)
         closedir(directory);

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "process/live.h"
 #include "runs/owner.h"
 
 #include <errno.h>
@@ -75,8 +76,8 @@ int job_watch_end(struct engine *e, struct job *job, struct cairn_error *error)
 /* Other processes write to this fifo after they have stored a command. */
 static int open_wake(struct engine *e, struct cairn_error *error)
 {
-    snprintf(e->wake_path, sizeof e->wake_path, "%s/run-%llu.wake", e->live_dir,
-             (unsigned long long)e->row.run);
+    live_path(e->wake_path, sizeof e->wake_path, e->live_dir,
+              live_of_run(LIVE_WAKE, e->row.run));
     if (unlink(e->wake_path) < 0 && errno != ENOENT)
         return error_sys(error, errno, "cannot remove %s", e->wake_path);
     if (mkfifo(e->wake_path, 0600) < 0)

@@ -5,6 +5,7 @@
 
 #include "base/os.h"
 #include "process/keeper.h"
+#include "process/live.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -100,19 +101,19 @@ static bool exists(const char *path)
 
 static bool has_slots(const struct loader *l)
 {
-    char path[4096];
-    snprintf(path, sizeof path, "%s/run-%llu.slots", store_live_dir(l->store),
-             (unsigned long long)l->s->recorded.row.run);
+    char path[LIVE_PATH];
+    live_path(path, sizeof path, store_live_dir(l->store),
+              live_of_run(LIVE_SLOTS, l->s->recorded.row.run));
     return exists(path);
 }
 
 static bool has_claim(const struct loader *l, uint32_t task)
 {
-    char path[4096];
-    const struct situation *s = l->s;
-    snprintf(path, sizeof path, "%s/run-%llu.%u.%u.%u.keep", store_live_dir(l->store),
-             (unsigned long long)s->recorded.row.run, s->recorded.row.gen, task,
-             s->recorded.last_attempt[task]);
+    char path[LIVE_PATH];
+    const struct recorded *r = &l->s->recorded;
+    struct attempt_id id = {store_live_dir(l->store), r->row.run, r->row.gen, task,
+                            r->last_attempt[task]};
+    live_path(path, sizeof path, id.live_dir, live_of_attempt(LIVE_CLAIM, &id));
     return exists(path);
 }
 

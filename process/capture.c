@@ -9,10 +9,9 @@
 
 #include "base/os.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -23,19 +22,16 @@ enum {
     STREAMS = 2
 };
 
-void capture_path(char *out, size_t size, const char *live_dir, uint64_t run,
-                  uint32_t slot, int stream)
+static struct live_name stream_of_slot(uint64_t run, uint32_t slot, int stream)
 {
-    snprintf(out, size, "%s/run-%" PRIu64 ".%" PRIu32 ".%s", live_dir, run, slot,
-             stream == 0 ? "out" : "err");
+    assert(stream == 0 || stream == 1);
+    return live_of_slot(stream ? LIVE_SLOT_ERR : LIVE_SLOT_OUT, run, slot);
 }
 
-void capture_attempt_path(char *out, size_t size, const struct attempt_id *id,
-                          int stream)
+static struct live_name stream_of_attempt(const struct attempt_id *id, int stream)
 {
-    snprintf(out, size, "%s/run-%" PRIu64 ".%" PRIu32 ".%" PRIu32 ".%" PRIu32 ".%s",
-             id->live_dir, id->run, id->gen, id->task, id->attempt,
-             stream == 0 ? "out" : "err");
+    assert(stream == 0 || stream == 1);
+    return live_of_attempt(stream ? LIVE_ERR : LIVE_OUT, id);
 }
 
 /* A new, empty file in place of what was there. The descriptor or a code. */
@@ -50,8 +46,8 @@ static int open_path(const char *path, struct cairn_error *error)
 static int open_new(const char *live_dir, uint64_t run, uint32_t slot, int stream,
                     struct cairn_error *error)
 {
-    char path[PATH_MAX];
-    capture_path(path, sizeof path, live_dir, run, slot, stream);
+    char path[LIVE_PATH];
+    live_path(path, sizeof path, live_dir, stream_of_slot(run, slot, stream));
     return open_path(path, error);
 }
 
@@ -187,8 +183,8 @@ void capture_close(struct capture *capture)
 void capture_remove(const char *live_dir, uint64_t run, uint32_t slot)
 {
     for (int i = 0; i < STREAMS; i++) {
-        char path[PATH_MAX];
-        capture_path(path, sizeof path, live_dir, run, slot, i);
+        char path[LIVE_PATH];
+        live_path(path, sizeof path, live_dir, stream_of_slot(run, slot, i));
         (void)unlink(path);
     }
 }
@@ -197,9 +193,9 @@ int capture_attempt_create(struct capture *capture, const struct attempt_id *id,
                            struct cairn_error *error)
 {
     struct capture made = {{-1, -1}, {0, 0}};
-    char path[PATH_MAX];
+    char path[LIVE_PATH];
     for (int i = 0; i < STREAMS; i++) {
-        capture_attempt_path(path, sizeof path, id, i);
+        live_path(path, sizeof path, id->live_dir, stream_of_attempt(id, i));
         int fd = open_path(path, error);
         if (fd < 0) {
             capture_close(&made);
@@ -215,9 +211,9 @@ int capture_attempt_open(struct capture *capture, const struct attempt_id *id,
                          struct cairn_error *error)
 {
     struct capture made = {{-1, -1}, {0, 0}};
-    char path[PATH_MAX];
+    char path[LIVE_PATH];
     for (int i = 0; i < STREAMS; i++) {
-        capture_attempt_path(path, sizeof path, id, i);
+        live_path(path, sizeof path, id->live_dir, stream_of_attempt(id, i));
         made.fd[i] = os_open_plain(path, O_RDWR | O_APPEND);
         if (made.fd[i] < 0 && errno != ENOENT) {
             int sys = errno;
@@ -231,9 +227,9 @@ int capture_attempt_open(struct capture *capture, const struct attempt_id *id,
 
 void capture_attempt_remove(const struct attempt_id *id)
 {
-    char path[PATH_MAX];
+    char path[LIVE_PATH];
     for (int i = 0; i < STREAMS; i++) {
-        capture_attempt_path(path, sizeof path, id, i);
+        live_path(path, sizeof path, id->live_dir, stream_of_attempt(id, i));
         (void)unlink(path);
     }
 }
@@ -243,8 +239,7 @@ void capture_slot_path(char *out, size_t size, const struct slots *slots, uint32
 {
     const struct slot *at = &slots->slot[slot];
     struct attempt_id id = {live_dir, slots->run, at->gen, at->task, at->attempt};
-    if (at->flags & SLOT_KEPT)
-        capture_attempt_path(out, size, &id, stream);
-    else
-        capture_path(out, size, live_dir, slots->run, slot, stream);
+    live_path(out, size, live_dir,
+              at->flags & SLOT_KEPT ? stream_of_attempt(&id, stream)
+                                    : stream_of_slot(slots->run, slot, stream));
 }

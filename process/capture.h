@@ -7,15 +7,14 @@
 #define PROCESS_CAPTURE_H
 
 #include "base/str.h"
+#include "process/live.h"
 #include "process/slots.h"
 
 struct capture {
     int fd[2];           /* stdout, stderr; opened O_APPEND, close-on-exec; -1: none */
     uint64_t punched[2]; /* end of the hole so far */
 };
-/* "DIR/run-N.SLOT.out" and ".err" */
-void capture_path(char *out, size_t size, const char *live_dir, uint64_t run,
-                  uint32_t slot, int stream);
+/* LIVE_SLOT_OUT and LIVE_SLOT_ERR, new and empty. */
 int capture_open(struct capture *capture, const char *live_dir, uint64_t run,
                  uint32_t slot, struct cairn_error *error);
 /* For a running attempt, now and then: gives the middle of large files back. Returns
@@ -39,16 +38,9 @@ void capture_remove(const char *live_dir, uint64_t run, uint32_t slot);
 
 /* ---- Attempts that may outlive their engine (on_crash: adopt) ----
  * Their slot may get another attempt while they still write, so each has files of its
- * own: "DIR/run-N.GEN.TASK.ATTEMPT.out" and ".err". capture_trim, capture_read and
- * capture_close work as for slots; there is nothing to reset. */
+ * own, LIVE_OUT and LIVE_ERR. capture_trim, capture_read and capture_close work as for
+ * slots; there is nothing to reset. */
 
-struct attempt_id {
-    const char *live_dir; /* borrowed */
-    uint64_t run;
-    uint32_t gen, task, attempt;
-};
-void capture_attempt_path(char *out, size_t size, const struct attempt_id *id,
-                          int stream);
 /* New, empty files in place of what was there. */
 int capture_attempt_create(struct capture *capture, const struct attempt_id *id,
                            struct cairn_error *error);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Starting and stopping the guard. Its program is part of the library, see image.c. */
+#include "process/live.h"
 #include "process/spawn_int.h"
 
 #include "base/clock.h"
@@ -42,11 +43,22 @@ static int clone_guard(struct guard *guard, struct guard_job *job,
     return 0;
 }
 
+/* Beside the slot file. */
+static void image_path(char *out, size_t size, const struct slot_map *map)
+{
+    char dir[sizeof map->path];
+    snprintf(dir, sizeof dir, "%s", map->path);
+    *strrchr(dir, '/') = 0;
+    live_path(out, size, dir, live_of_run(LIVE_SLOTS_IMAGE, map->slots->run));
+}
+
 static int clone_from_file(struct guard *guard, struct guard_job *job,
                            const struct child_stack *stack, const struct slot_map *map,
                            struct cairn_error *error)
 {
-    job->image_fd = image_in_file(map->path, error);
+    char path[LIVE_PATH];
+    image_path(path, sizeof path, map);
+    job->image_fd = image_in_file(path, error);
     if (job->image_fd < 0)
         return job->image_fd;
     int sys = clone_guard(guard, job, stack);

@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
@@ -46,10 +45,8 @@ int image_in_memory(void)
 
 /* A file that is already unlinked. It is opened a second time, since a file that is
  * open for writing cannot be executed. */
-int image_in_file(const char *beside, struct cairn_error *error)
+int image_in_file(const char *path, struct cairn_error *error)
 {
-    char path[PATH_MAX + 16];
-    snprintf(path, sizeof path, "%s.guard", beside);
     (void)unlink(path);
     int fd = -1, out = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700);
     if (out < 0)

@@ -8,14 +8,6 @@
 #include "process/spawn_int.h"
 
 #include <dirent.h>
-#include <inttypes.h>
-
-void keeper_name(char *name, const struct attempt_id *id)
-{
-    snprintf(name, KEEP_NAME,
-             "run-%" PRIu64 ".%" PRIu32 ".%" PRIu32 ".%" PRIu32 ".keep", id->run,
-             id->gen, id->task, id->attempt);
-}
 
 void keeper_start_fill(struct keep_start *start, const struct attempt_id *id)
 {
@@ -90,9 +82,8 @@ static bool all_zero(const char *bytes, size_t n)
 int keeper_read(const struct attempt_id *id, struct halves *halves,
                 struct cairn_error *error)
 {
-    char path[KEEP_PATH], name[KEEP_NAME], bytes[KEEP_BYTES] = {0};
-    keeper_name(name, id);
-    snprintf(path, sizeof path, "%s/%s", id->live_dir, name);
+    char path[LIVE_PATH], bytes[KEEP_BYTES] = {0};
+    live_path(path, sizeof path, id->live_dir, live_of_attempt(LIVE_CLAIM, id));
     int fd = os_open_plain(path, O_RDONLY);
     if (fd < 0)
         return errno == ENOENT ? 0 : error_sys(error, errno, "%s", path);
@@ -162,35 +153,20 @@ void keeper_believe(struct keeper *keeper, const struct halves *halves)
 int keeper_take(const struct attempt_id *id)
 {
     struct keep_start start;
-    char name[KEEP_NAME];
+    char name[LIVE_NAME];
+    struct live_name claim = live_of_attempt(LIVE_CLAIM, id);
     int dir = open(id->live_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (dir < 0)
         return errno;
     keeper_start_fill(&start, id);
     start.claimed_ns = clock_utc_ns();
-    keeper_name(name, id);
+    live_format(name, &claim);
     int sys = keep_claim(dir, ".", name, &start, NULL);
     close(dir);
     return sys;
 }
 
 /* ---- Rooms ---- */
-
-void keeper_room(char *room, uint64_t run, uint64_t salt)
-{
-    snprintf(room, KEEP_ROOM, "run-%" PRIu64 ".%016" PRIx64 ".room", run, salt);
-}
-
-/* What follows the name of a room of the run: "", or GONE; NULL: it is none. */
-#define GONE ".gone"
-static const char *after_room(const char *name, uint64_t run)
-{
-    unsigned long long number;
-    int end = 0;
-    bool room = sscanf(name, "run-%llu.%*16[0-9a-f].room%n", &number, &end) == 1 &&
-                end && number == run;
-    return room ? name + end : NULL;
-}
 
 /* What cannot be removed is in nobody's way. */
 static void remove_room(int dir, const char *room)
@@ -208,10 +184,11 @@ static void remove_room(int dir, const char *room)
 }
 
 /* Under another name at once: keepers say both names of a link by their paths. */
-static int close_room(int dir, const char *room)
+static int close_room(int dir, const char *room, struct live_name name)
 {
-    char gone[NAME_MAX + 8];
-    snprintf(gone, sizeof gone, "%s" GONE, room);
+    char gone[LIVE_NAME];
+    name.kind = LIVE_EPOCH_GONE;
+    live_format(gone, &name);
     if (renameat(dir, room, dir, gone))
         return errno == ENOENT ? 0 : errno;
     remove_room(dir, gone);
@@ -226,37 +203,27 @@ int keepers_close(const char *live_dir, uint64_t run, struct cairn_error *error)
     if (!dir)
         return errno == ENOENT ? 0 : error_sys(error, errno, "%s", live_dir);
     while (!sys && (entry = readdir(dir))) {
-        const char *rest = after_room(entry->d_name, run);
-        if (rest && !*rest)
-            sys = close_room(dirfd(dir), entry->d_name);
-        else if (rest && strcmp(rest, GONE) == 0)
+        struct live_name name;
+        if (!live_parse(&name, entry->d_name) || name.run != run)
+            continue;
+        if (name.kind == LIVE_EPOCH)
+            sys = close_room(dirfd(dir), entry->d_name, name);
+        else if (name.kind == LIVE_EPOCH_GONE)
             remove_room(dirfd(dir), entry->d_name); /* its closer was killed */
     }
     closedir(dir);
     return sys ? error_sys(error, sys, "barring late tasks in %s", live_dir) : 0;
 }
 
-/* ---- Names ---- */
+/* ---- Claims ---- */
 
-bool keeper_parse_name(const char *name, struct attempt_id *id, const char **rest)
+bool keeper_claim_of(const char *name, const char *live_dir, uint64_t run,
+                     struct attempt_id *id)
 {
-    unsigned long long run;
-    unsigned gen, task, attempt;
-    char again[KEEP_NAME];
-    int end = 0;
-    if (sscanf(name, "run-%llu.%u.%u.%u.%n", &run, &gen, &task, &attempt, &end) != 4 ||
-        end == 0 || run != id->run)
+    struct live_name seen;
+    if (!live_parse(&seen, name) || seen.kind != LIVE_CLAIM || seen.run != run)
         return false;
-    /* Only as we write it: a number that is too large would stand for another one. */
-    struct attempt_id found = *id;
-    found.gen = gen;
-    found.task = task;
-    found.attempt = attempt;
-    keeper_name(again, &found);
-    if (strncmp(again, name, (size_t)end) != 0)
-        return false;
-    *id = found;
-    *rest = name + end;
+    *id = (struct attempt_id){live_dir, run, seen.gen, seen.task, seen.attempt};
     return true;
 }
 
@@ -264,9 +231,8 @@ bool keeper_parse_name(const char *name, struct attempt_id *id, const char **res
 
 void keeper_forget(const struct attempt_id *id)
 {
-    char path[KEEP_PATH], name[KEEP_NAME];
+    char path[LIVE_PATH];
     capture_attempt_remove(id);
-    keeper_name(name, id);
-    snprintf(path, sizeof path, "%s/%s", id->live_dir, name);
+    live_path(path, sizeof path, id->live_dir, live_of_attempt(LIVE_CLAIM, id));
     (void)unlink(path);
 }

@@ -42,7 +42,6 @@ enum {
     KEEP_BYTES = 2 * KEEP_HALF,
     KEEP_TOKEN = SLOTS_TOKEN + 32, /* <slots' token>.<task>.<attempt> */
     KEEP_NAME = 96,
-    KEEP_ROOM = 64,
     KEEP_STAGE = 16
 };
 enum { KEEP_TIMED_OUT = 1, KEEP_STOPPED = 2 };
@@ -101,7 +100,7 @@ struct keep_spec {
     uint32_t has_path, has_cwd;
     int64_t timeout_ms, grace_ms;
     char name[KEEP_NAME];    /* of the attempt's file */
-    char room[KEEP_ROOM];    /* in the live directory */
+    char room[KEEP_NAME];    /* in the live directory */
     struct keep_start start; /* without pid, start, claimed_ns and crc */
 };
 
@@ -179,7 +178,7 @@ static inline int keep_sync_dir(int dir)
 static inline int keep_claim(int dir, const char *room, const char *name,
                              struct keep_start *start, int *fd)
 {
-    char half[KEEP_BYTES] = {0}, temporary[KEEP_ROOM + KEEP_NAME + 24];
+    char half[KEEP_BYTES] = {0}, temporary[2 * KEEP_NAME + 24];
     unsigned long long salt = 0;
     if (getrandom(&salt, sizeof salt, 0) != (ssize_t)sizeof salt)
         return EIO;

@@ -7,9 +7,7 @@
 #include "process/keeper.h"
 #include "process/keeper_file.h"
 
-#include <limits.h>
-
-enum { KEEP_PATH = PATH_MAX + KEEP_NAME };
+_Static_assert((int)KEEP_NAME == (int)LIVE_NAME, "a spec holds the name of a claim");
 
 struct halves {
     struct keep_start start;
@@ -24,9 +22,9 @@ int keeper_read(const struct attempt_id *id, struct halves *halves,
 void keeper_believe(struct keeper *keeper, const struct halves *halves);
 /* Takes the attempt so that nobody starts it: an errno, EEXIST if somebody has it. */
 int keeper_take(const struct attempt_id *id);
-/* The attempt that a name stands for, if it is that of a file of this run; the rest of
- * the name is "keep", "keep.<salt>", "out" or "err". */
-bool keeper_parse_name(const char *name, struct attempt_id *id, const char **rest);
+/* Is this name in live_dir the claim of an attempt of the run? Then *id is that. */
+bool keeper_claim_of(const char *name, const char *live_dir, uint64_t run,
+                     struct attempt_id *id);
 
 bool keeper_pidfd_ended(int pidfd);
 /* By token and by session. `held`: the keeper is our zombie, its number is its own. */

@@ -133,16 +133,15 @@ int keepers_each(const char *live_dir, const char *store_id, uint64_t run,
                  int (*visit)(void *context, struct keeper *keeper), void *context,
                  struct cairn_error *error)
 {
-    struct attempt_id id = {.live_dir = live_dir, .run = run};
+    struct attempt_id id;
     const struct dirent *entry;
-    const char *rest;
     int rc = 0;
     size_t id_len = strlen(store_id);
     DIR *dir = opendir(live_dir);
     if (!dir)
         return errno == ENOENT ? 0 : error_sys(error, errno, "%s", live_dir);
     while (!rc && (entry = readdir(dir))) {
-        if (!keeper_parse_name(entry->d_name, &id, &rest) || strcmp(rest, "keep") != 0)
+        if (!keeper_claim_of(entry->d_name, live_dir, run, &id))
             continue;
         struct keeper keeper;
         id_only(&keeper, &id);

@@ -36,7 +36,8 @@ static bool make_spec(const struct spawn_request *request, const char *room,
     spec.version = KEEP_VERSION;
     spec.timeout_ms = order->timeout_ms;
     spec.grace_ms = order->grace_ms;
-    keeper_name(spec.name, &order->id);
+    struct live_name name = live_of_attempt(LIVE_CLAIM, &order->id);
+    live_format(spec.name, &name);
     snprintf(spec.room, sizeof spec.room, "%s", room);
     keeper_start_fill(&spec.start, &order->id);
     snprintf(spec.start.token, sizeof spec.start.token, "%s", order->token);
@@ -116,11 +117,11 @@ static bool refused(struct spawn_request *request, pid_t pid)
 
 static bool use_file(struct keeper_maker *maker, const char *live_dir)
 {
-    char beside[PATH_MAX];
-    snprintf(beside, sizeof beside, "%s/keeper.%d", live_dir, (int)getpid());
+    char path[LIVE_PATH];
+    live_keeper_image(path, sizeof path, live_dir, (int)getpid());
     if (maker->image_fd >= 0)
         close(maker->image_fd);
-    maker->image_fd = image_in_file(beside, NULL);
+    maker->image_fd = image_in_file(path, NULL);
     maker->in_file = maker->image_fd >= 0;
     return maker->in_file;
 }
@@ -162,7 +163,8 @@ static int open_room(struct keeper_maker *maker, const struct attempt_id *id,
 {
     while (!maker->salt)
         maker->salt = random_u64();
-    keeper_room(room, id->run, maker->salt);
+    struct live_name name = live_of_epoch(LIVE_EPOCH, id->run, maker->salt);
+    live_format(room, &name);
     *dir = open(id->live_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (*dir < 0)
         return errno;
@@ -178,7 +180,7 @@ pid_t keeper_clone(struct keeper_maker *maker, const struct child_stack *stack,
 {
     const struct keeper_order *order = request->keep;
     struct keeper_job job = {.request = request, .spec_fd = -1, .null_fd = null_fd};
-    char room[KEEP_ROOM];
+    char room[LIVE_NAME];
     if (strlen(order->token) >= KEEP_TOKEN)
         return fail(request, "keeper", ENAMETOOLONG);
     snprintf(job.variable, sizeof job.variable, "CAIRN_TOKEN=%s", order->token);

@@ -78,14 +78,13 @@ static void read_claim(struct claims *claims, const struct attempt_id *id)
 
 static int read_claims(struct claims *claims, struct cairn_error *error)
 {
-    struct attempt_id id = {.live_dir = claims->live_dir, .run = claims->run};
+    struct attempt_id id;
     const struct dirent *entry;
-    const char *rest;
     buf_clear(&claims->keepers);
     buf_clear(&claims->refused);
     DIR *dir = opendir(claims->live_dir);
     while (dir && (entry = readdir(dir)))
-        if (keeper_parse_name(entry->d_name, &id, &rest) && strcmp(rest, "keep") == 0)
+        if (keeper_claim_of(entry->d_name, claims->live_dir, claims->run, &id))
             read_claim(claims, &id);
     if (dir)
         closedir(dir);

@@ -8,6 +8,7 @@
  *
  * The file is made under another name and renamed, so a reader never sees half of one.
  * Its blocks are reserved at once: on a full disk it can still be written. */
+#include "process/live.h"
 #include "process/spawn.h"
 
 #include "base/clock.h"
@@ -25,9 +26,7 @@ enum { SLOTS_MAX = 2 * LIMIT_JOBS }; /* room for requests handed in ahead */
 static int slots_path(struct slot_map *map, const char *live_dir, uint64_t run,
                       struct cairn_error *error)
 {
-    int n = snprintf(map->path, sizeof map->path, "%s/run-%" PRIu64 ".slots", live_dir,
-                     run);
-    if (n < 0 || (size_t)n >= sizeof map->path)
+    if (!live_path(map->path, sizeof map->path, live_dir, live_of_run(LIVE_SLOTS, run)))
         return error_set(error, CAIRN_ELIMIT, "%s: the path is too long", live_dir);
     return 0;
 }
@@ -151,8 +150,8 @@ int slots_create(struct slot_map *map, const char *live_dir, const char *store_i
     int rc = slots_path(&made, live_dir, run, error);
     if (rc)
         return rc;
-    char path[sizeof made.path + 8];
-    snprintf(path, sizeof path, "%s.new", made.path);
+    char path[LIVE_PATH];
+    live_path(path, sizeof path, live_dir, live_of_run(LIVE_SLOTS_NEW, run));
     rc = slots_make(&made, path, (size_t)slots_bytes(n), error);
     if (rc)
         return rc;

@@ -56,13 +56,9 @@ struct keeper_maker {
 pid_t keeper_clone(struct keeper_maker *maker, const struct child_stack *stack,
                    struct spawn_request *request, int null_fd);
 
-/* The name of an attempt's file, KEEP_NAME bytes of room; and the part of its start
- * that the attempt tells. */
+/* The part of a claim that its attempt tells. */
 struct attempt_id;
 struct keep_start;
-void keeper_name(char *name, const struct attempt_id *id);
-/* The name of an owner's room, KEEP_ROOM bytes. */
-void keeper_room(char *room, uint64_t run, uint64_t salt);
 void keeper_start_fill(struct keep_start *start, const struct attempt_id *id);
 
 /* The helper program, see helper_image.S. */
@@ -71,8 +67,8 @@ extern const char helper_image_end[] __attribute__((visibility("hidden")));
 
 /* image.c. A descriptor to execute, close-on-exec; -1: no memory files here. */
 int image_in_memory(void);
-/* A descriptor or a code. The file was "BESIDE.guard" and has no name any more. */
-int image_in_file(const char *beside, struct cairn_error *error);
+/* A descriptor or a code. The file was made at `path` and has no name any more. */
+int image_in_file(const char *path, struct cairn_error *error);
 enum { IMAGE_TRIES = 100 };
 void image_pause(void);
 

@@ -4,7 +4,7 @@
  * them. (There are no times such as "2 hours ago" in cairn.) */
 #include "base/identifier.h"
 #include "graph/build.h"
-#include "process/keeper_int.h"
+#include "process/live.h"
 #include "tests/fuzz/fuzz.h"
 #include "workflow/scalar.h"
 #include "workflow/source.h"
@@ -48,18 +48,16 @@ static void numbers(struct str text)
 static void names(struct str text)
 {
     struct buf shown = BUF_INIT;
-    struct attempt_id id = {.run = 7};
-    char path[256], made[KEEP_NAME];
-    const char *rest;
+    char file[256], again[LIVE_NAME];
+    struct live_name name;
     HOLDS(!str_is_key(text) || (str_is_env_name(text) && str_is_id(text)));
     value_shown(text, &shown);
     HOLDS(!shown.failed && shown.size <= 3 * text.len + 16);
     HOLDS(utf8_fit(text, text.len / 2) <= text.len / 2);
-    snprintf(path, sizeof path, "%.*s", (int)text.len, text.ptr);
-    if (keeper_parse_name(path, &id, &rest)) {
-        HOLDS(id.run == 7 && rest > path && rest <= path + strlen(path));
-        snprintf(made, sizeof made, "run-7.%u.%u.%u.keep", id.gen, id.task, id.attempt);
-        HOLDS(keeper_parse_name(made, &id, &rest) && strcmp(rest, "keep") == 0);
+    snprintf(file, sizeof file, "%.*s", (int)text.len, text.ptr);
+    if (live_parse(&name, file)) {
+        live_format(again, &name);
+        HOLDS(strcmp(again, file) == 0 && live_is_of_run(file, name.run));
     }
     buf_release(&shown);
 }

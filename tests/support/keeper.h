@@ -87,13 +87,11 @@ static inline void number_attempt(struct work *work, uint32_t attempt)
 /* Whatever keepers have left in the directory. */
 static inline void forget_all(void)
 {
-    struct attempt_id id = {.run = RUN};
     const struct dirent *entry;
-    const char *rest;
     (void)keepers_close(help_dir, RUN, NULL);
     DIR *dir = opendir(help_dir);
     while (dir && (entry = readdir(dir)))
-        if (keeper_parse_name(entry->d_name, &id, &rest))
+        if (live_is_of_run(entry->d_name, RUN))
             unlink(help_path(entry->d_name));
     if (dir)
         closedir(dir);

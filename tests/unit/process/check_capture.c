@@ -71,11 +71,11 @@ static void expect_content(int fd, uint64_t limit, uint64_t size)
 START_TEST(test_names)
 {
     char path[300], expected[300];
-    capture_path(path, sizeof path, help_dir, RUN, SLOT, 0);
+    live_path(path, sizeof path, help_dir, live_of_slot(LIVE_SLOT_OUT, RUN, SLOT));
     snprintf(expected, sizeof expected, "%s/run-3.5.out", help_dir);
     ck_assert_str_eq(path, expected);
     ck_assert_int_eq(access(path, F_OK), 0);
-    capture_path(path, sizeof path, help_dir, RUN, SLOT, 1);
+    live_path(path, sizeof path, help_dir, live_of_slot(LIVE_SLOT_ERR, RUN, SLOT));
     ck_assert_int_eq(access(path, F_OK), 0);
     capture_remove(help_dir, RUN, SLOT);
     ck_assert_int_ne(access(path, F_OK), 0);
@@ -187,7 +187,7 @@ START_TEST(test_file_of_another_process)
 {
     char path[300];
     write_pattern(capture.fd[0], 0, 5000);
-    capture_path(path, sizeof path, help_dir, RUN, SLOT, 0);
+    live_path(path, sizeof path, help_dir, live_of_slot(LIVE_SLOT_OUT, RUN, SLOT));
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     ck_assert_int_ge(fd, 0);
     expect_content(fd, 1000, 5000);
@@ -201,7 +201,7 @@ START_TEST(test_of_an_attempt)
     struct attempt_id id = {help_dir, RUN, 2, 77, 3};
     struct capture made, opened;
     char path[300], expected[300];
-    capture_attempt_path(path, sizeof path, &id, 1);
+    live_path(path, sizeof path, help_dir, live_of_attempt(LIVE_ERR, &id));
     snprintf(expected, sizeof expected, "%s/run-3.2.77.3.err", help_dir);
     ck_assert_str_eq(path, expected);
     int fds = help_open_fds();

@@ -243,7 +243,8 @@ START_TEST(test_keeper_without_a_claim)
     char name[KEEP_NAME], byte = 'X';
     struct attempt_id id = id_of(help_dir, 1);
     lose_engine(false);
-    keeper_name(name, &id);
+    struct live_name claim = live_of_attempt(LIVE_CLAIM, &id);
+    live_format(name, &claim);
     int fd = open(help_path(name), O_WRONLY | O_CLOEXEC);
     ck_assert_int_eq(pwrite(fd, &byte, 1, offsetof(struct keep_start, token)), 1);
     close(fd);

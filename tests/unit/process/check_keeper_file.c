@@ -251,36 +251,10 @@ START_TEST(test_rooms_are_closed)
 }
 END_TEST
 
-/* Only names that we write are read: a number that is too large is nobody's. */
-START_TEST(test_names)
-{
-    static const char *const strange[] = {"run-7.4294967297.0.1.keep",
-                                          "run-7.1.4294967296.1.keep",
-                                          "run-7.1.0.18446744073709551617.keep",
-                                          "run-7.1.0.+1.keep",
-                                          "run- 7.1.0.1.keep",
-                                          "run-7.1.00.1.keep",
-                                          "run-8.1.0.1.keep",
-                                          "run-7.1.0.keep"};
-    struct attempt_id id = {.run = 7};
-    const char *rest = NULL;
-    ck_assert(keeper_parse_name("run-7.1.0.3.keep", &id, &rest));
-    ck_assert_uint_eq(id.gen, 1);
-    ck_assert_uint_eq(id.task, 0);
-    ck_assert_uint_eq(id.attempt, 3);
-    ck_assert_str_eq(rest, "keep");
-    for (size_t i = 0; i < sizeof strange / sizeof strange[0]; i++) {
-        ck_assert_msg(!keeper_parse_name(strange[i], &id, &rest), "%s", strange[i]);
-        ck_assert_uint_eq(id.attempt, 3);
-    }
-}
-END_TEST
-
 int main(void)
 {
     Suite *suite = suite_create("keeper files");
     TCase *tests = tcase_create("keeper files");
-    tcase_add_test(tests, test_names);
     tcase_add_checked_fixture(tests, setup_own, teardown_own);
     tcase_set_timeout(tests, 60);
     tcase_add_test(tests, test_identity);
