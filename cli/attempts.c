@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * Attempts as lines and as JSON. */
-#include "attempts.h"
+#include "cli/attempts.h"
 
-#include "format.h"
-#include "ui.h"
+#include "cli/format.h"
+#include "cli/ui.h"
 
 /* The words that `cairn events` has for it. */
 static const char *end_of(const struct cairn_attempt_info *attempt)

@@ -5,7 +5,7 @@
 #define CLI_ATTEMPTS_H
 
 #include "cairn.h"
-#include "json.h"
+#include "cli/json.h"
 
 /* One attempt's line on stdout: "  attempt 2  failed  exit 1  0.3s  2026-...". */
 void attempt_print(const struct cairn_attempt_info *attempt);

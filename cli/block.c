@@ -3,10 +3,10 @@
  * The repainted block and its progress line. Only sequences of the plainest terminals
  * are used: cursor up, erase to the end of the screen. A line never reaches the last
  * column, so the terminal never wraps it and the count of lines stays true. */
-#include "block.h"
+#include "cli/block.h"
 
-#include "format.h"
-#include "ui.h"
+#include "cli/format.h"
+#include "cli/ui.h"
 
 #include <stdarg.h>
 #include <stdio.h>

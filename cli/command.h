@@ -4,7 +4,7 @@
 #ifndef CLI_COMMAND_H
 #define CLI_COMMAND_H
 
-#include "options.h"
+#include "cli/options.h"
 
 struct command {
     const char *name;     /* one or two words: "run", "checkpoint list" */

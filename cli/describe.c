@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * Runs and checkpoints in words and as JSON. */
-#include "describe.h"
+#include "cli/describe.h"
 
-#include "format.h"
-#include "ui.h"
+#include "cli/format.h"
+#include "cli/ui.h"
 
 const char *run_state_text(const struct cairn_run_info *run)
 {

@@ -5,7 +5,7 @@
 #define CLI_DESCRIBE_H
 
 #include "cairn.h"
-#include "json.h"
+#include "cli/json.h"
 
 /* running, interrupted, waiting (it ended in order, and can go on), completed,
  * failed, cancelled or undone. */

@@ -3,10 +3,10 @@
  * The display of a run. It knows only what events tell: the table of running tasks is
  * its own. On a terminal the block is repainted at TICK events only; a permanent line
  * takes it away until the next one. */
-#include "display.h"
+#include "cli/display.h"
 
-#include "format.h"
-#include "ui.h"
+#include "cli/format.h"
+#include "cli/ui.h"
 
 #include <string.h>
 

@@ -5,8 +5,8 @@
 #ifndef CLI_DISPLAY_H
 #define CLI_DISPLAY_H
 
-#include "block.h"
 #include "cairn.h"
+#include "cli/block.h"
 
 struct running {
     uint32_t node;

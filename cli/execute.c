@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * Carrying out a run: signals, display, result. */
-#include "execute.h"
+#include "cli/execute.h"
 
-#include "display.h"
-#include "format.h"
-#include "open.h"
-#include "ui.h"
+#include "cli/display.h"
+#include "cli/format.h"
+#include "cli/open.h"
+#include "cli/ui.h"
 
 #include <signal.h>
 #include <sys/stat.h>

@@ -4,7 +4,7 @@
 #ifndef CLI_EXECUTE_H
 #define CLI_EXECUTE_H
 
-#include "options.h"
+#include "cli/options.h"
 
 /* Fills the options that tune a run from the command line. */
 void tuning_options(const struct settings *settings, struct cairn_run_options *options);

@@ -2,7 +2,7 @@
  *
  * Formatting. No locale: the C locale everywhere, so that output is the same on every
  * machine. */
-#include "format.h"
+#include "cli/format.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Help, made from the table of commands and the catalogue of options. */
-#include "command.h"
-#include "json.h"
-#include "ui.h"
+#include "cli/command.h"
+#include "cli/json.h"
+#include "cli/ui.h"
 
 #include <string.h>
 

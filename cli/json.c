@@ -2,10 +2,10 @@
  *
  * The writer of JSON documents, and the only file that includes jansson, which does
  * the quoting. The document grows in memory and is printed whole. */
-#include "json.h"
+#include "cli/json.h"
 
-#include "format.h"
-#include "ui.h"
+#include "cli/format.h"
+#include "cli/ui.h"
 
 #include <jansson.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * The command `cairn`: finds the command in the table, parses its options, calls it. */
-#include "command.h"
-#include "open.h"
-#include "ui.h"
+#include "cli/command.h"
+#include "cli/open.h"
+#include "cli/ui.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
  *
  * The nearest valid word, by the number of letters to insert, delete, replace or swap
  * (Damerau-Levenshtein, restricted form, three rows). */
-#include "options.h"
+#include "cli/options.h"
 
 #include <string.h>
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * Opening stores, runs and workflows for the commands. */
-#include "open.h"
+#include "cli/open.h"
 
-#include "format.h"
-#include "ui.h"
+#include "cli/format.h"
+#include "cli/ui.h"
 
 #include <errno.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #ifndef CLI_OPEN_H
 #define CLI_OPEN_H
 
-#include "options.h"
+#include "cli/options.h"
 
 /* What --store or $CAIRN_STORE names, or NULL. */
 const char *store_path(const struct settings *settings);

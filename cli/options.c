@@ -3,10 +3,10 @@
  * The parser of options. Options may stand after operands, `--` ends
  * them, a value follows `=` or is the next argument whatever it looks like. Long names
  * are not abbreviated: a script must not change its meaning when an option is added. */
-#include "options.h"
+#include "cli/options.h"
 
-#include "command.h"
-#include "ui.h"
+#include "cli/command.h"
+#include "cli/ui.h"
 
 #include <errno.h>
 #include <string.h>

@@ -2,9 +2,9 @@
  *
  * Secrets from a descriptor. Nothing of what is read is ever printed, not even of a
  * line that is wrong. */
-#include "secrets.h"
+#include "cli/secrets.h"
 
-#include "ui.h"
+#include "cli/ui.h"
 
 #include <errno.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #ifndef CLI_SECRETS_H
 #define CLI_SECRETS_H
 
-#include "options.h"
+#include "cli/options.h"
 
 /* Reads them, if the option was given, to the end of the descriptor, and closes it.
  * Before anything else is opened: a wrong number must not hit something of ours. They

@@ -3,10 +3,10 @@
  * The process's face: descriptors, signals, lines to people, data to programs.
  * This state belongs to the process, so it is static. A reader of stdout that goes
  * away ends the printing, never the work. */
-#include "ui.h"
+#include "cli/ui.h"
 
-#include "format.h"
-#include "json.h"
+#include "cli/format.h"
+#include "cli/json.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -43,8 +43,10 @@ check_includes() {
             at = $1; sub(/:[0-9]+$/, "", at)
             from = room_of(at); to = room_of($2); slash = index($2, "/")
             if (at ~ /^cli\//) {
-                if (to != "")
-                    print $1 ": cli/ may include only cairn.h and its own headers, not " $2
+                if ($2 !~ /^(cli\/|cairn\/|cairn\.h$)/)
+                    print $1 ": cli/ may include only cairn.h and its own headers (\"cli/...\"), not " $2
+                else if ($2 ~ /^cli\/commands\// && at !~ /^cli\/commands\//)
+                    print $1 ": the commands stand on the rest of cli/, not the other way round: " $2
             } else if (to == "") {
                 if (!slash && $2 != "cairn.h" && system("test -e \"" substr(at, 1, match(at, /\/[^\/]*$/)) $2 "\"") == 0)
                     print $1 ": write " $2 " with its folder"

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cairn checkpoint delete, prune: what cannot be taken back. */
+#include "cli/command.h"
+#include "cli/format.h"
+#include "cli/json.h"
+#include "cli/open.h"
+#include "cli/ui.h"
+
+/* Asks on the terminal; anything but y or yes is a no. */
+static bool confirmed(const char *id)
+{
+    char answer[16];
+    static const char prompt[] = "Delete it for good? [y/N] ";
+
+    say_always("checkpoint %s", id);
+    ui_paint(prompt, sizeof prompt - 1);
+    if (fgets(answer, sizeof answer, stdin) == NULL)
+        return false;
+    return answer[0] == 'y' || answer[0] == 'Y';
+}
+
+static int delete_checkpoint(const struct settings *settings, struct cairn_store *store)
+{
+    struct cairn_checkpoint_info info = {0};
+    const char *id = settings->operands[0];
+    struct cairn_error error = {0};
+    struct doc doc;
+
+    /* One that is damaged, or cannot be rebuilt because one before it was deleted,
+     * cannot be got, but it can be deleted. */
+    if (cairn_checkpoint_get(store, id, &info, &error) == 0)
+        id = info.id;
+    else if (error.code != CAIRN_EDAMAGED && error.code != CAIRN_ENOTFOUND)
+        return ui_fail(&error);
+    if (!settings->given[OPT_YES] && !confirmed(id)) {
+        say_always("nothing was deleted");
+        return 0;
+    }
+    if (cairn_checkpoint_delete(store, id, &error) != 0)
+        return ui_fail(&error);
+    if (!ui_json()) {
+        say("deleted %s", id);
+        return 0;
+    }
+    doc_begin(&doc);
+    doc_text(&doc, "deleted", id);
+    return doc_print(&doc);
+}
+
+int command_checkpoint_delete(struct settings *settings)
+{
+    struct cairn_store *store = NULL;
+    bool ask = ui_terminal(0) && ui_terminal(2) && !ui_json();
+    int status;
+
+    if (!settings->given[OPT_YES] && !ask)
+        return ui_usage("checkpoint delete",
+                        "deleting needs --yes where nobody can be asked");
+    status = store_for_writing(settings, &store, false);
+    if (status == 0)
+        status = delete_checkpoint(settings, store);
+    cairn_store_close(store);
+    return status;
+}
+
+static int report(const struct cairn_prune_result *result, bool dry_run)
+{
+    char size[FORMAT_MAX];
+    struct doc doc;
+
+    if (!ui_json()) {
+        out("%s %llu of %llu checkpoint%s, %llu stay%s, %s %s\n",
+            dry_run ? "would delete" : "deleted", (unsigned long long)result->deleted,
+            (unsigned long long)result->total, plural(result->total),
+            (unsigned long long)result->kept, result->kept == 1 ? "s" : "",
+            format_bytes(size, result->freed_bytes),
+            dry_run ? "would be free" : "freed");
+        out_flush();
+        if (result->surplus > 0)
+            say("%llu more than --keep asks for: only whole segments go (a full "
+                "checkpoint and its deltas), and none that a run forked from",
+                (unsigned long long)result->surplus);
+        return 0;
+    }
+    doc_begin(&doc);
+    doc_bool(&doc, "dry_run", dry_run);
+    doc_count(&doc, "total", result->total);
+    doc_count(&doc, "kept", result->kept);
+    doc_count(&doc, "deleted", result->deleted);
+    doc_count(&doc, "freed_bytes", result->freed_bytes);
+    return doc_print(&doc);
+}
+
+int command_checkpoint_prune(struct settings *settings)
+{
+    struct cairn_prune_options options = {
+        .run = settings->number[OPT_ONLY_RUN],
+        .keep = (uint32_t)settings->number[OPT_PRUNE_KEEP],
+        .dry_run = settings->given[OPT_DRY_RUN],
+    };
+    struct cairn_prune_result result = {0};
+    struct cairn_store *store = NULL;
+    struct cairn_error error = {0};
+    int status;
+
+    if (!settings->given[OPT_PRUNE_KEEP])
+        return ui_usage("checkpoint prune", "how many shall stay? Give --keep N");
+    status = options.dry_run ? store_for_reading(settings, &store)
+                             : store_for_writing(settings, &store, false);
+    if (status == 0 && cairn_checkpoint_prune(store, &options, &result, &error) != 0)
+        status = ui_fail(&error);
+    else if (status == 0)
+        status = report(&result, options.dry_run);
+    cairn_store_close(store);
+    return status;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cairn claim: takes an external task. The token alone stands on stdout. */
+#include "cli/command.h"
+#include "cli/json.h"
+#include "cli/open.h"
+#include "cli/task_step.h"
+#include "cli/ui.h"
+
+static int print_document(const struct settings *settings, uint64_t run,
+                          const char *token)
+{
+    struct doc doc;
+
+    doc_begin(&doc);
+    doc_count(&doc, "run", run);
+    doc_text(&doc, "task", settings->operands[1]);
+    doc_text(&doc, "token", token);
+    doc_count(&doc, "lease_ms", settings->number[OPT_LEASE]);
+    return doc_print(&doc);
+}
+
+int command_claim(struct settings *settings)
+{
+    struct cairn_store *store = NULL;
+    struct cairn_error error = {0};
+    char token[CAIRN_CLAIM_MAX];
+    const char *task = settings->operands[1];
+    uint64_t run = 0;
+    int status = run_and_store(settings, &store, &run);
+
+    if (status == 0 &&
+        cairn_claim(store, run, task, (int64_t)settings->number[OPT_LEASE],
+                    settings->text[OPT_HOLDER], token, &error) != 0)
+        status = missing_task(store, run, task, &error);
+    else if (status == 0 && ui_json())
+        status = print_document(settings, run, token);
+    else if (status == 0)
+        out("%s\n", token);
+    cairn_store_close(store);
+    return status;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cairn doctor: findings about the store and its surroundings, with remedies. */
+#include "cli/command.h"
+#include "cli/commands/doctor_repair.h"
+#include "cli/json.h"
+#include "cli/open.h"
+#include "cli/ui.h"
+
+struct report {
+    struct doc *doc; /* with --json */
+    uint32_t counts[3];
+};
+
+static int each_finding(void *context, const struct cairn_finding *finding)
+{
+    static const char *const names[] = {"ok", "warn", "bad"};
+    static const char *const labels[] = {"ok  ", "warn", "BAD "};
+    struct report *report = context;
+
+    report->counts[finding->health]++;
+    if (report->doc != NULL) {
+        doc_object(report->doc, NULL);
+        doc_text(report->doc, "health", names[finding->health]);
+        doc_text(report->doc, "what", finding->what);
+        doc_text(report->doc, "text", finding->text);
+        doc_text(report->doc, "remedy", finding->remedy);
+        doc_end(report->doc);
+        return 0;
+    }
+    if (finding->health == CAIRN_HEALTH_OK && ui_quiet())
+        return 0;
+    out("%s  %-12s  %s\n", labels[finding->health], finding->what, finding->text);
+    if (finding->remedy != NULL)
+        out("      do: %s\n", finding->remedy);
+    return 0;
+}
+
+int command_doctor(struct settings *settings)
+{
+    struct doc doc = {0};
+    struct report report = {.doc = ui_json() ? &doc : NULL};
+    struct cairn_error error = {0};
+    int result;
+
+    if (settings->given[OPT_REPAIR])
+        return repair_store(settings);
+    if (report.doc != NULL) {
+        doc_begin(&doc);
+        doc_array(&doc, "findings");
+    }
+    result = cairn_doctor_keyed(store_path(settings), key_path(settings), each_finding,
+                                &report, &error);
+    if (result != 0 && report.counts[CAIRN_HEALTH_BAD] == 0) {
+        if (report.doc != NULL)
+            doc_discard(&doc);
+        return ui_fail(&error);
+    }
+    if (report.doc != NULL) {
+        doc_end(&doc);
+        doc_count(&doc, "ok", report.counts[CAIRN_HEALTH_OK]);
+        doc_count(&doc, "warn", report.counts[CAIRN_HEALTH_WARN]);
+        doc_count(&doc, "bad", report.counts[CAIRN_HEALTH_BAD]);
+        doc_print(&doc);
+    } else {
+        out_flush();
+        say("%u bad, %u to look at, %u fine", report.counts[CAIRN_HEALTH_BAD],
+            report.counts[CAIRN_HEALTH_WARN], report.counts[CAIRN_HEALTH_OK]);
+    }
+    return result == 0 ? 0 : cairn_exit_status(result);
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cairn events: everything that was decided in a run, in order, from the store. (The
+ * events of a run that this process carries out are in cli/event_lines.c.) */
+#include "cli/command.h"
+#include "cli/format.h"
+#include "cli/json.h"
+#include "cli/open.h"
+#include "cli/ui.h"
+
+#include <string.h>
+
+#define POLL_MS 200
+
+static void print_document(const struct cairn_log_event *event)
+{
+    struct doc doc;
+
+    doc_begin(&doc);
+    doc_text(&doc, "type", event->kind);
+    doc_count(&doc, "turn", event->turn);
+    doc_time(&doc, "time", event->time_ns);
+    doc_count(&doc, "run", event->run);
+    doc_text(&doc, "task", event->task);
+    doc_some(&doc, "attempt", event->attempt);
+    doc_text(&doc, "outcome",
+             event->outcome != CAIRN_PENDING ? cairn_outcome_name(event->outcome)
+                                             : NULL);
+    if (event->exit_code >= 0)
+        doc_number(&doc, "exit_code", event->exit_code);
+    else
+        doc_null(&doc, "exit_code");
+    doc_some(&doc, "signal", (uint64_t)event->signal);
+    doc_some(&doc, "checkpoint", event->checkpoint);
+    doc_text(&doc, "reason", event->reason);
+    doc_text(&doc, "text", event->text);
+    doc_print(&doc);
+}
+
+/* One line, whatever a message holds. */
+static void print_line(const struct cairn_log_event *event)
+{
+    char when[FORMAT_MAX];
+    const char *text = event->text != NULL ? event->text : "";
+
+    out("%s  %5llu  %s%s", format_local(when, event->time_ns),
+        (unsigned long long)event->turn, event->task != NULL ? event->task : "",
+        event->task != NULL ? ": " : "");
+    while (*text != '\0') {
+        size_t n = strcspn(text, "\n");
+
+        out("%.*s", (int)n, text);
+        text += n;
+        if (*text == '\n') {
+            text++;
+            out(" ");
+        }
+    }
+    out("\n");
+}
+
+static int print_event(void *context, const struct cairn_log_event *event)
+{
+    bool *any = context;
+
+    *any = true;
+    if (ui_json())
+        print_document(event);
+    else
+        print_line(event);
+    return ui_output_lost();
+}
+
+/* Whether somebody runs it is looked at before its events are, so what is printed after
+ * it has ended is all of it. */
+static int print_events(struct cairn_store *store, struct cairn_run_info *run,
+                        bool follow)
+{
+    struct cairn_error error = {0};
+    uint64_t last = 0;
+    bool any = false;
+
+    for (;;) {
+        bool live = run->live;
+
+        if (cairn_events(store, run->run, last, print_event, &any, &last, &error) != 0)
+            return ui_fail(&error);
+        out_flush();
+        if (!follow || !live || ui_output_lost())
+            break;
+        sleep_ms(POLL_MS);
+        if (cairn_run_get(store, run->run, run, &error) != 0)
+            return ui_fail(&error);
+    }
+    if (!any)
+        say("no events of run %llu are recorded", (unsigned long long)run->run);
+    return 0;
+}
+
+int command_events(struct settings *settings)
+{
+    struct cairn_store *store = NULL;
+    struct cairn_run_info run = {0};
+    int status = store_for_reading(settings, &store);
+
+    if (status == 0)
+        status = run_operand(settings, 0, store, &run);
+    if (status == 0)
+        status = print_events(store, &run, settings->given[OPT_FOLLOW_RUN]);
+    cairn_store_close(store);
+    return status;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cairn gc: old runs, and content that nothing refers to. */
+#include "cli/command.h"
+#include "cli/format.h"
+#include "cli/json.h"
+#include "cli/open.h"
+#include "cli/ui.h"
+
+static void print_counts(const struct cairn_gc_result *result, bool dry_run)
+{
+    char size[FORMAT_MAX];
+    uint64_t runs = result->runs + result->kept_runs;
+    uint64_t objects = result->objects + result->kept_objects;
+
+    out("%s %llu of %llu run%s with %llu checkpoint%s, and %llu of %llu object%s; %s "
+        "%s\n",
+        dry_run ? "would remove" : "removed", (unsigned long long)result->runs,
+        (unsigned long long)runs, plural(runs), (unsigned long long)result->checkpoints,
+        plural(result->checkpoints), (unsigned long long)result->objects,
+        (unsigned long long)objects, plural(objects),
+        format_bytes(size, result->freed_bytes), dry_run ? "would be free" : "freed");
+}
+
+static int report(const struct cairn_gc_result *result, bool dry_run)
+{
+    struct doc doc;
+
+    if (!ui_json()) {
+        print_counts(result, dry_run);
+        out_flush();
+        if (result->damaged_runs > 0)
+            ui_warn("%llu run%s stay%s because of damage: see `cairn checkpoint "
+                    "verify`",
+                    (unsigned long long)result->damaged_runs,
+                    plural(result->damaged_runs), result->damaged_runs == 1 ? "s" : "");
+        return 0;
+    }
+    doc_begin(&doc);
+    doc_bool(&doc, "dry_run", dry_run);
+    doc_count(&doc, "runs", result->runs);
+    doc_count(&doc, "kept_runs", result->kept_runs);
+    doc_count(&doc, "damaged_runs", result->damaged_runs);
+    doc_count(&doc, "checkpoints", result->checkpoints);
+    doc_count(&doc, "attempts", result->attempts);
+    doc_count(&doc, "objects", result->objects);
+    doc_count(&doc, "kept_objects", result->kept_objects);
+    doc_count(&doc, "freed_bytes", result->freed_bytes);
+    doc_count(&doc, "slices", result->slices);
+    doc_count(&doc, "longest_ms", (uint64_t)(result->longest_us + 999) / 1000);
+    return doc_print(&doc);
+}
+
+int command_gc(struct settings *settings)
+{
+    struct cairn_gc_options options = {
+        .keep_runs = (uint32_t)settings->number[OPT_KEEP_RUNS],
+        .older_than_ms = (int64_t)settings->number[OPT_OLDER_THAN],
+        .dry_run = settings->given[OPT_DRY_RUN],
+    };
+    struct cairn_gc_result result = {0};
+    struct cairn_store *store = NULL;
+    struct cairn_error error = {0};
+    int status = options.dry_run ? store_for_reading(settings, &store)
+                                 : store_for_writing(settings, &store, false);
+
+    if (status == 0 && cairn_gc(store, &options, &result, &error) != 0) {
+        if (!ui_json() && result.runs > 0)
+            print_counts(&result, options.dry_run);
+        out_flush();
+        status = ui_fail(&error);
+    } else if (status == 0) {
+        status = report(&result, options.dry_run);
+    }
+    cairn_store_close(store);
+    return status;
+}

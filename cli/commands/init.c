@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cairn init: a starter workflow that runs as it is. Never overwrites: the file is made
+ * or it is not. Lines of the starter that begin with # and a key are valid without the
+ * # (tests/cli/t-init.sh takes it away). */
+#include "cli/command.h"
+#include "cli/format.h"
+#include "cli/json.h"
+#include "cli/ui.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define DEFAULT_FILE "cairn.yaml"
+#define NAME_MAX_BYTES 64
+
+static const char head[] =
+    "# A workflow for cairn: a graph of tasks that goes on where it was when it is\n"
+    "# killed.\n"
+    "#\n"
+    "#   cairn validate          is this file right?\n"
+    "#   cairn plan              what would run, and why?\n"
+    "#   cairn run               run it; after a failure or a crash, go on with it\n"
+    "#   cairn status --tasks    how it stands; cairn log TASK prints a task's output\n"
+    "#\n"
+    "# (Each takes the name of a file; without one it is cairn.yaml here.)\n"
+    "# Lines that begin with # and a key are more that can be said: take the # away.\n"
+    "# Everything is in docs/workflow-file.md, and for editors in\n"
+    "# docs/workflow.schema.json; both are installed in PREFIX/share/doc/cairn.\n"
+    "\n"
+    "# The runs of this workflow are found by its name.\n";
+
+static const char body[] =
+    "\n"
+    "# Set with `cairn run --param greeting=Hi`. Other values are another run.\n"
+    "params: {greeting: Hello}\n"
+    "\n"
+    "#env: {LC_ALL: C}             # for every task\n"
+    "#secrets: [API_TOKEN]         # from the environment, for tasks that list them\n"
+    "#defaults: {timeout: 10m}     # of tasks that say nothing\n"
+    "#jobs: 4                      # tasks at a time; default: the processors\n"
+    "#pools: {net: 2}              # at most 2 tasks of the pool `net` at a time\n"
+    "#deadline: 6h                 # for the whole\n"
+    "#on_failure: continue         # stop (the default), continue or undo\n"
+    "#on_crash: adopt              # running tasks outlive cairn; default: kill\n"
+    "\n"
+    "tasks:\n"
+    "  # `run` is text for the shell. It is never rewritten: values come as\n"
+    "  # environment variables.\n"
+    "  prepare:\n"
+    "    run: |\n"
+    "      mkdir -p work\n"
+    "      echo \"$greeting\" >work/greeting.txt\n"
+    "    # Must be there afterwards. If it is missing later, the task runs again.\n"
+    "    outputs: [work/greeting.txt]\n"
+    "#    inputs: [settings.ini]    # if its content changes, the task runs again\n"
+    "#    retries: {max: 3, delay: 1s, factor: 2}\n"
+    "#    timeout: {after: 2m, grace: 5s}\n"
+    "#    secrets: [API_TOKEN]\n"
+    "#    check: test -s work/greeting.txt    # a gate: must succeed\n"
+    "#    undo: rm -f work/greeting.txt       # for on_failure: undo and cairn undo\n"
+    "#    once: true                # interrupted: not run again without a decision\n"
+    "\n"
+    "  # A group: one task for each value, greet[who=Ada] and so on.\n"
+    "  greet:\n"
+    "    foreach: {who: [Ada, Edsger, Grace]}\n"
+    "    needs: [prepare]\n"
+    "    run: echo \"$(cat work/greeting.txt), $who!\" >\"work/$who.txt\"\n"
+    "    outputs: [\"work/${{ who }}.txt\"]\n"
+    "#    pool: net\n"
+    "#    priority: 1               # of ready tasks, higher ones start first\n"
+    "\n"
+    "  # `exec` is a command with its arguments, without a shell. ${{ }} is replaced.\n"
+    "  # A need on a group waits for all of it.\n"
+    "  collect:\n"
+    "    needs: [greet]\n"
+    "    exec: [sort, -o, work/all.txt, work/Ada.txt, work/Edsger.txt, "
+    "work/Grace.txt]\n"
+    "    outputs: [work/all.txt]\n"
+    "#    if: params.greeting != ''  # false: the task is skipped\n"
+    "#    when: always               # success (the default), failed or always\n"
+    "\n"
+    "# Done by a person or another program: cairn next, claim, complete, fail.\n"
+    "#  approve:\n"
+    "#    needs: [collect]\n"
+    "#    external: Read work/all.txt and approve it\n"
+    "\n"
+    "# At the end, after success and after failure.\n"
+    "#finally:\n"
+    "#  report:\n"
+    "#    run: echo \"the run has $CAIRN_RUN_STATUS\"\n";
+
+/* The directory that the file lies in, on the heap; NULL with errno. */
+static char *directory_of(const char *file)
+{
+    const char *slash = strrchr(file, '/');
+    char *directory = slash == NULL   ? strdup(".")
+                      : slash == file ? strdup("/")
+                                      : strndup(file, (size_t)(slash - file));
+    char *full = directory != NULL ? realpath(directory, NULL) : NULL;
+    int saved = errno;
+
+    free(directory);
+    errno = saved;
+    return full;
+}
+
+/* A name that stands in double quotes as it is, made from that of the directory. */
+static void name_after(const char *directory, char name[NAME_MAX_BYTES])
+{
+    static const char fine[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                               "0123456789_.-";
+    const char *slash = strrchr(directory, '/');
+    const char *from = slash != NULL ? slash + 1 : directory;
+
+    snprintf(name, NAME_MAX_BYTES, "%s", from[0] != '\0' ? from : "workflow");
+    for (char *at = name; *at != '\0'; at++) {
+        if (strchr(fine, *at) == NULL)
+            *at = '-';
+    }
+}
+
+static bool fill(int fd, const char *name)
+{
+    FILE *file = fdopen(fd, "w");
+    bool fine;
+
+    if (file == NULL) {
+        close(fd);
+        return false;
+    }
+    fine = fputs(head, file) >= 0 && fprintf(file, "name: \"%s\"\n", name) > 0 &&
+           fputs(body, file) >= 0 && fflush(file) == 0 && fsync(fd) == 0;
+    return fclose(file) == 0 && fine;
+}
+
+/* Tells why the file could not be made, by errno. */
+static int refuse(const char *file)
+{
+    int reason = errno;
+
+    if (reason == EEXIST)
+        return ui_usage("init",
+                        "%s is there already and stays as it is; name another file: "
+                        "`cairn init FILE`",
+                        file);
+    if (reason == ENOENT || reason == ENOTDIR)
+        return ui_error(EXIT_NOT_FOUND, cairn_code_name(CAIRN_ENOTFOUND),
+                        "cannot write %s: there is no such directory; make it first",
+                        file);
+    return ui_error(EXIT_SYSTEM, cairn_code_name(CAIRN_EIO), "cannot write %s: %s",
+                    file, strerror(reason));
+}
+
+static int write_starter(const char *file, char name[NAME_MAX_BYTES])
+{
+    char *directory = directory_of(file);
+    int fd, reason;
+
+    if (directory == NULL)
+        return refuse(file);
+    name_after(directory, name);
+    free(directory);
+    fd = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return refuse(file);
+    if (fill(fd, name))
+        return 0;
+    reason = errno;
+    unlink(file);
+    errno = reason;
+    return refuse(file);
+}
+
+static int print_document(const char *file, const char *name)
+{
+    struct doc doc;
+
+    doc_begin(&doc);
+    doc_text(&doc, "file", file);
+    doc_text(&doc, "workflow", name);
+    doc_count(&doc, "bytes",
+              sizeof head + sizeof body - 2 + strlen("name: \"\"\n") + strlen(name));
+    return doc_print(&doc);
+}
+
+static int print_text(const char *file, const char *name)
+{
+    char *word = shell_word(file);
+    const char *operand = strcmp(file, DEFAULT_FILE) == 0 ? NULL : word;
+
+    out("%s: wrote the workflow %s\n", file, name);
+    say("cairn: next: cairn plan%s%s, then cairn run%s%s", operand ? " " : "",
+        operand ? operand : "", operand ? " " : "", operand ? operand : "");
+    free(word);
+    return 0;
+}
+
+int command_init(struct settings *settings)
+{
+    const char *file = settings->n_operands > 0 ? settings->operands[0] : DEFAULT_FILE;
+    char name[NAME_MAX_BYTES] = "";
+    int status;
+
+    if (file[0] == '\0' || file[strlen(file) - 1] == '/')
+        return ui_usage("init", "'%s' is not the name of a file", file);
+    status = write_starter(file, name);
+    if (status == 0)
+        status = ui_json() ? print_document(file, name) : print_text(file, name);
+    return status;
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cairn next: the external tasks that can be done now. */
+#include "cli/command.h"
+#include "cli/format.h"
+#include "cli/json.h"
+#include "cli/open.h"
+#include "cli/task_step.h"
+#include "cli/ui.h"
+
+struct listing {
+    struct doc *doc; /* with --json */
+    bool every;      /* also what somebody has */
+    uint32_t free, claimed;
+};
+
+static int add_step(void *context, const struct cairn_next_info *info)
+{
+    struct listing *listing = context;
+    struct doc *doc = listing->doc;
+
+    doc_object(doc, NULL);
+    doc_count(doc, "run", info->run);
+    doc_text(doc, "task", info->task);
+    doc_text(doc, "text", info->text);
+    doc_bool(doc, "claimed", info->claimed);
+    doc_text(doc, "holder", info->holder);
+    doc_some(doc, "lease_left_ms", (uint64_t)info->lease_left_ms);
+    doc_end(doc);
+    return 0;
+}
+
+/* Instructions may have many lines: all but the first are indented. */
+static void print_instructions(const char *text)
+{
+    size_t n = strcspn(text, "\n");
+
+    out("%.*s", (int)n, text);
+    for (text += n; *text == '\n'; text += n) {
+        text += strspn(text, "\n");
+        n = strcspn(text, "\n");
+        if (n > 0)
+            out("\n    %.*s", (int)n, text);
+    }
+}
+
+static int print_step(void *context, const struct cairn_next_info *info)
+{
+    struct listing *listing = context;
+    char left[FORMAT_MAX];
+
+    listing->free += !info->claimed;
+    listing->claimed += info->claimed;
+    if (info->claimed && !listing->every)
+        return 0;
+    out("%s  ", info->task);
+    print_instructions(info->text);
+    if (info->claimed)
+        out("  (%s has it for another %s)", info->holder,
+            format_duration(left, info->lease_left_ms));
+    out("\n");
+    return ui_output_lost();
+}
+
+static int print_document(struct cairn_store *store, const struct cairn_run_info *run,
+                          bool claimed)
+{
+    struct doc doc;
+    struct listing listing = {.doc = &doc};
+    struct cairn_error error = {0};
+    bool resume;
+    int status = resume_needed(store, run, &resume);
+
+    if (status != 0)
+        return status;
+    doc_begin(&doc);
+    doc_count(&doc, "run", run->run);
+    doc_bool(&doc, "resume", resume);
+    doc_array(&doc, "next");
+    if (cairn_next(store, run->run, claimed, add_step, &listing, &error) != 0) {
+        doc_discard(&doc);
+        return ui_fail(&error);
+    }
+    return doc_print(&doc);
+}
+
+/* What to do where no step is free. */
+static void print_advice(const struct settings *settings,
+                         const struct cairn_run_info *run,
+                         const struct listing *listing, bool resume)
+{
+    unsigned long long number = run->run;
+    const char *hint = run_hint(settings, run);
+
+    if (run->state == CAIRN_RUN_COMPLETED)
+        say("run %llu is completed: there is nothing to do in it", number);
+    else if (run->state != CAIRN_RUN_UNFINISHED)
+        say("run %llu is %s; go on with it first: cairn resume %llu --no-wait%s",
+            number, cairn_run_state_name(run->state), number, hint);
+    else if (resume)
+        say("nothing in run %llu waits for somebody; go on with: cairn resume %llu%s",
+            number, number, hint);
+    else if (listing->claimed > 0 && !listing->every)
+        say("others have all that can be done in run %llu now: cairn next %llu "
+            "--claimed%s",
+            number, number, hint);
+    else if (listing->claimed == 0)
+        say("there is nothing to do in run %llu now", number);
+}
+
+static int print_text(struct settings *settings, struct cairn_store *store,
+                      const struct cairn_run_info *run)
+{
+    struct listing listing = {.every = settings->given[OPT_CLAIMED]};
+    struct cairn_error error = {0};
+    bool resume;
+    int status = resume_needed(store, run, &resume);
+
+    if (status != 0)
+        return status;
+    if (cairn_next(store, run->run, true, print_step, &listing, &error) != 0)
+        return ui_fail(&error);
+    out_flush();
+    if (listing.free > 0)
+        say("take one with: cairn claim %llu TASK%s", (unsigned long long)run->run,
+            run_hint(settings, run));
+    else
+        print_advice(settings, run, &listing, resume);
+    return 0;
+}
+
+int command_next(struct settings *settings)
+{
+    struct cairn_store *store = NULL;
+    struct cairn_run_info run = {0};
+    int status = store_for_reading(settings, &store);
+
+    if (status == 0)
+        status = run_operand(settings, 0, store, &run);
+    if (status == 0)
+        status = ui_json() ? print_document(store, &run, settings->given[OPT_CLAIMED])
+                           : print_text(settings, store, &run);
+    cairn_store_close(store);
+    return status;
+}

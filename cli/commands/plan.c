@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cairn plan: what would run, and why. */
+#include "cli/command.h"
+#include "cli/execute.h"
+#include "cli/format.h"
+#include "cli/json.h"
+#include "cli/open.h"
+#include "cli/secrets.h"
+#include "cli/ui.h"
+
+static const char *will_name(enum cairn_will will)
+{
+    return will == CAIRN_WILL ? "will" : will == CAIRN_MAY ? "may" : "will_not";
+}
+
+static int print_document(const struct cairn_plan *plan, const char *workflow, bool all)
+{
+    struct cairn_decision decision = {0};
+    struct doc doc;
+    const char *text;
+
+    doc_begin(&doc);
+    doc_text(&doc, "workflow", workflow);
+    doc_some(&doc, "run", cairn_plan_run(plan));
+    doc_count(&doc, "tasks", cairn_plan_tasks(plan));
+    doc_count(&doc, "will", cairn_plan_will(plan));
+    doc_count(&doc, "may", cairn_plan_may(plan));
+    doc_array(&doc, "notices");
+    for (size_t i = 0; (text = cairn_plan_notice(plan, i)) != NULL; i++)
+        doc_text(&doc, NULL, text);
+    doc_end(&doc);
+    doc_array(&doc, "decisions");
+    for (uint32_t i = 0; i < cairn_plan_tasks(plan); i++) {
+        cairn_plan_get(plan, i, &decision);
+        if (decision.will == CAIRN_WILL_NOT && !all)
+            continue;
+        doc_object(&doc, NULL);
+        doc_text(&doc, "task", decision.task);
+        doc_text(&doc, "will", will_name(decision.will));
+        doc_text(&doc, "reason", cairn_reason_name(decision.reason));
+        doc_text(&doc, "cause", decision.cause);
+        doc_text(&doc, "detail", decision.detail);
+        doc_end(&doc);
+    }
+    return doc_print(&doc);
+}
+
+static int print_text(const struct cairn_plan *plan, const char *workflow, bool all)
+{
+    static const char *const words[] = {"keep", "run ", "may "};
+    uint32_t will = cairn_plan_will(plan), may = cairn_plan_may(plan);
+    uint32_t tasks = cairn_plan_tasks(plan);
+    struct cairn_decision decision = {0};
+    const char *text;
+
+    for (size_t i = 0; (text = cairn_plan_notice(plan, i)) != NULL; i++)
+        say("cairn: %s", text);
+    for (uint32_t i = 0; i < cairn_plan_tasks(plan) && !ui_output_lost(); i++) {
+        cairn_plan_get(plan, i, &decision);
+        if (decision.will != CAIRN_WILL_NOT || all)
+            out("%s  %s  %s\n", words[decision.will], decision.task, decision.detail);
+    }
+    out_flush();
+    if (cairn_plan_run(plan) != 0)
+        say("%s, run %llu: %u of %u task%s will run", workflow,
+            (unsigned long long)cairn_plan_run(plan), will, tasks, plural(tasks));
+    else
+        say("%s, a new run: %u of %u task%s will run", workflow, will, tasks,
+            plural(tasks));
+    if (may > 0)
+        say("%u more may run, depending on what happens", may);
+    return 0;
+}
+
+int command_plan(struct settings *settings)
+{
+    struct cairn_run_options options = {0};
+    struct cairn_workflow *workflow = NULL;
+    struct cairn_store *store = NULL;
+    struct cairn_plan *plan = NULL;
+    struct cairn_error error = {0};
+    struct secrets_given secrets;
+    bool all = settings->given[OPT_ALL];
+    int status = secrets_read(settings, &secrets, &options);
+
+    if (status == 0)
+        status = store_if_any(settings, &store);
+    tuning_options(settings, &options);
+    if (status == 0)
+        status = workflow_target(settings, "plan", 0, store, &workflow, &options);
+    if (status == 0 && cairn_plan(&plan, workflow, store, &options, &error) != 0)
+        status = ui_fail(&error);
+    if (status == 0) {
+        tell_warnings(workflow);
+        status = ui_json() ? print_document(plan, cairn_workflow_name(workflow), all)
+                           : print_text(plan, cairn_workflow_name(workflow), all);
+    }
+    cairn_plan_free(plan);
+    cairn_workflow_free(workflow);
+    cairn_store_close(store);
+    secrets_release(&secrets);
+    return status;
+}

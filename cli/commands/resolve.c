@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cairn resolve: decides what became of a task whose outcome is unknown. */
+#include "cli/command.h"
+#include "cli/open.h"
+#include "cli/task_step.h"
+#include "cli/ui.h"
+
+#include <string.h>
+
+static enum cairn_resolution resolution_of(const char *word)
+{
+    static const char *const words[] = {
+        [CAIRN_RESOLVED_DONE] = "done",
+        [CAIRN_RESOLVED_FAILED] = "failed",
+        [CAIRN_RESOLVED_RERUN] = "rerun",
+    };
+
+    for (int i = CAIRN_RESOLVED_DONE; i <= CAIRN_RESOLVED_RERUN; i++) {
+        if (strcmp(words[i], word) == 0)
+            return (enum cairn_resolution)i;
+    }
+    return (enum cairn_resolution)0;
+}
+
+int command_resolve(struct settings *settings)
+{
+    static const char *const results[] = {
+        [CAIRN_RESOLVED_DONE] = "completed",
+        [CAIRN_RESOLVED_FAILED] = "failed",
+        [CAIRN_RESOLVED_RERUN] = "pending",
+    };
+    struct cairn_store *store = NULL;
+    struct cairn_error error = {0};
+    const char *task = settings->operands[1], *word = settings->operands[2];
+    enum cairn_resolution resolution = resolution_of(word);
+    uint64_t run = 0;
+    int status;
+
+    if ((int)resolution == 0)
+        return ui_usage("resolve", "'%s' is no decision: it is done, failed or rerun",
+                        word);
+    status = run_and_store(settings, &store, &run);
+    if (status == 0 && cairn_resolve(store, run, task, resolution, &error) != 0)
+        status = missing_task(store, run, task, &error);
+    else if (status == 0)
+        status = step_report(settings, store, run, results[resolution]);
+    cairn_store_close(store);
+    return status;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cairn resume: on with a run, or with a new run from a checkpoint. */
+#include "cli/command.h"
+#include "cli/execute.h"
+#include "cli/open.h"
+#include "cli/secrets.h"
+#include "cli/ui.h"
+
+/* Sets the start; `run` gets the run whose workflow is meant. */
+static int choose_start(struct settings *settings, struct cairn_store *store,
+                        struct cairn_run_options *options, struct cairn_run_info *run)
+{
+    struct cairn_checkpoint_info checkpoint = {0};
+    struct cairn_error error = {0};
+    uint64_t number = 0;
+
+    if (!settings->given[OPT_FROM]) {
+        int status = run_operand(settings, 0, store, run);
+
+        options->start = CAIRN_START_RESUME;
+        options->run = run->run;
+        return status;
+    }
+    options->start = CAIRN_START_FROM;
+    options->from = settings->text[OPT_FROM];
+    if (settings->n_operands > 0 && !number_operand(settings, 0, "run", &number))
+        return EXIT_USAGE;
+    if (cairn_checkpoint_get(store, options->from, &checkpoint, &error) != 0)
+        return ui_fail(&error);
+    if (number != 0 && number != checkpoint.run)
+        return ui_usage("resume", "checkpoint %s belongs to run %llu, not to run %llu",
+                        checkpoint.id, (unsigned long long)checkpoint.run,
+                        (unsigned long long)number);
+    if (cairn_run_get(store, checkpoint.run, run, &error) != 0)
+        return ui_fail(&error);
+    return 0;
+}
+
+int command_resume(struct settings *settings)
+{
+    struct cairn_run_options options = {0};
+    struct cairn_workflow *workflow = NULL;
+    struct cairn_store *store = NULL;
+    struct cairn_run_info run = {0};
+    struct cairn_error error = {0};
+    struct secrets_given secrets;
+    bool from_file = true;
+    int status = secrets_read(settings, &secrets, &options);
+
+    if (status == 0)
+        status = store_for_writing(settings, &store, false);
+    tuning_options(settings, &options);
+    if (status == 0)
+        status = choose_start(settings, store, &options, &run);
+    if (status == 0 &&
+        cairn_workflow_of_run(&workflow, store, run.run, &from_file, &error) != 0)
+        status = ui_fail(&error);
+    if (status == 0) {
+        tell_warnings(workflow);
+        if (from_file)
+            announce_changes(settings, workflow, store, &options, &run);
+        else
+            say("cairn: %s is gone; using the definition stored with run %llu",
+                run.file[0] ? run.file : "the workflow's file",
+                (unsigned long long)run.run);
+        status = execute(settings, workflow, store, &options);
+    }
+    cairn_workflow_free(workflow);
+    cairn_store_close(store);
+    secrets_release(&secrets);
+    return status;
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cairn runs: the runs in the store, a page at a time. */
+#include "cli/command.h"
+#include "cli/describe.h"
+#include "cli/format.h"
+#include "cli/open.h"
+#include "cli/ui.h"
+
+struct listing {
+    struct cairn_store *store;
+    struct doc *doc; /* with --json */
+    uint64_t shown;
+};
+
+static int each_run(void *context, const struct cairn_run_info *run)
+{
+    struct listing *listing = context;
+    char started[FORMAT_MAX], ended[FORMAT_MAX], done[32], *params;
+
+    listing->shown++;
+    if (listing->doc != NULL) {
+        doc_object(listing->doc, NULL);
+        run_document(listing->doc, listing->store, run);
+        doc_end(listing->doc);
+        return 0;
+    }
+    if (run->checkpoint == 0)
+        snprintf(done, sizeof done, "-/%u", run->total);
+    else
+        snprintf(done, sizeof done, "%u/%u", run->completed, run->total);
+    if (listing->shown == 1)
+        out("%5s  %-11s  %-19s  %-19s  %9s  %6s  %s\n", "RUN", "STATE", "STARTED",
+            "ENDED", "COMPLETED", "FAILED", "WORKFLOW");
+    params = params_text(listing->store, run->run);
+    out("%5llu  %-11s  %-19s  %-19s  %9s  %6u  %s%s%s%s\n",
+        (unsigned long long)run->run, run_state_text(run),
+        format_local(started, run->started_ns), format_local(ended, run->ended_ns),
+        done, run->failed, run->workflow, params != NULL ? "  " : "",
+        params != NULL ? params : "",
+        run->checkpoint == 0 ? "  no valid checkpoint" : "");
+    free(params);
+    return ui_output_lost();
+}
+
+static int list_runs(struct settings *settings, struct cairn_store *store)
+{
+    struct doc doc = {0};
+    struct listing listing = {.store = store, .doc = ui_json() ? &doc : NULL};
+    struct cairn_error error = {0};
+    struct cairn_page page = {.limit = (uint32_t)settings->number[OPT_LIMIT],
+                              .offset = settings->number[OPT_OFFSET],
+                              .oldest_first = settings->number[OPT_SORT_RUNS] == 1};
+    uint64_t total = 0;
+
+    if (listing.doc != NULL) {
+        doc_begin(&doc);
+        doc_array(&doc, "runs");
+    }
+    if (cairn_runs(store, settings->text[OPT_WORKFLOW], &page, each_run, &listing,
+                   &total, &error) != 0) {
+        if (listing.doc != NULL)
+            doc_discard(&doc);
+        return ui_fail(&error);
+    }
+    if (listing.doc == NULL) {
+        out_flush();
+        say("%llu of %llu run%s", (unsigned long long)listing.shown,
+            (unsigned long long)total, plural(total));
+        return 0;
+    }
+    doc_end(&doc);
+    doc_count(&doc, "total", total);
+    doc_count(&doc, "limit", page.limit);
+    doc_count(&doc, "offset", page.offset);
+    return doc_print(&doc);
+}
+
+int command_runs(struct settings *settings)
+{
+    struct cairn_store *store = NULL;
+    int status = store_for_reading(settings, &store);
+
+    if (status == 0)
+        status = list_runs(settings, store);
+    cairn_store_close(store);
+    return status;
+}

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cairn status: how a run stands; --can-resume: whether it could go on. */
+#include "cli/commands/status.h"
+#include "cli/command.h"
+#include "cli/describe.h"
+#include "cli/format.h"
+#include "cli/open.h"
+#include "cli/ui.h"
+
+#include <string.h>
+
+/* Tasks that only the list of all tasks tells of. */
+struct open_ends {
+    uint32_t interrupted, unknown, failed_undos;
+    uint32_t steps, claimed; /* external tasks: that can be done, that somebody has */
+};
+
+static void print_count(uint32_t count, const char *name)
+{
+    if (count > 0)
+        out(", %u %s", count, name);
+}
+
+/* Recorded as unknown or not: those are counted apart. */
+static uint32_t not_run(const struct cairn_run_info *run, uint32_t unknown)
+{
+    uint32_t others =
+        run_done(run) + run->cancelled + run->running + run->undone + unknown;
+
+    return run->total > others ? run->total - others : 0;
+}
+
+/* Also of one that had completed, when checkpoints of its end are lost. */
+static bool has_work(const struct cairn_run_info *run, uint32_t unknown)
+{
+    return run->state != CAIRN_RUN_COMPLETED || unknown + not_run(run, unknown) > 0;
+}
+
+static void print_times(const struct cairn_run_info *run)
+{
+    char when[FORMAT_MAX];
+
+    out("started     %s\n", format_local(when, run->started_ns));
+    if (!run->live && run->ended_ns != 0)
+        out("ended       %s\n", format_local(when, run->ended_ns));
+}
+
+/* Tasks that were running when the run's owner died. */
+static int count_open_end(void *context, const struct cairn_task_info *task)
+{
+    struct open_ends *ends = context;
+
+    ends->interrupted += task->interrupted;
+    ends->unknown += task->outcome == CAIRN_UNKNOWN;
+    ends->failed_undos += task->failed_undo > 0;
+    return 0;
+}
+
+static int count_step(void *context, const struct cairn_next_info *info)
+{
+    struct open_ends *ends = context;
+
+    ends->steps += !info->claimed;
+    ends->claimed += info->claimed;
+    return 0;
+}
+
+static int find_open_ends(struct cairn_store *store, const struct cairn_run_info *run,
+                          struct open_ends *ends)
+{
+    struct cairn_error error = {0};
+
+    *ends = (struct open_ends){.unknown = run->unknown};
+    if (run->live)
+        return 0;
+    ends->unknown = 0;
+    if (cairn_run_tasks(store, run->run, count_open_end, ends, &error) != 0)
+        return ui_fail(&error);
+    if (run->state == CAIRN_RUN_UNFINISHED &&
+        cairn_next(store, run->run, true, count_step, ends, &error) != 0)
+        return ui_fail(&error);
+    return 0;
+}
+
+static void print_run(const struct settings *settings, const struct cairn_run_info *run,
+                      const char *params, const struct open_ends *ends)
+{
+    out("run %llu  %s  %s\n", (unsigned long long)run->run, run->workflow,
+        run_state_text(run));
+    if (run->file[0] != '\0')
+        out("file        %s\n", run->file);
+    if (params != NULL)
+        out("params      %s\n", params);
+    print_times(run);
+    if (run->live)
+        out("owner       process %lld on %s\n", (long long)run->owner_pid,
+            run->owner_host);
+    if (run->from_run != 0)
+        out("from        workflow:%llu of run %llu\n",
+            (unsigned long long)run->from_seq, (unsigned long long)run->from_run);
+    if (run->checkpoint != 0)
+        out("checkpoint  workflow:%llu\n", (unsigned long long)run->checkpoint);
+    if (run->damaged > 0)
+        out("DAMAGED     %u checkpoint%s do%s not count: cairn checkpoint verify%s\n",
+            run->damaged, plural(run->damaged), run->damaged == 1 ? "es" : "",
+            store_hint(settings));
+    out("tasks       %u: %u completed", run->total, run->completed);
+    print_count(run->failed, "failed");
+    print_count(run->skipped, "skipped");
+    if (run->excluded > 0)
+        out(" (%u because of a condition)", run->excluded);
+    print_count(run->cancelled, "cancelled");
+    print_count(run->undone, "undone");
+    print_count(ends->unknown, "unknown");
+    print_count(run->running, "running");
+    print_count(not_run(run, ends->unknown), "not run");
+    if (ends->interrupted > 0)
+        out(" (%u interrupted)", ends->interrupted);
+    out("\n");
+    if (run->unsaved > 0)
+        out("DEGRADED    %u outcome%s could not be stored yet\n", run->unsaved,
+            plural(run->unsaved));
+}
+
+/* What to type next. */
+static void print_advice(const struct settings *settings,
+                         const struct cairn_run_info *run, const struct open_ends *ends)
+{
+    unsigned long long number = run->run;
+    const char *hint = run_hint(settings, run);
+
+    if (ends->steps > 0)
+        out("%u external task%s can be done: cairn next %llu%s\n", ends->steps,
+            plural(ends->steps), number, hint);
+    else if (ends->claimed > 0)
+        out("somebody has %u external task%s: cairn next %llu --claimed%s\n",
+            ends->claimed, plural(ends->claimed), number, hint);
+    if (!run->live && has_work(run, ends->unknown))
+        out("resume with: cairn resume %llu%s\n", number, hint);
+}
+
+static int print_text(struct settings *settings, struct cairn_store *store,
+                      const struct cairn_run_info *run)
+{
+    struct listing listing = {.settings = settings,
+                              .store = store,
+                              .run = run->run,
+                              .hint = run_hint(settings, run),
+                              .live = run->live};
+    struct cairn_error error = {0};
+    struct open_ends ends;
+    char *params;
+    int status;
+
+    listing.every = settings->given[OPT_TASKS];
+    status = find_open_ends(store, run, &ends);
+    if (status != 0)
+        return status;
+    params = params_text(store, run->run);
+    print_run(settings, run, params, &ends);
+    free(params);
+    if ((listing.every || run->failed > 0 || ends.unknown > 0) &&
+        cairn_run_tasks(store, run->run, list_task_text, &listing, &error) != 0)
+        return ui_fail(&error);
+    if (listing.failed > FAILED_SHOWN)
+        out("  ... and %u more: cairn status %llu --tasks%s\n",
+            listing.failed - FAILED_SHOWN, (unsigned long long)run->run,
+            store_hint(settings));
+    if (ends.failed_undos > 0 &&
+        (cairn_run_tasks(store, run->run, list_failed_undo, &listing, &error) != 0 ||
+         listing.error.code != 0))
+        return ui_fail(error.code != 0 ? &error : &listing.error);
+    if (listing.failed_undos > FAILED_SHOWN)
+        out("  ... and %u more: cairn status %llu --json%s\n",
+            listing.failed_undos - FAILED_SHOWN, (unsigned long long)run->run,
+            store_hint(settings));
+    print_advice(settings, run, &ends);
+    return 0;
+}
+
+static int add_tasks(struct listing *listing, struct cairn_store *store,
+                     const char *key, bool any)
+{
+    struct cairn_error error = {0};
+
+    doc_array(listing->doc, key);
+    if (any &&
+        cairn_run_tasks(store, listing->run, list_task_document, listing, &error) != 0)
+        return ui_fail(&error);
+    doc_end(listing->doc);
+    return 0;
+}
+
+static int print_document(struct settings *settings, struct cairn_store *store,
+                          const struct cairn_run_info *run)
+{
+    struct doc doc;
+    struct listing listing = {
+        .settings = settings, .doc = &doc, .run = run->run, .live = run->live};
+    struct cairn_run_info told = *run;
+    struct open_ends ends;
+    int status;
+
+    listing.every = settings->given[OPT_TASKS];
+    status = find_open_ends(store, run, &ends);
+    if (status != 0)
+        return status;
+    told.unknown = ends.unknown;
+    doc_begin(&doc);
+    run_document(&doc, store, &told);
+    doc_count(&doc, "interrupted", ends.interrupted);
+    if (listing.every) {
+        status = add_tasks(&listing, store, "tasks", true);
+    } else {
+        listing.only = CAIRN_FAILED;
+        status = add_tasks(&listing, store, "failed_tasks", run->failed > 0);
+        listing.only = CAIRN_UNKNOWN;
+        if (status == 0)
+            status = add_tasks(&listing, store, "unknown_tasks", ends.unknown > 0);
+        listing.undos = true;
+        if (status == 0)
+            status = add_tasks(&listing, store, "failed_undos", ends.failed_undos > 0);
+    }
+    if (status == 0)
+        return doc_print(&doc);
+    doc_discard(&doc);
+    return status;
+}
+
+/* The answer is data, whatever it is; only the exit status differs. */
+static int answer(uint64_t run, int code, const char *text)
+{
+    struct doc doc;
+
+    if (!ui_json()) {
+        out("%s\n", text);
+        return code == 0 ? 0 : cairn_exit_status(code);
+    }
+    doc_begin(&doc);
+    doc_some(&doc, "run", run);
+    doc_bool(&doc, "can_resume", code == 0);
+    doc_text(&doc, "code", cairn_code_name(code));
+    doc_text(&doc, "text", text);
+    doc_print(&doc);
+    return code == 0 ? 0 : cairn_exit_status(code);
+}
+
+/* The others only tell that the question could not be answered. */
+static bool is_answer(int code)
+{
+    return code == CAIRN_ENOTFOUND || code == CAIRN_EDAMAGED || code == CAIRN_EOWNED ||
+           code == CAIRN_EUSAGE;
+}
+
+static int can_resume(struct settings *settings, struct cairn_store *store)
+{
+    struct cairn_run_info run = {0};
+    struct cairn_error error = {0};
+    const char *more = "";
+    char text[160];
+    uint64_t number = 0;
+    int code;
+
+    if (settings->n_operands > 0 && !number_operand(settings, 0, "run", &number))
+        return EXIT_USAGE;
+    if (store == NULL)
+        return answer(number, CAIRN_ENOTFOUND, "no: there is no store here or above");
+    if ((code = cairn_run_get(store, number, &run, &error)) != 0 ||
+        (code = cairn_can_resume(store, run.run, &error)) != 0)
+        return is_answer(code)
+                   ? answer(run.run != 0 ? run.run : number, code, error.text)
+                   : ui_fail(&error);
+    if (run.state == CAIRN_RUN_COMPLETED)
+        more = has_work(&run, run.unknown)
+                   ? "; it had completed, but the end of some tasks is lost"
+                   : "; it is completed: nothing to do";
+    snprintf(text, sizeof text, "run %llu can be resumed%s",
+             (unsigned long long)run.run, more);
+    return answer(run.run, 0, text);
+}
+
+int command_status(struct settings *settings)
+{
+    struct cairn_store *store = NULL;
+    struct cairn_run_info run = {0};
+    int status;
+
+    if (settings->given[OPT_TASKS] + settings->given[OPT_WAITING] +
+            settings->given[OPT_CAN_RESUME] >
+        1)
+        return ui_usage("status", "give one of --tasks, --waiting and --can-resume");
+    if (settings->given[OPT_CAN_RESUME]) {
+        status = store_if_any(settings, &store);
+        if (status == 0)
+            status = can_resume(settings, store);
+    } else {
+        status = store_for_reading(settings, &store);
+        if (status == 0)
+            status = run_operand(settings, 0, store, &run);
+        if (status == 0 && settings->given[OPT_WAITING])
+            status = show_waiting(settings, store, &run);
+        else if (status == 0)
+            status = ui_json() ? print_document(settings, store, &run)
+                               : print_text(settings, store, &run);
+    }
+    cairn_store_close(store);
+    return status;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What `cairn status` shows of single tasks. */
+#ifndef CLI_STATUS_H
+#define CLI_STATUS_H
+
+#include "cairn.h"
+#include "cli/json.h"
+#include "cli/options.h"
+
+#define FAILED_SHOWN 20
+
+struct listing {
+    const struct settings *settings;
+    struct cairn_store *store;
+    struct doc *doc; /* with --json */
+    uint64_t run;
+    const char *hint; /* of commands that write to it */
+    bool live;
+    uint32_t failed, unknown, failed_undos;
+    struct cairn_error error; /* of a listing inside the listing */
+    enum cairn_outcome only;  /* with --json, unless `every` */
+    bool every;
+    bool undos; /* those whose undo failed, whatever `only` is */
+};
+/* Callbacks of cairn_run_tasks; the context is the listing. */
+int list_task_text(void *listing, const struct cairn_task_info *task);
+int list_failed_undo(void *listing, const struct cairn_task_info *task);
+int list_task_document(void *listing, const struct cairn_task_info *task);
+/* status --waiting */
+int show_waiting(struct settings *settings, struct cairn_store *store,
+                 const struct cairn_run_info *run);
+
+#endif

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Tasks in `cairn status`: all of them, or those that have failed, are unknown, or
+ * could not be taken back. */
+#include "cli/commands/status.h"
+#include "cli/format.h"
+#include "cli/open.h"
+#include "cli/ui.h"
+
+/* For people (docs/commands.md, Words): why a task was skipped stands beside it. */
+static const char *task_word(const struct cairn_task_info *task)
+{
+    bool open = task->running || task->interrupted;
+
+    return task->outcome == CAIRN_EXCLUDED           ? "skipped"
+           : task->outcome == CAIRN_PENDING && !open ? "not run"
+                                                     : NULL;
+}
+
+static const char *task_state(const struct cairn_task_info *task)
+{
+    return task->running       ? "running"
+           : task->interrupted ? "interrupted"
+                               : cairn_outcome_name(task->outcome);
+}
+
+/* What is pending or skipped now may have run before it was reset. */
+static bool has_ended_itself(const struct cairn_task_info *task)
+{
+    return task->running || task->interrupted ||
+           (task->outcome != CAIRN_PENDING && task->outcome != CAIRN_SKIPPED &&
+            task->outcome != CAIRN_EXCLUDED);
+}
+
+static const char *task_time(char text[FORMAT_MAX], const struct cairn_task_info *task)
+{
+    int64_t end = task->running ? wall_ns() : task->ended_ns;
+
+    text[0] = '\0';
+    if (has_ended_itself(task) && task->started_ns != 0 && end != 0)
+        format_duration(text, (end - task->started_ns) / 1000000);
+    return text;
+}
+
+static void print_failed(struct listing *listing, const struct cairn_task_info *task)
+{
+    char how[FORMAT_MAX], took[FORMAT_MAX];
+    char *word = shell_word(task->id);
+    const char *text = task->text != NULL ? task->text : "";
+    /* What somebody outside reported has written nothing. */
+    bool has_log = task->exit_code >= 0 || task->signal != 0 || task->timed_out;
+
+    if (listing->failed++ == 0)
+        out("failed:\n");
+    format_end(how, task->exit_code, task->signal, task->timed_out, task->text);
+    task_time(took, task);
+    if (listing->failed <= FAILED_SHOWN) {
+        out("  %s%s%s%s%s%s%s\n", task->id, how[0] ? "  " : "", how,
+            took[0] ? "  " : "", took, text[0] ? "  " : "", text);
+        if (has_log)
+            out("    see: cairn log %s --run %llu%s\n", word != NULL ? word : task->id,
+                (unsigned long long)listing->run, store_hint(listing->settings));
+    }
+    free(word);
+}
+
+static void print_task(const struct cairn_task_info *task)
+{
+    char how[FORMAT_MAX] = "", took[FORMAT_MAX], attempts[32] = "";
+    const char *word = task_word(task), *text = NULL;
+
+    if (task->outcome == CAIRN_FAILED)
+        format_end(how, task->exit_code, task->signal, task->timed_out, task->text);
+    if (task->attempts > 1)
+        snprintf(attempts, sizeof attempts, "  %u attempts", task->attempts);
+    task_time(took, task);
+    if (has_ended_itself(task))
+        text = task->text;
+    else if (task->outcome == CAIRN_EXCLUDED)
+        text = "(its condition was not met)";
+    out("  %-11s  %s%s%s%s%s%s%s%s\n", word != NULL ? word : task_state(task), task->id,
+        took[0] ? "  " : "", took, how[0] ? "  " : "", how, attempts,
+        text != NULL ? "  " : "", text != NULL ? text : "");
+}
+
+static void print_unknown(struct listing *listing, const struct cairn_task_info *task)
+{
+    char *word = shell_word(task->id);
+
+    if (listing->unknown++ == 0)
+        out("unknown (interrupted, and must not run twice):\n");
+    if (listing->unknown <= FAILED_SHOWN && task->check && listing->live)
+        out("  %s\n    its check decides\n", task->id);
+    else if (listing->unknown <= FAILED_SHOWN && task->check)
+        out("  %s\n    its check decides: cairn resume %llu%s\n", task->id,
+            (unsigned long long)listing->run, listing->hint);
+    else if (listing->unknown <= FAILED_SHOWN && word != NULL)
+        out("  %s\n    decide: cairn resolve %llu %s done|failed|rerun%s\n", task->id,
+            (unsigned long long)listing->run, word, listing->hint);
+    free(word);
+}
+
+struct undo_line {
+    uint32_t attempt;
+    const char *task;
+};
+
+static int print_undo_end(void *context, const struct cairn_attempt_info *attempt)
+{
+    const struct undo_line *line = context;
+    char how[FORMAT_MAX];
+
+    if (attempt->attempt != line->attempt || !attempt->undo)
+        return 0;
+    format_end(how, attempt->exit_code, attempt->signal, attempt->timed_out,
+               attempt->text);
+    out("  undo of %s%s%s%s%s\n", line->task, how[0] ? "  " : "", how,
+        attempt->text != NULL ? "  " : "", attempt->text != NULL ? attempt->text : "");
+    return 1;
+}
+
+static int print_failed_undo(struct listing *listing,
+                             const struct cairn_task_info *task)
+{
+    struct undo_line line = {task->failed_undo, task->id};
+    char *word = shell_word(task->id);
+    int result = 0;
+
+    if (listing->failed_undos++ == 0)
+        out("not taken back:\n");
+    if (listing->failed_undos <= FAILED_SHOWN)
+        result = cairn_attempts(listing->store, listing->run, task->id, print_undo_end,
+                                &line, &listing->error);
+    if (listing->failed_undos <= FAILED_SHOWN && word != NULL && result == 0)
+        out("    see: cairn log %s --attempt %u --run %llu%s\n", word,
+            task->failed_undo, (unsigned long long)listing->run,
+            store_hint(listing->settings));
+    free(word);
+    return result;
+}
+
+int list_failed_undo(void *context, const struct cairn_task_info *task)
+{
+    struct listing *listing = context;
+
+    if (task->failed_undo > 0 && print_failed_undo(listing, task) != 0)
+        return 1;
+    return ui_output_lost();
+}
+
+int list_task_text(void *context, const struct cairn_task_info *task)
+{
+    struct listing *listing = context;
+
+    if (listing->every)
+        print_task(task);
+    else if (task->outcome == CAIRN_FAILED)
+        print_failed(listing, task);
+    else if (task->outcome == CAIRN_UNKNOWN)
+        print_unknown(listing, task);
+    return ui_output_lost();
+}
+
+int list_task_document(void *context, const struct cairn_task_info *task)
+{
+    struct listing *listing = context;
+    struct doc *doc = listing->doc;
+
+    bool meant = listing->undos ? task->failed_undo > 0
+                                : listing->every || task->outcome == listing->only;
+
+    if (!meant)
+        return 0;
+    doc_object(doc, NULL);
+    doc_text(doc, "task", task->id);
+    doc_text(doc, "state", task_state(task));
+    doc_count(doc, "attempts", task->attempts);
+    doc_time(doc, "started", task->started_ns);
+    doc_time(doc, "ended", task->ended_ns);
+    if (task->exit_code >= 0)
+        doc_number(doc, "exit_code", task->exit_code);
+    else
+        doc_null(doc, "exit_code");
+    doc_some(doc, "signal", (uint64_t)task->signal);
+    doc_bool(doc, "timed_out", task->timed_out);
+    doc_number(doc, "cpu_ms", task->cpu_ms);
+    doc_some(doc, "peak_kib", (uint64_t)task->peak_kib);
+    doc_text(doc, "text", task->text);
+    doc_bool(doc, "check", task->check);
+    doc_some(doc, "failed_undo", task->failed_undo);
+    doc_end(doc);
+    return 0;
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cairn status --waiting: what a run waits for. */
+#include "cli/commands/status.h"
+#include "cli/describe.h"
+#include "cli/format.h"
+#include "cli/open.h"
+#include "cli/task_step.h"
+#include "cli/ui.h"
+
+static const char *const waits[] = {
+    [CAIRN_WAITS_RUNNING] = "running",   [CAIRN_WAITS_SLOT] = "slot",
+    [CAIRN_WAITS_POOL] = "pool",         [CAIRN_WAITS_EXTERNAL] = "external",
+    [CAIRN_WAITS_DECISION] = "decision",
+};
+
+struct waiting {
+    struct doc *doc; /* with --json */
+    bool live;
+};
+
+static int add_waiting(void *context, const struct cairn_waiting_info *info)
+{
+    struct doc *doc = ((struct waiting *)context)->doc;
+
+    doc_object(doc, NULL);
+    doc_text(doc, "task", info->task);
+    doc_text(doc, "waits_for", waits[info->waits_for]);
+    doc_text(doc, "text", info->text);
+    doc_time(doc, "since", info->since_ns);
+    doc_count(doc, "behind", info->behind);
+    doc_text(doc, "holder", info->holder);
+    doc_some(doc, "lease_left_ms", (uint64_t)info->lease_left_ms);
+    doc_bool(doc, "check", info->check);
+    doc_end(doc);
+    return 0;
+}
+
+static const char *words_of(const struct cairn_waiting_info *info, bool live)
+{
+    switch (info->waits_for) {
+    case CAIRN_WAITS_RUNNING:
+        return live ? "runs" : "ran when cairn died, and is taken over";
+    case CAIRN_WAITS_SLOT:
+        return "is ready";
+    case CAIRN_WAITS_POOL:
+        return "waits for room in pool";
+    case CAIRN_WAITS_EXTERNAL:
+        return "waits for somebody";
+    case CAIRN_WAITS_DECISION:
+        return info->check ? "is unknown: its check decides"
+                           : "is unknown: decide with cairn resolve";
+    }
+    return "";
+}
+
+static int print_waiting(void *context, const struct cairn_waiting_info *info)
+{
+    const struct waiting *waiting = context;
+    char since[FORMAT_MAX] = "", left[FORMAT_MAX], behind[48] = "";
+    const char *text = info->text != NULL ? info->text : "";
+    bool step = info->waits_for == CAIRN_WAITS_EXTERNAL;
+
+    if (info->since_ns != 0 && info->holder == NULL)
+        format_duration(since, (wall_ns() - info->since_ns) / 1000000);
+    if (info->behind > 0)
+        snprintf(behind, sizeof behind, "  (%u behind it)", info->behind);
+    if (info->holder != NULL)
+        out("  %s  %s has it for another %s", info->task, info->holder,
+            format_duration(left, info->lease_left_ms));
+    else
+        out("  %s  %s", info->task, words_of(info, waiting->live));
+    out("%s%.*s%s%s%s\n",
+        info->text == NULL ? ""
+        : step             ? ": "
+                           : " ",
+        length_trimmed(text), text, since[0] ? "  " : "", since, behind);
+    return ui_output_lost();
+}
+
+static int print_all(struct settings *settings, struct cairn_store *store,
+                     const struct cairn_run_info *run)
+{
+    struct waiting waiting = {.live = run->live};
+    struct cairn_error error = {0};
+    bool resume;
+    int status = resume_needed(store, run, &resume);
+
+    if (status != 0)
+        return status;
+    out("run %llu  %s  %s\n", (unsigned long long)run->run, run->workflow,
+        run_state_text(run));
+    if (cairn_waiting(store, run->run, print_waiting, &waiting, &error) != 0)
+        return ui_fail(&error);
+    if (resume)
+        out("go on with: cairn resume %llu%s\n", (unsigned long long)run->run,
+            run_hint(settings, run));
+    return 0;
+}
+
+int show_waiting(struct settings *settings, struct cairn_store *store,
+                 const struct cairn_run_info *run)
+{
+    struct doc doc;
+    struct waiting waiting = {.doc = &doc};
+    struct cairn_error error = {0};
+    bool resume;
+    int status;
+
+    if (!ui_json())
+        return print_all(settings, store, run);
+    status = resume_needed(store, run, &resume);
+    if (status != 0)
+        return status;
+    doc_begin(&doc);
+    doc_count(&doc, "run", run->run);
+    doc_text(&doc, "state", run_state_text(run));
+    doc_bool(&doc, "resume", resume);
+    doc_array(&doc, "waiting");
+    if (cairn_waiting(store, run->run, add_waiting, &waiting, &error) != 0) {
+        doc_discard(&doc);
+        return ui_fail(&error);
+    }
+    return doc_print(&doc);
+}

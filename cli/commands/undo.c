@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cairn undo: takes back what completed tasks of a run did. */
+#include "cli/command.h"
+#include "cli/execute.h"
+#include "cli/open.h"
+#include "cli/secrets.h"
+#include "cli/task_step.h"
+
+int command_undo(struct settings *settings)
+{
+    struct cairn_run_options options = {0};
+    struct cairn_store *store = NULL;
+    struct secrets_given secrets;
+    uint64_t run = 0;
+    int status = secrets_read(settings, &secrets, &options);
+
+    if (status == 0)
+        status = run_and_store(settings, &store, &run);
+    if (status == 0)
+        status = execute_undo(settings, store, run, &options);
+    cairn_store_close(store);
+    secrets_release(&secrets);
+    return status;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Finding options by name, and what to say of one that does not exist. */
+#include "cli/command.h"
+#include "cli/ui.h"
+
+#include <string.h>
+
+bool option_taken(const struct command *command, enum option_id id)
+{
+    return command != NULL ? command_takes(command, id)
+                           : id < OPT_GLOBALS || id == OPT_VERSION;
+}
+
+enum option_id option_find(const struct command *command, const char *name, size_t n)
+{
+    for (int id = 0; id < OPT_NONE; id++) {
+        if (option_taken(command, (enum option_id)id) &&
+            strlen(option_get((enum option_id)id)->name) == n &&
+            memcmp(option_get((enum option_id)id)->name, name, n) == 0)
+            return (enum option_id)id;
+    }
+    return OPT_NONE;
+}
+
+/* What people who know other programs call an option. */
+static const struct {
+    const char *name, *option;
+} synonyms[] = {{"parallel", "jobs"}, {"workers", "jobs"},  {"restart", "fresh"},
+                {"force", "fresh"},   {"output", "stdout"}, {"directory", "store"}};
+
+/* The first command that has the option; NULL if none has. */
+static const struct command *owner_of(const char *name)
+{
+    const struct command *command;
+
+    for (size_t i = 0; (command = command_at(i)) != NULL; i++) {
+        if (option_find(command, name, strlen(name)) != OPT_NONE)
+            return command;
+    }
+    return NULL;
+}
+
+/* A synonym that was nearest stands for its option. */
+static const char *suggest(const struct command *command, const char *word)
+{
+    const char *name;
+    struct nearest nearest;
+
+    nearest_init(&nearest, word);
+    for (int id = 0; id < OPT_NONE; id++) {
+        if (option_taken(command, (enum option_id)id))
+            nearest_try(&nearest, option_get((enum option_id)id)->name);
+    }
+    for (size_t i = 0; i < sizeof synonyms / sizeof synonyms[0]; i++) {
+        name = synonyms[i].option;
+        if (option_find(command, name, strlen(name)) != OPT_NONE)
+            nearest_try(&nearest, synonyms[i].name);
+    }
+    for (size_t i = 0; i < sizeof synonyms / sizeof synonyms[0]; i++) {
+        if (nearest.best == synonyms[i].name)
+            return synonyms[i].option;
+    }
+    return nearest.best;
+}
+
+int option_unknown(const struct command *command, const char *name, size_t n)
+{
+    const struct command *owner;
+    const char *best;
+    char word[64];
+
+    snprintf(word, sizeof word, "%.*s", (int)(n < 60 ? n : 60), name);
+    owner = owner_of(word);
+    if (command != NULL && owner != NULL && strcmp(word, "fresh") == 0)
+        ui_usage(command->name,
+                 "`cairn %s` has no option --fresh; to start over: cairn run --fresh "
+                 "FILE",
+                 command->name);
+    else if (owner != NULL)
+        ui_usage(command != NULL ? command->name : NULL,
+                 "there is no option --%s here: it belongs after `cairn %s`", word,
+                 owner->name);
+    else if ((best = suggest(command, word)) != NULL)
+        ui_usage(command != NULL ? command->name : NULL,
+                 "there is no option --%s: did you mean --%s?", word, best);
+    else
+        ui_usage(command != NULL ? command->name : NULL, "there is no option --%s",
+                 word);
+    return -1;
+}

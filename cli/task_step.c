@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the commands that name a task of a run have in common. */
+#include "cli/task_step.h"
+
+#include "cli/json.h"
+#include "cli/open.h"
+#include "cli/ui.h"
+
+int run_and_store(struct settings *settings, struct cairn_store **store, uint64_t *run)
+{
+    if (!number_operand(settings, 0, "run", run))
+        return EXIT_USAGE;
+    return store_for_writing(settings, store, false);
+}
+
+struct prospects {
+    bool any;    /* something is open */
+    bool resume; /* of it, what waits for nobody */
+};
+
+static int look_ahead(void *context, const struct cairn_waiting_info *info)
+{
+    struct prospects *prospects = context;
+    bool decision = info->waits_for == CAIRN_WAITS_DECISION && !info->check;
+
+    prospects->any = true;
+    prospects->resume |= info->waits_for != CAIRN_WAITS_EXTERNAL && !decision;
+    return prospects->resume;
+}
+
+/* With nothing open, undoing or the run's end is still to come. */
+int resume_needed(struct cairn_store *store, const struct cairn_run_info *run,
+                  bool *needed)
+{
+    struct prospects prospects = {.any = false};
+    struct cairn_error error = {0};
+
+    *needed = !run->live && run->state == CAIRN_RUN_CANCELLED;
+    if (run->live || run->state != CAIRN_RUN_UNFINISHED)
+        return 0;
+    if (cairn_waiting(store, run->run, look_ahead, &prospects, &error) != 0)
+        return ui_fail(&error);
+    *needed = prospects.resume || !prospects.any;
+    return 0;
+}
+
+int step_report(const struct settings *settings, struct cairn_store *store,
+                uint64_t run, const char *what)
+{
+    const char *task = settings->operands[1];
+    struct cairn_run_info info = {0};
+    struct cairn_error error = {0};
+    struct doc doc;
+    bool resume;
+    int status;
+
+    if (cairn_run_get(store, run, &info, &error) != 0)
+        return ui_fail(&error);
+    status = resume_needed(store, &info, &resume);
+    if (status != 0)
+        return status;
+    if (!ui_json()) {
+        say("run %llu: %s is %s", (unsigned long long)run, task, what);
+        if (resume)
+            say("go on with: cairn resume %llu%s", (unsigned long long)run,
+                store_hint(settings));
+        else if (!info.live && info.state == CAIRN_RUN_FAILED)
+            say("the run has failed; cairn resume %llu%s would try %s again",
+                (unsigned long long)run, store_hint(settings), task);
+        return 0;
+    }
+    doc_begin(&doc);
+    doc_count(&doc, "run", run);
+    doc_text(&doc, "task", task);
+    doc_text(&doc, "state", what);
+    doc_bool(&doc, "resume", resume);
+    return doc_print(&doc);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the commands that name a task of a run have in common. */
+#ifndef CLI_TASK_STEP_H
+#define CLI_TASK_STEP_H
+
+#include "cli/options.h"
+
+/* Opens the store for writing and reads the first operand as a run's number. */
+int run_and_store(struct settings *settings, struct cairn_store **store, uint64_t *run);
+/* *needed: nobody carries the run out, and only `cairn resume` can go on with it. */
+int resume_needed(struct cairn_store *store, const struct cairn_run_info *run,
+                  bool *needed);
+/* Tells how a step ended (`what` is completed, failed, ...), and what is needed now. */
+int step_report(const struct settings *settings, struct cairn_store *store,
+                uint64_t run, const char *what);
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What to say of a task that does not exist: a group, or a mistyped name. */
+#include "cli/open.h"
+
+#include "cli/ui.h"
+
+#include <string.h>
+
+int unknown_task(const struct cairn_workflow *workflow, const char *task)
+{
+    uint32_t tasks = cairn_workflow_tasks(workflow);
+    struct cairn_node_info info = {0};
+    struct nearest nearest;
+
+    nearest_init(&nearest, task);
+    for (uint32_t i = 0; i < tasks; i++) {
+        if (cairn_workflow_node(workflow, i, &info) != 0)
+            continue;
+        if (strcmp(info.group, task) == 0)
+            return ui_error(EXIT_NOT_FOUND, cairn_code_name(CAIRN_ENOTFOUND),
+                            "%s is a group of tasks: name one, such as %s", task,
+                            info.id);
+        nearest_try(&nearest, info.id);
+    }
+    return ui_error(EXIT_NOT_FOUND, cairn_code_name(CAIRN_ENOTFOUND),
+                    "there is no task %s in %s%s%s%s", task,
+                    cairn_workflow_name(workflow),
+                    nearest.best ? ": did you mean " : "",
+                    nearest.best ? nearest.best : "", nearest.best ? "?" : "");
+}
+
+int missing_task(struct cairn_store *store, uint64_t run, const char *task,
+                 const struct cairn_error *error)
+{
+    struct cairn_workflow *workflow = NULL;
+    bool from_file;
+    int status;
+
+    if (error->code == CAIRN_ENOTFOUND &&
+        cairn_workflow_of_run(&workflow, store, run, &from_file, NULL) == 0 &&
+        cairn_workflow_compile(workflow, NULL) == 0 &&
+        cairn_workflow_find(workflow, task) == UINT32_MAX)
+        status = unknown_task(workflow, task);
+    else
+        status = ui_fail(error);
+    cairn_workflow_free(workflow);
+    return status;
+}
