@@ -3,9 +3,10 @@
  * older POSIX locks they survive the closing of another descriptor of the same file,
  * exclude two handles of one process, and end when the last copy of the descriptor
  * does: at the owner's death, and not before. */
-#include "base/os.h"
+#include "base/lock.h"
 
 #include "base/clock.h"
+#include "base/os.h"
 
 #include <errno.h>
 #include <fcntl.h>

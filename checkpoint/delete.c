@@ -6,6 +6,9 @@
 #include "checkpoint/verify.h"
 
 #include "base/clock.h"
+#include "storage/rows_checkpoint.h"
+#include "storage/rows_run.h"
+#include "storage/store.h"
 
 struct deletion {
     struct cairn_store *store;

@@ -9,6 +9,7 @@
  * match is refused. */
 #include "checkpoint/row_int.h"
 #include "checkpoint/verify.h"
+#include "storage/rows_checkpoint.h"
 
 enum { HEX_MIN = 4, HEX_MAX = 64 };
 

@@ -14,6 +14,9 @@
 #include "checkpoint/gc_int.h"
 
 #include "base/clock.h"
+#include "base/lock.h"
+#include "storage/rows_gc.h"
+#include "storage/store.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -5,6 +5,8 @@
 #include "checkpoint/gc_int.h"
 
 #include "base/limits.h"
+#include "storage/rows_checkpoint.h"
+#include "storage/rows_gc.h"
 
 #include <stdlib.h>
 

@@ -6,6 +6,9 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "storage/rows_checkpoint.h"
+#include "storage/rows_gc.h"
+#include "storage/rows_run.h"
 
 #include <stdlib.h>
 

@@ -5,6 +5,10 @@
 #include "checkpoint/row_int.h"
 #include "checkpoint/tombstones_int.h"
 #include "checkpoint/verify.h"
+#include "storage/rows_checkpoint.h"
+#include "storage/rows_lost.h"
+#include "storage/rows_run.h"
+#include "storage/store.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -8,6 +8,9 @@
 #include "base/limits.h"
 #include "checkpoint/row_int.h"
 #include "checkpoint/verify.h"
+#include "storage/rows_checkpoint.h"
+#include "storage/rows_run.h"
+#include "storage/store.h"
 
 #include <stdio.h>
 #include <stdlib.h>

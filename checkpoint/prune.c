@@ -12,6 +12,9 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "storage/rows_checkpoint.h"
+#include "storage/rows_run.h"
+#include "storage/store.h"
 
 #include <stdlib.h>
 

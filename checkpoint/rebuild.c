@@ -6,6 +6,8 @@
  * CAIRN_ENOTFOUND: the records after it are sound, and resume can still apply them. */
 #include "checkpoint/row_int.h"
 
+#include "storage/rows_checkpoint.h"
+
 #include <stdlib.h>
 
 struct builder {

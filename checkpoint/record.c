@@ -21,7 +21,7 @@
 #include "checkpoint/record.h"
 
 #include "base/limits.h"
-#include "storage/store.h"
+#include "storage/rows_checkpoint.h"
 
 static const char magic[4] = {'C', 'R', 'N', 1};
 

@@ -15,6 +15,7 @@
 #define CHECKPOINT_RECORD_H
 
 #include "base/sha256.h"
+#include "storage/rows_checkpoint.h"
 
 enum { RECORD_VERSION = 1, RECORD_HEADER_BYTES = 88, RECORD_HMAC_BYTES = 32 };
 enum { RECORD_KEYED = 1 }; /* flags */

@@ -10,6 +10,9 @@
  *   deleted, or lost at a repair       no        no       yes                        */
 #include "checkpoint/row_int.h"
 
+#include "storage/rows_checkpoint.h"
+#include "storage/rows_run.h"
+
 #include <stdlib.h>
 
 struct rescue {

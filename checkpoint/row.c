@@ -3,6 +3,8 @@
 #include "checkpoint/row_int.h"
 
 #include "base/array.h"
+#include "storage/rows_checkpoint.h"
+#include "storage/rows_run.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,6 +4,7 @@
 #define CHECKPOINT_ROW_INT_H
 
 #include "checkpoint/stream.h"
+#include "storage/rows_checkpoint.h"
 
 /* A row whose bytes and columns were verified. `payload` views into the row. */
 struct checked {

@@ -3,6 +3,9 @@
  * was put, so a failed call leaves it as it was. */
 #include "checkpoint/stream.h"
 
+#include "storage/rows_checkpoint.h"
+#include "storage/store.h"
+
 enum { TAIL_MIN_BYTES = 4096, TASKS_PER_BYTE = 4 };
 
 uint64_t stream_base_bytes(size_t record_bytes, uint32_t tasks)

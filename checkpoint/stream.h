@@ -5,7 +5,7 @@
 
 #include "checkpoint/payload.h"
 #include "checkpoint/record.h"
-#include "storage/store.h"
+#include "storage/rows_checkpoint.h"
 
 /* The writing end of a workflow stream. Plain data but for `sha`: copy it before a
  * transaction and put the copy back if the commit fails. */

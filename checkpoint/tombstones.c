@@ -3,6 +3,7 @@
 #include "checkpoint/tombstones_int.h"
 
 #include "base/array.h"
+#include "storage/rows_checkpoint.h"
 
 #include <stdlib.h>
 

@@ -5,6 +5,7 @@
 #define CHECKPOINT_TOMBSTONES_INT_H
 
 #include "checkpoint/row_int.h"
+#include "storage/rows_checkpoint.h"
 
 struct tombstones { /* by namespace, stream, first seq */
     struct tombstone_row *at;

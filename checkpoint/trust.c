@@ -2,6 +2,9 @@
 /* Whether the row of a run is to be believed. */
 #include "checkpoint/row_int.h"
 #include "checkpoint/verify.h"
+#include "storage/rows_checkpoint.h"
+#include "storage/rows_run.h"
+#include "storage/store.h"
 
 /* Of a damaged record, too: its bytes are looked at only for that. */
 static int see_flags(void *context, const struct checkpoint_row *row)

@@ -10,6 +10,12 @@
 
 #include "base/clock.h"
 #include "checkpoint/verify.h"
+#include "storage/health.h"
+#include "storage/object.h"
+#include "storage/rows_checkpoint.h"
+#include "storage/rows_lost.h"
+#include "storage/rows_run.h"
+#include "storage/store.h"
 
 #include <stdarg.h>
 #include <stdio.h>

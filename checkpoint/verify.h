@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "checkpoint/stream.h"
+#include "storage/rows_run.h"
 
 /* Retention of one stream, as cairn_checkpoint_prune does it, but inside the caller's
  * write transaction: keeps the newest `keep` records and deletes whole segments before

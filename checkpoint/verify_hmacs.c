@@ -3,6 +3,9 @@
  * one, and tells nothing of anything. */
 #include "checkpoint/verify_int.h"
 
+#include "storage/rows_checkpoint.h"
+#include "storage/rows_run.h"
+
 struct key_search {
     struct verifier *v;
     bool any, found; /* HMACs; one of the key */

@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "checkpoint/tombstones_int.h"
+#include "storage/rows_checkpoint.h"
 
 /* Something that can be judged only when every damaged record is known. */
 struct question {

@@ -4,6 +4,9 @@
 #include "checkpoint/verify_int.h"
 
 #include "base/array.h"
+#include "storage/object.h"
+#include "storage/rows_checkpoint.h"
+#include "storage/rows_lost.h"
 
 #include <stdlib.h>
 

@@ -2,6 +2,8 @@
 /* Verifying one checkpoint and all that it needs. */
 #include "checkpoint/verify_int.h"
 
+#include "storage/rows_checkpoint.h"
+
 static int ask_parent(void *context, const struct checkpoint_row *row)
 {
     struct verifier *v = context;

@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/limits.h"
+#include "storage/rows_checkpoint.h"
 
 #include <stdlib.h>
 

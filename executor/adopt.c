@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "runs/outputs.h"
+#include "storage/rows_attempt.h"
 
 #include <poll.h>
 #include <unistd.h>

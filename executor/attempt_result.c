@@ -4,6 +4,7 @@
 #include "executor/engine.h"
 
 #include "base/limits.h"
+#include "base/os.h"
 #include "runs/outputs.h"
 
 #include <errno.h>

@@ -5,6 +5,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "storage/rows_event.h"
 
 #include <stdlib.h>
 

@@ -5,8 +5,15 @@
 #include "executor/engine.h"
 
 #include "base/clock.h"
+#include "base/os.h"
 #include "runs/moved_store.h"
 #include "runs/parse_cache.h"
+#include "storage/object.h"
+#include "storage/rows_attempt.h"
+#include "storage/rows_checkpoint.h"
+#include "storage/rows_command.h"
+#include "storage/rows_event.h"
+#include "storage/rows_run.h"
 
 #include <stdlib.h>
 

@@ -6,6 +6,9 @@
 #include "process/spawn.h"
 #include "runs/owner.h"
 #include "runs/stored.h"
+#include "storage/rows_command.h"
+#include "storage/rows_run.h"
+#include "storage/store.h"
 
 static int ask_owner(struct cairn_store *store, uint64_t run, struct cairn_error *error)
 {

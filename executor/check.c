@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "runs/outputs.h"
+#include "storage/rows_attempt.h"
 
 static int start_check(struct engine *e, struct job *job, struct buf *why)
 {

@@ -5,6 +5,9 @@
 
 #include "base/clock.h"
 #include "runs/outputs.h"
+#include "storage/rows_attempt.h"
+#include "storage/rows_command.h"
+#include "storage/rows_event.h"
 
 /* ---- Which task is meant ---- */
 

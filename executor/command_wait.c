@@ -7,6 +7,11 @@
 #include "executor/engine.h"
 #include "process/live.h"
 #include "runs/owner.h"
+#include "storage/rows_attempt.h"
+#include "storage/rows_command.h"
+#include "storage/rows_event.h"
+#include "storage/rows_run.h"
+#include "storage/store.h"
 
 #include <time.h>
 

@@ -6,6 +6,8 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/os.h"
+#include "storage/rows_attempt.h"
 
 #include <errno.h>
 #include <stdlib.h>

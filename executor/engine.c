@@ -3,6 +3,7 @@
 #include "executor/engine.h"
 
 #include "base/clock.h"
+#include "storage/store.h"
 
 #include <errno.h>
 #include <poll.h>

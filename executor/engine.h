@@ -20,6 +20,9 @@
 #include "plan/situation.h"
 #include "process/keeper.h"
 #include "runs/values.h"
+#include "storage/rows_attempt.h"
+#include "storage/rows_event.h"
+#include "storage/rows_run.h"
 
 #include <pthread.h>
 

@@ -2,7 +2,10 @@
 /* External tasks: what can be done, and taking it. */
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/os.h"
 #include "executor/external_task.h"
+#include "storage/rows_event.h"
+#include "storage/store.h"
 
 #include <stdio.h>
 #include <stdlib.h>

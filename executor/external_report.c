@@ -4,6 +4,8 @@
 #include "base/limits.h"
 #include "executor/command_wait.h"
 #include "executor/external_task.h"
+#include "storage/rows_command.h"
+#include "storage/store.h"
 
 #include <stdlib.h>
 

@@ -2,6 +2,9 @@
 #include "executor/external_task.h"
 
 #include "base/clock.h"
+#include "base/os.h"
+#include "storage/rows_command.h"
+#include "storage/store.h"
 
 /* ---- Why a task cannot be done now ---- */
 

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "storage/rows_event.h"
 
 #include <errno.h>
 #include <poll.h>

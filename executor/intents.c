@@ -4,6 +4,7 @@
 #include "executor/engine.h"
 
 #include "base/clock.h"
+#include "storage/rows_event.h"
 
 /* A task whose condition does not hold ends here; its users are told by the scheduler.
  */

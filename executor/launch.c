@@ -5,6 +5,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/os.h"
 #include "runs/outputs.h"
 
 #include <errno.h>

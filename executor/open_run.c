@@ -3,8 +3,11 @@
  * keepers), then the first commit. */
 #include "executor/engine.h"
 
+#include "base/os.h"
 #include "process/live.h"
 #include "runs/owner.h"
+#include "storage/rows_run.h"
+#include "storage/store.h"
 
 #include <dirent.h>
 #include <unistd.h>

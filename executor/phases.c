@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What follows a failure, what comes after the tasks, and what the whole came to. */
 #include "executor/engine.h"
+#include "storage/rows_event.h"
 
 #include <stdlib.h>
 

@@ -4,6 +4,10 @@
 #include "base/clock.h"
 #include "plan/situation.h"
 #include "runs/owner.h"
+#include "storage/object.h"
+#include "storage/rows_checkpoint.h"
+#include "storage/rows_run.h"
+#include "storage/store.h"
 
 #include <stdlib.h>
 

@@ -4,6 +4,7 @@
 #include "executor/engine.h"
 
 #include "base/clock.h"
+#include "storage/rows_attempt.h"
 
 static struct cairn_event event_of(const struct engine *e, enum cairn_event_kind kind)
 {

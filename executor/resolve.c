@@ -4,6 +4,8 @@
 #include "base/clock.h"
 #include "executor/command_wait.h"
 #include "executor/engine.h"
+#include "storage/rows_command.h"
+#include "storage/store.h"
 
 #include <stdlib.h>
 

@@ -7,6 +7,9 @@
 #include "base/limits.h"
 #include "process/live.h"
 #include "runs/owner.h"
+#include "storage/rows_attempt.h"
+#include "storage/rows_run.h"
+#include "storage/store.h"
 
 #include <errno.h>
 #include <fcntl.h>

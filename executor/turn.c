@@ -7,6 +7,11 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "checkpoint/verify.h"
+#include "storage/object.h"
+#include "storage/rows_attempt.h"
+#include "storage/rows_event.h"
+#include "storage/rows_run.h"
+#include "storage/store.h"
 
 #include <stdlib.h>
 

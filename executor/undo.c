@@ -5,6 +5,7 @@
 #include "executor/engine.h"
 
 #include "base/clock.h"
+#include "storage/rows_attempt.h"
 
 #include <stdlib.h>
 

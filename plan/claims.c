@@ -2,6 +2,9 @@
 #include "plan/claims.h"
 
 #include "base/clock.h"
+#include "base/os.h"
+#include "storage/rows_command.h"
+#include "storage/rows_run.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "plan/evidence.h"
 
+#include "base/os.h"
 #include "runs/outputs.h"
 
 #include <errno.h>

@@ -3,6 +3,7 @@
 #include "base/limits.h"
 #include "plan/situation.h"
 #include "runs/owner.h"
+#include "storage/rows_run.h"
 
 #include <stdlib.h>
 

@@ -3,6 +3,8 @@
 
 #include "runs/outputs.h"
 #include "runs/owner.h"
+#include "storage/rows_command.h"
+#include "storage/rows_event.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

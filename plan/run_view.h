@@ -11,6 +11,8 @@
 #include "runs/lookup.h"
 #include "runs/run_tasks.h"
 #include "runs/run_workflow.h"
+#include "storage/rows_command.h"
+#include "storage/rows_run.h"
 #include "workflow/workflow.h"
 
 struct run_view {

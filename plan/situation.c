@@ -4,6 +4,9 @@
 #include "plan/situation_int.h"
 
 #include "checkpoint/verify.h"
+#include "storage/rows_checkpoint.h"
+#include "storage/rows_run.h"
+#include "storage/store.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -7,6 +7,7 @@
 #include "checkpoint/stream.h"
 #include "plan/evidence.h"
 #include "runs/stored.h"
+#include "storage/rows_run.h"
 #include "workflow/workflow.h"
 
 /* What the store has: the run that goes on, or the checkpoint that a new one forks

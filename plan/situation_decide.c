@@ -6,6 +6,9 @@
 #include "base/os.h"
 #include "process/keeper.h"
 #include "process/live.h"
+#include "storage/rows_attempt.h"
+#include "storage/rows_run.h"
+#include "storage/store.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,6 +2,7 @@
 /* What everything waits for: each task of a run that goes on, or could, and how much
  * stands behind it. */
 #include "plan/claims.h"
+#include "storage/store.h"
 
 #include <stdlib.h>
 

@@ -2,6 +2,8 @@
 /* Attempts of a task. */
 #include "runs/attempts_int.h"
 
+#include "storage/rows_attempt.h"
+
 /* ---- Finding a task in every definition that its run has had ---- */
 
 /* Calls `each` for every generation of the run that has the task, oldest first. */

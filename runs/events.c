@@ -22,6 +22,10 @@
 #include "runs/stored.h"
 
 #include "base/array.h"
+#include "storage/rows_attempt.h"
+#include "storage/rows_event.h"
+#include "storage/rows_run.h"
+#include "storage/store.h"
 
 #include <stdlib.h>
 

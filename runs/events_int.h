@@ -5,7 +5,8 @@
 #define RUNS_EVENTS_INT_H
 
 #include "graph/graph.h"
-#include "storage/store.h"
+#include "storage/rows_attempt.h"
+#include "storage/rows_event.h"
 
 /* Names of tasks, which have other numbers in every generation of a run's graph. Few
  * generations meet in one turn, so the last two are kept. */

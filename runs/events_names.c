@@ -3,6 +3,7 @@
 #include "base/limits.h"
 #include "runs/events_int.h"
 #include "runs/stored.h"
+#include "storage/rows_run.h"
 
 static void forget_graph(struct named_graph *named)
 {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "runs/lookup.h"
 
+#include "storage/object.h"
+
 #include <stdlib.h>
 
 void lookup_release(struct lookup *l)

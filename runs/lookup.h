@@ -10,7 +10,6 @@
 #include "graph/graph.h"
 #include "runs/file_digests.h"
 #include "runs/result.h"
-#include "storage/store.h"
 
 struct lookup {
     const struct graph *graph;

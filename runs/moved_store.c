@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "runs/moved_store.h"
 
+#include "storage/rows_meta.h"
+#include "storage/rows_run.h"
+#include "storage/store.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

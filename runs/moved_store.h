@@ -6,8 +6,7 @@
  */
 #ifndef RUNS_MOVED_STORE_H
 #define RUNS_MOVED_STORE_H
-
-#include "storage/store.h"
+#include "storage/rows_run.h"
 
 /* Notes where the store is, within a write transaction. */
 int moved_store_note(struct cairn_store *store, struct cairn_error *error);

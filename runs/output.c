@@ -5,6 +5,9 @@
 #include "process/capture.h"
 #include "process/spawn.h"
 #include "runs/attempts_int.h"
+#include "storage/object.h"
+#include "storage/rows_attempt.h"
+#include "storage/store.h"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -5,6 +5,10 @@
 #include "runs/owner.h"
 
 #include "base/clock.h"
+#include "base/lock.h"
+#include "base/os.h"
+#include "storage/rows_run.h"
+#include "storage/store.h"
 
 #include <time.h>
 #include <unistd.h>

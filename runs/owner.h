@@ -2,8 +2,7 @@
 /* Ownership of a workflow: a kernel lock on one byte of the store's lock file. */
 #ifndef RUNS_OWNER_H
 #define RUNS_OWNER_H
-
-#include "storage/store.h"
+#include "storage/rows_run.h"
 
 /* Makes the workflow's row if there is none, and locks it. CAIRN_EOWNED names the
  * holder. `offset` is what owner_release wants. */

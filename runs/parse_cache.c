@@ -2,6 +2,9 @@
 #include "runs/parse_cache.h"
 
 #include "runs/stored.h"
+#include "storage/rows_meta.h"
+#include "storage/rows_run.h"
+#include "storage/store.h"
 
 #include <stdio.h>
 

@@ -10,7 +10,7 @@
 #ifndef RUNS_PARSE_CACHE_H
 #define RUNS_PARSE_CACHE_H
 
-#include "storage/store.h"
+#include "storage/rows_run.h"
 #include "workflow/workflow.h"
 
 /* For a workflow that is about to be parsed. 1: it has its definition, graph and digest

@@ -5,6 +5,7 @@
 #include "runs/stored.h"
 
 #include "checkpoint/verify.h"
+#include "storage/rows_run.h"
 
 static int keep_params(struct run_row *row, const struct definition *definition,
                        struct arena *arena, struct cairn_error *error)

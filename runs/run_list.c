@@ -5,6 +5,8 @@
 #include "process/spawn.h"
 #include "runs/owner.h"
 #include "runs/stored.h"
+#include "storage/rows_run.h"
+#include "storage/store.h"
 
 #include <stdlib.h>
 

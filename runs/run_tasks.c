@@ -3,6 +3,9 @@
 
 #include "process/spawn.h"
 #include "runs/owner.h"
+#include "storage/rows_attempt.h"
+#include "storage/rows_run.h"
+#include "storage/store.h"
 
 #include <stdlib.h>
 

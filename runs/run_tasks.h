@@ -5,6 +5,7 @@
 #define RUNS_RUN_TASKS_H
 
 #include "runs/stored.h"
+#include "storage/rows_run.h"
 
 /* [n + 1] which tasks have a process now: the slots of a live run tell. since_ns (may
  * be NULL, [n]): when it was started. NULL: out of memory. The caller frees it. */

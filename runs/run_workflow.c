@@ -6,6 +6,7 @@
 #include "runs/moved_store.h"
 #include "runs/parse_cache.h"
 #include "runs/stored.h"
+#include "storage/rows_run.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
 #ifndef RUNS_RUN_WORKFLOW_H
 #define RUNS_RUN_WORKFLOW_H
 
-#include "storage/store.h"
+#include "storage/rows_run.h"
 #include "workflow/workflow.h"
 
 /* The definition that is stored with a run, whatever its file says now. The caller

@@ -3,6 +3,8 @@
 #include "runs/stored.h"
 
 #include "checkpoint/verify.h"
+#include "storage/object.h"
+#include "storage/store.h"
 
 /* ---- Its row ---- */
 

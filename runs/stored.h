@@ -7,7 +7,7 @@
 
 #include "checkpoint/stream.h"
 #include "graph/graph.h"
-#include "storage/store.h"
+#include "storage/rows_run.h"
 
 /* The row of a run (0: the newest), with its texts in the arena. CAIRN_ENOTFOUND. */
 int run_row_get(struct run_row *row, struct cairn_store *store, uint64_t run,

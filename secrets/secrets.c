@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "secrets/secrets.h"
 
+#include "storage/rows_meta.h"
+
 #include <stdlib.h>
 
 /* Of several values for one secret the last one counts. */

@@ -8,7 +8,6 @@
 #include "base/sha256.h"
 #include "graph/definition.h"
 #include "secrets/redact.h"
-#include "storage/store.h"
 
 struct secrets {
     const struct definition *definition;

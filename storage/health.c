@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Whether the database is what it was made as: its tables, and its pages. (The rows are
- * looked at in row_sums.c and object.c, the log in store_check.c.) */
+ * looked at in row_checksum.c and object.c, the log in store_check.c.) */
+#include "storage/health.h"
+
 #include "storage/schema.h"
 #include "storage/store_int.h"
 

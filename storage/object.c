@@ -5,13 +5,14 @@
  * frame that states its size (codec 1) where that is smaller, else as it is (codec 0).
  * What is read is believed only after its digest was computed again; before that, sizes
  * are checked so that a damaged row cannot ask for endless memory. */
+#include "storage/object.h"
+
+#include "base/limits.h"
 #include "storage/store_int.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <zstd.h>
-
-#include "base/limits.h"
 
 enum { CODEC_RAW = 0, CODEC_ZSTD = 1, ZSTD_LEVEL = 3 };
 

@@ -4,9 +4,13 @@
  * of the SHA-256 over the others as they are stored: of each a byte that tells its
  * kind, then 8 bytes of the number, little endian, or the bytes behind their length.
  *
- * Rows of commands, claims and runs decide something: theirs can carry an HMAC (sum.c).
+ * Rows of commands, claims and runs decide something: theirs can carry an HMAC
+ * (row_hmac.c).
  */
 #include "storage/store_int.h"
+
+#include "storage/health.h"
+#include "storage/rows_meta.h"
 
 #include <stdio.h>
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows of attempts. */
+#include "storage/rows_attempt.h"
+
 #include "storage/store_int.h"
 
 int store_put_intent(struct cairn_store *store, const struct attempt_row *row,

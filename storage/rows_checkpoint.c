@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows of checkpoints, and of what is left of deleted and damaged ones. */
+#include "storage/rows_checkpoint.h"
+
 #include "storage/store_int.h"
 
 #include <assert.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows of commands and of claims. Both decide something, so both carry a checksum over
- * every other column (sum.c). */
+ * every other column (row_hmac.c). */
+#include "storage/rows_command.h"
+
 #include "storage/store_int.h"
 
 #include <assert.h>

@@ -6,6 +6,9 @@
  * written by the workflow's owner alone: as long as this handle has held that lock
  * without a break, its own cached figure covers the attempts, whoever else commits
  * events. */
+#include "storage/rows_event.h"
+
+#include "base/lock.h"
 #include "storage/store_int.h"
 
 #include <assert.h>

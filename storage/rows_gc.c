@@ -28,6 +28,10 @@
  * transaction on; in an older one it is made by the migration, or by the first
  * collector, that finds itself the only writer: whoever opens the store later is no
  * older cairn. */
+#include "storage/rows_gc.h"
+
+#include "base/lock.h"
+#include "storage/rows_meta.h"
 #include "storage/store_int.h"
 
 #include <assert.h>

@@ -2,6 +2,8 @@
 /* What rows refer to and is not there. What a repair could not save is remembered in
  * the table `quarantine`: a checkpoint under its number, content under a number below
  * zero, so that it counts as a known loss and not as damage for ever. */
+#include "storage/rows_lost.h"
+
 #include "storage/store_int.h"
 
 int store_each_lost_checkpoint(struct cairn_store *store,

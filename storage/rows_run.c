@@ -3,7 +3,10 @@
  *
  * run.sum is over every other column and the workflow's name. It shows damage, so that
  * a run is not resumed with another graph or as another workflow; that of a keyed run
- * shows also that somebody without the key has changed it (sum.c). */
+ * shows also that somebody without the key has changed it (row_hmac.c). */
+#include "storage/rows_run.h"
+
+#include "storage/rows_checkpoint.h"
 #include "storage/store_int.h"
 
 #include <assert.h>

@@ -8,10 +8,10 @@
  * - attempt keeps times as differences and absent values as NULL: a row of a small task
  *   takes about 60 bytes. wait_ns is from intent to start, duration_ns from there (from
  *   the intent if it never started) to the end; no duration: the attempt is open.
- * - run.sum, command.sum and claim.sum guard their rows: see sum.c. A command without
- *   one is of version 1. The sums of version 3 guard what only tells (row_sums.c): a
- *   row without one is older, or an older cairn wrote it; in a store with the setting
- *   `sums` there is none.
+ * - run.sum, command.sum and claim.sum guard their rows: see row_hmac.c. A command
+ * without one is of version 1. The sums of version 3 guard what only tells
+ * (row_checksum.c): a row without one is older, or an older cairn wrote it; in a store
+ * with the setting `sums` there is none.
  * - event.n counts within the turn.
  * - spared: objects that were used again while garbage is collected (rows_gc.c). */
 #include "storage/schema.h"

@@ -94,7 +94,7 @@ enum sql_id {
     SQL_GET_OBJECT,
     SQL_EACH_OBJECT,
 
-    /* row_sums.c: every row, in all of its columns */
+    /* row_checksum.c: every row, in all of its columns */
     SQL_ALL_META,
     SQL_ALL_RUN_GRAPH,
     SQL_ALL_TOMBSTONE,

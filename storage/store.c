@@ -5,6 +5,9 @@
  * last step of a migration. A read-only open takes no lock and makes no file of ours;
  * SQLite may rebuild its index of the WAL (cairn.db-shm), which holds nothing durable.
  */
+#include "base/lock.h"
+#include "base/os.h"
+#include "storage/rows_meta.h"
 #include "storage/schema.h"
 #include "storage/store_int.h"
 

@@ -4,6 +4,9 @@
  *
  * The database is looked at by stat() only: opening and closing it here would drop the
  * locks that SQLite holds on it in this process. Its logs it does not lock. */
+#include "base/lock.h"
+#include "base/os.h"
+#include "storage/health.h"
 #include "storage/pages.h"
 #include "storage/store_int.h"
 

@@ -2,6 +2,8 @@
 /* The `.cairn` directory: finding it and making it. */
 #include "storage/store_int.h"
 
+#include "base/os.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>

@@ -9,7 +9,10 @@
 #ifndef STORAGE_STORE_INT_H
 #define STORAGE_STORE_INT_H
 
+#include "base/lock.h"
+#include "base/sha256.h"
 #include "storage/db.h"
+#include "storage/health.h"
 #include "storage/store.h"
 
 struct object_codec; /* object.c */
@@ -163,14 +166,14 @@ void store_turns_end(struct cairn_store *store, bool committed);
 int store_spare_object(struct cairn_store *store, uint64_t id,
                        struct cairn_error *error);
 
-/* ---- key_file.c ---- */
+/* ---- hmac_key.c ---- */
 
 /* Reads the key; *key is to be freed with store_key_free. */
 int store_key_read(const char *path, struct sha256 *sha, struct hmac_key **key,
                    struct cairn_error *error);
 void store_key_free(struct hmac_key *key); /* wipes it */
 
-/* ---- sum.c ---- */
+/* ---- row_hmac.c ---- */
 
 /* Checksum of a row that decides something and is in no record: the first 8 bytes of
  * the SHA-256 over its other columns; with a key, behind them the HMAC over the same.
@@ -202,7 +205,7 @@ bool sum_matches(const struct row_sum *sum, struct str stored);
  * that does not exist is left to whoever writes. */
 int sum_check_keyed(struct cairn_store *store, uint64_t run, struct cairn_error *error);
 
-/* ---- row_sums.c ---- */
+/* ---- row_checksum.c ---- */
 
 /* Writes a row whose last column is the checksum over the others: `id` gets the values
  * and one more. */

@@ -6,6 +6,8 @@
  * The marker (`open`) is made durable before the first commit of a writer and removed
  * after the last writer has transferred everything. While it stands the WAL must exist:
  * a missing one held commits. */
+#include "base/lock.h"
+#include "base/os.h"
 #include "storage/schema.h"
 #include "storage/store_int.h"
 

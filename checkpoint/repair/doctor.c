@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn_doctor: looks at a store from outside in, and tells what to do. Changes
  * nothing. */
+#include "base/lock.h"
+#include "base/os.h"
 #include "checkpoint/verify.h"
+#include "storage/health.h"
+#include "storage/store.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -10,6 +10,9 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "checkpoint/verify.h"
+#include "storage/rows_checkpoint.h"
+#include "storage/rows_lost.h"
+#include "storage/store.h"
 
 #include <stdarg.h>
 #include <stdio.h>

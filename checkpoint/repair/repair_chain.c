@@ -6,6 +6,7 @@
 #include "checkpoint/repair/repair_int.h"
 
 #include "base/clock.h"
+#include "storage/rows_checkpoint.h"
 
 #include <assert.h>
 #include <stdlib.h>

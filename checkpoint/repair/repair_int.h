@@ -8,6 +8,9 @@
 #include "checkpoint/tombstones_int.h"
 #include "checkpoint/verify.h"
 #include "storage/rescue/rescue.h"
+#include "storage/rows_attempt.h"
+#include "storage/rows_checkpoint.h"
+#include "storage/rows_run.h"
 
 /* What is known of a record, there or lost. */
 struct known_record {

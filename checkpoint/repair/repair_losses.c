@@ -4,6 +4,11 @@
 #include "checkpoint/repair/repair_int.h"
 
 #include "base/clock.h"
+#include "storage/object.h"
+#include "storage/rows_attempt.h"
+#include "storage/rows_checkpoint.h"
+#include "storage/rows_lost.h"
+#include "storage/rows_run.h"
 
 #include <stdio.h>
 

@@ -7,6 +7,7 @@
 #include "checkpoint/repair/repair_int.h"
 
 #include "base/array.h"
+#include "storage/rows_checkpoint.h"
 
 #include <stdlib.h>
 

@@ -4,6 +4,8 @@
  */
 #include "checkpoint/repair/repair_int.h"
 
+#include "storage/rows_checkpoint.h"
+
 #include <stdlib.h>
 
 /* From the header: what the columns should say. The parent's number stands only in the

@@ -9,6 +9,10 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "storage/rows_attempt.h"
+#include "storage/rows_checkpoint.h"
+#include "storage/rows_event.h"
+#include "storage/rows_run.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows from the damaged files into the new store. */
 #include "storage/rescue/rescue_int.h"
+#include "storage/rows_checkpoint.h"
 #include "storage/schema.h"
 
 /* ---- Opening ---- */

@@ -15,7 +15,7 @@
 #define STORAGE_RESCUE_RESCUE_H
 
 #include "storage/rescue/salvage.h"
-#include "storage/store.h"
+#include "storage/rows_checkpoint.h"
 
 struct rescue;
 enum { RESCUE_ASIDE = 128 };

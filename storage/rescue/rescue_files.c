@@ -9,6 +9,7 @@
 #include "storage/rescue/rescue_int.h"
 
 #include "base/clock.h"
+#include "base/os.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,6 +4,7 @@
 #ifndef STORAGE_RESCUE_RESCUE_INT_H
 #define STORAGE_RESCUE_RESCUE_INT_H
 
+#include "base/lock.h"
 #include "storage/rescue/rescue.h"
 #include "storage/store_int.h"
 

@@ -3,6 +3,8 @@
 #include "storage/rescue/rescue_int.h"
 
 #include "base/clock.h"
+#include "base/lock.h"
+#include "storage/health.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Printed ids of checkpoints, looked up in a store of four. Whatever digits of a hash
  * an id has, they are those of the record that it is taken for. */
+#include "storage/rows_checkpoint.h"
+#include "storage/store.h"
 #include "tests/fuzz/store.h"
 
 #include <ctype.h>

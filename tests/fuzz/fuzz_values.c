@@ -4,7 +4,7 @@
 #include "base/identifier.h"
 #include "base/limits.h"
 #include "runs/values.h"
-#include "storage/store.h"
+#include "storage/rows_event.h"
 #include "tests/fuzz/fuzz.h"
 
 static void check_sorted(const struct key_value *values, uint32_t n)

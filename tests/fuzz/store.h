@@ -5,6 +5,9 @@
 
 #include "checkpoint/row_int.h"
 #include "checkpoint/verify.h"
+#include "storage/object.h"
+#include "storage/rows_run.h"
+#include "storage/store.h"
 #include "tests/fuzz/fuzz.h"
 
 static struct cairn_store *fuzz_store;

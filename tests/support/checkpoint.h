@@ -7,6 +7,9 @@
 #include "base/clock.h"
 #include "checkpoint/stream.h"
 #include "checkpoint/verify.h"
+#include "storage/object.h"
+#include "storage/rows_run.h"
+#include "storage/store.h"
 #include "tests/support/suite.h"
 
 #include <sqlite3.h>

@@ -5,6 +5,8 @@
 #ifndef STORE_HELP_H
 #define STORE_HELP_H
 
+#include "storage/rows_checkpoint.h"
+#include "storage/store.h"
 #include "storage/store_int.h"
 #include "tests/support/remove_tree.h"
 #include "tests/support/suite.h"

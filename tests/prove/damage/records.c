@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Which bytes of a database file belong to which record. */
 #include "damage.h"
-
-#include "storage/store.h"
+#include "storage/rows_checkpoint.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,6 +5,11 @@
  */
 #include "damage.h"
 
+#include "storage/rows_attempt.h"
+#include "storage/rows_checkpoint.h"
+#include "storage/rows_command.h"
+#include "storage/rows_event.h"
+#include "storage/rows_run.h"
 #include "storage/store.h"
 
 struct dump {

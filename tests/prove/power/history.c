@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The log's reader, and what it says had been promised at any moment. */
+#include "base/os.h"
 #include "power.h"
 
 #include <stdlib.h>

@@ -2,6 +2,7 @@
 /* The workloads. Each is a number of sessions, one process each (or several at a time),
  * that open one store, go on with what is there, and close it. What the library reports
  * on the way goes into the log: from then on it is promised. */
+#include "base/os.h"
 #include "power.h"
 
 #include <fcntl.h>

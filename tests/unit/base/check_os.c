@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Files, machine identity and locks (base/os.h). */
 #include "base/clock.h"
+#include "base/lock.h"
 #include "base/os.h"
 #include "tests/support/remove_tree.h"
 #include "tests/support/suite.h"

@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn_gc: which runs go, what stays, and that the store is whole at every step. */
+#include "base/lock.h"
+#include "storage/object.h"
+#include "storage/rows_attempt.h"
+#include "storage/rows_event.h"
+#include "storage/rows_gc.h"
+#include "storage/rows_run.h"
+#include "storage/store.h"
 #include "storage/store_int.h"
 #include "tests/support/checkpoint.h"
 #include "tests/support/old_store.h"

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The key of HMACs: RFC 4231, the file it comes from, keyed records and rows, and what
  * becomes of those that somebody without the key has made or changed. */
+#include "storage/rows_checkpoint.h"
+#include "storage/rows_command.h"
+#include "storage/rows_run.h"
+#include "storage/store.h"
 #include "storage/store_int.h"
 #include "tests/support/checkpoint.h"
 #include "tests/support/suite.h"

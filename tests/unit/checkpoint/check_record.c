@@ -2,7 +2,7 @@
 /* The record codec, and the worked example of docs/format.md. */
 #include "checkpoint/payload.h"
 #include "checkpoint/record.h"
-#include "storage/store.h"
+#include "storage/rows_checkpoint.h"
 #include "tests/support/suite.h"
 
 #include <stdio.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Streams: writing, rebuilding every checkpoint, recovering from damage, finding, and
  * listing, on a real store. */
+#include "storage/rows_checkpoint.h"
+#include "storage/store.h"
 #include "tests/support/checkpoint.h"
 
 static void put_random(struct lab *lab, int n)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Verifying, deleting and pruning, on a real store. */
+#include "storage/rows_checkpoint.h"
+#include "storage/store.h"
 #include "tests/support/checkpoint.h"
 
 struct problems {

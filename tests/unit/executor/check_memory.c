@@ -4,7 +4,11 @@
  * tests/prove/p-memory.sh does it to the whole command. */
 #include "tests/support/engine.h"
 
+#include "storage/health.h"
+#include "storage/object.h"
 #include "storage/rescue/rescue.h"
+#include "storage/rows_command.h"
+#include "storage/store.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -4,6 +4,13 @@
 #include "workflow/workflow.h"
 
 #include "base/clock.h"
+#include "storage/object.h"
+#include "storage/rows_attempt.h"
+#include "storage/rows_checkpoint.h"
+#include "storage/rows_command.h"
+#include "storage/rows_event.h"
+#include "storage/rows_run.h"
+#include "storage/store.h"
 #include "tests/support/old_store.h"
 #include "tests/support/remove_tree.h"
 #include "tests/support/suite.h"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The content pool (storage/object.c). */
 #include "base/limits.h"
+#include "base/os.h"
+#include "storage/object.h"
 #include "storage/store.h"
 #include "tests/support/remove_tree.h"
 #include "tests/support/suite.h"

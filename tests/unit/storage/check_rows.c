@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The typed rows of the store (storage/rows_*.c). Commands, claims and events are in
  * check_rows_events.c. */
+#include "base/os.h"
+#include "storage/rows_attempt.h"
+#include "storage/rows_checkpoint.h"
+#include "storage/rows_run.h"
 #include "storage/store.h"
 #include "tests/support/remove_tree.h"
 #include "tests/support/suite.h"

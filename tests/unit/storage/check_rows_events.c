@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows of commands, claims and events, turns, lists of tasks, and the key for secrets.
  */
+#include "base/lock.h"
+#include "storage/rows_attempt.h"
+#include "storage/rows_command.h"
+#include "storage/rows_event.h"
+#include "storage/rows_meta.h"
+#include "storage/rows_run.h"
+#include "storage/store.h"
 #include "tests/support/store.h"
 #include "tests/support/suite.h"
 

@@ -2,6 +2,10 @@
 /* The life of a store (storage/store*.c): opening, the write lock, the marker, and what
  * a killed process leaves. Its rows are in check_rows.c, faults in
  * check_store_faults.c. */
+#include "base/os.h"
+#include "storage/health.h"
+#include "storage/rows_checkpoint.h"
+#include "storage/store.h"
 #include "tests/support/store.h"
 
 /* ---- Life ---- */

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Stores that are not for us, damaged ones, failing disks, and network file systems. */
+#include "base/os.h"
+#include "storage/health.h"
+#include "storage/rows_checkpoint.h"
 #include "storage/schema.h"
+#include "storage/store.h"
 #include "tests/support/store.h"
 
 #include <sqlite3.h>

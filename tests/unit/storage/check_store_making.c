@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The making of a store: cut off before every single step of it, and where there is no
  * room for one. */
+#include "base/lock.h"
+#include "storage/rows_event.h"
+#include "storage/rows_run.h"
+#include "storage/store.h"
 #include "tests/support/old_store.h"
 #include "tests/support/remove_tree.h"
 #include "tests/support/store.h"

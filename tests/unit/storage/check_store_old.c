@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The store of an older release: read as it is, migrated by the first writer, also
  * while older processes work with it. */
+#include "storage/rows_attempt.h"
+#include "storage/rows_command.h"
+#include "storage/rows_event.h"
+#include "storage/rows_meta.h"
+#include "storage/rows_run.h"
+#include "storage/store.h"
 #include "tests/support/old_store.h"
 #include "tests/support/store.h"
 

@@ -4,8 +4,15 @@
  * SQLite are those that it reads, and what is told of a log. */
 #include "tests/support/checkpoint.h"
 
+#include "base/lock.h"
+#include "base/os.h"
 #include "checkpoint/row_int.h"
+#include "storage/object.h"
 #include "storage/rescue/salvage.h"
+#include "storage/rows_attempt.h"
+#include "storage/rows_checkpoint.h"
+#include "storage/rows_meta.h"
+#include "storage/store.h"
 #include "storage/store_int.h"
 #include "tests/support/remove_tree.h"
 

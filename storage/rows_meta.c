@@ -1,12 +1,44 @@
 /* SPDX-License-Identifier: MIT */
-/* The key under which values of secrets are hashed: in `meta`, as 64 hex digits of the
- * key and 16 of the SHA-256 over it, which show damage. A damaged key that compared
- * quietly would only make tasks run again, but nobody could tell why. */
-#include "storage/store_int.h"
+/* Rows of `meta`: the settings of the store (its id, and what schema.c, rows_gc.c and
+ * runs/parse_cache.c note), and the key under which values of secrets are hashed.
+ *
+ * That key is the setting `secret_key`, as 64 hex digits of the key and 16 of the
+ * SHA-256 over it, which show damage. A damaged key that compared quietly would only
+ * make tasks run again, but nobody could tell why. */
+#include "storage/rows_meta.h"
 
 #include "base/clock.h"
+#include "storage/store_int.h"
 
 #include <assert.h>
+#include <stdio.h>
+
+int store_setting(struct cairn_store *store, const char *key, char *out, size_t size,
+                  struct cairn_error *error)
+{
+    struct query query;
+    int rc = query_start(&query, store->db, SQL_GET_META,
+                         VALUES(value_text(str_of(key))), error);
+    if (!rc)
+        rc = query_step(&query, error);
+    if (rc > 0) {
+        struct str text = query_text(&query, 0);
+        snprintf(out, size, "%.*s", (int)(text.len < size ? text.len : size),
+                 text.len ? text.ptr : "");
+    }
+    query_end(&query);
+    return rc;
+}
+
+int store_set_setting(struct cairn_store *store, const char *key, const char *text,
+                      struct cairn_error *error)
+{
+    return store_write_summed(store, SQL_SET_META,
+                              VALUES(value_text(str_of(key)), value_text(str_of(text))),
+                              error);
+}
+
+/* ---- The key for values of secrets ---- */
 
 enum { KEY_BYTES = 32, CHECK_BYTES = 8, KEY_HEX = 2 * (KEY_BYTES + CHECK_BYTES) };
 

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/* Rows of attempts, of which a task has any number: a row without an end is an intent
+ * to start one. */
+#ifndef STORAGE_ROWS_ATTEMPT_H
+#define STORAGE_ROWS_ATTEMPT_H
+
+#include "base/str.h"
+
+/* UNDO: the attempt ran the task's `undo`. EXTERNAL: somebody else did it. CHECK: the
+ * task itself had ended well, its check decided. ADOPTED: a later process than the one
+ * that started it learned of its end. RETRY: it failed, and another was to follow.
+ * UNDO and EXTERNAL are put with the intent, too. */
+enum attempt_flag {
+    ATTEMPT_TIMED_OUT = 1,
+    ATTEMPT_INTERRUPTED = 2,
+    ATTEMPT_UNDO = 4,
+    ATTEMPT_EXTERNAL = 8,
+    ATTEMPT_CHECK = 16,
+    ATTEMPT_ADOPTED = 32,
+    ATTEMPT_RETRY = 64
+};
+struct attempt_row {
+    uint64_t run;
+    uint32_t gen, task, number;
+    int64_t intent_ns, started_ns, ended_ns; /* ended 0: open */
+    uint8_t outcome;
+    uint8_t flags;
+    int32_t exit_code; /* -1: none */
+    int32_t signal;
+    int64_t cpu_us, peak_kib;
+    uint64_t out_bytes, err_bytes; /* as written by the task */
+    uint64_t out_head,
+        err_head;        /* bytes before the dropped middle; 0: nothing dropped */
+    struct str out, err; /* object digests (32 bytes), or empty */
+    struct str outputs;  /* of its result (runs/result.h), the same */
+    struct str text;
+    uint64_t start_turn, end_turn; /* in which it was written; 0: an old row */
+    uint64_t checkpoint;           /* seq of the record of its outcome, 0: none */
+};
+int store_put_intent(struct cairn_store *store, const struct attempt_row *row,
+                     struct cairn_error *error);
+/* Inserts or replaces the whole row. */
+int store_put_attempt(struct cairn_store *store, const struct attempt_row *row,
+                      struct cairn_error *error);
+typedef int attempt_row_fn(void *context, const struct attempt_row *row);
+int store_get_attempt(struct cairn_store *store, const struct attempt_row *key,
+                      attempt_row_fn *got, void *context, struct cairn_error *error);
+/* All of a task (in a generation), by number. */
+int store_each_attempt(struct cairn_store *store, uint64_t run, uint32_t gen,
+                       uint32_t task, attempt_row_fn *each, void *context,
+                       struct cairn_error *error);
+/* All of a run and generation by task and number; open_only: without an end. */
+int store_each_run_attempt(struct cairn_store *store, uint64_t run, uint32_t gen,
+                           bool open_only, attempt_row_fn *each, void *context,
+                           struct cairn_error *error);
+/* Attempts of a run with start_turn or end_turn > after, in all generations; by
+ * generation, task, number. */
+int store_each_new_attempt(struct cairn_store *store, uint64_t run, uint64_t after,
+                           attempt_row_fn *each, void *context,
+                           struct cairn_error *error);
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* Rows of events that are in no other row.
+ *
+ * What happens to a run is ordered by turn: a number per run that grows by one with
+ * every transaction that says something of it. Attempts carry theirs; the rest is
+ * here. */
+#ifndef STORAGE_ROWS_EVENT_H
+#define STORAGE_ROWS_EVENT_H
+
+#include "base/str.h"
+
+enum event_kind {
+    EVENT_BEGUN = 1, /* data: "new", "goes on", "forks from 42" */
+    EVENT_RESET, /* tasks (data: packed list) run again; argument: enum cairn_reason */
+    EVENT_UNKNOWN, /* tasks (packed) are unknown */
+    EVENT_SKIPPED, /* tasks (packed): `task` is the cause; argument: 1 because of their
+                      own condition */
+    EVENT_CONDITION, /* of `task`; argument: 1 it holds, 0 not */
+    EVENT_CLAIMED,   /* `task`; data: holder */
+    EVENT_COMMAND,   /* taken by the owner; argument: verb; `task`; data: for people */
+    EVENT_HALTED,    /* nothing more is started; data: why */
+    EVENT_PHASE,     /* argument: 1 undo, 2 finally */
+    EVENT_NOTICE,    /* data */
+    EVENT_ENDED      /* argument: enum cairn_run_state */
+};
+struct event_row {
+    uint64_t id; /* set on read: counts from 1 within the turn */
+    uint64_t run, turn;
+    int64_t time_ns;
+    uint8_t kind, argument;
+    uint32_t gen, task; /* UINT32_MAX: none */
+    struct str data;
+};
+int store_put_event(struct cairn_store *store, const struct event_row *row,
+                    struct cairn_error *error);
+typedef int event_row_fn(void *context, const struct event_row *row);
+/* Of a run with turn > after, by turn and id. */
+int store_each_event(struct cairn_store *store, uint64_t run, uint64_t after,
+                     event_row_fn *each, void *context, struct cairn_error *error);
+int store_get_event(struct cairn_store *store, uint64_t run, uint64_t turn, uint64_t id,
+                    event_row_fn *got, void *context, struct cairn_error *error);
+/* The next turn of a run; call inside a write transaction, where it stays the same.
+ * Nothing is reserved until rows are put. Cheap after the first call: the rows are
+ * looked at again only if another connection has committed, and all attempts only if
+ * this handle does not own the workflow (attempts are written by owners alone). */
+int store_next_turn(struct cairn_store *store, uint64_t run, uint64_t *turn,
+                    struct cairn_error *error);
+/* A list of ascending task numbers as varints of the differences. */
+void tasks_pack(const uint32_t *tasks, uint32_t n, struct buf *out);
+/* False, and nothing was called, if the bytes are no such list of numbers below
+ * `limit`. `each` returns 0 to go on. */
+bool tasks_unpack(struct str packed, uint32_t limit, int (*each)(void *, uint32_t task),
+                  void *context);
+
+#endif

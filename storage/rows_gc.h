@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/* What garbage collection asks of the tables: rows_gc.c has the rule, and why it is
+ * safe. All but the reading ones need a write transaction. */
+#ifndef STORAGE_ROWS_GC_H
+#define STORAGE_ROWS_GC_H
+
+#include "base/sha256.h"
+
+/* One collector at a time: 0 it is
+ * us, CAIRN_EBUSY. */
+int store_gc_lock(struct cairn_store *store, struct cairn_error *error);
+void store_gc_unlock(struct cairn_store *store);
+/* Begins: from now on every object that is put or used again stays. *up_to: only
+ * objects with ids up to there may be deleted. CAIRN_EBUSY: a process may be writing
+ * that does not know of this. */
+int store_gc_begin(struct cairn_store *store, uint64_t *up_to,
+                   struct cairn_error *error);
+int store_gc_end(struct cairn_store *store, struct cairn_error *error);
+/* The newest object's id, for looking only. */
+int store_last_object(struct cairn_store *store, uint64_t *id,
+                      struct cairn_error *error);
+struct object_size {
+    uint64_t id, bytes; /* as stored */
+    struct digest digest;
+};
+/* Those with after < id <= up_to, by id, at most `limit`. */
+int store_each_object(struct cairn_store *store, uint64_t after, uint64_t up_to,
+                      uint32_t limit, int (*each)(void *, const struct object_size *),
+                      void *context, struct cairn_error *error);
+/* *deleted is false if it was used again. */
+int store_delete_object(struct cairn_store *store, const struct object_size *object,
+                        bool *deleted, struct cairn_error *error);
+typedef int used_object_fn(void *context, uint64_t run, const struct digest *object);
+/* Graphs that rows of runs and generations name. */
+int store_each_used_graph(struct cairn_store *store, used_object_fn *each,
+                          void *context, struct cairn_error *error);
+/* Objects that attempts name, by key: at most `limit` rows after `from`, which is set
+ * to the last one. *rows: how many there were. A digest that cannot be one is
+ * CAIRN_EDAMAGED. */
+struct attempt_key {
+    uint64_t run, gen, task, n;
+};
+int store_each_used_object(struct cairn_store *store, struct attempt_key *from,
+                           uint32_t limit, used_object_fn *each, void *context,
+                           uint32_t *rows, struct cairn_error *error);
+/* Whether a run newer than `after` forks from `run`. */
+int store_has_new_fork(struct cairn_store *store, uint64_t run, uint64_t after,
+                       bool *has, struct cairn_error *error);
+/* The row and the graphs of its generations; the rest of it is left over. */
+int store_remove_run(struct cairn_store *store, uint64_t run,
+                     struct cairn_error *error);
+int store_count_attempts(struct cairn_store *store, uint64_t run, uint64_t *count,
+                         struct cairn_error *error);
+/* Numbers of removed runs that other tables still have rows of. */
+int store_each_leftover(struct cairn_store *store, int (*each)(void *, uint64_t run),
+                        void *context, struct cairn_error *error);
+/* Deletes at most `limit` rows; *attempts of them were attempts. *rows 0: none left. */
+int store_delete_leftovers(struct cairn_store *store, uint64_t run, uint32_t limit,
+                           uint32_t *rows, uint32_t *attempts,
+                           struct cairn_error *error);
+
+#endif
