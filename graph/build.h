@@ -9,9 +9,6 @@
 #define DEFINITION_MAGIC "CAIRNDEF"
 enum { DEFINITION_MAGIC_BYTES = 8, DEFINITION_VERSION = 2 };
 
-/* Bits of a task's flags in it. */
-enum { DEFINITION_ONCE = 1, DEFINITION_FINALLY = 2, DEFINITION_OWN_PARAMS = 4 };
-
 /* Index of a param, UINT32_MAX if there is none. */
 uint32_t definition_param(const struct definition *definition, struct str name);
 /* Index into def->foreach, UINT32_MAX if there is none. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The canonical binary form of a definition; docs/definition-format.md has the same as
- * a table. Numbers are varints (unsigned LEB128), texts are a varint length and bytes,
- * lists a varint count and their items, all in this order:
+ * a table. The fields of a task and their order come from task_fields.c. Numbers are
+ * varints (unsigned LEB128), texts are a varint length and bytes, lists a varint count
+ * and their items, all in this order:
  *
  *   "CAIRNDEF"  8 bytes
  *   version     2; what is marked [2] is not there in version 1, and read as empty
@@ -40,6 +41,7 @@
  *     params    list of names, sorted, none twice, among the definition's [2]
  */
 #include "graph/build.h"
+#include "graph/task_fields.h"
 
 static void put_texts(struct buf *out, const struct str *texts, uint32_t n)
 {
@@ -55,19 +57,6 @@ static void put_pairs(struct buf *out, const struct key_value *pairs, uint32_t n
         buf_lstr(out, pairs[i].key);
         buf_lstr(out, pairs[i].value);
     }
-}
-
-static void put_command(struct buf *out, const struct task_def *def)
-{
-    if (def->kind == TASK_RUN) {
-        buf_lstr(out, def->run);
-        put_texts(out, def->shell, def->n_shell);
-    } else if (def->kind == TASK_EXEC)
-        put_texts(out, def->argv, def->n_argv);
-    else if (def->kind == TASK_EXTERNAL)
-        buf_lstr(out, def->external);
-    else
-        buf_lstr(out, def->version);
 }
 
 static void put_foreach(struct buf *out, const struct task_def *def)
@@ -100,51 +89,84 @@ static uint64_t zigzag(int32_t value)
     return value < 0 ? (uint64_t)(-(int64_t)value) * 2 - 1 : (uint64_t)value * 2;
 }
 
-static void put_tuning(struct buf *out, const struct task_def *def)
+static void put_codes(struct buf *out, const uint16_t *codes, uint32_t n)
 {
-    buf_varint(out, (uint64_t)def->timeout_ms);
-    buf_varint(out, (uint64_t)def->grace_ms);
-    buf_varint(out, def->retry.max);
-    buf_varint(out, (uint64_t)def->retry.delay_ms);
-    buf_varint(out, def->retry.factor_permille);
-    buf_byte(out, def->retry.jitter);
-    buf_varint(out, def->retry.n_on_exit);
-    for (uint32_t i = 0; i < def->retry.n_on_exit; i++)
-        buf_varint(out, def->retry.on_exit[i]);
-    buf_varint(out, def->pool == UINT32_MAX ? 0 : (uint64_t)def->pool + 1);
-    buf_varint(out, zigzag(def->priority));
+    buf_varint(out, n);
+    for (uint32_t i = 0; i < n; i++)
+        buf_varint(out, codes[i]);
 }
 
-/* What version 2 has added. */
-static void put_flow(struct buf *out, const struct task_def *def)
+static bool has_flag(const struct task_def *def, const struct task_flag *flag)
 {
-    put_texts(out, def->inputs, def->n_inputs);
-    buf_lstr(out, def->condition);
-    buf_byte(out, def->when);
-    buf_byte(out, (uint8_t)((def->once ? DEFINITION_ONCE : 0) |
-                            (def->finally ? DEFINITION_FINALLY : 0) |
-                            (def->own_params ? DEFINITION_OWN_PARAMS : 0)));
-    buf_lstr(out, def->check);
-    buf_varint(out, def->check_min_permille);
-    buf_varint(out, def->check_warn_permille);
-    buf_lstr(out, def->undo);
-    put_texts(out, def->side_shell, def->n_side_shell);
-    put_texts(out, def->secrets, def->n_secrets);
-    put_texts(out, def->params, def->n_params);
+    return *(const bool *)((const char *)def + flag->at);
+}
+
+static void put_flags(struct buf *out, const struct task_def *def)
+{
+    uint8_t bits = 0;
+    for (const struct task_flag *flag = task_flags; flag->bit; flag++)
+        bits |= has_flag(def, flag) ? flag->bit : 0;
+    buf_byte(out, bits);
+}
+
+static void put_field(struct buf *out, const struct task_def *def,
+                      const struct task_field *field)
+{
+    switch ((enum field_shape)field->shape) {
+    case FIELD_TEXT:
+        buf_lstr(out, field_text(field, def));
+        break;
+    case FIELD_TEXTS:
+    case FIELD_SHELL:
+    case FIELD_SECRETS:
+    case FIELD_PARAMS:
+        put_texts(out, field_texts(field, def), field_n(field, def));
+        break;
+    case FIELD_PAIRS:
+        put_pairs(out, field_pairs(field, def), field_n(field, def));
+        break;
+    case FIELD_BYTE:
+        buf_byte(out, field_byte(field, def));
+        break;
+    case FIELD_BOOL:
+        buf_byte(out, *(const bool *)field_at(field, def));
+        break;
+    case FIELD_FLAGS:
+        put_flags(out, def);
+        break;
+    case FIELD_NUMBER:
+    case FIELD_PERMILLE:
+        buf_varint(out, field_number(field, def));
+        break;
+    case FIELD_TIME:
+        buf_varint(out, (uint64_t)field_time(field, def));
+        break;
+    case FIELD_CODES:
+        put_codes(out, *(const uint16_t *const *)field_at(field, def),
+                  field_n(field, def));
+        break;
+    case FIELD_INDEX: /* index + 1 */
+        buf_varint(out, (uint32_t)(field_number(field, def) + 1));
+        break;
+    case FIELD_SIGNED:
+        buf_varint(out, zigzag(*(const int32_t *)field_at(field, def)));
+        break;
+    case FIELD_FOREACH:
+        put_foreach(out, def);
+        break;
+    case FIELD_NEEDS:
+        put_needs(out, def);
+        break;
+    case FIELD_END:
+        break;
+    }
 }
 
 static void put_task(struct buf *out, const struct task_def *def)
 {
-    buf_lstr(out, def->id);
-    buf_byte(out, def->kind);
-    put_command(out, def);
-    put_pairs(out, def->env, def->n_env);
-    buf_lstr(out, def->cwd);
-    put_texts(out, def->outputs, def->n_outputs);
-    put_foreach(out, def);
-    put_needs(out, def);
-    put_tuning(out, def);
-    put_flow(out, def);
+    for (const struct task_field *field = task_fields; field->shape; field++)
+        if (field->kinds & 1U << def->kind)
+            put_field(out, def, field);
 }
 
 int definition_encode(const struct definition *definition, struct buf *out,

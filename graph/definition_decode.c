@@ -6,6 +6,7 @@
  * Anything wrong sets reader.failed, after which everything reads as nothing, so that
  * one check at the end of each loop step is enough. */
 #include "graph/build.h"
+#include "graph/task_fields.h"
 
 #include "base/identifier.h"
 #include "base/limits.h"
@@ -14,6 +15,7 @@ struct decoder {
     struct reader reader;
     struct definition *out;
     uint64_t version;
+    uint32_t n_defs;        /* how many there will be */
     struct str shell_bytes; /* of the last shell, which is mostly that of the next */
     struct str *shell;
     uint32_t n_shell;
@@ -122,32 +124,6 @@ static struct str *get_shell(struct decoder *d, uint32_t *n)
     return d->shell;
 }
 
-static void get_command(struct decoder *d, struct task_def *def)
-{
-    def->kind = read_byte(&d->reader);
-    def->run = def->version = def->external = STR("");
-    switch (def->kind) {
-    case TASK_RUN:
-        def->run = get_text(d);
-        def->shell = get_shell(d, &def->n_shell);
-        require(d, def->n_shell > 0);
-        break;
-    case TASK_EXEC:
-        def->argv = get_texts(d, &def->n_argv);
-        require(d, def->n_argv > 0);
-        break;
-    case TASK_CALL:
-        def->version = get_text(d);
-        break;
-    case TASK_EXTERNAL:
-        def->external = get_text(d);
-        require(d, d->version >= 2 && def->external.len > 0);
-        break;
-    default:
-        require(d, false);
-    }
-}
-
 /* The values of a range follow from its spec, and foreach_key_find relies on that. */
 static bool values_match(const struct foreach_key *key)
 {
@@ -187,13 +163,13 @@ static void get_foreach(struct decoder *d, struct task_def *def)
     }
 }
 
-static void get_needs(struct decoder *d, struct task_def *def, uint32_t n_defs)
+static void get_needs(struct decoder *d, struct task_def *def)
 {
     uint32_t n;
     struct need *needs = get_list(d, 3, sizeof *needs, &n);
     for (uint32_t i = 0; i < n && !bad(d); i++) {
         needs[i].text = get_text(d);
-        needs[i].target = (uint32_t)get_number(d, n_defs - 1);
+        needs[i].target = (uint32_t)get_number(d, d->n_defs - 1);
         struct key_value *bindings =
             get_list(d, 1, sizeof *bindings, &needs[i].n_bindings);
         for (uint32_t k = 0; k < needs[i].n_bindings && !bad(d); k++)
@@ -204,69 +180,140 @@ static void get_needs(struct decoder *d, struct task_def *def, uint32_t n_defs)
     def->n_needs = n;
 }
 
-static void get_tuning(struct decoder *d, struct task_def *def)
+static uint16_t *get_codes(struct decoder *d, uint32_t most, uint32_t *n)
 {
-    uint32_t n;
-    def->timeout_ms = (int64_t)get_number(d, INT64_MAX);
-    def->grace_ms = (int64_t)get_number(d, INT64_MAX);
-    def->retry.max = (uint32_t)get_number(d, LIMIT_RETRIES);
-    def->retry.delay_ms = (int64_t)get_number(d, INT64_MAX);
-    def->retry.factor_permille = (uint32_t)get_number(d, UINT32_MAX);
-    uint8_t jitter = read_byte(&d->reader);
-    require(d, jitter <= 1);
-    def->retry.jitter = jitter == 1;
-    def->retry.on_exit = get_list(d, 1, sizeof *def->retry.on_exit, &n);
-    for (uint32_t i = 0; i < n && !bad(d); i++)
-        def->retry.on_exit[i] = (uint16_t)get_number(d, 255);
-    def->retry.n_on_exit = n;
-    uint64_t pool = get_number(d, d->out->n_pools);
-    def->pool = pool ? (uint32_t)(pool - 1) : UINT32_MAX;
-    uint64_t priority = get_number(d, UINT32_MAX);
-    int64_t half = (int64_t)(priority / 2);
-    def->priority = (int32_t)(priority % 2 ? -half - 1 : half);
+    uint16_t *codes = get_list(d, 1, sizeof *codes, n);
+    for (uint32_t i = 0; i < *n && !bad(d); i++)
+        codes[i] = (uint16_t)get_number(d, most);
+    return codes;
 }
 
-/* What a task takes of secrets and params. */
-static void get_taken(struct decoder *d, struct task_def *def)
+static int32_t get_signed(struct decoder *d)
 {
-    const struct definition *out = d->out;
-    def->secrets = get_names(d, &def->n_secrets);
-    def->params = get_names(d, &def->n_params);
-    for (uint32_t i = 0; i < def->n_secrets && !bad(d); i++)
-        require(d, among(out->secrets, out->n_secrets, def->secrets[i]));
-    for (uint32_t i = 0; i < def->n_params && !bad(d); i++)
-        require(d, definition_param(out, def->params[i]) != UINT32_MAX);
-    require(d, def->own_params || def->n_params == 0);
+    uint64_t number = get_number(d, UINT32_MAX);
+    int64_t half = (int64_t)(number / 2);
+    return (int32_t)(number % 2 ? -half - 1 : half);
+}
+
+static uint8_t get_byte(struct decoder *d, uint32_t most)
+{
+    uint8_t byte = read_byte(&d->reader);
+    require(d, byte <= most);
+    return d->reader.failed ? 0 : byte;
 }
 
 static void get_flags(struct decoder *d, struct task_def *def)
 {
-    uint8_t flags = read_byte(&d->reader);
-    require(d, flags <= (DEFINITION_ONCE | DEFINITION_FINALLY | DEFINITION_OWN_PARAMS));
-    def->once = flags & DEFINITION_ONCE;
-    def->finally = flags & DEFINITION_FINALLY;
-    def->own_params = flags & DEFINITION_OWN_PARAMS;
+    uint8_t bits = read_byte(&d->reader), known = 0;
+    for (const struct task_flag *flag = task_flags; flag->bit; flag++) {
+        *(bool *)((char *)def + flag->at) = bits & flag->bit;
+        known |= flag->bit;
+    }
+    require(d, (bits & ~known) == 0);
 }
 
-static void get_flow(struct decoder *d, struct task_def *def)
+/* Names of the workflow's secrets that a task lists. */
+static struct str *get_secrets(struct decoder *d, uint32_t *n)
 {
-    def->condition = def->check = def->undo = STR("");
-    if (d->version < 2)
-        return;
-    def->inputs = get_texts(d, &def->n_inputs);
-    def->condition = get_text(d);
-    def->when = read_byte(&d->reader);
-    require(d, def->when <= WHEN_ALWAYS);
-    get_flags(d, def);
-    def->check = get_text(d);
-    def->check_min_permille = (uint32_t)get_number(d, 1000);
-    def->check_warn_permille = (uint32_t)get_number(d, 1000);
+    const struct definition *out = d->out;
+    struct str *names = get_names(d, n);
+    for (uint32_t i = 0; i < *n && !bad(d); i++)
+        require(d, among(out->secrets, out->n_secrets, names[i]));
+    return names;
+}
+
+static struct str *get_params(struct decoder *d, uint32_t *n)
+{
+    struct str *names = get_names(d, n);
+    for (uint32_t i = 0; i < *n && !bad(d); i++)
+        require(d, definition_param(d->out, names[i]) != UINT32_MAX);
+    return names;
+}
+
+static void get_field(struct decoder *d, struct task_def *def,
+                      const struct task_field *field)
+{
+    void *at = (char *)def + field->at;
+    uint32_t *n = (uint32_t *)(void *)((char *)def + field->n_at);
+    switch ((enum field_shape)field->shape) {
+    case FIELD_TEXT:
+        *(struct str *)at = get_text(d);
+        break;
+    case FIELD_TEXTS:
+        *(struct str **)at = get_texts(d, n);
+        break;
+    case FIELD_SHELL:
+        *(struct str **)at = get_shell(d, n);
+        break;
+    case FIELD_SECRETS:
+        *(struct str **)at = get_secrets(d, n);
+        break;
+    case FIELD_PARAMS:
+        *(struct str **)at = get_params(d, n);
+        break;
+    case FIELD_PAIRS:
+        *(struct key_value **)at = get_pairs(d, false, n);
+        break;
+    case FIELD_BYTE:
+        *(uint8_t *)at = get_byte(d, field->most);
+        break;
+    case FIELD_BOOL:
+        *(bool *)at = get_byte(d, 1) == 1;
+        break;
+    case FIELD_FLAGS:
+        get_flags(d, def);
+        break;
+    case FIELD_NUMBER:
+    case FIELD_PERMILLE:
+        *(uint32_t *)at = (uint32_t)get_number(d, field->most);
+        break;
+    case FIELD_TIME:
+        *(int64_t *)at = (int64_t)get_number(d, INT64_MAX);
+        break;
+    case FIELD_CODES:
+        *(uint16_t **)at = get_codes(d, field->most, n);
+        break;
+    case FIELD_INDEX: /* index + 1; 0 wraps round to UINT32_MAX: none */
+        *(uint32_t *)at = (uint32_t)get_number(d, d->out->n_pools) - 1;
+        break;
+    case FIELD_SIGNED:
+        *(int32_t *)at = get_signed(d);
+        break;
+    case FIELD_FOREACH:
+        get_foreach(d, def);
+        break;
+    case FIELD_NEEDS:
+        get_needs(d, def);
+        break;
+    case FIELD_END:
+        break;
+    }
+}
+
+/* What the fields must be like together. */
+static void check_fields(struct decoder *d, const struct task_def *def)
+{
+    require(d, def->kind >= TASK_RUN);
+    require(d, def->kind != TASK_RUN || def->n_shell > 0);
+    require(d, def->kind != TASK_EXEC || def->n_argv > 0);
+    require(d,
+            def->kind != TASK_EXTERNAL || (d->version >= 2 && def->external.len > 0));
     require(d, def->check_min_permille <= def->check_warn_permille);
     require(d, def->check.len > 0 || def->check_warn_permille == 0);
-    def->undo = get_text(d);
-    def->side_shell = get_texts(d, &def->n_side_shell);
     require(d, (def->n_side_shell > 0) == (def->check.len + def->undo.len > 0));
-    get_taken(d, def);
+    require(d, def->own_params || def->n_params == 0);
+}
+
+/* A text that the task does not have is empty, not NULL. */
+static void get_fields(struct decoder *d, struct task_def *def)
+{
+    for (const struct task_field *field = task_fields; field->shape; field++)
+        if (field->since <= d->version && field->kinds & 1U << def->kind)
+            get_field(d, def, field);
+        else if (field->shape == FIELD_TEXT)
+            *(struct str *)(void *)((char *)def + field->at) = STR("");
+    if (!bad(d))
+        check_fields(d, def);
 }
 
 /* As cairn_workflow_add takes them; a file's may not begin with . or -. */
@@ -278,19 +325,11 @@ static bool is_id(struct str id)
     return id.len > 0 && id.len <= LIMIT_ID_BYTES && (!rest.len || str_is_id(rest));
 }
 
-static int get_task(struct decoder *d, uint32_t index, uint32_t n_defs)
+static int get_task(struct decoder *d, uint32_t index)
 {
     struct task_def *def = &d->out->defs[index];
-    def->id = get_text(d);
+    get_fields(d, def);
     require(d, is_id(def->id));
-    get_command(d, def);
-    def->env = get_pairs(d, false, &def->n_env);
-    def->cwd = get_text(d);
-    def->outputs = get_texts(d, &def->n_outputs);
-    get_foreach(d, def);
-    get_needs(d, def, n_defs);
-    get_tuning(d, def);
-    get_flow(d, def);
     if (index > 0) /* those of `finally` are the last ones */
         require(d, def->finally || !d->out->defs[index - 1].finally);
     if (bad(d))
@@ -314,12 +353,13 @@ static int get_tasks(struct decoder *d)
     require(d, n <= LIMIT_TASKS);
     if (bad(d))
         return 0;
+    d->n_defs = n;
     out->defs_capacity = n;
     if (map_reserve(&out->by_id, n))
         return CAIRN_ENOMEM;
     for (uint32_t i = 0; i < n && !bad(d) && !rc; i++) {
         out->n_defs = i + 1;
-        rc = get_task(d, i, n);
+        rc = get_task(d, i);
     }
     return rc;
 }

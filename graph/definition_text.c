@@ -7,6 +7,9 @@
  * it lives in the arena, also what a growing array leaves behind, so what was handed
  * out stays good. */
 #include "graph/build.h"
+#include "graph/task_fields.h"
+
+#include <assert.h>
 
 static bool is_kept(const struct text_template *template)
 {
@@ -111,28 +114,21 @@ int definition_parsed_text(const struct definition *definition, struct str text,
 
 /* ---- All texts of a task ---- */
 
-/* Texts come one after the other: those of `text_at`, then nothing. */
-static bool text_at(const struct task_def *def, uint32_t i, struct str *out)
+/* How many texts a field of reference_fields has in a task. */
+static uint32_t count_texts(const struct task_field *field, const struct task_def *def)
 {
-    const struct str *lists[] = {def->argv, def->outputs, def->inputs};
-    const uint32_t sizes[] = {def->n_argv, def->n_outputs, def->n_inputs};
-    const struct str single[] = {def->cwd, def->external};
-    for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
-        if (i < sizes[k]) {
-            *out = lists[k][i];
-            return true;
-        }
-        i -= sizes[k];
-    }
-    if (i < def->n_env) {
-        *out = def->env[i].value;
-        return true;
-    }
-    i -= def->n_env;
-    if (i >= sizeof single / sizeof single[0])
-        return false;
-    *out = single[i];
-    return true;
+    return field->shape == FIELD_TEXT ? 1 : field_n(field, def);
+}
+
+static struct str text_at(const struct task_field *field, const struct task_def *def,
+                          uint32_t i)
+{
+    if (field->shape == FIELD_TEXT)
+        return field_text(field, def);
+    if (field->shape == FIELD_PAIRS)
+        return field_pairs(field, def)[i].value;
+    assert(field->shape == FIELD_TEXTS);
+    return field_texts(field, def)[i];
 }
 
 static int prepare_one(struct definition *definition, struct str text, bool condition)
@@ -146,10 +142,10 @@ static int prepare_one(struct definition *definition, struct str text, bool cond
 
 static int prepare_task(struct definition *definition, const struct task_def *def)
 {
-    struct str text;
     int rc = prepare_one(definition, def->condition, true);
-    for (uint32_t i = 0; !rc && text_at(def, i, &text); i++)
-        rc = prepare_one(definition, text, false);
+    for (const struct task_field *const *field = reference_fields; *field; field++)
+        for (uint32_t i = 0; i < count_texts(*field, def) && !rc; i++)
+            rc = prepare_one(definition, text_at(*field, def, i), false);
     for (uint32_t i = 0; i < def->n_needs; i++)
         for (uint32_t k = 0; k < def->needs[i].n_bindings && !rc; k++)
             rc = prepare_one(definition, def->needs[i].bindings[k].value, false);
@@ -212,10 +208,10 @@ static int see_text(struct referred *r, struct str text, bool condition)
 
 static int see_task(struct referred *r, const struct task_def *def)
 {
-    struct str text;
     int rc = see_text(r, def->condition, true);
-    for (uint32_t i = 0; !rc && text_at(def, i, &text); i++)
-        rc = see_text(r, text, false);
+    for (const struct task_field *const *field = reference_fields; *field; field++)
+        for (uint32_t i = 0; i < count_texts(*field, def) && !rc; i++)
+            rc = see_text(r, text_at(*field, def, i), false);
     return rc;
 }
 

@@ -3,8 +3,11 @@
  * what counts in a fingerprint, and everything that does. */
 #include "graph/fingerprint.h"
 
+#include "graph/task_fields.h"
+
 #include "base/limits.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 struct changes {
@@ -17,10 +20,10 @@ struct changes {
     int result;                    /* not 0: stop */
 };
 
-/* ---- Telling ---- */
+/* ---- Reporting ---- */
 
-/* Both texts are there, or NULL is told of one that is empty. */
-static void tell(struct changes *c, const char *field, bool was, bool is)
+/* Passes on both texts; NULL for one that there was not, or is not. */
+static void report_change(struct changes *c, const char *field, bool was, bool is)
 {
     if (c->result)
         return;
@@ -31,7 +34,7 @@ static void tell(struct changes *c, const char *field, bool was, bool is)
                             is ? c->now_text.data : NULL);
 }
 
-static void begin(struct changes *c)
+static void clear_texts(struct changes *c)
 {
     buf_clear(&c->old_text);
     buf_clear(&c->now_text);
@@ -44,18 +47,13 @@ static void compare_texts(struct changes *c, const char *field, struct str old,
 {
     if (str_equal(old, now))
         return;
-    begin(c);
+    clear_texts(c);
     buf_str(&c->old_text, old);
     buf_str(&c->now_text, now);
-    tell(c, field, old.len > 0, now.len > 0);
+    report_change(c, field, old.len > 0, now.len > 0);
 }
 
 /* ---- Lists ---- */
-
-struct words {
-    const struct str *words;
-    uint32_t n;
-};
 
 static bool same_words(struct words a, struct words b)
 {
@@ -86,7 +84,7 @@ static void add_word(struct buf *out, struct str word)
     buf_byte(out, '\'');
 }
 
-static void join(struct buf *out, struct words words, const char *between)
+static void add_words(struct buf *out, struct words words, const char *between)
 {
     for (uint32_t i = 0; i < words.n; i++) {
         if (i)
@@ -100,10 +98,10 @@ static void compare_words(struct changes *c, const char *field, struct words old
 {
     if (same_words(old, now))
         return;
-    begin(c);
-    join(&c->old_text, old, between);
-    join(&c->now_text, now, between);
-    tell(c, field, old.n > 0, now.n > 0);
+    clear_texts(c);
+    add_words(&c->old_text, old, between);
+    add_words(&c->now_text, now, between);
+    report_change(c, field, old.n > 0, now.n > 0);
 }
 
 /* ---- Pairs ---- */
@@ -116,26 +114,28 @@ static void compare_pair(struct changes *c, const char *what, struct str key,
     if (old && now && str_equal(*old, *now))
         return;
     snprintf(field, sizeof field, "%s %.*s", what, (int)key.len, key.ptr);
-    begin(c);
+    clear_texts(c);
     if (old)
         buf_str(&c->old_text, *old);
     if (now)
         buf_str(&c->now_text, *now);
-    tell(c, field, old != NULL, now != NULL);
+    report_change(c, field, old != NULL, now != NULL);
 }
 
 /* Both are sorted. */
-static void compare_env(struct changes *c)
+static void compare_pairs(struct changes *c, const struct task_field *field)
 {
-    const struct task_def *old = c->old, *now = c->now;
+    const struct key_value *old = field_pairs(field, c->old);
+    const struct key_value *now = field_pairs(field, c->now);
+    uint32_t n_old = field_n(field, c->old), n_now = field_n(field, c->now);
     uint32_t i = 0, j = 0;
-    while (i < old->n_env || j < now->n_env) {
-        int order = i == old->n_env   ? 1
-                    : j == now->n_env ? -1
-                                      : str_compare(old->env[i].key, now->env[j].key);
-        compare_pair(c, "env", order > 0 ? now->env[j].key : old->env[i].key,
-                     order > 0 ? NULL : &old->env[i].value,
-                     order < 0 ? NULL : &now->env[j].value);
+    while (i < n_old || j < n_now) {
+        int order = i == n_old   ? 1
+                    : j == n_now ? -1
+                                 : str_compare(old[i].key, now[j].key);
+        compare_pair(c, field->name, order > 0 ? now[j].key : old[i].key,
+                     order > 0 ? NULL : &old[i].value,
+                     order < 0 ? NULL : &now[j].value);
         i += order <= 0;
         j += order >= 0;
     }
@@ -152,53 +152,33 @@ static const struct str *param_of(const struct definition *in,
     return taken && index != UINT32_MAX ? &in->params[index].value : NULL;
 }
 
-static void compare_params(struct changes *c)
+static void compare_params(struct changes *c, const struct task_field *field)
 {
     for (uint32_t i = 0; i < c->old_in->n_params; i++) {
         struct str name = c->old_in->params[i].key;
         const struct str *old = param_of(c->old_in, c->old, name);
         const struct str *now = param_of(c->now_in, c->now, name);
         if (old || now)
-            compare_pair(c, "param", name, old, now);
+            compare_pair(c, field->name, name, old, now);
     }
     for (uint32_t i = 0; c->now_in->params && i < c->now_in->n_params; i++) {
         struct str name = c->now_in->params[i].key;
         const struct str *now = param_of(c->now_in, c->now, name);
         if (now && definition_param(c->old_in, name) == UINT32_MAX)
-            compare_pair(c, "param", name, NULL, now);
+            compare_pair(c, field->name, name, NULL, now);
     }
 }
 
-/* ---- What a task does ---- */
+/* ---- Groups of fields ---- */
 
 static void add_command(struct buf *out, const struct task_def *def)
 {
     if (def->kind == TASK_EXEC)
-        join(out, (struct words){def->argv, def->n_argv}, " ");
+        add_words(out, (struct words){def->argv, def->n_argv}, " ");
     else if (def->kind == TASK_CALL)
         buf_text(out, "(callback)");
     else
         buf_str(out, def->run);
-}
-
-/* Everything that encode_command of fingerprint.c has. */
-static void compare_command(struct changes *c)
-{
-    const struct task_def *old = c->old, *now = c->now;
-    struct shell_words a = fingerprint_shell(old), b = fingerprint_shell(now);
-    bool same = old->kind == now->kind && str_equal(old->run, now->run) &&
-                same_words((struct words){old->argv, old->n_argv},
-                           (struct words){now->argv, now->n_argv});
-    if (!same) {
-        begin(c);
-        add_command(&c->old_text, old);
-        add_command(&c->now_text, now);
-        tell(c, "command", old->kind != TASK_EXTERNAL, now->kind != TASK_EXTERNAL);
-    }
-    compare_texts(c, "external", old->external, now->external);
-    compare_words(c, "shell", (struct words){a.words, a.n},
-                  (struct words){b.words, b.n}, " ");
-    compare_texts(c, "version", old->version, now->version);
 }
 
 static void add_check(struct buf *out, const struct task_def *def)
@@ -207,30 +187,6 @@ static void add_check(struct buf *out, const struct task_def *def)
     if (def->check.len)
         buf_format(out, " (at least %u.%u %%)", def->check_min_permille / 10,
                    def->check_min_permille % 10);
-}
-
-static void compare_check(struct changes *c)
-{
-    const struct task_def *old = c->old, *now = c->now;
-    bool same = str_equal(old->check, now->check) &&
-                (!old->check.len || old->check_min_permille == now->check_min_permille);
-    if (same)
-        return;
-    begin(c);
-    add_check(&c->old_text, old);
-    add_check(&c->now_text, now);
-    tell(c, "check", old->check.len > 0, now->check.len > 0);
-}
-
-static void compare_flow(struct changes *c)
-{
-    static const struct str names[] = {STR("success"), STR("failed"), STR("always")};
-    const struct task_def *old = c->old, *now = c->now;
-    compare_texts(c, "if", old->condition, now->condition);
-    compare_texts(c, "when", names[old->when], names[now->when]);
-    compare_check(c);
-    compare_words(c, "secrets", (struct words){old->secrets, old->n_secrets},
-                  (struct words){now->secrets, now->n_secrets}, ", ");
 }
 
 /* ---- What it depends on ---- */
@@ -250,27 +206,114 @@ static int texts_of_needs(const struct task_def *def, struct str **out)
     return 0;
 }
 
-static void compare_needs(struct changes *c)
+static void compare_needs(struct changes *c, const struct task_field *field)
 {
     struct str *old = NULL, *now = NULL;
     if (texts_of_needs(c->old, &old) || texts_of_needs(c->now, &now))
         c->result = error_nomem(c->error);
     else
-        compare_words(c, "needs", (struct words){old, c->old->n_needs},
+        compare_words(c, field->name, (struct words){old, c->old->n_needs},
                       (struct words){now, c->now->n_needs}, ", ");
     free(old);
     free(now);
 }
 
-static void compare_keys(struct changes *c)
+static void compare_keys(struct changes *c, const struct task_field *field)
 {
     struct str old[LIMIT_FOREACH_KEYS], now[LIMIT_FOREACH_KEYS];
     for (uint32_t k = 0; k < c->old->n_foreach; k++)
         old[k] = c->old->foreach[k].name;
     for (uint32_t k = 0; k < c->now->n_foreach; k++)
         now[k] = c->now->foreach[k].name;
-    compare_words(c, "foreach", (struct words){old, c->old->n_foreach},
+    compare_words(c, field->name, (struct words){old, c->old->n_foreach},
                   (struct words){now, c->now->n_foreach}, ", ");
+}
+
+/* ---- All fields ---- */
+
+static struct words words_of(const struct task_field *field, const struct task_def *def)
+{
+    if (field->shape == FIELD_SHELL)
+        return fingerprint_shell(def);
+    return (struct words){field_texts(field, def), field_n(field, def)};
+}
+
+/* Of the shapes that are in groups. */
+static bool same_field(const struct changes *c, const struct task_field *field)
+{
+    switch ((enum field_shape)field->shape) {
+    case FIELD_TEXT:
+        return str_equal(field_text(field, c->old), field_text(field, c->now));
+    case FIELD_TEXTS:
+        return same_words(words_of(field, c->old), words_of(field, c->now));
+    case FIELD_BYTE:
+        return field_byte(field, c->old) == field_byte(field, c->now);
+    case FIELD_PERMILLE:
+        return field_confidence(field, c->old) == field_confidence(field, c->now);
+    default:
+        assert(!"a field of this shape is in no group");
+        return false;
+    }
+}
+
+static bool same_group(const struct changes *c, enum field_group group)
+{
+    for (const struct task_field *const *field = fingerprint_fields; *field; field++)
+        if ((*field)->group == group && !same_field(c, *field))
+            return false;
+    return true;
+}
+
+static void compare_group(struct changes *c, const struct task_field *field)
+{
+    const struct task_def *old = c->old, *now = c->now;
+    if (same_group(c, (enum field_group)field->group))
+        return;
+    clear_texts(c);
+    if (field->group == GROUP_COMMAND) {
+        add_command(&c->old_text, old);
+        add_command(&c->now_text, now);
+        report_change(c, field->name, old->kind != TASK_EXTERNAL,
+                      now->kind != TASK_EXTERNAL);
+    } else {
+        add_check(&c->old_text, old);
+        add_check(&c->now_text, now);
+        report_change(c, field->name, old->check.len > 0, now->check.len > 0);
+    }
+}
+
+static void compare_field(struct changes *c, const struct task_field *field)
+{
+    switch ((enum field_shape)field->shape) {
+    case FIELD_TEXT:
+        compare_texts(c, field->name, field_text(field, c->old),
+                      field_text(field, c->now));
+        break;
+    case FIELD_TEXTS:
+    case FIELD_SECRETS:
+    case FIELD_SHELL:
+        compare_words(c, field->name, words_of(field, c->old), words_of(field, c->now),
+                      field->shape == FIELD_SHELL ? " " : ", ");
+        break;
+    case FIELD_BYTE:
+        compare_texts(c, field->name, field->words[field_byte(field, c->old)],
+                      field->words[field_byte(field, c->now)]);
+        break;
+    case FIELD_PAIRS:
+        compare_pairs(c, field);
+        break;
+    case FIELD_PARAMS:
+        compare_params(c, field);
+        break;
+    case FIELD_FOREACH:
+        compare_keys(c, field);
+        break;
+    case FIELD_NEEDS:
+        compare_needs(c, field);
+        break;
+    default:
+        assert(!"a field of this shape does not count");
+    }
 }
 
 int fingerprint_changes(const struct definition *a_in, const struct task_def *a,
@@ -286,17 +329,11 @@ int fingerprint_changes(const struct definition *a_in, const struct task_def *a,
                         .each = each,
                         .context = context,
                         .error = error};
-    compare_command(&c);
-    compare_env(&c);
-    compare_texts(&c, "cwd", a->cwd, b->cwd);
-    compare_words(&c, "inputs", (struct words){a->inputs, a->n_inputs},
-                  (struct words){b->inputs, b->n_inputs}, ", ");
-    compare_words(&c, "outputs", (struct words){a->outputs, a->n_outputs},
-                  (struct words){b->outputs, b->n_outputs}, ", ");
-    compare_params(&c);
-    compare_keys(&c);
-    compare_needs(&c);
-    compare_flow(&c);
+    for (const struct task_field *const *field = difference_fields; *field; field++)
+        if ((*field)->group)
+            compare_group(&c, *field);
+        else
+            compare_field(&c, *field);
     buf_release(&c.old_text);
     buf_release(&c.now_text);
     return c.result < 0 ? c.result : 0;

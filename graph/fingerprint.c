@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Fingerprints: SHA-256 over a canonical encoding of what changes a task's meaning.
  *
- *   task_def:  "cairn-fingerprint 2", kind, run, shell, argv, version, external, env,
- *              cwd, outputs, inputs, params (those that the task takes), foreach keys,
- *              condition, when, check, least confidence, secrets (names)
+ *   task_def:  "cairn-fingerprint 2" and fingerprint_fields (task_fields.c) in their
+ *              order; of params those that the task takes, of foreach the keys
  *   task:      digest of its task_def, its foreach values, and its needs in the order
  *              of their text: the id of one task, or the digest of a whole group's
  *              values
@@ -19,6 +18,9 @@
  * of the binary form: what that version does not have reads as empty. */
 #include "graph/fingerprint.h"
 
+#include "graph/task_fields.h"
+
+#include <assert.h>
 #include <stdlib.h>
 
 static void add_texts(struct buf *out, const struct str *texts, uint32_t n)
@@ -37,22 +39,11 @@ static void add_pairs(struct buf *out, const struct key_value *pairs, uint32_t n
     }
 }
 
-struct shell_words fingerprint_shell(const struct task_def *def)
+struct words fingerprint_shell(const struct task_def *def)
 {
     if (def->n_shell || !def->check.len)
-        return (struct shell_words){def->shell, def->n_shell};
-    return (struct shell_words){def->side_shell, def->n_side_shell};
-}
-
-static void encode_command(const struct task_def *def, struct buf *out)
-{
-    struct shell_words shell = fingerprint_shell(def);
-    buf_byte(out, def->kind);
-    buf_lstr(out, def->run);
-    add_texts(out, shell.words, shell.n);
-    add_texts(out, def->argv, def->n_argv);
-    buf_lstr(out, def->version);
-    buf_lstr(out, def->external);
+        return (struct words){def->shell, def->n_shell};
+    return (struct words){def->side_shell, def->n_side_shell};
 }
 
 static void add_params(struct buf *out, const struct definition *d,
@@ -69,24 +60,63 @@ static void add_params(struct buf *out, const struct definition *d,
     }
 }
 
+static void add_key_names(struct buf *out, const struct task_def *def)
+{
+    buf_varint(out, def->n_foreach);
+    for (uint32_t k = 0; k < def->n_foreach; k++)
+        buf_lstr(out, def->foreach[k].name);
+}
+
+static void encode_field(const struct definition *d, const struct task_def *def,
+                         const struct task_field *field, struct buf *out)
+{
+    struct words shell;
+    switch ((enum field_shape)field->shape) {
+    case FIELD_TEXT:
+        buf_lstr(out, field_text(field, def));
+        break;
+    case FIELD_TEXTS:
+    case FIELD_SECRETS:
+        add_texts(out, field_texts(field, def), field_n(field, def));
+        break;
+    case FIELD_SHELL:
+        shell = fingerprint_shell(def);
+        add_texts(out, shell.words, shell.n);
+        break;
+    case FIELD_PARAMS:
+        add_params(out, d, def);
+        break;
+    case FIELD_PAIRS:
+        add_pairs(out, field_pairs(field, def), field_n(field, def));
+        break;
+    case FIELD_BYTE:
+        buf_byte(out, field_byte(field, def));
+        break;
+    case FIELD_PERMILLE:
+        buf_varint(out, field_confidence(field, def));
+        break;
+    case FIELD_FOREACH:
+        add_key_names(out, def);
+        break;
+    case FIELD_NEEDS: /* as nodes: hash_def */
+    case FIELD_BOOL:
+    case FIELD_FLAGS:
+    case FIELD_NUMBER:
+    case FIELD_TIME:
+    case FIELD_CODES:
+    case FIELD_INDEX:
+    case FIELD_SIGNED:
+    case FIELD_END:
+        assert(!"a field of this shape does not count");
+    }
+}
+
 static void encode_def(const struct definition *d, const struct task_def *def,
                        struct buf *out)
 {
     buf_lstr(out, STR("cairn-fingerprint 2"));
-    encode_command(def, out);
-    add_pairs(out, def->env, def->n_env);
-    buf_lstr(out, def->cwd);
-    add_texts(out, def->outputs, def->n_outputs);
-    add_texts(out, def->inputs, def->n_inputs);
-    add_params(out, d, def);
-    buf_varint(out, def->n_foreach);
-    for (uint32_t k = 0; k < def->n_foreach; k++)
-        buf_lstr(out, def->foreach[k].name);
-    buf_lstr(out, def->condition);
-    buf_byte(out, def->when);
-    buf_lstr(out, def->check);
-    buf_varint(out, def->check.len ? def->check_min_permille : 0);
-    add_texts(out, def->secrets, def->n_secrets);
+    for (const struct task_field *const *field = fingerprint_fields; *field; field++)
+        encode_field(d, def, *field, out);
 }
 
 static int by_text(const void *a, const void *b)

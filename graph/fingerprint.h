@@ -6,12 +6,12 @@
 #include "graph/build.h"
 #include "graph/graph.h"
 
-struct shell_words {
-    struct str *words;
+struct words {
+    const struct str *words;
     uint32_t n;
 };
 /* The shell that counts: of `run`, else of the check; n 0: there is none. */
-struct shell_words fingerprint_shell(const struct task_def *def);
+struct words fingerprint_shell(const struct task_def *def);
 
 /* Needs in the order of their text, whatever order the file has. */
 struct named_need {

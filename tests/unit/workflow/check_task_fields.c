@@ -6,6 +6,7 @@
 #include "tests/support/parse.h"
 
 #include "graph/graph.h"
+#include "graph/task_fields.h"
 #include "tests/support/suite.h"
 
 /* Every key of a task, in each kind of task that may have it. */
@@ -266,6 +267,44 @@ START_TEST(test_changes)
 }
 END_TEST
 
+/* ---- The table itself ---- */
+
+static bool is_listed(const struct task_field *const *list,
+                      const struct task_field *field)
+{
+    while (*list && *list != field)
+        list++;
+    return *list != NULL;
+}
+
+/* A row of the group is in the list. */
+static bool is_told(const struct task_field *field)
+{
+    for (const struct task_field *const *told = difference_fields; *told; told++)
+        if (*told == field || (field->group && (*told)->group == field->group))
+            return true;
+    return false;
+}
+
+START_TEST(test_table)
+{
+    for (const struct task_field *f = task_fields; f->shape; f++) {
+        bool counts = is_listed(fingerprint_fields, f);
+        ck_assert_msg(counts || f->shape == FIELD_NEEDS ? is_told(f) : !is_told(f),
+                      "row %td: what counts is told of, and nothing else",
+                      f - task_fields);
+        ck_assert_msg(!is_listed(difference_fields, f) || f->name, "row %td",
+                      f - task_fields);
+        ck_assert_msg(f->kinds && f->since >= 1 && f->since <= 2, "row %td",
+                      f - task_fields);
+        for (const struct task_field *g = task_fields; g < f; g++)
+            ck_assert_msg(
+                g->at != f->at || g->shape == FIELD_FLAGS || f->shape == FIELD_FLAGS,
+                "rows %td and %td are of one member", g - task_fields, f - task_fields);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("task_fields");
@@ -274,6 +313,7 @@ int main(void)
     tcase_add_test(tests, test_bytes);
     tcase_add_test(tests, test_fingerprints);
     tcase_add_test(tests, test_changes);
+    tcase_add_test(tests, test_table);
     suite_add_tcase(suite, tests);
     return help_run(suite);
 }

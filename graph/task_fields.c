@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/* The table of a task's fields. A new one gets a row at the end of the table, with a
+ * new version of the binary form, and its name in each list below that it belongs to;
+ * what changes the meaning of a task must be in fingerprint_fields, and what is there
+ * must be told, too. */
+#include "graph/task_fields.h"
+
+#include "base/limits.h"
+
+#include <stddef.h>
+
+/* The offset of a member, which must be of that type. */
+#define AT(member, type)                           \
+    (uint16_t)(offsetof(struct task_def, member) + \
+               0 * sizeof(_Generic(((struct task_def *)0)->member, type : 1)))
+#define TEXT(member) .shape = FIELD_TEXT, .at = AT(member, struct str)
+#define BYTE(member) .shape = FIELD_BYTE, .at = AT(member, uint8_t)
+#define NUMBER(member) .shape = FIELD_NUMBER, .at = AT(member, uint32_t)
+#define PERMILLE(member) \
+    .shape = FIELD_PERMILLE, .at = AT(member, uint32_t), .most = 1000
+#define TIME(member) .shape = FIELD_TIME, .at = AT(member, int64_t)
+#define LIST(form, member, type) \
+    .shape = (form), .at = AT(member, type), .n_at = AT(n_##member, uint32_t)
+#define TEXTS(form, member) LIST(form, member, struct str *)
+
+/* Which tasks have it in their binary form, since which version. */
+#define EVERY(version) .kinds = 0xff, .since = (version)
+#define ONLY(kind, version) .kinds = 1U << (kind), .since = (version)
+
+enum {
+    ID,
+    KIND,
+    RUN,
+    SHELL,
+    ARGV,
+    VERSION,
+    EXTERNAL,
+    ENV,
+    CWD,
+    OUTPUTS,
+    FOREACH,
+    NEEDS,
+    TIMEOUT,
+    GRACE,
+    RETRY_MAX,
+    RETRY_DELAY,
+    RETRY_FACTOR,
+    RETRY_JITTER,
+    RETRY_ON_EXIT,
+    POOL,
+    PRIORITY,
+    INPUTS,
+    CONDITION,
+    WHEN,
+    FLAGS,
+    CHECK,
+    CHECK_MIN,
+    CHECK_WARN,
+    UNDO,
+    SIDE_SHELL,
+    SECRETS,
+    PARAMS,
+    END
+};
+
+static const struct str when_words[] = {STR("success"), STR("failed"), STR("always")};
+
+const struct task_field task_fields[] = {
+    [ID] = {TEXT(id), EVERY(1)},
+    [KIND] = {BYTE(kind), EVERY(1), .most = TASK_EXTERNAL, .group = GROUP_COMMAND},
+    [RUN] = {TEXT(run), ONLY(TASK_RUN, 1), .group = GROUP_COMMAND, .name = "command"},
+    [SHELL] = {TEXTS(FIELD_SHELL, shell), ONLY(TASK_RUN, 1), .name = "shell"},
+    [ARGV] = {TEXTS(FIELD_TEXTS, argv), ONLY(TASK_EXEC, 1), .group = GROUP_COMMAND},
+    [VERSION] = {TEXT(version), ONLY(TASK_CALL, 1), .name = "version"},
+    [EXTERNAL] = {TEXT(external), ONLY(TASK_EXTERNAL, 2), .name = "external"},
+    [ENV] = {LIST(FIELD_PAIRS, env, struct key_value *), EVERY(1), .name = "env"},
+    [CWD] = {TEXT(cwd), EVERY(1), .name = "cwd"},
+    [OUTPUTS] = {TEXTS(FIELD_TEXTS, outputs), EVERY(1), .name = "outputs"},
+    [FOREACH] = {LIST(FIELD_FOREACH, foreach, struct foreach_key *), EVERY(1),
+                 .name = "foreach"},
+    [NEEDS] = {LIST(FIELD_NEEDS, needs, struct need *), EVERY(1), .name = "needs"},
+    [TIMEOUT] = {TIME(timeout_ms), EVERY(1)},
+    [GRACE] = {TIME(grace_ms), EVERY(1)},
+    [RETRY_MAX] = {NUMBER(retry.max), EVERY(1), .most = LIMIT_RETRIES},
+    [RETRY_DELAY] = {TIME(retry.delay_ms), EVERY(1)},
+    [RETRY_FACTOR] = {NUMBER(retry.factor_permille), EVERY(1), .most = UINT32_MAX},
+    [RETRY_JITTER] = {.shape = FIELD_BOOL, .at = AT(retry.jitter, bool), EVERY(1)},
+    [RETRY_ON_EXIT] = {.shape = FIELD_CODES,
+                       .at = AT(retry.on_exit, uint16_t *),
+                       .n_at = AT(retry.n_on_exit, uint32_t),
+                       EVERY(1),
+                       .most = 255},
+    [POOL] = {.shape = FIELD_INDEX, .at = AT(pool, uint32_t), EVERY(1)},
+    [PRIORITY] = {.shape = FIELD_SIGNED, .at = AT(priority, int32_t), EVERY(1)},
+    [INPUTS] = {TEXTS(FIELD_TEXTS, inputs), EVERY(2), .name = "inputs"},
+    [CONDITION] = {TEXT(condition), EVERY(2), .name = "if"},
+    [WHEN] = {BYTE(when), EVERY(2), .most = WHEN_ALWAYS, .name = "when",
+              .words = when_words},
+    [FLAGS] = {.shape = FIELD_FLAGS, EVERY(2)},
+    [CHECK] = {TEXT(check), EVERY(2), .group = GROUP_CHECK, .name = "check"},
+    [CHECK_MIN] = {PERMILLE(check_min_permille), EVERY(2), .group = GROUP_CHECK},
+    [CHECK_WARN] = {PERMILLE(check_warn_permille), EVERY(2)},
+    [UNDO] = {TEXT(undo), EVERY(2)},
+    [SIDE_SHELL] = {TEXTS(FIELD_TEXTS, side_shell), EVERY(2)},
+    [SECRETS] = {TEXTS(FIELD_SECRETS, secrets), EVERY(2), .name = "secrets"},
+    [PARAMS] = {TEXTS(FIELD_PARAMS, params), EVERY(2), .name = "param"},
+    [END] = {.shape = FIELD_END}};
+
+const struct task_flag task_flags[] = {
+    {1, AT(once, bool)}, {2, AT(finally, bool)}, {4, AT(own_params, bool)}, {0, 0}};
+
+#define F(row) &task_fields[row]
+
+/* `needs` counts, too, but as the nodes that it leads to. The side's shell counts in
+ * the row of the shell. */
+const struct task_field *const fingerprint_fields[] = {
+    F(KIND),      F(RUN),  F(SHELL),   F(ARGV),      F(VERSION), F(EXTERNAL),
+    F(ENV),       F(CWD),  F(OUTPUTS), F(INPUTS),    F(PARAMS),  F(FOREACH),
+    F(CONDITION), F(WHEN), F(CHECK),   F(CHECK_MIN), F(SECRETS), NULL};
+
+const struct task_field *const difference_fields[] = {
+    F(RUN),    F(EXTERNAL), F(SHELL),   F(VERSION), F(ENV),   F(CWD),
+    F(INPUTS), F(OUTPUTS),  F(PARAMS),  F(FOREACH), F(NEEDS), F(CONDITION),
+    F(WHEN),   F(CHECK),    F(SECRETS), NULL};
+
+const struct task_field *const reference_fields[] = {
+    F(ARGV), F(OUTPUTS), F(INPUTS), F(ENV), F(CWD), F(EXTERNAL), NULL};

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/* The fields of a task_def, each described once, in task_fields.c. What has to treat
+ * all of them walks one of the lists here: the binary form (definition_codec.c,
+ * definition_decode.c), fingerprints (fingerprint.c), the texts of differences
+ * (difference.c) and the search for ${{ }} (definition_text.c). */
+#ifndef GRAPH_TASK_FIELDS_H
+#define GRAPH_TASK_FIELDS_H
+
+#include "graph/definition.h"
+
+/* How a field is held in a task_def. It also decides how it is written, read, hashed
+ * and compared. */
+enum field_shape {
+    FIELD_END = 0,  /* behind the last row */
+    FIELD_TEXT,     /* struct str */
+    FIELD_TEXTS,    /* struct str *, and how many */
+    FIELD_SHELL,    /* the same: the shell of `run` */
+    FIELD_SECRETS,  /* the same: sorted names of secrets of the workflow */
+    FIELD_PARAMS,   /* the same: sorted names of params of the workflow */
+    FIELD_PAIRS,    /* struct key_value *, and how many; sorted by key */
+    FIELD_BYTE,     /* uint8_t */
+    FIELD_BOOL,     /* bool, in a byte of its own */
+    FIELD_FLAGS,    /* no member: all of task_flags */
+    FIELD_NUMBER,   /* uint32_t */
+    FIELD_PERMILLE, /* uint32_t; of a confidence, which without a check means nothing */
+    FIELD_TIME,     /* int64_t, milliseconds, not negative */
+    FIELD_CODES,    /* uint16_t *, and how many: exit codes */
+    FIELD_INDEX,    /* uint32_t, UINT32_MAX: none; of a pool of the workflow */
+    FIELD_SIGNED,   /* int32_t */
+    FIELD_FOREACH,  /* struct foreach_key *, and how many */
+    FIELD_NEEDS     /* struct need *, and how many */
+};
+
+/* Fields that people are told of as one, if any of them differs. */
+enum field_group { GROUP_NONE = 0, GROUP_COMMAND, GROUP_CHECK };
+
+struct task_field {
+    uint8_t shape;     /* enum field_shape */
+    uint8_t since;     /* the version of the binary form that brought it: 1 or 2 */
+    uint8_t kinds;     /* tasks whose binary form has it: bits 1 << enum task_kind */
+    uint8_t group;     /* enum field_group */
+    uint16_t at, n_at; /* offsets in task_def of the member, and of its count */
+    uint32_t most;     /* the largest value of a byte or number */
+    const char *name;  /* what people are told that differs; NULL: another row's name */
+    const struct str *words; /* of a byte: what people call its values, else NULL */
+};
+
+/* In the order of the binary form; the last one is FIELD_END. */
+extern const struct task_field task_fields[];
+/* These end with NULL. In the order in which they are hashed, ... */
+extern const struct task_field *const fingerprint_fields[];
+/* ... in the order in which people are told what differs; of a group, one row; ... */
+extern const struct task_field *const difference_fields[];
+/* ... those whose texts may have ${{ }} in them. */
+extern const struct task_field *const reference_fields[];
+
+/* Truth values that share one byte of the binary form; the last one has no bit. */
+struct task_flag {
+    uint8_t bit;
+    uint16_t at;
+};
+extern const struct task_flag task_flags[];
+
+static inline const void *field_at(const struct task_field *field,
+                                   const struct task_def *def)
+{
+    return (const char *)def + field->at;
+}
+/* Of a list. */
+static inline uint32_t field_n(const struct task_field *field,
+                               const struct task_def *def)
+{
+    return *(const uint32_t *)(const void *)((const char *)def + field->n_at);
+}
+/* FIELD_TEXT */
+static inline struct str field_text(const struct task_field *field,
+                                    const struct task_def *def)
+{
+    return *(const struct str *)field_at(field, def);
+}
+/* FIELD_TEXTS and its like */
+static inline const struct str *field_texts(const struct task_field *field,
+                                            const struct task_def *def)
+{
+    return *(const struct str *const *)field_at(field, def);
+}
+/* FIELD_PAIRS */
+static inline const struct key_value *field_pairs(const struct task_field *field,
+                                                  const struct task_def *def)
+{
+    return *(const struct key_value *const *)field_at(field, def);
+}
+/* FIELD_BYTE */
+static inline uint8_t field_byte(const struct task_field *field,
+                                 const struct task_def *def)
+{
+    return *(const uint8_t *)field_at(field, def);
+}
+/* FIELD_NUMBER, FIELD_PERMILLE, FIELD_INDEX */
+static inline uint32_t field_number(const struct task_field *field,
+                                    const struct task_def *def)
+{
+    return *(const uint32_t *)field_at(field, def);
+}
+/* FIELD_PERMILLE, as it counts */
+static inline uint32_t field_confidence(const struct task_field *field,
+                                        const struct task_def *def)
+{
+    return def->check.len ? field_number(field, def) : 0;
+}
+/* FIELD_TIME */
+static inline int64_t field_time(const struct task_field *field,
+                                 const struct task_def *def)
+{
+    return *(const int64_t *)field_at(field, def);
+}
+
+#endif
