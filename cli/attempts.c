@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * Attempts as lines and as JSON. */
+/* SPDX-License-Identifier: MIT */
+/* Attempts as lines and as JSON. */
 #include "cli/attempts.h"
 
 #include "cli/format.h"
@@ -10,7 +9,6 @@
 static const char *end_of(const struct cairn_attempt_info *attempt)
 {
     bool done = attempt->outcome == CAIRN_COMPLETED;
-
     if (attempt->open)
         return attempt->undo ? "undo, no end recorded" : "no end recorded";
     if (attempt->undo)
@@ -21,8 +19,7 @@ static const char *end_of(const struct cairn_attempt_info *attempt)
 void attempt_print(const struct cairn_attempt_info *attempt)
 {
     char how[FORMAT_MAX], took[FORMAT_MAX] = "", when[FORMAT_MAX];
-    bool text = attempt->text != NULL && attempt->text[0] != '\0';
-
+    bool text = attempt->text && attempt->text[0] != '\0';
     format_end(how, attempt->exit_code, attempt->signal, attempt->timed_out,
                attempt->text);
     if (attempt->ended_ns != 0)

@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * Attempts as `explain` and `log` show them. */
+/* SPDX-License-Identifier: MIT */
+/* Attempts as `explain` and `log` show them. */
 #ifndef CLI_ATTEMPTS_H
 #define CLI_ATTEMPTS_H
 

@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * The repainted block and its progress line. Only sequences of the plainest terminals
+/* SPDX-License-Identifier: MIT */
+/* The repainted block and its progress line. Only sequences of the plainest terminals
  * are used: cursor up, erase to the end of the screen. A line never reaches the last
  * column, so the terminal never wraps it and the count of lines stays true. */
 #include "cli/block.h"
@@ -21,11 +20,9 @@ void block_reset(struct block *block)
 static size_t fit(const char *text, size_t n, int columns)
 {
     size_t i = 0;
-
     while (i < n) {
         size_t length = utf8_length(text + i, n - i);
         int width = length > 2 && (unsigned char)text[i] >= 0xe1 ? 2 : 1;
-
         if (length == 0 || (columns -= width) < 1)
             break;
         i += length;
@@ -65,10 +62,8 @@ void block_paint(struct block *block)
 {
     char screen[BLOCK_LINES * (BLOCK_LINE + 1) + 32];
     size_t used = rewind_cursor(block, screen, 32);
-
     for (int i = 0; i < block->lines; i++) {
         size_t n = strlen(block->text[i]);
-
         memcpy(screen + used, block->text[i], n);
         used += n;
         screen[used++] = '\n';
@@ -81,7 +76,6 @@ void block_clear(struct block *block)
 {
     char screen[32];
     size_t used = rewind_cursor(block, screen, sizeof screen);
-
     block->painted = 0;
     if (used > 0)
         ui_paint(screen, used);
@@ -101,7 +95,6 @@ double rate_get(const struct rate *rate)
     size_t newest = (rate->next + RATE_SAMPLES - 1) % RATE_SAMPLES;
     size_t oldest = (rate->next + RATE_SAMPLES - rate->n) % RATE_SAMPLES;
     int64_t ms;
-
     if (rate->n < 2)
         return 0;
     ms = rate->samples[newest].ms - rate->samples[oldest].ms;
@@ -114,7 +107,6 @@ double rate_get(const struct rate *rate)
 static int digits(uint32_t number)
 {
     char text[16];
-
     return snprintf(text, sizeof text, "%u", number);
 }
 
@@ -124,11 +116,9 @@ const char *progress_text(char text[PROGRESS_MAX], uint32_t done, uint32_t total
     char eta[FORMAT_MAX];
     int n = snprintf(text, PROGRESS_MAX, "[%*u/%u] %u running", digits(total), done,
                      total, running);
-
     if (rate > 0 && done < total) {
         /* Whole seconds: more would be pretence. */
         int64_t left_ms = (int64_t)((total - done) / rate) * 1000;
-
         if (left_ms < 60000)
             snprintf(eta, sizeof eta, "%ds", (int)(left_ms / 1000));
         else

@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * A few lines at the bottom of the terminal that are repainted in place. */
+/* SPDX-License-Identifier: MIT */
+/* A few lines at the bottom of the terminal that are repainted in place. */
 #ifndef CLI_BLOCK_H
 #define CLI_BLOCK_H
 

@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * The table of commands. Help, parsing and dispatch are all made from it. */
+/* SPDX-License-Identifier: MIT */
+/* The table of commands. Help, parsing and dispatch are all made from it. */
 #ifndef CLI_COMMAND_H
 #define CLI_COMMAND_H
 

@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * The table of commands, in the order of the help page. */
+/* SPDX-License-Identifier: MIT */
+/* The table of commands, in the order of the help page. */
 #include "cli/command.h"
 
 #include <string.h>
@@ -385,8 +384,7 @@ const struct command *command_at(size_t i)
 const struct command *command_find(const char *words)
 {
     const struct command *command;
-
-    for (size_t i = 0; (command = command_at(i)) != NULL; i++) {
+    for (size_t i = 0; (command = command_at(i)); i++) {
         if (strcmp(command->name, words) == 0)
             return command;
     }
@@ -397,8 +395,7 @@ bool command_is_group(const char *word)
 {
     const struct command *command;
     size_t n = strlen(word);
-
-    for (size_t i = 0; (command = command_at(i)) != NULL; i++) {
+    for (size_t i = 0; (command = command_at(i)); i++) {
         if (strncmp(command->name, word, n) == 0 && command->name[n] == ' ')
             return true;
     }

@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * Runs and checkpoints in words and as JSON. */
+/* SPDX-License-Identifier: MIT */
+/* Runs and checkpoints in words and as JSON. */
 #include "cli/describe.h"
 
 #include "cli/format.h"
@@ -49,7 +48,6 @@ void run_document(struct doc *doc, struct cairn_store *store,
                   const struct cairn_run_info *run)
 {
     struct cairn_error error = {0};
-
     doc_count(doc, "run", run->run);
     doc_text(doc, "workflow", run->workflow);
     doc_text(doc, "file", run->file[0] ? run->file : NULL);
@@ -96,8 +94,7 @@ static int print_param(void *context, const char *name, const char *value)
     char *quoted = quoted_value(value);
     int n = fprintf(params->file, "%s%s=%s", params->any ? " " : "", name,
                     quoted ? quoted : "?");
-
-    params->failed = params->failed || quoted == NULL;
+    params->failed = params->failed || !quoted;
     free(quoted);
     params->any = true;
     return n < 0 || ftell(params->file) > PARAMS_SHOWN;
@@ -110,12 +107,11 @@ char *params_text(struct cairn_store *store, uint64_t run)
     char *text = NULL;
     size_t length = 0;
     bool failed;
-
     params.file = open_memstream(&text, &length);
-    failed = params.file == NULL ||
-             cairn_run_params(store, run, print_param, &params, &error) != 0;
-    if (params.file != NULL) /* text NULL: no memory, though fclose does not say so */
-        failed = fclose(params.file) != 0 || text == NULL || params.failed || failed;
+    failed =
+        !params.file || cairn_run_params(store, run, print_param, &params, &error) != 0;
+    if (params.file) /* text NULL: no memory, though fclose does not say so */
+        failed = fclose(params.file) != 0 || !text || params.failed || failed;
     if (failed) {
         ui_warn("the parameters of run %llu: %s", (unsigned long long)run,
                 error.text[0] != '\0' ? error.text : "out of memory");

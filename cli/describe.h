@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * Runs and checkpoints in words and as JSON, the same in every command. */
+/* SPDX-License-Identifier: MIT */
+/* Runs and checkpoints in words and as JSON, the same in every command. */
 #ifndef CLI_DESCRIBE_H
 #define CLI_DESCRIBE_H
 

@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * The display of a run. It knows only what events tell: the table of running tasks is
+/* SPDX-License-Identifier: MIT */
+/* The display of a run. It knows only what events tell: the table of running tasks is
  * its own. On a terminal the block is repainted at TICK events only; a permanent line
  * takes it away until the next one. */
 #include "cli/display.h"
@@ -36,12 +35,10 @@ void display_release(struct display *display)
 static void add_running(struct display *display, const struct cairn_event *event)
 {
     struct running *task;
-
     if (display->n_running == display->capacity) {
         size_t capacity = display->capacity ? 2 * display->capacity : 16;
         struct running *running = realloc(display->running, capacity * sizeof *running);
-
-        if (running == NULL)
+        if (!running)
             return;
         display->running = running;
         display->capacity = capacity;
@@ -56,7 +53,6 @@ static void add_running(struct display *display, const struct cairn_event *event
 static void remove_running(struct display *display, uint32_t node)
 {
     struct running *tasks = display->running;
-
     for (size_t i = 0; i < display->n_running; i++) {
         if (tasks[i].node == node) {
             display->n_running--;
@@ -70,7 +66,6 @@ static void remove_running(struct display *display, uint32_t node)
 static const char *last_lines(const char *text, size_t n, int lines)
 {
     const char *at = text + n;
-
     if (n > 0 && at[-1] == '\n')
         at--;
     while (at > text && (at[-1] != '\n' || --lines > 0))
@@ -81,15 +76,13 @@ static const char *last_lines(const char *text, size_t n, int lines)
 static void print_tail(const struct cairn_event *event)
 {
     const char *at, *end;
-
-    if (event->tail == NULL || event->tail_bytes == 0)
+    if (!event->tail || event->tail_bytes == 0)
         return;
     end = event->tail + event->tail_bytes;
     at = last_lines(event->tail, event->tail_bytes, TAIL_LINES);
     while (at < end) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         const char *stop = newline ? newline : end;
-
         say_bytes("    ", at, (size_t)(stop - at));
         at = stop + 1;
     }
@@ -113,7 +106,6 @@ static void print_failure(const struct display *display,
 {
     char how[FORMAT_MAX], took[FORMAT_MAX], attempt[32] = "";
     char *word = shell_word(event->task);
-
     describe_end(how, event);
     if (event->attempt > 1)
         snprintf(attempt, sizeof attempt, "attempt %u, ", event->attempt);
@@ -123,7 +115,7 @@ static void print_failure(const struct display *display,
               format_duration(took, event->duration_ms), event->text ? ": " : "",
               event->text ? event->text : "");
     print_tail(event);
-    if (display->stored && word != NULL && event->attempt > 0 && has_log(event)) {
+    if (display->stored && word && event->attempt > 0 && has_log(event)) {
         char which[32] = "";
         if (undo)
             snprintf(which, sizeof which, " --attempt %u", event->attempt);
@@ -138,8 +130,7 @@ static void print_completed(const struct display *display,
                             const struct cairn_event *event, bool lines)
 {
     char took[FORMAT_MAX];
-
-    if (!lines && (event->text == NULL || display->quiet))
+    if (!lines && (!event->text || display->quiet))
         return;
     say_label(GREEN, "ok  ", "%s  %s%s%s", event->task,
               format_duration(took, event->duration_ms), event->text ? "  " : "",
@@ -149,7 +140,6 @@ static void print_completed(const struct display *display,
 static void print_finished(struct display *display, const struct cairn_event *event)
 {
     bool lines = !display->quiet && !display->live && event->total <= FEW_TASKS;
-
     if (event->outcome == CAIRN_FAILED)
         print_failure(display, event);
     else if (event->outcome == CAIRN_COMPLETED)
@@ -165,7 +155,6 @@ static void print_finished(struct display *display, const struct cairn_event *ev
 static void print_undo(struct display *display, const struct cairn_event *event)
 {
     char took[FORMAT_MAX];
-
     if (event->outcome == CAIRN_FAILED)
         print_failure(display, event);
     else if (!display->quiet)
@@ -176,7 +165,6 @@ static void print_undo(struct display *display, const struct cairn_event *event)
 static void print_retry(const struct display *display, const struct cairn_event *event)
 {
     char how[FORMAT_MAX], delay[FORMAT_MAX];
-
     if (display->quiet)
         return;
     describe_end(how, event);
@@ -191,7 +179,6 @@ static void paint(struct display *display, const struct cairn_event *event)
 {
     char text[PROGRESS_MAX], elapsed[FORMAT_MAX];
     int64_t now = now_ms();
-
     if (now - display->painted_ms < PAINT_MS)
         return;
     display->painted_ms = now;
@@ -210,7 +197,6 @@ static void print_progress(struct display *display, const struct cairn_event *ev
 {
     char text[PROGRESS_MAX];
     int64_t now = now_ms();
-
     if (display->quiet || now - display->progress_ms < PROGRESS_MS)
         return;
     display->progress_ms = now;
@@ -230,7 +216,7 @@ static void tick(struct display *display, const struct cairn_event *event)
 /* Events that change the display's own table. */
 static void follow(struct display *display, const struct cairn_event *event)
 {
-    if (event->task == NULL)
+    if (!event->task)
         return;
     if (event->kind == CAIRN_EVENT_TASK_STARTED)
         add_running(display, event);
@@ -248,7 +234,7 @@ static bool is_permanent(const struct cairn_event *event)
     case CAIRN_EVENT_RUN_FINISHED:
         return false;
     case CAIRN_EVENT_TASK_FINISHED:
-        return event->outcome == CAIRN_FAILED || event->text != NULL;
+        return event->outcome == CAIRN_FAILED || event->text;
     default:
         return true;
     }
@@ -256,8 +242,7 @@ static bool is_permanent(const struct cairn_event *event)
 
 static void print_line(struct display *display, const struct cairn_event *event)
 {
-    const char *text = event->text != NULL ? event->text : "";
-
+    const char *text = event->text ? event->text : "";
     switch (event->kind) {
     case CAIRN_EVENT_RUN_STARTED:
     case CAIRN_EVENT_NOTICE:
@@ -300,7 +285,6 @@ static void print_line(struct display *display, const struct cairn_event *event)
 void display_event(void *context, const struct cairn_event *event)
 {
     struct display *display = context;
-
     if (display->json) {
         /* People at the terminal still learn of lost checkpoints and output. */
         if (event->kind == CAIRN_EVENT_DEGRADED || event->kind == CAIRN_EVENT_DISK_FULL)
@@ -323,7 +307,6 @@ void display_event(void *context, const struct cairn_event *event)
 static void add_count(char *text, size_t size, uint32_t count, const char *name)
 {
     size_t used = strlen(text);
-
     if (count > 0)
         snprintf(text + used, size - used, "%s%u %s", used > 0 ? ", " : "", count,
                  name);
@@ -343,7 +326,6 @@ static void print_advice(const struct display *display,
 {
     unsigned long long run = result->run;
     uint32_t unknown = result->unknown;
-
     unknown -= display->checked < unknown ? display->checked : unknown;
     if (!display->stored)
         return;
@@ -367,7 +349,6 @@ static void count_outcomes(char *counts, size_t size,
                            const struct cairn_run_result *result)
 {
     uint32_t open = result->unknown + result->waiting;
-
     add_count(counts, size, result->completed, "completed");
     add_count(counts, size, result->failed, "failed");
     add_count(counts, size, result->skipped, "skipped");
@@ -383,7 +364,6 @@ static void print_summary(struct display *display,
                           const struct cairn_run_result *result)
 {
     char counts[240] = "", number[32] = "", took[FORMAT_MAX];
-
     count_outcomes(counts, sizeof counts, result);
     format_duration(took, now_ms() - display->started_ms);
     if (display->stored)

@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * What `run` and `resume` show while they work, made from the engine's events: a live
+/* SPDX-License-Identifier: MIT */
+/* What `run` and `resume` show while they work, made from the engine's events: a live
  * block on a terminal, plain lines elsewhere, NDJSON with --json. */
 #ifndef CLI_DISPLAY_H
 #define CLI_DISPLAY_H

@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * Events as NDJSON: one object a line, flushed line by line, so that what a reader has
+/* SPDX-License-Identifier: MIT */
+/* Events as NDJSON: one object a line, flushed line by line, so that what a reader has
  * seen is what has happened. Field names are stable: docs/json.md. */
 #include "cli/display.h"
 #include "cli/format.h"
@@ -72,7 +71,7 @@ static void put_task(struct doc *doc, const struct cairn_event *event)
         doc_text(doc, "outcome", cairn_outcome_name(event->outcome));
         doc_some(doc, "checkpoint", event->checkpoint);
     }
-    if (event->tail != NULL)
+    if (event->tail)
         doc_bytes(doc, "tail", event->tail, event->tail_bytes);
 }
 
@@ -80,12 +79,11 @@ void event_print(uint64_t sequence, const struct cairn_event *event)
 {
     const char *type = type_name(event->kind);
     struct doc doc;
-
-    if (type == NULL || ui_output_lost())
+    if (!type || ui_output_lost())
         return;
     begin(&doc, type, sequence, event->time_ns);
     doc_some(&doc, "run", event->run);
-    if (event->task != NULL)
+    if (event->task)
         put_task(&doc, event);
     doc_text(&doc, "text", event->text);
     doc_count(&doc, "done", event->done);
@@ -97,7 +95,6 @@ void event_print(uint64_t sequence, const struct cairn_event *event)
 void result_print(uint64_t sequence, const struct cairn_run_result *result)
 {
     struct doc doc;
-
     begin(&doc, "run_finished", sequence, wall_ns());
     doc_some(&doc, "run", result->run);
     doc_text(&doc, "state", cairn_run_state_name(result->state));

@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * Carrying out a run: signals, display, result. */
+/* SPDX-License-Identifier: MIT */
+/* Carrying out a run: signals, display, result. */
 #include "cli/execute.h"
 
 #include "cli/display.h"
@@ -39,7 +38,6 @@ static void catch_signals(struct cairn_stop *stop)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART}, old;
-
     sigemptyset(&action.sa_mask);
     stop_on_signal = stop;
     for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
@@ -53,7 +51,6 @@ static void release_signals(void)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
     struct sigaction old;
-
     for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
         if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler == on_signal)
             signal(signals[i], SIG_DFL);
@@ -63,7 +60,6 @@ static void release_signals(void)
 void tuning_options(const struct settings *settings, struct cairn_run_options *options)
 {
     const uint64_t *number = settings->number;
-
     options->jobs = (uint32_t)number[OPT_JOBS];
     options->on_change = (enum cairn_on_change)number[OPT_ON_CHANGE];
     options->check_outputs = (enum cairn_check_outputs)number[OPT_CHECK_OUTPUTS];
@@ -79,7 +75,6 @@ static bool touched_since(const char *file, int64_t time_ns)
 {
     struct stat st;
     int64_t changed;
-
     if (file[0] == '\0' || stat(file, &st) != 0)
         return false;
     changed = (int64_t)st.st_ctim.tv_sec * 1000000000 + st.st_ctim.tv_nsec;
@@ -92,7 +87,6 @@ static void print_plan(const struct cairn_plan *plan)
     uint32_t listed = cairn_plan_will(plan) + may;
     struct cairn_decision decision = {0};
     char more[48] = "";
-
     if (may > 0)
         snprintf(more, sizeof more, ", and %u more may run", may);
     say("%u of %u task%s will run%s:", cairn_plan_will(plan), cairn_plan_tasks(plan),
@@ -117,7 +111,6 @@ void announce_changes(struct settings *settings, struct cairn_workflow *workflow
                       const struct cairn_run_info *run)
 {
     struct cairn_plan *plan;
-
     if (settings->given[OPT_QUIET] || settings->given[OPT_JSON] ||
         !touched_since(run->file, run->started_ns))
         return;
@@ -133,7 +126,6 @@ void announce_changes(struct settings *settings, struct cairn_workflow *workflow
 static int count_checked(void *context, const struct cairn_task_info *task)
 {
     uint32_t *checked = context;
-
     *checked += task->outcome == CAIRN_UNKNOWN && task->check;
     return 0;
 }
@@ -145,16 +137,15 @@ static int perform(struct settings *settings, struct work *work)
     struct cairn_error error = {0};
     struct display display;
     int status;
-
     if (cairn_stop_new(&work->options.stop, &error) != 0)
         return ui_fail(&error);
     ui_output_optional();
     catch_signals(work->options.stop);
-    display_init(&display, store_hint(settings), work->store != NULL);
+    display_init(&display, store_hint(settings), work->store);
     work->options.observe = display_event;
     work->options.observe_context = &display;
     if (work->call(work, &result, &error) == 0) {
-        if (result.unknown > 0 && work->store != NULL)
+        if (result.unknown > 0 && work->store)
             (void)cairn_run_tasks(work->store, result.run, count_checked,
                                   &display.checked, NULL);
         display_result(&display, &result);
@@ -180,7 +171,6 @@ int execute(struct settings *settings, struct cairn_workflow *workflow,
 {
     struct work work = {
         .call = call_run, .store = store, .workflow = workflow, .options = *options};
-
     return perform(settings, &work);
 }
 
@@ -200,6 +190,5 @@ int execute_undo(struct settings *settings, struct cairn_store *store, uint64_t 
                         .tasks = settings->operands + 1,
                         .n_tasks = (size_t)settings->n_operands - 1,
                         .options = *options};
-
     return perform(settings, &work);
 }

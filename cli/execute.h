@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * Carrying out a run: what `run`, `resume` and `undo` have in common. */
+/* SPDX-License-Identifier: MIT */
+/* Carrying out a run: what `run`, `resume` and `undo` have in common. */
 #ifndef CLI_EXECUTE_H
 #define CLI_EXECUTE_H
 

@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * Formatting. No locale: the C locale everywhere, so that output is the same on every
+/* SPDX-License-Identifier: MIT */
+/* Formatting. No locale: the C locale everywhere, so that output is the same on every
  * machine. */
 #include "cli/format.h"
 
@@ -13,7 +12,6 @@
 const char *format_duration(char out[FORMAT_MAX], int64_t ms)
 {
     int64_t s = ms / 1000;
-
     if (ms < 0)
         snprintf(out, FORMAT_MAX, "0.00s"); /* a clock that was set back */
     else if (ms < 1000)
@@ -35,7 +33,6 @@ const char *format_bytes(char out[FORMAT_MAX], uint64_t bytes)
     static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB"};
     double value = (double)bytes / 1024;
     size_t i = 0;
-
     if (bytes < 1024) {
         snprintf(out, FORMAT_MAX, "%d byte%s", (int)bytes, bytes == 1 ? "" : "s");
         return out;
@@ -52,7 +49,6 @@ const char *format_bytes(char out[FORMAT_MAX], uint64_t bytes)
 static time_t split_time(int64_t time_ns, int *nanoseconds)
 {
     int64_t s = time_ns / 1000000000, rest = time_ns % 1000000000;
-
     if (rest < 0) {
         rest += 1000000000;
         s--;
@@ -66,8 +62,7 @@ const char *format_local(char out[FORMAT_MAX], int64_t time_ns)
     struct tm tm;
     int ns;
     time_t s = split_time(time_ns, &ns);
-
-    if (time_ns == 0 || localtime_r(&s, &tm) == NULL ||
+    if (time_ns == 0 || !localtime_r(&s, &tm) ||
         strftime(out, FORMAT_MAX, "%Y-%m-%d %H:%M:%S", &tm) == 0)
         snprintf(out, FORMAT_MAX, "-");
     return out;
@@ -79,8 +74,7 @@ const char *format_utc(char out[FORMAT_MAX], int64_t time_ns)
     char seconds[32];
     int ns;
     time_t s = split_time(time_ns, &ns);
-
-    if (gmtime_r(&s, &tm) == NULL ||
+    if (!gmtime_r(&s, &tm) ||
         strftime(seconds, sizeof seconds, "%Y-%m-%dT%H:%M:%S", &tm) == 0)
         snprintf(seconds, sizeof seconds, "1970-01-01T00:00:00");
     snprintf(out, FORMAT_MAX, "%s.%09dZ", seconds, ns);
@@ -91,8 +85,7 @@ const char *format_end(char out[FORMAT_MAX], int exit_code, int signal, bool tim
                        const char *text)
 {
     const char *name = signal > 0 ? sigabbrev_np(signal) : NULL;
-    bool more = text != NULL && text[0] != '\0';
-
+    bool more = text && text[0] != '\0';
     out[0] = '\0';
     if (more && (timed_out || signal > 0 || exit_code == 0))
         return out;
@@ -118,7 +111,6 @@ size_t utf8_length(const char *text, size_t n)
     const unsigned char *s = (const unsigned char *)text;
     unsigned char low = 0x80, high = 0xbf;
     size_t need;
-
     if (n == 0)
         return 0;
     if (s[0] < 0x80)
@@ -147,7 +139,6 @@ bool utf8_valid(const char *text, size_t n)
 {
     while (n > 0) {
         size_t length = utf8_length(text, n);
-
         if (length == 0)
             return false;
         text += length;
@@ -160,7 +151,6 @@ static size_t put_hex(char *out, const char *prefix, unsigned byte)
 {
     static const char digits[] = "0123456789abcdef";
     size_t n = 0;
-
     for (; prefix[n] != '\0'; n++)
         out[n] = prefix[n];
     out[n] = digits[byte >> 4];
@@ -173,7 +163,6 @@ static size_t put_hex(char *out, const char *prefix, unsigned byte)
 size_t format_control(const char *text, size_t length, unsigned *code)
 {
     const unsigned char *s = (const unsigned char *)text;
-
     if (length == 2 && s[0] == 0xc2 && s[1] < 0xa0) {
         *code = s[1];
         return 2;
@@ -190,19 +179,16 @@ size_t format_control(const char *text, size_t length, unsigned *code)
 static size_t put_code(char *out, unsigned code)
 {
     size_t n = put_hex(out, "\\u", code >> 8);
-
     return n + put_hex(out + n, "", code & 0xff);
 }
 
 static size_t escape(char *out, const char *text, size_t n, bool breaks)
 {
     size_t used = 0;
-
     for (size_t i = 0; i < n;) {
         unsigned char c = (unsigned char)text[i];
         size_t length = utf8_length(text + i, n - i);
         unsigned code;
-
         if (length == 0) {
             used += put_hex(out + used, "\\x", c);
             length = 1;
@@ -236,8 +222,7 @@ char *shell_word(const char *text)
                                 "0123456789_./:@%+=,-";
     size_t n = strlen(text), used = 0;
     char *word = malloc(4 * n + 3);
-
-    if (word == NULL)
+    if (!word)
         return NULL;
     if (n > 0 && strspn(text, plain) == n) {
         memcpy(word, text, n + 1);
@@ -263,8 +248,7 @@ char *quoted_value(const char *text)
     size_t n = strlen(text), used = 0;
     char *word = malloc(4 * n + 3);
     bool plain = n > 0;
-
-    if (word == NULL)
+    if (!word)
         return NULL;
     for (size_t i = 0; i < n && plain; i++)
         plain = (unsigned char)text[i] > ' ' && text[i] != 0x7f && text[i] != '"';
@@ -276,7 +260,6 @@ char *quoted_value(const char *text)
     for (size_t i = 0; i < n; i++) {
         unsigned char c = (unsigned char)text[i];
         size_t k = 0;
-
         while (letters[k] != '\0' && letters[k] != text[i])
             k += 2;
         if (letters[k] != '\0') {
@@ -296,7 +279,6 @@ char *quoted_value(const char *text)
 int length_trimmed(const char *text)
 {
     size_t n = strlen(text);
-
     while (n > 0 && text[n - 1] == '\n')
         n--;
     return (int)n;
@@ -310,7 +292,6 @@ const char *plural(uint64_t n)
 int64_t now_ms(void)
 {
     struct timespec t;
-
     if (clock_gettime(CLOCK_MONOTONIC, &t) != 0)
         return 0;
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
@@ -319,7 +300,6 @@ int64_t now_ms(void)
 int64_t wall_ns(void)
 {
     struct timespec t;
-
     if (clock_gettime(CLOCK_REALTIME, &t) != 0)
         return 0;
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
@@ -329,7 +309,6 @@ void sleep_ms(int64_t ms)
 {
     struct timespec t = {.tv_sec = (time_t)(ms / 1000),
                          .tv_nsec = (long)(ms % 1000) * 1000000};
-
     while (nanosleep(&t, &t) != 0 && errno == EINTR)
         ;
 }

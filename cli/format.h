@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * Numbers, times and foreign text for people. The functions that fill `out` return
+/* SPDX-License-Identifier: MIT */
+/* Numbers, times and foreign text for people. The functions that fill `out` return
  * it, so that they can stand in an argument list. */
 #ifndef CLI_FORMAT_H
 #define CLI_FORMAT_H

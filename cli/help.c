@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * Help, made from the table of commands and the catalogue of options. */
+/* SPDX-License-Identifier: MIT */
+/* Help, made from the table of commands and the catalogue of options. */
 #include "cli/command.h"
 #include "cli/json.h"
 #include "cli/ui.h"
@@ -32,10 +31,8 @@ static const struct {
 static void wrap(FILE *to, const char *text, int column)
 {
     int at = column;
-
     while (*text != '\0') {
         int n = (int)strcspn(text, " ");
-
         if (at > column && at + 1 + n > WIDTH) {
             fprintf(to, "\n%*s", column, "");
             at = column;
@@ -57,14 +54,13 @@ static void print_option(FILE *to, enum option_id id)
     const struct option *option = option_get(id);
     char left[128], letter[8] = "";
     bool choice = option->kind == OPTION_CHOICE;
-
     if (option->letter != 0)
         snprintf(letter, sizeof letter, "-%c, ", option->letter);
     snprintf(left, sizeof left, "  %s--%s%s%s", letter, option->name,
-             option->value == NULL ? ""
-             : choice              ? "="
-                                   : " ",
-             option->value == NULL ? "" : option->value);
+             !option->value ? ""
+             : choice       ? "="
+                            : " ",
+             !option->value ? "" : option->value);
     if (strlen(left) < COLUMN - 1)
         fprintf(to, "%-*s", COLUMN, left);
     else
@@ -75,10 +71,8 @@ static void print_option(FILE *to, enum option_id id)
 static void print_statuses(FILE *to, const char *exits)
 {
     char *rest;
-
     for (const char *at = exits; *at != '\0'; at = *rest ? rest + 1 : rest) {
         long status = strtol(at, &rest, 10);
-
         for (size_t i = 0; i < sizeof statuses / sizeof statuses[0]; i++) {
             if (statuses[i].status == status)
                 fprintf(to, "  %2ld  %s\n", status, statuses[i].meaning);
@@ -103,9 +97,8 @@ void help_command(FILE *to, const struct command *command)
 static void print_summaries(FILE *to, const char *group)
 {
     const struct command *command;
-
-    for (size_t i = 0; (command = command_at(i)) != NULL; i++) {
-        if (group == NULL || strncmp(command->name, group, strlen(group)) == 0)
+    for (size_t i = 0; (command = command_at(i)); i++) {
+        if (!group || strncmp(command->name, group, strlen(group)) == 0)
             fprintf(to, "  %-21s %s\n", command->name, command->summary);
     }
 }
@@ -143,12 +136,11 @@ int help_unknown(const char *words)
     struct nearest nearest;
     const char *space = strchr(words, ' ');
     char group[64] = "";
-
     nearest_init(&nearest, words);
     nearest_try(&nearest, "checkpoint");
-    for (size_t i = 0; (command = command_at(i)) != NULL; i++)
+    for (size_t i = 0; (command = command_at(i)); i++)
         nearest_try(&nearest, command->name);
-    if (space != NULL)
+    if (space)
         snprintf(group, sizeof group, "%.*s", (int)(space - words), words);
     return ui_usage(group[0] ? group : NULL, "there is no command '%s'%s%s%s", words,
                     nearest.best ? ": did you mean `cairn " : "",
@@ -159,7 +151,6 @@ static void describe_option(struct doc *doc, enum option_id id)
 {
     const struct option *option = option_get(id);
     char letter[2] = {option->letter, '\0'};
-
     doc_object(doc, NULL);
     doc_text(doc, "name", option->name);
     doc_text(doc, "letter", letter[0] ? letter : NULL);
@@ -187,11 +178,10 @@ static int help_document(const struct command *only)
 {
     const struct command *command;
     struct doc doc;
-
     doc_begin(&doc);
     doc_array(&doc, "commands");
-    for (size_t i = 0; (command = command_at(i)) != NULL; i++) {
-        if (only == NULL || only == command)
+    for (size_t i = 0; (command = command_at(i)); i++) {
+        if (!only || only == command)
             describe_command(&doc, command);
     }
     return doc_print(&doc);
@@ -201,18 +191,17 @@ int command_help(struct settings *settings)
 {
     const struct command *command = NULL;
     char words[128] = "";
-
     for (int i = 0; i < settings->n_operands; i++)
         snprintf(words + strlen(words), sizeof words - strlen(words), "%s%.60s",
                  i > 0 ? " " : "", settings->operands[i]);
     if (words[0] != '\0') {
         command = command_find(words);
-        if (command == NULL && !command_is_group(words))
+        if (!command && !command_is_group(words))
             return help_unknown(words);
     }
     if (ui_json())
         return help_document(command);
-    if (command != NULL)
+    if (command)
         help_command(stdout, command);
     else if (words[0] != '\0')
         help_group(stdout, words);
@@ -224,7 +213,6 @@ int command_help(struct settings *settings)
 int command_version(struct settings *settings)
 {
     struct doc doc;
-
     (void)settings;
     if (!ui_json()) {
         out("cairn %s\n", cairn_version());

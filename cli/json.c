@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * The writer of JSON documents, and the only file that includes jansson, which does
+/* SPDX-License-Identifier: MIT */
+/* The writer of JSON documents, and the only file that includes jansson, which does
  * the quoting. The document grows in memory and is printed whole. */
 #include "cli/json.h"
 
@@ -24,7 +23,6 @@ static void put_safely(struct doc *doc, const char *text)
     for (size_t i = 0, n = strlen(text); i < n;) {
         size_t length = utf8_length(text + i, n - i);
         unsigned code;
-
         if (text[i] == 0x7f)
             fputs("\\u007f", doc->file);
         else if (format_control(text + i, length, &code) > 0)
@@ -38,9 +36,8 @@ static void put_safely(struct doc *doc, const char *text)
 static void put_string(struct doc *doc, const char *text, size_t n)
 {
     json_t *string = json_stringn(text, n);
-    char *dumped = string != NULL ? json_dumps(string, JSON_ENCODE_ANY) : NULL;
-
-    if (dumped == NULL || doc->failed)
+    char *dumped = string ? json_dumps(string, JSON_ENCODE_ANY) : NULL;
+    if (!dumped || doc->failed)
         doc->failed = true;
     else
         put_safely(doc, dumped);
@@ -51,10 +48,9 @@ static void put_string(struct doc *doc, const char *text, size_t n)
 static void put_key(struct doc *doc, const char *key)
 {
     bool *more = &doc->more[doc->depth - 1];
-
     put(doc, *more ? "," : "");
     *more = true;
-    if (key != NULL) {
+    if (key) {
         put_string(doc, key, strlen(key));
         put(doc, ":");
     }
@@ -75,7 +71,7 @@ void doc_begin(struct doc *doc)
 {
     memset(doc, 0, sizeof *doc);
     doc->file = open_memstream(&doc->text, &doc->length);
-    doc->failed = doc->file == NULL;
+    doc->failed = !doc->file;
     open_level(doc, "{", '}');
 }
 
@@ -94,7 +90,6 @@ void doc_array(struct doc *doc, const char *key)
 void doc_end(struct doc *doc)
 {
     char closer[2] = {doc->closers[doc->depth - 1], '\0'};
-
     doc->depth--;
     put(doc, closer);
 }
@@ -103,11 +98,9 @@ static void put_base64(struct doc *doc, const unsigned char *bytes, size_t n)
 {
     static const char digits[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
     for (size_t i = 0; i < n; i += 3) {
         unsigned long group = (unsigned long)bytes[i] << 16;
         char four[5] = "====";
-
         if (i + 1 < n)
             group |= (unsigned long)bytes[i + 1] << 8;
         if (i + 2 < n)
@@ -132,7 +125,7 @@ void doc_bytes(struct doc *doc, const char *key, const char *bytes, size_t n)
 
 void doc_text(struct doc *doc, const char *key, const char *text)
 {
-    if (text == NULL)
+    if (!text)
         doc_null(doc, key);
     else
         doc_bytes(doc, key, text, strlen(text));
@@ -141,7 +134,6 @@ void doc_text(struct doc *doc, const char *key, const char *text)
 void doc_number(struct doc *doc, const char *key, int64_t number)
 {
     char text[32];
-
     snprintf(text, sizeof text, "%lld", (long long)number);
     put_key(doc, key);
     put(doc, text);
@@ -150,7 +142,6 @@ void doc_number(struct doc *doc, const char *key, int64_t number)
 void doc_count(struct doc *doc, const char *key, uint64_t number)
 {
     char text[32];
-
     snprintf(text, sizeof text, "%llu", (unsigned long long)number);
     put_key(doc, key);
     put(doc, text);
@@ -167,7 +158,6 @@ void doc_some(struct doc *doc, const char *key, uint64_t number)
 void doc_real(struct doc *doc, const char *key, double number)
 {
     char text[64];
-
     snprintf(text, sizeof text, "%.3f", number);
     put_key(doc, key);
     put(doc, text);
@@ -188,13 +178,12 @@ void doc_null(struct doc *doc, const char *key)
 void doc_time(struct doc *doc, const char *key, int64_t time_ns)
 {
     char text[FORMAT_MAX];
-
     doc_text(doc, key, time_ns == 0 ? NULL : format_utc(text, time_ns));
 }
 
 void doc_discard(struct doc *doc)
 {
-    if (doc->file != NULL)
+    if (doc->file)
         fclose(doc->file);
     free(doc->text);
     memset(doc, 0, sizeof *doc);
@@ -203,7 +192,6 @@ void doc_discard(struct doc *doc)
 int doc_print(struct doc *doc)
 {
     bool failed;
-
     while (doc->depth > 0)
         doc_end(doc);
     put(doc, "\n");

@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * JSON documents for stdout, written member by member. A document is printed only when
+/* SPDX-License-Identifier: MIT */
+/* JSON documents for stdout, written member by member. A document is printed only when
  * it is complete, so that an error half-way leaves no half document.
  *
  *     struct doc doc;

@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * The command `cairn`: finds the command in the table, parses its options, calls it. */
+/* SPDX-License-Identifier: MIT */
+/* The command `cairn`: finds the command in the table, parses its options, calls it. */
 #include "cli/command.h"
 #include "cli/open.h"
 #include "cli/ui.h"
@@ -9,9 +8,9 @@
 
 static int show_help(const struct command *command, const char *group)
 {
-    if (command != NULL)
+    if (command)
         help_command(stdout, command);
-    else if (group != NULL)
+    else if (group)
         help_group(stdout, group);
     else
         help_all(stdout);
@@ -38,7 +37,6 @@ static int run_command(struct settings *settings, const struct command *command,
 static void expect_json(int argc, char **argv)
 {
     bool json = false;
-
     for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
         json = json || strcmp(argv[i], "--json") == 0;
     ui_configure(json, false);
@@ -48,12 +46,10 @@ static void expect_json(int argc, char **argv)
 static int dispatch(struct settings *settings, int argc, char **argv)
 {
     char words[128] = "";
-
     expect_json(argc, argv);
     for (int i = 0;;) {
         int used = settings_parse(settings, NULL, argc - i, argv + i);
         const struct command *command;
-
         if (used < 0)
             return EXIT_USAGE;
         i += used;
@@ -74,7 +70,7 @@ static int dispatch(struct settings *settings, int argc, char **argv)
         snprintf(words + strlen(words), sizeof words - strlen(words), "%s%.60s",
                  words[0] != '\0' ? " " : "", argv[i++]);
         command = command_find(words);
-        if (command != NULL)
+        if (command)
             return run_command(settings, command, argc - i, argv + i);
         if (!command_is_group(words))
             return help_unknown(words);
@@ -85,7 +81,6 @@ int main(int argc, char **argv)
 {
     struct settings settings;
     int status;
-
     ui_start();
     settings_init(&settings);
     status = ui_end(dispatch(&settings, argc > 0 ? argc - 1 : 0, argv + 1));

@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * The nearest valid word, by the number of letters to insert, delete, replace or swap
+/* SPDX-License-Identifier: MIT */
+/* The nearest valid word, by the number of letters to insert, delete, replace or swap
  * (Damerau-Levenshtein, restricted form, three rows). */
 #include "cli/options.h"
 
@@ -17,12 +16,10 @@ static unsigned distance(const char *a, size_t n, const char *b, size_t m)
 {
     unsigned rows[3][WORD_MAX + 1];
     unsigned *before = rows[0], *last = rows[1], *row = rows[2];
-
     for (size_t j = 0; j <= m; j++)
         last[j] = (unsigned)j;
     for (size_t i = 1; i <= n; i++) {
         unsigned *spare = before;
-
         row[0] = (unsigned)i;
         for (size_t j = 1; j <= m; j++) {
             row[j] = last[j - 1] + (a[i - 1] != b[j - 1]);
@@ -41,7 +38,6 @@ static unsigned distance(const char *a, size_t n, const char *b, size_t m)
 void nearest_init(struct nearest *nearest, const char *word)
 {
     size_t n = strlen(word);
-
     nearest->word = word;
     nearest->best = NULL;
     nearest->distance = (n < 6 ? 2 : (unsigned)(n / 3)) + 1;
@@ -52,7 +48,6 @@ void nearest_try(struct nearest *nearest, const char *candidate)
     size_t n = strlen(nearest->word), m = strlen(candidate);
     size_t gap = n > m ? n - m : m - n;
     unsigned d;
-
     if (n > WORD_MAX || m > WORD_MAX || gap >= nearest->distance)
         return;
     d = distance(nearest->word, n, candidate, m);

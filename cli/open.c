@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * Opening stores, runs and workflows for the commands. */
+/* SPDX-License-Identifier: MIT */
+/* Opening stores, runs and workflows for the commands. */
 #include "cli/open.h"
 
 #include "cli/format.h"
@@ -15,36 +14,32 @@
 const char *store_path(const struct settings *settings)
 {
     const char *path = getenv("CAIRN_STORE");
-
     if (settings->given[OPT_STORE])
         return settings->text[OPT_STORE];
-    return path != NULL && path[0] != '\0' ? path : NULL;
+    return path && path[0] != '\0' ? path : NULL;
 }
 
 /* --key, or $CAIRN_KEY if it says something. */
 const char *key_path(const struct settings *settings)
 {
     const char *path = getenv("CAIRN_KEY");
-
     if (settings->given[OPT_KEY])
         return settings->text[OPT_KEY];
-    return path != NULL && path[0] != '\0' ? path : NULL;
+    return path && path[0] != '\0' ? path : NULL;
 }
 
 const char *store_hint(const struct settings *settings)
 {
     static const enum option_id options[] = {OPT_STORE, OPT_KEY};
     static char hint[8400]; /* made once: the settings do not change */
-
     if (hint[0] != '\0')
         return hint;
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
         char *word;
-
         if (!settings->given[options[i]])
             continue;
         word = shell_word(settings->text[options[i]]);
-        if (word != NULL)
+        if (word)
             snprintf(hint + strlen(hint), sizeof hint - strlen(hint), " --%s %s",
                      option_get(options[i])->name, word);
         free(word);
@@ -55,9 +50,8 @@ const char *store_hint(const struct settings *settings)
 const char *run_hint(const struct settings *settings, const struct cairn_run_info *run)
 {
     static char hint[8420];
-
     snprintf(hint, sizeof hint, "%s%s", store_hint(settings),
-             run->keyed && key_path(settings) == NULL ? " --key FILE" : "");
+             run->keyed && !key_path(settings) ? " --key FILE" : "");
     return hint;
 }
 
@@ -70,14 +64,12 @@ static int open_store(struct settings *settings, struct cairn_store **store,
         .sync = (enum cairn_sync)settings->number[OPT_SYNC],
         .key_file = key_path(settings),
     };
-
     return cairn_store_open(store, &options, error);
 }
 
 int store_for_reading(struct settings *settings, struct cairn_store **store)
 {
     struct cairn_error error = {0};
-
     if (open_store(settings, store, true, &error) != 0)
         return ui_fail(&error);
     return 0;
@@ -86,7 +78,6 @@ int store_for_reading(struct settings *settings, struct cairn_store **store)
 int store_if_any(struct settings *settings, struct cairn_store **store)
 {
     struct cairn_error error = {0};
-
     *store = NULL;
     if (open_store(settings, store, true, &error) == 0 || error.code == CAIRN_ENOTFOUND)
         return 0;
@@ -104,7 +95,6 @@ int store_for_writing(struct settings *settings, struct cairn_store **store,
         .key_file = key_path(settings),
     };
     int result = open_store(settings, store, false, &error);
-
     if (result == CAIRN_ENOTFOUND && create) {
         result = cairn_store_open(store, &options, &error);
         if (result == 0)
@@ -116,7 +106,6 @@ int store_for_writing(struct settings *settings, struct cairn_store **store,
 static int get_run(struct cairn_store *store, uint64_t run, struct cairn_run_info *info)
 {
     struct cairn_error error = {0};
-
     if (cairn_run_get(store, run, info, &error) != 0)
         return ui_fail(&error);
     return 0;
@@ -126,7 +115,6 @@ int run_operand(struct settings *settings, int n, struct cairn_store *store,
                 struct cairn_run_info *info)
 {
     uint64_t run = 0;
-
     if (settings->n_operands > n && !number_operand(settings, n, "run", &run))
         return EXIT_USAGE;
     return get_run(store, run, info);
@@ -142,8 +130,7 @@ int run_option(struct settings *settings, struct cairn_store *store,
 void tell_warnings(const struct cairn_workflow *workflow)
 {
     const char *text;
-
-    for (size_t i = 0; (text = cairn_workflow_warning(workflow, i)) != NULL; i++)
+    for (size_t i = 0; (text = cairn_workflow_warning(workflow, i)); i++)
         ui_warn("warning: %s", text);
 }
 
@@ -151,7 +138,6 @@ static int load_file(struct settings *settings, const char *file,
                      struct cairn_workflow **workflow)
 {
     struct cairn_error error = {0};
-
     if (cairn_workflow_load(workflow, file, settings->params, settings->n_params,
                             &error) != 0)
         return ui_fail(&error);
@@ -179,7 +165,6 @@ static int load_of_run(struct settings *settings, const char *command,
 {
     struct cairn_error error = {0};
     bool from_file = true;
-
     if (settings->n_params > 0)
         return ui_usage(command,
                         "--param goes with a FILE: a run has its own parameters");
@@ -194,7 +179,7 @@ static int load_of_run(struct settings *settings, const char *command,
 
 static int need_store(struct cairn_store *store)
 {
-    if (store != NULL)
+    if (store)
         return 0;
     return ui_error(EXIT_NOT_FOUND, cairn_code_name(CAIRN_ENOTFOUND),
                     "there is no store here or above; `cairn run FILE` makes one, "
@@ -209,7 +194,6 @@ static int target_checkpoint(struct settings *settings, const char *command,
     struct cairn_checkpoint_info info = {0};
     struct cairn_error error = {0};
     int status = need_store(store);
-
     if (status != 0)
         return status;
     if (cairn_checkpoint_get(store, settings->text[OPT_FROM], &info, &error) != 0)
@@ -225,7 +209,6 @@ static int target_run(struct settings *settings, const char *command,
 {
     struct cairn_run_info info;
     int status = need_store(store);
-
     if (status == 0)
         status = run_option(settings, store, &info);
     if (status != 0)
@@ -243,7 +226,6 @@ int workflow_target(struct settings *settings, const char *command, int n,
     bool run = settings->given[OPT_RUN], from = settings->given[OPT_FROM];
     struct cairn_run_info newest = {0};
     const char *name;
-
     if (file + run + from > 1)
         return ui_usage(command, "give one of FILE, --run and --from");
     if (settings->given[OPT_FRESH] && (run || from))
@@ -254,7 +236,7 @@ int workflow_target(struct settings *settings, const char *command, int n,
         return target_run(settings, command, store, workflow, options);
     if (settings->given[OPT_FRESH])
         options->start = CAIRN_START_FRESH;
-    else if (!file && settings->n_params == 0 && store != NULL &&
+    else if (!file && settings->n_params == 0 && store &&
              cairn_run_get(store, 0, &newest, NULL) != CAIRN_ENOTFOUND)
         return target_run(settings, command, store, workflow, options);
     return workflow_operand(settings, command, n, workflow, &name);

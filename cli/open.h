@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * Opening what commands work on: the store, a run, a workflow. All return an exit
+/* SPDX-License-Identifier: MIT */
+/* Opening what commands work on: the store, a run, a workflow. All return an exit
  * status, 0 for success, after telling the user what is wrong. */
 #ifndef CLI_OPEN_H
 #define CLI_OPEN_H

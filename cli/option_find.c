@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * Finding options by name, and what to say of one that does not exist. */
+/* SPDX-License-Identifier: MIT */
+/* Finding options by name, and what to say of one that does not exist. */
 #include "cli/command.h"
 #include "cli/ui.h"
 
@@ -8,8 +7,7 @@
 
 bool option_taken(const struct command *command, enum option_id id)
 {
-    return command != NULL ? command_takes(command, id)
-                           : id < OPT_GLOBALS || id == OPT_VERSION;
+    return command ? command_takes(command, id) : id < OPT_GLOBALS || id == OPT_VERSION;
 }
 
 enum option_id option_find(const struct command *command, const char *name, size_t n)
@@ -33,8 +31,7 @@ static const struct {
 static const struct command *owner_of(const char *name)
 {
     const struct command *command;
-
-    for (size_t i = 0; (command = command_at(i)) != NULL; i++) {
+    for (size_t i = 0; (command = command_at(i)); i++) {
         if (option_find(command, name, strlen(name)) != OPT_NONE)
             return command;
     }
@@ -46,7 +43,6 @@ static const char *suggest(const struct command *command, const char *word)
 {
     const char *name;
     struct nearest nearest;
-
     nearest_init(&nearest, word);
     for (int id = 0; id < OPT_NONE; id++) {
         if (option_taken(command, (enum option_id)id))
@@ -69,23 +65,21 @@ int option_unknown(const struct command *command, const char *name, size_t n)
     const struct command *owner;
     const char *best;
     char word[64];
-
     snprintf(word, sizeof word, "%.*s", (int)(n < 60 ? n : 60), name);
     owner = owner_of(word);
-    if (command != NULL && owner != NULL && strcmp(word, "fresh") == 0)
+    if (command && owner && strcmp(word, "fresh") == 0)
         ui_usage(command->name,
                  "`cairn %s` has no option --fresh; to start over: cairn run --fresh "
                  "FILE",
                  command->name);
-    else if (owner != NULL)
-        ui_usage(command != NULL ? command->name : NULL,
+    else if (owner)
+        ui_usage(command ? command->name : NULL,
                  "there is no option --%s here: it belongs after `cairn %s`", word,
                  owner->name);
-    else if ((best = suggest(command, word)) != NULL)
-        ui_usage(command != NULL ? command->name : NULL,
+    else if ((best = suggest(command, word)))
+        ui_usage(command ? command->name : NULL,
                  "there is no option --%s: did you mean --%s?", word, best);
     else
-        ui_usage(command != NULL ? command->name : NULL, "there is no option --%s",
-                 word);
+        ui_usage(command ? command->name : NULL, "there is no option --%s", word);
     return -1;
 }

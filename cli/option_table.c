@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * The catalogue of options. Where two commands mean different things by one name, there
+/* SPDX-License-Identifier: MIT */
+/* The catalogue of options. Where two commands mean different things by one name, there
  * are two entries. The words of a choice stand in the order of the enumeration in
  * cairn.h that they are turned into. */
 #include "cli/options.h"

@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * The parser of options. Options may stand after operands, `--` ends
+/* SPDX-License-Identifier: MIT */
+/* The parser of options. Options may stand after operands, `--` ends
  * them, a value follows `=` or is the next argument whatever it looks like. Long names
  * are not abbreviated: a script must not change its meaning when an option is added. */
 #include "cli/options.h"
@@ -30,7 +29,6 @@ void settings_release(struct settings *settings)
 static bool parse_number(const char *text, uint64_t *out)
 {
     char *end;
-
     if (text[0] < '0' || text[0] > '9')
         return false;
     errno = 0;
@@ -42,7 +40,6 @@ bool number_operand(const struct settings *settings, int n, const char *kind,
                     uint64_t *out)
 {
     const char *text = settings->operands[n];
-
     if (parse_number(text, out) && *out >= 1 && *out <= INT64_MAX)
         return true;
     ui_usage(settings->command,
@@ -58,14 +55,13 @@ static bool parse_size(const char *text, uint64_t *out)
     char *end;
     uint64_t size;
     int shift = 0;
-
     if (text[0] < '0' || text[0] > '9')
         return false;
     errno = 0;
     size = strtoull(text, &end, 10);
     if (errno != 0)
         return false;
-    if (*end != '\0' && (unit = strchr(units, *end & ~0x20)) != NULL && *unit != '\0') {
+    if (*end != '\0' && (unit = strchr(units, *end & ~0x20)) && *unit != '\0') {
         shift = 10 * (int)(unit - units + 1);
         end++;
         if (strcmp(end, "iB") == 0 || strcmp(end, "B") == 0)
@@ -87,7 +83,6 @@ static uint64_t parse_unit(const char *text, const char **rest)
 
     for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
         size_t n = strlen(units[i].name);
-
         if (strncmp(text, units[i].name, n) == 0 &&
             (text[n] == '\0' || (text[n] >= '0' && text[n] <= '9'))) {
             *rest = text + n;
@@ -101,13 +96,11 @@ static uint64_t parse_unit(const char *text, const char **rest)
 static bool parse_time(const char *text, uint64_t *out)
 {
     uint64_t total = 0, last = UINT64_MAX;
-
     if (text[0] == '\0')
         return false;
     while (*text != '\0') {
         uint64_t number, unit;
         char *end;
-
         if (text[0] < '0' || text[0] > '9')
             return false;
         errno = 0;
@@ -127,11 +120,9 @@ static bool parse_time(const char *text, uint64_t *out)
 static bool parse_choice(const char *words, const char *text, uint64_t *out)
 {
     uint64_t index = 0;
-
-    for (const char *word = words; word != NULL; index++) {
+    for (const char *word = words; word; index++) {
         const char *bar = strchr(word, '|');
         size_t n = bar ? (size_t)(bar - word) : strlen(word);
-
         if (strlen(text) == n && memcmp(word, text, n) == 0) {
             *out = index;
             return true;
@@ -148,12 +139,11 @@ static bool add_pair(struct settings *settings, const char *text)
     struct cairn_param *params;
     size_t i, n = settings->n_params;
     char *copy;
-
-    if (equals == NULL || equals == text)
+    if (!equals || equals == text)
         return false;
     copy = strdup(text);
     params = copy ? realloc(settings->params, (n + 1) * sizeof *params) : NULL;
-    if (params == NULL) {
+    if (!params) {
         free(copy);
         ui_warn("out of memory");
         exit(EXIT_SYSTEM);
@@ -175,7 +165,6 @@ static int bad_value(const struct command *command, const struct option *option,
                      const char *text)
 {
     const char *name = command ? command->name : NULL;
-
     if (option->kind == OPTION_CHOICE)
         return ui_usage(name, "--%s cannot be '%s': it is one of %s", option->name,
                         text, option->value);
@@ -199,7 +188,6 @@ static bool take_value(struct settings *settings, enum option_id id, const char 
 {
     const struct option *option = option_get(id);
     uint64_t *number = &settings->number[id];
-
     settings->given[id] = true;
     settings->text[id] = text;
     switch (option->kind) {
@@ -239,17 +227,16 @@ static int take_option(struct settings *settings, const struct command *command,
 {
     const struct option *option = option_get(id);
     const char *name = command ? command->name : NULL;
-    const char *text = attached != NULL ? attached : next;
-
+    const char *text = attached ? attached : next;
     if (option->kind == OPTION_FLAG) {
-        if (attached != NULL) {
+        if (attached) {
             ui_usage(name, "--%s takes no value", option->name);
             return -1;
         }
         settings->given[id] = true;
         return 1;
     }
-    if (text == NULL) {
+    if (!text) {
         ui_usage(name, "--%s needs a value: %s", option->name, option->value);
         return -1;
     }
@@ -257,7 +244,7 @@ static int take_option(struct settings *settings, const struct command *command,
         bad_value(command, option, text);
         return -1;
     }
-    return attached != NULL ? 1 : 2;
+    return attached ? 1 : 2;
 }
 
 static int take_long(struct settings *settings, const struct command *command,
@@ -267,7 +254,6 @@ static int take_long(struct settings *settings, const struct command *command,
     const char *equals = strchr(name, '=');
     size_t n = equals ? (size_t)(equals - name) : strlen(name);
     enum option_id id = option_find(command, name, n);
-
     if (id == OPT_NONE)
         return option_unknown(command, name, n);
     return take_option(settings, command, id, equals ? equals + 1 : NULL, next);
@@ -278,7 +264,6 @@ static int take_short(struct settings *settings, const struct command *command,
 {
     for (const char *letter = argument + 1; *letter != '\0'; letter++) {
         enum option_id id = find_short(command, *letter);
-
         if (id == OPT_NONE) {
             ui_usage(command ? command->name : NULL, "there is no option -%c", *letter);
             return -1;
@@ -307,13 +292,11 @@ int settings_parse(struct settings *settings, const struct command *command, int
 {
     bool only_operands = false;
     int i = 0;
-
     while (i < argc) {
         const char *argument = argv[i], *next = i + 1 < argc ? argv[i + 1] : NULL;
         bool operand = only_operands || argument[0] != '-' || argument[1] == '\0';
         int used = 1;
-
-        if (operand && command == NULL)
+        if (operand && !command)
             break;
         if (operand)
             used = take_operand(settings, command, argument);

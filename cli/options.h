@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * Options of the command line: one catalogue, one parser. A command names the options
+/* SPDX-License-Identifier: MIT */
+/* Options of the command line: one catalogue, one parser. A command names the options
  * it takes by id; values are found in `struct settings` under the same id. */
 #ifndef CLI_OPTIONS_H
 #define CLI_OPTIONS_H

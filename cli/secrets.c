@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * Secrets from a descriptor. Nothing of what is read is ever printed, not even of a
+/* SPDX-License-Identifier: MIT */
+/* Secrets from a descriptor. Nothing of what is read is ever printed, not even of a
  * line that is wrong. */
 #include "cli/secrets.h"
 
@@ -16,12 +15,11 @@
 static int read_all(int fd, struct secrets_given *secrets)
 {
     secrets->text = malloc(SECRETS_BYTES + 1);
-    if (secrets->text == NULL)
+    if (!secrets->text)
         return -1;
     for (;;) {
         ssize_t n = read(fd, secrets->text + secrets->length,
                          SECRETS_BYTES + 1 - secrets->length);
-
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
@@ -48,20 +46,18 @@ static int split(const struct settings *settings, struct secrets_given *secrets,
 {
     char *at = secrets->text, *end = at + secrets->length;
     size_t line = 0, n = 0;
-
     secrets->values = calloc(SECRETS_MOST, sizeof *secrets->values);
-    if (secrets->values == NULL)
+    if (!secrets->values)
         return ui_error(EXIT_SYSTEM, cairn_code_name(CAIRN_ENOMEM), "out of memory");
     while (at < end) {
         char *stop = memchr(at, '\n', (size_t)(end - at)), *equals;
-
         line++;
-        stop = stop != NULL ? stop : end;
+        stop = stop ? stop : end;
         *stop = '\0';
         equals = strchr(at, '=');
         if (strlen(at) != (size_t)(stop - at))
             return bad_line(settings, line, "has a NUL byte in it");
-        if (at != stop && (equals == NULL || equals == at))
+        if (at != stop && (!equals || equals == at))
             return bad_line(settings, line, "is not NAME=value");
         if (n == SECRETS_MOST)
             return bad_line(settings, line, "is one too many: 1000 can be given");
@@ -80,7 +76,6 @@ int secrets_read(const struct settings *settings, struct secrets_given *secrets,
                  struct cairn_run_options *options)
 {
     int fd = (int)settings->number[OPT_SECRETS_FD], result;
-
     *secrets = (struct secrets_given){.text = NULL};
     if (!settings->given[OPT_SECRETS_FD])
         return 0;
@@ -98,7 +93,7 @@ int secrets_read(const struct settings *settings, struct secrets_given *secrets,
 
 void secrets_release(struct secrets_given *secrets)
 {
-    if (secrets->text != NULL)
+    if (secrets->text)
         explicit_bzero(secrets->text, secrets->length);
     free(secrets->text);
     free(secrets->values);

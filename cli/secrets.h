@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * Secrets from a descriptor (--secrets-fd). */
+/* SPDX-License-Identifier: MIT */
+/* Secrets from a descriptor (--secrets-fd). */
 #ifndef CLI_SECRETS_H
 #define CLI_SECRETS_H
 

@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * What the commands that name a task of a run have in common. */
+/* SPDX-License-Identifier: MIT */
+/* What the commands that name a task of a run have in common. */
 #include "cli/task_step.h"
 
 #include "cli/json.h"
@@ -23,7 +22,6 @@ static int look_ahead(void *context, const struct cairn_waiting_info *info)
 {
     struct prospects *prospects = context;
     bool decision = info->waits_for == CAIRN_WAITS_DECISION && !info->check;
-
     prospects->any = true;
     prospects->resume |= info->waits_for != CAIRN_WAITS_EXTERNAL && !decision;
     return prospects->resume;
@@ -35,7 +33,6 @@ int resume_needed(struct cairn_store *store, const struct cairn_run_info *run,
 {
     struct prospects prospects = {.any = false};
     struct cairn_error error = {0};
-
     *needed = !run->live && run->state == CAIRN_RUN_CANCELLED;
     if (run->live || run->state != CAIRN_RUN_UNFINISHED)
         return 0;
@@ -54,7 +51,6 @@ int step_report(const struct settings *settings, struct cairn_store *store,
     struct doc doc;
     bool resume;
     int status;
-
     if (cairn_run_get(store, run, &info, &error) != 0)
         return ui_fail(&error);
     status = resume_needed(store, &info, &resume);

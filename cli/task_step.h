@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * What the commands that name a task of a run have in common. */
+/* SPDX-License-Identifier: MIT */
+/* What the commands that name a task of a run have in common. */
 #ifndef CLI_TASK_STEP_H
 #define CLI_TASK_STEP_H
 

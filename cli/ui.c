@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * The process's face: descriptors, signals, lines to people, data to programs.
+/* SPDX-License-Identifier: MIT */
+/* The process's face: descriptors, signals, lines to people, data to programs.
  * This state belongs to the process, so it is static. A reader of stdout that goes
  * away ends the printing, never the work. */
 #include "cli/ui.h"
@@ -40,7 +39,6 @@ void ui_start(void)
     const char *term = getenv("TERM");
     const char *no_color = getenv("NO_COLOR");
     sigset_t set;
-
     fill_descriptors();
     setvbuf(stderr, line_buffer, _IOFBF, sizeof line_buffer); /* flushed per line */
     signal(SIGPIPE, SIG_IGN);
@@ -48,8 +46,8 @@ void ui_start(void)
     signal(SIGCHLD, SIG_DFL);
     sigemptyset(&set);
     sigprocmask(SIG_SETMASK, &set, NULL);
-    ui.live = isatty(2) && term != NULL && strcmp(term, "dumb") != 0;
-    ui.color = ui.live && (no_color == NULL || no_color[0] == '\0');
+    ui.live = isatty(2) && term && strcmp(term, "dumb") != 0;
+    ui.color = ui.live && (!no_color || no_color[0] == '\0');
 }
 
 void ui_configure(bool json, bool quiet)
@@ -81,7 +79,6 @@ bool ui_terminal(int fd)
 int ui_width(void)
 {
     struct winsize size;
-
     if (ioctl(2, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
         return 80;
     return size.ws_col;
@@ -94,10 +91,9 @@ static size_t escape_formatted(char *safe, const char *text, size_t n,
 {
     const char *newline = strchr(format, '\n');
     size_t used;
-
-    if (newline != NULL && newline[1] != '\0')
+    if (newline && newline[1] != '\0')
         return escape_text(safe, text, n);
-    if (newline == NULL)
+    if (!newline)
         return escape_line(safe, text, n);
     used = escape_line(safe, text, n - 1);
     safe[used] = '\n';
@@ -112,11 +108,10 @@ static char *make_line(size_t *length, bool lines, const char *format,
 {
     char *text, *safe;
     int n = vasprintf(&text, format, arguments);
-
     if (n < 0)
         return NULL;
     safe = malloc((size_t)n * ESCAPE_FACTOR + 1);
-    if (safe != NULL)
+    if (safe)
         *length = lines ? escape_text(safe, text, (size_t)n)
                         : escape_formatted(safe, text, (size_t)n, format);
     free(text);
@@ -127,7 +122,7 @@ static char *make_line(size_t *length, bool lines, const char *format,
 static void print_line(const char *prefix, const char *line, size_t n)
 {
     fputs(prefix, stderr);
-    if (line != NULL)
+    if (line)
         fwrite(line, 1, n, stderr);
     else
         fputs("out of memory", stderr);
@@ -139,8 +134,7 @@ static void print_line(const char *prefix, const char *line, size_t n)
 void say_bytes(const char *prefix, const char *bytes, size_t n)
 {
     char *line = malloc(n * ESCAPE_FACTOR + 1);
-
-    if (line != NULL)
+    if (line)
         n = escape_text(line, bytes, n);
     print_line(prefix, line, n);
     free(line);
@@ -153,7 +147,6 @@ static void print_talk(const char *prefix, bool lines, const char *format,
 {
     size_t n = 0;
     char *line = make_line(&n, lines, format, arguments);
-
     print_line(prefix, line, n);
     free(line);
 }
@@ -233,7 +226,7 @@ void out(const char *format, ...)
     va_start(arguments, format);
     line = make_line(&n, false, format, arguments);
     va_end(arguments);
-    if (line != NULL) {
+    if (line) {
         out_raw(line, n);
     } else {
         errno = ENOMEM;
@@ -267,7 +260,6 @@ void ui_output_optional(void)
 static void print_error_document(int status, const char *name, const char *text)
 {
     struct doc doc;
-
     doc_begin(&doc);
     doc_object(&doc, "error");
     doc_text(&doc, "code", name);
@@ -280,7 +272,6 @@ static void print_error_document(int status, const char *name, const char *text)
 int ui_fail(const struct cairn_error *error)
 {
     int status = cairn_exit_status(error->code);
-
     assert(error->code != 0); /* or a failure would end with 0 */
     ui_warn("%s", error->text);
     if (ui.json)

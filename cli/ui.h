@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * Talking to people and programs. Data goes to stdout, talk to stderr. Everything
+/* SPDX-License-Identifier: MIT */
+/* Talking to people and programs. Data goes to stdout, talk to stderr. Everything
  * printed through here (but out_raw) has its control characters made visible: also line
  * breaks in what a format of one line puts in (but ui_warn: errors may have several).
  */

@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * What to say of a task that does not exist: a group, or a mistyped name. */
+/* SPDX-License-Identifier: MIT */
+/* What to say of a task that does not exist: a group, or a mistyped name. */
 #include "cli/open.h"
 
 #include "cli/ui.h"
@@ -12,7 +11,6 @@ int unknown_task(const struct cairn_workflow *workflow, const char *task)
     uint32_t tasks = cairn_workflow_tasks(workflow);
     struct cairn_node_info info = {0};
     struct nearest nearest;
-
     nearest_init(&nearest, task);
     for (uint32_t i = 0; i < tasks; i++) {
         if (cairn_workflow_node(workflow, i, &info) != 0)
@@ -36,7 +34,6 @@ int missing_task(struct cairn_store *store, uint64_t run, const char *task,
     struct cairn_workflow *workflow = NULL;
     bool from_file;
     int status;
-
     if (error->code == CAIRN_ENOTFOUND &&
         cairn_workflow_of_run(&workflow, store, run, &from_file, NULL) == 0 &&
         cairn_workflow_compile(workflow, NULL) == 0 &&

@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * cairn cancel: asks the owner of a run to stop. */
+/* SPDX-License-Identifier: MIT */
+/* cairn cancel: asks the owner of a run to stop. */
 #include "cli/command.h"
 #include "cli/json.h"
 #include "cli/open.h"
@@ -11,7 +10,6 @@ static int report(const struct settings *settings, const struct cairn_run_info *
 {
     unsigned long long number = run->run;
     struct doc doc;
-
     if (ui_json()) {
         doc_begin(&doc);
         doc_count(&doc, "run", run->run);
@@ -37,7 +35,6 @@ int command_cancel(struct settings *settings)
     struct cairn_error error = {0};
     struct cairn_run_info run = {0};
     int status = store_for_writing(settings, &store, false);
-
     if (status == 0)
         status = run_operand(settings, 0, store, &run);
     if (status == 0 && !run.live && run.state != CAIRN_RUN_UNFINISHED)

@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * cairn checkpoint head, and reading what it printed: the newest record of each run, to
+/* SPDX-License-Identifier: MIT */
+/* cairn checkpoint head, and reading what it printed: the newest record of each run, to
  * be kept elsewhere and compared with `cairn checkpoint verify --head FILE`. */
 #include "cli/commands/checkpoint_head.h"
 
@@ -23,8 +22,7 @@ static int add_head(void *context, const struct cairn_head *head)
     struct head_list *list = context;
     struct cairn_head *heads =
         realloc(list->heads, (list->n + 1) * sizeof *list->heads);
-
-    if (heads == NULL) {
+    if (!heads) {
         list->failed = true;
         return 1;
     }
@@ -36,14 +34,12 @@ static int add_head(void *context, const struct cairn_head *head)
 static int print_document(const struct head_list *list)
 {
     struct doc doc;
-
     doc_begin(&doc);
     doc_text(&doc, "store", list->of.store);
     doc_count(&doc, "next_seq", list->of.next_seq);
     doc_array(&doc, "heads");
     for (size_t i = 0; i < list->n; i++) {
         const struct cairn_head *head = &list->heads[i];
-
         doc_object(&doc, NULL);
         doc_count(&doc, "run", head->run);
         doc_text(&doc, "id", head->id);
@@ -62,7 +58,6 @@ static void print_text(const struct head_list *list)
     out("cairn head 1\nstore %s next %" PRIu64 "\n", list->of.store, list->of.next_seq);
     for (size_t i = 0; i < list->n; i++) {
         const struct cairn_head *head = &list->heads[i];
-
         out("run %" PRIu64 " seq %" PRIu64 " position %" PRIu64 " records %" PRIu64
             " sha256 %s\n",
             head->run, head->seq, head->position, head->records, head->digest);
@@ -77,7 +72,6 @@ int command_checkpoint_head(struct settings *settings)
     struct head_list list = {0};
     uint64_t run = 0;
     int status;
-
     if (settings->n_operands > 0 && !number_operand(settings, 0, "run", &run))
         return 2;
     status = store_for_reading(settings, &store);
@@ -126,16 +120,14 @@ static bool read_text(struct head_list *list, char *text)
     char *rest, *line = strtok_r(text, "\n", &rest);
     size_t n = 0;
     int used = 0;
-
-    if (line == NULL || strcmp(line, "cairn head 1") != 0)
+    if (!line || strcmp(line, "cairn head 1") != 0)
         return false;
     line = strtok_r(NULL, "\n", &rest);
-    if (line == NULL || sscanf(line, "store %32s next %" SCNu64 "%n", list->of.store,
-                               &list->of.next_seq, &used) != 2)
+    if (!line || sscanf(line, "store %32s next %" SCNu64 "%n", list->of.store,
+                        &list->of.next_seq, &used) != 2)
         return false;
-    while (line[used] == '\0' && (line = strtok_r(NULL, "\n", &rest)) != NULL) {
+    while (line[used] == '\0' && (line = strtok_r(NULL, "\n", &rest))) {
         struct cairn_head head = {0};
-
         if (sscanf(line, "end %zu%n", &n, &used) == 1)
             return n == list->n &&
                    line[used + (int)strspn(line + used, "\r")] == '\0' &&
@@ -156,17 +148,15 @@ static bool read_document(struct head_list *list, const char *text)
     struct json_in *root = json_in_parse(text);
     const struct json_in *heads = json_in_member(root, "heads");
     const char *store = json_in_text(json_in_member(root, "store"));
-    bool good = store != NULL && json_in_is_array(heads) &&
+    bool good = store && json_in_is_array(heads) &&
                 json_in_number(json_in_member(root, "next_seq"), &list->of.next_seq);
-
     if (good)
         snprintf(list->of.store, sizeof list->of.store, "%s", store);
     for (size_t i = 0; good && i < json_in_count(heads); i++) {
         const struct json_in *at = json_in_at(heads, i);
         const char *digest = json_in_text(json_in_member(at, "digest"));
         struct cairn_head head = {0};
-
-        good = digest != NULL && json_in_number(json_in_member(at, "run"), &head.run) &&
+        good = digest && json_in_number(json_in_member(at, "run"), &head.run) &&
                json_in_number(json_in_member(at, "seq"), &head.seq) &&
                json_in_number(json_in_member(at, "position"), &head.position) &&
                json_in_number(json_in_member(at, "records"), &head.records);
@@ -184,11 +174,9 @@ static char *read_file(const char *path)
     FILE *file = fopen(path, "re");
     char *text = NULL;
     size_t size = 0, n = 1;
-
-    while (file != NULL && n > 0) {
+    while (file && n > 0) {
         char *grown = size < HEADS_LIMIT ? realloc(text, size + 65537) : NULL;
-
-        if (grown == NULL) {
+        if (!grown) {
             errno = size < HEADS_LIMIT ? ENOMEM : EFBIG;
             break;
         }
@@ -197,10 +185,9 @@ static char *read_file(const char *path)
         size += n;
         text[size] = '\0';
     }
-    if (file == NULL || n > 0 || ferror(file)) {
+    if (!file || n > 0 || ferror(file)) {
         int reason = errno;
-
-        if (file != NULL)
+        if (file)
             fclose(file);
         free(text);
         errno = reason;
@@ -214,10 +201,8 @@ int head_read(const char *path, struct head_list *list)
 {
     char *text = read_file(path), *start;
     bool good;
-
-    if (text == NULL) {
+    if (!text) {
         int reason = errno;
-
         ui_warn("cannot read %s: %s", path, strerror(reason));
         return reason == ENOENT ? 10 : EXIT_SYSTEM;
     }

@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * Exported heads, as `cairn checkpoint head` prints them. */
+/* SPDX-License-Identifier: MIT */
+/* Exported heads, as `cairn checkpoint head` prints them. */
 #ifndef CLI_CHECKPOINT_HEAD_H
 #define CLI_CHECKPOINT_HEAD_H
 

@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * cairn checkpoint list, show: checkpoints as a table and one by one. */
+/* SPDX-License-Identifier: MIT */
+/* cairn checkpoint list, show: checkpoints as a table and one by one. */
 #include "cli/command.h"
 #include "cli/describe.h"
 #include "cli/format.h"
@@ -15,7 +14,6 @@ struct listing {
 static void print_row(const struct cairn_checkpoint_info *info, bool first)
 {
     char when[FORMAT_MAX], done[32] = "-";
-
     if (info->counted)
         snprintf(done, sizeof done, "%u/%u", info->completed, info->total);
     if (first)
@@ -30,9 +28,8 @@ static void print_row(const struct cairn_checkpoint_info *info, bool first)
 static int each_checkpoint(void *context, const struct cairn_checkpoint_info *info)
 {
     struct listing *listing = context;
-
     listing->shown++;
-    if (listing->doc == NULL) {
+    if (!listing->doc) {
         print_row(info, listing->shown == 1);
         return ui_output_lost();
     }
@@ -55,18 +52,17 @@ static int list_checkpoints(struct settings *settings, struct cairn_store *store
                  .oldest_first = settings->number[OPT_SORT_CHECKPOINTS] == 1},
     };
     uint64_t total = 0;
-
-    if (listing.doc != NULL) {
+    if (listing.doc) {
         doc_begin(&doc);
         doc_array(&doc, "checkpoints");
     }
     if (cairn_checkpoint_list(store, &filter, each_checkpoint, &listing, &total,
                               &error) != 0) {
-        if (listing.doc != NULL)
+        if (listing.doc)
             doc_discard(&doc);
         return ui_fail(&error);
     }
-    if (listing.doc == NULL) {
+    if (!listing.doc) {
         out_flush();
         say("%llu of %llu checkpoint%s", (unsigned long long)listing.shown,
             (unsigned long long)total, plural(total));
@@ -85,7 +81,6 @@ int command_checkpoint_list(struct settings *settings)
     struct cairn_error error = {0};
     struct cairn_run_info run = {0};
     int status = store_for_reading(settings, &store);
-
     /* A run that does not exist is an error, not an empty list. */
     if (status == 0 && settings->given[OPT_ONLY_RUN] &&
         cairn_run_look(store, settings->number[OPT_ONLY_RUN], &run, &error) != 0)
@@ -111,7 +106,6 @@ static int add_task(void *context, const char *task, enum cairn_outcome outcome,
                     uint32_t attempts)
 {
     struct doc *doc = context;
-
     doc_object(doc, NULL);
     doc_text(doc, "task", task);
     doc_text(doc, "outcome", cairn_outcome_name(outcome));
@@ -123,7 +117,6 @@ static int add_task(void *context, const char *task, enum cairn_outcome outcome,
 static void print_checkpoint(const struct cairn_checkpoint_info *info)
 {
     char text[FORMAT_MAX];
-
     out("%s  %s%s%s\n", info->id, info->full ? "full" : "delta",
         info->head ? ", newest of its run" : "", info->damaged ? ", DAMAGED" : "");
     out("workflow  %s, run %llu\n", info->workflow, (unsigned long long)info->run);
@@ -145,7 +138,6 @@ static int show_document(struct settings *settings, struct cairn_store *store,
 {
     struct cairn_error error = {0};
     struct doc doc = {0};
-
     doc_begin(&doc);
     checkpoint_document(&doc, info);
     if (settings->given[OPT_TASKS]) {
@@ -164,7 +156,6 @@ int command_checkpoint_show(struct settings *settings)
     struct cairn_store *store = NULL;
     struct cairn_error error = {0};
     int status = store_for_reading(settings, &store);
-
     if (status == 0 &&
         cairn_checkpoint_get(store, settings->operands[0], &info, &error) != 0)
         status = ui_fail(&error);

@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * cairn checkpoint delete, prune: what cannot be taken back. */
+/* SPDX-License-Identifier: MIT */
+/* cairn checkpoint delete, prune: what cannot be taken back. */
 #include "cli/command.h"
 #include "cli/format.h"
 #include "cli/json.h"
@@ -12,10 +11,9 @@ static bool confirmed(const char *id)
 {
     char answer[16];
     static const char prompt[] = "Delete it for good? [y/N] ";
-
     say_always("checkpoint %s", id);
     ui_paint(prompt, sizeof prompt - 1);
-    if (fgets(answer, sizeof answer, stdin) == NULL)
+    if (!fgets(answer, sizeof answer, stdin))
         return false;
     return answer[0] == 'y' || answer[0] == 'Y';
 }
@@ -26,7 +24,6 @@ static int delete_checkpoint(const struct settings *settings, struct cairn_store
     const char *id = settings->operands[0];
     struct cairn_error error = {0};
     struct doc doc;
-
     /* One that is damaged, or cannot be rebuilt because one before it was deleted,
      * cannot be got, but it can be deleted. */
     if (cairn_checkpoint_get(store, id, &info, &error) == 0)
@@ -53,7 +50,6 @@ int command_checkpoint_delete(struct settings *settings)
     struct cairn_store *store = NULL;
     bool ask = ui_terminal(0) && ui_terminal(2) && !ui_json();
     int status;
-
     if (!settings->given[OPT_YES] && !ask)
         return ui_usage("checkpoint delete",
                         "deleting needs --yes where nobody can be asked");
@@ -68,7 +64,6 @@ static int report(const struct cairn_prune_result *result, bool dry_run)
 {
     char size[FORMAT_MAX];
     struct doc doc;
-
     if (!ui_json()) {
         out("%s %llu of %llu checkpoint%s, %llu stay%s, %s %s\n",
             dry_run ? "would delete" : "deleted", (unsigned long long)result->deleted,
@@ -103,7 +98,6 @@ int command_checkpoint_prune(struct settings *settings)
     struct cairn_store *store = NULL;
     struct cairn_error error = {0};
     int status;
-
     if (!settings->given[OPT_PRUNE_KEEP])
         return ui_usage("checkpoint prune", "how many shall stay? Give --keep N");
     status = options.dry_run ? store_for_reading(settings, &store)

@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * cairn checkpoint timeline: runs as a tree, each with its newest checkpoints. Runs
+/* SPDX-License-Identifier: MIT */
+/* cairn checkpoint timeline: runs as a tree, each with its newest checkpoints. Runs
  * are walked with a stack of indexes, since forks of forks may go as deep as there are
  * runs; the picture stops moving right at DEPTH_SHOWN. */
 #include "cli/command.h"
@@ -32,12 +31,10 @@ struct tree {
 static int add_run(void *context, const struct cairn_run_info *run)
 {
     struct tree *tree = context;
-
     if (tree->n == tree->capacity) {
         size_t capacity = tree->capacity ? 2 * tree->capacity : 64;
         struct entry *entries = realloc(tree->entries, capacity * sizeof *entries);
-
-        if (entries == NULL) {
+        if (!entries) {
             tree->failed = true;
             return 1;
         }
@@ -56,10 +53,8 @@ static int add_run(void *context, const struct cairn_run_info *run)
 static size_t find_run(const struct tree *tree, uint64_t run)
 {
     size_t low = 0, high = tree->n;
-
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-
         if (tree->entries[middle].run == run)
             return middle;
         if (tree->entries[middle].run > run)
@@ -80,7 +75,6 @@ static void link_runs(struct tree *tree)
                             ? find_run(tree, entry->from_run)
                             : NONE;
         size_t *first = parent == NONE ? &tree->roots : &tree->entries[parent].child;
-
         entry->depth = parent == NONE ? 0 : tree->entries[parent].depth + 1;
         entry->sibling = *first;
         *first = i;
@@ -99,7 +93,6 @@ static void print_forks(const struct rows *rows, uint64_t seq)
     const struct entry *entries = rows->tree->entries;
     size_t i = entries[rows->entry].child;
     bool any = false;
-
     for (; i != NONE; i = entries[i].sibling) {
         if (entries[i].from_seq == seq)
             out("%s run %llu",
@@ -112,9 +105,8 @@ static int each_checkpoint(void *context, const struct cairn_checkpoint_info *in
 {
     struct rows *rows = context;
     char when[FORMAT_MAX];
-
     rows->shown++;
-    if (rows->tree->doc != NULL) {
+    if (rows->tree->doc) {
         doc_object(rows->tree->doc, NULL);
         checkpoint_document(rows->tree->doc, info);
         doc_end(rows->tree->doc);
@@ -138,7 +130,6 @@ static void print_run_line(const struct tree *tree, const struct entry *entry,
 {
     struct cairn_checkpoint_info from;
     char when[FORMAT_MAX], id[32];
-
     out("%s* run %llu  %s  %s  %s%s", indent, (unsigned long long)run->run,
         run_state_text(run), format_local(when, run->started_ns), run->workflow,
         run->checkpoint == 0 ? "  no valid checkpoint" : "");
@@ -165,12 +156,11 @@ static int show_run(struct tree *tree, size_t i)
     struct cairn_error error = {0};
     struct cairn_run_info run = {0};
     uint64_t total = 0;
-
     memset(indent, ' ', 2 * depth);
     indent[2 * depth] = '\0';
     if (cairn_run_look(tree->store, entry->run, &run, &error) != 0)
         return ui_fail(&error);
-    if (tree->doc != NULL) {
+    if (tree->doc) {
         doc_object(tree->doc, NULL);
         run_document(tree->doc, tree->store, &run);
         doc_array(tree->doc, "checkpoints");
@@ -184,7 +174,7 @@ static int show_run(struct tree *tree, size_t i)
             return ui_fail(&error);
         ui_warn("%s", error.text);
     }
-    if (tree->doc != NULL) {
+    if (tree->doc) {
         doc_end(tree->doc);
         doc_count(tree->doc, "checkpoints_total", total);
         doc_end(tree->doc);
@@ -201,8 +191,7 @@ static int walk(struct tree *tree)
     size_t *stack = malloc((tree->n + 1) * sizeof *stack);
     size_t used = 0;
     int status = 0;
-
-    if (stack == NULL) {
+    if (!stack) {
         ui_warn("out of memory");
         return EXIT_SYSTEM;
     }
@@ -210,7 +199,6 @@ static int walk(struct tree *tree)
         stack[used++] = tree->roots;
     while (used > 0 && status == 0 && !ui_output_lost()) {
         size_t i = stack[--used];
-
         status = show_run(tree, i);
         if (tree->entries[i].sibling != NONE)
             stack[used++] = tree->entries[i].sibling;
@@ -227,7 +215,6 @@ static int show_tree(struct tree *tree)
     struct cairn_error error = {0};
     struct doc doc = {0};
     int status;
-
     if (cairn_runs(tree->store, tree->settings->text[OPT_WORKFLOW], &page, add_run,
                    tree, NULL, &error) != 0)
         return ui_fail(&error);
@@ -257,7 +244,6 @@ int command_checkpoint_timeline(struct settings *settings)
 {
     struct tree tree = {.settings = settings};
     int status = store_for_reading(settings, &tree.store);
-
     if (status == 0)
         status = show_tree(&tree);
     free(tree.entries);

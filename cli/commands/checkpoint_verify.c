@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * cairn checkpoint verify: names everything that is damaged. */
+/* SPDX-License-Identifier: MIT */
+/* cairn checkpoint verify: names everything that is damaged. */
 #include "cli/command.h"
 #include "cli/commands/checkpoint_head.h"
 #include "cli/format.h"
@@ -20,11 +19,10 @@ static int each_problem(void *context, const struct cairn_problem *problem)
 {
     static const char *const kinds[] = {"damage", "hmac", "key", "head"};
     struct report *report = context;
-
     report->problems++;
     report->kinds[problem->kind]++;
     report->forged |= problem->kind == CAIRN_PROBLEM_HMAC && problem->seq != 0;
-    if (report->doc != NULL) {
+    if (report->doc) {
         doc_object(report->doc, NULL);
         doc_some(report->doc, "seq", problem->seq);
         doc_text(report->doc, "id", problem->id[0] ? problem->id : NULL);
@@ -43,7 +41,6 @@ static void print_document(const struct report *report,
                            const struct cairn_verify_result *result, bool ok)
 {
     struct doc *doc = report->doc;
-
     doc_end(doc);
     doc_bool(doc, "ok", ok);
     doc_count(doc, "checked", result->checked);
@@ -56,7 +53,7 @@ static void print_document(const struct report *report,
     doc_count(doc, "unchecked_hmacs", result->unchecked_hmacs);
     doc_count(doc, "unkeyed_runs", result->unkeyed_runs);
     doc_count(doc, "bad_hmacs", result->bad_hmacs);
-    if (report->heads != NULL) {
+    if (report->heads) {
         doc_object(doc, "head");
         doc_count(doc, "runs", report->heads->n);
         doc_bool(doc, "fits", report->kinds[CAIRN_PROBLEM_HEAD] == 0);
@@ -71,7 +68,6 @@ static void print_document(const struct report *report,
 static void print_advice(const struct report *report)
 {
     const uint64_t *kinds = report->kinds;
-
     if (kinds[CAIRN_PROBLEM_DAMAGE] > 0)
         say("resume steps over what is damaged; see `cairn doctor` for what to do");
     if (kinds[CAIRN_PROBLEM_HMAC] > 0)
@@ -84,7 +80,7 @@ static void print_advice(const struct report *report)
     if (kinds[CAIRN_PROBLEM_HEAD] > 0)
         say("the store does not fit the exported head: put back the one that does; or, "
             "if you know why, export a new head with `cairn checkpoint head`");
-    else if (report->heads != NULL)
+    else if (report->heads)
         say("the exported head fits: %zu run%s compared", report->heads->n,
             report->heads->n == 1 ? " was" : "s were");
 }
@@ -95,7 +91,6 @@ static void print_text(const struct report *report,
     uint64_t others =
         report->kinds[CAIRN_PROBLEM_HEAD] + report->kinds[CAIRN_PROBLEM_KEY];
     char took[FORMAT_MAX];
-
     out_flush();
     say("%llu checkpoint%s and %llu object%s checked in %s: %s",
         (unsigned long long)result->checked, plural(result->checked),
@@ -124,29 +119,27 @@ static int verify(struct settings *settings, struct cairn_store *store,
     struct cairn_verify_result result = {0};
     struct cairn_error error = {0};
     int code;
-
-    if (report.doc != NULL) {
+    if (report.doc) {
         doc_begin(&doc);
         doc_array(&doc, "problems");
     }
     code = cairn_checkpoint_verify(store, settings->operands[0], each_problem, &report,
                                    &result, &error);
-    if (heads != NULL && (code == 0 || code == CAIRN_EDAMAGED)) {
+    if (heads && (code == 0 || code == CAIRN_EDAMAGED)) {
         struct cairn_error local = {0};
         int compared = cairn_checkpoint_compare(
             store, &heads->of, heads->heads, heads->n, each_problem, &report, &local);
-
         if (compared != 0) {
             code = compared;
             error = local;
         }
     }
     if (code != 0 && (code != CAIRN_EDAMAGED || report.problems == 0)) {
-        if (report.doc != NULL)
+        if (report.doc)
             doc_discard(&doc);
         return ui_fail(&error);
     }
-    if (report.doc != NULL)
+    if (report.doc)
         print_document(&report, &result, code == 0);
     else
         print_text(&report, &result);
@@ -158,7 +151,6 @@ int command_checkpoint_verify(struct settings *settings)
     struct cairn_store *store = NULL;
     struct head_list heads = {0};
     int status = 0;
-
     if (settings->given[OPT_HEAD])
         status = head_read(settings->text[OPT_HEAD], &heads);
     if (status == 0)

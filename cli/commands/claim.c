@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * cairn claim: takes an external task. The token alone stands on stdout. */
+/* SPDX-License-Identifier: MIT */
+/* cairn claim: takes an external task. The token alone stands on stdout. */
 #include "cli/command.h"
 #include "cli/json.h"
 #include "cli/open.h"
@@ -11,7 +10,6 @@ static int print_document(const struct settings *settings, uint64_t run,
                           const char *token)
 {
     struct doc doc;
-
     doc_begin(&doc);
     doc_count(&doc, "run", run);
     doc_text(&doc, "task", settings->operands[1]);
@@ -28,7 +26,6 @@ int command_claim(struct settings *settings)
     const char *task = settings->operands[1];
     uint64_t run = 0;
     int status = run_and_store(settings, &store, &run);
-
     if (status == 0 &&
         cairn_claim(store, run, task, (int64_t)settings->number[OPT_LEASE],
                     settings->text[OPT_HOLDER], token, &error) != 0)

@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * cairn complete: an external task is done. */
+/* SPDX-License-Identifier: MIT */
+/* cairn complete: an external task is done. */
 #include "cli/command.h"
 #include "cli/open.h"
 #include "cli/task_step.h"
@@ -12,7 +11,6 @@ int command_complete(struct settings *settings)
     const char *task = settings->operands[1];
     uint64_t run = 0;
     int status = run_and_store(settings, &store, &run);
-
     if (status == 0 &&
         cairn_complete(store, run, task, settings->text[OPT_TOKEN], settings->params,
                        settings->n_params, &error) != 0)

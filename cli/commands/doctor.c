@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * cairn doctor: findings about the store and its surroundings, with remedies. */
+/* SPDX-License-Identifier: MIT */
+/* cairn doctor: findings about the store and its surroundings, with remedies. */
 #include "cli/command.h"
 #include "cli/commands/doctor_repair.h"
 #include "cli/json.h"
@@ -17,9 +16,8 @@ static int each_finding(void *context, const struct cairn_finding *finding)
     static const char *const names[] = {"ok", "warn", "bad"};
     static const char *const labels[] = {"ok  ", "warn", "BAD "};
     struct report *report = context;
-
     report->counts[finding->health]++;
-    if (report->doc != NULL) {
+    if (report->doc) {
         doc_object(report->doc, NULL);
         doc_text(report->doc, "health", names[finding->health]);
         doc_text(report->doc, "what", finding->what);
@@ -31,7 +29,7 @@ static int each_finding(void *context, const struct cairn_finding *finding)
     if (finding->health == CAIRN_HEALTH_OK && ui_quiet())
         return 0;
     out("%s  %-12s  %s\n", labels[finding->health], finding->what, finding->text);
-    if (finding->remedy != NULL)
+    if (finding->remedy)
         out("      do: %s\n", finding->remedy);
     return 0;
 }
@@ -42,21 +40,20 @@ int command_doctor(struct settings *settings)
     struct report report = {.doc = ui_json() ? &doc : NULL};
     struct cairn_error error = {0};
     int result;
-
     if (settings->given[OPT_REPAIR])
         return repair_store(settings);
-    if (report.doc != NULL) {
+    if (report.doc) {
         doc_begin(&doc);
         doc_array(&doc, "findings");
     }
     result = cairn_doctor_keyed(store_path(settings), key_path(settings), each_finding,
                                 &report, &error);
     if (result != 0 && report.counts[CAIRN_HEALTH_BAD] == 0) {
-        if (report.doc != NULL)
+        if (report.doc)
             doc_discard(&doc);
         return ui_fail(&error);
     }
-    if (report.doc != NULL) {
+    if (report.doc) {
         doc_end(&doc);
         doc_count(&doc, "ok", report.counts[CAIRN_HEALTH_OK]);
         doc_count(&doc, "warn", report.counts[CAIRN_HEALTH_WARN]);

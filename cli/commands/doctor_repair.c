@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * cairn doctor --repair: what a repair saved and lost. */
+/* SPDX-License-Identifier: MIT */
+/* cairn doctor --repair: what a repair saved and lost. */
 #include "cli/commands/doctor_repair.h"
 
 #include "cli/format.h"
@@ -28,20 +27,18 @@ static int each_loss(void *context, const struct cairn_loss *loss)
 {
     struct losses *losses = context;
     char *text;
-
     if (losses->n == losses->capacity) {
         size_t capacity = losses->capacity > 0 ? 2 * losses->capacity : 16;
         struct lost *at = realloc(losses->at, capacity * sizeof *at);
-
-        losses->failed = at == NULL;
-        if (at == NULL)
+        losses->failed = !at;
+        if (!at)
             return 1;
         losses->at = at;
         losses->capacity = capacity;
     }
     text = strdup(loss->text);
-    losses->failed = text == NULL;
-    if (text == NULL)
+    losses->failed = !text;
+    if (!text)
         return 1;
     losses->at[losses->n] = (struct lost){.loss = *loss};
     losses->at[losses->n++].loss.text = text;
@@ -68,7 +65,6 @@ struct named {
 static int name_task(void *context, const struct cairn_task_info *info)
 {
     struct named *named = context;
-
     for (; named->n > 0 && named->at[0]->loss.task == named->task; named->n--)
         (*named->at++)->task = strdup(info->id);
     named->task++;
@@ -79,7 +75,6 @@ static int by_task(const void *a, const void *b)
 {
     const struct cairn_loss *x = &(*(struct lost *const *)a)->loss;
     const struct cairn_loss *y = &(*(struct lost *const *)b)->loss;
-
     if (x->run != y->run)
         return x->run < y->run ? -1 : 1;
     return (x->task > y->task) - (x->task < y->task);
@@ -90,8 +85,7 @@ static void name_tasks(struct losses *losses, struct cairn_store *store)
 {
     struct lost **tasks = malloc(losses->n * sizeof(struct lost *));
     size_t n = 0, of_run;
-
-    for (size_t i = 0; tasks != NULL && i < losses->n; i++)
+    for (size_t i = 0; tasks && i < losses->n; i++)
         if (losses->at[i].loss.kind == CAIRN_LOSS_TASK ||
             losses->at[i].loss.kind == CAIRN_LOSS_ATTEMPT)
             tasks[n++] = &losses->at[i];
@@ -99,7 +93,6 @@ static void name_tasks(struct losses *losses, struct cairn_store *store)
         qsort(tasks, n, sizeof(struct lost *), by_task);
     for (size_t i = 0; i < n; i += of_run) {
         struct named named = {.at = tasks + i};
-
         for (of_run = 0; i + of_run < n; of_run++)
             if (tasks[i + of_run]->loss.run != tasks[i]->loss.run)
                 break;
@@ -118,10 +111,9 @@ static void print_losses(const struct losses *losses)
 {
     for (size_t i = 0; i < losses->n; i++) {
         const struct lost *lost = &losses->at[i];
-
         out("lost  %-10s  %s%s%s%s\n", kinds[lost->loss.kind], lost->loss.text,
-            lost->task != NULL ? " (task " : "", lost->task != NULL ? lost->task : "",
-            lost->task != NULL ? ")" : "");
+            lost->task ? " (task " : "", lost->task ? lost->task : "",
+            lost->task ? ")" : "");
     }
 }
 
@@ -130,7 +122,6 @@ static void print_losses(const struct losses *losses)
 static bool next_aside(const char **at, char name[ASIDE_MAX])
 {
     int n = (int)strcspn(*at, " ");
-
     snprintf(name, ASIDE_MAX, "%.*s", n, *at);
     *at += n + ((*at)[n] != '\0');
     return name[0] != '\0';
@@ -140,7 +131,6 @@ static void print_aside(const struct cairn_repair_result *result)
 {
     const char *at = result->aside;
     char name[ASIDE_MAX];
-
     while (next_aside(&at, name))
         say("put aside: what stood in the place of the store's %.4s is in its "
             "directory as %s",
@@ -151,7 +141,6 @@ static void aside_document(struct doc *doc, const struct cairn_repair_result *re
 {
     const char *at = result->aside;
     char name[ASIDE_MAX];
-
     doc_array(doc, "put_aside");
     while (next_aside(&at, name))
         doc_text(doc, NULL, name);
@@ -162,7 +151,6 @@ static int losses_document(const struct cairn_repair_result *result,
                            const struct losses *losses)
 {
     struct doc doc;
-
     doc_begin(&doc);
     doc_bool(&doc, "repaired", result->repaired);
     doc_text(&doc, "kept", result->kept[0] != '\0' ? result->kept : NULL);
@@ -177,7 +165,6 @@ static int losses_document(const struct cairn_repair_result *result,
     doc_array(&doc, "losses");
     for (size_t i = 0; i < losses->n; i++) {
         const struct cairn_loss *loss = &losses->at[i].loss;
-
         doc_object(&doc, NULL);
         doc_text(&doc, "kind", kinds[loss->kind]);
         doc_some(&doc, "seq", loss->seq);
@@ -221,8 +208,7 @@ static int check_key(struct settings *settings)
     struct cairn_store *store = NULL;
     struct cairn_error error = {0};
     int code;
-
-    if (options.key_file == NULL)
+    if (!options.key_file)
         return 0;
     code = cairn_store_open(&store, &options, &error);
     cairn_store_close(store);
@@ -240,7 +226,6 @@ int repair_store(struct settings *settings)
                                           .read_only = true};
     struct cairn_store *store = NULL;
     int status = check_key(settings);
-
     if (status != 0)
         return status;
     if (cairn_store_repair(options.path, each_loss, &losses, &result, &error) != 0) {

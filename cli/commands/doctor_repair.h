@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * The repair of a store, for cairn doctor. */
+/* SPDX-License-Identifier: MIT */
+/* The repair of a store, for cairn doctor. */
 #ifndef CLI_DOCTOR_REPAIR_H
 #define CLI_DOCTOR_REPAIR_H
 

@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * cairn events: everything that was decided in a run, in order, from the store. (The
+/* SPDX-License-Identifier: MIT */
+/* cairn events: everything that was decided in a run, in order, from the store. (The
  * events of a run that this process carries out are in cli/event_lines.c.) */
 #include "cli/command.h"
 #include "cli/format.h"
@@ -15,7 +14,6 @@
 static void print_document(const struct cairn_log_event *event)
 {
     struct doc doc;
-
     doc_begin(&doc);
     doc_text(&doc, "type", event->kind);
     doc_count(&doc, "turn", event->turn);
@@ -41,14 +39,12 @@ static void print_document(const struct cairn_log_event *event)
 static void print_line(const struct cairn_log_event *event)
 {
     char when[FORMAT_MAX];
-    const char *text = event->text != NULL ? event->text : "";
-
+    const char *text = event->text ? event->text : "";
     out("%s  %5llu  %s%s", format_local(when, event->time_ns),
-        (unsigned long long)event->turn, event->task != NULL ? event->task : "",
-        event->task != NULL ? ": " : "");
+        (unsigned long long)event->turn, event->task ? event->task : "",
+        event->task ? ": " : "");
     while (*text != '\0') {
         size_t n = strcspn(text, "\n");
-
         out("%.*s", (int)n, text);
         text += n;
         if (*text == '\n') {
@@ -62,7 +58,6 @@ static void print_line(const struct cairn_log_event *event)
 static int print_event(void *context, const struct cairn_log_event *event)
 {
     bool *any = context;
-
     *any = true;
     if (ui_json())
         print_document(event);
@@ -79,10 +74,8 @@ static int print_events(struct cairn_store *store, struct cairn_run_info *run,
     struct cairn_error error = {0};
     uint64_t last = 0;
     bool any = false;
-
     for (;;) {
         bool live = run->live;
-
         if (cairn_events(store, run->run, last, print_event, &any, &last, &error) != 0)
             return ui_fail(&error);
         out_flush();
@@ -102,7 +95,6 @@ int command_events(struct settings *settings)
     struct cairn_store *store = NULL;
     struct cairn_run_info run = {0};
     int status = store_for_reading(settings, &store);
-
     if (status == 0)
         status = run_operand(settings, 0, store, &run);
     if (status == 0)

@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * cairn explain: why one task would run or not, and how its attempts ended. */
+/* SPDX-License-Identifier: MIT */
+/* cairn explain: why one task would run or not, and how its attempts ended. */
 #include "cli/attempts.h"
 #include "cli/command.h"
 #include "cli/execute.h"
@@ -20,7 +19,6 @@ static int print_attempt(void *context, const struct cairn_attempt_info *attempt
 static int add_attempt(void *context, const struct cairn_attempt_info *attempt)
 {
     struct doc *doc = context;
-
     doc_object(doc, NULL);
     attempt_document(doc, attempt);
     doc_end(doc);
@@ -34,8 +32,7 @@ static int list_attempts(struct cairn_store *store, uint64_t run, const char *ta
 {
     struct cairn_error error = {0};
     int result;
-
-    if (store == NULL || run == 0)
+    if (!store || run == 0)
         return 0;
     result = cairn_attempts(store, run, task, each, context, &error);
     return result == 0 || result == CAIRN_ENOTFOUND ? 0 : ui_fail(&error);
@@ -45,13 +42,12 @@ static int list_attempts(struct cairn_store *store, uint64_t run, const char *ta
 static void print_value(const char *label, const char *value)
 {
     out("    %s ", label);
-    while (value != NULL) {
+    while (value) {
         const char *newline = strchr(value, '\n');
         int n = newline ? (int)(newline - value) : (int)strlen(value);
-
         out("%.*s\n", n, value);
-        value = newline != NULL && newline[1] != '\0' ? newline + 1 : NULL;
-        if (value != NULL)
+        value = newline && newline[1] != '\0' ? newline + 1 : NULL;
+        if (value)
             out("          ");
     }
 }
@@ -60,12 +56,11 @@ static int print_change(void *context, const char *field, const char *old,
                         const char *now)
 {
     uint32_t *n = context;
-
     if ((*n)++ == 0)
         out("  changed:\n");
     out("   %s\n", field);
-    print_value("old:", old != NULL ? old : "(none)");
-    print_value("new:", now != NULL ? now : "(none)");
+    print_value("old:", old ? old : "(none)");
+    print_value("new:", now ? now : "(none)");
     return ui_output_lost();
 }
 
@@ -73,7 +68,6 @@ static int add_change(void *context, const char *field, const char *old,
                       const char *now)
 {
     struct doc *doc = context;
-
     doc_object(doc, NULL);
     doc_text(doc, "field", field);
     doc_text(doc, "old", old);
@@ -87,7 +81,6 @@ static int list_changes(const struct cairn_plan *plan, uint32_t node,
                         void *context)
 {
     struct cairn_error error = {0};
-
     return cairn_plan_changes(plan, node, each, context, &error) == 0 ? 0
                                                                       : ui_fail(&error);
 }
@@ -99,7 +92,6 @@ static int print_document(const struct cairn_plan *plan, struct cairn_store *sto
     const char *text;
     struct doc doc;
     int status;
-
     doc_begin(&doc);
     doc_text(&doc, "task", decision->task);
     doc_some(&doc, "run", run);
@@ -109,7 +101,7 @@ static int print_document(const struct cairn_plan *plan, struct cairn_store *sto
     doc_text(&doc, "cause", cause);
     doc_text(&doc, "detail", decision->detail);
     doc_array(&doc, "notices");
-    for (size_t i = 0; (text = cairn_plan_notice(plan, i)) != NULL; i++)
+    for (size_t i = 0; (text = cairn_plan_notice(plan, i)); i++)
         doc_text(&doc, NULL, text);
     doc_end(&doc);
     doc_array(&doc, "changes");
@@ -133,14 +125,13 @@ static int print_text(const struct cairn_plan *plan, struct cairn_store *store,
     uint32_t changes = 0;
     const char *text;
     int status;
-
-    for (size_t i = 0; (text = cairn_plan_notice(plan, i)) != NULL; i++)
+    for (size_t i = 0; (text = cairn_plan_notice(plan, i)); i++)
         say("cairn: %s", text);
     out("%s %s%s\n", decision->task, verdicts[decision->will],
         run == 0 ? " (a new run)" : "");
     out("  reason: %s\n", decision->detail);
-    if (cause != NULL)
-        out("  cause: %s%s\n", cause, decision->cause == NULL ? ", which failed" : "");
+    if (cause)
+        out("  cause: %s%s\n", cause, !decision->cause ? ", which failed" : "");
     status = list_changes(plan, decision->node, print_change, &changes);
     return status != 0 ? status
                        : list_attempts(store, run, decision->task, print_attempt, NULL);
@@ -158,7 +149,6 @@ static int note_failed(void *context, const struct cairn_task_info *task)
 {
     struct search *search = context;
     uint32_t node = cairn_workflow_find(search->workflow, task->id);
-
     if (node != UINT32_MAX)
         search->failed[node] = task->outcome == CAIRN_FAILED;
     return 0;
@@ -168,7 +158,6 @@ static int note_failed(void *context, const struct cairn_task_info *task)
 static uint32_t search_up(struct search *search, uint32_t node)
 {
     struct cairn_node_info info = {0};
-
     search->stack[search->used++] = node;
     search->seen[node] = true;
     while (search->used > 0) {
@@ -179,7 +168,6 @@ static uint32_t search_up(struct search *search, uint32_t node)
             continue;
         for (uint32_t i = info.needs; i-- > 0;) {
             uint32_t need = cairn_workflow_need(search->workflow, node, i);
-
             if (!search->seen[need])
                 search->stack[search->used++] = need;
             search->seen[need] = true;
@@ -199,8 +187,7 @@ static const char *failed_need(const struct cairn_workflow *workflow,
                             .stack = calloc(nodes, sizeof *search.stack)};
     struct cairn_node_info info = {.id = NULL};
     uint32_t need = UINT32_MAX;
-
-    if (search.failed != NULL && search.seen != NULL && search.stack != NULL &&
+    if (search.failed && search.seen && search.stack &&
         cairn_run_tasks(store, run, note_failed, &search, NULL) == 0)
         need = search_up(&search, node);
     if (need != UINT32_MAX)
@@ -221,7 +208,6 @@ static int explain(struct settings *settings, struct cairn_store *store,
     const char *cause;
     uint32_t node;
     int status;
-
     if (cairn_workflow_compile(workflow, &error) != 0)
         return ui_fail(&error);
     node = cairn_workflow_find(workflow, task);
@@ -248,7 +234,6 @@ int command_explain(struct settings *settings)
     struct cairn_store *store = NULL;
     struct secrets_given secrets;
     int status = secrets_read(settings, &secrets, &options);
-
     if (status == 0)
         status = store_if_any(settings, &store);
     tuning_options(settings, &options);

@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * cairn fail: an external task has failed. */
+/* SPDX-License-Identifier: MIT */
+/* cairn fail: an external task has failed. */
 #include "cli/command.h"
 #include "cli/open.h"
 #include "cli/task_step.h"
@@ -12,7 +11,6 @@ int command_fail(struct settings *settings)
     const char *task = settings->operands[1];
     uint64_t run = 0;
     int status = run_and_store(settings, &store, &run);
-
     if (status == 0 && cairn_fail(store, run, task, settings->text[OPT_TOKEN],
                                   settings->text[OPT_MESSAGE], &error) != 0)
         status = missing_task(store, run, task, &error);

@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * cairn gc: old runs, and content that nothing refers to. */
+/* SPDX-License-Identifier: MIT */
+/* cairn gc: old runs, and content that nothing refers to. */
 #include "cli/command.h"
 #include "cli/format.h"
 #include "cli/json.h"
@@ -12,7 +11,6 @@ static void print_counts(const struct cairn_gc_result *result, bool dry_run)
     char size[FORMAT_MAX];
     uint64_t runs = result->runs + result->kept_runs;
     uint64_t objects = result->objects + result->kept_objects;
-
     out("%s %llu of %llu run%s with %llu checkpoint%s, and %llu of %llu object%s; %s "
         "%s\n",
         dry_run ? "would remove" : "removed", (unsigned long long)result->runs,
@@ -25,7 +23,6 @@ static void print_counts(const struct cairn_gc_result *result, bool dry_run)
 static int report(const struct cairn_gc_result *result, bool dry_run)
 {
     struct doc doc;
-
     if (!ui_json()) {
         print_counts(result, dry_run);
         out_flush();
@@ -63,7 +60,6 @@ int command_gc(struct settings *settings)
     struct cairn_error error = {0};
     int status = options.dry_run ? store_for_reading(settings, &store)
                                  : store_for_writing(settings, &store, false);
-
     if (status == 0 && cairn_gc(store, &options, &result, &error) != 0) {
         if (!ui_json() && result.runs > 0)
             print_counts(&result, options.dry_run);

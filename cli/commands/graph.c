@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * cairn graph: tasks and barriers as nodes, an edge from what is needed to what needs
+/* SPDX-License-Identifier: MIT */
+/* cairn graph: tasks and barriers as nodes, an edge from what is needed to what needs
  * it. Nodes are named n0, n1, ... in dot and Mermaid; their ids are labels. */
 #include "cli/command.h"
 #include "cli/json.h"
@@ -28,7 +27,6 @@ static void print_dot(const struct cairn_workflow *workflow)
 {
     uint32_t nodes = cairn_workflow_nodes(workflow);
     struct cairn_node_info info = {0};
-
     out("digraph \"");
     print_label(cairn_workflow_name(workflow), "\\\"", "\\\\");
     out("\" {\n  rankdir=LR;\n  node [shape=box];\n");
@@ -48,7 +46,6 @@ static void print_mermaid(const struct cairn_workflow *workflow)
 {
     uint32_t nodes = cairn_workflow_nodes(workflow);
     struct cairn_node_info info = {0};
-
     out("flowchart LR\n");
     for (uint32_t i = 0; i < nodes && !ui_output_lost(); i++) {
         if (cairn_workflow_node(workflow, i, &info) != 0)
@@ -65,14 +62,13 @@ static void add_node(struct doc *doc, const struct cairn_workflow *workflow,
                      uint32_t node)
 {
     struct cairn_node_info info, need;
-
     if (cairn_workflow_node(workflow, node, &info) != 0)
         return;
     doc_object(doc, NULL);
     doc_text(doc, "id", info.id);
     doc_text(doc, "group", info.group);
     doc_text(doc, "command", info.command);
-    doc->failed |= info.command == NULL;
+    doc->failed |= !info.command;
     doc_bool(doc, "barrier", info.barrier);
     doc_array(doc, "needs");
     for (uint32_t k = 0; k < info.needs; k++) {
@@ -88,7 +84,6 @@ static int print_document(const struct cairn_workflow *workflow)
 {
     uint32_t nodes = cairn_workflow_nodes(workflow);
     struct doc doc;
-
     doc_begin(&doc);
     doc_text(&doc, "workflow", cairn_workflow_name(workflow));
     doc_count(&doc, "tasks", cairn_workflow_tasks(workflow));
@@ -107,7 +102,6 @@ int command_graph(struct settings *settings)
     struct cairn_store *store = NULL;
     struct cairn_error error = {0};
     int status;
-
     if (ui_json() && settings->given[OPT_FORMAT] && format != FORMAT_JSON)
         return ui_usage("graph", "give one of --json and --format %s",
                         settings->text[OPT_FORMAT]);

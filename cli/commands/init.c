@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * cairn init: a starter workflow that runs as it is. Never overwrites: the file is made
+/* SPDX-License-Identifier: MIT */
+/* cairn init: a starter workflow that runs as it is. Never overwrites: the file is made
  * or it is not. Lines of the starter that begin with # and a key are valid without the
  * # (tests/cli/t-init.sh takes it away). */
 #include "cli/command.h"
@@ -97,12 +96,11 @@ static const char body[] =
 static char *directory_of(const char *file)
 {
     const char *slash = strrchr(file, '/');
-    char *directory = slash == NULL   ? strdup(".")
+    char *directory = !slash          ? strdup(".")
                       : slash == file ? strdup("/")
                                       : strndup(file, (size_t)(slash - file));
-    char *full = directory != NULL ? realpath(directory, NULL) : NULL;
+    char *full = directory ? realpath(directory, NULL) : NULL;
     int saved = errno;
-
     free(directory);
     errno = saved;
     return full;
@@ -114,11 +112,10 @@ static void name_after(const char *directory, char name[NAME_MAX_BYTES])
     static const char fine[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                "0123456789_.-";
     const char *slash = strrchr(directory, '/');
-    const char *from = slash != NULL ? slash + 1 : directory;
-
+    const char *from = slash ? slash + 1 : directory;
     snprintf(name, NAME_MAX_BYTES, "%s", from[0] != '\0' ? from : "workflow");
     for (char *at = name; *at != '\0'; at++) {
-        if (strchr(fine, *at) == NULL)
+        if (!strchr(fine, *at))
             *at = '-';
     }
 }
@@ -127,8 +124,7 @@ static bool fill(int fd, const char *name)
 {
     FILE *file = fdopen(fd, "w");
     bool fine;
-
-    if (file == NULL) {
+    if (!file) {
         close(fd);
         return false;
     }
@@ -141,7 +137,6 @@ static bool fill(int fd, const char *name)
 static int refuse(const char *file)
 {
     int reason = errno;
-
     if (reason == EEXIST)
         return ui_usage("init",
                         "%s is there already and stays as it is; name another file: "
@@ -159,8 +154,7 @@ static int write_starter(const char *file, char name[NAME_MAX_BYTES])
 {
     char *directory = directory_of(file);
     int fd, reason;
-
-    if (directory == NULL)
+    if (!directory)
         return refuse(file);
     name_after(directory, name);
     free(directory);
@@ -178,7 +172,6 @@ static int write_starter(const char *file, char name[NAME_MAX_BYTES])
 static int print_document(const char *file, const char *name)
 {
     struct doc doc;
-
     doc_begin(&doc);
     doc_text(&doc, "file", file);
     doc_text(&doc, "workflow", name);
@@ -191,7 +184,6 @@ static int print_text(const char *file, const char *name)
 {
     char *word = shell_word(file);
     const char *operand = strcmp(file, DEFAULT_FILE) == 0 ? NULL : word;
-
     out("%s: wrote the workflow %s\n", file, name);
     say("cairn: next: cairn plan%s%s, then cairn run%s%s", operand ? " " : "",
         operand ? operand : "", operand ? " " : "", operand ? operand : "");
@@ -204,7 +196,6 @@ int command_init(struct settings *settings)
     const char *file = settings->n_operands > 0 ? settings->operands[0] : DEFAULT_FILE;
     char name[NAME_MAX_BYTES] = "";
     int status;
-
     if (file[0] == '\0' || file[strlen(file) - 1] == '/')
         return ui_usage("init", "'%s' is not the name of a file", file);
     status = write_starter(file, name);

@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * cairn log: what a task wrote. Positions are counted in the stream as it was written,
+/* SPDX-License-Identifier: MIT */
+/* cairn log: what a task wrote. Positions are counted in the stream as it was written,
  * gaps included, so that following goes on exactly where it was. */
 #include "cli/attempts.h"
 #include "cli/command.h"
@@ -32,10 +31,9 @@ struct log {
 static void print_bytes(const struct stream *stream, const char *bytes, size_t n)
 {
     char *safe = NULL;
-
     if (stream->escape) {
         safe = malloc(n * ESCAPE_FACTOR + 1);
-        if (safe == NULL)
+        if (!safe)
             return;
         n = escape_text(safe, bytes, n);
         bytes = safe;
@@ -52,7 +50,6 @@ static int each_chunk(void *context, const char *bytes, size_t n, uint64_t gap)
     struct stream *stream = context;
     char size[FORMAT_MAX];
     size_t skip = 0;
-
     stream->position += gap;
     if (gap > 0 && stream->position > stream->printed) {
         out_flush();
@@ -63,7 +60,6 @@ static int each_chunk(void *context, const char *bytes, size_t n, uint64_t gap)
     }
     if (stream->position < stream->printed) {
         uint64_t seen = stream->printed - stream->position;
-
         skip = seen < n ? (size_t)seen : n;
     }
     stream->position += n;
@@ -77,7 +73,6 @@ static int each_chunk(void *context, const char *bytes, size_t n, uint64_t gap)
 static int print_stream(const struct log *log, struct stream *stream)
 {
     struct cairn_error error = {0};
-
     if (!log->wanted[stream->number])
         return 0;
     stream->position = 0;
@@ -99,7 +94,6 @@ struct wanted_attempt {
 static int pick_attempt(void *context, const struct cairn_attempt_info *attempt)
 {
     struct wanted_attempt *wanted = context;
-
     /* An undo is no attempt at the task: it is shown by its number only. */
     if (wanted->number != 0 ? attempt->attempt != wanted->number : attempt->undo)
         return 0;
@@ -108,14 +102,13 @@ static int pick_attempt(void *context, const struct cairn_attempt_info *attempt)
     wanted->undo = attempt->undo;
     wanted->attempt = attempt->attempt;
     snprintf(wanted->text, sizeof wanted->text, "%s",
-             attempt->text != NULL ? attempt->text : "");
+             attempt->text ? attempt->text : "");
     return 0;
 }
 
 static int find_attempt(struct log *log, struct wanted_attempt *wanted)
 {
     struct cairn_error error = {0};
-
     wanted->number = log->attempt;
     wanted->found = false;
     if (cairn_attempts(log->store, log->run.run, log->task, pick_attempt, wanted,
@@ -129,7 +122,6 @@ static int find_attempt(struct log *log, struct wanted_attempt *wanted)
 static int no_attempt(const struct log *log)
 {
     const char *name = cairn_code_name(CAIRN_ENOTFOUND);
-
     if (log->attempt != 0)
         return ui_error(EXIT_NOT_FOUND, name, "%s has no attempt %u in run %llu",
                         log->task, log->attempt, (unsigned long long)log->run.run);
@@ -145,11 +137,9 @@ static int print_log(struct log *log, bool follow)
                                 {.number = 2, .escape = ui_terminal(2)}};
     struct cairn_error error = {0};
     int status = 0;
-
     for (;;) {
         struct wanted_attempt wanted = {0};
         bool live = log->run.live;
-
         status = find_attempt(log, &wanted);
         if (status == 0 && wanted.found)
             status = print_stream(log, &streams[0]);
@@ -185,7 +175,6 @@ struct collected {
 static int collect_chunk(void *context, const char *bytes, size_t n, uint64_t gap)
 {
     struct collected *collected = context;
-
     if (gap > 0) {
         collected->gap_bytes += gap;
         collected->gap_at = collected->position;
@@ -200,11 +189,10 @@ static int add_stream(struct doc *doc, const struct log *log, int stream)
     struct collected collected = {0};
     struct cairn_error error = {0};
     int result, status = 0;
-
     if (!log->wanted[stream])
         return 0;
     collected.file = open_memstream(&collected.bytes, &collected.length);
-    if (collected.file == NULL) {
+    if (!collected.file) {
         ui_warn("out of memory");
         return EXIT_SYSTEM;
     }
@@ -228,7 +216,6 @@ static int print_log_document(struct log *log)
     struct wanted_attempt wanted = {0};
     struct doc doc = {0};
     int status = find_attempt(log, &wanted);
-
     if (status == 0 && !wanted.found)
         status = no_attempt(log);
     if (status != 0)
@@ -258,8 +245,7 @@ struct failures {
 static int print_attempt(void *context, const struct cairn_attempt_info *attempt)
 {
     struct failures *failures = context;
-
-    if (failures->doc == NULL) {
+    if (!failures->doc) {
         attempt_print(attempt);
         return 0;
     }
@@ -272,11 +258,10 @@ static int print_attempt(void *context, const struct cairn_attempt_info *attempt
 static int each_task(void *context, const struct cairn_task_info *task)
 {
     struct failures *failures = context;
-
     if (task->outcome != CAIRN_FAILED && task->failed_undo == 0)
         return 0;
     failures->tasks++;
-    if (failures->doc != NULL) {
+    if (failures->doc) {
         doc_object(failures->doc, NULL);
         doc_text(failures->doc, "task", task->id);
         doc_array(failures->doc, "attempts");
@@ -286,7 +271,7 @@ static int each_task(void *context, const struct cairn_task_info *task)
     if (cairn_attempts(failures->log->store, failures->log->run.run, task->id,
                        print_attempt, failures, &failures->error) != 0)
         return 1;
-    if (failures->doc != NULL) {
+    if (failures->doc) {
         doc_end(failures->doc);
         doc_end(failures->doc);
     }
@@ -298,19 +283,18 @@ static int list_failures(struct log *log)
     struct doc doc = {0};
     struct failures failures = {.log = log, .doc = ui_json() ? &doc : NULL};
     struct cairn_error error = {0};
-
-    if (failures.doc != NULL) {
+    if (failures.doc) {
         doc_begin(&doc);
         doc_count(&doc, "run", log->run.run);
         doc_array(&doc, "failed_tasks");
     }
     if (cairn_run_tasks(log->store, log->run.run, each_task, &failures, &error) != 0 ||
         failures.error.code != 0) {
-        if (failures.doc != NULL)
+        if (failures.doc)
             doc_discard(&doc);
         return ui_fail(error.code != 0 ? &error : &failures.error);
     }
-    if (failures.doc != NULL)
+    if (failures.doc)
         return doc_print(&doc);
     if (failures.tasks == 0)
         say("no task of run %llu has failed; `cairn log TASK` prints the output of any",
@@ -322,7 +306,6 @@ static int check_options(const struct settings *settings)
 {
     static const enum option_id with_task[] = {OPT_ATTEMPT, OPT_STDOUT, OPT_STDERR,
                                                OPT_FOLLOW};
-
     for (size_t i = 0; settings->n_operands == 0 && i < 4; i++) {
         if (settings->given[with_task[i]])
             return ui_usage("log", "--%s goes with a TASK",
@@ -338,7 +321,6 @@ int command_log(struct settings *settings)
     bool *given = settings->given;
     struct log log = {.settings = settings, .task = settings->operands[0]};
     int status = check_options(settings);
-
     log.attempt = (uint32_t)settings->number[OPT_ATTEMPT];
     log.wanted[1] = given[OPT_STDOUT] || !given[OPT_STDERR];
     log.wanted[2] = given[OPT_STDERR] || !given[OPT_STDOUT];
@@ -347,9 +329,9 @@ int command_log(struct settings *settings)
     if (status == 0)
         status = run_option(settings, log.store, &log.run);
     if (status == 0)
-        status = log.task == NULL ? list_failures(&log)
-                 : ui_json()      ? print_log_document(&log)
-                                  : print_log(&log, given[OPT_FOLLOW]);
+        status = !log.task   ? list_failures(&log)
+                 : ui_json() ? print_log_document(&log)
+                             : print_log(&log, given[OPT_FOLLOW]);
     cairn_store_close(log.store);
     return status;
 }

@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * cairn next: the external tasks that can be done now. */
+/* SPDX-License-Identifier: MIT */
+/* cairn next: the external tasks that can be done now. */
 #include "cli/command.h"
 #include "cli/format.h"
 #include "cli/json.h"
@@ -18,7 +17,6 @@ static int add_step(void *context, const struct cairn_next_info *info)
 {
     struct listing *listing = context;
     struct doc *doc = listing->doc;
-
     doc_object(doc, NULL);
     doc_count(doc, "run", info->run);
     doc_text(doc, "task", info->task);
@@ -34,7 +32,6 @@ static int add_step(void *context, const struct cairn_next_info *info)
 static void print_instructions(const char *text)
 {
     size_t n = strcspn(text, "\n");
-
     out("%.*s", (int)n, text);
     for (text += n; *text == '\n'; text += n) {
         text += strspn(text, "\n");
@@ -48,7 +45,6 @@ static int print_step(void *context, const struct cairn_next_info *info)
 {
     struct listing *listing = context;
     char left[FORMAT_MAX];
-
     listing->free += !info->claimed;
     listing->claimed += info->claimed;
     if (info->claimed && !listing->every)
@@ -70,7 +66,6 @@ static int print_document(struct cairn_store *store, const struct cairn_run_info
     struct cairn_error error = {0};
     bool resume;
     int status = resume_needed(store, run, &resume);
-
     if (status != 0)
         return status;
     doc_begin(&doc);
@@ -91,7 +86,6 @@ static void print_advice(const struct settings *settings,
 {
     unsigned long long number = run->run;
     const char *hint = run_hint(settings, run);
-
     if (run->state == CAIRN_RUN_COMPLETED)
         say("run %llu is completed: there is nothing to do in it", number);
     else if (run->state != CAIRN_RUN_UNFINISHED)
@@ -115,7 +109,6 @@ static int print_text(struct settings *settings, struct cairn_store *store,
     struct cairn_error error = {0};
     bool resume;
     int status = resume_needed(store, run, &resume);
-
     if (status != 0)
         return status;
     if (cairn_next(store, run->run, true, print_step, &listing, &error) != 0)
@@ -134,7 +127,6 @@ int command_next(struct settings *settings)
     struct cairn_store *store = NULL;
     struct cairn_run_info run = {0};
     int status = store_for_reading(settings, &store);
-
     if (status == 0)
         status = run_operand(settings, 0, store, &run);
     if (status == 0)

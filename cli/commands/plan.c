@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * cairn plan: what would run, and why. */
+/* SPDX-License-Identifier: MIT */
+/* cairn plan: what would run, and why. */
 #include "cli/command.h"
 #include "cli/execute.h"
 #include "cli/format.h"
@@ -19,7 +18,6 @@ static int print_document(const struct cairn_plan *plan, const char *workflow, b
     struct cairn_decision decision = {0};
     struct doc doc;
     const char *text;
-
     doc_begin(&doc);
     doc_text(&doc, "workflow", workflow);
     doc_some(&doc, "run", cairn_plan_run(plan));
@@ -27,7 +25,7 @@ static int print_document(const struct cairn_plan *plan, const char *workflow, b
     doc_count(&doc, "will", cairn_plan_will(plan));
     doc_count(&doc, "may", cairn_plan_may(plan));
     doc_array(&doc, "notices");
-    for (size_t i = 0; (text = cairn_plan_notice(plan, i)) != NULL; i++)
+    for (size_t i = 0; (text = cairn_plan_notice(plan, i)); i++)
         doc_text(&doc, NULL, text);
     doc_end(&doc);
     doc_array(&doc, "decisions");
@@ -53,8 +51,7 @@ static int print_text(const struct cairn_plan *plan, const char *workflow, bool 
     uint32_t tasks = cairn_plan_tasks(plan);
     struct cairn_decision decision = {0};
     const char *text;
-
-    for (size_t i = 0; (text = cairn_plan_notice(plan, i)) != NULL; i++)
+    for (size_t i = 0; (text = cairn_plan_notice(plan, i)); i++)
         say("cairn: %s", text);
     for (uint32_t i = 0; i < cairn_plan_tasks(plan) && !ui_output_lost(); i++) {
         cairn_plan_get(plan, i, &decision);
@@ -83,7 +80,6 @@ int command_plan(struct settings *settings)
     struct secrets_given secrets;
     bool all = settings->given[OPT_ALL];
     int status = secrets_read(settings, &secrets, &options);
-
     if (status == 0)
         status = store_if_any(settings, &store);
     tuning_options(settings, &options);

@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * cairn resolve: decides what became of a task whose outcome is unknown. */
+/* SPDX-License-Identifier: MIT */
+/* cairn resolve: decides what became of a task whose outcome is unknown. */
 #include "cli/command.h"
 #include "cli/open.h"
 #include "cli/task_step.h"
@@ -15,7 +14,6 @@ static enum cairn_resolution resolution_of(const char *word)
         [CAIRN_RESOLVED_FAILED] = "failed",
         [CAIRN_RESOLVED_RERUN] = "rerun",
     };
-
     for (int i = CAIRN_RESOLVED_DONE; i <= CAIRN_RESOLVED_RERUN; i++) {
         if (strcmp(words[i], word) == 0)
             return (enum cairn_resolution)i;
@@ -36,7 +34,6 @@ int command_resolve(struct settings *settings)
     enum cairn_resolution resolution = resolution_of(word);
     uint64_t run = 0;
     int status;
-
     if ((int)resolution == 0)
         return ui_usage("resolve", "'%s' is no decision: it is done, failed or rerun",
                         word);

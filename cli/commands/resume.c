@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * cairn resume: on with a run, or with a new run from a checkpoint. */
+/* SPDX-License-Identifier: MIT */
+/* cairn resume: on with a run, or with a new run from a checkpoint. */
 #include "cli/command.h"
 #include "cli/execute.h"
 #include "cli/open.h"
@@ -14,10 +13,8 @@ static int choose_start(struct settings *settings, struct cairn_store *store,
     struct cairn_checkpoint_info checkpoint = {0};
     struct cairn_error error = {0};
     uint64_t number = 0;
-
     if (!settings->given[OPT_FROM]) {
         int status = run_operand(settings, 0, store, run);
-
         options->start = CAIRN_START_RESUME;
         options->run = run->run;
         return status;
@@ -47,7 +44,6 @@ int command_resume(struct settings *settings)
     struct secrets_given secrets;
     bool from_file = true;
     int status = secrets_read(settings, &secrets, &options);
-
     if (status == 0)
         status = store_for_writing(settings, &store, false);
     tuning_options(settings, &options);

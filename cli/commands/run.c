@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * cairn run: a workflow file, from the start or on from its unfinished run. */
+/* SPDX-License-Identifier: MIT */
+/* cairn run: a workflow file, from the start or on from its unfinished run. */
 #include "cli/command.h"
 #include "cli/execute.h"
 #include "cli/open.h"
@@ -12,7 +11,6 @@ static int check_no_checkpoint(const struct settings *settings)
     static const enum option_id useless[] = {
         OPT_STORE,      OPT_FRESH, OPT_ON_CHANGE,    OPT_CHECK_OUTPUTS,
         OPT_CHECKPOINT, OPT_SYNC,  OPT_OUTPUT_LIMIT, OPT_KEEP};
-
     for (size_t i = 0; i < sizeof useless / sizeof useless[0]; i++) {
         if (settings->given[useless[i]])
             return ui_usage("run", "--%s has no effect with --no-checkpoint",
@@ -33,7 +31,6 @@ static void announce(struct settings *settings, struct cairn_workflow *workflow,
 {
     struct cairn_page page = {.limit = 1};
     struct cairn_run_info newest = {0};
-
     if (options->start != CAIRN_START_AUTO ||
         cairn_runs(store, cairn_workflow_name(workflow), &page, keep_newest, &newest,
                    NULL, NULL) != 0)
@@ -51,7 +48,6 @@ int command_run(struct settings *settings)
     const char *file;
     bool keep = !settings->given[OPT_NO_CHECKPOINT];
     int status = secrets_read(settings, &secrets, &options);
-
     if (status == 0 && !keep)
         status = check_no_checkpoint(settings);
     tuning_options(settings, &options);

@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * cairn runs: the runs in the store, a page at a time. */
+/* SPDX-License-Identifier: MIT */
+/* cairn runs: the runs in the store, a page at a time. */
 #include "cli/command.h"
 #include "cli/describe.h"
 #include "cli/format.h"
@@ -17,9 +16,8 @@ static int each_run(void *context, const struct cairn_run_info *run)
 {
     struct listing *listing = context;
     char started[FORMAT_MAX], ended[FORMAT_MAX], done[32], *params;
-
     listing->shown++;
-    if (listing->doc != NULL) {
+    if (listing->doc) {
         doc_object(listing->doc, NULL);
         run_document(listing->doc, listing->store, run);
         doc_end(listing->doc);
@@ -36,8 +34,7 @@ static int each_run(void *context, const struct cairn_run_info *run)
     out("%5llu  %-11s  %-19s  %-19s  %9s  %6u  %s%s%s%s\n",
         (unsigned long long)run->run, run_state_text(run),
         format_local(started, run->started_ns), format_local(ended, run->ended_ns),
-        done, run->failed, run->workflow, params != NULL ? "  " : "",
-        params != NULL ? params : "",
+        done, run->failed, run->workflow, params ? "  " : "", params ? params : "",
         run->checkpoint == 0 ? "  no valid checkpoint" : "");
     free(params);
     return ui_output_lost();
@@ -52,18 +49,17 @@ static int list_runs(struct settings *settings, struct cairn_store *store)
                               .offset = settings->number[OPT_OFFSET],
                               .oldest_first = settings->number[OPT_SORT_RUNS] == 1};
     uint64_t total = 0;
-
-    if (listing.doc != NULL) {
+    if (listing.doc) {
         doc_begin(&doc);
         doc_array(&doc, "runs");
     }
     if (cairn_runs(store, settings->text[OPT_WORKFLOW], &page, each_run, &listing,
                    &total, &error) != 0) {
-        if (listing.doc != NULL)
+        if (listing.doc)
             doc_discard(&doc);
         return ui_fail(&error);
     }
-    if (listing.doc == NULL) {
+    if (!listing.doc) {
         out_flush();
         say("%llu of %llu run%s", (unsigned long long)listing.shown,
             (unsigned long long)total, plural(total));
@@ -80,7 +76,6 @@ int command_runs(struct settings *settings)
 {
     struct cairn_store *store = NULL;
     int status = store_for_reading(settings, &store);
-
     if (status == 0)
         status = list_runs(settings, store);
     cairn_store_close(store);

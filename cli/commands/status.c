@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * cairn status: how a run stands; --can-resume: whether it could go on. */
+/* SPDX-License-Identifier: MIT */
+/* cairn status: how a run stands; --can-resume: whether it could go on. */
 #include "cli/commands/status.h"
 #include "cli/command.h"
 #include "cli/describe.h"
@@ -27,7 +26,6 @@ static uint32_t not_run(const struct cairn_run_info *run, uint32_t unknown)
 {
     uint32_t others =
         run_done(run) + run->cancelled + run->running + run->undone + unknown;
-
     return run->total > others ? run->total - others : 0;
 }
 
@@ -40,7 +38,6 @@ static bool has_work(const struct cairn_run_info *run, uint32_t unknown)
 static void print_times(const struct cairn_run_info *run)
 {
     char when[FORMAT_MAX];
-
     out("started     %s\n", format_local(when, run->started_ns));
     if (!run->live && run->ended_ns != 0)
         out("ended       %s\n", format_local(when, run->ended_ns));
@@ -50,7 +47,6 @@ static void print_times(const struct cairn_run_info *run)
 static int count_open_end(void *context, const struct cairn_task_info *task)
 {
     struct open_ends *ends = context;
-
     ends->interrupted += task->interrupted;
     ends->unknown += task->outcome == CAIRN_UNKNOWN;
     ends->failed_undos += task->failed_undo > 0;
@@ -60,7 +56,6 @@ static int count_open_end(void *context, const struct cairn_task_info *task)
 static int count_step(void *context, const struct cairn_next_info *info)
 {
     struct open_ends *ends = context;
-
     ends->steps += !info->claimed;
     ends->claimed += info->claimed;
     return 0;
@@ -70,7 +65,6 @@ static int find_open_ends(struct cairn_store *store, const struct cairn_run_info
                           struct open_ends *ends)
 {
     struct cairn_error error = {0};
-
     *ends = (struct open_ends){.unknown = run->unknown};
     if (run->live)
         return 0;
@@ -90,7 +84,7 @@ static void print_run(const struct settings *settings, const struct cairn_run_in
         run_state_text(run));
     if (run->file[0] != '\0')
         out("file        %s\n", run->file);
-    if (params != NULL)
+    if (params)
         out("params      %s\n", params);
     print_times(run);
     if (run->live)
@@ -129,7 +123,6 @@ static void print_advice(const struct settings *settings,
 {
     unsigned long long number = run->run;
     const char *hint = run_hint(settings, run);
-
     if (ends->steps > 0)
         out("%u external task%s can be done: cairn next %llu%s\n", ends->steps,
             plural(ends->steps), number, hint);
@@ -152,7 +145,6 @@ static int print_text(struct settings *settings, struct cairn_store *store,
     struct open_ends ends;
     char *params;
     int status;
-
     listing.every = settings->given[OPT_TASKS];
     status = find_open_ends(store, run, &ends);
     if (status != 0)
@@ -183,7 +175,6 @@ static int add_tasks(struct listing *listing, struct cairn_store *store,
                      const char *key, bool any)
 {
     struct cairn_error error = {0};
-
     doc_array(listing->doc, key);
     if (any &&
         cairn_run_tasks(store, listing->run, list_task_document, listing, &error) != 0)
@@ -201,7 +192,6 @@ static int print_document(struct settings *settings, struct cairn_store *store,
     struct cairn_run_info told = *run;
     struct open_ends ends;
     int status;
-
     listing.every = settings->given[OPT_TASKS];
     status = find_open_ends(store, run, &ends);
     if (status != 0)
@@ -232,7 +222,6 @@ static int print_document(struct settings *settings, struct cairn_store *store,
 static int answer(uint64_t run, int code, const char *text)
 {
     struct doc doc;
-
     if (!ui_json()) {
         out("%s\n", text);
         return code == 0 ? 0 : cairn_exit_status(code);
@@ -261,10 +250,9 @@ static int can_resume(struct settings *settings, struct cairn_store *store)
     char text[160];
     uint64_t number = 0;
     int code;
-
     if (settings->n_operands > 0 && !number_operand(settings, 0, "run", &number))
         return EXIT_USAGE;
-    if (store == NULL)
+    if (!store)
         return answer(number, CAIRN_ENOTFOUND, "no: there is no store here or above");
     if ((code = cairn_run_get(store, number, &run, &error)) != 0 ||
         (code = cairn_can_resume(store, run.run, &error)) != 0)
@@ -285,7 +273,6 @@ int command_status(struct settings *settings)
     struct cairn_store *store = NULL;
     struct cairn_run_info run = {0};
     int status;
-
     if (settings->given[OPT_TASKS] + settings->given[OPT_WAITING] +
             settings->given[OPT_CAN_RESUME] >
         1)

@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * What `cairn status` shows of single tasks. */
+/* SPDX-License-Identifier: MIT */
+/* What `cairn status` shows of single tasks. */
 #ifndef CLI_STATUS_H
 #define CLI_STATUS_H
 

@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * Tasks in `cairn status`: all of them, or those that have failed, are unknown, or
+/* SPDX-License-Identifier: MIT */
+/* Tasks in `cairn status`: all of them, or those that have failed, are unknown, or
  * could not be taken back. */
 #include "cli/commands/status.h"
 #include "cli/format.h"
@@ -11,7 +10,6 @@
 static const char *task_word(const struct cairn_task_info *task)
 {
     bool open = task->running || task->interrupted;
-
     return task->outcome == CAIRN_EXCLUDED           ? "skipped"
            : task->outcome == CAIRN_PENDING && !open ? "not run"
                                                      : NULL;
@@ -35,7 +33,6 @@ static bool has_ended_itself(const struct cairn_task_info *task)
 static const char *task_time(char text[FORMAT_MAX], const struct cairn_task_info *task)
 {
     int64_t end = task->running ? wall_ns() : task->ended_ns;
-
     text[0] = '\0';
     if (has_ended_itself(task) && task->started_ns != 0 && end != 0)
         format_duration(text, (end - task->started_ns) / 1000000);
@@ -46,10 +43,9 @@ static void print_failed(struct listing *listing, const struct cairn_task_info *
 {
     char how[FORMAT_MAX], took[FORMAT_MAX];
     char *word = shell_word(task->id);
-    const char *text = task->text != NULL ? task->text : "";
+    const char *text = task->text ? task->text : "";
     /* What somebody outside reported has written nothing. */
     bool has_log = task->exit_code >= 0 || task->signal != 0 || task->timed_out;
-
     if (listing->failed++ == 0)
         out("failed:\n");
     format_end(how, task->exit_code, task->signal, task->timed_out, task->text);
@@ -58,7 +54,7 @@ static void print_failed(struct listing *listing, const struct cairn_task_info *
         out("  %s%s%s%s%s%s%s\n", task->id, how[0] ? "  " : "", how,
             took[0] ? "  " : "", took, text[0] ? "  " : "", text);
         if (has_log)
-            out("    see: cairn log %s --run %llu%s\n", word != NULL ? word : task->id,
+            out("    see: cairn log %s --run %llu%s\n", word ? word : task->id,
                 (unsigned long long)listing->run, store_hint(listing->settings));
     }
     free(word);
@@ -68,7 +64,6 @@ static void print_task(const struct cairn_task_info *task)
 {
     char how[FORMAT_MAX] = "", took[FORMAT_MAX], attempts[32] = "";
     const char *word = task_word(task), *text = NULL;
-
     if (task->outcome == CAIRN_FAILED)
         format_end(how, task->exit_code, task->signal, task->timed_out, task->text);
     if (task->attempts > 1)
@@ -78,15 +73,14 @@ static void print_task(const struct cairn_task_info *task)
         text = task->text;
     else if (task->outcome == CAIRN_EXCLUDED)
         text = "(its condition was not met)";
-    out("  %-11s  %s%s%s%s%s%s%s%s\n", word != NULL ? word : task_state(task), task->id,
-        took[0] ? "  " : "", took, how[0] ? "  " : "", how, attempts,
-        text != NULL ? "  " : "", text != NULL ? text : "");
+    out("  %-11s  %s%s%s%s%s%s%s%s\n", word ? word : task_state(task), task->id,
+        took[0] ? "  " : "", took, how[0] ? "  " : "", how, attempts, text ? "  " : "",
+        text ? text : "");
 }
 
 static void print_unknown(struct listing *listing, const struct cairn_task_info *task)
 {
     char *word = shell_word(task->id);
-
     if (listing->unknown++ == 0)
         out("unknown (interrupted, and must not run twice):\n");
     if (listing->unknown <= FAILED_SHOWN && task->check && listing->live)
@@ -94,7 +88,7 @@ static void print_unknown(struct listing *listing, const struct cairn_task_info 
     else if (listing->unknown <= FAILED_SHOWN && task->check)
         out("  %s\n    its check decides: cairn resume %llu%s\n", task->id,
             (unsigned long long)listing->run, listing->hint);
-    else if (listing->unknown <= FAILED_SHOWN && word != NULL)
+    else if (listing->unknown <= FAILED_SHOWN && word)
         out("  %s\n    decide: cairn resolve %llu %s done|failed|rerun%s\n", task->id,
             (unsigned long long)listing->run, word, listing->hint);
     free(word);
@@ -109,13 +103,12 @@ static int print_undo_end(void *context, const struct cairn_attempt_info *attemp
 {
     const struct undo_line *line = context;
     char how[FORMAT_MAX];
-
     if (attempt->attempt != line->attempt || !attempt->undo)
         return 0;
     format_end(how, attempt->exit_code, attempt->signal, attempt->timed_out,
                attempt->text);
     out("  undo of %s%s%s%s%s\n", line->task, how[0] ? "  " : "", how,
-        attempt->text != NULL ? "  " : "", attempt->text != NULL ? attempt->text : "");
+        attempt->text ? "  " : "", attempt->text ? attempt->text : "");
     return 1;
 }
 
@@ -125,13 +118,12 @@ static int print_failed_undo(struct listing *listing,
     struct undo_line line = {task->failed_undo, task->id};
     char *word = shell_word(task->id);
     int result = 0;
-
     if (listing->failed_undos++ == 0)
         out("not taken back:\n");
     if (listing->failed_undos <= FAILED_SHOWN)
         result = cairn_attempts(listing->store, listing->run, task->id, print_undo_end,
                                 &line, &listing->error);
-    if (listing->failed_undos <= FAILED_SHOWN && word != NULL && result == 0)
+    if (listing->failed_undos <= FAILED_SHOWN && word && result == 0)
         out("    see: cairn log %s --attempt %u --run %llu%s\n", word,
             task->failed_undo, (unsigned long long)listing->run,
             store_hint(listing->settings));
@@ -142,7 +134,6 @@ static int print_failed_undo(struct listing *listing,
 int list_failed_undo(void *context, const struct cairn_task_info *task)
 {
     struct listing *listing = context;
-
     if (task->failed_undo > 0 && print_failed_undo(listing, task) != 0)
         return 1;
     return ui_output_lost();
@@ -151,7 +142,6 @@ int list_failed_undo(void *context, const struct cairn_task_info *task)
 int list_task_text(void *context, const struct cairn_task_info *task)
 {
     struct listing *listing = context;
-
     if (listing->every)
         print_task(task);
     else if (task->outcome == CAIRN_FAILED)
@@ -165,7 +155,6 @@ int list_task_document(void *context, const struct cairn_task_info *task)
 {
     struct listing *listing = context;
     struct doc *doc = listing->doc;
-
     bool meant = listing->undos ? task->failed_undo > 0
                                 : listing->every || task->outcome == listing->only;
 

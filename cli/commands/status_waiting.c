@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * cairn status --waiting: what a run waits for. */
+/* SPDX-License-Identifier: MIT */
+/* cairn status --waiting: what a run waits for. */
 #include "cli/commands/status.h"
 #include "cli/describe.h"
 #include "cli/format.h"
@@ -22,7 +21,6 @@ struct waiting {
 static int add_waiting(void *context, const struct cairn_waiting_info *info)
 {
     struct doc *doc = ((struct waiting *)context)->doc;
-
     doc_object(doc, NULL);
     doc_text(doc, "task", info->task);
     doc_text(doc, "waits_for", waits[info->waits_for]);
@@ -58,22 +56,21 @@ static int print_waiting(void *context, const struct cairn_waiting_info *info)
 {
     const struct waiting *waiting = context;
     char since[FORMAT_MAX] = "", left[FORMAT_MAX], behind[48] = "";
-    const char *text = info->text != NULL ? info->text : "";
+    const char *text = info->text ? info->text : "";
     bool step = info->waits_for == CAIRN_WAITS_EXTERNAL;
-
-    if (info->since_ns != 0 && info->holder == NULL)
+    if (info->since_ns != 0 && !info->holder)
         format_duration(since, (wall_ns() - info->since_ns) / 1000000);
     if (info->behind > 0)
         snprintf(behind, sizeof behind, "  (%u behind it)", info->behind);
-    if (info->holder != NULL)
+    if (info->holder)
         out("  %s  %s has it for another %s", info->task, info->holder,
             format_duration(left, info->lease_left_ms));
     else
         out("  %s  %s", info->task, words_of(info, waiting->live));
     out("%s%.*s%s%s%s\n",
-        info->text == NULL ? ""
-        : step             ? ": "
-                           : " ",
+        !info->text ? ""
+        : step      ? ": "
+                    : " ",
         length_trimmed(text), text, since[0] ? "  " : "", since, behind);
     return ui_output_lost();
 }
@@ -85,7 +82,6 @@ static int print_all(struct settings *settings, struct cairn_store *store,
     struct cairn_error error = {0};
     bool resume;
     int status = resume_needed(store, run, &resume);
-
     if (status != 0)
         return status;
     out("run %llu  %s  %s\n", (unsigned long long)run->run, run->workflow,
@@ -106,7 +102,6 @@ int show_waiting(struct settings *settings, struct cairn_store *store,
     struct cairn_error error = {0};
     bool resume;
     int status;
-
     if (!ui_json())
         return print_all(settings, store, run);
     status = resume_needed(store, run, &resume);

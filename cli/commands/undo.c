@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * cairn undo: takes back what completed tasks of a run did. */
+/* SPDX-License-Identifier: MIT */
+/* cairn undo: takes back what completed tasks of a run did. */
 #include "cli/command.h"
 #include "cli/execute.h"
 #include "cli/open.h"
@@ -14,7 +13,6 @@ int command_undo(struct settings *settings)
     struct secrets_given secrets;
     uint64_t run = 0;
     int status = secrets_read(settings, &secrets, &options);
-
     if (status == 0)
         status = run_and_store(settings, &store, &run);
     if (status == 0)

@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * cairn validate: whether a workflow file would run, and how large it is. */
+/* SPDX-License-Identifier: MIT */
+/* cairn validate: whether a workflow file would run, and how large it is. */
 #include "cli/command.h"
 #include "cli/format.h"
 #include "cli/json.h"
@@ -15,7 +14,6 @@ static uint32_t count_groups(const struct cairn_workflow *workflow)
     uint32_t tasks = cairn_workflow_tasks(workflow), groups = 0;
     struct cairn_node_info info = {0};
     const char *last = "";
-
     for (uint32_t i = 0; i < tasks; i++) {
         if (cairn_workflow_node(workflow, i, &info) != 0 ||
             strcmp(info.id, info.group) == 0)
@@ -39,7 +37,6 @@ static void count_undo(const struct cairn_workflow *workflow, struct coverage *c
 {
     struct cairn_node_info info = {0};
     const char *last = "";
-
     for (uint32_t i = 0; i < cairn_workflow_tasks(workflow); i++) {
         if (cairn_workflow_node(workflow, i, &info) != 0 || info.finally ||
             strcmp(info.group, last) == 0)
@@ -47,7 +44,7 @@ static void count_undo(const struct cairn_workflow *workflow, struct coverage *c
         last = info.group;
         coverage->with += info.undo;
         coverage->without += !info.undo;
-        if (doc != NULL && info.undo == listed)
+        if (doc && info.undo == listed)
             doc_text(doc, NULL, info.group);
     }
 }
@@ -55,14 +52,12 @@ static void count_undo(const struct cairn_workflow *workflow, struct coverage *c
 static double fraction(const struct coverage *coverage)
 {
     uint32_t tasks = coverage->with + coverage->without;
-
     return tasks == 0 ? 1.0 : (double)coverage->with / tasks;
 }
 
 static void add_coverage(struct doc *doc, const struct cairn_workflow *workflow)
 {
     struct coverage coverage = {0}, unused = {0};
-
     doc_object(doc, "undo");
     doc_array(doc, "with");
     count_undo(workflow, &coverage, doc, true);
@@ -79,7 +74,6 @@ static void print_coverage(const struct cairn_workflow *workflow)
     struct cairn_node_info info = {0};
     struct coverage coverage = {0};
     const char *last = "";
-
     for (uint32_t i = 0; i < cairn_workflow_tasks(workflow); i++) {
         if (cairn_workflow_node(workflow, i, &info) != 0 || info.finally ||
             strcmp(info.group, last) == 0)
@@ -97,7 +91,6 @@ static int print_document(const struct cairn_workflow *workflow, const char *fil
 {
     const char *text;
     struct doc doc;
-
     doc_begin(&doc);
     doc_text(&doc, "file", file);
     doc_text(&doc, "workflow", cairn_workflow_name(workflow));
@@ -108,7 +101,7 @@ static int print_document(const struct cairn_workflow *workflow, const char *fil
     if (undo)
         add_coverage(&doc, workflow);
     doc_array(&doc, "warnings");
-    for (size_t i = 0; (text = cairn_workflow_warning(workflow, i)) != NULL; i++)
+    for (size_t i = 0; (text = cairn_workflow_warning(workflow, i)); i++)
         doc_text(&doc, NULL, text);
     return doc_print(&doc);
 }
@@ -118,7 +111,6 @@ static int print_text(const struct cairn_workflow *workflow, const char *file,
 {
     uint32_t tasks = cairn_workflow_tasks(workflow), groups = count_groups(workflow);
     uint64_t edges = cairn_workflow_edges(workflow);
-
     tell_warnings(workflow);
     out("%s: %s is valid: %u task%s, %llu edge%s, %u group%s\n", file,
         cairn_workflow_name(workflow), tasks, plural(tasks), (unsigned long long)edges,
@@ -134,7 +126,6 @@ int command_validate(struct settings *settings)
     struct cairn_error error = {0};
     const char *file;
     int status = workflow_operand(settings, "validate", 0, &workflow, &file);
-
     if (status == 0 && cairn_workflow_compile(workflow, &error) != 0)
         status = ui_fail(&error);
     if (status == 0)

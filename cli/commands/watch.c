@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * cairn watch: looks at a run again and again until nobody owns it any more. It only
+/* SPDX-License-Identifier: MIT */
+/* cairn watch: looks at a run again and again until nobody owns it any more. It only
  * reads the store, so it can be started and stopped at any time. */
 #include "cli/block.h"
 #include "cli/command.h"
@@ -24,7 +23,6 @@ static int each_task(void *context, const struct cairn_task_info *task)
 {
     struct watch *watch = context;
     char took[FORMAT_MAX];
-
     if (!task->running)
         return 0;
     block_line(&watch->block, "  %s  %s", task->id,
@@ -36,7 +34,6 @@ static void paint(struct watch *watch, struct cairn_store *store,
                   const struct cairn_run_info *run)
 {
     char text[PROGRESS_MAX];
-
     block_reset(&watch->block);
     block_line(&watch->block, "run %llu %s  %s", (unsigned long long)run->run,
                run->workflow,
@@ -59,7 +56,6 @@ static void print_change(struct watch *watch, struct cairn_store *store,
 {
     char text[PROGRESS_MAX];
     struct doc doc;
-
     if (watch->last.run != 0 && same(&watch->last, run))
         return;
     if (ui_json()) {
@@ -95,7 +91,6 @@ static void show(struct watch *watch, struct cairn_store *store,
 static void print_end(struct watch *watch, const struct cairn_run_info *run)
 {
     char failed[32] = "";
-
     block_clear(&watch->block);
     if (run->failed > 0)
         snprintf(failed, sizeof failed, ", %u failed", run->failed);
@@ -109,7 +104,6 @@ static int follow(struct settings *settings, struct cairn_store *store,
 {
     static struct watch watch;
     struct cairn_error error = {0};
-
     watch.live = ui_live() && ui_terminal(1) && !ui_json() && !ui_quiet();
     for (;;) {
         show(&watch, store, run);
@@ -130,7 +124,6 @@ int command_watch(struct settings *settings)
     struct cairn_store *store = NULL;
     struct cairn_run_info run = {0};
     int status = store_for_reading(settings, &store);
-
     if (status == 0)
         status = run_operand(settings, 0, store, &run);
     if (status == 0)
