@@ -38,7 +38,7 @@ LIB_SOURCES := $(wildcard $(ROOMS:%=%/*.c))
 CLI_SOURCES := $(wildcard cli/*.c cli/commands/*.c)
 LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/process/helper_image.o
 CLI_OBJECTS := $(CLI_SOURCES:%.c=$(BUILD)/%.o)
-UNIT_TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard $(ROOMS:%=tests/unit/%/check_*.c)))
+UNIT_TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard $(patsubst %,tests/unit/%/check_*.c,$(ROOMS) cli)))
 
 .PHONY: all
 all: $(BUILD)/cairn $(BUILD)/libcairn.a $(BUILD)/libcairn.so.$(VERSION) $(BUILD)/cairn.pc ## the command and the libraries (the default)
@@ -70,9 +70,12 @@ endef
 HIGH_TESTS := $(filter $(addprefix %/check_,gc parse_cache repair store_faults verify),$(UNIT_TESTS))
 $(HIGH_TESTS): $(ALL_ROOMS)
 $(foreach room,$(ROOMS),$(eval $(call room_rules,$(room))))
+# The command without its main stands on the library as programs see it.
+$(BUILD)/rooms/cli.a: $(filter-out %/main.o,$(CLI_OBJECTS))
+$(filter $(BUILD)/tests/unit/cli/%,$(UNIT_TESTS)): $(BUILD)/rooms/cli.a $(BUILD)/libcairn.a
 .PHONY: rooms
 rooms: $(ALL_ROOMS)
-$(ALL_ROOMS):
+$(ALL_ROOMS) $(BUILD)/rooms/cli.a:
 	@mkdir -p $(@D) && rm -f $@
 	$(AR) rcs $@ $^
 

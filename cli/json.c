@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The writer of JSON documents, and the only file that includes jansson, which does
- * the quoting. The document grows in memory and is printed whole. */
+/* The writer of JSON documents. A document grows in memory and is printed whole. */
 #include "cli/json.h"
 
 #include "cli/format.h"
 #include "cli/ui.h"
 
-#include <jansson.h>
 #include <string.h>
 
 static void put(struct doc *doc, const char *text)
@@ -17,32 +15,60 @@ static void put(struct doc *doc, const char *text)
         doc->failed = true;
 }
 
-/* As it is in JSON, but for what a terminal would obey if it were shown there. */
-static void put_safely(struct doc *doc, const char *text)
+/* What follows the backslash in the short escapes of JSON, else 0. */
+static char escape_letter(char c)
 {
-    for (size_t i = 0, n = strlen(text); i < n;) {
-        size_t length = utf8_length(text + i, n - i);
-        unsigned code;
-        if (text[i] == 0x7f)
-            fputs("\\u007f", doc->file);
-        else if (format_control(text + i, length, &code) > 0)
-            fprintf(doc->file, "\\u%04x", code);
-        else
-            fwrite(text + i, 1, length > 0 ? length : 1, doc->file);
-        i += length > 0 ? length : 1;
+    switch (c) {
+    case '"':
+    case '\\':
+        return c;
+    case '\b':
+        return 'b';
+    case '\f':
+        return 'f';
+    case '\n':
+        return 'n';
+    case '\r':
+        return 'r';
+    case '\t':
+        return 't';
+    default:
+        return '\0';
     }
 }
 
+/* Writes one character of `length` bytes as it stands in a JSON string. Characters that
+ * a terminal would obey are escaped, too, although JSON does not ask for it. */
+static void put_character(FILE *file, const char *text, size_t length)
+{
+    char letter = escape_letter(text[0]);
+    unsigned char first = (unsigned char)text[0];
+    unsigned code;
+    if (letter)
+        fprintf(file, "\\%c", letter);
+    else if (first < 0x20)
+        fprintf(file, "\\u%04X", first);
+    else if (first == 0x7f)
+        fputs("\\u007f", file);
+    else if (format_control(text, length, &code) > 0)
+        fprintf(file, "\\u%04x", code);
+    else
+        fwrite(text, 1, length, file);
+}
+
+/* The text must be UTF-8. */
 static void put_string(struct doc *doc, const char *text, size_t n)
 {
-    json_t *string = json_stringn(text, n);
-    char *dumped = string ? json_dumps(string, JSON_ENCODE_ANY) : NULL;
-    if (!dumped || doc->failed)
-        doc->failed = true;
-    else
-        put_safely(doc, dumped);
-    free(dumped);
-    json_decref(string);
+    put(doc, "\"");
+    for (size_t i = 0; i < n && !doc->failed;) {
+        size_t length = utf8_length(text + i, n - i);
+        if (length > 0)
+            put_character(doc->file, text + i, length);
+        else
+            doc->failed = true;
+        i += length;
+    }
+    put(doc, "\"");
 }
 
 static void put_key(struct doc *doc, const char *key)
@@ -195,7 +221,7 @@ int doc_print(struct doc *doc)
     while (doc->depth > 0)
         doc_end(doc);
     put(doc, "\n");
-    failed = doc->failed || fflush(doc->file) != 0;
+    failed = doc->failed || fflush(doc->file) != 0 || ferror(doc->file);
     if (failed) {
         ui_warn("out of memory");
         out_incomplete();
@@ -205,55 +231,4 @@ int doc_print(struct doc *doc)
     doc_discard(doc);
     out_flush();
     return failed ? EXIT_SYSTEM : 0;
-}
-
-/* ---- Reading ---- */
-
-/* A json_t under a name of our own, so that nobody else needs jansson's header. */
-static const json_t *under(const struct json_in *in)
-{
-    return (const json_t *)in;
-}
-
-struct json_in *json_in_parse(const char *text)
-{
-    return (struct json_in *)json_loads(text, JSON_REJECT_DUPLICATES, NULL);
-}
-
-void json_in_free(struct json_in *in)
-{
-    json_decref((json_t *)in);
-}
-
-const struct json_in *json_in_member(const struct json_in *in, const char *key)
-{
-    return (const struct json_in *)json_object_get(under(in), key);
-}
-
-bool json_in_is_array(const struct json_in *in)
-{
-    return json_is_array(under(in));
-}
-
-size_t json_in_count(const struct json_in *in)
-{
-    return json_array_size(under(in));
-}
-
-const struct json_in *json_in_at(const struct json_in *in, size_t i)
-{
-    return (const struct json_in *)json_array_get(under(in), i);
-}
-
-const char *json_in_text(const struct json_in *in)
-{
-    return json_string_value(under(in));
-}
-
-bool json_in_number(const struct json_in *in, uint64_t *out)
-{
-    if (!json_is_integer(under(in)) || json_integer_value(under(in)) < 0)
-        return false;
-    *out = (uint64_t)json_integer_value(under(in));
-    return true;
 }

@@ -47,18 +47,4 @@ void doc_time(struct doc *doc, const char *key, int64_t time_ns); /* null for 0 
 int doc_print(struct doc *doc);
 void doc_discard(struct doc *doc);
 
-/* ---- Reading, of what cairn printed ---- */
-
-struct json_in;
-/* NULL if the text is no JSON. All the others take NULL, and give it. */
-struct json_in *json_in_parse(const char *text);
-void json_in_free(struct json_in *in);
-const struct json_in *json_in_member(const struct json_in *in, const char *key);
-bool json_in_is_array(const struct json_in *in);
-size_t json_in_count(const struct json_in *in);
-const struct json_in *json_in_at(const struct json_in *in, size_t i);
-const char *json_in_text(const struct json_in *in);
-/* A whole number, not negative. */
-bool json_in_number(const struct json_in *in, uint64_t *out);
-
 #endif

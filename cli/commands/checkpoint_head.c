@@ -5,6 +5,7 @@
 
 #include "cli/command.h"
 #include "cli/json.h"
+#include "cli/json_in.h"
 #include "cli/open.h"
 #include "cli/ui.h"
 

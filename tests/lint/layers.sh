@@ -97,7 +97,7 @@ found=$(
     door '<tpl\.h>' 'checkpoint/payload\.c'
     door '<zstd[a-z_]*\.h>' 'storage/object[a-z_]*\.c'
     door '<yaml\.h>' 'workflow/yaml\.c'
-    door '<jansson\.h>' 'cli/json\.c'
+    door '<jansson\.h>' 'cli/json_in\.c'
     door '<openssl/.*' 'base/sha256\.c'
 )
 if [ -n "$found" ]; then

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/* Reading of JSON that cairn printed, and the only file that includes jansson. */
+#include "cli/json_in.h"
+
+#include <jansson.h>
+
+/* A json_t under a name of our own, so that nobody else needs jansson's header. */
+static const json_t *under(const struct json_in *in)
+{
+    return (const json_t *)in;
+}
+
+struct json_in *json_in_parse(const char *text)
+{
+    return (struct json_in *)json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+}
+
+void json_in_free(struct json_in *in)
+{
+    json_decref((json_t *)in);
+}
+
+const struct json_in *json_in_member(const struct json_in *in, const char *key)
+{
+    return (const struct json_in *)json_object_get(under(in), key);
+}
+
+bool json_in_is_array(const struct json_in *in)
+{
+    return json_is_array(under(in));
+}
+
+size_t json_in_count(const struct json_in *in)
+{
+    return json_array_size(under(in));
+}
+
+const struct json_in *json_in_at(const struct json_in *in, size_t i)
+{
+    return (const struct json_in *)json_array_get(under(in), i);
+}
+
+const char *json_in_text(const struct json_in *in)
+{
+    return json_string_value(under(in));
+}
+
+bool json_in_number(const struct json_in *in, uint64_t *out)
+{
+    if (!json_is_integer(under(in)) || json_integer_value(under(in)) < 0)
+        return false;
+    *out = (uint64_t)json_integer_value(under(in));
+    return true;
+}
