@@ -10,105 +10,6 @@
 #include <poll.h>
 #include <unistd.h>
 
-/* ---- The end of a kept attempt ---- */
-
-static void read_record(struct job *job, const struct keeper_record *record,
-                        struct process_end *end, struct buf *text)
-{
-    *end = (struct process_end){.exit_code = record->exit_code,
-                                .signal = record->signal,
-                                .cpu_us = record->cpu_us,
-                                .peak_kib = record->peak_kib};
-    job->timed_out = record->timed_out;
-    job->cancelled |= record->stopped;
-    if (record->started_ns)
-        job->started_ns = record->started_ns;
-    job->ended_ns = record->ended_ns;
-    if (record->error) {
-        struct spawn_request failed = {.argv = job->vector,
-                                       .error = record->error,
-                                       .exit_code = record->exit_code,
-                                       .stage = record->stage,
-                                       .cwd = job->cwd.size ? job->cwd.data : NULL};
-        spawn_describe_failure(&failed, text);
-    }
-}
-
-void adopt_forget(const struct ending *ending)
-{
-    char path[4200];
-    if (!ending->kept)
-        return;
-    capture_attempt_remove(&ending->id);
-    values_place(&ending->id, path, sizeof path);
-    unlink(path);
-    keeper_forget(&ending->id);
-}
-
-/* Its keeper was killed, and the task with it: nobody knows how far it came. */
-static int lose(struct engine *e, struct job *job, struct cairn_error *error)
-{
-    const struct task_def *def = graph_def(e->graph, job->task);
-    struct ending *ending = engine_add_ending(e, job->task, job->attempt);
-    if (!ending)
-        return error_nomem(error);
-    ending->row.intent_ns = job->intent_ns;
-    ending->row.started_ns = job->started_ns;
-    ending->row.start_turn = job->start_turn;
-    ending->row.flags |= ATTEMPT_INTERRUPTED;
-    ending->kept = true;
-    ending->id = job->order.id;
-    buf_text(&ending->text, "its keeper was killed, and the task with it");
-    job_capture(e, job, ending);
-    bool cancelled = job->cancelled;
-    engine_free_job(e, job);
-    if (!def->once) {
-        ending->row.outcome = cancelled ? CAIRN_CANCELLED : CAIRN_FAILED;
-        engine_settle(e, ending);
-        return 0;
-    }
-    ending->final = true;
-    ending->change = (struct change){
-        .task = job->task, .outcome = CAIRN_UNKNOWN, .attempts = job->attempt};
-    e->broken |= states_apply(&e->states, &ending->change, NULL) != 0;
-    sched_end(&e->sched, job->task, CAIRN_UNKNOWN, NULL, NULL);
-    return 0;
-}
-
-/* 0: *end is how the task ended; 1: all is settled here. */
-int adopt_ended(struct engine *e, struct job *job, struct process_end *end,
-                struct buf *text, struct cairn_error *error)
-{
-    struct cairn_error trouble = {0};
-    struct slot *slot = &e->slots.slots->slot[job - e->jobs];
-    int rc = 0;
-    if (job->keeper.fate == KEEPER_LIVE) {
-        job->keeper.pidfd = job->pidfd;
-        rc = keeper_reap(&job->keeper, slot, &trouble);
-    }
-    if (rc == CAIRN_EIO) {
-        if (error)
-            *error = trouble;
-        return rc;
-    }
-    if (rc)
-        report(e, CAIRN_EVENT_NOTICE, trouble.text);
-    if (job->keeper.fate == KEEPER_ENDED) {
-        read_record(job, &job->keeper.record, end, text);
-        return 0;
-    }
-    if (job->keeper.fate == KEEPER_NEVER) {
-        *end = (struct process_end){.exit_code = -1};
-        buf_format(text, "it could not be started: %s",
-                   strerrordesc_np(job->keeper.error));
-        return 0;
-    }
-    rc = lose(e, job, error);
-    return rc ? rc : 1;
-}
-
-/* ---- Taking over ---- */
-
 struct orphan {
     struct attempt_row row;
     struct orphan *next;
@@ -148,12 +49,12 @@ static uint32_t task_now(const struct engine *e, uint32_t old)
 
 /* What the attempt read is what is there now, unless that is younger than the attempt;
  * then nobody knows, and a digest of zeros is equal to none. */
-static int recall_inputs(struct engine *e, struct job *job, struct cairn_error *error)
+static int recall_inputs(const struct asker *asker, struct job *job,
+                         struct cairn_error *error)
 {
-    struct asker asker = {&e->lookup, job->task, job->attempt};
     struct cairn_error why = {0};
     struct result *r = &job->result;
-    int rc = files_look(&asker, true, &job->arena, &r->inputs, &r->n_inputs, &why);
+    int rc = files_look(asker, true, &job->arena, &r->inputs, &r->n_inputs, &why);
     if (rc == CAIRN_ENOMEM)
         return error_nomem(error);
     if (rc)
@@ -168,44 +69,48 @@ static int recall_inputs(struct engine *e, struct job *job, struct cairn_error *
 
 static int recall(struct engine *e, struct job *job, struct cairn_error *error)
 {
-    const struct task_def *def = graph_def(e->graph, job->task);
+    const struct task_def *def = graph_def(e->graph, job->intent.task);
+    struct asker asker = {&e->lookup, job->intent.task, job->intent.attempt};
     int rc = 0;
     arena_release(&job->arena);
     job->result = (struct result){0};
     if (def->n_inputs)
-        rc = recall_inputs(e, job, error);
+        rc = recall_inputs(&asker, job, error);
     if (!rc && def->undo.len)
-        rc = launch_describe(e, job, def->undo, &job->arena, &job->result.undo, error);
+        rc = launch_describe(&asker, def->undo, &job->arena, &job->result.undo, error);
     return rc;
+}
+
+static struct intent intent_of(const struct orphan *orphan, uint32_t task)
+{
+    return (struct intent){.task = task,
+                           .attempt = orphan->row.number,
+                           .intent_ns = orphan->row.intent_ns,
+                           .turn = orphan->row.start_turn};
 }
 
 /* A new generation has rows of its own; the old one is not left open for ever. */
 static int close_old_row(struct engine *e, const struct orphan *orphan,
                          const char *text, struct cairn_error *error)
 {
-    struct ending *ending = engine_add_ending(e, 0, orphan->row.number);
+    struct intent intent = intent_of(orphan, orphan->row.task);
+    struct ending *ending = turn_draft_ending(e, &intent, error);
     if (!ending)
         return error_nomem(error);
     ending->row.gen = orphan->row.gen;
-    ending->row.task = orphan->row.task;
-    ending->row.intent_ns = orphan->row.intent_ns;
-    ending->row.start_turn = orphan->row.start_turn;
     ending->row.flags = ATTEMPT_INTERRUPTED;
     ending->acted = true; /* nothing to report */
-    e->unacted--;
     buf_text(&ending->text, text);
+    turn_add_ending(e, ending);
     return 0;
 }
 
 static int take_over(struct engine *e, const struct orphan *orphan, uint32_t task,
                      struct keeper *keeper, struct cairn_error *error)
 {
-    struct intent intent = {.task = task,
-                            .attempt = orphan->row.number,
-                            .intent_ns = orphan->row.intent_ns,
-                            .turn = orphan->row.start_turn};
+    struct intent intent = intent_of(orphan, task);
     sched_take_task(&e->sched, task);
-    struct job *job = launch_slot(e, &intent, ROLE_TASK);
+    struct job *job = jobs_take(e, &intent);
     if (job->capture_open)
         capture_close(&job->capture);
     job->kept = job->adopted = job->outsider = true;
@@ -226,7 +131,7 @@ static int take_over(struct engine *e, const struct orphan *orphan, uint32_t tas
     if (rc)
         return rc;
     if (keeper->fate == KEEPER_LIVE)
-        return job_watch_end(e, job, error);
+        return loop_watch_job(e, job, error);
     return engine_exited(e, job, error);
 }
 
@@ -234,24 +139,21 @@ static int take_over(struct engine *e, const struct orphan *orphan, uint32_t tas
 static int close_orphan(struct engine *e, const struct orphan *orphan, uint32_t task,
                         const struct keeper *keeper, struct cairn_error *error)
 {
-    struct ending *ending = engine_add_ending(e, task, orphan->row.number);
+    struct intent intent = intent_of(orphan, task);
+    struct ending *ending = turn_draft_ending(e, &intent, error);
     bool lost = keeper->fate == KEEPER_LOST;
     if (!ending)
         return error_nomem(error);
-    ending->row.intent_ns = orphan->row.intent_ns;
-    ending->row.start_turn = orphan->row.start_turn;
     ending->row.flags = lost ? ATTEMPT_INTERRUPTED : 0;
     ending->kept = true;
     ending->id = keeper->id;
     buf_text(&ending->text, lost ? "interrupted" : "it had not started");
-    if (!lost || !graph_def(e->graph, task)->once)
+    if (!lost || !graph_def(e->graph, task)->once) {
+        turn_add_ending(e, ending);
         return 0;
-    ending->final = true;
-    ending->change = (struct change){
-        .task = task, .outcome = CAIRN_UNKNOWN, .attempts = orphan->row.number};
-    e->broken |= states_apply(&e->states, &ending->change, NULL) != 0;
+    }
     sched_take_task(&e->sched, task);
-    sched_end(&e->sched, task, CAIRN_UNKNOWN, NULL, NULL);
+    settle_unknown(e, ending);
     return 0;
 }
 
@@ -270,7 +172,7 @@ static void end_stranger(struct engine *e, struct keeper *keeper)
     if (keeper->pidfd >= 0)
         close(keeper->pidfd);
     keeper->pidfd = -1;
-    adopt_forget(&ending);
+    ending_remove_files(&ending);
 }
 
 static int adopt_one(struct engine *e, const struct orphan *orphan,

@@ -3,12 +3,7 @@
  * known of it before it started, as one object. */
 #include "executor/engine.h"
 
-#include "base/limits.h"
-#include "base/os.h"
 #include "runs/outputs.h"
-
-#include <errno.h>
-#include <sys/stat.h>
 
 /* What others ask for; and what an undo needs that cannot be read back. */
 static bool remembers(const struct engine *e, uint32_t task)
@@ -32,31 +27,13 @@ int ending_keep_result(struct engine *e, struct ending *ending,
     return rc;
 }
 
-/* Takes the values out of the slot's file; it is empty then. */
-static int take_values(struct engine *e, struct job *job, struct buf *text,
-                       struct cairn_error *error)
-{
-    char path[4200];
-    struct stat st;
-    values_path(e, job, path, sizeof path);
-    bool there = lstat(path, &st) == 0;
-    if (there && S_ISREG(st.st_mode) && st.st_size == 0)
-        return 0;
-    job->values_ready = false;
-    if (!there && !os_is_missing(errno))
-        return error_sys(error, errno, "%s", path);
-    if (!there || !S_ISREG(st.st_mode))
-        return 0; /* the task moved it away, or put something else */
-    return os_read_plain(path, LIMIT_VALUES_BYTES, text, error);
-}
-
 static void redact_values(struct engine *e, struct job *job)
 {
     struct result *r = &job->result;
     for (uint32_t i = 0; e->situation.secrets.redactor && i < r->n_values; i++) {
         struct buf clean = BUF_INIT;
         buf_str(&clean, r->values[i].value);
-        engine_redact(e, &clean);
+        redact_buf(e, &clean);
         job->arena.failed |= clean.failed;
         r->values[i].value = arena_str(&job->arena, buf_view(&clean));
         buf_release(&clean);
@@ -67,7 +44,7 @@ static int read_values(struct engine *e, struct job *job, struct cairn_error *er
 {
     struct buf text = BUF_INIT;
     struct cairn_error why = {0};
-    int rc = take_values(e, job, &text, &why);
+    int rc = values_take(e, job, &text, &why);
     if (!rc && text.size)
         rc = values_parse(&job->arena, buf_view(&text), &job->result.values,
                           &job->result.n_values, &why);
@@ -83,7 +60,7 @@ static int read_values(struct engine *e, struct job *job, struct cairn_error *er
 static int complete_result(struct engine *e, struct job *job, struct ending *ending,
                            struct cairn_error *error)
 {
-    struct asker asker = {&e->lookup, job->task, job->attempt};
+    struct asker asker = {&e->lookup, job->intent.task, job->intent.attempt};
     struct scope scope = lookup_scope(&asker);
     int rc = 0;
     if (scope.def->n_outputs)
@@ -99,8 +76,8 @@ void engine_check_result(struct engine *e, struct job *job, struct ending *endin
     struct cairn_error why = {0};
     if (ending->row.outcome != CAIRN_COMPLETED) {
         struct buf ignored = BUF_INIT; /* what a failed attempt wanted to pass on */
-        if (graph_def(e->graph, job->task)->kind != TASK_CALL)
-            take_values(e, job, &ignored, NULL);
+        if (graph_def(e->graph, job->intent.task)->kind != TASK_CALL)
+            values_take(e, job, &ignored, NULL);
         buf_release(&ignored);
         return;
     }

@@ -9,8 +9,8 @@
 
 #include <stdlib.h>
 
-void engine_log(struct engine *e, enum event_kind kind, uint8_t argument, uint32_t task,
-                struct str data)
+void audit_event(struct engine *e, enum event_kind kind, uint8_t argument,
+                 uint32_t task, struct str data)
 {
     struct event_list *list = &e->events;
     if (!e->store)
@@ -31,7 +31,7 @@ void engine_log(struct engine *e, enum event_kind kind, uint8_t argument, uint32
                                     .length = data.len};
     struct buf clean = BUF_INIT;
     buf_str(&clean, data);
-    engine_redact(e, &clean);
+    redact_buf(e, &clean);
     event->length = clean.size;
     buf_str(&list->data, buf_view(&clean));
     if (clean.failed || list->data.failed) {
@@ -41,15 +41,15 @@ void engine_log(struct engine *e, enum event_kind kind, uint8_t argument, uint32
     buf_release(&clean);
 }
 
-void engine_log_tasks(struct engine *e, enum event_kind kind, uint8_t argument,
-                      uint32_t cause, const uint32_t *tasks, uint32_t n)
+void audit_tasks(struct engine *e, enum event_kind kind, uint8_t argument,
+                 uint32_t cause, const uint32_t *tasks, uint32_t n)
 {
     struct event_list *list = &e->events;
     struct buf packed = BUF_INIT;
     if (!e->store || !n)
         return;
     tasks_pack(tasks, n, &packed);
-    engine_log(e, kind, argument, cause, STR(""));
+    audit_event(e, kind, argument, cause, STR(""));
     if (list->n && !e->broken) {
         struct pending_event *event = &list->at[list->n - 1];
         event->length = packed.size;
@@ -71,7 +71,7 @@ static int by_cause(const void *a, const void *b)
     return (x->task > y->task) - (x->task < y->task);
 }
 
-void engine_log_skips(struct engine *e, struct skip *skips, uint32_t n)
+void audit_skips(struct engine *e, struct skip *skips, uint32_t n)
 {
     uint32_t *tasks = n ? malloc(n * sizeof *tasks) : NULL;
     if (!tasks) {
@@ -85,14 +85,14 @@ void engine_log_skips(struct engine *e, struct skip *skips, uint32_t n)
                     skips[i + 1].outcome != skips[i].outcome;
         if (!last)
             continue;
-        engine_log_tasks(e, EVENT_SKIPPED, skips[i].outcome == CAIRN_EXCLUDED,
-                         skips[i].cause, tasks, i + 1 - from);
+        audit_tasks(e, EVENT_SKIPPED, skips[i].outcome == CAIRN_EXCLUDED,
+                    skips[i].cause, tasks, i + 1 - from);
         from = i + 1;
     }
     free(tasks);
 }
 
-int engine_log_put(struct engine *e, uint64_t turn, struct cairn_error *error)
+int audit_put(struct engine *e, uint64_t turn, struct cairn_error *error)
 {
     int rc = 0;
     for (uint32_t i = 0; i < e->events.n && !rc; i++) {
@@ -107,7 +107,7 @@ int engine_log_put(struct engine *e, uint64_t turn, struct cairn_error *error)
     return rc;
 }
 
-void engine_log_forget(struct engine *e)
+void audit_forget(struct engine *e)
 {
     e->events.n = 0;
     buf_clear(&e->events.data);

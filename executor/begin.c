@@ -4,6 +4,7 @@
  * newest record. */
 #include "executor/engine.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/os.h"
 #include "runs/moved_store.h"
@@ -30,6 +31,9 @@ static bool is_kept(const struct engine *e, const struct attempt_row *row)
 struct opening {
     struct engine *e;
     struct cairn_error *error;
+    struct ending *interrupted;
+    uint32_t n;
+    size_t capacity;
 };
 
 /* Nobody can start it any more. 1: somebody just has. */
@@ -59,12 +63,14 @@ static int collect_open(void *context, const struct attempt_row *row)
     int kept = is_kept(e, row) ? 1 : bar(e, row, opening->error);
     if (kept)
         return kept < 0 ? kept : 0;
-    struct ending *ending = engine_add_ending(e, row->task, row->number);
-    if (!ending)
+    struct ending *list =
+        array_room(opening->interrupted, opening->n, &opening->capacity, sizeof *list);
+    if (!list)
         return error_nomem(opening->error);
-    int64_t ended_ns = ending->row.ended_ns;
-    ending->row = *row;
-    ending->row.ended_ns = ended_ns;
+    opening->interrupted = list;
+    struct ending *ending = &list[opening->n++];
+    *ending = (struct ending){.row = *row};
+    ending->row.ended_ns = clock_utc_ns();
     ending->row.flags |= ATTEMPT_INTERRUPTED;
     ending->row.outcome = CAIRN_PENDING;
     ending->row.text = (struct str){NULL, 0};
@@ -87,7 +93,7 @@ static void rescue_output(struct engine *e, struct ending *ending,
             struct buf content = BUF_INIT;
             capture_slot_path(path, sizeof path, map->slots, s, e->live_dir, i);
             if (os_read_plain(path, 16u << 20, &content, NULL) == 0) {
-                engine_redact(e, &content);
+                redact_buf(e, &content);
                 ending->captured[i].content = content;
                 *(i ? &ending->row.err_bytes : &ending->row.out_bytes) = content.size;
             } else
@@ -99,19 +105,19 @@ static void rescue_output(struct engine *e, struct ending *ending,
 static int close_interrupted(struct engine *e, uint64_t turn, struct cairn_error *error)
 {
     struct slot_map map;
-    struct opening opening = {e, error};
+    struct opening o = {.e = e, .error = error};
     int rc = store_each_run_attempt(e->store, e->row.run, e->situation.recorded.row.gen,
-                                    true, collect_open, &opening, error);
-    if (!rc && e->n_endings && slots_open(&map, e->live_dir, e->row.run, NULL) == 0) {
-        for (uint32_t i = 0; i < e->n_endings; i++)
-            rescue_output(e, &e->endings[i], &map);
+                                    true, collect_open, &o, error);
+    if (!rc && o.n && slots_open(&map, e->live_dir, e->row.run, NULL) == 0) {
+        for (uint32_t i = 0; i < o.n; i++)
+            rescue_output(e, &o.interrupted[i], &map);
         slots_close(&map, false);
     }
-    for (uint32_t i = 0; i < e->n_endings && !rc; i++)
-        rc = engine_put_attempt(e, &e->endings[i], turn, error);
-    for (uint32_t i = 0; i < e->n_endings; i++)
-        ending_release(&e->endings[i]);
-    e->n_endings = e->unacted = 0;
+    for (uint32_t i = 0; i < o.n && !rc; i++)
+        rc = engine_put_attempt(e, &o.interrupted[i], turn, error);
+    for (uint32_t i = 0; i < o.n; i++)
+        ending_release(&o.interrupted[i]);
+    free(o.interrupted);
     return rc;
 }
 
@@ -249,8 +255,7 @@ static void log_resets(struct engine *e, struct task_list *list)
             if (s->decisions.reset[task] && s->decisions.reason[task] == reason &&
                 s->present.states.outcome[task] != CAIRN_PENDING)
                 list->tasks[list->n++] = task;
-        engine_log_tasks(e, EVENT_RESET, (uint8_t)reason, UINT32_MAX, list->tasks,
-                         list->n);
+        audit_tasks(e, EVENT_RESET, (uint8_t)reason, UINT32_MAX, list->tasks, list->n);
     }
 }
 
@@ -261,7 +266,7 @@ static void log_unknown(struct engine *e, struct task_list *list)
         if (e->states.outcome[task] == CAIRN_UNKNOWN &&
             e->situation.present.states.outcome[task] != CAIRN_UNKNOWN)
             list->tasks[list->n++] = task;
-    engine_log_tasks(e, EVENT_UNKNOWN, 0, UINT32_MAX, list->tasks, list->n);
+    audit_tasks(e, EVENT_UNKNOWN, 0, UINT32_MAX, list->tasks, list->n);
 }
 
 static int log_beginning(struct engine *e, struct cairn_error *error)
@@ -275,14 +280,14 @@ static int log_beginning(struct engine *e, struct cairn_error *error)
         snprintf(text, sizeof text, "goes on");
     else if (r->from_seq)
         snprintf(text, sizeof text, "forks from %llu", (unsigned long long)r->from_seq);
-    engine_log(e, EVENT_BEGUN, (uint8_t)e->mode, UINT32_MAX, str_of(text));
+    audit_event(e, EVENT_BEGUN, (uint8_t)e->mode, UINT32_MAX, str_of(text));
     if (r->exists && e->mode == MODE_RUN)
         log_resets(e, &list);
     log_unknown(e, &list);
-    engine_log_skips(e, e->early, e->n_early);
+    audit_skips(e, e->early, e->n_early);
     for (size_t i = 0; situation_notice(&e->situation, i); i++)
-        engine_log(e, EVENT_NOTICE, 0, UINT32_MAX,
-                   str_of(situation_notice(&e->situation, i)));
+        audit_event(e, EVENT_NOTICE, 0, UINT32_MAX,
+                    str_of(situation_notice(&e->situation, i)));
     free(list.tasks);
     return 0;
 }
@@ -302,7 +307,7 @@ static int put_beginning(struct engine *e, struct cairn_error *error)
     if (!rc && e->situation.recorded.recovered && e->mode != MODE_TURN)
         rc = close_interrupted(e, turn, error);
     if (!rc)
-        rc = engine_log_put(e, turn, error);
+        rc = audit_put(e, turn, error);
     return rc ? rc : begin_stream(e, error);
 }
 
@@ -311,6 +316,6 @@ int engine_commit_begin(struct engine *e, struct cairn_error *error)
     int rc = log_beginning(e, error);
     if (!rc)
         rc = engine_transact(e, -1, put_beginning, error);
-    engine_log_forget(e);
+    audit_forget(e);
     return rc;
 }

@@ -3,7 +3,6 @@
  * `once` task. A check runs in the task's slot, under its time limit. */
 #include "executor/engine.h"
 
-#include "base/clock.h"
 #include "runs/outputs.h"
 #include "storage/rows_attempt.h"
 
@@ -11,8 +10,9 @@ static int start_check(struct engine *e, struct job *job, struct buf *why)
 {
     struct undo_action action;
     struct cairn_error error = {0};
-    const struct task_def *def = graph_def(e->graph, job->task);
-    int rc = launch_describe(e, job, def->check, &job->arena, &action, &error);
+    struct asker asker = {&e->lookup, job->intent.task, job->intent.attempt};
+    const struct task_def *def = graph_def(e->graph, job->intent.task);
+    int rc = launch_describe(&asker, def->check, &job->arena, &action, &error);
     if (rc) {
         buf_text(why, error.text);
         return rc;
@@ -20,7 +20,7 @@ static int start_check(struct engine *e, struct job *job, struct buf *why)
     return launch_action(e, job, &action, why);
 }
 
-bool gate_start(struct engine *e, struct job *job, struct ending *ending)
+bool check_start(struct engine *e, struct job *job, struct ending *ending)
 {
     struct buf why = BUF_INIT;
     if (job->kept) { /* its output is in the ending; the check runs in the plain slot */
@@ -29,12 +29,11 @@ bool gate_start(struct engine *e, struct job *job, struct ending *ending)
     }
     job->role = ROLE_CHECK;
     job->timed_out = false;
+    job->ended_ns = 0;
     bool started = !start_check(e, job, &why);
     if (started) {
         job->held = *ending;
         job->has_held = true;
-        e->n_endings--;
-        e->unacted--;
     } else {
         ending->row.outcome = CAIRN_FAILED;
         ending->row.flags |= ATTEMPT_CHECK;
@@ -77,10 +76,11 @@ static void add_verdict(const struct job *job, const struct verdict *verdict,
                    line.len ? ": " : "", (int)line.len, line.ptr);
 }
 
-static void hear(struct engine *e, struct job *job, const struct process_end *end,
-                 struct ending *heard, struct verdict *verdict)
+static void read_check_answer(struct engine *e, struct job *job,
+                              const struct process_end *end, struct ending *heard,
+                              struct verdict *verdict)
 {
-    const struct task_def *def = graph_def(e->graph, job->task);
+    const struct task_def *def = graph_def(e->graph, job->intent.task);
     bool bad = job->timed_out || job->cancelled;
     job_capture(e, job, heard);
     verdict_of(bad ? -1 : end->exit_code, buf_view(&heard->captured[0].content),
@@ -98,9 +98,9 @@ static int finish_check(struct engine *e, struct job *job,
                         const struct verdict *verdict, const struct ending *heard,
                         struct cairn_error *error)
 {
-    struct ending *ending = engine_add_ending(e, job->task, job->attempt);
+    struct ending *ending = ending_of_job(e, job, NULL, error);
     if (!ending)
-        return error_nomem(error);
+        return CAIRN_ENOMEM;
     int64_t ended_ns = ending->row.ended_ns;
     *ending = job->held;
     job->has_held = false;
@@ -115,16 +115,30 @@ static int finish_check(struct engine *e, struct job *job,
         buf_clear(&ending->result);
         ending->change.outputs = (struct digest){{0}};
     }
-    engine_free_job(e, job);
-    engine_settle(e, ending);
+    jobs_free(e, job);
+    settle_ending(e, ending);
     return rc;
 }
+
+int check_ended(struct engine *e, struct job *job, const struct process_end *end,
+                const struct buf *text, struct cairn_error *error)
+{
+    struct ending heard = {0};
+    struct verdict verdict = {0};
+    (void)text;
+    read_check_answer(e, job, end, &heard, &verdict);
+    int rc = finish_check(e, job, &verdict, &heard, error);
+    ending_release(&heard);
+    return rc;
+}
+
+/* ---- Unknown tasks ---- */
 
 /* What an interrupted attempt declared must be there for its check to be believed. */
 static void look_for_outputs(struct engine *e, struct job *job, struct ending *ending)
 {
     struct cairn_error why = {0};
-    struct asker asker = {&e->lookup, job->task, job->attempt};
+    struct asker asker = {&e->lookup, job->intent.task, job->intent.attempt};
     struct scope scope = lookup_scope(&asker);
     int rc = 0;
     if (scope.def->n_outputs)
@@ -142,78 +156,63 @@ static int finish_deciding(struct engine *e, struct job *job,
                            const struct process_end *end, const struct verdict *verdict,
                            const struct ending *heard, struct cairn_error *error)
 {
-    struct ending *ending = engine_add_ending(e, job->task, job->attempt);
+    struct ending *ending = ending_of_job(e, job, end, error);
     if (!ending)
-        return error_nomem(error);
-    ending->row.intent_ns = job->intent_ns;
-    ending->row.started_ns = job->started_ns;
-    ending->row.start_turn = job->start_turn;
-    ending->duration_ms = (ending->row.ended_ns - job->started_ns) / 1000000;
-    ending->row.exit_code = end->exit_code;
-    ending->row.signal = end->signal;
+        return CAIRN_ENOMEM;
     ending->row.outcome = CAIRN_COMPLETED;
     note_verdict(job, verdict);
     add_verdict(job, verdict, heard, ending);
     if (ending->row.outcome == CAIRN_COMPLETED)
         look_for_outputs(e, job, ending);
     bool cancelled = job->cancelled;
-    engine_free_job(e, job);
-    /* What is `once` has no retry here. */
-    e->failures[ending->row.task] = graph_def(e->graph, ending->row.task)->retry.max;
+    jobs_free(e, job);
+    settle_no_retry(e, ending->row.task); /* what is `once` has none here */
     if (cancelled) {
         ending->row.outcome = CAIRN_CANCELLED; /* it stays unknown */
+        turn_add_ending(e, ending);
         return 0;
     }
-    engine_settle(e, ending);
+    settle_ending(e, ending);
     return 0;
 }
 
-int gate_ended(struct engine *e, struct job *job, const struct process_end *end,
-               struct cairn_error *error)
+int decide_ended(struct engine *e, struct job *job, const struct process_end *end,
+                 const struct buf *text, struct cairn_error *error)
 {
     struct ending heard = {0};
     struct verdict verdict = {0};
-    hear(e, job, end, &heard, &verdict);
-    int rc = job->role == ROLE_CHECK
-                 ? finish_check(e, job, &verdict, &heard, error)
-                 : finish_deciding(e, job, end, &verdict, &heard, error);
+    (void)text;
+    read_check_answer(e, job, end, &heard, &verdict);
+    int rc = finish_deciding(e, job, end, &verdict, &heard, error);
     ending_release(&heard);
     return rc;
 }
 
-/* ---- Unknown tasks ---- */
+int decide_launch(struct engine *e, struct job *job, struct buf *why)
+{
+    arena_release(&job->arena);
+    job->result = (struct result){0};
+    return start_check(e, job, why);
+}
 
-int gate_decide_unknown(struct engine *e, struct cairn_error *error)
+int decide_not_started(struct engine *e, const struct intent *intent, const char *why,
+                       struct cairn_error *error)
+{
+    struct ending *ending = turn_draft_ending(e, intent, error);
+    if (!ending)
+        return CAIRN_ENOMEM;
+    ending->row.flags |= ATTEMPT_CHECK;
+    buf_format(&ending->text, "its check could not be started: %s", why);
+    turn_add_ending(e, ending);
+    return 0;
+}
+
+int decide_unknown(struct engine *e, struct cairn_error *error)
 {
     for (uint32_t task = 0; task < e->graph->n_tasks; task++)
         if (e->states.outcome[task] == CAIRN_UNKNOWN &&
             graph_def(e->graph, task)->check.len &&
-            engine_add_intent(e, task, ROLE_DECIDE))
+            turn_add_intent(e, task, ROLE_DECIDE))
             return error_nomem(error);
     return 0;
-}
-
-int gate_start_deciding(struct engine *e, const struct intent *intent,
-                        struct cairn_error *error)
-{
-    struct buf why = BUF_INIT;
-    struct job *job = launch_slot(e, intent, ROLE_DECIDE);
-    arena_release(&job->arena);
-    job->result = (struct result){0};
-    int rc = 0;
-    if (start_check(e, job, &why)) {
-        struct ending *ending = engine_add_ending(e, job->task, job->attempt);
-        engine_free_job(e, job);
-        if (ending) {
-            ending->row.intent_ns = intent->intent_ns;
-            ending->row.start_turn = intent->turn;
-            ending->row.flags |= ATTEMPT_CHECK;
-            ending->row.outcome = CAIRN_PENDING;
-            buf_format(&ending->text, "its check could not be started: %s",
-                       why.data ? why.data : "");
-        }
-        rc = ending ? 0 : error_nomem(error);
-    }
-    buf_release(&why);
-    return rc;
 }

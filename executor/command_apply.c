@@ -3,7 +3,6 @@
  * marked as taken in the transaction that stores what came of them. */
 #include "executor/engine.h"
 
-#include "base/clock.h"
 #include "runs/outputs.h"
 #include "storage/rows_attempt.h"
 #include "storage/rows_command.h"
@@ -29,7 +28,7 @@ static uint32_t find_task(const struct engine *e, const struct command_row *row)
 static void log_command(struct engine *e, const struct command_row *row, uint32_t task,
                         const char *text)
 {
-    engine_log(e, EVENT_COMMAND, row->verb, task, str_of(text));
+    audit_event(e, EVENT_COMMAND, row->verb, task, str_of(text));
 }
 
 /* ---- External tasks ---- */
@@ -38,31 +37,44 @@ static void log_command(struct engine *e, const struct command_row *row, uint32_
 static int complete_externally(struct engine *e, struct ending *ending, struct str data,
                                struct cairn_error *error)
 {
-    struct job job = {.task = ending->row.task, .attempt = ending->row.number};
-    struct asker asker = {&e->lookup, job.task, job.attempt};
+    struct asker asker = {&e->lookup, ending->row.task, ending->row.number};
     struct scope scope = lookup_scope(&asker);
-    int rc = values_unpack(&job.arena, data, &job.result.values, &job.result.n_values,
-                           error);
+    struct arena arena = ARENA_INIT;
+    struct result result = {0};
+    int rc = values_unpack(&arena, data, &result.values, &result.n_values, error);
     if (!rc && scope.def->n_outputs)
-        rc = files_look(&asker, false, &job.arena, &job.result.outputs,
-                        &job.result.n_outputs, error);
+        rc = files_look(&asker, false, &arena, &result.outputs, &result.n_outputs,
+                        error);
     if (!rc && scope.def->undo.len)
-        rc = launch_describe(e, &job, scope.def->undo, &job.arena, &job.result.undo,
-                             error);
+        rc = launch_describe(&asker, scope.def->undo, &arena, &result.undo, error);
     if (!rc)
-        rc = ending_keep_result(e, ending, &job.result, error);
-    arena_release(&job.arena);
+        rc = ending_keep_result(e, ending, &result, error);
+    arena_release(&arena);
     return rc;
 }
 
-/* There is no memory to look at what was said: it stays said, for whoever goes on. The
- * ending is the newest one. */
-static void take_back(struct engine *e, struct ending *ending)
+/* The attempt that a command stands for. NULL: out of memory. */
+static struct ending *draft_external(struct engine *e, const struct command_row *row,
+                                     uint32_t task)
+{
+    struct intent intent = {
+        .task = task, .attempt = ++e->attempts[task], .intent_ns = row->time_ns};
+    struct ending *ending = turn_draft_ending(e, &intent, NULL);
+    if (!ending) {
+        e->broken = true;
+        return NULL;
+    }
+    ending->row.started_ns = row->time_ns;
+    ending->row.flags |= ATTEMPT_EXTERNAL;
+    return ending;
+}
+
+/* There is no memory to look at what was reported: the command stays queued for the
+ * next owner. */
+static void abandon(struct engine *e, struct ending *ending)
 {
     e->attempts[ending->row.task]--;
     ending_release(ending);
-    e->n_endings--;
-    e->unacted--;
     e->broken = true;
 }
 
@@ -73,34 +85,30 @@ static void end_external(struct engine *e, const struct command_row *row, uint32
         log_command(e, row, task, "refused: the task cannot be done now");
         return;
     }
-    struct ending *ending = engine_add_ending(e, task, ++e->attempts[task]);
-    if (!ending) {
-        e->broken = true;
+    struct ending *ending = draft_external(e, row, task);
+    if (!ending)
         return;
-    }
-    ending->row.intent_ns = ending->row.started_ns = row->time_ns;
-    ending->row.flags |= ATTEMPT_EXTERNAL;
     ending->row.outcome =
         row->verb == COMMAND_COMPLETE ? CAIRN_COMPLETED : CAIRN_FAILED;
     if (row->verb == COMMAND_FAIL)
         buf_str(&ending->text, row->data);
     else if (complete_externally(e, ending, row->data, &why)) {
         if (why.code == CAIRN_ENOMEM) {
-            take_back(e, ending);
+            abandon(e, ending);
             return;
         }
         ending->row.outcome = CAIRN_FAILED;
         buf_format(&ending->text, "it was completed, but %s", why.text);
     }
     log_command(e, row, task, row->verb == COMMAND_FAIL ? "failed" : "completed");
-    engine_settle(e, ending);
+    settle_ending(e, ending);
 }
 
 /* ---- Unknown tasks ---- */
 
 /* Somebody says that it is done: then what it declares must be there. False: there is
  * no memory to look. */
-static bool believe(struct engine *e, struct ending *ending)
+static bool accept_as_done(struct engine *e, struct ending *ending)
 {
     struct cairn_error why = {0};
     ending->row.outcome = CAIRN_COMPLETED;
@@ -119,29 +127,22 @@ static void resolve(struct engine *e, const struct command_row *row, uint32_t ta
         log_command(e, row, task, "refused: the task is not unknown");
         return;
     }
-    struct ending *ending = engine_add_ending(e, task, ++e->attempts[task]);
-    if (!ending) {
-        e->broken = true;
+    struct ending *ending = draft_external(e, row, task);
+    if (!ending)
         return;
-    }
-    ending->row.intent_ns = ending->row.started_ns = row->time_ns;
-    ending->row.flags |= ATTEMPT_EXTERNAL;
     buf_format(&ending->text, "resolved: %s", texts[row->argument]);
     ending->row.outcome = CAIRN_FAILED;
-    if (row->argument == CAIRN_RESOLVED_DONE && !believe(e, ending)) {
-        take_back(e, ending);
+    if (row->argument == CAIRN_RESOLVED_DONE && !accept_as_done(e, ending)) {
+        abandon(e, ending);
         return;
     }
     log_command(e, row, task, texts[row->argument]);
     if (row->argument == CAIRN_RESOLVED_RERUN) {
-        ending->final = true;
-        ending->change = (struct change){.task = task, .outcome = CAIRN_PENDING};
-        e->broken |= states_apply(&e->states, &ending->change, NULL) != 0;
-        sched_rerun(&e->sched, task);
+        settle_rerun(e, ending);
         return;
     }
-    e->failures[task] = graph_def(e->graph, task)->retry.max; /* no retry of that */
-    engine_settle(e, ending);
+    settle_no_retry(e, task);
+    settle_ending(e, ending);
 }
 
 /* ---- All of them ---- */
@@ -152,7 +153,7 @@ static void apply(struct engine *e, const struct command_row *row)
     switch ((enum command_verb)row->verb) {
     case COMMAND_CANCEL:
         log_command(e, row, UINT32_MAX, "cancel");
-        engine_halt(e, HALT_STOP, "cancelled by `cairn cancel`");
+        halt_run(e, HALT_STOP, "cancelled by `cairn cancel`");
         break;
     case COMMAND_COMPLETE:
     case COMMAND_FAIL:
@@ -162,9 +163,10 @@ static void apply(struct engine *e, const struct command_row *row)
         resolve(e, row, task);
         break;
     }
+    failure_follow(e);
 }
 
-void engine_look_for_commands(struct engine *e)
+void commands_apply(struct engine *e)
 {
     struct buf data = BUF_INIT;
     struct command_row row;
@@ -187,11 +189,4 @@ void engine_look_for_commands(struct engine *e)
         e->last_command = row.id;
     }
     buf_release(&data);
-}
-
-int engine_mark_commands(struct engine *e, struct cairn_error *error)
-{
-    if (e->last_command == e->stored_command)
-        return 0;
-    return store_mark_commands(e->store, e->row.run, e->last_command, error);
 }

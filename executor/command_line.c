@@ -32,7 +32,7 @@ static const char *value_of(char *const *entries, size_t n, struct str name)
     return value;
 }
 
-int launch_environment(struct engine *e, struct cairn_error *error)
+int environments_open(struct engine *e, struct cairn_error *error)
 {
     uint32_t n = 0;
     while (environ && environ[n])
@@ -250,35 +250,19 @@ static int add_arguments(struct strings *s, const struct scope *scope,
     return rc || def->kind != TASK_RUN ? rc : add_shell(s, def);
 }
 
-void values_path(const struct engine *e, const struct job *job, char *out, size_t size)
-{
-    const struct attempt_id *id = &job->order.id;
-    if (job->kept)
-        values_place(id, out, size);
-    else
-        live_path(
-            out, size, e->live_dir,
-            live_of_slot(LIVE_SLOT_VALUES, e->row.run, (uint32_t)(job - e->jobs)));
-}
-
-void values_place(const struct attempt_id *id, char *out, size_t size)
-{
-    live_path(out, size, id->live_dir, live_of_attempt(LIVE_VALUES, id));
-}
-
 static int add_own_variables(struct engine *e, struct strings *s)
 {
     struct job *job = s->job;
     char text[4200];
-    int rc = add_variable(s, STR("CAIRN_TASK"), str_of(e->graph->id[job->task]));
+    int rc = add_variable(s, STR("CAIRN_TASK"), str_of(e->graph->id[job->intent.task]));
     snprintf(text, sizeof text, "%llu", (unsigned long long)e->row.run);
     if (!rc)
         rc = add_variable(s, STR("CAIRN_RUN"), str_of(text));
-    snprintf(text, sizeof text, "%u", job->attempt);
+    snprintf(text, sizeof text, "%u", job->intent.attempt);
     if (!rc)
         rc = add_variable(s, STR("CAIRN_ATTEMPT"), str_of(text));
     snprintf(job->token, sizeof job->token, "%s.%u.%u", e->slots.slots->token,
-             job->task, job->attempt);
+             job->intent.task, job->intent.attempt);
     if (!rc)
         rc = add_variable(s, STR("CAIRN_TOKEN"), str_of(job->token));
     if (!rc && job->role == ROLE_TASK) {
@@ -406,9 +390,9 @@ static int add_command(struct strings *s, const struct scope *scope,
     return rc;
 }
 
-int strings_prepare(struct engine *e, struct job *job, struct buf *why)
+int command_line_make(struct engine *e, struct job *job, struct buf *why)
 {
-    struct asker asker = {&e->lookup, job->task, job->attempt};
+    struct asker asker = {&e->lookup, job->intent.task, job->intent.attempt};
     struct scope scope = lookup_scope(&asker);
     struct strings s = {.job = job};
     struct environment *env = inherited(e, scope.def);
@@ -422,11 +406,11 @@ int strings_prepare(struct engine *e, struct job *job, struct buf *why)
     return finish_strings(&s, rc, env, why);
 }
 
-int strings_prepare_action(struct engine *e, struct job *job,
-                           const struct undo_action *action, struct buf *why)
+int command_line_make_action(struct engine *e, struct job *job,
+                             const struct undo_action *action, struct buf *why)
 {
     struct strings s = {.job = job};
-    struct environment *env = inherited(e, graph_def(e->graph, job->task));
+    struct environment *env = inherited(e, graph_def(e->graph, job->intent.task));
     int rc = env ? 0 : CAIRN_ENOMEM;
     buf_clear(&job->text);
     for (uint32_t i = 0; i < action->n_env && !rc; i++)

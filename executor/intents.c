@@ -10,15 +10,17 @@
  */
 static int exclude(struct engine *e, uint32_t task, struct cairn_error *error)
 {
-    struct ending *ending = engine_add_ending(e, task, 0);
+    struct intent none = {.task = task};
+    struct ending *ending = turn_draft_ending(e, &none, error);
     if (!ending)
-        return error_nomem(error);
-    engine_log(e, EVENT_CONDITION, 0, task, graph_def(e->graph, task)->condition);
+        return CAIRN_ENOMEM;
+    audit_event(e, EVENT_CONDITION, 0, task, graph_def(e->graph, task)->condition);
     ending->row.outcome = CAIRN_EXCLUDED;
     buf_format(&ending->text, "its condition is not met: %.*s",
                (int)graph_def(e->graph, task)->condition.len,
                graph_def(e->graph, task)->condition.ptr);
-    engine_settle(e, ending);
+    settle_ending(e, ending);
+    failure_follow(e);
     return 0;
 }
 
@@ -30,8 +32,8 @@ static int fail_to_tell(struct engine *e, uint32_t task, const char *what,
     struct intent intent = {
         .task = task, .attempt = ++e->attempts[task], .intent_ns = clock_utc_ns()};
     snprintf(text, sizeof text, "%s: %s", what, why);
-    e->failures[task] = graph_def(e->graph, task)->retry.max;
-    return engine_not_started(e, &intent, -1, text, error);
+    settle_no_retry(e, task);
+    return engine_not_started(e, &intent, text, error);
 }
 
 /* 1: it may go on, 0: it has ended, <0 error. */
@@ -53,7 +55,7 @@ static int ask_condition(struct engine *e, uint32_t task, struct cairn_error *er
         return exclude(e, task, error);
     /* A turn starts nothing, so whoever starts the task asks again. */
     if (e->mode != MODE_TURN || scope.def->kind == TASK_EXTERNAL)
-        engine_log(e, EVENT_CONDITION, 1, task, scope.def->condition);
+        audit_event(e, EVENT_CONDITION, 1, task, scope.def->condition);
     return 1;
 }
 
@@ -69,7 +71,7 @@ static int offer(struct engine *e, uint32_t task, struct cairn_error *error)
     else if (rc)
         rc = fail_to_tell(e, task, "its text cannot be made", why.text, error);
     else
-        rc = engine_add_offer(e, task, buf_view(&text), error);
+        rc = turn_add_offer(e, task, buf_view(&text), error);
     buf_release(&text);
     return rc;
 }
@@ -84,7 +86,7 @@ static int plan_task(struct engine *e, uint32_t task, struct cairn_error *error)
         return offer(e, task, error);
     if (e->mode == MODE_TURN)
         return 0; /* it stays taken: nothing is started */
-    return engine_add_intent(e, task, ROLE_TASK) ? error_nomem(error) : 0;
+    return turn_add_intent(e, task, ROLE_TASK) ? error_nomem(error) : 0;
 }
 
 /* Intents are made for `ahead` more tasks than may run at once. */

@@ -3,15 +3,8 @@
  * directory, its output files. */
 #include "executor/engine.h"
 
-#include "base/array.h"
-#include "base/clock.h"
 #include "base/os.h"
 #include "runs/outputs.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 /* ---- Files of a slot ---- */
 
@@ -19,16 +12,10 @@ static void fill_slot(struct engine *e, uint32_t index, const struct job *job)
 {
     struct slot *slot = &e->slots.slots->slot[index];
     slot->gen = e->row.gen;
-    slot->task = job->task;
-    slot->attempt = job->attempt;
+    slot->task = job->intent.task;
+    slot->attempt = job->intent.attempt;
     slot->flags = 0;
     slot->used = 0; /* the spawner sets it, and the time, when it comes to it */
-}
-
-static struct attempt_id id_of(const struct engine *e, const struct job *job)
-{
-    return (struct attempt_id){e->live_dir, e->row.run, e->row.gen, job->task,
-                               job->attempt};
 }
 
 static int open_files(struct engine *e, struct job *job, struct cairn_error *error)
@@ -53,54 +40,15 @@ static void open_capture(struct engine *e, uint32_t index)
     job->capture = (struct capture){.fd = {-1, -1}};
     char text[1200];
     snprintf(text, sizeof text, "the output of %s cannot be kept: %s",
-             e->graph->id[job->task], error.text);
+             e->graph->id[job->intent.task], error.text);
     report(e, CAIRN_EVENT_NOTICE, text);
-}
-
-/* A task may have put anything in the place of an earlier file. */
-static int clear_path(const char *path)
-{
-    char aside[4300];
-    if (remove(path) == 0 || errno == ENOENT)
-        return 0;
-    snprintf(aside, sizeof aside, "%s.%016llx", path, (unsigned long long)random_u64());
-    return rename(path, aside);
-}
-
-static int make_values(const char *path)
-{
-    int fd =
-        clear_path(path)
-            ? -1
-            : open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    return fd < 0 ? -1 : close(fd);
-}
-
-/* The file for $CAIRN_OUTPUT is there before the task, and empty: nobody sees the
- * values of an earlier attempt. Without it the task runs all the same. */
-static void open_values(struct engine *e, struct job *job)
-{
-    char path[4200], text[4500];
-    if (job->values_ready && !job->kept)
-        return;
-    values_path(e, job, path, sizeof path);
-    if (!job->kept && !job->values)
-        job->values = strdup(path);
-    job->values_ready = true;
-    if (make_values(path) == 0 ||
-        (os_make_dir(e->live_dir, 0700, NULL) == 1 && make_values(path) == 0))
-        return;
-    snprintf(text, sizeof text, "%s cannot pass on values: cannot make %s: %s",
-             e->graph->id[job->task], path, strerrordesc_np(errno));
-    report(e, CAIRN_EVENT_NOTICE, text);
-    job->values_ready = false;
 }
 
 /* ---- What is known of an attempt before it starts ---- */
 
 static int mark_secrets(struct engine *e, struct job *job, struct cairn_error *error)
 {
-    const struct task_def *def = graph_def(e->graph, job->task);
+    const struct task_def *def = graph_def(e->graph, job->intent.task);
     struct result *r = &job->result;
     if (!def->n_secrets || !e->situation.secrets.has_key)
         return 0;
@@ -146,12 +94,10 @@ static int copy_variables(const struct scope *scope, struct arena *arena,
     return rc;
 }
 
-int launch_describe(struct engine *e, const struct job *job, struct str text,
-                    struct arena *arena, struct undo_action *out,
-                    struct cairn_error *error)
+int launch_describe(const struct asker *asker, struct str text, struct arena *arena,
+                    struct undo_action *out, struct cairn_error *error)
 {
-    struct asker asker = {&e->lookup, job->task, job->attempt};
-    struct scope scope = lookup_scope(&asker);
+    struct scope scope = lookup_scope(asker);
     struct buf cwd = BUF_INIT;
     *out = (struct undo_action){.text = text,
                                 .shell = scope.def->side_shell,
@@ -167,7 +113,7 @@ int launch_describe(struct engine *e, const struct job *job, struct str text,
     return rc ? rc : arena->failed ? error_nomem(error) : 0;
 }
 
-static bool was_interrupted(const struct engine *e, uint32_t task)
+bool task_was_interrupted(const struct engine *e, uint32_t task)
 {
     return situation_mark(&e->situation, task) &
            (MARK_INTERRUPTED | MARK_DAMAGED | MARK_UNDOING);
@@ -176,7 +122,7 @@ static bool was_interrupted(const struct engine *e, uint32_t task)
 /* Reads what the attempt depends on, and makes room for what it makes. */
 static int prepare_result(struct engine *e, struct job *job, struct cairn_error *error)
 {
-    struct asker asker = {&e->lookup, job->task, job->attempt};
+    struct asker asker = {&e->lookup, job->intent.task, job->intent.attempt};
     struct scope scope = lookup_scope(&asker);
     const struct task_def *def = scope.def;
     int rc = 0;
@@ -188,8 +134,8 @@ static int prepare_result(struct engine *e, struct job *job, struct cairn_error 
     if (!rc)
         rc = mark_secrets(e, job, error);
     if (!rc && def->undo.len)
-        rc = launch_describe(e, job, def->undo, &job->arena, &job->result.undo, error);
-    if (!rc && was_interrupted(e, job->task))
+        rc = launch_describe(&asker, def->undo, &job->arena, &job->result.undo, error);
+    if (!rc && task_was_interrupted(e, job->intent.task))
         rc = outputs_remove(&scope, error);
     return rc ? rc : task_directory(&scope, &job->cwd, error);
 }
@@ -203,48 +149,13 @@ static int prepare(struct engine *e, struct job *job, struct buf *why)
         buf_text(why, error.text);
         return error.code;
     }
-    open_values(e, job);
-    return strings_prepare(e, job, why);
-}
-
-/* ---- Starting ---- */
-
-/* A task with secrets needs us to redact what it writes, so it cannot outlive us. */
-static bool wants_keeper(const struct engine *e, const struct task_def *def)
-{
-    return e->graph->definition->on_crash == ON_CRASH_ADOPT && e->store &&
-           !def->n_secrets;
-}
-
-struct job *launch_slot(struct engine *e, const struct intent *intent,
-                        enum job_role role)
-{
-    struct job *job = &e->jobs[e->free_jobs[--e->n_free]];
-    e->running++;
-    job->role = role;
-    job->task = intent->task;
-    job->attempt = intent->attempt;
-    job->intent_ns = intent->intent_ns;
-    job->start_turn = intent->turn;
-    job->kept = role == ROLE_TASK && wants_keeper(e, graph_def(e->graph, intent->task));
-    job->adopted = job->outsider = false;
-    job->ended_ns = 0;
-    job->order.id = id_of(e, job);
-    job->timed_out = job->cancelled = job->killed = false;
-    job->has_held = false;
-    job->pid = 0;
-    job->pidfd = -1;
-    if (job->kept && job->capture_open) {
-        /* The slot's own files are for attempts that end with us. */
-        capture_close(&job->capture);
-        job->capture_open = false;
-    }
-    return job;
+    values_open(e, job);
+    return command_line_make(e, job, why);
 }
 
 static void order_keeper(struct engine *e, struct job *job)
 {
-    const struct task_def *def = graph_def(e->graph, job->task);
+    const struct task_def *def = graph_def(e->graph, job->intent.task);
     job->order.token = job->token;
     job->order.timeout_ms = def->timeout_ms;
     job->order.grace_ms = def->grace_ms;
@@ -254,7 +165,7 @@ static void order_keeper(struct engine *e, struct job *job)
 /* The declared outputs, for the spawner to see whether they are there. */
 static bool list_outputs(struct engine *e, struct job *job)
 {
-    struct asker asker = {&e->lookup, job->task, job->attempt};
+    struct asker asker = {&e->lookup, job->intent.task, job->intent.attempt};
     struct scope scope = lookup_scope(&asker);
     struct files f;
     int more = files_begin(&f, &scope, false, NULL);
@@ -271,7 +182,7 @@ static bool list_outputs(struct engine *e, struct job *job)
  * run, only when it is sure to have none. */
 static void order_ahead(struct engine *e, struct job *job)
 {
-    const struct task_def *def = graph_def(e->graph, job->task);
+    const struct task_def *def = graph_def(e->graph, job->intent.task);
     job->request.ticket = job->stamp;
     job->request.may_recall = job->role == ROLE_TASK;
     job->request.quiet_file = job->values_ready ? job->values : NULL;
@@ -314,28 +225,6 @@ static int submit(struct engine *e, struct job *job, struct cairn_error *error)
     return 0;
 }
 
-static int start_process(struct engine *e, const struct intent *intent,
-                         struct cairn_error *error)
-{
-    struct buf why = BUF_INIT;
-    struct cairn_error trouble = {0};
-    struct job *job = launch_slot(e, intent, ROLE_TASK);
-    int rc = prepare(e, job, &why);
-    if (!rc) {
-        rc = submit(e, job, &trouble);
-        if (rc)
-            buf_text(&why, trouble.text);
-    }
-    if (!rc)
-        e->result->attempts++;
-    else {
-        engine_free_job(e, job);
-        rc = engine_not_started(e, intent, -1, why.data ? why.data : "", error);
-    }
-    buf_release(&why);
-    return rc;
-}
-
 int launch_action(struct engine *e, struct job *job, const struct undo_action *action,
                   struct buf *why)
 {
@@ -349,7 +238,7 @@ int launch_action(struct engine *e, struct job *job, const struct undo_action *a
         buf_text(why, error.text);
         return rc;
     }
-    rc = strings_prepare_action(e, job, action, why);
+    rc = command_line_make_action(e, job, action, why);
     if (rc)
         return rc;
     rc = submit(e, job, &error);
@@ -358,157 +247,15 @@ int launch_action(struct engine *e, struct job *job, const struct undo_action *a
     return rc;
 }
 
-static int start_call(struct engine *e, const struct intent *intent,
-                      struct cairn_error *error)
+int launch_task(struct engine *e, struct job *job, struct buf *why)
 {
-    const struct task_def *def = graph_def(e->graph, intent->task);
-    uint32_t slot = e->free_jobs[e->n_free - 1];
-    struct cairn_attempt *attempt = calloc(1, sizeof *attempt);
-    if (!attempt || !def->call) {
-        free(attempt);
-        return engine_not_started(
-            e, intent, -1,
-            def->call ? "out of memory" : "its callback is not in this program", error);
-    }
-    *attempt = (struct cairn_attempt){
-        .engine = e, .task = intent->task, .number = intent->attempt, .slot = slot};
-    struct job *job = launch_slot(e, intent, ROLE_TASK);
-    e->result->attempts++;
-    job->state = JOB_CALLED;
-    job->outsider = true;
-    e->outsiders++;
-    job->started_ns = clock_utc_ns();
-    report_start(e, job);
-    enum cairn_outcome outcome = def->call(def->context, attempt);
-    if (outcome == CAIRN_LATER)
-        return 0; /* the handle comes back through cairn_attempt_finish */
-    free(attempt);
-    return engine_called(e, job, outcome, NULL, error);
-}
-
-/* May this intent still be acted on? */
-static bool wanted(const struct engine *e, const struct intent *intent)
-{
-    if (e->halt == HALT_KILL)
-        return false;
-    if (intent->role != ROLE_TASK)
-        return intent->role == ROLE_UNDO ? e->phase == PHASE_UNDO : !e->halt;
-    return e->sched.allowed & sched_kind_of(graph_def(e->graph, intent->task));
-}
-
-/* Saving is required and fails: nothing starts, not even what has a stored intent. */
-static bool holds_back(const struct engine *e)
-{
-    return e->degraded && e->options->saving == CAIRN_REQUIRED;
-}
-
-/* While as many are alive as may be: can it wait in the spawner, which starts it as
- * soon as one of them ends? Not what must not run twice, and not what we have to look
- * at just before it starts, and nothing if nothing may start once a commit has failed.
- * Callbacks and adopted tasks live outside of the spawner. */
-static bool may_wait(const struct engine *e, const struct intent *intent)
-{
-    const struct task_def *def = graph_def(e->graph, intent->task);
-    return e->options->saving == CAIRN_BEST_EFFORT && intent->role == ROLE_TASK &&
-           !e->outsiders && def->kind != TASK_CALL && !def->once && !def->n_inputs &&
-           !was_interrupted(e, intent->task) && !wants_keeper(e, def);
-}
-
-bool launch_possible(const struct engine *e)
-{
-    if (e->starts_head == e->n_starts || !e->n_free || holds_back(e))
-        return false;
-    return e->running < e->limit || may_wait(e, &e->starts[e->starts_head]);
-}
-
-/* It is not started any more: its row is closed at the end. */
-int launch_drop(struct engine *e, const struct intent *intent)
-{
-    struct intent *dropped =
-        array_room(e->dropped, e->n_dropped, &e->dropped_capacity, sizeof *dropped);
-    if (!dropped)
-        return CAIRN_ENOMEM;
-    e->dropped = dropped;
-    e->dropped[e->n_dropped++] = *intent;
-    if (intent->role == ROLE_TASK)
-        sched_return(&e->sched, intent->task);
-    return 0;
-}
-
-static int start_one(struct engine *e, const struct intent *intent,
-                     struct cairn_error *error)
-{
-    const struct task_def *def = graph_def(e->graph, intent->task);
-    if (intent->role == ROLE_UNDO)
-        return undo_start(e, intent, error);
-    if (intent->role == ROLE_DECIDE)
-        return gate_start_deciding(e, intent, error);
-    return def->kind == TASK_CALL ? start_call(e, intent, error)
-                                  : start_process(e, intent, error);
-}
-
-static void shift_starts(struct engine *e)
-{
-    if (!e->starts_head || (e->starts_head <= e->n_starts - e->starts_head + 64 &&
-                            e->starts_head != e->n_starts))
-        return;
-    e->n_starts -= e->starts_head;
-    memmove(e->starts, e->starts + e->starts_head, e->n_starts * sizeof *e->starts);
-    e->starts_head = 0;
-}
-
-/* Starts what has a durable intent while slots are free. Calls run right here, so after
- * some milliseconds of them the turn must go on to commit what they did. */
-int engine_start_ready(struct engine *e, struct cairn_error *error)
-{
-    enum { CALL_BUDGET_NS = 5000000 };
-    int64_t start_ns = 0;
-    int rc = 0;
-    while (!rc && e->starts_head < e->n_starts) {
-        struct intent intent = e->starts[e->starts_head];
-        bool call = graph_def(e->graph, intent.task)->kind == TASK_CALL;
-        if (!wanted(e, &intent)) {
-            e->starts_head++;
-            rc = launch_drop(e, &intent) ? error_nomem(error) : 0;
-            continue;
-        }
-        if (!launch_possible(e))
-            break;
-        if (call && !start_ns)
-            start_ns = clock_mono_ns();
-        e->starts_head++;
-        rc = start_one(e, &intent, error);
-        if (call && clock_mono_ns() - start_ns > CALL_BUDGET_NS)
-            break;
-    }
-    shift_starts(e);
+    struct cairn_error error = {0};
+    int rc = prepare(e, job, why);
+    if (rc)
+        return rc;
+    rc = submit(e, job, &error);
+    if (rc)
+        buf_text(why, error.text);
+    e->result->attempts += !rc;
     return rc;
-}
-
-/* ---- For callbacks ---- */
-
-const char *cairn_attempt_task(const struct cairn_attempt *attempt)
-{
-    return attempt->engine->graph->id[attempt->task];
-}
-
-uint32_t cairn_attempt_number(const struct cairn_attempt *attempt)
-{
-    return attempt->number;
-}
-
-void cairn_attempt_finish(struct cairn_attempt *attempt, enum cairn_outcome outcome,
-                          const char *text)
-{
-    struct engine *e = attempt->engine;
-    uint64_t one = 1;
-    attempt->outcome = outcome;
-    attempt->text = text ? strdup(text) : NULL; /* without memory: no message */
-    pthread_mutex_lock(&e->later_lock);
-    attempt->next = e->later;
-    e->later = attempt;
-    /* Written under the lock: the engine may free itself as soon as it has the list. */
-    ssize_t written = write(e->later_fd, &one, sizeof one);
-    pthread_mutex_unlock(&e->later_lock);
-    (void)written; /* fails only when the counter is full, and then it is readable */
 }

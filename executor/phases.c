@@ -3,64 +3,7 @@
 #include "executor/engine.h"
 #include "storage/rows_event.h"
 
-#include <stdlib.h>
-
 /* ---- Failures ---- */
-
-static bool has_handled(const void *context, uint32_t user)
-{
-    const struct engine *e = context;
-    return graph_def(e->graph, user)->when == WHEN_FAILED &&
-           e->states.outcome[user] == CAIRN_COMPLETED;
-}
-
-static bool can_handle(const void *context, uint32_t user)
-{
-    const struct engine *e = context;
-    return graph_def(e->graph, user)->when == WHEN_FAILED &&
-           (e->states.outcome[user] == CAIRN_COMPLETED ||
-            e->sched.state[user] != ENDED);
-}
-
-bool failure_unhandled(const struct engine *e, uint32_t task, bool still_open)
-{
-    return !graph_any_user(e->graph, task, still_open ? can_handle : has_handled, e);
-}
-
-void engine_failed(struct engine *e, uint32_t task)
-{
-    char text[256];
-    if (e->graph->definition->on_failure == ON_FAILURE_CONTINUE ||
-        e->phase != PHASE_MAIN || e->halt || !failure_unhandled(e, task, true))
-        return;
-    snprintf(text, sizeof text, "%s failed", e->graph->id[task]);
-    engine_halt(e, HALT_FAILURE, text);
-}
-
-/* What failed while nobody ran the workflow stops it now. */
-void engine_recall_failures(struct engine *e)
-{
-    for (uint32_t task = 0; task < e->graph->n_tasks; task++)
-        if (e->states.outcome[task] == CAIRN_FAILED &&
-            !graph_def(e->graph, task)->finally)
-            engine_failed(e, task);
-}
-
-void engine_handler_ended(struct engine *e, uint32_t task)
-{
-    const struct graph *g = e->graph;
-    for (uint32_t i = g->need_start[task]; i < g->need_start[task + 1]; i++) {
-        uint32_t need = g->needs[i];
-        if (!graph_is_barrier(g, need)) {
-            if (e->states.outcome[need] == CAIRN_FAILED)
-                engine_failed(e, need);
-            continue;
-        }
-        for (uint32_t k = g->need_start[need]; k < g->need_start[need + 1]; k++)
-            if (e->states.outcome[g->needs[k]] == CAIRN_FAILED)
-                engine_failed(e, g->needs[k]);
-    }
-}
 
 static uint32_t count_unhandled(const struct engine *e)
 {
@@ -137,7 +80,8 @@ static void begin_finally(struct engine *e, bool *over)
     }
     e->phase = PHASE_FINALLY;
     e->lookup.run_status = status_so_far(e);
-    engine_log(e, EVENT_PHASE, PHASE_FINALLY, UINT32_MAX, str_of(e->lookup.run_status));
+    audit_event(e, EVENT_PHASE, PHASE_FINALLY, UINT32_MAX,
+                str_of(e->lookup.run_status));
     sched_allow(&e->sched, SCHED_FINALLY);
 }
 
@@ -160,7 +104,7 @@ static int end_main(struct engine *e, bool *over, struct cairn_error *error)
         if (e->undo.n) {
             e->phase = PHASE_UNDO;
             sched_allow(&e->sched, 0);
-            engine_log(e, EVENT_PHASE, PHASE_UNDO, UINT32_MAX, STR(""));
+            audit_event(e, EVENT_PHASE, PHASE_UNDO, UINT32_MAX, STR(""));
             return undo_next(e, error);
         }
     }
@@ -186,7 +130,6 @@ int engine_advance(struct engine *e, bool *over, struct cairn_error *error)
         begin_finally(e, over);
         return 0;
     case PHASE_FINALLY:
-    case PHASE_OVER:
         break;
     }
     *over = true;

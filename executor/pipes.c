@@ -10,20 +10,8 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-void engine_redact(const struct engine *e, struct buf *text)
-{
-    const struct redactor *redactor = e->situation.secrets.redactor;
-    struct buf clean = BUF_INIT;
-    if (!redactor || !text->size || !redactor_finds(redactor, buf_view(text)))
-        return;
-    redact_text(redactor, buf_view(text), &clean);
-    clean.failed |= text->failed;
-    buf_release(text);
-    *text = clean;
-}
-
 /* Every task of a workflow with secrets: what one has, it can leave in a file for
- * another. Under a keeper there is nobody to read a pipe; see engine_redact's users. */
+ * another. Under a keeper there is nobody to read a pipe; see redact_buf's users. */
 static bool is_secretive(const struct engine *e, const struct job *job)
 {
     return e->situation.secrets.redactor && !job->kept;
@@ -74,7 +62,7 @@ int job_pipes_watch(struct engine *e, struct job *job, struct cairn_error *error
     int rc = 0;
     for (int i = 0; i < 2 && !rc; i++)
         if (job->pipe[i].fd >= 0)
-            rc = engine_watch(e, job->pipe[i].fd, pipe_watch(e, job, i), error);
+            rc = loop_watch(e, job->pipe[i].fd, pipe_watch(e, job, i), error);
     return rc;
 }
 

@@ -43,9 +43,9 @@ void report(struct engine *e, enum cairn_event_kind kind, const char *text)
 void report_start(struct engine *e, const struct job *job)
 {
     struct cairn_event event = event_of(e, CAIRN_EVENT_TASK_STARTED);
-    event.task = e->graph->id[job->task];
-    event.node = job->task;
-    event.attempt = job->attempt;
+    event.task = e->graph->id[job->intent.task];
+    event.node = job->intent.task;
+    event.attempt = job->intent.attempt;
     event.time_ns = job->started_ns;
     tell(e, &event);
 }
@@ -169,4 +169,16 @@ void report_waiting(struct engine *e, uint32_t task, const char *text)
     event.node = task;
     event.text = text;
     tell(e, &event);
+}
+
+void redact_buf(const struct engine *e, struct buf *text)
+{
+    const struct redactor *redactor = e->situation.secrets.redactor;
+    struct buf clean = BUF_INIT;
+    if (!redactor || !text->size || !redactor_finds(redactor, buf_view(text)))
+        return;
+    redact_text(redactor, buf_view(text), &clean);
+    clean.failed |= text->failed;
+    buf_release(text);
+    *text = clean;
 }

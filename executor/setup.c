@@ -61,21 +61,6 @@ static uint32_t count_jobs(const struct engine *e)
 
 /* ---- Descriptors ---- */
 
-int engine_watch(struct engine *e, int fd, uint64_t what, struct cairn_error *error)
-{
-    struct epoll_event event = {.events = EPOLLIN, .data.u64 = what};
-    if (epoll_ctl(e->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0)
-        return error_sys(error, errno, "cannot watch a descriptor");
-    return 0;
-}
-
-int job_watch_end(struct engine *e, struct job *job, struct cairn_error *error)
-{
-    int rc = engine_watch(e, job->pidfd, job_watch(e, job), error);
-    job->watching = !rc;
-    return rc;
-}
-
 /* Other processes write to this fifo after they have stored a command. */
 static int open_wake(struct engine *e, struct cairn_error *error)
 {
@@ -96,13 +81,13 @@ static int open_descriptors(struct engine *e, struct cairn_error *error)
     e->later_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (e->epoll_fd < 0 || e->later_fd < 0)
         return error_sys(error, errno, "cannot make a descriptor");
-    int rc = engine_watch(e, e->later_fd, WATCH_LATER, error);
+    int rc = loop_watch(e, e->later_fd, WATCH_LATER, error);
     if (!rc && e->store)
         rc = open_wake(e, error);
     if (!rc && e->store)
-        rc = engine_watch(e, e->wake_fd, WATCH_WAKE, error);
+        rc = loop_watch(e, e->wake_fd, WATCH_WAKE, error);
     if (!rc && e->options->stop)
-        rc = engine_watch(e, e->options->stop->fd, WATCH_STOP, error);
+        rc = loop_watch(e, e->options->stop->fd, WATCH_STOP, error);
     return rc;
 }
 
@@ -124,7 +109,7 @@ int engine_guard(struct engine *e, struct cairn_error *error)
 {
     int rc = guard_start(&e->guard, &e->slots, error);
     e->guarded = !rc;
-    return rc ? rc : engine_watch(e, e->guard.pidfd, WATCH_GUARD, error);
+    return rc ? rc : loop_watch(e, e->guard.pidfd, WATCH_GUARD, error);
 }
 
 static int open_processes(struct engine *e, struct cairn_error *error)
@@ -139,8 +124,8 @@ static int open_processes(struct engine *e, struct cairn_error *error)
     if (!rc)
         rc = spawner_start(&e->spawner, e->limit, error);
     if (!rc)
-        rc = engine_watch(e, spawner_fd(e->spawner), WATCH_SPAWNER, error);
-    return rc ? rc : launch_environment(e, error);
+        rc = loop_watch(e, spawner_fd(e->spawner), WATCH_SPAWNER, error);
+    return rc ? rc : environments_open(e, error);
 }
 
 /* A run without a store still needs a place for output. */
@@ -393,7 +378,7 @@ static void close_lists(struct engine *e)
     free(e->starts);
     free(e->dropped);
     free(e->early);
-    engine_forget_offers(e);
+    turn_forget_offers(e);
     free(e->offers);
     free(e->undo.tasks);
     free(e->referred);

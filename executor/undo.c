@@ -4,7 +4,6 @@
  * completed; of a task that failed, the one of the workflow. */
 #include "executor/engine.h"
 
-#include "base/clock.h"
 #include "storage/rows_attempt.h"
 
 #include <stdlib.h>
@@ -87,7 +86,7 @@ int undo_collect(struct engine *e, enum undo_scope scope, struct cairn_error *er
 
 int undo_next(struct engine *e, struct cairn_error *error)
 {
-    return engine_add_intent(e, e->undo.tasks[e->undo.next++], ROLE_UNDO)
+    return turn_add_intent(e, e->undo.tasks[e->undo.next++], ROLE_UNDO)
                ? error_nomem(error)
                : 0;
 }
@@ -96,83 +95,68 @@ static int find_action(struct engine *e, struct job *job, struct undo_action *ac
                        struct cairn_error *error)
 {
     const struct result *result;
-    const struct task_def *def = graph_def(e->graph, job->task);
-    uint8_t outcome = e->states.outcome[job->task];
+    const struct task_def *def = graph_def(e->graph, job->intent.task);
+    struct asker asker = {&e->lookup, job->intent.task, job->intent.attempt};
+    uint8_t outcome = e->states.outcome[job->intent.task];
     if (outcome != CAIRN_COMPLETED && outcome != CAIRN_FAILED)
         return error_set(error, CAIRN_EUSAGE, "it is not completed any more");
     if (outcome == CAIRN_FAILED)
-        return launch_describe(e, job, def->undo, &job->arena, action, error);
-    int rc = lookup_result(&e->lookup, job->task, &result, error);
+        return launch_describe(&asker, def->undo, &job->arena, action, error);
+    int rc = lookup_result(&e->lookup, job->intent.task, &result, error);
     if (!rc)
         *action = result->undo;
     return rc;
 }
 
-static void add_undo_ending(struct engine *e, struct ending *ending, bool done)
+static void settle_undo(struct engine *e, struct ending *ending, bool done)
 {
     ending->row.flags |= ATTEMPT_UNDO;
     ending->row.outcome = done ? CAIRN_COMPLETED : CAIRN_FAILED;
-    engine_redact(e, &ending->text);
-    if (!done) {
-        e->failed_undos++;
-        return;
-    }
-    if (e->states.outcome[ending->row.task] != CAIRN_COMPLETED)
-        return; /* a failed task stays failed */
-    ending->final = true;
-    ending->change = (struct change){.task = ending->row.task,
-                                     .outcome = CAIRN_UNDONE,
-                                     .attempts = ending->row.number};
-    e->broken |= states_apply(&e->states, &ending->change, NULL) != 0;
+    redact_buf(e, &ending->text);
+    e->failed_undos += !done;
+    /* a failed task stays failed */
+    if (done && e->states.outcome[ending->row.task] == CAIRN_COMPLETED)
+        settle_undone(e, ending);
+    else
+        turn_add_ending(e, ending);
 }
 
-int undo_start(struct engine *e, const struct intent *intent, struct cairn_error *error)
+int undo_launch(struct engine *e, struct job *job, struct buf *why)
 {
     struct undo_action action = {0};
     struct cairn_error trouble = {0};
-    struct buf why = BUF_INIT;
-    struct job *job = launch_slot(e, intent, ROLE_UNDO);
     arena_release(&job->arena);
     int rc = find_action(e, job, &action, &trouble);
-    if (rc)
-        buf_text(&why, trouble.text);
-    else
-        rc = launch_action(e, job, &action, &why);
     if (rc) {
-        struct ending *ending = engine_add_ending(e, intent->task, intent->attempt);
-        engine_free_job(e, job);
-        if (!ending) {
-            buf_release(&why);
-            return error_nomem(error);
-        }
-        ending->row.intent_ns = intent->intent_ns;
-        ending->row.start_turn = intent->turn;
-        buf_str(&ending->text, buf_view(&why));
-        add_undo_ending(e, ending, false);
+        buf_text(why, trouble.text);
+        return rc;
     }
-    buf_release(&why);
+    return launch_action(e, job, &action, why);
+}
+
+int undo_not_started(struct engine *e, const struct intent *intent, const char *why,
+                     struct cairn_error *error)
+{
+    struct ending *ending = turn_draft_ending(e, intent, error);
+    if (!ending)
+        return CAIRN_ENOMEM;
+    buf_text(&ending->text, why);
+    settle_undo(e, ending, false);
     return 0;
 }
 
 int undo_ended(struct engine *e, struct job *job, const struct process_end *end,
-               struct cairn_error *error)
+               const struct buf *text, struct cairn_error *error)
 {
-    struct ending *ending = engine_add_ending(e, job->task, job->attempt);
+    struct ending *ending = ending_of_job(e, job, end, error);
+    (void)text;
     if (!ending)
-        return error_nomem(error);
-    ending->row.intent_ns = job->intent_ns;
-    ending->row.started_ns = job->started_ns;
-    ending->row.start_turn = job->start_turn;
-    ending->duration_ms = (ending->row.ended_ns - job->started_ns) / 1000000;
-    ending->row.exit_code = end->exit_code;
-    ending->row.signal = end->signal;
-    ending->row.cpu_us = end->cpu_us;
-    ending->row.peak_kib = end->peak_kib;
-    ending->row.flags |= job->timed_out ? ATTEMPT_TIMED_OUT : 0;
-    describe_end(e, job, ending);
+        return CAIRN_ENOMEM;
+    ending_add_usage(ending, job, end);
+    job_describe_end(e, job, ending);
     job_capture(e, job, ending);
     bool done = end->exit_code == 0 && !job->timed_out && !job->cancelled;
-    engine_free_job(e, job);
-    add_undo_ending(e, ending, done);
+    jobs_free(e, job);
+    settle_undo(e, ending, done);
     return 0;
 }

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Holds the code against tests/lint/rooms: includes, and calls between the objects in
-# $BUILD, go only from a room to the rooms that it may use. The files of a room whose
+# $BUILD, go only from a room to the rooms that it may use. No files of executor/ call
+# each other in a circle. The files of a room whose
 # name ends in _int.h are for that room and its alcoves. The command uses include/ and
 # its own headers. Each outside library
 # has one door. Run from the project's root, after a build.
@@ -83,6 +84,13 @@ check_calls() {
         }' "$table" "$work/calls"
 }
 
+# check_circles ROOM: tsort names the files of a circle on stderr.
+check_circles() {
+    awk -v room="$1/" 'index($1, room) == 1 && index($2, room) == 1 { print $1, $2 }' \
+        "$work/calls" | sort -u | tsort 2>&1 >/dev/null |
+        sed -E "s|^tsort: -: ?||; s|^tsort: ||; s|^|$1: |"
+}
+
 # door HEADER-ERE ALLOWED-FILE-ERE
 door() {
     awk -v header="^($1)\$" -v allowed="^($2):" \
@@ -93,6 +101,7 @@ door() {
 found=$(
     check_includes
     check_calls
+    check_circles executor
     door '<sqlite3\.h>' 'storage/db[a-z_]*\.[ch]'
     door '<tpl\.h>' 'checkpoint/payload\.c'
     door '<zstd[a-z_]*\.h>' 'storage/object[a-z_]*\.c'
