@@ -17,7 +17,7 @@ void block_reset(struct block *block)
 }
 
 /* Bytes of text that fit into `columns`. Characters from U+1100 on may be two wide. */
-static size_t fit(const char *text, size_t n, int columns)
+static size_t fitting_length(const char *text, size_t n, int columns)
 {
     size_t i = 0;
     while (i < n) {
@@ -46,7 +46,7 @@ void block_line(struct block *block, const char *format, ...)
             *c = ' ';
     }
     n = escape_text(safe, text, strlen(text));
-    n = fit(safe, n, ui_width());
+    n = fitting_length(safe, n, ui_width());
     memcpy(block->text[block->lines], safe, n);
     block->text[block->lines++][n] = '\0';
 }
@@ -104,7 +104,7 @@ double rate_get(const struct rate *rate)
            (double)ms;
 }
 
-static int digits(uint32_t number)
+static int count_digits(uint32_t number)
 {
     char text[16];
     return snprintf(text, sizeof text, "%u", number);
@@ -114,8 +114,8 @@ const char *progress_text(char text[PROGRESS_MAX], uint32_t done, uint32_t total
                           uint32_t running, double rate)
 {
     char eta[FORMAT_MAX];
-    int n = snprintf(text, PROGRESS_MAX, "[%*u/%u] %u running", digits(total), done,
-                     total, running);
+    int n = snprintf(text, PROGRESS_MAX, "[%*u/%u] %u running", count_digits(total),
+                     done, total, running);
     if (rate > 0 && done < total) {
         /* Whole seconds: more would be pretence. */
         int64_t left_ms = (int64_t)((total - done) / rate) * 1000;

@@ -175,7 +175,7 @@ static void print_retry(const struct display *display, const struct cairn_event 
               event->text ? event->text : "");
 }
 
-static void paint(struct display *display, const struct cairn_event *event)
+static void paint_progress(struct display *display, const struct cairn_event *event)
 {
     char text[PROGRESS_MAX], elapsed[FORMAT_MAX];
     int64_t now = now_ms();
@@ -205,16 +205,16 @@ static void print_progress(struct display *display, const struct cairn_event *ev
                             rate_get(&display->rate)));
 }
 
-static void tick(struct display *display, const struct cairn_event *event)
+static void handle_tick(struct display *display, const struct cairn_event *event)
 {
     if (display->live)
-        paint(display, event);
+        paint_progress(display, event);
     else if (event->total > FEW_TASKS)
         print_progress(display, event);
 }
 
 /* Events that change the display's own table. */
-static void follow(struct display *display, const struct cairn_event *event)
+static void track_running(struct display *display, const struct cairn_event *event)
 {
     if (!event->task)
         return;
@@ -293,9 +293,9 @@ void display_event(void *context, const struct cairn_event *event)
             event_print(++display->sequence, event);
         return;
     }
-    follow(display, event);
+    track_running(display, event);
     if (event->kind == CAIRN_EVENT_TICK) {
-        tick(display, event);
+        handle_tick(display, event);
         return;
     }
     if (display->live && is_permanent(event))

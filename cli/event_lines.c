@@ -38,7 +38,8 @@ static const char *type_name(enum cairn_event_kind kind)
     return NULL;
 }
 
-static void begin(struct doc *doc, const char *type, uint64_t sequence, int64_t time_ns)
+static void begin_event(struct doc *doc, const char *type, uint64_t sequence,
+                        int64_t time_ns)
 {
     doc_begin(doc);
     doc_text(doc, "type", type);
@@ -81,7 +82,7 @@ void event_print(uint64_t sequence, const struct cairn_event *event)
     struct doc doc;
     if (!type || ui_output_lost())
         return;
-    begin(&doc, type, sequence, event->time_ns);
+    begin_event(&doc, type, sequence, event->time_ns);
     doc_some(&doc, "run", event->run);
     if (event->task)
         put_task(&doc, event);
@@ -95,7 +96,7 @@ void event_print(uint64_t sequence, const struct cairn_event *event)
 void result_print(uint64_t sequence, const struct cairn_run_result *result)
 {
     struct doc doc;
-    begin(&doc, "run_finished", sequence, wall_ns());
+    begin_event(&doc, "run_finished", sequence, wall_ns());
     doc_some(&doc, "run", result->run);
     doc_text(&doc, "state", cairn_run_state_name(result->state));
     doc_bool(&doc, "nothing_to_do", result->nothing_to_do);

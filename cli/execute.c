@@ -131,7 +131,7 @@ static int count_checked(void *context, const struct cairn_task_info *task)
 }
 
 /* Calls with signals caught and the display on; options.stop and observe are set. */
-static int perform(struct settings *settings, struct work *work)
+static int carry_out(struct settings *settings, struct work *work)
 {
     struct cairn_run_result result = {0};
     struct cairn_error error = {0};
@@ -171,7 +171,7 @@ int execute(struct settings *settings, struct cairn_workflow *workflow,
 {
     struct work work = {
         .call = call_run, .store = store, .workflow = workflow, .options = *options};
-    return perform(settings, &work);
+    return carry_out(settings, &work);
 }
 
 static int call_undo(struct work *work, struct cairn_run_result *result,
@@ -190,5 +190,5 @@ int execute_undo(struct settings *settings, struct cairn_store *store, uint64_t 
                         .tasks = settings->operands + 1,
                         .n_tasks = (size_t)settings->n_operands - 1,
                         .options = *options};
-    return perform(settings, &work);
+    return carry_out(settings, &work);
 }

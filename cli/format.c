@@ -182,7 +182,7 @@ static size_t put_code(char *out, unsigned code)
     return n + put_hex(out + n, "", code & 0xff);
 }
 
-static size_t escape(char *out, const char *text, size_t n, bool breaks)
+static size_t escape_controls(char *out, const char *text, size_t n, bool breaks)
 {
     size_t used = 0;
     for (size_t i = 0; i < n;) {
@@ -208,12 +208,12 @@ static size_t escape(char *out, const char *text, size_t n, bool breaks)
 
 size_t escape_text(char *out, const char *text, size_t n)
 {
-    return escape(out, text, n, true);
+    return escape_controls(out, text, n, true);
 }
 
 size_t escape_line(char *out, const char *text, size_t n)
 {
-    return escape(out, text, n, false);
+    return escape_controls(out, text, n, false);
 }
 
 char *shell_word(const char *text)

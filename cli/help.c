@@ -28,7 +28,7 @@ static const struct {
 };
 
 /* Prints text wrapped, from `column` on, where the cursor already is. */
-static void wrap(FILE *to, const char *text, int column)
+static void print_wrapped(FILE *to, const char *text, int column)
 {
     int at = column;
     while (*text != '\0') {
@@ -65,7 +65,7 @@ static void print_option(FILE *to, enum option_id id)
         fprintf(to, "%-*s", COLUMN, left);
     else
         fprintf(to, "%s\n%*s", left, COLUMN, "");
-    wrap(to, option->help, COLUMN);
+    print_wrapped(to, option->help, COLUMN);
 }
 
 static void print_statuses(FILE *to, const char *exits)
@@ -84,7 +84,7 @@ void help_command(FILE *to, const struct command *command)
 {
     fprintf(to, "usage: cairn %s%s%s [OPTION]...\n\n", command->name,
             command->operands[0] ? " " : "", command->operands);
-    wrap(to, command->details, 0);
+    print_wrapped(to, command->details, 0);
     fputs("\noptions:\n", to);
     for (size_t i = 0; command->options[i] != OPT_NONE; i++)
         print_option(to, command->options[i]);

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-static void put(struct doc *doc, const char *text)
+static void put_text(struct doc *doc, const char *text)
 {
     if (doc->failed)
         return;
@@ -59,7 +59,7 @@ static void put_character(FILE *file, const char *text, size_t length)
 /* The text must be UTF-8. */
 static void put_string(struct doc *doc, const char *text, size_t n)
 {
-    put(doc, "\"");
+    put_text(doc, "\"");
     for (size_t i = 0; i < n && !doc->failed;) {
         size_t length = utf8_length(text + i, n - i);
         if (length > 0)
@@ -68,17 +68,17 @@ static void put_string(struct doc *doc, const char *text, size_t n)
             doc->failed = true;
         i += length;
     }
-    put(doc, "\"");
+    put_text(doc, "\"");
 }
 
 static void put_key(struct doc *doc, const char *key)
 {
     bool *more = &doc->more[doc->depth - 1];
-    put(doc, *more ? "," : "");
+    put_text(doc, *more ? "," : "");
     *more = true;
     if (key) {
         put_string(doc, key, strlen(key));
-        put(doc, ":");
+        put_text(doc, ":");
     }
 }
 
@@ -88,7 +88,7 @@ static void open_level(struct doc *doc, const char *opener, char closer)
         doc->failed = true;
         return;
     }
-    put(doc, opener);
+    put_text(doc, opener);
     doc->more[doc->depth] = false;
     doc->closers[doc->depth++] = closer;
 }
@@ -117,7 +117,7 @@ void doc_end(struct doc *doc)
 {
     char closer[2] = {doc->closers[doc->depth - 1], '\0'};
     doc->depth--;
-    put(doc, closer);
+    put_text(doc, closer);
 }
 
 static void put_base64(struct doc *doc, const unsigned char *bytes, size_t n)
@@ -133,7 +133,7 @@ static void put_base64(struct doc *doc, const unsigned char *bytes, size_t n)
             group |= bytes[i + 2];
         for (size_t k = 0; k < 4 && i + k <= n; k++)
             four[k] = digits[group >> (18 - 6 * k) & 63];
-        put(doc, four);
+        put_text(doc, four);
     }
 }
 
@@ -144,9 +144,9 @@ void doc_bytes(struct doc *doc, const char *key, const char *bytes, size_t n)
         put_string(doc, bytes, n);
         return;
     }
-    put(doc, "{\"base64\":\"");
+    put_text(doc, "{\"base64\":\"");
     put_base64(doc, (const unsigned char *)bytes, n);
-    put(doc, "\"}");
+    put_text(doc, "\"}");
 }
 
 void doc_text(struct doc *doc, const char *key, const char *text)
@@ -162,7 +162,7 @@ void doc_number(struct doc *doc, const char *key, int64_t number)
     char text[32];
     snprintf(text, sizeof text, "%lld", (long long)number);
     put_key(doc, key);
-    put(doc, text);
+    put_text(doc, text);
 }
 
 void doc_count(struct doc *doc, const char *key, uint64_t number)
@@ -170,7 +170,7 @@ void doc_count(struct doc *doc, const char *key, uint64_t number)
     char text[32];
     snprintf(text, sizeof text, "%llu", (unsigned long long)number);
     put_key(doc, key);
-    put(doc, text);
+    put_text(doc, text);
 }
 
 void doc_some(struct doc *doc, const char *key, uint64_t number)
@@ -186,19 +186,19 @@ void doc_real(struct doc *doc, const char *key, double number)
     char text[64];
     snprintf(text, sizeof text, "%.3f", number);
     put_key(doc, key);
-    put(doc, text);
+    put_text(doc, text);
 }
 
 void doc_bool(struct doc *doc, const char *key, bool value)
 {
     put_key(doc, key);
-    put(doc, value ? "true" : "false");
+    put_text(doc, value ? "true" : "false");
 }
 
 void doc_null(struct doc *doc, const char *key)
 {
     put_key(doc, key);
-    put(doc, "null");
+    put_text(doc, "null");
 }
 
 void doc_time(struct doc *doc, const char *key, int64_t time_ns)
@@ -220,7 +220,7 @@ int doc_print(struct doc *doc)
     bool failed;
     while (doc->depth > 0)
         doc_end(doc);
-    put(doc, "\n");
+    put_text(doc, "\n");
     failed = doc->failed || fflush(doc->file) != 0 || ferror(doc->file);
     if (failed) {
         ui_warn("out of memory");

@@ -5,7 +5,7 @@
 #include <jansson.h>
 
 /* A json_t under a name of our own, so that nobody else needs jansson's header. */
-static const json_t *under(const struct json_in *in)
+static const json_t *value_of(const struct json_in *in)
 {
     return (const json_t *)in;
 }
@@ -22,33 +22,33 @@ void json_in_free(struct json_in *in)
 
 const struct json_in *json_in_member(const struct json_in *in, const char *key)
 {
-    return (const struct json_in *)json_object_get(under(in), key);
+    return (const struct json_in *)json_object_get(value_of(in), key);
 }
 
 bool json_in_is_array(const struct json_in *in)
 {
-    return json_is_array(under(in));
+    return json_is_array(value_of(in));
 }
 
 size_t json_in_count(const struct json_in *in)
 {
-    return json_array_size(under(in));
+    return json_array_size(value_of(in));
 }
 
 const struct json_in *json_in_at(const struct json_in *in, size_t i)
 {
-    return (const struct json_in *)json_array_get(under(in), i);
+    return (const struct json_in *)json_array_get(value_of(in), i);
 }
 
 const char *json_in_text(const struct json_in *in)
 {
-    return json_string_value(under(in));
+    return json_string_value(value_of(in));
 }
 
 bool json_in_number(const struct json_in *in, uint64_t *out)
 {
-    if (!json_is_integer(under(in)) || json_integer_value(under(in)) < 0)
+    if (!json_is_integer(value_of(in)) || json_integer_value(value_of(in)) < 0)
         return false;
-    *out = (uint64_t)json_integer_value(under(in));
+    *out = (uint64_t)json_integer_value(value_of(in));
     return true;
 }

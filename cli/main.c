@@ -43,7 +43,7 @@ static void expect_json(int argc, char **argv)
 }
 
 /* Words of the command stand before its options; global options may stand between. */
-static int dispatch(struct settings *settings, int argc, char **argv)
+static int run_command_line(struct settings *settings, int argc, char **argv)
 {
     char words[128] = "";
     expect_json(argc, argv);
@@ -83,7 +83,7 @@ int main(int argc, char **argv)
     int status;
     ui_start();
     settings_init(&settings);
-    status = ui_end(dispatch(&settings, argc > 0 ? argc - 1 : 0, argv + 1));
+    status = ui_end(run_command_line(&settings, argc > 0 ? argc - 1 : 0, argv + 1));
     settings_release(&settings);
     return status;
 }

@@ -7,12 +7,12 @@
 
 #define WORD_MAX 64
 
-static unsigned least(unsigned a, unsigned b)
+static unsigned smaller_of(unsigned a, unsigned b)
 {
     return a < b ? a : b;
 }
 
-static unsigned distance(const char *a, size_t n, const char *b, size_t m)
+static unsigned edit_distance(const char *a, size_t n, const char *b, size_t m)
 {
     unsigned rows[3][WORD_MAX + 1];
     unsigned *before = rows[0], *last = rows[1], *row = rows[2];
@@ -23,9 +23,9 @@ static unsigned distance(const char *a, size_t n, const char *b, size_t m)
         row[0] = (unsigned)i;
         for (size_t j = 1; j <= m; j++) {
             row[j] = last[j - 1] + (a[i - 1] != b[j - 1]);
-            row[j] = least(row[j], least(last[j], row[j - 1]) + 1);
+            row[j] = smaller_of(row[j], smaller_of(last[j], row[j - 1]) + 1);
             if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-                row[j] = least(row[j], before[j - 2] + 1);
+                row[j] = smaller_of(row[j], before[j - 2] + 1);
         }
         before = last;
         last = row;
@@ -50,7 +50,7 @@ void nearest_try(struct nearest *nearest, const char *candidate)
     unsigned d;
     if (n > WORD_MAX || m > WORD_MAX || gap >= nearest->distance)
         return;
-    d = distance(nearest->word, n, candidate, m);
+    d = edit_distance(nearest->word, n, candidate, m);
     if (d < nearest->distance && d < m) {
         nearest->distance = d;
         nearest->best = candidate;

@@ -94,13 +94,13 @@ int store_for_writing(struct settings *settings, struct cairn_store **store,
         .sync = (enum cairn_sync)settings->number[OPT_SYNC],
         .key_file = key_path(settings),
     };
-    int result = open_store(settings, store, false, &error);
-    if (result == CAIRN_ENOTFOUND && create) {
-        result = cairn_store_open(store, &options, &error);
-        if (result == 0)
+    int rc = open_store(settings, store, false, &error);
+    if (rc == CAIRN_ENOTFOUND && create) {
+        rc = cairn_store_open(store, &options, &error);
+        if (rc == 0)
             say("cairn: made a store in %s", cairn_store_path(*store));
     }
-    return result == 0 ? 0 : ui_fail(&error);
+    return rc == 0 ? 0 : ui_fail(&error);
 }
 
 static int get_run(struct cairn_store *store, uint64_t run, struct cairn_run_info *info)

@@ -39,7 +39,7 @@ static const struct command *owner_of(const char *name)
 }
 
 /* A synonym that was nearest stands for its option. */
-static const char *suggest(const struct command *command, const char *word)
+static const char *nearest_option(const struct command *command, const char *word)
 {
     const char *name;
     struct nearest nearest;
@@ -76,7 +76,7 @@ int option_unknown(const struct command *command, const char *name, size_t n)
         ui_usage(command ? command->name : NULL,
                  "there is no option --%s here: it belongs after `cairn %s`", word,
                  owner->name);
-    else if ((best = suggest(command, word)))
+    else if ((best = nearest_option(command, word)))
         ui_usage(command ? command->name : NULL,
                  "there is no option --%s: did you mean --%s?", word, best);
     else

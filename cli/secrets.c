@@ -41,8 +41,8 @@ static int bad_line(const struct settings *settings, size_t line, const char *wh
 }
 
 /* Cuts the text into lines, and lines into names and values, in place. */
-static int split(const struct settings *settings, struct secrets_given *secrets,
-                 struct cairn_run_options *options)
+static int split_lines(const struct settings *settings, struct secrets_given *secrets,
+                       struct cairn_run_options *options)
 {
     char *at = secrets->text, *end = at + secrets->length;
     size_t line = 0, n = 0;
@@ -88,7 +88,7 @@ int secrets_read(const struct settings *settings, struct secrets_given *secrets,
                         strerror(errno));
     if (fd > 2)
         close(fd);
-    return split(settings, secrets, options);
+    return split_lines(settings, secrets, options);
 }
 
 void secrets_release(struct secrets_given *secrets)

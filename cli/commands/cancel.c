@@ -5,8 +5,8 @@
 #include "cli/open.h"
 #include "cli/ui.h"
 
-static int report(const struct settings *settings, const struct cairn_run_info *run,
-                  const char *action)
+static int report_cancelled(const struct settings *settings,
+                            const struct cairn_run_info *run, const char *action)
 {
     unsigned long long number = run->run;
     struct doc doc;
@@ -38,11 +38,11 @@ int command_cancel(struct settings *settings)
     if (status == 0)
         status = run_operand(settings, 0, store, &run);
     if (status == 0 && !run.live && run.state != CAIRN_RUN_UNFINISHED)
-        status = report(settings, &run, "none");
+        status = report_cancelled(settings, &run, "none");
     else if (status == 0 && cairn_cancel(store, run.run, &error) != 0)
         status = ui_fail(&error);
     else if (status == 0)
-        status = report(settings, &run, run.live ? "requested" : "marked");
+        status = report_cancelled(settings, &run, run.live ? "requested" : "marked");
     cairn_store_close(store);
     return status;
 }

@@ -1,66 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* cairn checkpoint delete, prune: what cannot be taken back. */
+/* cairn checkpoint prune: deletes old segments of every run. */
 #include "cli/command.h"
 #include "cli/format.h"
 #include "cli/json.h"
 #include "cli/open.h"
 #include "cli/ui.h"
 
-/* Asks on the terminal; anything but y or yes is a no. */
-static bool confirmed(const char *id)
-{
-    char answer[16];
-    static const char prompt[] = "Delete it for good? [y/N] ";
-    say_always("checkpoint %s", id);
-    ui_paint(prompt, sizeof prompt - 1);
-    if (!fgets(answer, sizeof answer, stdin))
-        return false;
-    return answer[0] == 'y' || answer[0] == 'Y';
-}
-
-static int delete_checkpoint(const struct settings *settings, struct cairn_store *store)
-{
-    struct cairn_checkpoint_info info = {0};
-    const char *id = settings->operands[0];
-    struct cairn_error error = {0};
-    struct doc doc;
-    /* One that is damaged, or cannot be rebuilt because one before it was deleted,
-     * cannot be got, but it can be deleted. */
-    if (cairn_checkpoint_get(store, id, &info, &error) == 0)
-        id = info.id;
-    else if (error.code != CAIRN_EDAMAGED && error.code != CAIRN_ENOTFOUND)
-        return ui_fail(&error);
-    if (!settings->given[OPT_YES] && !confirmed(id)) {
-        say_always("nothing was deleted");
-        return 0;
-    }
-    if (cairn_checkpoint_delete(store, id, &error) != 0)
-        return ui_fail(&error);
-    if (!ui_json()) {
-        say("deleted %s", id);
-        return 0;
-    }
-    doc_begin(&doc);
-    doc_text(&doc, "deleted", id);
-    return doc_print(&doc);
-}
-
-int command_checkpoint_delete(struct settings *settings)
-{
-    struct cairn_store *store = NULL;
-    bool ask = ui_terminal(0) && ui_terminal(2) && !ui_json();
-    int status;
-    if (!settings->given[OPT_YES] && !ask)
-        return ui_usage("checkpoint delete",
-                        "deleting needs --yes where nobody can be asked");
-    status = store_for_writing(settings, &store, false);
-    if (status == 0)
-        status = delete_checkpoint(settings, store);
-    cairn_store_close(store);
-    return status;
-}
-
-static int report(const struct cairn_prune_result *result, bool dry_run)
+static int report_pruned(const struct cairn_prune_result *result, bool dry_run)
 {
     char size[FORMAT_MAX];
     struct doc doc;
@@ -105,7 +51,7 @@ int command_checkpoint_prune(struct settings *settings)
     if (status == 0 && cairn_checkpoint_prune(store, &options, &result, &error) != 0)
         status = ui_fail(&error);
     else if (status == 0)
-        status = report(&result, options.dry_run);
+        status = report_pruned(&result, options.dry_run);
     cairn_store_close(store);
     return status;
 }

@@ -14,7 +14,7 @@
 #define NONE SIZE_MAX
 
 /* What the tree needs of a run: a run_info is too large to keep thousands. */
-struct entry {
+struct timeline_run {
     uint64_t run, from_run, from_seq;
     size_t child, sibling; /* first child, next child of the same parent */
     unsigned depth;
@@ -23,7 +23,7 @@ struct tree {
     struct settings *settings;
     struct cairn_store *store;
     struct doc *doc; /* with --json */
-    struct entry *entries;
+    struct timeline_run *entries;
     size_t n, capacity, roots;
     bool failed;
 };
@@ -33,7 +33,8 @@ static int add_run(void *context, const struct cairn_run_info *run)
     struct tree *tree = context;
     if (tree->n == tree->capacity) {
         size_t capacity = tree->capacity ? 2 * tree->capacity : 64;
-        struct entry *entries = realloc(tree->entries, capacity * sizeof *entries);
+        struct timeline_run *entries =
+            realloc(tree->entries, capacity * sizeof *entries);
         if (!entries) {
             tree->failed = true;
             return 1;
@@ -41,11 +42,11 @@ static int add_run(void *context, const struct cairn_run_info *run)
         tree->entries = entries;
         tree->capacity = capacity;
     }
-    tree->entries[tree->n++] = (struct entry){.run = run->run,
-                                              .from_run = run->from_run,
-                                              .from_seq = run->from_seq,
-                                              .child = NONE,
-                                              .sibling = NONE};
+    tree->entries[tree->n++] = (struct timeline_run){.run = run->run,
+                                                     .from_run = run->from_run,
+                                                     .from_seq = run->from_seq,
+                                                     .child = NONE,
+                                                     .sibling = NONE};
     return 0;
 }
 
@@ -70,7 +71,7 @@ static void link_runs(struct tree *tree)
 {
     tree->roots = NONE;
     for (size_t i = tree->n; i-- > 0;) {
-        struct entry *entry = &tree->entries[i];
+        struct timeline_run *entry = &tree->entries[i];
         size_t parent = entry->from_run != 0 && entry->from_run < entry->run
                             ? find_run(tree, entry->from_run)
                             : NONE;
@@ -90,7 +91,7 @@ struct rows {
 
 static void print_forks(const struct rows *rows, uint64_t seq)
 {
-    const struct entry *entries = rows->tree->entries;
+    const struct timeline_run *entries = rows->tree->entries;
     size_t i = entries[rows->entry].child;
     bool any = false;
     for (; i != NONE; i = entries[i].sibling) {
@@ -125,7 +126,7 @@ static int each_checkpoint(void *context, const struct cairn_checkpoint_info *in
     return ui_output_lost();
 }
 
-static void print_run_line(const struct tree *tree, const struct entry *entry,
+static void print_run_line(const struct tree *tree, const struct timeline_run *entry,
                            const struct cairn_run_info *run, const char *indent)
 {
     struct cairn_checkpoint_info from;
@@ -146,7 +147,7 @@ static void print_run_line(const struct tree *tree, const struct entry *entry,
 /* One run with its newest checkpoints. */
 static int show_run(struct tree *tree, size_t i)
 {
-    const struct entry *entry = &tree->entries[i];
+    const struct timeline_run *entry = &tree->entries[i];
     unsigned depth = entry->depth < DEPTH_SHOWN ? entry->depth : DEPTH_SHOWN;
     char indent[2 * DEPTH_SHOWN + 1];
     struct rows rows = {.tree = tree, .entry = i, .indent = indent};
@@ -186,7 +187,7 @@ static int show_run(struct tree *tree, size_t i)
 }
 
 /* Parent first, then its forks, newest first. Every run is pushed once. */
-static int walk(struct tree *tree)
+static int print_tree(struct tree *tree)
 {
     size_t *stack = malloc((tree->n + 1) * sizeof *stack);
     size_t used = 0;
@@ -226,12 +227,12 @@ static int show_tree(struct tree *tree)
     if (!ui_json()) {
         if (tree->n == 0)
             say("no runs");
-        return walk(tree);
+        return print_tree(tree);
     }
     tree->doc = &doc;
     doc_begin(&doc);
     doc_array(&doc, "runs");
-    status = walk(tree);
+    status = print_tree(tree);
     tree->doc = NULL;
     if (status != 0) {
         doc_discard(&doc);

@@ -7,7 +7,7 @@
 #include "cli/open.h"
 #include "cli/ui.h"
 
-struct report {
+struct verify_report {
     struct doc *doc; /* with --json */
     uint64_t problems;
     uint64_t kinds[CAIRN_PROBLEM_HEAD + 1]; /* of these */
@@ -18,7 +18,7 @@ struct report {
 static int each_problem(void *context, const struct cairn_problem *problem)
 {
     static const char *const kinds[] = {"damage", "hmac", "key", "head"};
-    struct report *report = context;
+    struct verify_report *report = context;
     report->problems++;
     report->kinds[problem->kind]++;
     report->forged |= problem->kind == CAIRN_PROBLEM_HMAC && problem->seq != 0;
@@ -37,7 +37,7 @@ static int each_problem(void *context, const struct cairn_problem *problem)
     return 0;
 }
 
-static void print_document(const struct report *report,
+static void print_document(const struct verify_report *report,
                            const struct cairn_verify_result *result, bool ok)
 {
     struct doc *doc = report->doc;
@@ -65,7 +65,7 @@ static void print_document(const struct report *report,
 }
 
 /* What to do about what was named. */
-static void print_advice(const struct report *report)
+static void print_advice(const struct verify_report *report)
 {
     const uint64_t *kinds = report->kinds;
     if (kinds[CAIRN_PROBLEM_DAMAGE] > 0)
@@ -85,7 +85,7 @@ static void print_advice(const struct report *report)
             report->heads->n == 1 ? " was" : "s were");
 }
 
-static void print_text(const struct report *report,
+static void print_text(const struct verify_report *report,
                        const struct cairn_verify_result *result)
 {
     uint64_t others =
@@ -111,39 +111,39 @@ static void print_text(const struct report *report,
     print_advice(report);
 }
 
-static int verify(struct settings *settings, struct cairn_store *store,
-                  const struct head_list *heads)
+static int verify_store(struct settings *settings, struct cairn_store *store,
+                        const struct head_list *heads)
 {
     struct doc doc = {0};
-    struct report report = {.doc = ui_json() ? &doc : NULL, .heads = heads};
+    struct verify_report report = {.doc = ui_json() ? &doc : NULL, .heads = heads};
     struct cairn_verify_result result = {0};
     struct cairn_error error = {0};
-    int code;
+    int rc;
     if (report.doc) {
         doc_begin(&doc);
         doc_array(&doc, "problems");
     }
-    code = cairn_checkpoint_verify(store, settings->operands[0], each_problem, &report,
-                                   &result, &error);
-    if (heads && (code == 0 || code == CAIRN_EDAMAGED)) {
+    rc = cairn_checkpoint_verify(store, settings->operands[0], each_problem, &report,
+                                 &result, &error);
+    if (heads && (rc == 0 || rc == CAIRN_EDAMAGED)) {
         struct cairn_error local = {0};
         int compared = cairn_checkpoint_compare(
             store, &heads->of, heads->heads, heads->n, each_problem, &report, &local);
         if (compared != 0) {
-            code = compared;
+            rc = compared;
             error = local;
         }
     }
-    if (code != 0 && (code != CAIRN_EDAMAGED || report.problems == 0)) {
+    if (rc != 0 && (rc != CAIRN_EDAMAGED || report.problems == 0)) {
         if (report.doc)
             doc_discard(&doc);
         return ui_fail(&error);
     }
     if (report.doc)
-        print_document(&report, &result, code == 0);
+        print_document(&report, &result, rc == 0);
     else
         print_text(&report, &result);
-    return code == 0 ? 0 : cairn_exit_status(code);
+    return rc == 0 ? 0 : cairn_exit_status(rc);
 }
 
 int command_checkpoint_verify(struct settings *settings)
@@ -156,7 +156,8 @@ int command_checkpoint_verify(struct settings *settings)
     if (status == 0)
         status = store_for_reading(settings, &store);
     if (status == 0)
-        status = verify(settings, store, settings->given[OPT_HEAD] ? &heads : NULL);
+        status =
+            verify_store(settings, store, settings->given[OPT_HEAD] ? &heads : NULL);
     cairn_store_close(store);
     head_release(&heads);
     return status;

@@ -6,7 +6,7 @@
 #include "cli/open.h"
 #include "cli/ui.h"
 
-struct report {
+struct findings_report {
     struct doc *doc; /* with --json */
     uint32_t counts[3];
 };
@@ -15,7 +15,7 @@ static int each_finding(void *context, const struct cairn_finding *finding)
 {
     static const char *const names[] = {"ok", "warn", "bad"};
     static const char *const labels[] = {"ok  ", "warn", "BAD "};
-    struct report *report = context;
+    struct findings_report *report = context;
     report->counts[finding->health]++;
     if (report->doc) {
         doc_object(report->doc, NULL);
@@ -37,18 +37,18 @@ static int each_finding(void *context, const struct cairn_finding *finding)
 int command_doctor(struct settings *settings)
 {
     struct doc doc = {0};
-    struct report report = {.doc = ui_json() ? &doc : NULL};
+    struct findings_report report = {.doc = ui_json() ? &doc : NULL};
     struct cairn_error error = {0};
-    int result;
+    int rc;
     if (settings->given[OPT_REPAIR])
         return repair_store(settings);
     if (report.doc) {
         doc_begin(&doc);
         doc_array(&doc, "findings");
     }
-    result = cairn_doctor_keyed(store_path(settings), key_path(settings), each_finding,
-                                &report, &error);
-    if (result != 0 && report.counts[CAIRN_HEALTH_BAD] == 0) {
+    rc = cairn_doctor_keyed(store_path(settings), key_path(settings), each_finding,
+                            &report, &error);
+    if (rc != 0 && report.counts[CAIRN_HEALTH_BAD] == 0) {
         if (report.doc)
             doc_discard(&doc);
         return ui_fail(&error);
@@ -64,5 +64,5 @@ int command_doctor(struct settings *settings)
         say("%u bad, %u to look at, %u fine", report.counts[CAIRN_HEALTH_BAD],
             report.counts[CAIRN_HEALTH_WARN], report.counts[CAIRN_HEALTH_OK]);
     }
-    return result == 0 ? 0 : cairn_exit_status(result);
+    return rc == 0 ? 0 : cairn_exit_status(rc);
 }

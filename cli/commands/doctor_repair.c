@@ -207,12 +207,12 @@ static int check_key(struct settings *settings)
                                           .key_file = key_path(settings)};
     struct cairn_store *store = NULL;
     struct cairn_error error = {0};
-    int code;
+    int rc;
     if (!options.key_file)
         return 0;
-    code = cairn_store_open(&store, &options, &error);
+    rc = cairn_store_open(&store, &options, &error);
     cairn_store_close(store);
-    if (code == CAIRN_ENOTFOUND || code == CAIRN_EUSAGE)
+    if (rc == CAIRN_ENOTFOUND || rc == CAIRN_EUSAGE)
         return ui_fail(&error);
     return 0;
 }

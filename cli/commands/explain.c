@@ -31,11 +31,11 @@ static int list_attempts(struct cairn_store *store, uint64_t run, const char *ta
                          void *context)
 {
     struct cairn_error error = {0};
-    int result;
+    int rc;
     if (!store || run == 0)
         return 0;
-    result = cairn_attempts(store, run, task, each, context, &error);
-    return result == 0 || result == CAIRN_ENOTFOUND ? 0 : ui_fail(&error);
+    rc = cairn_attempts(store, run, task, each, context, &error);
+    return rc == 0 || rc == CAIRN_ENOTFOUND ? 0 : ui_fail(&error);
 }
 
 /* Values may have many lines: all but the first are indented. */
@@ -198,8 +198,9 @@ static const char *failed_need(const struct cairn_workflow *workflow,
     return info.id;
 }
 
-static int explain(struct settings *settings, struct cairn_store *store,
-                   struct cairn_workflow *workflow, struct cairn_run_options *options)
+static int explain_task(struct settings *settings, struct cairn_store *store,
+                        struct cairn_workflow *workflow,
+                        struct cairn_run_options *options)
 {
     const char *task = settings->operands[0];
     struct cairn_decision decision = {0};
@@ -240,7 +241,7 @@ int command_explain(struct settings *settings)
     if (status == 0)
         status = workflow_target(settings, "explain", 1, store, &workflow, &options);
     if (status == 0)
-        status = explain(settings, store, workflow, &options);
+        status = explain_task(settings, store, workflow, &options);
     cairn_workflow_free(workflow);
     cairn_store_close(store);
     secrets_release(&secrets);

@@ -20,7 +20,7 @@ static void print_counts(const struct cairn_gc_result *result, bool dry_run)
         format_bytes(size, result->freed_bytes), dry_run ? "would be free" : "freed");
 }
 
-static int report(const struct cairn_gc_result *result, bool dry_run)
+static int report_collected(const struct cairn_gc_result *result, bool dry_run)
 {
     struct doc doc;
     if (!ui_json()) {
@@ -66,7 +66,7 @@ int command_gc(struct settings *settings)
         out_flush();
         status = ui_fail(&error);
     } else if (status == 0) {
-        status = report(&result, options.dry_run);
+        status = report_collected(&result, options.dry_run);
     }
     cairn_store_close(store);
     return status;

@@ -120,7 +120,7 @@ static void name_after(const char *directory, char name[NAME_MAX_BYTES])
     }
 }
 
-static bool fill(int fd, const char *name)
+static bool write_starter_text(int fd, const char *name)
 {
     FILE *file = fdopen(fd, "w");
     bool fine;
@@ -133,8 +133,8 @@ static bool fill(int fd, const char *name)
     return fclose(file) == 0 && fine;
 }
 
-/* Tells why the file could not be made, by errno. */
-static int refuse(const char *file)
+/* Reports why the file could not be made, by errno. */
+static int report_write_failure(const char *file)
 {
     int reason = errno;
     if (reason == EEXIST)
@@ -155,18 +155,18 @@ static int write_starter(const char *file, char name[NAME_MAX_BYTES])
     char *directory = directory_of(file);
     int fd, reason;
     if (!directory)
-        return refuse(file);
+        return report_write_failure(file);
     name_after(directory, name);
     free(directory);
     fd = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd < 0)
-        return refuse(file);
-    if (fill(fd, name))
+        return report_write_failure(file);
+    if (write_starter_text(fd, name))
         return 0;
     reason = errno;
     unlink(file);
     errno = reason;
-    return refuse(file);
+    return report_write_failure(file);
 }
 
 static int print_document(const char *file, const char *name)

@@ -12,7 +12,7 @@
 
 #define POLL_MS 200
 
-struct stream {
+struct output_stream {
     int number;        /* 1 stdout, 2 stderr */
     bool escape;       /* goes to a terminal */
     uint64_t position; /* of the bytes being read */
@@ -28,7 +28,7 @@ struct log {
     bool wanted[3]; /* by stream number */
 };
 
-static void print_bytes(const struct stream *stream, const char *bytes, size_t n)
+static void print_bytes(const struct output_stream *stream, const char *bytes, size_t n)
 {
     char *safe = NULL;
     if (stream->escape) {
@@ -47,7 +47,7 @@ static void print_bytes(const struct stream *stream, const char *bytes, size_t n
 
 static int each_chunk(void *context, const char *bytes, size_t n, uint64_t gap)
 {
-    struct stream *stream = context;
+    struct output_stream *stream = context;
     char size[FORMAT_MAX];
     size_t skip = 0;
     stream->position += gap;
@@ -70,7 +70,7 @@ static int each_chunk(void *context, const char *bytes, size_t n, uint64_t gap)
     return ui_output_lost();
 }
 
-static int print_stream(const struct log *log, struct stream *stream)
+static int print_stream(const struct log *log, struct output_stream *stream)
 {
     struct cairn_error error = {0};
     if (!log->wanted[stream->number])
@@ -133,8 +133,8 @@ static int no_attempt(const struct log *log)
  * after it has ended is all of it. */
 static int print_log(struct log *log, bool follow)
 {
-    struct stream streams[2] = {{.number = 1, .escape = ui_terminal(1)},
-                                {.number = 2, .escape = ui_terminal(2)}};
+    struct output_stream streams[2] = {{.number = 1, .escape = ui_terminal(1)},
+                                       {.number = 2, .escape = ui_terminal(2)}};
     struct cairn_error error = {0};
     int status = 0;
     for (;;) {
@@ -188,7 +188,7 @@ static int add_stream(struct doc *doc, const struct log *log, int stream)
     const char *name = stream == 1 ? "stdout" : "stderr";
     struct collected collected = {0};
     struct cairn_error error = {0};
-    int result, status = 0;
+    int rc, status = 0;
     if (!log->wanted[stream])
         return 0;
     collected.file = open_memstream(&collected.bytes, &collected.length);
@@ -196,10 +196,10 @@ static int add_stream(struct doc *doc, const struct log *log, int stream)
         ui_warn("out of memory");
         return EXIT_SYSTEM;
     }
-    result = cairn_output(log->store, log->run.run, log->task, log->attempt, stream,
-                          collect_chunk, &collected, &error);
-    if (fclose(collected.file) != 0 || result != 0) {
-        status = result != 0 ? ui_fail(&error) : EXIT_SYSTEM;
+    rc = cairn_output(log->store, log->run.run, log->task, log->attempt, stream,
+                      collect_chunk, &collected, &error);
+    if (fclose(collected.file) != 0 || rc != 0) {
+        status = rc != 0 ? ui_fail(&error) : EXIT_SYSTEM;
     } else {
         doc_object(doc, name);
         doc_bytes(doc, "text", collected.bytes, collected.length);

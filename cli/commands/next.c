@@ -7,7 +7,7 @@
 #include "cli/task_step.h"
 #include "cli/ui.h"
 
-struct listing {
+struct next_listing {
     struct doc *doc; /* with --json */
     bool every;      /* also what somebody has */
     uint32_t free, claimed;
@@ -15,7 +15,7 @@ struct listing {
 
 static int add_step(void *context, const struct cairn_next_info *info)
 {
-    struct listing *listing = context;
+    struct next_listing *listing = context;
     struct doc *doc = listing->doc;
     doc_object(doc, NULL);
     doc_count(doc, "run", info->run);
@@ -43,7 +43,7 @@ static void print_instructions(const char *text)
 
 static int print_step(void *context, const struct cairn_next_info *info)
 {
-    struct listing *listing = context;
+    struct next_listing *listing = context;
     char left[FORMAT_MAX];
     listing->free += !info->claimed;
     listing->claimed += info->claimed;
@@ -62,7 +62,7 @@ static int print_document(struct cairn_store *store, const struct cairn_run_info
                           bool claimed)
 {
     struct doc doc;
-    struct listing listing = {.doc = &doc};
+    struct next_listing listing = {.doc = &doc};
     struct cairn_error error = {0};
     bool resume;
     int status = resume_needed(store, run, &resume);
@@ -82,7 +82,7 @@ static int print_document(struct cairn_store *store, const struct cairn_run_info
 /* What to do where no step is free. */
 static void print_advice(const struct settings *settings,
                          const struct cairn_run_info *run,
-                         const struct listing *listing, bool resume)
+                         const struct next_listing *listing, bool resume)
 {
     unsigned long long number = run->run;
     const char *hint = run_hint(settings, run);
@@ -105,7 +105,7 @@ static void print_advice(const struct settings *settings,
 static int print_text(struct settings *settings, struct cairn_store *store,
                       const struct cairn_run_info *run)
 {
-    struct listing listing = {.every = settings->given[OPT_CLAIMED]};
+    struct next_listing listing = {.every = settings->given[OPT_CLAIMED]};
     struct cairn_error error = {0};
     bool resume;
     int status = resume_needed(store, run, &resume);

@@ -26,8 +26,8 @@ static int keep_newest(void *context, const struct cairn_run_info *info)
     return 1;
 }
 
-static void announce(struct settings *settings, struct cairn_workflow *workflow,
-                     struct cairn_store *store, struct cairn_run_options *options)
+static void announce_start(struct settings *settings, struct cairn_workflow *workflow,
+                           struct cairn_store *store, struct cairn_run_options *options)
 {
     struct cairn_page page = {.limit = 1};
     struct cairn_run_info newest = {0};
@@ -60,7 +60,7 @@ int command_run(struct settings *settings)
     if (status == 0) {
         tell_warnings(workflow);
         if (keep)
-            announce(settings, workflow, store, &options);
+            announce_start(settings, workflow, store, &options);
         status = execute(settings, workflow, store, &options);
     }
     cairn_workflow_free(workflow);

@@ -6,7 +6,7 @@
 #include "cli/open.h"
 #include "cli/ui.h"
 
-struct listing {
+struct run_listing {
     struct cairn_store *store;
     struct doc *doc; /* with --json */
     uint64_t shown;
@@ -14,7 +14,7 @@ struct listing {
 
 static int each_run(void *context, const struct cairn_run_info *run)
 {
-    struct listing *listing = context;
+    struct run_listing *listing = context;
     char started[FORMAT_MAX], ended[FORMAT_MAX], done[32], *params;
     listing->shown++;
     if (listing->doc) {
@@ -43,7 +43,7 @@ static int each_run(void *context, const struct cairn_run_info *run)
 static int list_runs(struct settings *settings, struct cairn_store *store)
 {
     struct doc doc = {0};
-    struct listing listing = {.store = store, .doc = ui_json() ? &doc : NULL};
+    struct run_listing listing = {.store = store, .doc = ui_json() ? &doc : NULL};
     struct cairn_error error = {0};
     struct cairn_page page = {.limit = (uint32_t)settings->number[OPT_LIMIT],
                               .offset = settings->number[OPT_OFFSET],

@@ -136,11 +136,11 @@ static void print_advice(const struct settings *settings,
 static int print_text(struct settings *settings, struct cairn_store *store,
                       const struct cairn_run_info *run)
 {
-    struct listing listing = {.settings = settings,
-                              .store = store,
-                              .run = run->run,
-                              .hint = run_hint(settings, run),
-                              .live = run->live};
+    struct task_listing listing = {.settings = settings,
+                                   .store = store,
+                                   .run = run->run,
+                                   .hint = run_hint(settings, run),
+                                   .live = run->live};
     struct cairn_error error = {0};
     struct open_ends ends;
     char *params;
@@ -171,7 +171,7 @@ static int print_text(struct settings *settings, struct cairn_store *store,
     return 0;
 }
 
-static int add_tasks(struct listing *listing, struct cairn_store *store,
+static int add_tasks(struct task_listing *listing, struct cairn_store *store,
                      const char *key, bool any)
 {
     struct cairn_error error = {0};
@@ -187,7 +187,7 @@ static int print_document(struct settings *settings, struct cairn_store *store,
                           const struct cairn_run_info *run)
 {
     struct doc doc;
-    struct listing listing = {
+    struct task_listing listing = {
         .settings = settings, .doc = &doc, .run = run->run, .live = run->live};
     struct cairn_run_info told = *run;
     struct open_ends ends;
@@ -219,27 +219,27 @@ static int print_document(struct settings *settings, struct cairn_store *store,
 }
 
 /* The answer is data, whatever it is; only the exit status differs. */
-static int answer(uint64_t run, int code, const char *text)
+static int answer_can_resume(uint64_t run, int rc, const char *text)
 {
     struct doc doc;
     if (!ui_json()) {
         out("%s\n", text);
-        return code == 0 ? 0 : cairn_exit_status(code);
+        return rc == 0 ? 0 : cairn_exit_status(rc);
     }
     doc_begin(&doc);
     doc_some(&doc, "run", run);
-    doc_bool(&doc, "can_resume", code == 0);
-    doc_text(&doc, "code", cairn_code_name(code));
+    doc_bool(&doc, "can_resume", rc == 0);
+    doc_text(&doc, "code", cairn_code_name(rc));
     doc_text(&doc, "text", text);
     doc_print(&doc);
-    return code == 0 ? 0 : cairn_exit_status(code);
+    return rc == 0 ? 0 : cairn_exit_status(rc);
 }
 
 /* The others only tell that the question could not be answered. */
-static bool is_answer(int code)
+static bool is_answer(int rc)
 {
-    return code == CAIRN_ENOTFOUND || code == CAIRN_EDAMAGED || code == CAIRN_EOWNED ||
-           code == CAIRN_EUSAGE;
+    return rc == CAIRN_ENOTFOUND || rc == CAIRN_EDAMAGED || rc == CAIRN_EOWNED ||
+           rc == CAIRN_EUSAGE;
 }
 
 static int can_resume(struct settings *settings, struct cairn_store *store)
@@ -249,15 +249,16 @@ static int can_resume(struct settings *settings, struct cairn_store *store)
     const char *more = "";
     char text[160];
     uint64_t number = 0;
-    int code;
+    int rc;
     if (settings->n_operands > 0 && !number_operand(settings, 0, "run", &number))
         return EXIT_USAGE;
     if (!store)
-        return answer(number, CAIRN_ENOTFOUND, "no: there is no store here or above");
-    if ((code = cairn_run_get(store, number, &run, &error)) != 0 ||
-        (code = cairn_can_resume(store, run.run, &error)) != 0)
-        return is_answer(code)
-                   ? answer(run.run != 0 ? run.run : number, code, error.text)
+        return answer_can_resume(number, CAIRN_ENOTFOUND,
+                                 "no: there is no store here or above");
+    if ((rc = cairn_run_get(store, number, &run, &error)) != 0 ||
+        (rc = cairn_can_resume(store, run.run, &error)) != 0)
+        return is_answer(rc)
+                   ? answer_can_resume(run.run != 0 ? run.run : number, rc, error.text)
                    : ui_fail(&error);
     if (run.state == CAIRN_RUN_COMPLETED)
         more = has_work(&run, run.unknown)
@@ -265,7 +266,7 @@ static int can_resume(struct settings *settings, struct cairn_store *store)
                    : "; it is completed: nothing to do";
     snprintf(text, sizeof text, "run %llu can be resumed%s",
              (unsigned long long)run.run, more);
-    return answer(run.run, 0, text);
+    return answer_can_resume(run.run, 0, text);
 }
 
 int command_status(struct settings *settings)

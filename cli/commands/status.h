@@ -9,7 +9,7 @@
 
 #define FAILED_SHOWN 20
 
-struct listing {
+struct task_listing {
     const struct settings *settings;
     struct cairn_store *store;
     struct doc *doc; /* with --json */

@@ -39,7 +39,8 @@ static const char *task_time(char text[FORMAT_MAX], const struct cairn_task_info
     return text;
 }
 
-static void print_failed(struct listing *listing, const struct cairn_task_info *task)
+static void print_failed(struct task_listing *listing,
+                         const struct cairn_task_info *task)
 {
     char how[FORMAT_MAX], took[FORMAT_MAX];
     char *word = shell_word(task->id);
@@ -78,7 +79,8 @@ static void print_task(const struct cairn_task_info *task)
         text ? text : "");
 }
 
-static void print_unknown(struct listing *listing, const struct cairn_task_info *task)
+static void print_unknown(struct task_listing *listing,
+                          const struct cairn_task_info *task)
 {
     char *word = shell_word(task->id);
     if (listing->unknown++ == 0)
@@ -112,28 +114,28 @@ static int print_undo_end(void *context, const struct cairn_attempt_info *attemp
     return 1;
 }
 
-static int print_failed_undo(struct listing *listing,
+static int print_failed_undo(struct task_listing *listing,
                              const struct cairn_task_info *task)
 {
     struct undo_line line = {task->failed_undo, task->id};
     char *word = shell_word(task->id);
-    int result = 0;
+    int rc = 0;
     if (listing->failed_undos++ == 0)
         out("not taken back:\n");
     if (listing->failed_undos <= FAILED_SHOWN)
-        result = cairn_attempts(listing->store, listing->run, task->id, print_undo_end,
-                                &line, &listing->error);
-    if (listing->failed_undos <= FAILED_SHOWN && word && result == 0)
+        rc = cairn_attempts(listing->store, listing->run, task->id, print_undo_end,
+                            &line, &listing->error);
+    if (listing->failed_undos <= FAILED_SHOWN && word && rc == 0)
         out("    see: cairn log %s --attempt %u --run %llu%s\n", word,
             task->failed_undo, (unsigned long long)listing->run,
             store_hint(listing->settings));
     free(word);
-    return result;
+    return rc;
 }
 
 int list_failed_undo(void *context, const struct cairn_task_info *task)
 {
-    struct listing *listing = context;
+    struct task_listing *listing = context;
     if (task->failed_undo > 0 && print_failed_undo(listing, task) != 0)
         return 1;
     return ui_output_lost();
@@ -141,7 +143,7 @@ int list_failed_undo(void *context, const struct cairn_task_info *task)
 
 int list_task_text(void *context, const struct cairn_task_info *task)
 {
-    struct listing *listing = context;
+    struct task_listing *listing = context;
     if (listing->every)
         print_task(task);
     else if (task->outcome == CAIRN_FAILED)
@@ -153,7 +155,7 @@ int list_task_text(void *context, const struct cairn_task_info *task)
 
 int list_task_document(void *context, const struct cairn_task_info *task)
 {
-    struct listing *listing = context;
+    struct task_listing *listing = context;
     struct doc *doc = listing->doc;
     bool meant = listing->undos ? task->failed_undo > 0
                                 : listing->every || task->outcome == listing->only;

@@ -13,14 +13,14 @@ static const char *const waits[] = {
     [CAIRN_WAITS_DECISION] = "decision",
 };
 
-struct waiting {
+struct waiting_list {
     struct doc *doc; /* with --json */
     bool live;
 };
 
 static int add_waiting(void *context, const struct cairn_waiting_info *info)
 {
-    struct doc *doc = ((struct waiting *)context)->doc;
+    struct doc *doc = ((struct waiting_list *)context)->doc;
     doc_object(doc, NULL);
     doc_text(doc, "task", info->task);
     doc_text(doc, "waits_for", waits[info->waits_for]);
@@ -54,7 +54,7 @@ static const char *words_of(const struct cairn_waiting_info *info, bool live)
 
 static int print_waiting(void *context, const struct cairn_waiting_info *info)
 {
-    const struct waiting *waiting = context;
+    const struct waiting_list *waiting = context;
     char since[FORMAT_MAX] = "", left[FORMAT_MAX], behind[48] = "";
     const char *text = info->text ? info->text : "";
     bool step = info->waits_for == CAIRN_WAITS_EXTERNAL;
@@ -78,7 +78,7 @@ static int print_waiting(void *context, const struct cairn_waiting_info *info)
 static int print_all(struct settings *settings, struct cairn_store *store,
                      const struct cairn_run_info *run)
 {
-    struct waiting waiting = {.live = run->live};
+    struct waiting_list waiting = {.live = run->live};
     struct cairn_error error = {0};
     bool resume;
     int status = resume_needed(store, run, &resume);
@@ -98,7 +98,7 @@ int show_waiting(struct settings *settings, struct cairn_store *store,
                  const struct cairn_run_info *run)
 {
     struct doc doc;
-    struct waiting waiting = {.doc = &doc};
+    struct waiting_list waiting = {.doc = &doc};
     struct cairn_error error = {0};
     bool resume;
     int status;

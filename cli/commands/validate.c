@@ -49,7 +49,7 @@ static void count_undo(const struct cairn_workflow *workflow, struct coverage *c
     }
 }
 
-static double fraction(const struct coverage *coverage)
+static double covered_fraction(const struct coverage *coverage)
 {
     uint32_t tasks = coverage->with + coverage->without;
     return tasks == 0 ? 1.0 : (double)coverage->with / tasks;
@@ -65,7 +65,7 @@ static void add_coverage(struct doc *doc, const struct cairn_workflow *workflow)
     doc_array(doc, "without");
     count_undo(workflow, &unused, doc, false);
     doc_end(doc);
-    doc_real(doc, "coverage", fraction(&coverage));
+    doc_real(doc, "coverage", covered_fraction(&coverage));
     doc_end(doc);
 }
 
@@ -83,7 +83,7 @@ static void print_coverage(const struct cairn_workflow *workflow)
     }
     count_undo(workflow, &coverage, NULL, false);
     out("undo coverage: %u of %u, %.2f\n", coverage.with,
-        coverage.with + coverage.without, fraction(&coverage));
+        coverage.with + coverage.without, covered_fraction(&coverage));
 }
 
 static int print_document(const struct cairn_workflow *workflow, const char *file,

@@ -30,8 +30,8 @@ static int each_task(void *context, const struct cairn_task_info *task)
     return watch->block.lines == BLOCK_LINES;
 }
 
-static void paint(struct watch *watch, struct cairn_store *store,
-                  const struct cairn_run_info *run)
+static void paint_block(struct watch *watch, struct cairn_store *store,
+                        const struct cairn_run_info *run)
 {
     char text[PROGRESS_MAX];
     block_reset(&watch->block);
@@ -44,7 +44,7 @@ static void paint(struct watch *watch, struct cairn_store *store,
     block_paint(&watch->block);
 }
 
-static bool same(const struct cairn_run_info *a, const struct cairn_run_info *b)
+static bool same_counts(const struct cairn_run_info *a, const struct cairn_run_info *b)
 {
     return a->state == b->state && a->live == b->live && run_done(a) == run_done(b) &&
            a->running == b->running && a->failed == b->failed &&
@@ -56,7 +56,7 @@ static void print_change(struct watch *watch, struct cairn_store *store,
 {
     char text[PROGRESS_MAX];
     struct doc doc;
-    if (watch->last.run != 0 && same(&watch->last, run))
+    if (watch->last.run != 0 && same_counts(&watch->last, run))
         return;
     if (ui_json()) {
         doc_begin(&doc);
@@ -77,12 +77,12 @@ static void print_change(struct watch *watch, struct cairn_store *store,
     }
 }
 
-static void show(struct watch *watch, struct cairn_store *store,
-                 const struct cairn_run_info *run)
+static void show_run(struct watch *watch, struct cairn_store *store,
+                     const struct cairn_run_info *run)
 {
     rate_add(&watch->rate, now_ms(), run_done(run));
     if (watch->live && run->live)
-        paint(watch, store, run);
+        paint_block(watch, store, run);
     else if (!watch->live && (ui_json() || !ui_quiet()))
         print_change(watch, store, run);
     watch->last = *run;
@@ -99,14 +99,14 @@ static void print_end(struct watch *watch, const struct cairn_run_info *run)
             run_state_text(run), run->completed, run->total, failed);
 }
 
-static int follow(struct settings *settings, struct cairn_store *store,
-                  struct cairn_run_info *run)
+static int follow_run(struct settings *settings, struct cairn_store *store,
+                      struct cairn_run_info *run)
 {
     static struct watch watch;
     struct cairn_error error = {0};
     watch.live = ui_live() && ui_terminal(1) && !ui_json() && !ui_quiet();
     for (;;) {
-        show(&watch, store, run);
+        show_run(&watch, store, run);
         if (!run->live || ui_output_lost())
             break;
         sleep_ms((int64_t)settings->number[OPT_INTERVAL]);
@@ -127,7 +127,7 @@ int command_watch(struct settings *settings)
     if (status == 0)
         status = run_operand(settings, 0, store, &run);
     if (status == 0)
-        status = follow(settings, store, &run);
+        status = follow_run(settings, store, &run);
     cairn_store_close(store);
     return status;
 }

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/* cairn checkpoint show: one checkpoint, and with --tasks its outcomes. */
+#include "cli/command.h"
+#include "cli/describe.h"
+#include "cli/format.h"
+#include "cli/open.h"
+#include "cli/ui.h"
+
+static int print_task(void *context, const char *task, enum cairn_outcome outcome,
+                      uint32_t attempts)
+{
+    (void)context;
+    out("  %-11s  %s", cairn_outcome_name(outcome), task);
+    if (attempts > 1)
+        out("  %u attempts", attempts);
+    out("\n");
+    return ui_output_lost();
+}
+
+static int add_task(void *context, const char *task, enum cairn_outcome outcome,
+                    uint32_t attempts)
+{
+    struct doc *doc = context;
+    doc_object(doc, NULL);
+    doc_text(doc, "task", task);
+    doc_text(doc, "outcome", cairn_outcome_name(outcome));
+    doc_count(doc, "attempts", attempts);
+    doc_end(doc);
+    return 0;
+}
+
+static void print_checkpoint(const struct cairn_checkpoint_info *info)
+{
+    char text[FORMAT_MAX];
+    out("%s  %s%s%s\n", info->id, info->full ? "full" : "delta",
+        info->head ? ", newest of its run" : "", info->damaged ? ", DAMAGED" : "");
+    out("workflow  %s, run %llu\n", info->workflow, (unsigned long long)info->run);
+    out("time      %s\n", format_local(text, info->time_ns));
+    out("position  %llu\n", (unsigned long long)info->position);
+    if (info->parent != 0)
+        out("parent    workflow:%llu\n", (unsigned long long)info->parent);
+    out("record    %s", format_bytes(text, info->bytes));
+    if (!info->full)
+        out(", %u change%s", info->changes, info->changes == 1 ? "" : "s");
+    out("\nsha256    %s\n", info->digest);
+    if (info->counted)
+        out("tasks     %u: %u completed, %u failed, %u skipped, %u cancelled\n",
+            info->total, info->completed, info->failed, info->skipped, info->cancelled);
+}
+
+static int show_document(struct settings *settings, struct cairn_store *store,
+                         const struct cairn_checkpoint_info *info)
+{
+    struct cairn_error error = {0};
+    struct doc doc = {0};
+    doc_begin(&doc);
+    checkpoint_document(&doc, info);
+    if (settings->given[OPT_TASKS]) {
+        doc_array(&doc, "tasks");
+        if (cairn_checkpoint_tasks(store, info->id, add_task, &doc, &error) != 0) {
+            doc_discard(&doc);
+            return ui_fail(&error);
+        }
+    }
+    return doc_print(&doc);
+}
+
+int command_checkpoint_show(struct settings *settings)
+{
+    struct cairn_checkpoint_info info = {0};
+    struct cairn_store *store = NULL;
+    struct cairn_error error = {0};
+    int status = store_for_reading(settings, &store);
+    if (status == 0 &&
+        cairn_checkpoint_get(store, settings->operands[0], &info, &error) != 0)
+        status = ui_fail(&error);
+    else if (status == 0 && ui_json())
+        status = show_document(settings, store, &info);
+    else if (status == 0) {
+        print_checkpoint(&info);
+        if (settings->given[OPT_TASKS] &&
+            cairn_checkpoint_tasks(store, info.id, print_task, NULL, &error) != 0)
+            status = ui_fail(&error);
+    }
+    cairn_store_close(store);
+    return status;
+}
