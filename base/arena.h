@@ -8,6 +8,9 @@
 
 #include "base/str.h"
 
+#include <stdbool.h>
+#include <stddef.h>
+
 struct arena_block;
 
 struct arena {

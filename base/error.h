@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The one error type (struct cairn_error, caller-owned) and how it is filled.
+/* The one error type (struct cairn_error of cairn/error.h, caller-owned) and how it is
+ * filled.
  * Every function takes the error last, accepts NULL for it, and returns its code, so
  * a failure reads `return error_set(error, CAIRN_EIO, "...")`. */
 #ifndef BASE_ERROR_H
 #define BASE_ERROR_H
 
-#include "cairn.h"
+#include "cairn/error.h"
 
 /* Replaces the text. Returns `code`. */
 int error_set(struct cairn_error *error, int code, const char *format, ...)

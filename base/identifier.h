@@ -5,6 +5,8 @@
 
 #include "base/str.h"
 
+#include <stdbool.h>
+
 /* [A-Za-z0-9_][A-Za-z0-9_.-]* */
 bool str_is_id(struct str text);
 /* [a-z_][a-z0-9_]* */

@@ -6,6 +6,8 @@
 
 #include "base/error.h"
 
+#include <stdint.h>
+
 struct lock_file {
     int fd; /* -1: closed */
 };

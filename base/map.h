@@ -8,6 +8,9 @@
 
 #include "base/str.h"
 
+#include <stddef.h>
+#include <stdint.h>
+
 #define MAP_NONE UINT32_MAX
 
 struct map_slot {

@@ -6,6 +6,9 @@
 
 #include "base/str.h"
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* mkdir -p of one level; the new entry is made durable (the parent directory synced).

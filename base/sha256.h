@@ -5,6 +5,10 @@
 
 #include "base/str.h"
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 enum { DIGEST_SIZE = 32, DIGEST_HEX_SIZE = 65 };
 
 struct digest {

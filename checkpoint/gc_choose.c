@@ -6,6 +6,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/map.h"
+#include "cairn/outcome.h"
 #include "storage/rows_run.h"
 
 #include <stdlib.h>

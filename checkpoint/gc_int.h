@@ -3,6 +3,7 @@
 #ifndef CHECKPOINT_GC_INT_H
 #define CHECKPOINT_GC_INT_H
 
+#include "cairn/gc.h"
 #include "checkpoint/tombstones_int.h"
 
 /* A run that is to go, as it was when that was decided. */

@@ -10,6 +10,7 @@
 #include "checkpoint/packed_int.h"
 
 #include "base/limits.h"
+#include "cairn/outcome.h"
 
 enum { STATE_OUTCOME = 0x3f, STATE_ATTEMPTS = 0x40, STATE_OUTPUTS = 0x80 };
 enum { OUTCOME_LAST = CAIRN_EXCLUDED };

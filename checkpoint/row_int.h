@@ -3,6 +3,7 @@
 #ifndef CHECKPOINT_ROW_INT_H
 #define CHECKPOINT_ROW_INT_H
 
+#include "cairn/checkpoint.h"
 #include "checkpoint/stream.h"
 #include "storage/rows_checkpoint.h"
 

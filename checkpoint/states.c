@@ -4,6 +4,7 @@
 #include "checkpoint/states.h"
 
 #include "base/limits.h"
+#include "cairn/outcome.h"
 
 #include <stdlib.h>
 

@@ -3,6 +3,7 @@
 #ifndef CHECKPOINT_STREAM_H
 #define CHECKPOINT_STREAM_H
 
+#include "cairn/checkpoint.h"
 #include "checkpoint/payload.h"
 #include "checkpoint/record.h"
 #include "storage/rows_checkpoint.h"

@@ -5,6 +5,8 @@
 #define CHECKPOINT_VERIFY_H
 
 #include "base/arena.h"
+#include "cairn/gc.h"
+#include "cairn/repair.h"
 #include "checkpoint/stream.h"
 #include "storage/rows_run.h"
 

@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "base/map.h"
+#include "cairn/checkpoint.h"
 #include "checkpoint/tombstones_int.h"
 #include "storage/rows_checkpoint.h"
 

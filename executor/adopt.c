@@ -4,6 +4,7 @@
 #include "executor/engine.h"
 
 #include "base/clock.h"
+#include "cairn/plan.h"
 #include "runs/outputs.h"
 #include "storage/rows_attempt.h"
 

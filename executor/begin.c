@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/os.h"
+#include "cairn/plan.h"
 #include "runs/moved_store.h"
 #include "runs/parse_cache.h"
 #include "storage/object.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Cancelling a run: its owner is asked, or it is marked where there is none. */
 #include "base/clock.h"
+#include "cairn/run.h"
 #include "process/keeper.h"
 #include "process/live.h"
 #include "process/spawn.h"

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/os.h"
+#include "cairn/external.h"
 #include "executor/external_task.h"
 #include "storage/rows_event.h"
 #include "storage/store.h"

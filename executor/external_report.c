@@ -2,6 +2,7 @@
 /* External tasks: telling how it went. */
 #include "base/clock.h"
 #include "base/limits.h"
+#include "cairn/external.h"
 #include "executor/command_wait.h"
 #include "executor/external_task.h"
 #include "storage/rows_command.h"

@@ -5,6 +5,7 @@
 #ifndef EXECUTOR_EXTERNAL_TASK_H
 #define EXECUTOR_EXTERNAL_TASK_H
 
+#include "cairn/external.h"
 #include "plan/claims.h"
 
 struct step {

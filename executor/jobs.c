@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The slots: which are free, and whose attempt has each of the others. */
 #include "executor/engine.h"
+#include "storage/rows_attempt.h"
 
 static struct attempt_id id_of(const struct engine *e, const struct job *job)
 {

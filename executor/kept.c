@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The end of an attempt that ran under a keeper. */
 #include "executor/engine.h"
+#include "storage/rows_attempt.h"
 
 static void read_record(struct job *job, const struct keeper_record *record,
                         struct process_end *end, struct buf *text)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The checkpoint service for programs with their own executor: a run whose outcomes
  * come from outside. */
+#include "cairn/recorder.h"
 #include "base/clock.h"
 #include "plan/situation.h"
 #include "runs/owner.h"

@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "storage/rows_attempt.h"
 
 void skip_add(struct engine *e, struct skip **list, uint32_t *n, size_t *capacity,
               uint32_t task, enum cairn_outcome outcome)

@@ -3,6 +3,7 @@
 #include "executor/engine.h"
 
 #include "base/clock.h"
+#include "storage/rows_attempt.h"
 
 /* What must not run twice and was ended by us in the middle is as unknown as after a
  * crash. */

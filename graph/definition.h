@@ -16,6 +16,8 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/sha256.h"
+#include "cairn/outcome.h"
+#include "cairn/workflow.h"
 #include "graph/expression/expression.h"
 
 struct position {

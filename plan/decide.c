@@ -5,6 +5,8 @@
  * made yet: then it may run. One pass in topological order settles all of it. */
 #include "plan/decide_int.h"
 
+#include "cairn/plan.h"
+
 #include <stdlib.h>
 
 /* ---- Deciding ---- */

@@ -4,6 +4,7 @@
 #ifndef PLAN_DECIDE_H
 #define PLAN_DECIDE_H
 
+#include "cairn/run.h"
 #include "checkpoint/states.h"
 #include "graph/graph.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn_plan: the situation, put into words. */
+#include "cairn/plan.h"
 #include "base/limits.h"
 #include "plan/situation.h"
 #include "runs/owner.h"

@@ -3,6 +3,7 @@
  * then situation_decide.c. */
 #include "plan/situation_int.h"
 
+#include "cairn/plan.h"
 #include "checkpoint/verify.h"
 #include "storage/rows_checkpoint.h"
 #include "storage/rows_run.h"

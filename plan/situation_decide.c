@@ -4,6 +4,7 @@
 #include "plan/situation_int.h"
 
 #include "base/os.h"
+#include "cairn/plan.h"
 #include "process/keeper.h"
 #include "process/live.h"
 #include "storage/rows_attempt.h"

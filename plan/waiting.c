@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What everything waits for: each task of a run that goes on, or could, and how much
  * stands behind it. */
+#include "cairn/runs.h"
 #include "plan/claims.h"
 #include "storage/store.h"
 

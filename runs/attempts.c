@@ -2,6 +2,7 @@
 /* Attempts of a task. */
 #include "runs/attempts_int.h"
 
+#include "cairn/runs.h"
 #include "storage/rows_attempt.h"
 
 /* ---- Finding a task in every definition that its run has had ---- */

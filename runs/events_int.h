@@ -4,6 +4,7 @@
 #ifndef RUNS_EVENTS_INT_H
 #define RUNS_EVENTS_INT_H
 
+#include "cairn/runs.h"
 #include "graph/graph.h"
 #include "storage/rows_attempt.h"
 #include "storage/rows_event.h"

@@ -2,6 +2,7 @@
 /* One row of the audit log in words. docs/json.md lists the kinds. */
 #include "runs/events_int.h"
 
+#include "cairn/plan.h"
 #include "storage/rows_attempt.h"
 #include "storage/rows_checkpoint.h"
 #include "storage/rows_command.h"

@@ -6,6 +6,7 @@
 #ifndef RUNS_LOOKUP_H
 #define RUNS_LOOKUP_H
 
+#include "cairn/store.h"
 #include "checkpoint/states.h"
 #include "graph/graph.h"
 #include "runs/file_digests.h"

@@ -2,6 +2,7 @@
 /* What attempts wrote, stored or still in the files of their slots. */
 #include "base/limits.h"
 #include "base/os.h"
+#include "cairn/runs.h"
 #include "process/capture.h"
 #include "process/spawn.h"
 #include "runs/attempts_int.h"

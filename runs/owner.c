@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/lock.h"
 #include "base/os.h"
+#include "cairn/outcome.h"
 #include "storage/rows_run.h"
 #include "storage/store.h"
 

@@ -2,6 +2,7 @@
 /* The runs of a store, one by one or in pages: their rows, the counts of their recorded
  * outcomes and, of one that is running right now, what its slot file says. */
 #include "base/array.h"
+#include "cairn/runs.h"
 #include "process/spawn.h"
 #include "runs/owner.h"
 #include "runs/stored.h"

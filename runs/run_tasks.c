@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "runs/run_tasks.h"
 
+#include "cairn/runs.h"
 #include "process/spawn.h"
 #include "runs/owner.h"
 #include "storage/rows_attempt.h"

@@ -2,6 +2,7 @@
 /* The workflow of a run: from its file as it is now, or as it is stored. */
 #include "runs/run_workflow.h"
 
+#include "cairn/runs.h"
 #include "checkpoint/verify.h"
 #include "runs/moved_store.h"
 #include "runs/parse_cache.h"

@@ -6,6 +6,8 @@
 #define SECRETS_SECRETS_H
 
 #include "base/sha256.h"
+#include "cairn/run.h"
+#include "cairn/store.h"
 #include "graph/definition.h"
 #include "secrets/redact.h"
 

@@ -18,6 +18,7 @@
 #define STORAGE_DB_H
 
 #include "base/str.h"
+#include "cairn/store.h"
 #include "storage/sql.h"
 
 struct db;

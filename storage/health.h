@@ -5,6 +5,7 @@
 #define STORAGE_HEALTH_H
 
 #include "base/error.h"
+#include "cairn/store.h"
 
 /* What the write-ahead log tells, as far as nobody is writing it. */
 enum log_health {

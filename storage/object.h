@@ -5,6 +5,7 @@
 
 #include "base/sha256.h"
 #include "base/str.h"
+#include "cairn/store.h"
 
 /* Stores content under its SHA-256, zstd level 3 where that is smaller; the same
  * content is stored once. Needs a write transaction. */

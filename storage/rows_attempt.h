@@ -5,6 +5,7 @@
 #define STORAGE_ROWS_ATTEMPT_H
 
 #include "base/str.h"
+#include "cairn/store.h"
 
 /* UNDO: the attempt ran the task's `undo`. EXTERNAL: somebody else did it. CHECK: the
  * task itself had ended well, its check decided. ADOPTED: a later process than the one

@@ -6,6 +6,7 @@
 
 #include "base/sha256.h"
 #include "base/str.h"
+#include "cairn/store.h"
 
 enum namespace_id { NAMESPACE_WORKFLOW = 1, NAMESPACE_DEBUG = 2 };
 

@@ -4,6 +4,7 @@
 #define STORAGE_ROWS_COMMAND_H
 
 #include "base/str.h"
+#include "cairn/store.h"
 
 /* ---- Commands to a live run ---- */
 

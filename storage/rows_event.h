@@ -8,6 +8,7 @@
 #define STORAGE_ROWS_EVENT_H
 
 #include "base/str.h"
+#include "cairn/store.h"
 
 enum event_kind {
     EVENT_BEGUN = 1, /* data: "new", "goes on", "forks from 42" */

@@ -5,6 +5,7 @@
 #define STORAGE_ROWS_GC_H
 
 #include "base/sha256.h"
+#include "cairn/store.h"
 
 /* One collector at a time: 0 it is
  * us, CAIRN_EBUSY. */

@@ -4,6 +4,7 @@
 #define STORAGE_ROWS_LOST_H
 
 #include "base/error.h"
+#include "cairn/store.h"
 
 /* Checkpoints that attempts name, and content that attempts and runs name, which are
  * not there and neither deleted nor known to be lost. */

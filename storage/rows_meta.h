@@ -5,6 +5,7 @@
 #define STORAGE_ROWS_META_H
 
 #include "base/error.h"
+#include "cairn/store.h"
 
 /* The text of a setting into `out`, cut off where it does not fit. 1 there is one, 0
  * there is none, <0 error. */

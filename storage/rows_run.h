@@ -6,6 +6,7 @@
 
 #include "base/sha256.h"
 #include "base/str.h"
+#include "cairn/store.h"
 
 struct run_row {
     uint64_t run;

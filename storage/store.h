@@ -24,6 +24,7 @@
 #define STORAGE_STORE_H
 
 #include "base/lock.h"
+#include "cairn/store.h"
 
 /* 16 random bytes made with the store, as 32 hex digits. */
 const char *store_id(const struct cairn_store *store);

@@ -5,6 +5,7 @@
 
 #include "plan/decide.h"
 
+#include "cairn/plan.h"
 #include "tests/support/graph.h"
 
 static struct definition definition, old_definition;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What may be found after a power cut, and what may not. */
+#include "cairn/checkpoint.h"
+#include "cairn/runs.h"
 #include "power.h"
 
 #include <stdarg.h>

@@ -16,6 +16,7 @@
 #define PROVE_POWER_H
 
 #include "base/str.h"
+#include "cairn/run.h"
 #include "storage/store_int.h"
 
 #include <stdio.h>

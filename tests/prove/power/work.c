@@ -3,6 +3,10 @@
  * that open one store, go on with what is there, and close it. What the library reports
  * on the way goes into the log: from then on it is promised. */
 #include "base/os.h"
+#include "cairn/checkpoint.h"
+#include "cairn/gc.h"
+#include "cairn/recorder.h"
+#include "cairn/runs.h"
 #include "power.h"
 
 #include <fcntl.h>

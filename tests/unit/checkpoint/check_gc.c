@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn_gc: which runs go, what stays, and that the store is whole at every step. */
 #include "base/lock.h"
+#include "cairn/run.h"
+#include "cairn/runs.h"
+#include "cairn/workflow.h"
 #include "storage/object.h"
 #include "storage/rows_attempt.h"
 #include "storage/rows_event.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The key of HMACs: RFC 4231, the file it comes from, keyed records and rows, and what
  * becomes of those that somebody without the key has made or changed. */
+#include "cairn/run.h"
 #include "storage/rows_checkpoint.h"
 #include "storage/rows_command.h"
 #include "storage/rows_run.h"

@@ -2,6 +2,7 @@
 /* Payloads: round trips, and images that must be refused although their hash is right.
  */
 #include "base/limits.h"
+#include "cairn/outcome.h"
 #include "checkpoint/packed_int.h"
 #include "checkpoint/payload.h"
 #include "tests/support/suite.h"

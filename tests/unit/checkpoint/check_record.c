@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The record codec, and the worked example of docs/format.md. */
+#include "cairn/outcome.h"
 #include "checkpoint/payload.h"
 #include "checkpoint/record.h"
 #include "storage/rows_checkpoint.h"

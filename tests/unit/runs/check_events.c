@@ -4,6 +4,7 @@
 #include "workflow/workflow.h"
 
 #include "base/clock.h"
+#include "cairn/plan.h"
 #include "storage/object.h"
 #include "storage/rows_attempt.h"
 #include "storage/rows_checkpoint.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stores that are not for us, damaged ones, failing disks, and network file systems. */
 #include "base/os.h"
+#include "cairn/repair.h"
 #include "storage/health.h"
 #include "storage/rows_checkpoint.h"
 #include "storage/schema.h"

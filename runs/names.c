@@ -2,6 +2,8 @@
 /* The names of reasons, outcomes and states of runs, as every text and JSON shows them.
  */
 #include "base/error.h"
+#include "cairn/outcome.h"
+#include "cairn/plan.h"
 
 const char *cairn_reason_name(enum cairn_reason reason)
 {
