@@ -49,10 +49,10 @@ $(BUILD)/%.o: %.c
 
 # The helper is a tiny program of its own, carried inside the library as bytes.
 HELPER_SOURCES := $(wildcard process/helper/*.c)
-$(BUILD)/cairn-helper: $(HELPER_SOURCES) process/helper/roles.h process/slots.h \
-  process/sweep.h process/become.h process/keeper_file.h
+HELPER_SHARED := $(addprefix process/,become.c keeper_file.c pidfd.c proc_scan.c)
+$(BUILD)/cairn-helper: $(HELPER_SOURCES) $(HELPER_SHARED) process/helper/roles.h process/slots.h $(HELPER_SHARED:.c=.h)
 	@mkdir -p $(@D)
-	$(CC) -std=c11 -D_GNU_SOURCE -I. -O2 $(WARNINGS) $(if $(WERROR),-Werror) -s -o $@ $(HELPER_SOURCES)
+	$(CC) -std=c11 -D_GNU_SOURCE -I. -O2 $(WARNINGS) $(if $(WERROR),-Werror) -s -o $@ $(HELPER_SOURCES) $(HELPER_SHARED)
 $(BUILD)/process/helper_image.o: process/helper_image.S $(BUILD)/cairn-helper
 	@mkdir -p $(@D)
 	$(CC) -DHELPER_PATH='"$(BUILD)/cairn-helper"' -c -o $@ $<
@@ -131,9 +131,9 @@ $(SIM_TESTS): $(ALL_ROOMS)
 $(BUILD)/tests/tools/%: tests/tools/%.c
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -o $@ $< $(ALL_LDFLAGS) $$(pkg-config --libs jansson sqlite3 yaml-0.1 libzstd)
-$(BUILD)/tests/crash/crash: $(CRASH_SOURCES) $(wildcard tests/crash/*.h) $(BUILD)/libcairn.a
+$(BUILD)/tests/crash/crash: $(CRASH_SOURCES) $(wildcard tests/crash/*.h) $(BUILD)/process/keeper_file.o $(BUILD)/libcairn.a
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -o $@ $(CRASH_SOURCES) $(BUILD)/libcairn.a $(ALL_LDFLAGS) $(LIBS)
+	$(CC) $(ALL_CFLAGS) -o $@ $(CRASH_SOURCES) $(BUILD)/process/keeper_file.o $(BUILD)/libcairn.a $(ALL_LDFLAGS) $(LIBS)
 # Black boxes: they run the command that stands beside them.
 $(BUILD)/tests/flow/flow: $(FLOW_SOURCES) $(wildcard tests/flow/*.h)
 	@mkdir -p $(@D)

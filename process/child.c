@@ -14,6 +14,8 @@
 #include "process/keeper_file.h"
 #include "process/spawn_int.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>

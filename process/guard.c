@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Starting and stopping the guard. Its program is part of the library, see image.c. */
 #include "process/live.h"
+#include "process/pidfd.h"
 #include "process/spawn_int.h"
 
 #include "base/clock.h"
@@ -10,15 +11,8 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
-
-#ifndef P_PIDFD
-#define P_PIDFD 3
-#endif
-#ifndef SYS_pidfd_send_signal
-#define SYS_pidfd_send_signal 424
-#endif
+#include <unistd.h>
 
 enum { STOP_PATIENCE_MS = 10000 };
 
@@ -146,10 +140,9 @@ void guard_stop(struct guard *guard)
     (void)shutdown(guard->life_fd, SHUT_WR);
     close(guard->life_fd);
     if (!await_end(guard->pidfd, STOP_PATIENCE_MS))
-        (void)syscall(SYS_pidfd_send_signal, guard->pidfd, SIGKILL, NULL, 0);
+        (void)pidfd_signal(guard->pidfd, SIGKILL);
     siginfo_t info;
-    while (waitid(P_PIDFD, (id_t)guard->pidfd, &info, WEXITED) < 0 && errno == EINTR)
-        ;
+    (void)pidfd_wait(guard->pidfd, 0, &info, NULL);
     close(guard->pidfd);
     *guard = (struct guard){0, -1, -1};
 }

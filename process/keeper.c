@@ -8,6 +8,9 @@
 #include "process/spawn_int.h"
 
 #include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 void keeper_start_fill(struct keep_start *start, const struct attempt_id *id)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The file of an attempt under a keeper, and what a keeper is told. Shared by the
- * library and the helper program, which is compiled alone: so all of it is here, and it
- * needs nothing but libc and slots.h.
+/* The file of an attempt under a keeper, and the orders that a keeper gets. Compiled
+ * into the library and into the helper program: nothing but libc.
  *
  * `run-N.GEN.TASK.ATTEMPT.keep`, KEEP_BYTES long, in the byte order of the machine (it
  * matters to this machine only), has two halves:
@@ -22,16 +21,8 @@
 
 #include "process/slots.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/random.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#include <sys/types.h>
 
 enum {
     KEEP_START_MAGIC = 0x6b656570,
@@ -104,105 +95,19 @@ struct keep_spec {
     struct keep_start start; /* without pid, start, claimed_ns and crc */
 };
 
-/* CRC-32 (ISO-HDLC, as in zip). Some hundred bytes: no table is worth it. */
-static inline uint32_t keep_crc(const void *bytes, size_t n)
-{
-    const unsigned char *at = bytes;
-    uint32_t crc = 0xffffffffU;
-    for (size_t i = 0; i < n; i++) {
-        crc ^= at[i];
-        for (int bit = 0; bit < 8; bit++)
-            crc = (crc >> 1) ^ (0xedb88320U & (0U - (crc & 1U)));
-    }
-    return ~crc;
-}
+/* What the crc of a half is to be. */
+uint32_t keep_start_crc(const struct keep_start *start);
+uint32_t keep_end_crc(const struct keep_end *end);
 
-static inline uint32_t keep_start_crc(const struct keep_start *start)
-{
-    return keep_crc(start, offsetof(struct keep_start, crc));
-}
+/* All of it, at that offset of a file; an errno. */
+int keep_write(int fd, const void *bytes, size_t n, off_t at);
+/* fsync, retried after signals; an errno. */
+int keep_sync(int fd);
 
-static inline uint32_t keep_end_crc(const struct keep_end *end)
-{
-    return keep_crc(end, offsetof(struct keep_end, crc));
-}
-
-/* At a place in a file, all of it; an errno. */
-static inline int keep_write(int fd, const void *bytes, size_t n, off_t at)
-{
-    const char *from = bytes;
-    while (n > 0) {
-        ssize_t done = pwrite(fd, from, n, at);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done < 0)
-            return errno;
-        from += done;
-        n -= (size_t)done;
-        at += done;
-    }
-    return 0;
-}
-
-static inline int keep_sync(int fd)
-{
-    int rc;
-    do
-        rc = fsync(fd);
-    while (rc < 0 && errno == EINTR);
-    return rc < 0 ? errno : 0;
-}
-
-/* link() as a rename that replaces nothing, where there are no links. */
-static inline int keep_link(int dir, const char *from, const char *to)
-{
-    if (linkat(dir, from, dir, to, 0) == 0)
-        return 0;
-    int sys = errno;
-    if (sys != EPERM && sys != EOPNOTSUPP && sys != ENOSYS && sys != EMLINK)
-        return sys;
-    /* RENAME_NOREPLACE */
-    return syscall(SYS_renameat2, dir, from, dir, to, 1U) ? errno : 0;
-}
-
-/* A directory that cannot be synced needs none. */
-static inline int keep_sync_dir(int dir)
-{
-    int sys = keep_sync(dir);
-    return sys == EINVAL ? 0 : sys;
-}
-
-/* Takes the attempt: EEXIST if somebody has it already, ENOENT if the room is gone, or
- * another errno. On success *fd is its file, open for writing (fd may be NULL). The
- * room of who only bars it is "." */
-static inline int keep_claim(int dir, const char *room, const char *name,
-                             struct keep_start *start, int *fd)
-{
-    char half[KEEP_BYTES] = {0}, temporary[2 * KEEP_NAME + 24];
-    unsigned long long salt = 0;
-    if (getrandom(&salt, sizeof salt, 0) != (ssize_t)sizeof salt)
-        return EIO;
-    start->crc = keep_start_crc(start);
-    memcpy(half, start, sizeof *start);
-    snprintf(temporary, sizeof temporary, "%s/%s.%016llx", room, name, salt);
-    int out = openat(dir, temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (out < 0)
-        return errno;
-    int sys = keep_write(out, half, sizeof half, 0);
-    if (!sys)
-        sys = keep_link(dir, temporary, name);
-    bool linked = !sys;
-    if (unlinkat(dir, temporary, 0) && errno != ENOENT && !sys)
-        sys = errno;
-    if (!sys)
-        sys = keep_sync_dir(dir);
-    if (sys && linked)
-        (void)unlinkat(dir, name, 0);
-    if (sys || !fd)
-        close(out);
-    else
-        *fd = out;
-    return sys;
-}
+/* Takes the attempt: EEXIST if somebody has it already, ENOENT if the epoch directory
+ * is gone, or another errno. On success *fd is its file, open for writing (fd may be
+ * NULL). The directory is "." for who only revokes it. */
+int keep_claim(int dir, const char *epoch, const char *name, struct keep_start *start,
+               int *fd);
 
 #endif

@@ -26,7 +26,6 @@ int keeper_take(const struct attempt_id *id);
 bool keeper_claim_of(const char *name, const char *live_dir, uint64_t run,
                      struct attempt_id *id);
 
-bool keeper_pidfd_ended(int pidfd);
 /* By token and by session. `held`: the keeper is our zombie, its number is its own. */
 int keeper_end_rest(const struct keeper *keeper, const char *store_id, bool held,
                     struct cairn_error *error);

@@ -8,7 +8,12 @@
 #include "process/keeper_int.h"
 
 #include "base/os.h"
-#include "process/sweep.h"
+#include "process/pidfd.h"
+#include "process/proc_scan.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <unistd.h>
 
 /* ---- The process ---- */
 
@@ -18,7 +23,7 @@ static int has_token(pid_t pid, const char *token)
 {
     char text[KEEP_TOKEN + 64], wanted[KEEP_TOKEN + 16];
     int n = snprintf(wanted, sizeof wanted, "CAIRN_TOKEN=%s", token);
-    int fd = sweep_open(pid, "environ");
+    int fd = proc_open(pid, "environ");
     if (fd < 0 || n < 0)
         return fd < 0 && errno == ESRCH ? 0 : -1;
     ssize_t size = read(fd, text, sizeof text);
@@ -34,19 +39,18 @@ static int has_token(pid_t pid, const char *token)
 static int hold(const struct keep_start *start, int *pidfd, struct cairn_error *error)
 {
     char boot_id[37];
-    struct sweep_process process;
+    struct proc_entry process;
     os_boot_id(boot_id);
     if (start->pid <= 1 || !boot_id[0] || strcmp(boot_id, start->boot_id) != 0)
         return 0;
-    int fd = (int)syscall(SYS_pidfd_open, start->pid, 0);
+    int fd = pidfd_of(start->pid);
     if (fd < 0)
         return errno == ESRCH
                    ? 0
                    : error_sys(error, errno, "looking for process %d", start->pid);
-    bool seen = sweep_stat(start->pid, &process);
+    bool seen = proc_stat(start->pid, &process);
     int token = has_token(start->pid, start->token);
-    if (keeper_pidfd_ended(fd) || (seen && process.start != start->start) ||
-        token == 0) {
+    if (pidfd_has_ended(fd) || (seen && process.start != start->start) || token == 0) {
         close(fd);
         return 0;
     }

@@ -3,31 +3,32 @@
 #include "process/keeper_int.h"
 
 #include "base/clock.h"
+#include "process/pidfd.h"
+#include "process/proc_scan.h"
 #include "process/spawn_int.h"
-#include "process/sweep.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
-
-#ifndef P_PIDFD
-#define P_PIDFD 3
-#endif
+#include <unistd.h>
 
 /* ---- Ending what a lost keeper left ---- */
 
-static int sweep_away(struct sweep *sweep)
+static int end_strays(struct proc_scan *scan)
 {
     enum { ROUNDS = 200, PAUSE_NS = 10000000 };
     int living = 0, quiet = 0;
     for (int round = 0; round < ROUNDS && quiet < 2; round++) {
-        living = sweep_round(sweep, SIGKILL);
+        living = proc_scan_round(scan, SIGKILL);
         if (living < 0)
             break;
-        quiet = living == 0 && !sweep->unsure ? quiet + 1 : 0;
-        if (living || sweep->unsure) {
+        quiet = living == 0 && !scan->unsure ? quiet + 1 : 0;
+        if (living || scan->unsure) {
             struct timespec pause = {0, PAUSE_NS};
             nanosleep(&pause, NULL);
         }
@@ -69,16 +70,16 @@ int keeper_end_rest(const struct keeper *keeper, const char *store_id, bool held
                     struct cairn_error *error)
 {
     struct mark mark = mark_of(keeper, store_id);
-    struct sweep *sweep = calloc(1, sizeof *sweep);
-    if (!sweep)
+    struct proc_scan *scan = calloc(1, sizeof *scan);
+    if (!scan)
         return error_nomem(error);
-    sweep_init(sweep, NULL, mark.needle, 0);
-    sweep->suffix = mark.suffix;
-    sweep->session = keeper->pid;
-    sweep->session_held = held;
-    int living = sweep_away(sweep);
-    sweep_release(sweep);
-    free(sweep);
+    proc_scan_init(scan, NULL, mark.needle, 0);
+    scan->suffix = mark.suffix;
+    scan->session = keeper->pid;
+    scan->session_held = held;
+    int living = end_strays(scan);
+    proc_scan_release(scan);
+    free(scan);
     if (living < 0)
         return error_set(
             error, CAIRN_EIO,
@@ -98,21 +99,11 @@ void keeper_signal(const struct keeper *keeper, enum keeper_wish wish)
     int signal = wish == KEEPER_KILL ? SIGUSR1 : SIGTERM;
     if (keeper->pidfd < 0)
         return;
-    (void)syscall(SYS_pidfd_send_signal, keeper->pidfd, signal, NULL, 0);
-    (void)syscall(SYS_pidfd_send_signal, keeper->pidfd, SIGCONT, NULL, 0);
+    (void)pidfd_signal(keeper->pidfd, signal);
+    (void)pidfd_signal(keeper->pidfd, SIGCONT);
 }
 
 /* ---- The end ---- */
-
-bool keeper_pidfd_ended(int pidfd)
-{
-    struct pollfd watched = {.fd = pidfd, .events = POLLIN};
-    int n;
-    do
-        n = poll(&watched, 1, 0);
-    while (n < 0 && errno == EINTR);
-    return n > 0;
-}
 
 /* How a child of ours ended. */
 struct child_end {
@@ -127,16 +118,10 @@ static bool wait_child(int pidfd, int options, struct child_end *end)
 {
     siginfo_t info;
     struct rusage usage;
-    long result;
     memset(&usage, 0, sizeof usage);
-    info.si_pid = 0;
-    do
-        result = syscall(SYS_waitid, P_PIDFD, pidfd, &info, options | WEXITED | __WALL,
-                         &usage);
-    while (result < 0 && errno == EINTR);
-    end->child = result == 0;
-    if (result < 0) /* somebody else's child */
-        return keeper_pidfd_ended(pidfd);
+    end->child = pidfd_wait(pidfd, options, &info, &usage) == 0;
+    if (!end->child) /* somebody else's */
+        return pidfd_has_ended(pidfd);
     if (info.si_pid == 0)
         return false;
     end->exit_code = info.si_code == CLD_EXITED ? info.si_status : -1;

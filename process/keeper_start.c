@@ -9,9 +9,13 @@
 #include "base/clock.h"
 #include "base/os.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 8U

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Ending what a dead run left behind. The rules of who is ours are in sweep.h; this
+/* Ending what a dead run left behind. The rules of who is ours are in proc_scan.h; this
  * file gives them the time to end: TERM, a wait, KILL, a wait. It also tells which
  * keepers are still to be heard of: those that a file names that can be believed. */
 #include "process/keeper_int.h"
@@ -8,10 +8,14 @@
 #include "base/clock.h"
 #include "base/os.h"
 
-#include "process/sweep.h"
+#include "process/proc_scan.h"
 
+#include <dirent.h>
 #include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { PAUSE_MS = 10, KILL_PATIENCE_MS = 2000, UNSURE_ROUNDS = 10 };
 
@@ -35,13 +39,13 @@ struct refused {
 };
 
 struct ending {
-    struct sweep sweep;
+    struct proc_scan scan;
     struct claims claims;
     struct buf found; /* of struct found */
     int living;       /* in the last round */
 };
 
-static bool is_in(const struct buf *list, const struct sweep_process *process)
+static bool is_in(const struct buf *list, const struct proc_entry *process)
 {
     const char *at = list->data, *end = at + list->size;
     for (; at < end; at += sizeof(struct found)) {
@@ -92,7 +96,7 @@ static int read_claims(struct claims *claims, struct cairn_error *error)
     return rc ? rc : buf_check(&claims->refused, error);
 }
 
-static bool is_refused(const struct claims *claims, const struct sweep_process *keeper)
+static bool is_refused(const struct claims *claims, const struct proc_entry *keeper)
 {
     const char *at = claims->refused.data, *end = at + claims->refused.size;
     char suffix[32];
@@ -100,21 +104,21 @@ static bool is_refused(const struct claims *claims, const struct sweep_process *
         struct refused one;
         memcpy(&one, at, sizeof one);
         snprintf(suffix, sizeof suffix, ".%" PRIu32 ".%" PRIu32, one.task, one.attempt);
-        if (sweep_ends_with(keeper->rest, suffix))
+        if (proc_ends_with(keeper->rest, suffix))
             return true;
     }
     return false;
 }
 
 /* A young one may not have come to its file yet; without its room it never will. */
-static bool is_young(const struct claims *claims, const struct sweep_process *keeper)
+static bool is_young(const struct claims *claims, const struct proc_entry *keeper)
 {
     enum { YOUNG_S = 2 };
     int64_t now = clock_boot_ns() / 1000000000 * claims->ticks;
     return claims->recorded && now - (int64_t)keeper->start < YOUNG_S * claims->ticks;
 }
 
-static bool has_claim(void *context, const struct sweep_process *keeper)
+static bool has_claim(void *context, const struct proc_entry *keeper)
 {
     const struct claims *claims = context;
     return is_in(&claims->keepers, keeper) ||
@@ -125,16 +129,16 @@ static bool has_claim(void *context, const struct sweep_process *keeper)
 
 static int look(struct ending *ending, int signal, struct cairn_error *error)
 {
-    int rc = ending->sweep.claims ? read_claims(&ending->claims, error) : 0;
+    int rc = ending->scan.claims ? read_claims(&ending->claims, error) : 0;
     if (rc)
         return rc;
-    ending->living = sweep_round(&ending->sweep, signal);
+    ending->living = proc_scan_round(&ending->scan, signal);
     if (ending->living < 0)
         return error_set(error, CAIRN_EIO,
                          "/proc cannot be read, so processes that an "
                          "earlier run left cannot be found");
-    for (size_t i = 0; i < ending->sweep.count; i++) {
-        const struct sweep_process *process = &ending->sweep.all[i];
+    for (size_t i = 0; i < ending->scan.count; i++) {
+        const struct proc_entry *process = &ending->scan.all[i];
         if (process->ours && !is_in(&ending->found, process))
             add_to(&ending->found, process->pid, process->start);
     }
@@ -152,7 +156,7 @@ static int look_well(struct ending *ending, struct cairn_error *error)
 {
     int rc = look(ending, 0, error);
     for (int i = 0; i < UNSURE_ROUNDS; i++) {
-        if (rc || ending->living > 0 || !ending->sweep.unsure)
+        if (rc || ending->living > 0 || !ending->scan.unsure)
             break;
         wait_a_little();
         rc = look(ending, 0, error);
@@ -199,11 +203,11 @@ static void spare_keepers(struct ending *ending, const struct request *request)
 {
     ending->claims = (struct claims){.live_dir = request->live_dir,
                                      .run = request->run,
-                                     .recorded = ending->sweep.slots != NULL,
+                                     .recorded = ending->scan.slots != NULL,
                                      .ticks = sysconf(_SC_CLK_TCK)};
-    ending->sweep.spare = true;
-    ending->sweep.claims = has_claim;
-    ending->sweep.context = &ending->claims;
+    ending->scan.spare = true;
+    ending->scan.claims = has_claim;
+    ending->scan.context = &ending->claims;
 }
 
 static int end_request(const struct request *request, struct leftovers *out,
@@ -218,8 +222,8 @@ static int end_request(const struct request *request, struct leftovers *out,
     if (!ending)
         return error_nomem(error);
     struct slot_map map = {.fd = -1, .file = -1};
-    sweep_init(&ending->sweep, recorded(&map, request->live_dir, request->run), token,
-               0);
+    proc_scan_init(&ending->scan, recorded(&map, request->live_dir, request->run),
+                   token, 0);
     if (request->spare)
         spare_keepers(ending, request);
     int rc = keepers_close(request->live_dir, request->run, error);
@@ -234,7 +238,7 @@ static int end_request(const struct request *request, struct leftovers *out,
         out->survived = (uint32_t)ending->living;
         out->ended = out->found - out->survived;
     }
-    sweep_release(&ending->sweep);
+    proc_scan_release(&ending->scan);
     buf_release(&ending->found);
     buf_release(&ending->claims.keepers);
     buf_release(&ending->claims.refused);

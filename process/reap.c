@@ -3,29 +3,14 @@
  * as long as it is one its number means nobody else: the group is ended and the slot
  * cleared before that, so the guard never holds a number that may have been given out
  * again. */
+#include "process/pidfd.h"
 #include "process/spawn.h"
 
-#include <errno.h>
+#include <assert.h>
 #include <signal.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
-
-#ifndef P_PIDFD
-#define P_PIDFD 3
-#endif
-
-/* The bare call, for the resource usage that the C library's waitid leaves out. */
-static int wait_pidfd(int pidfd, siginfo_t *info, int options, struct rusage *usage)
-{
-    long result;
-    info->si_pid = 0;
-    do
-        result = syscall(SYS_waitid, P_PIDFD, pidfd, info, options | WEXITED | __WALL,
-                         usage);
-    while (result < 0 && errno == EINTR);
-    return result < 0 ? errno : 0;
-}
+#include <unistd.h>
 
 static void group_signal(pid_t pid, int signal)
 {
@@ -58,7 +43,8 @@ int process_reap(pid_t pid, int pidfd, struct slot *slot, struct process_end *en
 {
     siginfo_t info;
     struct rusage usage;
-    int sys = wait_pidfd(pidfd, &info, WNOHANG | WNOWAIT, NULL);
+    assert(pid > 1);
+    int sys = pidfd_wait(pidfd, WNOHANG | WNOWAIT, &info, NULL);
     if (!sys && info.si_pid == 0)
         return error_set(error, CAIRN_EIO, "process %d has not ended yet", (int)pid);
     if (!sys)
@@ -66,7 +52,7 @@ int process_reap(pid_t pid, int pidfd, struct slot *slot, struct process_end *en
     if (slot)
         atomic_store(&slot->pid, 0);
     if (!sys)
-        sys = wait_pidfd(pidfd, &info, 0, &usage);
+        sys = pidfd_wait(pidfd, 0, &info, &usage);
     close(pidfd);
     if (sys)
         return error_sys(error, sys,

@@ -20,6 +20,7 @@
 #include <inttypes.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { SLOTS_MAX = 2 * LIMIT_JOBS }; /* room for requests handed in ahead */
 

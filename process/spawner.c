@@ -16,6 +16,7 @@
  * processor that its child has just left.
  * The caller has a good many other things to do: while enough is waiting here, it may
  * ask not to be woken (spawner_rest) and hears of many starts and ends at once. */
+#include "process/pidfd.h"
 #include "process/spawn_int.h"
 
 #include "base/clock.h"
@@ -25,16 +26,14 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #define WAKE UINT64_MAX /* marks wake_fd among the watched */
-
-#ifndef P_PIDFD
-#define P_PIDFD 3
-#endif
 
 struct queue {
     struct spawn_request *first, **end;
@@ -241,7 +240,7 @@ static bool ended_well(const struct spawn_request *request)
     siginfo_t info = {0};
     if (request->ahead != SPAWN_AHEAD_IF_GOOD)
         return request->ahead == SPAWN_AHEAD;
-    if (waitid(P_PIDFD, (id_t)request->pidfd, &info, WEXITED | WNOHANG | WNOWAIT) ||
+    if (pidfd_wait(request->pidfd, WNOHANG | WNOWAIT, &info, NULL) ||
         info.si_pid == 0 || info.si_code != CLD_EXITED || info.si_status != 0)
         return false;
     return left_files(request);

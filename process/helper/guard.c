@@ -11,13 +11,17 @@
  * Exit: 0 nothing of the run is left, 1 something could not be ended in 5 seconds,
  * 2 the slot file cannot be used. */
 #include "process/helper/roles.h"
-#include "process/sweep.h"
+#include "process/pidfd.h"
+#include "process/proc_scan.h"
 
+#include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { LIFE_FD = 0, SLOTS_FD = 3 };
 enum {
@@ -52,7 +56,7 @@ static bool watch_owner(const struct slots *slots, int *fd)
     *fd = -1;
     if (getppid() != slots->owner_pid)
         return false;
-    *fd = (int)syscall(SYS_pidfd_open, slots->owner_pid, 0);
+    *fd = pidfd_of(slots->owner_pid);
     return getppid() == slots->owner_pid;
 }
 
@@ -94,12 +98,12 @@ static int64_t now_ms(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-static int end_all(struct sweep *sweep)
+static int end_all(struct proc_scan *scan)
 {
     int64_t begin = now_ms();
     for (int round = 1;; round++) {
-        int living = sweep_round(sweep, SIGKILL);
-        if (living == 0 && round >= (sweep->unsure ? ROUNDS_UNSURE : ROUNDS_MIN))
+        int living = proc_scan_round(scan, SIGKILL);
+        if (living == 0 && round >= (scan->unsure ? ROUNDS_UNSURE : ROUNDS_MIN))
             return 0;
         if (round >= ROUNDS_MIN && now_ms() - begin > PATIENCE_MS)
             return 1;
@@ -111,7 +115,7 @@ static int end_all(struct sweep *sweep)
 
 int guard_main(void)
 {
-    static struct sweep sweep;
+    static struct proc_scan scan;
     prctl(PR_SET_NAME, "cairn-guard", 0, 0, 0);
     const struct slots *slots = map_slots();
     if (!slots)
@@ -119,9 +123,9 @@ int guard_main(void)
     int owner_fd;
     if (watch_owner(slots, &owner_fd) && wait_for_end(owner_fd) && all_empty(slots))
         return 0;
-    sweep_init(&sweep, slots, slots->token, slots->owner_start);
-    sweep.spare = true;
-    int result = end_all(&sweep);
-    sweep_release(&sweep);
+    proc_scan_init(&scan, slots, slots->token, slots->owner_start);
+    scan.spare = true;
+    int result = end_all(&scan);
+    proc_scan_release(&scan);
     return result;
 }

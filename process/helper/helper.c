@@ -4,6 +4,8 @@
 #include "process/helper/roles.h"
 #include "process/keeper_file.h"
 
+#include <string.h>
+
 int main(int argc, char **argv)
 {
     if (argc > 0 && strcmp(argv[0], KEEP_PROGRAM) == 0)

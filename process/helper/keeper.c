@@ -11,14 +11,23 @@
  * Exit: as the task did; KEEP_NOT_STARTED if the attempt was not to be had. */
 #include "process/become.h"
 #include "process/helper/roles.h"
-#include "process/sweep.h"
+#include "process/keeper_file.h"
+#include "process/proc_scan.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { FOREVER_MS = 1000000000 /* some days: then it looks at the clock again */ };
 
@@ -31,7 +40,7 @@ struct task {
     const char *stage;
 };
 
-struct keeper {
+struct keeper_state {
     struct keep_spec *spec;
     struct task task;
     int fd; /* the attempt's file */
@@ -115,11 +124,11 @@ static bool find_strings(struct keep_spec *spec, struct task *task)
            (task->cwd || !spec->has_cwd) && at == end;
 }
 
-static bool claim(struct keeper *keeper)
+static bool claim(struct keeper_state *keeper)
 {
     struct keep_start *start = &keeper->spec->start;
-    struct sweep_process self;
-    if (!sweep_stat(getpid(), &self))
+    struct proc_entry self;
+    if (!proc_stat(getpid(), &self))
         return false;
     start->pid = getpid();
     start->start = self.start;
@@ -161,7 +170,7 @@ IN_CHILD static int become_task(void *arg)
     failed(task, "exec", sys, exec_exit_code(sys));
 }
 
-static void start(struct keeper *keeper)
+static void start(struct keeper_state *keeper)
 {
     static char stack[CHILD_STACK_BYTES] __attribute__((aligned(64)));
     struct task *task = &keeper->task;
@@ -189,14 +198,14 @@ static void let_go(void)
 
 /* ---- Running ---- */
 
-static void signal_group(const struct keeper *keeper, int signal)
+static void signal_group(const struct keeper_state *keeper, int signal)
 {
     /* Unreaped, so the number means our task and its group. It may have left that. */
     if (kill(-keeper->pid, signal))
         (void)kill(keeper->pid, signal);
 }
 
-static bool has_ended(const struct keeper *keeper)
+static bool has_ended(const struct keeper_state *keeper)
 {
     siginfo_t info = {.si_pid = 0};
     return waitid(P_PID, (id_t)keeper->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
@@ -218,7 +227,7 @@ static int wait_signal(int64_t until_ms)
     return signal < 0 ? 0 : signal;
 }
 
-static void ask_to_end(const struct keeper *keeper)
+static void ask_to_end(const struct keeper_state *keeper)
 {
     /* A stopped process cannot act on TERM before it is continued. */
     signal_group(keeper, SIGTERM);
@@ -232,7 +241,7 @@ static int64_t after_ms(int64_t delay_ms)
 
 /* Until the task has ended. What had ended by itself was neither stopped nor timed out,
  * so that is looked at before anything is done. */
-static void supervise(struct keeper *keeper)
+static void supervise(struct keeper_state *keeper)
 {
     enum { RUNNING, ASKED, KILLED } state = RUNNING;
     enum { AGAIN_MS = 100 };
@@ -264,7 +273,7 @@ static int64_t micros(const struct timeval *t)
 }
 
 /* Ends what is left of the group while its number still means it. */
-static void reap(struct keeper *keeper)
+static void reap(struct keeper_state *keeper)
 {
     struct rusage usage = {0}, own = {0};
     int status = 0;
@@ -283,7 +292,7 @@ static void reap(struct keeper *keeper)
 
 /* Room was taken with the claim. If the disk fails all the same, a live engine still
  * learns the outcome from how we exit. */
-static void record(struct keeper *keeper)
+static void record(struct keeper_state *keeper)
 {
     enum { TRIES = 5, PAUSE_NS = 200000000 };
     struct keep_end *end = &keeper->end;
@@ -326,7 +335,7 @@ static void close_on_exec(int fd)
 
 int keeper_main(void)
 {
-    static struct keeper keeper;
+    static struct keeper_state keeper;
     static const struct keep_end not_started = {.signal = KEEP_NOT_STARTED};
     prctl(PR_SET_NAME, KEEP_PROGRAM, 0, 0, 0);
     close_on_exec(KEEP_DIR_FD); /* for kernels without close_range */

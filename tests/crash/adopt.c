@@ -5,8 +5,12 @@
 #include "process/keeper_file.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 static bool read_keep(const char *path, struct keep_start *start, struct keep_end *end)
 {

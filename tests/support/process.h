@@ -5,15 +5,21 @@
 #define TESTS_PROCESS_HELP_H
 
 #include "base/clock.h"
-#include "process/sweep.h"
+#include "process/proc_scan.h"
 
 #include <check.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { PATIENCE_MS = 20000 }; /* only a failing test waits that long */
 
@@ -123,17 +129,17 @@ static inline bool help_readable(int fd, int wait_ms)
 
 static inline bool help_alive(pid_t pid)
 {
-    struct sweep_process process;
-    return sweep_stat(pid, &process) && process.alive;
+    struct proc_entry process;
+    return proc_stat(pid, &process) && process.alive;
 }
 
 /* Living processes that have CAIRN_TOKEN=<token>. in their environment. */
 static inline int help_count(const char *token)
 {
-    static struct sweep sweep;
-    sweep_init(&sweep, NULL, token, 0);
-    int living = sweep_round(&sweep, 0);
-    sweep_release(&sweep);
+    static struct proc_scan scan;
+    proc_scan_init(&scan, NULL, token, 0);
+    int living = proc_scan_round(&scan, 0);
+    proc_scan_release(&scan);
     return living;
 }
 

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 
 enum { RUN = 7, SLOTS = 6 };
 
@@ -201,10 +202,10 @@ START_TEST(test_engine_killed)
     /* The ones without an environment are gone with their groups. */
     struct slot_map dead;
     ck_assert_int_eq(slots_open(&dead, help_dir, RUN, &failure), 0);
-    static struct sweep sweep;
-    sweep_init(&sweep, dead.slots, run_token, 0);
-    help_until(sweep_round(&sweep, 0) == 0);
-    sweep_release(&sweep);
+    static struct proc_scan scan;
+    proc_scan_init(&scan, dead.slots, run_token, 0);
+    help_until(proc_scan_round(&scan, 0) == 0);
+    proc_scan_release(&scan);
     slots_close(&dead, false);
 }
 END_TEST
@@ -328,7 +329,7 @@ END_TEST
 static const char *guard_file(const char *name)
 {
     static char text[4096];
-    int fd = sweep_open(guard.pid, name);
+    int fd = proc_open(guard.pid, name);
     ck_assert_int_ge(fd, 0);
     memset(text, 0, sizeof text);
     ck_assert_int_ge(read(fd, text, sizeof text - 1), 0);

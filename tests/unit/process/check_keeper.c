@@ -7,6 +7,7 @@
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 
 static void refuse_memfd(void)
 {
@@ -143,7 +144,7 @@ END_TEST
 static const char *keeper_text(pid_t pid, const char *name, ssize_t *size)
 {
     static char text[4096];
-    int fd = sweep_open(pid, name);
+    int fd = proc_open(pid, name);
     ck_assert_int_ge(fd, 0);
     memset(text, 0, sizeof text);
     *size = read(fd, text, sizeof text - 1);

@@ -281,11 +281,11 @@ START_TEST(test_keepers_killed_with_the_engine)
     }
     ck_assert_int_eq(help_count(run_token), 0);
     struct slot_map dead;
-    static struct sweep sweep;
+    static struct proc_scan scan;
     ck_assert_int_eq(slots_open(&dead, help_dir, RUN, &failure), 0);
-    sweep_init(&sweep, dead.slots, run_token, 0);
-    ck_assert_int_eq(sweep_round(&sweep, 0), 0);
-    sweep_release(&sweep);
+    proc_scan_init(&scan, dead.slots, run_token, 0);
+    ck_assert_int_eq(proc_scan_round(&scan, 0), 0);
+    proc_scan_release(&scan);
     slots_close(&dead, true);
 }
 END_TEST

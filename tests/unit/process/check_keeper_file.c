@@ -95,11 +95,11 @@ START_TEST(test_recycled_number)
     struct keeper keeper = start_up(), seen;
     struct leftovers left;
     struct keep_start start = read_start(NULL);
-    struct sweep_process process;
+    struct proc_entry process;
     kill(keeper.pid, SIGKILL);
     reap(&keeper, NULL);
     pid_t innocent = spawn_session("CAIRN_TOKEN=another.7.0123456789abcdef.0.1");
-    ck_assert(sweep_stat(innocent, &process));
+    ck_assert(proc_stat(innocent, &process));
     for (int way = 0; way < 2; way++) {
         start.pid = innocent;
         start.start = process.start - (uint64_t)way * 10000;

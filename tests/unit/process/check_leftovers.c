@@ -142,11 +142,11 @@ END_TEST
  * into, and at the very start. */
 START_TEST(test_token_anywhere)
 {
-    static char pad[SWEEP_TEXT + 64];
+    static char pad[SCAN_TEXT + 64];
     for (int shift = -80; shift <= 8; shift += 8) {
         memset(pad, 'x', sizeof pad);
         memcpy(pad, "PAD=", 4);
-        pad[SWEEP_TEXT + shift] = 0;
+        pad[SCAN_TEXT + shift] = 0;
         pid_t pid = shell("true", pad, token_of(store_id, RUN));
         end_all();
         ck_assert_msg(left.found >= 1, "shift %d", shift);

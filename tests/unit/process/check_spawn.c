@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 
 /* Lives as long as the block that it stands in. */
 #define ARGV(...) strings((const char *const[]){__VA_ARGS__, NULL})

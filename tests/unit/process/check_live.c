@@ -4,7 +4,7 @@
 #include "process/live.h"
 
 #include "base/clock.h"
-#include "suite_help.h"
+#include "tests/support/suite.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+#include "process/keeper_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* CRC-32 (ISO-HDLC, as in zip). Some hundred bytes: no table is worth it. */
+static uint32_t crc32_of(const void *bytes, size_t n)
+{
+    const unsigned char *at = bytes;
+    uint32_t crc = 0xffffffffU;
+    for (size_t i = 0; i < n; i++) {
+        crc ^= at[i];
+        for (int bit = 0; bit < 8; bit++)
+            crc = (crc >> 1) ^ (0xedb88320U & (0U - (crc & 1U)));
+    }
+    return ~crc;
+}
+
+uint32_t keep_start_crc(const struct keep_start *start)
+{
+    return crc32_of(start, offsetof(struct keep_start, crc));
+}
+
+uint32_t keep_end_crc(const struct keep_end *end)
+{
+    return crc32_of(end, offsetof(struct keep_end, crc));
+}
+
+int keep_write(int fd, const void *bytes, size_t n, off_t at)
+{
+    const char *from = bytes;
+    while (n > 0) {
+        ssize_t done = pwrite(fd, from, n, at);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done < 0)
+            return errno;
+        from += done;
+        n -= (size_t)done;
+        at += done;
+    }
+    return 0;
+}
+
+int keep_sync(int fd)
+{
+    int rc;
+    do
+        rc = fsync(fd);
+    while (rc < 0 && errno == EINTR);
+    return rc < 0 ? errno : 0;
+}
+
+/* link() as a rename that replaces nothing, where there are no links. */
+static int link_claim(int dir, const char *from, const char *to)
+{
+    if (linkat(dir, from, dir, to, 0) == 0)
+        return 0;
+    int sys = errno;
+    if (sys != EPERM && sys != EOPNOTSUPP && sys != ENOSYS && sys != EMLINK)
+        return sys;
+    /* RENAME_NOREPLACE */
+    return syscall(SYS_renameat2, dir, from, dir, to, 1U) ? errno : 0;
+}
+
+/* A directory that cannot be synced needs none. */
+static int sync_dir(int dir)
+{
+    int sys = keep_sync(dir);
+    return sys == EINVAL ? 0 : sys;
+}
+
+int keep_claim(int dir, const char *epoch, const char *name, struct keep_start *start,
+               int *fd)
+{
+    char half[KEEP_BYTES] = {0}, temporary[2 * KEEP_NAME + 24];
+    unsigned long long salt = 0;
+    if (getrandom(&salt, sizeof salt, 0) != (ssize_t)sizeof salt)
+        return EIO;
+    start->crc = keep_start_crc(start);
+    memcpy(half, start, sizeof *start);
+    snprintf(temporary, sizeof temporary, "%s/%s.%016llx", epoch, name, salt);
+    int out = openat(dir, temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (out < 0)
+        return errno;
+    int sys = keep_write(out, half, sizeof half, 0);
+    if (!sys)
+        sys = link_claim(dir, temporary, name);
+    bool linked = !sys;
+    if (unlinkat(dir, temporary, 0) && errno != ENOENT && !sys)
+        sys = errno;
+    if (!sys)
+        sys = sync_dir(dir);
+    if (sys && linked)
+        (void)unlinkat(dir, name, 0);
+    if (sys || !fd)
+        close(out);
+    else
+        *fd = out;
+    return sys;
+}
