@@ -27,7 +27,7 @@ void attempt_print(const struct cairn_attempt_info *attempt)
     out("  attempt %u  %s%s%s%s%s%s  started %s%s%s\n", attempt->attempt,
         end_of(attempt),
         attempt->check      ? " by its check"
-        : attempt->external ? " by somebody outside"
+        : attempt->external ? " from outside"
                             : "",
         how[0] ? "  " : "", how, took[0] ? "  " : "", took,
         format_local(when, attempt->started_ns), text ? "  " : "",

@@ -12,11 +12,11 @@
 static const struct command commands[] = {
     {"run",
      "[FILE]",
-     "run a workflow, or go on with its unfinished run",
-     "Runs the tasks of a workflow file (default: cairn.yaml here) and puts down a "
-     "checkpoint after each. If the newest run of the same workflow and parameters is "
-     "unfinished, goes on with it; otherwise starts the next run. Ctrl-C stops "
-     "politely, a second one at once. With --json, prints one event a line.",
+     "run a workflow, or resume its unfinished run",
+     "Runs the tasks of a workflow file (default: cairn.yaml here) and records a "
+     "checkpoint after each. If the newest run of the same workflow and parameters "
+     "is unfinished, resumes it; otherwise starts a new run. Ctrl-C stops "
+     "gracefully, a second one at once. With --json, prints one event per line.",
      "  cairn run nightly.yaml --param day=2026-01-31 -j 4",
      "0 1 2 3 4 5 6 7 8 9 10 75",
      0,
@@ -26,10 +26,10 @@ static const struct command commands[] = {
      command_run},
     {"resume",
      "[RUN]",
-     "go on with a run, or from one of its checkpoints",
-     "Goes on with a run (default: the newest). Finished, unchanged tasks do not run "
-     "again. The workflow's file is read as it is now; if it was edited, what will run "
-     "is printed first. With --from, a new run goes on from the checkpoint.",
+     "resume a run, or start from one of its checkpoints",
+     "Resumes a run (default: the newest). Finished, unchanged tasks do not run "
+     "again. The workflow file is read as it is now; if it was edited, what will "
+     "run is printed first. With --from, a new run starts from the checkpoint.",
      "  cairn resume 3\n  cairn resume --from workflow:42-9f3ac1d20b7e",
      "0 1 2 3 4 5 6 7 8 9 10 75",
      0,
@@ -38,10 +38,9 @@ static const struct command commands[] = {
      command_resume},
     {"plan",
      "[FILE]",
-     "tell what would run, and why",
-     "Lists the tasks that `cairn run FILE`, or `cairn resume` of a run, would run, "
-     "with "
-     "the reason, and does nothing. Without FILE, --run or --from: the newest run.",
+     "show what would run, and why",
+     "Lists the tasks that `cairn run FILE` or `cairn resume` would run, with the "
+     "reason, and runs nothing. Without FILE, --run or --from: the newest run.",
      "  cairn plan nightly.yaml\n  cairn plan --run 3 --all",
      "0 2 3 4 5 10 75",
      0,
@@ -51,10 +50,10 @@ static const struct command commands[] = {
      command_plan},
     {"explain",
      "TASK [FILE]",
-     "tell why one task would run or not",
-     "Gives the decision for one task, the reason in a sentence, what changed in it "
-     "(old and new), and its last attempts. "
-     "Without FILE or --run: the newest run.",
+     "show why one task would run or not",
+     "Shows the decision for one task, the reason in a sentence, what changed in "
+     "it (old and new), and its last attempts. Without FILE or --run: the newest "
+     "run.",
      "  cairn explain 'convert[part=3]' --run 3",
      "0 2 3 4 5 10 75",
      1,
@@ -63,10 +62,9 @@ static const struct command commands[] = {
      command_explain},
     {"status",
      "[RUN]",
-     "show how a run stands",
-     "Shows the state of a run (default: the newest), its counts, its failed tasks, "
-     "and "
-     "those whose outcome is unknown. Works beside a live run.",
+     "show the state of a run",
+     "Shows the state of a run (default: the newest), its counts, its failed "
+     "tasks, and those whose outcome is unknown. Works beside a live run.",
      "  cairn status 3 --tasks\n  cairn status --can-resume && cairn resume",
      "0 2 5 6 10 75",
      0,
@@ -76,9 +74,9 @@ static const struct command commands[] = {
     {"watch",
      "[RUN]",
      "follow a live run until it ends",
-     "Shows a run (default: the newest) as it goes on: repainted on a terminal, a line "
-     "for each change elsewhere. The exit status tells how the run ended. Ctrl-C ends "
-     "the watching, not the run.",
+     "Shows the progress of a run (default: the newest): repainted on a terminal, "
+     "one line per change elsewhere. The exit status shows how the run ended. "
+     "Ctrl-C ends watching, not the run.",
      "  cairn watch 3",
      "0 1 2 5 7 8 10 75",
      0,
@@ -88,7 +86,7 @@ static const struct command commands[] = {
     {"runs",
      "",
      "list runs",
-     "Lists the runs in the store, newest first, and how many there are.",
+     "Lists the runs in the store, newest first, and the total.",
      "  cairn runs --workflow nightly-report --limit 20",
      "0 2 5 10 75",
      0,
@@ -109,11 +107,11 @@ static const struct command commands[] = {
      command_log},
     {"events",
      "[RUN]",
-     "list everything that was decided in a run",
-     "Lists what happened in a run (default: the newest), in the order in which it was "
-     "decided: starts and ends of attempts, conditions, skips, commands from outside, "
-     "and why. Events with the same number became durable together. With --json, one "
-     "object a line.",
+     "list every decision of a run",
+     "Lists the events of a run (default: the newest) in the order in which they "
+     "were decided: starts and ends of attempts, conditions, skips, commands of "
+     "other processes, and the reasons. Events with the same number became durable "
+     "together. With --json, one object per line.",
      "  cairn events 3 --follow --json",
      "0 2 5 10 75",
      0,
@@ -124,9 +122,8 @@ static const struct command commands[] = {
      "[FILE]",
      "print the graph of a workflow",
      "Prints tasks and what they need for Graphviz, for Mermaid or as JSON. The "
-     "barrier "
-     "of a group, which everything that needs the whole group waits for, is a node of "
-     "its own. Without FILE or --run: the newest run's workflow.",
+     "barrier of a group, which everything that needs the whole group waits for, "
+     "is a node of its own. Without FILE or --run: the newest run's workflow.",
      "  cairn graph nightly.yaml | dot -Tsvg > nightly.svg",
      "0 2 3 5 10 75",
      0,
@@ -136,8 +133,8 @@ static const struct command commands[] = {
     {"init",
      "[FILE]",
      "write a commented starter workflow",
-     "Writes a small workflow (default: cairn.yaml here) that runs as it is, with the "
-     "other keys beside it as comments. Never overwrites a file.",
+     "Writes a small workflow (default: cairn.yaml here) that runs as it is, with "
+     "the other keys as comments. Never overwrites a file.",
      "  cairn init && cairn run",
      "0 2 10 75",
      0,
@@ -147,11 +144,9 @@ static const struct command commands[] = {
     {"validate",
      "[FILE]",
      "check a workflow file",
-     "Reads a workflow file (default: cairn.yaml here) and checks everything that can "
-     "be "
-     "checked without running it. Prints how many tasks it has, or what is wrong, "
-     "where, "
-     "and what to do.",
+     "Reads a workflow file (default: cairn.yaml here) and checks everything that "
+     "can be checked without running it. Prints the number of tasks, or what is "
+     "wrong, where, and how to fix it.",
      "  cairn validate nightly.yaml",
      "0 2 3 10 75",
      0,
@@ -161,9 +156,8 @@ static const struct command commands[] = {
     {"cancel",
      "[RUN]",
      "stop a run",
-     "Asks the owner of a live run (default: the newest run) to stop, as Ctrl-C would. "
-     "A "
-     "run that nobody owns is marked cancelled; it can still be resumed.",
+     "Asks the owner of a live run (default: the newest run) to stop, as Ctrl-C "
+     "would. A run without an owner is marked cancelled; it can still be resumed.",
      "  cairn cancel 3",
      "0 2 5 10 75",
      0,
@@ -172,12 +166,11 @@ static const struct command commands[] = {
      command_cancel},
     {"resolve",
      "RUN TASK done|failed|rerun",
-     "decide what became of a task that must not run twice",
-     "A task with `once: true` that was interrupted is unknown: nobody can tell "
-     "whether "
-     "it did its work. Look, and say: it is done (its declared outputs must be there), "
-     "it has failed, or it has done nothing and is to be run again. Then go on with "
-     "`cairn resume`.",
+     "decide the outcome of a task that must not run twice",
+     "A task with `once: true` that was interrupted has an unknown outcome: cairn "
+     "cannot know whether it did its work. Find out, then decide: done (its "
+     "declared outputs must exist), failed, or rerun (it has done nothing). "
+     "Continue with `cairn resume`.",
      "  cairn resolve 3 publish done",
      "0 2 5 10 75",
      3,
@@ -186,11 +179,11 @@ static const struct command commands[] = {
      command_resolve},
     {"undo",
      "RUN [TASK]...",
-     "take back what completed tasks of a run did",
-     "Runs the `undo` of completed tasks, or of all that have one, one at a time and "
-     "in "
-     "reverse order, with a checkpoint after each. Undone tasks run again when the run "
-     "is resumed. If one fails, the others go on, and the exit status is 1.",
+     "undo completed tasks of a run",
+     "Runs the `undo` of the named completed tasks, or of all that have one, one "
+     "at a time in reverse order, with a checkpoint after each. Undone tasks run "
+     "again when the run is resumed. If one fails, the others still run, and the "
+     "exit status is 1.",
      "  cairn undo 3\n  cairn undo 3 charge",
      "0 1 2 5 6 9 10 75",
      1,
@@ -200,9 +193,9 @@ static const struct command commands[] = {
     {"next",
      "[RUN]",
      "list the external tasks that can be done now",
-     "Lists what people or other programs can do in a run (default: the newest) now: "
-     "its "
-     "external tasks whose needs have ended and that nobody has claimed.",
+     "Lists the external tasks of a run (default: the newest) that people or other "
+     "programs can do now: those whose needs have ended and that nobody has "
+     "claimed.",
      "  cairn next 3 --json",
      "0 2 5 10 75",
      0,
@@ -211,10 +204,11 @@ static const struct command commands[] = {
      command_next},
     {"claim",
      "RUN TASK",
-     "take an external task",
-     "Takes an external task for a time and prints a token, which `cairn complete` and "
-     "`cairn fail` want. Of several who claim a task one gets it. When the lease is "
-     "over the task is free again, and the token is good for nothing.",
+     "claim an external task",
+     "Claims an external task for a limited time and prints a token, which `cairn "
+     "complete` and `cairn fail` require. Of several who claim a task, only one "
+     "gets it. When the lease expires, the task can be claimed again and the token "
+     "is no longer valid.",
      "  cairn claim 3 review --lease 30m",
      "0 2 5 6 10 75",
      2,
@@ -223,9 +217,9 @@ static const struct command commands[] = {
      command_claim},
     {"complete",
      "RUN TASK",
-     "tell that an external task is done",
-     "Ends an external task well, with values that later tasks can refer to. Needs no "
-     "other process: what follows runs when the run goes on.",
+     "report that an external task is done",
+     "Completes an external task, with values that later tasks can refer to. Needs "
+     "no other process: the tasks that follow run when the run continues.",
      "  cairn complete 3 review --token \"$token\" --output verdict=approve",
      "0 2 3 5 6 10 75",
      2,
@@ -234,7 +228,7 @@ static const struct command commands[] = {
      command_complete},
     {"fail",
      "RUN TASK",
-     "tell that an external task has failed",
+     "report that an external task has failed",
      "Ends an external task as failed.",
      "  cairn fail 3 review --token \"$token\" --message 'rejected'",
      "0 2 3 5 6 10 75",
@@ -244,12 +238,12 @@ static const struct command commands[] = {
      command_fail},
     {"doctor",
      "",
-     "look for trouble in the store and around it",
-     "Checks the store and its surroundings, changes nothing, and says for each "
-     "finding what to do. Exit status 5 if something is bad. With --repair, what is "
-     "valid in a damaged store is saved into a new one, which takes its place; the "
-     "damaged files are kept in it under damaged-TIME. Exit status 5 then if something "
-     "was lost, 6 if a run is live.",
+     "look for problems in the store and around it",
+     "Checks the store and its surroundings, changes nothing, and gives a remedy "
+     "for each finding. Exit status 5 if something is bad. With --repair, "
+     "everything valid in a damaged store is saved into a new one, which replaces "
+     "it; the damaged files are kept inside it under damaged-TIME. The exit status "
+     "is then 5 if something was lost, 6 if a run is live.",
      "  cairn doctor\n  cairn doctor --repair",
      "0 2 5 6 10 75",
      0,
@@ -258,13 +252,14 @@ static const struct command commands[] = {
      command_doctor},
     {"gc",
      "",
-     "remove old runs, and content that nothing refers to",
-     "Deletes stored content (output, results, definitions) that no run refers to any "
-     "more. With --keep-runs or --older-than (with both: where both agree) whole runs "
-     "that have ended go first, but never the newest of a workflow and its params, and "
-     "none that a remaining run forks from. Works beside live runs; killed, the next "
-     "call finishes it. The room is used again; the file does not shrink. Exit status "
-     "5: with damaged checkpoints in the store no content is deleted.",
+     "delete old runs, and content that nothing refers to",
+     "Deletes stored content (output, results, definitions) that no run refers to "
+     "any more. With --keep-runs or --older-than, first deletes whole runs that "
+     "have ended (with both: those that both allow), but never the newest of a "
+     "workflow and its params, nor one that a remaining run forks from. Works "
+     "beside live runs; if it is killed, the next call finishes the work. Freed "
+     "space is used again; the file does not shrink. Exit status 5: the store has "
+     "damaged checkpoints, so no content was deleted.",
      "  cairn gc --keep-runs 100 --older-than 30d --dry-run",
      "0 2 5 10 75",
      0,
@@ -274,7 +269,7 @@ static const struct command commands[] = {
     {"checkpoint list",
      "",
      "list checkpoints",
-     "Lists checkpoints, newest first, and how many there are.",
+     "Lists checkpoints, newest first, and the total.",
      "  cairn checkpoint list --run 3 --limit 50",
      "0 2 5 10 75",
      0,
@@ -286,9 +281,8 @@ static const struct command commands[] = {
      "CHECKPOINT",
      "show one checkpoint",
      "Verifies one checkpoint and shows it. A checkpoint is named by its id "
-     "(workflow:42-9f3ac1d20b7e), by its number (42), or by 4 or more hex digits of "
-     "its "
-     "digest.",
+     "(workflow:42-9f3ac1d20b7e), by its number (42), or by 4 or more hex digits "
+     "of its digest.",
      "  cairn checkpoint show 42 --tasks",
      "0 2 5 10 75",
      1,
@@ -298,8 +292,9 @@ static const struct command commands[] = {
     {"checkpoint timeline",
      "",
      "show runs, forks and their checkpoints as a tree",
-     "Shows every run with its newest checkpoints; runs that fork from a checkpoint "
-     "stand under the run they left. `head` marks the newest checkpoint of a run.",
+     "Shows every run with its newest checkpoints; a run that forks from a "
+     "checkpoint is shown below the run it forked from. `head` marks the newest "
+     "checkpoint of a run.",
      "  cairn checkpoint timeline --workflow nightly-report",
      "0 2 5 10 75",
      0,
@@ -309,9 +304,10 @@ static const struct command commands[] = {
     {"checkpoint verify",
      "[CHECKPOINT]",
      "check checkpoints for damage",
-     "Checks one checkpoint, or every record, every link of the chains and all stored "
-     "content. Names what is damaged; exit status 5 then. With --head, also what is "
-     "missing, replaced or older than when the head was exported.",
+     "Checks one checkpoint, or every record, every link of the chains and all "
+     "stored content. Names everything that is damaged, with exit status 5. With "
+     "--head, also what is missing, replaced or older than when the head was "
+     "exported.",
      "  cairn checkpoint verify\n  cairn checkpoint verify --head /mnt/other/heads",
      "0 2 5 10 75",
      0,
@@ -320,10 +316,11 @@ static const struct command commands[] = {
      command_checkpoint_verify},
     {"checkpoint head",
      "[RUN]",
-     "print the newest checkpoints, to compare with later",
-     "Prints number, position and SHA-256 of the newest checkpoint of every run, or of "
-     "one. Kept elsewhere, it shows (`cairn checkpoint verify --head FILE`) whether "
-     "the newest checkpoints were removed or the store replaced by an older copy.",
+     "print the newest checkpoints, for later comparison",
+     "Prints number, position and SHA-256 of the newest checkpoint of every run, "
+     "or of one. Keep them outside the store: `cairn checkpoint verify --head "
+     "FILE` then shows whether the newest checkpoints were removed or the store "
+     "was replaced by an older copy.",
      "  cairn checkpoint head >/mnt/other/heads",
      "0 2 5 10 75",
      0,
@@ -333,8 +330,9 @@ static const struct command commands[] = {
     {"checkpoint delete",
      "CHECKPOINT",
      "delete one checkpoint",
-     "Deletes one checkpoint for good. Asks on a terminal; elsewhere --yes is needed. "
-     "Refused where others would be lost with it: see `cairn checkpoint prune`.",
+     "Deletes one checkpoint permanently. Asks on a terminal; elsewhere --yes is "
+     "required. Refused if others would be lost with it: see `cairn checkpoint "
+     "prune`.",
      "  cairn checkpoint delete workflow:42-9f3ac1d20b7e --yes",
      "0 2 5 10 75",
      1,
@@ -344,10 +342,9 @@ static const struct command commands[] = {
     {"checkpoint prune",
      "",
      "delete old checkpoints",
-     "Deletes the checkpoints of every run, or of --run, but the newest ones. Only "
-     "whole "
-     "segments (a full checkpoint with the deltas that follow it) go, and none that a "
-     "run forked from, so that more than --keep may stay.",
+     "Deletes all but the newest checkpoints of every run, or of --run. Only whole "
+     "segments (a full checkpoint and the deltas that follow it) are deleted, and "
+     "none that a run forked from, so more than --keep may stay.",
      "  cairn checkpoint prune --keep 20 --dry-run",
      "0 2 5 10 75",
      0,

@@ -376,7 +376,7 @@ static void print_summary(struct display *display,
         say_always("run%s %s: %s; resume with: cairn resume%s%s", number,
                    state_text(result), counts, number, display->hint);
     else
-        say_always("run %s: %s; it cannot be resumed, nothing was kept",
+        say_always("run %s: %s; it cannot be resumed, nothing was recorded",
                    state_text(result), counts);
 }
 
@@ -389,10 +389,9 @@ void display_result(struct display *display, const struct cairn_run_result *resu
     if (display->live)
         block_clear(&display->block);
     if (result->damaged)
-        ui_warn(
-            "damaged checkpoints were stepped over; `cairn checkpoint verify%s` names "
-            "them",
-            display->hint);
+        ui_warn("damaged checkpoints were skipped; `cairn checkpoint verify%s` names "
+                "them",
+                display->hint);
     if (result->unsaved > 0)
         ui_warn("%u outcome%s could not be saved: those tasks will run again",
                 result->unsaved, plural(result->unsaved));

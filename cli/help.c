@@ -106,9 +106,9 @@ static void print_summaries(FILE *to, const char *group)
 void help_all(FILE *to)
 {
     fputs("usage: cairn COMMAND [OPERAND]... [OPTION]...\n\n"
-          "Runs a graph of tasks and puts down a durable checkpoint after every task, "
+          "Runs a graph of tasks and records a durable checkpoint after every task, "
           "so\n"
-          "that a run which was killed goes on where it was.\n\ncommands:\n",
+          "that a run that was killed continues where it stopped.\n\ncommands:\n",
           to);
     print_summaries(to, NULL);
     fputs("\noptions of every command:\n", to);
@@ -116,7 +116,7 @@ void help_all(FILE *to)
         print_option(to, (enum option_id)id);
     fputs(
         "\nEXAMPLE\n  cairn run build.yaml     stop it with Ctrl-C, or kill it, then\n"
-        "  cairn resume             goes on with what is left\n\nexit status:\n",
+        "  cairn resume             continue with what is left\n\nexit status:\n",
         to);
     print_statuses(to, "0 1 2 3 4 5 6 7 8 9 10 75");
     fputs("\n`cairn COMMAND --help` tells more, `man cairn` everything.\n", to);

@@ -27,7 +27,7 @@ static int run_command(struct settings *settings, const struct command *command,
     if (settings->given[OPT_HELP])
         return show_help(command, NULL);
     if (settings->n_operands < command->least)
-        return ui_usage(command->name, "something is missing: cairn %s %s",
+        return ui_usage(command->name, "an operand is missing: cairn %s %s",
                         command->name, command->operands);
     return command->function(settings);
 }

@@ -98,7 +98,7 @@ int store_for_writing(struct settings *settings, struct cairn_store **store,
     if (rc == CAIRN_ENOTFOUND && create) {
         rc = cairn_store_open(store, &options, &error);
         if (rc == 0)
-            say("cairn: made a store in %s", cairn_store_path(*store));
+            say("cairn: created a store in %s", cairn_store_path(*store));
     }
     return rc == 0 ? 0 : ui_fail(&error);
 }
@@ -182,7 +182,7 @@ static int need_store(struct cairn_store *store)
     if (store)
         return 0;
     return ui_error(EXIT_NOT_FOUND, cairn_code_name(CAIRN_ENOTFOUND),
-                    "there is no store here or above; `cairn run FILE` makes one, "
+                    "there is no store here or above; `cairn run FILE` creates one, "
                     "--store names one");
 }
 

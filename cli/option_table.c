@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* The catalogue of options. Where two commands mean different things by one name, there
- * are two entries. The words of a choice stand in the order of the enumeration in
- * cairn.h that they are turned into. */
+/* The table of options. A name that two commands use for different things has two
+ * entries. The words of a choice are in the order of the enumeration of include/ that
+ * they become. */
 #include "cli/options.h"
 
-static const struct option catalogue[OPT_NONE] = {
+static const struct option option_table[OPT_NONE] = {
     [OPT_STORE] = {"store", 0, OPTION_TEXT, "DIR",
                    "the store to use (default: $CAIRN_STORE, or the .cairn directory "
                    "found here or above)",
                    0, 0, 0},
-    [OPT_KEY] = {"key", 0, OPTION_TEXT, "FILE",
-                 "the secret under which what is stored carries an HMAC, so that only "
-                 "who has it can change it unnoticed: at least 32 bytes, for yourself "
-                 "alone to read (default: $CAIRN_KEY)",
-                 0, 0, 0},
+    [OPT_KEY] =
+        {"key", 0, OPTION_TEXT, "FILE",
+         "the file with the HMAC key, without which what is stored cannot be changed "
+         "unnoticed: at least 32 bytes, readable only by you (default: $CAIRN_KEY)",
+         0, 0, 0},
     [OPT_JSON] = {"json", 0, OPTION_FLAG, NULL, "print JSON on stdout", 0, 0, 0},
-    [OPT_QUIET] = {"quiet", 'q', OPTION_FLAG, NULL, "say only what matters", 0, 0, 0},
+    [OPT_QUIET] = {"quiet", 'q', OPTION_FLAG, NULL, "print only what matters", 0, 0, 0},
     [OPT_HELP] = {"help", 'h', OPTION_FLAG, NULL, "show this help", 0, 0, 0},
     [OPT_VERSION] = {"version", 0, OPTION_FLAG, NULL, "show the version", 0, 0, 0},
     [OPT_PARAM] = {"param", 0, OPTION_PAIR, "NAME=VALUE",
@@ -27,22 +27,22 @@ static const struct option catalogue[OPT_NONE] = {
     [OPT_FRESH] = {"fresh", 0, OPTION_FLAG, NULL,
                    "start a new run even if the newest one is unfinished", 0, 0, 0},
     [OPT_FROM] = {"from", 0, OPTION_TEXT, "CHECKPOINT",
-                  "a new run that goes on from this checkpoint", 0, 0, 0},
-    [OPT_ON_CHANGE] = {"on-change", 0, OPTION_CHOICE, "rerun|keep|refuse",
-                       "finished tasks whose definition changed: run again, stay "
-                       "finished (from then on as made by the new definition), or "
-                       "stop with exit 4 (default: rerun)",
-                       0, 0, 0},
+                  "start a new run from this checkpoint", 0, 0, 0},
+    [OPT_ON_CHANGE] =
+        {"on-change", 0, OPTION_CHOICE, "rerun|keep|refuse",
+         "finished tasks whose definition changed: run again, stay finished (and count "
+         "as made by the new definition), or stop with exit 4 (default: rerun)",
+         0, 0, 0},
     [OPT_CHECK_OUTPUTS] = {"check-outputs", 0, OPTION_CHOICE, "exist|content",
                            "declared outputs of finished tasks must exist, or have the "
                            "recorded content (default: exist)",
                            0, 0, 0},
     [OPT_CHECKPOINT] = {"checkpoint", 0, OPTION_CHOICE, "best-effort|required",
-                        "when checkpoints cannot be saved: go on (exit 9), or start "
+                        "when checkpoints cannot be saved: continue (exit 9), or start "
                         "nothing new (default: best-effort)",
                         0, 0, 0},
     [OPT_NO_CHECKPOINT] = {"no-checkpoint", 0, OPTION_FLAG, NULL,
-                           "keep nothing; the run cannot be resumed", 0, 0, 0},
+                           "record nothing; the run cannot be resumed", 0, 0, 0},
     [OPT_SYNC] =
         {"sync", 0, OPTION_CHOICE, "full|normal|off",
          "full (default) survives a power cut; normal may lose the last tasks in "
@@ -53,27 +53,27 @@ static const struct option catalogue[OPT_NONE] = {
                           "(default: 1M)",
                           1, OPTION_SIZE_LIMIT, 0},
     [OPT_KEEP] = {"keep", 0, OPTION_NUMBER, "N",
-                  "checkpoints to keep at least when the run ends; only whole segments "
-                  "go, so more may stay; 0 for all (default: 50)",
+                  "keep at least N checkpoints when the run ends; only whole segments "
+                  "are deleted, so more may stay; 0 keeps all (default: 50)",
                   0, UINT32_MAX, 0},
     [OPT_RUN] = {"run", 0, OPTION_NUMBER, "N", "this run instead of the newest", 1,
                  INT64_MAX, 0},
     [OPT_ONLY_RUN] = {"run", 0, OPTION_NUMBER, "N", "only this run", 1, INT64_MAX, 0},
-    [OPT_ALL] = {"all", 0, OPTION_FLAG, NULL, "list the tasks that will not run, too",
+    [OPT_ALL] = {"all", 0, OPTION_FLAG, NULL, "also list the tasks that will not run",
                  0, 0, 0},
     [OPT_TASKS] = {"tasks", 0, OPTION_FLAG, NULL, "list every task", 0, 0, 0},
-    [OPT_CAN_RESUME] = {"can-resume", 0, OPTION_FLAG, NULL,
-                        "tell only whether the run can be resumed (exit 0, 5, 6 or 10)",
-                        0, 0, 0},
+    [OPT_CAN_RESUME] =
+        {"can-resume", 0, OPTION_FLAG, NULL,
+         "only report whether the run can be resumed (exit 0, 5, 6 or 10)", 0, 0, 0},
     [OPT_INTERVAL] = {"interval", 0, OPTION_NUMBER, "MS",
-                      "milliseconds between two looks (default: 500)", 50, 3600000,
+                      "milliseconds between two updates (default: 500)", 50, 3600000,
                       500},
     [OPT_WORKFLOW] = {"workflow", 0, OPTION_TEXT, "NAME", "only this workflow", 0, 0,
                       0},
     [OPT_LIMIT] = {"limit", 0, OPTION_NUMBER, "N",
                    "list at most N (default: 10, at most 100)", 1, 100, 10},
-    [OPT_OFFSET] = {"offset", 0, OPTION_NUMBER, "N", "leave out the first N", 0,
-                    INT64_MAX, 0},
+    [OPT_OFFSET] = {"offset", 0, OPTION_NUMBER, "N", "skip the first N", 0, INT64_MAX,
+                    0},
     [OPT_SORT_RUNS] = {"sort", 0, OPTION_CHOICE, "-started|started",
                        "newest first (default), or oldest first", 0, 0, 0},
     [OPT_SORT_CHECKPOINTS] = {"sort", 0, OPTION_CHOICE, "-seq|seq",
@@ -88,57 +88,58 @@ static const struct option catalogue[OPT_NONE] = {
     [OPT_STDERR] = {"stderr", 0, OPTION_FLAG, NULL, "only what it wrote to stderr", 0,
                     0, 0},
     [OPT_FOLLOW] = {"follow", 0, OPTION_FLAG, NULL,
-                    "go on printing until the attempt ends", 0, 0, 0},
+                    "keep printing until the attempt ends", 0, 0, 0},
     [OPT_FOLLOW_RUN] = {"follow", 0, OPTION_FLAG, NULL,
-                        "go on printing until nobody runs it any more", 0, 0, 0},
+                        "keep printing as long as a process owns the run", 0, 0, 0},
     [OPT_FORMAT] = {"format", 0, OPTION_CHOICE, "dot|mermaid|json",
                     "language of the graph (default: dot)", 0, 0, 0},
     [OPT_YES] = {"yes", 0, OPTION_FLAG, NULL, "do not ask", 0, 0, 0},
     [OPT_PRUNE_KEEP] = {"keep", 0, OPTION_NUMBER, "N",
                         "keep at least the newest N checkpoints of each run (required)",
                         1, UINT32_MAX, 0},
-    [OPT_DRY_RUN] = {"dry-run", 0, OPTION_FLAG, NULL, "only tell what would be deleted",
+    [OPT_DRY_RUN] = {"dry-run", 0, OPTION_FLAG, NULL, "only show what would be deleted",
                      0, 0, 0},
     [OPT_NO_WAIT] = {"no-wait", 0, OPTION_FLAG, NULL,
-                     "end with exit status 7 when only external tasks can go on", 0, 0,
+                     "end with exit status 7 once only external tasks are left", 0, 0,
                      0},
     [OPT_SECRETS_FD] = {"secrets-fd", 0, OPTION_NUMBER, "FD",
                         "read secrets, lines of NAME=value, from this descriptor; "
-                        "those that are not there come from the environment",
+                        "those not given there come from the environment",
                         0, 65535, 0},
     [OPT_WAITING] = {"waiting", 0, OPTION_FLAG, NULL,
-                     "list what everything waits for, and how much is behind it", 0, 0,
-                     0},
+                     "list what each task waits for, and how many tasks are behind it",
+                     0, 0, 0},
     [OPT_UNDO] = {"undo", 0, OPTION_FLAG, NULL,
-                  "tell which tasks have an undo, and which have not", 0, 0, 0},
+                  "list which tasks have an undo, and which do not", 0, 0, 0},
     [OPT_CLAIMED] = {"claimed", 0, OPTION_FLAG, NULL,
-                     "list those that somebody has taken, too", 0, 0, 0},
+                     "also list those that are claimed", 0, 0, 0},
     [OPT_LEASE] = {"lease", 0, OPTION_TIME, "TIME",
-                   "for how long, such as 30s, 10m or 1h30m (default: 10m)", 1, 0,
-                   600000},
+                   "how long, such as 30s, 10m or 1h30m (default: 10m)", 1, 0, 600000},
     [OPT_HOLDER] = {"holder", 0, OPTION_TEXT, "NAME",
                     "a name for people (default: user@host)", 0, 0, 0},
-    [OPT_TOKEN] = {"token", 0, OPTION_TEXT, "TOKEN",
-                   "what `cairn claim` printed; not needed for a task that nobody has "
-                   "claimed",
-                   0, 0, 0},
+    [OPT_TOKEN] =
+        {"token", 0, OPTION_TEXT, "TOKEN",
+         "what `cairn claim` printed; not needed for a task that was never claimed", 0,
+         0, 0},
     [OPT_VALUE] = {"output", 0, OPTION_PAIR, "NAME=VALUE",
                    "a value for later tasks; may be repeated", 0, 0, 0},
-    [OPT_MESSAGE] = {"message", 0, OPTION_TEXT, "TEXT", "why, for people", 0, 0, 0},
-    [OPT_REPAIR] = {"repair", 0, OPTION_FLAG, NULL,
-                    "save what is valid of a damaged store into a new one in its place",
-                    0, 0, 0},
+    [OPT_MESSAGE] = {"message", 0, OPTION_TEXT, "TEXT", "the reason, for people", 0, 0,
+                     0},
+    [OPT_REPAIR] =
+        {"repair", 0, OPTION_FLAG, NULL,
+         "save everything valid in a damaged store into a new one that replaces it", 0,
+         0, 0},
     [OPT_HEAD] = {"head", 0, OPTION_TEXT, "FILE",
-                  "compare with what `cairn checkpoint head` printed, too", 0, 0, 0},
+                  "also compare with what `cairn checkpoint head` printed", 0, 0, 0},
     [OPT_KEEP_RUNS] = {"keep-runs", 0, OPTION_NUMBER, "N",
-                       "remove ended runs, but the newest N of each workflow", 1,
+                       "delete ended runs except the newest N of each workflow", 1,
                        UINT32_MAX, 0},
     [OPT_OLDER_THAN] = {"older-than", 0, OPTION_TIME, "TIME",
-                        "remove only runs that ended longer ago, such as 12h or 30d", 1,
+                        "delete only runs that ended longer ago, such as 12h or 30d", 1,
                         0, 0},
 };
 
 const struct option *option_get(enum option_id id)
 {
-    return &catalogue[id];
+    return &option_table[id];
 }

@@ -280,7 +280,7 @@ static int take_operand(struct settings *settings, const struct command *command
                         const char *text)
 {
     if (settings->n_operands == command->most) {
-        ui_usage(command->name, "there is no place for '%s'", text);
+        ui_usage(command->name, "unexpected operand '%s'", text);
         return -1;
     }
     settings->operands[settings->n_operands++] = text;

@@ -36,8 +36,7 @@ static int read_all(int fd, struct secrets_given *secrets)
 
 static int bad_line(const struct settings *settings, size_t line, const char *why)
 {
-    return ui_usage(settings->command, "line %zu of what --secrets-fd gives %s", line,
-                    why);
+    return ui_usage(settings->command, "line %zu read from --secrets-fd %s", line, why);
 }
 
 /* Cuts the text into lines, and lines into names and values, in place. */
@@ -56,11 +55,11 @@ static int split_lines(const struct settings *settings, struct secrets_given *se
         *stop = '\0';
         equals = strchr(at, '=');
         if (strlen(at) != (size_t)(stop - at))
-            return bad_line(settings, line, "has a NUL byte in it");
+            return bad_line(settings, line, "contains a NUL byte");
         if (at != stop && (!equals || equals == at))
             return bad_line(settings, line, "is not NAME=value");
         if (n == SECRETS_MOST)
-            return bad_line(settings, line, "is one too many: 1000 can be given");
+            return bad_line(settings, line, "exceeds the limit of 1000 secrets");
         if (at != stop) {
             *equals = '\0';
             secrets->values[n++] = (struct cairn_param){at, equals + 1};

@@ -51,7 +51,7 @@ int command_checkpoint_delete(struct settings *settings)
     int status;
     if (!settings->given[OPT_YES] && !ask)
         return ui_usage("checkpoint delete",
-                        "deleting needs --yes where nobody can be asked");
+                        "without a terminal to ask on, deleting needs --yes");
     status = store_for_writing(settings, &store, false);
     if (status == 0)
         status = delete_checkpoint(settings, store);

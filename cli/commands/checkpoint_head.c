@@ -213,9 +213,9 @@ int head_read(const char *path, struct head_list *list)
     if (good && is_hex(list->of.store, 32))
         return 0;
     head_release(list);
-    ui_warn(
-        "%s is no exported head, or not all of one: make one with `cairn checkpoint "
-        "head`",
-        path);
+    ui_warn("%s is not an exported head, or is incomplete: create one with `cairn "
+            "checkpoint "
+            "head`",
+            path);
     return 2;
 }

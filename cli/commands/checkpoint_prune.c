@@ -19,8 +19,9 @@ static int report_pruned(const struct cairn_prune_result *result, bool dry_run)
             dry_run ? "would be free" : "freed");
         out_flush();
         if (result->surplus > 0)
-            say("%llu more than --keep asks for: only whole segments go (a full "
-                "checkpoint and its deltas), and none that a run forked from",
+            say("%llu more than --keep asks for: only whole segments (a full "
+                "checkpoint and its deltas) are deleted, and none that a run forked "
+                "from",
                 (unsigned long long)result->surplus);
         return 0;
     }
@@ -45,7 +46,7 @@ int command_checkpoint_prune(struct settings *settings)
     struct cairn_error error = {0};
     int status;
     if (!settings->given[OPT_PRUNE_KEEP])
-        return ui_usage("checkpoint prune", "how many shall stay? Give --keep N");
+        return ui_usage("checkpoint prune", "how many should be kept? Give --keep N");
     status = options.dry_run ? store_for_reading(settings, &store)
                              : store_for_writing(settings, &store, false);
     if (status == 0 && cairn_checkpoint_prune(store, &options, &result, &error) != 0)

@@ -69,19 +69,20 @@ static void print_advice(const struct verify_report *report)
 {
     const uint64_t *kinds = report->kinds;
     if (kinds[CAIRN_PROBLEM_DAMAGE] > 0)
-        say("resume steps over what is damaged; see `cairn doctor` for what to do");
+        say("resume skips what is damaged; see `cairn doctor` for what to do");
     if (kinds[CAIRN_PROBLEM_HMAC] > 0)
-        say("what has no HMAC of the key does not count; %s",
-            report->forged ? "`cairn checkpoint delete ID` with the same --key takes "
-                             "such a checkpoint out"
+        say("records without an HMAC of the key do not count; %s",
+            report->forged ? "`cairn checkpoint delete ID` with the same --key removes "
+                             "such a checkpoint"
                            : "see `cairn doctor` with the same --key for what to do");
     if (kinds[CAIRN_PROBLEM_KEY] > 0)
         say("name the right key with --key FILE or CAIRN_KEY, or none");
     if (kinds[CAIRN_PROBLEM_HEAD] > 0)
-        say("the store does not fit the exported head: put back the one that does; or, "
-            "if you know why, export a new head with `cairn checkpoint head`");
+        say("the store does not match the exported head: restore the one that does, "
+            "or, if you know the reason, export a new head with `cairn checkpoint "
+            "head`");
     else if (report->heads)
-        say("the exported head fits: %zu run%s compared", report->heads->n,
+        say("the exported head matches: %zu run%s compared", report->heads->n,
             report->heads->n == 1 ? " was" : "s were");
 }
 
@@ -104,7 +105,7 @@ static void print_text(const struct verify_report *report,
             (unsigned long long)result->unchecked_hmacs,
             result->unchecked_hmacs == 1 ? " was" : "s were");
     if (result->unkeyed_runs > 0)
-        say("%llu run%s recorded without a key: nothing shows who wrote %s",
+        say("%llu run%s recorded without a key: nothing proves who wrote %s",
             (unsigned long long)result->unkeyed_runs,
             result->unkeyed_runs == 1 ? " was" : "s were",
             result->unkeyed_runs == 1 ? "it" : "them");

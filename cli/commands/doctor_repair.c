@@ -132,7 +132,7 @@ static void print_aside(const struct cairn_repair_result *result)
     const char *at = result->aside;
     char name[ASIDE_MAX];
     while (next_aside(&at, name))
-        say("put aside: what stood in the place of the store's %.4s is in its "
+        say("moved aside: what was in place of the store's %.4s is now in its "
             "directory as %s",
             name + 4, name);
 }

@@ -139,7 +139,7 @@ static int report_write_failure(const char *file)
     int reason = errno;
     if (reason == EEXIST)
         return ui_usage("init",
-                        "%s is there already and stays as it is; name another file: "
+                        "%s already exists and was not changed; name another file: "
                         "`cairn init FILE`",
                         file);
     if (reason == ENOENT || reason == ENOTDIR)

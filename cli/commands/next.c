@@ -92,10 +92,10 @@ static void print_advice(const struct settings *settings,
         say("run %llu is %s; go on with it first: cairn resume %llu --no-wait%s",
             number, cairn_run_state_name(run->state), number, hint);
     else if (resume)
-        say("nothing in run %llu waits for somebody; go on with: cairn resume %llu%s",
+        say("run %llu waits for no external task; go on with: cairn resume %llu%s",
             number, number, hint);
     else if (listing->claimed > 0 && !listing->every)
-        say("others have all that can be done in run %llu now: cairn next %llu "
+        say("all that can be done in run %llu now is claimed: cairn next %llu "
             "--claimed%s",
             number, number, hint);
     else if (listing->claimed == 0)

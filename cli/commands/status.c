@@ -127,8 +127,8 @@ static void print_advice(const struct settings *settings,
         out("%u external task%s can be done: cairn next %llu%s\n", ends->steps,
             plural(ends->steps), number, hint);
     else if (ends->claimed > 0)
-        out("somebody has %u external task%s: cairn next %llu --claimed%s\n",
-            ends->claimed, plural(ends->claimed), number, hint);
+        out("%u external task%s claimed: cairn next %llu --claimed%s\n", ends->claimed,
+            plural(ends->claimed), number, hint);
     if (!run->live && has_work(run, ends->unknown))
         out("resume with: cairn resume %llu%s\n", number, hint);
 }

@@ -121,7 +121,7 @@ static int print_failed_undo(struct task_listing *listing,
     char *word = shell_word(task->id);
     int rc = 0;
     if (listing->failed_undos++ == 0)
-        out("not taken back:\n");
+        out("undo failed:\n");
     if (listing->failed_undos <= FAILED_SHOWN)
         rc = cairn_attempts(listing->store, listing->run, task->id, print_undo_end,
                             &line, &listing->error);

@@ -38,13 +38,13 @@ static const char *words_of(const struct cairn_waiting_info *info, bool live)
 {
     switch (info->waits_for) {
     case CAIRN_WAITS_RUNNING:
-        return live ? "runs" : "ran when cairn died, and is taken over";
+        return live ? "runs" : "ran when cairn died, and will be adopted";
     case CAIRN_WAITS_SLOT:
         return "is ready";
     case CAIRN_WAITS_POOL:
         return "waits for room in pool";
     case CAIRN_WAITS_EXTERNAL:
-        return "waits for somebody";
+        return "waits for someone";
     case CAIRN_WAITS_DECISION:
         return info->check ? "is unknown: its check decides"
                            : "is unknown: decide with cairn resolve";

@@ -64,7 +64,7 @@ for kind in directory pipe link; do
     exits 5 cairn doctor
     says 'nothing is lost with it' "a $kind as the lock file"
     exits 0 cairn doctor --repair
-    matches 'put aside: .* as odd-lock-[0-9]+$' 'the repair says what it has moved, and where'
+    matches 'moved aside: .* as odd-lock-[0-9]+$' 'the repair says what it has moved, and where'
     says 'nothing else is damaged'
     name=$(sed -n 's/.* as \(odd-lock-[0-9]*\)$/\1/p' err)
     ok 'it is there' test -e ".cairn/$name" -o -L ".cairn/$name"
@@ -101,7 +101,7 @@ anew
 exits 0 cairn checkpoint head
 cp out head.kept
 exits 0 cairn checkpoint verify --head head.kept
-says 'the exported head fits: 1 run was compared'
+says 'the exported head matches: 1 run was compared'
 exits 0 cairn checkpoint verify --head head.kept --json
 is "$(json_get .head.fits) $(json_get .head.runs)" 'true 1' 'as JSON, too'
 exits 0 cairn checkpoint verify --json
@@ -111,7 +111,7 @@ exits 0 cairn checkpoint head
 cp out head.newer
 anew
 exits 5 cairn checkpoint verify --head head.newer
-says 'does not fit the exported head' 'an older store: what it is'
+says 'does not match the exported head' 'an older store: what it is'
 lacks 'cairn doctor' 'the doctor, who finds nothing, is not named'
 lacks 'DAMAGED' 'nor is damage'
 exits 5 cairn checkpoint verify --head head.newer --json

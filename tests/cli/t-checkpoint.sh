@@ -76,7 +76,7 @@ exits 0 cairn checkpoint prune --run 3 --keep 1 --dry-run
 kept=$(sed -n 's/.*, \([0-9]*\) stays*,.*/\1/p' out)
 all=$(sed -n 's/^would delete [0-9]* of \([0-9]*\) .*/\1/p' out)
 exits 0 cairn checkpoint prune --run 3 --keep "$((all - 1))"
-says "1 more than --keep asks for: only whole segments go" 'prune: why more stay than asked for'
+says "1 more than --keep asks for: only whole segments" 'prune: why more stay than asked for'
 exits 0 cairn checkpoint prune --run 3 --keep "$((all - 1))" -q
 silent_on err
 exits 0 cairn checkpoint prune --run 3 --keep "$((all + 1))"

@@ -31,7 +31,7 @@ exits 0 cairn status
 says 'waiting' 'status: the run waits'
 says '1 external task can be done: cairn next 1'
 exits 0 cairn status --waiting
-says 'write  waits for somebody: Write about Cairn  (2 behind it)'
+says 'write  waits for someone: Write about Cairn  (2 behind it)'
 exits 0 cairn status --waiting --json
 json_ok 'status --waiting --json'
 is "$(json_get '.waiting[0].waits_for')" external 'what it waits for'
@@ -60,9 +60,9 @@ says 'cairn next 1 --claimed' 'where to look'
 exits 0 cairn next --json
 is "$(json_get '.next[0].task')" '' 'what is claimed is not listed'
 exits 0 cairn next
-says 'others have all that can be done in run 1 now: cairn next 1 --claimed'
+says 'all that can be done in run 1 now is claimed: cairn next 1 --claimed'
 exits 0 cairn status
-says 'somebody has 1 external task: cairn next 1 --claimed'
+says '1 external task claimed: cairn next 1 --claimed'
 exits 0 cairn status --waiting
 matches 'write  somebody has it for another 1h.*: Write about Cairn  .2 behind it'
 exits 0 cairn status --waiting --json
@@ -104,7 +104,7 @@ ok 'what came after has run' test -e published
 exits 2 cairn complete 1 review
 says 'it is completed'
 exits 0 cairn explain review
-matches 'attempt [0-9]+  completed by somebody outside'
+matches 'attempt [0-9]+  completed from outside'
 
 # A run that waits is woken by whoever completes its steps.
 rm -f published

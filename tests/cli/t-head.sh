@@ -61,7 +61,7 @@ printf '{"store": 1}' >bad.json
 : >empty
 for file in torn.txt bad.txt bad.json empty; do
     exits 2 cairn checkpoint verify --head $file
-    says 'no exported head' "$file is refused"
+    says 'not an exported head' "$file is refused"
 done
 exits 10 cairn checkpoint verify --head nothing
 

@@ -15,7 +15,7 @@ is "$(head -n 1 work/all.txt)" 'Hi, Ada!' 'and heeds its parameter'
 
 echo mine >mine.yaml
 exits 2 cairn init mine.yaml
-says 'mine.yaml is there already' 'an existing file is named'
+says 'mine.yaml already exists' 'an existing file is named'
 says 'cairn init FILE' 'with what to do'
 is "$(cat mine.yaml)" mine 'and is left alone'
 exits 2 cairn init

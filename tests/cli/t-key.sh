@@ -302,7 +302,7 @@ exits 0 cairn status 2 --key key
 exits 0 cairn runs --key key
 says '2 of 2 runs' 'both are listed'
 exits 0 cairn checkpoint verify --key key
-says '1 run was recorded without a key: nothing shows who wrote it'
+says '1 run was recorded without a key: nothing proves who wrote it'
 exits 0 cairn checkpoint verify --key key --json
 is "$(json_get .unkeyed_runs)" 1 'as JSON, too'
 # Its commands and claims have no HMAC, either: that is not damage.

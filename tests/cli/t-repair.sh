@@ -143,7 +143,7 @@ for file in lock open cairn.db cairn.db-wal; do
         is "$status" 5 "a pipe as $file: cairn $command does not hang"
     done
     run timeout 20 cairn doctor --repair
-    matches 'new store is in place|put aside: .* odd-lock-' "a pipe as $file is put aside"
+    matches 'new store is in place|moved aside: .* odd-lock-' "a pipe as $file is put aside"
     run cairn checkpoint verify
     is "$status" 0 'and then all is sound'
 done
