@@ -2,6 +2,8 @@
 /* What parsing makes: the code of an expression, and the operators that wait. */
 #include "graph/expression/expression_parser.h"
 
+#include <assert.h>
+
 /* ---- The code ---- */
 
 static uint32_t code_size(const struct expression_parser *p)
@@ -33,18 +35,33 @@ int parser_emit_jump(struct expression_parser *p, enum operation operation,
 void parser_aim_jump(struct expression_parser *p, const struct waiting *waiting)
 {
     struct instruction *code = (struct instruction *)(void *)p->code.data;
+    assert(waiting->index < code_size(p));
     code[waiting->index].index = code_size(p);
 }
 
-int parser_emit_value(struct expression_parser *p, size_t length, struct value value)
+static int emit_operand(struct expression_parser *p, size_t length, struct value value,
+                        bool doubled)
 {
     struct instruction instruction = {.operation = OP_VALUE,
+                                      .doubled = doubled,
                                       .at = (uint32_t)p->at,
                                       .length = (uint32_t)length,
                                       .value = value};
     p->at += length;
     p->complete = true;
     return parser_emit(p, &instruction);
+}
+
+int parser_emit_value(struct expression_parser *p, size_t length, struct value value)
+{
+    return emit_operand(p, length, value, false);
+}
+
+int parser_emit_text(struct expression_parser *p, size_t length, struct str text,
+                     bool doubled)
+{
+    struct value value = {.type = VALUE_TEXT, .text = text};
+    return emit_operand(p, length, value, doubled);
 }
 
 /* ---- What waits ---- */
@@ -72,6 +89,7 @@ int parser_reduce(struct expression_parser *p, enum waiting_kind kind)
     while (!rc && parser_top(p) && parser_top(p)->kind >= kind) {
         struct waiting done = *parser_top(p);
         p->n_waiting--;
+        assert(done.kind != WAIT_NOT || p->depth > 0);
         p->depth -= done.kind == WAIT_NOT;
         rc = parser_emit_operation(p, (enum operation)done.operation, &done);
         if (!rc && (done.kind == WAIT_OR || done.kind == WAIT_AND))
@@ -87,7 +105,7 @@ static int copy_texts(struct arena *arena, struct instruction *code, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
         struct value *value = &code[i].value;
-        if (value->type != VALUE_TEXT || !value->truth)
+        if (!code[i].doubled)
             continue;
         char *copy = arena_text(arena, value->text);
         size_t kept = 0;
@@ -98,7 +116,7 @@ static int copy_texts(struct arena *arena, struct instruction *code, uint32_t n)
             k += value->text.ptr[k] == '\'';
         }
         value->text = (struct str){copy, kept};
-        value->truth = false;
+        code[i].doubled = false;
     }
     return 0;
 }
@@ -106,6 +124,7 @@ static int copy_texts(struct arena *arena, struct instruction *code, uint32_t n)
 int parser_keep(struct arena *arena, struct expression_parser *p,
                 const struct expression **out)
 {
+    assert(p->n_waiting == 0 && p->depth == 0 && p->complete);
     struct expression *e = arena_take(arena, 1, sizeof *e);
     struct instruction *code =
         arena_take(arena, code_size(p), sizeof(struct instruction));

@@ -3,6 +3,7 @@
  * so it ends. What is never reached is never looked up. */
 #include "graph/expression/expression_int.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 struct machine {
@@ -127,14 +128,19 @@ static int needs_numbers(const struct machine *m, const struct instruction *i,
 
 /* ---- Operations ---- */
 
-static int push(struct machine *m, const struct instruction *i,
-                const struct value *value)
+/* The parser refuses what would need a deeper stack. */
+static void push(struct machine *m, const struct instruction *i,
+                 const struct value *value)
 {
-    if (m->n == EXPRESSION_STACK) /* the parser sees to it that this is not so */
-        return error_set(m->error, CAIRN_EWORKFLOW,
-                         "the expression is nested too deep");
+    assert(m->n < EXPRESSION_STACK);
     m->stack[m->n++] = (struct operand){*value, i->at, i->length};
-    return 0;
+}
+
+/* The operand on top, or `below` it. */
+static struct operand *operand_at(struct machine *m, uint32_t below)
+{
+    assert(below < m->n);
+    return &m->stack[m->n - 1 - below];
 }
 
 static int push_name(struct machine *m, const struct instruction *i)
@@ -142,22 +148,25 @@ static int push_name(struct machine *m, const struct instruction *i)
     const struct name *name = &m->expression->names[i->index];
     struct value value = {.type = VALUE_MISSING};
     int rc = m->lookup(m->context, name, &value, m->error);
-    return rc ? rc : push(m, i, &value);
+    if (!rc)
+        push(m, i, &value);
+    return rc;
 }
 
 /* The upper one of the two on top is dropped, the lower one becomes the result. It
  * covers both in the text. */
 static void merge(struct machine *m, bool yes)
 {
-    const struct operand *right = &m->stack[--m->n];
-    struct operand *left = &m->stack[m->n - 1];
+    const struct operand *right = operand_at(m, 0);
+    struct operand *left = operand_at(m, 1);
     left->value = truth(yes);
     left->length = right->at + right->length - left->at;
+    m->n--;
 }
 
 static int ordered(struct machine *m, const struct instruction *i)
 {
-    const struct operand *left = &m->stack[m->n - 2], *right = &m->stack[m->n - 1];
+    const struct operand *left = operand_at(m, 1), *right = operand_at(m, 0);
     double a, b;
     int rc = missing(m, left);
     if (!rc)
@@ -178,7 +187,7 @@ static int ordered(struct machine *m, const struct instruction *i)
 
 static void same(struct machine *m, bool wanted)
 {
-    merge(m, equal(&m->stack[m->n - 2].value, &m->stack[m->n - 1].value) == wanted);
+    merge(m, equal(&operand_at(m, 1)->value, &operand_at(m, 0)->value) == wanted);
 }
 
 /* `spare` holds it, if it was no text. */
@@ -198,7 +207,7 @@ static bool holds(struct str whole, struct str part)
 
 static int contains(struct machine *m)
 {
-    const struct operand *whole = &m->stack[m->n - 2], *part = &m->stack[m->n - 1];
+    const struct operand *whole = operand_at(m, 1), *part = operand_at(m, 0);
     struct buf a = BUF_INIT, b = BUF_INIT;
     int rc = missing(m, whole);
     if (!rc)
@@ -216,7 +225,7 @@ static int contains(struct machine *m)
 
 static int invert(struct machine *m, const struct instruction *i)
 {
-    struct operand *top = &m->stack[m->n - 1];
+    struct operand *top = operand_at(m, 0);
     int rc = missing(m, top);
     if (rc)
         return rc;
@@ -228,7 +237,7 @@ static int invert(struct machine *m, const struct instruction *i)
 
 static int become_truth(struct machine *m)
 {
-    struct operand *top = &m->stack[m->n - 1];
+    struct operand *top = operand_at(m, 0);
     int rc = missing(m, top);
     if (!rc)
         top->value = truth(value_truth(&top->value));
@@ -241,7 +250,7 @@ static int decide(struct machine *m, bool deciding, bool *jumps)
     int rc = become_truth(m);
     if (rc)
         return rc;
-    *jumps = m->stack[m->n - 1].value.truth == deciding;
+    *jumps = operand_at(m, 0)->value.truth == deciding;
     if (!*jumps)
         m->n--;
     return 0;
@@ -251,7 +260,8 @@ static int step(struct machine *m, const struct instruction *i, bool *jumps)
 {
     switch ((enum operation)i->operation) {
     case OP_VALUE:
-        return push(m, i, &i->value);
+        push(m, i, &i->value);
+        return 0;
     case OP_NAME:
         return push_name(m, i);
     case OP_NOT:
@@ -272,7 +282,7 @@ static int step(struct machine *m, const struct instruction *i, bool *jumps)
     case OP_OR:
         return decide(m, true, jumps);
     case OP_DEFAULT:
-        *jumps = m->stack[m->n - 1].value.type != VALUE_MISSING;
+        *jumps = operand_at(m, 0)->value.type != VALUE_MISSING;
         if (!*jumps)
             m->n--;
         return 0;
@@ -297,8 +307,11 @@ int expression_run(const struct expression *expression, name_lookup *lookup,
         int rc = step(&m, instruction, &jumps);
         if (rc)
             return rc;
+        assert(!jumps ||
+               (instruction->index > at && instruction->index <= expression->n));
         at = jumps ? instruction->index : at + 1;
     }
+    assert(m.n == 1);
     *out = m.stack[0];
     return 0;
 }

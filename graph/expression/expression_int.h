@@ -29,6 +29,7 @@ enum operation {
 
 struct instruction {
     uint8_t operation;
+    bool doubled;        /* while parsing: the text still has '' for each quote */
     uint32_t at, length; /* in the text */
     uint32_t index;
     struct value value;

@@ -22,10 +22,8 @@ static int read_text(struct expression_parser *p)
     if (end >= p->text.len)
         return fail_here(p, 1, "a text that begins with ' has no ' at its end");
     /* Without '' the value is a part of the text itself. */
-    struct value value = {VALUE_TEXT, {p->text.ptr + p->at + 1, end - p->at - 1}, 0, 0};
-    if (value.text.len != n)
-        value.truth = true; /* to be copied without the doubled ones: copy_texts */
-    return parser_emit_value(p, end + 1 - p->at, value);
+    struct str text = {p->text.ptr + p->at + 1, end - p->at - 1};
+    return parser_emit_text(p, end + 1 - p->at, text, text.len != n);
 }
 
 static int read_number(struct expression_parser *p)

@@ -52,6 +52,9 @@ int parser_emit_jump(struct expression_parser *p, enum operation operation,
 void parser_aim_jump(struct expression_parser *p, const struct waiting *waiting);
 /* A value that is written in the next `length` bytes. */
 int parser_emit_value(struct expression_parser *p, size_t length, struct value value);
+/* The same of a text; `doubled`: it has '' for each quote, which parser_keep undoes. */
+int parser_emit_text(struct expression_parser *p, size_t length, struct str text,
+                     bool doubled);
 
 /* ---- What waits ---- */
 
