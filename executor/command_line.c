@@ -51,30 +51,14 @@ int environments_open(struct engine *e, struct cairn_error *error)
     return 0;
 }
 
-bool task_has_param(const struct task_def *def, struct str name)
-{
-    bool found = !def->own_params;
-    for (uint32_t i = 0; i < def->n_params && !found; i++)
-        found = str_equal(def->params[i], name);
-    return found;
-}
-
-static bool is_secret(const struct definition *d, struct str name)
-{
-    bool found = false;
-    for (uint32_t i = 0; i < d->n_secrets && !found; i++)
-        found = str_equal(d->secrets[i], name);
-    return found;
-}
-
 /* Not inherited: what the task gets a value of its own for, and secrets. */
 static bool replaces(const struct engine *e, const struct task_def *def,
                      struct str name)
 {
     const struct definition *d = e->graph->definition;
-    bool found = is_secret(d, name);
+    bool found = names_have(d->secrets, d->n_secrets, name);
     for (uint32_t i = 0; i < d->n_params && !found; i++)
-        found = str_equal(d->params[i].key, name) && task_has_param(def, name);
+        found = str_equal(d->params[i].key, name) && task_def_takes_param(def, name);
     for (uint32_t i = 0; i < def->n_foreach && !found; i++)
         found = str_equal(def->foreach[i].name, name);
     for (uint32_t i = 0; i < def->n_env && !found; i++)
@@ -293,7 +277,7 @@ static int add_variables(struct engine *e, struct strings *s, const struct scope
     const struct task_def *def = scope->def;
     int rc = 0;
     for (uint32_t i = 0; i < d->n_params && !rc; i++)
-        if (task_has_param(def, d->params[i].key))
+        if (task_def_takes_param(def, d->params[i].key))
             rc = add_variable(s, d->params[i].key, d->params[i].value);
     for (uint32_t k = 0; k < def->n_foreach && !rc; k++)
         rc = add_variable(s, def->foreach[k].name,

@@ -412,7 +412,6 @@ int environments_open(struct engine *e, struct cairn_error *error);
 int command_line_make(struct engine *e, struct job *job, struct buf *why);
 int command_line_make_action(struct engine *e, struct job *job,
                              const struct undo_action *action, struct buf *why);
-bool task_has_param(const struct task_def *def, struct str name);
 
 /* launch.c: from a taken slot to a process. If not, `why` says why. */
 int launch_task(struct engine *e, struct job *job, struct buf *why);

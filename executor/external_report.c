@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* External tasks: telling how it went. */
 #include "base/clock.h"
+#include "base/identifier.h"
 #include "base/limits.h"
 #include "cairn/external.h"
 #include "executor/command_wait.h"
@@ -71,15 +72,12 @@ static int by_key(const void *a, const void *b)
 
 static int check_key(const char *key, struct cairn_error *error)
 {
-    static const char letters[] =
-        "_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
-    size_t n = strlen(key);
-    if (n == 0 || strspn(key, letters) != n || (key[0] >= '0' && key[0] <= '9'))
+    if (!str_is_env_name(str_of(key)))
         return error_set(error, CAIRN_EUSAGE,
                          "`%.200s` is no name of a value: it has letters, digits and "
                          "_, and does not begin with a digit",
                          key);
-    if (n > LIMIT_NAME_BYTES)
+    if (strlen(key) > LIMIT_NAME_BYTES)
         return error_set(error, CAIRN_ELIMIT,
                          "the name of a value is longer than %d bytes",
                          LIMIT_NAME_BYTES);

@@ -76,7 +76,7 @@ static int copy_variables(const struct scope *scope, struct arena *arena,
     uint32_t n = 0;
     int rc = env ? 0 : error_nomem(error);
     for (uint32_t i = 0; i < d->n_params && !rc; i++)
-        if (task_has_param(def, d->params[i].key))
+        if (task_def_takes_param(def, d->params[i].key))
             env[n++] = d->params[i];
     for (uint32_t k = 0; k < def->n_foreach && !rc; k++)
         env[n++] = (struct key_value){

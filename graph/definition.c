@@ -5,8 +5,10 @@
  * values of a RANGE need no map: their index follows from the number. */
 #include "graph/build.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
+#include "base/identifier.h"
 #include "base/limits.h"
 
 void definition_init(struct definition *definition)
@@ -46,6 +48,35 @@ uint32_t definition_param(const struct definition *definition, struct str name)
     return UINT32_MAX;
 }
 
+bool task_id_is_good(struct str id)
+{
+    struct str rest = id;
+    while (rest.len && (rest.ptr[0] == '.' || rest.ptr[0] == '-'))
+        rest = (struct str){rest.ptr + 1, rest.len - 1};
+    return id.len > 0 && id.len <= LIMIT_ID_BYTES && (!rest.len || str_is_id(rest));
+}
+
+bool names_have(const struct str *sorted, uint32_t n, struct str name)
+{
+    uint32_t low = 0;
+    while (low < n) {
+        uint32_t middle = low + (n - low) / 2;
+        int order = str_compare(sorted[middle], name);
+        if (order == 0)
+            return true;
+        if (order < 0)
+            low = middle + 1;
+        else
+            n = middle;
+    }
+    return false;
+}
+
+bool task_def_takes_param(const struct task_def *def, struct str name)
+{
+    return !def->own_params || names_have(def->params, def->n_params, name);
+}
+
 uint32_t task_def_key(const struct task_def *def, struct str name)
 {
     for (uint32_t k = 0; k < def->n_foreach; k++)
@@ -58,6 +89,7 @@ uint32_t task_def_key(const struct task_def *def, struct str name)
 
 uint32_t member_value(const struct task_def *def, uint32_t member, uint32_t key)
 {
+    assert(key < def->n_foreach && member < def->members);
     for (uint32_t k = def->n_foreach - 1; k > key; k--)
         member /= def->foreach[k].n;
     return member % def->foreach[key].n;
@@ -88,6 +120,7 @@ uint32_t member_find(const struct task_def *def, const struct str *values)
             return UINT32_MAX;
         member = member * def->foreach[k].n + index;
     }
+    assert(member < def->members);
     return member;
 }
 

@@ -183,6 +183,14 @@ int definition_referred(const struct definition *definition, const struct task_d
 /* The same of the condition alone. */
 int condition_referred(const struct definition *definition, const struct task_def *def,
                        struct arena *arena, uint32_t **defs);
+/* True if it can be the id of a task: 1 to LIMIT_ID_BYTES of A-Z a-z 0-9 _ . and -.
+ * That of a workflow file is more narrow: str_is_id. */
+bool task_id_is_good(struct str id);
+/* True if the sorted names have this one. */
+bool names_have(const struct str *sorted, uint32_t n, struct str name);
+/* True if a param of the workflow reaches the task: its texts, its environment and its
+ * fingerprint. */
+bool task_def_takes_param(const struct task_def *def, struct str name);
 /* Index into foreach[key].values for a member. */
 uint32_t member_value(const struct task_def *def, uint32_t member, uint32_t key);
 /* Appends the id of a member: `convert[part=3]`, or plain `fetch` without foreach. */

@@ -67,22 +67,6 @@ static struct str *get_texts(struct decoder *d, uint32_t *n)
     return texts;
 }
 
-static bool among(const struct str *sorted, uint32_t n, struct str name)
-{
-    uint32_t low = 0;
-    while (low < n) {
-        uint32_t middle = low + (n - low) / 2;
-        int order = str_compare(sorted[middle], name);
-        if (order == 0)
-            return true;
-        if (order < 0)
-            low = middle + 1;
-        else
-            n = middle;
-    }
-    return false;
-}
-
 /* Sorted, none twice. */
 static struct str *get_names(struct decoder *d, uint32_t *n)
 {
@@ -218,7 +202,7 @@ static struct str *get_secrets(struct decoder *d, uint32_t *n)
     const struct definition *out = d->out;
     struct str *names = get_names(d, n);
     for (uint32_t i = 0; i < *n && !bad(d); i++)
-        require(d, among(out->secrets, out->n_secrets, names[i]));
+        require(d, names_have(out->secrets, out->n_secrets, names[i]));
     return names;
 }
 
@@ -316,20 +300,11 @@ static void get_fields(struct decoder *d, struct task_def *def)
         check_fields(d, def);
 }
 
-/* As cairn_workflow_add takes them; a file's may not begin with . or -. */
-static bool is_id(struct str id)
-{
-    struct str rest = id;
-    while (rest.len && (rest.ptr[0] == '.' || rest.ptr[0] == '-'))
-        rest = (struct str){rest.ptr + 1, rest.len - 1};
-    return id.len > 0 && id.len <= LIMIT_ID_BYTES && (!rest.len || str_is_id(rest));
-}
-
 static int get_task(struct decoder *d, uint32_t index)
 {
     struct task_def *def = &d->out->defs[index];
     get_fields(d, def);
-    require(d, is_id(def->id));
+    require(d, task_id_is_good(def->id));
     if (index > 0) /* those of `finally` are the last ones */
         require(d, def->finally || !d->out->defs[index - 1].finally);
     if (bad(d))

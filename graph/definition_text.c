@@ -23,6 +23,7 @@ const struct text_template *definition_kept_text(const struct definition *defini
         definition->by_text.count ? map_get(&definition->by_text, text) : MAP_NONE;
     if (index == MAP_NONE)
         return NULL;
+    assert(index % 2 == 0 && index + 1 < definition->n_templates);
     const struct text_template *template = &definition->templates[index + condition];
     return is_kept(template) ? template : NULL;
 }

@@ -145,11 +145,10 @@ static void compare_pairs(struct changes *c, const struct task_field *field)
 static const struct str *param_of(const struct definition *in,
                                   const struct task_def *def, struct str name)
 {
-    bool taken = !def->own_params;
     uint32_t index = definition_param(in, name);
-    for (uint32_t i = 0; i < def->n_params && !taken; i++)
-        taken = str_equal(def->params[i], name);
-    return taken && index != UINT32_MAX ? &in->params[index].value : NULL;
+    return task_def_takes_param(def, name) && index != UINT32_MAX
+               ? &in->params[index].value
+               : NULL;
 }
 
 static void compare_params(struct changes *c, const struct task_field *field)

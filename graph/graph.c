@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "graph/cycle.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 void graph_release(struct graph *graph)
@@ -136,6 +137,7 @@ static int resolve(const struct graph *graph, const struct task_def *def, uint32
     if (!need->bindings) {
         *node = is_group(target) ? graph->barrier[need->target]
                                  : graph->first[need->target];
+        assert(*node < graph->n_nodes);
         return 0;
     }
     buf_clear(scratch);
@@ -167,6 +169,7 @@ static int count_edges(struct graph *graph, struct cairn_error *error)
     for (uint32_t node = 0; node < graph->n_nodes; node++) {
         const struct task_def *def = graph_def(graph, node);
         graph->need_start[node] = (uint32_t)edges;
+        assert(!graph_is_barrier(graph, node) || is_group(def));
         edges += graph_is_barrier(graph, node) ? def->members : def->n_needs;
         if (edges > LIMIT_EDGES)
             return error_set(error, CAIRN_ELIMIT, "more than %d dependencies",
@@ -209,6 +212,7 @@ static void fill_users(struct graph *graph)
     for (uint32_t node = 0; node < graph->n_nodes; node++)
         for (uint32_t e = graph->need_start[node]; e < graph->need_start[node + 1]; e++)
             graph->users[start[graph->needs[e] + 1]++] = node;
+    assert(start[0] == 0 && start[graph->n_nodes] == graph->n_edges);
 }
 
 /* Kahn's algorithm; the order array is its own queue. */
@@ -232,6 +236,7 @@ static int sort_nodes(struct graph *graph, struct cairn_error *error)
             if (--waiting[graph->users[e]] == 0)
                 graph->order[tail++] = graph->users[e];
     }
+    assert(head == tail && tail <= graph->n_nodes);
     int rc = tail == graph->n_nodes ? 0 : cycle_report(graph, waiting, error);
     free(waiting);
     return rc;

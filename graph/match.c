@@ -4,6 +4,8 @@
 
 #include "base/limits.h"
 
+#include <assert.h>
+
 static bool same_values(const struct task_def *a, const struct task_def *b)
 {
     if (a->n_foreach != b->n_foreach || a->members != b->members)
@@ -53,6 +55,7 @@ void map_tasks(const struct graph *graph, const struct graph *old, uint32_t *old
         bool same = same_values(def, before);
         for (uint32_t m = 0; m < def->members; m++) {
             uint32_t at = same ? m : find_member(def, m, before);
+            assert(at == UINT32_MAX || at < before->members);
             if (at != UINT32_MAX)
                 old_task[graph->first[i] + m] = old->first[j] + at;
         }

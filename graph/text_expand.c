@@ -17,16 +17,6 @@ static const struct key_value *env_entry(const struct task_def *def, struct str 
     return NULL;
 }
 
-static bool gets_param(const struct task_def *def, struct str name)
-{
-    if (!def || !def->own_params)
-        return true;
-    for (uint32_t i = 0; i < def->n_params; i++)
-        if (str_equal(def->params[i], name))
-            return true;
-    return false;
-}
-
 /* False for a key, param or env entry that there is not. */
 static bool is_known(const struct scope *scope, const struct name *name)
 {
@@ -78,7 +68,7 @@ static int param_value(const struct scope *scope, const struct name *name,
                        struct str *out, struct cairn_error *error)
 {
     uint32_t i = definition_param(scope->definition, name->first);
-    if (!gets_param(scope->def, name->first))
+    if (scope->def && !task_def_takes_param(scope->def, name->first))
         return error_set(error, CAIRN_EWORKFLOW,
                          "task `%.*s` does not get the param `%s`: it is not in its "
                          "`params`",

@@ -209,14 +209,6 @@ int cairn_workflow_new(struct cairn_workflow **out, const char *name,
     return 0;
 }
 
-static bool good_id(const char *id)
-{
-    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                  "0123456789_.-";
-    return id && *id && strlen(id) <= LIMIT_ID_BYTES &&
-           strspn(id, allowed) == strlen(id);
-}
-
 static uint32_t count_texts(const char *const *texts)
 {
     uint32_t n = 0;
@@ -313,7 +305,7 @@ static int check_task(const struct definition *d, const struct cairn_task *task,
                       struct cairn_error *error)
 {
     int commands = !!task->argv + !!task->run + !!task->call;
-    if (!good_id(task->id))
+    if (!task->id || !task_id_is_good(str_of(task->id)))
         return error_set(error, CAIRN_EWORKFLOW,
                          "task id `%s` is not 1 to %d of A-Z a-z 0-9 _ . -",
                          task->id ? task->id : "", LIMIT_ID_BYTES);

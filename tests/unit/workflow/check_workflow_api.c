@@ -5,6 +5,7 @@
 #include "cairn.h"
 
 #include "tests/support/graph.h"
+#include "workflow/workflow.h"
 
 static struct cairn_workflow *workflow;
 static struct cairn_error failure;
@@ -99,6 +100,26 @@ START_TEST(test_ids)
     compile();
     ck_assert_uint_eq(cairn_workflow_tasks(workflow), 2);
     ck_assert_uint_eq(cairn_workflow_find(workflow, id), 0);
+}
+END_TEST
+
+/* What is accepted must be readable again, or no run of it could be resumed. */
+START_TEST(test_odd_ids_can_be_stored)
+{
+    static const char *const odd[] = {".",  "-",  "..", "-.-", ".a",
+                                      "-a", "a.", "9",  "_"};
+    struct definition decoded;
+    struct buf bytes = BUF_INIT;
+    for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++)
+        add_named(odd[i], NULL);
+    compile();
+    ck_assert_int_eq(definition_encode(&workflow->definition, &bytes, &failure), 0);
+    ck_assert_msg(definition_decode(buf_view(&bytes), &decoded, &failure) == 0, "%s",
+                  failure.text);
+    for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++)
+        ck_assert(str_equal(decoded.defs[i].id, str_of(odd[i])));
+    definition_release(&decoded);
+    buf_release(&bytes);
 }
 END_TEST
 
@@ -336,6 +357,7 @@ int main(void)
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, test_workflow_names);
     tcase_add_test(c, test_ids);
+    tcase_add_test(c, test_odd_ids_can_be_stored);
     tcase_add_test(c, test_commands);
     tcase_add_test(c, test_numbers);
     tcase_add_test(c, test_environment);
