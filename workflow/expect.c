@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Typed reading of nodes, with the messages for everything that is not what it should
- * be. */
-#include "workflow/parse_int.h"
+/* Nodes of the right kind and values of the right type, with the messages for all
+ * others. */
+#include "workflow/expect_int.h"
 
 #include "base/limits.h"
 #include "workflow/scalar.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-
-int out_of_memory(const struct parser *p)
-{
-    return error_nomem(p->diagnostic.error);
-}
 
 bool node_is_null(const struct node *node)
 {
@@ -121,6 +116,14 @@ int expect_key(const struct parser *p, const struct node *node, const char *what
                            "%s is longer than %d bytes", what, LIMIT_NAME_BYTES);
     *out = text;
     return 0;
+}
+
+struct position place_of_reference(const struct parser *p, const struct node *node,
+                                   struct str text)
+{
+    const char *at = memmem(text.ptr, text.len, "${{", 3);
+    size_t offset = at ? (size_t)(at - text.ptr) : 0;
+    return source_inside(&p->source, node->at, text, offset, at ? 3 : 0);
 }
 
 int expect_fixed(const struct parser *p, const struct node *node, const char *what,
@@ -253,57 +256,10 @@ int expect_duration(const struct parser *p, const struct node *node, const char 
     return 0;
 }
 
-/* What other tools call it. */
-static struct str own_word(struct str word, const struct str names[], size_t n)
+int too_long(const struct parser *p, struct position at, const char *what)
 {
-    static const struct {
-        struct str theirs, ours;
-    } words[] = {
-        {NAME("depends_on"), NAME("needs")},  {NAME("depends"), NAME("needs")},
-        {NAME("deps"), NAME("needs")},        {NAME("retry"), NAME("retries")},
-        {NAME("command"), NAME("run")},       {NAME("cmd"), NAME("run")},
-        {NAME("script"), NAME("run")},        {NAME("shell_command"), NAME("run")},
-        {NAME("steps"), NAME("tasks")},       {NAME("stages"), NAME("tasks")},
-        {NAME("environment"), NAME("env")},   {NAME("vars"), NAME("params")},
-        {NAME("working_dir"), NAME("cwd")},   {NAME("workdir"), NAME("cwd")},
-        {NAME("matrix"), NAME("foreach")},    {NAME("strategy"), NAME("foreach")},
-        {NAME("condition"), NAME("if")},      {NAME("always"), NAME("finally")},
-        {NAME("compensate"), NAME("undo")},   {NAME("rollback"), NAME("undo")},
-        {NAME("artifacts"), NAME("outputs")}, {NAME("verify"), NAME("check")}};
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        for (size_t k = 0; str_equal(word, words[i].theirs) && k < n; k++)
-            if (str_equal(names[k], words[i].ours))
-                return names[k];
-    return (struct str){NULL, 0};
-}
-
-static int unknown_key(const struct parser *p, const struct node *key,
-                       struct where where, const struct str names[], size_t n)
-{
-    char place[128] = "";
-    if (where.name.ptr)
-        snprintf(place, sizeof place, " in %s `%.*s`", where.text, SHOWN(where.name));
-    else
-        snprintf(place, sizeof place, " %s", where.text);
-    struct str own = own_word(key->text, names, n);
-    struct hint hint =
-        own.len ? hint_nearest(own, &own, 1) : hint_nearest(key->text, names, n);
-    return diagnose(&p->diagnostic, key->at, "unknown key `%.*s`%s%s", SHOWN(key->text),
-                    place, hint.text);
-}
-
-int expect_keys(const struct parser *p, const struct node *map, struct where where,
-                const struct str names[], const struct node *found[], size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        found[i] = NULL;
-    for (const struct node *key = map->first; key; key = key->next->next) {
-        size_t i = 0;
-        while (i < n && !str_equal(key->text, names[i]))
-            i++;
-        if (i == n)
-            return unknown_key(p, key, where, names, n);
-        found[i] = key;
-    }
-    return 0;
+    return diagnose_as(&p->diagnostic, CAIRN_ELIMIT, at,
+                       "%s is longer than %d bytes, the most the kernel passes to a "
+                       "process in one string; put it into a file",
+                       what, LIMIT_ENV_STRING);
 }

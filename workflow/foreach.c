@@ -2,32 +2,15 @@
 /* foreach: where the values of a group come from. Nothing here is per member of a
  * product, only per value. foreach_files.c reads glob and lines. */
 #include "workflow/foreach_int.h"
+#include "workflow/parse_common_int.h"
+#include "workflow/parse_refs_int.h"
+#include "workflow/parse_task_int.h"
 
 #include "base/identifier.h"
 #include "base/limits.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-
-int foreach_check_size(const struct foreach_reading *r, struct str value,
-                       struct position at)
-{
-    char what[128];
-    if (r->key->name.len + 1 + value.len <= LIMIT_ENV_STRING)
-        return 0;
-    snprintf(what, sizeof what, "a value of the foreach key `%.*s`",
-             SHOWN(r->key->name));
-    return too_long(r->p, at, what);
-}
-
-int foreach_take_values(struct foreach_reading *r, uint64_t n)
-{
-    if (n > LIMIT_TASKS)
-        return diagnose_as(&r->p->diagnostic, CAIRN_ELIMIT, r->node->at,
-                           "more than %d values", LIMIT_TASKS);
-    r->key->values = arena_take(&r->p->out->arena, n, sizeof *r->key->values);
-    return r->key->values ? 0 : out_of_memory(r->p);
-}
 
 /* ---- List and range ---- */
 

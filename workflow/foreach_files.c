@@ -3,9 +3,9 @@
  * What the run that is resumed has recorded is used again, so that files which the run
  * itself makes change nothing. */
 #include "workflow/foreach_int.h"
+#include "workflow/parse_refs_int.h"
 
 #include "base/limits.h"
-#include "base/os.h"
 #include "workflow/glob.h"
 
 #include <errno.h>
@@ -71,17 +71,6 @@ int foreach_read_glob(struct foreach_reading *r, const struct node *node)
     return rc ? rc : nothing_found(r, node, "no file matches");
 }
 
-struct str foreach_next_line(struct str content, size_t from, size_t *next)
-{
-    const char *at = content.ptr + from;
-    const char *stop = memchr(at, '\n', content.len - from);
-    size_t len = stop ? (size_t)(stop - at) : content.len - from;
-    *next = from + len + (stop != NULL);
-    while (len && at[len - 1] == '\r')
-        len--;
-    return (struct str){at, len};
-}
-
 static uint64_t count_lines(struct str content)
 {
     uint64_t n = 0;
@@ -113,24 +102,6 @@ static int split_lines(struct foreach_reading *r, const struct node *node,
         *value = arena_str(&r->p->out->arena, line);
         rc = value->ptr ? foreach_check_size(r, *value, node->at) : out_of_memory(r->p);
     }
-    return rc;
-}
-
-int foreach_load_lines(const struct foreach_reading *r, struct buf *content,
-                       struct cairn_error *error)
-{
-    struct buf path = BUF_INIT;
-    struct str file = r->key->spec;
-    if (file.ptr[0] != '/') {
-        buf_text(&path, r->p->options->root);
-        buf_byte(&path, '/');
-    }
-    buf_str(&path, file);
-    int rc = path.failed ? error_nomem(error)
-                         : os_read_file(path.data, LIMIT_FILE_BYTES, content, error);
-    if (rc == CAIRN_ENOTFOUND)
-        error_set(error, rc, "there is no file %.300s", path.data);
-    buf_release(&path);
     return rc;
 }
 

@@ -3,7 +3,7 @@
 #ifndef WORKFLOW_FOREACH_INT_H
 #define WORKFLOW_FOREACH_INT_H
 
-#include "workflow/parse_int.h"
+#include "workflow/expect_int.h"
 
 /* One key being read. */
 struct foreach_reading {
@@ -14,6 +14,8 @@ struct foreach_reading {
     bool allow_empty;
     uint32_t *lines; /* [n] of LINES: line number of each value */
 };
+
+/* ---- foreach_values.c ---- */
 
 /* Room for n values; CAIRN_ELIMIT if there are too many. */
 int foreach_take_values(struct foreach_reading *r, uint64_t n);
@@ -26,9 +28,14 @@ struct str foreach_next_line(struct str content, size_t from, size_t *next);
 /* The file of r->key->spec. CAIRN_ENOTFOUND, ... with *error. */
 int foreach_load_lines(const struct foreach_reading *r, struct buf *content,
                        struct cairn_error *error);
-/* foreach_notes.c: r->key has recorded values; what is new or gone by now becomes
+
+/* ---- foreach_notes.c ---- */
+
+/* r->key has recorded values; what is new or gone by now becomes
  * notes. Only memory fails. */
 int foreach_note_changes(const struct foreach_reading *r);
+
+/* ---- foreach_files.c ---- */
 
 int foreach_read_glob(struct foreach_reading *r, const struct node *node);
 int foreach_read_lines(struct foreach_reading *r, const struct node *node);

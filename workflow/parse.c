@@ -1,62 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* The top level of a workflow file, in the order that the parts depend on each other.
  */
-#include "workflow/parse_int.h"
+#include "workflow/parse_common_int.h"
+#include "workflow/parse_top_int.h"
 
 #include "base/limits.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-
 enum { GRACE_MS = 10000, CHECK_MIN = 700, CHECK_WARN = 850 };
 
-/* Copies the line into the definition's arena and its view behind `list`. */
-static void add_line(struct parser *p, struct buf *list, const struct buf *line)
-{
-    struct str copy = arena_str(&p->out->arena, buf_view(line));
-    list->failed |= line->failed;
-    buf_add(list, &copy, sizeof copy);
-}
-
-void parse_warn(struct parser *p, struct position at, const char *format, ...)
-{
-    char message[256];
-    struct buf line = BUF_INIT;
-    va_list args;
-    va_start(args, format);
-    vsnprintf(message, sizeof message, format, args);
-    va_end(args);
-    buf_format(&line, "%s:%u:%u: %s", p->source.name, at.line, at.column, message);
-    add_line(p, &p->warnings, &line);
-    buf_release(&line);
-}
-
-void parse_note(struct parser *p, const struct buf *line)
-{
-    add_line(p, &p->notes, line);
-}
-
-static struct str *keep_lines(struct parser *p, const struct buf *lines, uint32_t *n)
-{
-    *n = (uint32_t)(lines->size / sizeof(struct str));
-    struct str *copy = arena_take(&p->out->arena, *n, sizeof *copy);
-    p->out->arena.failed |= lines->failed;
-    if (copy && *n)
-        memcpy(copy, lines->data, lines->size);
-    return copy;
-}
-
-static int keep_words(struct parser *p)
-{
-    struct definition *out = p->out;
-    out->warnings = keep_lines(p, &p->warnings, &out->n_warnings);
-    out->notes = keep_lines(p, &p->notes, &out->n_notes);
-    return out->arena.failed ? out_of_memory(p) : 0;
-}
-
-/* ---- Parts of the top level ---- */
-
-static int read_name(const struct parser *p, const struct node *node)
+static int read_name(struct parser *p, const struct node *node)
 {
     struct str name;
     int rc = expect_key(p, node, "`name`", &name);
@@ -73,16 +25,26 @@ static int read_name(const struct parser *p, const struct node *node)
     return 0;
 }
 
-/* ---- The whole ---- */
+static int read_top_env(struct parser *p, const struct node *node)
+{
+    return read_env(p, node, NULL, &p->env, &p->n_env);
+}
+
+static int read_deadline(struct parser *p, const struct node *node)
+{
+    return expect_duration(p, node, "`deadline`", 1, &p->out->deadline_ms);
+}
+
+/* ---- The keys of the top level ---- */
 
 enum {
     TOP_NAME,
     PARAMS,
     SECRETS,
     ENV,
+    POOLS,
     DEFAULTS,
     JOBS,
-    POOLS,
     DEADLINE,
     ON_FAILURE,
     ON_CRASH,
@@ -91,59 +53,50 @@ enum {
     TOP_KEYS
 };
 
-/* What tasks refer to. */
-static int read_names_of_all(struct parser *p, const struct node *const found[])
+/* In the order in which they are read. */
+static const struct {
+    struct str name;
+    int (*read)(struct parser *p, const struct node *value); /* NULL: see read_keys */
+} top_keys[TOP_KEYS] = {
+    [TOP_NAME] = {NAME("name"), read_name},
+    [PARAMS] = {NAME("params"), read_params},
+    [SECRETS] = {NAME("secrets"), read_secrets},
+    [ENV] = {NAME("env"), read_top_env},
+    [POOLS] = {NAME("pools"), read_pools},
+    [DEFAULTS] = {NAME("defaults"), read_defaults},
+    [JOBS] = {NAME("jobs"), read_jobs},
+    [DEADLINE] = {NAME("deadline"), read_deadline},
+    [ON_FAILURE] = {NAME("on_failure"), read_on_failure},
+    [ON_CRASH] = {NAME("on_crash"), read_on_crash},
+    [TASKS] = {NAME("tasks"), NULL}, /* these two together */
+    [FINALLY] = {NAME("finally"), NULL},
+};
+
+static const struct node *value_of(const struct node *key)
 {
-    int rc = read_name(p, found[TOP_NAME]->next);
-    if (!rc)
-        rc = read_params(p, found[PARAMS] ? found[PARAMS]->next : NULL);
-    if (!rc && found[SECRETS])
-        rc = read_secrets(p, found[SECRETS]->next);
-    if (!rc && found[ENV])
-        rc = read_env(p, found[ENV]->next, NULL, &p->env, &p->n_env);
-    if (!rc && found[POOLS])
-        rc = read_pools(p, found[POOLS]->next);
-    return rc;
+    return key ? key->next : NULL;
 }
 
-static int read_policy(struct parser *p, const struct node *const found[])
+static int read_keys(struct parser *p, const struct node *const found[])
 {
     int rc = use_default_shell(p);
-    if (!rc && found[DEFAULTS])
-        rc = read_defaults(p, found[DEFAULTS]->next);
-    if (!rc && found[JOBS])
-        rc = read_jobs(p, found[JOBS]->next);
-    if (!rc && found[DEADLINE])
-        rc = expect_duration(p, found[DEADLINE]->next, "`deadline`", 1,
-                             &p->out->deadline_ms);
-    if (!rc && found[ON_FAILURE])
-        rc = read_on_failure(p, found[ON_FAILURE]->next);
-    if (!rc && found[ON_CRASH])
-        rc = read_on_crash(p, found[ON_CRASH]->next);
-    return rc;
-}
-
-static int read_parts(struct parser *p, const struct node *const found[])
-{
-    int rc = read_names_of_all(p, found);
+    for (size_t i = 0; i < TOP_KEYS && !rc; i++)
+        if (top_keys[i].read && (found[i] || i == PARAMS))
+            rc = top_keys[i].read(p, value_of(found[i]));
     if (!rc)
-        rc = read_policy(p, found);
-    if (!rc)
-        rc = read_tasks(p, found[TASKS]->next,
-                        found[FINALLY] ? found[FINALLY]->next : NULL);
+        rc = read_tasks(p, value_of(found[TASKS]), value_of(found[FINALLY]));
     if (!rc && found[POOLS])
-        warn_of_unused_pools(p, found[POOLS]->next);
+        warn_of_unused_pools(p, value_of(found[POOLS]));
     return rc;
 }
 
 static int read_top(struct parser *p, const struct node *root)
 {
-    static const struct str names[TOP_KEYS] = {
-        NAME("name"),       NAME("params"),   NAME("secrets"), NAME("env"),
-        NAME("defaults"),   NAME("jobs"),     NAME("pools"),   NAME("deadline"),
-        NAME("on_failure"), NAME("on_crash"), NAME("tasks"),   NAME("finally")};
+    struct str names[TOP_KEYS];
     const struct node *found[TOP_KEYS] = {NULL};
     struct where where = {"at the top level", {NULL, 0}};
+    for (size_t i = 0; i < TOP_KEYS; i++)
+        names[i] = top_keys[i].name;
     int rc = expect_map(p, root, "a workflow file");
     if (!rc)
         rc = expect_keys(p, root, where, names, found, TOP_KEYS);
@@ -155,8 +108,10 @@ static int read_top(struct parser *p, const struct node *root)
     if (!found[TASKS])
         return diagnose(&p->diagnostic, root->at,
                         "the workflow has no tasks; write them under `tasks`");
-    return read_parts(p, found);
+    return read_keys(p, found);
 }
+
+/* ---- The whole ---- */
 
 static int begin(struct parser *p, struct str text)
 {
@@ -190,7 +145,7 @@ int definition_parse(struct str text, const struct parse_options *options,
     if (!rc)
         rc = read_top(&p, root);
     if (!rc)
-        rc = keep_words(&p);
+        rc = keep_messages(&p);
     if (!rc)
         rc = definition_prepare(out, error);
     buf_release(&p.warnings);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Environments, shells, timeouts and retries. */
-#include "workflow/parse_int.h"
+/* Environments, shells, timeouts, retries and thresholds. */
+#include "workflow/parse_common_int.h"
+#include "workflow/parse_refs_int.h"
 
 #include "base/identifier.h"
 #include "base/limits.h"
@@ -200,4 +201,30 @@ int read_retries(const struct parser *p, const struct node *node,
     if (!rc)
         *out = policy;
     return rc;
+}
+
+/* ---- Thresholds of checks ---- */
+
+int read_thresholds(const struct parser *p, const struct node *min,
+                    const struct node *warn, struct thresholds *out)
+{
+    struct bounds bounds = {0, 1};
+    struct thresholds got = *out;
+    int rc = 0;
+    if (min)
+        rc = expect_permille(p, min->next, "`min`", bounds, &got.min);
+    if (!rc && warn)
+        rc = expect_permille(p, warn->next, "`warn`", bounds, &got.warn);
+    if (rc)
+        return rc;
+    if (min && !warn && got.warn < got.min)
+        got.warn = got.min;
+    if (warn && got.warn < got.min)
+        return diagnose(&p->diagnostic, warn->next->at,
+                        "`warn` is below `min`, which is %u.%03u%s; between the two a "
+                        "check passes with a warning",
+                        got.min / 1000, got.min % 1000,
+                        min ? "" : " if it is not given");
+    *out = got;
+    return 0;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Names in ${{ }} and conditions: each must be known, and may not stand everywhere.
  * Names of other tasks are put aside until all needs are known (parse_reach.c). */
-#include "workflow/parse_refs_int.h"
+#include "workflow/parse_common_int.h"
+#include "workflow/parse_known_int.h"
 
 #include "base/limits.h"
 
@@ -119,7 +120,7 @@ static int check_param(const struct checking *c)
 {
     if (definition_param(c->p->out, c->name->first) == UINT32_MAX)
         return unknown_name(c);
-    if (!c->def || task_takes_param(c->def, c->name->first))
+    if (!c->def || task_def_takes_param(c->def, c->name->first))
         return 0;
     return diagnose(&c->p->diagnostic, here(c),
                     "task `%.*s` lists the params that it takes, and `%.*s` is not "

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Lists of names: the workflow's secrets, and what a task takes of its secrets and
  * params. All are kept sorted. */
-#include "workflow/parse_int.h"
+#include "workflow/parse_common_int.h"
+#include "workflow/parse_task_int.h"
+#include "workflow/parse_top_int.h"
 
 #include "base/identifier.h"
 #include "base/limits.h"
@@ -14,19 +16,9 @@ static int by_text(const void *a, const void *b)
     return str_compare(*(const struct str *)a, *(const struct str *)b);
 }
 
-static bool has_name(const struct str *sorted, uint32_t n, struct str name)
-{
-    return n && bsearch(&name, sorted, n, sizeof *sorted, by_text);
-}
-
 bool is_secret(const struct parser *p, struct str name)
 {
-    return has_name(p->out->secrets, p->out->n_secrets, name);
-}
-
-bool task_takes_param(const struct task_def *def, struct str name)
-{
-    return !def->own_params || has_name(def->params, def->n_params, name);
+    return names_have(p->out->secrets, p->out->n_secrets, name);
 }
 
 struct names {
@@ -134,8 +126,7 @@ static int check_declared(const struct parser *p, const struct node *node)
                                  : "; declare it under `secrets` at the top level");
 }
 
-int read_task_secrets(const struct parser *p, struct task_def *def,
-                      const struct node *node)
+int read_task_secrets(struct parser *p, struct task_def *def, const struct node *node)
 {
     struct names names = {NULL, 0};
     int rc = read_names(p, node, "`secrets`", check_declared, &names);
@@ -158,8 +149,7 @@ static int check_param(const struct parser *p, const struct node *node)
                     SHOWN(node->text), hint.text);
 }
 
-int read_task_params(const struct parser *p, struct task_def *def,
-                     const struct node *node)
+int read_task_params(struct parser *p, struct task_def *def, const struct node *node)
 {
     struct names names = {NULL, 0};
     int rc = read_names(p, node, "`params`", check_param, &names);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* needs: `task`, or one member `task[key=value, ...]` with ${{ }} in values. */
-#include "workflow/parse_int.h"
+#include "workflow/parse_refs_int.h"
+#include "workflow/parse_task_int.h"
 
 #include "base/limits.h"
 

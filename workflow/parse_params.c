@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Params: `name: default`, or typed, and the values given for one run. The type only
  * decides what is accepted; a value stays the text that it was written as. */
-#include "workflow/parse_int.h"
+#include "workflow/parse_top_int.h"
 
 #include "base/identifier.h"
 #include "base/limits.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What holds for a run as a whole: jobs, pools, limits, what happens after failures and
  * crashes, and what tasks get that say nothing. */
-#include "workflow/parse_int.h"
+#include "workflow/parse_common_int.h"
+#include "workflow/parse_top_int.h"
 
 #include "base/identifier.h"
 #include "base/limits.h"
@@ -12,7 +13,7 @@ enum { POOL_MOST = 1000000 };
 
 /* ---- Jobs and pools ---- */
 
-int read_jobs(const struct parser *p, const struct node *node)
+int read_jobs(struct parser *p, const struct node *node)
 {
     struct bounds bounds = {1, LIMIT_JOBS};
     int64_t jobs;
@@ -87,7 +88,7 @@ static int read_undo_scope(const struct parser *p, const struct node *map)
     return expect_choice(p, found[0]->next, "`undo`", scopes, 3, &p->out->undo_scope);
 }
 
-int read_on_failure(const struct parser *p, const struct node *node)
+int read_on_failure(struct parser *p, const struct node *node)
 {
     static const struct str words[] = {NAME("stop"), NAME("continue"), NAME("undo")};
     if (node->kind == NODE_MAP)
@@ -95,7 +96,7 @@ int read_on_failure(const struct parser *p, const struct node *node)
     return expect_choice(p, node, "`on_failure`", words, 3, &p->out->on_failure);
 }
 
-int read_on_crash(const struct parser *p, const struct node *node)
+int read_on_crash(struct parser *p, const struct node *node)
 {
     static const struct str words[] = {NAME("kill"), NAME("adopt")};
     return expect_choice(p, node, "`on_crash`", words, 2, &p->out->on_crash);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Names of other tasks in expressions: what they tell must be known when it is asked
  * for, so the task must be over before, which only `needs` can promise. */
-#include "workflow/parse_int.h"
+#include "workflow/parse_refs_int.h"
 
 #include "base/limits.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* ${{ }} and conditions: whether they can be read, and how long a text gets.
  * parse_known.c looks at the names in them. */
-#include "workflow/parse_refs_int.h"
+#include "workflow/parse_known_int.h"
 
 #include "base/limits.h"
 #include "workflow/scalar.h"
@@ -9,14 +9,6 @@
 #include <stdio.h>
 
 /* ---- Places ---- */
-
-struct position place_of_reference(const struct parser *p, const struct node *node,
-                                   struct str text)
-{
-    const char *at = memmem(text.ptr, text.len, "${{", 3);
-    size_t offset = at ? (size_t)(at - text.ptr) : 0;
-    return source_inside(&p->source, node->at, text, offset, at ? 3 : 0);
-}
 
 /* Where what is wrong begins; if it is nothing at all: the ${{ before it. */
 static struct position place_of_error(const struct checking *c,
@@ -144,7 +136,7 @@ int check_inherited(struct parser *p, const struct node *node,
         const struct expression *e = template->pieces[i].expression;
         for (uint32_t k = 0; e && k < expression_names(e); k++) {
             struct str name = expression_name(e, k)->first;
-            if (!task_takes_param(def, name))
+            if (!task_def_takes_param(def, name))
                 return diagnose(&p->diagnostic, node->at,
                                 "the workflow's `env` refers to params.%.*s, which "
                                 "task `%.*s` does not take; add it to its `params`",
@@ -224,14 +216,6 @@ int read_condition(struct parser *p, struct task_def *def, const struct node *no
 }
 
 /* ---- Lengths ---- */
-
-int too_long(const struct parser *p, struct position at, const char *what)
-{
-    return diagnose_as(&p->diagnostic, CAIRN_ELIMIT, at,
-                       "%s is longer than %d bytes, the most the kernel passes to a "
-                       "process in one string; put it into a file",
-                       what, LIMIT_ENV_STRING);
-}
 
 int check_string(struct parser *p, const struct node *node, struct str key,
                  struct str text, const struct task_def *def, enum place place)

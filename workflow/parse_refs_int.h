@@ -1,24 +1,38 @@
 /* SPDX-License-Identifier: MIT */
-/* What parse_refs.c and parse_known.c share. */
+/* Texts with ${{ }} and conditions: what may be referred to where. Names of other tasks
+ * are put aside, and checked when all needs are known (parse_reach.c). */
 #ifndef WORKFLOW_PARSE_REFS_INT_H
 #define WORKFLOW_PARSE_REFS_INT_H
 
-#include "workflow/parse_int.h"
+#include "workflow/expect_int.h"
 
-/* A text of the file while it is checked, and the name in it that is looked at. */
-struct checking {
-    struct parser *p;
-    const struct node *node;
-    struct str text;
-    const struct task_def *def; /* NULL: of the workflow */
-    enum place place;
-    const struct name *name;
-    size_t at;        /* where the name begins in the text */
-    bool only_params; /* so far: no other names */
+/* Where a text stands decides what can be referred to in it. */
+enum place {
+    IN_WORKFLOW, /* env of the workflow: params */
+    IN_FOREACH,  /* the same */
+    IN_NEED,     /* brackets: params, foreach keys */
+    IN_ENV,      /* of a task: everything but env */
+    IN_TASK,     /* everything */
+    IN_CONDITION /* everything but the number of the attempt */
 };
+/* Checks the ${{ }} of a text of task `def` (NULL: of the workflow). *size (may be
+ * NULL): its length with what is known already put in. */
+int check_text(struct parser *p, const struct node *node, struct str text,
+               const struct task_def *def, enum place place, size_t *size);
+/* The same, and checks that "KEY=text" is no longer than the kernel takes (key may be
+ * empty, then there is no "="). */
+int check_string(struct parser *p, const struct node *node, struct str key,
+                 struct str text, const struct task_def *def, enum place place);
+/* Text of a foreach key with params put in. */
+int read_expanded(struct parser *p, const struct node *node, const char *what,
+                  const struct task_def *def, struct str *out);
+/* Does a text of the workflow's env only need params that the task takes? `node` is
+ * the task's list. */
+int check_inherited(struct parser *p, const struct node *node,
+                    const struct task_def *def, struct str text);
+int read_condition(struct parser *p, struct task_def *def, const struct node *node);
 
-/* Checks every name of an expression that begins at `from` in the text. */
-int check_names(struct checking *c, const struct expression *expression, size_t from);
-int refuse_secret(const struct checking *c, struct position at, struct str name);
+/* Checks every name that was put aside: such a task must exist and be over before. */
+int check_pending(struct parser *p);
 
 #endif

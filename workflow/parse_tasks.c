@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Tasks: first all ids, then every task, then the needs, which look at ids and foreach
  * keys of other tasks, then what only holds with all needs known. */
-#include "workflow/parse_int.h"
+#include "workflow/parse_refs_int.h"
+#include "workflow/parse_task_int.h"
+#include "workflow/parse_top_int.h"
 
 #include "base/identifier.h"
 #include "base/limits.h"

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* What the sources of foreach values share: room for the values, their greatest length,
+ * and the lines of a file. */
+#include "workflow/foreach_int.h"
+
+#include "base/limits.h"
+#include "base/os.h"
+
+#include <stdio.h>
+
+int foreach_check_size(const struct foreach_reading *r, struct str value,
+                       struct position at)
+{
+    char what[128];
+    if (r->key->name.len + 1 + value.len <= LIMIT_ENV_STRING)
+        return 0;
+    snprintf(what, sizeof what, "a value of the foreach key `%.*s`",
+             SHOWN(r->key->name));
+    return too_long(r->p, at, what);
+}
+
+int foreach_take_values(struct foreach_reading *r, uint64_t n)
+{
+    if (n > LIMIT_TASKS)
+        return diagnose_as(&r->p->diagnostic, CAIRN_ELIMIT, r->node->at,
+                           "more than %d values", LIMIT_TASKS);
+    r->key->values = arena_take(&r->p->out->arena, n, sizeof *r->key->values);
+    return r->key->values ? 0 : out_of_memory(r->p);
+}
+
+struct str foreach_next_line(struct str content, size_t from, size_t *next)
+{
+    const char *at = content.ptr + from;
+    const char *stop = memchr(at, '\n', content.len - from);
+    size_t len = stop ? (size_t)(stop - at) : content.len - from;
+    *next = from + len + (stop != NULL);
+    while (len && at[len - 1] == '\r')
+        len--;
+    return (struct str){at, len};
+}
+
+int foreach_load_lines(const struct foreach_reading *r, struct buf *content,
+                       struct cairn_error *error)
+{
+    struct buf path = BUF_INIT;
+    struct str file = r->key->spec;
+    if (file.ptr[0] != '/') {
+        buf_text(&path, r->p->options->root);
+        buf_byte(&path, '/');
+    }
+    buf_str(&path, file);
+    int rc = path.failed ? error_nomem(error)
+                         : os_read_file(path.data, LIMIT_FILE_BYTES, content, error);
+    if (rc == CAIRN_ENOTFOUND)
+        error_set(error, rc, "there is no file %.300s", path.data);
+    buf_release(&path);
+    return rc;
+}

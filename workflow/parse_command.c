@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/* What a task does: `run`, `exec`, or `external`, which is done by somebody else; and
+ * its `check` and `undo`. */
+#include "workflow/parse_common_int.h"
+#include "workflow/parse_refs_int.h"
+#include "workflow/parse_task_int.h"
+
+#include "base/identifier.h"
+#include "base/limits.h"
+
+#include <stdio.h>
+
+/* ---- Texts for a shell ---- */
+
+/* NAME of the first `${{ NAME }}`, without what stands before its last point; "name" if
+ * it is no name. */
+static struct str variable_of(struct str text)
+{
+    const char *at = memmem(text.ptr, text.len, "${{", 3), *end = text.ptr + text.len;
+    size_t n = 0;
+    for (at += 3; at < end && *at == ' ';)
+        at++;
+    for (const char *c = at; c < end && *c != ' ' && *c != '}'; c++) {
+        n = *c == '.' ? 0 : n + 1;
+        at = *c == '.' ? c + 1 : at;
+    }
+    struct str name = {at, n};
+    return str_is_env_name(name) ? name : STR("name");
+}
+
+static int refuse_references(const struct parser *p, const struct node *node,
+                             const char *key, struct str text)
+{
+    if (!template_has(text))
+        return 0;
+    return diagnose(&p->diagnostic, place_of_reference(p, node, text),
+                    "the text of `%s` is never rewritten: values come as environment "
+                    "variables, so write \"$%.*s\" instead of ${{ }}",
+                    key, SHOWN(variable_of(text)));
+}
+
+static int read_shell_text(const struct parser *p, const struct node *node,
+                           const char *key, struct str *out)
+{
+    char what[64];
+    struct str text;
+    snprintf(what, sizeof what, "`%s`", key);
+    int rc = expect_filled(p, node, what, &text);
+    if (!rc)
+        rc = refuse_references(p, node, key, text);
+    if (!rc && text.len > LIMIT_ENV_STRING) {
+        snprintf(what, sizeof what, "the text of `%s`", key);
+        rc = too_long(p, node->at, what);
+    }
+    if (!rc)
+        *out = text;
+    return rc;
+}
+
+/* ---- Commands ---- */
+
+int read_run(struct parser *p, struct task_def *def, const struct node *node)
+{
+    int rc = expect_filled(p, node, "`run`", &def->run);
+    if (!rc)
+        rc = refuse_references(p, node, "run", def->run);
+    if (!rc && def->run.len > LIMIT_ENV_STRING)
+        rc = too_long(p, node->at, "the text of `run`");
+    return rc;
+}
+
+int read_exec(struct parser *p, struct task_def *def, const struct node *node)
+{
+    if (node->kind == NODE_TEXT)
+        return diagnose(&p->diagnostic, node->at,
+                        "`exec` must be a list, as in [cmd, \"arg 1\"]; a text for the "
+                        "shell goes under `run`");
+    int rc = expect_list(p, node, "`exec`");
+    if (!rc && node->n == 0)
+        rc = diagnose(&p->diagnostic, node->at, "`exec` is empty");
+    if (rc)
+        return rc;
+    def->argv = arena_take(&p->out->arena, node->n, sizeof *def->argv);
+    if (!def->argv)
+        return out_of_memory(p);
+    for (const struct node *item = node->first; item && !rc; item = item->next) {
+        struct str *argument = &def->argv[def->n_argv++];
+        rc = expect_text(p, item, "an argument of `exec`", argument);
+        if (!rc)
+            rc = check_string(p, item, STR(""), *argument, def, IN_TASK);
+        if (!rc && def->n_argv == 1 && argument->len == 0)
+            rc = diagnose(&p->diagnostic, item->at, "the command is empty");
+    }
+    return rc;
+}
+
+int read_external(struct parser *p, struct task_def *def, const struct node *node)
+{
+    size_t size = 0;
+    int rc = expect_filled(p, node, "`external`", &def->external);
+    if (!rc)
+        rc = check_text(p, node, def->external, def, IN_TASK, &size);
+    if (!rc && (size > LIMIT_TEXT_BYTES || def->external.len > LIMIT_TEXT_BYTES))
+        rc = diagnose_as(&p->diagnostic, CAIRN_ELIMIT, node->at,
+                         "the text of `external` is longer than %d bytes; put it "
+                         "into a file and name that",
+                         LIMIT_TEXT_BYTES);
+    return rc;
+}
+
+/* ---- Undo and check ---- */
+
+int read_undo(struct parser *p, struct task_def *def, const struct node *node)
+{
+    return read_shell_text(p, node, "undo", &def->undo);
+}
+
+int read_check(struct parser *p, struct task_def *def, const struct node *node)
+{
+    enum { RUN, MIN, WARN, COUNT };
+    static const struct str names[COUNT] = {NAME("run"), NAME("min"), NAME("warn")};
+    const struct node *found[COUNT] = {NULL};
+    struct where where = {"in `check`", {NULL, 0}};
+    struct thresholds thresholds = p->check;
+    int rc = 0;
+    if (node->kind != NODE_MAP)
+        rc = read_shell_text(p, node, "check", &def->check);
+    else {
+        rc = expect_keys(p, node, where, names, found, COUNT);
+        if (!rc && !found[RUN])
+            rc = diagnose(&p->diagnostic, node->at,
+                          "`check` needs `run`, as in {run: ./test, min: 0.7}");
+        if (!rc)
+            rc = read_thresholds(p, found[MIN], found[WARN], &thresholds);
+        if (!rc)
+            rc = read_shell_text(p, found[RUN]->next, "run", &def->check);
+    }
+    def->check_min_permille = thresholds.min;
+    def->check_warn_permille = thresholds.warn;
+    return rc;
+}

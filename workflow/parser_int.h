@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* The state of parsing one workflow file. Nodes, and everything that is only needed
+ * while parsing, live in parser.scratch; the definition's text is copied into its own
+ * arena. Every function of the parser that returns int returns 0 or a negative code
+ * with the error filled.
+ *
+ * Order matters: params, secrets, env, defaults and pools are read before tasks, the
+ * foreach keys of all tasks before any of their needs, and all needs before the names
+ * of other tasks in expressions are checked. */
+#ifndef WORKFLOW_PARSER_INT_H
+#define WORKFLOW_PARSER_INT_H
+
+#include "graph/build.h"
+#include "workflow/parse.h"
+#include "workflow/yaml.h"
+
+struct command_shell {
+    struct str *words;
+    uint32_t n;
+};
+
+struct thresholds {
+    uint32_t min, warn; /* of a check's confidence, in permille */
+};
+
+/* The name of a task in ${{ }} or `if`, which is checked when all needs are known. */
+struct pending {
+    const struct node *node;
+    struct str text;
+    size_t at; /* of the name in the text */
+    const struct name *name;
+    uint32_t def;
+};
+
+/* Those of a task's nodes that are needed again after it was read. */
+struct task_nodes {
+    const struct node *needs, *when; /* values, or NULL */
+};
+
+struct parser {
+    const struct parse_options *options;
+    struct source source;
+    struct diagnostic diagnostic;
+    struct definition *out;
+    struct arena scratch;
+    struct buf warnings, notes; /* of struct str */
+    struct buf pending;         /* of struct pending */
+    struct key_value *env;      /* of the workflow, sorted */
+    uint32_t n_env;
+    struct command_shell shell; /* of a task that gives none; so are the next four */
+    int64_t timeout_ms, grace_ms;
+    struct retry_policy retry;
+    struct thresholds check;
+    bool *pool_used;
+    struct task_nodes *nodes; /* [n_defs] */
+};
+
+/* Reports it and returns CAIRN_ENOMEM. */
+int out_of_memory(const struct parser *p);
+/* Adds a warning: "FILE:LINE:COLUMN: text". Memory trouble shows when the warnings are
+ * handed over. */
+void parse_warn(struct parser *p, struct position at, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Adds a note: a line about members of foreach that are new or gone on disk. */
+void parse_note(struct parser *p, const struct buf *line);
+/* Hands the warnings and notes over to the definition. */
+int keep_messages(struct parser *p);
+
+#endif
