@@ -102,6 +102,9 @@ found=$(
     check_includes
     check_calls
     check_circles executor
+    check_circles graph
+    check_circles graph/expression
+    check_circles workflow
     door '<sqlite3\.h>' 'storage/db[a-z_]*\.[ch]'
     door '<tpl\.h>' 'checkpoint/payload\.c'
     door '<zstd[a-z_]*\.h>' 'storage/object[a-z_]*\.c'
