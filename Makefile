@@ -1,4 +1,17 @@
 # cairn. `make help` lists the targets. Needs the packages named in bootstrap.sh.
+# One job for each processor, unless -j (here or in the make above) or JOBS says otherwise.
+JOBS ?= $(eval JOBS := $$(shell nproc))$(JOBS)
+JOBS_GIVEN := $(shell { tr '\0' '\n' </proc/$$PPID/cmdline; echo "$$MAKEFLAGS" | tr ' ' '\n'; } | grep -E '^(-[a-zA-Z]*j|--jobs)')
+ifeq ($(JOBS_GIVEN)$(filter clean,$(MAKECMDGOALS)),)
+MAKEFLAGS += -j$(JOBS)
+endif
+MAKEFLAGS += --no-builtin-rules
+
+# $(call say,CC,FILE) begins a line of a recipe: that is printed in place of the command.
+# V=1 prints the command itself, make -s nothing.
+V ?=
+SILENT = $(findstring s,$(firstword -$(MAKEFLAGS)))
+say = $(if $(filter 1,$(V)),,@$(if $(SILENT),,printf '  %-7s %s\n' '$(1)' '$(2)'; ))
 VERSION := $(shell cat VERSION)
 SOVERSION := 0
 
@@ -15,6 +28,8 @@ BUILD ?= build
 WERROR ?=
 SANITIZE ?=
 OPT ?= -O2 -g
+# Tests are compiled more often than they run.
+TEST_OPT := $(if $(filter -O2,$(OPT)),-O1)
 PACKAGES := sqlite3 libcrypto libzstd yaml-0.1 jansson
 
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes \
@@ -23,11 +38,14 @@ HARDENING := -fstack-protector-strong -fvisibility=hidden -fPIC
 ifeq ($(SANITIZE),)
 HARDENING += -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
 endif
-ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -I. -Iinclude -include base/banned.h $(OPT) $(WARNINGS) \
+ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -I. -Iinclude -include base/banned.h $(OPT) $(OPT_MORE) $(WARNINGS) \
   $(if $(WERROR),-Werror) $(HARDENING) -pthread $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer) \
-  -DCAIRN_VERSION_TEXT='"$(VERSION)"' $(shell pkg-config --cflags $(PACKAGES)) $(CFLAGS)
+  -DCAIRN_VERSION_TEXT='"$(VERSION)"' $(PACKAGE_CFLAGS) $(CFLAGS)
 ALL_LDFLAGS = -pthread -Wl,-z,relro,-z,now $(if $(SANITIZE),-fsanitize=$(SANITIZE)) $(LDFLAGS)
-LIBS = $(shell pkg-config --libs $(PACKAGES)) -ltpl
+# Asked once, when they are first needed.
+PACKAGE_CFLAGS = $(eval PACKAGE_CFLAGS := $$(shell pkg-config --cflags $(PACKAGES)))$(PACKAGE_CFLAGS)
+LIBS = $(eval LIBS := $$(shell pkg-config --libs $(PACKAGES)) -ltpl)$(LIBS)
+CHECK_LIBS = $(eval CHECK_LIBS := $$(shell pkg-config --libs check))$(CHECK_LIBS)
 
 # The rooms of the library from the lowest to the highest. Each is an archive; ALL_ROOMS
 # has them in the order in which a linker needs them.
@@ -45,17 +63,17 @@ all: $(BUILD)/cairn $(BUILD)/libcairn.a $(BUILD)/libcairn.so.$(VERSION) $(BUILD)
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+	$(call say,CC,$<)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 # The helper is a tiny program of its own, carried inside the library as bytes.
 HELPER_SOURCES := $(wildcard process/helper/*.c)
 HELPER_SHARED := $(addprefix process/,become.c keeper_file.c pidfd.c proc_scan.c)
 $(BUILD)/cairn-helper: $(HELPER_SOURCES) $(HELPER_SHARED) process/helper/roles.h process/slots.h $(HELPER_SHARED:.c=.h)
 	@mkdir -p $(@D)
-	$(CC) -std=c11 -D_GNU_SOURCE -I. -O2 $(WARNINGS) $(if $(WERROR),-Werror) -s -o $@ $(HELPER_SOURCES) $(HELPER_SHARED)
+	$(call say,CCLD,$@)$(CC) -std=c11 -D_GNU_SOURCE -I. -O2 $(WARNINGS) $(if $(WERROR),-Werror) -s -o $@ $(HELPER_SOURCES) $(HELPER_SHARED)
 $(BUILD)/process/helper_image.o: process/helper_image.S $(BUILD)/cairn-helper
 	@mkdir -p $(@D)
-	$(CC) -DHELPER_PATH='"$(BUILD)/cairn-helper"' -c -o $@ $<
+	$(call say,AS,$<)$(CC) -DHELPER_PATH='"$(BUILD)/cairn-helper"' -c -o $@ $<
 
 # One archive for each room, and what its tests link with: BELOW_ROOM is the room and
 # all that it may use, from the table, so that a wrong dependency is a link error.
@@ -72,36 +90,37 @@ $(HIGH_TESTS): $(ALL_ROOMS)
 $(foreach room,$(ROOMS),$(eval $(call room_rules,$(room))))
 # The command without its main stands on the library as programs see it.
 $(BUILD)/rooms/cli.a: $(filter-out %/main.o,$(CLI_OBJECTS))
-$(filter $(BUILD)/tests/unit/cli/%,$(UNIT_TESTS)): $(BUILD)/rooms/cli.a $(BUILD)/libcairn.a
+TESTS_cli := $(filter $(BUILD)/tests/unit/cli/%,$(UNIT_TESTS))
+$(TESTS_cli): $(BUILD)/rooms/cli.a $(BUILD)/libcairn.a
 .PHONY: rooms
 rooms: $(ALL_ROOMS)
 $(ALL_ROOMS) $(BUILD)/rooms/cli.a:
 	@mkdir -p $(@D) && rm -f $@
-	$(AR) rcs $@ $^
+	$(call say,AR,$@)$(AR) rcs $@ $^
 
 # The library for programs has one object whose only global names are cairn_*.
 $(BUILD)/libcairn.a: $(LIB_OBJECTS)
 	@rm -f $@
-	$(LD) -r -o $(BUILD)/libcairn.o $^
-	$(OBJCOPY) --localize-hidden $(BUILD)/libcairn.o
-	$(AR) rcs $@ $(BUILD)/libcairn.o
+	$(call say,AR,$@)$(LD) -r -o $(BUILD)/libcairn.o $^ && \
+	  $(OBJCOPY) --localize-hidden $(BUILD)/libcairn.o && $(AR) rcs $@ $(BUILD)/libcairn.o
 $(BUILD)/libcairn.so.$(VERSION): $(LIB_OBJECTS) include/cairn.map
-	$(CC) -shared -Wl,-soname,libcairn.so.$(SOVERSION) -Wl,--version-script=include/cairn.map \
+	$(call say,LD,$@)$(CC) -shared -Wl,-soname,libcairn.so.$(SOVERSION) -Wl,--version-script=include/cairn.map \
 	  -Wl,-z,noexecstack $(ALL_LDFLAGS) -o $@ $(LIB_OBJECTS) $(LIBS)
-	ln -sf libcairn.so.$(VERSION) $(BUILD)/libcairn.so.$(SOVERSION)
-	ln -sf libcairn.so.$(SOVERSION) $(BUILD)/libcairn.so
+	@ln -sf libcairn.so.$(VERSION) $(BUILD)/libcairn.so.$(SOVERSION)
+	@ln -sf libcairn.so.$(SOVERSION) $(BUILD)/libcairn.so
 $(BUILD)/cairn: $(CLI_OBJECTS) $(BUILD)/libcairn.a
-	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
+	$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
 PC_FILE = sed -e 's|@PREFIX@|$(PREFIX)|;s|@LIBDIR@|$(LIBDIR)|;s|@INCLUDEDIR@|$(INCLUDEDIR)|;s|@VERSION@|$(VERSION)|' include/cairn.pc.in
 $(BUILD)/cairn.pc: include/cairn.pc.in VERSION
 	@mkdir -p $(@D)
-	$(PC_FILE) >$@
+	@$(PC_FILE) >$@
 
 # Unit tests: one program per tests/unit/ROOM/check_X.c, linked with its room and those
 # below it. The scheduler's simulation in tests/sim/ is built like them.
 SIM_TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/sim/check_*.c))
+$(BUILD)/tests/%.o: OPT_MORE = $(TEST_OPT)
 $(UNIT_TESTS) $(SIM_TESTS): $(BUILD)/%: $(BUILD)/%.o
-	$(CC) -o $@ $< $(filter %.a,$^) $(ALL_LDFLAGS) $$(pkg-config --libs check) $(LIBS)
+	$(call say,LD,$@)$(CC) -o $@ $< $(filter %.a,$^) $(ALL_LDFLAGS) $(CHECK_LIBS) $(LIBS)
 
 -include $(LIB_OBJECTS:.o=.d) $(CLI_OBJECTS:.o=.d)
 
@@ -124,33 +143,33 @@ CRASH_TESTS := $(if $(CRASH_SOURCES),$(addprefix $(BUILD)/tests/crash/,crash tas
 FLOW_SOURCES := $(wildcard tests/flow/*.c)
 TEST_TOOLS := $(patsubst tests/tools/%.c,$(BUILD)/tests/tools/%,$(wildcard tests/tools/*.c))
 EXAMPLES := $(BUILD)/examples/wf2cairn $(BUILD)/examples/embed
-TEST_JOBS ?= 2
+TEST_JOBS ?= $(JOBS)
 RUN_TESTS = BUILD='$(BUILD)' CC='$(CC)' TEST_JOBS='$(TEST_JOBS)' sh tests/run.sh
 
 $(SIM_TESTS): $(ALL_ROOMS)
 $(BUILD)/tests/tools/%: tests/tools/%.c
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -o $@ $< $(ALL_LDFLAGS) $$(pkg-config --libs jansson sqlite3 yaml-0.1 libzstd)
+	$(call say,CCLD,$@)$(CC) $(ALL_CFLAGS) -o $@ $< $(ALL_LDFLAGS) $$(pkg-config --libs jansson sqlite3 yaml-0.1 libzstd)
 $(BUILD)/tests/crash/crash: $(CRASH_SOURCES) $(wildcard tests/crash/*.h) $(BUILD)/process/keeper_file.o $(BUILD)/libcairn.a
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -o $@ $(CRASH_SOURCES) $(BUILD)/process/keeper_file.o $(BUILD)/libcairn.a $(ALL_LDFLAGS) $(LIBS)
+	$(call say,CCLD,$@)$(CC) $(ALL_CFLAGS) -o $@ $(CRASH_SOURCES) $(BUILD)/process/keeper_file.o $(BUILD)/libcairn.a $(ALL_LDFLAGS) $(LIBS)
 # Black boxes: they run the command that stands beside them.
 $(BUILD)/tests/flow/flow: $(FLOW_SOURCES) $(wildcard tests/flow/*.h)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -o $@ $(FLOW_SOURCES) $(ALL_LDFLAGS) $$(pkg-config --libs jansson)
+	$(call say,CCLD,$@)$(CC) $(ALL_CFLAGS) -o $@ $(FLOW_SOURCES) $(ALL_LDFLAGS) $$(pkg-config --libs jansson)
 $(BUILD)/tests/crash/task: tests/crash/task.c
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -o $@ $< $(ALL_LDFLAGS)
+	$(call say,CCLD,$@)$(CC) $(ALL_CFLAGS) -o $@ $< $(ALL_LDFLAGS)
 # Loaded into cairn before a sanitizer's own library, so it is built without.
 $(BUILD)/tests/crash/killer.so: tests/crash/killer.c
 	@mkdir -p $(@D)
-	$(CC) -std=c11 -D_GNU_SOURCE -O2 $(WARNINGS) $(if $(WERROR),-Werror) -fPIC -shared -o $@ $< -ldl
+	$(call say,CCLD,$@)$(CC) -std=c11 -D_GNU_SOURCE -O2 $(WARNINGS) $(if $(WERROR),-Werror) -fPIC -shared -o $@ $< -ldl
 $(BUILD)/examples/wf2cairn: examples/montage/wf2cairn.c
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -o $@ $< $(ALL_LDFLAGS) $$(pkg-config --libs jansson)
+	$(call say,CCLD,$@)$(CC) $(ALL_CFLAGS) -o $@ $< $(ALL_LDFLAGS) $$(pkg-config --libs jansson)
 $(BUILD)/examples/embed: examples/embed/embed.c $(BUILD)/libcairn.a
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -o $@ $< $(BUILD)/libcairn.a $(ALL_LDFLAGS) $(LIBS)
+	$(call say,CCLD,$@)$(CC) $(ALL_CFLAGS) -o $@ $< $(BUILD)/libcairn.a $(ALL_LDFLAGS) $(LIBS)
 
 # Provers (docs/guarantees.md): tests/prove/NAME/*.c is one program each, and
 # tests/prove/preload/NAME.c a library that is loaded into cairn.
@@ -161,16 +180,15 @@ PROVE_PRELOADS := $(patsubst tests/prove/preload/%.c,$(BUILD)/tests/prove/%.so,$
 .SECONDEXPANSION:
 $(PROVE_PROGRAMS): $(BUILD)/tests/prove/%: $$(wildcard tests/prove/%/*.[ch]) $(ALL_ROOMS)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -o $@ $(filter %.c %.o,$^) $(ALL_ROOMS) $(ALL_LDFLAGS) $(LIBS) -ldl
+	$(call say,CCLD,$@)$(CC) $(ALL_CFLAGS) -o $@ $(filter %.c %.o,$^) $(ALL_ROOMS) $(ALL_LDFLAGS) $(LIBS) -ldl
 # This one asks the command's own questions in its own process.
 $(BUILD)/tests/prove/damage: $(BUILD)/tests/prove/command.o
 $(BUILD)/tests/prove/command.o: $(CLI_OBJECTS)
 	@mkdir -p $(@D)
-	$(LD) -r -o $@ $^
-	objcopy --redefine-sym main=cairn_main --keep-global-symbol=cairn_main $@
+	$(call say,LD,$@)$(LD) -r -o $@ $^ && $(OBJCOPY) --redefine-sym main=cairn_main --keep-global-symbol=cairn_main $@
 $(PROVE_PRELOADS): $(BUILD)/tests/prove/%.so: tests/prove/preload/%.c
 	@mkdir -p $(@D)
-	$(CC) -std=c11 -D_GNU_SOURCE -I. -O2 $(WARNINGS) $(if $(WERROR),-Werror) -fPIC -shared -o $@ $< -ldl
+	$(call say,CCLD,$@)$(CC) -std=c11 -D_GNU_SOURCE -I. -O2 $(WARNINGS) $(if $(WERROR),-Werror) -fPIC -shared -o $@ $< -ldl
 .PHONY: prove prove-short prove-programs
 prove-programs: check-programs $(PROVE_PROGRAMS) $(PROVE_PRELOADS)
 prove: prove-programs ## try to break every promise; writes the table into docs/guarantees.md
@@ -188,6 +206,36 @@ test: check-programs ## unit tests and tests of the command; the last line count
 	@CAIRN_TEST_LEVEL=short $(RUN_TESTS) $(C_TESTS) $(TAP_TESTS)
 test-all: check-programs ## the same with every long test in full
 	@CAIRN_TEST_LEVEL=full TEST_TIMEOUT=7200 $(RUN_TESTS) $(C_TESTS) $(TAP_TESTS)
+
+# `make check T="sched run"`: check_sched, t-run.sh, or both where both have that name.
+T ?=
+NAMES := $(patsubst check_%,%,$(patsubst t-%,%,$(basename $(notdir $(T)))))
+ALL_NAMES := $(patsubst check_%,%,$(notdir $(C_TESTS))) $(patsubst t-%.sh,%,$(notdir $(TAP_TESTS)))
+CHOSEN := $(if $(T),$(foreach n,$(NAMES),$(filter %/check_$n,$(C_TESTS)) $(filter %/t-$n.sh,$(TAP_TESTS))),$(C_TESTS) $(TAP_TESTS))
+.PHONY: check quick quick-rooms
+check: $(if $(filter-out $(ALL_NAMES),$(NAMES)),no-such-test,$(filter $(BUILD)/%,$(CHOSEN)) $(if $(filter %.sh,$(CHOSEN)),all $(CRASH_TESTS) $(BUILD)/tests/flow/flow $(TEST_TOOLS) $(EXAMPLES))) ## the tests named by T="sched run", or all of them
+	@CAIRN_TEST_LEVEL=short $(RUN_TESTS) $(CHOSEN)
+.PHONY: no-such-test
+no-such-test:
+	@printf '%s\n' $(ALL_NAMES) | sh tests/nearest.sh $(filter-out $(ALL_NAMES),$(NAMES)) >&2; exit 2
+
+# check-ROOM. `quick` runs the tests of the rooms whose archive or whose tests are newer
+# than their last success; what makes every call fail in turn is too slow for it.
+define check_room
+.PHONY: check-$(1)
+check-$(1): $$(filter $(BUILD)/tests/unit/$(1)/%,$(UNIT_TESTS))
+	@CAIRN_TEST_LEVEL=short $$(RUN_TESTS) $$^
+endef
+$(foreach room,$(ROOMS) cli,$(if $(filter $(BUILD)/tests/unit/$(room)/%,$(UNIT_TESTS)),$(eval $(call check_room,$(room)))))
+SLOW_TESTS := $(filter %/check_failing %/check_memory,$(UNIT_TESTS))
+TOUCHED_ROOMS = $(foreach r,$(ROOMS) cli,$(if $(shell find $(BUILD)/rooms/$r.a $(TESTS_$r:=.o) -newer $(BUILD)/rooms/$r.passed 2>&1 | head -n 1),$r))
+quick: $(ALL_ROOMS) $(BUILD)/rooms/cli.a $(UNIT_TESTS:=.o) ## the unit tests of the rooms that were touched since theirs last passed
+	@$(MAKE) --no-print-directory ROOMS_TO_TEST='$(TOUCHED_ROOMS)' quick-rooms
+QUICK_TESTS = $(filter-out $(SLOW_TESTS),$(foreach r,$(ROOMS_TO_TEST),$(TESTS_$r)))
+quick-rooms: $(QUICK_TESTS)
+	@$(if $(QUICK_TESTS),CAIRN_TEST_LEVEL=short TEST_JOBS=$$((2 * $(TEST_JOBS))) $(RUN_TESTS) $(QUICK_TESTS),echo 'no room was touched')
+	@$(if $(ROOMS_TO_TEST),touch $(ROOMS_TO_TEST:%=$(BUILD)/rooms/%.passed))
+
 sanitize: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/asan SANITIZE=address,undefined OPT='-O1 -g' test
 # What more than one thread does: the spawner's, and callbacks that end elsewhere.
@@ -216,10 +264,10 @@ coverage: ## which lines and branches the tests reach (needs gcovr); too few lin
 BENCHES := $(patsubst bench/%.c,$(BUILD)/bench/%,$(wildcard bench/*.c))
 $(BUILD)/bench/%: bench/%.c $(ALL_ROOMS)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -MMD -MP -MF $@.d -o $@ $< $(ALL_ROOMS) $(ALL_LDFLAGS) $(LIBS)
+	$(call say,CCLD,$@)$(CC) $(ALL_CFLAGS) -MMD -MP -MF $@.d -o $@ $< $(ALL_ROOMS) $(ALL_LDFLAGS) $(LIBS)
 $(BUILD)/bench/peers: $(wildcard bench/peers/*.[ch]) bench/bench.h $(ALL_ROOMS)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -o $@ $(filter %.c,$^) $(ALL_ROOMS) $(ALL_LDFLAGS) $(LIBS)
+	$(call say,CCLD,$@)$(CC) $(ALL_CFLAGS) -o $@ $(filter %.c,$^) $(ALL_ROOMS) $(ALL_LDFLAGS) $(LIBS)
 .PHONY: bench-peers
 bench-peers: all $(BUILD)/bench/peers ## cairn beside make, ninja, parallel, Snakemake
 	@BUILD='$(BUILD)' $(BUILD)/bench/peers
@@ -249,16 +297,16 @@ FUZZ_WRAP_chain := -Wl,--wrap=store_check_pages
 FUZZ_WRAP_workflow := -Wl,--wrap=glob_expand -Wl,--wrap=os_read_file
 $(BUILD)/fuzz/tpl.o: $(FUZZ_TPL)
 	@mkdir -p $(@D)
-	$(FUZZ_CC) -O1 -g -w $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -I$(dir $(FUZZ_TPL)) -c -o $@ $<
+	$(call say,CC,$<)$(FUZZ_CC) -O1 -g -w $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -I$(dir $(FUZZ_TPL)) -c -o $@ $<
 $(FUZZ_OBJECTS): $(BUILD)/fuzz/%.o: %.c
 	@mkdir -p $(@D)
-	$(FUZZ_CC) $(FUZZ_CFLAGS) -fsanitize=fuzzer-no-link -MMD -MP -c -o $@ $<
+	$(call say,CC,$<)$(FUZZ_CC) $(FUZZ_CFLAGS) -fsanitize=fuzzer-no-link -MMD -MP -c -o $@ $<
 $(BUILD)/fuzz/internal.a: $(FUZZ_OBJECTS) $(BUILD)/process/helper_image.o
 	@rm -f $@
-	$(AR) rcs $@ $^
+	$(call say,AR,$@)$(AR) rcs $@ $^
 $(FUZZ_PROGRAMS): $(BUILD)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(wildcard tests/fuzz/*.h) \
   $(BUILD)/fuzz/internal.a $(if $(FUZZ_TPL),$(BUILD)/fuzz/tpl.o)
-	$(FUZZ_CC) $(FUZZ_CFLAGS) -fsanitize=fuzzer -o $@ $< $(BUILD)/fuzz/internal.a \
+	$(call say,CCLD,$@)$(FUZZ_CC) $(FUZZ_CFLAGS) -fsanitize=fuzzer -o $@ $< $(BUILD)/fuzz/internal.a \
 	  $(filter-out -fsanitize=%,$(ALL_LDFLAGS)) $(FUZZ_WRAP_$*) $(FUZZ_LIBS)
 -include $(FUZZ_OBJECTS:.o=.d)
 
@@ -266,7 +314,7 @@ RUN_FUZZ = BUILD='$(BUILD)' FUZZ_JOBS='$(FUZZ_JOBS)' sh tests/fuzz/run.sh
 .PHONY: fuzz fuzz-short fuzz-corpus fuzz-programs fuzz-programs-if-possible
 fuzz-programs: $(FUZZ_PROGRAMS)
 prove prove-short: fuzz-programs-if-possible
-fuzz-programs-if-possible: # else p-fuzz says what is missing
+fuzz-programs-if-possible: $(BUILD)/process/helper_image.o # else p-fuzz says what is missing
 	@mkdir -p $(BUILD)/fuzz
 	@echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' | \
 	  $(FUZZ_CC) -w -x c -fsanitize=fuzzer,address -o $(BUILD)/fuzz/probe - 2>/dev/null || exit 0; \
@@ -285,12 +333,13 @@ SH_FILES := bootstrap.sh .ci/run $(sort $(shell find tests examples bench -name 
 .PHONY: lint clang-tidy cppcheck shellcheck lint-rules format format-check
 lint: clang-tidy cppcheck shellcheck lint-rules ## clang-tidy, cppcheck, shellcheck and the project's own rules
 clang-tidy: $(patsubst %.c,$(BUILD)/tidy/%.ok,$(LIB_SOURCES) $(CLI_SOURCES))
-$(BUILD)/tidy/%.ok: %.c .clang-tidy $(filter %.h,$(C_FILES))
+# Where an object is new, its source or a header of it is.
+$(BUILD)/tidy/%.ok: %.c .clang-tidy $(BUILD)/%.o
 	@mkdir -p $(@D)
-	clang-tidy --quiet $< -- $(ALL_CFLAGS) $(if $(filter base/error.c workflow/diagnostic.c,$<),-DLINT_ERROR_ITSELF) -include tests/lint/analyzer.h 2>$(@:.ok=.log) || { cat $(@:.ok=.log) >&2; exit 1; }
+	$(call say,TIDY,$<)clang-tidy --quiet $< -- $(ALL_CFLAGS) $(if $(filter base/error.c workflow/diagnostic.c,$<),-DLINT_ERROR_ITSELF) -include tests/lint/analyzer.h 2>$(@:.ok=.log) || { cat $(@:.ok=.log) >&2; exit 1; }
 	@touch $@
 cppcheck:
-	cppcheck --quiet --std=c11 --error-exitcode=1 --inline-suppr -j $(TEST_JOBS) \
+	$(call say,CHECK,cppcheck)cppcheck --quiet --std=c11 --error-exitcode=1 --inline-suppr -j $(TEST_JOBS) \
 	  --enable=warning,performance,portability --suppress=missingIncludeSystem \
 	  -D_GNU_SOURCE -I. -Iinclude $(LIB_SOURCES) $(CLI_SOURCES) $(HELPER_SOURCES)
 # gcc follows every path through a file; its findings are errors. Two kinds are left to
@@ -298,19 +347,22 @@ cppcheck:
 # (malloc-leak) and what was set through a pointer into an array (uninitialized).
 ANALYZER = -O1 -fanalyzer -Werror -Wno-analyzer-malloc-leak -Wno-analyzer-use-of-uninitialized-value
 .PHONY: analyze
-analyze: $(patsubst %.c,$(BUILD)/analyze/%.ok,$(LIB_SOURCES) $(CLI_SOURCES) $(HELPER_SOURCES)) ## gcc -fanalyzer
-$(BUILD)/analyze/%.ok: %.c $(filter %.h,$(C_FILES))
+ANALYZED = $(patsubst %.c,$(BUILD)/analyze/%.ok,$(LIB_SOURCES) $(CLI_SOURCES) $(HELPER_SOURCES))
+analyze: $(ANALYZED) ## gcc -fanalyzer
+-include $(ANALYZED:.ok=.d)
+$(BUILD)/analyze/%.ok: %.c
 	@mkdir -p $(@D)
-	gcc $(ALL_CFLAGS) $(ANALYZER) $(if $(filter base/error.c workflow/diagnostic.c,$<),-DLINT_ERROR_ITSELF) -include tests/lint/analyzer.h -c -o $(@:.ok=.o) $<
+	$(call say,ANALYZE,$<)gcc $(ALL_CFLAGS) $(ANALYZER) $(if $(filter base/error.c workflow/diagnostic.c,$<),-DLINT_ERROR_ITSELF) -include tests/lint/analyzer.h \
+	  -MMD -MP -MF $(@:.ok=.d) -MT $@ -c -o $(@:.ok=.o) $<
 	@touch $@
 shellcheck:
-	shellcheck $(SH_FILES)
+	$(call say,CHECK,shellcheck)shellcheck $(SH_FILES)
 lint-rules: all
 	@for rule in tests/lint/*.sh; do BUILD='$(BUILD)' sh $$rule || exit; done
 format: ## clang-format every C file
-	clang-format -i $(C_FILES)
+	$(call say,FORMAT,$(words $(C_FILES)) files)clang-format -i $(C_FILES)
 format-check: ## complain about files that `make format` would change
-	clang-format --dry-run -Werror $(C_FILES)
+	$(call say,FORMAT,$(words $(C_FILES)) files)clang-format --dry-run -Werror $(C_FILES)
 
 # ---- Installing ---------------------------------------------------------------
 DOCDIR ?= $(PREFIX)/share/doc/cairn
@@ -353,7 +405,9 @@ clean: ## remove everything that was built
 	rm -rf $(BUILD)
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' Makefile
+	@printf '  %-14s %s\n' check-ROOM 'the unit tests of one room: $(ROOMS) cli'
 	@echo
-	@echo '  Variables: PREFIX DESTDIR BUILD CC CFLAGS LDFLAGS WERROR=1 SANITIZE=address,undefined TEST_JOBS'
+	@echo '  Variables: PREFIX DESTDIR BUILD CC CFLAGS LDFLAGS WERROR=1 SANITIZE=address,undefined'
+	@echo '  JOBS and TEST_JOBS (one for each processor), V=1 (print the commands), T (see check)'
 
 -include $(C_TESTS:=.d) $(BENCHES:=.d)
