@@ -4,6 +4,7 @@
 #include "executor/engine.h"
 
 #include "base/os.h"
+#include "process/leftovers.h"
 #include "process/live.h"
 #include "runs/owner.h"
 #include "storage/rows_run.h"

@@ -10,9 +10,10 @@
  *     into the slot. Whoever finds a pid in a slot finds a group of that number.
  *  3. It leaves by exec or _exit only. */
 #include "process/become.h"
+#include "process/child_int.h"
 #include "process/keeper.h"
 #include "process/keeper_file.h"
-#include "process/spawn_int.h"
+#include "process/spawner.h"
 
 #include <errno.h>
 #include <fcntl.h>

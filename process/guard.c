@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Starting and stopping the guard. Its program is part of the library, see image.c. */
+/* Starting and stopping the guard. Its program is part of the library, see
+ * helper_program.c. */
+#include "process/guard.h"
+#include "process/child_int.h"
+#include "process/helper_program_int.h"
 #include "process/live.h"
 #include "process/pidfd.h"
-#include "process/spawn_int.h"
 
 #include "base/clock.h"
 

@@ -5,7 +5,7 @@
  * of its exec. That file may for a moment be open for writing in a child that somebody
  * is just making, which got a copy of all descriptors: then the exec is refused as busy
  * (ETXTBSY), and is tried again after image_pause. */
-#include "process/spawn_int.h"
+#include "process/helper_program_int.h"
 
 #include <errno.h>
 #include <fcntl.h>

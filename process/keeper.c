@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "base/os.h"
-#include "process/spawn_int.h"
+#include "process/spawner.h"
 
 #include <dirent.h>
 #include <errno.h>

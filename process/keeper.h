@@ -33,7 +33,7 @@
 #define PROCESS_KEEPER_H
 
 #include "process/capture.h"
-#include "process/spawn.h"
+#include "process/spawner.h"
 
 struct keeper_order { /* all borrowed until the request comes back */
     struct attempt_id id;

@@ -4,6 +4,7 @@
 #ifndef PROCESS_KEEPER_INT_H
 #define PROCESS_KEEPER_INT_H
 
+#include "process/child_int.h"
 #include "process/keeper.h"
 #include "process/keeper_file.h"
 
@@ -29,5 +30,18 @@ bool keeper_claim_of(const char *name, const char *live_dir, uint64_t run,
 /* By token and by session. `held`: the keeper is our zombie, its number is its own. */
 int keeper_end_rest(const struct keeper *keeper, const char *store_id, bool held,
                     struct cairn_error *error);
+
+/* The part of a claim that its attempt tells. */
+void keeper_start_fill(struct keep_start *start, const struct attempt_id *id);
+
+/* What keepers of one spawner are made with. */
+struct keeper_maker {
+    int image_fd;  /* -1 at first */
+    bool in_file;  /* image_fd is not a memory file: such may not be executed here */
+    uint64_t salt; /* of the room of its keepers (keeper_file.h); 0: none yet */
+};
+/* As child_clone. 0: there is no process, the request says why. */
+pid_t keeper_clone(struct keeper_maker *maker, const struct child_stack *stack,
+                   struct spawn_request *request, int null_fd);
 
 #endif

@@ -3,9 +3,9 @@
 #include "process/keeper_int.h"
 
 #include "base/clock.h"
+#include "process/child_int.h"
 #include "process/pidfd.h"
 #include "process/proc_scan.h"
-#include "process/spawn_int.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -2,9 +2,12 @@
 /* Making a keeper: what it is to do goes into a memory file (keeper_file.h says why),
  * complete before the keeper exists, so that a keeper whose maker is killed knows
  * either all or is not there. */
+#include "process/child_int.h"
+#include "process/helper_program_int.h"
 #include "process/keeper.h"
 #include "process/keeper_file.h"
-#include "process/spawn_int.h"
+#include "process/keeper_int.h"
+#include "process/spawner.h"
 
 #include "base/clock.h"
 #include "base/os.h"

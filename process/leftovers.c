@@ -2,8 +2,9 @@
 /* Ending what a dead run left behind. The rules of who is ours are in proc_scan.h; this
  * file gives them the time to end: TERM, a wait, KILL, a wait. It also tells which
  * keepers are still to be heard of: those that a file names that can be believed. */
+#include "process/leftovers.h"
 #include "process/keeper_int.h"
-#include "process/spawn.h"
+#include "process/slot_map.h"
 
 #include "base/clock.h"
 #include "base/os.h"

@@ -3,8 +3,8 @@
  * as long as it is one its number means nobody else: the group is ended and the slot
  * cleared before that, so the guard never holds a number that may have been given out
  * again. */
+#include "process/reap.h"
 #include "process/pidfd.h"
-#include "process/spawn.h"
 
 #include <assert.h>
 #include <signal.h>

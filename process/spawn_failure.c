@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Why a process could not be started, in words. */
-#include "process/spawn.h"
+#include "process/spawner.h"
 
 #include "base/os.h"
 

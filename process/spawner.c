@@ -16,8 +16,10 @@
  * processor that its child has just left.
  * The caller has a good many other things to do: while enough is waiting here, it may
  * ask not to be woken (spawner_rest) and hears of many starts and ends at once. */
+#include "process/spawner.h"
+#include "process/child_int.h"
+#include "process/keeper_int.h"
 #include "process/pidfd.h"
-#include "process/spawn_int.h"
 
 #include "base/clock.h"
 

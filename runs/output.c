@@ -4,7 +4,7 @@
 #include "base/os.h"
 #include "cairn/runs.h"
 #include "process/capture.h"
-#include "process/spawn.h"
+#include "process/slot_map.h"
 #include "runs/attempts_int.h"
 #include "storage/object.h"
 #include "storage/rows_attempt.h"

@@ -3,7 +3,7 @@
  * outcomes and, of one that is running right now, what its slot file says. */
 #include "base/array.h"
 #include "cairn/runs.h"
-#include "process/spawn.h"
+#include "process/slot_map.h"
 #include "runs/owner.h"
 #include "runs/stored.h"
 #include "storage/rows_run.h"

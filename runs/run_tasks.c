@@ -2,7 +2,7 @@
 #include "runs/run_tasks.h"
 
 #include "cairn/runs.h"
-#include "process/spawn.h"
+#include "process/slot_map.h"
 #include "runs/owner.h"
 #include "storage/rows_attempt.h"
 #include "storage/rows_run.h"

@@ -5,8 +5,11 @@
 
 #include "process/keeper_int.h"
 
+#include "process/guard.h"
 #include "process/keeper_file.h"
-#include "process/spawn_int.h"
+#include "process/leftovers.h"
+#include "process/reap.h"
+#include "process/spawner.h"
 
 #include "tests/support/process.h"
 

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The guard. "Engines" are this very program, started with the argument `engine`; they
  * are killed, and nothing that they started may live on. */
-#include "process/spawn.h"
+#include "process/guard.h"
+#include "process/leftovers.h"
+#include "process/reap.h"
+#include "process/spawner.h"
 
 #include "tests/support/process.h"
 #include "tests/support/suite.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a dead run left behind is found by token or by slot, and nobody else is hurt. */
-#include "process/spawn.h"
+#include "process/leftovers.h"
+#include "process/slot_map.h"
 
 #include "tests/support/process.h"
 #include "tests/support/suite.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Starting processes and collecting their end. */
-#include "process/spawn.h"
+#include "process/reap.h"
+#include "process/spawner.h"
 
 #include "tests/support/process.h"
 #include "tests/support/suite.h"

@@ -8,8 +8,8 @@
  *
  * The file is made under another name and renamed, so a reader never sees half of one.
  * Its blocks are reserved at once: on a full disk it can still be written. */
+#include "process/slot_map.h"
 #include "process/live.h"
-#include "process/spawn.h"
 
 #include "base/clock.h"
 #include "base/limits.h"

@@ -1,56 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* Processes: starting them (a spawner's threads), guarding them (one guard process per
- * run), collecting their end, and ending what a dead run left behind.
+/* The spawner: threads that start every process of an engine.
  *
- * A child is made by clone(CLONE_VM | CLONE_VFORK | CLONE_PIDFD) from one of the
- * spawner's threads, with all signals blocked. It sets its process group, a
- * parent-death signal (SIGKILL), checks that the engine still lives, puts its pid into
- * its slot, restores default signal handling, and execs. */
-#ifndef PROCESS_SPAWN_H
-#define PROCESS_SPAWN_H
+ * A child is made by clone(CLONE_VM | CLONE_VFORK | CLONE_PIDFD) from one of them, with
+ * all signals blocked. It sets its process group and a parent-death signal (SIGKILL),
+ * checks that the engine still lives, puts its pid into its slot, restores default
+ * signal handling, and execs (child.c).
+ *
+ *   spawner_submit -> spawner_collect: it has started, or says why not
+ *                  -> spawner_collect: its child has ended -> process_reap (reap.h)
+ *                  -> spawner_go_on: the next one may start */
+#ifndef PROCESS_SPAWNER_H
+#define PROCESS_SPAWNER_H
 
 #include "base/str.h"
-#include "process/slots.h"
+#include "process/slot_map.h"
 
 #include <stdbool.h>
 #include <sys/types.h>
-
-/* ---- The slots ---- */
-
-struct slot_map {
-    struct slots *slots; /* shared with children and the guard; for others a copy */
-    size_t bytes;
-    int fd;   /* of that memory, for the guard */
-    int file; /* the slot file, written by slots_tell; -1: not ours */
-    char path[4096];
-};
-/* Creates `DIR/run-N.slots` anew for n slots, filled with the owner's identity and a
- * token "<store id>.<run>.<16 random hex digits>". */
-int slots_create(struct slot_map *map, const char *live_dir, const char *store_id,
-                 uint64_t run, uint32_t n, struct cairn_error *error);
-/* Writes a slot, or what stands before the slots, into the file, for those who come
- * later. */
-void slots_tell(const struct slot_map *map, const struct slot *slot);
-void slots_tell_head(const struct slot_map *map);
-/* Reads an existing file; checks magic, version and size. ENOTFOUND, EDAMAGED. */
-int slots_open(struct slot_map *map, const char *live_dir, uint64_t run,
-               struct cairn_error *error);
-/* Unmaps; `remove` also deletes the file. */
-void slots_close(struct slot_map *map, bool remove);
-
-/* ---- The guard ---- */
-
-struct guard {
-    pid_t pid;
-    int pidfd;   /* readable when the guard has died: start another one */
-    int life_fd; /* write end; its closing, by death or guard_stop, wakes the guard */
-};
-int guard_start(struct guard *guard, const struct slot_map *map,
-                struct cairn_error *error);
-/* Ends the guard after all slots are empty; reaps it. */
-void guard_stop(struct guard *guard);
-
-/* ---- Spawning ---- */
 
 struct keeper_order;
 
@@ -126,41 +92,7 @@ void spawner_submit(struct spawner *spawner, struct spawn_request *request);
  * once; NULL if none. Never blocks. */
 struct spawn_request *spawner_collect(struct spawner *spawner);
 
-/* ---- The end of a process ---- */
-
-struct process_end {
-    int exit_code; /* -1 if signalled */
-    int signal;    /* 0 if it exited */
-    int64_t cpu_us;
-    int64_t peak_kib; /* 0: unknown. Until exec a child counts as large as the engine,
-                         so a smaller peak than the engine's own cannot be told */
-};
-/* For a child whose pidfd is readable: ends what is left of its group (SIGKILL), clears
- * the slot, reaps it and closes the pidfd. CAIRN_EIO if the kernel has no such child
- * any more (somebody else reaped it). */
-int process_reap(pid_t pid, int pidfd, struct slot *slot, struct process_end *end,
-                 struct cairn_error *error);
-/* Signals the whole group of an unreaped child. */
-void process_signal(pid_t pid, int signal);
-
-/* ---- Left-overs ---- */
-
-struct leftovers {
-    uint32_t found, ended, survived;
-};
-/* Ends what a dead run left behind: processes whose environment has CAIRN_TOKEN with
- * the store id and run, and groups recorded in its slot file (same boot, leader's start
- * time right). TERM, up to grace_ms, KILL. Never by pid alone: each is held by a pidfd
- * and checked again before the signal. Does nothing to its own ancestors or itself. */
-int leftovers_end(const char *live_dir, const char *store_id, uint64_t run,
-                  int64_t grace_ms, struct leftovers *out, struct cairn_error *error);
-/* The same for a run that is to be adopted: processes of attempts whose keeper lives,
- * and that keeper itself, are neither touched nor counted. */
-int leftovers_end_unkept(const char *live_dir, const char *store_id, uint64_t run,
-                         int64_t grace_ms, struct leftovers *out,
-                         struct cairn_error *error);
-
-/* Why a request did not become a running task. */
+/* spawn_failure.c: why a request did not become a running task, for people. */
 void spawn_describe_failure(const struct spawn_request *request, struct buf *text);
 
 #endif
