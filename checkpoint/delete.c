@@ -214,13 +214,8 @@ int cairn_checkpoint_delete(struct cairn_store *store, const char *id,
     if (!d.sha)
         return error_nomem(error);
     int rc = store_begin(store, -1, error);
-    if (rc == 0) {
-        rc = delete_in(&d, id);
-        if (rc == 0)
-            rc = store_commit(store, error);
-        else
-            store_abort(store);
-    }
+    if (rc == 0)
+        rc = store_end(store, delete_in(&d, id), error);
     sha256_free(d.sha);
     return rc;
 }

@@ -50,10 +50,7 @@ static void breathe(struct gc *gc, int64_t took)
 
 int gc_end_slice(struct gc *gc, int rc)
 {
-    if (rc)
-        store_abort(gc->store);
-    else
-        rc = store_commit(gc->store, gc->error);
+    rc = store_end(gc->store, rc, gc->error);
     int64_t took = clock_mono_ns() - gc->began;
     gc->result.slices++;
     if (took / 1000 > gc->result.longest_us)

@@ -313,10 +313,8 @@ static int prune_run(struct cairn_store *store, struct sha256 *sha, uint64_t run
     rc = prune_stream(store, sha, run, options->keep, options->dry_run, &one, error);
     if (options->dry_run)
         store_end_read(store);
-    else if (rc == 0)
-        rc = store_commit(store, error);
     else
-        store_abort(store);
+        rc = store_end(store, rc, error);
     if (rc)
         return rc;
     sum->total += one.total;

@@ -20,11 +20,7 @@ static int ask_owner(struct cairn_store *store, uint64_t run, struct cairn_error
                                   .verb = COMMAND_CANCEL,
                                   .task = UINT32_MAX,
                                   .time_ns = clock_utc_ns()};
-    rc = store_put_command(store, &command, error);
-    if (rc)
-        store_abort(store);
-    else
-        rc = store_commit(store, error);
+    rc = store_end(store, store_put_command(store, &command, error), error);
     if (!rc)
         live_wake(store_live_dir(store), run);
     return rc;
@@ -38,12 +34,7 @@ static int mark_cancelled(struct cairn_store *store, struct run_row *row,
         return rc;
     row->state = CAIRN_RUN_CANCELLED;
     row->ended_ns = clock_utc_ns();
-    rc = store_set_run(store, row, error);
-    if (rc) {
-        store_abort(store);
-        return rc;
-    }
-    return store_commit(store, error);
+    return store_end(store, store_set_run(store, row, error), error);
 }
 
 static int refuse_ended(const struct run_row *row, struct cairn_error *error)

@@ -240,11 +240,7 @@ int engine_transact(struct engine *e, int wait_ms,
     int rc = store_begin(e->store, wait_ms, error);
     if (rc)
         return rc;
-    rc = put(e, error);
-    if (rc)
-        store_abort(e->store);
-    else
-        rc = store_commit(e->store, error);
+    rc = store_end(e->store, put(e, error), error);
     if (rc) {
         e->stream = before;
         drop_sequence_numbers(e);

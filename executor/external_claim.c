@@ -169,7 +169,7 @@ int cairn_claim(struct cairn_store *store, uint64_t run, const char *task,
         rc = take(&s, lease_ms, holder && *holder ? holder : us, made, error);
         step_release(&s);
     }
-    rc = step_end_write(store, rc, error);
+    rc = store_end(store, rc, error);
     if (!rc)
         memcpy(token, made, sizeof made);
     return rc;

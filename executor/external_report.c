@@ -192,7 +192,7 @@ static int tell(struct cairn_store *store, uint64_t run, const char *task,
         rc = put_report(&s, r, &command, error);
         step_release(&s);
     }
-    rc = step_end_write(store, rc, error);
+    rc = store_end(store, rc, error);
     return rc ? rc : command_wait(store, &command, error);
 }
 

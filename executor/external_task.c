@@ -138,14 +138,6 @@ int step_put_claim(const struct step *s, const struct new_claim *claim,
     return store_put_claim(s->view.store, &row, error);
 }
 
-int step_end_write(struct cairn_store *store, int rc, struct cairn_error *error)
-{
-    if (!rc)
-        return store_commit(store, error);
-    store_abort(store);
-    return rc;
-}
-
 void step_token(char token[CAIRN_CLAIM_MAX])
 {
     uint8_t bytes[16];

@@ -32,7 +32,5 @@ struct new_claim {
 int step_put_claim(const struct step *step, const struct new_claim *claim,
                    struct cairn_error *error);
 void step_token(char token[CAIRN_CLAIM_MAX]);
-/* Commits, or aborts after an error, which it hands on. */
-int step_end_write(struct cairn_store *store, int result, struct cairn_error *error);
 
 #endif

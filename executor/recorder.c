@@ -76,13 +76,8 @@ static int begin(struct cairn_recorder *r, const struct cairn_workflow *w,
         rc = describe_run(r, w, error);
     if (!rc)
         rc = store_begin(r->store, -1, error);
-    if (!rc) {
-        rc = put_run(r, buf_view(&encoded), error);
-        if (rc)
-            store_abort(r->store);
-        else
-            rc = store_commit(r->store, error);
-    }
+    if (!rc)
+        rc = store_end(r->store, put_run(r, buf_view(&encoded), error), error);
     buf_release(&encoded);
     return rc;
 }
@@ -142,11 +137,7 @@ static int put_changes(struct cairn_recorder *r, const struct change *changes, s
     rc = stream_delta(&r->stream, changes, n, now, ref, error);
     if (!rc && stream_wants_full(&r->stream))
         rc = stream_full(&r->stream, &r->states, now, NULL, error);
-    if (rc) {
-        store_abort(r->store);
-        return rc;
-    }
-    return store_commit(r->store, error);
+    return store_end(r->store, rc, error);
 }
 
 /* A sorted copy, with what stood there before behind it: [n] new, [n] old. */
@@ -218,11 +209,7 @@ int cairn_recorder_close(struct cairn_recorder *r, enum cairn_run_state state,
     if (!rc) {
         r->row.state = (uint8_t)state;
         r->row.ended_ns = state == CAIRN_RUN_UNFINISHED ? 0 : clock_utc_ns();
-        rc = store_set_run(r->store, &r->row, error);
-        if (rc)
-            store_abort(r->store);
-        else
-            rc = store_commit(r->store, error);
+        rc = store_end(r->store, store_set_run(r->store, &r->row, error), error);
     }
     recorder_free(r);
     return rc;

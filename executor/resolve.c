@@ -61,10 +61,7 @@ int cairn_resolve(struct cairn_store *store, uint64_t run, const char *task,
         rc = put_resolution(&v, resolution, &command, error);
         run_view_release(&v);
     }
-    if (rc)
-        store_abort(store);
-    else
-        rc = store_commit(store, error);
+    rc = store_end(store, rc, error);
     return rc ? rc : command_wait(store, &command, error);
 }
 

@@ -112,11 +112,7 @@ static int find_or_make(struct cairn_store *store, struct str workflow, uint64_t
     if (rc)
         return rc;
     rc = store_workflow_id(store, workflow, true, id, error);
-    if (rc) {
-        store_abort(store);
-        return rc;
-    }
-    return store_commit(store, error);
+    return store_end(store, rc, error);
 }
 
 int owner_acquire(struct cairn_store *store, struct str workflow, uint64_t *workflow_id,

@@ -361,3 +361,13 @@ const char *store_network_fs(const struct cairn_store *store)
 {
     return store->network_fs;
 }
+
+/* Here, and not beside store_commit, so that tests can put themselves between the two.
+ */
+int store_end(struct cairn_store *store, int rc, struct cairn_error *error)
+{
+    if (!rc)
+        return store_commit(store, error);
+    store_abort(store);
+    return rc;
+}

@@ -55,6 +55,9 @@ const char *store_network_fs(const struct cairn_store *store);
 int store_begin(struct cairn_store *store, int wait_ms, struct cairn_error *error);
 int store_commit(struct cairn_store *store, struct cairn_error *error);
 void store_abort(struct cairn_store *store);
+/* The end of what store_begin began, by the result of what was done in between: 0
+ * commits, anything else aborts and is returned. */
+int store_end(struct cairn_store *store, int rc, struct cairn_error *error);
 /* A read transaction, so that several getters see one moment. */
 int store_begin_read(struct cairn_store *store, struct cairn_error *error);
 void store_end_read(struct cairn_store *store);

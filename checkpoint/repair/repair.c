@@ -158,11 +158,7 @@ static int fill(struct repair *r)
         rc = repair_runs(r);
     if (!rc)
         rc = repair_tell_losses(r);
-    if (rc < 0) {
-        store_abort(r->store);
-        return rc;
-    }
-    return store_commit(r->store, r->error);
+    return store_end(r->store, rc < 0 ? rc : 0, r->error);
 }
 
 static int first_problem(void *context, const struct cairn_problem *problem)
