@@ -5,13 +5,13 @@
  * does: at the owner's death, and not before. */
 #include "base/lock.h"
 
+#include "base/backoff.h"
 #include "base/clock.h"
 #include "base/os.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 int lock_open(struct lock_file *lock, const char *path, struct cairn_error *error)
@@ -81,8 +81,9 @@ int lock_try(struct lock_file *lock, int64_t offset, enum lock_mode mode,
 int lock_wait(struct lock_file *lock, int64_t offset, enum lock_mode mode, int wait_ms,
               struct cairn_error *error)
 {
+    enum { FIRST_PAUSE_NS = 1000000, LONGEST_PAUSE_NS = 20000000 };
     int64_t end = clock_mono_ns() + (int64_t)wait_ms * 1000000;
-    int64_t pause = 1000000;
+    int64_t pause_ns = FIRST_PAUSE_NS;
     for (;;) {
         int got = lock_try(lock, offset, mode, error);
         if (got < 0)
@@ -93,10 +94,9 @@ int lock_wait(struct lock_file *lock, int64_t offset, enum lock_mode mode, int w
         if (left <= 0)
             return error_set(error, CAIRN_EBUSY, "the lock is still taken after %d ms",
                              wait_ms);
-        int64_t now = pause < left ? pause : left;
-        /* A signal only makes the next try come sooner. */
-        nanosleep(&(struct timespec){0, (long)now}, NULL);
-        pause = pause * 2 < 20000000 ? pause * 2 : 20000000;
+        if (pause_ns > left)
+            pause_ns = left;
+        backoff_sleep(&pause_ns, LONGEST_PAUSE_NS);
     }
 }
 

@@ -75,7 +75,7 @@ int os_make_dir(const char *path, mode_t mode, struct cairn_error *error)
     return 0;
 }
 
-static int write_all(int fd, struct str content)
+int os_write_all(int fd, struct str content)
 {
     while (content.len > 0) {
         ssize_t n = write(fd, content.ptr, content.len);
@@ -92,7 +92,7 @@ static int write_all(int fd, struct str content)
 /* 0 or an errno. The descriptor is closed in any case. */
 static int fill_and_sync(int fd, mode_t mode, struct str content)
 {
-    int sys = write_all(fd, content);
+    int sys = os_write_all(fd, content);
     if (!sys && fchmod(fd, mode) < 0)
         sys = errno;
     if (!sys && sync_fd(fd) < 0)

@@ -15,6 +15,9 @@
  * 1: made, 0: was there (a directory), <0 error. */
 int os_make_dir(const char *path, mode_t mode, struct cairn_error *error);
 int os_sync_dir(const char *path, struct cairn_error *error);
+/* All of the bytes to a descriptor that blocks, whatever a signal interrupts: 0 or an
+ * errno, after which some of them may have been written. */
+int os_write_all(int fd, struct str content);
 /* Replaces `path` atomically and durably: temporary file beside it, write, fsync,
  * rename, fsync of the directory; every step is checked. */
 int os_write_file(const char *path, mode_t mode, struct str content,

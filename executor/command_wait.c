@@ -3,6 +3,7 @@
  * it. */
 #include "executor/command_wait.h"
 
+#include "base/backoff.h"
 #include "base/clock.h"
 #include "executor/engine.h"
 #include "process/live.h"
@@ -13,8 +14,6 @@
 #include "storage/rows_run.h"
 #include "storage/store.h"
 
-#include <time.h>
-
 /* ---- Until it was taken ---- */
 
 struct wait {
@@ -23,7 +22,7 @@ struct wait {
     struct arena arena;
     struct run_row row;
     int64_t until_ns;
-    long pause_ns;
+    int64_t pause_ns;
     bool taken;
 };
 
@@ -42,9 +41,7 @@ static int take_turn(struct wait *w, struct cairn_error *error)
 static void rest(struct wait *w)
 {
     enum { LONGEST_NS = 100000000 };
-    struct timespec pause = {.tv_nsec = w->pause_ns};
-    nanosleep(&pause, NULL);
-    w->pause_ns = w->pause_ns * 2 < LONGEST_NS ? w->pause_ns * 2 : LONGEST_NS;
+    backoff_sleep(&w->pause_ns, LONGEST_NS);
 }
 
 /* The owner works on it, or on another run of the workflow, or we do. */

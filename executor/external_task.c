@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "base/os.h"
 #include "storage/rows_command.h"
-#include "storage/store.h"
 
 /* ---- Why a task cannot be done now ---- */
 

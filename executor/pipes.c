@@ -3,6 +3,7 @@
  * file that otherwise the task itself would write. What is in the pipe when cairn dies
  * is lost.
  */
+#include "base/os.h"
 #include "executor/engine.h"
 
 #include <errno.h>
@@ -66,17 +67,12 @@ int job_pipes_watch(struct engine *e, struct job *job, struct cairn_error *error
     return rc;
 }
 
-static void write_all(int fd, const struct buf *bytes)
+/* Errors are left alone, as with a task's own file: output is lost, the outcome is not.
+ */
+static void write_capture(const struct job *job, int stream, const struct buf *bytes)
 {
-    size_t done = 0;
-    while (fd >= 0 && done < bytes->size) {
-        ssize_t n = write(fd, bytes->data + done, bytes->size - done);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            break; /* as with a task's own file: output is lost, the outcome is not */
-        done += (size_t)n;
-    }
+    if (job->capture_open)
+        os_write_all(job->capture.fd[stream], buf_view(bytes));
 }
 
 /* Up to `rounds` reads. False at the end of the stream. */
@@ -89,7 +85,7 @@ static bool pump(struct job *job, int stream, int rounds)
     while (rounds-- > 0 && (n = read(p->fd, chunk, sizeof chunk)) > 0)
         redact_add(&p->stream, (struct str){chunk, (size_t)n}, &out);
     bool more = n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR));
-    write_all(job->capture_open ? job->capture.fd[stream] : -1, &out);
+    write_capture(job, stream, &out);
     buf_release(&out);
     return more;
 }
@@ -101,7 +97,7 @@ static void end_stream(struct engine *e, struct job *job, int stream)
     if (p->fd < 0)
         return;
     redact_end(&p->stream, &out);
-    write_all(job->capture_open ? job->capture.fd[stream] : -1, &out);
+    write_capture(job, stream, &out);
     buf_release(&out);
     (void)epoll_ctl(e->epoll_fd, EPOLL_CTL_DEL, p->fd, NULL);
     close(p->fd);

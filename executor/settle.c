@@ -3,6 +3,7 @@
 #include "executor/engine.h"
 
 #include "base/array.h"
+#include "base/backoff.h"
 #include "base/clock.h"
 #include "storage/rows_attempt.h"
 
@@ -49,23 +50,12 @@ static bool retry_applies(const struct engine *e, const struct ending *ending)
     return retry->n_on_exit == 0;
 }
 
-/* delay * factor^(n-1), with jitter of one half to one and a half, capped at a day. */
-static int64_t retry_delay_ms(const struct retry_policy *retry, uint32_t failures)
-{
-    enum { DAY_MS = 86400000 };
-    double delay = (double)retry->delay_ms;
-    for (uint32_t i = 1; i < failures && delay < DAY_MS; i++)
-        delay *= retry->factor_permille / 1000.0;
-    if (retry->jitter)
-        delay *= 0.5 + (double)(random_u64() >> 11) / (double)(1ull << 53);
-    return delay < DAY_MS ? (int64_t)delay : DAY_MS;
-}
-
 static void hold_for_retry(struct engine *e, struct ending *ending)
 {
     uint32_t task = ending->row.task;
-    ending->next_ms =
-        retry_delay_ms(&graph_def(e->graph, task)->retry, e->failures[task]);
+    const struct retry_policy *retry = &graph_def(e->graph, task)->retry;
+    struct backoff backoff = {retry->delay_ms, retry->factor_permille, retry->jitter};
+    ending->next_ms = backoff_delay_ms(&backoff, e->failures[task]);
     ending->row.flags |= ATTEMPT_RETRY;
     struct timer timer = {clock_mono_ns() + ending->next_ms * 1000000, TIMER_RETRY,
                           task, 0};

@@ -3,8 +3,16 @@
 #include "executor/timers.h"
 
 #include "base/array.h"
+#include "base/heap.h"
 
 #include <stdlib.h>
+
+static inline bool is_earlier(struct timer a, struct timer b)
+{
+    return a.when_ns < b.when_ns;
+}
+
+HEAP_OF(times, struct timer, is_earlier)
 
 int timers_add(struct timers *timers, struct timer timer, struct cairn_error *error)
 {
@@ -12,10 +20,7 @@ int timers_add(struct timers *timers, struct timer timer, struct cairn_error *er
     if (!at)
         return error_nomem(error);
     timers->at = at;
-    uint32_t i = timers->n++;
-    for (; i > 0 && timers->at[(i - 1) / 2].when_ns > timer.when_ns; i = (i - 1) / 2)
-        timers->at[i] = timers->at[(i - 1) / 2];
-    timers->at[i] = timer;
+    times_push(timers->at, &timers->n, timer);
     return 0;
 }
 
@@ -23,23 +28,7 @@ bool timers_due(struct timers *timers, int64_t now_ns, struct timer *out)
 {
     if (timers->n == 0 || timers->at[0].when_ns > now_ns)
         return false;
-    *out = timers->at[0];
-    struct timer last = timers->at[--timers->n];
-    uint32_t i = 0;
-    for (;;) {
-        uint32_t child = 2 * i + 1;
-        if (child >= timers->n)
-            break;
-        if (child + 1 < timers->n &&
-            timers->at[child + 1].when_ns < timers->at[child].when_ns)
-            child++;
-        if (timers->at[child].when_ns >= last.when_ns)
-            break;
-        timers->at[i] = timers->at[child];
-        i = child;
-    }
-    if (timers->n)
-        timers->at[i] = last;
+    *out = times_pop(timers->at, &timers->n);
     return true;
 }
 

@@ -3,12 +3,14 @@
  * for what follows from an end; nothing is proportional to the number of tasks. */
 #include "plan/sched.h"
 
+#include "base/heap.h"
+
 #include <assert.h>
 #include <stdlib.h>
 
 /* ---- Order: a binary heap of tasks ---- */
 
-static bool before(struct heap_entry a, struct heap_entry b)
+static inline bool before(struct heap_entry a, struct heap_entry b)
 {
     if (a.priority != b.priority)
         return a.priority > b.priority;
@@ -17,39 +19,17 @@ static bool before(struct heap_entry a, struct heap_entry b)
     return a.task < b.task;
 }
 
-static void heap_push(struct heap *heap, struct heap_entry entry)
-{
-    uint32_t i = heap->n++;
-    while (i > 0 && before(entry, heap->at[(i - 1) / 2])) {
-        heap->at[i] = heap->at[(i - 1) / 2];
-        i = (i - 1) / 2;
-    }
-    heap->at[i] = entry;
-}
+HEAP_OF(entries, struct heap_entry, before)
 
 static void heap_add(struct heap *heap, const struct graph *g, uint32_t task)
 {
-    heap_push(heap,
-              (struct heap_entry){graph_def(g, task)->priority, g->height[task], task});
+    struct heap_entry entry = {graph_def(g, task)->priority, g->height[task], task};
+    entries_push(heap->at, &heap->n, entry);
 }
 
 static uint32_t heap_pop(struct heap *heap)
 {
-    uint32_t top = heap->at[0].task, i = 0;
-    struct heap_entry last = heap->at[--heap->n];
-    for (;;) {
-        uint32_t child = 2 * i + 1;
-        if (child >= heap->n)
-            break;
-        if (child + 1 < heap->n && before(heap->at[child + 1], heap->at[child]))
-            child++;
-        if (!before(heap->at[child], last))
-            break;
-        heap->at[i] = heap->at[child];
-        i = child;
-    }
-    heap->at[i] = last;
-    return top;
+    return entries_pop(heap->at, &heap->n).task;
 }
 
 /* ---- Pools ---- */
@@ -141,7 +121,7 @@ void sched_take_task(struct sched *s, uint32_t task)
     s->ready.n = 0;
     for (uint32_t i = 0; i < n; i++)
         if (s->ready.at[i].task != task)
-            heap_push(&s->ready, s->ready.at[i]);
+            entries_push(s->ready.at, &s->ready.n, s->ready.at[i]);
     if (pool != UINT32_MAX)
         s->pool_used[pool]++;
     s->state[task] = TAKEN;

@@ -3,6 +3,8 @@
  * 90 bytes stay below the 1024 of struct cairn_error. Nothing here allocates. */
 #include "workflow/diagnostic.h"
 
+#include "base/utf8.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 

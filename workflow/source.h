@@ -11,12 +11,6 @@ struct source {
     struct str text;
 };
 
-/* Length of the UTF-8 character at `at`, its code point in *code; 0 if the bytes are
- * not UTF-8 (overlong forms and surrogates are not). */
-size_t utf8_next(const char *at, const char *end, uint32_t *code);
-/* The longest start of `text` of at most `max` bytes that cuts no character. */
-size_t utf8_fit(struct str text, size_t max);
-
 /* A line (from 1) without its line break; ptr is NULL past the last one. A line ends
  * with LF, CR LF or CR. */
 struct str source_line(const struct source *source, uint32_t line);

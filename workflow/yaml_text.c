@@ -5,6 +5,8 @@
  * never touched. */
 #include "workflow/yaml_text.h"
 
+#include "base/utf8.h"
+
 #include <stdio.h>
 
 static bool allowed(uint32_t code)

@@ -2,6 +2,8 @@
 /* Names of an expression, and texts for messages. */
 #include "graph/expression/expression_int.h"
 
+#include "base/utf8.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -23,9 +25,7 @@ struct shown expression_shown(struct str text)
 {
     enum { MOST = 60 };
     struct shown shown = {""};
-    size_t n = text.len < MOST ? text.len : MOST;
-    while (n < text.len && n && ((uint8_t)text.ptr[n] & 0xc0) == 0x80)
-        n--; /* no half of a character */
+    size_t n = utf8_fit(text, MOST);
     for (size_t i = 0; i < n; i++) {
         uint8_t byte = (uint8_t)text.ptr[i];
         shown.text[i] = byte < ' ' || byte == 0x7f ? '?' : text.ptr[i];

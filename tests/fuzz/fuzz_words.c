@@ -3,6 +3,7 @@
  * scalar is, UTF-8; and names of files in the live directory. Each input is all of
  * them. (There are no times such as "2 hours ago" in cairn.) */
 #include "base/identifier.h"
+#include "base/utf8.h"
 #include "graph/build.h"
 #include "process/live.h"
 #include "tests/fuzz/fuzz.h"

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* UTF-8 as RFC 3629 has it: at most four bytes, up to U+10FFFF, no surrogates, each
+ * character in its shortest form. */
+#include "base/utf8.h"
+
+static size_t sequence_length(uint8_t lead)
+{
+    if (lead < 0x80)
+        return 1;
+    if (lead >= 0xc2 && lead <= 0xdf)
+        return 2;
+    if (lead >= 0xe0 && lead <= 0xef)
+        return 3;
+    if (lead >= 0xf0 && lead <= 0xf4)
+        return 4;
+    return 0;
+}
+
+size_t utf8_next(const char *at, const char *end, uint32_t *code)
+{
+    static const uint8_t lead_bits[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
+    static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
+    if (at == end)
+        return 0;
+    size_t length = sequence_length((uint8_t)*at);
+    if (!length || length > (size_t)(end - at))
+        return 0;
+    uint32_t value = (uint8_t)*at & lead_bits[length];
+    for (size_t i = 1; i < length; i++) {
+        if (((uint8_t)at[i] & 0xc0) != 0x80)
+            return 0;
+        value = value << 6 | ((uint8_t)at[i] & 0x3f);
+    }
+    if (value < smallest[length] || value > 0x10ffff ||
+        (value >= 0xd800 && value <= 0xdfff))
+        return 0;
+    *code = value;
+    return length;
+}
+
+size_t utf8_fit(struct str text, size_t max)
+{
+    if (text.len <= max)
+        return text.len;
+    size_t fit = max;
+    while (fit > 0 && max - fit < 4 && ((uint8_t)text.ptr[fit] & 0xc0) == 0x80)
+        fit--;
+    return fit;
+}

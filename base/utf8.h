@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* UTF-8, for texts of which nothing is known. */
+#ifndef BASE_UTF8_H
+#define BASE_UTF8_H
+
+#include "base/str.h"
+
+/* Length of the character at `at`, its code point in *code; 0 if the bytes are not
+ * UTF-8 (overlong forms and surrogates are not), or at == end. */
+size_t utf8_next(const char *at, const char *end, uint32_t *code);
+/* The longest start of `text` of at most `max` bytes that cuts no character. */
+size_t utf8_fit(struct str text, size_t max);
+
+#endif
