@@ -3,24 +3,18 @@
  * the settled endings of the turn; each is looked at once. */
 #include "executor/engine.h"
 
-static bool has_handled(const void *context, uint32_t user)
-{
-    const struct engine *e = context;
-    return graph_def(e->graph, user)->when == WHEN_FAILED &&
-           e->states.outcome[user] == CAIRN_COMPLETED;
-}
+#include "plan/handlers.h"
 
-static bool can_handle(const void *context, uint32_t user)
+static bool has_not_ended(const void *context, uint32_t handler)
 {
     const struct engine *e = context;
-    return graph_def(e->graph, user)->when == WHEN_FAILED &&
-           (e->states.outcome[user] == CAIRN_COMPLETED ||
-            e->sched.state[user] != ENDED);
+    return e->sched.state[handler] != ENDED;
 }
 
 bool failure_unhandled(const struct engine *e, uint32_t task, bool still_open)
 {
-    return !graph_any_user(e->graph, task, still_open ? can_handle : has_handled, e);
+    return !failure_is_handled(e->graph, task, &e->states, NULL) &&
+           !(still_open && failure_has_handler(e->graph, task, has_not_ended, e));
 }
 
 static void task_failed(struct engine *e, uint32_t task)
@@ -61,7 +55,7 @@ static void handler_ended(struct engine *e, uint32_t task)
 
 static bool is_handler(const struct engine *e, uint32_t task)
 {
-    return graph_def(e->graph, task)->when == WHEN_FAILED;
+    return task_is_handler(graph_def(e->graph, task));
 }
 
 static void follow(struct engine *e, const struct ending *ending)

@@ -115,8 +115,7 @@ int launch_describe(const struct asker *asker, struct str text, struct arena *ar
 
 bool task_was_interrupted(const struct engine *e, uint32_t task)
 {
-    return situation_mark(&e->situation, task) &
-           (MARK_INTERRUPTED | MARK_DAMAGED | MARK_UNDOING);
+    return situation_mark(&e->situation, task) & MARK_UNCERTAIN;
 }
 
 /* Reads what the attempt depends on, and makes room for what it makes. */

@@ -56,33 +56,14 @@ static int read_placed(struct reader_of_claims *r, const struct run_view *v,
     return rc ? error_set(error, rc, "%s", why.text) : 0;
 }
 
-/* place[old number] = number now */
-static uint32_t *places(const struct graph *now, const struct graph *then)
-{
-    uint32_t *old_task = malloc(((size_t)now->n_tasks + 1) * sizeof *old_task);
-    uint32_t *place = malloc(((size_t)then->n_tasks + 1) * sizeof *place);
-    if (old_task && place) {
-        map_tasks(now, then, old_task);
-        for (uint32_t i = 0; i < then->n_tasks; i++)
-            place[i] = NODE_NONE;
-        for (uint32_t task = 0; task < now->n_tasks; task++)
-            if (old_task[task] != NODE_NONE)
-                place[old_task[task]] = task;
-    } else {
-        free(place);
-        place = NULL;
-    }
-    free(old_task);
-    return place;
-}
-
 static int read_with_graph(struct reader_of_claims *r, const struct run_view *v,
                            uint32_t gen, const struct graph *then,
                            struct cairn_error *error)
 {
-    uint32_t *place = places(&v->workflow->graph, then);
+    uint32_t *place = malloc(((size_t)then->n_tasks + 1) * sizeof *place);
     if (!place)
         return error_nomem(error);
+    map_tasks(then, &v->workflow->graph, place);
     r->place = place;
     r->n = then->n_tasks;
     int rc = read_placed(r, v, gen, error);
@@ -93,14 +74,11 @@ static int read_with_graph(struct reader_of_claims *r, const struct run_view *v,
 static int read_generation(struct reader_of_claims *r, const struct run_view *v,
                            uint32_t gen, struct cairn_error *error)
 {
-    struct digest digest;
     struct definition definition;
     struct graph graph;
     if (gen == v->row.gen)
         return read_with_graph(r, v, gen, &v->workflow->graph, error);
-    int rc = store_get_run_graph(v->store, v->row.run, gen, &digest, error);
-    if (!rc)
-        rc = graph_load(v->store, &digest, &definition, &graph, error);
+    int rc = generation_load(v->store, &v->row, gen, &definition, &graph, error);
     if (rc)
         return rc;
     rc = read_with_graph(r, v, gen, &graph, error);

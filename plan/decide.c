@@ -6,6 +6,7 @@
 #include "plan/decide_int.h"
 
 #include "cairn/plan.h"
+#include "plan/handlers.h"
 
 #include <stdlib.h>
 
@@ -61,14 +62,6 @@ struct view_of_task {
     bool changed;
 };
 
-static bool has_handled(const void *context, uint32_t user)
-{
-    const struct judge *j = context;
-    uint32_t old = j->in->old_task[user];
-    return graph_def(j->in->graph, user)->when == WHEN_FAILED && old != NODE_NONE &&
-           j->in->states->outcome[old] == CAIRN_COMPLETED;
-}
-
 /* What still runs is taken over if it is what would run now; what must not run twice
  * also if it was edited. */
 static bool adopts(const struct judge *j, const struct view_of_task *v)
@@ -79,10 +72,8 @@ static bool adopts(const struct judge *j, const struct view_of_task *v)
 
 static bool is_unknown(const struct judge *j, const struct view_of_task *v)
 {
-    return v->recorded == CAIRN_UNKNOWN ||
-           (v->def->once &&
-            (v->mark & (MARK_INTERRUPTED | MARK_DAMAGED | MARK_UNDOING) ||
-             (v->mark & MARK_OUTLIVED && !adopts(j, v))));
+    return task_is_unknown(v->def, v->recorded, v->mark) ||
+           (v->def->once && v->mark & MARK_OUTLIVED && !adopts(j, v));
 }
 
 static enum cairn_reason pending_reason(const struct judge *j,
@@ -139,7 +130,8 @@ static enum cairn_reason recorded_reason(struct judge *j, const struct view_of_t
         return completed_reason(j, v);
     case CAIRN_FAILED:
         return !v->changed && !(v->needs & FATE_UNSETTLED) &&
-                       graph_any_user(j->in->graph, v->task, has_handled, j)
+                       failure_is_handled(j->in->graph, v->task, j->in->states,
+                                          j->in->old_task)
                    ? CAIRN_REASON_HANDLED
                    : CAIRN_REASON_FAILED;
     case CAIRN_CANCELLED:

@@ -1,47 +1,67 @@
 /* SPDX-License-Identifier: MIT */
 /* The decision what runs: one function for plan, explain, run and resume, so that they
- * cannot disagree. Pure: what the disk says comes in as arguments. */
+ * cannot disagree. Pure: what the disk says comes in as arguments.
+ *
+ * In: recorded outcomes, marks (runs/marks.h), evidence. Out, for each task: its fate
+ * and a reason; for each barrier the fates of its members, or-ed. decide.c goes through
+ * the graph once in topological order, so that the fates of all needs are known when a
+ * task is judged; then decide_stop.c takes back WILL where a failure that is to be
+ * expected may stop the run first.
+ *
+ *   fate       set by                          means
+ *   WILL       judge_open_task                 runs, unless something fails first
+ *   MAY        judge_open_task, decide_stop.c  may run: its condition, what it needs
+ *                                              or another failure decides
+ *   RISK       judge_open_task, with WILL or   failed last time, and nothing about it
+ *              MAY                             has changed since
+ *   COMPLETED  judge_task                      stays: its recorded success counts
+ *   FAILED     judge_task                      stays: its failure is handled, or was
+ *                                              just reported (MARK_REPORTED)
+ *   BAD        judge_open_task                 does not run: skipped or excluded
+ *   OPEN       judge_task, alone               unknown: waits for a decision
+ *              judge_open_task, with another   waits for such a task, or for somebody
+ *                                              outside (an external task)
+ *
+ *   reason (cairn/plan.h)            from
+ *   DONE KEPT HANDLED                recorded_reason: what is recorded settles it
+ *   CHANGED INPUT SECRET OUTPUT      completed_reason: it completed, but that does not
+ *     UPSTREAM UNDONE                count any more
+ *   FAILED CANCELLED SKIPPED         recorded_reason: it ended otherwise last time
+ *     EXCLUDED UNDONE
+ *   NEVER_RAN INTERRUPTED DAMAGED    pending_reason: it is recorded as pending
+ *     ADOPTED CHANGED UPSTREAM
+ *   NEED_SKIPPED EXCLUDED            judge_open_task, judge_skipped_task: its needs or
+ *                                    its condition keep it from running
+ *   UNKNOWN                          judge_task, before all others (is_unknown) */
 #ifndef PLAN_DECIDE_H
 #define PLAN_DECIDE_H
 
 #include "cairn/run.h"
 #include "checkpoint/states.h"
 #include "graph/graph.h"
+#include "runs/marks.h"
 
-/* RESET: it has run before, and its outcome was dropped so that it runs again.
- * UNDOING: its undo was started and its end is not recorded. OUTLIVED: its newest
- * attempt still runs under a keeper, or its keeper has recorded how it ended. REPORTED:
- * somebody outside said that it failed, and its run has not come to an end since: that
- * failure is for the run to deal with. */
-enum mark {
-    MARK_INTERRUPTED = 1,
-    MARK_DAMAGED = 2,
-    MARK_RESET = 4,
-    MARK_UNDOING = 8,
-    MARK_OUTLIVED = 16,
-    MARK_REPORTED = 32
-};
-/* What the disk and the environment say of a completed task. */
+/* Whether what a completed task read and made is as it was recorded. plan/evidence.c
+ * finds the first difference, outputs before inputs before secrets. */
 enum evidence {
     EVIDENCE_GOOD,
     OUTPUT_MISSING,
-    OUTPUT_DIFFERS,
+    OUTPUT_DIFFERS, /* also where its result cannot be read (situation_decide.c) */
     INPUT_DIFFERS,
     SECRET_DIFFERS
 };
 
-/* Bits of a node. A task has one of WILL, MAY and the ends; a barrier all those of its
- * members. */
+/* Bits, see above. A task has WILL, MAY, COMPLETED, FAILED or BAD, or OPEN alone. */
 enum fate {
-    FATE_WILL = 1, /* it runs */
-    FATE_MAY = 2,  /* it may run */
-    FATE_RISK = 4, /* it failed last time, and nothing of it has changed since */
-    /* It does not run: how it stands. */
+    FATE_WILL = 1,
+    FATE_MAY = 2,
+    FATE_RISK = 4,
     FATE_COMPLETED = 8,
     FATE_FAILED = 16,
-    FATE_BAD = 32, /* skipped or excluded */
-    FATE_OPEN = 64 /* waits for a decision */
+    FATE_BAD = 32,
+    FATE_OPEN = 64
 };
+/* How it ends is not known before the run. */
 enum { FATE_UNSETTLED = FATE_WILL | FATE_MAY | FATE_RISK | FATE_OPEN };
 
 /* Whether the condition of a task holds. OPEN: it depends on tasks that are not settled

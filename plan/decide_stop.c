@@ -3,6 +3,8 @@
  * is sure to run then is only what comes before it. */
 #include "plan/decide_int.h"
 
+#include "plan/handlers.h"
+
 #include <stdlib.h>
 
 /* `marked`: what is sure to have ended before `task` starts, and itself. A need that
@@ -20,12 +22,11 @@ static void mark_needed(const struct judge *j, uint32_t task, uint8_t *marked)
     }
 }
 
-/* Is it sure that this one takes, or took, care of a failure? */
-static bool takes_care(const void *context, uint32_t user)
+/* As sure as anything that has not run yet. */
+static bool is_sure_to_complete(const void *context, uint32_t handler)
 {
     const struct judge *j = context;
-    return graph_def(j->in->graph, user)->when == WHEN_FAILED &&
-           j->out->fate[user] & (FATE_COMPLETED | FATE_WILL);
+    return j->out->fate[handler] & (FATE_COMPLETED | FATE_WILL);
 }
 
 /* `doubt`: the first task before whose failure it is not sure that a node runs. */
@@ -50,8 +51,8 @@ static int find_doubts(const struct judge *j, uint32_t *doubt)
     for (uint32_t i = 0; i < g->n_nodes; i++)
         doubt[i] = NODE_NONE;
     for (uint32_t task = 0; task < g->n_tasks; task++) {
-        bool stays =
-            j->out->fate[task] & FATE_FAILED && !graph_any_user(g, task, takes_care, j);
+        bool stays = j->out->fate[task] & FATE_FAILED &&
+                     !failure_has_handler(g, task, is_sure_to_complete, j);
         if (!(j->out->fate[task] & FATE_RISK) && !stays)
             continue;
         bool last = ++n > MANY || stays;

@@ -18,6 +18,8 @@ struct loader {
 /* Adds a notice. */
 void situation_note(struct situation *s, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* Once run, states, definition and old_task are loaded. */
+int situation_load_marks(struct loader *l);
 /* Once run, states and definition are loaded: marks, evidence, the decision. */
 int situation_decide(struct loader *l);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Attempts of a task. */
 #include "runs/attempts_int.h"
+#include "runs/marks.h"
 
 #include "cairn/runs.h"
 #include "storage/rows_attempt.h"
@@ -60,26 +61,26 @@ static int show_attempt(void *context, const struct attempt_row *row)
 {
     struct attempt_lister *l = context;
     struct buf text = BUF_INIT;
-    if (row->ended_ns && !row->started_ns && !(row->flags & ATTEMPT_INTERRUPTED))
-        return 0; /* an intent that was never acted on */
+    if (attempt_never_started(row))
+        return 0;
     buf_str(&text, row->text);
-    struct cairn_attempt_info info = {
-        .attempt = row->number,
-        .open = !row->ended_ns || row->flags & ATTEMPT_INTERRUPTED,
-        .outcome = row->outcome,
-        .exit_code = row->exit_code,
-        .signal = row->signal,
-        .timed_out = row->flags & ATTEMPT_TIMED_OUT,
-        .started_ns = row->started_ns ? row->started_ns : row->intent_ns,
-        .ended_ns = row->ended_ns,
-        .cpu_ms = row->cpu_us / 1000,
-        .peak_kib = row->peak_kib,
-        .stdout_bytes = row->out_bytes,
-        .stderr_bytes = row->err_bytes,
-        .text = text.size ? text.data : NULL,
-        .undo = row->flags & ATTEMPT_UNDO,
-        .check = row->flags & ATTEMPT_CHECK,
-        .external = row->flags & ATTEMPT_EXTERNAL};
+    struct cairn_attempt_info info = {.attempt = row->number,
+                                      .open = attempt_is_open(row),
+                                      .outcome = row->outcome,
+                                      .exit_code = row->exit_code,
+                                      .signal = row->signal,
+                                      .timed_out = row->flags & ATTEMPT_TIMED_OUT,
+                                      .started_ns = row->started_ns ? row->started_ns
+                                                                    : row->intent_ns,
+                                      .ended_ns = row->ended_ns,
+                                      .cpu_ms = row->cpu_us / 1000,
+                                      .peak_kib = row->peak_kib,
+                                      .stdout_bytes = row->out_bytes,
+                                      .stderr_bytes = row->err_bytes,
+                                      .text = text.size ? text.data : NULL,
+                                      .undo = row->flags & ATTEMPT_UNDO,
+                                      .check = row->flags & ATTEMPT_CHECK,
+                                      .external = row->flags & ATTEMPT_EXTERNAL};
     l->stopped = l->each(l->context, &info) != 0;
     buf_release(&text);
     return l->stopped;

@@ -6,6 +6,7 @@
 #include "process/capture.h"
 #include "process/slot_map.h"
 #include "runs/attempts_int.h"
+#include "runs/marks.h"
 #include "storage/object.h"
 #include "storage/rows_attempt.h"
 #include "storage/store.h"
@@ -31,11 +32,9 @@ struct output_finder {
 static int note_output(void *context, const struct attempt_row *row)
 {
     struct output_finder *f = context;
-    bool never_started =
-        row->ended_ns && !row->started_ns && !(row->flags & ATTEMPT_INTERRUPTED);
     /* Unless it is asked for by its number, an undo is no attempt at the task. */
     bool undo = row->flags & ATTEMPT_UNDO && !f->wanted;
-    if (never_started || undo || (f->wanted && row->number != f->wanted))
+    if (attempt_never_started(row) || undo || (f->wanted && row->number != f->wanted))
         return 0;
     struct str digest = f->stream == 1 ? row->out : row->err;
     f->found = true;

@@ -3,6 +3,7 @@
 
 #include "cairn/runs.h"
 #include "process/slot_map.h"
+#include "runs/marks.h"
 #include "runs/owner.h"
 #include "storage/rows_attempt.h"
 #include "storage/rows_run.h"
@@ -12,8 +13,8 @@
 
 struct newest {
     uint32_t number;
-    bool open, completed, timed_out;
-    uint64_t checkpoint; /* that has its outcome, or 0 */
+    uint8_t mark; /* enum mark: what it leaves on a task that is pending */
+    bool timed_out;
     int64_t started_ns, ended_ns, cpu_us, peak_kib;
     int32_t exit_code, signal;
     const char *text; /* in the view's arena */
@@ -24,6 +25,7 @@ struct newest {
 struct task_lister {
     uint32_t n;
     struct newest *newest; /* [n] */
+    const struct recovery *recovery;
     struct arena *arena;
 };
 
@@ -49,21 +51,17 @@ static void note_task(struct newest *newest, const struct newest *attempt)
 static int note_attempt(void *context, const struct attempt_row *row)
 {
     struct task_lister *l = context;
-    bool never_started =
-        row->ended_ns && !row->started_ns && !(row->flags & ATTEMPT_INTERRUPTED);
     if (row->task >= l->n)
         return 0;
     if (row->flags & ATTEMPT_UNDO)
         note_undo(&l->newest[row->task], row->number,
                   row->ended_ns && row->outcome == CAIRN_FAILED);
-    if (never_started || row->flags & ATTEMPT_UNDO ||
+    if (attempt_never_started(row) || row->flags & ATTEMPT_UNDO ||
         row->number < l->newest[row->task].number)
         return 0;
     struct newest attempt = {
         .number = row->number,
-        .open = !row->ended_ns || row->flags & ATTEMPT_INTERRUPTED,
-        .completed = row->outcome == CAIRN_COMPLETED,
-        .checkpoint = row->checkpoint,
+        .mark = attempt_mark(row, l->recovery),
         .timed_out = row->flags & ATTEMPT_TIMED_OUT,
         .started_ns = row->started_ns ? row->started_ns : row->intent_ns,
         .ended_ns = row->ended_ns,
@@ -86,8 +84,9 @@ static int note_earlier(struct cairn_store *store, struct stored_run *v, uint32_
     int rc = graph_load(store, digest, &definition, &graph, error);
     if (rc)
         return rc;
-    struct task_lister old = {
-        graph.n_tasks, calloc((size_t)graph.n_tasks + 1, sizeof *old.newest), l->arena};
+    struct task_lister old = {graph.n_tasks,
+                              calloc((size_t)graph.n_tasks + 1, sizeof *old.newest),
+                              l->recovery, l->arena};
     uint32_t *place = malloc(((size_t)l->n + 1) * sizeof *place);
     rc = old.newest && place ? store_each_run_attempt(store, v->row.run, gen, false,
                                                       note_attempt, &old, error)
@@ -146,18 +145,19 @@ uint8_t *running_tasks(struct cairn_store *store, const struct run_row *row, uin
     return running;
 }
 
-/* What must not run twice, and was interrupted, is unknown before an owner says so. Of
- * one whose keeper may have lived on nothing can be told here. */
-static bool is_unknown(const struct stored_run *v, uint32_t task, bool interrupted)
+/* It is recorded as pending. What a live owner runs has no end, either. */
+static bool was_interrupted(const struct newest *a, bool live)
 {
-    return interrupted && graph_def(&v->graph, task)->once &&
-           v->definition.on_crash != ON_CRASH_ADOPT;
+    return a->mark & MARK_DAMAGED ||
+           (a->mark & MARK_INTERRUPTED && (!live || a->ended_ns));
 }
 
-/* Its end stood in a record that is damaged or gone. */
-static bool is_lost(const struct stored_run *v, const struct newest *a)
+/* Before an owner says so; but of an attempt whose keeper may have lived on nothing can
+ * be said here. */
+static bool is_unknown(const struct stored_run *v, uint32_t task, uint8_t mark)
 {
-    return a->completed && recovery_may_lack(&v->recovery, a->checkpoint);
+    return v->definition.on_crash != ON_CRASH_ADOPT &&
+           task_is_unknown(graph_def(&v->graph, task), CAIRN_PENDING, mark);
 }
 
 /* What it should take back still stands: it has not run since. */
@@ -176,9 +176,8 @@ static int list_tasks(const struct stored_run *v, const struct newest *newest,
         const struct newest *a = &newest[task];
         enum cairn_outcome outcome = v->recovery.states.outcome[task];
         bool pending = outcome == CAIRN_PENDING;
-        bool interrupted =
-            pending && ((a->open && (!live || a->ended_ns)) || is_lost(v, a));
-        bool unknown = is_unknown(v, task, interrupted && !live);
+        bool interrupted = pending && was_interrupted(a, live);
+        bool unknown = interrupted && !live && is_unknown(v, task, a->mark);
         struct cairn_task_info info = {
             .id = v->graph.id[task],
             .node = task,
@@ -212,7 +211,7 @@ int cairn_run_tasks(struct cairn_store *store, uint64_t run,
         return rc;
     struct task_lister l = {v.graph.n_tasks,
                             calloc((size_t)v.graph.n_tasks + 1, sizeof *l.newest),
-                            &v.arena};
+                            &v.recovery, &v.arena};
     uint8_t *running = running_tasks(store, &v.row, v.graph.n_tasks, NULL);
     int live = run_live(store, &v.row, error);
     rc = live < 0 ? live : l.newest && running ? 0 : error_nomem(error);

@@ -84,6 +84,15 @@ int graph_load(struct cairn_store *store, const struct digest *digest,
     return rc;
 }
 
+int generation_load(struct cairn_store *store, const struct run_row *row, uint32_t gen,
+                    struct definition *definition, struct graph *graph,
+                    struct cairn_error *error)
+{
+    struct digest digest;
+    int rc = run_graph(store, row, gen, &digest, error);
+    return rc ? rc : graph_load(store, &digest, definition, graph, error);
+}
+
 /* ---- A run with its states ---- */
 
 int stored_run_open(struct stored_run *stored, struct cairn_store *store, uint64_t run,

@@ -25,6 +25,10 @@ int run_graph(struct cairn_store *store, const struct run_row *row, uint32_t gen
 int graph_load(struct cairn_store *store, const struct digest *digest,
                struct definition *definition, struct graph *graph,
                struct cairn_error *error);
+/* The two in one: the definition and graph of a generation. */
+int generation_load(struct cairn_store *store, const struct run_row *row, uint32_t gen,
+                    struct definition *definition, struct graph *graph,
+                    struct cairn_error *error);
 
 /* A run, its states and its graph, as the store has them at one moment. */
 struct stored_run {

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+#include "runs/marks.h"
+
+bool attempt_is_open(const struct attempt_row *row)
+{
+    return !row->ended_ns || row->flags & ATTEMPT_INTERRUPTED;
+}
+
+bool attempt_never_started(const struct attempt_row *row)
+{
+    return !attempt_is_open(row) && !row->started_ns;
+}
+
+uint8_t attempt_mark(const struct attempt_row *row, const struct recovery *recovery)
+{
+    if (attempt_is_open(row))
+        return MARK_INTERRUPTED;
+    if (row->outcome == CAIRN_COMPLETED && recovery_may_lack(recovery, row->checkpoint))
+        return MARK_DAMAGED;
+    return row->started_ns ? MARK_RESET : 0;
+}
+
+bool task_is_unknown(const struct task_def *def, uint8_t outcome, uint8_t marks)
+{
+    return outcome == CAIRN_UNKNOWN || (def->once && marks & MARK_UNCERTAIN);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/* What attempts say about a task beyond its recorded outcome: the rules that plan,
+ * explain, status and run share. Pure.
+ *
+ * The newest attempt decides, so a task has one mark or none; they are bits so that a
+ * set of them can be asked for.
+ *
+ *   mark         recorded as  means
+ *   INTERRUPTED  pending      an attempt has begun, and its end is not known
+ *   DAMAGED      pending      it ended, but the record of that is damaged or gone
+ *   RESET        pending      it has run before, and that outcome was dropped so that
+ *                             it runs again
+ *   UNDOING      not undone   its undo has begun, and its end is not recorded
+ *   OUTLIVED     pending      its attempt outlived the owner that began it: it still
+ *                             runs under a keeper, or its keeper has recorded its end
+ *   REPORTED     failed       somebody outside reported the failure, and the run has
+ *                             not ended since: it has still to deal with it
+ *
+ * INTERRUPTED and DAMAGED also stand with an outcome other than completed if only lost
+ * records knew that the task was tried again. plan/situation_marks.c sets all of them
+ * when a run is loaded; executor/begin.c turns RESET into OUTLIVED for a keeper that
+ * takes its attempt while the run is begun. */
+#ifndef RUNS_MARKS_H
+#define RUNS_MARKS_H
+
+#include "checkpoint/stream.h"
+#include "graph/definition.h"
+#include "storage/rows_attempt.h"
+
+enum mark {
+    MARK_INTERRUPTED = 1,
+    MARK_DAMAGED = 2,
+    MARK_RESET = 4,
+    MARK_UNDOING = 8,
+    MARK_OUTLIVED = 16,
+    MARK_REPORTED = 32
+};
+/* The task may have done some of its work, or all, or none. */
+enum { MARK_UNCERTAIN = MARK_INTERRUPTED | MARK_DAMAGED | MARK_UNDOING };
+
+/* No end is known: it runs, or it was interrupted. */
+bool attempt_is_open(const struct attempt_row *row);
+/* It was only intended: its intent was withdrawn before anything started. To people it
+ * is no attempt. */
+bool attempt_never_started(const struct attempt_row *row);
+/* The mark that this attempt leaves on a task that is recorded as pending, or 0. One
+ * that completed all the same means a lost record only where records are gone:
+ * otherwise the task was reset. Not for undos. */
+uint8_t attempt_mark(const struct attempt_row *row, const struct recovery *recovery);
+/* Whether nobody can say if the task has done its work, and it must not run twice: it
+ * waits for its check, or for `cairn resolve`. */
+bool task_is_unknown(const struct task_def *def, uint8_t outcome, uint8_t marks);
+
+#endif
