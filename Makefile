@@ -85,7 +85,7 @@ $(BUILD)/rooms/$(1).a: $$(patsubst %.c,$(BUILD)/%.o,$$(wildcard $(1)/*.c)) $(if 
 $$(filter-out $$(HIGH_TESTS),$$(TESTS_$(1))): $$(BELOW_$(1))
 endef
 # Tests in which the rooms above, too, say what they make of a store.
-HIGH_TESTS := $(filter $(addprefix %/check_,gc parse_cache repair store_faults verify),$(UNIT_TESTS))
+HIGH_TESTS := $(filter $(addprefix %/check_,gc repair store_faults verify),$(UNIT_TESTS))
 $(HIGH_TESTS): $(ALL_ROOMS)
 $(foreach room,$(ROOMS),$(eval $(call room_rules,$(room))))
 # The command without its main stands on the library as programs see it.
@@ -118,11 +118,24 @@ $(BUILD)/cairn.pc: include/cairn.pc.in VERSION
 # Unit tests: one program per tests/unit/ROOM/check_X.c, linked with its room and those
 # below it. The scheduler's simulation in tests/sim/ is built like them.
 SIM_TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/sim/check_*.c))
+# What they share is an archive, of which each takes what it uses, and for some rooms
+# objects with the short names in which their tests are written.
+SHARED_storage := store
+SHARED_workflow := parse
+SHARED_process := process keeper
+SHARED_plan := decide
+SHARED_executor := engine outside
+SHARED := $(foreach room,$(ROOMS),$(SHARED_$(room)))
+SUPPORT_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/support/*.c))
+$(BUILD)/tests/support.a: $(filter-out $(SHARED:%=$(BUILD)/tests/support/%.o),$(SUPPORT_OBJECTS))
+	@rm -f $@
+	$(call say,AR,$@)$(AR) rcs $@ $^
+$(foreach room,$(ROOMS),$(eval $(TESTS_$(room)): $(SHARED_$(room):%=$(BUILD)/tests/support/%.o)))
 $(BUILD)/tests/%.o: OPT_MORE = $(TEST_OPT)
-$(UNIT_TESTS) $(SIM_TESTS): $(BUILD)/%: $(BUILD)/%.o
-	$(call say,LD,$@)$(CC) -o $@ $< $(filter %.a,$^) $(ALL_LDFLAGS) $(CHECK_LIBS) $(LIBS)
+$(UNIT_TESTS) $(SIM_TESTS): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/tests/support.a
+	$(call say,LD,$@)$(CC) -o $@ $(filter %.o,$^) $(BUILD)/tests/support.a $(filter-out %/support.a,$(filter %.a,$^)) $(ALL_LDFLAGS) $(CHECK_LIBS) $(LIBS)
 
--include $(LIB_OBJECTS:.o=.d) $(CLI_OBJECTS:.o=.d)
+-include $(LIB_OBJECTS:.o=.d) $(CLI_OBJECTS:.o=.d) $(SUPPORT_OBJECTS:.o=.d)
 
 # What this one makes fail, call by call, stands between the library and the rest.
 WRAPPED := malloc calloc realloc strdup strndup ZSTD_createCCtx ZSTD_createDCtx EVP_MD_CTX_new \

@@ -250,7 +250,7 @@ static bool same_field(const struct changes *c, const struct task_field *field)
     case FIELD_PERMILLE:
         return field_confidence(field, c->old) == field_confidence(field, c->now);
     default:
-        assert(!"a field of this shape is in no group");
+        assert(false && "a field of this shape is in no group");
         return false;
     }
 }
@@ -311,7 +311,7 @@ static void compare_field(struct changes *c, const struct task_field *field)
         compare_needs(c, field);
         break;
     default:
-        assert(!"a field of this shape does not count");
+        assert(false && "a field of this shape does not count");
     }
 }
 

@@ -107,7 +107,7 @@ static void encode_field(const struct definition *d, const struct task_def *def,
     case FIELD_INDEX:
     case FIELD_SIGNED:
     case FIELD_END:
-        assert(!"a field of this shape does not count");
+        assert(false && "a field of this shape does not count");
     }
 }
 

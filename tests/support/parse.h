@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Parsing texts in tests: each test has its own directory, which is the root that glob,
  * lines and cwd are relative to. */
-#ifndef TESTS_UNIT_PARSE_HELP_H
-#define TESTS_UNIT_PARSE_HELP_H
+#ifndef TESTS_SUPPORT_PARSE_H
+#define TESTS_SUPPORT_PARSE_H
 
 #include "base/limits.h"
 #include "workflow/parse.h"
@@ -13,94 +13,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char help_root[256];
-static struct definition help_definition;
-static struct cairn_error help_error;
-static struct parse_options help_options;
+extern char help_root[256];
+extern struct definition help_definition;
+extern struct cairn_error help_error;
+extern struct parse_options help_options;
 
-static inline void help_setup(void)
-{
-    const char *base = getenv("TMPDIR");
-    snprintf(help_root, sizeof help_root, "%s/cairn-parse-XXXXXX",
-             base && *base ? base : "/tmp");
-    ck_assert_ptr_nonnull(mkdtemp(help_root));
-    definition_init(&help_definition);
-    help_error = (struct cairn_error){0};
-    help_options = (struct parse_options){
-        .name = "w.yaml", .file = "/w/w.yaml", .root = help_root};
-}
-
+void help_setup(void);
 /* Tests make plain files and one level of directories only. */
-static inline void help_teardown(void)
-{
-    char command[512];
-    definition_release(&help_definition);
-    snprintf(command, sizeof command, "rm -rf '%s'", help_root);
-    ck_assert_int_eq(system(command), 0);
-}
-
-static inline void help_file(const char *name, const char *content)
-{
-    char path[512];
-    snprintf(path, sizeof path, "%s/%s", help_root, name);
-    FILE *file = fopen(path, "w");
-    ck_assert_ptr_nonnull(file);
-    ck_assert_uint_eq(fwrite(content, 1, strlen(content), file), strlen(content));
-    ck_assert_int_eq(fclose(file), 0);
-}
-
-static inline void help_remove(const char *name)
-{
-    char path[512];
-    snprintf(path, sizeof path, "%s/%s", help_root, name);
-    ck_assert_int_eq(unlink(path), 0);
-}
-
-static inline void help_dir(const char *name)
-{
-    char path[512];
-    snprintf(path, sizeof path, "%s/%s", help_root, name);
-    ck_assert_int_eq(mkdir(path, 0700), 0);
-}
-
-static inline int help_try(struct str text)
-{
-    definition_release(&help_definition);
-    help_error = (struct cairn_error){0};
-    return definition_parse(text, &help_options, &help_definition, &help_error);
-}
-
-static inline struct definition *help_parse(const char *text)
-{
-    ck_assert_msg(help_try(str_of(text)) == 0, "refused: %s\n%s", help_error.text,
-                  text);
-    return &help_definition;
-}
-
+void help_teardown(void);
+void help_file(const char *name, const char *content);
+void help_remove(const char *name);
+void help_dir(const char *name);
+int help_try(struct str text);
+struct definition *help_parse(const char *text);
 /* Refused with this code, at "LINE:COLUMN" (NULL: no place), with these words. */
-static inline void help_refused(struct str text, int code, const char *at,
-                                const char *words)
-{
-    char start[64];
-    snprintf(start, sizeof start, at ? "w.yaml:%s: " : "w.yaml: ", at);
-    int result = help_try(text);
-    ck_assert_msg(result == code && help_error.code == code, "%d for:\n%.*s\n%s",
-                  result, (int)(text.len < 2000 ? text.len : 2000), text.ptr,
-                  help_error.text);
-    ck_assert_msg(strncmp(help_error.text, start, strlen(start)) == 0,
-                  "expected %s for:\n%.*s\ngot: %s", start,
-                  (int)(text.len < 2000 ? text.len : 2000), text.ptr, help_error.text);
-    ck_assert_msg(strstr(help_error.text, words) != NULL, "no `%s` in: %s", words,
-                  help_error.text);
-    ck_assert_uint_lt(strlen(help_error.text), sizeof help_error.text);
-    ck_assert_ptr_null(help_definition.defs); /* released */
-}
-
-static inline bool help_is(struct str text, const char *expected)
-{
-    return str_equal(text, str_of(expected));
-}
-
+void help_refused(struct str text, int code, const char *at, const char *words);
+bool help_is(struct str text, const char *expected);
 #define ck_text(text, expected)                                        \
     do {                                                               \
         struct str ck_text_ = (text);                                  \

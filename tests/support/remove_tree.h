@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* rm -r, for tests. */
-#ifndef TESTS_REMOVE_TREE_H
-#define TESTS_REMOVE_TREE_H
+#ifndef TESTS_SUPPORT_REMOVE_TREE_H
+#define TESTS_SUPPORT_REMOVE_TREE_H
 
 #include <errno.h>
 #include <ftw.h>
