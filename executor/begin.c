@@ -49,7 +49,7 @@ static int bar(struct engine *e, const struct attempt_row *row,
         row->flags & (ATTEMPT_UNDO | ATTEMPT_CHECK) ||
         !(r->marks[row->task] & MARK_RESET))
         return 0;
-    int barred = keeper_bar(&id, error);
+    int barred = keeper_revoke(&id, error);
     if (barred)
         return barred < 0 ? barred : 0;
     r->marks[row->task] = MARK_OUTLIVED;

@@ -99,7 +99,7 @@ static int check_previous_owner(struct engine *e, struct cairn_error *error)
 
 void engine_clean_live(const struct engine *e, uint64_t run)
 {
-    (void)keepers_close(store_live_dir(e->store), run, NULL);
+    (void)keepers_close_epochs(store_live_dir(e->store), run, NULL);
     DIR *directory = opendir(store_live_dir(e->store));
     const struct dirent *entry;
     while (directory && (entry = readdir(directory)))
@@ -152,7 +152,7 @@ static int end_other_run(struct engine *e, uint64_t run, struct cairn_error *err
 static int close_room(struct engine *e, uint64_t run, struct cairn_error *error)
 {
     return owner_of(e, run) != OWNER_LIVES && is_of_workflow(e, run)
-               ? keepers_close(e->live_dir, run, error)
+               ? keepers_close_epochs(e->live_dir, run, error)
                : 0;
 }
 

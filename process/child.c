@@ -15,6 +15,7 @@
 #include "process/keeper_file.h"
 #include "process/spawner.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -63,6 +64,7 @@ void child_stack_release(struct child_stack *stack)
 pid_t child_clone(const struct child_stack *stack, int (*entry)(void *), void *job,
                   int *pidfd)
 {
+    assert(stack->base); /* child_stack_init */
     /* By the bare call: the C library's keeps back two signals of its own, whose
      * handlers must not run in the child either. */
     sigset_t all, old;

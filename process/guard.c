@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -92,6 +93,7 @@ int guard_start(struct guard *guard, const struct slot_map *map,
                 struct cairn_error *error)
 {
     struct guard made = {0, -1, -1};
+    assert(map->slots && map->fd >= 0);
     struct guard_job job = {.slots_fd = map->fd};
     int pair[2];
     job.null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);

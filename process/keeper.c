@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The file of an attempt as its readers see it: what of it can be believed, barring,
+/* The file of an attempt as its readers see it: what of it can be believed, revoking,
  * removing. keeper_file.h tells its form. */
 #include "process/keeper_int.h"
 
@@ -7,6 +7,7 @@
 #include "base/os.h"
 #include "process/spawner.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -29,6 +30,8 @@ void keeper_start_fill(struct keep_start *start, const struct attempt_id *id)
 struct keeper keeper_of(const struct spawn_request *request)
 {
     struct keeper keeper;
+    assert(request->keep && !request->error && request->pid > 1);
+    assert(request->pidfd >= 0);
     memset(&keeper, 0, sizeof keeper);
     keeper.id = request->keep->id;
     keeper.fate = KEEPER_LIVE;
@@ -43,6 +46,7 @@ struct keeper keeper_of(const struct spawn_request *request)
 
 void keeper_to_slot(const struct keeper *keeper, struct slot *slot)
 {
+    assert(keeper->pid > 1); /* its guard signals what a slot names */
     slot->used = 1;
     slot->gen = keeper->id.gen;
     slot->task = keeper->id.task;
@@ -65,7 +69,7 @@ static bool start_valid(const struct keep_start *start, const struct attempt_id 
            memchr(start->token, 0, sizeof start->token);
 }
 
-static bool end_valid(const struct halves *halves)
+static bool end_valid(const struct keeper_halves *halves)
 {
     const struct keep_end *end = &halves->end;
     return halves->start_good && end->magic == KEEP_END_MAGIC &&
@@ -82,7 +86,7 @@ static bool all_zero(const char *bytes, size_t n)
     return true;
 }
 
-int keeper_read(const struct attempt_id *id, struct halves *halves,
+int keeper_read(const struct attempt_id *id, struct keeper_halves *halves,
                 struct cairn_error *error)
 {
     char path[LIVE_PATH], bytes[KEEP_BYTES] = {0};
@@ -131,7 +135,7 @@ static struct keeper_record record_of(const struct keep_end *end)
     return record;
 }
 
-void keeper_believe(struct keeper *keeper, const struct halves *halves)
+void keeper_apply_file(struct keeper *keeper, const struct keeper_halves *halves)
 {
     const struct keep_start *start = &halves->start;
     keeper->fate = KEEPER_LOST;
@@ -151,9 +155,9 @@ void keeper_believe(struct keeper *keeper, const struct halves *halves)
     }
 }
 
-/* ---- Barring ---- */
+/* ---- Revoking ---- */
 
-int keeper_take(const struct attempt_id *id)
+int keeper_claim_empty(const struct attempt_id *id)
 {
     struct keep_start start;
     char name[LIVE_NAME];
@@ -169,12 +173,12 @@ int keeper_take(const struct attempt_id *id)
     return sys;
 }
 
-/* ---- Rooms ---- */
+/* ---- Epochs ---- */
 
 /* What cannot be removed is in nobody's way. */
-static void remove_room(int dir, const char *room)
+static void remove_epoch(int dir, const char *epoch)
 {
-    int fd = openat(dir, room, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int fd = openat(dir, epoch, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     DIR *inside = fd < 0 ? NULL : fdopendir(fd);
     const struct dirent *entry;
     if (fd >= 0 && !inside)
@@ -183,22 +187,22 @@ static void remove_room(int dir, const char *room)
         (void)unlinkat(fd, entry->d_name, 0);
     if (inside)
         closedir(inside);
-    (void)unlinkat(dir, room, fd < 0 ? 0 : AT_REMOVEDIR);
+    (void)unlinkat(dir, epoch, fd < 0 ? 0 : AT_REMOVEDIR);
 }
 
 /* Under another name at once: keepers say both names of a link by their paths. */
-static int close_room(int dir, const char *room, struct live_name name)
+static int close_epoch(int dir, const char *epoch, struct live_name name)
 {
     char gone[LIVE_NAME];
     name.kind = LIVE_EPOCH_GONE;
     live_format(gone, &name);
-    if (renameat(dir, room, dir, gone))
+    if (renameat(dir, epoch, dir, gone))
         return errno == ENOENT ? 0 : errno;
-    remove_room(dir, gone);
+    remove_epoch(dir, gone);
     return 0;
 }
 
-int keepers_close(const char *live_dir, uint64_t run, struct cairn_error *error)
+int keepers_close_epochs(const char *live_dir, uint64_t run, struct cairn_error *error)
 {
     const struct dirent *entry;
     int sys = 0;
@@ -210,9 +214,9 @@ int keepers_close(const char *live_dir, uint64_t run, struct cairn_error *error)
         if (!live_parse(&name, entry->d_name) || name.run != run)
             continue;
         if (name.kind == LIVE_EPOCH)
-            sys = close_room(dirfd(dir), entry->d_name, name);
+            sys = close_epoch(dirfd(dir), entry->d_name, name);
         else if (name.kind == LIVE_EPOCH_GONE)
-            remove_room(dirfd(dir), entry->d_name); /* its closer was killed */
+            remove_epoch(dirfd(dir), entry->d_name); /* its closer was killed */
     }
     closedir(dir);
     return sys ? error_sys(error, sys, "barring late tasks in %s", live_dir) : 0;

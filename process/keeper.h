@@ -7,11 +7,11 @@
  *
  * One file per attempt, `live/run-N.GEN.TASK.ATTEMPT.keep`, is both the claim and the
  * record. Who makes it (exclusively, complete at once, and durably) has the attempt:
- * the keeper before it starts the task, or a resumer that bars it. So an attempt starts
- * once or not at all, and one that a resumer could bar has never started, even if the
- * power failed meanwhile. Its second half is the record of the end, synced before the
- * keeper ends. Each half has a checksum, which tells a torn or damaged file from a true
- * one; it is no protection against somebody who may write to the store.
+ * the keeper before it starts the task, or a resumer that revokes it. So an attempt
+ * starts once or not at all, and one that a resumer could revoke has never started,
+ * even if the power failed meanwhile. Its second half is the record of the end, synced
+ * before the keeper ends. Each half has a checksum, which tells a torn or damaged file
+ * from a true one; it is no protection against somebody who may write to the store.
  *
  * A keeper is (pid, start time, boot id, attempt token): it is held by a pidfd, and all
  * of that is compared while the pidfd says that it lives. Without all of it nobody is
@@ -67,7 +67,7 @@ struct keeper {
     int64_t spawn_boot_ns;        /* as in its slot */
     int64_t started_ns;           /* UTC, when it took the attempt; 0 unknown */
     int error;                    /* NEVER: errno that kept it from starting;
-                                     EEXIST: barred */
+                                     EEXIST: revoked */
     bool damaged;                 /* LOST: its file could not be believed */
     struct keeper_record record;  /* ENDED */
 };
@@ -75,23 +75,24 @@ struct keeper {
 /* The keeper of a spawned request (which had no error): LIVE, with its pidfd. */
 struct keeper keeper_of(const struct spawn_request *request);
 
-/* What became of an attempt whose intent is open and whose owner is dead; bars it if it
- * has not started yet. When it is LOST, what was left of it is ended before this
+/* What became of an attempt whose intent is open and whose owner is dead; revokes it if
+ * it has not started yet. When it is LOST, what was left of it is ended before this
  * returns; CAIRN_EBUSY if that does not end. */
 int keeper_look(struct keeper *out, const struct attempt_id *id, const char *store_id,
                 struct cairn_error *error);
-/* 1: barred now (or by somebody before), 0: it had started, <0 error. Part of
+/* 1: revoked now (or by somebody before), 0: it had started, <0 error. Part of
  * keeper_look. */
-int keeper_bar(const struct attempt_id *id, struct cairn_error *error);
+int keeper_revoke(const struct attempt_id *id, struct cairn_error *error);
 
 /* From now on no keeper of an earlier owner takes an attempt of the run, however late
  * it comes; those that have one keep it. Part of ending left-overs, so before
- * keeper_look: after it a bar may be forgotten. */
-int keepers_close(const char *live_dir, uint64_t run, struct cairn_error *error);
+ * keeper_look: after it the file of a revoked attempt may be forgotten. */
+int keepers_close_epochs(const char *live_dir, uint64_t run, struct cairn_error *error);
 
-/* Calls visit for every attempt of the run that has a file, in no order. Bars nothing,
- * ends nothing (so LOST ones may have left something). A visitor that wants to keep the
- * pidfd sets it to -1. What visit returns other than 0 ends it and is returned. */
+/* Calls visit for every attempt of the run that has a file, in no order. Revokes
+ * nothing, ends nothing (so LOST ones may have left something). A visitor that wants to
+ * keep the pidfd sets it to -1. What visit returns other than 0 ends it and is
+ * returned. */
 int keepers_each(const char *live_dir, const char *store_id, uint64_t run,
                  int (*visit)(void *context, struct keeper *keeper), void *context,
                  struct cairn_error *error);

@@ -9,11 +9,11 @@
  * - at KEEP_HALF struct keep_end: zeros until the task has ended.
  *
  * It appears by link(), which is refused if the name is there: complete at once, and
- * once. A keeper links it from its owner's room, a directory beside it: when a new
+ * once. A keeper links it from its owner's epoch, a directory beside it: when a new
  * owner takes that away, no keeper of the old one can take an attempt any more, however
- * late it comes, and bars need not stay. The directory is synced before the task
+ * late it comes, and revocations need not stay. The directory is synced before the task
  * starts; the content may be lost in a power failure until the end is synced, but then
- * nobody that it could name lives. Room for the end is taken with the start, so a full
+ * nobody that it could name lives. Space for the end is taken with the start, so a full
  * disk does not lose it. Each half has a CRC-32 over itself, and the end names that of
  * its start: a torn write, flipped bits or a mixture of two files are refused. */
 #ifndef PROCESS_KEEPER_FILE_H
@@ -54,10 +54,10 @@ enum { KEEP_NOT_STARTED = 64 };
 struct keep_start {
     uint32_t magic, version;
     char boot_id[40];
-    char token[KEEP_TOKEN]; /* of the attempt; "" if barred */
+    char token[KEEP_TOKEN]; /* of the attempt; "" if revoked */
     uint64_t run;
     uint32_t gen, task, attempt;
-    int32_t pid;           /* of the keeper; 0: barred, the attempt never starts */
+    int32_t pid;           /* of the keeper; 0: revoked, the attempt never starts */
     uint64_t start;        /* its start time in clock ticks, as in /proc/PID/stat */
     int64_t spawn_boot_ns; /* CLOCK_BOOTTIME just before it was made */
     int64_t claimed_ns;    /* UTC */
@@ -91,7 +91,7 @@ struct keep_spec {
     uint32_t has_path, has_cwd;
     int64_t timeout_ms, grace_ms;
     char name[KEEP_NAME];    /* of the attempt's file */
-    char room[KEEP_NAME];    /* in the live directory */
+    char epoch[KEEP_NAME];   /* in the live directory */
     struct keep_start start; /* without pid, start, claimed_ns and crc */
 };
 

@@ -10,19 +10,19 @@
 
 _Static_assert((int)KEEP_NAME == (int)LIVE_NAME, "a spec holds the name of a claim");
 
-struct halves {
+struct keeper_halves {
     struct keep_start start;
     struct keep_end end;
     bool start_good, end_good;
     bool damaged; /* something that was written is not what was written */
 };
 /* 1: read, 0: there is no such file, <0 error. */
-int keeper_read(const struct attempt_id *id, struct halves *halves,
+int keeper_read(const struct attempt_id *id, struct keeper_halves *halves,
                 struct cairn_error *error);
 /* What the file says of a keeper that is, or counts as, dead. */
-void keeper_believe(struct keeper *keeper, const struct halves *halves);
+void keeper_apply_file(struct keeper *keeper, const struct keeper_halves *halves);
 /* Takes the attempt so that nobody starts it: an errno, EEXIST if somebody has it. */
-int keeper_take(const struct attempt_id *id);
+int keeper_claim_empty(const struct attempt_id *id);
 /* Is this name in live_dir the claim of an attempt of the run? Then *id is that. */
 bool keeper_claim_of(const char *name, const char *live_dir, uint64_t run,
                      struct attempt_id *id);
@@ -38,7 +38,7 @@ void keeper_start_fill(struct keep_start *start, const struct attempt_id *id);
 struct keeper_maker {
     int image_fd;  /* -1 at first */
     bool in_file;  /* image_fd is not a memory file: such may not be executed here */
-    uint64_t salt; /* of the room of its keepers (keeper_file.h); 0: none yet */
+    uint64_t salt; /* of the epoch of its keepers (keeper_file.h); 0: none yet */
 };
 /* As child_clone. 0: there is no process, the request says why. */
 pid_t keeper_clone(struct keeper_maker *maker, const struct child_stack *stack,

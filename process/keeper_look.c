@@ -36,7 +36,8 @@ static int has_token(pid_t pid, const char *token)
 /* Holds the keeper that a file names: 1 it lives (and *pidfd is it), 0 it does not,
  * <0 it cannot be told. Whatever is read by number is of the process that the pidfd
  * holds, if that lives afterwards. */
-static int hold(const struct keep_start *start, int *pidfd, struct cairn_error *error)
+static int hold_keeper(const struct keep_start *start, int *pidfd,
+                       struct cairn_error *error)
 {
     char boot_id[37];
     struct proc_entry process;
@@ -65,10 +66,10 @@ static int hold(const struct keep_start *start, int *pidfd, struct cairn_error *
     return 1;
 }
 
-/* Fills in everything but what only barring can tell: NEVER without a file. */
-static int look(struct keeper *keeper, struct cairn_error *error)
+/* Fills in everything but what only revoking can tell: NEVER without a file. */
+static int look_at_attempt(struct keeper *keeper, struct cairn_error *error)
 {
-    struct halves halves;
+    struct keeper_halves halves;
     int there = keeper_read(&keeper->id, &halves, error);
     if (there < 0)
         return there;
@@ -76,10 +77,10 @@ static int look(struct keeper *keeper, struct cairn_error *error)
         keeper->fate = KEEPER_NEVER;
         return 0;
     }
-    keeper_believe(keeper, &halves);
+    keeper_apply_file(keeper, &halves);
     if (keeper->fate != KEEPER_LOST || !halves.start_good)
         return 0;
-    int held = hold(&halves.start, &keeper->pidfd, error);
+    int held = hold_keeper(&halves.start, &keeper->pidfd, error);
     if (held < 0)
         return held;
     if (held) {
@@ -89,16 +90,16 @@ static int look(struct keeper *keeper, struct cairn_error *error)
     }
     there = keeper_read(&keeper->id, &halves, error);
     if (there > 0)
-        keeper_believe(keeper, &halves);
+        keeper_apply_file(keeper, &halves);
     return there < 0 ? there : 0;
 }
 
 /* ---- One, or all ---- */
 
-int keeper_bar(const struct attempt_id *id, struct cairn_error *error)
+int keeper_revoke(const struct attempt_id *id, struct cairn_error *error)
 {
-    struct halves halves;
-    int sys = keeper_take(id);
+    struct keeper_halves halves;
+    int sys = keeper_claim_empty(id);
     if (!sys)
         return 1;
     if (sys != EEXIST)
@@ -119,10 +120,10 @@ int keeper_look(struct keeper *out, const struct attempt_id *id, const char *sto
 {
     struct keeper keeper;
     id_only(&keeper, id);
-    int barred = keeper_bar(id, error);
-    if (barred < 0)
-        return barred;
-    int rc = look(&keeper, error);
+    int revoked = keeper_revoke(id, error);
+    if (revoked < 0)
+        return revoked;
+    int rc = look_at_attempt(&keeper, error);
     if (rc)
         return rc;
     if (keeper.fate == KEEPER_LOST)
@@ -149,7 +150,7 @@ int keepers_each(const char *live_dir, const char *store_id, uint64_t run,
             continue;
         struct keeper keeper;
         id_only(&keeper, &id);
-        rc = look(&keeper, error);
+        rc = look_at_attempt(&keeper, error);
         /* A file that was copied here from another store. */
         bool foreign =
             keeper.token[0] && (strncmp(keeper.token, store_id, id_len) != 0 ||

@@ -132,7 +132,7 @@ static bool wait_child(int pidfd, int options, struct child_end *end)
 }
 
 /* A keeper that exits (is not killed) does it as its task did. */
-static void believe_exit(struct keeper *keeper, const struct child_end *end)
+static void trust_exit_status(struct keeper *keeper, const struct child_end *end)
 {
     keeper->fate = KEEPER_ENDED;
     keeper->record = (struct keeper_record){.exit_code = end->exit_code,
@@ -142,38 +142,38 @@ static void believe_exit(struct keeper *keeper, const struct child_end *end)
 }
 
 /* There is no file. Either the keeper could not make it, or somebody has removed it. */
-static void judge_without_file(struct keeper *keeper, const struct child_end *end)
+static void decide_without_file(struct keeper *keeper, const struct child_end *end)
 {
     keeper->fate = KEEPER_LOST;
     if (end->child && end->exit_code >= 0) {
-        believe_exit(keeper, end);
+        trust_exit_status(keeper, end);
     } else if (end->child && end->signal == KEEP_NOT_STARTED) {
-        int sys =
-            keeper_take(&keeper->id); /* probably fails as it did for the keeper */
+        int sys = keeper_claim_empty(
+            &keeper->id); /* probably fails as it did for the keeper */
         keeper->fate = KEEPER_NEVER;
         keeper->error = sys ? sys : ECANCELED;
     }
 }
 
-static int judge(struct keeper *keeper, const struct child_end *end,
-                 struct cairn_error *error)
+static int decide_fate(struct keeper *keeper, const struct child_end *end,
+                       struct cairn_error *error)
 {
-    struct halves halves;
+    struct keeper_halves halves;
     pid_t pid = keeper->pid;
     int there = keeper_read(&keeper->id, &halves, error);
     if (there <= 0) {
-        judge_without_file(keeper, end);
+        decide_without_file(keeper, end);
         return there;
     }
     if (halves.start_good && halves.start.pid != pid) {
-        keeper->fate = KEEPER_NEVER; /* somebody else has the attempt, or barred it */
+        keeper->fate = KEEPER_NEVER; /* somebody else has the attempt, or revoked it */
         keeper->error = EEXIST;
         return 0;
     }
-    keeper_believe(keeper, &halves);
+    keeper_apply_file(keeper, &halves);
     keeper->pid = pid;
     if (keeper->fate == KEEPER_LOST && end->child && end->exit_code >= 0)
-        believe_exit(keeper, end);
+        trust_exit_status(keeper, end);
     return 0;
 }
 
@@ -183,7 +183,7 @@ int keeper_reap(struct keeper *keeper, struct slot *slot, struct cairn_error *er
     if (!wait_child(keeper->pidfd, WNOHANG | WNOWAIT, &end))
         return error_set(error, CAIRN_EIO, "process %d has not ended yet",
                          (int)keeper->pid);
-    int rc = judge(keeper, &end, error);
+    int rc = decide_fate(keeper, &end, error);
     if (keeper->fate == KEEPER_LOST) {
         int rest = keeper_end_rest(keeper, "", end.child, error); /* it has a token */
         rc = rc ? rc : rest;

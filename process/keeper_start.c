@@ -33,7 +33,7 @@ static uint32_t add_strings(struct buf *out, char *const *strings)
 }
 
 /* False without memory. */
-static bool make_spec(const struct spawn_request *request, const char *room,
+static bool make_spec(const struct spawn_request *request, const char *epoch,
                       struct buf *out)
 {
     const struct keeper_order *order = request->keep;
@@ -45,7 +45,7 @@ static bool make_spec(const struct spawn_request *request, const char *room,
     spec.grace_ms = order->grace_ms;
     struct live_name name = live_of_attempt(LIVE_CLAIM, &order->id);
     live_format(spec.name, &name);
-    snprintf(spec.room, sizeof spec.room, "%s", room);
+    snprintf(spec.epoch, sizeof spec.epoch, "%s", epoch);
     keeper_start_fill(&spec.start, &order->id);
     snprintf(spec.start.token, sizeof spec.start.token, "%s", order->token);
     spec.start.spawn_boot_ns =
@@ -102,14 +102,14 @@ static int open_spec(struct str spec, int *fd)
     return sys;
 }
 
-static pid_t clone_once(struct keeper_job *job, const struct child_stack *stack)
+static pid_t try_clone(struct keeper_job *job, const struct child_stack *stack)
 {
     job->request->error = 0;
     return child_clone(stack, child_keeper, job, &job->request->pidfd);
 }
 
 /* True if the program itself was refused. The process is gone then. */
-static bool refused(struct spawn_request *request, pid_t pid)
+static bool program_refused(struct spawn_request *request, pid_t pid)
 {
     if (pid <= 0 || !request->error || strcmp(request->stage, "keeper") != 0)
         return false;
@@ -133,7 +133,7 @@ static bool use_file(struct keeper_maker *maker, const char *live_dir)
     return maker->in_file;
 }
 
-static pid_t fail(struct spawn_request *request, const char *stage, int sys)
+static pid_t fail_request(struct spawn_request *request, const char *stage, int sys)
 {
     request->error = sys;
     request->exit_code = -1;
@@ -150,32 +150,32 @@ static pid_t clone_keeper(struct keeper_maker *maker, struct keeper_job *job,
     if (maker->image_fd < 0)
         maker->image_fd = image_in_memory();
     if (maker->image_fd < 0 && !use_file(maker, live_dir))
-        return fail(request, "keeper", EACCES);
+        return fail_request(request, "keeper", EACCES);
     for (int tries = 0;; tries++) {
         job->image_fd = maker->image_fd;
-        pid_t pid = clone_once(job, stack);
-        if (!refused(request, pid))
+        pid_t pid = try_clone(job, stack);
+        if (!program_refused(request, pid))
             return pid;
         int sys = request->error;
         if (maker->in_file && sys == ETXTBSY && tries < IMAGE_TRIES)
             image_pause();
         else if (maker->in_file || !use_file(maker, live_dir))
-            return fail(request, "keeper", sys);
+            return fail_request(request, "keeper", sys);
     }
 }
 
-/* The live directory with the room in it, which a task may have removed. An errno. */
-static int open_room(struct keeper_maker *maker, const struct attempt_id *id,
-                     char *room, int *dir)
+/* The live directory with the epoch in it, which a task may have removed. An errno. */
+static int open_epoch(struct keeper_maker *maker, const struct attempt_id *id,
+                      char *epoch, int *dir)
 {
     while (!maker->salt)
         maker->salt = random_u64();
     struct live_name name = live_of_epoch(LIVE_EPOCH, id->run, maker->salt);
-    live_format(room, &name);
+    live_format(epoch, &name);
     *dir = open(id->live_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (*dir < 0)
         return errno;
-    if (mkdirat(*dir, room, 0700) == 0 || errno == EEXIST)
+    if (mkdirat(*dir, epoch, 0700) == 0 || errno == EEXIST)
         return 0;
     int sys = errno;
     close(*dir);
@@ -187,20 +187,20 @@ pid_t keeper_clone(struct keeper_maker *maker, const struct child_stack *stack,
 {
     const struct keeper_order *order = request->keep;
     struct keeper_job job = {.request = request, .spec_fd = -1, .null_fd = null_fd};
-    char room[LIVE_NAME];
+    char epoch[LIVE_NAME];
     if (strlen(order->token) >= KEEP_TOKEN)
-        return fail(request, "keeper", ENAMETOOLONG);
+        return fail_request(request, "keeper", ENAMETOOLONG);
     snprintf(job.variable, sizeof job.variable, "CAIRN_TOKEN=%s", order->token);
-    int sys = open_room(maker, &order->id, room, &job.dir_fd);
+    int sys = open_epoch(maker, &order->id, epoch, &job.dir_fd);
     if (sys)
-        return fail(request, "live", sys);
+        return fail_request(request, "live", sys);
     struct buf spec = BUF_INIT;
-    sys = make_spec(request, room, &spec) ? open_spec(buf_view(&spec), &job.spec_fd)
-                                          : ENOMEM;
+    sys = make_spec(request, epoch, &spec) ? open_spec(buf_view(&spec), &job.spec_fd)
+                                           : ENOMEM;
     buf_release(&spec);
     if (sys) {
         close(job.dir_fd);
-        return fail(request, "keeper", sys);
+        return fail_request(request, "keeper", sys);
     }
     pid_t pid = clone_keeper(maker, &job, stack);
     close(job.dir_fd);

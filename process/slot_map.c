@@ -15,6 +15,7 @@
 #include "base/limits.h"
 #include "base/os.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -118,10 +119,11 @@ static int slots_make(struct slot_map *map, const char *path, size_t bytes,
 }
 
 /* What cannot be told is no obstacle: others then find processes by their token. */
-static void tell(const struct slot_map *map, const void *from, size_t n)
+static void write_to_file(const struct slot_map *map, const void *from, size_t n)
 {
     ssize_t done;
     off_t at = (const char *)from - (const char *)map->slots;
+    assert(at >= 0 && (size_t)at + n <= map->bytes);
     if (map->file < 0)
         return;
     do
@@ -131,12 +133,12 @@ static void tell(const struct slot_map *map, const void *from, size_t n)
 
 void slots_tell(const struct slot_map *map, const struct slot *slot)
 {
-    tell(map, slot, sizeof *slot);
+    write_to_file(map, slot, sizeof *slot);
 }
 
 void slots_tell_head(const struct slot_map *map)
 {
-    tell(map, map->slots, sizeof *map->slots);
+    write_to_file(map, map->slots, sizeof *map->slots);
 }
 
 int slots_create(struct slot_map *map, const char *live_dir, const char *store_id,

@@ -21,6 +21,13 @@ enum { SLOTS_MAGIC = 0x736c6f74, SLOTS_VERSION = 2, SLOTS_TOKEN = 96 };
  * spawner. */
 enum { SLOT_KEPT = 1 };
 
+/* The life of a slot:
+ *
+ *   free --spawner: used--> asked for --child: pid--> running --reap: pid 0--> ended
+ *    ^                          | it could not start                            |
+ *    +--- engine: used 0 -------+-----------------------------------------------+
+ *
+ * A keeper's slot of an earlier owner begins as running (keeper_to_slot). */
 struct slot {
     _Atomic int32_t pid; /* 0: no process. Set by the child, cleared before reaping */
     uint32_t used;       /* 1: the process of an attempt was asked for here */

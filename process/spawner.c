@@ -8,14 +8,14 @@
  *   spawner_submit -> waiting -> (a worker: clone, exec) -> news -> spawner_collect
  *                                            (its end) -> news -> spawner_collect
  *
- * With a limit a worker also watches for the ends of its children, so that the place
+ * With a limit a worker also watches for the ends of its children, so that the seat
  * of one that ended well is filled at once, while the caller still records that end.
- * The place of one whose end the caller must look at first stays taken until then.
+ * The seat of one whose end the caller must look at first stays taken until then.
  * There are several workers, so that none has to wait until another's child has loaded
- * its program, and each fills its own places, so that the kernel mostly wakes it on the
+ * its program, and each fills its own seats, so that the kernel mostly wakes it on the
  * processor that its child has just left.
- * The caller has a good many other things to do: while enough is waiting here, it may
- * ask not to be woken (spawner_rest) and hears of many starts and ends at once. */
+ * The caller has other work: while enough is waiting here, it may ask not to be woken
+ * (spawner_rest) and hears of many starts and ends at once. */
 #include "process/spawner.h"
 #include "process/child_int.h"
 #include "process/keeper_int.h"
@@ -23,6 +23,7 @@
 
 #include "base/clock.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -41,9 +42,15 @@ struct queue {
     struct spawn_request *first, **end;
 };
 
-/* The place of a child: until its end, or until spawner_go_on. The request may be
+/* The states of a seat; a worker that is starting a process has counted it in `alive`
+ * before it has a seat.
+ *
+ *   free -> running (taken, request) -> ended (taken, no request) -> free
+ *             the child ended well, or spawner_go_on ------------->
+ *
+ * The seat of a child: until its end, or until spawner_go_on. The request may be
  * another one's by then. */
-struct place {
+struct seat {
     bool taken;
     uint64_t ticket;
     struct spawn_request *request; /* until it has ended */
@@ -52,11 +59,11 @@ struct place {
 struct worker {
     struct spawner *spawner;
     pthread_t thread;
-    struct place *places;     /* [limit] */
-    uint32_t limit, alive;    /* its share; under the mutex, as its places */
+    struct seat *seats;       /* [limit] */
+    uint32_t limit, alive;    /* its share; under the mutex, as its seats */
     bool spawning;            /* stands still in it, and looks for more behind it */
     int wake_fd;              /* something is waiting, or stopping */
-    int watch_fd;             /* epoll: wake_fd, and the pidfds of all in places */
+    int watch_fd;             /* epoll: wake_fd, and the pidfds of all in seats */
     struct child_stack stack; /* each child is done with it at its exec */
 };
 
@@ -65,7 +72,7 @@ struct spawner {
     struct queue waiting, news;
     uint32_t n_waiting, low;
     enum spawner_rest rest;  /* of the caller, while at least `low` are waiting */
-    bool stopping, told;     /* ... to here */
+    bool stopping, woken;    /* ... to here */
     pthread_mutex_t keeping; /* guards keepers */
     struct keeper_maker keepers;
     int event_fd; /* to the caller: there is news */
@@ -73,6 +80,12 @@ struct spawner {
     uint32_t n_workers; /* those that run */
     struct worker *workers;
 };
+
+static void assert_seats(const struct worker *worker)
+{
+    assert(!worker->limit || worker->alive <= worker->limit);
+    assert(worker->limit || !worker->alive);
+}
 
 static void close_fd(int fd)
 {
@@ -106,17 +119,17 @@ static struct spawn_request *queue_take(struct queue *queue)
 }
 
 /* Under the mutex. The caller is woken unless it rests deeply enough. */
-static void tell(struct spawner *spawner, struct spawn_request *request,
-                 enum spawner_rest waits_for)
+static void report_to_caller(struct spawner *spawner, struct spawn_request *request,
+                             enum spawner_rest waits_for)
 {
     if (!request->listed) {
         request->listed = true;
         queue_add(&spawner->news, request);
     }
-    if (spawner->told ||
+    if (spawner->woken ||
         (waits_for && spawner->rest >= waits_for && spawner->n_waiting >= spawner->low))
         return;
-    spawner->told = true;
+    spawner->woken = true;
     /* It can only fail when the counter is full, and then it is readable. */
     (void)eventfd_write(spawner->event_fd, 1);
 }
@@ -132,7 +145,7 @@ static void forget_child(struct spawn_request *request, pid_t pid)
     request->pidfd = -1;
 }
 
-/* They share a room and an image, which the first one makes. */
+/* They share an epoch and an image, which the first one makes. */
 static pid_t clone_keeper(struct worker *worker, struct spawn_request *request)
 {
     struct spawner *spawner = worker->spawner;
@@ -143,7 +156,7 @@ static pid_t clone_keeper(struct worker *worker, struct spawn_request *request)
     return pid;
 }
 
-static void spawn(struct worker *worker, struct spawn_request *request)
+static void start_process(struct worker *worker, struct spawn_request *request)
 {
     struct task_job job = {request, worker->spawner->null_fd, getpid()};
     request->pid = 0;
@@ -177,10 +190,10 @@ static void spawn(struct worker *worker, struct spawn_request *request)
     }
 }
 
-/* A child that could not be made keeps its place, too, until the caller has heard of
+/* A child that could not be made keeps its seat, too, until the caller has heard of
  * it, unless the next one may start whatever comes. One that cannot be watched does so
  * until the caller has seen its end. */
-static void take_place(struct worker *worker, struct spawn_request *request)
+static void take_seat(struct worker *worker, struct spawn_request *request)
 {
     uint32_t i = 0;
     bool made = request->pidfd >= 0;
@@ -190,27 +203,32 @@ static void take_place(struct worker *worker, struct spawn_request *request)
         worker->alive--;
         return;
     }
-    while (worker->places[i].taken) /* there is one: alive < limit */
+    while (worker->seats[i].taken) { /* one is free: alive counts this child */
         i++;
+        assert(i < worker->limit);
+    }
     struct epoll_event event = {.events = EPOLLIN | EPOLLONESHOT, .data.u64 = i};
     request->watched =
         made && !epoll_ctl(worker->watch_fd, EPOLL_CTL_ADD, request->pidfd, &event);
-    worker->places[i] = (struct place){true, request->ticket, request};
+    worker->seats[i] = (struct seat){true, request->ticket, request};
 }
 
-static void spawned(struct worker *worker, struct spawn_request *request)
+static void finish_start(struct worker *worker, struct spawn_request *request)
 {
     pthread_mutex_lock(&worker->spawner->mutex);
-    take_place(worker, request);
+    take_seat(worker, request);
     worker->spawning = false;
-    tell(worker->spawner, request, request->watched ? REST_STARTS : REST_NOT);
+    report_to_caller(worker->spawner, request,
+                     request->watched ? REST_STARTS : REST_NOT);
     pthread_mutex_unlock(&worker->spawner->mutex);
 }
 
-static void free_place(struct worker *worker, struct place *place)
+static void free_seat(struct worker *worker, struct seat *seat)
 {
-    place->taken = false;
+    assert(seat->taken && worker->alive > 0);
+    seat->taken = false;
     worker->alive--;
+    assert_seats(worker);
 }
 
 static bool can_be_read(const char *path)
@@ -237,7 +255,7 @@ static bool left_files(const struct spawn_request *request)
 }
 
 /* May the next one start although the caller has not yet looked at this end? */
-static bool ended_well(const struct spawn_request *request)
+static bool lets_next_start(const struct spawn_request *request)
 {
     siginfo_t info = {0};
     if (request->ahead != SPAWN_AHEAD_IF_GOOD)
@@ -248,17 +266,17 @@ static bool ended_well(const struct spawn_request *request)
     return left_files(request);
 }
 
-static void child_ended(struct worker *worker, struct place *place)
+static void child_ended(struct worker *worker, struct seat *seat)
 {
-    struct spawn_request *request = place->request;
-    bool well = ended_well(request);
+    struct spawn_request *request = seat->request;
+    bool well = lets_next_start(request);
     request->ended_ns = clock_utc_ns();
     pthread_mutex_lock(&worker->spawner->mutex);
-    place->request = NULL;
+    seat->request = NULL;
     request->over = true;
     if (well)
-        free_place(worker, place);
-    tell(worker->spawner, request, well ? REST_ENDS : REST_NOT);
+        free_seat(worker, seat);
+    report_to_caller(worker->spawner, request, well ? REST_ENDS : REST_NOT);
     pthread_mutex_unlock(&worker->spawner->mutex);
 }
 
@@ -271,7 +289,7 @@ static void wait_for_change(struct worker *worker)
         if (events[i].data.u64 == WAKE)
             (void)eventfd_read(worker->wake_fd, &count);
         else
-            child_ended(worker, &worker->places[events[i].data.u64]);
+            child_ended(worker, &worker->seats[events[i].data.u64]);
     }
 }
 
@@ -299,7 +317,8 @@ static void wake(struct worker *worker)
 }
 
 /* Waits for a request that may be started now; NULL: stop. While anything is waiting
- * and anyone has room, one of those who have is awake: so who takes wakes the next. */
+ * and anyone has a free seat, one of those who have is awake: so who takes wakes the
+ * next. */
 static struct spawn_request *next_request(struct worker *worker)
 {
     struct spawner *spawner = worker->spawner;
@@ -311,8 +330,10 @@ static struct spawn_request *next_request(struct worker *worker)
         if (!stopping && has_room(worker))
             request = queue_take(&spawner->waiting);
         if (request) {
+            assert(spawner->n_waiting > 0 && !worker->spawning);
             spawner->n_waiting--;
             worker->alive += worker->limit > 0;
+            assert_seats(worker);
             worker->spawning = true;
             idle = spawner->waiting.first ? find_idle(spawner) : NULL;
         }
@@ -330,15 +351,15 @@ static void *worker_main(void *arg)
     struct spawn_request *request;
     (void)pthread_setname_np(pthread_self(), "cairn-spawner");
     while ((request = next_request(worker))) {
-        spawn(worker, request);
-        spawned(worker, request);
+        start_process(worker, request);
+        finish_start(worker, request);
     }
     return NULL;
 }
 
 static void worker_release(struct worker *worker)
 {
-    free(worker->places);
+    free(worker->seats);
     close_fd(worker->wake_fd);
     close_fd(worker->watch_fd);
     child_stack_release(&worker->stack);
@@ -365,8 +386,8 @@ static int worker_open(struct worker *worker, struct cairn_error *error)
     if (worker->wake_fd < 0 || worker->watch_fd < 0 ||
         epoll_ctl(worker->watch_fd, EPOLL_CTL_ADD, worker->wake_fd, &event))
         return error_sys(error, errno, "descriptors for starting processes");
-    worker->places = calloc((size_t)worker->limit + 1, sizeof *worker->places);
-    if (!worker->places)
+    worker->seats = calloc((size_t)worker->limit + 1, sizeof *worker->seats);
+    if (!worker->seats)
         return error_nomem(error);
     return child_stack_init(&worker->stack, error);
 }
@@ -470,12 +491,12 @@ void spawner_rest(struct spawner *spawner, enum spawner_rest rest, uint32_t low)
     pthread_mutex_unlock(&spawner->mutex);
 }
 
-static bool free_ticket(struct worker *worker, uint64_t ticket)
+static bool free_seat_of(struct worker *worker, uint64_t ticket)
 {
     for (uint32_t i = 0; i < worker->limit; i++) {
-        struct place *place = &worker->places[i];
-        if (place->taken && place->ticket == ticket) {
-            free_place(worker, place);
+        struct seat *seat = &worker->seats[i];
+        if (seat->taken && seat->ticket == ticket) {
+            free_seat(worker, seat);
             return true;
         }
     }
@@ -486,7 +507,7 @@ void spawner_go_on(struct spawner *spawner, uint64_t ticket)
 {
     uint32_t i = 0;
     pthread_mutex_lock(&spawner->mutex);
-    while (i < spawner->n_workers && !free_ticket(&spawner->workers[i], ticket))
+    while (i < spawner->n_workers && !free_seat_of(&spawner->workers[i], ticket))
         i++;
     bool more = i < spawner->n_workers && spawner->waiting.first;
     pthread_mutex_unlock(&spawner->mutex);
@@ -497,12 +518,12 @@ void spawner_go_on(struct spawner *spawner, uint64_t ticket)
 void spawner_recall(struct spawner *spawner)
 {
     struct spawn_request *request;
-    struct queue kept;
-    queue_init(&kept);
+    struct queue stay;
+    queue_init(&stay);
     pthread_mutex_lock(&spawner->mutex);
     while ((request = queue_take(&spawner->waiting))) {
         if (!request->may_recall) {
-            queue_add(&kept, request);
+            queue_add(&stay, request);
             continue;
         }
         request->pid = 0;
@@ -511,10 +532,10 @@ void spawner_recall(struct spawner *spawner)
         request->exit_code = -1;
         request->stage = "recall";
         spawner->n_waiting--;
-        tell(spawner, request, REST_NOT);
+        report_to_caller(spawner, request, REST_NOT);
     }
-    spawner->waiting = kept;
-    if (!kept.first)
+    spawner->waiting = stay;
+    if (!stay.first)
         queue_init(&spawner->waiting);
     pthread_mutex_unlock(&spawner->mutex);
 }
@@ -544,7 +565,7 @@ struct spawn_request *spawner_collect(struct spawner *spawner)
     }
     queue_init(&spawner->news);
     spawner->rest = REST_NOT;
-    spawner->told = false;
+    spawner->woken = false;
     pthread_mutex_unlock(&spawner->mutex);
     return news;
 }

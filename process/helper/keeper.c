@@ -14,6 +14,7 @@
 #include "process/keeper_file.h"
 #include "process/proc_scan.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -124,7 +125,7 @@ static bool find_strings(struct keep_spec *spec, struct task *task)
            (task->cwd || !spec->has_cwd) && at == end;
 }
 
-static bool claim(struct keeper_state *keeper)
+static bool claim_attempt(struct keeper_state *keeper)
 {
     struct keep_start *start = &keeper->spec->start;
     struct proc_entry self;
@@ -133,15 +134,15 @@ static bool claim(struct keeper_state *keeper)
     start->pid = getpid();
     start->start = self.start;
     start->claimed_ns = clock_ns(CLOCK_REALTIME);
-    return keep_claim(KEEP_DIR_FD, keeper->spec->room, keeper->spec->name, start,
+    return keep_claim(KEEP_DIR_FD, keeper->spec->epoch, keeper->spec->name, start,
                       &keeper->fd) == 0;
 }
 
 /* ---- Starting ---- */
 
-__attribute__((noreturn)) IN_CHILD static void failed(struct task *task,
-                                                      const char *stage, int sys,
-                                                      int exit_code)
+__attribute__((noreturn)) IN_CHILD static void fail_task(struct task *task,
+                                                         const char *stage, int sys,
+                                                         int exit_code)
 {
     task->stage = stage;
     task->error = sys;
@@ -154,23 +155,23 @@ IN_CHILD static int become_task(void *arg)
 {
     struct task *task = arg;
     if (setpgid(0, 0))
-        failed(task, "setpgid", errno, -1);
+        fail_task(task, "setpgid", errno, -1);
     if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0))
-        failed(task, "prctl", errno, -1);
+        fail_task(task, "prctl", errno, -1);
     if (getppid() != task->parent)
         _exit(126);
     if (dup2(KEEP_NULL_FD, 0) < 0)
-        failed(task, "dup", errno, -1);
+        fail_task(task, "dup", errno, -1);
     close_from(3);
     if (task->cwd && chdir(task->cwd))
-        failed(task, "chdir", errno, -1);
+        fail_task(task, "chdir", errno, -1);
     if (unblock_signals())
-        failed(task, "sigprocmask", errno, -1);
+        fail_task(task, "sigprocmask", errno, -1);
     int sys = exec_program(task->path, task->argv, task->envp);
-    failed(task, "exec", sys, exec_exit_code(sys));
+    fail_task(task, "exec", sys, exec_exit_code(sys));
 }
 
-static void start(struct keeper_state *keeper)
+static void start_task(struct keeper_state *keeper)
 {
     static char stack[CHILD_STACK_BYTES] __attribute__((aligned(64)));
     struct task *task = &keeper->task;
@@ -186,7 +187,7 @@ static void start(struct keeper_state *keeper)
 }
 
 /* Neither the output (somebody may wait for its end) nor a directory is held. */
-static void let_go(void)
+static void release_files(void)
 {
     for (int fd = 0; fd <= 2; fd++)
         (void)dup2(KEEP_NULL_FD, fd);
@@ -200,6 +201,7 @@ static void let_go(void)
 
 static void signal_group(const struct keeper_state *keeper, int signal)
 {
+    assert(keeper->pid > 1);
     /* Unreaped, so the number means our task and its group. It may have left that. */
     if (kill(-keeper->pid, signal))
         (void)kill(keeper->pid, signal);
@@ -241,7 +243,7 @@ static int64_t after_ms(int64_t delay_ms)
 
 /* Until the task has ended. What had ended by itself was neither stopped nor timed out,
  * so that is looked at before anything is done. */
-static void supervise(struct keeper_state *keeper)
+static void supervise_task(struct keeper_state *keeper)
 {
     enum { RUNNING, ASKED, KILLED } state = RUNNING;
     enum { AGAIN_MS = 100 };
@@ -273,7 +275,7 @@ static int64_t micros(const struct timeval *t)
 }
 
 /* Ends what is left of the group while its number still means it. */
-static void reap(struct keeper_state *keeper)
+static void reap_task(struct keeper_state *keeper)
 {
     struct rusage usage = {0}, own = {0};
     int status = 0;
@@ -290,9 +292,9 @@ static void reap(struct keeper_state *keeper)
 
 /* ---- The end ---- */
 
-/* Room was taken with the claim. If the disk fails all the same, a live engine still
+/* Space was taken with the claim. If the disk fails all the same, a live engine still
  * learns the outcome from how we exit. */
-static void record(struct keeper_state *keeper)
+static void write_record(struct keeper_state *keeper)
 {
     enum { TRIES = 5, PAUSE_NS = 200000000 };
     struct keep_end *end = &keeper->end;
@@ -341,15 +343,16 @@ int keeper_main(void)
     close_on_exec(KEEP_DIR_FD); /* for kernels without close_range */
     close_on_exec(KEEP_NULL_FD);
     keeper.spec = read_spec();
-    if (!keeper.spec || !find_strings(keeper.spec, &keeper.task) || !claim(&keeper))
+    if (!keeper.spec || !find_strings(keeper.spec, &keeper.task) ||
+        !claim_attempt(&keeper))
         return end_as(&not_started);
-    start(&keeper);
-    let_go();
+    start_task(&keeper);
+    release_files();
     struct keep_end *end = &keeper.end;
     if (keeper.pid > 0 && !keeper.task.error)
-        supervise(&keeper);
+        supervise_task(&keeper);
     if (keeper.pid > 0)
-        reap(&keeper);
+        reap_task(&keeper);
     if (keeper.task.error) {
         end->error = keeper.task.error;
         end->exit_code = keeper.task.exit_code;
@@ -358,6 +361,6 @@ int keeper_main(void)
     } else {
         end->pid = keeper.pid;
     }
-    record(&keeper);
+    write_record(&keeper);
     return end_as(end);
 }

@@ -7,11 +7,11 @@
 
 static const struct attempt_id id = {fuzz_dir, 7, 1, 2, 3};
 
-static void check_believed(const struct halves *halves)
+static void check_believed(const struct keeper_halves *halves)
 {
     struct keeper keeper;
     memset(&keeper, 0, sizeof keeper);
-    keeper_believe(&keeper, halves);
+    keeper_apply_file(&keeper, halves);
     HOLDS(memchr(keeper.token, 0, sizeof keeper.token));
     HOLDS(memchr(keeper.record.stage, 0, sizeof keeper.record.stage));
     HOLDS(halves->start_good || keeper.fate == KEEPER_LOST);
@@ -28,7 +28,7 @@ static void check_believed(const struct halves *halves)
 
 static void as_keeper(struct str bytes)
 {
-    struct halves halves;
+    struct keeper_halves halves;
     struct cairn_error error = {0};
     fuzz_file("run-7.1.2.3.keep", bytes);
     HOLDS(keeper_read(&id, &halves, &error) == 1);

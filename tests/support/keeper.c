@@ -59,7 +59,7 @@ void number_attempt(struct work *work, uint32_t attempt)
 void forget_all(void)
 {
     const struct dirent *entry;
-    (void)keepers_close(help_dir, RUN, NULL);
+    (void)keepers_close_epochs(help_dir, RUN, NULL);
     DIR *dir = opendir(help_dir);
     while (dir && (entry = readdir(dir)))
         if (live_is_of_run(entry->d_name, RUN))

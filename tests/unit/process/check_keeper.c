@@ -353,7 +353,7 @@ START_TEST(test_contest)
         number_attempt(&work, (uint32_t)i + 1);
         int bar = -1;
         if (way == 0)
-            bar = keeper_bar(&work.order.id, &failure);
+            bar = keeper_revoke(&work.order.id, &failure);
         keeper = start(&work);
         if (way == 1)
             ck_assert(help_readable(keeper.pidfd, PATIENCE_MS));
@@ -362,7 +362,7 @@ START_TEST(test_contest)
             nanosleep(&pause, NULL);
         }
         if (way != 0)
-            bar = keeper_bar(&work.order.id, &failure);
+            bar = keeper_revoke(&work.order.id, &failure);
         ck_assert_msg(bar >= 0, "%s", failure.text);
         reap(&keeper, work.request.slot);
         bool ran = access(help_path("effects"), F_OK) == 0;
@@ -376,7 +376,7 @@ START_TEST(test_contest)
             ck_assert_int_eq(keeper.error, EEXIST);
         ck_assert(way > 1 || ran == (way == 1));
         /* Whoever asks again hears the same. */
-        ck_assert_int_eq(keeper_bar(&work.order.id, &failure), bar);
+        ck_assert_int_eq(keeper_revoke(&work.order.id, &failure), bar);
         ck_assert_int_eq(keeper_look(&again, &work.order.id, store_id, &failure), 0);
         ck_assert_int_eq(again.fate, keeper.fate);
         barred += bar;
@@ -407,8 +407,8 @@ START_TEST(test_late_for_its_room)
         number_attempt(&work, i + 1);
         struct keeper keeper = start(&work);
         nanosleep(&pause, NULL);
-        ck_assert_int_eq(keepers_close(help_dir, RUN, &failure), 0);
-        int bar = keeper_bar(&work.order.id, &failure);
+        ck_assert_int_eq(keepers_close_epochs(help_dir, RUN, &failure), 0);
+        int bar = keeper_revoke(&work.order.id, &failure);
         ck_assert_msg(bar >= 0, "%s", failure.text);
         if (bar)
             keeper_forget(&work.order.id);

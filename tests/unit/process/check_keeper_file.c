@@ -242,7 +242,7 @@ START_TEST(test_rooms_are_closed)
     }
     for (size_t i = 0; i < 3; i++)
         ck_assert_int_eq(mkdir(help_path(others[i]), 0700), 0);
-    ck_assert_int_eq(keepers_close(help_dir, RUN, &failure), 0);
+    ck_assert_int_eq(keepers_close_epochs(help_dir, RUN, &failure), 0);
     for (size_t i = 0; i < 2; i++)
         ck_assert_msg(access(help_path(ours[i]), F_OK) != 0, "%s", ours[i]);
     ck_assert_int_ne(access(help_path("run-7.00000000000000a1.room.gone"), F_OK), 0);
