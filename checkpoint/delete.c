@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn_checkpoint_delete: one record, where nothing that is kept needs it. A damaged
  * record may always go. */
-#include "checkpoint/row_int.h"
+#include "checkpoint/find.h"
+#include "checkpoint/outcomes.h"
+#include "checkpoint/retain.h"
 #include "checkpoint/tombstones_int.h"
-#include "checkpoint/verify.h"
 
 #include "base/clock.h"
 #include "storage/rows_checkpoint.h"
@@ -11,8 +12,7 @@
 #include "storage/store.h"
 
 struct deletion {
-    struct cairn_store *store;
-    struct sha256 *sha;
+    const struct chains *in;
     uint64_t seq, stream;
     bool sound;
     struct digest digest, before; /* of the record; of its parent */
@@ -32,13 +32,13 @@ struct neighbour {
 static int see_neighbour(void *context, const struct checkpoint_row *row)
 {
     struct neighbour *n = context;
-    struct checked checked;
+    struct sound_record checked;
     if (row->seq == n->deletion->seq)
         return 0;
     n->seq = row->seq;
     n->full = row->kind == RECORD_FULL;
-    n->sound = row_check(row, n->deletion->sha, &checked, NULL) == 0;
-    n->digest = row_digest(row, n->deletion->sha);
+    n->sound = row_check(row, n->deletion->in->sha, &checked, NULL) == 0;
+    n->digest = row_digest(row, n->deletion->in->sha);
     n->parent_seq = row->parent;
     if (n->sound)
         n->parent = checked.header.parent;
@@ -47,104 +47,93 @@ static int see_neighbour(void *context, const struct checkpoint_row *row)
 
 static int next_of(struct deletion *d, struct neighbour *next)
 {
-    struct checkpoint_range range = {.namespace_id = NAMESPACE_WORKFLOW,
+    struct checkpoint_range range = {.namespace_id = d->in->kind->namespace_id,
                                      .stream = d->stream,
                                      .first = d->seq,
                                      .limit = 2};
     *next = (struct neighbour){.deletion = d};
-    int rc = store_each_checkpoint(d->store, &range, see_neighbour, next, d->error);
+    int rc = store_each_checkpoint(d->in->store, &range, see_neighbour, next, d->error);
     return rc < 0 ? rc : 0;
 }
 
 static int before_of(struct deletion *d, struct neighbour *before)
 {
-    struct checkpoint_range range = {.namespace_id = NAMESPACE_WORKFLOW,
+    struct checkpoint_range range = {.namespace_id = d->in->kind->namespace_id,
                                      .stream = d->stream,
                                      .last = d->seq,
                                      .descending = true,
                                      .limit = 2};
     *before = (struct neighbour){.deletion = d};
-    int rc = store_each_checkpoint(d->store, &range, see_neighbour, before, d->error);
+    int rc =
+        store_each_checkpoint(d->in->store, &range, see_neighbour, before, d->error);
     return rc < 0 ? rc : 0;
 }
 
 static int see_record(void *context, const struct checkpoint_row *row)
 {
     struct deletion *d = context;
-    struct checked checked;
+    struct sound_record checked;
     d->stream = row->stream;
-    d->digest = row_digest(row, d->sha);
-    if (d->sound && row_check(row, d->sha, &checked, NULL) == 0)
+    d->digest = row_digest(row, d->in->sha);
+    if (d->sound && row_check(row, d->in->sha, &checked, NULL) == 0)
         d->before = checked.header.parent;
     return 0;
 }
 
 /* ---- May it go? ---- */
 
-struct fork_search {
-    uint64_t seq, run;
+struct fork_match {
+    uint64_t seq, stream;
 };
 
-static int find_fork(void *context, const struct run_row *row)
+static int match_fork(void *context, const struct payload_fork *branch)
 {
-    struct fork_search *search = context;
-    if (row->from_seq != search->seq)
+    struct fork_match *match = context;
+    if (branch->seq != match->seq)
         return 0;
-    search->run = row->run;
+    match->stream = branch->stream;
     return 1;
-}
-
-static int see_state(void *context, const struct run_row *row)
-{
-    *(uint8_t *)context = row->state;
-    return 0;
 }
 
 static int refuse_fork(struct deletion *d)
 {
-    struct fork_search search = {d->seq, 0};
-    struct run_filter every = {.ascending = false};
-    int rc = store_each_run(d->store, &every, find_fork, &search, d->error);
-    if (rc < 0 || search.run == 0)
+    const struct payload_kind *kind = d->in->kind;
+    struct fork_match match = {d->seq, 0};
+    char number[CAIRN_ID_MAX];
+    int rc = kind->find_forks
+                 ? kind->find_forks(d->in->store, 0, match_fork, &match, d->error)
+                 : 0;
+    if (rc < 0 || match.stream == 0)
         return rc < 0 ? rc : 0;
+    checkpoint_number(kind->namespace_id, d->seq, number);
     return error_set(d->error, CAIRN_EUSAGE,
-                     "checkpoint workflow:%llu is kept: run %llu forks from it",
-                     (unsigned long long)d->seq, (unsigned long long)search.run);
-}
-
-static int refuse_newest(struct deletion *d)
-{
-    uint8_t state = CAIRN_RUN_COMPLETED;
-    unsigned long long run = d->stream;
-    int rc = store_get_run(d->store, d->stream, see_state, &state, d->error);
-    if (rc == CAIRN_ENOTFOUND)
-        return 0;
-    if (rc || state != CAIRN_RUN_UNFINISHED)
-        return rc;
-    return error_set(d->error, CAIRN_EUSAGE,
-                     "checkpoint workflow:%llu is kept: it is the newest of run %llu, "
-                     "which is unfinished and goes on from it; finish the run (`cairn "
-                     "resume %llu`) or give it up (`cairn cancel %llu`) first",
-                     (unsigned long long)d->seq, run, run, run);
+                     "checkpoint %s is kept: %s %llu forks from it", number,
+                     kind->stream_noun, (unsigned long long)match.stream);
 }
 
 static int may_delete(struct deletion *d, const struct neighbour *next)
 {
+    const struct payload_kind *kind = d->in->kind;
+    char number[CAIRN_ID_MAX], after[CAIRN_ID_MAX];
     if (!d->sound)
         return 0;
     int rc = refuse_fork(d);
     if (rc)
         return rc;
     if (next->seq == 0)
-        return refuse_newest(d);
+        return kind->keep_newest
+                   ? kind->keep_newest(d->in->store, d->stream, d->seq, d->error)
+                   : 0;
     if (next->full)
         return 0;
+    checkpoint_number(kind->namespace_id, d->seq, number);
+    checkpoint_number(kind->namespace_id, next->seq, after);
     return error_set(d->error, CAIRN_EUSAGE,
-                     "checkpoint workflow:%llu is kept: the ones after it, from "
-                     "workflow:%llu to the next full one, could not be rebuilt "
-                     "without it; delete those first, newest first, or thin out whole "
-                     "segments with `cairn checkpoint prune`",
-                     (unsigned long long)d->seq, (unsigned long long)next->seq);
+                     "checkpoint %s is kept: the ones after it, from %s to the next "
+                     "full one, could not be rebuilt without it; delete those first, "
+                     "newest first, or thin out whole segments with `cairn checkpoint "
+                     "prune`",
+                     number, after);
 }
 
 /* ---- The note that it leaves ---- */
@@ -168,7 +157,7 @@ static int bury(struct deletion *d, const struct neighbour *next)
 {
     struct neighbour before;
     struct tombstones tombstones = {0};
-    struct tombstone_row row = {.namespace_id = NAMESPACE_WORKFLOW,
+    struct tombstone_row row = {.namespace_id = d->in->kind->namespace_id,
                                 .stream = d->stream,
                                 .first = d->seq,
                                 .last = d->seq,
@@ -177,7 +166,8 @@ static int bury(struct deletion *d, const struct neighbour *next)
     uint64_t bytes;
     int rc = before_of(d, &before);
     if (rc == 0)
-        rc = tombstones_load(d->store, d->stream, &tombstones, d->error);
+        rc = tombstones_load(d->in->store, d->in->kind->namespace_id, d->stream,
+                             &tombstones, d->error);
     if (rc)
         return rc;
     if (!d->sound)
@@ -187,19 +177,19 @@ static int bury(struct deletion *d, const struct neighbour *next)
             row.before = tombstones.at[i].after;
     row.after = after_of(d, next, &tombstones);
     tombstones_release(&tombstones);
-    rc = store_delete_checkpoints(d->store, NAMESPACE_WORKFLOW, d->stream, d->seq,
-                                  d->seq, &row.count, &bytes, d->error);
-    return rc ? rc : store_put_tombstone(d->store, &row, d->error);
+    rc = store_delete_checkpoints(d->in->store, d->in->kind->namespace_id, d->stream,
+                                  d->seq, d->seq, &row.count, &bytes, d->error);
+    return rc ? rc : store_put_tombstone(d->in->store, &row, d->error);
 }
 
 static int delete_in(struct deletion *d, const char *id)
 {
     struct neighbour next;
     struct cairn_error reason; /* of the damage, which is no error here */
-    int rc = find_any(d->store, d->sha, id, &d->seq, &d->sound, &reason);
+    int rc = chain_find(d->in, id, &d->seq, &d->sound, &reason);
     if (rc)
         return error_set(d->error, rc, "%s", reason.text);
-    rc = store_get_checkpoint(d->store, d->seq, see_record, d, d->error);
+    rc = store_get_checkpoint(d->in->store, d->seq, see_record, d, d->error);
     if (rc == 0)
         rc = next_of(d, &next);
     if (rc == 0)
@@ -207,15 +197,23 @@ static int delete_in(struct deletion *d, const char *id)
     return rc ? rc : bury(d, &next);
 }
 
+int chain_delete(const struct chains *in, const char *id, struct cairn_error *error)
+{
+    struct deletion d = {.in = in, .error = error};
+    assert_chains(in);
+    int rc = store_begin(in->store, -1, error);
+    if (rc)
+        return rc;
+    return store_end(in->store, delete_in(&d, id), error);
+}
+
 int cairn_checkpoint_delete(struct cairn_store *store, const char *id,
                             struct cairn_error *error)
 {
-    struct deletion d = {.store = store, .sha = sha256_new(), .error = error};
-    if (!d.sha)
+    struct chains in = {.store = store, .sha = sha256_new(), .kind = &outcomes_kind};
+    if (!in.sha)
         return error_nomem(error);
-    int rc = store_begin(store, -1, error);
-    if (rc == 0)
-        rc = store_end(store, delete_in(&d, id), error);
-    sha256_free(d.sha);
+    int rc = chain_delete(&in, id, error);
+    sha256_free(in.sha);
     return rc;
 }

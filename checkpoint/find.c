@@ -7,9 +7,12 @@
  *
  * Invariant: an id never silently means another checkpoint: a digest part that does not
  * match is refused. */
+#include "checkpoint/find.h"
+#include "checkpoint/outcomes.h"
 #include "checkpoint/row_int.h"
-#include "checkpoint/verify.h"
 #include "storage/rows_checkpoint.h"
+
+#include <assert.h>
 
 enum { HEX_MIN = 4, HEX_MAX = 64 };
 
@@ -53,23 +56,44 @@ static bool take_id(struct str text, bool prefixed, struct parsed_id *out)
     return !dash && !prefixed && text.len >= HEX_MIN && take_hex(text, out);
 }
 
-static int parse_id(const char *id, struct parsed_id *out, struct cairn_error *error)
+/* What follows "NAMESPACE:" of an id that begins with it, or NULL. */
+static const char *skip_prefix(const char *id, uint8_t namespace_id)
 {
-    static const char prefix[] = "workflow:", other[] = "debug:";
-    bool prefixed = id && strncmp(id, prefix, sizeof prefix - 1) == 0;
+    const char *name = namespace_name(namespace_id);
+    size_t n = strlen(name);
+    return strncmp(id, name, n) == 0 && id[n] == ':' ? id + n + 1 : NULL;
+}
+
+/* "a workflow", "a debugging" checkpoint */
+static const char *adjective(uint8_t namespace_id)
+{
+    return namespace_id == NAMESPACE_DEBUG ? "debugging" : "workflow";
+}
+
+static uint8_t other_namespace(uint8_t namespace_id)
+{
+    return namespace_id == NAMESPACE_DEBUG ? NAMESPACE_WORKFLOW : NAMESPACE_DEBUG;
+}
+
+static int parse_id(uint8_t namespace_id, const char *id, struct parsed_id *out,
+                    struct cairn_error *error)
+{
+    uint8_t other = other_namespace(namespace_id);
+    const char *name = namespace_name(namespace_id);
     *out = (struct parsed_id){0};
-    if (id && strncmp(id, other, sizeof other - 1) == 0)
+    if (id && skip_prefix(id, other))
         return error_set(error, CAIRN_ENOTFOUND,
-                         "%.40s is a debugging checkpoint; this command looks only at "
-                         "workflow checkpoints (workflow:42)",
-                         id);
-    if (id && take_id(str_of(prefixed ? id + sizeof prefix - 1 : id), prefixed, out))
+                         "%.40s is a %s checkpoint; this command looks only at %s "
+                         "checkpoints (%s:42)",
+                         id, adjective(other), adjective(namespace_id), name);
+    const char *rest = id ? skip_prefix(id, namespace_id) : NULL;
+    if (id && take_id(str_of(rest ? rest : id), rest != NULL, out))
         return 0;
     return error_set(error, CAIRN_EUSAGE,
                      "%.80s is not a checkpoint id; ids look like "
-                     "workflow:42-9f3ac1d20b7e, workflow:42, 42, or 4 or more hex "
+                     "%s:42-9f3ac1d20b7e, %s:42, 42, or 4 or more hex "
                      "digits; `cairn checkpoint list` shows them",
-                     id ? id : "(nothing)");
+                     id ? id : "(nothing)", name, name);
 }
 
 /* Hex digits only: which record is meant? */
@@ -97,8 +121,8 @@ static int seq_of_hex(struct cairn_store *store, struct parsed_id *id,
 
 struct match {
     const struct parsed_id *id;
-    struct sha256 *sha;
-    bool workflow, matches;
+    const struct chains *in;
+    bool ours, matches; /* of the namespace; of the digits */
     char printed[CAIRN_ID_MAX];
     int sound; /* 0 or the code of what is wrong */
     struct cairn_error *error;
@@ -118,14 +142,15 @@ static bool hex_matches(const struct parsed_id *id, struct str digest)
 static int match_row(void *context, const struct checkpoint_row *row)
 {
     struct match *match = context;
-    struct checked checked;
-    match->sound = row_verify(row, match->sha, &checked, match->error);
-    match->workflow = row->namespace_id == NAMESPACE_WORKFLOW ||
-                      /* a damaged column must not hide the record */
-                      (match->sound && row->namespace_id != NAMESPACE_DEBUG);
+    uint8_t wanted = match->in->kind->namespace_id;
+    struct sound_record record;
+    match->sound = row_verify(row, match->in->sha, &record, match->error);
+    match->ours = row->namespace_id == wanted ||
+                  /* a damaged column must not hide the record */
+                  (match->sound && row->namespace_id != other_namespace(wanted));
     match->matches = match->id->hex_digits == 0 || hex_matches(match->id, row->digest);
     if (!match->matches && match->sound) {
-        struct digest before = row_digest(row, match->sha);
+        struct digest before = row_digest(row, match->in->sha);
         struct str view = {(const char *)before.bytes, DIGEST_SIZE};
         match->matches = hex_matches(match->id, view);
     }
@@ -133,18 +158,21 @@ static int match_row(void *context, const struct checkpoint_row *row)
     return match->sound == CAIRN_EDAMAGED ? 0 : match->sound;
 }
 
-int find_any(struct cairn_store *store, struct sha256 *sha, const char *id,
-             uint64_t *seq, bool *sound, struct cairn_error *error)
+int chain_find(const struct chains *in, const char *id, uint64_t *seq, bool *sound,
+               struct cairn_error *error)
 {
     struct parsed_id parsed;
-    struct match match = {.id = &parsed, .sha = sha, .error = error};
-    int rc = parse_id(id, &parsed, error);
+    struct match match = {.id = &parsed, .in = in, .error = error};
+    uint8_t wanted = in->kind->namespace_id;
+    assert_chains(in);
+    int rc = parse_id(wanted, id, &parsed, error);
     if (rc == 0 && parsed.seq == 0)
-        rc = seq_of_hex(store, &parsed, error);
+        rc = seq_of_hex(in->store, &parsed, error);
     if (rc)
         return rc;
+    assert(parsed.seq > 0);
     unsigned long long number = parsed.seq;
-    rc = store_get_checkpoint(store, parsed.seq, match_row, &match, error);
+    rc = store_get_checkpoint(in->store, parsed.seq, match_row, &match, error);
     if (rc == CAIRN_ENOTFOUND)
         return error_set(error, rc,
                          "there is no checkpoint %llu (pruned ones are gone); `cairn "
@@ -152,11 +180,11 @@ int find_any(struct cairn_store *store, struct sha256 *sha, const char *id,
                          number);
     if (rc)
         return rc;
-    if (!match.workflow)
+    if (!match.ours)
         return error_set(error, CAIRN_ENOTFOUND,
-                         "checkpoint %llu is a debugging checkpoint, not one of a "
-                         "workflow",
-                         number);
+                         "checkpoint %llu is a %s checkpoint, not one of a %s", number,
+                         adjective(other_namespace(wanted)),
+                         wanted == NAMESPACE_WORKFLOW ? "workflow" : "session");
     if (!match.matches)
         return error_set(error, CAIRN_ENOTFOUND,
                          "the id %.80s names another checkpoint than the one stored "
@@ -170,17 +198,17 @@ int find_any(struct cairn_store *store, struct sha256 *sha, const char *id,
 int checkpoint_find(struct cairn_store *store, const char *id, uint64_t *seq,
                     struct cairn_error *error)
 {
-    struct sha256 *sha = sha256_new();
-    if (!sha)
+    struct chains in = {.store = store, .sha = sha256_new(), .kind = &outcomes_kind};
+    if (!in.sha)
         return error_nomem(error);
     uint64_t found = 0;
     bool sound = false;
-    int rc = find_any(store, sha, id, &found, &sound, error);
-    sha256_free(sha);
+    int rc = chain_find(&in, id, &found, &sound, error);
+    sha256_free(in.sha);
     if (rc)
         return rc;
     if (!sound)
-        return CAIRN_EDAMAGED; /* find_any filled the error */
+        return CAIRN_EDAMAGED; /* chain_find filled the error */
     *seq = found;
     return 0;
 }

@@ -11,6 +11,7 @@
  * After every transaction the store is whole: a run that has lost its older checkpoints
  * is one that was pruned, and rows of a run without a row and checkpoints belong to
  * nobody; whoever comes later deletes them. */
+#include "checkpoint/gc.h"
 #include "checkpoint/gc_int.h"
 
 #include "base/clock.h"
@@ -98,11 +99,13 @@ static int collect_locked(struct gc *gc)
     return rc;
 }
 
-int cairn_gc(struct cairn_store *store, const struct cairn_gc_options *options,
-             struct cairn_gc_result *result, struct cairn_error *error)
+int checkpoint_gc(struct cairn_store *store, const struct payload_kinds *kinds,
+                  const struct cairn_gc_options *options,
+                  struct cairn_gc_result *result, struct cairn_error *error)
 {
     static const struct cairn_gc_options defaults;
-    struct gc gc = {.store = store, .options = options ? options : &defaults};
+    struct gc gc = {
+        .store = store, .kinds = kinds, .options = options ? options : &defaults};
     gc.error = error;
     gc.dry_run = gc.options->dry_run;
     if (gc.options->older_than_ms < 0)
@@ -120,4 +123,10 @@ int cairn_gc(struct cairn_store *store, const struct cairn_gc_options *options,
     if (result)
         *result = gc.result;
     return rc;
+}
+
+int cairn_gc(struct cairn_store *store, const struct cairn_gc_options *options,
+             struct cairn_gc_result *result, struct cairn_error *error)
+{
+    return checkpoint_gc(store, &payload_kinds, options, result, error);
 }

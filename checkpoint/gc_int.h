@@ -4,6 +4,7 @@
 #define CHECKPOINT_GC_INT_H
 
 #include "cairn/gc.h"
+#include "checkpoint/payload_kind.h"
 #include "checkpoint/tombstones_int.h"
 
 /* A run that is to go, as it was when that was decided. */
@@ -17,6 +18,7 @@ struct doomed_run {
 struct gc {
     struct cairn_store *store;
     struct sha256 *sha;
+    const struct payload_kinds *kinds;
     const struct cairn_gc_options *options;
     struct cairn_gc_result result;
     struct doomed_run *doomed; /* newest first; in the end those that are gone */

@@ -4,10 +4,8 @@
  * deleted. */
 #include "checkpoint/gc_int.h"
 
-#include "base/limits.h"
 #include "storage/rows_checkpoint.h"
 #include "storage/rows_gc.h"
-
 #include <stdlib.h>
 
 enum { ROWS_AT_ONCE = 4096, OBJECTS_AT_ONCE = 1024 };
@@ -76,40 +74,9 @@ static int mark_used(void *context, uint64_t run, const struct digest *digest)
     return gc->dry_run && gc_is_doomed(gc, run) ? 0 : mark(gc, digest);
 }
 
-static int mark_result(struct gc *gc, const struct digest *digest)
+static int mark_root(void *context, const struct digest *digest)
 {
-    static const struct digest none;
-    return digest_equal(digest, &none) ? 0 : mark(gc, digest);
-}
-
-static int mark_full(struct gc *gc, struct str payload, struct cairn_error *reason)
-{
-    struct states states;
-    struct digest graph;
-    int rc = payload_parse_full(payload, &states, &graph, reason);
-    if (rc)
-        return rc;
-    rc = mark(gc, &graph);
-    for (uint32_t i = 0; states.outputs && i < states.n && !rc; i++)
-        rc = mark_result(gc, &states.outputs[i]);
-    states_release(&states);
-    return rc;
-}
-
-static int mark_change(void *context, const struct change *change)
-{
-    return mark_result(context, &change->outputs);
-}
-
-static int mark_delta(struct gc *gc, struct str payload, struct cairn_error *reason)
-{
-    struct delta delta;
-    int rc = payload_parse_delta(payload, &delta, reason);
-    if (rc)
-        return rc;
-    rc = delta_each(&delta, LIMIT_TASKS, mark_change, gc, reason);
-    delta_release(&delta);
-    return rc;
+    return mark(context, digest);
 }
 
 struct record_scan {
@@ -118,23 +85,37 @@ struct record_scan {
     uint32_t rows;
 };
 
-/* The SHA-256 is enough: an HMAC tells nothing of what is meant. */
+/* Of a kind that is not known: nobody can tell what it refers to. */
+static int refuse_unknown(const struct gc *gc, const struct checkpoint_row *row)
+{
+    char id[CAIRN_ID_MAX];
+    row_id(row, id);
+    return error_set(gc->error, CAIRN_ENEWER,
+                     "no content was deleted, because checkpoint %s, which may refer "
+                     "to any, is of a kind that this release does not know: use the "
+                     "release that wrote it",
+                     id);
+}
+
+/* The SHA-256 is enough: an HMAC says nothing about what is meant. */
 static int mark_row(void *context, const struct checkpoint_row *row)
 {
     struct record_scan *scan = context;
     struct gc *gc = scan->gc;
-    struct checked checked;
+    const struct payload_kind *kind = kind_of(gc->kinds, row->namespace_id);
+    struct payload_check check = {.roots = ROOTS_ALL, .root = mark_root, .context = gc};
+    struct sound_record record;
     struct cairn_error reason = {0};
     scan->last = row->seq;
     scan->rows++;
-    if (gc->dry_run && gc_is_doomed(gc, row->stream))
+    if (gc->dry_run && row->namespace_id == NAMESPACE_WORKFLOW &&
+        gc_is_doomed(gc, row->stream))
         return 0;
-    int rc = row_check_bytes(row, gc->sha, &checked, &reason);
-    if (!rc && row->namespace_id != NAMESPACE_WORKFLOW)
-        rc = error_set(&reason, CAIRN_EDAMAGED, "it is no checkpoint of a run");
+    int rc = row_check_bytes(row, gc->sha, &record, &reason);
+    if (!rc && !kind)
+        return refuse_unknown(gc, row);
     if (!rc)
-        rc = row->kind == RECORD_FULL ? mark_full(gc, checked.payload, &reason)
-                                      : mark_delta(gc, checked.payload, &reason);
+        rc = kind->check(&record, &check, &reason);
     if (!rc || rc == CAIRN_ENOMEM)
         return rc ? error_nomem(gc->error) : 0;
     return error_set(gc->error, rc,

@@ -49,7 +49,7 @@ static struct part *add_part(struct removal *r, const struct checkpoint_row *row
 static int see_record(void *context, const struct checkpoint_row *row)
 {
     struct removal *r = context;
-    struct checked checked;
+    struct sound_record checked;
     if (row_check_bytes(row, r->gc->sha, &checked, NULL)) {
         r->damaged = true;
         return 1;
@@ -91,7 +91,8 @@ static int survey(struct removal *r)
     if (rc < 0)
         return rc;
     join_newest(r);
-    rc = tombstones_load(r->gc->store, r->run->run, &old, r->gc->error);
+    rc = tombstones_load(r->gc->store, NAMESPACE_WORKFLOW, r->run->run, &old,
+                         r->gc->error);
     if (rc == 0 && r->n == 0 && old.n == 0)
         r->damaged = true; /* it never had a checkpoint: that cannot be */
     tombstones_release(&old);
@@ -141,7 +142,7 @@ static int bury(struct removal *r, const struct part *part)
         store_delete_checkpoints(gc->store, NAMESPACE_WORKFLOW, row.stream, row.first,
                                  row.last, &row.count, &bytes, gc->error);
     if (!rc)
-        rc = tombstones_load(gc->store, row.stream, &old, gc->error);
+        rc = tombstones_load(gc->store, row.namespace_id, row.stream, &old, gc->error);
     for (size_t i = 0; i < old.n && !rc; i++) {
         const struct tombstone_row *t = &old.at[i];
         bool later = t->first > row.last;

@@ -2,9 +2,10 @@
 /* Exported heads: what somebody wrote down of the newest records, to be compared later.
  * From inside, nothing shows that the newest records were taken away whole, or that an
  * older copy stands in the store's place. */
-#include "checkpoint/row_int.h"
+#include "checkpoint/find.h"
+#include "checkpoint/outcomes.h"
 #include "checkpoint/tombstones_int.h"
-#include "checkpoint/verify.h"
+#include "checkpoint/trust.h"
 #include "storage/rows_checkpoint.h"
 #include "storage/rows_lost.h"
 #include "storage/rows_run.h"
@@ -15,59 +16,75 @@
 
 /* ---- Making one ---- */
 
-struct heads {
-    struct cairn_store *store;
-    struct sha256 *sha;
-    int (*each)(void *, const struct cairn_head *);
-    void *context;
-    bool stop;
-    struct cairn_head head;
+struct head_reading {
+    const struct chains *in;
+    struct cairn_head *head;
     struct cairn_error *error;
 };
 
 /* A head that is damaged itself would vouch for nothing. */
 static int fill_head(void *context, const struct checkpoint_row *row)
 {
-    struct heads *h = context;
-    struct checked checked;
-    int rc = row_verify(row, h->sha, &checked, h->error);
+    struct head_reading *reading = context;
+    struct cairn_head *head = reading->head;
+    struct sound_record record;
+    int rc = row_verify(row, reading->in->sha, &record, reading->error);
     if (rc)
         return rc;
-    h->head.seq = row->seq;
-    h->head.position = checked.header.position;
-    row_id(row, h->head.id);
-    digest_hex(&checked.digest, h->head.digest);
+    head->seq = row->seq;
+    head->position = record.header.position;
+    row_id(row, head->id);
+    digest_hex(&record.digest, head->digest);
     return 0;
 }
 
-static int head_of(void *context, const struct run_row *row)
+int chain_head(const struct chains *in, uint64_t stream, struct cairn_head *head,
+               struct cairn_error *error)
 {
-    struct heads *h = context;
-    struct checkpoint_range range = {.namespace_id = NAMESPACE_WORKFLOW,
-                                     .stream = row->run};
+    struct head_reading reading = {in, head, error};
+    struct checkpoint_range range = {.namespace_id = in->kind->namespace_id,
+                                     .stream = stream};
     uint64_t seq = 0;
-    h->head = (struct cairn_head){.run = row->run};
-    int rc = run_check_forged(h->store, row, h->error);
-    if (!rc)
-        rc = store_last_seq(h->store, NAMESPACE_WORKFLOW, row->run, &seq, h->error);
+    assert_chains(in);
+    *head = (struct cairn_head){.run = stream};
+    int rc = store_last_seq(in->store, range.namespace_id, stream, &seq, error);
     if (rc || seq == 0)
         return rc;
-    rc = store_count_checkpoints(h->store, &range, &h->head.records, h->error);
-    if (!rc)
-        rc = store_get_checkpoint(h->store, seq, fill_head, h, h->error);
-    if (!rc && !h->stop)
-        h->stop = h->each(h->context, &h->head) != 0;
-    return rc ? rc : h->stop;
+    rc = store_count_checkpoints(in->store, &range, &head->records, error);
+    return rc ? rc : store_get_checkpoint(in->store, seq, fill_head, &reading, error);
 }
 
-static int tell_heads(struct heads *h, uint64_t run, struct cairn_head_store *of)
+struct heads {
+    struct chains in;
+    int (*each)(void *, const struct cairn_head *);
+    void *context;
+    bool stop;
+    struct cairn_error *error;
+};
+
+static int pass_head(void *context, const struct run_row *row)
 {
-    struct run_filter every = {.ascending = true};
-    snprintf(of->store, sizeof of->store, "%s", store_id(h->store));
-    int rc = store_seq_after(h->store, &of->next_seq, h->error);
+    struct heads *h = context;
+    struct cairn_head head;
+    int rc = run_check_forged(h->in.store, row, h->error);
     if (!rc)
-        rc = run ? store_get_run(h->store, run, head_of, h, h->error)
-                 : store_each_run(h->store, &every, head_of, h, h->error);
+        rc = chain_head(&h->in, row->run, &head, h->error);
+    if (rc || head.seq == 0)
+        return rc;
+    if (!h->stop)
+        h->stop = h->each(h->context, &head) != 0;
+    return h->stop;
+}
+
+static int pass_heads(struct heads *h, uint64_t run, struct cairn_head_store *of)
+{
+    struct cairn_store *store = h->in.store;
+    struct run_filter every = {.ascending = true};
+    snprintf(of->store, sizeof of->store, "%s", store_id(store));
+    int rc = store_seq_after(store, &of->next_seq, h->error);
+    if (!rc)
+        rc = run ? store_get_run(store, run, pass_head, h, h->error)
+                 : store_each_run(store, &every, pass_head, h, h->error);
     return rc < 0 ? rc : 0;
 }
 
@@ -75,16 +92,19 @@ int cairn_checkpoint_head(struct cairn_store *store, uint64_t run,
                           int (*each)(void *, const struct cairn_head *), void *context,
                           struct cairn_head_store *of, struct cairn_error *error)
 {
-    struct heads h = {.store = store, .each = each, .context = context, .error = error};
-    h.sha = sha256_new();
-    if (!h.sha)
+    struct heads h = {.in = {.store = store, .kind = &outcomes_kind},
+                      .each = each,
+                      .context = context,
+                      .error = error};
+    h.in.sha = sha256_new();
+    if (!h.in.sha)
         return error_nomem(error);
     int rc = store_begin_read(store, error);
     if (!rc) {
-        rc = tell_heads(&h, run, of);
+        rc = pass_heads(&h, run, of);
         store_end_read(store);
     }
-    sha256_free(h.sha);
+    sha256_free(h.in.sha);
     return rc;
 }
 
@@ -222,7 +242,7 @@ int cairn_checkpoint_compare(struct cairn_store *store,
         return error_nomem(error);
     int rc = store_begin_read(store, error);
     if (!rc) {
-        rc = tombstones_load(store, 0, &c.tombstones, error);
+        rc = tombstones_load_all(store, &c.tombstones, error);
         if (!rc)
             rc = compare_all(&c, of, heads, n);
         store_end_read(store);

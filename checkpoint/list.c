@@ -5,9 +5,9 @@
  *
  * Of a damaged record only the columns are told. Its position stays 0, and counts and
  * changes with it: only the record itself holds them. */
-#include "base/limits.h"
+#include "checkpoint/find.h"
+#include "checkpoint/outcomes.h"
 #include "checkpoint/row_int.h"
-#include "checkpoint/verify.h"
 #include "storage/rows_checkpoint.h"
 #include "storage/rows_run.h"
 #include "storage/store.h"
@@ -18,7 +18,7 @@
 enum { PAGE = 100, PAGE_DEFAULT = 10 };
 
 struct page {
-    struct sha256 *sha;
+    const struct chains *in;
     struct cairn_checkpoint_info *infos;
     size_t n;
     struct cairn_error forged; /* why a run's row is not to be believed; or code 0 */
@@ -45,49 +45,16 @@ static void info_columns(const struct checkpoint_row *row,
     }
 }
 
-static void info_count(const struct states *states, struct cairn_checkpoint_info *info)
-{
-    struct tally tally = states_tally(states);
-    info->total = tally.total;
-    info->completed = tally.completed;
-    info->failed = tally.failed;
-    info->skipped = tally.skipped;
-    info->cancelled = tally.cancelled;
-    info->counted = true;
-}
-
-static int info_payload(const struct checked *checked,
-                        struct cairn_checkpoint_info *info, struct cairn_error *error)
-{
-    if (checked->header.kind == RECORD_FULL) {
-        struct states states;
-        struct digest graph;
-        int rc = payload_parse_full(checked->payload, &states, &graph, error);
-        if (rc)
-            return rc;
-        info_count(&states, info);
-        states_release(&states);
-        return 0;
-    }
-    struct delta delta;
-    int rc = payload_parse_delta(checked->payload, &delta, error);
-    if (rc)
-        return rc;
-    info->changes = delta.n;
-    delta_release(&delta);
-    return 0;
-}
-
 static int info_of_row(void *context, const struct checkpoint_row *row)
 {
     struct page *page = context;
     struct cairn_checkpoint_info *info = &page->infos[page->n];
-    struct checked checked;
+    struct sound_record checked;
     info_columns(row, info);
-    int rc = row_check(row, page->sha, &checked, page->error);
+    int rc = row_check(row, page->in->sha, &checked, page->error);
     if (rc == 0) {
         info->position = checked.header.position;
-        rc = info_payload(&checked, info, page->error);
+        rc = page->in->kind->describe(&checked, info, page->error);
     }
     if (rc && rc != CAIRN_EDAMAGED)
         return rc;
@@ -98,41 +65,15 @@ static int info_of_row(void *context, const struct checkpoint_row *row)
 
 /* ---- What other rows tell about it ---- */
 
-struct run_look {
-    struct cairn_store *store;
-    struct cairn_checkpoint_info *info;
-    int trust;
-    struct cairn_error why;
-};
-
-static int copy_workflow(void *context, const struct run_row *row)
-{
-    struct run_look *look = context;
-    snprintf(look->info->workflow, sizeof look->info->workflow, "%.*s",
-             (int)row->workflow_name.len, row->workflow_name.ptr);
-    look->trust = run_check_forged(look->store, row, &look->why);
-    return 0;
-}
-
-/* With a key a record of a run whose row is forged is none to be believed. */
-static int look_at_run(struct cairn_store *store, struct cairn_checkpoint_info *info,
+static int info_finish(const struct chains *in, struct cairn_checkpoint_info *info,
                        struct cairn_error *error)
 {
-    struct run_look look = {.store = store, .info = info};
-    int rc = store_get_run(store, info->run, copy_workflow, &look, error);
-    if (rc)
-        return rc == CAIRN_ENOTFOUND ? 0 : rc;
-    return look.trust ? error_set(error, look.trust, "%s", look.why.text) : 0;
-}
-
-static int info_finish(struct cairn_store *store, struct cairn_checkpoint_info *info,
-                       struct cairn_error *error)
-{
+    struct cairn_store *store = in->store;
     uint64_t last = 0;
-    int rc = look_at_run(store, info, error);
+    int rc = in->kind->identify ? in->kind->identify(store, info, error) : 0;
     if (rc)
         return rc;
-    rc = store_last_seq(store, NAMESPACE_WORKFLOW, info->run, &last, error);
+    rc = store_last_seq(store, in->kind->namespace_id, info->run, &last, error);
     if (rc && rc != CAIRN_ENOTFOUND)
         return rc;
     info->head = last == info->seq;
@@ -148,16 +89,16 @@ static int info_finish(struct cairn_store *store, struct cairn_checkpoint_info *
 
 /* ---- List ---- */
 
-static int range_of_filter(struct cairn_store *store,
+static int range_of_filter(const struct chains *in,
                            const struct cairn_checkpoint_filter *filter,
                            struct checkpoint_range *range, struct cairn_error *error)
 {
-    *range = (struct checkpoint_range){.namespace_id = NAMESPACE_WORKFLOW,
+    *range = (struct checkpoint_range){.namespace_id = in->kind->namespace_id,
                                        .stream = filter->run,
                                        .descending = !filter->page.oldest_first,
                                        .offset = filter->page.offset};
     if (filter->workflow) {
-        int rc = store_workflow_id(store, str_of(filter->workflow), false,
+        int rc = store_workflow_id(in->store, str_of(filter->workflow), false,
                                    &range->workflow, error);
         if (rc == CAIRN_ENOTFOUND)
             return error_set(error, rc, "no workflow named %.200s has run here",
@@ -169,14 +110,14 @@ static int range_of_filter(struct cairn_store *store,
 }
 
 /* Fills one page; needs a read transaction. */
-static int fill_page(struct cairn_store *store, const struct checkpoint_range *range,
-                     struct page *page)
+static int fill_page(const struct checkpoint_range *range, struct page *page)
 {
     page->n = 0;
-    int rc = store_each_checkpoint(store, range, info_of_row, page, page->error);
+    int rc =
+        store_each_checkpoint(page->in->store, range, info_of_row, page, page->error);
     for (size_t i = 0; i < page->n && rc >= 0; i++) {
         struct cairn_error why = {0};
-        rc = info_finish(store, &page->infos[i], &why);
+        rc = info_finish(page->in, &page->infos[i], &why);
         if (rc == CAIRN_EDAMAGED && !page->forged.code)
             page->forged = why;
         if (rc == CAIRN_EDAMAGED) {
@@ -203,11 +144,9 @@ static bool next_page(struct checkpoint_range *range, const struct page *page)
 }
 
 struct listing {
-    struct cairn_store *store;
     struct checkpoint_range range;
     uint64_t left; /* rows still wanted */
-    int (*each)(void *, const struct cairn_checkpoint_info *);
-    void *context;
+    const struct checkpoint_reader *reader;
 };
 
 static int list_pages(struct listing *list, struct page *page)
@@ -215,15 +154,15 @@ static int list_pages(struct listing *list, struct page *page)
     bool more = true;
     while (more && list->left > 0) {
         list->range.limit = list->left < PAGE ? list->left : PAGE;
-        int rc = store_begin_read(list->store, page->error);
+        int rc = store_begin_read(page->in->store, page->error);
         if (rc)
             return rc;
-        rc = fill_page(list->store, &list->range, page);
-        store_end_read(list->store);
+        rc = fill_page(&list->range, page);
+        store_end_read(page->in->store);
         if (rc)
             return rc;
         for (size_t i = 0; i < page->n; i++)
-            if (list->each(list->context, &page->infos[i]) != 0)
+            if (list->reader->each(list->reader->context, &page->infos[i]) != 0)
                 return 0;
         list->left -= page->n;
         more = next_page(&list->range, page);
@@ -231,22 +170,44 @@ static int list_pages(struct listing *list, struct page *page)
     return 0;
 }
 
-static int page_open(struct page *page, size_t room, struct cairn_error *error)
+static int list_range(const struct chains *in, struct listing *list,
+                      struct cairn_error *error)
 {
-    *page = (struct page){.sha = sha256_new(), .error = error};
-    page->infos = calloc(room, sizeof *page->infos);
-    if (page->sha && page->infos)
-        return 0;
-    sha256_free(page->sha);
-    free(page->infos);
-    error_nomem(error);
-    return CAIRN_ENOMEM;
+    struct page page = {.in = in, .error = error};
+    page.infos = calloc(PAGE, sizeof *page.infos);
+    if (!page.infos)
+        return error_nomem(error);
+    int rc = list_pages(list, &page);
+    if (!rc && page.forged.code)
+        rc = error_set(error, page.forged.code, "%s", page.forged.text);
+    free(page.infos);
+    return rc;
 }
 
-static void page_close(struct page *page)
+int chain_list(const struct chains *in, const struct cairn_checkpoint_filter *filter,
+               const struct checkpoint_reader *reader, uint64_t *total,
+               struct cairn_error *error)
 {
-    sha256_free(page->sha);
-    free(page->infos);
+    static const struct cairn_checkpoint_filter any;
+    struct listing list = {.reader = reader};
+    uint64_t count = 0;
+    assert_chains(in);
+    if (!filter)
+        filter = &any;
+    int rc = range_of_filter(in, filter, &list.range, error);
+    if (rc == 0 && total) {
+        struct checkpoint_range all = list.range;
+        all.offset = 0;
+        rc = store_count_checkpoints(in->store, &all, &count, error);
+    }
+    if (rc)
+        return rc;
+    uint32_t limit = filter->page.limit ? filter->page.limit : PAGE_DEFAULT;
+    list.left = filter->page.all ? UINT64_MAX : limit < PAGE ? limit : PAGE;
+    rc = list_range(in, &list, error);
+    if (rc == 0 && total)
+        *total = count;
+    return rc;
 }
 
 int cairn_checkpoint_list(struct cairn_store *store,
@@ -254,79 +215,86 @@ int cairn_checkpoint_list(struct cairn_store *store,
                           int (*each)(void *, const struct cairn_checkpoint_info *),
                           void *context, uint64_t *total, struct cairn_error *error)
 {
-    static const struct cairn_checkpoint_filter any;
-    struct listing list = {.store = store, .each = each, .context = context};
-    uint64_t count = 0;
-    if (!filter)
-        filter = &any;
-    int rc = range_of_filter(store, filter, &list.range, error);
-    if (rc == 0 && total) {
-        struct checkpoint_range all = list.range;
-        all.offset = 0;
-        rc = store_count_checkpoints(store, &all, &count, error);
-    }
-    if (rc)
-        return rc;
-    uint32_t limit = filter->page.limit ? filter->page.limit : PAGE_DEFAULT;
-    list.left = filter->page.all ? UINT64_MAX : limit < PAGE ? limit : PAGE;
-    struct page page;
-    rc = page_open(&page, PAGE, error);
-    if (rc)
-        return rc;
-    rc = list_pages(&list, &page);
-    if (!rc && page.forged.code)
-        rc = error_set(error, page.forged.code, "%s", page.forged.text);
-    page_close(&page);
-    if (rc == 0 && total)
-        *total = count;
+    struct chains in = {.store = store, .sha = sha256_new(), .kind = &outcomes_kind};
+    struct checkpoint_reader reader = {each, context};
+    if (!in.sha)
+        return error_nomem(error);
+    int rc = chain_list(&in, filter, &reader, total, error);
+    sha256_free(in.sha);
     return rc;
 }
 
 /* ---- Get ---- */
 
-static int info_rebuilt(struct cairn_store *store, struct sha256 *sha, uint64_t seq,
+static void info_of_rebuilt(const struct chains *in, const struct rebuilt *built,
+                            struct cairn_checkpoint_info *info)
+{
+    *info = (struct cairn_checkpoint_info){.seq = built->ref.seq,
+                                           .run = built->header.stream,
+                                           .parent = built->parent,
+                                           .time_ns = built->header.time_ns,
+                                           .full = built->header.kind == RECORD_FULL,
+                                           .position = built->header.position,
+                                           .bytes = built->bytes};
+    checkpoint_id(in->kind->namespace_id, info->seq, &built->ref.digest, info->id);
+    digest_hex(&built->ref.digest, info->digest);
+}
+
+static int info_rebuilt(const struct chains *in, uint64_t seq,
                         struct cairn_checkpoint_info *out, uint64_t *bad,
                         struct cairn_error *error)
 {
     struct rebuilt built;
-    struct cairn_checkpoint_info info = {0};
-    int rc = rebuild_at(store, sha, seq, &built, error);
+    struct cairn_checkpoint_info info;
+    void *state = calloc(1, in->kind->state_bytes);
+    *bad = 0;
+    if (!state)
+        return error_nomem(error);
+    int rc = chain_rebuild(in, seq, state, &built, error);
     *bad = built.bad;
-    if (rc)
-        return rc;
-    info.seq = seq;
-    info.run = built.header.stream;
-    info.parent = built.parent;
-    info.time_ns = built.header.time_ns;
-    info.full = built.header.kind == RECORD_FULL;
-    info.position = built.header.position;
-    info.bytes = built.bytes;
-    info.changes = built.changes;
-    checkpoint_id(NAMESPACE_WORKFLOW, seq, &built.ref.digest, info.id);
-    digest_hex(&built.ref.digest, info.digest);
-    info_count(&built.states, &info);
-    states_release(&built.states);
-    rc = info_finish(store, &info, error);
+    if (rc == 0) {
+        info_of_rebuilt(in, &built, &info);
+        in->kind->summarize(state, &info);
+        in->kind->state_release(state);
+        rc = info_finish(in, &info, error);
+    }
+    free(state);
     if (rc == 0)
         *out = info;
+    return rc;
+}
+
+static int get_found(const struct chains *in, const char *id,
+                     struct cairn_checkpoint_info *out, struct cairn_error *error)
+{
+    uint64_t seq = 0, bad;
+    bool sound = false;
+    int rc = chain_find(in, id, &seq, &sound, error);
+    if (rc || !sound)
+        return rc ? rc : CAIRN_EDAMAGED; /* chain_find filled the error */
+    return info_rebuilt(in, seq, out, &bad, error);
+}
+
+int chain_get(const struct chains *in, const char *id,
+              struct cairn_checkpoint_info *out, struct cairn_error *error)
+{
+    assert_chains(in);
+    int rc = store_begin_read(in->store, error);
+    if (rc)
+        return rc;
+    rc = get_found(in, id, out, error);
+    store_end_read(in->store);
     return rc;
 }
 
 int cairn_checkpoint_get(struct cairn_store *store, const char *id,
                          struct cairn_checkpoint_info *out, struct cairn_error *error)
 {
-    uint64_t seq = 0, bad;
-    struct sha256 *sha = sha256_new();
-    if (!sha)
+    struct chains in = {.store = store, .sha = sha256_new(), .kind = &outcomes_kind};
+    if (!in.sha)
         return error_nomem(error);
-    int rc = store_begin_read(store, error);
-    if (rc == 0) {
-        rc = checkpoint_find(store, id, &seq, error);
-        if (rc == 0)
-            rc = info_rebuilt(store, sha, seq, out, &bad, error);
-        store_end_read(store);
-    }
-    sha256_free(sha);
+    int rc = chain_get(&in, id, out, error);
+    sha256_free(in.sha);
     return rc;
 }
 
@@ -363,23 +331,23 @@ static int no_latest(uint32_t passed, bool damaged, struct cairn_error *error)
  * was deleted before it, all of its stream from there up to the failed one are passed
  * over without another try, so that damage at the start of a long segment does not cost
  * a walk per record. */
-static int find_latest(struct cairn_store *store, struct sha256 *sha,
-                       struct checkpoint_range range, struct cairn_checkpoint_info *out,
-                       uint32_t *skipped, struct cairn_error *error)
+static int find_latest(const struct chains *in, struct checkpoint_range range,
+                       struct cairn_checkpoint_info *out, uint32_t *skipped,
+                       struct cairn_error *error)
 {
     uint64_t bad = 0, bad_stream = 0;
     uint32_t passed = 0;
     bool damaged = false;
     for (;;) {
         struct candidate next = {0};
-        int rc = store_each_checkpoint(store, &range, note_candidate, &next, error);
+        int rc = store_each_checkpoint(in->store, &range, note_candidate, &next, error);
         if (rc < 0)
             return rc;
         if (!next.found)
             break;
         if (next.stream != bad_stream || next.seq < bad) {
             bad_stream = next.stream;
-            rc = info_rebuilt(store, sha, next.seq, out, &bad, error);
+            rc = info_rebuilt(in, next.seq, out, &bad, error);
             if (rc == 0 && skipped)
                 *skipped = passed;
             if (rc != CAIRN_EDAMAGED && rc != CAIRN_ENOTFOUND)
@@ -402,20 +370,20 @@ int cairn_checkpoint_latest(struct cairn_store *store, const char *workflow,
     struct checkpoint_range range;
     if (!workflow)
         return error_set(error, CAIRN_EUSAGE, "no workflow given");
-    struct sha256 *sha = sha256_new();
-    if (!sha)
+    struct chains in = {.store = store, .sha = sha256_new(), .kind = &outcomes_kind};
+    if (!in.sha)
         return error_nomem(error);
     int rc = store_begin_read(store, error);
     if (rc == 0) {
-        rc = range_of_filter(store, &filter, &range, error);
+        rc = range_of_filter(&in, &filter, &range, error);
         range.limit = 1;
         if (rc == 0) {
-            rc = find_latest(store, sha, range, out, skipped, error);
+            rc = find_latest(&in, range, out, skipped, error);
             if (rc == CAIRN_ENOTFOUND || rc == CAIRN_EDAMAGED)
                 error_context(error, "workflow %.200s", workflow);
         }
         store_end_read(store);
     }
-    sha256_free(sha);
+    sha256_free(in.sha);
     return rc;
 }

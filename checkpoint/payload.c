@@ -330,8 +330,10 @@ int payload_parse_delta(struct str payload, struct delta *delta,
                          .image = image.packed.addr};
     struct change_reader reader = change_reader_of(made.changes, LIMIT_TASKS);
     struct change change;
-    while ((rc = change_next(&reader, &change, error)) > 0)
+    while ((rc = change_next(&reader, &change, error)) > 0) {
         made.n++;
+        made.last = change.task;
+    }
     if (rc == 0 && (made.n == 0 || made.base == 0))
         rc = error_set(error, CAIRN_EDAMAGED, "it is a delta without %s",
                        made.n == 0 ? "changes" : "a full record");

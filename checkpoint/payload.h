@@ -25,7 +25,7 @@ int payload_parse_full(struct str payload, struct states *states, struct digest 
                        struct cairn_error *error);
 struct delta {
     uint64_t base, graph_tag;
-    uint32_t n;
+    uint32_t n, last;   /* changes, at least 1; the highest task among them */
     struct str changes; /* packed; owned by `image` */
     char *image;
 };

@@ -6,9 +6,9 @@
  * Each deleted range leaves one tombstone. Ranges that touch are merged, unless a kept
  * record names the end of the first one as its parent: the link to it must stay exact.
  */
-#include "checkpoint/row_int.h"
+#include "checkpoint/outcomes.h"
+#include "checkpoint/retain.h"
 #include "checkpoint/tombstones_int.h"
-#include "checkpoint/verify.h"
 
 #include "base/array.h"
 #include "base/clock.h"
@@ -27,8 +27,7 @@ struct segment {
 };
 
 struct pruning {
-    struct cairn_store *store;
-    struct sha256 *sha;
+    const struct chains *in;
     uint64_t stream;
     uint64_t cutoff; /* seq of the oldest record that must stay, 0: all stay */
     struct segment *segments;
@@ -62,9 +61,9 @@ static int add_segment(struct pruning *p, const struct segment *segment)
 static int scan_row(void *context, const struct checkpoint_row *row)
 {
     struct pruning *p = context;
-    struct checked checked;
+    struct sound_record checked;
     bool begins =
-        row->kind == RECORD_FULL && row_check(row, p->sha, &checked, NULL) == 0;
+        row->kind == RECORD_FULL && row_check(row, p->in->sha, &checked, NULL) == 0;
     if (begins || p->n == 0) {
         struct segment segment = {
             .first = row->seq, .parent = row->parent, .sound = begins};
@@ -100,20 +99,21 @@ static bool holds_fork(const struct pruning *p, const struct segment *segment)
 
 static int find_segments(struct pruning *p, uint32_t keep)
 {
-    struct checkpoint_range range = {.namespace_id = NAMESPACE_WORKFLOW,
+    struct checkpoint_range range = {.namespace_id = p->in->kind->namespace_id,
                                      .stream = p->stream,
                                      .descending = true,
                                      .offset = keep - 1,
                                      .limit = 1};
-    int rc = store_each_checkpoint(p->store, &range, note_seq, &p->cutoff, p->error);
+    int rc =
+        store_each_checkpoint(p->in->store, &range, note_seq, &p->cutoff, p->error);
     if (rc < 0)
         return rc;
-    rc = fork_points(p->store, p->stream, &p->forks, p->error);
+    rc = fork_points(p->in, p->stream, &p->forks, p->error);
     if (rc)
         return rc;
-    range = (struct checkpoint_range){.namespace_id = NAMESPACE_WORKFLOW,
+    range = (struct checkpoint_range){.namespace_id = p->in->kind->namespace_id,
                                       .stream = p->stream};
-    rc = store_each_checkpoint(p->store, &range, scan_row, p, p->error);
+    rc = store_each_checkpoint(p->in->store, &range, scan_row, p, p->error);
     for (size_t i = 0; i < p->n; i++)
         p->segments[i].keep =
             p->segments[i].last >= p->cutoff || holds_fork(p, &p->segments[i]);
@@ -125,12 +125,12 @@ static int find_segments(struct pruning *p, uint32_t keep)
 static int delete_range(struct pruning *p, struct tombstone_row *row)
 {
     uint64_t bytes;
-    row->namespace_id = NAMESPACE_WORKFLOW;
+    row->namespace_id = p->in->kind->namespace_id;
     row->stream = p->stream;
     row->time_ns = clock_utc_ns();
     int rc =
-        store_delete_checkpoints(p->store, NAMESPACE_WORKFLOW, p->stream, row->first,
-                                 row->last, &row->count, &bytes, p->error);
+        store_delete_checkpoints(p->in->store, p->in->kind->namespace_id, p->stream,
+                                 row->first, row->last, &row->count, &bytes, p->error);
     if (rc)
         return rc;
     return tombstones_add(&p->new, row) ? error_nomem(p->error) : 0;
@@ -223,7 +223,7 @@ static int replace_tombstones(struct pruning *p)
 {
     int rc = 0;
     for (size_t i = 0; i < p->old.n && rc == 0; i++) {
-        rc = store_delete_tombstone(p->store, p->old.at[i].id, p->error);
+        rc = store_delete_tombstone(p->in->store, p->old.at[i].id, p->error);
         if (rc == 0 && tombstones_add(&p->new, &p->old.at[i]))
             rc = error_nomem(p->error);
     }
@@ -236,23 +236,24 @@ static int replace_tombstones(struct pruning *p)
         else
             all[++kept] = all[i];
     for (size_t i = 0; i <= kept && i < p->new.n &&rc == 0; i++)
-        rc = store_put_tombstone(p->store, &all[i], p->error);
+        rc = store_put_tombstone(p->in->store, &all[i], p->error);
     return rc;
 }
 
 static int carry_out(struct pruning *p)
 {
-    int rc = tombstones_load(p->store, p->stream, &p->old, p->error);
+    int rc = tombstones_load(p->in->store, p->in->kind->namespace_id, p->stream,
+                             &p->old, p->error);
     if (rc == 0)
         rc = delete_segments(p);
     return rc ? rc : replace_tombstones(p);
 }
 
-static int prune(struct pruning *p, uint32_t keep, bool dry_run,
+static int prune(struct pruning *p, const struct retention *wanted,
                  struct cairn_prune_result *result)
 {
     struct cairn_prune_result sum = {0};
-    int rc = find_segments(p, keep);
+    int rc = find_segments(p, wanted->keep);
     for (size_t i = 0; i < p->n && rc == 0; i++) {
         const struct segment *segment = &p->segments[i];
         sum.total += segment->count;
@@ -260,25 +261,35 @@ static int prune(struct pruning *p, uint32_t keep, bool dry_run,
         sum.freed_bytes += segment->keep ? 0 : segment->bytes;
     }
     sum.deleted = sum.total - sum.kept;
-    sum.surplus = sum.kept > keep ? sum.kept - keep : 0;
-    if (rc == 0 && sum.deleted && !dry_run)
+    sum.surplus = sum.kept > wanted->keep ? sum.kept - wanted->keep : 0;
+    if (rc == 0 && sum.deleted && !wanted->dry_run)
         rc = carry_out(p);
     if (rc == 0)
         *result = sum;
     return rc;
 }
 
-int prune_stream(struct cairn_store *store, struct sha256 *sha, uint64_t stream,
-                 uint32_t keep, bool dry_run, struct cairn_prune_result *result,
-                 struct cairn_error *error)
+int chain_prune(const struct chains *in, const struct retention *wanted,
+                struct cairn_prune_result *result, struct cairn_error *error)
 {
-    struct pruning p = {.store = store, .sha = sha, .stream = stream, .error = error};
-    if (keep == 0 || stream == 0)
+    struct pruning p = {.in = in, .stream = wanted->stream, .error = error};
+    assert_chains(in);
+    if (wanted->keep == 0 || wanted->stream == 0)
         return error_set(error, CAIRN_EUSAGE,
-                         "at least one checkpoint of each run must be kept");
-    int rc = prune(&p, keep, dry_run, result);
+                         "at least one checkpoint of each %s must be kept",
+                         in->kind->stream_noun);
+    int rc = prune(&p, wanted, result);
     pruning_release(&p);
     return rc;
+}
+
+int run_stream_prune(struct cairn_store *store, struct sha256 *sha, uint64_t run,
+                     uint32_t keep, struct cairn_error *error)
+{
+    struct chains in = {.store = store, .sha = sha, .kind = &outcomes_kind};
+    struct retention wanted = {.stream = run, .keep = keep};
+    struct cairn_prune_result unused;
+    return chain_prune(&in, &wanted, &unused, error);
 }
 
 /* ---- The call ---- */
@@ -288,8 +299,8 @@ static int note_run(void *context, const struct run_row *row)
     return seqs_add(context, row->run);
 }
 
-static int runs_of(struct cairn_store *store, uint64_t run, struct seqs *runs,
-                   struct cairn_error *error)
+static int list_runs(struct cairn_store *store, uint64_t run, struct seqs *runs,
+                     struct cairn_error *error)
 {
     struct run_filter every = {.ascending = true};
     int rc = run ? store_get_run(store, run, note_run, runs, error)
@@ -301,20 +312,20 @@ static int runs_of(struct cairn_store *store, uint64_t run, struct seqs *runs,
     return rc < 0 ? rc : 0;
 }
 
-static int prune_run(struct cairn_store *store, struct sha256 *sha, uint64_t run,
-                     const struct cairn_prune_options *options,
+/* In a transaction of its own; adds to `sum`. */
+static int prune_run(const struct chains *in, const struct retention *wanted,
                      struct cairn_prune_result *sum, struct cairn_error *error)
 {
     struct cairn_prune_result one = {0};
-    int rc = options->dry_run ? store_begin_read(store, error)
-                              : store_begin(store, -1, error);
+    int rc = wanted->dry_run ? store_begin_read(in->store, error)
+                             : store_begin(in->store, -1, error);
     if (rc)
         return rc;
-    rc = prune_stream(store, sha, run, options->keep, options->dry_run, &one, error);
-    if (options->dry_run)
-        store_end_read(store);
+    rc = chain_prune(in, wanted, &one, error);
+    if (wanted->dry_run)
+        store_end_read(in->store);
     else
-        rc = store_end(store, rc, error);
+        rc = store_end(in->store, rc, error);
     if (rc)
         return rc;
     sum->total += one.total;
@@ -329,19 +340,22 @@ int cairn_checkpoint_prune(struct cairn_store *store,
                            const struct cairn_prune_options *options,
                            struct cairn_prune_result *result, struct cairn_error *error)
 {
+    struct chains in = {.store = store, .kind = &outcomes_kind};
     struct cairn_prune_result sum = {0};
     struct seqs runs = {0};
     if (options->keep == 0)
         return error_set(error, CAIRN_EUSAGE,
                          "at least one checkpoint of each run must be kept");
-    struct sha256 *sha = sha256_new();
-    if (!sha)
+    in.sha = sha256_new();
+    if (!in.sha)
         return error_nomem(error);
-    int rc = runs_of(store, options->run, &runs, error);
-    for (size_t i = 0; i < runs.n && rc == 0; i++)
-        rc = prune_run(store, sha, runs.at[i], options, &sum, error);
+    int rc = list_runs(store, options->run, &runs, error);
+    for (size_t i = 0; i < runs.n && rc == 0; i++) {
+        struct retention wanted = {runs.at[i], options->keep, options->dry_run};
+        rc = prune_run(&in, &wanted, &sum, error);
+    }
     seqs_release(&runs);
-    sha256_free(sha);
+    sha256_free(in.sha);
     if (rc == 0 && result)
         *result = sum;
     return rc;

@@ -10,7 +10,7 @@
  * `record` bytes below are all but the trailer. Another flag or another version is
  * refused, never guessed at.
  *
- * The HMAC lies inside the SHA-256, so that who has no key still sees every damage. */
+ * The HMAC lies inside the SHA-256, so damage is detectable without the key. */
 #ifndef CHECKPOINT_RECORD_H
 #define CHECKPOINT_RECORD_H
 
@@ -32,6 +32,14 @@ struct record_header {
     uint32_t payload_bytes;
 };
 
+/* A record whose bytes were verified; `payload` views into them. */
+struct sound_record {
+    struct record_header header;
+    struct digest digest;
+    struct str payload;
+    size_t bytes; /* of the whole record */
+};
+
 /* Appends header and payload to `out` (payload_bytes is set here) and hashes them. */
 int record_encode(const struct record_header *header, struct str payload,
                   struct sha256 *sha, struct buf *out, struct digest *digest,
@@ -40,16 +48,15 @@ int record_encode(const struct record_header *header, struct str payload,
 int record_encode_keyed(const struct record_header *header, struct str payload,
                         const struct hmac_key *key, struct sha256 *sha, struct buf *out,
                         struct digest *digest, struct cairn_error *error);
-/* Checks length and SHA-256 before anything else is believed, then every header field.
- * `payload` views into `record`. CAIRN_EDAMAGED names what is wrong. The HMAC is not
- * looked at. */
+/* Checks length and SHA-256 before anything else, then every header field. `payload`
+ * views into `record`. CAIRN_EDAMAGED says what is wrong. The HMAC is not checked. */
 int record_decode(struct str record, struct str digest, struct sha256 *sha,
                   struct record_header *header, struct str *payload,
                   struct cairn_error *error);
-/* The header of bytes that nobody has verified, zeros where there are none: to be
- * looked at where even a damaged record tells something, and never to be believed. */
+/* The header of bytes that nobody has verified, zeros where they are too short. Only a
+ * hint, for where even a damaged record is better than nothing. */
 struct record_header record_peek(struct str bytes);
-/* Of a decoded record: CAIRN_EDAMAGED if it has no HMAC, or one of another key. */
+/* Of a decoded record: CAIRN_EDAMAGED if it has no HMAC, or that of another key. */
 int record_authentic(struct str record, const struct record_header *header,
                      const struct hmac_key *key, struct sha256 *sha,
                      struct cairn_error *error);

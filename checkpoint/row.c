@@ -6,18 +6,7 @@
 #include "storage/rows_checkpoint.h"
 #include "storage/rows_run.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-
-void checkpoint_id(uint8_t namespace_id, uint64_t seq, const struct digest *digest,
-                   char out[CAIRN_ID_MAX])
-{
-    char hex[DIGEST_HEX_SIZE];
-    digest_hex(digest, hex);
-    snprintf(out, CAIRN_ID_MAX, "%s:%llu-%.12s",
-             namespace_id == NAMESPACE_DEBUG ? "debug" : "workflow",
-             (unsigned long long)seq, hex);
-}
 
 void row_id(const struct checkpoint_row *row, char out[CAIRN_ID_MAX])
 {
@@ -36,11 +25,11 @@ static int column(struct cairn_error *error, const char *name)
                      "its column `%s` differs from the record's header", name);
 }
 
-int row_check(const struct checkpoint_row *row, struct sha256 *sha, struct checked *out,
-              struct cairn_error *error)
+int row_check(const struct checkpoint_row *row, struct sha256 *sha,
+              struct sound_record *out, struct cairn_error *error)
 {
     static const struct digest none;
-    struct checked found = {.bytes = row->record.len};
+    struct sound_record found = {.bytes = row->record.len};
     int rc = record_decode(row->record, row->digest, sha, &found.header, &found.payload,
                            error);
     if (rc == 0 && row->key)
@@ -67,7 +56,7 @@ int row_check(const struct checkpoint_row *row, struct sha256 *sha, struct check
 }
 
 int row_check_bytes(const struct checkpoint_row *row, struct sha256 *sha,
-                    struct checked *out, struct cairn_error *error)
+                    struct sound_record *out, struct cairn_error *error)
 {
     struct checkpoint_row bare = *row;
     bare.key = NULL;
@@ -83,7 +72,7 @@ int row_blame(const struct checkpoint_row *row, struct cairn_error *error)
 }
 
 int row_verify(const struct checkpoint_row *row, struct sha256 *sha,
-               struct checked *out, struct cairn_error *error)
+               struct sound_record *out, struct cairn_error *error)
 {
     int rc = row_check(row, sha, out, error);
     if (rc == CAIRN_EDAMAGED)
@@ -143,31 +132,20 @@ void seqs_release(struct seqs *seqs)
     *seqs = (struct seqs){0};
 }
 
-struct fork_scan {
-    uint64_t stream;
-    struct seqs *out;
-};
-
-static int note_fork(void *context, const struct run_row *row)
+static int note_fork(void *context, const struct payload_fork *branch)
 {
-    struct fork_scan *scan = context;
-    if (row->run <= scan->stream)
-        return 1;
-    if (row->from_seq == 0 || row->from_run != scan->stream)
-        return 0;
-    return seqs_add(scan->out, row->from_seq);
+    return seqs_add(context, branch->seq);
 }
 
-int fork_points(struct cairn_store *store, uint64_t stream, struct seqs *out,
+int fork_points(const struct chains *in, uint64_t stream, struct seqs *out,
                 struct cairn_error *error)
 {
-    /* A fork is always a newer run than what it forks from: newest first, stop early.
-     */
-    struct fork_scan scan = {stream, out};
-    struct run_filter filter = {.ascending = false};
-    int rc = store_each_run(store, &filter, note_fork, &scan, error);
+    assert_chains(in);
+    if (!in->kind->find_forks)
+        return 0;
+    int rc = in->kind->find_forks(in->store, stream, note_fork, out, error);
     if (rc == CAIRN_ENOMEM)
         return error_nomem(error);
     seqs_sort(out);
-    return rc < 0 ? rc : 0;
+    return rc;
 }

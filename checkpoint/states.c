@@ -6,7 +6,14 @@
 #include "base/limits.h"
 #include "cairn/outcome.h"
 
+#include <assert.h>
 #include <stdlib.h>
+
+void assert_states(const struct states *states)
+{
+    assert(states->n <= LIMIT_TASKS);
+    assert(states->outcome && states->attempts);
+}
 
 int states_init(struct states *states, uint32_t n, struct cairn_error *error)
 {

@@ -24,6 +24,9 @@ struct tally {
     uint32_t excluded;        /* among the skipped */
 };
 
+/* Both arrays are there, and no more tasks than a graph can have. */
+void assert_states(const struct states *states);
+
 int states_init(struct states *states, uint32_t n, struct cairn_error *error);
 void states_release(struct states *states);
 int states_copy(struct states *to, const struct states *from,

@@ -38,13 +38,11 @@ static int note(void *context, const struct tombstone_row *row)
     return tombstones_add(context, row);
 }
 
-int tombstones_load(struct cairn_store *store, uint64_t stream, struct tombstones *out,
-                    struct cairn_error *error)
+int tombstones_load(struct cairn_store *store, uint8_t namespace_id, uint64_t stream,
+                    struct tombstones *out, struct cairn_error *error)
 {
     struct tombstones all = {0};
-    int rc = store_each_tombstone(store, NAMESPACE_WORKFLOW, stream, note, &all, error);
-    if (rc >= 0 && stream == 0)
-        rc = store_each_tombstone(store, NAMESPACE_DEBUG, 0, note, &all, error);
+    int rc = store_each_tombstone(store, namespace_id, stream, note, &all, error);
     if (rc < 0) {
         tombstones_release(&all);
         return rc == CAIRN_ENOMEM ? error_nomem(error) : rc;
@@ -52,6 +50,12 @@ int tombstones_load(struct cairn_store *store, uint64_t stream, struct tombstone
     tombstones_sort(&all);
     *out = all;
     return 0;
+}
+
+int tombstones_load_all(struct cairn_store *store, struct tombstones *out,
+                        struct cairn_error *error)
+{
+    return tombstones_load(store, 0, 0, out, error);
 }
 
 void tombstones_release(struct tombstones *all)

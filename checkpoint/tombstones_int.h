@@ -11,9 +11,12 @@ struct tombstones { /* by namespace, stream, first seq */
     struct tombstone_row *at;
     size_t n, capacity;
 };
-/* Of one workflow stream, or of all streams of both namespaces with stream 0. */
-int tombstones_load(struct cairn_store *store, uint64_t stream, struct tombstones *out,
-                    struct cairn_error *error);
+/* Of one stream of a namespace. */
+int tombstones_load(struct cairn_store *store, uint8_t namespace_id, uint64_t stream,
+                    struct tombstones *out, struct cairn_error *error);
+/* Of all streams of all namespaces. */
+int tombstones_load_all(struct cairn_store *store, struct tombstones *out,
+                        struct cairn_error *error);
 void tombstones_release(struct tombstones *all);
 int tombstones_add(struct tombstones *all, const struct tombstone_row *row);
 void tombstones_sort(struct tombstones *all);

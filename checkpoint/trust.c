@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether the row of a run is to be believed. */
-#include "checkpoint/row_int.h"
-#include "checkpoint/verify.h"
+/* Whether the row of a run may be relied on: its own checksum and HMAC, and that its
+ * records agree with it about having HMACs. */
+#include "checkpoint/trust.h"
+#include "checkpoint/record.h"
 #include "storage/rows_checkpoint.h"
 #include "storage/rows_run.h"
 #include "storage/store.h"

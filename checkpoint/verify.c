@@ -13,10 +13,9 @@
 #include "storage/health.h"
 #include "storage/object.h"
 #include "storage/rows_checkpoint.h"
-#include "storage/rows_lost.h"
-#include "storage/rows_run.h"
 #include "storage/store.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,14 +28,12 @@ static int report(struct verifier *v, enum cairn_problem_kind kind, uint64_t seq
     vsnprintf(text, sizeof text, format, args);
     if (id)
         snprintf(problem.id, sizeof problem.id, "%s", id);
-    else if (seq)
-        snprintf(problem.id, sizeof problem.id, "workflow:%llu",
-                 (unsigned long long)seq);
     if (seq)
         v->result.damaged++;
     v->n_damage += kind == CAIRN_PROBLEM_DAMAGE;
     v->result.bad_hmacs += kind == CAIRN_PROBLEM_HMAC;
-    if (v->each && !v->stop && v->each(v->context, &problem) != 0)
+    if (v->reader->each && !v->stop &&
+        v->reader->each(v->reader->context, &problem) != 0)
         v->stop = true;
     return v->stop ? 1 : 0;
 }
@@ -65,66 +62,18 @@ int verify_damaged(struct verifier *v, enum cairn_problem_kind kind,
                    const struct checkpoint_row *row, const char *reason)
 {
     char id[CAIRN_ID_MAX];
+    const struct payload_kind *payload = kind_of(v->kinds, row->namespace_id);
+    const char *loss = payload ? payload->loss_text : "";
+    if (verify_is_shut(v, row->namespace_id, row->stream))
+        loss = ""; /* it is not resumed at all */
     row_id(row, id);
     if (seqs_add(&v->damaged, row->seq))
         return error_nomem(v->error);
-    return verify_report_as(v, kind, row->seq, id,
-                            seqs_has(&v->shut, row->stream)
-                                ? "damaged: %s"
-                                : "damaged: %s. Resume passes it over; tasks whose end "
-                                  "only it recorded run again",
-                            reason);
+    return verify_report_as(v, kind, row->seq, id, "damaged: %s%s%s", reason,
+                            *loss ? ". " : "", loss);
 }
 
 /* ---- Everything ---- */
-
-/* With a key its records are told of. */
-static int check_hmac(struct verifier *v, const struct run_row *row)
-{
-    if (store_key(v->store) || !seqs_has(&v->shut, row->run))
-        return 0;
-    v->result.damaged++;
-    return verify_report(
-        v, 0, NULL,
-        "the row of run %llu has no HMAC, but its checkpoints have: it "
-        "was changed or forged, and resume refuses the run",
-        (unsigned long long)row->run);
-}
-
-static int check_run(void *context, const struct run_row *row)
-{
-    struct verifier *v = context;
-    unsigned long long run = row->run;
-    if (row->sum_ok)
-        return check_hmac(v, row);
-    v->result.damaged++;
-    if (!row->bytes_ok)
-        return verify_report(v, 0, NULL,
-                             "the row of run %llu is damaged: its checksum does not "
-                             "match",
-                             run);
-    return verify_report_as(v, CAIRN_PROBLEM_HMAC, 0, NULL,
-                            "the row of run %llu is not to be believed, and resume "
-                            "refuses the run: its HMAC is not of this key: it was "
-                            "changed or forged, or made again by a repair, or the key "
-                            "is another one",
-                            run);
-}
-
-/* Ascending by run, as seqs_has wants it. */
-static int note_run(void *context, const struct run_row *row)
-{
-    struct verifier *v = context;
-    bool unkeyed = store_key(v->store) && !row->keyed, stripped = false;
-    int rc = run_stripped(v->store, row, &stripped, v->error);
-    if (rc)
-        return rc;
-    v->result.unkeyed_runs += unkeyed;
-    if ((unkeyed && seqs_add(&v->unkeyed, row->run)) ||
-        ((stripped || !row->sum_ok) && seqs_add(&v->shut, row->run)))
-        return error_nomem(v->error);
-    return 0;
-}
 
 static int bad_object(void *context, const char *digest_hex_text, const char *why)
 {
@@ -144,125 +93,37 @@ static int bad_page(void *context, const char *line)
     return verify_report(v, 0, NULL, "the database is damaged: %s", line);
 }
 
-static int bad_row(void *context, const struct bad_row *row)
+static int verify_schema(struct verifier *v)
 {
-    struct verifier *v = context;
-    if (row->hmac && seqs_has(&v->unkeyed, row->run))
-        return 0;
-    v->result.damaged++;
-    if (row->hmac)
-        return verify_report_as(v, CAIRN_PROBLEM_HMAC, 0, NULL,
-                                "%s is not carried out and does not count: it has no "
-                                "HMAC of this key",
-                                row->what);
-    return verify_report(v, 0, NULL, "%s is damaged: its checksum does not match",
-                         row->what);
-}
-
-static int missing_checkpoint(void *context, uint64_t run, uint64_t seq)
-{
-    struct verifier *v = context;
-    if (seqs_has(&v->damaged, seq))
-        return 0; /* told already */
-    return verify_report(v, seq, NULL,
-                         "the record is missing: an attempt of run %llu names it as "
-                         "that of its end, and it was not deleted by cairn",
-                         (unsigned long long)run);
-}
-
-static int missing_object(void *context, const char *hex)
-{
-    struct verifier *v = context;
-    char graph[DIGEST_HEX_SIZE];
-    for (size_t i = 0; i < v->n_graphs; i++) {
-        digest_hex(&v->graphs[i], graph);
-        if (strcmp(graph, hex) == 0)
-            return 0; /* verify_graphs tells */
-    }
-    v->result.bad_objects++;
-    return verify_report(v, 0, NULL,
-                         "object %s is missing: a run or an attempt refers to it", hex);
-}
-
-static int missing_run(void *context, uint64_t run)
-{
-    struct verifier *v = context;
-    uint64_t last = 0;
-    int rc = store_last_seq(v->store, NAMESPACE_WORKFLOW, run, &last, v->error);
-    if (rc || seqs_has(&v->damaged, last))
-        return rc; /* it only looks like one of that run */
-    v->result.damaged++;
-    return verify_report(
-        v, 0, NULL,
-        "the row of run %llu is missing: there are checkpoints or other "
-        "rows of the run, and it was not removed by cairn",
-        (unsigned long long)run);
-}
-
-static int bare_run(void *context, uint64_t run)
-{
-    struct verifier *v = context;
-    v->result.damaged++;
-    return verify_report(v, 0, NULL,
-                         "run %llu has no checkpoint, and none of it was deleted by "
-                         "cairn: its checkpoints are missing",
-                         (unsigned long long)run);
-}
-
-static int missing_graph(void *context, uint64_t run, uint64_t gen)
-{
-    struct verifier *v = context;
-    v->result.damaged++;
-    return verify_report(
-        v, 0, NULL,
-        "the graph of run %llu, generation %llu, is missing: it was not "
-        "removed by cairn",
-        (unsigned long long)run, (unsigned long long)gen);
-}
-
-/* Rows outside of the records, and what they refer to. */
-static int verify_other_rows(struct verifier *v)
-{
-    int rc = store_check_schema(v->store, bad_page, v, v->error);
-    if (rc >= 0 && !v->stop)
-        rc = store_verify_rows(v->store, bad_row, v, v->error);
-    seqs_sort(&v->damaged);
-    if (rc >= 0 && !v->stop)
-        rc = store_each_orphan(v->store, missing_run, v, v->error);
-    if (rc >= 0 && !v->stop)
-        rc = store_each_bare_run(v->store, bare_run, v, v->error);
-    if (rc >= 0 && !v->stop)
-        rc = store_each_lost_gen(v->store, missing_graph, v, v->error);
-    if (rc >= 0 && !v->stop)
-        rc = store_each_lost_checkpoint(v->store, missing_checkpoint, v, v->error);
-    if (rc >= 0 && !v->stop)
-        rc = store_each_lost_object(v->store, missing_object, v, v->error);
-    return rc;
+    return store_check_schema(v->store, bad_page, v, v->error);
 }
 
 static int verify_all(struct verifier *v)
 {
-    struct run_filter every = {.ascending = true};
-    int rc = store_each_run(v->store, &every, note_run, v, v->error);
+    int rc = verify_note_runs(v);
     if (rc >= 0)
         rc = verify_rows(v);
     if (rc == 0 && !v->stop)
         rc = verify_questions(v);
     if (rc == 0 && !v->stop)
-        rc = store_each_run(v->store, &every, check_run, v, v->error);
+        rc = verify_runs(v);
     if (rc >= 0 && !v->stop)
-        rc = verify_other_rows(v);
+        rc = verify_schema(v);
     if (rc >= 0 && !v->stop)
-        rc = verify_graphs(v);
+        rc = verify_run_rows(v);
+    if (rc >= 0 && !v->stop)
+        rc = verify_roots(v);
     if (rc >= 0 && !v->stop)
         rc =
             store_verify_objects(v->store, &v->result.objects, bad_object, v, v->error);
     if (rc >= 0 && !v->stop)
         rc = store_check_pages(v->store, bad_page, v, v->error);
+    if (rc >= 0 && !v->stop)
+        rc = verify_report_unread(v);
     return rc < 0 ? rc : 0;
 }
 
-/* With another key everything would be called damaged: it is laid down. */
+/* With the wrong key every record looks damaged, so verify without one. */
 static int verify_all_keyed(struct verifier *v)
 {
     bool other = false;
@@ -290,13 +151,13 @@ static void verifier_release(struct verifier *v)
     seqs_release(&v->unkeyed);
     seqs_release(&v->shut);
     free(v->questions);
-    free(v->graphs);
+    free(v->roots);
     sha256_free(v->sha);
 }
 
 static int count_pruned(struct verifier *v)
 {
-    int rc = tombstones_load(v->store, 0, &v->tombstones, v->error);
+    int rc = tombstones_load_all(v->store, &v->tombstones, v->error);
     for (size_t i = 0; i < v->tombstones.n && rc == 0; i++)
         v->result.pruned += v->tombstones.at[i].count;
     return rc;
@@ -330,19 +191,19 @@ static int verdict(const struct verifier *v, const char *id)
                      (unsigned long long)r->objects);
 }
 
-int cairn_checkpoint_verify(struct cairn_store *store, const char *id,
-                            int (*each)(void *, const struct cairn_problem *),
-                            void *context, struct cairn_verify_result *result,
-                            struct cairn_error *error)
+int checkpoint_verify(struct cairn_store *store, const struct payload_kinds *kinds,
+                      const char *id, const struct verify_reader *reader,
+                      struct cairn_verify_result *result, struct cairn_error *error)
 {
     int64_t start = clock_mono_ns();
     struct verifier v = {.store = store,
+                         .kinds = kinds,
                          .sha = sha256_new(),
-                         .each = each,
-                         .context = context,
+                         .reader = reader,
                          .stream_index = MAP_INIT,
                          .keys = ARENA_INIT,
                          .error = error};
+    assert(kinds && reader);
     if (!v.sha)
         return error_nomem(error);
     int rc = store_begin_read(store, error);
@@ -360,4 +221,13 @@ int cairn_checkpoint_verify(struct cairn_store *store, const char *id,
     }
     verifier_release(&v);
     return rc;
+}
+
+int cairn_checkpoint_verify(struct cairn_store *store, const char *id,
+                            int (*each)(void *, const struct cairn_problem *),
+                            void *context, struct cairn_verify_result *result,
+                            struct cairn_error *error)
+{
+    struct verify_reader reader = {each, context};
+    return checkpoint_verify(store, &payload_kinds, id, &reader, result, error);
 }

@@ -22,7 +22,7 @@ static int see_run(void *context, const struct run_row *row)
 static int see_record(void *context, const struct checkpoint_row *row)
 {
     struct key_search *search = context;
-    struct checked checked;
+    struct sound_record checked;
     if (!(record_peek(row->record).flags & RECORD_KEYED))
         return 0;
     search->any = true;
@@ -44,6 +44,6 @@ int verify_other_key(struct verifier *v, bool *other)
 
 bool verify_lacks_hmac(struct verifier *v, const struct checkpoint_row *row)
 {
-    struct checked checked;
+    struct sound_record checked;
     return row->key && row_check_bytes(row, v->sha, &checked, NULL) == 0;
 }

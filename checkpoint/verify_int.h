@@ -6,7 +6,9 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "cairn/checkpoint.h"
+#include "checkpoint/payload_kind.h"
 #include "checkpoint/tombstones_int.h"
+#include "checkpoint/verify.h"
 #include "storage/rows_checkpoint.h"
 
 /* Something that can be judged only when every damaged record is known. */
@@ -21,13 +23,18 @@ struct question {
     char id[CAIRN_ID_MAX];
 };
 
+struct root {
+    struct digest digest; /* first, to be sorted by */
+    uint8_t namespace_id;
+};
+
 struct stream_seen; /* verify_rows.c */
 
 struct verifier {
     struct cairn_store *store;
     struct sha256 *sha;
-    int (*each)(void *, const struct cairn_problem *);
-    void *context;
+    const struct payload_kinds *kinds;
+    const struct verify_reader *reader;
     bool stop; /* the callback wants no more */
     struct cairn_verify_result result;
     bool bad_database; /* its pages, not what stands in them */
@@ -35,12 +42,13 @@ struct verifier {
     struct tombstones tombstones;
     struct seqs damaged;
     struct seqs unkeyed; /* with a key: runs that were recorded without one */
-    struct seqs shut;    /* runs whose rows are not to be believed */
+    struct seqs shut;    /* runs whose rows failed verification */
     uint64_t n_damage;   /* problems that are damage */
     struct question *questions;
     size_t n_questions, question_room;
-    struct digest *graphs; /* that full records name; may repeat */
-    size_t n_graphs, graph_room;
+    struct root *roots; /* that records cannot be used without; may repeat */
+    size_t n_roots, root_room;
+    uint64_t unread[NAMESPACE_DEBUG + 1]; /* records of kinds that are not known */
     struct stream_seen *streams;
     size_t n_streams, stream_room;
     struct map stream_index;
@@ -48,8 +56,8 @@ struct verifier {
     struct cairn_error *error;
 };
 
-/* Tells the caller and, with a seq, counts one damaged record. Returns 0, or 1 to
- * stop. */
+/* Calls the reader and, with a seq, counts one damaged record. `id` may be NULL.
+ * Returns 0, or 1 to stop. */
 int verify_report(struct verifier *v, uint64_t seq, const char *id, const char *format,
                   ...) __attribute__((format(printf, 4, 5)));
 /* The same for what is no damage. */
@@ -71,7 +79,21 @@ int verify_one(struct verifier *v, const char *id);
 /* Adds a question; verify_questions answers all. */
 int verify_ask(struct verifier *v, const struct question *question);
 int verify_questions(struct verifier *v);
-/* Every graph named by a full record is in the pool. */
-int verify_graphs(struct verifier *v);
+/* Every object that records cannot be used without is in the pool. */
+int verify_note_root(struct verifier *v, uint8_t namespace_id,
+                     const struct digest *digest);
+int verify_roots(struct verifier *v);
+/* Records whose payloads were not looked at: no damage. */
+int verify_report_unread(struct verifier *v);
+
+/* ---- verify_runs.c ---- */
+
+/* Fills v->unkeyed and v->shut. */
+int verify_note_runs(struct verifier *v);
+bool verify_is_unkeyed(const struct verifier *v, uint8_t namespace_id, uint64_t stream);
+bool verify_is_shut(const struct verifier *v, uint8_t namespace_id, uint64_t stream);
+/* The rows of runs; other rows about runs. */
+int verify_runs(struct verifier *v);
+int verify_run_rows(struct verifier *v);
 
 #endif

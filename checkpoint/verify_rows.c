@@ -18,13 +18,11 @@ struct stream_seen {
     uint64_t seq; /* of the newest sound record, 0: none yet */
     struct digest digest;
     uint64_t position;
-    uint64_t loose;   /* damaged and deleted ones since */
-    uint64_t damaged; /* of these the damaged ones */
-    uint64_t base;    /* newest sound full record */
-    uint64_t asked;   /* base already asked about */
-    uint32_t tasks;
-    struct digest graph;
-    size_t tombstone; /* the next one, index into verifier.tombstones */
+    uint64_t loose;             /* damaged and deleted ones since */
+    uint64_t damaged;           /* of these the damaged ones */
+    struct payload_frame frame; /* of the newest sound full record */
+    uint64_t asked;             /* base already asked about */
+    size_t tombstone;           /* the next one, index into verifier.tombstones */
     const struct tombstone_row *passed; /* newest one since the sound record */
 };
 
@@ -101,7 +99,7 @@ static int row_damaged(struct verifier *v, const struct checkpoint_row *row,
     }
     if (rc)
         return rc;
-    bool unkeyed = seqs_has(&v->unkeyed, row->stream);
+    bool unkeyed = verify_is_unkeyed(v, row->namespace_id, row->stream);
     bool forged = !unkeyed && verify_lacks_hmac(v, row);
     return verify_damaged(v, forged ? CAIRN_PROBLEM_HMAC : CAIRN_PROBLEM_DAMAGE, row,
                           reason);
@@ -121,20 +119,24 @@ static bool before_matches(const struct stream_seen *seen,
 static int pass_tombstones(struct verifier *v, struct stream_seen *seen, uint64_t seq)
 {
     const struct tombstones *all = &v->tombstones;
+    char number[CAIRN_ID_MAX];
     for (; seen->tombstone < all->n; seen->tombstone++) {
         const struct tombstone_row *t = &all->at[seen->tombstone];
         unsigned long long first = t->first, last = t->last;
         if (t->namespace_id != seen->namespace_id || t->stream != seen->stream ||
             t->first > seq)
             return 0;
-        if (t->last >= seq)
-            return verify_report(v, seq, NULL,
+        if (t->last >= seq) {
+            checkpoint_number(seen->namespace_id, seq, number);
+            return verify_report(v, seq, number,
                                  "it lies in the range %llu to %llu, which is recorded "
                                  "as deleted",
                                  first, last);
+        }
         int rc = 0;
+        checkpoint_number(seen->namespace_id, last, number);
         if (seen->damaged == 0 && !before_matches(seen, t))
-            rc = verify_report(v, last, NULL,
+            rc = verify_report(v, last, number,
                                "the note about the deleted checkpoints %llu to %llu "
                                "does not fit the record before them",
                                first, last);
@@ -149,7 +151,8 @@ static int pass_tombstones(struct verifier *v, struct stream_seen *seen, uint64_
 /* ---- Links ---- */
 
 static int check_link(struct verifier *v, struct stream_seen *seen,
-                      const struct checkpoint_row *row, const struct checked *checked)
+                      const struct checkpoint_row *row,
+                      const struct sound_record *checked)
 {
     const struct record_header *h = &checked->header;
     struct question question = {.namespace_id = row->namespace_id,
@@ -178,70 +181,56 @@ static int check_link(struct verifier *v, struct stream_seen *seen,
 
 /* ---- Payloads ---- */
 
-static int note_graph(struct verifier *v, const struct digest *graph,
-                      struct cairn_error *reason)
+struct root_note {
+    struct verifier *v;
+    uint8_t namespace_id;
+};
+
+static int note_root(void *context, const struct digest *digest)
 {
-    if (v->n_graphs && digest_equal(&v->graphs[v->n_graphs - 1], graph))
-        return 0;
-    struct digest *graphs =
-        array_room(v->graphs, v->n_graphs, &v->graph_room, sizeof *graphs);
-    if (!graphs)
-        return error_nomem(reason);
-    v->graphs = graphs;
-    v->graphs[v->n_graphs++] = *graph;
-    return 0;
+    const struct root_note *note = context;
+    return verify_note_root(note->v, note->namespace_id, digest);
 }
 
-static int check_full(struct verifier *v, struct stream_seen *seen,
-                      const struct checked *checked, struct cairn_error *reason)
+/* Its full record is another one than the newest of the stream. */
+static int ask_base(struct verifier *v, struct stream_seen *seen,
+                    const struct sound_record *record, uint64_t base)
 {
-    struct states states;
-    struct digest graph;
-    int rc = payload_parse_full(checked->payload, &states, &graph, reason);
-    if (rc)
-        return rc;
-    seen->base = checked->header.seq;
-    seen->tasks = states.n;
-    seen->graph = graph;
-    states_release(&states);
-    return note_graph(v, &graph, reason);
-}
-
-static int in_range(void *context, const struct change *change)
-{
-    (void)context;
-    (void)change;
-    return 0;
-}
-
-static int check_delta(struct verifier *v, struct stream_seen *seen,
-                       const struct checked *checked, struct cairn_error *reason)
-{
-    struct delta delta;
-    int rc = payload_parse_delta(checked->payload, &delta, reason);
-    if (rc)
-        return rc;
-    uint64_t base = delta.base;
-    if (base == seen->base) {
-        rc = delta_each(&delta, seen->tasks, in_range, NULL, reason);
-        if (rc == 0 && delta.graph_tag != graph_tag(&seen->graph))
-            rc = error_set(reason, CAIRN_EDAMAGED,
-                           "it belongs to another graph than its full record");
-    } else if (base < seen->base)
-        rc = error_set(reason, CAIRN_EDAMAGED,
-                       "it belongs to full record %llu, but %llu is a newer one",
-                       (unsigned long long)base, (unsigned long long)seen->base);
-    delta_release(&delta);
-    if (rc || base == seen->base || base == seen->asked)
-        return rc;
-    struct question question = {.namespace_id = checked->header.namespace_id,
-                                .stream = checked->header.stream,
-                                .seq = checked->header.seq,
+    struct question question = {.namespace_id = record->header.namespace_id,
+                                .stream = record->header.stream,
+                                .seq = record->header.seq,
                                 .target = base,
                                 .base = true};
-    checkpoint_id(question.namespace_id, question.seq, &checked->digest, question.id);
+    checkpoint_id(question.namespace_id, question.seq, &record->digest, question.id);
     seen->asked = base;
-    return verify_ask(v, &question) ? error_nomem(reason) : 0;
+    return verify_ask(v, &question);
+}
+
+static int check_payload(struct verifier *v, struct stream_seen *seen,
+                         const struct sound_record *record, struct cairn_error *reason)
+{
+    uint8_t namespace_id = record->header.namespace_id;
+    const struct payload_kind *kind = kind_of(v->kinds, namespace_id);
+    struct root_note note = {v, namespace_id};
+    struct payload_check check = {.frame = &seen->frame,
+                                  .roots = ROOTS_NEEDED,
+                                  .root = note_root,
+                                  .context = &note};
+    if (!kind) {
+        v->unread[namespace_id]++;
+        return 0;
+    }
+    int rc = kind->check(record, &check, reason);
+    if (rc)
+        return rc == CAIRN_ENOMEM ? error_nomem(reason) : rc;
+    if (check.base < seen->frame.base)
+        return error_set(reason, CAIRN_EDAMAGED,
+                         "it belongs to full record %llu, but %llu is a newer one",
+                         (unsigned long long)check.base,
+                         (unsigned long long)seen->frame.base);
+    if (check.base == seen->frame.base || check.base == seen->asked)
+        return 0;
+    return ask_base(v, seen, record, check.base) ? error_nomem(reason) : 0;
 }
 
 /* ---- The pass ---- */
@@ -249,9 +238,9 @@ static int check_delta(struct verifier *v, struct stream_seen *seen,
 /* A run that was recorded without a key is not damaged because of that; but then none
  * of its records has an HMAC. */
 static int check_record(struct verifier *v, const struct checkpoint_row *row,
-                        struct checked *checked, struct cairn_error *reason)
+                        struct sound_record *checked, struct cairn_error *reason)
 {
-    bool unkeyed = row->key && seqs_has(&v->unkeyed, row->stream);
+    bool unkeyed = row->key && verify_is_unkeyed(v, row->namespace_id, row->stream);
     int rc = unkeyed ? row_check_bytes(row, v->sha, checked, reason)
                      : row_check(row, v->sha, checked, reason);
     if (rc)
@@ -269,7 +258,7 @@ static int check_row(void *context, const struct checkpoint_row *row)
 {
     struct verifier *v = context;
     struct stream_seen *seen;
-    struct checked checked;
+    struct sound_record checked;
     struct cairn_error reason = {0};
     v->result.checked++;
     int rc = check_record(v, row, &checked, &reason);
@@ -278,14 +267,11 @@ static int check_row(void *context, const struct checkpoint_row *row)
     rc = stream_seen(v, row->namespace_id, row->stream, &seen);
     if (rc)
         return rc;
-    if (row->namespace_id == NAMESPACE_WORKFLOW) {
-        rc = row->kind == RECORD_FULL ? check_full(v, seen, &checked, &reason)
-                                      : check_delta(v, seen, &checked, &reason);
-        if (rc == CAIRN_EDAMAGED)
-            return row_damaged(v, row, reason.text);
-        if (rc)
-            return error_set(v->error, rc, "%s", reason.text);
-    }
+    rc = check_payload(v, seen, &checked, &reason);
+    if (rc == CAIRN_EDAMAGED)
+        return row_damaged(v, row, reason.text);
+    if (rc)
+        return error_set(v->error, rc, "%s", reason.text);
     rc = pass_tombstones(v, seen, row->seq);
     if (rc == 0)
         rc = check_link(v, seen, row, &checked);
@@ -302,4 +288,19 @@ int verify_rows(struct verifier *v)
     struct checkpoint_range all = {0};
     int rc = store_each_checkpoint(v->store, &all, check_row, v, v->error);
     return rc < 0 ? rc : 0;
+}
+
+int verify_report_unread(struct verifier *v)
+{
+    int rc = 0;
+    for (uint8_t id = 0; id <= NAMESPACE_DEBUG && rc == 0; id++)
+        if (v->unread[id])
+            rc = verify_report_as(
+                v, CAIRN_PROBLEM_UNREAD, 0, NULL,
+                "%llu checkpoint%s of the namespace %s %s of a kind that this release "
+                "does not know: bytes, digests and links were checked, what they mean "
+                "was not understood",
+                (unsigned long long)v->unread[id], v->unread[id] == 1 ? "" : "s",
+                namespace_name(id), v->unread[id] == 1 ? "is" : "are");
+    return rc;
 }

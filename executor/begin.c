@@ -223,11 +223,13 @@ static int begin_stream(struct engine *e, struct cairn_error *error)
     if (r->recovered)
         e->stream = r->recovery.head;
     else {
-        e->stream = (struct stream){.id = e->row.run, .parent = r->from_seq};
-        e->stream.parent_digest = r->from_digest;
+        e->stream =
+            run_stream_of(e->store, e->sha, e->row.run, &e->situation.present.digest);
+        e->stream.chain.parent = r->from_seq;
+        e->stream.chain.parent_digest = r->from_digest;
     }
-    e->stream.store = e->store;
-    e->stream.sha = e->sha;
+    e->stream.chain.in.store = e->store;
+    e->stream.chain.in.sha = e->sha;
     e->stream.graph = e->situation.present.digest;
     int rc = check_source(e, error);
     store_keep_seq(e->store, r->last_named);
@@ -235,7 +237,7 @@ static int begin_stream(struct engine *e, struct cairn_error *error)
         rc = store_put_quarantine(e->store, r->recovery.damaged[i], clock_utc_ns(),
                                   r->recovery.reasons[i], error);
     if (!rc && needs_full(e))
-        rc = stream_full(&e->stream, &e->states, clock_utc_ns(), NULL, error);
+        rc = run_stream_full(&e->stream, &e->states, clock_utc_ns(), NULL, error);
     return rc;
 }
 

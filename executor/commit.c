@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
-#include "checkpoint/verify.h"
+#include "checkpoint/retain.h"
 #include "storage/object.h"
 #include "storage/rows_attempt.h"
 #include "storage/rows_event.h"
@@ -71,8 +71,8 @@ static int put_skips(struct engine *e, struct ending *ending, struct cairn_error
         changes[i] = (struct change){.task = ending->skipped[i].task,
                                      .outcome = ending->skipped[i].outcome};
     qsort(changes, ending->n_skipped, sizeof *changes, by_task);
-    int rc = stream_delta(&e->stream, changes, ending->n_skipped, ending->row.ended_ns,
-                          NULL, error);
+    int rc = run_stream_delta(&e->stream, changes, ending->n_skipped,
+                              ending->row.ended_ns, NULL, error);
     free(changes);
     return rc;
 }
@@ -82,8 +82,8 @@ static int put_ending(struct engine *e, struct ending *ending, uint64_t turn,
                       struct cairn_error *error)
 {
     struct checkpoint_ref ref = {0};
-    int rc = ending->final ? stream_delta(&e->stream, &ending->change, 1,
-                                          ending->row.ended_ns, &ref, error)
+    int rc = ending->final ? run_stream_delta(&e->stream, &ending->change, 1,
+                                              ending->row.ended_ns, &ref, error)
                            : 0;
     ending->seq = ending->row.checkpoint = ref.seq;
     if (!rc && ending->row.number)
@@ -125,8 +125,8 @@ static int put_turn(struct engine *e, struct cairn_error *error)
         rc = audit_put(e, turn, error);
     if (!rc)
         rc = turn_mark_commands(e, error);
-    if (!rc && stream_wants_full(&e->stream))
-        rc = stream_full(&e->stream, &e->states, clock_utc_ns(), NULL, error);
+    if (!rc && chain_wants_full(&e->stream.chain))
+        rc = run_stream_full(&e->stream, &e->states, clock_utc_ns(), NULL, error);
     return rc;
 }
 
@@ -236,7 +236,7 @@ int engine_transact(struct engine *e, int wait_ms,
                     int (*put)(struct engine *, struct cairn_error *),
                     struct cairn_error *error)
 {
-    struct stream before = e->stream;
+    struct run_stream before = e->stream;
     int rc = store_begin(e->store, wait_ms, error);
     if (rc)
         return rc;
@@ -359,22 +359,21 @@ static int close_intents(struct engine *e, struct cairn_error *error)
 
 static int put_end(struct engine *e, struct cairn_error *error)
 {
-    struct cairn_prune_result pruned;
     /* Intents that were never acted on need no row at all. Those that were, while
      * saving failed, have an ending, which brings the row. */
     e->n_intents = e->unacted_intents = 0;
     int rc = put_turn(e, error);
     if (!rc)
         rc = close_intents(e, error);
-    if (!rc && e->stream.tail_bytes)
-        rc = stream_full(&e->stream, &e->states, clock_utc_ns(), NULL, error);
+    if (!rc && e->stream.chain.tail_bytes)
+        rc = run_stream_full(&e->stream, &e->states, clock_utc_ns(), NULL, error);
     e->row.ended_ns = clock_utc_ns();
     if (!rc)
         rc = store_set_run(e->store, &e->row, error);
     if (!rc && !e->options->keep_all)
-        rc = prune_stream(e->store, e->sha, e->row.run,
-                          e->options->keep ? e->options->keep : DEFAULT_KEEP, false,
-                          &pruned, error);
+        rc =
+            run_stream_prune(e->store, e->sha, e->row.run,
+                             e->options->keep ? e->options->keep : DEFAULT_KEEP, error);
     return rc;
 }
 

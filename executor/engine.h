@@ -186,7 +186,7 @@ struct engine {
     uint32_t n_early;
     size_t early_capacity;
 
-    struct stream stream;
+    struct run_stream stream;
     struct sha256 *sha;
 
     struct job *jobs;

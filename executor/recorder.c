@@ -15,7 +15,7 @@
 struct cairn_recorder {
     struct cairn_store *store;
     struct sha256 *sha;
-    struct stream stream;
+    struct run_stream stream;
     struct states states;
     struct run_row row;
     struct arena arena;
@@ -44,9 +44,8 @@ static int put_run(struct cairn_recorder *r, struct str encoded,
             store_put_run_graph(r->store, r->row.run, r->row.gen, &r->row.graph, error);
     if (rc)
         return rc;
-    r->stream = (struct stream){
-        .store = r->store, .sha = r->sha, .id = r->row.run, .graph = r->row.graph};
-    return stream_full(&r->stream, &r->states, r->row.started_ns, NULL, error);
+    r->stream = run_stream_of(r->store, r->sha, r->row.run, &r->row.graph);
+    return run_stream_full(&r->stream, &r->states, r->row.started_ns, NULL, error);
 }
 
 static int describe_run(struct cairn_recorder *r, const struct cairn_workflow *w,
@@ -134,9 +133,9 @@ static int put_changes(struct cairn_recorder *r, const struct change *changes, s
     int rc = store_begin(r->store, -1, error);
     if (rc)
         return rc;
-    rc = stream_delta(&r->stream, changes, n, now, ref, error);
-    if (!rc && stream_wants_full(&r->stream))
-        rc = stream_full(&r->stream, &r->states, now, NULL, error);
+    rc = run_stream_delta(&r->stream, changes, n, now, ref, error);
+    if (!rc && chain_wants_full(&r->stream.chain))
+        rc = run_stream_full(&r->stream, &r->states, now, NULL, error);
     return store_end(r->store, rc, error);
 }
 
@@ -182,7 +181,7 @@ int cairn_recorder_save(struct cairn_recorder *r, const struct cairn_change *cha
 {
     struct checkpoint_ref ref = {0};
     struct change *sorted = NULL;
-    struct stream before = r->stream;
+    struct run_stream before = r->stream;
     int rc = check_changes(r, changes, n, error);
     if (!rc)
         rc = sort_changes(r, changes, n, &sorted, error);

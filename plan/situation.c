@@ -4,7 +4,8 @@
 #include "plan/situation_int.h"
 
 #include "cairn/plan.h"
-#include "checkpoint/verify.h"
+#include "checkpoint/find.h"
+#include "checkpoint/trust.h"
 #include "storage/rows_checkpoint.h"
 #include "storage/rows_run.h"
 #include "storage/store.h"
@@ -118,10 +119,10 @@ static int load_recovery(struct loader *l)
     struct sha256 *sha = sha256_new();
     if (!sha)
         return error_nomem(l->error);
-    rc = checkpoint_recover(l->store, sha, s->recorded.row.run, &s->recorded.recovery,
-                            l->error);
+    rc = outcomes_recover(l->store, sha, s->recorded.row.run, &s->recorded.recovery,
+                          l->error);
     sha256_free(sha);
-    s->recorded.recovery.head.sha = NULL; /* the engine brings its own */
+    s->recorded.recovery.head.chain.in.sha = NULL; /* the engine brings its own */
     if (rc == CAIRN_ENOTFOUND)
         return run_no_checkpoint(s->recorded.row.run, l->error);
     if (rc)
@@ -148,15 +149,17 @@ static int load_recovery(struct loader *l)
 static int load_fork(struct loader *l, struct digest *graph)
 {
     struct situation *s = l->s;
-    struct record_header header = {0};
-    struct checkpoint_ref ref;
+    struct outcomes outcomes = {0};
+    struct rebuilt at = {0};
     int rc =
         checkpoint_find(l->store, l->options->from, &s->recorded.from_seq, l->error);
     if (!rc)
-        rc = checkpoint_rebuild(l->store, s->recorded.from_seq, &s->recorded.states,
-                                graph, &header, &ref, l->error);
-    if (!rc)
-        rc = store_get_run(l->store, header.stream, keep_row, l, l->error);
+        rc = outcomes_rebuild(l->store, s->recorded.from_seq, &outcomes, &at, l->error);
+    if (!rc) {
+        s->recorded.states = outcomes.states;
+        *graph = outcomes.graph;
+        rc = store_get_run(l->store, at.header.stream, keep_row, l, l->error);
+    }
     if (!rc)
         rc = run_trust(l->store, &s->recorded.row, l->error);
     if (!rc)
@@ -165,8 +168,8 @@ static int load_fork(struct loader *l, struct digest *graph)
     if (rc)
         return rc;
     s->recorded.exists = true;
-    s->recorded.from_run = header.stream;
-    s->recorded.from_digest = ref.digest;
+    s->recorded.from_run = at.header.stream;
+    s->recorded.from_digest = at.ref.digest;
     s->recorded.row = (struct run_row){0};
     return 0;
 }

@@ -4,7 +4,7 @@
 #ifndef PLAN_SITUATION_H
 #define PLAN_SITUATION_H
 
-#include "checkpoint/stream.h"
+#include "checkpoint/outcomes.h"
 #include "plan/evidence.h"
 #include "runs/stored.h"
 #include "storage/rows_run.h"

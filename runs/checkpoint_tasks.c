@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The outcomes that one checkpoint recorded. */
-#include "checkpoint/verify.h"
+#include "checkpoint/find.h"
 #include "runs/stored.h"
 
 int cairn_checkpoint_tasks(struct cairn_store *store, const char *id,
@@ -10,28 +10,28 @@ int cairn_checkpoint_tasks(struct cairn_store *store, const char *id,
 {
     struct definition definition;
     struct graph graph;
-    struct states states;
-    struct digest digest;
+    struct outcomes at;
     uint64_t seq;
     int rc = checkpoint_find(store, id, &seq, error);
     if (!rc)
-        rc = checkpoint_rebuild(store, seq, &states, &digest, NULL, NULL, error);
+        rc = outcomes_rebuild(store, seq, &at, NULL, error);
     if (rc)
         return rc;
-    rc = graph_load(store, &digest, &definition, &graph, error);
+    rc = graph_load(store, &at.graph, &definition, &graph, error);
     if (rc) {
-        states_release(&states);
+        outcomes_release(&at);
         return rc;
     }
-    if (graph.n_tasks != states.n)
+    if (graph.n_tasks != at.states.n)
         rc = error_set(error, CAIRN_EDAMAGED,
                        "checkpoint %s is of %u tasks, its definition of %u", id,
-                       states.n, graph.n_tasks);
+                       at.states.n, graph.n_tasks);
     for (uint32_t task = 0; task < graph.n_tasks && !rc; task++)
-        if (each(context, graph.id[task], states.outcome[task], states.attempts[task]))
+        if (each(context, graph.id[task], at.states.outcome[task],
+                 at.states.attempts[task]))
             break;
     graph_release(&graph);
     definition_release(&definition);
-    states_release(&states);
+    outcomes_release(&at);
     return rc;
 }

@@ -23,7 +23,7 @@
 #ifndef RUNS_MARKS_H
 #define RUNS_MARKS_H
 
-#include "checkpoint/stream.h"
+#include "checkpoint/outcomes.h"
 #include "graph/definition.h"
 #include "storage/rows_attempt.h"
 

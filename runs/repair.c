@@ -4,7 +4,7 @@
 #include "graph/graph.h"
 #include "runs/stored.h"
 
-#include "checkpoint/verify.h"
+#include "checkpoint/repair/repair.h"
 #include "storage/rows_run.h"
 
 static int keep_params(struct run_row *row, const struct definition *definition,
@@ -40,5 +40,10 @@ int cairn_store_repair(const char *path, int (*each)(void *, const struct cairn_
                        void *context, struct cairn_repair_result *result,
                        struct cairn_error *error)
 {
-    return checkpoint_repair(path, describe_run, each, context, result, error);
+    struct repair_options options = {.path = path,
+                                     .describe = describe_run,
+                                     .kinds = &payload_kinds,
+                                     .each = each,
+                                     .context = context};
+    return checkpoint_repair(&options, result, error);
 }

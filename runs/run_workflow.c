@@ -3,7 +3,7 @@
 #include "runs/run_workflow.h"
 
 #include "cairn/runs.h"
-#include "checkpoint/verify.h"
+#include "checkpoint/trust.h"
 #include "runs/moved_store.h"
 #include "runs/parse_cache.h"
 #include "runs/stored.h"

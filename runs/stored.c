@@ -2,7 +2,7 @@
 /* What the store keeps of a run: its row, and the definitions that it has had. */
 #include "runs/stored.h"
 
-#include "checkpoint/verify.h"
+#include "checkpoint/trust.h"
 #include "storage/object.h"
 #include "storage/store.h"
 
@@ -109,7 +109,7 @@ int stored_run_open(struct stored_run *stored, struct cairn_store *store, uint64
     if (!rc)
         rc = run_trust(store, &s.row, error);
     if (!rc) {
-        rc = checkpoint_recover(store, sha, s.row.run, &s.recovery, error);
+        rc = outcomes_recover(store, sha, s.row.run, &s.recovery, error);
         s.recovered = !rc;
     }
     if (rc == CAIRN_ENOTFOUND && s.row.run)

@@ -5,7 +5,7 @@
 #ifndef RUNS_STORED_H
 #define RUNS_STORED_H
 
-#include "checkpoint/stream.h"
+#include "checkpoint/outcomes.h"
 #include "graph/graph.h"
 #include "storage/rows_run.h"
 

@@ -329,10 +329,11 @@ static const char *const texts[SQL_COUNT] = {
         "SELECT DISTINCT a.run, a.checkpoint FROM attempt a "
         "WHERE a.checkpoint IS NOT NULL "
         "AND NOT EXISTS(SELECT 1 FROM checkpoint c WHERE c.seq = a.checkpoint "
-        "AND c.stream = a.run) "
+        "AND c.namespace = 1 AND c.stream = a.run) "
         "AND NOT EXISTS(SELECT 1 FROM quarantine q WHERE q.seq = a.checkpoint) "
         "AND NOT EXISTS(SELECT 1 FROM tombstone t WHERE t.last >= a.checkpoint "
-        "AND t.first <= a.checkpoint AND t.stream = a.run) ORDER BY 2",
+        "AND t.first <= a.checkpoint AND t.namespace = 1 AND t.stream = a.run) "
+        "ORDER BY 2",
     [SQL_EACH_TAKEN_SEQ] =
         "SELECT seq, seq FROM checkpoint UNION ALL SELECT seq, seq FROM quarantine "
         "WHERE seq > 0 UNION ALL SELECT first, last FROM tombstone ORDER BY 1",

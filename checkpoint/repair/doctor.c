@@ -3,6 +3,7 @@
  * nothing. */
 #include "base/lock.h"
 #include "base/os.h"
+#include "checkpoint/repair/repair.h"
 #include "checkpoint/verify.h"
 #include "storage/health.h"
 #include "storage/store.h"
@@ -15,10 +16,8 @@
 #include <unistd.h>
 
 struct doctor {
-    int (*each)(void *, const struct cairn_finding *);
-    void *context;
+    const struct doctor_options *options;
     struct cairn_store *store;
-    const char *key_file; /* or NULL */
     bool bad, stopped;
     struct cairn_error trouble; /* why something could not be looked at; or code 0 */
     uint64_t bad_lines, bad_records;
@@ -31,7 +30,7 @@ static void tell(struct doctor *d, enum cairn_health health, const char *what,
     struct cairn_finding finding = {health, what, text, remedy};
     d->bad |= health == CAIRN_HEALTH_BAD;
     if (!d->stopped)
-        d->stopped = d->each(d->context, &finding) != 0;
+        d->stopped = d->options->each(d->options->context, &finding) != 0;
 }
 
 /* What runs leave there while they are live; a link to a directory will do. */
@@ -142,7 +141,7 @@ static void tell_error(struct doctor *d, const char *what, struct cairn_error *e
 static int open_store(struct doctor *d, const char *path, struct cairn_error *error)
 {
     struct cairn_store_options options = {
-        .path = path, .read_only = true, .key_file = d->key_file};
+        .path = path, .read_only = true, .key_file = d->options->key_file};
     int rc = cairn_store_open(&d->store, &options, error);
     /* CAIRN_EUSAGE: as of a key file. */
     if (rc == CAIRN_ENOTFOUND || rc == CAIRN_EUSAGE || (rc && is_trouble(d, error)))
@@ -212,9 +211,13 @@ static int bad_record(void *context, const struct cairn_problem *problem)
 {
     struct doctor *d = context;
     char text[1200], remedy[200];
-    d->bad_records++;
     snprintf(text, sizeof text, "%s%s%s", problem->id, *problem->id ? ": " : "",
              problem->text);
+    if (problem->kind == CAIRN_PROBLEM_UNREAD) {
+        tell(d, CAIRN_HEALTH_WARN, "records", text, "use the release that wrote them");
+        return 0;
+    }
+    d->bad_records++;
     tell(d, CAIRN_HEALTH_BAD, problem->kind == CAIRN_PROBLEM_KEY ? "key" : "records",
          text, remedy_of(problem, remedy));
     return 0;
@@ -225,7 +228,9 @@ static void look_at_content(struct doctor *d)
     struct cairn_verify_result result = {0};
     struct cairn_error error = {0};
     char text[256];
-    int rc = cairn_checkpoint_verify(d->store, NULL, bad_record, d, &result, &error);
+    struct verify_reader reader = {bad_record, d};
+    int rc =
+        checkpoint_verify(d->store, d->options->kinds, NULL, &reader, &result, &error);
     if (rc && is_trouble(d, &error))
         return;
     if (rc && (rc != CAIRN_EDAMAGED || d->bad_records == 0))
@@ -263,17 +268,10 @@ static void look_at_log(struct doctor *d)
              "verify --head FILE`)");
 }
 
-int cairn_doctor(const char *path, int (*each)(void *, const struct cairn_finding *),
-                 void *context, struct cairn_error *error)
+int checkpoint_doctor(const struct doctor_options *options, struct cairn_error *error)
 {
-    return cairn_doctor_keyed(path, NULL, each, context, error);
-}
-
-int cairn_doctor_keyed(const char *path, const char *key_file,
-                       int (*each)(void *, const struct cairn_finding *), void *context,
-                       struct cairn_error *error)
-{
-    struct doctor d = {.each = each, .context = context, .key_file = key_file};
+    struct doctor d = {.options = options};
+    const char *path = options->path;
     struct cairn_error local = {0};
     int rc = open_store(&d, path, &local);
     if (rc) {
@@ -296,4 +294,22 @@ int cairn_doctor_keyed(const char *path, const char *key_file,
         return d.trouble.code;
     }
     return d.bad ? error_set(error, CAIRN_EDAMAGED, "the store needs attention") : 0;
+}
+
+int cairn_doctor_keyed(const char *path, const char *key_file,
+                       int (*each)(void *, const struct cairn_finding *), void *context,
+                       struct cairn_error *error)
+{
+    struct doctor_options options = {.path = path,
+                                     .key_file = key_file,
+                                     .kinds = &payload_kinds,
+                                     .each = each,
+                                     .context = context};
+    return checkpoint_doctor(&options, error);
+}
+
+int cairn_doctor(const char *path, int (*each)(void *, const struct cairn_finding *),
+                 void *context, struct cairn_error *error)
+{
+    return cairn_doctor_keyed(path, NULL, each, context, error);
 }

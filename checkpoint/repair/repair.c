@@ -14,6 +14,7 @@
 #include "storage/rows_lost.h"
 #include "storage/store.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,8 +32,15 @@ void repair_tell(struct repair *r, const struct cairn_loss *loss, const char *fo
     va_end(args);
     told.text = text;
     r->result.lost++;
-    if (r->each && !r->stop && r->each(r->context, &told) != 0)
+    if (r->options->each && !r->stop &&
+        r->options->each(r->options->context, &told) != 0)
         r->stop = true;
+}
+
+const char *repair_stream_noun(const struct repair *r, uint8_t namespace_id)
+{
+    const struct payload_kind *kind = kind_of(r->options->kinds, namespace_id);
+    return kind ? kind->stream_noun : "stream";
 }
 
 int repair_lose(struct repair *r, const struct known_record *record)
@@ -164,7 +172,7 @@ static int fill(struct repair *r)
 static int first_problem(void *context, const struct cairn_problem *problem)
 {
     char *text = context;
-    if (!text[0])
+    if (!text[0] && problem->kind != CAIRN_PROBLEM_UNREAD)
         snprintf(text, 400, "%s%s%.300s", problem->id, problem->id[0] ? ": " : "",
                  problem->text);
     return 0;
@@ -177,9 +185,10 @@ static int check_new(struct repair *r)
                                           .read_only = true};
     struct cairn_store *store = NULL;
     char text[400] = "";
+    struct verify_reader reader = {first_problem, text};
     int rc = cairn_store_open(&store, &options, r->error);
     if (!rc)
-        rc = cairn_checkpoint_verify(store, NULL, first_problem, text, NULL, r->error);
+        rc = checkpoint_verify(store, r->options->kinds, NULL, &reader, NULL, r->error);
     cairn_store_close(store);
     if (rc == CAIRN_EDAMAGED && text[0])
         return error_set(r->error, CAIRN_EDAMAGED,
@@ -218,7 +227,9 @@ static int see_finding(void *context, const struct cairn_finding *finding)
 static int repair(struct repair *r)
 {
     struct cairn_error why = {0};
-    int rc = cairn_doctor(rescue_dir(r->rescue), see_finding, NULL, &why);
+    struct doctor_options doctor = {
+        .path = rescue_dir(r->rescue), .kinds = r->options->kinds, .each = see_finding};
+    int rc = checkpoint_doctor(&doctor, &why);
     /* The doctor took the writer whose locks are held for a live one. */
     if (rc == CAIRN_EDAMAGED || rescue_log_is_lost(r->rescue))
         return replace(r);
@@ -232,14 +243,14 @@ static int repair(struct repair *r)
     return rc ? error_set(r->error, rc, "%s", why.text) : 0;
 }
 
-int checkpoint_repair(const char *path, repair_definition_fn *describe,
-                      int (*each)(void *, const struct cairn_loss *), void *context,
+int checkpoint_repair(const struct repair_options *options,
                       struct cairn_repair_result *result, struct cairn_error *error)
 {
-    struct repair r = {
-        .describe = describe, .each = each, .context = context, .error = error};
+    struct repair r = {.options = options, .error = error};
+    assert(options->kinds && options->describe);
     r.sha = sha256_new();
-    int rc = r.sha ? rescue_open(&r.rescue, path, r.result.kept, r.result.aside, error)
+    int rc = r.sha ? rescue_open(&r.rescue, options->path, r.result.kept,
+                                 r.result.aside, error)
                    : error_nomem(error);
     r.result.repaired = r.result.kept[0] != 0;
     if (!rc)

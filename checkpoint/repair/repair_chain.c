@@ -11,7 +11,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-struct chain {
+struct gap_notes {
     struct repair *repair;
     struct seqs seqs;        /* of all records, ascending */
     struct tombstones notes; /* to be added */
@@ -30,7 +30,7 @@ static int by_place(const void *a, const void *b)
 
 /* ---- Gaps ---- */
 
-static int add_note(struct chain *c, const struct tombstone_row *row)
+static int add_note(struct gap_notes *c, const struct tombstone_row *row)
 {
     struct tombstone_row note = *row;
     note.time_ns = clock_utc_ns();
@@ -38,14 +38,15 @@ static int add_note(struct chain *c, const struct tombstone_row *row)
 }
 
 /* Whether there is the record that the link names as its parent. */
-static bool has_parent(const struct chain *c, const struct link *link)
+static bool has_parent(const struct gap_notes *c, const struct link *link)
 {
     return link->parent == 0 || seqs_has(&c->seqs, link->parent);
 }
 
 /* The note about what is missing between two records of a stream (`before` NULL: the
  * first one). Notes about deleted ranges that lie between them stay. */
-static int bridge(struct chain *c, const struct link *before, const struct link *link)
+static int bridge(struct gap_notes *c, const struct link *before,
+                  const struct link *link)
 {
     const struct tombstone_row *passed = NULL;
     uint64_t from = before ? before->record.seq : 0, counted = 0;
@@ -88,7 +89,7 @@ static int bridge(struct chain *c, const struct link *before, const struct link 
 /* ---- Lost at the end ---- */
 
 /* Behind the newest record of a stream, and behind the notes about deleted ones. */
-static uint64_t end_of_stream(const struct chain *c, uint8_t namespace_id,
+static uint64_t end_of_stream(const struct gap_notes *c, uint8_t namespace_id,
                               uint64_t stream, struct digest *digest)
 {
     uint64_t end = 0;
@@ -111,7 +112,7 @@ static uint64_t end_of_stream(const struct chain *c, uint8_t namespace_id,
     return end;
 }
 
-static int close_tails(struct chain *c)
+static int close_tails(struct gap_notes *c)
 {
     const struct repair *r = c->repair;
     int rc = 0;
@@ -139,7 +140,7 @@ static int close_tails(struct chain *c)
 
 /* ---- The call ---- */
 
-static int find_notes(struct chain *c)
+static int find_notes(struct gap_notes *c)
 {
     struct repair *r = c->repair;
     int rc = 0;
@@ -164,7 +165,7 @@ static int find_notes(struct chain *c)
 
 int repair_chains(struct repair *r)
 {
-    struct chain c = {.repair = r};
+    struct gap_notes c = {.repair = r};
     int rc = find_notes(&c);
     for (size_t i = 0; i < c.notes.n && rc == 0; i++)
         rc = store_put_tombstone(r->store, &c.notes.at[i], r->error);

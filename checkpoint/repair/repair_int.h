@@ -5,8 +5,9 @@
 
 #include "base/arena.h"
 #include "base/map.h"
+#include "checkpoint/outcomes.h"
+#include "checkpoint/repair/repair.h"
 #include "checkpoint/tombstones_int.h"
-#include "checkpoint/verify.h"
 #include "storage/rescue/rescue.h"
 #include "storage/rows_attempt.h"
 #include "storage/rows_checkpoint.h"
@@ -40,8 +41,7 @@ struct repair {
     struct rescue *rescue;
     struct cairn_store *store; /* the new one */
     struct sha256 *sha;
-    int (*each)(void *, const struct cairn_loss *);
-    void *context;
+    const struct repair_options *options;
     bool stop;
     struct cairn_repair_result result;
     struct tombstones deleted; /* ranges, noted in the damaged store */
@@ -60,7 +60,6 @@ struct repair {
     struct seqs bad_objects; /* numbers of damaged rows; 0: told of as lost content */
     struct map bad_digests;  /* in hex, in `arena`: their places in bad_objects */
     struct arena arena;
-    repair_definition_fn *describe;
     bool nomem;
     struct cairn_error *error;
 };
@@ -68,6 +67,8 @@ struct repair {
 /* Counts and tells one loss. */
 void repair_tell(struct repair *r, const struct cairn_loss *loss, const char *format,
                  ...) __attribute__((format(printf, 3, 4)));
+/* "run"; "stream" where the kind is not known. */
+const char *repair_stream_noun(const struct repair *r, uint8_t namespace_id);
 int repair_lose(struct repair *r, const struct known_record *record);
 /* Every valid record into the new store; those that were lost into r->lost. */
 int repair_take_records(struct repair *r);

@@ -47,28 +47,34 @@ static int note_lost_object(void *context, const char *hex)
     return store_put_known_loss(r->store, hex, r->error);
 }
 
-/* Graphs that records name, of runs whose rows are lost. */
-static int note_graph(void *context, const struct checkpoint_row *row)
+static int note_missing_root(void *context, const struct digest *digest)
 {
     struct repair *r = context;
-    struct checked checked;
-    struct states states;
-    struct digest graph;
     struct buf content = BUF_INIT;
     char hex[DIGEST_HEX_SIZE];
     bool known = false;
-    if (row->kind != RECORD_FULL || row->namespace_id != NAMESPACE_WORKFLOW ||
-        row_check(row, r->sha, &checked, NULL) ||
-        payload_parse_full(checked.payload, &states, &graph, NULL))
-        return 0;
-    states_release(&states);
-    int rc = store_get_object(r->store, &graph, &content, NULL);
+    int rc = store_get_object(r->store, digest, &content, NULL);
     buf_release(&content);
     if (rc != CAIRN_ENOTFOUND)
         return 0;
-    digest_hex(&graph, hex);
+    digest_hex(digest, hex);
     rc = store_is_known_loss(r->store, hex, &known, r->error);
     return rc || known ? rc : note_lost_object(r, hex);
+}
+
+/* Objects that records cannot be used without: graphs of runs whose rows are lost. */
+static int note_roots(void *context, const struct checkpoint_row *row)
+{
+    struct repair *r = context;
+    const struct payload_kind *kind = kind_of(r->options->kinds, row->namespace_id);
+    struct payload_check check = {
+        .roots = ROOTS_NEEDED, .root = note_missing_root, .context = r};
+    struct sound_record record;
+    struct cairn_error reason = {0};
+    if (row->kind != RECORD_FULL || !kind || row_check(row, r->sha, &record, NULL))
+        return 0;
+    int rc = kind->check(&record, &check, &reason);
+    return rc == CAIRN_EDAMAGED ? 0 : rc;
 }
 
 static int tell_objects(struct repair *r)
@@ -76,7 +82,7 @@ static int tell_objects(struct repair *r)
     struct checkpoint_range all = {0};
     int rc = store_each_lost_object(r->store, note_lost_object, r, r->error);
     if (!rc)
-        rc = store_each_checkpoint(r->store, &all, note_graph, r, r->error);
+        rc = store_each_checkpoint(r->store, &all, note_roots, r, r->error);
     for (size_t i = 0; i < r->bad_objects.n && rc >= 0; i++)
         if (r->bad_objects.at[i]) {
             struct cairn_loss loss = {.kind = CAIRN_LOSS_OBJECT};
@@ -91,13 +97,14 @@ static int tell_records(struct repair *r)
 {
     int rc = 0;
     for (size_t i = 0; i < r->n_lost && !rc; i++) {
-        struct cairn_loss loss = {.kind = CAIRN_LOSS_CHECKPOINT,
-                                  .seq = r->lost[i].seq,
-                                  .run = r->lost[i].stream};
-        snprintf(loss.id, sizeof loss.id, "workflow:%llu",
-                 (unsigned long long)r->lost[i].seq);
-        repair_tell(r, &loss, "checkpoint %s of run %llu", loss.id,
-                    (unsigned long long)loss.run);
+        const struct known_record *lost = &r->lost[i];
+        struct cairn_loss loss = {.kind = CAIRN_LOSS_CHECKPOINT, .seq = lost->seq};
+        if (lost->namespace_id == NAMESPACE_WORKFLOW)
+            loss.run = lost->stream;
+        checkpoint_number(lost->namespace_id, lost->seq, loss.id);
+        repair_tell(r, &loss, "checkpoint %s of %s %llu", loss.id,
+                    repair_stream_noun(r, lost->namespace_id),
+                    (unsigned long long)lost->stream);
         rc = store_put_quarantine(r->store, r->lost[i].seq, clock_utc_ns(),
                                   "lost at a repair", r->error);
     }
@@ -136,8 +143,9 @@ static int tell_tasks(void *context, const struct run_row *row)
     struct fallen fallen = {.repair = r, .run = row->run};
     bool touched = false;
     for (size_t i = 0; i < r->n_lost; i++)
-        touched = touched || r->lost[i].stream == row->run;
-    if (!touched || checkpoint_recover(r->store, r->sha, row->run, &recovery, NULL))
+        touched = touched || (r->lost[i].namespace_id == NAMESPACE_WORKFLOW &&
+                              r->lost[i].stream == row->run);
+    if (!touched || outcomes_recover(r->store, r->sha, row->run, &recovery, NULL))
         return 0;
     fallen.states = &recovery.states;
     int rc = store_each_run_attempt(r->store, row->run, row->gen, false, note_fallen,

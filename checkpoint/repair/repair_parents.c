@@ -23,22 +23,22 @@ struct ends { /* by digest, then seq */
 
 /* ---- Loading ---- */
 
-static uint64_t base_of(const struct checked *checked)
+/* 0: it needs none, or nobody can tell. */
+static uint64_t base_of(const struct repair *r, const struct sound_record *record)
 {
-    struct delta delta;
-    if (checked->header.kind != RECORD_DELTA ||
-        checked->header.namespace_id != NAMESPACE_WORKFLOW ||
-        payload_parse_delta(checked->payload, &delta, NULL))
+    const struct payload_kind *kind =
+        kind_of(r->options->kinds, record->header.namespace_id);
+    struct payload_check check = {0};
+    if (record->header.kind != RECORD_DELTA || !kind ||
+        kind->check(record, &check, NULL))
         return 0;
-    uint64_t base = delta.base;
-    delta_release(&delta);
-    return base;
+    return check.base;
 }
 
 static int note_link(void *context, const struct checkpoint_row *row)
 {
     struct repair *r = context;
-    struct checked checked;
+    struct sound_record checked;
     int rc = row_check(row, r->sha, &checked, r->error);
     if (rc)
         return rc;
@@ -52,7 +52,7 @@ static int note_link(void *context, const struct checkpoint_row *row)
                                                       .digest = checked.digest},
                                            .position = checked.header.position,
                                            .parent = row->parent,
-                                           .base = base_of(&checked),
+                                           .base = base_of(r, &checked),
                                            .parent_digest = checked.header.parent};
     return 0;
 }

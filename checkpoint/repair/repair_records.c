@@ -30,23 +30,13 @@ struct taking {
     bool stray;
 };
 
-static int parse_payload(const struct record_header *h, struct str payload)
+/* Of a kind that is not known the bytes are all that can be judged. */
+static int check_payload(const struct repair *r, const struct sound_record *record)
 {
-    struct states states;
-    struct digest graph;
-    struct delta delta;
-    if (h->namespace_id != NAMESPACE_WORKFLOW)
-        return 0;
-    if (h->kind == RECORD_FULL) {
-        int rc = payload_parse_full(payload, &states, &graph, NULL);
-        if (!rc)
-            states_release(&states);
-        return rc;
-    }
-    int rc = payload_parse_delta(payload, &delta, NULL);
-    if (!rc)
-        delta_release(&delta);
-    return rc;
+    const struct payload_kind *kind =
+        kind_of(r->options->kinds, record->header.namespace_id);
+    struct payload_check check = {0};
+    return kind ? kind->check(record, &check, NULL) : 0;
 }
 
 /* Deleted on purpose, but still on a page that is out of use, or was until it changed
@@ -58,8 +48,11 @@ static bool is_deleted(const struct repair *r, const struct checkpoint_row *row)
 
 static int note_bad(struct repair *r, const struct checkpoint_row *row)
 {
-    struct known_record lost = {
-        .seq = row->seq, .namespace_id = NAMESPACE_WORKFLOW, .stream = row->stream};
+    bool debug = row->namespace_id == NAMESPACE_DEBUG;
+    struct known_record lost = {.seq = row->seq,
+                                .namespace_id =
+                                    debug ? NAMESPACE_DEBUG : NAMESPACE_WORKFLOW,
+                                .stream = row->stream};
     if (row->digest.len == DIGEST_SIZE)
         memcpy(lost.digest.bytes, row->digest.ptr, DIGEST_SIZE);
     return repair_lose(r, &lost);
@@ -70,18 +63,20 @@ static int take(void *context, const struct checkpoint_row *found)
     struct taking *t = context;
     struct repair *r = t->repair;
     struct checkpoint_row row = *found;
-    struct record_header h;
-    struct str payload;
+    struct sound_record record = {.bytes = row.record.len};
     static const struct digest none;
-    int rc = record_decode(row.record, row.digest, r->sha, &h, &payload, NULL);
-    if (!rc)
-        rc = parse_payload(&h, payload);
+    int rc = record_decode(row.record, row.digest, r->sha, &record.header,
+                           &record.payload, NULL);
+    if (!rc) {
+        memcpy(record.digest.bytes, row.digest.ptr, DIGEST_SIZE);
+        rc = check_payload(r, &record);
+    }
     if (rc == CAIRN_ENOMEM)
         return error_nomem(r->error);
     if (rc)
         return t->stray ? 0 : note_bad(r, found);
-    bool root = digest_equal(&h.parent, &none);
-    mend_columns(&row, &h, root);
+    bool root = digest_equal(&record.header.parent, &none);
+    mend_columns(&row, &record.header, root);
     if (!root && !row.parent) /* the first of the store has none */
         return note_bad(r, &row);
     if (is_deleted(r, &row))
@@ -107,7 +102,7 @@ int repair_take_records(struct repair *r)
 {
     static const char mark[] = {'C', 'R', 'N', 1};
     struct taking t = {.repair = r};
-    int rc = tombstones_load(r->store, 0, &r->deleted, r->error);
+    int rc = tombstones_load_all(r->store, &r->deleted, r->error);
     if (!rc)
         rc = rescue_each_checkpoint(r->rescue, false, take, &t, r->error);
     t.stray = true;

@@ -6,6 +6,7 @@
  * file and the params; how it stands is in its records and events. So a run is not lost
  * with its row. Of an attempt's row what counts is that it was there. */
 #include "checkpoint/repair/repair_int.h"
+#include "checkpoint/trust.h"
 
 #include "base/array.h"
 #include "base/clock.h"
@@ -239,9 +240,9 @@ static int find_definition(struct making *m, const struct recovery *recovery)
     }
     if (store_get_run_graph(r->store, m->row.run, m->row.gen, &graph, NULL) == 0)
         m->row.graph = graph;
-    rc = r->describe(r->store, &m->row.graph, &m->row, &r->arena, NULL);
+    rc = r->options->describe(r->store, &m->row.graph, &m->row, &r->arena, NULL);
     if (rc && rc != CAIRN_ENOMEM && recovery)
-        rc = r->describe(r->store, &recovery->graph, &m->row, &r->arena, NULL);
+        rc = r->options->describe(r->store, &recovery->graph, &m->row, &r->arena, NULL);
     if (rc == CAIRN_ENOMEM)
         return error_nomem(r->error);
     return find_workflow(m, rc == 0);
@@ -265,7 +266,7 @@ static int make_row(struct making *m)
     if (rc)
         return rc;
     bool recovered =
-        checkpoint_recover(r->store, r->sha, m->row.run, &recovery, NULL) == 0;
+        outcomes_recover(r->store, r->sha, m->row.run, &recovery, NULL) == 0;
     rc = find_definition(m, recovered ? &recovery : NULL);
     if (!rc) {
         judge_state(m, recovered ? &recovery.states : NULL);

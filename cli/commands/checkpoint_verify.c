@@ -10,14 +10,14 @@
 struct verify_report {
     struct doc *doc; /* with --json */
     uint64_t problems;
-    uint64_t kinds[CAIRN_PROBLEM_HEAD + 1]; /* of these */
-    bool forged;                            /* a checkpoint without a good HMAC */
-    const struct head_list *heads;          /* or NULL */
+    uint64_t kinds[CAIRN_PROBLEM_UNREAD + 1]; /* of these */
+    bool forged;                              /* a checkpoint without a good HMAC */
+    const struct head_list *heads;            /* or NULL */
 };
 
 static int each_problem(void *context, const struct cairn_problem *problem)
 {
-    static const char *const kinds[] = {"damage", "hmac", "key", "head"};
+    static const char *const kinds[] = {"damage", "hmac", "key", "head", "unread"};
     struct verify_report *report = context;
     report->problems++;
     report->kinds[problem->kind]++;
@@ -89,8 +89,9 @@ static void print_advice(const struct verify_report *report)
 static void print_text(const struct verify_report *report,
                        const struct cairn_verify_result *result)
 {
-    uint64_t others =
-        report->kinds[CAIRN_PROBLEM_HEAD] + report->kinds[CAIRN_PROBLEM_KEY];
+    uint64_t others = report->kinds[CAIRN_PROBLEM_HEAD] +
+                      report->kinds[CAIRN_PROBLEM_KEY] +
+                      report->kinds[CAIRN_PROBLEM_UNREAD];
     char took[FORMAT_MAX];
     out_flush();
     say("%llu checkpoint%s and %llu object%s checked in %s: %s",

@@ -70,7 +70,9 @@ enum cairn_problem_kind {
     CAIRN_PROBLEM_DAMAGE, /* bytes differ from what was written, or are missing */
     CAIRN_PROBLEM_HMAC,   /* intact, but without an HMAC of the key */
     CAIRN_PROBLEM_KEY,    /* no HMAC in the store matches: it is the wrong key */
-    CAIRN_PROBLEM_HEAD    /* contradicts an exported head */
+    CAIRN_PROBLEM_HEAD,   /* contradicts an exported head */
+    CAIRN_PROBLEM_UNREAD  /* no damage: intact records of a kind that this release does
+                             not know, which were checked but for what they mean */
 };
 
 struct cairn_problem {

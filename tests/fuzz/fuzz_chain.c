@@ -30,7 +30,7 @@ int __wrap_store_check_pages(struct cairn_store *store,
     return 0;
 }
 
-struct chain {
+struct made_chain {
     uint64_t first, seq, base, old_base;
     uint64_t position;
     struct digest parent;
@@ -45,7 +45,7 @@ static void add_u32(struct buf *out, size_t n)
 }
 
 /* An image of tpl around the packed bytes: sound, whatever is in them. */
-static void make_image(const struct chain *chain, uint8_t flags, struct str packed,
+static void make_image(const struct made_chain *chain, uint8_t flags, struct str packed,
                        struct buf *out)
 {
     struct digest graph = fuzz_graph;
@@ -68,7 +68,7 @@ static void make_image(const struct chain *chain, uint8_t flags, struct str pack
     buf_str(out, packed);
 }
 
-static void put(struct chain *chain, uint8_t flags, struct str bytes)
+static void put(struct made_chain *chain, uint8_t flags, struct str bytes)
 {
     struct buf payload = BUF_INIT, record = BUF_INIT;
     struct digest digest;
@@ -109,7 +109,7 @@ static void put(struct chain *chain, uint8_t flags, struct str bytes)
     buf_release(&record);
 }
 
-static void put_all(struct chain *chain, struct str input)
+static void put_all(struct made_chain *chain, struct str input)
 {
     struct reader in = reader_of(input.ptr, input.len);
     while (chain->n < MOST && reader_left(&in) >= 2) {
@@ -133,22 +133,21 @@ static bool same(const struct states *a, const struct states *b)
 }
 
 /* 1: *states are those at the newest record. */
-static bool rebuild(const struct chain *chain, struct states *newest)
+static bool rebuild(const struct made_chain *chain, struct states *newest)
 {
     bool there = false;
     for (uint64_t seq = chain->first; seq < chain->seq; seq++) {
         struct cairn_error error = {0};
-        struct states states;
-        int code =
-            checkpoint_rebuild(fuzz_store, seq, &states, NULL, NULL, NULL, &error);
+        struct outcomes at;
+        int code = outcomes_rebuild(fuzz_store, seq, &at, NULL, &error);
         if (code) {
             EXPLAINED(code, error);
             HOLDS(code == CAIRN_EDAMAGED || code == CAIRN_ENOTFOUND);
         } else if (seq + 1 == chain->seq) {
-            *newest = states;
+            *newest = at.states;
             there = true;
         } else
-            states_release(&states);
+            outcomes_release(&at);
     }
     return there;
 }
@@ -158,7 +157,7 @@ static bool recover(const struct states *newest)
 {
     struct recovery recovery;
     struct cairn_error error = {0};
-    int code = checkpoint_recover(fuzz_store, fuzz_sha, fuzz_run, &recovery, &error);
+    int code = outcomes_recover(fuzz_store, fuzz_sha, fuzz_run, &recovery, &error);
     if (code) {
         EXPLAINED(code, error);
         HOLDS(!newest);
@@ -189,7 +188,7 @@ static int see(void *context, const struct cairn_checkpoint_info *info)
 }
 
 /* What verify calls sound can be rebuilt and recovered. */
-static void verify(const struct chain *chain, bool rebuilt, bool whole)
+static void verify(const struct made_chain *chain, bool rebuilt, bool whole)
 {
     struct cairn_error error = {0};
     struct cairn_verify_result result;
@@ -208,7 +207,7 @@ static void verify(const struct chain *chain, bool rebuilt, bool whole)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct cairn_error error = {0};
-    struct chain chain = {.first = 1, .seq = 1};
+    struct made_chain chain = {.first = 1, .seq = 1};
     struct states newest = {0};
     if (!fuzz_store)
         fuzz_store_make(TASKS);

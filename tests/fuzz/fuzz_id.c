@@ -14,18 +14,17 @@ static void put_records(void)
 {
     struct cairn_error error = {0};
     struct states states;
-    struct stream stream = {.store = fuzz_store, .sha = fuzz_sha};
     struct change change = {.task = 0, .outcome = CAIRN_COMPLETED, .attempts = 1};
     fuzz_store_make(3);
-    stream = (struct stream){
-        .store = fuzz_store, .sha = fuzz_sha, .id = fuzz_run, .graph = fuzz_graph};
+    struct run_stream stream =
+        run_stream_of(fuzz_store, fuzz_sha, fuzz_run, &fuzz_graph);
     HOLDS(states_init(&states, 3, &error) == 0);
     HOLDS(store_begin(fuzz_store, -1, &error) == 0);
     for (uint32_t i = 0; i < 4; i++) {
         struct checkpoint_ref ref;
         change.task = i - 1;
-        int code = i ? stream_delta(&stream, &change, 1, 1000 * i, &ref, &error)
-                     : stream_full(&stream, &states, 1000, &ref, &error);
+        int code = i ? run_stream_delta(&stream, &change, 1, 1000 * i, &ref, &error)
+                     : run_stream_full(&stream, &states, 1000, &ref, &error);
         HOLDS(code == 0 && ref.seq == i + 1);
         checkpoint_id(NAMESPACE_WORKFLOW, ref.seq, &ref.digest, ids[ref.seq]);
         digest_hex(&ref.digest, hashes[ref.seq]);

@@ -14,7 +14,7 @@ void lab_store(struct lab *lab)
     struct cairn_store_options options = {
         .path = lab->path, .create = true, .sync = CAIRN_SYNC_OFF};
     MUST(lab, cairn_store_open(&lab->store, &options, &lab->error));
-    lab->stream.store = lab->store;
+    lab->stream.chain.in.store = lab->store;
 }
 
 uint64_t lab_run(struct lab *lab, const char *workflow, uint64_t from_run,
@@ -74,8 +74,9 @@ struct lab *lab_open(uint64_t seed)
     lab->sha = sha256_new();
     ck_assert_ptr_nonnull(lab->sha);
     lab_store(lab);
-    lab->stream.sha = lab->sha;
-    lab->stream.id = lab_run(lab, "nightly", 0, 0, &lab->stream.graph);
+    struct digest graph;
+    uint64_t run = lab_run(lab, "nightly", 0, 0, &graph);
+    lab->stream = run_stream_of(lab->store, lab->sha, run, &graph);
     MUST(lab, states_init(&lab->now, LAB_TASKS, &lab->error));
     return lab;
 }
@@ -105,7 +106,7 @@ uint64_t lab_full(struct lab *lab)
 {
     struct checkpoint_ref ref;
     MUST(lab, store_begin(lab->store, -1, &lab->error));
-    MUST(lab, stream_full(&lab->stream, &lab->now, 1000, &ref, &lab->error));
+    MUST(lab, run_stream_full(&lab->stream, &lab->now, 1000, &ref, &lab->error));
     MUST(lab, store_commit(lab->store, &lab->error));
     lab_note(lab, ref.seq, true);
     return ref.seq;
@@ -127,7 +128,7 @@ uint64_t lab_delta(struct lab *lab)
         MUST(lab, states_apply(&lab->now, &changes[i], &lab->error));
     }
     MUST(lab, store_begin(lab->store, -1, &lab->error));
-    MUST(lab, stream_delta(&lab->stream, changes, n, 2000, &ref, &lab->error));
+    MUST(lab, run_stream_delta(&lab->stream, changes, n, 2000, &ref, &lab->error));
     MUST(lab, store_commit(lab->store, &lab->error));
     lab_note(lab, ref.seq, false);
     return ref.seq;
@@ -160,13 +161,12 @@ bool lab_same(const struct states *a, const struct states *b)
 
 int lab_rebuild(struct lab *lab, int i)
 {
-    struct states states;
-    int rc = checkpoint_rebuild(lab->store, lab->seqs[i], &states, NULL, NULL, NULL,
-                                &lab->error);
+    struct outcomes at;
+    int rc = outcomes_rebuild(lab->store, lab->seqs[i], &at, NULL, &lab->error);
     if (rc == 0) {
-        ck_assert_msg(lab_same(&states, &lab->model[i]), "checkpoint %llu differs",
+        ck_assert_msg(lab_same(&at.states, &lab->model[i]), "checkpoint %llu differs",
                       (unsigned long long)lab->seqs[i]);
-        states_release(&states);
+        outcomes_release(&at);
     }
     return rc;
 }

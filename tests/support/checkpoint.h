@@ -5,8 +5,9 @@
 #define TESTS_SUPPORT_CHECKPOINT_H
 
 #include "base/clock.h"
-#include "checkpoint/stream.h"
-#include "checkpoint/verify.h"
+#include "cairn.h"
+#include "checkpoint/find.h"
+#include "checkpoint/outcomes.h"
 #include "storage/object.h"
 #include "storage/rows_run.h"
 #include "storage/store.h"
@@ -23,7 +24,7 @@ struct lab {
     struct cairn_store *store;
     struct sha256 *sha;
     struct cairn_error error;
-    struct stream stream;
+    struct run_stream stream;
     struct states now;
     uint64_t seqs[LAB_MAX]; /* of every checkpoint put down, in order */
     struct states model[LAB_MAX];

@@ -94,8 +94,7 @@ static uint64_t add_run(struct lab *lab, const char *workflow, const char *kinds
                                   .out = {(const char *)out.bytes, DIGEST_SIZE}};
     struct event_row event = {.run = run, .turn = 1, .time_ns = 5, .task = UINT32_MAX};
     event.kind = EVENT_BEGUN;
-    lab->stream = (struct stream){
-        .store = lab->store, .sha = lab->sha, .id = run, .graph = graph};
+    lab->stream = run_stream_of(lab->store, lab->sha, run, &graph);
     MUST(lab, store_begin(lab->store, -1, &lab->error));
     MUST(lab, store_put_attempt(lab->store, &attempt, &lab->error));
     MUST(lab, store_put_event(lab->store, &event, &lab->error));
@@ -154,7 +153,7 @@ START_TEST(only_what_nobody_refers_to)
     result = put(lab, "a result that only a delta names");
     change.outputs = result;
     MUST(lab, store_begin(lab->store, -1, &lab->error));
-    MUST(lab, stream_delta(&lab->stream, &change, 1, 7, NULL, &lab->error));
+    MUST(lab, run_stream_delta(&lab->stream, &change, 1, 7, NULL, &lab->error));
     graph2 = lab->stream.graph;
     MUST(lab, store_put_object(lab->store, STR("generation 2"), &graph2, &lab->error));
     MUST(lab, store_put_run_graph(lab->store, run, 2, &graph2, &lab->error));
@@ -244,16 +243,15 @@ START_TEST(who_stays)
     struct digest graph;
     lab_finish(lab, 1); /* without an end: in doubt */
     uint64_t unfinished = lab_run(lab, "ages", 0, 0, &graph); /* interrupted, or live */
-    lab->stream.id = unfinished;
+    lab->stream.chain.id = unfinished;
     lab_put(lab, "F");
     uint64_t parent = add_run(lab, "forks", "FDD", "a");
     uint64_t from = lab->seqs[lab->n - 1];
-    struct stream at = lab->stream;
+    struct run_stream at = lab->stream;
     uint64_t branch = lab_run(lab, "forks", parent, from, &graph);
-    lab->stream.id = branch;
-    lab->stream.parent = at.parent;
-    lab->stream.parent_digest = at.parent_digest;
-    lab->stream.position = lab->stream.base = 0;
+    lab->stream = run_stream_of(lab->store, lab->sha, branch, &at.graph);
+    lab->stream.chain.parent = at.chain.parent;
+    lab->stream.chain.parent_digest = at.chain.parent_digest;
     lab_put(lab, "FD");
     end_run(lab, branch, CAIRN_RUN_FAILED, clock_utc_ns());
     uint64_t hour = add_run(lab, "ages", "F", "b"),
@@ -301,8 +299,7 @@ START_TEST(params_have_their_own_newest)
         row.ended_ns = 5;
         MUST(lab, store_set_run(lab->store, &row, &lab->error));
         MUST(lab, store_commit(lab->store, &lab->error));
-        lab->stream = (struct stream){
-            .store = lab->store, .sha = lab->sha, .id = run, .graph = graph};
+        lab->stream = run_stream_of(lab->store, lab->sha, run, &graph);
         lab_put(lab, "F");
     }
     /* 1: the same params as 4; 2: as 3, which is the newest of its own. */
@@ -465,17 +462,16 @@ END_TEST
 static void put_many(struct lab *lab, uint64_t run, const struct digest *graph, int n)
 {
     struct change change = {.outcome = CAIRN_COMPLETED};
-    lab->stream = (struct stream){
-        .store = lab->store, .sha = lab->sha, .id = run, .graph = *graph};
+    lab->stream = run_stream_of(lab->store, lab->sha, run, graph);
     MUST(lab, store_begin(lab->store, -1, &lab->error));
     for (int i = 0; i < n; i++) {
         change.task = (uint32_t)i % LAB_TASKS;
         change.attempts = (uint32_t)i + 2;
         MUST(lab, states_apply(&lab->now, &change, &lab->error));
         if (i % 700 == 0)
-            MUST(lab, stream_full(&lab->stream, &lab->now, 1, NULL, &lab->error));
+            MUST(lab, run_stream_full(&lab->stream, &lab->now, 1, NULL, &lab->error));
         else
-            MUST(lab, stream_delta(&lab->stream, &change, 1, 1, NULL, &lab->error));
+            MUST(lab, run_stream_delta(&lab->stream, &change, 1, 1, NULL, &lab->error));
     }
     MUST(lab, store_commit(lab->store, &lab->error));
 }
@@ -578,7 +574,7 @@ START_TEST(cut_off_after_each_transaction)
             /* With fewer checkpoints, but it could still be gone on with. */
             struct recovery recovery;
             MUST(lab,
-                 checkpoint_recover(lab->store, lab->sha, old, &recovery, &lab->error));
+                 outcomes_recover(lab->store, lab->sha, old, &recovery, &lab->error));
             ck_assert(!recovery.gap && recovery.n_damaged == 0);
             ck_assert_uint_eq(recovery.states.attempts[19], 3100 - 1 + 2);
             recovery_release(&recovery);

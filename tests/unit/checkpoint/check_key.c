@@ -580,7 +580,7 @@ static void key_lab(struct lab *lab, char byte)
 {
     cairn_store_close(lab->store);
     lab->store = open_with(lab->path, byte, true);
-    lab->stream.store = lab->store;
+    lab->stream.chain.in.store = lab->store;
 }
 
 struct found {
@@ -604,16 +604,14 @@ static struct lab *keyed_lab(void)
     struct lab *lab = lab_open(1);
     struct digest graph;
     key_lab(lab, 'a');
-    lab->stream.id = lab_run(lab, "k", 0, 0, &graph);
-    lab->stream.graph = graph;
-    lab->stream.parent = lab->stream.position = 0;
-    memset(&lab->stream.parent_digest, 0, DIGEST_SIZE);
+    uint64_t run = lab_run(lab, "k", 0, 0, &graph);
+    lab->stream = run_stream_of(lab->store, lab->sha, run, &graph);
     MUST(lab, store_begin(lab->store, -1, &lab->error));
-    MUST(lab, stream_full(&lab->stream, &lab->now, 1, NULL, &lab->error));
+    MUST(lab, run_stream_full(&lab->stream, &lab->now, 1, NULL, &lab->error));
     for (uint32_t task = 0; task < 3; task++) {
         struct change change = {
             .task = task, .outcome = CAIRN_COMPLETED, .attempts = 1};
-        MUST(lab, stream_delta(&lab->stream, &change, 1, 2, NULL, &lab->error));
+        MUST(lab, run_stream_delta(&lab->stream, &change, 1, 2, NULL, &lab->error));
     }
     MUST(lab, store_commit(lab->store, &lab->error));
     return lab;
@@ -633,7 +631,7 @@ START_TEST(streams)
     struct lab *lab = keyed_lab();
     struct cairn_verify_result result;
     struct found found;
-    uint64_t keyed = lab->stream.id;
+    uint64_t keyed = lab->stream.chain.id;
     /* The lab's own run has no key: counted, checked, no problem. */
     MUST(lab, verify(lab, &found, &result));
     ck_assert_uint_eq(result.hmacs, 4);
@@ -646,12 +644,12 @@ START_TEST(streams)
     ck_assert_uint_eq(result.unkeyed_runs, 0);
     /* Recovered with and without the key, and not with another. */
     struct recovery recovery;
-    MUST(lab, checkpoint_recover(lab->store, lab->sha, keyed, &recovery, &lab->error));
+    MUST(lab, outcomes_recover(lab->store, lab->sha, keyed, &recovery, &lab->error));
     ck_assert_uint_eq(recovery.n_damaged, 0);
     recovery_release(&recovery);
     key_lab(lab, 'b');
     ck_assert_int_eq(
-        checkpoint_recover(lab->store, lab->sha, keyed, &recovery, &lab->error),
+        outcomes_recover(lab->store, lab->sha, keyed, &recovery, &lab->error),
         CAIRN_EDAMAGED);
     ck_assert_int_eq(verify(lab, &found, &result), CAIRN_EDAMAGED);
     ck_assert_int_eq(found.n, 1); /* it is the key, not four records and their run */
@@ -659,7 +657,7 @@ START_TEST(streams)
     ck_assert_uint_eq(result.damaged, 0);
     ck_assert_uint_eq(result.unchecked_hmacs, 4);
     key_lab(lab, 'a');
-    MUST(lab, checkpoint_recover(lab->store, lab->sha, keyed, &recovery, &lab->error));
+    MUST(lab, outcomes_recover(lab->store, lab->sha, keyed, &recovery, &lab->error));
     ck_assert_uint_eq(recovery.n_damaged, 0);
     recovery_release(&recovery);
     lab_close(lab);

@@ -50,8 +50,8 @@ START_TEST(numbers_and_links)
     for (int i = 0; i < lab->n; i++)
         ck_assert_uint_eq(lab->seqs[i], (uint64_t)i + 1);
     MUST(lab, store_each_checkpoint(lab->store, &all, see_row, lab, &lab->error));
-    ck_assert_uint_eq(lab->stream.base, 4);
-    ck_assert_uint_eq(lab->stream.position, 5);
+    ck_assert_uint_eq(lab->stream.chain.base, 4);
+    ck_assert_uint_eq(lab->stream.chain.position, 5);
     lab_close(lab);
 }
 END_TEST
@@ -61,9 +61,9 @@ START_TEST(failed_append_changes_nothing)
     struct lab *lab = lab_open(6);
     struct change change = {.task = 1, .outcome = 9, .attempts = 1};
     lab_put(lab, "FD");
-    struct stream before = lab->stream;
+    struct run_stream before = lab->stream;
     MUST(lab, store_begin(lab->store, -1, &lab->error));
-    ck_assert_int_eq(stream_delta(&lab->stream, &change, 1, 1, NULL, &lab->error),
+    ck_assert_int_eq(run_stream_delta(&lab->stream, &change, 1, 1, NULL, &lab->error),
                      CAIRN_EUSAGE);
     store_abort(lab->store);
     ck_assert_int_eq(memcmp(&before, &lab->stream, sizeof before), 0);
@@ -76,7 +76,7 @@ START_TEST(delta_needs_a_full_record)
     struct lab *lab = lab_open(6);
     struct change change = {.task = 1, .outcome = 1, .attempts = 1};
     MUST(lab, store_begin(lab->store, -1, &lab->error));
-    ck_assert_int_eq(stream_delta(&lab->stream, &change, 1, 1, NULL, &lab->error),
+    ck_assert_int_eq(run_stream_delta(&lab->stream, &change, 1, 1, NULL, &lab->error),
                      CAIRN_EUSAGE);
     store_abort(lab->store);
     lab_close(lab);
@@ -85,14 +85,14 @@ END_TEST
 
 START_TEST(when_a_full_record_is_due)
 {
-    struct stream stream = {.base_bytes = 100, .tail_bytes = 4095};
-    ck_assert(!stream_wants_full(&stream));
-    stream.tail_bytes = 4096;
-    ck_assert(stream_wants_full(&stream));
-    stream.base_bytes = 10000;
-    ck_assert(!stream_wants_full(&stream));
-    stream.tail_bytes = 10000;
-    ck_assert(stream_wants_full(&stream));
+    struct chain chain = {.base_bytes = 100, .tail_bytes = 4095};
+    ck_assert(!chain_wants_full(&chain));
+    chain.tail_bytes = 4096;
+    ck_assert(chain_wants_full(&chain));
+    chain.base_bytes = 10000;
+    ck_assert(!chain_wants_full(&chain));
+    chain.tail_bytes = 10000;
+    ck_assert(chain_wants_full(&chain));
 }
 END_TEST
 
@@ -131,8 +131,8 @@ END_TEST
 
 static void recover(struct lab *lab, struct recovery *recovery)
 {
-    MUST(lab, checkpoint_recover(lab->store, lab->sha, lab->stream.id, recovery,
-                                 &lab->error));
+    MUST(lab, outcomes_recover(lab->store, lab->sha, lab->stream.chain.id, recovery,
+                               &lab->error));
 }
 
 START_TEST(recover_undamaged)
@@ -165,7 +165,7 @@ START_TEST(recover_newest_damaged)
         ck_assert_uint_eq(r.damaged[0], (uint64_t)(9 - bad));
         ck_assert(r.gap);
         ck_assert_uint_eq(r.newest.seq, (uint64_t)(8 - bad));
-        ck_assert_uint_eq(r.head.parent, r.newest.seq);
+        ck_assert_uint_eq(r.head.chain.parent, r.newest.seq);
         ck_assert(strstr(r.reasons[0], "SHA-256") != NULL);
 
         /* What follows chains from there and can be rebuilt. */
@@ -198,7 +198,7 @@ START_TEST(recover_middle_damaged)
         change.outcome = CAIRN_COMPLETED;
         MUST(lab, states_apply(&lab->now, &change, &lab->error));
         MUST(lab, store_begin(lab->store, -1, &lab->error));
-        MUST(lab, stream_delta(&lab->stream, &change, 1, 1, NULL, &lab->error));
+        MUST(lab, run_stream_delta(&lab->stream, &change, 1, 1, NULL, &lab->error));
         MUST(lab, store_commit(lab->store, &lab->error));
     }
     ck_assert(lab_flip(lab, 4, "record", 60, 0));
@@ -224,14 +224,14 @@ START_TEST(recover_full_damaged)
     lab_put(lab, "FDDFDFD"); /* 4 and 6 are full */
     lab_damage(lab, 5);
     recover(lab, &r);
-    ck_assert_uint_eq(r.head.base, 4);
+    ck_assert_uint_eq(r.head.chain.base, 4);
     ck_assert(lab_same(&r.states, &lab->model[6]));
     ck_assert_uint_eq(r.n_damaged, 1);
     ck_assert(r.gap);
     recovery_release(&r);
     lab_damage(lab, 3);
     recover(lab, &r);
-    ck_assert_uint_eq(r.head.base, 1);
+    ck_assert_uint_eq(r.head.chain.base, 1);
     ck_assert(lab_same(&r.states, &lab->model[6]));
     ck_assert_uint_eq(r.n_damaged, 2);
     ck_assert_uint_eq(r.damaged[0], 4);
@@ -239,7 +239,7 @@ START_TEST(recover_full_damaged)
     recovery_release(&r);
     lab_damage(lab, 0); /* no full record is left: the deltas count from the start */
     recover(lab, &r);
-    ck_assert_uint_eq(r.head.base, 0);
+    ck_assert_uint_eq(r.head.chain.base, 0);
     ck_assert(lab_same(&r.states, &lab->model[6]));
     ck_assert_uint_eq(r.n_damaged, 3);
     ck_assert(r.gap);
@@ -249,7 +249,7 @@ START_TEST(recover_full_damaged)
     lab_damage(lab, 4);
     lab_damage(lab, 6);
     ck_assert_int_eq(
-        checkpoint_recover(lab->store, lab->sha, lab->stream.id, &r, &lab->error),
+        outcomes_recover(lab->store, lab->sha, lab->stream.chain.id, &r, &lab->error),
         CAIRN_EDAMAGED);
     lab_close(lab);
 }
@@ -291,7 +291,7 @@ START_TEST(recover_missing_record)
     ck_assert_uint_eq(r.n_damaged, 0);
     ck_assert_uint_eq(r.newest.seq, 4);
     recovery_release(&r);
-    ck_assert_int_eq(checkpoint_recover(lab->store, lab->sha, 99, &r, &lab->error),
+    ck_assert_int_eq(outcomes_recover(lab->store, lab->sha, 99, &r, &lab->error),
                      CAIRN_ENOTFOUND);
     lab_close(lab);
 }

@@ -173,14 +173,14 @@ START_TEST(verify_names_replaced)
 {
     struct lab *lab = lab_open(6);
     lab_put(lab, "FDD");
-    struct stream before = lab->stream;
+    struct run_stream before = lab->stream;
     lab_put(lab, "D");
     lab_sql(lab,
             "CREATE TABLE side.kept AS SELECT * FROM checkpoint WHERE seq = %llu; "
             "DELETE FROM checkpoint WHERE seq = 4",
             4);
     lab->stream = before;
-    lab->stream.store = lab->store;
+    lab->stream.chain.in.store = lab->store;
     lab_put(lab, "DD");
     expect_sound(lab);
     lab_sql(lab,
@@ -198,7 +198,7 @@ START_TEST(verify_names_old_base)
 {
     struct lab *lab = lab_open(8);
     lab_put(lab, "FDFD");
-    lab->stream.base = lab->seqs[0];
+    lab->stream.chain.base = lab->seqs[0];
     lab_put(lab, "D");
     expect_named(lab, 5, "an old base");
     ck_assert(strstr(found.text[0], "belongs to full record 1, but 3 is a newer one"));
@@ -267,7 +267,7 @@ START_TEST(healing)
         lab_put(lab, "FDDFDDDD");
         for (int i = 0; i < bad; i++)
             lab_damage(lab, 7 - i);
-        MUST(lab, checkpoint_recover(lab->store, lab->sha, 1, &r, &lab->error));
+        MUST(lab, outcomes_recover(lab->store, lab->sha, 1, &r, &lab->error));
         lab->stream = r.head;
         recovery_release(&r);
         lab_put(lab, "FDDFD");
@@ -308,7 +308,7 @@ START_TEST(pruning_damaged_ones)
         lab_put(lab, "FDDFDDDD");
         for (int i = 0; i < bad; i++)
             lab_damage(lab, 7 - i);
-        MUST(lab, checkpoint_recover(lab->store, lab->sha, 1, &r, &lab->error));
+        MUST(lab, outcomes_recover(lab->store, lab->sha, 1, &r, &lab->error));
         lab->stream = r.head;
         recovery_release(&r);
         lab_put(lab, "FDDFD");
@@ -362,20 +362,20 @@ START_TEST(delete_rules)
 }
 END_TEST
 
-static struct stream fork_at(struct lab *lab, int i, struct stream *main_stream)
+static struct run_stream fork_at(struct lab *lab, int i, struct run_stream *main_stream)
 {
-    struct stream branch = {.store = lab->store, .sha = lab->sha};
-    struct checkpoint_ref ref;
-    struct states states;
-    MUST(lab, checkpoint_rebuild(lab->store, lab->seqs[i], &states, NULL, NULL, &ref,
-                                 &lab->error));
-    branch.id = lab_run(lab, "nightly", main_stream->id, lab->seqs[i], &branch.graph);
-    branch.parent = ref.seq;
-    branch.parent_digest = ref.digest;
+    struct digest graph;
+    struct outcomes outcomes;
+    struct rebuilt at;
+    MUST(lab, outcomes_rebuild(lab->store, lab->seqs[i], &outcomes, &at, &lab->error));
+    uint64_t run = lab_run(lab, "nightly", main_stream->chain.id, at.ref.seq, &graph);
+    struct run_stream branch = run_stream_of(lab->store, lab->sha, run, &graph);
+    branch.chain.parent = at.ref.seq;
+    branch.chain.parent_digest = at.ref.digest;
     MUST(lab, store_begin(lab->store, -1, &lab->error));
-    MUST(lab, stream_full(&branch, &states, 5, NULL, &lab->error));
+    MUST(lab, run_stream_full(&branch, &outcomes.states, 5, NULL, &lab->error));
     MUST(lab, store_commit(lab->store, &lab->error));
-    states_release(&states);
+    outcomes_release(&outcomes);
     return branch;
 }
 
@@ -453,7 +453,7 @@ START_TEST(stranded_by_deletion)
          cairn_checkpoint_latest(lab->store, "nightly", &info, &skipped, &lab->error));
     ck_assert_uint_eq(info.seq, 2);
     ck_assert_uint_eq(skipped, 2);
-    MUST(lab, checkpoint_recover(lab->store, lab->sha, 1, &r, &lab->error));
+    MUST(lab, outcomes_recover(lab->store, lab->sha, 1, &r, &lab->error));
     ck_assert_uint_eq(r.newest.seq, 5);
     ck_assert_uint_eq(r.n_damaged, 0);
     recovery_release(&r);
@@ -678,7 +678,7 @@ START_TEST(positions_must_follow)
 {
     struct lab *lab = lab_open(45);
     lab_put(lab, "FDD");
-    lab->stream.position += 2;
+    lab->stream.chain.position += 2;
     lab_put(lab, "DD");
     expect_named(lab, 4, "two records are missing before it");
     ck_assert_msg(strstr(found.text[0], "2 checkpoints before it are missing") != NULL,
@@ -687,29 +687,31 @@ START_TEST(positions_must_follow)
 }
 END_TEST
 
+/* The stream of a new run that forks from a record of another. */
+static struct run_stream fork_of(struct lab *lab, const struct run_stream *from,
+                                 const struct checkpoint_ref *at)
+{
+    struct digest graph;
+    uint64_t run = lab_run(lab, "nightly", from->chain.id, at->seq, &graph);
+    struct run_stream branch = run_stream_of(lab->store, lab->sha, run, &graph);
+    branch.chain.parent = at->seq;
+    branch.chain.parent_digest = at->digest;
+    return branch;
+}
+
 /* The parent of a fork's first record is in another stream. */
 START_TEST(forks_must_fit)
 {
     struct lab *lab = lab_open(46);
     lab_put(lab, "FDDD");
-    struct checkpoint_ref at = {0};
-    struct stream first = lab->stream;
-    MUST(lab, checkpoint_rebuild(lab->store, 3, NULL, NULL, NULL, &at, &lab->error));
-    lab->stream = (struct stream){.store = lab->store,
-                                  .sha = lab->sha,
-                                  .graph = first.graph,
-                                  .parent = at.seq,
-                                  .parent_digest = at.digest};
-    lab->stream.id = lab_run(lab, "nightly", first.id, at.seq, &lab->stream.graph);
+    struct rebuilt at;
+    struct run_stream first = lab->stream;
+    MUST(lab, outcomes_rebuild(lab->store, 3, NULL, &at, &lab->error));
+    lab->stream = fork_of(lab, &first, &at.ref);
     lab_put(lab, "FD");
     expect_sound(lab);
-    lab->stream = (struct stream){.store = lab->store,
-                                  .sha = lab->sha,
-                                  .graph = first.graph,
-                                  .parent = at.seq,
-                                  .parent_digest = at.digest};
-    lab->stream.parent_digest.bytes[7] ^= 4;
-    lab->stream.id = lab_run(lab, "nightly", first.id, at.seq, &lab->stream.graph);
+    lab->stream = fork_of(lab, &first, &at.ref);
+    lab->stream.chain.parent_digest.bytes[7] ^= 4;
     lab_put(lab, "F");
     expect_named(lab, 7, "another record was in that place when it forked");
     lab_close(lab);
@@ -770,7 +772,8 @@ START_TEST(prune_keeps_fork_points)
 {
     struct lab *lab = lab_open(41);
     lab_put(lab, "FDDFDDFDDFDD");
-    struct stream branch = fork_at(lab, 4, &lab->stream); /* in the second segment */
+    struct run_stream branch =
+        fork_at(lab, 4, &lab->stream); /* in the second segment */
     struct cairn_prune_result result = prune(lab, 1, false);
     ck_assert_uint_eq(result.total, 13);
     ck_assert_uint_eq(result.deleted, 6);
@@ -785,7 +788,7 @@ START_TEST(prune_keeps_fork_points)
     struct states states;
     MUST(lab, states_init(&states, LAB_TASKS, &lab->error));
     MUST(lab, store_begin(lab->store, -1, &lab->error));
-    MUST(lab, stream_full(&branch, &states, 5, NULL, &lab->error));
+    MUST(lab, run_stream_full(&branch, &states, 5, NULL, &lab->error));
     MUST(lab, store_commit(lab->store, &lab->error));
     states_release(&states);
     ck_assert_uint_eq(prune(lab, 1, false).deleted, 1);

@@ -42,7 +42,7 @@ END_TEST
 
 START_TEST(test_marks_of_whole_records)
 {
-    struct recovery whole = {.head = {.base = 5}};
+    struct recovery whole = {.head = {.chain = {.base = 5}}};
     ck_assert_int_eq(attempt_mark(&intended, &whole), MARK_INTERRUPTED);
     ck_assert_int_eq(attempt_mark(&started, &whole), MARK_INTERRUPTED);
     ck_assert_int_eq(attempt_mark(&interrupted, &whole), MARK_INTERRUPTED);
@@ -55,7 +55,7 @@ END_TEST
 /* Only an end that may have stood in a lost record makes a task damaged. */
 START_TEST(test_marks_with_a_gap)
 {
-    struct recovery gap = {.head = {.base = 5}, .gap = true};
+    struct recovery gap = {.head = {.chain = {.base = 5}}, .gap = true};
     struct attempt_row row = completed;
     ck_assert_int_eq(attempt_mark(&row, &gap), MARK_DAMAGED);
     row.checkpoint = 0; /* its record was never written */

@@ -78,18 +78,19 @@ static bool has(struct lab *lab, uint64_t seq)
 /* Fork of the i-th checkpoint, with a full record of its own. */
 static uint64_t fork_at(struct lab *lab, int i)
 {
-    struct stream branch = {.store = lab->store, .sha = lab->sha};
-    struct checkpoint_ref ref, first;
-    struct states states;
-    MUST(lab, checkpoint_rebuild(lab->store, lab->seqs[i], &states, NULL, NULL, &ref,
-                                 &lab->error));
-    branch.id = lab_run(lab, "nightly", lab->stream.id, lab->seqs[i], &branch.graph);
-    branch.parent = ref.seq;
-    branch.parent_digest = ref.digest;
+    struct digest graph;
+    struct checkpoint_ref first;
+    struct outcomes outcomes;
+    struct rebuilt at;
+    MUST(lab, outcomes_rebuild(lab->store, lab->seqs[i], &outcomes, &at, &lab->error));
+    uint64_t run = lab_run(lab, "nightly", lab->stream.chain.id, at.ref.seq, &graph);
+    struct run_stream branch = run_stream_of(lab->store, lab->sha, run, &graph);
+    branch.chain.parent = at.ref.seq;
+    branch.chain.parent_digest = at.ref.digest;
     MUST(lab, store_begin(lab->store, -1, &lab->error));
-    MUST(lab, stream_full(&branch, &states, 5, &first, &lab->error));
+    MUST(lab, run_stream_full(&branch, &outcomes.states, 5, &first, &lab->error));
     MUST(lab, store_commit(lab->store, &lab->error));
-    states_release(&states);
+    outcomes_release(&outcomes);
     return first.seq;
 }
 

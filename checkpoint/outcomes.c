@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: MIT */
+/* The payload kind of runs: how the chain reads, applies and describes outcomes, and
+ * what the rows of runs say about streams. */
+#include "checkpoint/outcomes.h"
+
+#include "base/limits.h"
+#include "checkpoint/trust.h"
+#include "storage/rows_run.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+static const struct digest no_digest;
+
+void outcomes_release(struct outcomes *outcomes)
+{
+    states_release(&outcomes->states);
+    *outcomes = (struct outcomes){0};
+}
+
+/* ---- Reading ---- */
+
+static int visit_full_roots(const struct states *states, const struct digest *graph,
+                            const struct payload_check *check)
+{
+    if (check->roots == ROOTS_NONE)
+        return 0;
+    int rc = check->root(check->context, graph);
+    if (check->roots != ROOTS_ALL || !states->outputs)
+        return rc;
+    for (uint32_t i = 0; i < states->n && !rc; i++)
+        if (!digest_equal(&states->outputs[i], &no_digest))
+            rc = check->root(check->context, &states->outputs[i]);
+    return rc;
+}
+
+static void frame_full(struct payload_check *check, const struct sound_record *record,
+                       const struct states *states, const struct digest *graph)
+{
+    check->base = record->header.seq;
+    if (check->frame)
+        *check->frame = (struct payload_frame){
+            .base = record->header.seq, .size = states->n, .subject = *graph};
+}
+
+static int check_full(const struct sound_record *record, struct payload_check *check,
+                      struct cairn_error *error)
+{
+    struct states states;
+    struct digest graph;
+    int rc = payload_parse_full(record->payload, &states, &graph, error);
+    if (rc)
+        return rc;
+    frame_full(check, record, &states, &graph);
+    rc = visit_full_roots(&states, &graph, check);
+    states_release(&states);
+    return rc;
+}
+
+/* Deltas are bound to the tasks and the graph of their full record. */
+static int fit_tasks(const struct delta *delta, uint32_t tasks,
+                     struct cairn_error *error)
+{
+    if (delta->last < tasks)
+        return 0;
+    return error_set(error, CAIRN_EDAMAGED,
+                     "it changes a task past the %u of its graph", tasks);
+}
+
+static int fit_graph(const struct delta *delta, const struct digest *graph,
+                     struct cairn_error *error)
+{
+    if (delta->graph_tag == graph_tag(graph))
+        return 0;
+    return error_set(error, CAIRN_EDAMAGED,
+                     "it belongs to another graph than its full record");
+}
+
+struct root_visit {
+    const struct payload_check *check;
+    int rc;
+};
+
+static int visit_output(void *context, const struct change *change)
+{
+    struct root_visit *visit = context;
+    if (digest_equal(&change->outputs, &no_digest))
+        return 0;
+    visit->rc = visit->check->root(visit->check->context, &change->outputs);
+    return visit->rc;
+}
+
+/* Its graph is a root of its full record. */
+static int visit_delta_roots(const struct delta *delta,
+                             const struct payload_check *check,
+                             struct cairn_error *error)
+{
+    struct root_visit visit = {.check = check};
+    if (check->roots != ROOTS_ALL)
+        return 0;
+    int rc = delta_each(delta, LIMIT_TASKS, visit_output, &visit, error);
+    return rc ? rc : visit.rc;
+}
+
+static int check_delta(const struct sound_record *record, struct payload_check *check,
+                       struct cairn_error *error)
+{
+    struct delta delta;
+    const struct payload_frame *frame = check->frame;
+    int rc = payload_parse_delta(record->payload, &delta, error);
+    if (rc)
+        return rc;
+    check->base = delta.base;
+    if (frame && frame->base == delta.base) {
+        rc = fit_tasks(&delta, frame->size, error);
+        if (!rc)
+            rc = fit_graph(&delta, &frame->subject, error);
+    }
+    if (!rc)
+        rc = visit_delta_roots(&delta, check, error);
+    delta_release(&delta);
+    return rc;
+}
+
+static int check_payload(const struct sound_record *record, struct payload_check *check,
+                         struct cairn_error *error)
+{
+    assert(record->header.namespace_id == NAMESPACE_WORKFLOW);
+    assert(check->roots == ROOTS_NONE || check->root);
+    check->base = 0;
+    return record->header.kind == RECORD_FULL ? check_full(record, check, error)
+                                              : check_delta(record, check, error);
+}
+
+/* ---- Adding up ---- */
+
+static int apply_full(struct outcomes *outcomes, const struct sound_record *record,
+                      struct payload_check *check, struct cairn_error *error)
+{
+    struct outcomes made = {0};
+    int rc = payload_parse_full(record->payload, &made.states, &made.graph, error);
+    if (rc)
+        return rc;
+    frame_full(check, record, &made.states, &made.graph);
+    outcomes_release(outcomes);
+    *outcomes = made;
+    return 0;
+}
+
+struct change_target {
+    struct states *states;
+    struct cairn_error *error;
+};
+
+static int apply_change(void *context, const struct change *change)
+{
+    struct change_target *target = context;
+    return states_apply(target->states, change, target->error);
+}
+
+static int apply_delta(struct outcomes *outcomes, const struct sound_record *record,
+                       struct payload_check *check, struct cairn_error *error)
+{
+    struct delta delta;
+    struct change_target target = {&outcomes->states, error};
+    int rc = payload_parse_delta(record->payload, &delta, error);
+    if (rc)
+        return rc;
+    check->base = delta.base;
+    outcomes->changes = delta.n;
+    if (fit_graph(&delta, &outcomes->graph, error))
+        rc = PAYLOAD_FOREIGN;
+    if (!rc)
+        rc = fit_tasks(&delta, outcomes->states.n, error);
+    if (!rc)
+        rc = delta_each(&delta, outcomes->states.n, apply_change, &target, error);
+    delta_release(&delta);
+    return rc;
+}
+
+static int apply_payload(void *state, const struct sound_record *record,
+                         struct payload_check *check, struct cairn_error *error)
+{
+    assert(record->header.namespace_id == NAMESPACE_WORKFLOW);
+    check->base = 0;
+    return record->header.kind == RECORD_FULL
+               ? apply_full(state, record, check, error)
+               : apply_delta(state, record, check, error);
+}
+
+static void release_state(void *state)
+{
+    outcomes_release(state);
+}
+
+struct beginning {
+    bool known;
+    uint32_t tasks;
+    struct digest graph;
+};
+
+static int note_beginning(void *context, const struct run_row *row)
+{
+    struct beginning *beginning = context;
+    beginning->known = row->sum_ok && row->from_seq == 0 && row->gen == 1;
+    beginning->tasks = row->tasks;
+    beginning->graph = row->graph;
+    return 0;
+}
+
+/* A run that is no fork and whose definition never changed began with nothing done. */
+static int begin_empty(void *state, struct cairn_store *store, uint64_t run,
+                       struct payload_frame *frame, struct cairn_error *error)
+{
+    struct outcomes *outcomes = state;
+    struct beginning beginning = {0};
+    int rc = store_get_run(store, run, note_beginning, &beginning, error);
+    if (rc < 0 && rc != CAIRN_ENOTFOUND)
+        return rc;
+    if (!beginning.known)
+        return 0;
+    struct outcomes made = {.graph = beginning.graph};
+    rc = states_init(&made.states, beginning.tasks, error);
+    if (rc)
+        return rc;
+    outcomes_release(outcomes);
+    *outcomes = made;
+    frame->size = beginning.tasks;
+    frame->subject = beginning.graph;
+    return 1;
+}
+
+/* ---- Describing ---- */
+
+static void count_states(const struct states *states,
+                         struct cairn_checkpoint_info *info)
+{
+    struct tally tally = states_tally(states);
+    info->total = tally.total;
+    info->completed = tally.completed;
+    info->failed = tally.failed;
+    info->skipped = tally.skipped;
+    info->cancelled = tally.cancelled;
+    info->counted = true;
+}
+
+static int describe_payload(const struct sound_record *record,
+                            struct cairn_checkpoint_info *info,
+                            struct cairn_error *error)
+{
+    if (record->header.kind == RECORD_FULL) {
+        struct states states;
+        struct digest graph;
+        int rc = payload_parse_full(record->payload, &states, &graph, error);
+        if (rc)
+            return rc;
+        count_states(&states, info);
+        states_release(&states);
+        return 0;
+    }
+    struct delta delta;
+    int rc = payload_parse_delta(record->payload, &delta, error);
+    if (rc)
+        return rc;
+    info->changes = delta.n;
+    delta_release(&delta);
+    return 0;
+}
+
+static void summarize_state(const void *state, struct cairn_checkpoint_info *info)
+{
+    const struct outcomes *outcomes = state;
+    info->changes = outcomes->changes;
+    count_states(&outcomes->states, info);
+}
+
+/* ---- What the rows of runs say ---- */
+
+struct fork_search {
+    uint64_t run;
+    payload_fork_fn *each;
+    void *context;
+};
+
+/* A fork is always a newer run than what it forks from: newest first, stop early. */
+static int match_fork(void *context, const struct run_row *row)
+{
+    struct fork_search *search = context;
+    struct payload_fork branch = {row->from_seq, row->run};
+    if (search->run && row->run <= search->run)
+        return 1;
+    if (row->from_seq == 0 || (search->run && row->from_run != search->run))
+        return 0;
+    return search->each(search->context, &branch);
+}
+
+static int find_forks(struct cairn_store *store, uint64_t run, payload_fork_fn *each,
+                      void *context, struct cairn_error *error)
+{
+    struct fork_search search = {run, each, context};
+    struct run_filter newest_first = {.ascending = false};
+    int rc = store_each_run(store, &newest_first, match_fork, &search, error);
+    return rc < 0 ? rc : 0;
+}
+
+static int copy_state(void *context, const struct run_row *row)
+{
+    *(uint8_t *)context = row->state;
+    return 0;
+}
+
+static int keep_newest(struct cairn_store *store, uint64_t stream, uint64_t seq,
+                       struct cairn_error *error)
+{
+    uint8_t state = CAIRN_RUN_COMPLETED;
+    unsigned long long run = stream;
+    int rc = store_get_run(store, stream, copy_state, &state, error);
+    if (rc == CAIRN_ENOTFOUND)
+        return 0;
+    if (rc || state != CAIRN_RUN_UNFINISHED)
+        return rc;
+    return error_set(error, CAIRN_EUSAGE,
+                     "checkpoint workflow:%llu is kept: it is the newest of run %llu, "
+                     "which is unfinished and goes on from it; finish the run (`cairn "
+                     "resume %llu`) or give it up (`cairn cancel %llu`) first",
+                     (unsigned long long)seq, run, run, run);
+}
+
+struct run_identity {
+    struct cairn_store *store;
+    struct cairn_checkpoint_info *info;
+    int trust;
+    struct cairn_error why;
+};
+
+static int copy_workflow(void *context, const struct run_row *row)
+{
+    struct run_identity *identity = context;
+    snprintf(identity->info->workflow, sizeof identity->info->workflow, "%.*s",
+             (int)row->workflow_name.len, row->workflow_name.ptr);
+    identity->trust = run_check_forged(identity->store, row, &identity->why);
+    return 0;
+}
+
+/* With a key, the records of a run whose row is forged do not count. */
+static int identify_run(struct cairn_store *store, struct cairn_checkpoint_info *info,
+                        struct cairn_error *error)
+{
+    struct run_identity identity = {.store = store, .info = info};
+    int rc = store_get_run(store, info->run, copy_workflow, &identity, error);
+    if (rc)
+        return rc == CAIRN_ENOTFOUND ? 0 : rc;
+    return identity.trust ? error_set(error, identity.trust, "%s", identity.why.text)
+                          : 0;
+}
+
+const struct payload_kind outcomes_kind = {
+    .namespace_id = NAMESPACE_WORKFLOW,
+    .stream_noun = "run",
+    .loss_text = "Resume passes it over; tasks whose end only it recorded run again",
+    .restart = "`cairn run --fresh` starts again",
+    .root_noun = "graph",
+    .root_loss = "their runs cannot be resumed",
+    .check = check_payload,
+    .describe = describe_payload,
+    .state_bytes = sizeof(struct outcomes),
+    .apply = apply_payload,
+    .state_release = release_state,
+    .summarize = summarize_state,
+    .begin = begin_empty,
+    .find_forks = find_forks,
+    .keep_newest = keep_newest,
+    .identify = identify_run,
+};
+
+const struct payload_kinds payload_kinds = {
+    .at = {[NAMESPACE_WORKFLOW] = &outcomes_kind},
+};

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* The walk along one stream from older to newer records, on which rebuilding (strict)
+ * and recovering (lenient) stand. It verifies rows and compares links; what a bad one
+ * means is for the step function to decide. */
+#ifndef CHECKPOINT_WALK_INT_H
+#define CHECKPOINT_WALK_INT_H
+
+#include "checkpoint/row_int.h"
+
+struct walk_step {
+    const struct checkpoint_row *row;
+    int rc; /* of row_check; the reason is in walk->reason */
+    struct sound_record record;
+    bool linked; /* a sound record that names walk->tip as its parent */
+};
+/* Returns 0 to go on, PASS to go on without making the record the tip, 1 to stop, or a
+ * negative code. */
+enum { WALK_PASS = 2 };
+typedef int walk_fn(void *context, const struct walk_step *step);
+
+struct walk {
+    const struct chains *in;
+    struct checkpoint_ref tip; /* newest record that was taken, seq 0: none yet */
+    struct cairn_error *reason;
+    walk_fn *step;
+    void *context;
+    uint64_t stream, last; /* set by chain_walk; seq of the row before */
+    struct cairn_error *error;
+};
+/* All rows of `stream` with seqs from `first` to `last` (0: no end). */
+int chain_walk(struct walk *walk, uint64_t stream, uint64_t first, uint64_t last,
+               struct cairn_error *error);
+
+#endif
