@@ -252,7 +252,7 @@ quick-rooms: $(QUICK_TESTS)
 sanitize: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/asan SANITIZE=address,undefined OPT='-O1 -g' test
 # What more than one thread does: the spawner's, and callbacks that end elsewhere.
-TSAN_TESTS = $(filter $(addprefix %/check_,spawn engine engine_flow engine_gate engine_more engine_undo external \
+TSAN_TESTS = $(filter $(addprefix %/check_,spawn engine engine_flow engine_gate engine_more engine_undo external full_disk \
   flow promises resolve events store store_faults workflow_api sim),$(C_TESTS))
 .PHONY: tsan tsan-tests
 tsan: ## the tests that use threads, under ThreadSanitizer
@@ -260,7 +260,7 @@ tsan: ## the tests that use threads, under ThreadSanitizer
 tsan-tests: $(TSAN_TESTS)
 	@CAIRN_TEST_LEVEL=short CK_TIMEOUT_MULTIPLIER=5 $(RUN_TESTS) $^
 # Not those that start processes: memcheck does not follow a clone that shares memory.
-VALGRIND_SKIPS = $(addprefix check_,spawn guard leftovers keeper os engine% store%)
+VALGRIND_SKIPS = $(addprefix check_,spawn guard leftovers keeper os engine% full_disk store%)
 VALGRIND_TESTS = $(foreach t,$(UNIT_TESTS),$(if $(filter $(VALGRIND_SKIPS),$(notdir $t)),,$t))
 valgrind: check-programs ## the unit tests that start no process, under valgrind memcheck
 	@TEST_WRAPPER='valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite --show-leak-kinds=definite' \
@@ -372,6 +372,9 @@ shellcheck:
 	$(call say,CHECK,shellcheck)shellcheck $(SH_FILES)
 lint-rules: all
 	@for rule in tests/lint/*.sh; do BUILD='$(BUILD)' sh $$rule || exit; done
+.PHONY: figures
+figures: all ## the shape of the tree in numbers (needs universal-ctags)
+	@BUILD='$(BUILD)' sh tests/tools/figures.sh
 format: ## clang-format every C file
 	$(call say,FORMAT,$(words $(C_FILES)) files)clang-format -i $(C_FILES)
 format-check: ## complain about files that `make format` would change
