@@ -39,7 +39,7 @@ ifeq ($(SANITIZE),)
 HARDENING += -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
 endif
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -I. -Iinclude -include base/banned.h $(OPT) $(OPT_MORE) $(WARNINGS) \
-  $(if $(WERROR),-Werror) $(HARDENING) -pthread $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer) \
+  $(if $(WERROR),-Werror) $(if $(DEBUG),-DCAIRN_DEBUG) $(HARDENING) -pthread $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer) \
   -DCAIRN_VERSION_TEXT='"$(VERSION)"' $(PACKAGE_CFLAGS) $(CFLAGS)
 ALL_LDFLAGS = -pthread -Wl,-z,relro,-z,now $(if $(SANITIZE),-fsanitize=$(SANITIZE)) $(LDFLAGS)
 # Asked once, when they are first needed.
@@ -423,7 +423,7 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' Makefile
 	@printf '  %-14s %s\n' check-ROOM 'the unit tests of one room: $(ROOMS) cli'
 	@echo
-	@echo '  Variables: PREFIX DESTDIR BUILD CC CFLAGS LDFLAGS WERROR=1 SANITIZE=address,undefined'
+	@echo '  Variables: PREFIX DESTDIR BUILD CC CFLAGS LDFLAGS WERROR=1 DEBUG=1 SANITIZE=address,undefined'
 	@echo '  JOBS and TEST_JOBS (one for each processor), V=1 (print the commands), T (see check)'
 
 -include $(C_TESTS:=.d) $(BENCHES:=.d)

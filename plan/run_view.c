@@ -71,11 +71,7 @@ int run_view_find(const struct run_view *v, const char *id, uint32_t *task,
 {
     uint32_t found = id ? graph_find(&v->workflow->graph, str_of(id)) : NODE_NONE;
     if (found == NODE_NONE)
-        return error_set(error, CAIRN_ENOTFOUND,
-                         "run %llu has no task `%s`; `cairn status %llu --tasks` lists "
-                         "them",
-                         (unsigned long long)v->row.run, id ? id : "",
-                         (unsigned long long)v->row.run);
+        return run_no_task(v->row.run, id ? id : "", error);
     *task = found;
     return 0;
 }

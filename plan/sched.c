@@ -32,6 +32,16 @@ static uint32_t heap_pop(struct heap *heap)
     return entries_pop(heap->at, &heap->n).task;
 }
 
+/* The diagram in sched.h. Looks at every task, so only debug builds do (DEBUG=1). */
+static void check_transition(const struct sched *s)
+{
+#ifdef CAIRN_DEBUG
+    assert(sched_consistent(s));
+#else
+    (void)s;
+#endif
+}
+
 /* ---- Pools ---- */
 
 static uint32_t pool_of(const struct sched *s, uint32_t task)
@@ -59,6 +69,7 @@ static bool allowed(const struct sched *s, uint32_t task)
 
 static void make_ready(struct sched *s, uint32_t task)
 {
+    assert(s->waiting[task] == 0);
     if (!allowed(s, task)) {
         s->state[task] = SHELVED;
         s->shelved++;
@@ -66,6 +77,13 @@ static void make_ready(struct sched *s, uint32_t task)
     }
     s->state[task] = READY;
     heap_add(&s->ready, s->graph, task);
+}
+
+static void end_hold(struct sched *s, uint32_t task)
+{
+    assert(s->state[task] == HELD && s->held > 0);
+    s->held--;
+    make_ready(s, task);
 }
 
 void sched_allow(struct sched *s, uint8_t kinds)
@@ -79,8 +97,9 @@ void sched_allow(struct sched *s, uint8_t kinds)
             s->state[task] == SHELVED)
             make_ready(s, task);
         else if (s->state[task] == HELD && !allowed(s, task))
-            sched_again(s, task);
+            end_hold(s, task);
     }
+    check_transition(s);
 }
 
 /* A place in the pool is free again: the best parked task gets ready. */
@@ -100,6 +119,7 @@ uint32_t sched_take(struct sched *s)
     while (s->ready.n) {
         uint32_t task = heap_pop(&s->ready);
         uint32_t pool = pool_of(s, task);
+        assert(s->state[task] == READY);
         if (pool_full(s, pool)) {
             s->state[task] = PARKED;
             heap_add(&s->parked[pool], s->graph, task);
@@ -109,6 +129,7 @@ uint32_t sched_take(struct sched *s)
             s->pool_used[pool]++;
         s->state[task] = TAKEN;
         s->taken++;
+        check_transition(s);
         return task;
     }
     return NODE_NONE;
@@ -126,11 +147,12 @@ void sched_take_task(struct sched *s, uint32_t task)
         s->pool_used[pool]++;
     s->state[task] = TAKEN;
     s->taken++;
+    check_transition(s);
 }
 
 static void untake(struct sched *s, uint32_t task)
 {
-    assert(s->state[task] == TAKEN);
+    assert(s->state[task] == TAKEN && s->taken > 0);
     s->taken--;
     leave_pool(s, task);
 }
@@ -139,6 +161,7 @@ void sched_return(struct sched *s, uint32_t task)
 {
     untake(s, task);
     make_ready(s, task);
+    check_transition(s);
 }
 
 void sched_hold(struct sched *s, uint32_t task)
@@ -146,13 +169,13 @@ void sched_hold(struct sched *s, uint32_t task)
     untake(s, task);
     s->state[task] = HELD;
     s->held++;
+    check_transition(s);
 }
 
 void sched_again(struct sched *s, uint32_t task)
 {
-    assert(s->state[task] == HELD);
-    s->held--;
-    make_ready(s, task);
+    end_hold(s, task);
+    check_transition(s);
 }
 
 void sched_offer(struct sched *s, uint32_t task)
@@ -160,6 +183,7 @@ void sched_offer(struct sched *s, uint32_t task)
     untake(s, task);
     s->state[task] = OFFERED;
     s->offered++;
+    check_transition(s);
 }
 
 /* ---- The end of a task ---- */
@@ -303,13 +327,18 @@ void sched_end(struct sched *s, uint32_t task, enum cairn_outcome outcome,
         assert(s->state[task] == ENDED && s->end[task] == END_OPEN);
     end_node(&r, task, sched_class(outcome));
     run_ripple(&r);
+    check_transition(s);
 }
 
 void sched_rerun(struct sched *s, uint32_t task)
 {
     assert(s->state[task] == ENDED && s->end[task] == END_OPEN);
     s->open++;
-    make_ready(s, task);
+    if (s->waiting[task])
+        s->state[task] = WAITING;
+    else
+        make_ready(s, task);
+    check_transition(s);
 }
 
 /* ---- Life ---- */
@@ -398,6 +427,7 @@ int sched_init(struct sched *sched, const struct graph *graph, const uint8_t *ou
         begin_node(&r, node, graph_is_barrier(graph, node) ? 0 : outcome[node]);
     }
     begin_tainted(&r);
+    check_transition(&s);
     *sched = s;
     return 0;
 }

@@ -91,11 +91,13 @@ void sched_offer(struct sched *sched, uint32_t task);
  * ENDED. */
 void sched_end(struct sched *sched, uint32_t task, enum cairn_outcome outcome,
                sched_skip_fn *skipped, void *context);
-/* A task that ended OPEN is to run after all: READY. */
+/* A task that ended OPEN is to run after all: READY, or WAITING for a need that runs
+ * again, too. */
 void sched_rerun(struct sched *sched, uint32_t task);
 /* The task because of which `task` was skipped: of a group, the member. */
 uint32_t sched_culprit(const struct sched *sched, uint32_t task);
-/* The assert of the diagram above, for tests: counts and queues agree. */
+/* The diagram above: states, counts and queues agree. Asserted after every transition
+ * in debug builds. */
 bool sched_consistent(const struct sched *sched);
 
 #endif

@@ -459,6 +459,25 @@ START_TEST(test_rerun)
 }
 END_TEST
 
+/* What it needs may run again, too: then it waits like any other. */
+START_TEST(test_rerun_waits_for_needs)
+{
+    uint8_t outcome[] = {0, CAIRN_UNKNOWN, 0};
+    begin_with("a\nb : a\nc : b\n", "", outcome);
+    sched_rerun(&sched, 1);
+    ck_assert(sched_consistent(&sched));
+    ck_assert_uint_eq(sched.open, 3);
+    ends("a", CAIRN_COMPLETED, "");
+    ends("b", CAIRN_COMPLETED, "");
+    ends("c", CAIRN_COMPLETED, "");
+    over();
+    begin_with("a\nb : a\nc : b\n", "", outcome);
+    sched_rerun(&sched, 1);
+    ends("a", CAIRN_FAILED, "b- c- ");
+    over();
+}
+END_TEST
+
 /* A task that waits for its retry can end too: it holds nothing that must be given
  * back. */
 START_TEST(test_end_of_held)
@@ -526,6 +545,7 @@ int main(void)
     tcase_add_test(c, test_kinds);
     tcase_add_test(c, test_offer);
     tcase_add_test(c, test_rerun);
+    tcase_add_test(c, test_rerun_waits_for_needs);
     tcase_add_test(c, test_end_of_held);
     tcase_add_test(c, test_inconsistent);
     suite_add_tcase(suite, c);
