@@ -295,40 +295,6 @@ int graph_build(struct graph *graph, const struct definition *definition,
     return 0;
 }
 
-/* `name[a=1,b=2]`, keys in the order of the foreach. */
-uint32_t graph_find(const struct graph *graph, struct str id)
-{
-    const char *bracket = id.len ? memchr(id.ptr, '[', id.len) : NULL;
-    size_t name_len = bracket ? (size_t)(bracket - id.ptr) : id.len;
-    uint32_t index = map_get(&graph->definition->by_id, (struct str){id.ptr, name_len});
-    struct str values[LIMIT_FOREACH_KEYS];
-    if (index == MAP_NONE)
-        return NODE_NONE;
-    const struct task_def *def = &graph->definition->defs[index];
-    if (is_group(def) != (bracket != NULL))
-        return NODE_NONE;
-    if (!bracket)
-        return graph->first[index];
-    const char *at = bracket + 1, *end = id.ptr + id.len - 1;
-    if (id.len < name_len + 2 || *end != ']')
-        return NODE_NONE;
-    for (uint32_t k = 0; k < def->n_foreach; k++) {
-        struct str key = def->foreach[k].name;
-        if ((size_t)(end - at) < key.len + 1 || memcmp(at, key.ptr, key.len) != 0 ||
-            at[key.len] != '=')
-            return NODE_NONE;
-        at += key.len + 1;
-        const char *stop =
-            k + 1 < def->n_foreach ? memchr(at, ',', (size_t)(end - at)) : end;
-        if (!stop)
-            return NODE_NONE;
-        values[k] = (struct str){at, (size_t)(stop - at)};
-        at = stop + (stop < end);
-    }
-    uint32_t member = at == end ? member_find(def, values) : UINT32_MAX;
-    return member == UINT32_MAX ? NODE_NONE : graph->first[index] + member;
-}
-
 bool graph_any_user(const struct graph *g, uint32_t node,
                     bool (*is)(const void *context, uint32_t user), const void *context)
 {

@@ -49,9 +49,6 @@ static inline bool graph_is_barrier(const struct graph *graph, uint32_t node)
 bool graph_any_user(const struct graph *graph, uint32_t node,
                     bool (*is)(const void *context, uint32_t user),
                     const void *context);
-/* Task by id, NODE_NONE if there is none. */
-uint32_t graph_find(const struct graph *graph, struct str id);
-
 /* Recomputes height with known durations (ms per task, 0: unknown counts as the mean).
  */
 int graph_weigh(struct graph *graph, const uint32_t *duration_ms,
@@ -71,6 +68,11 @@ int fingerprint_changes(const struct definition *a_in, const struct task_def *a,
                         void *context, struct cairn_error *error);
 
 /* match.c */
+/* Task by id, NODE_NONE if there is none. */
+uint32_t graph_find(const struct graph *graph, struct str id);
+/* The same number, found without the graph; takes time in proportion to the task_defs.
+ */
+uint32_t definition_find_task(const struct definition *definition, struct str id);
 /* Where each task of `graph` stood in `old` (NODE_NONE: new there). Same graph: itself.
  */
 void map_tasks(const struct graph *graph, const struct graph *old, uint32_t *old_task);

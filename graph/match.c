@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which task of a recorded definition is which of the present one. */
+/* Which task an id names, and which task of a recorded definition is which of the
+ * present one. */
 #include "graph/graph.h"
 
 #include "base/limits.h"
@@ -60,4 +61,57 @@ void map_tasks(const struct graph *graph, const struct graph *old, uint32_t *old
                 old_task[graph->first[i] + m] = old->first[j] + at;
         }
     }
+}
+
+/* `name[a=1,b=2]`, keys in the order of the foreach: finds task_def and member. */
+static bool find_id(const struct definition *d, struct str id, uint32_t *index,
+                    uint32_t *member)
+{
+    const char *bracket = id.len ? memchr(id.ptr, '[', id.len) : NULL;
+    size_t name_len = bracket ? (size_t)(bracket - id.ptr) : id.len;
+    struct str values[LIMIT_FOREACH_KEYS];
+    *index = map_get(&d->by_id, (struct str){id.ptr, name_len});
+    *member = 0;
+    if (*index == MAP_NONE)
+        return false;
+    const struct task_def *def = &d->defs[*index];
+    if ((def->n_foreach > 0) != (bracket != NULL))
+        return false;
+    if (!bracket)
+        return true;
+    const char *at = bracket + 1, *end = id.ptr + id.len - 1;
+    if (id.len < name_len + 2 || *end != ']')
+        return false;
+    for (uint32_t k = 0; k < def->n_foreach; k++) {
+        struct str key = def->foreach[k].name;
+        if ((size_t)(end - at) < key.len + 1 || memcmp(at, key.ptr, key.len) != 0 ||
+            at[key.len] != '=')
+            return false;
+        at += key.len + 1;
+        const char *stop =
+            k + 1 < def->n_foreach ? memchr(at, ',', (size_t)(end - at)) : end;
+        if (!stop)
+            return false;
+        values[k] = (struct str){at, (size_t)(stop - at)};
+        at = stop + (stop < end);
+    }
+    *member = at == end ? member_find(def, values) : UINT32_MAX;
+    return *member != UINT32_MAX;
+}
+
+uint32_t graph_find(const struct graph *graph, struct str id)
+{
+    uint32_t index, member;
+    bool found = find_id(graph->definition, id, &index, &member);
+    return found ? graph->first[index] + member : NODE_NONE;
+}
+
+uint32_t definition_find_task(const struct definition *definition, struct str id)
+{
+    uint32_t index, task;
+    if (!find_id(definition, id, &index, &task))
+        return NODE_NONE;
+    for (uint32_t i = 0; i < index; i++)
+        task += definition->defs[i].members;
+    return task;
 }

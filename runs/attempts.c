@@ -17,32 +17,17 @@ int attempts_each_generation(struct cairn_store *store, const struct stored_run 
     int rc = 0;
     uint32_t found = 0;
     for (uint32_t gen = 1; gen <= v->row.gen && !rc; gen++) {
-        struct digest digest;
-        struct definition definition;
-        struct graph graph;
-        rc = run_graph(store, &v->row, gen, &digest, error);
-        if (!rc)
-            rc = graph_load(store, &digest, &definition, &graph, error);
-        if (rc == CAIRN_ENOTFOUND && gen < v->row.gen) {
-            rc = 0; /* an earlier definition that is lost tells nothing */
-            continue;
-        }
-        if (rc)
-            break;
-        struct task_place place = {gen, graph_find(&graph, str_of(task))};
-        if (place.task != NODE_NONE) {
+        struct task_place place = {.gen = gen};
+        rc = generation_find_task(store, &v->row, gen, task, &place.task, error);
+        if (rc == CAIRN_ENOTFOUND && gen < v->row.gen)
+            rc = 0; /* an earlier definition that is lost has nothing to say */
+        else if (!rc && place.task != NODE_NONE) {
             found++;
             rc = each(context, &place);
         }
-        graph_release(&graph);
-        definition_release(&definition);
     }
     if (!rc && !found)
-        return error_set(error, CAIRN_ENOTFOUND,
-                         "run %llu has no task `%s`; `cairn status %llu --tasks` lists "
-                         "them",
-                         (unsigned long long)v->row.run, task,
-                         (unsigned long long)v->row.run);
+        return run_no_task(v->row.run, task, error);
     return rc;
 }
 

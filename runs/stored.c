@@ -55,6 +55,14 @@ int run_no_checkpoint(uint64_t run, struct cairn_error *error)
                      (unsigned long long)run);
 }
 
+int run_no_task(uint64_t run, const char *id, struct cairn_error *error)
+{
+    return error_set(
+        error, CAIRN_ENOTFOUND,
+        "run %llu has no task `%s`; `cairn status %llu --tasks` lists them",
+        (unsigned long long)run, id, (unsigned long long)run);
+}
+
 /* ---- Its definitions ---- */
 
 int run_graph(struct cairn_store *store, const struct run_row *row, uint32_t gen,
@@ -65,19 +73,26 @@ int run_graph(struct cairn_store *store, const struct run_row *row, uint32_t gen
                            : store_get_run_graph(store, row->run, gen, digest, error);
 }
 
-int graph_load(struct cairn_store *store, const struct digest *digest,
-               struct definition *definition, struct graph *graph,
-               struct cairn_error *error)
+static int definition_load(struct cairn_store *store, const struct digest *digest,
+                           struct definition *definition, struct cairn_error *error)
 {
     struct buf bytes = BUF_INIT;
     int rc = store_get_object(store, digest, &bytes, error);
     if (!rc)
         rc = definition_decode(buf_view(&bytes), definition, error);
     buf_release(&bytes);
-    if (rc) {
+    if (rc)
         error_context(error, "the stored definition of the run");
+    return rc;
+}
+
+int graph_load(struct cairn_store *store, const struct digest *digest,
+               struct definition *definition, struct graph *graph,
+               struct cairn_error *error)
+{
+    int rc = definition_load(store, digest, definition, error);
+    if (rc)
         return rc;
-    }
     rc = graph_build(graph, definition, error);
     if (rc)
         definition_release(definition);
@@ -91,6 +106,22 @@ int generation_load(struct cairn_store *store, const struct run_row *row, uint32
     struct digest digest;
     int rc = run_graph(store, row, gen, &digest, error);
     return rc ? rc : graph_load(store, &digest, definition, graph, error);
+}
+
+int generation_find_task(struct cairn_store *store, const struct run_row *row,
+                         uint32_t gen, const char *id, uint32_t *task,
+                         struct cairn_error *error)
+{
+    struct digest digest;
+    struct definition definition;
+    int rc = run_graph(store, row, gen, &digest, error);
+    if (!rc)
+        rc = definition_load(store, &digest, &definition, error);
+    if (rc)
+        return rc;
+    *task = definition_find_task(&definition, str_of(id));
+    definition_release(&definition);
+    return 0;
 }
 
 /* ---- A run with its states ---- */

@@ -17,6 +17,8 @@ int run_row_copy(struct run_row *to, const struct run_row *from, struct arena *a
                  struct cairn_error *error);
 /* CAIRN_EDAMAGED: all of the run's checkpoints were deleted, or are gone. */
 int run_no_checkpoint(uint64_t run, struct cairn_error *error);
+/* CAIRN_ENOTFOUND: none of the run's definitions has a task of this id. */
+int run_no_task(uint64_t run, const char *id, struct cairn_error *error);
 
 /* The digest of the definition that a generation of the run has. CAIRN_ENOTFOUND. */
 int run_graph(struct cairn_store *store, const struct run_row *row, uint32_t gen,
@@ -29,6 +31,11 @@ int graph_load(struct cairn_store *store, const struct digest *digest,
 int generation_load(struct cairn_store *store, const struct run_row *row, uint32_t gen,
                     struct definition *definition, struct graph *graph,
                     struct cairn_error *error);
+
+/* *task: the number of a task in a generation, or NODE_NONE. Builds no graph. */
+int generation_find_task(struct cairn_store *store, const struct run_row *row,
+                         uint32_t gen, const char *id, uint32_t *task,
+                         struct cairn_error *error);
 
 /* A run, its states and its graph, as the store has them at one moment. */
 struct stored_run {
