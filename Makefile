@@ -130,6 +130,8 @@ SUPPORT_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/support/*.c))
 $(BUILD)/tests/support.a: $(filter-out $(SHARED:%=$(BUILD)/tests/support/%.o),$(SUPPORT_OBJECTS))
 	@rm -f $@
 	$(call say,AR,$@)$(AR) rcs $@ $^
+.PHONY: support
+support: $(BUILD)/tests/support.a $(SUPPORT_OBJECTS)
 $(foreach room,$(ROOMS),$(eval $(TESTS_$(room)): $(SHARED_$(room):%=$(BUILD)/tests/support/%.o)))
 $(BUILD)/tests/%.o: OPT_MORE = $(TEST_OPT)
 $(UNIT_TESTS) $(SIM_TESTS): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/tests/support.a
@@ -163,13 +165,13 @@ $(SIM_TESTS): $(ALL_ROOMS)
 $(BUILD)/tests/tools/%: tests/tools/%.c
 	@mkdir -p $(@D)
 	$(call say,CCLD,$@)$(CC) $(ALL_CFLAGS) -o $@ $< $(ALL_LDFLAGS) $$(pkg-config --libs jansson sqlite3 yaml-0.1 libzstd)
-$(BUILD)/tests/crash/crash: $(CRASH_SOURCES) $(wildcard tests/crash/*.h) $(BUILD)/process/keeper_file.o $(BUILD)/libcairn.a
+$(BUILD)/tests/crash/crash: $(CRASH_SOURCES) $(wildcard tests/crash/*.h) $(BUILD)/process/keeper_file.o $(BUILD)/tests/support.a $(BUILD)/libcairn.a
 	@mkdir -p $(@D)
-	$(call say,CCLD,$@)$(CC) $(ALL_CFLAGS) -o $@ $(CRASH_SOURCES) $(BUILD)/process/keeper_file.o $(BUILD)/libcairn.a $(ALL_LDFLAGS) $(LIBS)
+	$(call say,CCLD,$@)$(CC) $(ALL_CFLAGS) -o $@ $(CRASH_SOURCES) $(BUILD)/process/keeper_file.o $(BUILD)/tests/support.a $(BUILD)/libcairn.a $(ALL_LDFLAGS) $(LIBS)
 # Black boxes: they run the command that stands beside them.
-$(BUILD)/tests/flow/flow: $(FLOW_SOURCES) $(wildcard tests/flow/*.h)
+$(BUILD)/tests/flow/flow: $(FLOW_SOURCES) $(wildcard tests/flow/*.h) $(BUILD)/tests/support.a
 	@mkdir -p $(@D)
-	$(call say,CCLD,$@)$(CC) $(ALL_CFLAGS) -o $@ $(FLOW_SOURCES) $(ALL_LDFLAGS) $$(pkg-config --libs jansson)
+	$(call say,CCLD,$@)$(CC) $(ALL_CFLAGS) -o $@ $(FLOW_SOURCES) $(BUILD)/tests/support.a $(ALL_LDFLAGS) $$(pkg-config --libs jansson)
 $(BUILD)/tests/crash/task: tests/crash/task.c
 	@mkdir -p $(@D)
 	$(call say,CCLD,$@)$(CC) $(ALL_CFLAGS) -o $@ $< $(ALL_LDFLAGS)

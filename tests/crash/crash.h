@@ -12,6 +12,8 @@
 
 #include "cairn.h"
 
+#include "tests/support/program.h"
+
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -144,8 +146,6 @@ struct session {
     pid_t pid;
     int64_t started_ms;
 };
-int64_t now_ms(void);
-void pause_us(uint32_t us);
 /* Starts `cairn ARGUMENTS...` in dir; output to out.TAG and err.TAG. `kill_at` (may be
  * NULL) goes to the shim, see killer.c. */
 bool cairn_start(struct scenario *s, struct session *session, const char *dir,

@@ -6,31 +6,11 @@
 #include "process/slots.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
-#include <spawn.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { ARGUMENTS_MAX = 16, VARIABLES_MAX = 512, VARIABLE_SIZE = 1200, OWN_MAX = 7 };
-
-int64_t now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
-void pause_us(uint32_t us)
-{
-    struct timespec left = {us / 1000000, (long)(us % 1000000) * 1000};
-    while (nanosleep(&left, &left) < 0 && errno == EINTR)
-        ;
-}
 
 /* ---- Starting ---- */
 
@@ -77,20 +57,6 @@ static void fill_environment(struct environment *e, const struct scenario *s,
     e->entries[e->n] = NULL;
 }
 
-static bool file_actions(posix_spawn_file_actions_t *actions, const char *dir,
-                         const char *tag)
-{
-    char out[DIR_SIZE + 32], err[DIR_SIZE + 32];
-    enum { FLAGS = O_WRONLY | O_CREAT | O_TRUNC };
-    snprintf(out, sizeof out, "%s/out.%s", dir, tag);
-    snprintf(err, sizeof err, "%s/err.%s", dir, tag);
-    return !posix_spawn_file_actions_init(actions) &&
-           !posix_spawn_file_actions_addopen(actions, 0, "/dev/null", O_RDONLY, 0) &&
-           !posix_spawn_file_actions_addopen(actions, 1, out, FLAGS, 0600) &&
-           !posix_spawn_file_actions_addopen(actions, 2, err, FLAGS, 0600) &&
-           !posix_spawn_file_actions_addchdir_np(actions, dir);
-}
-
 bool cairn_start(struct scenario *s, struct session *session, const char *dir,
                  const char *tag, const char *kill_at, const char *const *arguments)
 {
@@ -102,13 +68,8 @@ bool cairn_start(struct scenario *s, struct session *session, const char *dir,
         argv[n++] = (char *)(uintptr_t)*arguments;
     argv[n] = NULL;
     fill_environment(&environment, s, dir, tag, kill_at);
-    posix_spawn_file_actions_t actions;
     session->started_ms = now_ms();
-    if (!check(s, file_actions(&actions, dir, tag), "no memory to start cairn"))
-        return false;
-    int sys = posix_spawn(&session->pid, s->setup->cairn, &actions, NULL, argv,
-                          environment.entries);
-    posix_spawn_file_actions_destroy(&actions);
+    int sys = program_start(&session->pid, dir, tag, argv, environment.entries);
     return check(s, sys == 0, "cannot start %s: %s", s->setup->cairn, strerror(sys));
 }
 
@@ -116,18 +77,10 @@ bool cairn_start(struct scenario *s, struct session *session, const char *dir,
 
 int cairn_wait(struct scenario *s, const struct session *session)
 {
-    int status = 0;
-    int fd = (int)syscall(SYS_pidfd_open, session->pid, 0);
-    struct pollfd watched = {.fd = fd, .events = POLLIN};
-    if (fd >= 0 && poll(&watched, 1, PATIENCE_MS) == 0) {
-        check(s, false, "cairn hangs (process %d); ended it", (int)session->pid);
-        kill(session->pid, SIGKILL);
-    }
-    if (fd >= 0)
-        close(fd);
-    while (waitpid(session->pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    bool hung;
+    int status = program_wait(session->pid, PATIENCE_MS, &hung);
+    check(s, !hung, "cairn hangs (process %d); ended it", (int)session->pid);
+    return status;
 }
 
 int cairn_do(struct scenario *s, const char *dir, const char *tag,
@@ -193,25 +146,6 @@ void cairn_kill(struct scenario *s, const struct session *session, bool guard_to
 char *printed(const char *dir, const char *name, const char *tag)
 {
     char path[DIR_SIZE + 64];
-    size_t size = 0, capacity = 1 << 16;
     snprintf(path, sizeof path, "%s/%s.%s", dir, name, tag);
-    FILE *file = fopen(path, "re");
-    char *text = file ? malloc(capacity) : NULL;
-    while (text) {
-        size_t n = fread(text + size, 1, capacity - size - 1, file);
-        size += n;
-        if (n == 0)
-            break;
-        if (size + 1 == capacity) {
-            char *more = realloc(text, capacity *= 2);
-            if (!more)
-                free(text);
-            text = more;
-        }
-    }
-    if (file)
-        fclose(file);
-    if (text)
-        text[size] = '\0';
-    return text;
+    return file_text(path);
 }

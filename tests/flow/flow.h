@@ -14,6 +14,8 @@
 #ifndef TESTS_FLOW_H
 #define TESTS_FLOW_H
 
+#include "tests/support/program.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -161,8 +163,6 @@ struct setup {
     uint64_t seed;
     bool full;
 };
-int64_t now_ms(void);
-void pause_us(uint32_t us);
 /* Starts `cairn ARGUMENTS...` in dir with the secrets of `w`; output to out.TAG and
  * err.TAG. The process, or -1. */
 pid_t cairn_start(const struct setup *setup, const struct workflow *w, const char *dir,
