@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/os.h"
 #include "cairn/plan.h"
+#include "graph/definition_codec.h"
 #include "runs/moved_store.h"
 #include "runs/parse_cache.h"
 #include "storage/object.h"

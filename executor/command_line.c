@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "base/limits.h"
+#include "graph/members.h"
 #include "process/live.h"
 #include "process/shell_words.h"
 

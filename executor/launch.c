@@ -4,6 +4,7 @@
 #include "executor/engine.h"
 
 #include "base/os.h"
+#include "graph/members.h"
 #include "runs/outputs.h"
 
 /* ---- Files of a slot ---- */

@@ -3,6 +3,7 @@
  * come from outside. */
 #include "cairn/recorder.h"
 #include "base/clock.h"
+#include "graph/definition_codec.h"
 #include "plan/situation.h"
 #include "runs/owner.h"
 #include "storage/object.h"

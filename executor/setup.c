@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "graph/definition_text.h"
 #include "process/live.h"
 #include "runs/owner.h"
 #include "storage/rows_attempt.h"

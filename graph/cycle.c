@@ -14,8 +14,8 @@ static uint32_t unmet_need(const struct graph *graph, const uint32_t *waiting,
     return node; /* not reached: see the top of the file */
 }
 
-static void describe(const struct graph *graph, const uint32_t *path, uint32_t n,
-                     struct buf *out)
+static void describe_cycle(const struct graph *graph, const uint32_t *path, uint32_t n,
+                           struct buf *out)
 {
     /* With the longest id once more at the end, the rest of the message and a usual
      * path this fits into an error. */
@@ -51,7 +51,7 @@ int cycle_report(const struct graph *graph, const uint32_t *waiting,
         node = unmet_need(graph, waiting, node);
     }
     uint32_t start = seen[node] - 1;
-    describe(graph, path + start, steps - start, &text);
+    describe_cycle(graph, path + start, steps - start, &text);
     struct position at = graph_def(graph, node)->at;
     error_set(
         error, CAIRN_EWORKFLOW,

@@ -151,38 +151,13 @@ struct definition {
 };
 
 void definition_init(struct definition *definition);
+/* Frees all that the definition holds, and leaves it as after definition_init. */
 void definition_release(struct definition *definition);
 
-/* Where names of an expression get their values: of a member of `def`. `lookup`
- * resolves the names of other tasks and of the run; NULL: there are none (before a run
- * has begun), and a text that has them is an error. */
-struct scope {
-    const struct definition *definition;
-    const struct task_def *def;
-    uint32_t member;
-    name_lookup *lookup;
-    void *context;
-};
-/* Puts values into reference text. CAIRN_EWORKFLOW if a value is missing or of the
- * wrong kind. */
-int text_expand(const struct scope *scope, struct str text, struct buf *out,
-                struct cairn_error *error);
-/* The same for texts that parse.c has checked to hold only foreach keys and params:
- * only memory can fail, and that sets out->failed. */
-void text_expand_fixed(const struct definition *definition, const struct task_def *def,
-                       uint32_t member, struct str text, struct buf *out);
-/* True if the text can be expanded without `lookup`. */
-bool text_is_fixed(const struct definition *definition, struct str text);
-/* Evaluates the condition of scope->def: *holds. */
-int condition_holds(const struct scope *scope, bool *holds, struct cairn_error *error);
-/* The tasks that texts and the condition of `def` refer to by tasks.X: indexes of
- * task_defs, each once. -1 out of memory (then `failed` of the arena), else how many.
- */
-int definition_referred(const struct definition *definition, const struct task_def *def,
-                        struct arena *arena, uint32_t **defs);
-/* The same of the condition alone. */
-int condition_referred(const struct definition *definition, const struct task_def *def,
-                       struct arena *arena, uint32_t **defs);
+/* Index of a param, UINT32_MAX if there is none. */
+uint32_t definition_param(const struct definition *definition, struct str name);
+/* Index into def->foreach, UINT32_MAX if there is none. */
+uint32_t task_def_key(const struct task_def *def, struct str name);
 /* True if it can be the id of a task: 1 to LIMIT_ID_BYTES of A-Z a-z 0-9 _ . and -.
  * That of a workflow file is more narrow: str_is_id. */
 bool task_id_is_good(struct str id);
@@ -191,32 +166,6 @@ bool names_have(const struct str *sorted, uint32_t n, struct str name);
 /* True if a param of the workflow reaches the task: its texts, its environment and its
  * fingerprint. */
 bool task_def_takes_param(const struct task_def *def, struct str name);
-/* Index into foreach[key].values for a member. */
-uint32_t member_value(const struct task_def *def, uint32_t member, uint32_t key);
-/* Appends the id of a member: `convert[part=3]`, or plain `fetch` without foreach. */
-void member_id(const struct task_def *def, uint32_t member, struct buf *out);
-/* The member of `def` with these bindings (raw or shown values), or UINT32_MAX. */
-uint32_t member_find(const struct task_def *def, const struct str *values);
-/* How a value stands in an id: bytes other than [A-Za-z0-9_.+@:/-] as %XX; longer than
- * LIMIT_VALUE_BYTES: '~' and 12 hex digits of its SHA-256. */
-void value_shown(struct str value, struct buf *out);
-
-/* Canonical binary form (docs/format.md, "Definition"): the same definition always
- * gives the same bytes; its SHA-256 is the graph digest. Callbacks are stored as their
- * version only and cannot be run after decoding. */
-int definition_encode(const struct definition *definition, struct buf *out,
-                      struct cairn_error *error);
-/* CAIRN_EDAMAGED if the bytes are not a definition of a known version. Positions and
- * warnings are not stored. */
-int definition_decode(struct str bytes, struct definition *out,
-                      struct cairn_error *error);
-
-/* Fills by_value and shown of a foreach key and the members count of a def; used by
- * parse, decode and builders. CAIRN_EWORKFLOW for duplicate values, CAIRN_ELIMIT for
- * too many. */
-int task_def_finish(struct definition *definition, struct task_def *def,
-                    struct cairn_error *error);
-
 /* Canonical params (lstr name, lstr value, ...) and their digest: with the name, the
  * identity of a run. */
 int definition_params(const struct definition *definition, struct buf *text,

@@ -40,7 +40,8 @@
  *     secrets   list of names, sorted, none twice, among the definition's [2]
  *     params    list of names, sorted, none twice, among the definition's [2]
  */
-#include "graph/build.h"
+#include "graph/definition_codec.h"
+
 #include "graph/task_fields.h"
 
 static void put_texts(struct buf *out, const struct str *texts, uint32_t n)

@@ -5,11 +5,13 @@
  *
  * Anything wrong sets reader.failed, after which everything reads as nothing, so that
  * one check at the end of each loop step is enough. */
-#include "graph/build.h"
-#include "graph/task_fields.h"
+#include "graph/definition_codec.h"
 
 #include "base/identifier.h"
 #include "base/limits.h"
+#include "graph/definition_text.h"
+#include "graph/members.h"
+#include "graph/task_fields.h"
 
 struct decoder {
     struct reader reader;
@@ -21,7 +23,7 @@ struct decoder {
     uint32_t n_shell;
 };
 
-static bool bad(const struct decoder *d)
+static bool has_failed(const struct decoder *d)
 {
     return d->reader.failed || d->out->arena.failed;
 }
@@ -62,7 +64,7 @@ static void *get_list(struct decoder *d, size_t least, size_t size, uint32_t *n)
 static struct str *get_texts(struct decoder *d, uint32_t *n)
 {
     struct str *texts = get_list(d, 1, sizeof *texts, n);
-    for (uint32_t i = 0; i < *n && !bad(d); i++)
+    for (uint32_t i = 0; i < *n && !has_failed(d); i++)
         texts[i] = get_text(d);
     return texts;
 }
@@ -71,9 +73,9 @@ static struct str *get_texts(struct decoder *d, uint32_t *n)
 static struct str *get_names(struct decoder *d, uint32_t *n)
 {
     struct str *names = get_texts(d, n);
-    for (uint32_t i = 0; i < *n && !bad(d); i++) {
+    for (uint32_t i = 0; i < *n && !has_failed(d); i++) {
         require(d, names[i].len > 0);
-        if (i && !bad(d))
+        if (i && !has_failed(d))
             require(d, str_compare(names[i - 1], names[i]) < 0);
     }
     return names;
@@ -82,11 +84,11 @@ static struct str *get_names(struct decoder *d, uint32_t *n)
 static struct key_value *get_pairs(struct decoder *d, bool unique, uint32_t *n)
 {
     struct key_value *pairs = get_list(d, 2, sizeof *pairs, n);
-    for (uint32_t i = 0; i < *n && !bad(d); i++) {
+    for (uint32_t i = 0; i < *n && !has_failed(d); i++) {
         pairs[i].key = get_text(d);
         pairs[i].value = get_text(d);
         require(d, pairs[i].key.len > 0);
-        if (i && !bad(d))
+        if (i && !has_failed(d))
             require(d, str_compare(pairs[i - 1].key, pairs[i].key) < (unique ? 0 : 1));
     }
     return pairs;
@@ -130,10 +132,10 @@ static void get_foreach(struct decoder *d, struct task_def *def)
     uint32_t n;
     struct foreach_key *keys = get_list(d, 4, sizeof *keys, &n);
     require(d, n <= LIMIT_FOREACH_KEYS);
-    if (bad(d))
+    if (has_failed(d))
         return;
     def->foreach = keys;
-    for (uint32_t k = 0; k < n && !bad(d); k++) {
+    for (uint32_t k = 0; k < n && !has_failed(d); k++) {
         struct str name = get_text(d);
         require(d, str_is_key(name) && task_def_key(def, name) == UINT32_MAX);
         keys[k].name = name;
@@ -141,7 +143,7 @@ static void get_foreach(struct decoder *d, struct task_def *def)
         keys[k].spec = get_text(d);
         keys[k].values = get_texts(d, &keys[k].n);
         require(d, keys[k].source >= FOREACH_LIST && keys[k].source <= FOREACH_LINES);
-        if (!bad(d))
+        if (!has_failed(d))
             require(d, values_match(&keys[k]));
         def->n_foreach = k + 1;
     }
@@ -151,12 +153,12 @@ static void get_needs(struct decoder *d, struct task_def *def)
 {
     uint32_t n;
     struct need *needs = get_list(d, 3, sizeof *needs, &n);
-    for (uint32_t i = 0; i < n && !bad(d); i++) {
+    for (uint32_t i = 0; i < n && !has_failed(d); i++) {
         needs[i].text = get_text(d);
         needs[i].target = (uint32_t)get_number(d, d->n_defs - 1);
         struct key_value *bindings =
             get_list(d, 1, sizeof *bindings, &needs[i].n_bindings);
-        for (uint32_t k = 0; k < needs[i].n_bindings && !bad(d); k++)
+        for (uint32_t k = 0; k < needs[i].n_bindings && !has_failed(d); k++)
             bindings[k].value = get_text(d);
         needs[i].bindings = needs[i].n_bindings ? bindings : NULL;
     }
@@ -167,7 +169,7 @@ static void get_needs(struct decoder *d, struct task_def *def)
 static uint16_t *get_codes(struct decoder *d, uint32_t most, uint32_t *n)
 {
     uint16_t *codes = get_list(d, 1, sizeof *codes, n);
-    for (uint32_t i = 0; i < *n && !bad(d); i++)
+    for (uint32_t i = 0; i < *n && !has_failed(d); i++)
         codes[i] = (uint16_t)get_number(d, most);
     return codes;
 }
@@ -201,7 +203,7 @@ static struct str *get_secrets(struct decoder *d, uint32_t *n)
 {
     const struct definition *out = d->out;
     struct str *names = get_names(d, n);
-    for (uint32_t i = 0; i < *n && !bad(d); i++)
+    for (uint32_t i = 0; i < *n && !has_failed(d); i++)
         require(d, names_have(out->secrets, out->n_secrets, names[i]));
     return names;
 }
@@ -209,7 +211,7 @@ static struct str *get_secrets(struct decoder *d, uint32_t *n)
 static struct str *get_params(struct decoder *d, uint32_t *n)
 {
     struct str *names = get_names(d, n);
-    for (uint32_t i = 0; i < *n && !bad(d); i++)
+    for (uint32_t i = 0; i < *n && !has_failed(d); i++)
         require(d, definition_param(d->out, names[i]) != UINT32_MAX);
     return names;
 }
@@ -296,7 +298,7 @@ static void get_fields(struct decoder *d, struct task_def *def)
             get_field(d, def, field);
         else if (field->shape == FIELD_TEXT)
             *(struct str *)(void *)((char *)def + field->at) = STR("");
-    if (!bad(d))
+    if (!has_failed(d))
         check_fields(d, def);
 }
 
@@ -307,7 +309,7 @@ static int get_task(struct decoder *d, uint32_t index)
     require(d, task_id_is_good(def->id));
     if (index > 0) /* those of `finally` are the last ones */
         require(d, def->finally || !d->out->defs[index - 1].finally);
-    if (bad(d))
+    if (has_failed(d))
         return 0;
     int rc = task_def_finish(d->out, def, NULL);
     if (rc == CAIRN_ENOMEM)
@@ -326,13 +328,13 @@ static int get_tasks(struct decoder *d)
     int rc = 0;
     out->defs = get_list(d, LEAST, sizeof *out->defs, &n);
     require(d, n <= LIMIT_TASKS);
-    if (bad(d))
+    if (has_failed(d))
         return 0;
     d->n_defs = n;
     out->defs_capacity = n;
     if (map_reserve(&out->by_id, n))
         return CAIRN_ENOMEM;
-    for (uint32_t i = 0; i < n && !bad(d) && !rc; i++) {
+    for (uint32_t i = 0; i < n && !has_failed(d) && !rc; i++) {
         out->n_defs = i + 1;
         rc = get_task(d, i);
     }
@@ -351,7 +353,7 @@ static void check_bindings(struct decoder *d)
             bool whole = need->n_bindings == 0;
             require(d, whole || need->n_bindings == target->n_foreach);
             require(d, target->finally == out->defs[i].finally);
-            if (bad(d))
+            if (has_failed(d))
                 return;
             for (uint32_t k = 0; k < need->n_bindings; k++)
                 need->bindings[k].key = target->foreach[k].name;
@@ -384,19 +386,19 @@ static int get_definition(struct decoder *d)
     require(d, out->on_failure <=
                    (d->version < 2 ? ON_FAILURE_CONTINUE : ON_FAILURE_UNDO));
     out->pools = get_list(d, 2, sizeof *out->pools, &out->n_pools);
-    for (uint32_t i = 0; i < out->n_pools && !bad(d); i++) {
+    for (uint32_t i = 0; i < out->n_pools && !has_failed(d); i++) {
         out->pools[i].name = get_text(d);
         out->pools[i].limit = (uint32_t)get_number(d, UINT32_MAX);
         require(d, out->pools[i].limit > 0);
     }
     get_policy(d);
-    int rc = bad(d) ? 0 : get_tasks(d);
-    if (!rc && !bad(d))
+    int rc = has_failed(d) ? 0 : get_tasks(d);
+    if (!rc && !has_failed(d))
         check_bindings(d);
     return rc;
 }
 
-static int decode(struct decoder *d, struct cairn_error *error)
+static int get_all(struct decoder *d, struct cairn_error *error)
 {
     struct str start = read_bytes(&d->reader, DEFINITION_MAGIC_BYTES);
     d->version = read_varint(&d->reader);
@@ -421,7 +423,7 @@ int definition_decode(struct str bytes, struct definition *out,
 {
     struct decoder decoder = {.reader = reader_of(bytes.ptr, bytes.len), .out = out};
     definition_init(out);
-    int rc = decode(&decoder, error);
+    int rc = get_all(&decoder, error);
     if (rc)
         definition_release(out);
     return rc;

@@ -6,7 +6,8 @@
  * by_text has the index of the first. One that was not asked for has no pieces. All of
  * it lives in the arena, also what a growing array leaves behind, so what was handed
  * out stays good. */
-#include "graph/build.h"
+#include "graph/definition_text.h"
+
 #include "graph/task_fields.h"
 
 #include <assert.h>
@@ -47,7 +48,7 @@ static int parse_text(struct arena *arena, struct str text, bool condition,
                      : template_parse(arena, text, out, error);
 }
 
-static int grow(struct definition *definition)
+static int grow_templates(struct definition *definition)
 {
     enum { FIRST = 32 };
     if (definition->n_templates + 2 <= definition->templates_capacity)
@@ -66,13 +67,14 @@ static int grow(struct definition *definition)
     return 0;
 }
 
-/* The index of the two places of a text, which lives in the arena. */
-static int place_of(struct definition *definition, struct str text, uint32_t *index)
+/* The index of the two templates of a text, which lives in the arena. */
+static int index_of_text(struct definition *definition, struct str text,
+                         uint32_t *index)
 {
     *index = definition->by_text.count ? map_get(&definition->by_text, text) : MAP_NONE;
     if (*index != MAP_NONE)
         return 0;
-    if (grow(definition) ||
+    if (grow_templates(definition) ||
         map_add(&definition->by_text, text, definition->n_templates, index) < 0)
         return CAIRN_ENOMEM;
     *index = definition->n_templates;
@@ -93,7 +95,7 @@ int definition_text(struct definition *definition, struct str text, bool conditi
         return CAIRN_ENOMEM;
     int rc = parse_text(&definition->arena, copy, condition, &template, error);
     if (!rc)
-        rc = place_of(definition, copy, &index);
+        rc = index_of_text(definition, copy, &index);
     if (rc)
         return rc;
     definition->templates[index + condition] = template;
@@ -170,7 +172,7 @@ struct referred {
     struct arena spare;
 };
 
-static int see(struct referred *r, struct str id)
+static int note_task(struct referred *r, struct str id)
 {
     uint32_t index = map_get(&r->definition->by_id, id), before;
     if (index == MAP_NONE)
@@ -181,18 +183,18 @@ static int see(struct referred *r, struct str id)
     return added < 0 || r->tasks.failed ? CAIRN_ENOMEM : 0;
 }
 
-static int see_expression(struct referred *r, const struct expression *expression)
+static int note_expression(struct referred *r, const struct expression *expression)
 {
     int rc = 0;
     for (uint32_t i = 0; i < expression_names(expression) && !rc; i++) {
         const struct name *name = expression_name(expression, i);
         if (name->kind == NAME_TASK_OUTPUT || name->kind == NAME_TASK_STATUS)
-            rc = see(r, name->first);
+            rc = note_task(r, name->first);
     }
     return rc;
 }
 
-static int see_text(struct referred *r, struct str text, bool condition)
+static int note_text(struct referred *r, struct str text, bool condition)
 {
     struct text_template template;
     if (condition ? !text.len : !template_has(text))
@@ -203,21 +205,21 @@ static int see_text(struct referred *r, struct str text, bool condition)
         return rc == CAIRN_EWORKFLOW ? 0 : rc;
     for (uint32_t i = 0; i < template.n && !rc; i++)
         if (template.pieces[i].expression)
-            rc = see_expression(r, template.pieces[i].expression);
+            rc = note_expression(r, template.pieces[i].expression);
     return rc;
 }
 
-static int see_task(struct referred *r, const struct task_def *def)
+static int note_texts_of(struct referred *r, const struct task_def *def)
 {
-    int rc = see_text(r, def->condition, true);
+    int rc = note_text(r, def->condition, true);
     for (const struct task_field *const *field = reference_fields; *field; field++)
         for (uint32_t i = 0; i < count_texts(*field, def) && !rc; i++)
-            rc = see_text(r, text_at(*field, def, i), false);
+            rc = note_text(r, text_at(*field, def, i), false);
     return rc;
 }
 
 /* Its names; for one of env, whatever the task refers to. */
-static int see_condition(struct referred *r, const struct task_def *def)
+static int note_condition_of(struct referred *r, const struct task_def *def)
 {
     struct text_template template;
     if (!def->condition.len)
@@ -229,17 +231,17 @@ static int see_condition(struct referred *r, const struct task_def *def)
     const struct expression *expression = template.pieces[0].expression;
     for (uint32_t i = 0; i < expression_names(expression); i++)
         if (expression_name(expression, i)->kind == NAME_ENV)
-            return see_task(r, def);
-    return see_expression(r, expression);
+            return note_texts_of(r, def);
+    return note_expression(r, expression);
 }
 
 static int collect_referred(const struct definition *definition,
                             const struct task_def *def,
-                            int (*look)(struct referred *, const struct task_def *),
+                            int (*note)(struct referred *, const struct task_def *),
                             struct arena *arena, uint32_t **defs)
 {
     struct referred r = {definition, MAP_INIT, BUF_INIT, ARENA_INIT};
-    int rc = definition->by_id.count ? look(&r, def) : 0;
+    int rc = definition->by_id.count ? note(&r, def) : 0;
     uint32_t n = (uint32_t)(r.tasks.size / sizeof **defs);
     uint32_t *kept = rc ? NULL : arena_take(arena, n, sizeof *kept);
     if (kept && n)
@@ -257,11 +259,11 @@ static int collect_referred(const struct definition *definition,
 int definition_referred(const struct definition *definition, const struct task_def *def,
                         struct arena *arena, uint32_t **defs)
 {
-    return collect_referred(definition, def, see_task, arena, defs);
+    return collect_referred(definition, def, note_texts_of, arena, defs);
 }
 
 int condition_referred(const struct definition *definition, const struct task_def *def,
                        struct arena *arena, uint32_t **defs)
 {
-    return collect_referred(definition, def, see_condition, arena, defs);
+    return collect_referred(definition, def, note_condition_of, arena, defs);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Which fields of two definitions of a task differ, with what they were and are: only
  * what counts in a fingerprint, and everything that does. */
-#include "graph/fingerprint.h"
+#include "graph/fingerprint_int.h"
 
 #include "graph/task_fields.h"
 

@@ -16,8 +16,9 @@
  * with a release without making anybody's tasks run again; what it must not do is tell
  * apart two definitions that mean the same, one of them decoded from an older version
  * of the binary form: what that version does not have reads as empty. */
-#include "graph/fingerprint.h"
+#include "graph/fingerprint_int.h"
 
+#include "graph/members.h"
 #include "graph/task_fields.h"
 
 #include <assert.h>

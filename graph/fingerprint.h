@@ -1,24 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* What fingerprint.c and difference.c share: both must see the same things. */
+/* What changes the meaning of a task, and what of it has changed. */
 #ifndef GRAPH_FINGERPRINT_H
 #define GRAPH_FINGERPRINT_H
 
-#include "graph/build.h"
 #include "graph/graph.h"
 
-struct words {
-    const struct str *words;
-    uint32_t n;
-};
-/* The shell that counts: of `run`, else of the check; n 0: there is none. */
-struct words fingerprint_shell(const struct task_def *def);
-
-/* Needs in the order of their text, whatever order the file has. */
-struct named_need {
-    struct str text;
-    uint32_t index;
-};
-/* In memory that the caller frees. 0 or CAIRN_ENOMEM. */
-int sort_needs(const struct task_def *def, struct named_need **out);
+/* Fingerprints (fingerprint.c): what changes the meaning of a task. [n_tasks], in the
+ * caller's memory. They are compared, never stored. */
+int graph_fingerprints(const struct graph *graph, struct digest *out,
+                       struct cairn_error *error);
+/* Which fields of two definitions of a task differ: "command", "env LC_ALL", "needs",
+ * ... with the old and the new value as text for people; NULL: there was, or is, none.
+ * `each` returns 0 to go on; anything else stops, and is returned if negative. */
+int fingerprint_changes(const struct definition *a_in, const struct task_def *a,
+                        const struct definition *b_in, const struct task_def *b,
+                        int (*each)(void *, const char *field, const char *old,
+                                    const char *now),
+                        void *context, struct cairn_error *error);
 
 #endif

@@ -4,6 +4,8 @@
 
 #include "base/limits.h"
 #include "graph/cycle.h"
+#include "graph/members.h"
+#include "graph/text_expand.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -126,9 +128,9 @@ static int missing_member(const struct graph *graph, const struct need *need,
 }
 
 /* The node that need `need` of task `task` leads to. */
-static int resolve(const struct graph *graph, const struct task_def *def, uint32_t task,
-                   const struct need *need, struct buf *scratch, uint32_t *node,
-                   struct cairn_error *error)
+static int resolve_need(const struct graph *graph, const struct task_def *def,
+                        uint32_t task, const struct need *need, struct buf *scratch,
+                        uint32_t *node, struct cairn_error *error)
 {
     const struct definition *d = graph->definition;
     const struct task_def *target = &d->defs[need->target];
@@ -193,8 +195,8 @@ static int fill_needs(struct graph *graph, struct cairn_error *error)
                 needs[m] = graph->first[graph->def_of[node]] + m;
         else
             for (uint32_t j = 0; j < def->n_needs && !rc; j++)
-                rc = resolve(graph, def, node, &def->needs[j], &scratch, &needs[j],
-                             error);
+                rc = resolve_need(graph, def, node, &def->needs[j], &scratch, &needs[j],
+                                  error);
     }
     buf_release(&scratch);
     return rc;

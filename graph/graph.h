@@ -54,27 +54,12 @@ bool graph_any_user(const struct graph *graph, uint32_t node,
 int graph_weigh(struct graph *graph, const uint32_t *duration_ms,
                 struct cairn_error *error);
 
-/* Fingerprints (fingerprint.c): what changes the meaning of a task. [n_tasks], in the
- * caller's memory. Encoding version 1. */
-int graph_fingerprints(const struct graph *graph, struct digest *out,
-                       struct cairn_error *error);
-/* Which fields of two definitions of a task differ: "command", "env LC_ALL", "needs",
- * ... with the old and the new value as text for people; NULL: there was, or is, none.
- * `each` returns 0 to go on; anything else stops, and is returned if negative. */
-int fingerprint_changes(const struct definition *a_in, const struct task_def *a,
-                        const struct definition *b_in, const struct task_def *b,
-                        int (*each)(void *, const char *field, const char *old,
-                                    const char *now),
-                        void *context, struct cairn_error *error);
+/* ---- match.c ---- */
 
-/* match.c */
 /* Task by id, NODE_NONE if there is none. */
 uint32_t graph_find(const struct graph *graph, struct str id);
 /* The same number, found without the graph; takes time in proportion to the task_defs.
  */
 uint32_t definition_find_task(const struct definition *definition, struct str id);
-/* Where each task of `graph` stood in `old` (NODE_NONE: new there). Same graph: itself.
- */
-void map_tasks(const struct graph *graph, const struct graph *old, uint32_t *old_task);
 
 #endif

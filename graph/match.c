@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Which task an id names, and which task of a recorded definition is which of the
  * present one. */
-#include "graph/graph.h"
+#include "graph/match.h"
 
 #include "base/limits.h"
+#include "graph/members.h"
 
 #include <assert.h>
 

@@ -4,8 +4,10 @@
  * parse.c has refused every name that is not known. The texts of a workflow that was
  * built in memory may hold anything: there, what cannot be parsed, and a ${{ }} with a
  * foreach key, param or env entry that does not exist, stays as it is. */
-#include "graph/build.h"
-#include "graph/expression/expression.h"
+#include "graph/text_expand.h"
+
+#include "graph/definition_text.h"
+#include "graph/members.h"
 
 /* ---- Names ---- */
 
@@ -42,8 +44,8 @@ struct expansion {
     bool inside_env;
 };
 
-static int expand(struct expansion *x, struct str text, struct buf *out,
-                  struct cairn_error *error);
+static int expand_text(struct expansion *x, struct str text, struct buf *out,
+                       struct cairn_error *error);
 
 /* No deeper than one level: an env value cannot refer to env entries. */
 static int env_value(struct expansion *x, const struct name *name, struct str *out,
@@ -56,7 +58,7 @@ static int env_value(struct expansion *x, const struct name *name, struct str *o
                          "the value of an env entry cannot refer to env.%s",
                          expression_shown(name->first).text);
     x->inside_env = true;
-    int rc = expand(x, entry->value, &value, error);
+    int rc = expand_text(x, entry->value, &value, error);
     x->inside_env = false;
     if (!rc)
         *out = arena_str(&x->arena, buf_view(&value));
@@ -78,7 +80,7 @@ static int param_value(const struct scope *scope, const struct name *name,
     return 0;
 }
 
-static int unknown(const struct name *name, struct cairn_error *error)
+static int unknown_name(const struct name *name, struct cairn_error *error)
 {
     const char *what = name->kind == NAME_PARAM ? "param"
                        : name->kind == NAME_ENV ? "env entry"
@@ -88,7 +90,7 @@ static int unknown(const struct name *name, struct cairn_error *error)
 }
 
 /* Before a run has begun. */
-static int not_yet(const struct name *name, struct cairn_error *error)
+static int not_known_yet(const struct name *name, struct cairn_error *error)
 {
     struct shown task = expression_shown(name->first);
     switch (name->kind) {
@@ -117,7 +119,7 @@ static int look_up(void *context, const struct name *name, struct value *out,
     struct value value = {.type = VALUE_TEXT, .text = {"", 0}};
     int rc = 0;
     if (!is_known(scope, name))
-        return unknown(name, error);
+        return unknown_name(name, error);
     switch (name->kind) {
     case NAME_KEY: {
         uint32_t key = task_def_key(scope->def, name->first);
@@ -138,7 +140,7 @@ static int look_up(void *context, const struct name *name, struct value *out,
     case NAME_RUN_STATUS:
         if (scope->lookup)
             return scope->lookup(scope->context, name, out, error);
-        return not_yet(name, error);
+        return not_known_yet(name, error);
     }
     if (!rc)
         *out = value;
@@ -163,8 +165,8 @@ static int expand_piece(struct expansion *x, const struct piece *piece, struct b
     return template_expand(&one, look_up, x, out, error);
 }
 
-static int expand(struct expansion *x, struct str text, struct buf *out,
-                  struct cairn_error *error)
+static int expand_text(struct expansion *x, struct str text, struct buf *out,
+                       struct cairn_error *error)
 {
     struct text_template template;
     if (!template_has(text)) {
@@ -193,7 +195,7 @@ int text_expand(const struct scope *scope, struct str text, struct buf *out,
                 struct cairn_error *error)
 {
     struct expansion x = {scope, ARENA_INIT, false};
-    int rc = expand(&x, text, out, error);
+    int rc = expand_text(&x, text, out, error);
     arena_release(&x.arena);
     return rc;
 }

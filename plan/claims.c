@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/os.h"
+#include "graph/match.h"
 #include "storage/rows_command.h"
 #include "storage/rows_run.h"
 

@@ -6,6 +6,7 @@
 #include "plan/decide_int.h"
 
 #include "cairn/plan.h"
+#include "graph/fingerprint.h"
 #include "plan/handlers.h"
 
 #include <stdlib.h>

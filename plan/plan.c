@@ -2,6 +2,7 @@
 /* cairn_plan: the situation, put into words. */
 #include "cairn/plan.h"
 #include "base/limits.h"
+#include "graph/fingerprint.h"
 #include "plan/situation.h"
 #include "runs/owner.h"
 #include "storage/rows_run.h"

@@ -6,6 +6,7 @@
 #include "cairn/plan.h"
 #include "checkpoint/find.h"
 #include "checkpoint/trust.h"
+#include "graph/definition_codec.h"
 #include "storage/rows_checkpoint.h"
 #include "storage/rows_run.h"
 #include "storage/store.h"

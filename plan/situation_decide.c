@@ -6,6 +6,8 @@
 
 #include "base/os.h"
 #include "cairn/plan.h"
+#include "graph/definition_text.h"
+#include "graph/match.h"
 #include "storage/rows_run.h"
 #include "storage/store.h"
 

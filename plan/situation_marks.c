@@ -5,6 +5,7 @@
  * gone, and keepers that outlived their owner. */
 #include "plan/situation_int.h"
 
+#include "graph/match.h"
 #include "process/keeper.h"
 #include "process/live.h"
 #include "storage/rows_attempt.h"

@@ -9,6 +9,7 @@
 #include "cairn/store.h"
 #include "checkpoint/states.h"
 #include "graph/graph.h"
+#include "graph/text_expand.h"
 #include "runs/file_digests.h"
 #include "runs/result.h"
 

@@ -2,6 +2,7 @@
 #include "runs/run_tasks.h"
 
 #include "cairn/runs.h"
+#include "graph/match.h"
 #include "process/slot_map.h"
 #include "runs/marks.h"
 #include "runs/owner.h"

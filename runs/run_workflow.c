@@ -110,14 +110,14 @@ static int load_file(struct cairn_workflow **out, const char *path,
 int workflow_stored(struct cairn_workflow **out, struct cairn_store *store,
                     const struct run_row *row, struct cairn_error *error)
 {
-    struct cairn_workflow *w = calloc(1, sizeof *w);
+    struct cairn_workflow *w = workflow_make();
     if (!w)
         return error_nomem(error);
     int rc = run_trust(store, row, error);
     if (!rc)
         rc = graph_load(store, &row->graph, &w->definition, &w->graph, error);
     if (rc) {
-        free(w);
+        cairn_workflow_free(w);
         return rc;
     }
     w->compiled = true;

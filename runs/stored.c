@@ -3,6 +3,7 @@
 #include "runs/stored.h"
 
 #include "checkpoint/trust.h"
+#include "graph/definition_codec.h"
 #include "storage/object.h"
 #include "storage/store.h"
 

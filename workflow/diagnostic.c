@@ -27,7 +27,7 @@ struct hint hint_nearest(struct str word, const struct str *candidates, size_t n
 }
 
 /* A message is one line, whatever the file's text that it quotes. */
-static void clean(char *text)
+static void clean_line(char *text)
 {
     for (char *at = text; *at; at++)
         if ((unsigned char)*at < 0x20 || *at == 0x7f)
@@ -78,8 +78,8 @@ static void add_snippet(char *out, size_t size, struct str line, struct position
              (int)strlen(number), "", (int)(column - first + strlen(before)), "");
 }
 
-static int fill(const struct diagnostic *diagnostic, int code, struct position at,
-                const char *format, va_list args)
+static int fill_error(const struct diagnostic *diagnostic, int code, struct position at,
+                      const char *format, va_list args)
 {
     struct cairn_error *error = diagnostic->error;
     if (!error)
@@ -90,7 +90,7 @@ static int fill(const struct diagnostic *diagnostic, int code, struct position a
         struct str whole = {message, sizeof message - 1};
         message[utf8_fit(whole, MESSAGE_BYTES)] = 0;
     }
-    clean(message);
+    clean_line(message);
     const char *name = diagnostic->source->name;
     if (strlen(name) > NAME_MAX_BYTES)
         name += strlen(name) - NAME_MAX_BYTES;
@@ -114,7 +114,7 @@ int diagnose(const struct diagnostic *diagnostic, struct position at,
 {
     va_list args;
     va_start(args, format);
-    int code = fill(diagnostic, CAIRN_EWORKFLOW, at, format, args);
+    int code = fill_error(diagnostic, CAIRN_EWORKFLOW, at, format, args);
     va_end(args);
     return code;
 }
@@ -124,7 +124,7 @@ int diagnose_as(const struct diagnostic *diagnostic, int code, struct position a
 {
     va_list args;
     va_start(args, format);
-    fill(diagnostic, code, at, format, args);
+    fill_error(diagnostic, code, at, format, args);
     va_end(args);
     return code;
 }

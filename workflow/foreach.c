@@ -8,6 +8,7 @@
 
 #include "base/identifier.h"
 #include "base/limits.h"
+#include "graph/members.h"
 
 #include <inttypes.h>
 #include <stdio.h>

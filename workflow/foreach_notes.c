@@ -14,7 +14,7 @@ struct difference {
     struct str first[SHOWN_NAMES];
 };
 
-static void count(struct difference *difference, struct str name)
+static void count_name(struct difference *difference, struct str name)
 {
     if (difference->n < SHOWN_NAMES)
         difference->first[difference->n] = name;
@@ -30,7 +30,7 @@ static void add_names(struct buf *line, const struct difference *difference)
         buf_text(line, ", ...");
 }
 
-static int keep(const struct foreach_reading *r, struct buf *line)
+static int keep_note(const struct foreach_reading *r, struct buf *line)
 {
     int rc = line->failed ? out_of_memory(r->p) : 0;
     if (!rc)
@@ -53,7 +53,7 @@ static int note_new(const struct foreach_reading *r, const struct difference *ad
                    SHOWN(r->key->spec), one ? "is" : "are");
     buf_text(&line, " no part of this run: ");
     add_names(&line, added);
-    return keep(r, &line);
+    return keep_note(r, &line);
 }
 
 static int note_gone(const struct foreach_reading *r, const struct difference *gone)
@@ -63,7 +63,7 @@ static int note_gone(const struct foreach_reading *r, const struct difference *g
     buf_format(&line, ": %u recorded member%s gone: ", gone->n,
                gone->n == 1 ? " is" : "s are");
     add_names(&line, gone);
-    return keep(r, &line);
+    return keep_note(r, &line);
 }
 
 static int note_unreadable(const struct foreach_reading *r,
@@ -73,7 +73,7 @@ static int note_unreadable(const struct foreach_reading *r,
     buf_str(&line, r->def->id);
     buf_format(&line, ": it cannot be told whether there are new members: %s",
                error->text);
-    return keep(r, &line);
+    return keep_note(r, &line);
 }
 
 /* ---- What is there now ---- */
@@ -114,10 +114,11 @@ static void find_others(const struct map *map, const struct str *names, uint32_t
 {
     for (uint32_t i = 0; i < n; i++)
         if (map_get(map, names[i]) == MAP_NONE)
-            count(out, names[i]);
+            count_name(out, names[i]);
 }
 
-static int compare(const struct foreach_reading *r, const struct glob_names *now)
+static int note_differences(const struct foreach_reading *r,
+                            const struct glob_names *now)
 {
     struct map recorded = MAP_INIT, present = MAP_INIT;
     struct difference added = {.n = 0}, gone = {.n = 0};
@@ -148,7 +149,7 @@ int foreach_note_changes(const struct foreach_reading *r)
     else
         rc = lines_now(r, &arena, &now, &inner);
     if (!rc)
-        rc = compare(r, &now);
+        rc = note_differences(r, &now);
     else
         rc = rc == CAIRN_ENOMEM ? out_of_memory(r->p) : note_unreadable(r, &inner);
     arena_release(&arena);

@@ -31,7 +31,7 @@ static bool has_wildcard(struct str part)
     return false;
 }
 
-static void join(struct buf *out, struct str name)
+static void append_name(struct buf *out, struct str name)
 {
     if (out->size && out->data[out->size - 1] != '/')
         buf_byte(out, '/');
@@ -44,7 +44,7 @@ static bool is_absolute(struct str name)
 }
 
 /* walk->path: where a name lies in the file system. */
-static void locate(struct walk *walk, struct str name)
+static void locate_name(struct walk *walk, struct str name)
 {
     buf_clear(&walk->path);
     if (is_absolute(name))
@@ -52,7 +52,7 @@ static void locate(struct walk *walk, struct str name)
     else {
         buf_text(&walk->path, walk->root);
         if (name.len)
-            join(&walk->path, name);
+            append_name(&walk->path, name);
     }
 }
 
@@ -63,7 +63,7 @@ static int add_name(struct walk *walk, struct str directory, struct str name)
                          LIMIT_TASKS);
     buf_clear(&walk->path);
     buf_str(&walk->path, directory);
-    join(&walk->path, name);
+    append_name(&walk->path, name);
     struct str full = arena_str(&walk->scratch, buf_view(&walk->path));
     buf_add(&walk->to, &full, sizeof full);
     bool failed = walk->scratch.failed || walk->path.failed || walk->to.failed;
@@ -74,8 +74,8 @@ static int add_literal(struct walk *walk, struct str directory)
 {
     struct stat status;
     if (walk->last) {
-        locate(walk, directory);
-        join(&walk->path, walk->part);
+        locate_name(walk, directory);
+        append_name(&walk->path, walk->part);
         if (walk->path.failed)
             return error_nomem(walk->error);
         if (lstat(walk->path.data, &status) != 0)
@@ -108,7 +108,7 @@ static int add_entries(struct walk *walk, struct str directory, DIR *dir)
 
 static int add_matches(struct walk *walk, struct str directory)
 {
-    locate(walk, directory);
+    locate_name(walk, directory);
     if (walk->path.failed)
         return error_nomem(walk->error);
     DIR *dir = opendir(walk->path.data);
@@ -123,7 +123,7 @@ static int add_matches(struct walk *walk, struct str directory)
 }
 
 /* One part of the pattern, for every name so far. */
-static int step(struct walk *walk)
+static int match_part(struct walk *walk)
 {
     const struct str *names = (const struct str *)(const void *)walk->from.data;
     size_t n = walk->from.size / sizeof *names;
@@ -154,7 +154,7 @@ static int walk_pattern(struct walk *walk, struct str pattern)
         at += part.len;
         if (walk->scratch.failed || walk->from.failed)
             return error_nomem(walk->error);
-        rc = step(walk);
+        rc = match_part(walk);
     }
     return rc;
 }
@@ -164,7 +164,8 @@ static int by_bytes(const void *a, const void *b)
     return str_compare(*(const struct str *)a, *(const struct str *)b);
 }
 
-static int keep(const struct walk *walk, struct arena *arena, struct glob_names *out)
+static int keep_names(const struct walk *walk, struct arena *arena,
+                      struct glob_names *out)
 {
     const struct str *names = (const struct str *)(const void *)walk->from.data;
     uint32_t n = (uint32_t)(walk->from.size / sizeof *names);
@@ -198,7 +199,7 @@ int glob_expand(const char *root, struct str pattern, struct arena *arena,
     if (!rc)
         rc = walk_pattern(&walk, pattern);
     if (!rc)
-        rc = keep(&walk, arena, out);
+        rc = keep_names(&walk, arena, out);
     buf_release(&walk.from);
     buf_release(&walk.to);
     buf_release(&walk.path);

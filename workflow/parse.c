@@ -5,6 +5,7 @@
 #include "workflow/parse_top_int.h"
 
 #include "base/limits.h"
+#include "graph/definition_text.h"
 
 enum { GRACE_MS = 10000, CHECK_MIN = 700, CHECK_WARN = 850 };
 
@@ -113,7 +114,7 @@ static int read_top(struct parser *p, const struct node *root)
 
 /* ---- The whole ---- */
 
-static int begin(struct parser *p, struct str text)
+static int begin_parsing(struct parser *p, struct str text)
 {
     static const char mark[] = "\xef\xbb\xbf";
     if (text.len > LIMIT_FILE_BYTES)
@@ -139,7 +140,7 @@ int definition_parse(struct str text, const struct parse_options *options,
     const struct node *root = NULL;
     p.diagnostic = (struct diagnostic){&p.source, error};
     definition_init(out);
-    int rc = begin(&p, text);
+    int rc = begin_parsing(&p, text);
     if (!rc)
         rc = yaml_read(&p.diagnostic, &p.scratch, &root);
     if (!rc)

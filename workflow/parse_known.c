@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 /* Of the name. Reads the file from its beginning, so it is only for errors. */
-static struct position here(const struct checking *c)
+static struct position position_of_name(const struct checking *c)
 {
     return source_inside(&c->p->source, c->node->at, c->text, c->at, c->name->length);
 }
@@ -85,8 +85,9 @@ static int unknown_name(const struct checking *c)
                  SHOWN(bare));
     else if (c->def && has_env(c->def, bare))
         snprintf(hint.text, sizeof hint.text, "; it is written env.%.*s", SHOWN(bare));
-    return diagnose(&c->p->diagnostic, here(c), "unknown name `%.*s` in %s%s",
-                    SHOWN(word_of(c)), place_name(c), hint.text);
+    return diagnose(&c->p->diagnostic, position_of_name(c),
+                    "unknown name `%.*s` in %s%s", SHOWN(word_of(c)), place_name(c),
+                    hint.text);
 }
 
 int refuse_secret(const struct checking *c, struct position at, struct str name)
@@ -99,7 +100,7 @@ int refuse_secret(const struct checking *c, struct position at, struct str name)
 
 static int refuse_here(const struct checking *c)
 {
-    return diagnose(&c->p->diagnostic, here(c),
+    return diagnose(&c->p->diagnostic, position_of_name(c),
                     "`%.*s` has no value yet in %s; only %s can be referred to there",
                     SHOWN(word_of(c)), place_name(c),
                     c->place == IN_NEED ? "params and foreach keys of the task"
@@ -112,7 +113,7 @@ static int check_key(const struct checking *c)
     if (keys && task_def_key(c->def, c->name->first) != UINT32_MAX)
         return 0;
     if (is_secret(c->p, c->name->first))
-        return refuse_secret(c, here(c), c->name->first);
+        return refuse_secret(c, position_of_name(c), c->name->first);
     return unknown_name(c);
 }
 
@@ -122,7 +123,7 @@ static int check_param(const struct checking *c)
         return unknown_name(c);
     if (!c->def || task_def_takes_param(c->def, c->name->first))
         return 0;
-    return diagnose(&c->p->diagnostic, here(c),
+    return diagnose(&c->p->diagnostic, position_of_name(c),
                     "task `%.*s` lists the params that it takes, and `%.*s` is not "
                     "among them; add it to its `params`",
                     SHOWN(c->def->id), SHOWN(c->name->first));
@@ -131,11 +132,11 @@ static int check_param(const struct checking *c)
 static int check_env(const struct checking *c)
 {
     if (is_secret(c->p, c->name->first))
-        return refuse_secret(c, here(c), c->name->first);
+        return refuse_secret(c, position_of_name(c), c->name->first);
     if (is_early(c))
         return refuse_here(c);
     if (c->place == IN_ENV)
-        return diagnose(&c->p->diagnostic, here(c),
+        return diagnose(&c->p->diagnostic, position_of_name(c),
                         "`%.*s`: the value of one `env` entry cannot refer to another",
                         SHOWN(word_of(c)));
     return has_env(c->def, c->name->first) ? 0 : unknown_name(c);
@@ -146,10 +147,10 @@ static int check_run(const struct checking *c)
     if (is_early(c))
         return refuse_here(c);
     if (c->name->kind == NAME_RUN_STATUS && !c->def->finally)
-        return diagnose(&c->p->diagnostic, here(c),
+        return diagnose(&c->p->diagnostic, position_of_name(c),
                         "`run.status` is only known to the tasks of `finally`");
     if (c->name->kind == NAME_RUN_ATTEMPT && c->place == IN_CONDITION)
-        return diagnose(&c->p->diagnostic, here(c),
+        return diagnose(&c->p->diagnostic, position_of_name(c),
                         "`run.attempt` has no value in `if`, which is decided before "
                         "the first attempt");
     return 0;

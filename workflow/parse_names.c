@@ -26,7 +26,8 @@ struct names {
     uint32_t n;
 };
 
-static int twice(const struct parser *p, const struct node *list, struct str name)
+static int refuse_twice(const struct parser *p, const struct node *list,
+                        struct str name)
 {
     const struct node *first = NULL, *second = list;
     for (const struct node *item = list->first; item; item = item->next)
@@ -62,7 +63,7 @@ static int read_names(const struct parser *p, const struct node *list, const cha
     qsort(out->names, out->n, sizeof *out->names, by_text);
     for (uint32_t i = 1; i < out->n; i++)
         if (str_equal(out->names[i - 1], out->names[i]))
-            return twice(p, list, out->names[i]);
+            return refuse_twice(p, list, out->names[i]);
     return 0;
 }
 

@@ -4,10 +4,11 @@
 #include "workflow/parse_task_int.h"
 
 #include "base/limits.h"
+#include "graph/members.h"
 
 #include <stdio.h>
 
-struct reading {
+struct need_reading {
     struct parser *p;
     uint32_t index; /* of the needing task */
     const struct task_def *def;
@@ -19,13 +20,13 @@ struct reading {
 };
 
 /* The place of text[part] in the file. */
-static struct position place_of(const struct reading *r, struct str part)
+static struct position position_of(const struct need_reading *r, struct str part)
 {
     return source_inside(&r->p->source, r->node->at, r->text,
                          (size_t)(part.ptr - r->text.ptr), part.len);
 }
 
-static int unknown_task(const struct reading *r, struct str name)
+static int unknown_task(const struct need_reading *r, struct str name)
 {
     const struct definition *out = r->p->out;
     struct str *ids = arena_take(&r->p->scratch, out->n_defs, sizeof *ids);
@@ -39,7 +40,7 @@ static int unknown_task(const struct reading *r, struct str name)
                     SHOWN(r->def->id), SHOWN(name), hint.text);
 }
 
-static int find_target(struct reading *r, struct str name)
+static int find_target(struct need_reading *r, struct str name)
 {
     uint32_t target = map_get(&r->p->out->by_id, name);
     if (target == MAP_NONE)
@@ -64,7 +65,7 @@ static int find_target(struct reading *r, struct str name)
 
 /* ---- Bindings ---- */
 
-static struct str trim(struct str text)
+static struct str trim_blanks(struct str text)
 {
     while (text.len && text.ptr[0] == ' ') {
         text.ptr++;
@@ -76,7 +77,7 @@ static struct str trim(struct str text)
 }
 
 /* The next comma of `text` at or after `from` that is not inside ${{ }}, or its end. */
-static size_t next_comma(const struct reading *r, struct str text, size_t from)
+static size_t next_comma(const struct need_reading *r, struct str text, size_t from)
 {
     for (uint32_t i = 0; i < r->pieces.n; i++) {
         const struct piece *piece = &r->pieces.pieces[i];
@@ -98,19 +99,19 @@ static size_t next_comma(const struct reading *r, struct str text, size_t from)
     return text.len;
 }
 
-static int unknown_binding(const struct reading *r, struct str key)
+static int unknown_binding(const struct need_reading *r, struct str key)
 {
     struct str names[LIMIT_FOREACH_KEYS];
     for (uint32_t k = 0; k < r->target->n_foreach; k++)
         names[k] = r->target->foreach[k].name;
     struct hint hint = hint_nearest(key, names, r->target->n_foreach);
-    return diagnose(&r->p->diagnostic, place_of(r, key),
+    return diagnose(&r->p->diagnostic, position_of(r, key),
                     "`%.*s` is no foreach key of task `%.*s`%s", SHOWN(key),
                     SHOWN(r->target->id), hint.text);
 }
 
 /* A value without ${{ }} can be checked now; the others when members are compiled. */
-static int check_value(const struct reading *r, const struct foreach_key *key,
+static int check_value(const struct need_reading *r, const struct foreach_key *key,
                        struct str value)
 {
     enum { NEAR = 10000 }; /* candidates for a hint; a group may have millions */
@@ -119,26 +120,26 @@ static int check_value(const struct reading *r, const struct foreach_key *key,
     if (foreach_key_find(key, value) != UINT32_MAX)
         return 0;
     struct hint hint = hint_nearest(value, key->shown, key->n < NEAR ? key->n : NEAR);
-    return diagnose(&r->p->diagnostic, place_of(r, value),
+    return diagnose(&r->p->diagnostic, position_of(r, value),
                     "task `%.*s` has no member with %.*s = `%.*s`%s",
                     SHOWN(r->target->id), SHOWN(key->name), SHOWN(value), hint.text);
 }
 
-static int read_binding(struct reading *r, struct str text)
+static int read_binding(struct need_reading *r, struct str text)
 {
     const char *equals = memchr(text.ptr, '=', text.len);
     if (!equals)
-        return diagnose(&r->p->diagnostic, place_of(r, text),
+        return diagnose(&r->p->diagnostic, position_of(r, text),
                         "`%.*s`: a member is written %.*s[key=value]", SHOWN(r->text),
                         SHOWN(r->target->id));
     size_t at = (size_t)(equals - text.ptr);
-    struct str key = trim((struct str){text.ptr, at});
-    struct str value = trim((struct str){equals + 1, text.len - at - 1});
+    struct str key = trim_blanks((struct str){text.ptr, at});
+    struct str value = trim_blanks((struct str){equals + 1, text.len - at - 1});
     uint32_t k = task_def_key(r->target, key);
     if (k == UINT32_MAX)
         return unknown_binding(r, key);
     if (r->need->bindings[k].key.ptr)
-        return diagnose(&r->p->diagnostic, place_of(r, key),
+        return diagnose(&r->p->diagnostic, position_of(r, key),
                         "the key `%.*s` is in the brackets twice", SHOWN(key));
     int rc = check_value(r, &r->target->foreach[k], value);
     if (rc)
@@ -150,7 +151,7 @@ static int read_binding(struct reading *r, struct str text)
     return 0;
 }
 
-static int read_bindings(struct reading *r, struct str inside)
+static int read_bindings(struct need_reading *r, struct str inside)
 {
     uint32_t n = r->target->n_foreach;
     int rc = 0;
@@ -177,7 +178,7 @@ static int read_bindings(struct reading *r, struct str inside)
     return rc;
 }
 
-static int cut_pieces(struct reading *r)
+static int cut_pieces(struct need_reading *r)
 {
     struct expression_error wrong = {0};
     int rc = template_parse(&r->p->scratch, r->text, &r->pieces, &wrong);
@@ -186,7 +187,7 @@ static int cut_pieces(struct reading *r)
     return rc ? out_of_memory(r->p) : 0;
 }
 
-static int read_need(struct reading *r)
+static int read_need(struct need_reading *r)
 {
     int rc = expect_filled(r->p, r->node, "a need", &r->text);
     if (rc)
@@ -262,7 +263,7 @@ int read_needs(struct parser *p, uint32_t index, const struct node *node)
         return out_of_memory(p);
     const struct node *item = single ? node : node->first;
     for (uint32_t i = 0; i < n && !rc; i++, item = item->next) {
-        struct reading r = {
+        struct need_reading r = {
             .p = p, .index = index, .def = def, .node = item, .need = &def->needs[i]};
         rc = read_need(&r);
         def->n_needs = i + 1;

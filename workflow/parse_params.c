@@ -23,7 +23,7 @@ struct param {
     uint32_t n_choices;
 };
 
-static size_t digits(struct str text, size_t from)
+static size_t count_digits(struct str text, size_t from)
 {
     size_t n = 0;
     while (from + n < text.len && text.ptr[from + n] >= '0' &&
@@ -36,11 +36,11 @@ static size_t digits(struct str text, size_t from)
 static bool is_number(struct str text, bool decimals)
 {
     size_t at = text.len > 0 && text.ptr[0] == '-';
-    size_t whole = digits(text, at);
+    size_t whole = count_digits(text, at);
     at += whole;
     if (whole == 0 || at == text.len)
         return whole > 0;
-    size_t part = digits(text, at + 1);
+    size_t part = count_digits(text, at + 1);
     return decimals && text.ptr[at] == '.' && part > 0 && at + 1 + part == text.len;
 }
 
@@ -49,7 +49,7 @@ static bool is_bool(struct str text)
     return str_equal(text, STR("true")) || str_equal(text, STR("false"));
 }
 
-static bool fits(enum param_type type, struct str text)
+static bool fits_type(enum param_type type, struct str text)
 {
     switch (type) {
     case TYPE_INT:
@@ -87,7 +87,7 @@ static int read_value(const struct parser *p, const struct node *node, const cha
         return rc;
     if (!out->ptr)
         return out_of_memory(p);
-    if (!fits(param->type, *out))
+    if (!fits_type(param->type, *out))
         return diagnose(&p->diagnostic, node->at, "%s must be %s, not `%.*s`", what,
                         type_forms[param->type], SHOWN(*out));
     if (param->pair.key.len + 1 + out->len > LIMIT_ENV_STRING)
@@ -204,7 +204,7 @@ static int check_given(const struct parser *p, const struct param *param,
                            "the value given for the param `%.*s` is longer than %d "
                            "bytes, the most the kernel passes in one string",
                            SHOWN(name), LIMIT_ENV_STRING);
-    if (!fits(param->type, value))
+    if (!fits_type(param->type, value))
         return diagnose_as(&p->diagnostic, CAIRN_EUSAGE, none,
                            "the value given for the param `%.*s` must be %s (its type "
                            "is %s), not `%.*s`",
@@ -220,8 +220,8 @@ static int check_given(const struct parser *p, const struct param *param,
 }
 
 /* Of several values for one param the last one counts. */
-static int override(const struct parser *p, struct param *params,
-                    const struct cairn_param *given)
+static int use_given(const struct parser *p, struct param *params,
+                     const struct cairn_param *given)
 {
     struct str value = str_of(given->value);
     uint32_t index = definition_param(p->out, str_of(given->name));
@@ -277,6 +277,6 @@ int read_params(struct parser *p, const struct node *map)
         out->params[i] = params[i].pair;
     out->n_params = n;
     for (size_t i = 0; i < p->options->n_params && !rc; i++)
-        rc = override(p, params, &p->options->params[i]);
+        rc = use_given(p, params, &p->options->params[i]);
     return rc ? rc : check_required(p, params);
 }

@@ -24,7 +24,7 @@ static const struct task_def *target_of(const struct reach *r)
     return &r->p->out->defs[r->target];
 }
 
-static struct position here(const struct reach *r)
+static struct position position_of_name(const struct reach *r)
 {
     const struct pending *pending = r->pending;
     return source_inside(&r->p->source, pending->node->at, pending->text, pending->at,
@@ -41,7 +41,7 @@ static int unknown_task(const struct reach *r)
     for (uint32_t i = 0; i < out->n_defs; i++)
         ids[i] = out->defs[i].id;
     struct hint hint = hint_nearest(name, ids, out->n_defs);
-    return diagnose(&r->p->diagnostic, here(r), "there is no task `%.*s`%s",
+    return diagnose(&r->p->diagnostic, position_of_name(r), "there is no task `%.*s`%s",
                     SHOWN(name), hint.text);
 }
 
@@ -62,7 +62,7 @@ static void direct_needs(const struct reach *r, bool *whole, uint32_t *members)
 /* Is the target, as a whole, needed by anything that the task needs? Nearer ones are
  * looked at first, so what is usual is found soon; what took long is remembered, so a
  * long chain of tasks that all refer to its beginning does not take its square. */
-static bool search(struct reach *r)
+static bool is_needed_before(struct reach *r)
 {
     enum { LONG = 16 };
 
@@ -94,15 +94,15 @@ static int not_needed(const struct reach *r, uint32_t members)
 {
     struct str id = r->def->id, target = target_of(r)->id;
     if (members > 1)
-        return diagnose(&r->p->diagnostic, here(r),
+        return diagnose(&r->p->diagnostic, position_of_name(r),
                         "task `%.*s` needs %u members of `%.*s`, so it cannot be told "
                         "which one is meant",
                         SHOWN(id), members, SHOWN(target));
     if (target_of(r)->finally && !r->def->finally)
-        return diagnose(&r->p->diagnostic, here(r),
+        return diagnose(&r->p->diagnostic, position_of_name(r),
                         "`%.*s` stands under `finally` and only runs after task `%.*s`",
                         SHOWN(target), SHOWN(id));
-    return diagnose(&r->p->diagnostic, here(r),
+    return diagnose(&r->p->diagnostic, position_of_name(r),
                     "task `%.*s` does not need %s`%.*s`, so nothing is known of it "
                     "yet; add it to `needs`",
                     SHOWN(id), target_of(r)->n_foreach ? "all of " : "", SHOWN(target));
@@ -112,13 +112,13 @@ static int outputs_of_group(const struct reach *r)
 {
     struct str target = target_of(r)->id;
     const struct foreach_key *key = &target_of(r)->foreach[0];
-    return diagnose(&r->p->diagnostic, here(r),
+    return diagnose(&r->p->diagnostic, position_of_name(r),
                     "`%.*s` is a group of tasks, of which only the status is known as "
                     "a whole; need one member (`%.*s[%.*s=...]`) to use its outputs",
                     SHOWN(target), SHOWN(target), SHOWN(key->name));
 }
 
-static int check(struct reach *r)
+static int check_reference(struct reach *r)
 {
     const struct definition *out = r->p->out;
     uint32_t members;
@@ -128,7 +128,7 @@ static int check(struct reach *r)
     if (r->target == MAP_NONE)
         return unknown_task(r);
     if (r->target == r->pending->def)
-        return diagnose(&r->p->diagnostic, here(r),
+        return diagnose(&r->p->diagnostic, position_of_name(r),
                         "task `%.*s` refers to itself; nothing is known of it before "
                         "it has ended",
                         SHOWN(r->def->id));
@@ -136,7 +136,7 @@ static int check(struct reach *r)
     if (members == 1)
         return 0; /* that member is meant */
     bool over = r->def->finally && !target_of(r)->finally;
-    if (!over && !whole && (members > 1 || !search(r)))
+    if (!over && !whole && (members > 1 || !is_needed_before(r)))
         return not_needed(r, members);
     bool group = target_of(r)->n_foreach > 0;
     return group && r->pending->name->kind == NAME_TASK_OUTPUT ? outputs_of_group(r)
@@ -159,7 +159,7 @@ int check_pending(struct parser *p)
         return out_of_memory(p);
     for (size_t i = 0; i < n && !rc; i++) {
         r.pending = &pending[i];
-        rc = check(&r);
+        rc = check_reference(&r);
     }
     return rc;
 }

@@ -4,6 +4,7 @@
 #include "workflow/parse_known_int.h"
 
 #include "base/limits.h"
+#include "graph/definition_text.h"
 #include "workflow/scalar.h"
 
 #include <stdio.h>
@@ -11,8 +12,8 @@
 /* ---- Places ---- */
 
 /* Where what is wrong begins; if it is nothing at all: the ${{ before it. */
-static struct position place_of_error(const struct checking *c,
-                                      const struct expression_error *wrong)
+static struct position position_of_error(const struct checking *c,
+                                         const struct expression_error *wrong)
 {
     size_t start = wrong->at, length = wrong->length;
     if (length == 0 || start + length > c->text.len) {
@@ -28,11 +29,11 @@ static struct position place_of_error(const struct checking *c,
 
 /* ---- Texts ---- */
 
-static int report(const struct checking *c, const struct expression_error *wrong)
+static int refuse_wrong(const struct checking *c, const struct expression_error *wrong)
 {
     static const char secrets[] = "secrets.";
     size_t n = sizeof secrets - 1;
-    struct position at = place_of_error(c, wrong);
+    struct position at = position_of_error(c, wrong);
     if (wrong->at + n < c->text.len && memcmp(c->text.ptr + wrong->at, secrets, n) == 0)
         return refuse_secret(c, at, STR("NAME"));
     return diagnose(&c->p->diagnostic, at, "%s", wrong->text);
@@ -52,8 +53,8 @@ static int known_value(void *context, const struct name *name, struct value *out
 
 /* The length that the text surely gets at least, as far as it can be told now. An
  * expression of params only that cannot be evaluated never will be. */
-static int measure(const struct checking *c, const struct text_template *template,
-                   size_t *size)
+static int measure_text(const struct checking *c, const struct text_template *template,
+                        size_t *size)
 {
     struct buf text = BUF_INIT;
     struct cairn_error inner = {0};
@@ -94,10 +95,10 @@ int check_text(struct parser *p, const struct node *node, struct str text,
     }
     int rc = definition_text(p->out, text, false, &template, &wrong);
     if (rc)
-        return rc == CAIRN_ENOMEM ? out_of_memory(p) : report(&c, &wrong);
+        return rc == CAIRN_ENOMEM ? out_of_memory(p) : refuse_wrong(&c, &wrong);
     rc = check_pieces(&c, template);
     if (!rc)
-        rc = measure(&c, template, &known);
+        rc = measure_text(&c, template, &known);
     if (size)
         *size = known;
     return rc;
@@ -148,7 +149,7 @@ int check_inherited(struct parser *p, const struct node *node,
 
 /* ---- Conditions ---- */
 
-static struct str trimmed(struct str text)
+static struct str trim_blanks(struct str text)
 {
     while (text.len && text.ptr[0] && strchr(" \t\r\n", text.ptr[0])) {
         text.ptr++;
@@ -161,11 +162,12 @@ static struct str trimmed(struct str text)
 }
 
 /* Takes the ${{ }} off that the whole text stands in. */
-static int unwrap(const struct parser *p, const struct node *node, struct str *text)
+static int unwrap_condition(const struct parser *p, const struct node *node,
+                            struct str *text)
 {
     struct text_template template;
     struct arena scratch = ARENA_INIT;
-    *text = trimmed(*text);
+    *text = trim_blanks(*text);
     if (text->len < 3 || memcmp(text->ptr, "${{", 3) != 0)
         return 0;
     struct expression_error wrong;
@@ -175,12 +177,12 @@ static int unwrap(const struct parser *p, const struct node *node, struct str *t
         .p = (struct parser *)(uintptr_t)p, .node = node, .text = *text};
     arena_release(&scratch);
     if (rc)
-        return rc == CAIRN_ENOMEM ? out_of_memory(p) : report(&c, &wrong);
+        return rc == CAIRN_ENOMEM ? out_of_memory(p) : refuse_wrong(&c, &wrong);
     if (!single)
         return diagnose(&p->diagnostic, node->at,
                         "`if` is one expression: write it without ${{ }}, or wholly "
                         "inside of one");
-    *text = trimmed((struct str){text->ptr + 3, text->len - 5});
+    *text = trim_blanks((struct str){text->ptr + 3, text->len - 5});
     return 0;
 }
 
@@ -198,7 +200,7 @@ int read_condition(struct parser *p, struct task_def *def, const struct node *no
     else
         rc = expect_filled(p, node, "`if`", &text);
     if (!rc)
-        rc = unwrap(p, node, &text);
+        rc = unwrap_condition(p, node, &text);
     if (rc)
         return rc;
     def->condition = arena_str(&p->out->arena, text);
@@ -211,7 +213,7 @@ int read_condition(struct parser *p, struct task_def *def, const struct node *no
                          .place = IN_CONDITION};
     rc = definition_text(p->out, def->condition, true, &template, &wrong);
     if (rc)
-        return rc == CAIRN_ENOMEM ? out_of_memory(p) : report(&c, &wrong);
+        return rc == CAIRN_ENOMEM ? out_of_memory(p) : refuse_wrong(&c, &wrong);
     return check_names(&c, template->pieces[0].expression, 0);
 }
 

@@ -81,14 +81,14 @@ static int read_task_shell(struct parser *p, struct task_def *def,
     return rc;
 }
 
-struct files {
+struct file_list {
     const char *key, *what; /* in messages */
     struct str *names;
     uint32_t n;
 };
 
 static int read_file(struct parser *p, const struct task_def *def,
-                     const struct node *node, struct files *out)
+                     const struct node *node, struct file_list *out)
 {
     struct str *name = &out->names[out->n++];
     int rc = expect_filled(p, node, out->what, name);
@@ -97,7 +97,7 @@ static int read_file(struct parser *p, const struct task_def *def,
 
 /* One file or a list of them. */
 static int read_files(struct parser *p, const struct task_def *def,
-                      const struct node *node, struct files *out)
+                      const struct node *node, struct file_list *out)
 {
     bool single = node->kind == NODE_TEXT;
     int rc = single ? 0 : expect_list(p, node, out->key);
@@ -115,7 +115,7 @@ static int read_files(struct parser *p, const struct task_def *def,
 
 static int read_inputs(struct parser *p, struct task_def *def, const struct node *node)
 {
-    struct files inputs = {.key = "`inputs`", .what = "an input"};
+    struct file_list inputs = {.key = "`inputs`", .what = "an input"};
     int rc = read_files(p, def, node, &inputs);
     def->inputs = inputs.names;
     def->n_inputs = inputs.n;
@@ -124,7 +124,7 @@ static int read_inputs(struct parser *p, struct task_def *def, const struct node
 
 static int read_outputs(struct parser *p, struct task_def *def, const struct node *node)
 {
-    struct files outputs = {.key = "`outputs`", .what = "an output"};
+    struct file_list outputs = {.key = "`outputs`", .what = "an output"};
     int rc = read_files(p, def, node, &outputs);
     def->outputs = outputs.names;
     def->n_outputs = outputs.n;

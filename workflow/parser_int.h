@@ -10,7 +10,7 @@
 #ifndef WORKFLOW_PARSER_INT_H
 #define WORKFLOW_PARSER_INT_H
 
-#include "graph/build.h"
+#include "graph/definition.h"
 #include "workflow/parse.h"
 #include "workflow/yaml.h"
 

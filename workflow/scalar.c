@@ -15,7 +15,7 @@ static bool is_one_of(char c, const char *set)
 }
 
 /* Number of leading bytes of `text` from `from` that are digits or one of `extra`. */
-static size_t span(struct str text, size_t from, const char *extra)
+static size_t digit_span(struct str text, size_t from, const char *extra)
 {
     size_t n = 0;
     while (from + n < text.len) {
@@ -27,7 +27,7 @@ static size_t span(struct str text, size_t from, const char *extra)
     return n;
 }
 
-static struct str after(struct str text, size_t n)
+static struct str rest_after(struct str text, size_t n)
 {
     return (struct str){text.ptr + n, text.len - n};
 }
@@ -35,13 +35,13 @@ static struct str after(struct str text, size_t n)
 static struct str without_sign(struct str text)
 {
     bool sign = text.len > 1 && (text.ptr[0] == '-' || text.ptr[0] == '+');
-    return after(text, sign);
+    return rest_after(text, sign);
 }
 
 static enum scalar_type simple_number(struct str text)
 {
     size_t start = text.len > 1 && text.ptr[0] == '-';
-    size_t digits = span(text, start, "");
+    size_t digits = digit_span(text, start, "");
     size_t end = start + digits;
     if (digits == 0 || (digits > 1 && text.ptr[start] == '0'))
         return SCALAR_TEXT;
@@ -49,7 +49,7 @@ static enum scalar_type simple_number(struct str text)
         return SCALAR_INTEGER;
     if (text.ptr[end] != '.')
         return SCALAR_TEXT;
-    size_t decimals = span(text, end + 1, "");
+    size_t decimals = digit_span(text, end + 1, "");
     return decimals && end + 1 + decimals == text.len ? SCALAR_DECIMAL : SCALAR_TEXT;
 }
 
@@ -64,43 +64,43 @@ static bool is_prefixed(struct str text)
         return false;
     char extra[24];
     snprintf(extra, sizeof extra, "_%s", digits[mark - marks]);
-    return 2 + span(text, 2, extra) == text.len;
+    return 2 + digit_span(text, 2, extra) == text.len;
 }
 
 /* 12:30, 1:02:03.5 */
 static bool is_sexagesimal(struct str text)
 {
-    size_t at = span(text, 0, "_");
+    size_t at = digit_span(text, 0, "_");
     if (at == 0 || !is_digit(text.ptr[0]))
         return false;
     size_t parts = 0;
     while (at < text.len && text.ptr[at] == ':') {
-        size_t digits = span(text, at + 1, "");
+        size_t digits = digit_span(text, at + 1, "");
         if (digits < 1 || digits > 2 || (digits == 2 && text.ptr[at + 1] > '5'))
             return false;
         at += 1 + digits;
         parts++;
     }
     if (parts && at < text.len && text.ptr[at] == '.')
-        at += 1 + span(text, at + 1, "_");
+        at += 1 + digit_span(text, at + 1, "_");
     return parts > 0 && at == text.len;
 }
 
 /* 2026-01-31, 2026-1-31T12:00:00Z, 2026-01-31 12:00:00 */
 static bool is_date(struct str text)
 {
-    if (span(text, 0, "") != 4 || text.len < 8 || text.ptr[4] != '-')
+    if (digit_span(text, 0, "") != 4 || text.len < 8 || text.ptr[4] != '-')
         return false;
-    size_t month = span(text, 5, ""), at = 5 + month;
+    size_t month = digit_span(text, 5, ""), at = 5 + month;
     if (month < 1 || month > 2 || at >= text.len || text.ptr[at] != '-')
         return false;
-    size_t day = span(text, at + 1, "");
+    size_t day = digit_span(text, at + 1, "");
     at += 1 + day;
     if (day < 1 || day > 2)
         return false;
     if (at == text.len)
         return true;
-    return is_one_of(text.ptr[at], "Tt \t") && span(text, at, "Tt \t") > 1;
+    return is_one_of(text.ptr[at], "Tt \t") && digit_span(text, at, "Tt \t") > 1;
 }
 
 /* Any of 1e3, 1.5e+3, .5, 1., 1_000, +5, 0123, 01.5: digits with what only numbers
@@ -109,21 +109,21 @@ static bool is_date(struct str text)
 static const char *other_number(struct str signed_text)
 {
     struct str text = without_sign(signed_text);
-    size_t whole = span(text, 0, "_");
+    size_t whole = digit_span(text, 0, "_");
     size_t at = whole;
     size_t decimals = 0;
     bool point = at < text.len && text.ptr[at] == '.';
     if (whole && !is_digit(text.ptr[0]))
         return NULL;
     if (point) {
-        decimals = span(text, at + 1, "_");
+        decimals = digit_span(text, at + 1, "_");
         at += 1 + decimals;
     }
     if (whole + decimals == 0)
         return NULL;
     if (at < text.len && (text.ptr[at] | 0x20) == 'e') {
         size_t sign = at + 1 < text.len && is_one_of(text.ptr[at + 1], "+-");
-        size_t exponent = span(text, at + 1 + sign, "");
+        size_t exponent = digit_span(text, at + 1 + sign, "");
         bool all = exponent && at + 1 + sign + exponent == text.len;
         return all ? "a number with an exponent" : NULL;
     }
@@ -194,7 +194,7 @@ bool scalar_to_i64(struct str text, int64_t *out)
         return false;
     bool negative = text.ptr[0] == '-';
     uint64_t value;
-    if (!str_to_u64(after(text, negative), &value) || value > INT64_MAX)
+    if (!str_to_u64(rest_after(text, negative), &value) || value > INT64_MAX)
         return false;
     *out = negative ? -(int64_t)value : (int64_t)value;
     return true;
@@ -204,7 +204,7 @@ bool scalar_to_permille(struct str text, int64_t *out)
 {
     const char *point = memchr(text.ptr, '.', text.len);
     struct str whole = {text.ptr, point ? (size_t)(point - text.ptr) : text.len};
-    struct str decimals = after(text, whole.len + (point != NULL));
+    struct str decimals = rest_after(text, whole.len + (point != NULL));
     int64_t value, part = 0, scale = 100;
     if (simple_number(text) == SCALAR_TEXT || decimals.len > 3 || text.ptr[0] == '-' ||
         !scalar_to_i64(whole, &value) || value > INT64_MAX / 1000 - 1)
@@ -227,7 +227,7 @@ bool scalar_to_duration_ms(struct str text, int64_t *out)
     while (at < text.len) {
         uint64_t value;
         int64_t ms;
-        size_t digits = span(text, at, "");
+        size_t digits = digit_span(text, at, "");
         if (!str_to_u64((struct str){text.ptr + at, digits}, &value))
             return false;
         at += digits;

@@ -5,7 +5,9 @@
 #include "base/array.h"
 #include "base/limits.h"
 #include "base/os.h"
-#include "graph/build.h"
+#include "graph/definition.h"
+#include "graph/definition_text.h"
+#include "graph/members.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -13,10 +15,31 @@
 
 /* ---- Life ---- */
 
+struct cairn_workflow *workflow_make(void)
+{
+    struct cairn_workflow *w = calloc(1, sizeof *w);
+    struct command_cache *commands = calloc(1, sizeof *commands);
+    if (w && commands) {
+        w->commands = commands;
+        return w;
+    }
+    free(w);
+    free(commands);
+    return NULL;
+}
+
+static void forget_commands(struct command_cache *commands)
+{
+    arena_release(&commands->arena);
+    commands->of_def = NULL;
+}
+
 void cairn_workflow_free(struct cairn_workflow *w)
 {
     if (!w)
         return;
+    forget_commands(w->commands);
+    free(w->commands);
     graph_release(&w->graph);
     definition_release(&w->definition);
     buf_release(&w->source);
@@ -126,7 +149,7 @@ int workflow_read(struct cairn_workflow **out, const char *path,
                   const struct cairn_param *params, size_t n_params,
                   struct cairn_error *error)
 {
-    struct cairn_workflow *w = calloc(1, sizeof *w);
+    struct cairn_workflow *w = workflow_make();
     if (!w)
         return error_nomem(error);
     int rc = read_source(w, path, error);
@@ -148,7 +171,7 @@ int cairn_workflow_parse(struct cairn_workflow **out, const char *text, size_t l
                          const char *name, const struct cairn_param *params,
                          size_t n_params, struct cairn_error *error)
 {
-    struct cairn_workflow *w = calloc(1, sizeof *w);
+    struct cairn_workflow *w = workflow_make();
     if (!w)
         return error_nomem(error);
     buf_add(&w->source, text, length);
@@ -183,7 +206,7 @@ int workflow_reparse(struct cairn_workflow *w, const struct definition *recorded
     w->digested = false;
     w->graph = graph;
     w->graph.definition = &w->definition;
-    w->commands = NULL; /* went with the old graph */
+    forget_commands(w->commands);
     return 0;
 }
 
@@ -195,7 +218,7 @@ int cairn_workflow_new(struct cairn_workflow **out, const char *name,
     if (!name || !*name || strlen(name) > LIMIT_NAME_BYTES)
         return error_set(error, CAIRN_EUSAGE,
                          "a workflow needs a name of 1 to %d bytes", LIMIT_NAME_BYTES);
-    struct cairn_workflow *w = calloc(1, sizeof *w);
+    struct cairn_workflow *w = workflow_make();
     if (!w)
         return error_nomem(error);
     definition_init(&w->definition);
@@ -429,23 +452,23 @@ static const char *join_words(struct arena *arena, const struct task_def *def)
     return copy;
 }
 
-/* What a person would call the command of a task, NULL: out of memory. Members of a
- * group share it, and it is made once. */
-static const char *command_text(struct cairn_workflow *w, uint32_t index)
+/* What a person would call the command of a task, NULL: out of memory. */
+static const char *command_text(const struct cairn_workflow *w, uint32_t index)
 {
     const struct task_def *def = &w->definition.defs[index];
-    struct arena *arena = &w->graph.arena;
+    struct command_cache *cache = w->commands;
     if (def->kind == TASK_RUN)
         return def->run.ptr;
     if (def->kind == TASK_CALL)
         return "(callback)";
     if (def->kind == TASK_EXTERNAL)
         return def->external.ptr;
-    if (!w->commands)
-        w->commands = arena_take(arena, w->definition.n_defs, sizeof *w->commands);
-    if (w->commands && !w->commands[index])
-        w->commands[index] = join_words(arena, def);
-    return w->commands ? w->commands[index] : NULL;
+    if (!cache->of_def)
+        cache->of_def =
+            arena_take(&cache->arena, w->definition.n_defs, sizeof *cache->of_def);
+    if (cache->of_def && !cache->of_def[index])
+        cache->of_def[index] = join_words(&cache->arena, def);
+    return cache->of_def ? cache->of_def[index] : NULL;
 }
 
 int cairn_workflow_node(const struct cairn_workflow *w, uint32_t node,
@@ -456,12 +479,10 @@ int cairn_workflow_node(const struct cairn_workflow *w, uint32_t node,
         return CAIRN_ENOTFOUND;
     const struct task_def *def = graph_def(g, node);
     bool barrier = graph_is_barrier(g, node);
-    /* Only a cache is filled: nothing that others see changes. */
-    struct cairn_workflow *cache = (struct cairn_workflow *)(uintptr_t)w;
     *info = (struct cairn_node_info){
         .id = g->id[node],
         .group = def->id.ptr,
-        .command = barrier ? "" : command_text(cache, g->def_of[node]),
+        .command = barrier ? "" : command_text(w, g->def_of[node]),
         .barrier = barrier,
         .needs = g->need_start[node + 1] - g->need_start[node],
         .finally = def->finally,

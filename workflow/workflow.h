@@ -6,21 +6,30 @@
 #include "graph/graph.h"
 #include "workflow/parse.h"
 
+/* What people would call the commands of tasks with an argv: joined when first asked
+ * for, once for all members of a group. */
+struct command_cache {
+    struct arena arena;
+    const char **of_def; /* [n_defs], NULL: none was asked for */
+};
+
 struct cairn_workflow {
     struct definition definition;
     struct graph graph;
     bool compiled;
-    const char **commands; /* [n_defs] for people, each made when first asked for; in
-                              the graph's arena */
+    struct command_cache *commands; /* filled while people look at a const workflow, by
+                                       one thread at a time */
     /* Kept so that the file can be read again with recorded foreach members. */
     struct buf source;
     char *name, *file, *root; /* parse_options; NULL if built in memory */
     struct cairn_param *params;
     size_t n_params;
-    bool digested; /* the digest of the definition is known (compiled.c) */
+    bool digested; /* the digest of the definition is known (runs/parse_cache.c) */
     struct digest digest;
 };
 
+/* An empty one, for cairn_workflow_free; NULL: out of memory. */
+struct cairn_workflow *workflow_make(void);
 /* The two halves of cairn_workflow_load: reading the file, and parsing what was read.
  * Between them a definition that is known already may be put in (runs/parse_cache.h).
  */

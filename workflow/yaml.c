@@ -14,7 +14,7 @@ struct level {
     uint32_t children;
 };
 
-struct builder {
+struct node_builder {
     const struct diagnostic *diagnostic;
     struct arena *arena;
     struct yaml_text text;
@@ -25,7 +25,7 @@ struct builder {
     bool done;
 };
 
-static struct position place(const struct builder *builder, yaml_mark_t mark)
+static struct position position_of(const struct node_builder *builder, yaml_mark_t mark)
 {
     if (mark.line >= builder->last.line) /* libyaml sees one more line break */
         return builder->last;
@@ -59,24 +59,24 @@ static const char *remedy_for(const char *problem)
     return NULL;
 }
 
-static bool stands_on_tab(const struct builder *builder, struct position at)
+static bool stands_on_tab(const struct node_builder *builder, struct position at)
 {
     struct str line = source_line(builder->diagnostic->source, at.line);
     return at.column <= line.len && line.ptr[at.column - 1] == '\t';
 }
 
-static int syntax_error(const struct builder *builder, const yaml_parser_t *parser)
+static int syntax_error(const struct node_builder *builder, const yaml_parser_t *parser)
 {
     if (parser->error == YAML_MEMORY_ERROR)
         return error_nomem(builder->diagnostic->error);
-    struct position at = place(builder, parser->problem_mark);
+    struct position at = position_of(builder, parser->problem_mark);
     const char *problem = parser->problem ? parser->problem : "not YAML";
     if (stands_on_tab(builder, at))
         return diagnose(builder->diagnostic, at,
                         "a tab cannot be used for indentation; use blanks");
     char context[120] = "";
     if (parser->context) {
-        struct position from = place(builder, parser->context_mark);
+        struct position from = position_of(builder, parser->context_mark);
         snprintf(context, sizeof context, " %s that begins at %u:%u", parser->context,
                  from.line, from.column);
     }
@@ -87,7 +87,7 @@ static int syntax_error(const struct builder *builder, const yaml_parser_t *pars
 
 /* ---- What we refuse ---- */
 
-static int refuse_extras(const struct builder *builder, const yaml_char_t *anchor,
+static int refuse_extras(const struct node_builder *builder, const yaml_char_t *anchor,
                          const yaml_char_t *tag, struct position at)
 {
     if (anchor)
@@ -102,7 +102,7 @@ static int refuse_extras(const struct builder *builder, const yaml_char_t *ancho
     return 0;
 }
 
-static int same_key(const struct builder *builder, const struct node *first,
+static int same_key(const struct node_builder *builder, const struct node *first,
                     const struct node *second)
 {
     return diagnose(builder->diagnostic, second->at,
@@ -110,7 +110,7 @@ static int same_key(const struct builder *builder, const struct node *first,
                     SHOWN(second->text), first->at.line, first->at.column);
 }
 
-static int check_small(const struct builder *builder, const struct node *map)
+static int check_small(const struct node_builder *builder, const struct node *map)
 {
     for (const struct node *key = map->first; key; key = key->next->next)
         for (const struct node *other = map->first; other != key;
@@ -128,7 +128,7 @@ static const struct node *nth_key(const struct node *map, uint32_t n)
     return key;
 }
 
-static int check_large(const struct builder *builder, const struct node *map)
+static int check_large(const struct node_builder *builder, const struct node *map)
 {
     struct map seen = MAP_INIT;
     uint32_t i = 0, first;
@@ -144,7 +144,7 @@ static int check_large(const struct builder *builder, const struct node *map)
     return rc == CAIRN_ENOMEM ? error_nomem(builder->diagnostic->error) : rc;
 }
 
-static int check_keys(const struct builder *builder, const struct node *map)
+static int check_keys(const struct node_builder *builder, const struct node *map)
 {
     enum { SMALL = 12 };
     return map->n <= SMALL ? check_small(builder, map) : check_large(builder, map);
@@ -158,7 +158,7 @@ static bool wants_key(const struct level *level)
 }
 
 /* Hangs a new node into the collection that is open, or makes it the root. */
-static int attach(struct builder *builder, struct node *node)
+static int attach(struct node_builder *builder, struct node *node)
 {
     if (builder->depth == 0) {
         builder->root = node;
@@ -179,9 +179,9 @@ static int attach(struct builder *builder, struct node *node)
     return 0;
 }
 
-static int add_text(struct builder *builder, const yaml_event_t *event)
+static int add_text(struct node_builder *builder, const yaml_event_t *event)
 {
-    struct position at = place(builder, event->start_mark);
+    struct position at = position_of(builder, event->start_mark);
     int rc =
         refuse_extras(builder, event->data.scalar.anchor, event->data.scalar.tag, at);
     if (rc)
@@ -199,10 +199,10 @@ static int add_text(struct builder *builder, const yaml_event_t *event)
     return attach(builder, node);
 }
 
-static int open_collection(struct builder *builder, enum node_kind kind,
+static int open_collection(struct node_builder *builder, enum node_kind kind,
                            const yaml_event_t *event)
 {
-    struct position at = place(builder, event->start_mark);
+    struct position at = position_of(builder, event->start_mark);
     const yaml_char_t *anchor = kind == NODE_MAP ? event->data.mapping_start.anchor
                                                  : event->data.sequence_start.anchor;
     const yaml_char_t *tag = kind == NODE_MAP ? event->data.mapping_start.tag
@@ -223,15 +223,15 @@ static int open_collection(struct builder *builder, enum node_kind kind,
     return rc;
 }
 
-static int close_collection(struct builder *builder)
+static int close_collection(struct node_builder *builder)
 {
     const struct node *node = builder->levels[--builder->depth].node;
     return node->kind == NODE_MAP ? check_keys(builder, node) : 0;
 }
 
-static int take_event(struct builder *builder, const yaml_event_t *event)
+static int take_event(struct node_builder *builder, const yaml_event_t *event)
 {
-    struct position at = place(builder, event->start_mark);
+    struct position at = position_of(builder, event->start_mark);
     switch (event->type) {
     case YAML_SCALAR_EVENT:
         return add_text(builder, event);
@@ -262,7 +262,7 @@ static int take_event(struct builder *builder, const yaml_event_t *event)
     return 0;
 }
 
-static int read_events(struct builder *builder, yaml_parser_t *parser)
+static int read_events(struct node_builder *builder, yaml_parser_t *parser)
 {
     int rc = 0;
     while (!builder->done && !rc) {
@@ -279,9 +279,9 @@ int yaml_read(const struct diagnostic *diagnostic, struct arena *arena,
               const struct node **root)
 {
     const struct source *source = diagnostic->source;
-    struct builder builder = {.diagnostic = diagnostic,
-                              .arena = arena,
-                              .last = source_position(source, source->text.len)};
+    struct node_builder builder = {.diagnostic = diagnostic,
+                                   .arena = arena,
+                                   .last = source_position(source, source->text.len)};
     yaml_parser_t parser;
     int rc = yaml_text_check(diagnostic);
     if (!rc)

@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-static bool allowed(uint32_t code)
+static bool is_allowed(uint32_t code)
 {
     if (code < 0x20)
         return code == '\t' || code == '\n' || code == '\r';
@@ -30,7 +30,7 @@ int yaml_text_check(const struct diagnostic *diagnostic)
         }
         uint32_t code = 0;
         size_t length = utf8_next(at, end, &code);
-        if (length && allowed(code)) {
+        if (length && is_allowed(code)) {
             at += length;
             continue;
         }
@@ -49,7 +49,7 @@ int yaml_text_check(const struct diagnostic *diagnostic)
 
 /* ---- JSON ---- */
 
-struct scan {
+struct json_scan {
     const char *at, *end;
     unsigned depth;
     char before; /* last character that is not blank, outside strings; 0 at the start */
@@ -106,7 +106,7 @@ static bool is_blank(char c)
 }
 
 /* Steps over one character outside strings; false if JSON has no such thing there. */
-static bool scan_mark(struct scan *scan)
+static bool scan_mark(struct json_scan *scan)
 {
     char c = *scan->at++;
     if (is_blank(c))
@@ -124,7 +124,7 @@ static bool scan_mark(struct scan *scan)
 }
 
 /* Steps over a string; its extent is in *from and scan->at. */
-static bool scan_string(struct scan *scan, const char **from)
+static bool scan_string(struct json_scan *scan, const char **from)
 {
     *from = scan->at;
     const char *stop = string_end(scan->at, scan->end);
@@ -136,9 +136,9 @@ static bool scan_string(struct scan *scan, const char **from)
 }
 
 /* Whether the text has JSON's shape; counts what must be rewritten. */
-static bool inspect(struct str text, uint32_t *pairs, bool *tabs)
+static bool inspect_json(struct str text, uint32_t *pairs, bool *tabs)
 {
-    struct scan scan = {text.ptr, text.ptr + text.len, 0, 0};
+    struct json_scan scan = {text.ptr, text.ptr + text.len, 0, 0};
     *pairs = 0;
     *tabs = false;
     while (scan.at < scan.end) {
@@ -192,9 +192,9 @@ static void write_string(struct writer *writer, const char *at, const char *end)
     }
 }
 
-static void rewrite(struct writer *writer, struct str text)
+static void rewrite_json(struct writer *writer, struct str text)
 {
-    struct scan scan = {text.ptr, text.ptr + text.len, 0, 0};
+    struct json_scan scan = {text.ptr, text.ptr + text.len, 0, 0};
     while (scan.at < scan.end) {
         const char *from;
         if (*scan.at == '"') {
@@ -213,14 +213,14 @@ int yaml_text_prepare(struct yaml_text *out, struct str text, struct arena *aren
     uint32_t pairs;
     bool tabs;
     *out = (struct yaml_text){.text = text};
-    if (!inspect(text, &pairs, &tabs) || (!pairs && !tabs))
+    if (!inspect_json(text, &pairs, &tabs) || (!pairs && !tabs))
         return 0;
     struct writer writer = {.text = out};
     writer.out = arena_take(arena, text.len + 1, 1);
     out->pairs = arena_take(arena, pairs, sizeof *out->pairs);
     if (!writer.out || !out->pairs)
         return error_nomem(error);
-    rewrite(&writer, text);
+    rewrite_json(&writer, text);
     out->text = (struct str){writer.out, writer.used};
     return 0;
 }

@@ -68,7 +68,7 @@ static bool same_number(double a, double b)
     return a <= b && a >= b;
 }
 
-static bool equal(const struct value *a, const struct value *b)
+static bool values_equal(const struct value *a, const struct value *b)
 {
     double left, right;
     if (a->type == VALUE_MISSING || b->type == VALUE_MISSING)
@@ -106,7 +106,7 @@ int expression_missing(const struct expression *expression,
                      name.text);
 }
 
-static int missing(const struct machine *m, const struct operand *operand)
+static int refuse_missing(const struct machine *m, const struct operand *operand)
 {
     return expression_missing(m->expression, operand, m->error);
 }
@@ -129,8 +129,8 @@ static int needs_numbers(const struct machine *m, const struct instruction *i,
 /* ---- Operations ---- */
 
 /* The parser refuses what would need a deeper stack. */
-static void push(struct machine *m, const struct instruction *i,
-                 const struct value *value)
+static void push_value(struct machine *m, const struct instruction *i,
+                       const struct value *value)
 {
     assert(m->n < EXPRESSION_STACK);
     m->stack[m->n++] = (struct operand){*value, i->at, i->length};
@@ -149,13 +149,13 @@ static int push_name(struct machine *m, const struct instruction *i)
     struct value value = {.type = VALUE_MISSING};
     int rc = m->lookup(m->context, name, &value, m->error);
     if (!rc)
-        push(m, i, &value);
+        push_value(m, i, &value);
     return rc;
 }
 
 /* The upper one of the two on top is dropped, the lower one becomes the result. It
  * covers both in the text. */
-static void merge(struct machine *m, bool yes)
+static void replace_two(struct machine *m, bool yes)
 {
     const struct operand *right = operand_at(m, 0);
     struct operand *left = operand_at(m, 1);
@@ -164,13 +164,13 @@ static void merge(struct machine *m, bool yes)
     m->n--;
 }
 
-static int ordered(struct machine *m, const struct instruction *i)
+static int compare_order(struct machine *m, const struct instruction *i)
 {
     const struct operand *left = operand_at(m, 1), *right = operand_at(m, 0);
     double a, b;
-    int rc = missing(m, left);
+    int rc = refuse_missing(m, left);
     if (!rc)
-        rc = missing(m, right);
+        rc = refuse_missing(m, right);
     if (!rc && !as_number(&left->value, &a))
         rc = needs_numbers(m, i, left);
     else if (!rc && !as_number(&right->value, &b))
@@ -181,13 +181,14 @@ static int ordered(struct machine *m, const struct instruction *i)
                : i->operation == OP_GREATER    ? a > b
                : i->operation == OP_LESS_EQUAL ? a <= b
                                                : a >= b;
-    merge(m, yes);
+    replace_two(m, yes);
     return 0;
 }
 
-static void same(struct machine *m, bool wanted)
+static void compare_equal(struct machine *m, bool wanted)
 {
-    merge(m, equal(&operand_at(m, 1)->value, &operand_at(m, 0)->value) == wanted);
+    replace_two(m, values_equal(&operand_at(m, 1)->value, &operand_at(m, 0)->value) ==
+                       wanted);
 }
 
 /* `spare` holds it, if it was no text. */
@@ -199,7 +200,7 @@ static struct str as_text(const struct value *value, struct buf *spare)
     return buf_view(spare);
 }
 
-static bool holds(struct str whole, struct str part)
+static bool has_part(struct str whole, struct str part)
 {
     return !part.len ||
            (whole.len && memmem(whole.ptr, whole.len, part.ptr, part.len) != NULL);
@@ -209,15 +210,15 @@ static int contains(struct machine *m)
 {
     const struct operand *whole = operand_at(m, 1), *part = operand_at(m, 0);
     struct buf a = BUF_INIT, b = BUF_INIT;
-    int rc = missing(m, whole);
+    int rc = refuse_missing(m, whole);
     if (!rc)
-        rc = missing(m, part);
+        rc = refuse_missing(m, part);
     if (rc)
         return rc;
-    bool yes = holds(as_text(&whole->value, &a), as_text(&part->value, &b));
+    bool yes = has_part(as_text(&whole->value, &a), as_text(&part->value, &b));
     rc = a.failed || b.failed ? error_nomem(m->error) : 0;
     if (!rc)
-        merge(m, yes);
+        replace_two(m, yes);
     buf_release(&a);
     buf_release(&b);
     return rc;
@@ -226,7 +227,7 @@ static int contains(struct machine *m)
 static int invert(struct machine *m, const struct instruction *i)
 {
     struct operand *top = operand_at(m, 0);
-    int rc = missing(m, top);
+    int rc = refuse_missing(m, top);
     if (rc)
         return rc;
     top->value = truth(!value_truth(&top->value));
@@ -238,14 +239,14 @@ static int invert(struct machine *m, const struct instruction *i)
 static int become_truth(struct machine *m)
 {
     struct operand *top = operand_at(m, 0);
-    int rc = missing(m, top);
+    int rc = refuse_missing(m, top);
     if (!rc)
         top->value = truth(value_truth(&top->value));
     return rc;
 }
 
 /* && and ||: *jumps if the left side decides. */
-static int decide(struct machine *m, bool deciding, bool *jumps)
+static int decide_by_left(struct machine *m, bool deciding, bool *jumps)
 {
     int rc = become_truth(m);
     if (rc)
@@ -256,11 +257,11 @@ static int decide(struct machine *m, bool deciding, bool *jumps)
     return 0;
 }
 
-static int step(struct machine *m, const struct instruction *i, bool *jumps)
+static int run_instruction(struct machine *m, const struct instruction *i, bool *jumps)
 {
     switch ((enum operation)i->operation) {
     case OP_VALUE:
-        push(m, i, &i->value);
+        push_value(m, i, &i->value);
         return 0;
     case OP_NAME:
         return push_name(m, i);
@@ -268,19 +269,19 @@ static int step(struct machine *m, const struct instruction *i, bool *jumps)
         return invert(m, i);
     case OP_EQUAL:
     case OP_UNEQUAL:
-        same(m, i->operation == OP_EQUAL);
+        compare_equal(m, i->operation == OP_EQUAL);
         return 0;
     case OP_LESS:
     case OP_GREATER:
     case OP_LESS_EQUAL:
     case OP_GREATER_EQUAL:
-        return ordered(m, i);
+        return compare_order(m, i);
     case OP_CONTAINS:
         return contains(m);
     case OP_AND:
-        return decide(m, false, jumps);
+        return decide_by_left(m, false, jumps);
     case OP_OR:
-        return decide(m, true, jumps);
+        return decide_by_left(m, true, jumps);
     case OP_DEFAULT:
         *jumps = operand_at(m, 0)->value.type != VALUE_MISSING;
         if (!*jumps)
@@ -304,7 +305,7 @@ int expression_run(const struct expression *expression, name_lookup *lookup,
     for (uint32_t at = 0; at < expression->n;) {
         const struct instruction *instruction = &expression->code[at];
         bool jumps = false;
-        int rc = step(&m, instruction, &jumps);
+        int rc = run_instruction(&m, instruction, &jumps);
         if (rc)
             return rc;
         assert(!jumps ||

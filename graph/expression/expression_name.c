@@ -54,30 +54,30 @@ size_t word_scan(struct str text, size_t at)
 }
 
 /* A name being read: text from `start`, read up to `at`. */
-struct reading {
+struct name_reading {
     struct str text;
     size_t start, at;
     struct expression_error *error;
 };
 
-static struct shown so_far(const struct reading *r)
+static struct shown so_far(const struct name_reading *r)
 {
     return expression_shown((struct str){r->text.ptr + r->start, r->at - r->start});
 }
 
-static int wrong(const struct reading *r, const char *what)
+static int wrong(const struct name_reading *r, const char *what)
 {
     return expression_fail(r->error, r->start, r->at - r->start, "`%s` %s",
                            so_far(r).text, what);
 }
 
-static bool next_is(const struct reading *r, char c)
+static bool next_is(const struct name_reading *r, char c)
 {
     return r->at < r->text.len && r->text.ptr[r->at] == c;
 }
 
 /* `.word` */
-static bool read_part(struct reading *r, struct str *out)
+static bool read_part(struct name_reading *r, struct str *out)
 {
     size_t n = next_is(r, '.') ? word_scan(r->text, r->at + 1) : 0;
     if (!n)
@@ -88,7 +88,7 @@ static bool read_part(struct reading *r, struct str *out)
 }
 
 /* `.X` of a task; a task's id may begin with a digit and hold `-`. */
-static bool read_plain_id(struct reading *r, struct str *out)
+static bool read_plain_id(struct name_reading *r, struct str *out)
 {
     if (!next_is(r, '.'))
         return false;
@@ -103,7 +103,7 @@ static bool read_plain_id(struct reading *r, struct str *out)
 }
 
 /* `['X']` */
-static bool read_quoted_id(struct reading *r, struct str *out)
+static bool read_quoted_id(struct name_reading *r, struct str *out)
 {
     struct str rest = {r->text.ptr + r->at, r->text.len - r->at};
     if (rest.len < 2 || memcmp(rest.ptr, "['", 2) != 0)
@@ -117,7 +117,7 @@ static bool read_quoted_id(struct reading *r, struct str *out)
     return true;
 }
 
-static int read_task(struct reading *r, struct name *out)
+static int read_task(struct name_reading *r, struct name *out)
 {
     struct str part = {NULL, 0};
     bool plain = next_is(r, '.');
@@ -138,7 +138,7 @@ static int read_task(struct reading *r, struct name *out)
                           : "must go on with .status or .outputs.KEY");
 }
 
-static int read_run(struct reading *r, struct name *out)
+static int read_run(struct name_reading *r, struct name *out)
 {
     struct str part = {NULL, 0};
     if (read_part(r, &part)) {
@@ -151,7 +151,7 @@ static int read_run(struct reading *r, struct name *out)
     return wrong(r, "is not known: there are run.id, run.attempt and run.status");
 }
 
-static int read_member(struct reading *r, enum name_kind kind, struct name *out)
+static int read_member(struct name_reading *r, enum name_kind kind, struct name *out)
 {
     out->kind = kind;
     if (read_part(r, &out->first))
@@ -160,7 +160,7 @@ static int read_member(struct reading *r, enum name_kind kind, struct name *out)
 }
 
 /* A word alone is a foreach key, whatever it is. */
-static int read_name(struct reading *r, struct name *out)
+static int read_name(struct name_reading *r, struct name *out)
 {
     struct str word = {r->text.ptr + r->at, word_scan(r->text, r->at)};
     r->at += word.len;
@@ -181,7 +181,7 @@ static int read_name(struct reading *r, struct name *out)
 int name_parse(struct str text, size_t at, struct name *out,
                struct expression_error *error)
 {
-    struct reading r = {text, at, at, error};
+    struct name_reading r = {text, at, at, error};
     struct name name = {.at = at};
     int rc = read_name(&r, &name);
     if (rc)

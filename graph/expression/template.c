@@ -42,7 +42,7 @@ static int no_end(struct str text, size_t start, struct expression_error *error)
 
 /* ---- Parsing ---- */
 
-static int add(struct buf *pieces, struct piece piece)
+static int add_piece(struct buf *pieces, struct piece piece)
 {
     buf_add(pieces, &piece, sizeof piece);
     return pieces->failed ? CAIRN_ENOMEM : 0;
@@ -73,13 +73,13 @@ static int parse_pieces(struct arena *arena, struct str text, struct buf *pieces
         size_t literal = (start == SIZE_MAX ? text.len : start) - done;
         struct piece piece = {.text = {text.ptr + done, literal}, .at = done};
         if (literal)
-            rc = add(pieces, piece);
+            rc = add_piece(pieces, piece);
         done += literal;
         if (rc || start == SIZE_MAX)
             break;
         rc = parse_one(arena, text, start, &done, &piece, error);
         if (!rc)
-            rc = add(pieces, piece);
+            rc = add_piece(pieces, piece);
     }
     return rc;
 }

@@ -2,8 +2,11 @@
 /* The compiled definition, as it lies in the content pool, and everything that is done
  * with it before a task runs: graph, ids, fingerprints, texts. What is taken encodes to
  * a form that reads back as itself. */
-#include "graph/build.h"
+#include "graph/definition.h"
+#include "graph/definition_codec.h"
+#include "graph/fingerprint.h"
 #include "graph/graph.h"
+#include "graph/text_expand.h"
 #include "tests/fuzz/fuzz.h"
 
 static int no_name(void *context, const struct name *name, struct value *out,

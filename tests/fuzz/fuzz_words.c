@@ -4,7 +4,8 @@
  * them. (There are no times such as "2 hours ago" in cairn.) */
 #include "base/identifier.h"
 #include "base/utf8.h"
-#include "graph/build.h"
+#include "graph/definition.h"
+#include "graph/members.h"
 #include "process/live.h"
 #include "tests/fuzz/fuzz.h"
 #include "workflow/scalar.h"

@@ -5,6 +5,8 @@
  * glob and lines see only what this file lets them see (the linker puts __wrap_X in
  * place of X): the result depends on nothing but the input. */
 #include "base/os.h"
+#include "graph/definition_codec.h"
+#include "graph/fingerprint.h"
 #include "graph/graph.h"
 #include "tests/fuzz/fuzz.h"
 #include "workflow/glob.h"

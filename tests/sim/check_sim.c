@@ -10,6 +10,7 @@
  * condition holds one of what it asks for, so that every way of running one workflow
  * has one right answer. on_failure is continue: nothing is left out. */
 #include "executor/timers.h"
+#include "graph/match.h"
 #include "plan/decide.h"
 
 #include "tests/sim/world.h"

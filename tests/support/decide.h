@@ -6,6 +6,7 @@
 #include "plan/decide.h"
 
 #include "cairn/plan.h"
+#include "graph/match.h"
 #include "tests/support/graph.h"
 
 extern struct definition definition, old_definition;

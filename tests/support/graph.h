@@ -13,6 +13,7 @@
 #define TESTS_SUPPORT_GRAPH_H
 
 #include "graph/graph.h"
+#include "graph/members.h"
 #include "tests/support/random.h"
 #include "tests/support/suite.h"
 

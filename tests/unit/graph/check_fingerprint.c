@@ -2,6 +2,8 @@
 /* Fingerprints: what counts and what does not, and what is told of a difference. */
 #include "tests/support/graph.h"
 
+#include "graph/fingerprint.h"
+
 static struct definition definition, other_definition;
 static struct graph graph, other;
 static struct cairn_error failure;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Texts and conditions of tasks: where their values come from, what has none, what is
  * remembered, and which tasks they refer to. The definition is made by hand. */
-#include "graph/build.h"
+#include "graph/definition.h"
+#include "graph/definition_text.h"
+#include "graph/text_expand.h"
 #include "tests/support/suite.h"
 
 #include <stdio.h>

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "cairn/plan.h"
+#include "graph/definition_codec.h"
 #include "storage/object.h"
 #include "storage/rows_attempt.h"
 #include "storage/rows_checkpoint.h"

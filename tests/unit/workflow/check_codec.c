@@ -4,6 +4,7 @@
 #include "tests/support/parse.h"
 
 #include "base/clock.h"
+#include "graph/definition_codec.h"
 #include "tests/support/suite.h"
 
 static const char workflow[] =

@@ -3,7 +3,11 @@
 #include "tests/support/parse.h"
 
 #include "base/clock.h"
-#include "graph/build.h"
+#include "graph/definition.h"
+#include "graph/definition_codec.h"
+#include "graph/definition_text.h"
+#include "graph/members.h"
+#include "graph/text_expand.h"
 #include "tests/support/suite.h"
 
 static const char workflow[] =

@@ -3,6 +3,7 @@
  * check_refusals.c has what is refused, check_foreach.c the values of groups. */
 #include "tests/support/parse.h"
 
+#include "graph/definition_codec.h"
 #include "tests/support/suite.h"
 #include "workflow/yaml.h"
 

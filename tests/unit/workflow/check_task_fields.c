@@ -5,6 +5,8 @@
  * wrote each field by hand. */
 #include "tests/support/parse.h"
 
+#include "graph/definition_codec.h"
+#include "graph/fingerprint.h"
 #include "graph/graph.h"
 #include "graph/task_fields.h"
 #include "tests/support/suite.h"

@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "cairn.h"
 
+#include "graph/definition_codec.h"
 #include "tests/support/graph.h"
 #include "workflow/workflow.h"
 

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* A definition as bytes, and back. */
+#ifndef GRAPH_DEFINITION_CODEC_H
+#define GRAPH_DEFINITION_CODEC_H
+
+#include "graph/definition.h"
+
+/* The start of the binary form. */
+#define DEFINITION_MAGIC "CAIRNDEF"
+enum { DEFINITION_MAGIC_BYTES = 8, DEFINITION_VERSION = 2 };
+
+/* Canonical binary form (docs/format.md, "Definition"): the same definition always
+ * gives the same bytes; its SHA-256 is the graph digest. Callbacks are stored as their
+ * version only and cannot be run after decoding. */
+int definition_encode(const struct definition *definition, struct buf *out,
+                      struct cairn_error *error);
+/* CAIRN_EDAMAGED if the bytes are not a definition of a known version. Positions and
+ * warnings are not stored. */
+int definition_decode(struct str bytes, struct definition *out,
+                      struct cairn_error *error);
+
+#endif

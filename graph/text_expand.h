@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* Putting values into reference text, and evaluating conditions. */
+#ifndef GRAPH_TEXT_EXPAND_H
+#define GRAPH_TEXT_EXPAND_H
+
+#include "graph/definition.h"
+
+/* Where names of an expression get their values: of a member of `def`. `lookup`
+ * resolves the names of other tasks and of the run; NULL: there are none (before a run
+ * has begun), and a text that has them is an error. */
+struct scope {
+    const struct definition *definition;
+    const struct task_def *def;
+    uint32_t member;
+    name_lookup *lookup;
+    void *context;
+};
+/* Puts values into reference text. CAIRN_EWORKFLOW if a value is missing or of the
+ * wrong kind. */
+int text_expand(const struct scope *scope, struct str text, struct buf *out,
+                struct cairn_error *error);
+/* The same for texts that parse.c has checked to hold only foreach keys and params:
+ * only memory can fail, and that sets out->failed. */
+void text_expand_fixed(const struct definition *definition, const struct task_def *def,
+                       uint32_t member, struct str text, struct buf *out);
+/* True if the text can be expanded without `lookup`. */
+bool text_is_fixed(const struct definition *definition, struct str text);
+/* Evaluates the condition of scope->def: *holds. */
+int condition_holds(const struct scope *scope, bool *holds, struct cairn_error *error);
+
+#endif
