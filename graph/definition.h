@@ -5,9 +5,9 @@
  * definition's arena.
  *
  * Text fields marked "reference text" may contain ${{ EXPRESSION }} (expression.h);
- * parse.c has checked them, text_expand puts the values in. In foreach, needs and the
- * workflow's own env only foreach keys and params can be referred to. tasks.X: X must
- * be needed by the task, directly or not; if it is needed as one member
+ * parse_refs.c has checked them, text_expand.c puts the values in. In foreach, needs
+ * and the workflow's own env only foreach keys and params can be referred to. tasks.X:
+ * X must be needed by the task, directly or not; if it is needed as one member
  * (`X[part=${{ part }}]`), that member is meant; a task with foreach can else only be
  * asked for its status. */
 #ifndef GRAPH_DEFINITION_H
@@ -141,7 +141,7 @@ struct definition {
     struct str *warnings; /* file:line:column: text */
     uint32_t n_warnings;
     struct str *notes; /* [n_notes] members of glob and lines that are new or gone on
-                          disk and do not count in the run that goes on */
+                          disk, which does not change a run that is resumed */
     uint32_t n_notes;
     /* Every distinct text with ${{ }} and every condition, parsed (definition_text.c).
      */

@@ -8,6 +8,7 @@
 #include "base/limits.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 struct changes {
@@ -16,7 +17,7 @@ struct changes {
     int (*each)(void *, const char *field, const char *old, const char *now);
     void *context;
     struct cairn_error *error;
-    struct buf old_text, now_text; /* of the field being looked at */
+    struct buf old_text, now_text; /* of the field being compared */
     int result;                    /* not 0: stop */
 };
 
@@ -63,7 +64,7 @@ static bool same_words(struct words a, struct words b)
     return same;
 }
 
-/* A word that would not be read as one again stands in quotes, as a shell takes it. */
+/* A word that a shell would not read as one word is put in quotes. */
 static void add_word(struct buf *out, struct str word)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -9,7 +9,7 @@ struct words {
     const struct str *words;
     uint32_t n;
 };
-/* The shell that counts: of `run`, else of the check; n 0: there is none. */
+/* The shell that counts: of `run`, else of the check; n is 0 if there is none. */
 struct words fingerprint_shell(const struct task_def *def);
 
 /* Needs in the order of their text, whatever order the file has. */

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* The table of a task's fields. A new one gets a row at the end of the table, with a
- * new version of the binary form, and its name in each list below that it belongs to;
- * what changes the meaning of a task must be in fingerprint_fields, and what is there
- * must be told, too. */
+ * new version of the binary form, and its name in each list below that it belongs to.
+ * What changes the meaning of a task must be in fingerprint_fields, and people must be
+ * shown what is there: every row of fingerprint_fields, or another one of its group, is
+ * in difference_fields. */
 #include "graph/task_fields.h"
 
 #include "base/limits.h"
 
 #include <stddef.h>
 
-/* The offset of a member, which must be of that type. */
-#define AT(member, type)                           \
-    (uint16_t)(offsetof(struct task_def, member) + \
-               0 * sizeof(_Generic(((struct task_def *)0)->member, type : 1)))
+/* The offset of a member of that type. With another type it divides by 0, which does
+ * not compile. */
+#define AT(member, type)                             \
+    (uint16_t)(offsetof(struct task_def, member) /   \
+               (size_t)__builtin_types_compatible_p( \
+                   __typeof__(((struct task_def *)0)->member), type))
 #define TEXT(member) .shape = FIELD_TEXT, .at = AT(member, struct str)
 #define BYTE(member) .shape = FIELD_BYTE, .at = AT(member, uint8_t)
 #define NUMBER(member) .shape = FIELD_NUMBER, .at = AT(member, uint32_t)

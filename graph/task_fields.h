@@ -31,7 +31,7 @@ enum field_shape {
     FIELD_NEEDS     /* struct need *, and how many */
 };
 
-/* Fields that people are told of as one, if any of them differs. */
+/* Fields that make up one difference for people: if any of them differs, all do. */
 enum field_group { GROUP_NONE = 0, GROUP_COMMAND, GROUP_CHECK };
 
 struct task_field {
@@ -41,7 +41,7 @@ struct task_field {
     uint8_t group;     /* enum field_group */
     uint16_t at, n_at; /* offsets in task_def of the member, and of its count */
     uint32_t most;     /* the largest value of a byte or number */
-    const char *name;  /* what people are told that differs; NULL: another row's name */
+    const char *name;  /* the field in the text of a difference, or NULL */
     const struct str *words; /* of a byte: what people call its values, else NULL */
 };
 
@@ -49,7 +49,7 @@ struct task_field {
 extern const struct task_field task_fields[];
 /* These end with NULL. In the order in which they are hashed, ... */
 extern const struct task_field *const fingerprint_fields[];
-/* ... in the order in which people are told what differs; of a group, one row; ... */
+/* ... in the order of the differences that people see (one row of a group), ... */
 extern const struct task_field *const difference_fields[];
 /* ... those whose texts may have ${{ }} in them. */
 extern const struct task_field *const reference_fields[];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Putting values into the texts of a task.
  *
- * parse.c has refused every name that is not known. The texts of a workflow that was
+ * The parser has refused every unknown name. The texts of a workflow that was
  * built in memory may hold anything: there, what cannot be parsed, and a ${{ }} with a
  * foreach key, param or env entry that does not exist, stays as it is. */
 #include "graph/text_expand.h"
@@ -200,7 +200,7 @@ int text_expand(const struct scope *scope, struct str text, struct buf *out,
     return rc;
 }
 
-/* A piece without a value stays as it is: there is none in what parse.c has checked. */
+/* A piece without a value stays as it is; what the parser has checked has none. */
 static void expand_fixed(struct expansion *x, const struct text_template *template,
                          struct str text, struct buf *out)
 {

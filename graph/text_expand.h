@@ -19,7 +19,7 @@ struct scope {
  * wrong kind. */
 int text_expand(const struct scope *scope, struct str text, struct buf *out,
                 struct cairn_error *error);
-/* The same for texts that parse.c has checked to hold only foreach keys and params:
+/* The same for texts that the parser has checked to hold only foreach keys and params:
  * only memory can fail, and that sets out->failed. */
 void text_expand_fixed(const struct definition *definition, const struct task_def *def,
                        uint32_t member, struct str text, struct buf *out);

@@ -48,7 +48,7 @@ struct position place_of_reference(const struct parser *p, const struct node *no
 
 /* ---- keys.c ---- */
 
-/* Where a mapping stands, for messages: {"task", link} gives "in task `link`", without
+/* Which mapping it is, for messages: {"task", link} gives "in task `link`", without
  * a name the text is all ("at the top level"). */
 struct where {
     const char *text;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Members that a run has recorded, against what is on disk by now: a run that goes on
- * keeps its members, and people are told what it will not see. */
+/* Members that a run has recorded, compared with what is on disk by now: a resumed run
+ * keeps its members, and a note says which files or lines it will not see. */
 #include "workflow/foreach_int.h"
 
 #include "base/limits.h"

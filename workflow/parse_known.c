@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Names in ${{ }} and conditions: each must be known, and may not stand everywhere.
- * Names of other tasks are put aside until all needs are known (parse_reach.c). */
+ * Names of other tasks are kept until all needs are known (parse_reach.c). */
 #include "workflow/parse_common_int.h"
 #include "workflow/parse_known_int.h"
 

@@ -5,7 +5,7 @@
 
 #include "workflow/parse_refs_int.h"
 
-/* A text of the file while it is checked, and the name in it that is looked at. */
+/* A text of the file while it is checked, and the name in it that is being checked. */
 struct checking {
     struct parser *p;
     const struct node *node;

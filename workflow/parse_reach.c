@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of other tasks in expressions: what they tell must be known when it is asked
- * for, so the task must be over before, which only `needs` can promise. */
+/* Names of other tasks in expressions: the value must be known when it is used, so the
+ * other task must have ended before, which only `needs` guarantees. */
 #include "workflow/parse_refs_int.h"
 
 #include "base/limits.h"
 
 #include <stdio.h>
 
-/* A name being looked at, and what a search needs: marks of the search that saw a
- * task_def last, and those that are to be looked at. */
+/* A name being checked, and the memory of a search: which search visited a task_def
+ * last, and the task_defs still to be visited. */
 struct reach {
     struct parser *p;
     const struct pending *pending;

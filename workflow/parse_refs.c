@@ -11,7 +11,7 @@
 
 /* ---- Places ---- */
 
-/* Where what is wrong begins; if it is nothing at all: the ${{ before it. */
+/* Where the mistake begins; if it has no length, the ${{ before it. */
 static struct position position_of_error(const struct checking *c,
                                          const struct expression_error *wrong)
 {
@@ -51,7 +51,7 @@ static int known_value(void *context, const struct name *name, struct value *out
     return 0;
 }
 
-/* The length that the text surely gets at least, as far as it can be told now. An
+/* The least length of the text with its values put in, as far as it is known now. An
  * expression of params only that cannot be evaluated never will be. */
 static int measure_text(const struct checking *c, const struct text_template *template,
                         size_t *size)
@@ -161,7 +161,7 @@ static struct str trim_blanks(struct str text)
     return text;
 }
 
-/* Takes the ${{ }} off that the whole text stands in. */
+/* Removes the ${{ }} around the whole text. */
 static int unwrap_condition(const struct parser *p, const struct node *node,
                             struct str *text)
 {

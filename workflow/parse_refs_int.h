@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Texts with ${{ }} and conditions: what may be referred to where. Names of other tasks
- * are put aside, and checked when all needs are known (parse_reach.c). */
+ * are collected, and checked when all needs are known (parse_reach.c). */
 #ifndef WORKFLOW_PARSE_REFS_INT_H
 #define WORKFLOW_PARSE_REFS_INT_H
 
 #include "workflow/expect_int.h"
 
-/* Where a text stands decides what can be referred to in it. */
+/* The key that a text belongs to decides what it may refer to. */
 enum place {
     IN_WORKFLOW, /* env of the workflow: params */
     IN_FOREACH,  /* the same */
@@ -32,7 +32,7 @@ int check_inherited(struct parser *p, const struct node *node,
                     const struct task_def *def, struct str text);
 int read_condition(struct parser *p, struct task_def *def, const struct node *node);
 
-/* Checks every name that was put aside: such a task must exist and be over before. */
+/* Checks every collected name: such a task must exist and have ended before. */
 int check_pending(struct parser *p);
 
 #endif

@@ -272,7 +272,7 @@ static int copy_env(struct arena *arena, struct task_def *def, const char *const
         def->env[i].value = arena_str(arena, str_of(equals + 1));
     }
     if (!def->env)
-        return 0; /* told with the arena */
+        return 0; /* cairn_workflow_add checks the arena */
     def->n_env = n;
     qsort(def->env, n, sizeof *def->env, by_key);
     for (uint32_t i = 1; i < n; i++)

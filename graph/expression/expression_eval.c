@@ -54,7 +54,7 @@ static struct value truth(bool yes)
     return (struct value){.type = VALUE_TRUTH, .truth = yes};
 }
 
-/* False if the value is no number and no text that stands for one. */
+/* False if the value is neither a number nor a text that reads as one. */
 static bool as_number(const struct value *value, double *out)
 {
     if (value->type == VALUE_TEXT)

@@ -48,7 +48,8 @@ size_t number_scan(struct str text)
     return at + exponent(text, at);
 }
 
-/* What [eE][+-]?[0-9]+ stands for; far more than any double has is as good as more. */
+/* What [eE][+-]?[0-9]+ stands for; far beyond the range of a double, any value will do.
+ */
 static int exponent_value(struct str text)
 {
     enum { MUCH = 100000 };

@@ -2,7 +2,7 @@
 /* The state of parsing an expression (expression_parse.c), and what is made of it
  * (expression_code.c).
  *
- * Operators wait on a stack until what stands behind them is complete (E. W. Dijkstra's
+ * Operators wait on a stack until their right side is complete (E. W. Dijkstra's
  * shunting yard); operands and complete operators go into the code. Nesting is what
  * waits on the stack other than for a binary operator; of those at most three can wait
  * at each level, so the stack is bounded by the nesting, too. */
