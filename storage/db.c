@@ -99,6 +99,7 @@ static const char *reason(int sys, char *out, size_t size)
 
 static int describe(struct db *db, int rc, struct cairn_error *error)
 {
+    assert(db->dir);
     bool unmasked = rc == SQLITE_IOERR_READ; /* the message is of something else */
     const char *text =
         db->handle && !unmasked ? sqlite3_errmsg(db->handle) : sqlite3_errstr(rc);
@@ -162,6 +163,7 @@ static int describe(struct db *db, int rc, struct cairn_error *error)
 
 int db_fail(struct db *db, int rc, bool write, struct cairn_error *error)
 {
+    assert(rc != SQLITE_OK && rc != SQLITE_ROW && rc != SQLITE_DONE);
     rc = unmask(db, rc);
     int kind = rc & 0xff;
     db->result = rc;
@@ -178,6 +180,7 @@ int db_fail(struct db *db, int rc, bool write, struct cairn_error *error)
 
 static int note_wal(void *context, sqlite3 *handle, const char *name, int pages)
 {
+    assert(pages >= 0);
     struct db *db = context;
     (void)handle;
     (void)name;
@@ -187,6 +190,7 @@ static int note_wal(void *context, sqlite3 *handle, const char *name, int pages)
 
 static int configure(struct db *db, bool read_only, struct cairn_error *error)
 {
+    assert(db->handle);
     static const struct {
         int option, value;
     } settings[] = {{SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1},
@@ -253,6 +257,7 @@ static int open_configured(struct db *db, const struct db_options *options,
 int db_open(struct db **out, const struct db_options *options,
             struct cairn_error *error)
 {
+    assert(options->dir && options->path);
     struct db *db = calloc(1, sizeof *db);
     if (!db)
         return error_nomem(error);
@@ -282,6 +287,7 @@ static int set_mode(struct db *db, enum sql_id id, struct str mode,
                     struct cairn_error *error)
 {
     struct query query;
+    assert(id == SQL_JOURNAL_WAL || id == SQL_JOURNAL_DELETE);
     bool set = false;
     int rc = query_start(&query, db, id, NO_VALUES, error);
     /* To the end: the row tells what was tried, the end whether it could be written. */
@@ -299,6 +305,7 @@ static int set_mode(struct db *db, enum sql_id id, struct str mode,
 int db_set_journal(struct db *db, enum db_journal journal, enum cairn_sync sync,
                    struct cairn_error *error)
 {
+    assert(!db->writing && sqlite3_get_autocommit(db->handle));
     if (journal == DB_ROLLBACK) {
         int rc = set_mode(db, SQL_JOURNAL_DELETE, STR("delete"), error);
         return rc ? rc : db_script(db, sql_sync_extra, error);
@@ -347,6 +354,7 @@ int db_probe(const struct db_options *options, struct db_header *header,
 
 int db_script(struct db *db, const char *sql, struct cairn_error *error)
 {
+    assert(sql[0]);
     int rc = sqlite3_exec(db->handle, sql, NULL, NULL, NULL);
     return rc == SQLITE_OK ? 0 : db_fail(db, rc, true, error);
 }
@@ -355,6 +363,7 @@ int db_script(struct db *db, const char *sql, struct cairn_error *error)
 
 int db_begin_write(struct db *db, struct cairn_error *error)
 {
+    assert(!db->writing && sqlite3_get_autocommit(db->handle));
     db->failed = db->broken = false;
     int rc = db_run(db, SQL_BEGIN_WRITE, NO_VALUES, error);
     if (!rc)
@@ -364,6 +373,7 @@ int db_begin_write(struct db *db, struct cairn_error *error)
 
 int db_commit(struct db *db, struct cairn_error *error)
 {
+    assert(db->writing);
     int rc = db_run(db, SQL_COMMIT, NO_VALUES, error);
     if (!rc || db_commit_unsynced(db))
         db->writing = false;
@@ -426,6 +436,7 @@ unsigned db_wal_pages(const struct db *db)
  * room. */
 void db_reserve_wal(struct db *db)
 {
+    assert(!db->writing);
     enum { FRAME = 24 + 2048, AHEAD = 16, LEAST = 64 << 10, MOST = 512 << 10 };
     static const char zeros[16 << 10];
     sqlite3_int64 size;
@@ -444,6 +455,7 @@ void db_reserve_wal(struct db *db)
 
 int db_transfer(struct db *db, bool truncate, bool *complete, struct cairn_error *error)
 {
+    assert(!db->writing);
     int pages = -1, copied = -1;
     sqlite3_busy_timeout(db->handle, 0); /* readers are not waited for */
     int rc = sqlite3_wal_checkpoint_v2(db->handle, NULL,
@@ -473,6 +485,7 @@ int db_each_number(struct db *db, enum sql_id id, int (*each)(void *, uint64_t),
                    void *context, struct cairn_error *error)
 {
     struct query query;
+    assert(each);
     int rc = query_start(&query, db, id, NO_VALUES, error);
     while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
         rc = each(context, query_u64(&query, 0));
@@ -487,6 +500,7 @@ int db_each_pair(struct db *db, enum sql_id id, int (*each)(void *, uint64_t, ui
                  void *context, struct cairn_error *error)
 {
     struct query query;
+    assert(each);
     int rc = query_start(&query, db, id, NO_VALUES, error);
     while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
         rc = each(context, query_u64(&query, 0), query_u64(&query, 1));

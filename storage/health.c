@@ -6,11 +6,13 @@
 #include "storage/schema.h"
 #include "storage/store_int.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 int store_check_schema(struct cairn_store *store, int (*each)(void *, const char *line),
                        void *context, struct cairn_error *error)
 {
+    store_assert_open(store);
     return schema_compare(store->db, each, context, error);
 }
 
@@ -18,6 +20,7 @@ int store_check_schema(struct cairn_store *store, int (*each)(void *, const char
 static int each_line(struct str text, int (*each)(void *, const char *line),
                      void *context)
 {
+    assert(each);
     int rc = 0;
     while (!rc && text.len > 0) {
         char line[256];
@@ -48,6 +51,7 @@ int store_check_pages(struct cairn_store *store, int (*each)(void *, const char 
                       void *context, struct cairn_error *error)
 {
     struct query query;
+    store_assert_open(store);
     int rc = query_start(&query, store->db, SQL_CHECK_PAGES, NO_VALUES, error);
     while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
         struct str text = query_text(&query, 0);

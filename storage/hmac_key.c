@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The file with the key of HMACs. All of its bytes are the key, a newline at the end
- * included. Like ssh, it refuses a file of the user's own that others can read; one of
- * somebody else (such as root) is his to guard. Only the two blocks that HMAC makes of
- * the key stay in memory, until the store is closed. */
+/* The file with the key of HMACs (of records, and of rows: row_hmac.c). All of its
+ * bytes are the key, a newline at the end included. Like ssh, it refuses a file of the
+ * user's own that others can read; one of somebody else (such as root) is his to guard.
+ * Only the two blocks that HMAC makes of the key stay in memory, until the store is
+ * closed. */
 #include "storage/store_int.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -42,6 +44,7 @@ static int open_key(const char *path, struct cairn_error *error)
 /* How many bytes, up to one more than a key may have. */
 static ssize_t read_key(int fd, uint8_t bytes[KEY_MOST + 1])
 {
+    assert(fd >= 0);
     size_t n = 0;
     while (n < KEY_MOST + 1) {
         ssize_t got = read(fd, bytes + n, KEY_MOST + 1 - n);
@@ -76,6 +79,7 @@ int store_key_read(const char *path, struct sha256 *sha, struct hmac_key **key,
                    struct cairn_error *error)
 {
     uint8_t bytes[KEY_MOST + 1];
+    assert(path && sha);
     int fd = open_key(path, error);
     if (fd < 0)
         return fd;

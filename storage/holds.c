@@ -4,6 +4,8 @@
  * be remembered here. */
 #include "storage/store_int.h"
 
+#include <assert.h>
+
 bool store_holds(const struct cairn_store *store, int64_t offset)
 {
     for (unsigned i = 0; i < store->n_holds; i++)
@@ -14,6 +16,7 @@ bool store_holds(const struct cairn_store *store, int64_t offset)
 
 int store_hold(struct cairn_store *store, int64_t offset, struct cairn_error *error)
 {
+    assert(!store_holds(store, offset));
     if (store->n_holds == sizeof store->holds / sizeof store->holds[0])
         return error_set(error, CAIRN_ELIMIT,
                          "one store handle can own at most %u workflows at a time",

@@ -72,6 +72,7 @@ static void trim(struct buf *buf)
 static int pack(struct object_codec *codec, struct str content, struct str *packed,
                 struct cairn_error *error)
 {
+    assert(content.len <= LIMIT_OBJECT_BYTES);
     *packed = (struct str){NULL, 0};
     if (content.len < 16) /* a frame has at least 9 bytes of its own */
         return 0;
@@ -90,6 +91,7 @@ static int pack(struct object_codec *codec, struct str content, struct str *pack
 static int insert(struct cairn_store *store, const struct digest *digest,
                   struct str content, struct cairn_error *error)
 {
+    store_assert_writing(store);
     struct object_codec *codec = get_codec(store);
     struct str packed;
     if (!codec)
@@ -110,7 +112,7 @@ int store_put_object(struct cairn_store *store, struct str content,
 {
     struct digest name;
     int64_t present;
-    assert(store->writing);
+    store_assert_writing(store);
     if (content.len > LIMIT_OBJECT_BYTES)
         return error_set(error, CAIRN_ELIMIT,
                          "%zu bytes are too many for one stored object (at most %d)",
@@ -180,6 +182,7 @@ static const char *unpack(struct cairn_store *store, const struct object_row *ro
 /* Takes back what was appended. */
 static void cut(struct buf *buf, size_t size)
 {
+    assert(size <= buf->size);
     buf->size = size;
     if (buf->data)
         buf->data[size] = 0;
@@ -190,6 +193,7 @@ int store_get_object(struct cairn_store *store, const struct digest *digest,
 {
     char hex[DIGEST_HEX_SIZE];
     struct query query;
+    store_assert_open(store);
     size_t before = out->size;
     digest_hex(digest, hex);
     int rc = query_start(&query, store->db, SQL_GET_OBJECT,
@@ -263,6 +267,7 @@ int store_verify_objects(struct cairn_store *store, uint64_t *checked,
                          void *context, struct cairn_error *error)
 {
     struct query query;
+    store_assert_open(store);
     uint64_t n = 0;
     int rc = query_start(&query, store->db, SQL_EACH_OBJECT, NO_VALUES, error);
     while (rc >= 0 && (rc = query_step(&query, error)) > 0) {

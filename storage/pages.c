@@ -10,6 +10,7 @@
 #include "base/array.h"
 #include "base/os.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -32,6 +33,7 @@ static uint32_t little32(const uint8_t *at)
 static int read_blocks(int fd, size_t size, struct buf *out, bool *unreadable,
                        struct cairn_error *error)
 {
+    assert(fd >= 0);
     char *at = size ? buf_grow(out, size) : NULL;
     if (size && !at)
         return error_nomem(error);
@@ -84,6 +86,7 @@ struct sums {
 
 static struct sums add_sums(struct sums s, const uint8_t *at, size_t n, bool big)
 {
+    assert(n % 8 == 0);
     for (size_t i = 0; i + 8 <= n; i += 8) {
         s.a += (big ? big32(at + i) : little32(at + i)) + s.b;
         s.b += (big ? big32(at + i + 4) : little32(at + i + 4)) + s.a;
@@ -104,6 +107,7 @@ static bool same(struct sums x, struct sums y)
 static int add_frame(struct wal *wal, const struct wal_frame *frame,
                      struct cairn_error *error)
 {
+    assert(frame->offset + wal->page_size <= wal->file.size);
     struct wal_frame *frames =
         array_room(wal->frames, wal->n, &wal->room, sizeof *frames);
     if (!frames)
@@ -116,6 +120,7 @@ static int add_frame(struct wal *wal, const struct wal_frame *frame,
 /* The checksum's byte order is that of the machine which wrote it, and in the magic. */
 static void read_header(struct wal *wal, bool *big)
 {
+    assert(wal->file.size >= WAL_HEADER);
     enum { VERSION = 3007000 };
     const uint8_t *bytes = (const uint8_t *)wal->file.data;
     const struct sums none = {0, 0};
@@ -134,6 +139,7 @@ static void read_header(struct wal *wal, bool *big)
  * is lengthened. If the header was damaged the first frame tells the salts. */
 static int find_frames(struct wal *wal, bool big, struct cairn_error *error)
 {
+    assert(wal->file.size >= WAL_HEADER + FRAME_HEADER && wal->n == 0);
     const uint8_t *bytes = (const uint8_t *)wal->file.data;
     size_t step = FRAME_HEADER + wal->page_size, ours = 0;
     struct sums before = stated(bytes + 24);
@@ -166,6 +172,7 @@ static int find_frames(struct wal *wal, bool big, struct cairn_error *error)
  * power went before a frame was written there may be anything: it tells nothing. */
 static size_t end_of(const struct wal *wal, size_t i)
 {
+    assert(i <= wal->n);
     while (i < wal->n && (wal->frames[i].commit == 0 || !wal->frames[i].ours))
         i++;
     return i < wal->n ? i + 1 : i;
@@ -185,6 +192,7 @@ static size_t run_of_bad(const struct wal *wal, size_t i)
  * them do not follow from each other. */
 static bool committed_behind(const struct wal *wal, size_t bad, size_t end)
 {
+    assert(bad < wal->n && end <= wal->n);
     size_t good = bad + run_of_bad(wal, bad);
     for (size_t i = good; i < wal->n; i++)
         if (!wal->frames[i].whole)
@@ -232,6 +240,7 @@ static bool is_zero(const struct buf *buf)
  * frames, which are written when the header is synced. */
 static enum wal_state judge_headless(const struct wal *wal)
 {
+    assert(!wal->header);
     if (wal->state == WAL_DAMAGED)
         return WAL_DAMAGED;
     if (!any_whole(wal))
@@ -253,6 +262,7 @@ static int read_wal(struct wal *wal, const char *path, struct cairn_error *error
     if (rc)
         return rc;
     judge(wal);
+    assert(wal->committed <= wal->n);
     if (!wal->header)
         wal->state = judge_headless(wal);
     return 0;
@@ -293,6 +303,7 @@ static void read_database_header(struct pages *pages)
 
 static int overlay(struct pages *pages, struct cairn_error *error)
 {
+    assert(good_page_size(pages->page_size) && pages->wal.committed <= pages->wal.n);
     const struct wal *wal = &pages->wal;
     size_t n = pages->file.size / pages->page_size;
     bool fits = wal->page_size == pages->page_size;
@@ -341,6 +352,7 @@ const uint8_t *pages_at(const struct pages *pages, uint32_t number)
     if (number < 1 || number > pages->n)
         return NULL;
     uint32_t frame = pages->newest[number];
+    assert(frame <= pages->wal.committed);
     if (frame)
         return (const uint8_t *)pages->wal.file.data +
                pages->wal.frames[frame - 1].offset;

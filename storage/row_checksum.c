@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Checksums of rows that decide nothing but are shown: attempts, events, deleted
- * ranges, graphs of generations, settings. The last column of each is the first 8 bytes
- * of the SHA-256 over the others as they are stored: of each a byte that tells its
- * kind, then 8 bytes of the number, little endian, or the bytes behind their length.
+/* Checksums (see row_hmac.c for the other kind) of rows that decide nothing but are
+ * shown: attempts, events, deleted ranges, graphs of generations, settings. The last
+ * column of each is the first 8 bytes of the SHA-256 over the others as they are
+ * stored: of each a byte that tells its kind, then 8 bytes of the number, little
+ * endian, or the bytes behind their length.
  *
  * Rows of commands, claims and runs decide something: theirs can carry an HMAC
  * (row_hmac.c).
@@ -12,15 +13,17 @@
 #include "storage/health.h"
 #include "storage/rows_meta.h"
 
+#include <assert.h>
 #include <stdio.h>
 
-enum { MOST_COLUMNS = 25 }; /* those of an attempt */
+enum { MOST_COLUMNS = ATTEMPT_COLUMNS_READ + 1 }; /* those of an attempt, and its sum */
 
 void values_sum(struct sha256 *sha, const struct sql_value *values, size_t n,
                 struct value_sum *sum)
 {
     struct digest digest;
     uint8_t head[9];
+    assert(n < MOST_COLUMNS);
     sha256_begin(sha);
     for (size_t i = 0; i < n; i++) {
         const struct sql_value *v = &values[i];
@@ -42,6 +45,7 @@ bool values_sound(struct sha256 *sha, const struct sql_value *values, size_t n,
                   bool strict)
 {
     struct value_sum sum;
+    assert(n > 0 && n <= MOST_COLUMNS);
     const struct sql_value *stored = &values[n - 1];
     if (stored->kind == SQL_VALUE_NULL)
         return !strict;
@@ -55,6 +59,7 @@ int store_write_summed(struct cairn_store *store, enum sql_id id,
 {
     struct sql_value all[MOST_COLUMNS];
     struct value_sum sum;
+    assert(n < MOST_COLUMNS);
     memcpy(all, values, n * sizeof *values);
     values_sum(store->sha, values, n, &sum);
     all[n] = value_blob(value_sum_view(&sum));
@@ -94,10 +99,10 @@ static int lacks_hmac(struct cairn_store *store, const struct kind *kind,
     return sound;
 }
 
-static int tell(struct cairn_store *store, const struct kind *kind,
-                const struct sql_value *values,
-                int (*bad)(void *, const struct bad_row *), void *context,
-                struct cairn_error *error)
+static int report_bad_row(struct cairn_store *store, const struct kind *kind,
+                          const struct sql_value *values,
+                          int (*bad)(void *, const struct bad_row *), void *context,
+                          struct cairn_error *error)
 {
     char text[200];
     long long key[4];
@@ -125,6 +130,7 @@ static int verify_kind(struct cairn_store *store, const struct kind *kind, bool 
 {
     struct sql_value values[MOST_COLUMNS];
     struct query query;
+    assert(kind->columns <= MOST_COLUMNS);
     int rc = query_start(&query, store->db, kind->id, NO_VALUES, error);
     while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
         for (int i = 0; i < kind->columns; i++)
@@ -134,7 +140,7 @@ static int verify_kind(struct cairn_store *store, const struct kind *kind, bool 
                                                (size_t)kind->columns, strict);
         rc = sound < 0 ? sound
              : sound   ? 0
-                       : tell(store, kind, values, bad, context, error);
+                       : report_bad_row(store, kind, values, bad, context, error);
         if (rc)
             break;
     }
@@ -147,6 +153,7 @@ int store_verify_rows(struct cairn_store *store,
                       int (*bad)(void *, const struct bad_row *), void *context,
                       struct cairn_error *error)
 {
+    store_assert_open(store);
     bool strict = false;
     if (store->stands_in)
         return 0;

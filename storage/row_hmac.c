@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Checksums of rows: first the numbers, 8 bytes little endian each, then the texts and
+/* Of the four files with keys and sums: row_hmac.c (this one) guards rows that decide
+ * something, and can tie them to a key; row_checksum.c guards rows that only tell;
+ * hmac_key.c reads that key from a file; rows_meta.c has the key under which values of
+ * secrets are hashed, which has nothing to do with it.
+ *
+ * Checksums of rows: first the numbers, 8 bytes little endian each, then the texts and
  * blobs, each behind its length. The first 8 bytes of its SHA-256 show damage, not
  * malice. In a keyed run the HMAC follows, over "cairn row ", the kind of row, a NUL
  * and the same bytes (records begin otherwise, so that no HMAC passes for another's).
@@ -9,9 +14,12 @@
  *   8 + 32 bytes       the first 8 compared    all compared                          */
 #include "storage/store_int.h"
 
+#include <assert.h>
+
 static void add_hmac(struct cairn_store *store, const char *kind, struct str canon,
                      struct row_sum *sum)
 {
+    assert(store->key && sum->size == SUM_BYTES);
     static const char label[] = "cairn row ";
     const struct str parts[] = {
         {label, sizeof label - 1}, {kind, strlen(kind) + 1}, canon};
@@ -24,6 +32,7 @@ static void add_hmac(struct cairn_store *store, const char *kind, struct str can
 int row_sum(struct cairn_store *store, const struct summed *summed, struct row_sum *sum,
             struct cairn_error *error)
 {
+    assert(summed->kind[0]);
     struct buf canon = BUF_INIT;
     struct digest digest;
     for (size_t i = 0; i < summed->n_numbers; i++)
@@ -53,6 +62,7 @@ bool sum_bytes_hold(const struct row_sum *sum, struct str stored)
 bool sum_holds(const struct row_sum *sum, struct str stored)
 {
     struct digest hmac;
+    assert(sum->size == SUM_BYTES || sum->size == SUM_KEYED_BYTES);
     bool same = sum_bytes_hold(sum, stored);
     if (!same || sum->size == SUM_BYTES || stored.len == SUM_BYTES)
         return same;
@@ -69,6 +79,7 @@ bool sum_matches(const struct row_sum *sum, struct str stored)
 int sum_check_keyed(struct cairn_store *store, uint64_t run, struct cairn_error *error)
 {
     int64_t size;
+    store_assert_writing(store);
     int rc = db_get_int(store->db, SQL_GET_RUN_SUM_SIZE, VALUES(value_u64(run)), &size,
                         error);
     if (rc)

@@ -4,24 +4,27 @@
 
 #include "storage/store_int.h"
 
+#include <assert.h>
+
 int store_put_intent(struct cairn_store *store, const struct attempt_row *row,
                      struct cairn_error *error)
 {
+    assert(row->run && row->gen && row->number);
     store_turn_put(store, row->run, row->start_turn);
     /* The checksum is over all columns, in the order of the table. */
-    enum { COLUMNS = 24, FLAGS = 8, START_TURN = 21 };
-    struct sql_value all[COLUMNS] = {{0}};
+    struct sql_value all[ATTEMPT_COLUMNS_READ] = {{0}};
     struct value_sum sum;
     const struct sql_value key[] = {value_u64(row->run), value_int(row->gen),
                                     value_int(row->task), value_int(row->number),
                                     value_int(row->intent_ns)};
     memcpy(all, key, sizeof key);
-    all[FLAGS] = value_unless(row->flags, 0);
-    all[START_TURN] = value_unless((int64_t)row->start_turn, 0);
-    values_sum(store->sha, all, COLUMNS, &sum);
+    all[ATTEMPT_FLAGS_AT] = value_unless(row->flags, 0);
+    all[ATTEMPT_START_TURN_AT] = value_unless((int64_t)row->start_turn, 0);
+    values_sum(store->sha, all, ATTEMPT_COLUMNS_READ, &sum);
     return store_write(store, SQL_PUT_INTENT,
-                       VALUES(key[0], key[1], key[2], key[3], key[4], all[FLAGS],
-                              all[START_TURN], value_blob(value_sum_view(&sum))),
+                       VALUES(key[0], key[1], key[2], key[3], key[4],
+                              all[ATTEMPT_FLAGS_AT], all[ATTEMPT_START_TURN_AT],
+                              value_blob(value_sum_view(&sum))),
                        error);
 }
 
@@ -50,6 +53,7 @@ static int64_t time_from(const struct query *query, int column, int64_t start_ns
 int store_put_attempt(struct cairn_store *store, const struct attempt_row *row,
                       struct cairn_error *error)
 {
+    assert(row->run && row->gen);
     int64_t start_ns = row->started_ns ? row->started_ns : row->intent_ns;
     store_turn_put(store, row->run,
                    row->end_turn > row->start_turn ? row->end_turn : row->start_turn);
@@ -78,38 +82,39 @@ int store_put_attempt(struct cairn_store *store, const struct attempt_row *row,
 static void attempt_from(const struct query *query, struct attempt_row *row)
 {
     *row = (struct attempt_row){
-        .run = query_u64(query, 0),
-        .gen = (uint32_t)query_int(query, 1),
-        .task = (uint32_t)query_int(query, 2),
-        .number = (uint32_t)query_int(query, 3),
-        .intent_ns = query_int(query, 4),
-        .outcome = query_u8(query, 7),
-        .flags = query_u8(query, 8),
-        .exit_code = (int32_t)query_int_or(query, 9, -1),
-        .signal = (int32_t)query_int(query, 10),
-        .cpu_us = query_int(query, 11),
-        .peak_kib = query_int(query, 12),
-        .out_bytes = query_u64(query, 13),
-        .err_bytes = query_u64(query, 14),
-        .out_head = query_u64(query, 15),
-        .err_head = query_u64(query, 16),
-        .out = query_blob(query, 17),
-        .err = query_blob(query, 18),
-        .outputs = query_blob(query, 19),
-        .text = query_text(query, 20),
-        .start_turn = query_u64(query, 21),
-        .end_turn = query_u64(query, 22),
-        .checkpoint = query_u64(query, 23),
+        .run = query_u64(query, ATTEMPT_RUN_AT),
+        .gen = (uint32_t)query_int(query, ATTEMPT_GEN_AT),
+        .task = (uint32_t)query_int(query, ATTEMPT_TASK_AT),
+        .number = (uint32_t)query_int(query, ATTEMPT_N_AT),
+        .intent_ns = query_int(query, ATTEMPT_INTENT_NS_AT),
+        .outcome = query_u8(query, ATTEMPT_OUTCOME_AT),
+        .flags = query_u8(query, ATTEMPT_FLAGS_AT),
+        .exit_code = (int32_t)query_int_or(query, ATTEMPT_EXIT_CODE_AT, -1),
+        .signal = (int32_t)query_int(query, ATTEMPT_SIGNAL_AT),
+        .cpu_us = query_int(query, ATTEMPT_CPU_US_AT),
+        .peak_kib = query_int(query, ATTEMPT_PEAK_KIB_AT),
+        .out_bytes = query_u64(query, ATTEMPT_OUT_BYTES_AT),
+        .err_bytes = query_u64(query, ATTEMPT_ERR_BYTES_AT),
+        .out_head = query_u64(query, ATTEMPT_OUT_HEAD_AT),
+        .err_head = query_u64(query, ATTEMPT_ERR_HEAD_AT),
+        .out = query_blob(query, ATTEMPT_OUT_AT),
+        .err = query_blob(query, ATTEMPT_ERR_AT),
+        .outputs = query_blob(query, ATTEMPT_OUTPUTS_AT),
+        .text = query_text(query, ATTEMPT_TEXT_AT),
+        .start_turn = query_u64(query, ATTEMPT_START_TURN_AT),
+        .end_turn = query_u64(query, ATTEMPT_END_TURN_AT),
+        .checkpoint = query_u64(query, ATTEMPT_CHECKPOINT_AT),
     };
-    row->started_ns = time_from(query, 5, row->intent_ns);
-    row->ended_ns =
-        time_from(query, 6, row->started_ns ? row->started_ns : row->intent_ns);
+    row->started_ns = time_from(query, ATTEMPT_WAIT_NS_AT, row->intent_ns);
+    row->ended_ns = time_from(query, ATTEMPT_DURATION_NS_AT,
+                              row->started_ns ? row->started_ns : row->intent_ns);
 }
 
 static int each_row(struct query *query, attempt_row_fn *each, void *context,
                     struct cairn_error *error)
 {
     int rc;
+    assert(each);
     while ((rc = query_step(query, error)) > 0) {
         struct attempt_row row;
         attempt_from(query, &row);
@@ -125,6 +130,7 @@ int store_each_attempt(struct cairn_store *store, uint64_t run, uint32_t gen,
                        struct cairn_error *error)
 {
     struct query query;
+    store_assert_open(store);
     int rc =
         query_start(&query, store->db, SQL_EACH_ATTEMPT,
                     VALUES(value_u64(run), value_int(gen), value_int(task)), error);
@@ -139,6 +145,7 @@ int store_each_run_attempt(struct cairn_store *store, uint64_t run, uint32_t gen
                            struct cairn_error *error)
 {
     struct query query;
+    store_assert_open(store);
     int rc = query_start(&query, store->db,
                          open_only ? SQL_EACH_OPEN_ATTEMPT : SQL_EACH_RUN_ATTEMPT,
                          VALUES(value_u64(run), value_int(gen)), error);
@@ -153,6 +160,7 @@ int store_each_new_attempt(struct cairn_store *store, uint64_t run, uint64_t aft
                            struct cairn_error *error)
 {
     struct query query;
+    store_assert_open(store);
     int rc = query_start(&query, store->db, SQL_EACH_NEW_ATTEMPT,
                          VALUES(value_u64(run), value_u64(after)), error);
     if (!rc)
@@ -165,6 +173,7 @@ int store_get_attempt(struct cairn_store *store, const struct attempt_row *key,
                       attempt_row_fn *got, void *context, struct cairn_error *error)
 {
     struct query query;
+    store_assert_open(store);
     int rc = query_start(&query, store->db, SQL_GET_ATTEMPT,
                          VALUES(value_u64(key->run), value_int(key->gen),
                                 value_int(key->task), value_int(key->number)),

@@ -18,7 +18,7 @@ static uint64_t above_floor(const struct cairn_store *store, uint64_t next)
 
 int store_next_seq(struct cairn_store *store, uint64_t *seq, struct cairn_error *error)
 {
-    assert(store->writing);
+    store_assert_writing(store);
     if (store->next_seq == 0) {
         uint64_t next;
         int rc = store_seq_after(store, &next, error);
@@ -41,6 +41,7 @@ void store_keep_seq(struct cairn_store *store, uint64_t seq)
 int store_seq_after(struct cairn_store *store, uint64_t *seq, struct cairn_error *error)
 {
     int64_t next;
+    store_assert_open(store);
     int rc = db_get_int(store->db, SQL_NEXT_SEQ, NO_VALUES, &next, error);
     if (!rc)
         *seq = (uint64_t)next;
@@ -50,6 +51,8 @@ int store_seq_after(struct cairn_store *store, uint64_t *seq, struct cairn_error
 int store_put_checkpoint(struct cairn_store *store, const struct checkpoint_row *row,
                          struct cairn_error *error)
 {
+    assert(row->seq > row->parent && row->namespace_id && row->stream);
+    assert(row->record.len && row->digest.len == DIGEST_SIZE);
     int rc = store_write(store, SQL_PUT_CHECKPOINT,
                          VALUES(value_u64(row->seq), value_int(row->namespace_id),
                                 value_u64(row->stream),
@@ -73,6 +76,8 @@ int store_delete_checkpoints(struct cairn_store *store, uint8_t namespace_id,
                              uint64_t *count, uint64_t *bytes,
                              struct cairn_error *error)
 {
+    assert(first <= last);
+    store_assert_writing(store);
     const struct sql_value values[] = {value_int(namespace_id), value_u64(stream),
                                        value_u64(first), value_u64(last)};
     struct query query;
@@ -120,6 +125,7 @@ static int each_row(struct cairn_store *store, enum sql_id id,
                     checkpoint_row_fn *each, void *context, struct cairn_error *error)
 {
     struct query query;
+    assert(each);
     int rc = query_start(&query, store->db, id, values, n_values, error);
     while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
         struct checkpoint_row row;
@@ -137,6 +143,7 @@ int store_get_checkpoint(struct cairn_store *store, uint64_t seq,
                          struct cairn_error *error)
 {
     struct query query;
+    store_assert_open(store);
     int rc = query_start(&query, store->db, SQL_GET_CHECKPOINT, VALUES(value_u64(seq)),
                          error);
     if (!rc)
@@ -188,6 +195,7 @@ int store_each_checkpoint(struct cairn_store *store,
                           const struct checkpoint_range *range, checkpoint_row_fn *each,
                           void *context, struct cairn_error *error)
 {
+    store_assert_open(store);
     struct range_plan plan = plan_range(range);
     return each_row(store, range->descending ? plan.descending : plan.ascending,
                     plan.values, 6, each, context, error);
@@ -197,6 +205,7 @@ int store_count_checkpoints(struct cairn_store *store,
                             const struct checkpoint_range *range, uint64_t *count,
                             struct cairn_error *error)
 {
+    store_assert_open(store);
     struct range_plan plan = plan_range(range);
     int64_t n;
     int rc = db_get_int(store->db, plan.count, plan.values, 4, &n, error);
@@ -241,6 +250,7 @@ int store_find_digest(struct cairn_store *store, struct str hex, uint64_t *seqs,
 {
     struct digest low, high;
     struct query query;
+    store_assert_open(store);
     size_t n = 0;
     if (!digest_bounds(hex, &low, &high))
         return error_set(error, CAIRN_EUSAGE, "\"%.*s\" is not 1 to 64 hex digits",
@@ -261,6 +271,7 @@ int store_find_digest(struct cairn_store *store, struct str hex, uint64_t *seqs,
 int store_last_seq(struct cairn_store *store, uint8_t namespace_id, uint64_t stream,
                    uint64_t *seq, struct cairn_error *error)
 {
+    store_assert_open(store);
     int64_t last = 0;
     int rc =
         db_get_int(store->db, SQL_LAST_SEQ,
@@ -282,6 +293,7 @@ static bool is_zero(const struct digest *digest)
 int store_put_tombstone(struct cairn_store *store, const struct tombstone_row *row,
                         struct cairn_error *error)
 {
+    assert(row->namespace_id);
     struct sql_value before = value_blob(digest_view(&row->before));
     if (is_zero(&row->before))
         before.kind = SQL_VALUE_NULL;
@@ -308,6 +320,7 @@ int store_each_tombstone(struct cairn_store *store, uint8_t namespace_id,
                          void *context, struct cairn_error *error)
 {
     struct query query;
+    store_assert_open(store);
     int rc = query_start(&query, store->db, SQL_EACH_TOMBSTONE,
                          VALUES(value_int(namespace_id), value_u64(stream)), error);
     while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
@@ -334,6 +347,7 @@ int store_has_tombstone_behind(struct cairn_store *store, uint8_t namespace_id,
                                uint64_t stream, uint64_t seq, bool *has,
                                struct cairn_error *error)
 {
+    store_assert_open(store);
     return db_is(store->db, SQL_HAS_TOMBSTONE_BEHIND,
                  VALUES(value_int(namespace_id), value_u64(stream), value_u64(seq)),
                  has, error);
@@ -342,6 +356,7 @@ int store_has_tombstone_behind(struct cairn_store *store, uint8_t namespace_id,
 int store_put_quarantine(struct cairn_store *store, uint64_t seq, int64_t time_ns,
                          const char *reason, struct cairn_error *error)
 {
+    assert(reason[0]);
     return store_write(
         store, SQL_PUT_QUARANTINE,
         VALUES(value_u64(seq), value_int(time_ns), value_text(str_of(reason))), error);

@@ -26,7 +26,7 @@ int store_put_command(struct cairn_store *store, struct command_row *row,
     struct command_row put = *row;
     struct row_sum sum;
     int64_t id;
-    assert(store->writing);
+    store_assert_writing(store);
     int rc = sum_check_keyed(store, put.run, error);
     if (!rc)
         rc = db_get_int(store->db, SQL_NEXT_COMMAND_ID, NO_VALUES, &id, error);
@@ -84,6 +84,7 @@ static int lay_aside(struct cairn_store *store, const struct command_row *row,
                      bool damaged, struct cairn_error *error)
 {
     struct row_sum sum;
+    assert(row->id);
     int rc = sum_command(store, row, true, &sum, error);
     if (rc)
         return rc;
@@ -115,6 +116,7 @@ int store_next_command(struct cairn_store *store, uint64_t run, uint64_t after,
                        struct cairn_error *error)
 {
     struct query query;
+    store_assert_open(store);
     *row = (struct command_row){0};
     int rc = query_start(&query, store->db, SQL_NEXT_COMMAND,
                          VALUES(value_u64(run), value_u64(after)), error);
@@ -132,7 +134,7 @@ static int take_commands(struct cairn_store *store, uint64_t run, uint64_t up_to
     struct buf data = BUF_INIT;
     struct command_row row = {0};
     int rc = 0;
-    assert(store->writing);
+    store_assert_writing(store);
     while (!rc) {
         struct cairn_error damage = {0};
         buf_clear(&data);
@@ -161,12 +163,14 @@ int store_mark_commands(struct cairn_store *store, uint64_t run, uint64_t up_to,
 int store_drop_commands(struct cairn_store *store, uint64_t run, uint8_t verb,
                         struct cairn_error *error)
 {
+    assert(verb);
     return take_commands(store, run, UINT64_MAX, verb, error);
 }
 
 int store_has_command(struct cairn_store *store, uint64_t run, bool *has, uint8_t *verb,
                       struct cairn_error *error)
 {
+    store_assert_open(store);
     int64_t found = 0;
     int rc = db_get_int(store->db, SQL_WAITING_COMMAND, VALUES(value_u64(run)), &found,
                         error);
@@ -182,6 +186,7 @@ int store_command_taken(struct cairn_store *store, uint64_t id, bool *taken,
                         struct cairn_error *error)
 {
     int64_t found;
+    store_assert_open(store);
     int rc =
         db_get_int(store->db, SQL_COMMAND_TAKEN, VALUES(value_u64(id)), &found, error);
     if (rc == CAIRN_ENOTFOUND)
@@ -236,6 +241,7 @@ int store_put_claim(struct cairn_store *store, const struct claim_row *row,
                     struct cairn_error *error)
 {
     struct row_sum sum;
+    store_assert_writing(store);
     int rc = sum_check_keyed(store, row->run, error);
     if (!rc)
         rc = sum_claim(store, row, &sum, error);
@@ -290,6 +296,7 @@ int store_each_claim(struct cairn_store *store, uint64_t run, uint32_t gen,
                      claim_row_fn *each, void *context, struct cairn_error *error)
 {
     struct query query;
+    store_assert_open(store);
     bool damaged = false, stopped = false;
     uint32_t task = 0;
     int rc = query_start(&query, store->db, SQL_EACH_CLAIM,

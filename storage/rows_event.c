@@ -24,6 +24,8 @@ int store_put_event(struct cairn_store *store, const struct event_row *row,
                     struct cairn_error *error)
 {
     int64_t n;
+    store_assert_writing(store);
+    assert(row->run && row->kind);
     store_turn_put(store, row->run, row->turn);
     int rc = db_get_int(store->db, SQL_NEXT_EVENT,
                         VALUES(value_u64(row->run), value_u64(row->turn)), &n, error);
@@ -55,6 +57,7 @@ int store_each_event(struct cairn_store *store, uint64_t run, uint64_t after,
                      event_row_fn *each, void *context, struct cairn_error *error)
 {
     struct query query;
+    store_assert_open(store);
     int rc = query_start(&query, store->db, SQL_EACH_EVENT,
                          VALUES(value_u64(run), value_u64(after)), error);
     while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
@@ -72,6 +75,7 @@ int store_get_event(struct cairn_store *store, uint64_t run, uint64_t turn, uint
                     event_row_fn *got, void *context, struct cairn_error *error)
 {
     struct query query;
+    store_assert_open(store);
     int rc = query_start(&query, store->db, SQL_GET_EVENT,
                          VALUES(value_u64(run), value_u64(turn), value_u64(id)), error);
     if (!rc)
@@ -94,6 +98,7 @@ int store_get_event(struct cairn_store *store, uint64_t run, uint64_t turn, uint
 
 void store_turn_put(struct cairn_store *store, uint64_t run, uint64_t turn)
 {
+    store_assert_writing(store);
     struct store_turns *turns = &store->turns;
     if (run == turns->run && turn > turns->put)
         turns->put = turn;
@@ -149,6 +154,7 @@ static int held_lock(struct cairn_store *store, uint64_t run, int64_t *offset,
 static int look_up_turns(struct cairn_store *store, uint64_t run,
                          struct cairn_error *error)
 {
+    assert(store->writing);
     struct store_turns found = store->turns;
     int rc = 0;
     if (found.run != run || !found.owner) {
@@ -168,7 +174,7 @@ static int look_up_turns(struct cairn_store *store, uint64_t run,
 int store_next_turn(struct cairn_store *store, uint64_t run, uint64_t *turn,
                     struct cairn_error *error)
 {
-    assert(store->writing);
+    store_assert_writing(store);
     if (store->turns.run != run || !store->turns.fresh) {
         int rc = look_up_turns(store, run, error);
         if (rc)
@@ -182,8 +188,10 @@ int store_next_turn(struct cairn_store *store, uint64_t run, uint64_t *turn,
 
 void tasks_pack(const uint32_t *tasks, uint32_t n, struct buf *out)
 {
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
+        assert(i == 0 || tasks[i] > tasks[i - 1]);
         buf_varint(out, i ? tasks[i] - tasks[i - 1] : tasks[0]);
+    }
 }
 
 static bool is_list(struct str packed, uint32_t limit)
@@ -204,6 +212,7 @@ static bool is_list(struct str packed, uint32_t limit)
 bool tasks_unpack(struct str packed, uint32_t limit, int (*each)(void *, uint32_t task),
                   void *context)
 {
+    assert(each);
     struct reader reader = reader_of(packed.ptr, packed.len);
     uint64_t task = 0;
     if (!is_list(packed, limit))

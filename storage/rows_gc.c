@@ -58,6 +58,7 @@ static int put_setting(struct cairn_store *store, uint64_t up_to,
                        struct cairn_error *error)
 {
     char text[24];
+    store_assert_writing(store);
     snprintf(text, sizeof text, "%llu", (unsigned long long)up_to);
     store->knows_collecting = false;
     return store_set_setting(store, "gc", text, error);
@@ -66,6 +67,8 @@ static int put_setting(struct cairn_store *store, uint64_t up_to,
 int store_spare_object(struct cairn_store *store, uint64_t id,
                        struct cairn_error *error)
 {
+    store_assert_writing(store);
+    assert(id);
     if (!store->knows_collecting) {
         bool there;
         int rc = get_setting(store, &there, &store->collecting, error);
@@ -98,6 +101,7 @@ void store_gc_unlock(struct cairn_store *store)
 /* Under the write lock: who opens the store for writing needs it, too. */
 static int check_alone(struct cairn_store *store, struct cairn_error *error)
 {
+    assert(store->writing);
     int others = lock_held(&store->lock, LOCK_WRITERS, error);
     if (others <= 0)
         return others;
@@ -113,7 +117,7 @@ int store_gc_begin(struct cairn_store *store, uint64_t *up_to,
 {
     bool there;
     uint64_t earlier;
-    assert(store->writing);
+    store_assert_writing(store);
     int rc = get_setting(store, &there, &earlier, error);
     if (!rc && !there)
         rc = check_alone(store, error);
@@ -126,6 +130,7 @@ int store_gc_begin(struct cairn_store *store, uint64_t *up_to,
 
 int store_gc_end(struct cairn_store *store, struct cairn_error *error)
 {
+    store_assert_writing(store);
     int rc = store_write(store, SQL_FORGET_SPARED, NO_VALUES, error);
     return rc ? rc : put_setting(store, 0, error);
 }
@@ -136,6 +141,7 @@ int store_last_object(struct cairn_store *store, uint64_t *id,
                       struct cairn_error *error)
 {
     int64_t last;
+    store_assert_open(store);
     int rc = db_get_int(store->db, SQL_LAST_OBJECT, NO_VALUES, &last, error);
     if (!rc)
         *id = (uint64_t)last;
@@ -147,6 +153,8 @@ int store_each_object(struct cairn_store *store, uint64_t after, uint64_t up_to,
                       void *context, struct cairn_error *error)
 {
     struct query query;
+    assert(limit);
+    store_assert_open(store);
     int rc = query_start(&query, store->db, SQL_EACH_OBJECT_SIZE,
                          VALUES(value_u64(after), value_u64(up_to), value_int(limit)),
                          error);
@@ -167,7 +175,7 @@ int store_delete_object(struct cairn_store *store, const struct object_size *obj
                         bool *deleted, struct cairn_error *error)
 {
     int64_t id;
-    assert(store->writing);
+    store_assert_writing(store);
     int rc = db_get_int(
         store->db, SQL_DELETE_OBJECT,
         VALUES(value_u64(object->id), value_blob(digest_view(&object->digest))), &id,
@@ -189,6 +197,7 @@ int store_each_used_graph(struct cairn_store *store, used_object_fn *each,
                           void *context, struct cairn_error *error)
 {
     struct query query;
+    store_assert_open(store);
     int rc = query_start(&query, store->db, SQL_EACH_GRAPH_USED, NO_VALUES, error);
     while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
         struct digest digest;
@@ -225,6 +234,8 @@ int store_each_used_object(struct cairn_store *store, struct attempt_key *from,
                            uint32_t *rows, struct cairn_error *error)
 {
     struct query query;
+    assert(limit);
+    store_assert_open(store);
     uint32_t n = 0;
     int rc =
         query_start(&query, store->db, SQL_EACH_ATTEMPT_USED,
@@ -249,12 +260,14 @@ int store_each_used_object(struct cairn_store *store, struct attempt_key *from,
 int store_has_new_fork(struct cairn_store *store, uint64_t run, uint64_t after,
                        bool *has, struct cairn_error *error)
 {
+    store_assert_open(store);
     return db_is(store->db, SQL_HAS_NEW_FORK, VALUES(value_u64(run), value_u64(after)),
                  has, error);
 }
 
 int store_remove_run(struct cairn_store *store, uint64_t run, struct cairn_error *error)
 {
+    assert(run);
     const struct sql_value key = value_u64(run);
     int rc = store_write(store, SQL_DELETE_RUN_GRAPHS, &key, 1, error);
     return rc ? rc : store_write(store, SQL_DROP_RUN, &key, 1, error);
@@ -264,6 +277,7 @@ int store_count_attempts(struct cairn_store *store, uint64_t run, uint64_t *coun
                          struct cairn_error *error)
 {
     int64_t n;
+    store_assert_open(store);
     int rc = db_get_int(store->db, SQL_COUNT_RUN_ATTEMPTS, VALUES(value_u64(run)), &n,
                         error);
     if (!rc)
@@ -281,6 +295,7 @@ static int delete_some(struct cairn_store *store, enum sql_id id, uint64_t run,
                        uint32_t limit, uint32_t *rows, struct cairn_error *error)
 {
     struct query query;
+    assert(limit);
     int rc = query_start(&query, store->db, id,
                          VALUES(value_u64(run), value_int(limit)), error);
     while (rc >= 0 && (rc = query_step(&query, error)) > 0)
@@ -295,7 +310,7 @@ int store_delete_leftovers(struct cairn_store *store, uint64_t run, uint32_t lim
 {
     static const enum sql_id others[] = {SQL_DELETE_EVENTS, SQL_DELETE_CLAIMS,
                                          SQL_DELETE_COMMANDS};
-    assert(store->writing);
+    store_assert_writing(store);
     *rows = *attempts = 0;
     int rc = delete_some(store, SQL_DELETE_ATTEMPTS, run, limit, attempts, error);
     *rows = *attempts;

@@ -6,10 +6,13 @@
 
 #include "storage/store_int.h"
 
+#include <assert.h>
+
 int store_each_lost_checkpoint(struct cairn_store *store,
                                int (*each)(void *, uint64_t run, uint64_t seq),
                                void *context, struct cairn_error *error)
 {
+    store_assert_open(store);
     return db_each_pair(store->db, SQL_EACH_LOST_CHECKPOINT, each, context, error);
 }
 
@@ -18,6 +21,7 @@ int store_each_gap(struct cairn_store *store,
                    struct cairn_error *error)
 {
     struct query query;
+    store_assert_open(store);
     uint64_t next = 1;
     int rc = query_start(&query, store->db, SQL_EACH_TAKEN_SEQ, NO_VALUES, error);
     while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
@@ -36,6 +40,7 @@ int store_each_lost_object(struct cairn_store *store,
                            struct cairn_error *error)
 {
     struct query query;
+    store_assert_open(store);
     int rc = query_start(&query, store->db, SQL_EACH_LOST_OBJECT, NO_VALUES, error);
     while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
         struct str hex = query_text(&query, 0);
@@ -50,6 +55,7 @@ int store_each_lost_object(struct cairn_store *store,
 int store_put_known_loss(struct cairn_store *store, const char *hex,
                          struct cairn_error *error)
 {
+    store_assert_writing(store);
     return store_write(store, SQL_PUT_KNOWN_LOSS, VALUES(value_text(str_of(hex))),
                        error);
 }

@@ -17,6 +17,8 @@ int store_setting(struct cairn_store *store, const char *key, char *out, size_t 
                   struct cairn_error *error)
 {
     struct query query;
+    assert(size > 0);
+    store_assert_open(store);
     int rc = query_start(&query, store->db, SQL_GET_META,
                          VALUES(value_text(str_of(key))), error);
     if (!rc)
@@ -33,6 +35,7 @@ int store_setting(struct cairn_store *store, const char *key, char *out, size_t 
 int store_set_setting(struct cairn_store *store, const char *key, const char *text,
                       struct cairn_error *error)
 {
+    assert(key[0]);
     return store_write_summed(store, SQL_SET_META,
                               VALUES(value_text(str_of(key)), value_text(str_of(text))),
                               error);
@@ -54,6 +57,7 @@ static int check_of(const uint8_t key[KEY_BYTES], uint8_t check[CHECK_BYTES],
 
 static bool from_hex(struct str hex, uint8_t *out)
 {
+    assert(hex.len == KEY_HEX);
     static const char digits[] = "0123456789abcdef";
     for (size_t i = 0; i < hex.len; i++) {
         const char *digit = hex.ptr[i] ? strchr(digits, hex.ptr[i]) : NULL;
@@ -102,6 +106,7 @@ static int make(struct cairn_store *store, uint8_t key[KEY_BYTES],
 {
     uint8_t bytes[KEY_BYTES + CHECK_BYTES];
     char hex[KEY_HEX + 1];
+    store_assert_writing(store);
     random_bytes(bytes, KEY_BYTES);
     int rc = check_of(bytes, bytes + KEY_BYTES, error);
     if (rc)

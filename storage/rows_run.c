@@ -16,6 +16,7 @@
 int store_workflow_id(struct cairn_store *store, struct str name, bool create,
                       uint64_t *id, struct cairn_error *error)
 {
+    store_assert_open(store);
     const struct sql_value key = value_text(name);
     int64_t found;
     int rc = db_get_int(store->db, SQL_GET_WORKFLOW_ID, &key, 1, &found, error);
@@ -82,12 +83,13 @@ static int sum_stored(struct cairn_store *store, const struct run_row *row,
     return rc;
 }
 
-enum { RUN_COLUMNS = 20 };
+enum { RUN_COLUMNS = RUN_COLUMNS_READ - 1 }; /* the name is joined */
 
 static int run_values(struct cairn_store *store, const struct run_row *row,
                       struct row_sum *sum, struct sql_value values[RUN_COLUMNS],
                       struct cairn_error *error)
 {
+    store_assert_writing(store);
     int rc = sum_stored(store, row, sum, error);
     if (rc)
         return rc;
@@ -123,7 +125,7 @@ int store_add_run(struct cairn_store *store, struct run_row *row,
     struct sql_value values[RUN_COLUMNS];
     struct row_sum sum;
     int64_t next, named;
-    assert(store->writing);
+    store_assert_writing(store);
     int rc = db_get_int(store->db, SQL_NEXT_RUN, NO_VALUES, &next, error);
     if (!rc)
         rc = db_get_int(store->db, SQL_NAMED_SEQ, NO_VALUES, &named, error);
@@ -145,6 +147,7 @@ int store_restore_run(struct cairn_store *store, const struct run_row *row, bool
 {
     struct sql_value values[RUN_COLUMNS];
     struct row_sum sum;
+    store_assert_writing(store);
     int rc = run_values(store, row, &sum, values, error);
     if (!rc && keyed) {
         memset(sum.bytes + SUM_BYTES, 0, SUM_KEYED_BYTES - SUM_BYTES);
@@ -162,7 +165,7 @@ int store_set_run(struct cairn_store *store, const struct run_row *row,
     struct sql_value values[RUN_COLUMNS];
     struct row_sum sum;
     int64_t changed;
-    assert(store->writing);
+    store_assert_writing(store);
     int rc = sum_check_keyed(store, row->run, error);
     if (!rc)
         rc = run_values(store, row, &sum, values, error);
@@ -181,33 +184,33 @@ static int run_from(struct cairn_store *store, const struct query *query,
 {
     struct row_sum sum;
     *row = (struct run_row){
-        .run = query_u64(query, 0),
-        .workflow = query_u64(query, 1),
-        .workflow_name = query_text(query, 2),
-        .params_text = query_blob(query, 4),
-        .file = query_text(query, 5),
-        .gen = (uint32_t)query_int(query, 6),
-        .tasks = (uint32_t)query_int(query, 8),
-        .state = query_u8(query, 9),
-        .started_ns = query_int(query, 10),
-        .ended_ns = query_int(query, 11),
-        .from_run = query_u64(query, 12),
-        .from_seq = query_u64(query, 13),
-        .owner_pid = query_int(query, 14),
-        .owner_start = query_u64(query, 15),
-        .owner_host = query_text(query, 16),
-        .owner_boot = query_text(query, 17),
-        .owner_since_ns = query_int(query, 18),
-        .unsaved = (uint32_t)query_int(query, 19),
+        .run = query_u64(query, RUN_RUN_AT),
+        .workflow = query_u64(query, RUN_WORKFLOW_AT),
+        .workflow_name = query_text(query, RUN_NAME_AT),
+        .params_text = query_blob(query, RUN_PARAMS_TEXT_AT),
+        .file = query_text(query, RUN_FILE_AT),
+        .gen = (uint32_t)query_int(query, RUN_GEN_AT),
+        .tasks = (uint32_t)query_int(query, RUN_TASKS_AT),
+        .state = query_u8(query, RUN_STATE_AT),
+        .started_ns = query_int(query, RUN_STARTED_NS_AT),
+        .ended_ns = query_int(query, RUN_ENDED_NS_AT),
+        .from_run = query_u64(query, RUN_FROM_RUN_AT),
+        .from_seq = query_u64(query, RUN_FROM_SEQ_AT),
+        .owner_pid = query_int(query, RUN_OWNER_PID_AT),
+        .owner_start = query_u64(query, RUN_OWNER_START_AT),
+        .owner_host = query_text(query, RUN_OWNER_HOST_AT),
+        .owner_boot = query_text(query, RUN_OWNER_BOOT_AT),
+        .owner_since_ns = query_int(query, RUN_OWNER_SINCE_NS_AT),
+        .unsaved = (uint32_t)query_int(query, RUN_UNSAVED_AT),
     };
-    bool whole = digest_from(query_blob(query, 3), &row->params);
-    whole = digest_from(query_blob(query, 7), &row->graph) && whole;
+    bool whole = digest_from(query_blob(query, RUN_PARAMS_AT), &row->params);
+    whole = digest_from(query_blob(query, RUN_GRAPH_AT), &row->graph) && whole;
     int rc = sum_row(store, row, row->workflow_name, &sum, error);
     if (rc)
         return rc;
-    row->sum_ok = whole && sum_holds(&sum, query_blob(query, 20));
-    row->bytes_ok = whole && sum_bytes_hold(&sum, query_blob(query, 20));
-    row->keyed = query_blob(query, 20).len == SUM_KEYED_BYTES;
+    row->sum_ok = whole && sum_holds(&sum, query_blob(query, RUN_SUM_AT));
+    row->bytes_ok = whole && sum_bytes_hold(&sum, query_blob(query, RUN_SUM_AT));
+    row->keyed = query_blob(query, RUN_SUM_AT).len == SUM_KEYED_BYTES;
     return 0;
 }
 
@@ -215,6 +218,7 @@ static int each_row(struct cairn_store *store, struct query *query, run_row_fn *
                     void *context, struct cairn_error *error)
 {
     int rc;
+    assert(each);
     while ((rc = query_step(query, error)) > 0) {
         struct run_row row;
         rc = run_from(store, query, &row, error);
@@ -229,6 +233,7 @@ static int each_row(struct cairn_store *store, struct query *query, run_row_fn *
 int store_get_run(struct cairn_store *store, uint64_t run, run_row_fn *got,
                   void *context, struct cairn_error *error)
 {
+    store_assert_open(store);
     const struct sql_value key = value_u64(run);
     struct query query;
     struct run_row row;
@@ -262,6 +267,7 @@ static struct sql_value params_value(const struct run_filter *filter)
 int store_each_run(struct cairn_store *store, const struct run_filter *filter,
                    run_row_fn *each, void *context, struct cairn_error *error)
 {
+    store_assert_open(store);
     const struct sql_value values[] = {
         value_u64(filter->workflow), params_value(filter),
         value_int(sql_limit(filter->limit)), value_int(sql_offset(filter->offset))};
@@ -280,6 +286,7 @@ int store_each_run(struct cairn_store *store, const struct run_filter *filter,
 int store_count_runs(struct cairn_store *store, const struct run_filter *filter,
                      uint64_t *count, struct cairn_error *error)
 {
+    store_assert_open(store);
     const struct sql_value values[] = {value_u64(filter->workflow),
                                        params_value(filter)};
     bool any = filter->workflow == 0;
@@ -320,6 +327,7 @@ bool store_has_workflow(struct cairn_store *store, uint64_t id)
 int store_last_gen(struct cairn_store *store, uint64_t run, uint32_t *gen,
                    struct cairn_error *error)
 {
+    store_assert_open(store);
     int64_t found = 1;
     int rc = db_get_int(store->db, SQL_LAST_GEN, VALUES(value_u64(run)), &found, error);
     *gen = found > UINT32_MAX ? UINT32_MAX : (uint32_t)found;
@@ -355,6 +363,7 @@ int store_drop_stray_graphs(struct cairn_store *store, struct cairn_error *error
 int store_put_run_graph(struct cairn_store *store, uint64_t run, uint32_t gen,
                         const struct digest *graph, struct cairn_error *error)
 {
+    store_assert_writing(store);
     return store_write_summed(
         store, SQL_PUT_RUN_GRAPH,
         VALUES(value_u64(run), value_int(gen), value_blob(digest_view(graph))), error);
@@ -365,6 +374,7 @@ int store_get_run_graph(struct cairn_store *store, uint64_t run, uint32_t gen,
 {
     struct query query;
     struct digest found;
+    store_assert_open(store);
     int rc = query_start(&query, store->db, SQL_GET_RUN_GRAPH,
                          VALUES(value_u64(run), value_int(gen)), error);
     if (!rc)

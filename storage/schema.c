@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "base/sha256.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 static const char version_1[] =
@@ -99,7 +100,9 @@ static const char version_3[] = "ALTER TABLE attempt ADD COLUMN sum BLOB;"
                                 " object INTEGER PRIMARY KEY) STRICT;"
                                 "PRAGMA user_version = 3;";
 
-static const char *const migrations[SCHEMA_VERSION] = {version_1, version_2, version_3};
+static const char *const migrations[] = {version_1, version_2, version_3};
+_Static_assert(sizeof migrations / sizeof migrations[0] == SCHEMA_VERSION,
+               "each version has its migration");
 
 /* Temporary objects of the same names come before those of the file. */
 static const char stand_in_1[] =
@@ -115,6 +118,7 @@ static const char stand_in_end_1[] = "DROP VIEW temp.attempt;"
 int schema_check(const struct db_header *header, const char *dir,
                  struct cairn_error *error)
 {
+    assert(dir);
     if (header->application_id == 0 && header->user_version == 0)
         return error_set(error, CAIRN_ENOTFOUND, "there is no store in %s yet", dir);
     if (header->application_id != SCHEMA_APPLICATION_ID)
@@ -138,6 +142,7 @@ int schema_check(const struct db_header *header, const char *dir,
 static int put_meta(struct db *db, struct str key, struct str text,
                     struct cairn_error *error)
 {
+    assert(key.len > 0);
     struct sql_value values[] = {value_text(key), value_text(text), {0}};
     struct value_sum sum;
     struct sha256 *sha = sha256_new();
@@ -168,6 +173,7 @@ static int put_first_meta(struct db *db, struct cairn_error *error)
 
 static int migrate(struct db *db, int64_t from, bool alone, struct cairn_error *error)
 {
+    assert(from >= 0 && from < SCHEMA_VERSION);
     /* A commit writes whole pages to the WAL, two or three of them: smaller ones than
      * SQLite's 4096 bytes make it cheaper. Much smaller ones waste room in the tables.
      */
@@ -215,11 +221,13 @@ int schema_prepare(struct db *db, const char *dir, bool alone,
 int schema_stand_in(struct db *db, const struct db_header *header,
                     struct cairn_error *error)
 {
+    assert(header->user_version >= 1 && header->user_version <= SCHEMA_VERSION);
     return header->user_version == 1 ? db_script(db, stand_in_1, error) : 0;
 }
 
 int schema_stand_in_end(struct db *db, int64_t version, struct cairn_error *error)
 {
+    assert(version < SCHEMA_VERSION);
     return version == 1 ? db_script(db, stand_in_end_1, error) : 0;
 }
 
@@ -235,8 +243,8 @@ static int next_object(struct query *query, struct str *name, struct str *text,
     return rc < 0 ? rc : 0;
 }
 
-static int tell_object(struct str name, const char *what,
-                       int (*each)(void *, const char *line), void *context)
+static int report_object(struct str name, const char *what,
+                         int (*each)(void *, const char *line), void *context)
 {
     char line[200];
     snprintf(line, sizeof line, "the %.*s %s", (int)(name.len < 100 ? name.len : 100),
@@ -266,11 +274,11 @@ static int compare_lists(struct query *is, struct query *should,
     while (!rc && (name.len || wanted.len)) {
         int order = !name.len ? 1 : !wanted.len ? -1 : str_compare(name, wanted);
         if (order > 0)
-            rc = tell_object(wanted, "is missing", each, context);
+            rc = report_object(wanted, "is missing", each, context);
         else if (order < 0 && !is_of_sqlite(name))
-            rc = tell_object(name, "was added, and not by cairn", each, context);
+            rc = report_object(name, "was added, and not by cairn", each, context);
         else if (order == 0 && !str_equal(text, made))
-            rc = tell_object(name, "is not as it was made", each, context);
+            rc = report_object(name, "is not as it was made", each, context);
         if (!rc && order <= 0)
             rc = next_object(is, &name, &text, error);
         if (!rc && order >= 0)
@@ -297,6 +305,7 @@ static int compare_with(struct db *db, struct db *made,
 int schema_compare(struct db *db, int (*each)(void *, const char *line), void *context,
                    struct cairn_error *error)
 {
+    assert(each);
     const struct db_options memory = {.dir = ":memory:", .path = ":memory:"};
     struct db_header header;
     struct db *made;

@@ -4,6 +4,7 @@
  * limit of -1 is no limit. */
 #include "storage/sql.h"
 
+#include <assert.h>
 #include <stddef.h>
 
 /* secure_delete=fast overwrites deleted content only where that writes no page more;
@@ -37,19 +38,19 @@ const char sql_defer_references[] = "PRAGMA defer_foreign_keys = ON";
     "AND stream IN (SELECT run FROM run WHERE workflow = ?2) "       \
     "AND seq BETWEEN ?3 AND ?4 "
 
-#define RUN_COLUMNS                                                                 \
-    "SELECT r.run, r.workflow, w.name, r.params, r.params_text, r.file, r.gen, "    \
-    "r.graph, r.tasks, r.state, r.started_ns, r.ended_ns, r.from_run, r.from_seq, " \
-    "r.owner_pid, r.owner_start, r.owner_host, r.owner_boot, r.owner_since_ns, "    \
-    "r.unsaved, r.sum FROM run r LEFT JOIN workflow w ON w.id = r.workflow "
+/* Lists of columns out of sql.h, as text. */
+#define FIRST_COLUMN(name, column) #column
+#define NEXT_COLUMN(name, column) ", " #column
+#define RUN_COLUMNS     \
+    "SELECT " RUN_READ( \
+        FIRST_COLUMN,   \
+        NEXT_COLUMN) " FROM run r LEFT JOIN workflow w ON w.id = r.workflow "
 #define EACH_RUN RUN_COLUMNS "WHERE (?1 IS NULL OR r.params = ?1) "
 #define EACH_WORKFLOW_RUN \
     RUN_COLUMNS "WHERE r.workflow = ?1 AND (?2 IS NULL OR r.params = ?2) "
 
-#define ATTEMPT_COLUMNS                                                               \
-    "SELECT run, gen, task, n, intent_ns, wait_ns, duration_ns, outcome, flags, "     \
-    "exit_code, signal, cpu_us, peak_kib, out_bytes, err_bytes, out_head, err_head, " \
-    "out, err, outputs, text, start_turn, end_turn, checkpoint FROM attempt "
+#define ATTEMPT_COLUMNS \
+    "SELECT " ATTEMPT_READ(FIRST_COLUMN, NEXT_COLUMN) " FROM attempt "
 
 #define EVENT_COLUMNS \
     "SELECT run, turn, n, time_ns, kind, argument, gen, task, data FROM event "
@@ -399,5 +400,6 @@ static const char *const texts[SQL_COUNT] = {
 
 const char *sql_text(enum sql_id id)
 {
+    assert((unsigned)id < SQL_COUNT && texts[id]);
     return texts[id];
 }

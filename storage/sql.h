@@ -148,6 +148,35 @@ enum sql_id {
     SQL_COUNT
 };
 
+/* The columns that a statement reads, in their order: of them sql.c makes its text, and
+ * the rows their indexes, so that the two cannot part. */
+/* clang-format off */
+#define ATTEMPT_READ(FIRST, NEXT) \
+    FIRST(RUN, run) NEXT(GEN, gen) NEXT(TASK, task) NEXT(N, n) \
+    NEXT(INTENT_NS, intent_ns) NEXT(WAIT_NS, wait_ns) \
+    NEXT(DURATION_NS, duration_ns) NEXT(OUTCOME, outcome) NEXT(FLAGS, flags) \
+    NEXT(EXIT_CODE, exit_code) NEXT(SIGNAL, signal) NEXT(CPU_US, cpu_us) \
+    NEXT(PEAK_KIB, peak_kib) NEXT(OUT_BYTES, out_bytes) \
+    NEXT(ERR_BYTES, err_bytes) NEXT(OUT_HEAD, out_head) \
+    NEXT(ERR_HEAD, err_head) NEXT(OUT, out) NEXT(ERR, err) \
+    NEXT(OUTPUTS, outputs) NEXT(TEXT, text) NEXT(START_TURN, start_turn) \
+    NEXT(END_TURN, end_turn) NEXT(CHECKPOINT, checkpoint)
+#define RUN_READ(FIRST, NEXT) \
+    FIRST(RUN, r.run) NEXT(WORKFLOW, r.workflow) NEXT(NAME, w.name) \
+    NEXT(PARAMS, r.params) NEXT(PARAMS_TEXT, r.params_text) NEXT(FILE, r.file) \
+    NEXT(GEN, r.gen) NEXT(GRAPH, r.graph) NEXT(TASKS, r.tasks) \
+    NEXT(STATE, r.state) NEXT(STARTED_NS, r.started_ns) \
+    NEXT(ENDED_NS, r.ended_ns) NEXT(FROM_RUN, r.from_run) \
+    NEXT(FROM_SEQ, r.from_seq) NEXT(OWNER_PID, r.owner_pid) \
+    NEXT(OWNER_START, r.owner_start) NEXT(OWNER_HOST, r.owner_host) \
+    NEXT(OWNER_BOOT, r.owner_boot) NEXT(OWNER_SINCE_NS, r.owner_since_ns) \
+    NEXT(UNSAVED, r.unsaved) NEXT(SUM, r.sum)
+/* clang-format on */
+#define ATTEMPT_INDEX(name, column) ATTEMPT_##name##_AT,
+#define RUN_INDEX(name, column) RUN_##name##_AT,
+enum attempt_column { ATTEMPT_READ(ATTEMPT_INDEX, ATTEMPT_INDEX) ATTEMPT_COLUMNS_READ };
+enum run_column { RUN_READ(RUN_INDEX, RUN_INDEX) RUN_COLUMNS_READ };
+
 const char *sql_text(enum sql_id id);
 
 /* Settings of a connection, for db_script. */

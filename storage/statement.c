@@ -7,6 +7,7 @@
 static int prepare(struct db *db, enum sql_id id, bool keep, sqlite3_stmt **out,
                    struct cairn_error *error)
 {
+    assert(!keep || !db->statements[id]);
     const char *sql = sql_text(id);
     int rc = sqlite3_prepare_v3(db->handle, sql, -1,
                                 keep ? SQLITE_PREPARE_PERSISTENT : 0, out, NULL);
@@ -15,6 +16,7 @@ static int prepare(struct db *db, enum sql_id id, bool keep, sqlite3_stmt **out,
 
 static int bind(sqlite3_stmt *statement, int index, const struct sql_value *value)
 {
+    assert(index > 0);
     /* SQLite takes a NULL pointer for the value NULL, even with length 0. */
     const char *bytes = value->bytes.ptr ? value->bytes.ptr : "";
     switch (value->kind) {
@@ -61,6 +63,7 @@ int query_start(struct query *query, struct db *db, enum sql_id id,
 
 int query_step(struct query *query, struct cairn_error *error)
 {
+    assert(query->statement); /* started, and not ended */
     int rc = sqlite3_step(query->statement);
     if (rc == SQLITE_ROW)
         return 1;
@@ -73,6 +76,8 @@ void query_end(struct query *query)
 {
     if (!query->statement)
         return;
+    assert(query->db->running > 0);
+    assert(query->temporary || query->db->busy[query->id]);
     /* Both only repeat the error of the step before. */
     if (query->temporary)
         sqlite3_finalize(query->statement);
@@ -112,6 +117,7 @@ int64_t query_int_or(const struct query *query, int column, int64_t absent)
 
 struct sql_value query_value(const struct query *query, int column)
 {
+    assert(column < sqlite3_data_count(query->statement));
     switch (sqlite3_column_type(query->statement, column)) {
     case SQLITE_NULL:
         return value_some(SQL_VALUE_BLOB, (struct str){NULL, 0});
@@ -140,6 +146,7 @@ int db_run(struct db *db, enum sql_id id, const struct sql_value *values, size_t
            struct cairn_error *error)
 {
     struct query query;
+    assert(n == 0 || values);
     int rc = query_start(&query, db, id, values, n, error);
     while (rc >= 0 && (rc = query_step(&query, error)) > 0)
         continue;

@@ -11,6 +11,7 @@
 #include "storage/schema.h"
 #include "storage/store_int.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -53,6 +54,7 @@ static int end_making(const struct store_paths *paths, struct cairn_error *error
  * is written beside it. 1: there is nothing in it yet. */
 static int look_first(const struct cairn_store *store, struct cairn_error *error)
 {
+    assert(!store->db);
     struct db_options options = {.dir = store->paths.dir, .path = store->paths.db};
     struct store_journal journal;
     struct db_header header;
@@ -98,6 +100,7 @@ static int no_store(struct cairn_store *store, bool begun, struct cairn_error *e
  * it cannot: parts of it may be written, and others not. */
 static bool is_unmade(const struct cairn_store *store)
 {
+    assert(!store->db && store->read_only);
     struct db_options options = {
         .dir = store->paths.dir, .path = store->paths.db, .immutable = true};
     struct store_journal journal;
@@ -116,6 +119,7 @@ static bool is_unmade(const struct cairn_store *store)
 
 static int load_id(struct cairn_store *store, struct cairn_error *error)
 {
+    assert(store->db);
     char id[sizeof store->id + 1] = "";
     int rc = store_setting(store, "id", id, sizeof id, error);
     if (rc < 0)
@@ -143,6 +147,7 @@ static int prepare_writer(struct cairn_store *store, struct db *db,
                           struct cairn_error *error)
 {
     struct db_header header;
+    assert(!store->read_only && db != store->db);
     bool alone = lock_held(&store->lock, LOCK_WRITERS, NULL) == 0;
     int rc = schema_prepare(db, store->paths.dir, alone, error);
     if (!rc)
@@ -160,6 +165,7 @@ static int prepare_reader(struct cairn_store *store, struct db *db,
                           struct cairn_error *error)
 {
     struct db_header header;
+    assert(store->read_only);
     int rc = db_header(db, &header, error);
     if (!rc)
         rc = schema_check(&header, store->paths.dir, error);
@@ -173,6 +179,7 @@ static int prepare_reader(struct cairn_store *store, struct db *db,
 
 int store_connect(struct cairn_store *store, struct db **out, struct cairn_error *error)
 {
+    assert(store->read_only || store->lock.fd >= 0);
     struct db_options options = {.dir = store->paths.dir,
                                  .path = store->paths.db,
                                  .read_only = store->read_only,
@@ -192,6 +199,7 @@ int store_connect(struct cairn_store *store, struct db **out, struct cairn_error
 
 static int open_reader(struct cairn_store *store, struct cairn_error *error)
 {
+    assert(store->read_only && !store->db);
     int rc = store_check_files(&store->paths, store->journal, error);
     if (!rc)
         rc = look_first(store, error);
@@ -210,6 +218,7 @@ static int open_reader(struct cairn_store *store, struct cairn_error *error)
 
 static int open_locked(struct cairn_store *store, struct cairn_error *error)
 {
+    assert(!store->db && store->lock.fd >= 0);
     int rc = store_check_files(&store->paths, store->journal, error);
     int there = rc ? rc : store_file(store->paths.db, NULL, NULL, error);
     rc = there < 0 ? there : store_dir_furnish(&store->paths, there == 0, error);
@@ -231,6 +240,7 @@ static int open_locked(struct cairn_store *store, struct cairn_error *error)
 static int open_writer(struct cairn_store *store, bool create,
                        struct cairn_error *error)
 {
+    assert(!store->read_only && !store->db);
     int rc = store_check_files(&store->paths, store->journal, error);
     if (!rc)
         rc = look_first(store, error);
@@ -254,6 +264,7 @@ static int open_writer(struct cairn_store *store, bool create,
 static int find_place(struct cairn_store *store, enum store_place place,
                       struct cairn_error *error)
 {
+    assert(store->paths.dir);
     int rc = 0;
     if (place == STORE_NETWORK)
         store->network_fs = "network file system";
@@ -322,11 +333,13 @@ void cairn_store_close(struct cairn_store *store)
 
 const char *cairn_store_path(const struct cairn_store *store)
 {
+    assert(store->paths.dir);
     return store->paths.dir;
 }
 
 const char *store_id(const struct cairn_store *store)
 {
+    assert(store->id[0]);
     return store->id;
 }
 
@@ -354,6 +367,7 @@ struct lock_file *store_lock_file(struct cairn_store *store)
 
 const char *store_live_dir(const struct cairn_store *store)
 {
+    assert(store->paths.live);
     return store->paths.live;
 }
 
@@ -366,6 +380,7 @@ const char *store_network_fs(const struct cairn_store *store)
  */
 int store_end(struct cairn_store *store, int rc, struct cairn_error *error)
 {
+    assert(store->writing);
     if (!rc)
         return store_commit(store, error);
     store_abort(store);

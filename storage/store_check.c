@@ -10,6 +10,7 @@
 #include "storage/pages.h"
 #include "storage/store_int.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -20,8 +21,8 @@
 
 /* ---- Files ---- */
 
-static int lost(const struct store_paths *paths, const char *what,
-                struct cairn_error *error)
+static int commits_lost(const struct store_paths *paths, const char *what,
+                        struct cairn_error *error)
 {
     return error_set(error, CAIRN_EDAMAGED,
                      "commits were lost: %s\n"
@@ -38,6 +39,7 @@ static int lost(const struct store_paths *paths, const char *what,
 static int check_kinds(const struct store_paths *paths, struct cairn_error *error)
 {
     char shm[PATH_MAX + 8];
+    assert(paths->db && paths->wal && paths->journal);
     const char *const files[] = {paths->wal, paths->journal, shm, paths->lock,
                                  paths->marker};
     enum { LOGS = 2 }; /* the first ones hold what stands nowhere else */
@@ -113,6 +115,7 @@ static int check_emptied(const struct store_paths *paths, struct cairn_error *er
 int store_check_files(const struct store_paths *paths, enum db_journal journal,
                       struct cairn_error *error)
 {
+    assert(paths->dir);
     /* In this order: a writer that is being opened beside us makes the database before
      * the WAL, and the WAL before the marker. */
     int64_t db_size = 0, wal_size = 0;
@@ -140,9 +143,10 @@ int store_check_files(const struct store_paths *paths, enum db_journal journal,
         return db;
     /* SQLite would delete the WAL of an empty database. */
     if (db_size == 0 && (marker || wal_size > 0))
-        return lost(paths, "the database cairn.db is gone.", error);
+        return commits_lost(paths, "the database cairn.db is gone.", error);
     if (marker && !wal && journal == DB_WAL)
-        return lost(paths, "the write-ahead log is gone (cairn.db-wal).", error);
+        return commits_lost(paths, "the write-ahead log is gone (cairn.db-wal).",
+                            error);
     return check_emptied(paths, error);
 }
 
@@ -150,6 +154,7 @@ int store_check_files(const struct store_paths *paths, enum db_journal journal,
 
 static bool marker_says(const struct store_paths *paths, const char *what)
 {
+    assert(what[0]);
     struct buf text = BUF_INIT;
     bool says = os_read_plain(paths->marker, 4096, &text, NULL) == 0 &&
                 strstr(text.data ? text.data : "", what) != NULL;
@@ -217,6 +222,7 @@ static enum log_health look_at_log(const struct store_paths *paths,
 
 enum log_health store_log_health(struct cairn_store *store)
 {
+    store_assert_open(store);
     return store->journal == DB_WAL ? look_at_log(&store->paths, &store->lock)
                                     : LOG_WHOLE;
 }
@@ -226,8 +232,8 @@ int store_check_log(const struct store_paths *paths, struct lock_file *lock,
 {
     if (look_at_log(paths, lock) != LOG_LOST)
         return 0;
-    return lost(paths, "the write-ahead log is damaged or empty (cairn.db-wal).",
-                error);
+    return commits_lost(
+        paths, "the write-ahead log is damaged or empty (cairn.db-wal).", error);
 }
 
 /* ---- The rollback journal ---- */

@@ -4,6 +4,7 @@
 
 #include "base/os.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@ int store_file(const char *path, uint64_t *inode, int64_t *size,
                struct cairn_error *error)
 {
     struct stat st;
+    assert(path);
     if (stat(path, &st) < 0) {
         if (errno == ENOENT || errno == ENOTDIR)
             return 0;
@@ -30,6 +32,7 @@ int store_file(const char *path, uint64_t *inode, int64_t *size,
 
 char *store_path_join(const char *dir, const char *name)
 {
+    assert(name[0]);
     struct buf path = BUF_INIT;
     buf_text(&path, dir);
     if (path.size == 0 || path.data[path.size - 1] != '/')
@@ -127,6 +130,7 @@ static int default_dir(bool create, char **dir, struct cairn_error *error)
 static int fill_paths(struct store_paths *paths, const char *dir,
                       struct cairn_error *error)
 {
+    assert(!paths->dir);
     char *absolute = realpath(dir, NULL);
     if (!absolute)
         return error_sys(error, errno, "cannot resolve %s", dir);
@@ -205,6 +209,7 @@ static bool is_ours(const char *name)
 int store_dir_vacant(const struct store_paths *paths, struct cairn_error *error)
 {
     const struct dirent *entry;
+    assert(paths->dir);
     int rc = 0;
     DIR *dir = opendir(paths->dir);
     if (!dir)
@@ -225,6 +230,7 @@ int store_dir_vacant(const struct store_paths *paths, struct cairn_error *error)
 int store_dir_furnish(const struct store_paths *paths, bool making,
                       struct cairn_error *error)
 {
+    assert(paths->ignore && paths->live);
     int rc = making ? store_file(paths->ignore, NULL, NULL, error) : 1;
     if (rc == 0)
         rc = os_write_file(paths->ignore, 0600, STR("*\n"), error);

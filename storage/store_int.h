@@ -15,6 +15,8 @@
 #include "storage/health.h"
 #include "storage/store.h"
 
+#include <assert.h>
+
 struct object_codec; /* object.c */
 
 struct store_paths {
@@ -79,6 +81,21 @@ struct cairn_store {
     uint64_t collecting;
     bool knows_collecting; /* no other connection has committed since it was read */
 };
+
+/* The diagram above, as every function asserts it on entry: that the database is open
+ * (in any state), and that a write transaction is. */
+static inline void store_assert_open(const struct cairn_store *store)
+{
+    assert(store->db);
+    assert(!store->read_open || store->reads > 0);
+    assert(!store->writing || !store->read_only);
+}
+static inline void store_assert_writing(const struct cairn_store *store)
+{
+    store_assert_open(store);
+    assert(store->writing && !store->read_open);
+    assert(!store->poisoned && !store->in_doubt && store->lock.fd >= 0);
+}
 
 /* What file system the store is taken to lie on. Tests force it; everybody else lets it
  * be found out. */
@@ -250,6 +267,8 @@ static inline bool digest_from(struct str bytes, struct digest *out)
     memcpy(out->bytes, bytes.ptr, DIGEST_SIZE);
     return true;
 }
+_Static_assert(SUM_BYTES + sizeof(struct digest) == SUM_KEYED_BYTES,
+               "the HMAC of a row fills the rest of its checksum");
 static inline struct str digest_view(const struct digest *digest)
 {
     return (struct str){(const char *)digest->bytes, DIGEST_SIZE};

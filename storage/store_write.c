@@ -23,6 +23,7 @@ enum {
 
 int store_take_lock(struct cairn_store *store, int wait_ms, struct cairn_error *error)
 {
+    assert(!store->writing && !store->read_only);
     int rc = lock_wait(&store->lock, LOCK_COMMIT, LOCK_EXCLUSIVE, wait_ms, error);
     if (rc == CAIRN_EBUSY)
         return error_set(error, CAIRN_EBUSY,
@@ -39,6 +40,7 @@ int store_take_lock(struct cairn_store *store, int wait_ms, struct cairn_error *
 static int make_marker(struct cairn_store *store, struct cairn_error *error)
 {
     char host[64];
+    assert(store->journal == DB_WAL);
     os_host_name(host);
     struct buf text = BUF_INIT;
     buf_format(&text, "pid %ld on %s\n" STORE_LOG_EMPTY "\nsync %s\n", (long)getpid(),
@@ -62,6 +64,7 @@ static int make_marker(struct cairn_store *store, struct cairn_error *error)
  * changed nothing wrote nothing. */
 static void note_log(struct cairn_store *store)
 {
+    assert(store->journal == DB_WAL && !store->writing);
     static const char line[] = STORE_LOG_BEGUN "\n";
     if (db_wal_pages(store->db) == 0)
         return;
@@ -79,6 +82,7 @@ static void note_log(struct cairn_store *store)
 /* Our WAL must still be in its place: commits into a deleted file would be lost. */
 static int check_wal(const struct cairn_store *store, struct cairn_error *error)
 {
+    assert(store->journal == DB_WAL);
     uint64_t inode = 0;
     int rc = store_file(store->paths.wal, &inode, NULL, error);
     if (rc < 0 || (rc > 0 && inode == store->wal_inode))
@@ -91,6 +95,7 @@ static int check_wal(const struct cairn_store *store, struct cairn_error *error)
 
 static int see_to_marker(struct cairn_store *store, struct cairn_error *error)
 {
+    assert(!store->marked);
     int rc = store_file(store->paths.marker, NULL, NULL, error);
     /* Who syncs less than others says so: see store_check_log. */
     if (rc == 0 || (rc > 0 && store->sync != CAIRN_SYNC_FULL))
@@ -117,6 +122,7 @@ static int check_tail(const struct cairn_store *store, struct db *db,
 {
     int64_t next;
     struct query query;
+    assert(db != store->db);
     if (store->committed.seq == 0)
         return 0;
     int rc = db_get_int(db, SQL_NEXT_SEQ, NO_VALUES, &next, error);
@@ -142,6 +148,7 @@ static int check_tail(const struct cairn_store *store, struct db *db,
 static int reopen(struct cairn_store *store, struct cairn_error *error)
 {
     struct db *db;
+    assert(store->poisoned && !store->writing && !store->read_open);
     if (db_running(store->db))
         return error_set(error, CAIRN_EBUSY,
                          "the store %s must be reopened, but is being read",
@@ -176,6 +183,7 @@ static int reopen(struct cairn_store *store, struct cairn_error *error)
  * after a failed transfer will find it. That is no lie, only late: it did happen. */
 void store_settle(struct cairn_store *store)
 {
+    assert(!store->writing && !store->read_only);
     bool complete = false;
     if (store->journal != DB_WAL ||
         store_file(store->paths.marker, NULL, NULL, NULL) <= 0 ||
@@ -197,6 +205,7 @@ void store_settle(struct cairn_store *store)
 
 static int begin_locked(struct cairn_store *store, struct cairn_error *error)
 {
+    assert(!store->writing);
     int rc = lock_check(&store->lock, store->paths.lock, error);
     if (!rc && store->journal == DB_WAL)
         rc = check_wal(store, error);
@@ -209,6 +218,7 @@ static int begin_locked(struct cairn_store *store, struct cairn_error *error)
 
 int store_begin(struct cairn_store *store, int wait_ms, struct cairn_error *error)
 {
+    store_assert_open(store);
     assert(!store->writing && !store->read_open);
     if (store->read_only)
         return error_set(error, CAIRN_EUSAGE, "the store %s was opened read-only",
@@ -256,6 +266,7 @@ void store_abort(struct cairn_store *store)
 static void transfer_if_grown(struct cairn_store *store)
 {
     bool complete;
+    assert(!store->writing);
     unsigned pages = db_wal_pages(store->db);
     if (pages < store->wal_pages)
         store->transfer_pages = STORE_TRANSFER_PAGES; /* it began anew */
@@ -270,6 +281,7 @@ static void transfer_if_grown(struct cairn_store *store)
 /* What took place and was told as failed would be written a second time. */
 static int commit_once(struct cairn_store *store, struct cairn_error *error)
 {
+    assert(store->writing && !store->poisoned);
     if (db_failed(store->db))
         return error_set(error, CAIRN_EIO,
                          "an earlier write of this transaction failed");
@@ -283,7 +295,7 @@ static int commit_once(struct cairn_store *store, struct cairn_error *error)
 
 int store_commit(struct cairn_store *store, struct cairn_error *error)
 {
-    assert(store->writing);
+    store_assert_writing(store);
     int rc = commit_once(store, error);
     if (rc) {
         store_abort(store);
@@ -306,7 +318,7 @@ int store_commit(struct cairn_store *store, struct cairn_error *error)
 int store_write(struct cairn_store *store, enum sql_id id,
                 const struct sql_value *values, size_t n, struct cairn_error *error)
 {
-    assert(store->writing);
+    store_assert_writing(store);
     if (db_failed(store->db))
         return error_set(error, CAIRN_EIO,
                          "an earlier write of this transaction failed");
@@ -319,6 +331,7 @@ int store_write(struct cairn_store *store, enum sql_id id,
 static int end_stand_in(struct cairn_store *store, struct cairn_error *error)
 {
     struct db_header header;
+    assert(store->read_only || !store->stands_in);
     if (!store->stands_in || db_running(store->db))
         return 0;
     int rc = db_header(store->db, &header, error);
@@ -333,6 +346,7 @@ static int end_stand_in(struct cairn_store *store, struct cairn_error *error)
 
 int store_begin_read(struct cairn_store *store, struct cairn_error *error)
 {
+    store_assert_open(store);
     if (store->reads == 0 && !store->writing) {
         int rc = end_stand_in(store, error);
         if (!rc)
@@ -362,6 +376,7 @@ bool store_malformed(const struct cairn_store *store)
 
 uint32_t store_data_version(struct cairn_store *store)
 {
+    store_assert_open(store);
     int64_t version = 0;
     /* Unreadable looks like a change: whoever asked will read, and meet the error. */
     if (db_get_int(store->db, SQL_GET_DATA_VERSION, NO_VALUES, &version, NULL))

@@ -4,6 +4,8 @@
 #include "storage/rows_checkpoint.h"
 #include "storage/schema.h"
 
+#include <assert.h>
+
 /* ---- Opening ---- */
 
 /* What a newer release keeps here would be lost. */
@@ -23,6 +25,7 @@ static int refuse_newer(const struct rescue *rescue, struct cairn_error *error)
 
 int rescue_begin(struct rescue *rescue, struct cairn_error *error)
 {
+    assert(rescue->locked && !rescue->store);
     int rc = pages_load(&rescue->pages, rescue->paths.db, rescue->paths.wal, error);
     if (!rc)
         rc = refuse_newer(rescue, error);
@@ -35,6 +38,7 @@ int rescue_begin(struct rescue *rescue, struct cairn_error *error)
 
 int rescue_fill(struct rescue *rescue, struct cairn_error *error)
 {
+    assert(rescue->store);
     int rc = store_begin(rescue->store, -1, error);
     if (!rc)
         rc = db_script(rescue->store->db, sql_defer_references, error);
@@ -45,7 +49,7 @@ int rescue_fill(struct rescue *rescue, struct cairn_error *error)
 
 /* ---- Checkpoints ---- */
 
-struct checkpoints {
+struct record_reader {
     checkpoint_row_fn *each;
     void *context;
     size_t (*size)(void *, const char *);
@@ -53,7 +57,8 @@ struct checkpoints {
 
 static int give_checkpoint(void *context, const struct salvage_row *found)
 {
-    const struct checkpoints *to = context;
+    assert(found->table == SALVAGE_CHECKPOINT && found->n == 8);
+    const struct record_reader *to = context;
     const struct sql_value *v = found->values;
     struct checkpoint_row row = {.seq = (uint64_t)v[0].integer,
                                  .stream = (uint64_t)v[2].integer,
@@ -71,21 +76,22 @@ static int give_checkpoint(void *context, const struct salvage_row *found)
 int rescue_each_checkpoint(struct rescue *rescue, bool stray, checkpoint_row_fn *each,
                            void *context, struct cairn_error *error)
 {
-    struct checkpoints to = {each, context, NULL};
+    assert(each);
+    struct record_reader to = {each, context, NULL};
     return (stray ? salvage_stray : salvage_reached)(
         &rescue->salvage, SALVAGE_CHECKPOINT, give_checkpoint, &to, error);
 }
 
 static int give_record(void *context, struct str blob, struct str tail)
 {
-    const struct checkpoints *to = context;
+    const struct record_reader *to = context;
     struct checkpoint_row row = {.record = blob, .digest = tail};
     return to->each(to->context, &row);
 }
 
 static size_t record_size(void *context, const char *head)
 {
-    const struct checkpoints *to = context;
+    const struct record_reader *to = context;
     return to->size(to->context, head);
 }
 
@@ -93,7 +99,8 @@ int rescue_each_record(struct rescue *rescue, struct str mark, size_t head,
                        size_t (*size)(void *, const char *), checkpoint_row_fn *each,
                        void *context, struct cairn_error *error)
 {
-    struct checkpoints to = {each, context, size};
+    assert(mark.len <= head);
+    struct record_reader to = {each, context, size};
     const struct salvage_blob wanted = {.table = SALVAGE_CHECKPOINT,
                                         .mark = mark,
                                         .head = head,
@@ -104,11 +111,17 @@ int rescue_each_record(struct rescue *rescue, struct str mark, size_t head,
     return salvage_blobs(&rescue->salvage, &wanted, error);
 }
 
+_Static_assert(SQL_KEEP_EVENT - SQL_KEEP_META == SALVAGE_TABLES - 1,
+               "the statements stand in the order of the tables");
+_Static_assert((int)SQL_KEEP_CHECKPOINT - (int)SQL_KEEP_META == (int)SALVAGE_CHECKPOINT,
+               "the statements stand in the order of the tables");
+
 /* 1: put, 0: there is one already. */
-static int keep(struct rescue *rescue, enum salvage_table table,
-                const struct sql_value *values, int n, struct cairn_error *error)
+static int keep_row(struct rescue *rescue, enum salvage_table table,
+                    const struct sql_value *values, int n, struct cairn_error *error)
 {
     int64_t put;
+    store_assert_writing(rescue->store);
     enum sql_id id = (enum sql_id)(SQL_KEEP_META + (int)table);
     int rc = db_get_int(rescue->store->db, id, values, (size_t)n, &put, error);
     return rc == CAIRN_ENOTFOUND ? 0 : rc ? rc : 1;
@@ -117,17 +130,20 @@ static int keep(struct rescue *rescue, enum salvage_table table,
 int rescue_put_checkpoint(struct rescue *rescue, const struct checkpoint_row *row,
                           struct cairn_error *error)
 {
-    return keep(rescue, SALVAGE_CHECKPOINT,
-                VALUES(value_u64(row->seq), value_int(row->namespace_id),
-                       value_u64(row->stream), value_unless((int64_t)row->parent, 0),
-                       value_int(row->time_ns), value_int(row->kind),
-                       value_blob(row->record), value_blob(row->digest)),
-                error);
+    store_assert_writing(rescue->store);
+    return keep_row(rescue, SALVAGE_CHECKPOINT,
+                    VALUES(value_u64(row->seq), value_int(row->namespace_id),
+                           value_u64(row->stream),
+                           value_unless((int64_t)row->parent, 0),
+                           value_int(row->time_ns), value_int(row->kind),
+                           value_blob(row->record), value_blob(row->digest)),
+                    error);
 }
 
 int rescue_set_parent(struct rescue *rescue, uint64_t seq, uint64_t parent,
                       struct cairn_error *error)
 {
+    store_assert_writing(rescue->store);
     return db_run(rescue->store->db, SQL_SET_PARENT,
                   VALUES(value_u64(seq), value_u64(parent)), error);
 }
@@ -138,6 +154,7 @@ int rescue_set_parent(struct rescue *rescue, uint64_t seq, uint64_t parent,
 static int is_sound(struct rescue *rescue, const struct salvage_row *row,
                     struct cairn_error *error)
 {
+    assert(row->n > 0 && row->n <= SALVAGE_COLUMNS);
     struct cairn_store *store = rescue->store;
     bool bare = row->values[row->n - 1].kind == SQL_VALUE_NULL;
     bool unguarded = row->table == SALVAGE_WORKFLOW || row->table == SALVAGE_QUARANTINE;
@@ -176,6 +193,7 @@ struct filling {
 static int put_setting(struct rescue *rescue, const struct salvage_row *row,
                        struct cairn_error *error)
 {
+    assert(row->table == SALVAGE_META);
     struct cairn_store *store = rescue->store;
     bool sums = str_equal(row->values[0].bytes, STR("sums"));
     /* The new store has both, too: every row gets a checksum there, and no garbage is
@@ -184,7 +202,7 @@ static int put_setting(struct rescue *rescue, const struct salvage_row *row,
     if (sums || str_equal(row->values[0].bytes, STR("gc")))
         return 1;
     if (!str_equal(row->values[0].bytes, STR("id")))
-        return keep(rescue, row->table, row->values, row->n, error);
+        return keep_row(rescue, row->table, row->values, row->n, error);
     if (row->values[1].bytes.len != sizeof store->id - 1)
         return CAIRN_EDAMAGED;
     if (rescue->has_id)
@@ -200,7 +218,8 @@ static int put_setting(struct rescue *rescue, const struct salvage_row *row,
 static int put_run(struct rescue *rescue, const struct salvage_row *row,
                    struct cairn_error *error)
 {
-    int rc = keep(rescue, row->table, row->values, row->n, error);
+    assert(row->table == SALVAGE_RUN);
+    int rc = keep_row(rescue, row->table, row->values, row->n, error);
     if (rc <= 0)
         return rc;
     rc = run_sound(rescue->store, (uint64_t)row->values[0].integer, error);
@@ -236,7 +255,7 @@ static int put_row(struct filling *f, const struct salvage_row *found)
         return put_setting(f->rescue, &row, f->error);
     if (row.table == SALVAGE_RUN)
         return put_run(f->rescue, &row, f->error);
-    return keep(f->rescue, row.table, row.values, row.n, f->error);
+    return keep_row(f->rescue, row.table, row.values, row.n, f->error);
 }
 
 /* Of strays only those count that are good: others may be anything. */
@@ -255,6 +274,7 @@ static int fill_row(void *context, const struct salvage_row *row)
 int rescue_table(struct rescue *rescue, enum salvage_table table, uint64_t *saved,
                  rescue_lost_fn *lost, void *context, struct cairn_error *error)
 {
+    assert(table != SALVAGE_CHECKPOINT && table < SALVAGE_TABLES);
     struct filling f = {
         .rescue = rescue, .lost = lost, .context = context, .error = error};
     int rc = salvage_reached(&rescue->salvage, table, fill_row, &f, error);

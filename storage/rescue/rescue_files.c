@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/os.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -40,6 +41,7 @@ static int move_into(const struct rescue *rescue, const char *dir, const char *n
 static int move_all(const struct rescue *rescue, const char *dir,
                     struct cairn_error *error)
 {
+    assert(rescue->locked);
     static const char *const names[] = {"cairn.db-wal", "cairn.db-shm",
                                         "cairn.db-journal", "open", "cairn.db"};
     int rc = os_make_dir(dir, 0700, error);
@@ -53,6 +55,7 @@ static int move_all(const struct rescue *rescue, const char *dir,
 
 void rescue_remove_new(const struct rescue *rescue)
 {
+    assert(rescue->locked);
     static const char *const names[] = {
         "cairn.db", "cairn.db-wal", "cairn.db-shm", "cairn.db-journal",
         "lock",     "open",         ".gitignore"};
@@ -80,6 +83,7 @@ static int remove_note(const struct rescue *rescue, struct cairn_error *error)
 static int move_on(const struct rescue *rescue, const char *kept,
                    struct cairn_error *error)
 {
+    assert(rescue->locked && kept[0]);
     int rc = 0;
     if (store_file(rescue->new_db, NULL, NULL, NULL) > 0) {
         char *dir = store_path_join(rescue->paths.dir, kept);
@@ -121,6 +125,7 @@ static int read_note(const struct rescue *rescue, char kept[64],
 
 int rescue_go_on(const struct rescue *rescue, char kept[64], struct cairn_error *error)
 {
+    assert(rescue->locked);
     int rc = read_note(rescue, kept, error);
     return rc || !kept[0] ? rc : move_on(rescue, kept, error);
 }
@@ -129,6 +134,7 @@ int rescue_go_on(const struct rescue *rescue, char kept[64], struct cairn_error 
 
 int rescue_make_new(struct rescue *rescue, struct cairn_error *error)
 {
+    assert(!rescue->store);
     struct cairn_store_options options = {.path = rescue->new_dir, .create = true};
     rescue_remove_new(rescue);
     return store_open_at(&rescue->store, &options, STORE_DETECT, error);
@@ -137,6 +143,7 @@ int rescue_make_new(struct rescue *rescue, struct cairn_error *error)
 /* Closing moves everything into the database file; its own log must be empty then. */
 int rescue_finish(struct rescue *rescue, struct cairn_error *error)
 {
+    assert(rescue->store);
     int64_t size = 0;
     cairn_store_close(rescue->store);
     rescue->store = NULL;
@@ -188,6 +195,7 @@ static int name_kept(const struct rescue *rescue, char kept[64],
 int rescue_switch(struct rescue *rescue, char kept[64], struct cairn_error *error)
 {
     char text[80];
+    assert(rescue->locked && !rescue->store);
     int rc = sync_file(rescue->new_db, error);
     if (!rc)
         rc = os_sync_dir(rescue->new_dir, error);

@@ -3,6 +3,7 @@
 #include "storage/rescue/rescue_int.h"
 #include "storage/schema.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -13,9 +14,9 @@ struct gaps {
     void *context;
 };
 
-static void tell(const struct gaps *gaps, const char *format, ...)
+static void report_gap(const struct gaps *gaps, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-static void tell(const struct gaps *gaps, const char *format, ...)
+static void report_gap(const struct gaps *gaps, const char *format, ...)
 {
     char text[400];
     va_list args;
@@ -42,7 +43,7 @@ static void look_at_database(const struct gaps *gaps)
     if (!trouble && gaps->rescue->pages.file.size == 0)
         trouble = "is empty";
     if (trouble)
-        tell(gaps, "the database cairn.db %s: all that stood in it", trouble);
+        report_gap(gaps, "the database cairn.db %s: all that stood in it", trouble);
 }
 
 /* The marker stands only as long as the log holds what was committed. */
@@ -57,14 +58,15 @@ static void look_at_log(const struct gaps *gaps)
     if (!trouble && wal_is_blank(wal) && store_log_begun(&rescue->paths))
         trouble = "is empty";
     if (trouble)
-        tell(gaps,
-             "the write-ahead log cairn.db-wal %s: what was committed since the store "
-             "was last closed",
-             trouble);
+        report_gap(
+            gaps,
+            "the write-ahead log cairn.db-wal %s: what was committed since the store "
+            "was last closed",
+            trouble);
     for (size_t i = 0; wal->state == WAL_DAMAGED && i < wal->committed; i++)
         bad += !wal->frames[i].whole;
     if (bad)
-        tell(
+        report_gap(
             gaps,
             "%zu page%s in the write-ahead log: what was committed to %s, as far as it "
             "is not saved from what is left",
@@ -76,6 +78,7 @@ static void look_at_log(const struct gaps *gaps)
 /* As the newest commit states it, or the header of the database; 0: nothing does. */
 static uint32_t stated_pages(const struct pages *pages)
 {
+    assert(pages->wal.committed <= pages->wal.n);
     enum { HEADER = 100, PAGES = 28, CHANGES = 24, VALID_FOR = 92 };
     const uint8_t *first = pages_at(pages, 1);
     if (!first && pages->file.size >= HEADER)
@@ -98,6 +101,7 @@ static bool is_zero(const struct pages *pages, const uint8_t *page)
 
 static void look_at_pages(const struct gaps *gaps)
 {
+    assert(gaps->rescue->salvage.owner);
     const struct salvage *s = &gaps->rescue->salvage;
     const struct pages *pages = &gaps->rescue->pages;
     uint32_t stated = stated_pages(pages), zero = 0;
@@ -109,19 +113,21 @@ static void look_at_pages(const struct gaps *gaps)
         zero += at && s->owner[1] && s->owner[page] == 0 && is_zero(pages, at);
     }
     if (missing)
-        tell(gaps,
-             "%u of %u pages of the database, which was cut off: what stood there",
-             missing, stated > pages->n ? stated : pages->n);
+        report_gap(
+            gaps, "%u of %u pages of the database, which was cut off: what stood there",
+            missing, stated > pages->n ? stated : pages->n);
     if (zero)
-        tell(gaps,
-             "%u page%s of the database, which hold%s only zeros: what stood there",
-             zero, zero == 1 ? "" : "s", zero == 1 ? "s" : "");
+        report_gap(
+            gaps,
+            "%u page%s of the database, which hold%s only zeros: what stood there",
+            zero, zero == 1 ? "" : "s", zero == 1 ? "s" : "");
     if (s->bad_tables > (size_t)missing + zero)
-        tell(gaps,
-             "%zu damaged page%s of tables, as far as rows on them are not saved from "
-             "what is left",
-             s->bad_tables - missing - zero,
-             s->bad_tables - missing - zero == 1 ? "" : "s");
+        report_gap(
+            gaps,
+            "%zu damaged page%s of tables, as far as rows on them are not saved from "
+            "what is left",
+            s->bad_tables - missing - zero,
+            s->bad_tables - missing - zero == 1 ? "" : "s");
 }
 
 /* ---- Tables ---- */
@@ -135,16 +141,18 @@ static void look_at_tables(const struct gaps *gaps)
     bool any = false;
     for (int i = 0; i < SALVAGE_TABLES; i++)
         any = any || s->roots[i];
+    assert(!any || first); /* it leads to all of them */
     for (int i = 0; any && i < SALVAGE_TABLES; i++) {
         bool newer = i == SALVAGE_CLAIM || i == SALVAGE_EVENT; /* than version 1 */
         if (!s->roots[i] && !(newer && big32(first + USER_VERSION) < 2))
-            tell(gaps, "the table %s: all of its rows",
-                 salvage_name((enum salvage_table)i));
+            report_gap(gaps, "the table %s: all of its rows",
+                       salvage_name((enum salvage_table)i));
     }
 }
 
 void rescue_each_gap(struct rescue *rescue, rescue_gap_fn *each, void *context)
 {
+    assert(each && rescue->salvage.pages);
     struct gaps gaps = {rescue, each, context};
     look_at_database(&gaps);
     look_at_log(&gaps);

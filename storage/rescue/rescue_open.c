@@ -6,6 +6,7 @@
 #include "base/lock.h"
 #include "storage/health.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +17,7 @@ enum { OWNER_WAIT_MS = 300, WRITERS_WAIT_MS = 5000 };
 
 /* ---- Locks ---- */
 
-struct live {
+struct live_owner {
     int64_t workflow;
     uint64_t run;
     long long pid, since_ns;
@@ -25,7 +26,7 @@ struct live {
 
 static int note_live(void *context, const struct salvage_row *row)
 {
-    struct live *live = context;
+    struct live_owner *live = context;
     const struct sql_value *v = row->values;
     if (v[1].integer != live->workflow || (uint64_t)v[0].integer < live->run)
         return 0;
@@ -39,9 +40,11 @@ static int note_live(void *context, const struct salvage_row *row)
 }
 
 /* Who owns it stands in a row that can still be read, or nobody knows. */
-static int owned(struct rescue *rescue, int64_t offset, struct cairn_error *error)
+static int refuse_live_run(struct rescue *rescue, int64_t offset,
+                           struct cairn_error *error)
 {
-    struct live live = {.workflow = offset - LOCK_WORKFLOW};
+    assert(offset >= LOCK_WORKFLOW);
+    struct live_owner live = {.workflow = offset - LOCK_WORKFLOW};
     struct pages pages;
     struct salvage salvage;
     if (pages_load(&pages, rescue->paths.db, rescue->paths.wal, NULL) == 0) {
@@ -66,19 +69,21 @@ static int owned(struct rescue *rescue, int64_t offset, struct cairn_error *erro
 /* A child that a killed owner was just making holds its lock for a moment. */
 static int check_owners(struct rescue *rescue, struct cairn_error *error)
 {
+    assert(rescue->lock.fd >= 0);
     int64_t end = clock_mono_ns() + (int64_t)OWNER_WAIT_MS * 1000000, where = 0;
     for (;;) {
         int held = lock_held_from(&rescue->lock, LOCK_WORKFLOW, &where, error);
         if (held <= 0)
             return held;
         if (clock_mono_ns() >= end)
-            return owned(rescue, where, error);
+            return refuse_live_run(rescue, where, error);
         nanosleep(&(struct timespec){0, 10000000}, NULL);
     }
 }
 
 static int take_locks(struct rescue *rescue, struct cairn_error *error)
 {
+    assert(!rescue->locked);
     int rc = check_owners(rescue, error);
     if (!rc)
         rc = lock_wait(&rescue->lock, LOCK_COMMIT, LOCK_EXCLUSIVE, WRITERS_WAIT_MS,
@@ -104,6 +109,7 @@ static int take_locks(struct rescue *rescue, struct cairn_error *error)
 static int put_aside(const struct rescue *rescue, const char *name, mode_t kind,
                      char told[RESCUE_ASIDE], struct cairn_error *error)
 {
+    assert(kind == S_IFREG || kind == S_IFDIR);
     int (*look)(const char *, struct stat *) = kind == S_IFDIR ? stat : lstat;
     struct stat st;
     char odd[48];
@@ -126,6 +132,7 @@ static int put_aside(const struct rescue *rescue, const char *name, mode_t kind,
 static int find_paths(struct rescue *rescue, const char *path,
                       struct cairn_error *error)
 {
+    assert(!rescue->new_dir);
     struct cairn_store_options options = {.path = path};
     int rc = store_paths_find(&rescue->paths, &options, error);
     if (rc)
@@ -202,10 +209,12 @@ struct cairn_store *rescue_store(struct rescue *rescue)
 
 const char *rescue_dir(const struct rescue *rescue)
 {
+    assert(rescue->paths.dir);
     return rescue->paths.dir;
 }
 
 const char *rescue_new_dir(const struct rescue *rescue)
 {
+    assert(rescue->new_dir);
     return rescue->new_dir;
 }

@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 enum page_kind {
@@ -17,6 +18,8 @@ enum page_kind {
     TABLE_LEAF = 13
 };
 enum { OTHER = 254, FREE = 255 };
+_Static_assert((int)SALVAGE_TABLES < (int)OTHER,
+               "a page's owner is a table and one, or these");
 
 /* ---- Pages ---- */
 
@@ -49,6 +52,7 @@ static bool open_page(const struct pages *pages, uint32_t number, struct leaf *l
 /* Offset of a cell; 0: none. */
 static size_t cell_at(const struct pages *pages, const struct leaf *leaf, size_t i)
 {
+    assert(i < leaf->cells);
     size_t at = big16(leaf->page + leaf->first + 2 * i);
     return at >= leaf->first && at + 4 <= pages->usable ? at : 0;
 }
@@ -59,6 +63,7 @@ static size_t cell_at(const struct pages *pages, const struct leaf *leaf, size_t
 static int scan_page(struct salvage *s, uint32_t number, enum salvage_table table,
                      salvage_fn *each, void *context)
 {
+    assert(table < SALVAGE_TABLES);
     const struct salvage_shape *shape = &salvage_shapes[table];
     const uint8_t *page = pages_at(s->pages, number);
     int rc = 0;
@@ -82,6 +87,7 @@ struct visit {
 /* Calls for every row of the table on the page. */
 static int visit_page(struct visit *visit, uint32_t number)
 {
+    assert(visit->table >= 0 && visit->table <= SCHEMA_TABLE);
     const struct pages *pages = visit->salvage->pages;
     const struct salvage_shape *shape = &salvage_shapes[visit->table];
     struct leaf leaf;
@@ -143,6 +149,7 @@ static int add_children(struct salvage *s, const struct leaf *leaf, struct todo 
 static int walk(struct salvage *s, uint32_t root, uint8_t owner,
                 struct cairn_error *error)
 {
+    assert(owner != 0 && owner != FREE);
     struct todo todo = {0};
     int rc = add_todo(&todo, root, error);
     while (rc == 0 && todo.n > 0) {
@@ -240,6 +247,7 @@ static int stop_at_row(void *context, const struct salvage_row *row)
 /* Whether one of the rows on the page could be the table's. */
 static bool has_row(struct salvage *s, uint32_t page, int table)
 {
+    assert(page >= 1 && page <= s->pages->n);
     struct visit visit = {.salvage = s, .table = table, .each = stop_at_row};
     return visit_page(&visit, page) != 0;
 }
@@ -248,6 +256,7 @@ static bool has_row(struct salvage *s, uint32_t page, int table)
 static bool is_misplaced(struct salvage *s, uint32_t page)
 {
     struct leaf leaf;
+    assert(page >= 1 && page <= s->pages->n);
     int owner = s->owner[page];
     if (owner == 0 || owner == FREE || !open_page(s->pages, page, &leaf) ||
         leaf.cells == 0)
@@ -275,6 +284,7 @@ static void disown_misplaced(struct salvage *s)
 int salvage_open(struct salvage *salvage, const struct pages *pages,
                  struct cairn_error *error)
 {
+    assert(pages->newest);
     *salvage = (struct salvage){.pages = pages};
     salvage->owner = calloc((size_t)pages->n + 2, 1); /* from 1, which is asked for */
     if (!salvage->owner)
@@ -303,12 +313,14 @@ void salvage_close(struct salvage *salvage)
 int salvage_reached(struct salvage *salvage, enum salvage_table table, salvage_fn *each,
                     void *context, struct cairn_error *error)
 {
+    assert(salvage->owner && table < SALVAGE_TABLES);
     return each_on(salvage, (int)table, (uint8_t)(table + 1), each, context, error);
 }
 
 int salvage_stray(struct salvage *salvage, enum salvage_table table, salvage_fn *each,
                   void *context, struct cairn_error *error)
 {
+    assert(salvage->owner && table < SALVAGE_TABLES);
     int rc = each_on(salvage, (int)table, 0, each, context, error);
     for (uint32_t page = 1; page <= salvage->pages->n && rc == 0; page++)
         if (salvage->owner[page] == 0 || salvage->owner[page] == table + 1)

@@ -2,11 +2,14 @@
 /* Blobs that state their own length, where even the row around them is damaged. */
 #include "storage/rescue/salvage_int.h"
 
+#include <assert.h>
+
 /* The row is longer than the page: how much of it stands here depends on how many bytes
  * of it come before the blob. */
 static int try_chains(struct salvage *s, const struct salvage_blob *wanted,
                       const uint8_t *page, size_t at, size_t size)
 {
+    assert(size > 0);
     enum { LEAST_BEFORE = 8, MOST_BEFORE = 64 };
     size_t usable = s->pages->usable;
     int rc = 0;
@@ -49,6 +52,7 @@ static int blobs_on(struct salvage *s, const struct salvage_blob *wanted, uint32
 int salvage_blobs(struct salvage *salvage, const struct salvage_blob *wanted,
                   struct cairn_error *error)
 {
+    assert(wanted->mark.len <= wanted->head);
     int rc = 0;
     for (uint32_t page = 1; page <= salvage->pages->n && rc == 0; page++)
         if (salvage->owner[page] == 0 || salvage->owner[page] == wanted->table + 1)

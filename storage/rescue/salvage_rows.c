@@ -5,6 +5,8 @@
  * Every number from the file is bounded before it is used. */
 #include "storage/rescue/salvage_int.h"
 
+#include <assert.h>
+
 const struct salvage_shape salvage_shapes[SALVAGE_TABLES + 1] = {
     [SALVAGE_META] = {"meta", "ttB", 2, false},
     [SALVAGE_WORKFLOW] = {"workflow", "it", 2, true},
@@ -23,6 +25,7 @@ const struct salvage_shape salvage_shapes[SALVAGE_TABLES + 1] = {
 
 const char *salvage_name(enum salvage_table table)
 {
+    assert(table < SALVAGE_TABLES);
     return salvage_shapes[table].name;
 }
 
@@ -90,6 +93,7 @@ static bool fits(char column, const struct sql_value *value)
 bool salvage_read_row(const struct salvage_shape *shape,
                       const struct salvage_cell *cell, struct salvage_row *row)
 {
+    assert(strlen(shape->columns) <= SALVAGE_COLUMNS);
     const uint8_t *at = (const uint8_t *)cell->payload.ptr;
     const uint8_t *end = at + cell->payload.len;
     int most = (int)strlen(shape->columns), n = 0;
@@ -123,6 +127,7 @@ bool salvage_read_row(const struct salvage_shape *shape,
 
 size_t salvage_local(size_t usable, bool table, size_t size)
 {
+    assert(usable >= 480);
     size_t most = table ? usable - 35 : (usable - 12) * 64 / 255 - 23;
     size_t least = (usable - 12) * 32 / 255 - 23;
     if (size <= most)
@@ -134,6 +139,7 @@ size_t salvage_local(size_t usable, bool table, size_t size)
 /* A failure to grow stays noted until the end: what was left out was not looked at. */
 bool salvage_join(struct salvage *s, struct str start, uint32_t page, size_t left)
 {
+    assert(left > 0);
     size_t step = s->pages->usable - 4;
     if (s->payload.failed)
         return false;
@@ -154,6 +160,7 @@ bool salvage_join(struct salvage *s, struct str start, uint32_t page, size_t lef
 bool salvage_read_cell(struct salvage *s, const uint8_t *page, size_t at, bool table,
                        struct salvage_cell *cell)
 {
+    assert(at <= s->pages->usable);
     const uint8_t *end = page + s->pages->usable, *p = page + at;
     uint64_t size = 0;
     size_t used = p < end ? read_number(p, end, &size) : 0;

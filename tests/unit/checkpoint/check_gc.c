@@ -554,7 +554,8 @@ START_TEST(cut_off_after_each_transaction)
         uint64_t old = lab_run(lab, "large", 0, 0, &graph);
         struct attempt_row attempt = {
             .run = old, .gen = 1, .number = 1, .intent_ns = 5};
-        struct event_row event = {.run = old, .turn = 1, .time_ns = 5};
+        struct event_row event = {
+            .run = old, .turn = 1, .time_ns = 5, .kind = EVENT_BEGUN};
         MUST(lab, store_begin(lab->store, -1, &lab->error));
         MUST(lab, store_put_attempt(lab->store, &attempt, &lab->error));
         MUST(lab, store_put_event(lab->store, &event, &lab->error));

@@ -459,7 +459,8 @@ static int rescue_rows(enum salvage_table table, long n, uint64_t *saved, int *l
     good(rescue_begin(rescue, &error));
     good(store_begin(rescue_store(rescue), -1, &error));
     for (enum salvage_table t = SALVAGE_META; t < table; t++)
-        good(rescue_table(rescue, t, &others, NULL, NULL, &error));
+        if (t != SALVAGE_CHECKPOINT)
+            good(rescue_table(rescue, t, &others, NULL, NULL, &error));
     *lost = 0;
     arm(n);
     int code = rescue_table(rescue, table, saved, count_lost, lost, &error);

@@ -147,7 +147,12 @@ END_TEST
 START_TEST(failed_write_spoils_the_transaction)
 {
     struct cairn_store *store = open_store();
-    struct checkpoint_row row = {.seq = 1, .namespace_id = 1, .stream = 1};
+    static const struct digest digest;
+    struct checkpoint_row row = {.seq = 1,
+                                 .namespace_id = 1,
+                                 .stream = 1,
+                                 .record = STR("a record"),
+                                 .digest = {(const char *)digest.bytes, DIGEST_SIZE}};
     uint64_t seq;
     good(store_begin(store, 0, &error));
     good(put(store, 150, &seq));
