@@ -11,6 +11,8 @@
 #include "storage/rows_run.h"
 #include "storage/store.h"
 
+#include <assert.h>
+
 struct deletion {
     const struct chains *in;
     uint64_t seq, stream;
@@ -51,6 +53,7 @@ static int next_of(struct deletion *d, struct neighbour *next)
                                      .stream = d->stream,
                                      .first = d->seq,
                                      .limit = 2};
+    assert(d->seq > 0);
     *next = (struct neighbour){.deletion = d};
     int rc = store_each_checkpoint(d->in->store, &range, see_neighbour, next, d->error);
     return rc < 0 ? rc : 0;
@@ -63,6 +66,7 @@ static int before_of(struct deletion *d, struct neighbour *before)
                                      .last = d->seq,
                                      .descending = true,
                                      .limit = 2};
+    assert(d->seq > 0);
     *before = (struct neighbour){.deletion = d};
     int rc =
         store_each_checkpoint(d->in->store, &range, see_neighbour, before, d->error);
@@ -100,6 +104,7 @@ static int refuse_fork(struct deletion *d)
     const struct payload_kind *kind = d->in->kind;
     struct fork_match match = {d->seq, 0};
     char number[CAIRN_ID_MAX];
+    assert(d->sound);
     int rc = kind->find_forks
                  ? kind->find_forks(d->in->store, 0, match_fork, &match, d->error)
                  : 0;
@@ -164,6 +169,7 @@ static int bury(struct deletion *d, const struct neighbour *next)
                                 .before = d->before,
                                 .time_ns = clock_utc_ns()};
     uint64_t bytes;
+    assert(row.first == row.last && row.last == d->seq);
     int rc = before_of(d, &before);
     if (rc == 0)
         rc = tombstones_load(d->in->store, d->in->kind->namespace_id, d->stream,

@@ -61,6 +61,7 @@ static const char *skip_prefix(const char *id, uint8_t namespace_id)
 {
     const char *name = namespace_name(namespace_id);
     size_t n = strlen(name);
+    assert(id);
     return strncmp(id, name, n) == 0 && id[n] == ':' ? id + n + 1 : NULL;
 }
 
@@ -103,6 +104,7 @@ static int seq_of_hex(struct cairn_store *store, struct parsed_id *id,
     uint64_t seqs[2];
     size_t found = 0;
     struct str hex = {id->hex, id->hex_digits};
+    assert(id->seq == 0 && id->hex_digits >= HEX_MIN);
     int rc = store_find_digest(store, hex, seqs, 2, &found, error);
     if (rc && rc != CAIRN_ENOTFOUND)
         return rc;
@@ -132,6 +134,7 @@ static bool hex_matches(const struct parsed_id *id, struct str digest)
 {
     struct digest whole = {{0}};
     char hex[DIGEST_HEX_SIZE];
+    assert(id->hex_digits <= HEX_MAX);
     if (digest.len != DIGEST_SIZE)
         return false;
     memcpy(whole.bytes, digest.ptr, DIGEST_SIZE);

@@ -19,6 +19,7 @@
 #include "storage/rows_gc.h"
 #include "storage/store.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <time.h>
@@ -27,6 +28,7 @@ enum { SLICE_NS = 10000000, BREATH_NS = 25000000 };
 
 int gc_begin_slice(struct gc *gc)
 {
+    assert(!gc->dry_run);
     int rc = store_begin(gc->store, -1, gc->error);
     gc->began = clock_mono_ns();
     return rc;
@@ -34,6 +36,7 @@ int gc_begin_slice(struct gc *gc)
 
 bool gc_slice_full(const struct gc *gc)
 {
+    assert(gc->began > 0);
     return clock_mono_ns() - gc->began > SLICE_NS;
 }
 
@@ -51,6 +54,7 @@ static void breathe(struct gc *gc, int64_t took)
 
 int gc_end_slice(struct gc *gc, int rc)
 {
+    assert(gc->began > 0);
     rc = store_end(gc->store, rc, gc->error);
     int64_t took = clock_mono_ns() - gc->began;
     gc->result.slices++;
@@ -71,6 +75,7 @@ static int collect(struct gc *gc)
 /* From the first commit on, what others use again stays. */
 static int collect_in_epoch(struct gc *gc)
 {
+    assert(!gc->dry_run);
     int rc = gc_begin_slice(gc);
     if (rc)
         return rc;
@@ -106,6 +111,7 @@ int checkpoint_gc(struct cairn_store *store, const struct payload_kinds *kinds,
     static const struct cairn_gc_options defaults;
     struct gc gc = {
         .store = store, .kinds = kinds, .options = options ? options : &defaults};
+    assert(kinds);
     gc.error = error;
     gc.dry_run = gc.options->dry_run;
     if (gc.options->older_than_ms < 0)

@@ -9,6 +9,7 @@
 #include "cairn/outcome.h"
 #include "storage/rows_run.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 struct chooser {
@@ -36,6 +37,7 @@ static struct str key_of(char out[1 + 8 + DIGEST_SIZE], char kind, uint64_t numb
 static int put_key(struct chooser *c, struct str key, uint32_t value,
                    uint32_t *existing)
 {
+    assert(key.len > 0);
     *existing = map_get(&c->seen, key);
     if (*existing != MAP_NONE)
         return 0;
@@ -61,6 +63,7 @@ static int rank_of(struct chooser *c, uint64_t workflow, uint32_t *rank)
         index = c->n_counts++;
         c->counts[index] = 0;
     }
+    assert(index < c->n_counts);
     *rank = c->counts[index]++;
     return 0;
 }
@@ -76,6 +79,7 @@ static bool limits_let_go(const struct chooser *c, const struct run_row *row,
                           uint32_t rank)
 {
     const struct cairn_gc_options *o = c->gc->options;
+    assert(row->ended_ns > 0);
     if (o->keep_runs == 0 && o->older_than_ms == 0)
         return false;
     if (o->keep_runs && rank < o->keep_runs)
@@ -145,6 +149,7 @@ int gc_choose_runs(struct gc *gc)
                         .now_ns = clock_utc_ns(),
                         .newest = true};
     struct run_filter every = {.ascending = false};
+    assert(gc->n_doomed == 0);
     int rc = store_each_run(gc->store, &every, choose, &c, gc->error);
     map_release(&c.seen);
     arena_release(&c.keys);

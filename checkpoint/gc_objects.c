@@ -6,6 +6,7 @@
 
 #include "storage/rows_checkpoint.h"
 #include "storage/rows_gc.h"
+#include <assert.h>
 #include <stdlib.h>
 
 enum { ROWS_AT_ONCE = 4096, OBJECTS_AT_ONCE = 1024 };
@@ -24,6 +25,7 @@ static uint64_t mark_of(const struct digest *digest)
 static void put_mark(uint64_t *marks, size_t room, uint64_t mark)
 {
     size_t i = mark & (room - 1);
+    assert(mark != 0 && (room & (room - 1)) == 0);
     while (marks[i])
         i = (i + 1) & (room - 1);
     marks[i] = mark;
@@ -32,6 +34,7 @@ static void put_mark(uint64_t *marks, size_t room, uint64_t mark)
 static bool is_marked(const struct gc *gc, const struct digest *digest)
 {
     uint64_t mark = mark_of(digest);
+    assert(gc->n_marks <= gc->mark_room);
     for (size_t i = mark & (gc->mark_room - 1); gc->mark_room && gc->marks[i];
          i = (i + 1) & (gc->mark_room - 1))
         if (gc->marks[i] == mark)
@@ -61,6 +64,7 @@ static int mark(struct gc *gc, const struct digest *digest)
     int rc = 2 * gc->n_marks >= gc->mark_room ? grow_marks(gc) : 0;
     if (rc)
         return rc;
+    assert(2 * gc->n_marks < gc->mark_room);
     put_mark(gc->marks, gc->mark_room, mark_of(digest));
     gc->n_marks++;
     return 0;
@@ -106,6 +110,7 @@ static int mark_row(void *context, const struct checkpoint_row *row)
     struct payload_check check = {.roots = ROOTS_ALL, .root = mark_root, .context = gc};
     struct sound_record record;
     struct cairn_error reason = {0};
+    assert(scan->rows < ROWS_AT_ONCE);
     scan->last = row->seq;
     scan->rows++;
     if (gc->dry_run && row->namespace_id == NAMESPACE_WORKFLOW &&
@@ -175,6 +180,7 @@ struct sweep {
 static int look(void *context, const struct object_size *object)
 {
     struct sweep *s = context;
+    assert(s->n < OBJECTS_AT_ONCE);
     s->at = object->id;
     s->rows++;
     if (is_marked(s->gc, &object->digest))
@@ -194,6 +200,7 @@ static void count(struct gc *gc, const struct object_size *object, bool deleted)
 static int delete_slice(struct sweep *s, uint32_t *next)
 {
     struct gc *gc = s->gc;
+    assert(*next < s->n && s->n <= OBJECTS_AT_ONCE);
     int rc = gc_begin_slice(gc);
     if (rc)
         return rc;
@@ -210,6 +217,7 @@ static int delete_slice(struct sweep *s, uint32_t *next)
 
 static int delete_garbage(struct sweep *s)
 {
+    assert(s->n <= s->rows);
     int rc = 0;
     for (uint32_t next = 0; next < s->n && !rc;) {
         if (!s->gc->dry_run)

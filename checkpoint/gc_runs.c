@@ -10,6 +10,7 @@
 #include "storage/rows_gc.h"
 #include "storage/rows_run.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 /* ---- What a run has ---- */
@@ -50,7 +51,8 @@ static int see_record(void *context, const struct checkpoint_row *row)
 {
     struct removal *r = context;
     struct sound_record checked;
-    if (row_check_bytes(row, r->gc->sha, &checked, NULL)) {
+    bool out_of_order = r->n && row->seq <= r->parts[r->n - 1].last; /* bad index */
+    if (out_of_order || row_check_bytes(row, r->gc->sha, &checked, NULL)) {
         r->damaged = true;
         return 1;
     }
@@ -87,6 +89,7 @@ static int survey(struct removal *r)
     struct checkpoint_range range = {.namespace_id = NAMESPACE_WORKFLOW,
                                      .stream = r->run->run};
     struct tombstones old = {0};
+    assert(r->n == 0 && !r->parts);
     int rc = store_each_checkpoint(r->gc->store, &range, see_record, r, r->gc->error);
     if (rc < 0)
         return rc;
@@ -138,6 +141,8 @@ static int bury(struct removal *r, const struct part *part)
                                 .after = part->after,
                                 .time_ns = clock_utc_ns()};
     uint64_t bytes;
+    assert(part->first <= part->last);
+    assert(part >= r->parts && part < r->parts + r->n);
     int rc =
         store_delete_checkpoints(gc->store, NAMESPACE_WORKFLOW, row.stream, row.first,
                                  row.last, &row.count, &bytes, gc->error);
@@ -167,6 +172,7 @@ static int bury(struct removal *r, const struct part *part)
 static int remove_part(struct removal *r, size_t i)
 {
     struct gc *gc = r->gc;
+    assert(i < r->n || r->n == 0);
     int rc = gc_begin_slice(gc);
     if (rc)
         return rc;
@@ -180,6 +186,7 @@ static int remove_part(struct removal *r, size_t i)
 
 static void count_part(struct gc *gc, const struct part *part)
 {
+    assert(part->count > 0);
     gc->result.checkpoints += part->count;
     gc->result.freed_bytes += part->bytes;
 }
@@ -189,6 +196,7 @@ static int carry_out(struct removal *r)
     struct gc *gc = r->gc;
     uint64_t attempts = 0;
     size_t i = 0;
+    assert(!r->damaged);
     int rc = gc->dry_run
                  ? store_count_attempts(gc->store, r->run->run, &attempts, gc->error)
                  : 0;
@@ -235,6 +243,7 @@ static int delete_slice(struct gc *gc, uint64_t run, bool *left)
     enum { ROWS = 200 };
     uint32_t rows = 1, attempts;
     uint64_t all = 0;
+    assert(!gc->dry_run);
     int rc = gc_begin_slice(gc);
     if (rc)
         return rc;
@@ -274,6 +283,7 @@ int gc_remove_runs(struct gc *gc)
         if (rc == 0)
             gc->doomed[gone++] = run;
     }
+    assert(gone <= gc->n_doomed);
     gc->n_doomed = gone;
     return rc < 0 || gc->dry_run ? (rc < 0 ? rc : 0) : delete_leftovers(gc);
 }

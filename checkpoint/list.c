@@ -12,6 +12,7 @@
 #include "storage/rows_run.h"
 #include "storage/store.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -50,6 +51,7 @@ static int info_of_row(void *context, const struct checkpoint_row *row)
     struct page *page = context;
     struct cairn_checkpoint_info *info = &page->infos[page->n];
     struct sound_record checked;
+    assert(page->n < PAGE);
     info_columns(row, info);
     int rc = row_check(row, page->in->sha, &checked, page->error);
     if (rc == 0) {
@@ -112,6 +114,7 @@ static int range_of_filter(const struct chains *in,
 /* Fills one page; needs a read transaction. */
 static int fill_page(const struct checkpoint_range *range, struct page *page)
 {
+    assert(range->limit > 0 && range->limit <= PAGE);
     page->n = 0;
     int rc =
         store_each_checkpoint(page->in->store, range, info_of_row, page, page->error);
@@ -134,6 +137,7 @@ static bool next_page(struct checkpoint_range *range, const struct page *page)
 {
     if (page->n < range->limit)
         return false;
+    assert(page->n > 0);
     uint64_t seq = page->infos[page->n - 1].seq;
     range->offset = 0;
     if (!range->descending)
@@ -338,6 +342,7 @@ static int find_latest(const struct chains *in, struct checkpoint_range range,
     uint64_t bad = 0, bad_stream = 0;
     uint32_t passed = 0;
     bool damaged = false;
+    assert(range.limit == 1 && range.descending);
     for (;;) {
         struct candidate next = {0};
         int rc = store_each_checkpoint(in->store, &range, note_candidate, &next, error);

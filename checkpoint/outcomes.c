@@ -37,6 +37,7 @@ static int visit_full_roots(const struct states *states, const struct digest *gr
 static void frame_full(struct payload_check *check, const struct sound_record *record,
                        const struct states *states, const struct digest *graph)
 {
+    assert(states->n > 0);
     check->base = record->header.seq;
     if (check->frame)
         *check->frame = (struct payload_frame){
@@ -61,6 +62,7 @@ static int check_full(const struct sound_record *record, struct payload_check *c
 static int fit_tasks(const struct delta *delta, uint32_t tasks,
                      struct cairn_error *error)
 {
+    assert(delta->n > 0 && delta->base > 0);
     if (delta->last < tasks)
         return 0;
     return error_set(error, CAIRN_EDAMAGED,
@@ -163,6 +165,7 @@ static int apply_delta(struct outcomes *outcomes, const struct sound_record *rec
 {
     struct delta delta;
     struct change_target target = {&outcomes->states, error};
+    assert_states(&outcomes->states);
     int rc = payload_parse_delta(record->payload, &delta, error);
     if (rc)
         return rc;
@@ -236,6 +239,7 @@ static void count_states(const struct states *states,
                          struct cairn_checkpoint_info *info)
 {
     struct tally tally = states_tally(states);
+    assert_states(states);
     info->total = tally.total;
     info->completed = tally.completed;
     info->failed = tally.failed;

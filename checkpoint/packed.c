@@ -12,6 +12,8 @@
 #include "base/limits.h"
 #include "cairn/outcome.h"
 
+#include <assert.h>
+
 enum { STATE_OUTCOME = 0x3f, STATE_ATTEMPTS = 0x40, STATE_OUTPUTS = 0x80 };
 enum { OUTCOME_LAST = CAIRN_EXCLUDED };
 
@@ -66,6 +68,7 @@ static int get_state(struct reader *in, struct change *state, struct cairn_error
 
 static struct change state_of(const struct states *states, uint32_t task)
 {
+    assert(task < states->n);
     return (struct change){task, states->outcome[task], states->attempts[task],
                            states->outputs ? states->outputs[task] : no_outputs};
 }
@@ -78,6 +81,7 @@ static bool same_state(const struct change *a, const struct change *b)
 
 static bool same_at(const struct states *states, uint32_t a, uint32_t b)
 {
+    assert(a < states->n && b < states->n);
     return states->outcome[a] == states->outcome[b] &&
            states->attempts[a] == states->attempts[b] &&
            (!states->outputs || digest_equal(&states->outputs[a], &states->outputs[b]));
@@ -92,6 +96,7 @@ static uint32_t end_of_run(const struct states *states, uint32_t from)
     const uint32_t *attempts = states->attempts;
     const struct digest *outputs = states->outputs;
     uint32_t to = from + 1;
+    assert(from < states->n);
     while (
         to + BLOCK <= states->n &&
         !memcmp(&outcome[to - 1], &outcome[to], BLOCK * sizeof *outcome) &&
@@ -106,6 +111,7 @@ static uint32_t end_of_run(const struct states *states, uint32_t from)
 int pack_runs(const struct states *states, struct buf *out, struct cairn_error *error)
 {
     uint32_t from = 0;
+    assert_states(states);
     while (from < states->n) {
         uint32_t to = end_of_run(states, from);
         struct change state = state_of(states, from);
@@ -123,6 +129,7 @@ int unpack_runs(struct str packed, struct states *states, struct cairn_error *er
     struct reader in = reader_of(packed.ptr, packed.len);
     struct change before = {0};
     uint32_t done = 0;
+    assert_states(states);
     while (reader_left(&in) > 0) {
         struct change state = {0};
         uint64_t length = read_varint(&in);
@@ -172,6 +179,7 @@ struct change_reader change_reader_of(struct str packed, uint32_t tasks)
 int change_next(struct change_reader *reader, struct change *change,
                 struct cairn_error *error)
 {
+    assert(!reader->any || reader->last < reader->tasks);
     if (reader_left(&reader->in) == 0)
         return 0;
     struct change found = {0};

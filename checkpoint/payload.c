@@ -12,6 +12,7 @@
 #include "base/limits.h"
 #include "checkpoint/packed_int.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdlib.h>
@@ -22,18 +23,19 @@ extern tpl_hook_t tpl_hook;
 
 enum { GUARD_BLOCKS = 64 }; /* an image of three fields takes fewer than 20 */
 
-struct guard {
+struct tpl_guard {
     jmp_buf escape;
     void *blocks[GUARD_BLOCKS];
     bool nomem;
 };
 
 /* Hooks get no context argument, so the call under way is found through the thread. */
-static _Thread_local struct guard *guard;
+static _Thread_local struct tpl_guard *guard;
 
 /* The slot that holds `block` (NULL: a free one), or NULL. */
 static void **guard_slot(const void *block)
 {
+    assert(guard);
     for (int i = 0; i < GUARD_BLOCKS; i++)
         if (guard->blocks[i] == block)
             return &guard->blocks[i];
@@ -106,7 +108,8 @@ static void install_hooks(void)
 static int guarded(int (*work)(void *), void *context, struct cairn_error *error)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    struct guard here;
+    struct tpl_guard here;
+    assert(!guard);
     memset(&here, 0, sizeof here);
     if (pthread_once(&once, install_hooks) != 0)
         return error_nomem(error);
@@ -126,6 +129,7 @@ static int guarded(int (*work)(void *), void *context, struct cairn_error *error
 
 static tpl_bin bin_of(struct str bytes)
 {
+    assert(bytes.len <= LIMIT_PAYLOAD_BYTES);
     /* libtpl only reads from it, but its field is not const. */
     return (tpl_bin){(void *)(uintptr_t)bytes.ptr, (uint32_t)bytes.len};
 }
@@ -211,6 +215,7 @@ static int pack_any(const struct change *changes, size_t n, struct buf *packed,
                     struct cairn_error *error)
 {
     size_t i = 1;
+    assert(n > 0);
     while (i < n && changes[i - 1].task <= changes[i].task)
         i++;
     if (i >= n)
@@ -269,6 +274,7 @@ static int read_image(void *context)
 static int load_image(struct str payload, struct image *image,
                       struct cairn_error *error)
 {
+    assert(!image->bytes);
     int rc = image_check(payload, image->full ? "uBB" : "UUB", error);
     if (rc)
         return rc;
@@ -285,6 +291,7 @@ static struct str view_of(const tpl_bin *bin)
 static int take_full(const struct image *image, struct states *states,
                      struct cairn_error *error)
 {
+    assert(image->full);
     if (image->graph.sz != DIGEST_SIZE)
         return error_set(error, CAIRN_EDAMAGED, "its graph digest is not 32 bytes");
     if (image->tasks == 0 || image->tasks > LIMIT_TASKS)
@@ -356,6 +363,7 @@ int delta_each(const struct delta *delta, uint32_t tasks,
 {
     struct change_reader reader = change_reader_of(delta->changes, tasks);
     struct change change;
+    assert(delta->image && delta->n > 0);
     int rc;
     while ((rc = change_next(&reader, &change, error)) > 0) {
         rc = each(context, &change);

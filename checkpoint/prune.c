@@ -16,6 +16,7 @@
 #include "storage/rows_run.h"
 #include "storage/store.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 struct segment {
@@ -64,6 +65,10 @@ static int scan_row(void *context, const struct checkpoint_row *row)
     struct sound_record checked;
     bool begins =
         row->kind == RECORD_FULL && row_check(row, p->in->sha, &checked, NULL) == 0;
+    if (p->n && row->seq <= p->segments[p->n - 1].last) /* by a damaged index */
+        return error_set(p->error, CAIRN_EDAMAGED,
+                         "the index of checkpoints leads to a wrong row: run `cairn "
+                         "doctor`");
     if (begins || p->n == 0) {
         struct segment segment = {
             .first = row->seq, .parent = row->parent, .sound = begins};
@@ -91,6 +96,7 @@ static int note_seq(void *context, const struct checkpoint_row *row)
 
 static bool holds_fork(const struct pruning *p, const struct segment *segment)
 {
+    assert(segment->first <= segment->last);
     for (size_t i = 0; i < p->forks.n; i++)
         if (p->forks.at[i] >= segment->first && p->forks.at[i] <= segment->last)
             return true;
@@ -104,6 +110,7 @@ static int find_segments(struct pruning *p, uint32_t keep)
                                      .descending = true,
                                      .offset = keep - 1,
                                      .limit = 1};
+    assert(keep >= 1 && p->n == 0);
     int rc =
         store_each_checkpoint(p->in->store, &range, note_seq, &p->cutoff, p->error);
     if (rc < 0)
@@ -125,6 +132,7 @@ static int find_segments(struct pruning *p, uint32_t keep)
 static int delete_range(struct pruning *p, struct tombstone_row *row)
 {
     uint64_t bytes;
+    assert(row->first <= row->last);
     row->namespace_id = p->in->kind->namespace_id;
     row->stream = p->stream;
     row->time_ns = clock_utc_ns();
@@ -154,6 +162,8 @@ static int delete_group(struct pruning *p, size_t from, size_t to)
     const struct segment *last = &p->segments[to - 1], *next = &p->segments[to];
     struct tombstone_row row = {
         .first = first->first, .last = last->last, .after = last->last_digest};
+    assert(from < to && to < p->n);
+    assert(!p->segments[from].keep && p->segments[to].keep);
     row.before = first->sound ? first->parent_digest : end_of_tombstones(p, row.first);
     if (next->sound && next->parent >= row.first && next->parent <= row.last) {
         uint64_t end = row.last;
@@ -242,6 +252,7 @@ static int replace_tombstones(struct pruning *p)
 
 static int carry_out(struct pruning *p)
 {
+    assert(p->cutoff > 0 && p->new.n == 0);
     int rc = tombstones_load(p->in->store, p->in->kind->namespace_id, p->stream,
                              &p->old, p->error);
     if (rc == 0)

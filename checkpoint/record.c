@@ -23,11 +23,14 @@
 #include "base/limits.h"
 #include "storage/rows_checkpoint.h"
 
+#include <assert.h>
+
 static const char magic[4] = {'C', 'R', 'N', 1};
 
 static void put_header(const struct record_header *header, size_t payload_bytes,
                        struct buf *out)
 {
+    assert(payload_bytes <= LIMIT_PAYLOAD_BYTES);
     buf_add(out, magic, sizeof magic);
     buf_u16(out, RECORD_VERSION);
     buf_byte(out, header->namespace_id);
@@ -85,6 +88,8 @@ int record_encode_keyed(const struct record_header *given, struct str payload,
     int rc = buf_check(out, error);
     if (rc)
         return rc;
+    assert(out->size - start ==
+           RECORD_HEADER_BYTES + payload.len + (key ? (size_t)RECORD_HMAC_BYTES : 0));
     sha256_begin(sha);
     sha256_add(sha, out->data + start, out->size - start);
     sha256_end(sha, digest);
@@ -188,6 +193,7 @@ int record_authentic(struct str record, const struct record_header *header,
     struct digest hmac;
     if (!(header->flags & RECORD_KEYED))
         return damaged(error, "it has no HMAC: it was written without the key");
+    assert(record.len >= RECORD_HEADER_BYTES + RECORD_HMAC_BYTES);
     struct str covered = {record.ptr, record.len - RECORD_HMAC_BYTES};
     hmac_of(key, sha, &covered, 1, &hmac);
     struct str stored = {record.ptr + covered.len, RECORD_HMAC_BYTES};

@@ -6,6 +6,7 @@
 #include "storage/rows_checkpoint.h"
 #include "storage/rows_run.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 void row_id(const struct checkpoint_row *row, char out[CAIRN_ID_MAX])
@@ -66,6 +67,7 @@ int row_check_bytes(const struct checkpoint_row *row, struct sha256 *sha,
 int row_blame(const struct checkpoint_row *row, struct cairn_error *error)
 {
     char id[CAIRN_ID_MAX];
+    assert(!error || error->code == CAIRN_EDAMAGED);
     row_id(row, id);
     error_context(error, "checkpoint %s is damaged", id);
     return CAIRN_EDAMAGED;
@@ -102,6 +104,7 @@ struct digest row_digest(const struct checkpoint_row *row, struct sha256 *sha)
 int seqs_add(struct seqs *seqs, uint64_t seq)
 {
     uint64_t *at = array_room(seqs->at, seqs->n, &seqs->capacity, sizeof *at);
+    assert(seqs->n <= seqs->capacity);
     if (!at)
         return CAIRN_ENOMEM;
     seqs->at = at;

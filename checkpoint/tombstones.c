@@ -5,11 +5,13 @@
 #include "base/array.h"
 #include "storage/rows_checkpoint.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 int tombstones_add(struct tombstones *all, const struct tombstone_row *row)
 {
     struct tombstone_row *at = array_room(all->at, all->n, &all->capacity, sizeof *at);
+    assert(all->n <= all->capacity);
     if (!at)
         return CAIRN_ENOMEM;
     all->at = at;
@@ -76,6 +78,7 @@ size_t tombstones_of(const struct tombstones *all, uint8_t namespace_id,
         else
             high = middle;
     }
+    assert(low <= all->n);
     return low;
 }
 

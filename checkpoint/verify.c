@@ -25,6 +25,7 @@ static int report(struct verifier *v, enum cairn_problem_kind kind, uint64_t seq
 {
     char text[1024];
     struct cairn_problem problem = {.seq = seq, .text = text, .kind = kind};
+    assert(kind != CAIRN_PROBLEM_UNREAD || seq == 0);
     vsnprintf(text, sizeof text, format, args);
     if (id)
         snprintf(problem.id, sizeof problem.id, "%s", id);
@@ -127,6 +128,7 @@ static int verify_all(struct verifier *v)
 static int verify_all_keyed(struct verifier *v)
 {
     bool other = false;
+    assert(!v->other_key);
     int rc = store_key(v->store) ? verify_other_key(v, &other) : 0;
     if (rc || !other)
         return rc ? rc : verify_all(v);
@@ -157,6 +159,7 @@ static void verifier_release(struct verifier *v)
 
 static int count_pruned(struct verifier *v)
 {
+    assert(v->tombstones.n == 0);
     int rc = tombstones_load_all(v->store, &v->tombstones, v->error);
     for (size_t i = 0; i < v->tombstones.n && rc == 0; i++)
         v->result.pruned += v->tombstones.at[i].count;

@@ -8,12 +8,14 @@
 #include "storage/rows_checkpoint.h"
 #include "storage/rows_lost.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 int verify_ask(struct verifier *v, const struct question *question)
 {
     struct question *questions =
         array_room(v->questions, v->n_questions, &v->question_room, sizeof *questions);
+    assert(question->seq > 0);
     if (!questions)
         return error_nomem(v->error);
     v->questions = questions;
@@ -40,6 +42,7 @@ static int missing(struct verifier *v, const struct question *q)
 {
     char id[CAIRN_ID_MAX];
     struct digest known = q->digest;
+    assert(q->target > 0);
     checkpoint_id(q->namespace_id, q->target, &known, id);
     if (q->base)
         id[strcspn(id, "-")] = 0;
@@ -56,6 +59,7 @@ static int missing(struct verifier *v, const struct question *q)
 static int deleted(struct verifier *v, const struct question *q,
                    const struct tombstone_row *t)
 {
+    assert(t->first <= q->target && q->target <= t->last);
     if (q->base || (t->last == q->target && digest_equal(&t->after, &q->digest)))
         return 0;
     return verify_report(v, q->seq, q->id,

@@ -5,6 +5,7 @@
 
 #include "storage/rows_checkpoint.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 static int ask_parent(void *context, const struct checkpoint_row *row)
@@ -104,6 +105,7 @@ int verify_one(struct verifier *v, const char *id)
     struct cairn_error reason = {0};
     uint64_t seq = 0, bad;
     bool sound = false;
+    assert(v->n_questions == 0);
     int rc = chain_find(&in, id, &seq, &sound, &reason);
     if (rc)
         return error_set(v->error, rc, "%s", reason.text);

@@ -10,6 +10,7 @@
 #include "base/limits.h"
 #include "storage/rows_checkpoint.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 struct stream_seen {
@@ -59,6 +60,7 @@ static int stream_seen(struct verifier *v, uint8_t namespace_id, uint64_t stream
             return CAIRN_ENOMEM;
         }
     }
+    assert(index < v->n_streams);
     *out = &v->streams[index];
     return 0;
 }
@@ -120,6 +122,7 @@ static int pass_tombstones(struct verifier *v, struct stream_seen *seen, uint64_
 {
     const struct tombstones *all = &v->tombstones;
     char number[CAIRN_ID_MAX];
+    assert(seen->tombstone <= all->n);
     for (; seen->tombstone < all->n; seen->tombstone++) {
         const struct tombstone_row *t = &all->at[seen->tombstone];
         unsigned long long first = t->first, last = t->last;
@@ -160,6 +163,7 @@ static int check_link(struct verifier *v, struct stream_seen *seen,
                                 .seq = row->seq,
                                 .target = row->parent,
                                 .digest = h->parent};
+    assert(h->seq == row->seq && h->stream == row->stream);
     row_id(row, question.id);
     if (h->position <= seen->position)
         return verify_report(v, row->seq, question.id,
@@ -201,6 +205,7 @@ static int ask_base(struct verifier *v, struct stream_seen *seen,
                                 .seq = record->header.seq,
                                 .target = base,
                                 .base = true};
+    assert(base > seen->frame.base);
     checkpoint_id(question.namespace_id, question.seq, &record->digest, question.id);
     seen->asked = base;
     return verify_ask(v, &question);
@@ -286,6 +291,7 @@ static int check_row(void *context, const struct checkpoint_row *row)
 int verify_rows(struct verifier *v)
 {
     struct checkpoint_range all = {0};
+    assert(v->n_streams == 0);
     int rc = store_each_checkpoint(v->store, &all, check_row, v, v->error);
     return rc < 0 ? rc : 0;
 }

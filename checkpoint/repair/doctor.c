@@ -8,6 +8,7 @@
 #include "storage/health.h"
 #include "storage/store.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -121,6 +122,7 @@ static void tell_error(struct doctor *d, const char *what, struct cairn_error *e
                                "store in its place, and keeps the damaged one"
                              : NULL;
     size_t n = strlen(error->text);
+    assert(error->code != 0);
     if (n >= sizeof advice - 1 &&
         strcmp(error->text + n - (sizeof advice - 1), advice) == 0)
         error->text[n - (sizeof advice - 1)] = 0;
@@ -166,6 +168,7 @@ static void look_at_pages(struct doctor *d)
 {
     struct cairn_error error = {0};
     char text[512];
+    assert(d->store);
     int rc = store_check_pages(d->store, bad_page, d, &error);
     if (rc && is_trouble(d, &error))
         return;
@@ -229,6 +232,7 @@ static void look_at_content(struct doctor *d)
     struct cairn_error error = {0};
     char text[256];
     struct verify_reader reader = {bad_record, d};
+    assert(d->store);
     int rc =
         checkpoint_verify(d->store, d->options->kinds, NULL, &reader, &result, &error);
     if (rc && is_trouble(d, &error))
@@ -247,6 +251,7 @@ static void look_at_content(struct doctor *d)
 static void look_at_writer(struct doctor *d)
 {
     struct lock_file *lock = store_lock_file(d->store);
+    assert(d->store);
     int writers = lock_held(lock, LOCK_WRITERS, NULL);
     int writing = lock_held(lock, LOCK_COMMIT, NULL);
     tell(d, CAIRN_HEALTH_OK, "writers",
@@ -258,6 +263,7 @@ static void look_at_writer(struct doctor *d)
 
 static void look_at_log(struct doctor *d)
 {
+    assert(d->store);
     if (store_log_health(d->store) == LOG_ENDS_EARLY)
         tell(d, CAIRN_HEALTH_WARN, "log",
              "the write-ahead log ends in the middle of a transaction, or right behind "

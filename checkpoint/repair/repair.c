@@ -47,6 +47,7 @@ int repair_lose(struct repair *r, const struct known_record *record)
 {
     struct known_record *lost =
         array_room(r->lost, r->n_lost, &r->lost_room, sizeof *lost);
+    assert(r->n_lost <= r->lost_room);
     if (!lost)
         return error_nomem(r->error);
     r->lost = lost;
@@ -112,6 +113,7 @@ static int lost_numbers(void *context, uint64_t first, uint64_t last)
 {
     enum { MOST = 100000 }; /* remembered */
     struct repair *r = context;
+    assert(first <= last);
     for (uint64_t seq = first; seq <= last && r->gone_seqs.n < MOST; seq++)
         if (seqs_add(&r->gone_seqs, seq))
             return error_nomem(r->error);
@@ -146,6 +148,7 @@ static int tell_gaps(struct repair *r)
 
 static int fill(struct repair *r)
 {
+    assert(r->store);
     int rc = rescue_fill(r->rescue, r->error);
     if (rc)
         return rc;
@@ -200,6 +203,7 @@ static int check_new(struct repair *r)
 
 static int replace(struct repair *r)
 {
+    assert(!r->store);
     int rc = rescue_begin(r->rescue, r->error);
     if (rc)
         return rc;

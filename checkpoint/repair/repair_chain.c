@@ -33,6 +33,7 @@ static int by_place(const void *a, const void *b)
 static int add_note(struct gap_notes *c, const struct tombstone_row *row)
 {
     struct tombstone_row note = *row;
+    assert(note.first <= note.last);
     note.time_ns = clock_utc_ns();
     return tombstones_add(&c->notes, &note) ? error_nomem(c->repair->error) : 0;
 }
@@ -51,6 +52,7 @@ static int bridge(struct gap_notes *c, const struct link *before,
     const struct tombstone_row *passed = NULL;
     uint64_t from = before ? before->record.seq : 0, counted = 0;
     uint64_t missing = link->position - (before ? before->position : 0) - 1;
+    assert(!before || before->record.seq < link->record.seq);
     for (size_t i = tombstones_of(&c->repair->deleted, link->record.namespace_id,
                                   link->record.stream);
          i < c->repair->deleted.n &&

@@ -10,6 +10,7 @@
 #include "storage/rows_lost.h"
 #include "storage/rows_run.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 /* An attempt whose end stands in a record that is gone without a trace. */
@@ -41,6 +42,7 @@ static int note_lost_object(void *context, const char *hex)
     struct repair *r = context;
     struct cairn_loss loss = {.kind = CAIRN_LOSS_OBJECT};
     uint32_t place = map_get(&r->bad_digests, str_of(hex));
+    assert(place == MAP_NONE || place < r->bad_objects.n);
     if (place != MAP_NONE)
         r->bad_objects.at[place] = 0;
     repair_tell(r, &loss, "the stored content %.12s, to which other rows refer", hex);
@@ -95,6 +97,7 @@ static int tell_objects(struct repair *r)
 
 static int tell_records(struct repair *r)
 {
+    assert(r->lost_seqs.n == r->n_lost);
     int rc = 0;
     for (size_t i = 0; i < r->n_lost && !rc; i++) {
         const struct known_record *lost = &r->lost[i];
@@ -121,6 +124,7 @@ struct fallen {
 static int note_fallen(void *context, const struct attempt_row *row)
 {
     struct fallen *f = context;
+    assert(f->states && f->states->outcome);
     if (row->outcome != CAIRN_COMPLETED || row->task >= f->states->n ||
         f->states->outcome[row->task] != CAIRN_PENDING || (row->flags & ATTEMPT_UNDO))
         return 0;

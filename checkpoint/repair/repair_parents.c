@@ -9,6 +9,7 @@
 #include "base/array.h"
 #include "storage/rows_checkpoint.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 struct end { /* of what may be a parent */
@@ -108,6 +109,7 @@ static uint64_t find_end(const struct ends *ends, const struct link *link)
 {
     const struct end wanted = {link->parent_digest, link->record.seq};
     size_t from = 0, to = ends->n;
+    assert(ends->at);
     while (from < to) {
         size_t middle = from + (to - from) / 2;
         if (by_digest(&ends->at[middle], &wanted) < 0)
@@ -122,6 +124,7 @@ static uint64_t find_end(const struct ends *ends, const struct link *link)
 /* Of the record before in the stream, 0: it is the first. */
 static uint64_t number_before(const struct repair *r, const struct link *link)
 {
+    assert(link >= r->links && link < r->links + r->n_links);
     for (const struct link *l = link; l > r->links;) {
         l--;
         if (l->record.stream == link->record.stream && !l->dropped &&
@@ -151,6 +154,7 @@ static int drop(struct repair *r, struct link *link)
 {
     const struct known_record *record = &link->record;
     uint64_t count, bytes;
+    assert(!link->dropped);
     int rc =
         store_delete_checkpoints(r->store, record->namespace_id, record->stream,
                                  record->seq, record->seq, &count, &bytes, r->error);
@@ -163,6 +167,7 @@ static int mend(struct repair *r, struct ends *ends, struct link *link)
 {
     static const struct digest none;
     const struct link *named = find(r, link->parent);
+    assert(!link->dropped);
     if (digest_equal(&link->parent_digest, &none) ||
         (named && digest_equal(&named->record.digest, &link->parent_digest)))
         return 0;
@@ -193,6 +198,7 @@ int repair_parents(struct repair *r)
 {
     struct checkpoint_range all = {0};
     struct ends ends = {0};
+    assert(r->n_links == 0);
     int rc = store_each_checkpoint(r->store, &all, note_link, r, r->error);
     for (size_t i = 0; i < r->n_links && rc == 0; i++)
         rc = mend(r, &ends, &r->links[i]);

@@ -6,6 +6,7 @@
 
 #include "storage/rows_checkpoint.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 /* From the header: what the columns should say. The parent's number stands only in the
@@ -14,6 +15,7 @@ static void mend_columns(struct checkpoint_row *row, const struct record_header 
                          bool root)
 {
     bool moved = row->seq != h->seq;
+    assert(h->seq > 0);
     row->seq = h->seq;
     row->namespace_id = h->namespace_id;
     row->stream = h->stream;
@@ -102,6 +104,7 @@ int repair_take_records(struct repair *r)
 {
     static const char mark[] = {'C', 'R', 'N', 1};
     struct taking t = {.repair = r};
+    assert(r->n_links == 0 && r->deleted.n == 0);
     int rc = tombstones_load_all(r->store, &r->deleted, r->error);
     if (!rc)
         rc = rescue_each_checkpoint(r->rescue, false, take, &t, r->error);
@@ -134,6 +137,7 @@ static int see_stream(void *context, const struct checkpoint_row *row)
 int repair_forget_found(struct repair *r)
 {
     size_t kept = 0;
+    assert(r->lost_seqs.n == 0);
     if (r->n_lost)
         qsort(r->lost, r->n_lost, sizeof *r->lost, by_seq);
     for (size_t i = 0; i < r->n_lost; i++) {

@@ -15,6 +15,7 @@
 #include "storage/rows_event.h"
 #include "storage/rows_run.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 /* ---- What there is of damaged rows ---- */
@@ -153,6 +154,7 @@ static void judge_state(struct making *m, const struct states *states)
 {
     struct tally t = states ? states_tally(states) : (struct tally){0};
     bool open = !states || tally_done(&t) < t.total;
+    assert(!states || states->outcome);
     if (!m->any_event && !open && !t.failed && !t.cancelled) { /* of a first release */
         m->ended = true;
         m->state = CAIRN_RUN_COMPLETED;
@@ -231,6 +233,7 @@ static int find_definition(struct making *m, const struct recovery *recovery)
 {
     struct repair *r = m->repair;
     struct digest graph;
+    assert(r->options->describe);
     int rc = store_last_gen(r->store, m->row.run, &m->row.gen, r->error);
     if (rc)
         return rc;
