@@ -29,7 +29,7 @@ bool command_takes(const struct command *command, enum option_id id);
 void help_all(FILE *to);
 void help_group(FILE *to, const char *group);
 void help_command(FILE *to, const struct command *command);
-/* Says that there is no such command and names the nearest; returns the status. */
+/* Reports that there is no such command, with the nearest; returns the status. */
 int help_unknown(const char *words);
 
 int command_run(struct settings *settings);

@@ -6,10 +6,10 @@
 #include "cairn.h"
 #include "cli/json.h"
 
-/* running, interrupted, waiting (it ended in order, and can go on), completed,
+/* running, interrupted, waiting (it ended normally with work left), completed,
  * failed, cancelled or undone. */
 const char *run_state_text(const struct cairn_run_info *run);
-/* Exit status that tells how a run ended (or that it did not). */
+/* The exit status for how a run ended, or for one that did not. */
 int run_exit_status(const struct cairn_run_info *run);
 uint32_t run_done(const struct cairn_run_info *run);
 /* Members of a run, in an object that is already open. */

@@ -28,7 +28,7 @@ void display_init(struct display *display, const char *hint, bool stored);
 void display_release(struct display *display);
 /* The observer; context is the display. */
 void display_event(void *context, const struct cairn_event *event);
-/* Tells the result; takes the block off first. */
+/* Prints the result, after removing the block. */
 void display_result(struct display *display, const struct cairn_run_result *result);
 
 /* NDJSON of one event, and of the result. */

@@ -8,7 +8,7 @@
 /* Fills the options that tune a run from the command line. */
 void tuning_options(const struct settings *settings, struct cairn_run_options *options);
 
-/* If the file of the run that the options go on with, or fork from, was touched since
+/* If the file of the run that the options resume, or fork from, was touched since
  * the run started, prints what will run and why. */
 void announce_changes(struct settings *settings, struct cairn_workflow *workflow,
                       struct cairn_store *store,
@@ -18,7 +18,7 @@ void announce_changes(struct settings *settings, struct cairn_workflow *workflow
 /* Runs with display and signals. `store` may be NULL. Returns the exit status. */
 int execute(struct settings *settings, struct cairn_workflow *workflow,
             struct cairn_store *store, const struct cairn_run_options *options);
-/* The same for taking back: of the tasks that are the operands from the second on, or
+/* The same for an undo: of the tasks that are the operands from the second on, or
  * of all. */
 int execute_undo(struct settings *settings, struct cairn_store *store, uint64_t run,
                  const struct cairn_run_options *options);

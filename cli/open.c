@@ -127,7 +127,7 @@ int run_option(struct settings *settings, struct cairn_store *store,
                    info);
 }
 
-void tell_warnings(const struct cairn_workflow *workflow)
+void print_warnings(const struct cairn_workflow *workflow)
 {
     const char *text;
     for (size_t i = 0; (text = cairn_workflow_warning(workflow, i)); i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Options of the command line: one catalogue, one parser. A command names the options
+/* Options of the command line: one table, one parser. A command names the options
  * it takes by id; values are found in `struct settings` under the same id. */
 #ifndef CLI_OPTIONS_H
 #define CLI_OPTIONS_H
@@ -103,17 +103,17 @@ const struct option *option_get(enum option_id id);
 bool option_taken(const struct command *command, enum option_id id);
 /* The command's option with this long name (n bytes), or OPT_NONE. */
 enum option_id option_find(const struct command *command, const char *name, size_t n);
-/* Says that there is no such option, and which was meant; returns -1. */
+/* Reports that there is no such option, with the nearest; returns -1. */
 int option_unknown(const struct command *command, const char *name, size_t n);
 void settings_init(struct settings *settings);
 void settings_release(struct settings *settings);
 /* Takes the arguments of one command. With `command` NULL only global options are
  * known and parsing stops at the first operand. Returns how many arguments were used,
- * or -1 after telling the user what is wrong. */
+ * or -1 after printing what is wrong. */
 int settings_parse(struct settings *settings, const struct command *command, int argc,
                    char **argv);
-/* The n-th operand as a decimal number of a kind ("run") from 1; tells the user
- * otherwise. */
+/* The n-th operand as a decimal number of a kind ("run") from 1; prints
+ * what is wrong otherwise. */
 bool number_operand(const struct settings *settings, int n, const char *kind,
                     uint64_t *out);
 

@@ -5,9 +5,9 @@
 
 #include "cli/options.h"
 
-/* Reads them, if the option was given, to the end of the descriptor, and closes it.
- * Before anything else is opened: a wrong number must not hit something of ours. They
- * are wiped by secrets_release. */
+/* Reads the secrets, if the option was given, to the end of the descriptor, and closes
+ * it. Call it before anything else is opened: a wrong number must not hit a descriptor
+ * of our own. secrets_release wipes them. */
 struct secrets_given {
     char *text;
     size_t length;

@@ -7,10 +7,10 @@
 
 /* Opens the store for writing and reads the first operand as a run's number. */
 int run_and_store(struct settings *settings, struct cairn_store **store, uint64_t *run);
-/* *needed: nobody carries the run out, and only `cairn resume` can go on with it. */
+/* *needed: no process owns the run, and only `cairn resume` can continue it. */
 int resume_needed(struct cairn_store *store, const struct cairn_run_info *run,
                   bool *needed);
-/* Tells how a step ended (`what` is completed, failed, ...), and what is needed now. */
+/* Prints how a step ended (`what` is completed, failed, ...), and what to do next. */
 int step_report(const struct settings *settings, struct cairn_store *store,
                 uint64_t run, const char *what);
 

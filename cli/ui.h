@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Talking to people and programs. Data goes to stdout, talk to stderr. Everything
+/* Output for people and programs. Data goes to stdout, messages to stderr. Everything
  * printed through here (but out_raw) has its control characters made visible: also line
  * breaks in what a format of one line puts in (but ui_warn: errors may have several).
  */
@@ -27,7 +27,7 @@ bool ui_terminal(int fd);
 int ui_width(void); /* columns of stderr's terminal, 80 if unknown */
 
 enum color { PLAIN, RED, GREEN, YELLOW, DIM };
-/* Talk on stderr, whole lines. `say` is silent with --quiet, the others never. */
+/* Messages on stderr, whole lines. `say` is silent with --quiet, the others never. */
 void say(const char *format, ...) PRINTS(1, 2);
 void say_always(const char *format, ...) PRINTS(1, 2);
 /* The same with its first word (the label) in a color, where colors are wanted. */
@@ -42,10 +42,10 @@ void ui_paint(const char *bytes, size_t n);
 void out(const char *format, ...) PRINTS(1, 2);
 void out_raw(const void *bytes, size_t n);
 void out_flush(void);
-/* Something had to be left out, and that was told: status 0 becomes 75. */
+/* Something had to be left out, which was reported: status 0 becomes 75. */
 void out_incomplete(void);
 
-/* Tells the error (as a document too, with --json); returns the exit status. */
+/* Prints the error (with --json also as a document); returns the exit status. */
 int ui_fail(const struct cairn_error *error);
 /* A usage error of a command ("run"); NULL: of no command in particular. */
 int ui_usage(const char *command, const char *format, ...) PRINTS(2, 3);
@@ -55,7 +55,7 @@ int ui_error(int status, const char *name, const char *format, ...) PRINTS(3, 4)
 int ui_end(int status);
 /* The run's own status stands even if stdout was lost. */
 void ui_output_optional(void);
-/* Whether writing to stdout has failed; there is no use in going on. */
+/* Whether writing to stdout has failed, so that printing more is useless. */
 bool ui_output_lost(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cairn claim: takes an external task. The token alone stands on stdout. */
+/* cairn claim: claims an external task. Only the token goes to stdout. */
 #include "cli/command.h"
 #include "cli/json.h"
 #include "cli/open.h"

@@ -5,7 +5,7 @@
 
 #include "cli/command.h"
 
-/* Repairs it and tells what was saved and lost. Returns an exit status. */
+/* Repairs the store and prints what was saved and lost. Returns an exit status. */
 int repair_store(struct settings *settings);
 
 #endif

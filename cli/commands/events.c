@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cairn events: everything that was decided in a run, in order, from the store. (The
+/* cairn events: every decision of a run, in order, from the store. (The
  * events of a run that this process carries out are in cli/event_lines.c.) */
 #include "cli/command.h"
 #include "cli/format.h"

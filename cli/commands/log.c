@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn log: what a task wrote. Positions are counted in the stream as it was written,
- * gaps included, so that following goes on exactly where it was. */
+ * gaps included, so that following continues exactly where it was. */
 #include "cli/attempts.h"
 #include "cli/command.h"
 #include "cli/describe.h"

@@ -88,7 +88,7 @@ int command_plan(struct settings *settings)
     if (status == 0 && cairn_plan(&plan, workflow, store, &options, &error) != 0)
         status = ui_fail(&error);
     if (status == 0) {
-        tell_warnings(workflow);
+        print_warnings(workflow);
         status = ui_json() ? print_document(plan, cairn_workflow_name(workflow), all)
                            : print_text(plan, cairn_workflow_name(workflow), all);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cairn resolve: decides what became of a task whose outcome is unknown. */
+/* cairn resolve: decides the outcome of a task that is unknown. */
 #include "cli/command.h"
 #include "cli/open.h"
 #include "cli/task_step.h"

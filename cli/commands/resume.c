@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cairn resume: on with a run, or with a new run from a checkpoint. */
+/* cairn resume: continues a run, or starts a new one from a checkpoint. */
 #include "cli/command.h"
 #include "cli/execute.h"
 #include "cli/open.h"
@@ -53,7 +53,7 @@ int command_resume(struct settings *settings)
         cairn_workflow_of_run(&workflow, store, run.run, &from_file, &error) != 0)
         status = ui_fail(&error);
     if (status == 0) {
-        tell_warnings(workflow);
+        print_warnings(workflow);
         if (from_file)
             announce_changes(settings, workflow, store, &options, &run);
         else

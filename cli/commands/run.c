@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cairn run: a workflow file, from the start or on from its unfinished run. */
+/* cairn run: runs a workflow file, or resumes its unfinished run. */
 #include "cli/command.h"
 #include "cli/execute.h"
 #include "cli/open.h"
@@ -58,7 +58,7 @@ int command_run(struct settings *settings)
     if (status == 0 && keep)
         status = store_for_writing(settings, &store, true);
     if (status == 0) {
-        tell_warnings(workflow);
+        print_warnings(workflow);
         if (keep)
             announce_start(settings, workflow, store, &options);
         status = execute(settings, workflow, store, &options);

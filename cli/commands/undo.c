@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cairn undo: takes back what completed tasks of a run did. */
+/* cairn undo: undoes completed tasks of a run. */
 #include "cli/command.h"
 #include "cli/execute.h"
 #include "cli/open.h"

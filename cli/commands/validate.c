@@ -111,7 +111,7 @@ static int print_text(const struct cairn_workflow *workflow, const char *file,
 {
     uint32_t tasks = cairn_workflow_tasks(workflow), groups = count_groups(workflow);
     uint64_t edges = cairn_workflow_edges(workflow);
-    tell_warnings(workflow);
+    print_warnings(workflow);
     out("%s: %s is valid: %u task%s, %llu edge%s, %u group%s\n", file,
         cairn_workflow_name(workflow), tasks, plural(tasks), (unsigned long long)edges,
         plural(edges), groups, plural(groups));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cairn watch: looks at a run again and again until nobody owns it any more. It only
- * reads the store, so it can be started and stopped at any time. */
+/* cairn watch: polls a run as long as a process owns it. It only reads the store, so it
+ * can be started and stopped at any time. */
 #include "cli/block.h"
 #include "cli/command.h"
 #include "cli/describe.h"
