@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-struct reader_of_claims {
+struct claims_reader {
     struct claims *claims;
     uint32_t n;            /* tasks of the generation that is read */
     const uint32_t *place; /* [n] their numbers now */
@@ -18,7 +18,7 @@ struct reader_of_claims {
 };
 
 /* Rounded up: a lease that runs is not shown as over. */
-static int64_t left_ms(const struct reader_of_claims *r, const struct claim_row *row)
+static int64_t lease_left_ms(const struct claims_reader *r, const struct claim_row *row)
 {
     int64_t left_ns = row->until_boot_ns - clock_boot_ns();
     if (left_ns <= 0 || !str_equal(row->boot, str_of(r->boot)))
@@ -27,9 +27,9 @@ static int64_t left_ms(const struct reader_of_claims *r, const struct claim_row 
 }
 
 /* A damaged one is none: its token is void. */
-static int keep_claim(void *context, const struct claim_row *row)
+static int note_claim(void *context, const struct claim_row *row)
 {
-    struct reader_of_claims *r = context;
+    struct claims_reader *r = context;
     uint32_t task = row->task < r->n ? r->place[row->task] : NODE_NONE;
     r->damaged |= !row->sum_ok;
     if (task == NODE_NONE)
@@ -42,22 +42,22 @@ static int keep_claim(void *context, const struct claim_row *row)
     claim->token = arena_str(&r->claims->arena, row->token);
     claim->holder = arena_str(&r->claims->arena, row->holder);
     claim->time_ns = row->time_ns;
-    claim->left_ms = row->spent ? 0 : left_ms(r, row);
+    claim->left_ms = row->spent ? 0 : lease_left_ms(r, row);
     return 0;
 }
 
-static int read_placed(struct reader_of_claims *r, const struct run_view *v,
-                       uint32_t gen, struct cairn_error *error)
+static int read_placed(struct claims_reader *r, const struct run_view *v, uint32_t gen,
+                       struct cairn_error *error)
 {
     struct cairn_error why = {0};
     r->damaged = false;
-    int rc = store_each_claim(v->store, v->row.run, gen, keep_claim, r, &why);
+    int rc = store_each_claim(v->store, v->row.run, gen, note_claim, r, &why);
     if (rc == CAIRN_EDAMAGED && r->damaged)
         return 0;
     return rc ? error_set(error, rc, "%s", why.text) : 0;
 }
 
-static int read_with_graph(struct reader_of_claims *r, const struct run_view *v,
+static int read_with_graph(struct claims_reader *r, const struct run_view *v,
                            uint32_t gen, const struct graph *then,
                            struct cairn_error *error)
 {
@@ -72,7 +72,7 @@ static int read_with_graph(struct reader_of_claims *r, const struct run_view *v,
     return rc;
 }
 
-static int read_generation(struct reader_of_claims *r, const struct run_view *v,
+static int read_generation(struct claims_reader *r, const struct run_view *v,
                            uint32_t gen, struct cairn_error *error)
 {
     struct definition definition;
@@ -92,7 +92,7 @@ int claims_load(struct claims *claims, const struct run_view *v,
                 struct cairn_error *error)
 {
     *claims = (struct claims){.arena = ARENA_INIT};
-    struct reader_of_claims r = {.claims = claims};
+    struct claims_reader r = {.claims = claims};
     int rc = 0;
     os_boot_id(r.boot);
     claims->at =

@@ -53,8 +53,8 @@ static enum go go_by_needs(uint8_t when, uint8_t needs)
     return needs & FATE_OPEN ? GO_PERHAPS : GO_YES;
 }
 
-/* A task as it is looked at. */
-struct view_of_task {
+/* A task that is being judged. */
+struct candidate {
     uint32_t task, old;
     const struct task_def *def;
     uint8_t needs;    /* their bits */
@@ -65,20 +65,20 @@ struct view_of_task {
 
 /* What still runs is taken over if it is what would run now; what must not run twice
  * also if it was edited. */
-static bool adopts(const struct judge *j, const struct view_of_task *v)
+static bool adopts(const struct judge *j, const struct candidate *v)
 {
     return v->mark & MARK_OUTLIVED && !(v->needs & FATE_UNSETTLED) &&
            (!v->changed || v->def->once || j->in->on_change == CAIRN_KEEP);
 }
 
-static bool is_unknown(const struct judge *j, const struct view_of_task *v)
+static bool is_unknown(const struct judge *j, const struct candidate *v)
 {
     return task_is_unknown(v->def, v->recorded, v->mark) ||
            (v->def->once && v->mark & MARK_OUTLIVED && !adopts(j, v));
 }
 
 static enum cairn_reason pending_reason(const struct judge *j,
-                                        const struct view_of_task *v)
+                                        const struct candidate *v)
 {
     if (v->mark & MARK_DAMAGED)
         return CAIRN_REASON_DAMAGED;
@@ -106,7 +106,7 @@ static enum cairn_reason evidence_reason(uint8_t evidence)
                                         : CAIRN_REASON_OUTPUT;
 }
 
-static enum cairn_reason completed_reason(struct judge *j, const struct view_of_task *v)
+static enum cairn_reason completed_reason(struct judge *j, const struct candidate *v)
 {
     const struct decide_input *in = j->in;
     if (v->mark & MARK_UNDOING)
@@ -122,7 +122,7 @@ static enum cairn_reason completed_reason(struct judge *j, const struct view_of_
 
 /* Why what is recorded of the task does not settle it; DONE, KEPT and HANDLED: it does.
  */
-static enum cairn_reason recorded_reason(struct judge *j, const struct view_of_task *v)
+static enum cairn_reason recorded_reason(struct judge *j, const struct candidate *v)
 {
     if (v->old == NODE_NONE)
         return CAIRN_REASON_NEVER_RAN;
@@ -163,7 +163,7 @@ static uint32_t blocking_need(const struct judge *j, uint32_t task)
 }
 
 /* It is not settled by what is recorded: does it run? */
-static void judge_open_task(struct judge *j, const struct view_of_task *v,
+static void judge_open_task(struct judge *j, const struct candidate *v,
                             enum cairn_reason reason)
 {
     uint32_t task = v->task;
@@ -206,7 +206,7 @@ static void judge_open_task(struct judge *j, const struct view_of_task *v,
 /* Skipped before, and so again if nothing has changed around it: that is no reset. If
  * what it needs runs, and it is another cause that keeps it from running now (its own
  * condition, or what it needs), the recorded outcome would tell the wrong one. */
-static void judge_skipped_task(struct judge *j, const struct view_of_task *v,
+static void judge_skipped_task(struct judge *j, const struct candidate *v,
                                enum cairn_reason reason)
 {
     if (v->def->finally && j->first_will == NODE_NONE && j->first_may == NODE_NONE &&
@@ -231,7 +231,7 @@ static uint8_t fate_of_outcome(uint8_t outcome)
 
 /* What belongs to `finally` runs after everything else, so also if anything else runs.
  */
-static void add_finally_needs(const struct judge *j, struct view_of_task *v)
+static void add_finally_needs(const struct judge *j, struct candidate *v)
 {
     if (!v->def->finally ||
         (v->recorded != CAIRN_COMPLETED && !(v->mark & MARK_OUTLIVED)))
@@ -242,13 +242,13 @@ static void add_finally_needs(const struct judge *j, struct view_of_task *v)
         v->needs |= FATE_MAY;
 }
 
-static struct view_of_task look_at(struct judge *j, uint32_t task)
+static struct candidate describe_candidate(struct judge *j, uint32_t task)
 {
     const struct decide_input *in = j->in;
-    struct view_of_task v = {.task = task,
-                             .old = in->old ? in->old_task[task] : NODE_NONE,
-                             .def = graph_def(in->graph, task),
-                             .needs = fate_of_needs(j, task)};
+    struct candidate v = {.task = task,
+                          .old = in->old ? in->old_task[task] : NODE_NONE,
+                          .def = graph_def(in->graph, task),
+                          .needs = fate_of_needs(j, task)};
     if (v.old == NODE_NONE) {
         v.mark = in->new_marks ? in->new_marks[task] : 0;
         return v;
@@ -263,7 +263,7 @@ static struct view_of_task look_at(struct judge *j, uint32_t task)
 static void judge_task(struct judge *j, uint32_t task)
 {
     struct decisions *out = j->out;
-    struct view_of_task v = look_at(j, task);
+    struct candidate v = describe_candidate(j, task);
     out->added += j->in->old && v.old == NODE_NONE;
     out->changed += v.changed;
     if (is_unknown(j, &v)) {
@@ -271,10 +271,10 @@ static void judge_task(struct judge *j, uint32_t task)
         return;
     }
     enum cairn_reason reason = recorded_reason(j, &v);
-    bool told = reason == CAIRN_REASON_FAILED && v.mark & MARK_REPORTED && !v.changed &&
-                !(v.needs & FATE_UNSETTLED);
+    bool reported = reason == CAIRN_REASON_FAILED && v.mark & MARK_REPORTED &&
+                    !v.changed && !(v.needs & FATE_UNSETTLED);
     if (reason == CAIRN_REASON_DONE || reason == CAIRN_REASON_KEPT ||
-        reason == CAIRN_REASON_HANDLED || told) {
+        reason == CAIRN_REASON_HANDLED || reported) {
         out->kept += reason == CAIRN_REASON_KEPT;
         settle_as(j, task, reason, fate_of_outcome(v.recorded), NODE_NONE);
     } else if (v.recorded == CAIRN_SKIPPED || v.recorded == CAIRN_EXCLUDED)

@@ -8,7 +8,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-struct look {
+struct evidence_search {
     struct evidence_source *source;
     struct scope scope;
     const struct result *result;
@@ -17,7 +17,7 @@ struct look {
     struct buf *which;
 };
 
-static void note(struct look *k, uint8_t found, struct str name)
+static void note_difference(struct evidence_search *k, uint8_t found, struct str name)
 {
     *k->found = found;
     buf_clear(k->which);
@@ -26,12 +26,13 @@ static void note(struct look *k, uint8_t found, struct str name)
 
 /* Names that depend on other tasks' values are those that were recorded: what they
  * stand for cannot have changed unless those tasks run again. */
-static bool outputs_recorded(const struct look *k)
+static bool outputs_recorded(const struct evidence_search *k)
 {
     return k->result->n_outputs == k->scope.def->n_outputs;
 }
 
-static int look_at_recorded_outputs(struct look *k, struct cairn_error *error)
+static int look_at_recorded_outputs(struct evidence_search *k,
+                                    struct cairn_error *error)
 {
     const struct file_view view = {.directory = buf_view(&k->directory),
                                    .content = k->source->content,
@@ -43,14 +44,15 @@ static int look_at_recorded_outputs(struct look *k, struct cairn_error *error)
         rc = file_compare(&view, file, &state, error);
         if (rc || state == FILE_SAME)
             continue;
-        note(k, state == FILE_MISSING ? OUTPUT_MISSING : OUTPUT_DIFFERS, file->name);
+        note_difference(k, state == FILE_MISSING ? OUTPUT_MISSING : OUTPUT_DIFFERS,
+                        file->name);
         break;
     }
     return rc;
 }
 
 /* From the root, so that not every look walks down to it. 0: it is there. */
-static int look_for(const struct look *k, const char *path)
+static int look_for(const struct evidence_search *k, const char *path)
 {
     struct str root = k->scope.definition->root;
     bool below = k->source->root_fd >= 0 && strncmp(path, root.ptr, root.len) == 0 &&
@@ -61,14 +63,14 @@ static int look_for(const struct look *k, const char *path)
 }
 
 /* That they are there is enough, and their names are fixed. */
-static int look_for_outputs(struct look *k, struct cairn_error *error)
+static int look_for_outputs(struct evidence_search *k, struct cairn_error *error)
 {
     struct files f;
     int rc = files_begin(&f, &k->scope, false, error), more = 0;
     while (!rc && *k->found == EVIDENCE_GOOD && (more = files_step(&f, error)) > 0)
         if (look_for(k, f.path.data) < 0) {
             if (os_is_missing(errno))
-                note(k, OUTPUT_MISSING, buf_view(&f.name));
+                note_difference(k, OUTPUT_MISSING, buf_view(&f.name));
             else
                 rc = error_sys(error, errno, "cannot look at %s", f.path.data);
         }
@@ -76,7 +78,7 @@ static int look_for_outputs(struct look *k, struct cairn_error *error)
     return rc ? rc : more < 0 ? more : 0;
 }
 
-static int look_at_inputs(struct look *k, struct cairn_error *error)
+static int look_at_inputs(struct evidence_search *k, struct cairn_error *error)
 {
     const struct file_view view = {.directory = buf_view(&k->directory),
                                    .content = true,
@@ -89,13 +91,13 @@ static int look_at_inputs(struct look *k, struct cairn_error *error)
         rc = file_compare(&view, file, &state, error);
         if (rc || state == FILE_SAME)
             continue;
-        note(k, INPUT_DIFFERS, file->name);
+        note_difference(k, INPUT_DIFFERS, file->name);
         break;
     }
     return rc;
 }
 
-static int look_at_secrets(struct look *k, struct cairn_error *error)
+static int look_at_secrets(struct evidence_search *k, struct cairn_error *error)
 {
     const struct secrets *secrets = k->source->secrets;
     for (uint32_t i = 0; i < k->result->n_secrets; i++) {
@@ -110,13 +112,13 @@ static int look_at_secrets(struct look *k, struct cairn_error *error)
             return rc;
         if (digest_equal(&now, &mark->mac))
             continue;
-        note(k, SECRET_DIFFERS, mark->name);
+        note_difference(k, SECRET_DIFFERS, mark->name);
         break;
     }
     return 0;
 }
 
-static bool wants_result(const struct look *k)
+static bool wants_result(const struct evidence_search *k)
 {
     const struct task_def *def = k->scope.def;
     bool fixed = true;
@@ -126,7 +128,7 @@ static bool wants_result(const struct look *k)
            (k->source->outputs && def->n_outputs && (k->source->content || !fixed));
 }
 
-static int look_at_all(struct look *k, struct cairn_error *error)
+static int look_at_all(struct evidence_search *k, struct cairn_error *error)
 {
     const struct task_def *def = k->scope.def;
     bool recorded = k->result->n_inputs || k->result->n_outputs;
@@ -146,11 +148,11 @@ int evidence_look(struct evidence_source *source, uint32_t task, uint8_t *found,
 {
     static const struct result nothing;
     struct asker asker = {.lookup = source->lookup, .task = task};
-    struct look k = {.source = source,
-                     .scope = lookup_scope(&asker),
-                     .result = &nothing,
-                     .found = found,
-                     .which = which};
+    struct evidence_search k = {.source = source,
+                                .scope = lookup_scope(&asker),
+                                .result = &nothing,
+                                .found = found,
+                                .which = which};
     *found = EVIDENCE_GOOD;
     int rc =
         wants_result(&k) ? lookup_result(source->lookup, task, &k.result, error) : 0;

@@ -12,14 +12,14 @@
 
 /* ---- Looking ---- */
 
-/* To somebody outside, what a live owner runs is only pending. */
-static int take_states(struct run_view *v, struct cairn_error *error)
+/* What a live owner runs is only pending, as seen from here. */
+static int copy_states(struct run_view *v, struct cairn_error *error)
 {
     return v->live ? states_copy(&v->states, &v->situation.present.states, error)
                    : situation_states(&v->situation, v->workflow, &v->states, error);
 }
 
-static int look(struct run_view *v, struct cairn_error *error)
+static int load_situation(struct run_view *v, struct cairn_error *error)
 {
     const struct graph *g = &v->workflow->graph;
     int rc = situation_load_as_is(&v->situation, v->workflow, v->store, v->row.run,
@@ -27,7 +27,7 @@ static int look(struct run_view *v, struct cairn_error *error)
     if (rc)
         return rc;
     v->loaded = true;
-    rc = take_states(v, error);
+    rc = copy_states(v, error);
     if (!rc)
         rc = sched_init(&v->sched, g, v->states.outcome, NULL, NULL, error);
     v->lookup = (struct lookup){
@@ -47,7 +47,7 @@ int run_view_open(struct run_view *v, struct cairn_store *store, uint64_t run,
         rc = live;
     v->live = live > 0;
     if (!rc)
-        rc = look(v, error);
+        rc = load_situation(v, error);
     if (rc)
         run_view_release(v);
     return rc;

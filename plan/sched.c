@@ -215,7 +215,7 @@ static enum sched_end_class barrier_class(uint8_t flags)
     return flags & NEED_FAILED ? END_FAILED : flags ? END_BAD : END_MET;
 }
 
-static void blame(struct sched *s, uint32_t user, uint32_t need, uint8_t flag)
+static void note_culprit(struct sched *s, uint32_t user, uint32_t need, uint8_t flag)
 {
     if (flag && !s->flags[user])
         s->culprit[user] = need;
@@ -248,7 +248,7 @@ static void end_node(struct ripple *r, uint32_t node, enum sched_end_class end)
         s->work[r->tail++] = node;
 }
 
-static void skip(struct ripple *r, uint32_t task, enum cairn_outcome outcome)
+static void skip_task(struct ripple *r, uint32_t task, enum cairn_outcome outcome)
 {
     end_node(r, task, END_BAD);
     if (r->skipped)
@@ -263,29 +263,29 @@ static void look_at_task(struct ripple *r, uint32_t task)
     if (s->state[task] != WAITING)
         return;
     if (when == WHEN_SUCCESS && s->flags[task])
-        skip(r, task, CAIRN_SKIPPED);
+        skip_task(r, task, CAIRN_SKIPPED);
     else if (s->waiting[task])
         return;
     else if (when == WHEN_FAILED && !(s->flags[task] & NEED_FAILED))
-        skip(r, task, CAIRN_EXCLUDED);
+        skip_task(r, task, CAIRN_EXCLUDED);
     else
         make_ready(s, task);
 }
 
 /* The first member that did not complete dooms the users that want all of them. */
-static void taint(struct ripple *r, uint32_t barrier)
+static void taint_users(struct ripple *r, uint32_t barrier)
 {
     const struct graph *g = r->s->graph;
     for (uint32_t e = g->user_start[barrier]; e < g->user_start[barrier + 1]; e++) {
         uint32_t user = g->users[e];
         if (graph_def(g, user)->when != WHEN_SUCCESS)
             continue;
-        blame(r->s, user, barrier, NEED_BAD);
+        note_culprit(r->s, user, barrier, NEED_BAD);
         look_at_task(r, user);
     }
 }
 
-static void tell_users(struct ripple *r, uint32_t node)
+static void notify_users(struct ripple *r, uint32_t node)
 {
     struct sched *s = r->s;
     const struct graph *g = s->graph;
@@ -294,14 +294,14 @@ static void tell_users(struct ripple *r, uint32_t node)
         uint32_t user = g->users[e];
         bool first = flag && !s->flags[user];
         assert(s->waiting[user] > 0);
-        blame(s, user, node, flag);
+        note_culprit(s, user, node, flag);
         s->waiting[user]--;
         if (!graph_is_barrier(g, user)) {
             look_at_task(r, user);
             continue;
         }
         if (first)
-            taint(r, user);
+            taint_users(r, user);
         if (s->waiting[user] == 0)
             end_node(r, user, barrier_class(s->flags[user]));
     }
@@ -310,7 +310,7 @@ static void tell_users(struct ripple *r, uint32_t node)
 static void run_ripple(struct ripple *r)
 {
     while (r->head < r->tail)
-        tell_users(r, r->s->work[r->head++]);
+        notify_users(r, r->s->work[r->head++]);
 }
 
 void sched_end(struct sched *s, uint32_t task, enum cairn_outcome outcome,
@@ -379,7 +379,7 @@ static void count_needs(struct sched *s, uint32_t node)
     for (uint32_t e = g->need_start[node]; e < g->need_start[node + 1]; e++) {
         uint8_t end = s->end[g->needs[e]];
         s->waiting[node] += end == END_OPEN;
-        blame(s, node, g->needs[e], flag_of(end));
+        note_culprit(s, node, g->needs[e], flag_of(end));
     }
 }
 
@@ -398,7 +398,8 @@ static void begin_node(struct ripple *r, uint32_t node, uint8_t outcome)
     r->tail = 0;
 }
 
-/* A barrier that still waits, with a member that ended badly, has not told its users.
+/* A barrier that still waits, with a member that ended badly, has not notified its
+ * users.
  */
 static void begin_tainted(struct ripple *r)
 {
@@ -406,7 +407,7 @@ static void begin_tainted(struct ripple *r)
     const struct graph *g = s->graph;
     for (uint32_t node = g->n_tasks; node < g->n_nodes; node++)
         if (s->state[node] == WAITING && s->flags[node])
-            taint(r, node);
+            taint_users(r, node);
     run_ripple(r);
 }
 

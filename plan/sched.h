@@ -10,7 +10,7 @@
  *      |                          OFFERED (to somebody outside) <-- sched_offer (TAKEN)
  *      +--needs ended in a way that it does not want--> ENDED (skipped or excluded)
  *
- * A task waits until everything it needs has ended. Then `when` tells: success wants
+ * A task waits until everything it needs has ended. Then `when` decides: success wants
  * all of it completed (and gives up as soon as one need ended otherwise), failed wants
  * a failed one, always takes anything. A barrier ends when all members have: failed if
  * one failed, else bad if one was skipped. Ready tasks are ordered by priority, then
@@ -63,8 +63,8 @@ struct sched {
 enum sched_end_class sched_class(enum cairn_outcome outcome);
 
 /* `outcome` [n_tasks]: tasks that have one are ENDED from the start. Tasks that can not
- * run because of those are told to `skipped` (may be NULL). Everything but `finally` is
- * allowed. */
+ * run because of those are passed to `skipped` (may be NULL). Everything but `finally`
+ * is allowed. */
 int sched_init(struct sched *sched, const struct graph *graph, const uint8_t *outcome,
                sched_skip_fn *skipped, void *context, struct cairn_error *error);
 void sched_release(struct sched *sched);

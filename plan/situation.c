@@ -90,8 +90,8 @@ static int find_auto_run(struct loader *l)
     if (!rc)
         rc = newest_run(l, &params);
     if (!rc && l->s->recorded.row.state == CAIRN_RUN_COMPLETED) {
-        /* With a key, one without is only history, but a damaged or forged one is told
-         * of: it may be unfinished. */
+        /* With a key, one without is only history, but a damaged or forged one is
+         * an error: it may be unfinished. */
         rc = run_trust(l->store, &l->s->recorded.row, l->error);
         if (rc == CAIRN_EUSAGE)
             rc = 0;

@@ -21,7 +21,7 @@ struct waiting_list {
 /* ---- How much stands behind a task ---- */
 
 /* Nodes with a single user hand the question on, so that the many members of a group
- * are answered by one look; `known` keeps what was found. */
+ * are answered together; `known` keeps the answers. */
 struct behind {
     const struct graph *graph;
     const uint8_t *state; /* [n_nodes] enum sched_state */
@@ -52,7 +52,7 @@ static void behind_release(struct behind *b)
     free(b->stack);
 }
 
-static bool counts(const struct behind *b, uint32_t node)
+static bool is_still_open(const struct behind *b, uint32_t node)
 {
     return !graph_is_barrier(b->graph, node) && b->state[node] != ENDED;
 }
@@ -70,7 +70,7 @@ static uint32_t count_below(struct behind *b, uint32_t node)
             if (b->stamp[user] == b->look)
                 continue;
             b->stamp[user] = b->look;
-            n += counts(b, user);
+            n += is_still_open(b, user);
             b->stack[top++] = user;
         }
     }
@@ -88,11 +88,11 @@ static uint32_t behind_of(struct behind *b, uint32_t node)
     chain = at;
     uint32_t extra = 0;
     for (at = node; at != chain; at = g->users[g->user_start[at]])
-        extra += counts(b, g->users[g->user_start[at]]);
+        extra += is_still_open(b, g->users[g->user_start[at]]);
     uint32_t total = b->known[chain] + extra;
     for (at = node; at != chain; at = g->users[g->user_start[at]]) {
         b->known[at] = b->known[chain] + extra;
-        extra -= counts(b, g->users[g->user_start[at]]);
+        extra -= is_still_open(b, g->users[g->user_start[at]]);
     }
     return total;
 }
@@ -109,12 +109,9 @@ static void count_pools(struct waiting_list *w)
     }
 }
 
-static bool is_kept(const struct run_view *v, uint32_t task)
+static bool has_outlived(const struct run_view *v, uint32_t task)
 {
-    const struct situation *s = &v->situation;
-    uint32_t old = s->present.old_task[task];
-    return !v->live && old != NODE_NONE && s->recorded.marks &&
-           s->recorded.marks[old] & MARK_OUTLIVED;
+    return !v->live && situation_mark(&v->situation, task) & MARK_OUTLIVED;
 }
 
 static const char *external_text(struct waiting_list *w, uint32_t task)
@@ -164,7 +161,7 @@ static int classify(struct waiting_list *w, uint32_t task,
         info->check = graph_def(&v->workflow->graph, task)->check.len > 0;
         return 1;
     }
-    if ((v->live && w->running[task]) || is_kept(v, task)) {
+    if ((v->live && w->running[task]) || has_outlived(v, task)) {
         info->waits_for = CAIRN_WAITS_RUNNING;
         info->since_ns = w->since_ns[task];
         return 1;
@@ -205,8 +202,8 @@ static int list_waiting(struct waiting_list *w, struct cairn_error *error)
     return rc ? rc : w->arena.failed ? error_nomem(error) : 0;
 }
 
-static int look(struct waiting_list *w, struct cairn_store *store,
-                struct cairn_error *error)
+static int load_waiting(struct waiting_list *w, struct cairn_store *store,
+                        struct cairn_error *error)
 {
     struct run_view *v = &w->view;
     uint32_t n = v->workflow->graph.n_tasks;
@@ -232,7 +229,8 @@ static int look(struct waiting_list *w, struct cairn_store *store,
 }
 
 /* A run that has ended waits for nothing but decisions. */
-static bool is_told(const struct waiting_list *w, const struct cairn_waiting_info *info)
+static bool is_shown(const struct waiting_list *w,
+                     const struct cairn_waiting_info *info)
 {
     return w->view.row.state == CAIRN_RUN_UNFINISHED ||
            info->waits_for == CAIRN_WAITS_DECISION;
@@ -249,10 +247,10 @@ int cairn_waiting(struct cairn_store *store, uint64_t run,
     rc = run_view_open(&w.view, store, run, error);
     bool opened = !rc;
     if (!rc)
-        rc = look(&w, store, error);
+        rc = load_waiting(&w, store, error);
     store_end_read(store);
     for (size_t i = 0; i < w.n && !rc; i++)
-        if (is_told(&w, &w.at[i]) && each(context, &w.at[i]))
+        if (is_shown(&w, &w.at[i]) && each(context, &w.at[i]))
             break;
     if (opened)
         run_view_release(&w.view);

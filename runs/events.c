@@ -6,17 +6,19 @@
  *   0  what came from outside or from before: run_started, command, task_reset,
  *      task_unknown, task_claimed, notice (as they were written)
  *   1  ends of attempts, by generation, task and number; an attempt that also started
- * in this turn is told as started just before its end 2  what follows from them:
- * task_skipped, task_condition, run_halted, phase (as they were written) 3  other
- * starts of attempts, by generation, task and number 4  run_finished
+ *      in this turn is shown as started just before its end
+ *   2  what follows from them: task_skipped, task_condition, run_halted, phase (as they
+ *      were written)
+ *   3  other starts of attempts, by generation, task and number
+ *   4  run_finished
  *
- * An attempt's start is of an earlier turn than its end, or told just before it, so no
- * end comes before its start. What is told of a start uses only what its intent held,
+ * An attempt's start is of an earlier turn than its end, or shown just before it, so no
+ * end comes before its start. What is shown of a start uses only what its intent held,
  * so that it reads the same after the attempt has ended.
  *
  * Memory is bounded: keys of at most WINDOW rows are collected and sorted, in whole
  * turns; then those that follow. Keys come from one moment of the store; the rows are
- * read again one by one when they are told, when nothing in them can change any more.
+ * read again one by one when they are shown, when nothing in them can change any more.
  */
 #include "runs/events_int.h"
 #include "runs/stored.h"
@@ -87,7 +89,7 @@ static uint8_t rank_of(uint8_t kind)
 /* ---- Collecting ---- */
 
 /* Leaves the later half for the next window, but at least one whole turn for this. */
-static void narrow(struct collector *c)
+static void narrow_window(struct collector *c)
 {
     qsort(c->keys, c->n, sizeof *c->keys, compare);
     uint64_t middle = c->keys[c->n / 2].turn, first = c->keys[0].turn;
@@ -100,12 +102,12 @@ static void narrow(struct collector *c)
     c->limit = n + c->window;
 }
 
-static int add(struct collector *c, const struct key *key)
+static int add_key(struct collector *c, const struct key *key)
 {
     if (key->turn <= c->after)
         return 0;
     if (c->n >= c->limit && key->turn <= c->ceiling)
-        narrow(c);
+        narrow_window(c);
     if (key->turn > c->ceiling) {
         c->more = true;
         return 0;
@@ -124,12 +126,12 @@ static int add_event(void *context, const struct event_row *row)
                       .number = (uint32_t)row->id,
                       .rank = rank_of(row->kind),
                       .what = WHAT_EVENT};
-    return add(context, &key);
+    return add_key(context, &key);
 }
 
 /* An external task has no start of its own unless somebody saw it: completing it is one
  * act. */
-static bool tells_start(const struct attempt_row *row)
+static bool shows_start(const struct attempt_row *row)
 {
     bool at_once = row->start_turn == row->end_turn;
     return row->start_turn && !(at_once && row->flags & ATTEMPT_EXTERNAL);
@@ -144,11 +146,11 @@ static int add_attempt(void *context, const struct attempt_row *row)
                       .number = row->number,
                       .rank = at_once ? RANK_END : RANK_START,
                       .what = WHAT_START};
-    int rc = tells_start(row) ? add(context, &key) : 0;
+    int rc = shows_start(row) ? add_key(context, &key) : 0;
     key.turn = row->end_turn;
     key.rank = RANK_END;
     key.what = WHAT_END;
-    return rc || !row->end_turn ? rc : add(context, &key);
+    return rc || !row->end_turn ? rc : add_key(context, &key);
 }
 
 static int keep_newest(void *context, const struct run_row *row)
@@ -161,7 +163,7 @@ static int keep_newest(void *context, const struct run_row *row)
 }
 
 /* The keys of the next window, all of one moment. */
-static int collect(struct collector *c, struct teller *t)
+static int collect_keys(struct collector *c, struct teller *t)
 {
     c->n = 0;
     c->limit = c->window;
@@ -235,7 +237,7 @@ static int tell_key(struct teller *t, const struct key *key, struct copied *copi
     return tell_event(t, &copied->event);
 }
 
-/* `after` becomes the last turn of which everything was told. */
+/* `after` becomes the last turn of which everything was shown. */
 static int tell_window(struct collector *c, struct teller *t, struct copied *copied)
 {
     int rc = 0;
@@ -253,7 +255,7 @@ static int tell_all(struct collector *c, struct teller *t)
     struct copied copied = {.bytes = BUF_INIT};
     int rc;
     do {
-        rc = collect(c, t);
+        rc = collect_keys(c, t);
         if (!rc)
             rc = tell_window(c, t, &copied);
     } while (!rc && c->more && !t->stopped);

@@ -29,8 +29,8 @@ void task_names_release(struct task_names *names);
 int task_name(struct task_names *names, uint32_t gen, uint32_t task, const char **id,
               uint32_t *limit, struct cairn_error *error);
 
-/* What one telling needs. `stopped`: the caller wants no more; `cut`: and that was in
- * the middle of a list of tasks. */
+/* What showing events needs. `stopped`: the caller wants no more; `cut`: and that was
+ * in the middle of a list of tasks. */
 struct teller {
     struct cairn_store *store;
     struct task_names names;
@@ -41,14 +41,14 @@ struct teller {
     bool stopped, cut;
     struct cairn_error *error;
 };
-/* A row as one told event, or as one for each task in its list. The rows are the
+/* Shows a row as one event, or as one for each task in its list. The rows are the
  * caller's own: no query is open while the callback runs. */
 int tell_start(struct teller *teller, const struct attempt_row *row);
 int tell_end(struct teller *teller, const struct attempt_row *row);
 int tell_event(struct teller *teller, const struct event_row *row);
 
 /* cairn_events with the number of keys that are held at a time; event.turn becomes the
- * last turn that was wholly told. Releases what the teller holds. */
+ * last turn that was wholly shown. Releases what the teller holds. */
 int events_in_windows(struct cairn_store *store, uint64_t run, uint64_t after,
                       struct teller *teller, size_t window);
 

@@ -12,7 +12,7 @@
 
 /* ---- Telling ---- */
 
-static int tell(struct teller *t)
+static int deliver(struct teller *t)
 {
     int rc = buf_check(&t->text, t->error);
     if (rc)
@@ -23,10 +23,10 @@ static int tell(struct teller *t)
 }
 
 /* The kind, and more of the text. */
-static void say(struct teller *t, const char *kind, const char *format, ...)
+static void describe(struct teller *t, const char *kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-static void say(struct teller *t, const char *kind, const char *format, ...)
+static void describe(struct teller *t, const char *kind, const char *format, ...)
 {
     char text[512];
     va_list args;
@@ -66,10 +66,10 @@ int tell_start(struct teller *t, const struct attempt_row *row)
     t->event.time_ns = row->intent_ns;
     t->event.attempt = row->number;
     if (row->flags & ATTEMPT_UNDO)
-        say(t, "undo_started", "its undo started (attempt %u)", row->number);
+        describe(t, "undo_started", "its undo started (attempt %u)", row->number);
     else
-        say(t, "task_started", "attempt %u started", row->number);
-    return tell(t);
+        describe(t, "task_started", "attempt %u started", row->number);
+    return deliver(t);
 }
 
 /* Why an attempt ended as it did, in one word. */
@@ -118,17 +118,17 @@ static void say_undo(struct teller *t, const struct attempt_row *row)
     if (undone)
         t->event.outcome = CAIRN_UNDONE;
     if (undone)
-        say(t, "task_undo", "undone (attempt %u)", row->number);
+        describe(t, "task_undo", "undone (attempt %u)", row->number);
     else
-        say(t, "task_undo", "its undo %s (attempt %u)",
-            cairn_outcome_name(row->outcome), row->number);
+        describe(t, "task_undo", "its undo %s (attempt %u)",
+                 cairn_outcome_name(row->outcome), row->number);
     say_end(t, row);
 }
 
 static void say_finished(struct teller *t, const struct attempt_row *row)
 {
-    say(t, "task_finished", "%s (attempt %u)", cairn_outcome_name(row->outcome),
-        row->number);
+    describe(t, "task_finished", "%s (attempt %u)", cairn_outcome_name(row->outcome),
+             row->number);
     say_end(t, row);
 }
 
@@ -136,11 +136,13 @@ static void say_not_finished(struct teller *t, const struct attempt_row *row)
 {
     if (row->flags & ATTEMPT_INTERRUPTED) {
         t->event.reason = "interrupted";
-        say(t, "task_interrupted", "%s%u was interrupted",
-            row->flags & ATTEMPT_UNDO ? "its undo, attempt " : "attempt ", row->number);
+        describe(t, "task_interrupted", "%s%u was interrupted",
+                 row->flags & ATTEMPT_UNDO ? "its undo, attempt " : "attempt ",
+                 row->number);
     } else {
         t->event.reason = "not-started";
-        say(t, "task_withdrawn", "attempt %u was not started after all", row->number);
+        describe(t, "task_withdrawn", "attempt %u was not started after all",
+                 row->number);
     }
     if (!str_equal(row->text, STR("interrupted")))
         say_data(t, ": ", row->text);
@@ -175,12 +177,12 @@ int tell_end(struct teller *t, const struct attempt_row *row)
     } else if (row->flags & ATTEMPT_UNDO) {
         say_undo(t, row);
     } else if (row->flags & ATTEMPT_RETRY) {
-        say(t, "task_retry", "attempt %u failed, another follows", row->number);
+        describe(t, "task_retry", "attempt %u failed, another follows", row->number);
         say_end(t, row);
     } else {
         say_finished(t, row);
     }
-    return tell(t);
+    return deliver(t);
 }
 
 /* ---- Events about several tasks ---- */
@@ -206,22 +208,22 @@ static void say_task(struct list_teller *l, uint32_t task)
     const struct event_row *row = l->row;
     if (row->kind == EVENT_RESET) {
         t->event.reason = cairn_reason_name(row->argument);
-        say(t, "task_reset", "is to run again (%s)", t->event.reason);
+        describe(t, "task_reset", "is to run again (%s)", t->event.reason);
     } else if (row->kind == EVENT_UNKNOWN) {
         t->event.outcome = CAIRN_UNKNOWN;
         t->event.reason = cairn_reason_name(CAIRN_REASON_INTERRUPTED);
-        say(t, "task_unknown",
-            "was interrupted, and nobody knows how far it came: %s decides",
-            has_check(l, task) ? "its check" : "`cairn resolve`");
+        describe(t, "task_unknown",
+                 "was interrupted, and nobody knows how far it came: %s decides",
+                 has_check(l, task) ? "its check" : "`cairn resolve`");
     } else if (row->argument) {
         t->event.outcome = CAIRN_EXCLUDED;
         t->event.reason = cairn_reason_name(CAIRN_REASON_EXCLUDED);
-        say(t, "task_skipped", "skipped: its condition was not met");
+        describe(t, "task_skipped", "skipped: its condition was not met");
     } else {
         t->event.outcome = CAIRN_SKIPPED;
         t->event.reason = cairn_reason_name(CAIRN_REASON_NEED_SKIPPED);
-        say(t, "task_skipped", "skipped%s%s", l->cause ? " because of " : "",
-            l->cause ? l->cause : "");
+        describe(t, "task_skipped", "skipped%s%s", l->cause ? " because of " : "",
+                 l->cause ? l->cause : "");
     }
 }
 
@@ -232,7 +234,7 @@ static int tell_listed(void *context, uint32_t task)
     if (l->result)
         return 1;
     say_task(l, task);
-    l->result = tell(l->t);
+    l->result = deliver(l->t);
     l->t->cut = l->t->stopped;
     return l->result || l->t->stopped;
 }
@@ -249,7 +251,7 @@ static int tell_list(struct teller *t, const struct event_row *row)
     buf_clear(&t->text);
     say_task(&l, NODE_NONE);
     buf_text(&t->text, " (the list of tasks is damaged)");
-    return tell(t);
+    return deliver(t);
 }
 
 /* ---- The other events ---- */
@@ -259,10 +261,10 @@ static void say_begun(struct teller *t, const struct event_row *row)
     struct str data = row->data;
     if (data.len > 0 && data.ptr[0] == 'n') {
         t->event.reason = "new";
-        say(t, "run_started", "a new run begins");
+        describe(t, "run_started", "a new run begins");
     } else {
         t->event.reason = data.len > 0 && data.ptr[0] == 'f' ? "fork" : "resumed";
-        say(t, "run_started", "the run");
+        describe(t, "run_started", "the run");
         say_data(t, " ", data.len ? data : STR("goes on"));
     }
 }
@@ -272,7 +274,7 @@ static void say_command(struct teller *t, const struct event_row *row)
     static const char *const verbs[] = {"unknown", "cancel", "complete", "fail",
                                         "resolve"};
     t->event.reason = verbs[row->argument <= COMMAND_RESOLVE ? row->argument : 0];
-    say(t, "command", "asked to %s", t->event.reason);
+    describe(t, "command", "asked to %s", t->event.reason);
     if (!str_equal(row->data, str_of(t->event.reason)))
         say_data(t, ": ", row->data);
 }
@@ -280,8 +282,8 @@ static void say_command(struct teller *t, const struct event_row *row)
 static void say_phase(struct teller *t, const struct event_row *row)
 {
     t->event.reason = row->argument == 1 ? "undo" : "finally";
-    say(t, "phase", "%s",
-        row->argument == 1 ? "undoing begins" : "the `finally` tasks begin");
+    describe(t, "phase", "%s",
+             row->argument == 1 ? "undoing begins" : "the `finally` tasks begin");
 }
 
 static void say_event(struct teller *t, const struct event_row *row)
@@ -292,19 +294,19 @@ static void say_event(struct teller *t, const struct event_row *row)
         break;
     case EVENT_CONDITION:
         t->event.reason = row->argument ? "true" : "false";
-        say(t, "task_condition",
-            row->argument ? "its condition holds" : "its condition is not met");
+        describe(t, "task_condition",
+                 row->argument ? "its condition holds" : "its condition is not met");
         say_data(t, ": ", row->data);
         break;
     case EVENT_CLAIMED:
-        say(t, "task_claimed", "claimed");
+        describe(t, "task_claimed", "claimed");
         say_data(t, " by ", row->data);
         break;
     case EVENT_COMMAND:
         say_command(t, row);
         break;
     case EVENT_HALTED:
-        say(t, "run_halted", "nothing more is started");
+        describe(t, "run_halted", "nothing more is started");
         say_data(t, ": ", row->data);
         break;
     case EVENT_PHASE:
@@ -316,10 +318,10 @@ static void say_event(struct teller *t, const struct event_row *row)
         break;
     case EVENT_ENDED:
         t->event.reason = cairn_run_state_name(row->argument);
-        say(t, "run_finished", "the run ended: %s", t->event.reason);
+        describe(t, "run_finished", "the run ended: %s", t->event.reason);
         break;
     default:
-        say(t, "unknown", "an event of unknown kind %d", row->kind);
+        describe(t, "unknown", "an event of unknown kind %d", row->kind);
     }
 }
 
@@ -333,5 +335,5 @@ int tell_event(struct teller *t, const struct event_row *row)
     if (rc)
         return rc;
     say_event(t, row);
-    return tell(t);
+    return deliver(t);
 }

@@ -14,7 +14,7 @@ enum { HOMES_BYTES = 8192 };
 static const char setting[] = "homes";
 
 /* The directory that the store lies in, with a slash at its end; "" if it cannot be
- * told, or could not be noted. */
+ * found out, or could not be noted. */
 static int current_home(const struct cairn_store *store, struct buf *out,
                         struct cairn_error *error)
 {

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static void join(struct buf *path, struct str part)
+static void append_path(struct buf *path, struct str part)
 {
     if (part.len == 0 || !part.ptr)
         return;
@@ -32,7 +32,7 @@ int task_directory(const struct scope *scope, struct buf *out,
     int rc = text_expand(scope, scope->def->cwd, &cwd, error);
     buf_clear(out);
     buf_str(out, scope->definition->root);
-    join(out, buf_view(&cwd));
+    append_path(out, buf_view(&cwd));
     out->failed |= cwd.failed;
     buf_release(&cwd);
     return rc ? rc : buf_check(out, error);
@@ -60,7 +60,7 @@ static void set_path(struct buf *path, struct str directory, struct str name)
 {
     buf_clear(path);
     buf_str(path, directory);
-    join(path, name);
+    append_path(path, name);
 }
 
 int files_step(struct files *f, struct cairn_error *error)

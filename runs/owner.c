@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The lock decides; the names in the run row only tell people who holds it. An owner
  * has the lock first and writes its name down later, when what the last one left has
- * ended. So the name is believed only if that process lives. */
+ * ended. So the name counts only while that process lives. */
 #include "runs/owner.h"
 
 #include "base/clock.h"
@@ -56,8 +56,8 @@ static struct holder find_holder(struct cairn_store *store, uint64_t workflow)
     return holder;
 }
 
-static int owned(const struct holder *holder, struct str workflow,
-                 struct cairn_error *error)
+static int refuse_owned(const struct holder *holder, struct str workflow,
+                        struct cairn_error *error)
 {
     char since[32] = "?";
     struct tm tm;
@@ -94,7 +94,7 @@ static int lock_or_name(struct cairn_store *store, struct str workflow, uint64_t
             return rc;
         struct holder holder = find_holder(store, id);
         if ((holder.pid && !holder.gone) || clock_mono_ns() > until)
-            return owned(&holder, workflow, error);
+            return refuse_owned(&holder, workflow, error);
     }
 }
 
@@ -124,7 +124,7 @@ int owner_acquire(struct cairn_store *store, struct str workflow, uint64_t *work
         return rc;
     if (store_holds(store, offset_of(id))) {
         struct holder holder = find_holder(store, id);
-        return owned(&holder, workflow, error);
+        return refuse_owned(&holder, workflow, error);
     }
     rc = lock_or_name(store, workflow, id, error);
     if (!rc)
@@ -161,8 +161,8 @@ void owner_describe(struct run_row *row, struct owner_text *text)
     row->owner_since_ns = clock_utc_ns();
 }
 
-/* The lock tells that somebody owns the workflow; which of
- * its runs that is, the recorded owner tells. */
+/* The lock says that somebody owns the workflow; the recorded owner says which of its
+ * runs that is. */
 int run_live(struct cairn_store *store, const struct run_row *row,
              struct cairn_error *error)
 {

@@ -2,10 +2,10 @@
 /* A workflow file that has not changed is not parsed again when its run goes on. When a
  * run begins, the store notes for its workflow the hash of all that the parser had: the
  * file, its path, the params, the version of cairn; and the digest of the definition
- * that came of it, which is among the objects.
+ * that it made of that, which is among the objects.
  *
  * Only where the file says it all: not where it names members by glob or lines, nor
- * where it gave warnings, which are told each time. Not in a store with a key: who
+ * where it gave warnings, which are shown each time. Not in a store with a key: who
  * cannot make its HMACs must not choose what runs. */
 #ifndef RUNS_PARSE_CACHE_H
 #define RUNS_PARSE_CACHE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Results as bytes. Encoding is canonical: tables are sorted or keep the order of the
  * workflow file, sections come in the order of their numbers, numbers are as short as
- * can be. Decoding trusts nothing: a count is believed only as far as the bytes behind
+ * can be. Decoding trusts nothing: a count counts only as far as the bytes behind
  * it can hold so many items, and at the end the result must encode to the very bytes
  * that were read. So there is one encoding of a result, and whatever a reader forgot to
  * refuse is refused there. */

@@ -29,7 +29,7 @@ static void show_params(char *out, size_t size, struct str canonical)
     }
 }
 
-/* What the slot file of a live run tells: running tasks, unsaved outcomes. */
+/* What the slot file of a live run says: running tasks, unsaved outcomes. */
 static void look_at_slots(struct cairn_store *store, struct cairn_run_info *info)
 {
     struct slot_map map;

@@ -121,7 +121,7 @@ static int note_attempts(struct cairn_store *store, struct stored_run *v,
         else if (!rc)
             rc = note_earlier(store, v, gen, &graph, l, error);
         if (rc == CAIRN_ENOTFOUND && gen < v->row.gen)
-            rc = 0; /* an earlier definition that is lost tells nothing */
+            rc = 0; /* an earlier definition that is lost has nothing to say */
     }
     return rc || !l->arena->failed ? rc : error_nomem(error);
 }

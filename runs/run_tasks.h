@@ -7,7 +7,7 @@
 #include "runs/stored.h"
 #include "storage/rows_run.h"
 
-/* [n + 1] which tasks have a process now: the slots of a live run tell. since_ns (may
+/* [n + 1] which tasks have a process now: as the slots of a live run say. since_ns (may
  * be NULL, [n]): when it was started. NULL: out of memory. The caller frees it. */
 uint8_t *running_tasks(struct cairn_store *store, const struct run_row *row, uint32_t n,
                        int64_t *since_ns);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The values of a workflow's secrets, for the time of one call: from the caller's
  * options or the environment. They are never stored: only a keyed hash of each is, so
- * that a change can be told. */
+ * that a change can be noticed. */
 #ifndef SECRETS_SECRETS_H
 #define SECRETS_SECRETS_H
 
