@@ -293,6 +293,9 @@ int graph_build(struct graph *graph, const struct definition *definition,
         graph_release(&g);
         return rc;
     }
+#ifdef CAIRN_DEBUG
+    assert(graph_consistent(&g));
+#endif
     *graph = g;
     return 0;
 }

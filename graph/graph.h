@@ -32,6 +32,9 @@ struct graph {
 int graph_build(struct graph *graph, const struct definition *definition,
                 struct cairn_error *error);
 void graph_release(struct graph *graph);
+/* True if the numbers, the rows and the order are what is said above (graph_check.c).
+ */
+bool graph_consistent(const struct graph *graph);
 
 static inline const struct task_def *graph_def(const struct graph *graph, uint32_t node)
 {

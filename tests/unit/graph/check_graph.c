@@ -290,6 +290,26 @@ static void check_height(const struct graph *g, const uint32_t *duration,
     free(height);
 }
 
+/* One number that is another is noticed, whichever it is. */
+static void check_damage(struct graph *g, uint64_t *seed)
+{
+    uint32_t *const rows[] = {g->need_start, g->user_start, g->order,
+                              g->first,      g->needs,      g->users};
+    const uint32_t sizes[] = {g->n_nodes + 1, g->n_nodes + 1,
+                              g->n_nodes,     g->definition->n_defs + 1,
+                              g->n_edges,     g->n_edges};
+    ck_assert(graph_consistent(g));
+    for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
+        if (!sizes[k])
+            continue;
+        uint32_t *number = &rows[k][help_below(seed, sizes[k])], before = *number;
+        *number = (before + 1 + help_below(seed, g->n_nodes)) % (g->n_nodes + 1);
+        ck_assert_msg(*number == before || !graph_consistent(g), "row %zu: %u for %u",
+                      k, *number, before);
+        *number = before;
+    }
+}
+
 START_TEST(test_random_graphs)
 {
     enum { GRAPHS = 400 };
@@ -299,6 +319,7 @@ START_TEST(test_random_graphs)
         ck_assert_int_eq(graph_build(&graph, &definition, &failure), 0);
         check_mirror(&graph);
         check_order(&graph);
+        check_damage(&graph, &seed);
         check_height(&graph, NULL, 1);
         uint32_t *duration = calloc(graph.n_tasks, sizeof *duration), known = 0,
                  sum = 0;
