@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Attempts that outlived the cairn that started them (on_crash: adopt), and those of
  * our own that run under a keeper. keeper.h tells the rules. */
-#include "executor/engine.h"
+#include "executor/adopt.h"
+
+#include "executor/ending.h"
+#include "executor/job_output.h"
+#include "executor/launch.h"
+#include "executor/report.h"
 
 #include "base/clock.h"
 #include "cairn/plan.h"
@@ -24,10 +29,10 @@ struct orphans {
 static int note_orphan(void *context, const struct attempt_row *row)
 {
     struct orphans *o = context;
-    const struct recorded *r = &o->e->situation.recorded;
+    const struct recorded *r = &o->e->tenure.situation.recorded;
     if (row->task >= r->states.n || !(r->marks[row->task] & MARK_OUTLIVED))
         return 0;
-    struct orphan *orphan = arena_take(&o->e->arena, 1, sizeof *orphan);
+    struct orphan *orphan = arena_take(&o->e->tenure.arena, 1, sizeof *orphan);
     if (!orphan)
         return error_nomem(o->error);
     *orphan = (struct orphan){.row = {.gen = row->gen,
@@ -42,8 +47,8 @@ static int note_orphan(void *context, const struct attempt_row *row)
 
 static uint32_t task_now(const struct engine *e, uint32_t old)
 {
-    for (uint32_t task = 0; task < e->graph->n_tasks; task++)
-        if (e->situation.present.old_task[task] == old)
+    for (uint32_t task = 0; task < e->request.graph->n_tasks; task++)
+        if (e->tenure.situation.present.old_task[task] == old)
             return task;
     return NODE_NONE;
 }
@@ -70,8 +75,8 @@ static int recall_inputs(const struct asker *asker, struct job *job,
 
 static int recall(struct engine *e, struct job *job, struct cairn_error *error)
 {
-    const struct task_def *def = graph_def(e->graph, job->intent.task);
-    struct asker asker = {&e->lookup, job->intent.task, job->intent.attempt};
+    const struct task_def *def = graph_def(e->request.graph, job->intent.task);
+    struct asker asker = {&e->progress.lookup, job->intent.task, job->intent.attempt};
     int rc = 0;
     arena_release(&job->arena);
     job->result = (struct result){0};
@@ -110,24 +115,15 @@ static int take_over(struct engine *e, const struct orphan *orphan, uint32_t tas
                      struct keeper *keeper, struct cairn_error *error)
 {
     struct intent intent = intent_of(orphan, task);
-    sched_take_task(&e->sched, task);
+    sched_take_task(&e->progress.sched, task);
     struct job *job = jobs_take(e, &intent);
     if (job->capture_open)
         capture_close(&job->capture);
-    job->kept = job->adopted = job->outsider = true;
-    e->outsiders++;
-    job->state = JOB_RUNNING;
-    job->stamp = ++e->next_stamp;
-    job->keeper = *keeper;
-    job->order.id = keeper->id;
     job->started_ns = keeper->started_ns ? keeper->started_ns : clock_utc_ns();
-    job->pid = keeper->pid;
-    job->pidfd = keeper->pidfd;
     job->capture_open = !capture_attempt_open(&job->capture, &keeper->id, NULL);
-    keeper_to_slot(keeper, &e->slots.slots->slot[job - e->jobs]);
-    slots_tell(&e->slots, &e->slots.slots->slot[job - e->jobs]);
+    jobs_adopt(e, job, keeper);
     int rc = recall(e, job, error);
-    if (!rc && orphan->row.gen != e->row.gen)
+    if (!rc && orphan->row.gen != e->tenure.row.gen)
         rc = close_old_row(e, orphan, "taken over", error);
     if (rc)
         return rc;
@@ -149,11 +145,11 @@ static int close_orphan(struct engine *e, const struct orphan *orphan, uint32_t 
     ending->kept = true;
     ending->id = keeper->id;
     buf_text(&ending->text, lost ? "interrupted" : "it had not started");
-    if (!lost || !graph_def(e->graph, task)->once) {
+    if (!lost || !graph_def(e->request.graph, task)->once) {
         turn_add_ending(e, ending);
         return 0;
     }
-    sched_take_task(&e->sched, task);
+    sched_take_task(&e->progress.sched, task);
     settle_unknown(e, ending);
     return 0;
 }
@@ -180,16 +176,16 @@ static int adopt_one(struct engine *e, const struct orphan *orphan,
                      struct cairn_error *error)
 {
     struct keeper keeper;
-    struct attempt_id id = {e->live_dir, e->row.run, orphan->row.gen, orphan->row.task,
-                            orphan->row.number};
+    struct attempt_id id = {e->tenure.live_dir, e->tenure.row.run, orphan->row.gen,
+                            orphan->row.task, orphan->row.number};
     uint32_t task = task_now(e, orphan->row.task);
-    int rc = keeper_look(&keeper, &id, e->identity, error);
+    int rc = keeper_look(&keeper, &id, e->tenure.identity, error);
     if (rc)
         return rc;
     /* Edited or dropped since, or not wanted any more: its end would count for nothing.
      */
-    if (task == NODE_NONE || e->sched.state[task] != READY ||
-        e->situation.decisions.reason[task] != CAIRN_REASON_ADOPTED) {
+    if (task == NODE_NONE || e->progress.sched.state[task] != READY ||
+        e->tenure.situation.decisions.reason[task] != CAIRN_REASON_ADOPTED) {
         end_stranger(e, &keeper);
         return close_old_row(e, orphan, "ended: its task is not as it was", error);
     }
@@ -206,7 +202,7 @@ static int adopt_one(struct engine *e, const struct orphan *orphan,
 static int visit_stranger(void *context, struct keeper *keeper)
 {
     struct engine *e = context;
-    const struct recorded *r = &e->situation.recorded;
+    const struct recorded *r = &e->tenure.situation.recorded;
     uint32_t task = keeper->id.task;
     bool known = keeper->id.gen == r->row.gen && task < r->states.n &&
                  r->marks[task] & MARK_OUTLIVED &&
@@ -219,16 +215,17 @@ static int visit_stranger(void *context, struct keeper *keeper)
 int adopt_all(struct engine *e, struct cairn_error *error)
 {
     struct orphans orphans = {.e = e, .error = error};
-    if (!e->situation.recorded.recovered || e->mode == MODE_TURN ||
-        situation_old(&e->situation, e->workflow)->definition->on_crash !=
-            ON_CRASH_ADOPT)
+    if (!e->tenure.situation.recorded.recovered || e->request.mode == MODE_TURN ||
+        situation_old(&e->tenure.situation, e->request.workflow)
+                ->definition->on_crash != ON_CRASH_ADOPT)
         return 0;
-    int rc =
-        keepers_each(e->live_dir, e->identity, e->row.run, visit_stranger, e, error);
-    if (rc || !e->situation.recorded.n_outlived)
+    int rc = keepers_each(e->tenure.live_dir, e->tenure.identity, e->tenure.row.run,
+                          visit_stranger, e, error);
+    if (rc || !e->tenure.situation.recorded.n_outlived)
         return rc;
-    rc = store_each_run_attempt(e->store, e->row.run, e->situation.recorded.row.gen,
-                                true, note_orphan, &orphans, error);
+    rc = store_each_run_attempt(e->request.store, e->tenure.row.run,
+                                e->tenure.situation.recorded.row.gen, true, note_orphan,
+                                &orphans, error);
     for (const struct orphan *o = orphans.first; o && !rc; o = o->next)
         rc = adopt_one(e, o, error);
     return rc;

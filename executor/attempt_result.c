@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* What a completed attempt leaves for later decisions: values, outputs, and what was
  * known of it before it started, as one object. */
-#include "executor/engine.h"
+#include "executor/attempt_result.h"
+
+#include "executor/report.h"
+#include "executor/values_file.h"
 
 #include "runs/outputs.h"
+#include "runs/values.h"
 
 /* What others ask for; and what an undo needs that cannot be read back. */
 static bool remembers(const struct engine *e, uint32_t task)
 {
-    bool unstored = !e->store || e->degraded;
-    return (e->referred && e->referred[e->graph->def_of[task]]) ||
-           (unstored && graph_def(e->graph, task)->undo.len);
+    bool unstored = !e->request.store || e->saving.degraded;
+    return (e->progress.referred &&
+            e->progress.referred[e->request.graph->def_of[task]]) ||
+           (unstored && graph_def(e->request.graph, task)->undo.len);
 }
 
 int ending_keep_result(struct engine *e, struct ending *ending,
@@ -23,14 +28,14 @@ int ending_keep_result(struct engine *e, struct ending *ending,
         rc = sha256_of(ending->result.data, ending->result.size,
                        &ending->change.outputs, error);
     if (!rc && remembers(e, task))
-        rc = lookup_put(&e->lookup, task, buf_view(&ending->result), error);
+        rc = lookup_put(&e->progress.lookup, task, buf_view(&ending->result), error);
     return rc;
 }
 
 static void redact_values(struct engine *e, struct job *job)
 {
     struct result *r = &job->result;
-    for (uint32_t i = 0; e->situation.secrets.redactor && i < r->n_values; i++) {
+    for (uint32_t i = 0; e->tenure.situation.secrets.redactor && i < r->n_values; i++) {
         struct buf clean = BUF_INIT;
         buf_str(&clean, r->values[i].value);
         redact_buf(e, &clean);
@@ -60,7 +65,7 @@ static int read_values(struct engine *e, struct job *job, struct cairn_error *er
 static int complete_result(struct engine *e, struct job *job, struct ending *ending,
                            struct cairn_error *error)
 {
-    struct asker asker = {&e->lookup, job->intent.task, job->intent.attempt};
+    struct asker asker = {&e->progress.lookup, job->intent.task, job->intent.attempt};
     struct scope scope = lookup_scope(&asker);
     int rc = 0;
     if (scope.def->n_outputs)
@@ -76,7 +81,7 @@ void engine_check_result(struct engine *e, struct job *job, struct ending *endin
     struct cairn_error why = {0};
     if (ending->row.outcome != CAIRN_COMPLETED) {
         struct buf ignored = BUF_INIT; /* what a failed attempt wanted to pass on */
-        if (graph_def(e->graph, job->intent.task)->kind != TASK_CALL)
+        if (graph_def(e->request.graph, job->intent.task)->kind != TASK_CALL)
             values_take(e, job, &ignored, NULL);
         buf_release(&ignored);
         return;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Events of the audit log that no other row tells: gathered while a turn is decided,
  * stored with it. */
-#include "executor/engine.h"
+#include "executor/report.h"
 
 #include "base/array.h"
 #include "base/clock.h"
@@ -13,12 +13,12 @@ void audit_event(struct engine *e, enum event_kind kind, uint8_t argument,
                  uint32_t task, struct str data)
 {
     struct event_list *list = &e->events;
-    if (!e->store)
+    if (!e->request.store)
         return;
     struct pending_event *at =
         array_room(list->at, list->n, &list->capacity, sizeof *at);
     if (!at) {
-        e->broken = true;
+        engine_break(e);
         return;
     }
     list->at = at;
@@ -36,7 +36,7 @@ void audit_event(struct engine *e, enum event_kind kind, uint8_t argument,
     buf_str(&list->data, buf_view(&clean));
     if (clean.failed || list->data.failed) {
         list->n--; /* its text is not there */
-        e->broken = true;
+        engine_break(e);
     }
     buf_release(&clean);
 }
@@ -46,7 +46,7 @@ void audit_tasks(struct engine *e, enum event_kind kind, uint8_t argument,
 {
     struct event_list *list = &e->events;
     struct buf packed = BUF_INIT;
-    if (!e->store || !n)
+    if (!e->request.store || !n)
         return;
     tasks_pack(tasks, n, &packed);
     audit_event(e, kind, argument, cause, STR(""));
@@ -57,7 +57,8 @@ void audit_tasks(struct engine *e, enum event_kind kind, uint8_t argument,
         if (packed.failed || list->data.failed)
             list->n--;
     }
-    e->broken |= packed.failed || list->data.failed;
+    if (packed.failed || list->data.failed)
+        engine_break(e);
     buf_release(&packed);
 }
 
@@ -71,11 +72,14 @@ static int by_cause(const void *a, const void *b)
     return (x->task > y->task) - (x->task < y->task);
 }
 
-void audit_skips(struct engine *e, struct skip *skips, uint32_t n)
+void audit_skips(struct engine *e, struct skip_list *skipped)
 {
+    struct skip *skips = skipped->at;
+    uint32_t n = skipped->n;
     uint32_t *tasks = n ? malloc(n * sizeof *tasks) : NULL;
     if (!tasks) {
-        e->broken |= n > 0;
+        if (n)
+            engine_break(e);
         return;
     }
     qsort(skips, n, sizeof *skips, by_cause);
@@ -98,11 +102,11 @@ int audit_put(struct engine *e, uint64_t turn, struct cairn_error *error)
     for (uint32_t i = 0; i < e->events.n && !rc; i++) {
         const struct pending_event *event = &e->events.at[i];
         struct event_row row = event->row;
-        row.run = e->row.run;
-        row.gen = e->row.gen;
+        row.run = e->tenure.row.run;
+        row.gen = e->tenure.row.gen;
         row.turn = turn;
         row.data = (struct str){e->events.data.data + event->at, event->length};
-        rc = store_put_event(e->store, &row, error);
+        rc = store_put_event(e->request.store, &row, error);
     }
     return rc;
 }
@@ -111,4 +115,10 @@ void audit_forget(struct engine *e)
 {
     e->events.n = 0;
     buf_clear(&e->events.data);
+}
+
+void audit_release(struct engine *e)
+{
+    free(e->events.at);
+    buf_release(&e->events.data);
 }

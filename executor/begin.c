@@ -2,7 +2,10 @@
 /* The first commit of a run, or of one that goes on: its row, its graph, what an owner
  * that died left open, and a full record where what it starts from is not simply its
  * newest record. */
-#include "executor/engine.h"
+#include "executor/begin.h"
+
+#include "executor/report.h"
+#include "executor/turn_rows.h"
 
 #include "base/array.h"
 #include "base/clock.h"
@@ -23,8 +26,8 @@
 /* What a keeper still has, or has recorded the end of, is no interrupted attempt. */
 static bool is_kept(const struct engine *e, const struct attempt_row *row)
 {
-    const struct recorded *r = &e->situation.recorded;
-    return e->mode == MODE_RUN && row->task < r->states.n &&
+    const struct recorded *r = &e->tenure.situation.recorded;
+    return e->request.mode == MODE_RUN && row->task < r->states.n &&
            r->marks[row->task] & MARK_OUTLIVED &&
            row->number == r->last_attempt[row->task];
 }
@@ -39,22 +42,22 @@ struct opening {
 };
 
 /* Nobody can start it any more. 1: somebody just has. */
-static int bar(struct engine *e, const struct attempt_row *row,
-               struct cairn_error *error)
+static int revoke_keeper(struct engine *e, const struct attempt_row *row,
+                         struct cairn_error *error)
 {
-    struct recorded *r = &e->situation.recorded;
-    struct attempt_id id = {e->live_dir, row->run, row->gen, row->task, row->number};
-    const struct graph *old = situation_old(&e->situation, e->workflow);
+    const struct recorded *r = &e->tenure.situation.recorded;
+    struct attempt_id id = {e->tenure.live_dir, row->run, row->gen, row->task,
+                            row->number};
+    const struct graph *old = situation_old(&e->tenure.situation, e->request.workflow);
     if (old->definition->on_crash != ON_CRASH_ADOPT || row->task >= old->n_tasks ||
         graph_def(old, row->task)->n_secrets ||
         row->flags & (ATTEMPT_UNDO | ATTEMPT_CHECK) ||
         !(r->marks[row->task] & MARK_RESET))
         return 0;
-    int barred = keeper_revoke(&id, error);
-    if (barred)
-        return barred < 0 ? barred : 0;
-    r->marks[row->task] = MARK_OUTLIVED;
-    r->n_outlived++;
+    int revoked = keeper_revoke(&id, error);
+    if (revoked)
+        return revoked < 0 ? revoked : 0;
+    tenure_note_outlived(e, row->task);
     return 1;
 }
 
@@ -62,7 +65,7 @@ static int collect_open(void *context, const struct attempt_row *row)
 {
     struct opening *opening = context;
     struct engine *e = opening->e;
-    int kept = is_kept(e, row) ? 1 : bar(e, row, opening->error);
+    int kept = is_kept(e, row) ? 1 : revoke_keeper(e, row, opening->error);
     if (kept)
         return kept < 0 ? kept : 0;
     struct ending *list =
@@ -93,7 +96,7 @@ static void rescue_output(struct engine *e, struct ending *ending,
         ending->row.started_ns = slot->started_ns;
         for (int i = 0; i < 2; i++) {
             struct buf content = BUF_INIT;
-            capture_slot_path(path, sizeof path, map->slots, s, e->live_dir, i);
+            capture_slot_path(path, sizeof path, map->slots, s, e->tenure.live_dir, i);
             if (os_read_plain(path, 16u << 20, &content, NULL) == 0) {
                 redact_buf(e, &content);
                 ending->captured[i].content = content;
@@ -108,91 +111,34 @@ static int close_interrupted(struct engine *e, uint64_t turn, struct cairn_error
 {
     struct slot_map map;
     struct opening o = {.e = e, .error = error};
-    int rc = store_each_run_attempt(e->store, e->row.run, e->situation.recorded.row.gen,
-                                    true, collect_open, &o, error);
-    if (!rc && o.n && slots_open(&map, e->live_dir, e->row.run, NULL) == 0) {
+    int rc = store_each_run_attempt(e->request.store, e->tenure.row.run,
+                                    e->tenure.situation.recorded.row.gen, true,
+                                    collect_open, &o, error);
+    if (!rc && o.n &&
+        slots_open(&map, e->tenure.live_dir, e->tenure.row.run, NULL) == 0) {
         for (uint32_t i = 0; i < o.n; i++)
             rescue_output(e, &o.interrupted[i], &map);
         slots_close(&map, false);
     }
     for (uint32_t i = 0; i < o.n && !rc; i++)
-        rc = engine_put_attempt(e, &o.interrupted[i], turn, error);
+        rc = put_attempt(e, &o.interrupted[i], turn, error);
     for (uint32_t i = 0; i < o.n; i++)
         ending_release(&o.interrupted[i]);
     free(o.interrupted);
     return rc;
 }
 
-static int put_graph(struct engine *e, struct cairn_error *error)
-{
-    struct buf *encoded = &e->situation.present.encoded;
-    int rc = 0;
-    if (!encoded->size)
-        rc = definition_encode(&e->workflow->definition, encoded, error);
-    if (!rc)
-        rc = store_put_object(e->store, buf_view(encoded), &e->row.graph, error);
-    buf_release(encoded);
-    e->row.tasks = e->graph->n_tasks;
-    if (!rc)
-        rc =
-            store_put_run_graph(e->store, e->row.run, e->row.gen, &e->row.graph, error);
-    return rc ? rc : parse_cache_note(e->workflow, e->store, &e->row, error);
-}
-
 /* A run that goes on gets a full record whenever what it starts from is not simply its
  * newest record: another definition, outcomes that no longer count, a damaged chain. */
 static bool needs_full(const struct engine *e)
 {
-    const struct recorded *r = &e->situation.recorded;
+    const struct recorded *r = &e->tenure.situation.recorded;
     if (!r->recovered || r->recovery.gap || r->recovery.n_damaged || !r->same_graph)
         return true;
-    for (uint32_t i = 0; i < e->states.n; i++)
-        if (e->states.outcome[i] != r->states.outcome[i])
+    for (uint32_t i = 0; i < e->progress.states.n; i++)
+        if (e->progress.states.outcome[i] != r->states.outcome[i])
             return true;
     return false;
-}
-
-/* Attempts are numbered by task index, so another graph needs another generation; also
- * when damage made the run fall back to an older graph than its newest one. */
-static bool new_generation(const struct situation *s)
-{
-    const struct recorded *r = &s->recorded;
-    return !digest_equal(&r->row.graph, &s->present.digest) ||
-           !digest_equal(&r->row.graph, &r->recovery.graph);
-}
-
-static int begin_run(struct engine *e, struct cairn_error *error)
-{
-    struct situation *s = &e->situation;
-    bool fresh = !s->recorded.recovered;
-    struct buf params = BUF_INIT;
-    e->row.state = CAIRN_RUN_UNFINISHED;
-    e->row.ended_ns = 0;
-    int rc =
-        definition_params(&e->workflow->definition, &params, &e->row.params, error);
-    if (!rc && !fresh) /* it may have been removed since it was read */
-        rc = store_get_run(e->store, e->row.run, NULL, NULL, error);
-    e->row.params_text = arena_str(&e->arena, buf_view(&params));
-    buf_release(&params);
-    if (!rc && e->arena.failed)
-        rc = error_nomem(error);
-    if (!rc && fresh) {
-        e->row.gen = 1;
-        e->row.graph = s->present.digest;
-        e->row.tasks = e->graph->n_tasks;
-        e->row.started_ns = clock_utc_ns();
-        e->row.from_run = s->recorded.from_run;
-        e->row.from_seq = s->recorded.from_seq;
-        rc = store_add_run(e->store, &e->row, error);
-    } else if (!rc && new_generation(s))
-        e->row.gen++;
-    if (!rc)
-        rc = put_graph(e, error);
-    if (!rc && !fresh)
-        rc = store_set_run(e->store, &e->row, error);
-    if (!rc && e->row.file.len)
-        rc = moved_store_note(e->store, error);
-    return rc;
 }
 
 static int compare_source(void *context, const struct checkpoint_row *row)
@@ -206,10 +152,11 @@ static int compare_source(void *context, const struct checkpoint_row *row)
  * that its states refer to. */
 static int check_source(struct engine *e, struct cairn_error *error)
 {
-    struct recorded *r = &e->situation.recorded;
+    struct recorded *r = &e->tenure.situation.recorded;
     if (r->recovered || !r->from_seq)
         return 0;
-    int rc = store_get_checkpoint(e->store, r->from_seq, compare_source, r, error);
+    int rc =
+        store_get_checkpoint(e->request.store, r->from_seq, compare_source, r, error);
     if (rc == CAIRN_ENOTFOUND)
         return error_set(error, rc,
                          "checkpoint workflow:%llu was deleted just now, so no run can "
@@ -220,25 +167,20 @@ static int check_source(struct engine *e, struct cairn_error *error)
 
 static int begin_stream(struct engine *e, struct cairn_error *error)
 {
-    const struct recorded *r = &e->situation.recorded;
-    if (r->recovered)
-        e->stream = r->recovery.head;
-    else {
-        e->stream =
-            run_stream_of(e->store, e->sha, e->row.run, &e->situation.present.digest);
-        e->stream.chain.parent = r->from_seq;
-        e->stream.chain.parent_digest = r->from_digest;
-    }
-    e->stream.chain.in.store = e->store;
-    e->stream.chain.in.sha = e->sha;
-    e->stream.graph = e->situation.present.digest;
+    const struct recorded *r = &e->tenure.situation.recorded;
+    struct run_stream fresh =
+        run_stream_of(e->request.store, e->saving.sha, e->tenure.row.run,
+                      &e->tenure.situation.present.digest);
+    fresh.chain.parent = r->from_seq;
+    fresh.chain.parent_digest = r->from_digest;
+    saving_begin_chain(e, r->recovered ? &r->recovery.head : &fresh);
     int rc = check_source(e, error);
-    store_keep_seq(e->store, r->last_named);
+    store_keep_seq(e->request.store, r->last_named);
     for (size_t i = 0; r->recovered && i < r->recovery.n_damaged && !rc; i++)
-        rc = store_put_quarantine(e->store, r->recovery.damaged[i], clock_utc_ns(),
-                                  r->recovery.reasons[i], error);
+        rc = store_put_quarantine(e->request.store, r->recovery.damaged[i],
+                                  clock_utc_ns(), r->recovery.reasons[i], error);
     if (!rc && needs_full(e))
-        rc = run_stream_full(&e->stream, &e->states, clock_utc_ns(), NULL, error);
+        rc = saving_put_full(e, error);
     return rc;
 }
 
@@ -252,10 +194,10 @@ struct task_list {
 /* One event for each reason that makes recorded tasks run again. */
 static void log_resets(struct engine *e, struct task_list *list)
 {
-    const struct situation *s = &e->situation;
+    const struct situation *s = &e->tenure.situation;
     for (unsigned reason = 0; reason <= CAIRN_REASON_LAST; reason++) {
         list->n = 0;
-        for (uint32_t task = 0; task < e->graph->n_tasks; task++)
+        for (uint32_t task = 0; task < e->request.graph->n_tasks; task++)
             if (s->decisions.reset[task] && s->decisions.reason[task] == reason &&
                 s->present.states.outcome[task] != CAIRN_PENDING)
                 list->tasks[list->n++] = task;
@@ -266,32 +208,33 @@ static void log_resets(struct engine *e, struct task_list *list)
 static void log_unknown(struct engine *e, struct task_list *list)
 {
     list->n = 0;
-    for (uint32_t task = 0; task < e->graph->n_tasks; task++)
-        if (e->states.outcome[task] == CAIRN_UNKNOWN &&
-            e->situation.present.states.outcome[task] != CAIRN_UNKNOWN)
+    for (uint32_t task = 0; task < e->request.graph->n_tasks; task++)
+        if (e->progress.states.outcome[task] == CAIRN_UNKNOWN &&
+            e->tenure.situation.present.states.outcome[task] != CAIRN_UNKNOWN)
             list->tasks[list->n++] = task;
     audit_tasks(e, EVENT_UNKNOWN, 0, UINT32_MAX, list->tasks, list->n);
 }
 
-static int log_beginning(struct engine *e, struct cairn_error *error)
+static int log_beginning(struct engine *e, struct skip_list *early,
+                         struct cairn_error *error)
 {
-    const struct recorded *r = &e->situation.recorded;
+    const struct recorded *r = &e->tenure.situation.recorded;
     char text[96] = "new";
-    struct task_list list = {malloc(e->graph->n_tasks * sizeof *list.tasks), 0};
+    struct task_list list = {malloc(e->request.graph->n_tasks * sizeof *list.tasks), 0};
     if (!list.tasks)
         return error_nomem(error);
     if (r->recovered)
         snprintf(text, sizeof text, "goes on");
     else if (r->from_seq)
         snprintf(text, sizeof text, "forks from %llu", (unsigned long long)r->from_seq);
-    audit_event(e, EVENT_BEGUN, (uint8_t)e->mode, UINT32_MAX, str_of(text));
-    if (r->exists && e->mode == MODE_RUN)
+    audit_event(e, EVENT_BEGUN, (uint8_t)e->request.mode, UINT32_MAX, str_of(text));
+    if (r->exists && e->request.mode == MODE_RUN)
         log_resets(e, &list);
     log_unknown(e, &list);
-    audit_skips(e, e->early, e->n_early);
-    for (size_t i = 0; situation_notice(&e->situation, i); i++)
+    audit_skips(e, early);
+    for (size_t i = 0; situation_notice(&e->tenure.situation, i); i++)
         audit_event(e, EVENT_NOTICE, 0, UINT32_MAX,
-                    str_of(situation_notice(&e->situation, i)));
+                    str_of(situation_notice(&e->tenure.situation, i)));
     free(list.tasks);
     return 0;
 }
@@ -299,25 +242,27 @@ static int log_beginning(struct engine *e, struct cairn_error *error)
 static int put_beginning(struct engine *e, struct cairn_error *error)
 {
     uint64_t turn = 0;
-    int rc = begin_run(e, error);
+    int rc = tenure_put_row(e, error);
     /* A wish to stop that an earlier owner of the run did not live to see is no wish to
      * stop this one. */
     if (!rc)
-        rc = store_drop_commands(e->store, e->row.run, COMMAND_CANCEL, error);
+        rc = store_drop_commands(e->request.store, e->tenure.row.run, COMMAND_CANCEL,
+                                 error);
     if (!rc)
-        rc = store_next_turn(e->store, e->row.run, &turn, error);
+        rc = store_next_turn(e->request.store, e->tenure.row.run, &turn, error);
     if (!rc)
-        rc = secrets_key(&e->situation.secrets, e->store, true, error);
-    if (!rc && e->situation.recorded.recovered && e->mode != MODE_TURN)
+        rc = secrets_key(&e->tenure.situation.secrets, e->request.store, true, error);
+    if (!rc && e->tenure.situation.recorded.recovered && e->request.mode != MODE_TURN)
         rc = close_interrupted(e, turn, error);
     if (!rc)
         rc = audit_put(e, turn, error);
     return rc ? rc : begin_stream(e, error);
 }
 
-int engine_commit_begin(struct engine *e, struct cairn_error *error)
+int engine_commit_begin(struct engine *e, struct skip_list *early,
+                        struct cairn_error *error)
 {
-    int rc = log_beginning(e, error);
+    int rc = log_beginning(e, early, error);
     if (!rc)
         rc = engine_transact(e, -1, put_beginning, error);
     audit_forget(e);

@@ -1,17 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /* Checks: after a task has ended well, and to decide what became of an interrupted
  * `once` task. A check runs in the task's slot, under its time limit. */
-#include "executor/engine.h"
+#include "executor/check.h"
+
+#include "executor/attempt_result.h"
+#include "executor/job_output.h"
+#include "executor/launch.h"
+#include "executor/report.h"
 
 #include "runs/outputs.h"
+#include "runs/values.h"
 #include "storage/rows_attempt.h"
 
 static int start_check(struct engine *e, struct job *job, struct buf *why)
 {
     struct undo_action action;
     struct cairn_error error = {0};
-    struct asker asker = {&e->lookup, job->intent.task, job->intent.attempt};
-    const struct task_def *def = graph_def(e->graph, job->intent.task);
+    struct asker asker = {&e->progress.lookup, job->intent.task, job->intent.attempt};
+    const struct task_def *def = graph_def(e->request.graph, job->intent.task);
     int rc = launch_describe(&asker, def->check, &job->arena, &action, &error);
     if (rc) {
         buf_text(why, error.text);
@@ -80,7 +86,7 @@ static void read_check_answer(struct engine *e, struct job *job,
                               const struct process_end *end, struct ending *heard,
                               struct verdict *verdict)
 {
-    const struct task_def *def = graph_def(e->graph, job->intent.task);
+    const struct task_def *def = graph_def(e->request.graph, job->intent.task);
     bool bad = job->timed_out || job->cancelled;
     job_capture(e, job, heard);
     verdict_of(bad ? -1 : end->exit_code, buf_view(&heard->captured[0].content),
@@ -138,7 +144,7 @@ int check_ended(struct engine *e, struct job *job, const struct process_end *end
 static void look_for_outputs(struct engine *e, struct job *job, struct ending *ending)
 {
     struct cairn_error why = {0};
-    struct asker asker = {&e->lookup, job->intent.task, job->intent.attempt};
+    struct asker asker = {&e->progress.lookup, job->intent.task, job->intent.attempt};
     struct scope scope = lookup_scope(&asker);
     int rc = 0;
     if (scope.def->n_outputs)
@@ -166,7 +172,7 @@ static int finish_deciding(struct engine *e, struct job *job,
         look_for_outputs(e, job, ending);
     bool cancelled = job->cancelled;
     jobs_free(e, job);
-    settle_no_retry(e, ending->row.task); /* what is `once` has none here */
+    progress_no_retry(e, ending->row.task); /* what is `once` has none here */
     if (cancelled) {
         ending->row.outcome = CAIRN_CANCELLED; /* it stays unknown */
         turn_add_ending(e, ending);
@@ -209,9 +215,9 @@ int decide_not_started(struct engine *e, const struct intent *intent, const char
 
 int decide_unknown(struct engine *e, struct cairn_error *error)
 {
-    for (uint32_t task = 0; task < e->graph->n_tasks; task++)
-        if (e->states.outcome[task] == CAIRN_UNKNOWN &&
-            graph_def(e->graph, task)->check.len &&
+    for (uint32_t task = 0; task < e->request.graph->n_tasks; task++)
+        if (e->progress.states.outcome[task] == CAIRN_UNKNOWN &&
+            graph_def(e->request.graph, task)->check.len &&
             turn_add_intent(e, task, ROLE_DECIDE))
             return error_nomem(error);
     return 0;

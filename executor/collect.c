@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* The first part of a turn: what has happened since the last one. */
-#include "executor/engine.h"
+#include "executor/collect.h"
 
-#include "base/clock.h"
+#include "executor/command_apply.h"
+#include "executor/due.h"
+#include "executor/ending.h"
+#include "executor/pipes.h"
+#include "executor/report.h"
+#include "executor/start.h"
+#include "executor/stop.h"
 
 #include <errno.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
@@ -19,7 +24,7 @@ static void drain(int fd)
 
 static int collect_exit(struct engine *e, uint64_t what, struct cairn_error *error)
 {
-    struct job *job = &e->jobs[(what & 0xffff) - WATCH_JOB];
+    struct job *job = &e->jobs.at[(what & 0xffff) - WATCH_JOB];
     if (job->state != JOB_RUNNING || job_watch(e, job) != what)
         return 0;
     return engine_exited(e, job, error);
@@ -29,7 +34,7 @@ static int collect_exit(struct engine *e, uint64_t what, struct cairn_error *err
 static void collect_pipe(struct engine *e, uint64_t what)
 {
     uint64_t index = (what & 0xffff) - WATCH_PIPE;
-    struct job *job = &e->jobs[index / 2];
+    struct job *job = &e->jobs.at[index / 2];
     if (job->state == JOB_RUNNING && job->stamp == what >> 16)
         job_pipe_read(e, job, (int)(index % 2));
 }
@@ -53,7 +58,8 @@ static int spawned_or_ended(struct engine *e, struct spawn_request *request,
 /* All of them, also after an error: what runs must be known to give_up. */
 static int collect_spawned(struct engine *e, struct cairn_error *error)
 {
-    struct spawn_request *request = e->spawner ? spawner_collect(e->spawner) : NULL;
+    struct spawn_request *request =
+        e->jobs.spawner ? spawner_collect(e->jobs.spawner) : NULL;
     int first = 0;
     while (request) {
         struct spawn_request *next = request->next;
@@ -68,42 +74,24 @@ static int collect_spawned(struct engine *e, struct cairn_error *error)
 static int collect_later(struct engine *e, struct cairn_error *error)
 {
     int rc = 0;
-    drain(e->later_fd);
-    pthread_mutex_lock(&e->later_lock);
-    struct cairn_attempt *attempt = e->later;
-    e->later = NULL;
-    pthread_mutex_unlock(&e->later_lock);
+    drain(e->calls.fd);
+    struct cairn_attempt *attempt = calls_take(e);
     while (attempt) {
         struct cairn_attempt *next = attempt->next;
         if (!rc)
-            rc = engine_called(e, &e->jobs[attempt->slot], attempt->outcome,
+            rc = engine_called(e, &e->jobs.at[attempt->slot], attempt->outcome,
                                attempt->text, error);
-        free(attempt->text);
-        free(attempt);
+        call_release(attempt);
         attempt = next;
     }
     return rc;
-}
-
-static void collect_stop(struct engine *e)
-{
-    uint32_t count = e->options->stop->count;
-    drain(e->options->stop->fd);
-    if (count > e->stops_seen)
-        halt_run(e, count > 1 ? HALT_KILL : HALT_STOP,
-                 count > 1 ? "ending running tasks at once"
-                           : "ending running tasks; ask again to end them at once");
-    e->stops_seen = count;
 }
 
 /* Somebody killed the guard: without one, a crash of ours could leave orphans. */
 static int replace_guard(struct engine *e, struct cairn_error *error)
 {
     report(e, CAIRN_EVENT_NOTICE, "the guard process has died; starting another one");
-    (void)epoll_ctl(e->epoll_fd, EPOLL_CTL_DEL, e->guard.pidfd, NULL);
-    guard_stop(&e->guard);
-    e->guarded = false;
-    return engine_guard(e, error);
+    return jobs_start_guard(e, error);
 }
 
 static int handle(struct engine *e, uint64_t what, struct cairn_error *error)
@@ -112,11 +100,12 @@ static int handle(struct engine *e, uint64_t what, struct cairn_error *error)
     case WATCH_LATER:
         return collect_later(e, error);
     case WATCH_WAKE:
-        drain(e->wake_fd);
+        drain(e->loop.wake_fd);
         commands_apply(e);
         return 0;
     case WATCH_STOP:
-        collect_stop(e);
+        drain(e->request.options->stop->fd);
+        halt_asked(e);
         return 0;
     case WATCH_GUARD:
         return replace_guard(e, error);
@@ -136,19 +125,19 @@ static int next_wait_ms(struct engine *e, enum spawner_rest *rest)
     *rest = REST_NOT;
     if (launch_possible(e))
         return 0;
-    int64_t lingers_ns = engine_lingers_ns(e);
+    int64_t lingers_ns = turn_lingers_ns(e);
     /* A call that ended in this turn's second start waits for the next turn's commit.
      */
-    bool more =
-        e->unacted &&
-        (!e->commit_waits || (e->degraded && e->options->saving == CAIRN_BEST_EFFORT));
+    bool more = e->turn.unacted &&
+                (!e->saving.waits || (e->saving.degraded &&
+                                      e->request.options->saving == CAIRN_BEST_EFFORT));
     if (more && !lingers_ns)
         return 0;
     /* What was handed to the spawner starts at once, or when another one ends: no
      * reason to wake us, if we hear of it soon. */
-    *rest = lingers_ns ? REST_ENDS : e->submitted ? REST_STARTS : REST_NOT;
-    e->submitted = false;
-    return timers_wait_ms(&e->timers, clock_mono_ns(),
+    *rest = lingers_ns ? REST_ENDS : e->jobs.submitted ? REST_STARTS : REST_NOT;
+    jobs_clear_submitted(e);
+    return timers_wait_ms(&e->loop.timers, loop_now_ns(e),
                           lingers_ns ? (int)((lingers_ns + MS_NS - 1) / MS_NS)
                           : *rest    ? REST_MS
                                      : LONGEST_MS);
@@ -162,11 +151,12 @@ static int wait_for_events(struct engine *e, struct epoll_event *events, int mos
     enum spawner_rest rest;
     int wait_ms = next_wait_ms(e, &rest);
     if (!rest)
-        return epoll_wait(e->epoll_fd, events, most, wait_ms);
-    spawner_rest(e->spawner, rest, rest == REST_ENDS ? (e->ahead + 1) / 2 : 0);
+        return epoll_wait(e->loop.epoll_fd, events, most, wait_ms);
+    spawner_rest(e->jobs.spawner, rest,
+                 rest == REST_ENDS ? (e->saving.ahead + 1) / 2 : 0);
     pthread_sigmask(SIG_BLOCK, NULL, &mask);
     sigaddset(&mask, SIGCHLD);
-    return epoll_pwait(e->epoll_fd, events, most, wait_ms, &mask);
+    return epoll_pwait(e->loop.epoll_fd, events, most, wait_ms, &mask);
 }
 
 int engine_collect(struct engine *e, struct cairn_error *error)

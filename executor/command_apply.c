@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* What other processes want of a run: their stored commands are applied here, and
  * marked as taken in the transaction that stores what came of them. */
-#include "executor/engine.h"
+#include "executor/command_apply.h"
+
+#include "executor/attempt_result.h"
+#include "executor/failure.h"
+#include "executor/launch.h"
+#include "executor/report.h"
 
 #include "runs/outputs.h"
+#include "runs/values.h"
 #include "storage/rows_attempt.h"
 #include "storage/rows_command.h"
 #include "storage/rows_event.h"
@@ -14,13 +20,13 @@
  * came is found again if the task is still there. */
 static uint32_t find_task(const struct engine *e, const struct command_row *row)
 {
-    const struct recorded *r = &e->situation.recorded;
-    if (row->gen == e->row.gen)
-        return row->task < e->graph->n_tasks ? row->task : NODE_NONE;
+    const struct recorded *r = &e->tenure.situation.recorded;
+    if (row->gen == e->tenure.row.gen)
+        return row->task < e->request.graph->n_tasks ? row->task : NODE_NONE;
     /* old_task counts by the definition of the records that were found. */
     if (row->gen == r->row.gen && digest_equal(&r->row.graph, &r->recovery.graph))
-        for (uint32_t task = 0; task < e->graph->n_tasks; task++)
-            if (e->situation.present.old_task[task] == row->task)
+        for (uint32_t task = 0; task < e->request.graph->n_tasks; task++)
+            if (e->tenure.situation.present.old_task[task] == row->task)
                 return task;
     return NODE_NONE;
 }
@@ -37,7 +43,7 @@ static void log_command(struct engine *e, const struct command_row *row, uint32_
 static int complete_externally(struct engine *e, struct ending *ending, struct str data,
                                struct cairn_error *error)
 {
-    struct asker asker = {&e->lookup, ending->row.task, ending->row.number};
+    struct asker asker = {&e->progress.lookup, ending->row.task, ending->row.number};
     struct scope scope = lookup_scope(&asker);
     struct arena arena = ARENA_INIT;
     struct result result = {0};
@@ -58,10 +64,10 @@ static struct ending *draft_external(struct engine *e, const struct command_row 
                                      uint32_t task)
 {
     struct intent intent = {
-        .task = task, .attempt = ++e->attempts[task], .intent_ns = row->time_ns};
+        .task = task, .attempt = turn_next_attempt(e, task), .intent_ns = row->time_ns};
     struct ending *ending = turn_draft_ending(e, &intent, NULL);
     if (!ending) {
-        e->broken = true;
+        engine_break(e);
         return NULL;
     }
     ending->row.started_ns = row->time_ns;
@@ -73,15 +79,15 @@ static struct ending *draft_external(struct engine *e, const struct command_row 
  * next owner. */
 static void abandon(struct engine *e, struct ending *ending)
 {
-    e->attempts[ending->row.task]--;
+    turn_take_back_attempt(e, ending->row.task);
     ending_release(ending);
-    e->broken = true;
+    engine_break(e);
 }
 
 static void end_external(struct engine *e, const struct command_row *row, uint32_t task)
 {
     struct cairn_error why = {0};
-    if (task == NODE_NONE || e->sched.state[task] != OFFERED) {
+    if (task == NODE_NONE || e->progress.sched.state[task] != OFFERED) {
         log_command(e, row, task, "refused: the task cannot be done now");
         return;
     }
@@ -122,7 +128,7 @@ static bool accept_as_done(struct engine *e, struct ending *ending)
 static void resolve(struct engine *e, const struct command_row *row, uint32_t task)
 {
     static const char *const texts[] = {"", "done", "failed", "to run again"};
-    if (task == NODE_NONE || e->states.outcome[task] != CAIRN_UNKNOWN ||
+    if (task == NODE_NONE || e->progress.states.outcome[task] != CAIRN_UNKNOWN ||
         row->argument < CAIRN_RESOLVED_DONE || row->argument > CAIRN_RESOLVED_RERUN) {
         log_command(e, row, task, "refused: the task is not unknown");
         return;
@@ -141,7 +147,7 @@ static void resolve(struct engine *e, const struct command_row *row, uint32_t ta
         settle_rerun(e, ending);
         return;
     }
-    settle_no_retry(e, task);
+    progress_no_retry(e, task);
     settle_ending(e, ending);
 }
 
@@ -172,12 +178,14 @@ void commands_apply(struct engine *e)
     struct command_row row;
     struct cairn_error error = {0};
     bool has = false;
-    if (!e->store || store_has_command(e->store, e->row.run, &has, NULL, NULL) || !has)
+    if (!e->request.store ||
+        store_has_command(e->request.store, e->tenure.row.run, &has, NULL, NULL) ||
+        !has)
         return;
     for (;;) {
         buf_clear(&data);
-        int rc = store_next_command(e->store, e->row.run, e->last_command, &row, &data,
-                                    &error);
+        int rc = store_next_command(e->request.store, e->tenure.row.run,
+                                    e->turn.last_command, &row, &data, &error);
         if (rc == CAIRN_EDAMAGED && row.id)
             report(e, CAIRN_EVENT_NOTICE, error.text);
         else if (rc || !row.id)
@@ -186,7 +194,7 @@ void commands_apply(struct engine *e)
             apply(e, &row);
         if (e->broken)
             break; /* the command stays for whoever goes on */
-        e->last_command = row.id;
+        turn_note_command(e, row.id);
     }
     buf_release(&data);
 }

@@ -2,7 +2,7 @@
 /* Command line and environment of an attempt. All strings of one stand in job->text,
  * NUL-terminated; their offsets are noted first, because the buffer moves while it
  * grows. */
-#include "executor/engine.h"
+#include "executor/values_file.h"
 
 #include "base/array.h"
 #include "base/limits.h"
@@ -38,17 +38,20 @@ int environments_open(struct engine *e, struct cairn_error *error)
     uint32_t n = 0;
     while (environ && environ[n])
         n++;
-    e->environment = arena_take(&e->arena, (size_t)n + 1, sizeof(char *));
-    e->environments =
-        arena_take(&e->arena, e->graph->definition->n_defs, sizeof *e->environments);
-    for (uint32_t i = 0; i < n && !e->arena.failed; i++)
+    e->environments.inherited =
+        arena_take(&e->tenure.arena, (size_t)n + 1, sizeof(char *));
+    e->environments.of_def =
+        arena_take(&e->tenure.arena, e->request.graph->definition->n_defs,
+                   sizeof *e->environments.of_def);
+    for (uint32_t i = 0; i < n && !e->tenure.arena.failed; i++)
         if (strncmp(environ[i], "CAIRN_", 6) != 0)
-            e->environment[e->n_environment++] =
-                arena_text(&e->arena, str_of(environ[i]));
-    if (e->arena.failed)
+            e->environments.inherited[e->environments.n++] =
+                arena_text(&e->tenure.arena, str_of(environ[i]));
+    if (e->tenure.arena.failed)
         return error_nomem(error);
-    const char *path = value_of(e->environment, e->n_environment, STR("PATH"));
-    e->direct = path && direct_shell(path);
+    const char *path =
+        value_of(e->environments.inherited, e->environments.n, STR("PATH"));
+    e->environments.direct = path && direct_shell(path);
     return 0;
 }
 
@@ -56,7 +59,7 @@ int environments_open(struct engine *e, struct cairn_error *error)
 static bool replaces(const struct engine *e, const struct task_def *def,
                      struct str name)
 {
-    const struct definition *d = e->graph->definition;
+    const struct definition *d = e->request.graph->definition;
     bool found = names_have(d->secrets, d->n_secrets, name);
     for (uint32_t i = 0; i < d->n_params && !found; i++)
         found = str_equal(d->params[i].key, name) && task_def_takes_param(def, name);
@@ -70,21 +73,23 @@ static bool replaces(const struct engine *e, const struct task_def *def,
 /* Made once per task_def: pointers to the inherited entries that stay. */
 static struct environment *inherited(struct engine *e, const struct task_def *def)
 {
-    struct environment *env = &e->environments[def - e->graph->definition->defs];
+    struct environment *env =
+        &e->environments.of_def[def - e->request.graph->definition->defs];
     if (env->made)
         return env;
-    env->entries = arena_take(&e->arena, (size_t)e->n_environment + 1, sizeof(char *));
+    env->entries =
+        arena_take(&e->tenure.arena, (size_t)e->environments.n + 1, sizeof(char *));
     if (!env->entries)
         return NULL;
-    for (uint32_t i = 0; i < e->n_environment; i++) {
-        const char *entry = e->environment[i];
+    for (uint32_t i = 0; i < e->environments.n; i++) {
+        const char *entry = e->environments.inherited[i];
         const char *equals = strchr(entry, '=');
         struct str name = {entry, equals ? (size_t)(equals - entry) : strlen(entry)};
         if (!replaces(e, def, name))
-            env->entries[env->n++] = e->environment[i];
+            env->entries[env->n++] = e->environments.inherited[i];
     }
-    env->direct =
-        e->direct && !replaces(e, def, STR("PATH")) && !replaces(e, def, STR("PWD"));
+    env->direct = e->environments.direct && !replaces(e, def, STR("PATH")) &&
+                  !replaces(e, def, STR("PWD"));
     env->made = true;
     return env;
 }
@@ -239,14 +244,15 @@ static int add_own_variables(struct engine *e, struct strings *s)
 {
     struct job *job = s->job;
     char text[4200];
-    int rc = add_variable(s, STR("CAIRN_TASK"), str_of(e->graph->id[job->intent.task]));
-    snprintf(text, sizeof text, "%llu", (unsigned long long)e->row.run);
+    int rc = add_variable(s, STR("CAIRN_TASK"),
+                          str_of(e->request.graph->id[job->intent.task]));
+    snprintf(text, sizeof text, "%llu", (unsigned long long)e->tenure.row.run);
     if (!rc)
         rc = add_variable(s, STR("CAIRN_RUN"), str_of(text));
     snprintf(text, sizeof text, "%u", job->intent.attempt);
     if (!rc)
         rc = add_variable(s, STR("CAIRN_ATTEMPT"), str_of(text));
-    snprintf(job->token, sizeof job->token, "%s.%u.%u", e->slots.slots->token,
+    snprintf(job->token, sizeof job->token, "%s.%u.%u", e->jobs.slots.slots->token,
              job->intent.task, job->intent.attempt);
     if (!rc)
         rc = add_variable(s, STR("CAIRN_TOKEN"), str_of(job->token));
@@ -254,8 +260,9 @@ static int add_own_variables(struct engine *e, struct strings *s)
         values_path(e, job, text, sizeof text);
         rc = add_variable(s, STR("CAIRN_OUTPUT"), str_of(text));
     }
-    if (!rc && e->lookup.run_status)
-        rc = add_variable(s, STR("CAIRN_RUN_STATUS"), str_of(e->lookup.run_status));
+    if (!rc && e->progress.lookup.run_status)
+        rc = add_variable(s, STR("CAIRN_RUN_STATUS"),
+                          str_of(e->progress.lookup.run_status));
     return rc;
 }
 
@@ -264,7 +271,7 @@ static int add_secrets(struct engine *e, struct strings *s, const struct str *na
 {
     int rc = 0;
     for (uint32_t i = 0; i < n && !rc; i++) {
-        struct str value = secrets_value(&e->situation.secrets, names[i]);
+        struct str value = secrets_value(&e->tenure.situation.secrets, names[i]);
         if (value.ptr)
             rc = add_variable(s, names[i], value);
     }
@@ -377,7 +384,7 @@ static int add_command(struct strings *s, const struct scope *scope,
 
 int command_line_make(struct engine *e, struct job *job, struct buf *why)
 {
-    struct asker asker = {&e->lookup, job->intent.task, job->intent.attempt};
+    struct asker asker = {&e->progress.lookup, job->intent.task, job->intent.attempt};
     struct scope scope = lookup_scope(&asker);
     struct strings s = {.job = job};
     struct environment *env = inherited(e, scope.def);
@@ -395,7 +402,8 @@ int command_line_make_action(struct engine *e, struct job *job,
                              const struct undo_action *action, struct buf *why)
 {
     struct strings s = {.job = job};
-    struct environment *env = inherited(e, graph_def(e->graph, job->intent.task));
+    struct environment *env =
+        inherited(e, graph_def(e->request.graph, job->intent.task));
     int rc = env ? 0 : CAIRN_ENOMEM;
     buf_clear(&job->text);
     for (uint32_t i = 0; i < action->n_env && !rc; i++)

@@ -1,7 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* What the spawner, a pidfd or a keeper says of a process: that it runs, that it was
  * never made, or how it ended. The role of its attempt decides what that means. */
+#include "executor/ending.h"
+
+#include "executor/failure.h"
+#include "executor/job_output.h"
+#include "executor/kept.h"
+#include "executor/pipes.h"
+#include "executor/report.h"
 #include "executor/roles.h"
+#include "executor/task.h"
 
 #include "base/clock.h"
 
@@ -30,8 +38,8 @@ static int settle_end(struct engine *e, struct job *job, struct cairn_error *err
     int rc = 0;
     if (job->kept)
         rc = kept_ended(e, job, &end, &text, error);
-    else if (process_reap(job->pid, job->pidfd, &e->slots.slots->slot[job - e->jobs],
-                          &end, &local))
+    else if (process_reap(job->pid, job->pidfd,
+                          &e->jobs.slots.slots->slot[job - e->jobs.at], &end, &local))
         buf_format(&text, "its end could not be learned: %s", local.text);
     else
         end_as_of_shell(job, &end, &text);
@@ -52,21 +60,19 @@ int engine_exited(struct engine *e, struct job *job, struct cairn_error *error)
     /* Closing would not end the watch while a child that is just being made holds a
      * copy; its event would then be taken for the slot's next job. */
     if (job->watching)
-        (void)epoll_ctl(e->epoll_fd, EPOLL_CTL_DEL, job->pidfd, NULL);
+        loop_unwatch(e, job->pidfd);
     job->watching = false;
     int rc = settle_end(e, job, error);
-    spawner_go_on(e->spawner, ticket);
+    spawner_go_on(e->jobs.spawner, ticket);
     return rc;
 }
 
-static int start_timers(struct engine *e, struct job *job, struct cairn_error *error)
+static void start_timers(struct engine *e, const struct job *job)
 {
-    int64_t timeout_ms = graph_def(e->graph, job->intent.task)->timeout_ms;
-    if (!timeout_ms || job->kept)
-        return 0;
-    struct timer timer = {clock_mono_ns() + timeout_ms * 1000000, TIMER_TIMEOUT,
-                          (uint32_t)(job - e->jobs), job->stamp};
-    return timers_add(&e->timers, timer, error);
+    int64_t timeout_ms = graph_def(e->request.graph, job->intent.task)->timeout_ms;
+    if (timeout_ms && !job->kept)
+        loop_set_timer(e, TIMER_TIMEOUT, timeout_ms * 1000000, job_index(&e->jobs, job),
+                       job->stamp);
 }
 
 /* There is no process after all. */
@@ -89,10 +95,9 @@ static int not_spawned(struct engine *e, struct job *job,
 static int recalled(struct engine *e, struct job *job, struct cairn_error *error)
 {
     struct intent intent = job->intent;
-    e->result->attempts--;
-    jobs_free(e, job);
-    sched_return(&e->sched, intent.task);
-    return starts_drop(e, &intent) ? error_nomem(error) : 0;
+    jobs_free_recalled(e, job);
+    sched_return(&e->progress.sched, intent.task);
+    return starts_drop(&e->starts, &intent) ? error_nomem(error) : 0;
 }
 
 int engine_spawned(struct engine *e, struct spawn_request *request,
@@ -100,27 +105,24 @@ int engine_spawned(struct engine *e, struct spawn_request *request,
 {
     struct job *job = request->context;
     uint64_t ticket = job->stamp;
-    e->waiting--;
-    job->started_ns = request->started_ns;
+    jobs_take_process(e, job, request);
     job_pipes_spawned(job);
     if (request->error == ECANCELED)
         return recalled(e, job, error);
     if (request->pidfd < 0) {
         int rc = not_spawned(e, job, request, error);
-        spawner_go_on(e->spawner, ticket);
+        spawner_go_on(e->jobs.spawner, ticket);
         return rc;
     }
-    job->state = JOB_RUNNING;
-    job->pid = request->pid;
-    job->pidfd = request->pidfd;
-    if (job->kept)
-        job->keeper = keeper_of(request);
     if (role_ops[job->role].started)
         role_ops[job->role].started(e, job);
     int rc = job_pipes_watch(e, job, error);
-    if (e->halt >= HALT_STOP && (e->phase == PHASE_MAIN || e->halt == HALT_KILL))
+    if (e->halting.level >= HALT_STOP &&
+        (e->phase == PHASE_MAIN || e->halting.level == HALT_KILL))
         halt_job(e, job);
-    return rc ? rc : start_timers(e, job, error);
+    if (!rc)
+        start_timers(e, job);
+    return rc;
 }
 
 int engine_called(struct engine *e, struct job *job, enum cairn_outcome outcome,

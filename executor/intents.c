@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* From a task that the scheduler calls ready to an intent: its condition, whether it is
  * for somebody outside, whether there is room for it. */
-#include "executor/engine.h"
+#include "executor/intents.h"
+
+#include "executor/ending.h"
+#include "executor/failure.h"
 
 #include "base/clock.h"
 #include "storage/rows_event.h"
@@ -14,11 +17,12 @@ static int exclude(struct engine *e, uint32_t task, struct cairn_error *error)
     struct ending *ending = turn_draft_ending(e, &none, error);
     if (!ending)
         return CAIRN_ENOMEM;
-    audit_event(e, EVENT_CONDITION, 0, task, graph_def(e->graph, task)->condition);
+    audit_event(e, EVENT_CONDITION, 0, task,
+                graph_def(e->request.graph, task)->condition);
     ending->row.outcome = CAIRN_EXCLUDED;
     buf_format(&ending->text, "its condition is not met: %.*s",
-               (int)graph_def(e->graph, task)->condition.len,
-               graph_def(e->graph, task)->condition.ptr);
+               (int)graph_def(e->request.graph, task)->condition.len,
+               graph_def(e->request.graph, task)->condition.ptr);
     settle_ending(e, ending);
     failure_follow(e);
     return 0;
@@ -29,17 +33,18 @@ static int fail_to_tell(struct engine *e, uint32_t task, const char *what,
                         const char *why, struct cairn_error *error)
 {
     char text[1200];
-    struct intent intent = {
-        .task = task, .attempt = ++e->attempts[task], .intent_ns = clock_utc_ns()};
+    struct intent intent = {.task = task,
+                            .attempt = turn_next_attempt(e, task),
+                            .intent_ns = clock_utc_ns()};
     snprintf(text, sizeof text, "%s: %s", what, why);
-    settle_no_retry(e, task);
+    progress_no_retry(e, task);
     return engine_not_started(e, &intent, text, error);
 }
 
 /* 1: it may go on, 0: it has ended, <0 error. */
 static int ask_condition(struct engine *e, uint32_t task, struct cairn_error *error)
 {
-    struct asker asker = {&e->lookup, task, e->attempts[task] + 1};
+    struct asker asker = {&e->progress.lookup, task, e->turn.attempts[task] + 1};
     struct scope scope = lookup_scope(&asker);
     struct cairn_error why = {0};
     bool holds = true;
@@ -54,14 +59,14 @@ static int ask_condition(struct engine *e, uint32_t task, struct cairn_error *er
     if (!holds)
         return exclude(e, task, error);
     /* A turn starts nothing, so whoever starts the task asks again. */
-    if (e->mode != MODE_TURN || scope.def->kind == TASK_EXTERNAL)
+    if (e->request.mode != MODE_TURN || scope.def->kind == TASK_EXTERNAL)
         audit_event(e, EVENT_CONDITION, 1, task, scope.def->condition);
     return 1;
 }
 
 static int offer(struct engine *e, uint32_t task, struct cairn_error *error)
 {
-    struct asker asker = {&e->lookup, task, e->attempts[task] + 1};
+    struct asker asker = {&e->progress.lookup, task, e->turn.attempts[task] + 1};
     struct scope scope = lookup_scope(&asker);
     struct cairn_error why = {0};
     struct buf text = BUF_INIT;
@@ -78,13 +83,13 @@ static int offer(struct engine *e, uint32_t task, struct cairn_error *error)
 
 static int plan_task(struct engine *e, uint32_t task, struct cairn_error *error)
 {
-    const struct task_def *def = graph_def(e->graph, task);
+    const struct task_def *def = graph_def(e->request.graph, task);
     int go = ask_condition(e, task, error);
     if (go <= 0)
         return go;
     if (def->kind == TASK_EXTERNAL)
         return offer(e, task, error);
-    if (e->mode == MODE_TURN)
+    if (e->request.mode == MODE_TURN)
         return 0; /* it stays taken: nothing is started */
     return turn_add_intent(e, task, ROLE_TASK) ? error_nomem(error) : 0;
 }
@@ -92,29 +97,29 @@ static int plan_task(struct engine *e, uint32_t task, struct cairn_error *error)
 /* Intents are made for `ahead` more tasks than may run at once. */
 static bool has_room(const struct engine *e, uint32_t ahead)
 {
-    uint32_t queued = e->unacted_intents + (e->n_starts - e->starts_head);
-    return queued + e->running < e->limit + ahead;
+    uint32_t queued = e->turn.unacted_intents + starts_count(&e->starts);
+    return queued + e->jobs.running < e->jobs.limit + ahead;
 }
 
 static bool can_plan(const struct engine *e)
 {
-    if (e->halt == HALT_KILL || e->phase == PHASE_UNDO)
+    if (e->halting.level == HALT_KILL || e->phase == PHASE_UNDO)
         return false;
-    return e->phase == PHASE_FINALLY || e->halt < HALT_STOP;
+    return e->phase == PHASE_FINALLY || e->halting.level < HALT_STOP;
 }
 
 int engine_plan_intents(struct engine *e, struct cairn_error *error)
 {
     int rc = 0;
-    while (can_plan(e) && has_room(e, e->ahead) && !rc) {
-        uint32_t task = sched_take(&e->sched);
+    while (can_plan(e) && has_room(e, e->saving.ahead) && !rc) {
+        uint32_t task = sched_take(&e->progress.sched);
         if (task == NODE_NONE)
             break;
         /* Not ahead for what must not run twice: if we died, nobody could tell that it
          * had not started. */
-        if (e->mode != MODE_TURN && graph_def(e->graph, task)->once &&
+        if (e->request.mode != MODE_TURN && graph_def(e->request.graph, task)->once &&
             !has_room(e, 0)) {
-            sched_return(&e->sched, task);
+            sched_return(&e->progress.sched, task);
             break;
         }
         rc = plan_task(e, task, error);

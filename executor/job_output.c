@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* What a process leaves when it ends: its output, and its end in words. */
-#include "executor/engine.h"
+#include "executor/job_output.h"
+
+#include "executor/pipes.h"
+#include "executor/report.h"
 
 #include "base/limits.h"
 #include "base/os.h"
@@ -14,7 +17,7 @@ void job_describe_signal(int signal, struct buf *text)
 void job_describe_end(const struct engine *e, const struct job *job,
                       struct ending *ending)
 {
-    const struct task_def *def = graph_def(e->graph, job->intent.task);
+    const struct task_def *def = graph_def(e->request.graph, job->intent.task);
     if (job->timed_out)
         buf_format(&ending->text, "timed out after %g s",
                    (double)def->timeout_ms / 1000);
@@ -29,7 +32,7 @@ static void redact_captured(const struct engine *e, struct captured *captured)
 {
     struct buf head = BUF_INIT, tail = BUF_INIT;
     size_t split = captured->head < captured->content.size ? (size_t)captured->head : 0;
-    if (!e->situation.secrets.redactor || !captured->content.size)
+    if (!e->tenure.situation.secrets.redactor || !captured->content.size)
         return;
     buf_add(&head, captured->content.data, split);
     buf_add(&tail, captured->content.data + split, captured->content.size - split);
@@ -45,8 +48,8 @@ static void redact_captured(const struct engine *e, struct captured *captured)
 
 void job_capture(struct engine *e, struct job *job, struct ending *ending)
 {
-    uint64_t limit =
-        e->options->output_limit ? e->options->output_limit : LIMIT_OUTPUT_BYTES;
+    uint64_t limit = e->request.options->output_limit ? e->request.options->output_limit
+                                                      : LIMIT_OUTPUT_BYTES;
     struct cairn_error error = {0};
     int rc = 0;
     job_pipes_finish(e, job);
@@ -62,8 +65,8 @@ void job_capture(struct engine *e, struct job *job, struct ending *ending)
     ending->row.out_head = ending->captured[0].head;
     ending->row.err_head = ending->captured[1].head;
     if (!rc && !job->kept)
-        rc = capture_reset(&job->capture, e->live_dir, e->row.run,
-                           (uint32_t)(job - e->jobs), &error);
+        rc = capture_reset(&job->capture, e->tenure.live_dir, e->tenure.row.run,
+                           job_index(&e->jobs, job), &error);
     if (!rc)
         return;
     /* Output that cannot be read or a slot that cannot be cleaned is no reason to lose
@@ -71,21 +74,4 @@ void job_capture(struct engine *e, struct job *job, struct ending *ending)
     report(e, CAIRN_EVENT_NOTICE, error.text);
     capture_close(&job->capture);
     job->capture_open = false;
-}
-
-/* What a process writes goes into files of ours: where there is no room for it, it
- * fails of that, and often cannot say so. To be asked before the files are given back.
- */
-void job_check_disk(struct engine *e, const struct job *job)
-{
-    struct buf text = BUF_INIT;
-    if (e->disk_told || job->cancelled || !os_is_full(e->live_dir))
-        return;
-    e->disk_told = true;
-    buf_format(&text,
-               "what tasks write is kept in %s, where no room is left; tasks may fail "
-               "of that: free space, then %s",
-               e->live_dir, e->store ? "`cairn resume`" : "run it again");
-    report(e, CAIRN_EVENT_DISK_FULL, text.failed ? "out of memory" : text.data);
-    buf_release(&text);
 }

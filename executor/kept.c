@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The end of an attempt that ran under a keeper. */
-#include "executor/engine.h"
+#include "executor/kept.h"
+
+#include "executor/job_output.h"
+#include "executor/report.h"
+
 #include "storage/rows_attempt.h"
 
 static void read_record(struct job *job, const struct keeper_record *record,
@@ -39,7 +43,7 @@ static int lose(struct engine *e, struct job *job, struct cairn_error *error)
     job_capture(e, job, ending);
     ending->row.outcome = job->cancelled ? CAIRN_CANCELLED : CAIRN_FAILED;
     jobs_free(e, job);
-    if (!graph_def(e->graph, job->intent.task)->once) {
+    if (!graph_def(e->request.graph, job->intent.task)->once) {
         settle_ending(e, ending);
         return 0;
     }
@@ -53,7 +57,7 @@ int kept_ended(struct engine *e, struct job *job, struct process_end *end,
                struct buf *text, struct cairn_error *error)
 {
     struct cairn_error trouble = {0};
-    struct slot *slot = &e->slots.slots->slot[job - e->jobs];
+    struct slot *slot = &e->jobs.slots.slots->slot[job - e->jobs.at];
     int rc = 0;
     if (job->keeper.fate == KEEPER_LIVE) {
         job->keeper.pidfd = job->pidfd;

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* From a durable intent to a running process or a call: what it reads, its working
  * directory, its output files. */
-#include "executor/engine.h"
+#include "executor/launch.h"
+
+#include "executor/pipes.h"
+#include "executor/report.h"
+#include "executor/values_file.h"
 
 #include "base/os.h"
 #include "graph/members.h"
@@ -11,8 +15,8 @@
 
 static void fill_slot(struct engine *e, uint32_t index, const struct job *job)
 {
-    struct slot *slot = &e->slots.slots->slot[index];
-    slot->gen = e->row.gen;
+    struct slot *slot = &e->jobs.slots.slots->slot[index];
+    slot->gen = e->tenure.row.gen;
     slot->task = job->intent.task;
     slot->attempt = job->intent.attempt;
     slot->flags = 0;
@@ -22,18 +26,18 @@ static void fill_slot(struct engine *e, uint32_t index, const struct job *job)
 static int open_files(struct engine *e, struct job *job, struct cairn_error *error)
 {
     return job->kept ? capture_attempt_create(&job->capture, &job->order.id, error)
-                     : capture_open(&job->capture, e->live_dir, e->row.run,
-                                    (uint32_t)(job - e->jobs), error);
+                     : capture_open(&job->capture, e->tenure.live_dir,
+                                    e->tenure.row.run, job_index(&e->jobs, job), error);
 }
 
 /* Trouble with our own files is no failure of the task: it runs, and its output is
  * lost, which is said. A task may have removed the live directory. */
 static void open_capture(struct engine *e, uint32_t index)
 {
-    struct job *job = &e->jobs[index];
+    struct job *job = &e->jobs.at[index];
     struct cairn_error error = {0};
     int rc = open_files(e, job, &error);
-    if (rc && os_make_dir(e->live_dir, 0700, NULL) == 1)
+    if (rc && os_make_dir(e->tenure.live_dir, 0700, NULL) == 1)
         rc = open_files(e, job, &error);
     job->capture_open = !rc;
     if (!rc)
@@ -41,7 +45,7 @@ static void open_capture(struct engine *e, uint32_t index)
     job->capture = (struct capture){.fd = {-1, -1}};
     char text[1200];
     snprintf(text, sizeof text, "the output of %s cannot be kept: %s",
-             e->graph->id[job->intent.task], error.text);
+             e->request.graph->id[job->intent.task], error.text);
     report(e, CAIRN_EVENT_NOTICE, text);
 }
 
@@ -49,14 +53,14 @@ static void open_capture(struct engine *e, uint32_t index)
 
 static int mark_secrets(struct engine *e, struct job *job, struct cairn_error *error)
 {
-    const struct task_def *def = graph_def(e->graph, job->intent.task);
+    const struct task_def *def = graph_def(e->request.graph, job->intent.task);
     struct result *r = &job->result;
-    if (!def->n_secrets || !e->situation.secrets.has_key)
+    if (!def->n_secrets || !e->tenure.situation.secrets.has_key)
         return 0;
     r->secrets = arena_take(&job->arena, def->n_secrets, sizeof *r->secrets);
     for (uint32_t i = 0; r->secrets && i < def->n_secrets; i++) {
         r->secrets[i].name = def->secrets[i];
-        int rc = secrets_mark(&e->situation.secrets, def->secrets[i],
+        int rc = secrets_mark(&e->tenure.situation.secrets, def->secrets[i],
                               &r->secrets[i].mac, error);
         if (rc)
             return rc;
@@ -116,13 +120,13 @@ int launch_describe(const struct asker *asker, struct str text, struct arena *ar
 
 bool task_was_interrupted(const struct engine *e, uint32_t task)
 {
-    return situation_mark(&e->situation, task) & MARK_UNCERTAIN;
+    return situation_mark(&e->tenure.situation, task) & MARK_UNCERTAIN;
 }
 
 /* Reads what the attempt depends on, and makes room for what it makes. */
 static int prepare_result(struct engine *e, struct job *job, struct cairn_error *error)
 {
-    struct asker asker = {&e->lookup, job->intent.task, job->intent.attempt};
+    struct asker asker = {&e->progress.lookup, job->intent.task, job->intent.attempt};
     struct scope scope = lookup_scope(&asker);
     const struct task_def *def = scope.def;
     int rc = 0;
@@ -144,7 +148,7 @@ static int prepare(struct engine *e, struct job *job, struct buf *why)
 {
     struct cairn_error error = {0};
     if (!job->capture_open)
-        open_capture(e, (uint32_t)(job - e->jobs));
+        open_capture(e, job_index(&e->jobs, job));
     if (prepare_result(e, job, &error)) {
         buf_text(why, error.text);
         return error.code;
@@ -155,7 +159,7 @@ static int prepare(struct engine *e, struct job *job, struct buf *why)
 
 static void order_keeper(struct engine *e, struct job *job)
 {
-    const struct task_def *def = graph_def(e->graph, job->intent.task);
+    const struct task_def *def = graph_def(e->request.graph, job->intent.task);
     job->order.token = job->token;
     job->order.timeout_ms = def->timeout_ms;
     job->order.grace_ms = def->grace_ms;
@@ -165,7 +169,7 @@ static void order_keeper(struct engine *e, struct job *job)
 /* The declared outputs, for the spawner to see whether they are there. */
 static bool list_outputs(struct engine *e, struct job *job)
 {
-    struct asker asker = {&e->lookup, job->intent.task, job->intent.attempt};
+    struct asker asker = {&e->progress.lookup, job->intent.task, job->intent.attempt};
     struct scope scope = lookup_scope(&asker);
     struct files f;
     int more = files_begin(&f, &scope, false, NULL);
@@ -182,7 +186,7 @@ static bool list_outputs(struct engine *e, struct job *job)
  * run, only when it is sure to have none. */
 static void order_ahead(struct engine *e, struct job *job)
 {
-    const struct task_def *def = graph_def(e->graph, job->intent.task);
+    const struct task_def *def = graph_def(e->request.graph, job->intent.task);
     job->request.ticket = job->stamp;
     job->request.may_recall = job->role == ROLE_TASK;
     job->request.quiet_file = job->values_ready ? job->values : NULL;
@@ -192,7 +196,7 @@ static void order_ahead(struct engine *e, struct job *job)
         return; /* out of memory: the spawner cannot look whether it passed on any */
     if (job->role != ROLE_TASK || job->kept || def->check.len)
         return;
-    if (e->graph->definition->on_failure == ON_FAILURE_CONTINUE)
+    if (e->request.graph->definition->on_failure == ON_FAILURE_CONTINUE)
         job->request.ahead = SPAWN_AHEAD;
     else if (!def->n_outputs)
         job->request.ahead = SPAWN_AHEAD_IF_GOOD;
@@ -204,24 +208,21 @@ static void order_ahead(struct engine *e, struct job *job)
 
 static int submit(struct engine *e, struct job *job, struct cairn_error *error)
 {
-    uint32_t index = (uint32_t)(job - e->jobs);
+    uint32_t index = job_index(&e->jobs, job);
     job->request.stdout_fd = job->capture.fd[0];
     job->request.stderr_fd = job->capture.fd[1];
     int rc = job_pipes_open(e, job, error);
     if (rc)
         return rc;
-    job->state = JOB_SPAWNING;
-    job->stamp = ++e->next_stamp;
+    jobs_stamp(e, job);
     fill_slot(e, index, job);
     order_keeper(e, job);
     job->request.cwd = job->cwd.size ? job->cwd.data : NULL;
-    job->request.slot = &e->slots.slots->slot[index];
-    job->request.slots = &e->slots; /* a slot is told when its process is there */
+    job->request.slot = &e->jobs.slots.slots->slot[index];
+    job->request.slots = &e->jobs.slots; /* a slot is told when its process is there */
     job->request.context = job;
     order_ahead(e, job);
-    e->waiting++;
-    e->submitted = true;
-    spawner_submit(e->spawner, &job->request);
+    jobs_submit(e, job);
     return 0;
 }
 
@@ -230,7 +231,7 @@ int launch_action(struct engine *e, struct job *job, const struct undo_action *a
 {
     struct cairn_error error = {0};
     if (!job->capture_open)
-        open_capture(e, (uint32_t)(job - e->jobs));
+        open_capture(e, job_index(&e->jobs, job));
     buf_clear(&job->cwd);
     buf_str(&job->cwd, action->cwd);
     int rc = buf_check(&job->cwd, &error);
@@ -256,6 +257,5 @@ int launch_task(struct engine *e, struct job *job, struct buf *why)
     rc = submit(e, job, &error);
     if (rc)
         buf_text(why, error.text);
-    e->result->attempts += !rc;
     return rc;
 }

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Becoming the owner of a run: what its last owner left behind ends (or stays with its
  * keepers), then the first commit. */
-#include "executor/engine.h"
+#include "executor/open_run.h"
+
+#include "executor/begin.h"
+#include "executor/report.h"
 
 #include "base/os.h"
 #include "process/leftovers.h"
@@ -38,12 +41,14 @@ static int end_leftovers(struct engine *e, uint64_t run, bool keep,
 {
     enum { GRACE_MS = 2000 };
     struct leftovers left = {0};
-    int rc = keep ? 0 : keepers_stop(e->live_dir, e->identity, run, error);
+    int rc =
+        keep ? 0 : keepers_stop(e->tenure.live_dir, e->tenure.identity, run, error);
     if (rc)
         return rc;
-    rc = keep ? leftovers_end_unkept(e->live_dir, e->identity, run, GRACE_MS, &left,
-                                     error)
-              : leftovers_end(e->live_dir, e->identity, run, GRACE_MS, &left, error);
+    rc = keep ? leftovers_end_unkept(e->tenure.live_dir, e->tenure.identity, run,
+                                     GRACE_MS, &left, error)
+              : leftovers_end(e->tenure.live_dir, e->tenure.identity, run, GRACE_MS,
+                              &left, error);
     return rc ? rc : say_leftovers(e, &left, error);
 }
 
@@ -56,8 +61,8 @@ static int note_workflow(void *context, const struct run_row *row)
 static bool is_of_workflow(const struct engine *e, uint64_t run)
 {
     uint64_t workflow = 0;
-    int rc = store_get_run(e->store, run, note_workflow, &workflow, NULL);
-    return !rc && workflow == e->row.workflow;
+    int rc = store_get_run(e->request.store, run, note_workflow, &workflow, NULL);
+    return !rc && workflow == e->tenure.row.workflow;
 }
 
 /* Two runs of one workflow never interleave, so an earlier one that is not gone on with
@@ -83,7 +88,7 @@ static bool owner_alive(const struct slot_map *map)
 static int check_previous_owner(struct engine *e, struct cairn_error *error)
 {
     struct slot_map map;
-    if (slots_open(&map, e->live_dir, e->row.run, NULL))
+    if (slots_open(&map, e->tenure.live_dir, e->tenure.row.run, NULL))
         return 0;
     bool alive = owner_alive(&map);
     long long pid = map.slots->owner_pid;
@@ -94,13 +99,13 @@ static int check_previous_owner(struct engine *e, struct cairn_error *error)
         error, CAIRN_EOWNED,
         "process %lld still works on run %llu, though the lock file of the "
         "store was removed or replaced; end it first",
-        pid, (unsigned long long)e->row.run);
+        pid, (unsigned long long)e->tenure.row.run);
 }
 
 void engine_clean_live(const struct engine *e, uint64_t run)
 {
-    (void)keepers_close_epochs(store_live_dir(e->store), run, NULL);
-    DIR *directory = opendir(store_live_dir(e->store));
+    (void)keepers_close_epochs(store_live_dir(e->request.store), run, NULL);
+    DIR *directory = opendir(store_live_dir(e->request.store));
     const struct dirent *entry;
     while (directory && (entry = readdir(directory)))
         if (live_is_of_run(entry->d_name, run))
@@ -114,7 +119,7 @@ enum owner_fate { OWNER_DEAD, OWNER_LIVES, OWNER_UNKNOWN };
 static enum owner_fate owner_of(const struct engine *e, uint64_t run)
 {
     struct slot_map map;
-    if (slots_open(&map, e->live_dir, run, NULL))
+    if (slots_open(&map, e->tenure.live_dir, run, NULL))
         return OWNER_UNKNOWN;
     bool alive = owner_alive(&map);
     slots_close(&map, false);
@@ -127,7 +132,7 @@ static int each_slot_file(struct engine *e,
                                        struct cairn_error *),
                           struct cairn_error *error)
 {
-    DIR *directory = opendir(e->live_dir);
+    DIR *directory = opendir(e->tenure.live_dir);
     const struct dirent *entry;
     int rc = 0;
     while (directory && !rc && (entry = readdir(directory))) {
@@ -144,7 +149,7 @@ static int each_slot_file(struct engine *e,
  * stays, for the output of what was running. */
 static int end_other_run(struct engine *e, uint64_t run, struct cairn_error *error)
 {
-    return run == e->row.run || owner_of(e, run) != OWNER_DEAD
+    return run == e->tenure.row.run || owner_of(e, run) != OWNER_DEAD
                ? 0
                : end_leftovers_of(e, run, error);
 }
@@ -152,7 +157,7 @@ static int end_other_run(struct engine *e, uint64_t run, struct cairn_error *err
 static int close_room(struct engine *e, uint64_t run, struct cairn_error *error)
 {
     return owner_of(e, run) != OWNER_LIVES && is_of_workflow(e, run)
-               ? keepers_close_epochs(e->live_dir, run, error)
+               ? keepers_close_epochs(e->tenure.live_dir, run, error)
                : 0;
 }
 
@@ -161,23 +166,17 @@ int engine_close_rooms(struct engine *e, struct cairn_error *error)
     return each_slot_file(e, close_room, error);
 }
 
-int engine_open_run(struct engine *e, struct cairn_error *error)
+int engine_open_run(struct engine *e, struct skip_list *early,
+                    struct cairn_error *error)
 {
-    struct owner_text *owner = arena_take(&e->arena, 1, sizeof *owner);
-    uint64_t workflow = e->row.workflow;
-    if (!owner)
-        return error_nomem(error);
-    if (e->situation.recorded.recovered)
-        e->row = e->situation.recorded.row;
-    e->row.workflow = workflow;
-    e->row.workflow_name = e->graph->definition->name;
-    e->row.file = e->graph->definition->file;
-    owner_describe(&e->row, owner);
-    int rc = e->situation.recorded.recovered ? check_previous_owner(e, error) : 0;
-    bool whole = e->mode != MODE_TURN;
-    if (!rc && whole && e->situation.recorded.recovered)
-        rc = end_leftovers(e, e->row.run, e->mode == MODE_RUN, error);
+    bool recovered = e->tenure.situation.recorded.recovered;
+    bool whole = e->request.mode != MODE_TURN;
+    int rc = tenure_take_row(e, error);
+    if (!rc && recovered)
+        rc = check_previous_owner(e, error);
+    if (!rc && whole && recovered)
+        rc = end_leftovers(e, e->tenure.row.run, e->request.mode == MODE_RUN, error);
     if (!rc && whole)
         rc = each_slot_file(e, end_other_run, error);
-    return rc ? rc : engine_commit_begin(e, error);
+    return rc ? rc : engine_commit_begin(e, early, error);
 }

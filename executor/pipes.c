@@ -3,19 +3,21 @@
  * file that otherwise the task itself would write. What is in the pipe when cairn dies
  * is lost.
  */
+#include "executor/pipes.h"
+
+#include "executor/report.h"
+
 #include "base/os.h"
-#include "executor/engine.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/epoll.h>
 #include <unistd.h>
 
 /* Every task of a workflow with secrets: what one has, it can leave in a file for
  * another. Under a keeper there is nobody to read a pipe; see redact_buf's users. */
 static bool is_secretive(const struct engine *e, const struct job *job)
 {
-    return e->situation.secrets.redactor && !job->kept;
+    return e->tenure.situation.secrets.redactor && !job->kept;
 }
 
 int job_pipes_open(struct engine *e, struct job *job, struct cairn_error *error)
@@ -34,7 +36,7 @@ int job_pipes_open(struct engine *e, struct job *job, struct cairn_error *error)
         (void)fcntl(fd[0], F_SETFL, O_NONBLOCK);
         job->pipe[i].fd = fd[0];
         job->pipe[i].held = true;
-        redact_begin(&job->pipe[i].stream, e->situation.secrets.redactor);
+        redact_begin(&job->pipe[i].stream, e->tenure.situation.secrets.redactor);
         *(i ? &job->request.stderr_fd : &job->request.stdout_fd) = fd[1];
     }
     return 0;
@@ -55,7 +57,7 @@ void job_pipes_spawned(struct job *job)
 static uint64_t pipe_watch(const struct engine *e, const struct job *job, int stream)
 {
     return job->stamp << 16 |
-           (WATCH_PIPE + 2 * (uint64_t)(job - e->jobs) + (uint64_t)stream);
+           (WATCH_PIPE + 2 * (uint64_t)job_index(&e->jobs, job) + (uint64_t)stream);
 }
 
 int job_pipes_watch(struct engine *e, struct job *job, struct cairn_error *error)
@@ -99,7 +101,7 @@ static void end_stream(struct engine *e, struct job *job, int stream)
     redact_end(&p->stream, &out);
     write_capture(job, stream, &out);
     buf_release(&out);
-    (void)epoll_ctl(e->epoll_fd, EPOLL_CTL_DEL, p->fd, NULL);
+    loop_unwatch(e, p->fd);
     close(p->fd);
     p->fd = -1;
 }

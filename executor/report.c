@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Telling the observer. Everything is told after it is durable (or, while saving fails,
  * with checkpoint 0). */
-#include "executor/engine.h"
+#include "executor/report.h"
 
 #include "base/clock.h"
 #include "storage/rows_attempt.h"
@@ -9,27 +9,27 @@
 static struct cairn_event event_of(const struct engine *e, enum cairn_event_kind kind)
 {
     return (struct cairn_event){.kind = kind,
-                                .run = e->row.run,
+                                .run = e->tenure.row.run,
                                 .time_ns = clock_utc_ns(),
                                 .node = NODE_NONE,
                                 .exit_code = -1,
                                 .done = tally_done(&e->reported),
-                                .total = e->graph->n_tasks,
-                                .running = e->running - e->waiting};
+                                .total = e->request.graph->n_tasks,
+                                .running = e->jobs.running - e->jobs.waiting};
 }
 
 /* No secret leaves here, whatever a text was made of. */
 static void tell(const struct engine *e, struct cairn_event *event)
 {
-    const struct redactor *redactor = e->situation.secrets.redactor;
+    const struct redactor *redactor = e->tenure.situation.secrets.redactor;
     struct buf clean = BUF_INIT;
-    if (!e->options->observe)
+    if (!e->request.options->observe)
         return;
     if (event->text && redactor && redactor_finds(redactor, str_of(event->text))) {
         redact_text(redactor, str_of(event->text), &clean);
         event->text = clean.failed ? REDACTED : clean.data;
     }
-    e->options->observe(e->options->observe_context, event);
+    e->request.options->observe(e->request.options->observe_context, event);
     buf_release(&clean);
 }
 
@@ -43,7 +43,7 @@ void report(struct engine *e, enum cairn_event_kind kind, const char *text)
 void report_start(struct engine *e, const struct job *job)
 {
     struct cairn_event event = event_of(e, CAIRN_EVENT_TASK_STARTED);
-    event.task = e->graph->id[job->intent.task];
+    event.task = e->request.graph->id[job->intent.task];
     event.node = job->intent.task;
     event.attempt = job->intent.attempt;
     event.time_ns = job->started_ns;
@@ -83,12 +83,12 @@ static void count(struct engine *e, uint8_t outcome, uint32_t n)
 
 static void report_skips(struct engine *e, const struct ending *ending)
 {
-    for (uint32_t i = 0; i < ending->n_skipped; i++) {
-        count(e, ending->skipped[i].outcome, 1);
+    for (uint32_t i = 0; i < ending->skipped.n; i++) {
+        count(e, ending->skipped.at[i].outcome, 1);
         struct cairn_event event = event_of(e, CAIRN_EVENT_TASK_FINISHED);
-        event.node = ending->skipped[i].task;
-        event.task = e->graph->id[event.node];
-        event.outcome = ending->skipped[i].outcome;
+        event.node = ending->skipped.at[i].task;
+        event.task = e->request.graph->id[event.node];
+        event.outcome = ending->skipped.at[i].outcome;
         event.checkpoint = ending->seq ? ending->seq + 1 : 0;
         tell(e, &event);
     }
@@ -101,7 +101,7 @@ static struct cairn_event ending_event(const struct engine *e,
 {
     const struct attempt_row *row = &ending->row;
     struct cairn_event event = event_of(e, kind);
-    event.task = e->graph->id[row->task];
+    event.task = e->request.graph->id[row->task];
     event.node = row->task;
     event.attempt = row->number;
     event.outcome = row->outcome;
@@ -134,7 +134,7 @@ static void report_undo(struct engine *e, const struct ending *ending)
 static void report_undecided(struct engine *e, const struct ending *ending)
 {
     struct buf text = BUF_INIT;
-    buf_format(&text, "%s: %s", e->graph->id[ending->row.task],
+    buf_format(&text, "%s: %s", e->request.graph->id[ending->row.task],
                ending->text.size ? ending->text.data : "no outcome");
     report(e, CAIRN_EVENT_NOTICE, text.failed ? "out of memory" : text.data);
     buf_release(&text);
@@ -165,7 +165,7 @@ void report_ending(struct engine *e, const struct ending *ending)
 void report_waiting(struct engine *e, uint32_t task, const char *text)
 {
     struct cairn_event event = event_of(e, CAIRN_EVENT_TASK_WAITING);
-    event.task = e->graph->id[task];
+    event.task = e->request.graph->id[task];
     event.node = task;
     event.text = text;
     tell(e, &event);
@@ -173,7 +173,7 @@ void report_waiting(struct engine *e, uint32_t task, const char *text)
 
 void redact_buf(const struct engine *e, struct buf *text)
 {
-    const struct redactor *redactor = e->situation.secrets.redactor;
+    const struct redactor *redactor = e->tenure.situation.secrets.redactor;
     struct buf clean = BUF_INIT;
     if (!redactor || !text->size || !redactor_finds(redactor, buf_view(text)))
         return;
@@ -181,4 +181,9 @@ void redact_buf(const struct engine *e, struct buf *text)
     clean.failed |= text->failed;
     buf_release(text);
     *text = clean;
+}
+
+void report_open(struct engine *e)
+{
+    e->reported = states_tally(&e->progress.states);
 }

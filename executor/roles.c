@@ -2,6 +2,10 @@
 /* The table of roles. */
 #include "executor/roles.h"
 
+#include "executor/check.h"
+#include "executor/launch.h"
+#include "executor/task.h"
+
 const struct role_ops role_ops[ROLE_UNDO + 1] = {
     [ROLE_TASK] = {launch_task, task_not_started, task_started, task_ended},
     [ROLE_CHECK] = {NULL, NULL, NULL, check_ended},

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Starting what has a durable intent. */
+#include "executor/start.h"
+
+#include "executor/ending.h"
+#include "executor/launch.h"
+#include "executor/report.h"
 #include "executor/roles.h"
 
 #include "base/clock.h"
@@ -23,8 +28,8 @@ static int start_process(struct engine *e, const struct intent *intent,
 static int start_call(struct engine *e, const struct intent *intent,
                       struct cairn_error *error)
 {
-    const struct task_def *def = graph_def(e->graph, intent->task);
-    uint32_t slot = e->free_jobs[e->n_free - 1];
+    const struct task_def *def = graph_def(e->request.graph, intent->task);
+    uint32_t slot = e->jobs.free[e->jobs.n_free - 1];
     struct cairn_attempt *attempt = calloc(1, sizeof *attempt);
     if (!attempt || !def->call) {
         free(attempt);
@@ -35,10 +40,7 @@ static int start_call(struct engine *e, const struct intent *intent,
     *attempt = (struct cairn_attempt){
         .engine = e, .task = intent->task, .number = intent->attempt, .slot = slot};
     struct job *job = jobs_take(e, intent);
-    e->result->attempts++;
-    job->state = JOB_CALLED;
-    job->outsider = true;
-    e->outsiders++;
+    jobs_begin_call(e, job);
     job->started_ns = clock_utc_ns();
     report_start(e, job);
     enum cairn_outcome outcome = def->call(def->context, attempt);
@@ -51,17 +53,18 @@ static int start_call(struct engine *e, const struct intent *intent,
 /* May this intent still be acted on? */
 static bool wanted(const struct engine *e, const struct intent *intent)
 {
-    if (e->halt == HALT_KILL)
+    if (e->halting.level == HALT_KILL)
         return false;
     if (intent->role != ROLE_TASK)
-        return intent->role == ROLE_UNDO ? e->phase == PHASE_UNDO : !e->halt;
-    return e->sched.allowed & sched_kind_of(graph_def(e->graph, intent->task));
+        return intent->role == ROLE_UNDO ? e->phase == PHASE_UNDO : !e->halting.level;
+    return e->progress.sched.allowed &
+           sched_kind_of(graph_def(e->request.graph, intent->task));
 }
 
 /* Saving is required and fails: nothing starts, not even what has a stored intent. */
 static bool holds_back(const struct engine *e)
 {
-    return e->degraded && e->options->saving == CAIRN_REQUIRED;
+    return e->saving.degraded && e->request.options->saving == CAIRN_REQUIRED;
 }
 
 /* While as many are alive as may be: can it wait in the spawner, which starts it as
@@ -70,23 +73,24 @@ static bool holds_back(const struct engine *e)
  * Callbacks and adopted tasks live outside of the spawner. */
 static bool may_wait(const struct engine *e, const struct intent *intent)
 {
-    const struct task_def *def = graph_def(e->graph, intent->task);
-    return e->options->saving == CAIRN_BEST_EFFORT && intent->role == ROLE_TASK &&
-           !e->outsiders && def->kind != TASK_CALL && !def->once && !def->n_inputs &&
-           !task_was_interrupted(e, intent->task) && !task_wants_keeper(e, def);
+    const struct task_def *def = graph_def(e->request.graph, intent->task);
+    return e->request.options->saving == CAIRN_BEST_EFFORT &&
+           intent->role == ROLE_TASK && !e->jobs.outsiders && def->kind != TASK_CALL &&
+           !def->once && !def->n_inputs && !task_was_interrupted(e, intent->task) &&
+           !task_wants_keeper(e, def);
 }
 
 bool launch_possible(const struct engine *e)
 {
-    if (e->starts_head == e->n_starts || !e->n_free || holds_back(e))
+    if (!starts_count(&e->starts) || !e->jobs.n_free || holds_back(e))
         return false;
-    return e->running < e->limit || may_wait(e, &e->starts[e->starts_head]);
+    return e->jobs.running < e->jobs.limit || may_wait(e, starts_first(&e->starts));
 }
 
 static int start_one(struct engine *e, const struct intent *intent,
                      struct cairn_error *error)
 {
-    const struct task_def *def = graph_def(e->graph, intent->task);
+    const struct task_def *def = graph_def(e->request.graph, intent->task);
     return intent->role == ROLE_TASK && def->kind == TASK_CALL
                ? start_call(e, intent, error)
                : start_process(e, intent, error);
@@ -99,25 +103,25 @@ int engine_start_ready(struct engine *e, struct cairn_error *error)
     enum { CALL_BUDGET_NS = 5000000 };
     int64_t start_ns = 0;
     int rc = 0;
-    while (!rc && e->starts_head < e->n_starts) {
-        struct intent intent = e->starts[e->starts_head];
-        bool call = graph_def(e->graph, intent.task)->kind == TASK_CALL;
+    while (!rc && starts_count(&e->starts)) {
+        struct intent intent = *starts_first(&e->starts);
+        bool call = graph_def(e->request.graph, intent.task)->kind == TASK_CALL;
         if (!wanted(e, &intent)) {
-            e->starts_head++;
+            starts_take(&e->starts);
             if (intent.role == ROLE_TASK)
-                sched_return(&e->sched, intent.task);
-            rc = starts_drop(e, &intent) ? error_nomem(error) : 0;
+                sched_return(&e->progress.sched, intent.task);
+            rc = starts_drop(&e->starts, &intent) ? error_nomem(error) : 0;
             continue;
         }
         if (!launch_possible(e))
             break;
         if (call && !start_ns)
-            start_ns = clock_mono_ns();
-        e->starts_head++;
+            start_ns = loop_now_ns(e);
+        starts_take(&e->starts);
         rc = start_one(e, &intent, error);
-        if (call && clock_mono_ns() - start_ns > CALL_BUDGET_NS)
+        if (call && loop_now_ns(e) - start_ns > CALL_BUDGET_NS)
             break;
     }
-    starts_shift(e);
+    starts_shift(&e->starts);
     return rc;
 }

@@ -1,38 +1,53 @@
 /* SPDX-License-Identifier: MIT */
 /* The queue of durable intents: what is to be started, and what is not any more. */
-#include "executor/engine.h"
+#include "executor/starts.h"
 
 #include "base/array.h"
+#include "base/error.h"
 
-int starts_add(struct engine *e, const struct intent *intent)
+#include <assert.h>
+#include <stdlib.h>
+
+int intent_list_add(struct intent_list *list, const struct intent *intent)
 {
-    struct intent *starts =
-        array_room(e->starts, e->n_starts, &e->starts_capacity, sizeof *starts);
-    if (!starts)
+    struct intent *at = array_room(list->at, list->n, &list->capacity, sizeof *at);
+    if (!at)
         return CAIRN_ENOMEM;
-    e->starts = starts;
-    e->starts[e->n_starts++] = *intent;
+    list->at = at;
+    list->at[list->n++] = *intent;
     return 0;
 }
 
-/* It is not started any more: its row is closed at the end. */
-int starts_drop(struct engine *e, const struct intent *intent)
+int starts_add(struct starts *starts, const struct intent *intent)
 {
-    struct intent *dropped =
-        array_room(e->dropped, e->n_dropped, &e->dropped_capacity, sizeof *dropped);
-    if (!dropped)
-        return CAIRN_ENOMEM;
-    e->dropped = dropped;
-    e->dropped[e->n_dropped++] = *intent;
-    return 0;
+    return intent_list_add(&starts->queue, intent);
 }
 
-void starts_shift(struct engine *e)
+struct intent starts_take(struct starts *starts)
 {
-    if (!e->starts_head || (e->starts_head <= e->n_starts - e->starts_head + 64 &&
-                            e->starts_head != e->n_starts))
+    assert(starts->head < starts->queue.n);
+    return starts->queue.at[starts->head++];
+}
+
+void starts_shift(struct starts *starts)
+{
+    struct intent_list *queue = &starts->queue;
+    uint32_t left = starts_count(starts);
+    if (!starts->head || (starts->head <= left + 64 && left))
         return;
-    e->n_starts -= e->starts_head;
-    memmove(e->starts, e->starts + e->starts_head, e->n_starts * sizeof *e->starts);
-    e->starts_head = 0;
+    memmove(queue->at, queue->at + starts->head, left * sizeof *queue->at);
+    queue->n = left;
+    starts->head = 0;
+}
+
+int starts_drop(struct starts *starts, const struct intent *intent)
+{
+    return intent_list_add(&starts->dropped, intent);
+}
+
+void starts_release(struct starts *starts)
+{
+    free(starts->queue.at);
+    free(starts->dropped.at);
+    *starts = (struct starts){0};
 }

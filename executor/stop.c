@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The stop handle: a wish to stop from a signal handler or another thread. */
-#include "executor/engine.h"
+#include "executor/stop.h"
+
+#include "base/error.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The attempt of a task, from its start to its outcome or its check. */
-#include "executor/engine.h"
+#include "executor/task.h"
+
+#include "executor/attempt_result.h"
+#include "executor/check.h"
+#include "executor/job_output.h"
+#include "executor/report.h"
 
 #include "base/clock.h"
 #include "storage/rows_attempt.h"
@@ -10,7 +15,7 @@
 static uint8_t outcome_of(const struct engine *e, const struct job *job,
                           const struct process_end *end)
 {
-    bool once = graph_def(e->graph, job->intent.task)->once;
+    bool once = graph_def(e->request.graph, job->intent.task)->once;
     return job->cancelled ? once ? CAIRN_UNKNOWN : CAIRN_CANCELLED
            : end->exit_code == 0 && !job->timed_out ? CAIRN_COMPLETED
                                                     : CAIRN_FAILED;
@@ -51,7 +56,8 @@ int task_ended(struct engine *e, struct job *job, const struct process_end *end,
     job_capture(e, job, ending);
     engine_check_result(e, job, ending);
     if (ending->row.outcome == CAIRN_COMPLETED &&
-        graph_def(e->graph, job->intent.task)->check.len && check_start(e, job, ending))
+        graph_def(e->request.graph, job->intent.task)->check.len &&
+        check_start(e, job, ending))
         return 0;
     jobs_free(e, job);
     settle_ending(e, ending);

@@ -2,7 +2,9 @@
 /* Compensation: the `undo` of tasks, one at a time, in reverse topological order, with
  * a checkpoint after each. The command is the one that was stored when the task
  * completed; of a task that failed, the one of the workflow. */
-#include "executor/engine.h"
+#include "executor/job_output.h"
+#include "executor/launch.h"
+#include "executor/report.h"
 
 #include "storage/rows_attempt.h"
 
@@ -13,7 +15,7 @@
 /* bits: marked tasks. A need of a marked task is marked, through barriers. */
 static void mark_ancestors(const struct engine *e, uint8_t *marked)
 {
-    const struct graph *g = e->graph;
+    const struct graph *g = e->request.graph;
     for (uint32_t i = g->n_nodes; i-- > 0;) {
         uint32_t node = g->order[i];
         if (!marked[node])
@@ -25,20 +27,20 @@ static void mark_ancestors(const struct engine *e, uint8_t *marked)
 
 static bool may_undo(const struct engine *e, uint32_t task, bool marked)
 {
-    uint8_t outcome = e->states.outcome[task];
-    if (!marked || graph_def(e->graph, task)->finally)
+    uint8_t outcome = e->progress.states.outcome[task];
+    if (!marked || graph_def(e->request.graph, task)->finally)
         return false;
     /* What a completed task stored is looked at when its turn comes. */
     return outcome == CAIRN_COMPLETED ||
-           (outcome == CAIRN_FAILED && graph_def(e->graph, task)->undo.len);
+           (outcome == CAIRN_FAILED && graph_def(e->request.graph, task)->undo.len);
 }
 
 static int has_undo(struct engine *e, uint32_t task, struct cairn_error *error)
 {
     const struct result *result;
-    if (e->states.outcome[task] == CAIRN_FAILED)
+    if (e->progress.states.outcome[task] == CAIRN_FAILED)
         return 1;
-    int rc = lookup_result(&e->lookup, task, &result, error);
+    int rc = lookup_result(&e->progress.lookup, task, &result, error);
     return rc ? rc : result->undo.text.len > 0;
 }
 
@@ -48,29 +50,40 @@ static int add_task(struct engine *e, uint32_t task, struct cairn_error *error)
     int has = has_undo(e, task, &why);
     if (has < 0) {
         char text[1200];
-        snprintf(text, sizeof text, "%s cannot be undone: %s", e->graph->id[task],
-                 why.text);
+        snprintf(text, sizeof text, "%s cannot be undone: %s",
+                 e->request.graph->id[task], why.text);
         report(e, CAIRN_EVENT_NOTICE, text);
-        e->failed_undos++;
+        e->undoing.failed++;
         return has == CAIRN_ENOMEM ? error_nomem(error) : 0;
     }
     if (has)
-        e->undo.tasks[e->undo.n++] = task;
+        e->undoing.tasks[e->undoing.n++] = task;
     return 0;
+}
+
+void undo_open(struct engine *e, uint32_t *tasks, uint32_t n)
+{
+    e->undoing = (struct undoing){.tasks = tasks, .n = n};
+}
+
+void undo_release(struct engine *e)
+{
+    free(e->undoing.tasks);
 }
 
 int undo_collect(struct engine *e, enum undo_scope scope, struct cairn_error *error)
 {
-    const struct graph *g = e->graph;
+    const struct graph *g = e->request.graph;
     uint8_t *marked = calloc(g->n_nodes, 1);
     int rc = 0;
-    e->undo.tasks = calloc((size_t)g->n_tasks + 1, sizeof *e->undo.tasks);
-    if (!marked || !e->undo.tasks) {
+    e->undoing.tasks = calloc((size_t)g->n_tasks + 1, sizeof *e->undoing.tasks);
+    if (!marked || !e->undoing.tasks) {
         free(marked);
         return error_nomem(error);
     }
     for (uint32_t task = 0; task < g->n_tasks; task++)
-        marked[task] = scope == UNDO_ALL || e->states.outcome[task] == CAIRN_FAILED;
+        marked[task] =
+            scope == UNDO_ALL || e->progress.states.outcome[task] == CAIRN_FAILED;
     if (scope == UNDO_ANCESTORS)
         mark_ancestors(e, marked);
     for (uint32_t i = g->n_nodes; i-- > 0 && !rc;) {
@@ -86,7 +99,7 @@ int undo_collect(struct engine *e, enum undo_scope scope, struct cairn_error *er
 
 int undo_next(struct engine *e, struct cairn_error *error)
 {
-    return turn_add_intent(e, e->undo.tasks[e->undo.next++], ROLE_UNDO)
+    return turn_add_intent(e, e->undoing.tasks[e->undoing.next++], ROLE_UNDO)
                ? error_nomem(error)
                : 0;
 }
@@ -95,14 +108,14 @@ static int find_action(struct engine *e, struct job *job, struct undo_action *ac
                        struct cairn_error *error)
 {
     const struct result *result;
-    const struct task_def *def = graph_def(e->graph, job->intent.task);
-    struct asker asker = {&e->lookup, job->intent.task, job->intent.attempt};
-    uint8_t outcome = e->states.outcome[job->intent.task];
+    const struct task_def *def = graph_def(e->request.graph, job->intent.task);
+    struct asker asker = {&e->progress.lookup, job->intent.task, job->intent.attempt};
+    uint8_t outcome = e->progress.states.outcome[job->intent.task];
     if (outcome != CAIRN_COMPLETED && outcome != CAIRN_FAILED)
         return error_set(error, CAIRN_EUSAGE, "it is not completed any more");
     if (outcome == CAIRN_FAILED)
         return launch_describe(&asker, def->undo, &job->arena, action, error);
-    int rc = lookup_result(&e->lookup, job->intent.task, &result, error);
+    int rc = lookup_result(&e->progress.lookup, job->intent.task, &result, error);
     if (!rc)
         *action = result->undo;
     return rc;
@@ -113,9 +126,9 @@ static void settle_undo(struct engine *e, struct ending *ending, bool done)
     ending->row.flags |= ATTEMPT_UNDO;
     ending->row.outcome = done ? CAIRN_COMPLETED : CAIRN_FAILED;
     redact_buf(e, &ending->text);
-    e->failed_undos += !done;
+    e->undoing.failed += !done;
     /* a failed task stays failed */
-    if (done && e->states.outcome[ending->row.task] == CAIRN_COMPLETED)
+    if (done && e->progress.states.outcome[ending->row.task] == CAIRN_COMPLETED)
         settle_undone(e, ending);
     else
         turn_add_ending(e, ending);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The file for $CAIRN_OUTPUT: where an attempt leaves its values. */
-#include "executor/engine.h"
+#include "executor/values_file.h"
+
+#include "executor/report.h"
 
 #include "base/clock.h"
 #include "base/limits.h"
@@ -22,9 +24,9 @@ void values_path(const struct engine *e, const struct job *job, char *out, size_
     if (job->kept)
         values_path_of(id, out, size);
     else
-        live_path(
-            out, size, e->live_dir,
-            live_of_slot(LIVE_SLOT_VALUES, e->row.run, (uint32_t)(job - e->jobs)));
+        live_path(out, size, e->tenure.live_dir,
+                  live_of_slot(LIVE_SLOT_VALUES, e->tenure.row.run,
+                               job_index(&e->jobs, job)));
 }
 
 /* A task may have put anything in the place of an earlier file. */
@@ -58,10 +60,10 @@ void values_open(struct engine *e, struct job *job)
         job->values = strdup(path);
     job->values_ready = true;
     if (make_values(path) == 0 ||
-        (os_make_dir(e->live_dir, 0700, NULL) == 1 && make_values(path) == 0))
+        (os_make_dir(e->tenure.live_dir, 0700, NULL) == 1 && make_values(path) == 0))
         return;
     snprintf(text, sizeof text, "%s cannot pass on values: cannot make %s: %s",
-             e->graph->id[job->intent.task], path, strerrordesc_np(errno));
+             e->request.graph->id[job->intent.task], path, strerrordesc_np(errno));
     report(e, CAIRN_EVENT_NOTICE, text);
     job->values_ready = false;
 }

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+/* Waits, and takes what has happened. */
+#ifndef EXECUTOR_COLLECT_H
+#define EXECUTOR_COLLECT_H
+
+#include "executor/engine.h"
+
+int engine_collect(struct engine *e, struct cairn_error *error);
+
+#endif

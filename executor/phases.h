@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* A run is its tasks, then the undoing (on_failure: undo), then `finally`; and what the
+ * whole came to. phases.c is the only writer of `phase`. */
+#ifndef EXECUTOR_PHASES_H
+#define EXECUTOR_PHASES_H
+
+#include "cairn.h"
+
+#include <stdbool.h>
+
+struct engine;
+
+enum phase { PHASE_MAIN, PHASE_UNDO, PHASE_FINALLY };
+
+/* A call that only undoes has no other phase. */
+void phases_begin_undo(struct engine *e);
+/* True if there is nothing left to do in any phase. */
+int phases_advance(struct engine *e, bool *over, struct cairn_error *error);
+enum cairn_run_state phases_final_state(const struct engine *e);
+void phases_fill_result(const struct engine *e, enum cairn_run_state state,
+                        struct cairn_run_result *result);
+
+#endif
