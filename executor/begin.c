@@ -4,8 +4,8 @@
  * newest record. */
 #include "executor/begin.h"
 
-#include "executor/report.h"
-#include "executor/turn_rows.h"
+#include "executor/parts/report.h"
+#include "executor/parts/turn_rows.h"
 
 #include "base/array.h"
 #include "base/clock.h"

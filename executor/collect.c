@@ -2,13 +2,13 @@
 /* The first part of a turn: what has happened since the last one. */
 #include "executor/collect.h"
 
+#include "executor/attempt/ending.h"
+#include "executor/attempt/start.h"
 #include "executor/command_apply.h"
 #include "executor/due.h"
-#include "executor/ending.h"
-#include "executor/pipes.h"
-#include "executor/report.h"
-#include "executor/start.h"
-#include "executor/stop.h"
+#include "executor/parts/pipes.h"
+#include "executor/parts/report.h"
+#include "executor/parts/stop.h"
 
 #include <errno.h>
 #include <signal.h>

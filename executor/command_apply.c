@@ -3,10 +3,10 @@
  * marked as taken in the transaction that stores what came of them. */
 #include "executor/command_apply.h"
 
-#include "executor/attempt_result.h"
-#include "executor/failure.h"
-#include "executor/launch.h"
-#include "executor/report.h"
+#include "executor/attempt/attempt_result.h"
+#include "executor/attempt/failure.h"
+#include "executor/attempt/launch.h"
+#include "executor/parts/report.h"
 
 #include "runs/outputs.h"
 #include "runs/values.h"

@@ -3,7 +3,7 @@
 #ifndef EXECUTOR_COMMAND_APPLY_H
 #define EXECUTOR_COMMAND_APPLY_H
 
-#include "executor/engine.h"
+#include "executor/parts/engine.h"
 
 void commands_apply(struct engine *e);
 

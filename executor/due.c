@@ -3,7 +3,7 @@
 #include "executor/due.h"
 
 #include "executor/command_apply.h"
-#include "executor/report.h"
+#include "executor/parts/report.h"
 
 #include "base/limits.h"
 

@@ -2,16 +2,18 @@
 /* cairn_run: the loop. See engine.h for the order of a turn and its invariants. */
 #include "executor/engine.h"
 
-#include "executor/check.h"
+#include "executor/attempt/check.h"
+#include "executor/attempt/failure.h"
+#include "executor/attempt/start.h"
+#include "executor/attempt/undo.h"
 #include "executor/collect.h"
 #include "executor/command_apply.h"
-#include "executor/failure.h"
 #include "executor/give_up.h"
 #include "executor/intents.h"
 #include "executor/open_run.h"
-#include "executor/report.h"
+#include "executor/parts/report.h"
+#include "executor/phases.h"
 #include "executor/setup.h"
-#include "executor/start.h"
 
 #include "storage/store.h"
 

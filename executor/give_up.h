@@ -3,7 +3,7 @@
 #ifndef EXECUTOR_GIVE_UP_H
 #define EXECUTOR_GIVE_UP_H
 
-#include "executor/engine.h"
+#include "executor/parts/engine.h"
 
 /* Ends what runs. Nothing is decided or written any more; the run stays unfinished and
  * can be resumed. Calls that will finish later are waited for: they hold a handle into

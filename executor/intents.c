@@ -3,8 +3,8 @@
  * for somebody outside, whether there is room for it. */
 #include "executor/intents.h"
 
-#include "executor/ending.h"
-#include "executor/failure.h"
+#include "executor/attempt/ending.h"
+#include "executor/attempt/failure.h"
 
 #include "base/clock.h"
 #include "storage/rows_event.h"

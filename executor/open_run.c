@@ -4,7 +4,7 @@
 #include "executor/open_run.h"
 
 #include "executor/begin.h"
-#include "executor/report.h"
+#include "executor/parts/report.h"
 
 #include "base/os.h"
 #include "process/leftovers.h"

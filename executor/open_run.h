@@ -3,7 +3,7 @@
 #ifndef EXECUTOR_OPEN_RUN_H
 #define EXECUTOR_OPEN_RUN_H
 
-#include "executor/engine.h"
+#include "executor/parts/engine.h"
 
 /* Before it is looked at what became of the attempts of dead owners of the workflow: no
  * keeper takes one any more. */

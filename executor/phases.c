@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What follows a failure, what comes after the tasks, and what the whole came to. */
-#include "executor/failure.h"
+#include "executor/phases.h"
+#include "executor/attempt/failure.h"
+#include "executor/attempt/undo.h"
 #include "storage/rows_event.h"
 
 /* ---- Failures ---- */

@@ -4,13 +4,7 @@
 #ifndef EXECUTOR_PHASES_H
 #define EXECUTOR_PHASES_H
 
-#include "cairn.h"
-
-#include <stdbool.h>
-
-struct engine;
-
-enum phase { PHASE_MAIN, PHASE_UNDO, PHASE_FINALLY };
+#include "executor/parts/engine.h"
 
 /* A call that only undoes has no other phase. */
 void phases_begin_undo(struct engine *e);

@@ -3,9 +3,10 @@
  * never made is NULL, 0 or -1, so engine_close works from any point of engine_open. */
 #include "executor/setup.h"
 
-#include "executor/adopt.h"
+#include "executor/attempt/adopt.h"
+#include "executor/attempt/undo.h"
 #include "executor/open_run.h"
-#include "executor/report.h"
+#include "executor/parts/report.h"
 
 #include "storage/store.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The heap of timers against a sorted list. */
-#include "executor/timers.h"
+#include "executor/parts/timers.h"
 
 #include "tests/support/graph.h"
 

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* Checks: after a task has ended well, and to decide an unknown one; see roles.h. */
+#ifndef EXECUTOR_ATTEMPT_CHECK_H
+#define EXECUTOR_ATTEMPT_CHECK_H
+
+#include "executor/parts/engine.h"
+
+/* Starts the check of an attempt that ended well; the draft is kept until it ends. True
+ * if it was started; else the draft says why it failed. */
+bool check_start(struct engine *e, struct job *job, struct ending *ending);
+int check_ended(struct engine *e, struct job *job, const struct process_end *end,
+                const struct buf *text, struct cairn_error *error);
+/* Adds intents for unknown tasks that have a check. */
+int decide_unknown(struct engine *e, struct cairn_error *error);
+int decide_launch(struct engine *e, struct job *job, struct buf *why);
+int decide_not_started(struct engine *e, const struct intent *intent, const char *why,
+                       struct cairn_error *error);
+int decide_ended(struct engine *e, struct job *job, const struct process_end *end,
+                 const struct buf *text, struct cairn_error *error);
+
+#endif

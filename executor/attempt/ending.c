@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/* What the spawner, a pidfd or a keeper says of a process: that it runs, that it was
+ * never made, or how it ended. The role of its attempt decides what that means. */
+#include "executor/attempt/ending.h"
+
+#include "executor/attempt/failure.h"
+#include "executor/attempt/job_output.h"
+#include "executor/attempt/kept.h"
+#include "executor/attempt/roles.h"
+#include "executor/attempt/task.h"
+#include "executor/parts/pipes.h"
+#include "executor/parts/report.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <sys/epoll.h>
+
+/* What a shell would have made of it, with the signal told in words. Unless the whole
+ * group was signalled by us: that ends the shell, too. */
+static void end_as_of_shell(const struct job *job, struct process_end *end,
+                            struct buf *text)
+{
+    const struct spawn_request *request = &job->request;
+    if (!end->signal || !request->otherwise || request->other || job->cancelled ||
+        job->timed_out)
+        return;
+    job_describe_signal(end->signal, text);
+    end->exit_code = 128 + end->signal;
+    end->signal = 0;
+}
+
+static int settle_end(struct engine *e, struct job *job, struct cairn_error *error)
+{
+    struct process_end end = {.exit_code = -1};
+    struct cairn_error local = {0};
+    struct buf text = BUF_INIT;
+    int rc = 0;
+    if (job->kept)
+        rc = kept_ended(e, job, &end, &text, error);
+    else if (process_reap(job->pid, job->pidfd,
+                          &e->jobs.slots.slots->slot[job - e->jobs.at], &end, &local))
+        buf_format(&text, "its end could not be learned: %s", local.text);
+    else
+        end_as_of_shell(job, &end, &text);
+    if (!rc && end.exit_code != 0)
+        job_check_disk(e, job);
+    if (rc)
+        rc = rc < 0 ? rc : 0;
+    else
+        rc = role_ops[job->role].ended(e, job, &end, &text, error);
+    failure_follow(e);
+    buf_release(&text);
+    return rc;
+}
+
+int engine_exited(struct engine *e, struct job *job, struct cairn_error *error)
+{
+    uint64_t ticket = job->stamp; /* the job may have another process afterwards */
+    /* Closing would not end the watch while a child that is just being made holds a
+     * copy; its event would then be taken for the slot's next job. */
+    if (job->watching)
+        loop_unwatch(e, job->pidfd);
+    job->watching = false;
+    int rc = settle_end(e, job, error);
+    spawner_go_on(e->jobs.spawner, ticket);
+    return rc;
+}
+
+static void start_timers(struct engine *e, const struct job *job)
+{
+    int64_t timeout_ms = graph_def(e->request.graph, job->intent.task)->timeout_ms;
+    if (timeout_ms && !job->kept)
+        loop_set_timer(e, TIMER_TIMEOUT, timeout_ms * 1000000, job_index(&e->jobs, job),
+                       job->stamp);
+}
+
+/* There is no process after all. */
+static int not_spawned(struct engine *e, struct job *job,
+                       const struct spawn_request *request, struct cairn_error *error)
+{
+    struct process_end end = {.exit_code = request->exit_code};
+    struct buf text = BUF_INIT;
+    spawn_describe_failure(request, &text);
+    job->started_ns = job->started_ns ? job->started_ns : clock_utc_ns();
+    if (end.exit_code == 0)
+        end.exit_code = -1;
+    int rc = role_ops[job->role].ended(e, job, &end, &text, error);
+    failure_follow(e);
+    buf_release(&text);
+    return rc;
+}
+
+/* It was taken back before it had started. */
+static int recalled(struct engine *e, struct job *job, struct cairn_error *error)
+{
+    struct intent intent = job->intent;
+    jobs_free_recalled(e, job);
+    sched_return(&e->progress.sched, intent.task);
+    return starts_drop(&e->starts, &intent) ? error_nomem(error) : 0;
+}
+
+int engine_spawned(struct engine *e, struct spawn_request *request,
+                   struct cairn_error *error)
+{
+    struct job *job = request->context;
+    uint64_t ticket = job->stamp;
+    jobs_take_process(e, job, request);
+    job_pipes_spawned(job);
+    if (request->error == ECANCELED)
+        return recalled(e, job, error);
+    if (request->pidfd < 0) {
+        int rc = not_spawned(e, job, request, error);
+        spawner_go_on(e->jobs.spawner, ticket);
+        return rc;
+    }
+    if (role_ops[job->role].started)
+        role_ops[job->role].started(e, job);
+    int rc = job_pipes_watch(e, job, error);
+    if (e->halting.level >= HALT_STOP &&
+        (e->phase == PHASE_MAIN || e->halting.level == HALT_KILL))
+        halt_job(e, job);
+    if (!rc)
+        start_timers(e, job);
+    return rc;
+}
+
+int engine_called(struct engine *e, struct job *job, enum cairn_outcome outcome,
+                  const char *text, struct cairn_error *error)
+{
+    int rc = task_returned(e, job, outcome, text, error);
+    failure_follow(e);
+    return rc;
+}
+
+int engine_not_started(struct engine *e, const struct intent *intent, const char *why,
+                       struct cairn_error *error)
+{
+    int rc = role_ops[intent->role].not_started(e, intent, why, error);
+    failure_follow(e);
+    return rc;
+}

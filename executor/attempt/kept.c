@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/* The end of an attempt that ran under a keeper. */
+#include "executor/attempt/kept.h"
+
+#include "executor/attempt/job_output.h"
+#include "executor/parts/report.h"
+
+#include "storage/rows_attempt.h"
+
+static void read_record(struct job *job, const struct keeper_record *record,
+                        struct process_end *end, struct buf *text)
+{
+    *end = (struct process_end){.exit_code = record->exit_code,
+                                .signal = record->signal,
+                                .cpu_us = record->cpu_us,
+                                .peak_kib = record->peak_kib};
+    job->timed_out = record->timed_out;
+    job->cancelled |= record->stopped;
+    if (record->started_ns)
+        job->started_ns = record->started_ns;
+    job->ended_ns = record->ended_ns;
+    if (record->error) {
+        struct spawn_request failed = {.argv = job->vector,
+                                       .error = record->error,
+                                       .exit_code = record->exit_code,
+                                       .stage = record->stage,
+                                       .cwd = job->cwd.size ? job->cwd.data : NULL};
+        spawn_describe_failure(&failed, text);
+    }
+}
+
+/* Its keeper was killed, and the task with it: nobody knows how far it came. */
+static int lose(struct engine *e, struct job *job, struct cairn_error *error)
+{
+    struct ending *ending = turn_draft_ending(e, &job->intent, error);
+    if (!ending)
+        return error_nomem(error);
+    ending->row.started_ns = job->started_ns;
+    ending->row.flags |= ATTEMPT_INTERRUPTED;
+    ending->kept = true;
+    ending->id = job->order.id;
+    buf_text(&ending->text, "its keeper was killed, and the task with it");
+    job_capture(e, job, ending);
+    ending->row.outcome = job->cancelled ? CAIRN_CANCELLED : CAIRN_FAILED;
+    jobs_free(e, job);
+    if (!graph_def(e->request.graph, job->intent.task)->once) {
+        settle_ending(e, ending);
+        return 0;
+    }
+    ending->row.outcome = CAIRN_PENDING;
+    settle_unknown(e, ending);
+    return 0;
+}
+
+/* 0: *end is how the task ended; 1: all is settled here. */
+int kept_ended(struct engine *e, struct job *job, struct process_end *end,
+               struct buf *text, struct cairn_error *error)
+{
+    struct cairn_error trouble = {0};
+    struct slot *slot = &e->jobs.slots.slots->slot[job - e->jobs.at];
+    int rc = 0;
+    if (job->keeper.fate == KEEPER_LIVE) {
+        job->keeper.pidfd = job->pidfd;
+        rc = keeper_reap(&job->keeper, slot, &trouble);
+    }
+    if (rc == CAIRN_EIO) {
+        if (error)
+            *error = trouble;
+        return rc;
+    }
+    if (rc)
+        report(e, CAIRN_EVENT_NOTICE, trouble.text);
+    if (job->keeper.fate == KEEPER_ENDED) {
+        read_record(job, &job->keeper.record, end, text);
+        return 0;
+    }
+    if (job->keeper.fate == KEEPER_NEVER) {
+        *end = (struct process_end){.exit_code = -1};
+        buf_format(text, "it could not be started: %s",
+                   strerrordesc_np(job->keeper.error));
+        return 0;
+    }
+    rc = lose(e, job, error);
+    return rc ? rc : 1;
+}

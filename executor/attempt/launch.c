@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT */
+/* From a durable intent to a running process or a call: what it reads, its working
+ * directory, its output files. */
+#include "executor/attempt/launch.h"
+
+#include "executor/parts/pipes.h"
+#include "executor/parts/report.h"
+#include "executor/parts/values_file.h"
+
+#include "base/os.h"
+#include "graph/members.h"
+#include "runs/outputs.h"
+
+/* ---- Files of a slot ---- */
+
+static void fill_slot(struct engine *e, uint32_t index, const struct job *job)
+{
+    struct slot *slot = &e->jobs.slots.slots->slot[index];
+    slot->gen = e->tenure.row.gen;
+    slot->task = job->intent.task;
+    slot->attempt = job->intent.attempt;
+    slot->flags = 0;
+    slot->used = 0; /* the spawner sets it, and the time, when it comes to it */
+}
+
+static int open_files(struct engine *e, struct job *job, struct cairn_error *error)
+{
+    return job->kept ? capture_attempt_create(&job->capture, &job->order.id, error)
+                     : capture_open(&job->capture, e->tenure.live_dir,
+                                    e->tenure.row.run, job_index(&e->jobs, job), error);
+}
+
+/* Trouble with our own files is no failure of the task: it runs, and its output is
+ * lost, which is said. A task may have removed the live directory. */
+static void open_capture(struct engine *e, uint32_t index)
+{
+    struct job *job = &e->jobs.at[index];
+    struct cairn_error error = {0};
+    int rc = open_files(e, job, &error);
+    if (rc && os_make_dir(e->tenure.live_dir, 0700, NULL) == 1)
+        rc = open_files(e, job, &error);
+    job->capture_open = !rc;
+    if (!rc)
+        return;
+    job->capture = (struct capture){.fd = {-1, -1}};
+    char text[1200];
+    snprintf(text, sizeof text, "the output of %s cannot be kept: %s",
+             e->request.graph->id[job->intent.task], error.text);
+    report(e, CAIRN_EVENT_NOTICE, text);
+}
+
+/* ---- What is known of an attempt before it starts ---- */
+
+static int mark_secrets(struct engine *e, struct job *job, struct cairn_error *error)
+{
+    const struct task_def *def = graph_def(e->request.graph, job->intent.task);
+    struct result *r = &job->result;
+    if (!def->n_secrets || !e->tenure.situation.secrets.has_key)
+        return 0;
+    r->secrets = arena_take(&job->arena, def->n_secrets, sizeof *r->secrets);
+    for (uint32_t i = 0; r->secrets && i < def->n_secrets; i++) {
+        r->secrets[i].name = def->secrets[i];
+        int rc = secrets_mark(&e->tenure.situation.secrets, def->secrets[i],
+                              &r->secrets[i].mac, error);
+        if (rc)
+            return rc;
+    }
+    r->n_secrets = r->secrets ? def->n_secrets : 0;
+    return r->secrets ? 0 : error_nomem(error);
+}
+
+/* All that reaches a process by environment, as it is now. */
+static int copy_variables(const struct scope *scope, struct arena *arena,
+                          struct undo_action *out, struct cairn_error *error)
+{
+    const struct definition *d = scope->definition;
+    const struct task_def *def = scope->def;
+    size_t room = (size_t)d->n_params + def->n_foreach + def->n_env;
+    struct key_value *env = arena_take(arena, room, sizeof *env);
+    struct buf text = BUF_INIT;
+    uint32_t n = 0;
+    int rc = env ? 0 : error_nomem(error);
+    for (uint32_t i = 0; i < d->n_params && !rc; i++)
+        if (task_def_takes_param(def, d->params[i].key))
+            env[n++] = d->params[i];
+    for (uint32_t k = 0; k < def->n_foreach && !rc; k++)
+        env[n++] = (struct key_value){
+            def->foreach[k].name,
+            def->foreach[k].values[member_value(def, scope->member, k)]};
+    for (uint32_t i = 0; i < def->n_env && !rc; i++) {
+        buf_clear(&text);
+        rc = text_expand(scope, def->env[i].value, &text, error);
+        env[n++] =
+            (struct key_value){def->env[i].key, arena_str(arena, buf_view(&text))};
+    }
+    buf_release(&text);
+    out->env = env;
+    out->n_env = n;
+    return rc;
+}
+
+int launch_describe(const struct asker *asker, struct str text, struct arena *arena,
+                    struct undo_action *out, struct cairn_error *error)
+{
+    struct scope scope = lookup_scope(asker);
+    struct buf cwd = BUF_INIT;
+    *out = (struct undo_action){.text = text,
+                                .shell = scope.def->side_shell,
+                                .n_shell = scope.def->n_side_shell,
+                                .secrets = scope.def->secrets,
+                                .n_secrets = scope.def->n_secrets};
+    int rc = task_directory(&scope, &cwd, error);
+    if (!rc) {
+        out->cwd = arena_str(arena, buf_view(&cwd));
+        rc = copy_variables(&scope, arena, out, error);
+    }
+    buf_release(&cwd);
+    return rc ? rc : arena->failed ? error_nomem(error) : 0;
+}
+
+bool task_was_interrupted(const struct engine *e, uint32_t task)
+{
+    return situation_mark(&e->tenure.situation, task) & MARK_UNCERTAIN;
+}
+
+/* Reads what the attempt depends on, and makes room for what it makes. */
+static int prepare_result(struct engine *e, struct job *job, struct cairn_error *error)
+{
+    struct asker asker = {&e->progress.lookup, job->intent.task, job->intent.attempt};
+    struct scope scope = lookup_scope(&asker);
+    const struct task_def *def = scope.def;
+    int rc = 0;
+    arena_release(&job->arena);
+    job->result = (struct result){0};
+    if (def->n_inputs)
+        rc = files_look(&asker, true, &job->arena, &job->result.inputs,
+                        &job->result.n_inputs, error);
+    if (!rc)
+        rc = mark_secrets(e, job, error);
+    if (!rc && def->undo.len)
+        rc = launch_describe(&asker, def->undo, &job->arena, &job->result.undo, error);
+    if (!rc && task_was_interrupted(e, job->intent.task))
+        rc = outputs_remove(&scope, error);
+    return rc ? rc : task_directory(&scope, &job->cwd, error);
+}
+
+static int prepare(struct engine *e, struct job *job, struct buf *why)
+{
+    struct cairn_error error = {0};
+    if (!job->capture_open)
+        open_capture(e, job_index(&e->jobs, job));
+    if (prepare_result(e, job, &error)) {
+        buf_text(why, error.text);
+        return error.code;
+    }
+    values_open(e, job);
+    return command_line_make(e, job, why);
+}
+
+static void order_keeper(struct engine *e, struct job *job)
+{
+    const struct task_def *def = graph_def(e->request.graph, job->intent.task);
+    job->order.token = job->token;
+    job->order.timeout_ms = def->timeout_ms;
+    job->order.grace_ms = def->grace_ms;
+    job->request.keep = job->kept ? &job->order : NULL;
+}
+
+/* The declared outputs, for the spawner to see whether they are there. */
+static bool list_outputs(struct engine *e, struct job *job)
+{
+    struct asker asker = {&e->progress.lookup, job->intent.task, job->intent.attempt};
+    struct scope scope = lookup_scope(&asker);
+    struct files f;
+    int more = files_begin(&f, &scope, false, NULL);
+    buf_clear(&job->outputs);
+    if (!more)
+        while ((more = files_step(&f, NULL)) > 0)
+            buf_add(&job->outputs, f.path.data, f.path.size + 1);
+    files_release(&f);
+    buf_byte(&job->outputs, 0);
+    return !more && !job->outputs.failed;
+}
+
+/* When may the spawner start the next one, with this one ended? If a failure stops the
+ * run, only when it is sure to have none. */
+static void order_ahead(struct engine *e, struct job *job)
+{
+    const struct task_def *def = graph_def(e->request.graph, job->intent.task);
+    job->request.ticket = job->stamp;
+    job->request.may_recall = job->role == ROLE_TASK;
+    job->request.quiet_file = job->values_ready ? job->values : NULL;
+    job->request.outputs = NULL;
+    job->request.ahead = SPAWN_AFTER_CALLER;
+    if (job->values_ready && !job->values)
+        return; /* out of memory: the spawner cannot look whether it passed on any */
+    if (job->role != ROLE_TASK || job->kept || def->check.len)
+        return;
+    if (e->request.graph->definition->on_failure == ON_FAILURE_CONTINUE)
+        job->request.ahead = SPAWN_AHEAD;
+    else if (!def->n_outputs)
+        job->request.ahead = SPAWN_AHEAD_IF_GOOD;
+    else if (list_outputs(e, job)) {
+        job->request.ahead = SPAWN_AHEAD_IF_GOOD;
+        job->request.outputs = job->outputs.data;
+    }
+}
+
+static int submit(struct engine *e, struct job *job, struct cairn_error *error)
+{
+    uint32_t index = job_index(&e->jobs, job);
+    job->request.stdout_fd = job->capture.fd[0];
+    job->request.stderr_fd = job->capture.fd[1];
+    int rc = job_pipes_open(e, job, error);
+    if (rc)
+        return rc;
+    jobs_stamp(e, job);
+    fill_slot(e, index, job);
+    order_keeper(e, job);
+    job->request.cwd = job->cwd.size ? job->cwd.data : NULL;
+    job->request.slot = &e->jobs.slots.slots->slot[index];
+    job->request.slots = &e->jobs.slots; /* a slot is told when its process is there */
+    job->request.context = job;
+    order_ahead(e, job);
+    jobs_submit(e, job);
+    return 0;
+}
+
+int launch_action(struct engine *e, struct job *job, const struct undo_action *action,
+                  struct buf *why)
+{
+    struct cairn_error error = {0};
+    if (!job->capture_open)
+        open_capture(e, job_index(&e->jobs, job));
+    buf_clear(&job->cwd);
+    buf_str(&job->cwd, action->cwd);
+    int rc = buf_check(&job->cwd, &error);
+    if (rc) {
+        buf_text(why, error.text);
+        return rc;
+    }
+    rc = command_line_make_action(e, job, action, why);
+    if (rc)
+        return rc;
+    rc = submit(e, job, &error);
+    if (rc)
+        buf_text(why, error.text);
+    return rc;
+}
+
+int launch_task(struct engine *e, struct job *job, struct buf *why)
+{
+    struct cairn_error error = {0};
+    int rc = prepare(e, job, why);
+    if (rc)
+        return rc;
+    rc = submit(e, job, &error);
+    if (rc)
+        buf_text(why, error.text);
+    return rc;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* From a taken slot to a process. If not, `why` says why. */
+#ifndef EXECUTOR_ATTEMPT_LAUNCH_H
+#define EXECUTOR_ATTEMPT_LAUNCH_H
+
+#include "executor/parts/engine.h"
+
+int launch_task(struct engine *e, struct job *job, struct buf *why);
+/* The shell text of a check or an undo. */
+int launch_action(struct engine *e, struct job *job, const struct undo_action *action,
+                  struct buf *why);
+/* The action of a task as it stands: its text under its shell, environment, directory.
+ */
+int launch_describe(const struct asker *asker, struct str text, struct arena *arena,
+                    struct undo_action *out, struct cairn_error *error);
+bool task_was_interrupted(const struct engine *e, uint32_t task);
+
+#endif

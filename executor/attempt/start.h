@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* Starting what has a durable intent. */
+#ifndef EXECUTOR_ATTEMPT_START_H
+#define EXECUTOR_ATTEMPT_START_H
+
+#include "executor/parts/engine.h"
+
+int engine_start_ready(struct engine *e, struct cairn_error *error);
+/* Would that start something now? */
+bool launch_possible(const struct engine *e);
+
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/* The attempt of a task, from its start to its outcome or its check. */
+#include "executor/attempt/task.h"
+
+#include "executor/attempt/attempt_result.h"
+#include "executor/attempt/check.h"
+#include "executor/attempt/job_output.h"
+#include "executor/parts/report.h"
+
+#include "base/clock.h"
+#include "storage/rows_attempt.h"
+
+/* What must not run twice and was ended by us in the middle is as unknown as after a
+ * crash. */
+static uint8_t outcome_of(const struct engine *e, const struct job *job,
+                          const struct process_end *end)
+{
+    bool once = graph_def(e->request.graph, job->intent.task)->once;
+    return job->cancelled ? once ? CAIRN_UNKNOWN : CAIRN_CANCELLED
+           : end->exit_code == 0 && !job->timed_out ? CAIRN_COMPLETED
+                                                    : CAIRN_FAILED;
+}
+
+void task_started(struct engine *e, const struct job *job)
+{
+    report_start(e, job);
+}
+
+int task_not_started(struct engine *e, const struct intent *intent, const char *why,
+                     struct cairn_error *error)
+{
+    struct ending *ending = turn_draft_ending(e, intent, error);
+    if (!ending)
+        return CAIRN_ENOMEM;
+    ending->row.started_ns = clock_utc_ns();
+    ending->row.outcome = CAIRN_FAILED;
+    buf_text(&ending->text, why);
+    settle_ending(e, ending);
+    return 0;
+}
+
+int task_ended(struct engine *e, struct job *job, const struct process_end *end,
+               const struct buf *text, struct cairn_error *error)
+{
+    struct ending *ending = ending_of_job(e, job, end, error);
+    if (!ending)
+        return CAIRN_ENOMEM;
+    ending_add_usage(ending, job, end);
+    ending->row.flags |= job->adopted ? ATTEMPT_ADOPTED : 0;
+    ending->kept = job->kept;
+    ending->id = job->order.id;
+    ending->row.outcome = outcome_of(e, job, end);
+    buf_str(&ending->text, buf_view(text));
+    if (!ending->text.size)
+        job_describe_end(e, job, ending);
+    job_capture(e, job, ending);
+    engine_check_result(e, job, ending);
+    if (ending->row.outcome == CAIRN_COMPLETED &&
+        graph_def(e->request.graph, job->intent.task)->check.len &&
+        check_start(e, job, ending))
+        return 0;
+    jobs_free(e, job);
+    settle_ending(e, ending);
+    return 0;
+}
+
+int task_returned(struct engine *e, struct job *job, enum cairn_outcome outcome,
+                  const char *text, struct cairn_error *error)
+{
+    struct ending *ending = ending_of_job(e, job, NULL, error);
+    if (!ending)
+        return CAIRN_ENOMEM;
+    ending->row.outcome = outcome == CAIRN_COMPLETED || outcome == CAIRN_CANCELLED
+                              ? (uint8_t)outcome
+                              : CAIRN_FAILED;
+    if (text)
+        buf_text(&ending->text, text);
+    job->result = (struct result){0};
+    arena_release(&job->arena);
+    engine_check_result(e, job, ending);
+    jobs_free(e, job);
+    settle_ending(e, ending);
+    return 0;
+}
