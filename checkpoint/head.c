@@ -65,7 +65,7 @@ struct heads {
 static int pass_head(void *context, const struct run_row *row)
 {
     struct heads *h = context;
-    struct cairn_head head;
+    struct cairn_head head = {0};
     int rc = run_check_forged(h->in.store, row, h->error);
     if (!rc)
         rc = chain_head(&h->in, row->run, &head, h->error);

@@ -5,11 +5,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-int out_of_memory(const struct parser *p)
-{
-    return error_nomem(p->diagnostic.error);
-}
-
 /* Copies the line into the definition's arena and its view behind `list`. */
 static void add_line(struct parser *p, struct buf *list, const struct buf *line)
 {

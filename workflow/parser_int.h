@@ -56,7 +56,10 @@ struct parser {
 };
 
 /* Reports it and returns CAIRN_ENOMEM. */
-int out_of_memory(const struct parser *p);
+static inline int out_of_memory(const struct parser *p)
+{
+    return error_nomem(p->diagnostic.error);
+}
 /* Adds a warning: "FILE:LINE:COLUMN: text". Memory trouble shows when the warnings are
  * handed over. */
 void parse_warn(struct parser *p, struct position at, const char *format, ...)

@@ -64,7 +64,8 @@ static int add_task(struct engine *e, uint32_t task, struct cairn_error *error)
 
 void undo_open(struct engine *e, uint32_t *tasks, uint32_t n)
 {
-    e->undoing = (struct undoing){.tasks = tasks, .n = n};
+    e->undoing = (struct undoing){.n = n};
+    e->undoing.tasks = tasks;
 }
 
 void undo_release(struct engine *e)
