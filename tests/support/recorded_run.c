@@ -69,7 +69,7 @@ uint64_t record_run(struct cairn_workflow *const *generations, uint32_t n,
     const struct cairn_workflow *w = generations[n - 1];
     struct run_row row = {.gen = n,
                           .tasks = w->graph.n_tasks,
-                          .state = state,
+                          .state = (uint8_t)state,
                           .started_ns = 1,
                           .file = STR(""),
                           .owner_host = STR(""),
