@@ -81,8 +81,8 @@ int os_write_all(int fd, struct str content)
         ssize_t n = write(fd, content.ptr, content.len);
         if (n < 0 && errno == EINTR)
             continue;
-        if (n < 0)
-            return errno;
+        if (n <= 0)
+            return n ? errno : EIO;
         content.ptr += n;
         content.len -= (size_t)n;
     }

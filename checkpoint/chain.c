@@ -90,6 +90,12 @@ static int put_record(const struct chain *chain, const struct chain_payload *pay
                                    .time_ns = payload->time_ns,
                                    .parent = chain->parent_digest};
     int rc = store_next_seq(chain->in.store, &header.seq, error);
+    if (rc == 0 && header.seq <= chain->parent)
+        rc = error_set(error, CAIRN_EDAMAGED,
+                       "the numbers of checkpoints are damaged: the next one would be "
+                       "%llu, behind %llu; run `cairn doctor`",
+                       (unsigned long long)header.seq,
+                       (unsigned long long)chain->parent);
     if (rc == 0)
         rc = record_encode_keyed(&header, payload->bytes, store_key(chain->in.store),
                                  chain->in.sha, &record, &ref->digest, error);

@@ -117,6 +117,10 @@ static int seq_of_hex(struct cairn_store *store, struct parsed_id *id,
                          "more; give more digits or the number",
                          id->hex, (unsigned long long)seqs[0],
                          (unsigned long long)seqs[1]);
+    if (seqs[0] == 0)
+        return error_set(error, CAIRN_EDAMAGED,
+                         "the checkpoint with these digits is stored under the number "
+                         "0; run `cairn doctor`");
     id->seq = seqs[0];
     return 0;
 }

@@ -36,6 +36,10 @@ int chain_walk(struct walk *walk, uint64_t stream, uint64_t first, uint64_t last
     walk->stream = stream;
     walk->last = walk->tip.seq;
     assert_chains(walk->in);
-    assert(stream > 0 && walk->step);
+    assert(walk->step);
+    if (stream == 0) /* it would mean all of them; a forged record may say so */
+        return error_set(error, CAIRN_EDAMAGED,
+                         "a record names the stream 0, which there cannot be; run "
+                         "`cairn doctor`");
     return store_each_checkpoint(walk->in->store, &range, walk_row, walk, error);
 }

@@ -109,10 +109,12 @@ uint32_t graph_find(const struct graph *graph, struct str id)
 
 uint32_t definition_find_task(const struct definition *definition, struct str id)
 {
-    uint32_t index, task;
-    if (!find_id(definition, id, &index, &task))
+    uint32_t index, member;
+    if (!find_id(definition, id, &index, &member))
         return NODE_NONE;
+    uint64_t task = member;
     for (uint32_t i = 0; i < index; i++)
         task += definition->defs[i].members;
-    return task;
+    /* More tasks than graph_build takes: a definition that no run can have. */
+    return task < LIMIT_TASKS ? (uint32_t)task : NODE_NONE;
 }

@@ -49,9 +49,15 @@ static int note_lost_object(void *context, const char *hex)
     return store_put_known_loss(r->store, hex, r->error);
 }
 
+struct root_notes {
+    struct repair *repair;
+    int rc; /* of what was noted; apart from that of the record's check */
+};
+
 static int note_missing_root(void *context, const struct digest *digest)
 {
-    struct repair *r = context;
+    struct root_notes *notes = context;
+    struct repair *r = notes->repair;
     struct buf content = BUF_INIT;
     char hex[DIGEST_HEX_SIZE];
     bool known = false;
@@ -61,7 +67,8 @@ static int note_missing_root(void *context, const struct digest *digest)
         return 0;
     digest_hex(digest, hex);
     rc = store_is_known_loss(r->store, hex, &known, r->error);
-    return rc || known ? rc : note_lost_object(r, hex);
+    notes->rc = rc || known ? rc : note_lost_object(r, hex);
+    return notes->rc;
 }
 
 /* Objects that records cannot be used without: graphs of runs whose rows are lost. */
@@ -69,14 +76,14 @@ static int note_roots(void *context, const struct checkpoint_row *row)
 {
     struct repair *r = context;
     const struct payload_kind *kind = kind_of(r->options->kinds, row->namespace_id);
+    struct root_notes notes = {.repair = r};
     struct payload_check check = {
-        .roots = ROOTS_NEEDED, .root = note_missing_root, .context = r};
+        .roots = ROOTS_NEEDED, .root = note_missing_root, .context = &notes};
     struct sound_record record;
-    struct cairn_error reason = {0};
     if (row->kind != RECORD_FULL || !kind || row_check(row, r->sha, &record, NULL))
         return 0;
-    int rc = kind->check(&record, &check, &reason);
-    return rc == CAIRN_EDAMAGED ? 0 : rc;
+    int rc = kind->check(&record, &check, NULL);
+    return notes.rc ? notes.rc : rc == CAIRN_ENOMEM ? error_nomem(r->error) : 0;
 }
 
 static int tell_objects(struct repair *r)

@@ -147,4 +147,19 @@ for file in lock open cairn.db cairn.db-wal; do
     run cairn checkpoint verify
     is "$status" 0 'and then all is sound'
 done
+
+# Damaged numbers in rows and records that the code takes for granted elsewhere.
+rm -rf .cairn ran mended
+exits 1 cairn run w.yaml
+cp -r .cairn before.numbers
+"$sql" $db 'UPDATE attempt SET gen = 0 WHERE task = 1'
+exits 5 cairn doctor --repair
+exits 0 cairn checkpoint verify
+rm -rf .cairn && cp -r before.numbers .cairn
+digits=$("$sql" $db 'SELECT substr(lower(hex(digest)), 1, 12) FROM checkpoint WHERE seq = 1')
+"$sql" $db 'UPDATE checkpoint SET seq = 0 WHERE seq = 1'
+exits 5 cairn checkpoint show "$digits"
+matches 'number|seq' 'a checkpoint under the number 0 is damage'
+exits 5 cairn checkpoint delete --yes "$digits"
+rm -rf .cairn before.numbers
 done_testing
