@@ -27,7 +27,6 @@ int pidfd_of(pid_t pid)
 
 int pidfd_signal(int pidfd, int signal)
 {
-    assert(pidfd >= 0);
     return syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0) ? errno : 0;
 }
 
@@ -35,7 +34,6 @@ bool pidfd_has_ended(int pidfd)
 {
     struct pollfd watched = {.fd = pidfd, .events = POLLIN};
     int n;
-    assert(pidfd >= 0);
     do
         n = poll(&watched, 1, 0);
     while (n < 0 && errno == EINTR);
@@ -46,7 +44,6 @@ bool pidfd_has_ended(int pidfd)
 int pidfd_wait(int pidfd, int options, siginfo_t *info, struct rusage *usage)
 {
     long rc;
-    assert(pidfd >= 0);
     info->si_pid = 0;
     do
         rc = syscall(SYS_waitid, P_PIDFD, pidfd, info, options | WEXITED | __WALL,

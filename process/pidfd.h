@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Pidfds: a process by a descriptor, which means no other one however long it is held.
+ * A descriptor of -1, of a process that could not be opened, is an error of the calls
+ * below, and of nobody that has ended.
  * Compiled into the library and into the helper program: nothing but libc. */
 #ifndef PROCESS_PIDFD_H
 #define PROCESS_PIDFD_H
