@@ -184,7 +184,7 @@ END
 run: "rm -f $CAIRN_STORE/live/*; echo lost"
 END
     nasty 'removes the live directory' completed 0 <<END
-run: "rm -rf $CAIRN_STORE/live; echo lost"
+run: "rm -rf $CAIRN_STORE/live || { sleep 0.1; rm -rf $CAIRN_STORE/live; }; echo lost"
 END
     nasty 'empties all live files' completed 0 <<END
 run: "for f in $CAIRN_STORE/live/*; do : >\$f; done; sleep 0.3"
