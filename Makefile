@@ -85,7 +85,7 @@ $(BUILD)/rooms/$(1).a: $$(patsubst %.c,$(BUILD)/%.o,$$(wildcard $(1)/*.c)) $(if 
 $$(filter-out $$(HIGH_TESTS),$$(TESTS_$(1))): $$(BELOW_$(1))
 endef
 # Tests in which the rooms above, too, say what they make of a store.
-HIGH_TESTS := $(filter $(addprefix %/check_,gc repair store_faults verify),$(UNIT_TESTS))
+HIGH_TESTS := $(filter $(addprefix %/check_,gc gc_beside repair store_faults verify),$(UNIT_TESTS))
 $(HIGH_TESTS): $(ALL_ROOMS)
 $(foreach room,$(ROOMS),$(eval $(call room_rules,$(room))))
 # The command without its main stands on the library as programs see it.
@@ -121,11 +121,12 @@ SIM_TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/sim/check_*.c))
 # What they share is an archive, of which each takes what it uses, and for some rooms
 # objects with the short names in which their tests are written.
 SHARED_storage := store
+SHARED_graph/expression := expression
 SHARED_workflow := parse
-SHARED_process := process keeper
+SHARED_process := process
 SHARED_plan := decide
 SHARED_executor := engine outside
-SHARED := $(foreach room,$(ROOMS),$(SHARED_$(room)))
+SHARED := $(foreach room,$(ROOMS),$(SHARED_$(room))) spawner keeper
 SUPPORT_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/support/*.c))
 $(BUILD)/tests/support.a: $(filter-out $(SHARED:%=$(BUILD)/tests/support/%.o),$(SUPPORT_OBJECTS))
 	@rm -f $@
@@ -133,6 +134,8 @@ $(BUILD)/tests/support.a: $(filter-out $(SHARED:%=$(BUILD)/tests/support/%.o),$(
 .PHONY: support
 support: $(BUILD)/tests/support.a $(SUPPORT_OBJECTS)
 $(foreach room,$(ROOMS),$(eval $(TESTS_$(room)): $(SHARED_$(room):%=$(BUILD)/tests/support/%.o)))
+$(filter %/check_spawn %/check_spawn_limit,$(UNIT_TESTS)): $(BUILD)/tests/support/spawner.o
+$(filter %/check_keeper %/check_keeper_engine %/check_keeper_file,$(UNIT_TESTS)): $(BUILD)/tests/support/keeper.o
 $(BUILD)/tests/%.o: OPT_MORE = $(TEST_OPT)
 $(UNIT_TESTS) $(SIM_TESTS): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/tests/support.a
 	$(call say,LD,$@)$(CC) -o $@ $(filter %.o,$^) $(BUILD)/tests/support.a $(filter-out %/support.a,$(filter %.a,$^)) $(ALL_LDFLAGS) $(CHECK_LIBS) $(LIBS)
@@ -143,9 +146,10 @@ $(UNIT_TESTS) $(SIM_TESTS): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/tests/support.a
 WRAPPED := malloc calloc realloc strdup strndup ZSTD_createCCtx ZSTD_createDCtx EVP_MD_CTX_new \
   $(addprefix sqlite3_,prepare_v3 step exec bind_int64 bind_blob64 wal_checkpoint_v2) \
   open stat fstat mkdir fsync rename unlink write read
-$(BUILD)/tests/unit/executor/check_failing: ALL_LDFLAGS += $(addprefix -Wl$(comma)--wrap=,$(WRAPPED))
+$(BUILD)/tests/unit/executor/check_failing_calls: ALL_LDFLAGS += $(addprefix -Wl$(comma)--wrap=,$(WRAPPED))
+$(BUILD)/tests/unit/executor/check_large_output: ALL_LDFLAGS += -Wl,--wrap=store_put_object
 $(BUILD)/tests/unit/storage/check_store_faults: ALL_LDFLAGS += -Wl,--wrap=pread
-$(BUILD)/tests/unit/checkpoint/check_gc: ALL_LDFLAGS += -Wl,--wrap=store_commit -Wl,--wrap=store_begin
+$(BUILD)/tests/unit/checkpoint/check_gc_beside: ALL_LDFLAGS += -Wl,--wrap=store_commit -Wl,--wrap=store_begin
 comma := ,
 
 # ---- Tests --------------------------------------------------------------------
@@ -156,7 +160,7 @@ TAP_TESTS := $(sort $(wildcard tests/cli/t-*.sh tests/crash/t-*.sh tests/flow/t-
 CRASH_SOURCES := $(filter-out tests/crash/task.c tests/crash/killer.c,$(wildcard tests/crash/*.c))
 CRASH_TESTS := $(if $(CRASH_SOURCES),$(addprefix $(BUILD)/tests/crash/,crash task killer.so))
 FLOW_SOURCES := $(wildcard tests/flow/*.c)
-TEST_TOOLS := $(patsubst tests/tools/%.c,$(BUILD)/tests/tools/%,$(wildcard tests/tools/*.c))
+TEST_TOOLS := $(patsubst tests/tools/%.c,$(BUILD)/tests/tools/%,$(wildcard tests/tools/*.c)) $(BUILD)/tests/tools/schema
 EXAMPLES := $(BUILD)/examples/wf2cairn $(BUILD)/examples/embed
 TEST_JOBS ?= $(JOBS)
 RUN_TESTS = BUILD='$(BUILD)' CC='$(CC)' TEST_JOBS='$(TEST_JOBS)' sh tests/run.sh
@@ -165,6 +169,9 @@ $(SIM_TESTS): $(ALL_ROOMS)
 $(BUILD)/tests/tools/%: tests/tools/%.c
 	@mkdir -p $(@D)
 	$(call say,CCLD,$@)$(CC) $(ALL_CFLAGS) -o $@ $< $(ALL_LDFLAGS) $$(pkg-config --libs jansson sqlite3 yaml-0.1 libzstd)
+$(BUILD)/tests/tools/schema: $(wildcard tests/tools/schema/*.[ch])
+	@mkdir -p $(@D)
+	$(call say,CCLD,$@)$(CC) $(ALL_CFLAGS) -o $@ $(filter %.c,$^) $(ALL_LDFLAGS) $$(pkg-config --libs jansson yaml-0.1)
 $(BUILD)/tests/crash/crash: $(CRASH_SOURCES) $(wildcard tests/crash/*.h) $(BUILD)/process/keeper_file.o $(BUILD)/tests/support.a $(BUILD)/libcairn.a
 	@mkdir -p $(@D)
 	$(call say,CCLD,$@)$(CC) $(ALL_CFLAGS) -o $@ $(CRASH_SOURCES) $(BUILD)/process/keeper_file.o $(BUILD)/tests/support.a $(BUILD)/libcairn.a $(ALL_LDFLAGS) $(LIBS)
@@ -242,8 +249,9 @@ check-$(1): $$(filter $(BUILD)/tests/unit/$(1)/%,$(UNIT_TESTS))
 	@CAIRN_TEST_LEVEL=short $$(RUN_TESTS) $$^
 endef
 $(foreach room,$(ROOMS) cli,$(if $(filter $(BUILD)/tests/unit/$(room)/%,$(UNIT_TESTS)),$(eval $(call check_room,$(room)))))
-SLOW_TESTS := $(filter %/check_failing %/check_memory,$(UNIT_TESTS))
-TOUCHED_ROOMS = $(foreach r,$(ROOMS) cli,$(if $(shell find $(BUILD)/rooms/$r.a $(TESTS_$r:=.o) -newer $(BUILD)/rooms/$r.passed 2>&1 | head -n 1),$r))
+SLOW_TESTS := $(filter %/check_failing_calls %/check_memory,$(UNIT_TESTS))
+# An alcove is tested with its room.
+TOUCHED_ROOMS = $(sort $(foreach r,$(ROOMS) cli,$(if $(shell find $(BUILD)/rooms/$r.a $(TESTS_$r:=.o) -newer $(BUILD)/rooms/$r.passed 2>&1 | head -n 1),$r $(firstword $(subst /, ,$r)))))
 quick: $(ALL_ROOMS) $(BUILD)/rooms/cli.a $(UNIT_TESTS:=.o) ## the unit tests of the rooms that were touched since theirs last passed
 	@$(MAKE) --no-print-directory ROOMS_TO_TEST='$(TOUCHED_ROOMS)' quick-rooms
 QUICK_TESTS = $(filter-out $(SLOW_TESTS),$(foreach r,$(ROOMS_TO_TEST),$(TESTS_$r)))
@@ -254,15 +262,15 @@ quick-rooms: $(QUICK_TESTS)
 sanitize: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/asan SANITIZE=address,undefined OPT='-O1 -g' test
 # What more than one thread does: the spawner's, and callbacks that end elsewhere.
-TSAN_TESTS = $(filter $(addprefix %/check_,spawn engine engine_flow engine_gate engine_more engine_undo external full_disk \
-  flow promises resolve events store store_faults workflow_api sim),$(C_TESTS))
+TSAN_TESTS = $(filter $(addprefix %/check_,spawn spawn_limit engine_callbacks engine_edits engine_flow engine_gate engine_store \
+  engine_undo run_records recorder commit_order external full_disk resolve events store store_faults workflow_api sim),$(C_TESTS))
 .PHONY: tsan tsan-tests
 tsan: ## the tests that use threads, under ThreadSanitizer
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/tsan CC=gcc SANITIZE=thread OPT='-O1 -g' tsan-tests
 tsan-tests: $(TSAN_TESTS)
 	@CAIRN_TEST_LEVEL=short CK_TIMEOUT_MULTIPLIER=5 $(RUN_TESTS) $^
 # Not those that start processes: memcheck does not follow a clone that shares memory.
-VALGRIND_SKIPS = $(addprefix check_,spawn guard leftovers keeper os engine% full_disk store%)
+VALGRIND_SKIPS = $(addprefix check_,spawn% guard leftovers keeper os engine% run_records full_disk store%)
 VALGRIND_TESTS = $(foreach t,$(UNIT_TESTS),$(if $(filter $(VALGRIND_SKIPS),$(notdir $t)),,$t))
 valgrind: check-programs ## the unit tests that start no process, under valgrind memcheck
 	@TEST_WRAPPER='valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite --show-leak-kinds=definite' \

@@ -44,7 +44,7 @@ static bool add_block(struct arena *arena, size_t need)
     return true;
 }
 
-static char *take(struct arena *arena, size_t n, size_t align)
+static char *take_aligned(struct arena *arena, size_t n, size_t align)
 {
     size_t start = (arena->used + align - 1) / align * align;
     if (arena->failed)
@@ -70,12 +70,12 @@ void *arena_take(struct arena *arena, size_t count, size_t size)
     }
     if (!n)
         return arena->failed ? NULL : none;
-    return take(arena, n, ALIGN);
+    return take_aligned(arena, n, ALIGN);
 }
 
 char *arena_text(struct arena *arena, struct str text)
 {
-    char *copy = take(arena, text.len + 1, 1);
+    char *copy = take_aligned(arena, text.len + 1, 1);
     if (copy && text.len)
         memcpy(copy, text.ptr, text.len);
     return copy;

@@ -12,7 +12,8 @@ struct backoff {
     uint32_t factor_permille; /* 1000: always the same */
     bool jitter; /* times a random number from one half to one and a half */
 };
-/* Milliseconds, at most a day. */
+/* Milliseconds. The factor makes it grow up to a day, or `delay_ms` if that is longer;
+ * then comes the jitter. */
 int64_t backoff_delay_ms(const struct backoff *backoff, uint32_t failures);
 
 /* Sleeps for *pause_ns (less than a second), which is then doubled, up to longest_ns. A

@@ -28,8 +28,8 @@ static const struct {
     {CAIRN_EAMBIGUOUS, "ambiguous id", 2},
 };
 
-static int fill(struct cairn_error *error, int code, int sys, const char *format,
-                va_list args)
+static int fill_error(struct cairn_error *error, int code, int sys, const char *format,
+                      va_list args)
 {
     if (error) {
         error->code = code;
@@ -43,7 +43,7 @@ int error_set(struct cairn_error *error, int code, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    fill(error, code, 0, format, args);
+    fill_error(error, code, 0, format, args);
     va_end(args);
     return code;
 }
@@ -53,7 +53,7 @@ int error_sys(struct cairn_error *error, int sys, const char *format, ...)
     int code = sys == ENOMEM ? CAIRN_ENOMEM : CAIRN_EIO;
     va_list args;
     va_start(args, format);
-    fill(error, code, sys, format, args);
+    fill_error(error, code, sys, format, args);
     va_end(args);
     if (error) {
         char reason[128];

@@ -107,7 +107,8 @@ void lock_drop(struct lock_file *lock, int64_t offset)
         continue;
 }
 
-static int held(struct lock_file *lock, struct flock *range, struct cairn_error *error)
+static int find_other_holder(struct lock_file *lock, struct flock *range,
+                             struct cairn_error *error)
 {
     long long offset = range->l_start;
     if (lock->fd < 0)
@@ -123,7 +124,7 @@ static int held(struct lock_file *lock, struct flock *range, struct cairn_error 
 int lock_held(struct lock_file *lock, int64_t offset, struct cairn_error *error)
 {
     struct flock range = one_byte(F_WRLCK, offset);
-    return held(lock, &range, error);
+    return find_other_holder(lock, &range, error);
 }
 
 int lock_held_from(struct lock_file *lock, int64_t offset, int64_t *where,
@@ -131,7 +132,7 @@ int lock_held_from(struct lock_file *lock, int64_t offset, int64_t *where,
 {
     struct flock range = one_byte(F_WRLCK, offset);
     range.l_len = 0; /* to the end */
-    int rc = held(lock, &range, error);
+    int rc = find_other_holder(lock, &range, error);
     if (rc > 0)
         *where = range.l_start;
     return rc;

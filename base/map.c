@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-static uint64_t fold(uint64_t a, uint64_t b)
+static uint64_t multiply_and_fold(uint64_t a, uint64_t b)
 {
     __extension__ typedef unsigned __int128 u128;
     u128 product = (u128)a * b;
@@ -20,12 +20,12 @@ static uint32_t hash_of(const struct map *map, struct str key)
     for (; i + 8 <= key.len; i += 8) {
         uint64_t word;
         memcpy(&word, key.ptr + i, 8);
-        hash = fold(hash ^ word, 0xa0761d6478bd642fu);
+        hash = multiply_and_fold(hash ^ word, 0xa0761d6478bd642fu);
     }
     uint64_t last = 0;
     if (i < key.len)
         memcpy(&last, key.ptr + i, key.len - i);
-    hash = fold(hash ^ last, 0xe7037ed1a0b428dbu);
+    hash = multiply_and_fold(hash ^ last, 0xe7037ed1a0b428dbu);
     return (uint32_t)(hash ^ (hash >> 32));
 }
 
@@ -35,7 +35,7 @@ void map_release(struct map *map)
     *map = MAP_INIT;
 }
 
-static struct map_slot *find(const struct map *map, struct str key, uint32_t hash)
+static struct map_slot *find_slot(const struct map *map, struct str key, uint32_t hash)
 {
     size_t mask = map->capacity - 1;
     size_t at = hash & mask;
@@ -56,7 +56,7 @@ static uint64_t seed_of_process(void)
     return seed;
 }
 
-static int resize(struct map *map, size_t capacity)
+static int resize_table(struct map *map, size_t capacity)
 {
     struct map old = *map;
     struct map_slot *slots = calloc(capacity, sizeof *slots);
@@ -68,7 +68,7 @@ static int resize(struct map *map, size_t capacity)
     map->capacity = capacity;
     for (size_t i = 0; i < old.capacity; i++)
         if (old.slots[i].key.ptr)
-            *find(map, old.slots[i].key, old.slots[i].hash) = old.slots[i];
+            *find_slot(map, old.slots[i].key, old.slots[i].hash) = old.slots[i];
     free(old.slots);
     return 0;
 }
@@ -78,7 +78,7 @@ int map_reserve(struct map *map, size_t n)
     size_t capacity = map->capacity ? map->capacity : 16;
     while (capacity / 2 < n)
         capacity *= 2;
-    return capacity == map->capacity ? 0 : resize(map, capacity);
+    return capacity == map->capacity ? 0 : resize_table(map, capacity);
 }
 
 int map_add(struct map *map, struct str key, uint32_t value, uint32_t *existing)
@@ -86,7 +86,7 @@ int map_add(struct map *map, struct str key, uint32_t value, uint32_t *existing)
     if (map_reserve(map, map->count + 1))
         return CAIRN_ENOMEM;
     uint32_t hash = hash_of(map, key);
-    struct map_slot *slot = find(map, key, hash);
+    struct map_slot *slot = find_slot(map, key, hash);
     if (slot->key.ptr) {
         if (existing)
             *existing = slot->value;
@@ -101,6 +101,6 @@ uint32_t map_get(const struct map *map, struct str key)
 {
     if (!map->count)
         return MAP_NONE;
-    const struct map_slot *slot = find(map, key, hash_of(map, key));
+    const struct map_slot *slot = find_slot(map, key, hash_of(map, key));
     return slot->key.ptr ? slot->value : MAP_NONE;
 }

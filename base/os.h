@@ -40,7 +40,7 @@ int os_read_plain(const char *path, size_t limit, struct buf *out,
                   struct cairn_error *error);
 /* Whether an errno says that a path leads to nothing: a link to itself does not. */
 bool os_is_missing(int sys);
-/* Whether something is at `path`, from the directory `dir`; or it cannot be told. */
+/* Whether something is at `path`, from the directory `dir`; or that is not known. */
 bool os_is_there(int dir, const char *path);
 /* 1 if `path` lies on a network file system (statfs magic), 0 if not, <0 error. `name`
  * (may be NULL) gets a static name such as "NFS". */

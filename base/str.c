@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Views, growing buffers and the byte cursor that reads them back. */
+/* Views and growing buffers. */
 #include "base/str.h"
 
 #include <limits.h>
@@ -55,35 +55,6 @@ struct str str_nearest(struct str word, const struct str *candidates, size_t n)
     return best;
 }
 
-bool str_to_u64(struct str text, uint64_t *out)
-{
-    uint64_t value = 0;
-    if (text.len == 0)
-        return false;
-    for (size_t i = 0; i < text.len; i++) {
-        char c = text.ptr[i];
-        if (c < '0' || c > '9')
-            return false;
-        if (__builtin_mul_overflow(value, 10u, &value) ||
-            __builtin_add_overflow(value, (uint64_t)(c - '0'), &value))
-            return false;
-    }
-    *out = value;
-    return true;
-}
-
-struct str str_decimal(int64_t number, char out[24])
-{
-    uint64_t left = number < 0 ? -(uint64_t)number : (uint64_t)number;
-    char *end = out + 24, *at = end;
-    do
-        *--at = (char)('0' + left % 10);
-    while (left /= 10);
-    if (number < 0)
-        *--at = '-';
-    return (struct str){at, (size_t)(end - at)};
-}
-
 void buf_release(struct buf *buf)
 {
     free(buf->data);
@@ -99,7 +70,7 @@ void buf_clear(struct buf *buf)
 }
 
 /* Makes room for n more bytes and the final NUL. */
-static bool reserve(struct buf *buf, size_t n)
+static bool make_room(struct buf *buf, size_t n)
 {
     if (buf->failed)
         return false;
@@ -125,7 +96,7 @@ static bool reserve(struct buf *buf, size_t n)
 
 void *buf_grow(struct buf *buf, size_t n)
 {
-    if (!reserve(buf, n))
+    if (!make_room(buf, n))
         return NULL;
     char *at = buf->data + buf->size;
     buf->size += n;
@@ -152,7 +123,9 @@ void buf_text(struct buf *buf, const char *text)
 
 void buf_byte(struct buf *buf, uint8_t byte)
 {
-    buf_add(buf, &byte, 1);
+    char *at = buf_grow(buf, 1);
+    if (at)
+        *at = (char)byte;
 }
 
 void buf_format(struct buf *buf, const char *format, ...)
@@ -164,7 +137,7 @@ void buf_format(struct buf *buf, const char *format, ...)
     va_end(args);
     if (n < 0)
         buf->failed = true;
-    else if (reserve(buf, (size_t)n)) {
+    else if (make_room(buf, (size_t)n)) {
         vsnprintf(buf->data + buf->size, (size_t)n + 1, format, again);
         buf->size += (size_t)n;
     }
@@ -198,6 +171,10 @@ void buf_varint(struct buf *buf, uint64_t value)
 {
     uint8_t bytes[10];
     size_t n = 0;
+    if (value < 0x80) { /* most of them */
+        buf_byte(buf, (uint8_t)value);
+        return;
+    }
     while (value >= 0x80) {
         bytes[n++] = (uint8_t)(value | 0x80);
         value >>= 7;
@@ -209,83 +186,11 @@ void buf_varint(struct buf *buf, uint64_t value)
 void buf_lstr(struct buf *buf, struct str text)
 {
     buf_varint(buf, text.len);
-    buf_str(buf, text);
+    if (text.len)
+        buf_str(buf, text);
 }
 
 int buf_check(const struct buf *buf, struct cairn_error *error)
 {
     return buf->failed ? error_nomem(error) : 0;
-}
-
-struct reader reader_of(const void *bytes, size_t n)
-{
-    return (struct reader){bytes, n ? (const uint8_t *)bytes + n : bytes, false};
-}
-
-struct str read_bytes(struct reader *reader, size_t n)
-{
-    if (reader->failed || n > reader_left(reader)) {
-        reader->failed = true;
-        return (struct str){NULL, 0};
-    }
-    struct str view = {(const char *)reader->at, n};
-    reader->at += n;
-    return view;
-}
-
-static uint64_t read_little_endian(struct reader *reader, size_t n)
-{
-    struct str bytes = read_bytes(reader, n);
-    uint64_t value = 0;
-    for (size_t i = 0; i < bytes.len; i++)
-        value |= (uint64_t)(uint8_t)bytes.ptr[i] << (8 * i);
-    return value;
-}
-
-uint8_t read_byte(struct reader *reader)
-{
-    if (reader->failed || !reader_left(reader)) {
-        reader->failed = true;
-        return 0;
-    }
-    return *reader->at++;
-}
-
-uint16_t read_u16(struct reader *reader)
-{
-    return (uint16_t)read_little_endian(reader, 2);
-}
-
-uint32_t read_u32(struct reader *reader)
-{
-    return (uint32_t)read_little_endian(reader, 4);
-}
-
-uint64_t read_u64(struct reader *reader)
-{
-    return read_little_endian(reader, 8);
-}
-
-uint64_t read_varint(struct reader *reader)
-{
-    uint64_t value = 0;
-    for (unsigned shift = 0; shift < 64; shift += 7) {
-        uint8_t byte = read_byte(reader);
-        if (reader->failed)
-            return 0;
-        if (shift == 63 && byte > 1)
-            break;
-        if (byte == 0 && shift > 0) /* longer than it need be */
-            break;
-        value |= (uint64_t)(byte & 0x7f) << shift;
-        if (!(byte & 0x80))
-            return value;
-    }
-    reader->failed = true;
-    return 0;
-}
-
-struct str read_lstr(struct reader *reader)
-{
-    return read_bytes(reader, (size_t)read_varint(reader));
 }

@@ -47,9 +47,6 @@ int str_compare(struct str a, struct str b);
  * is near enough to be worth a "did you mean". */
 struct str str_nearest(struct str word, const struct str *candidates, size_t n);
 
-/* A whole decimal number without sign or leading blanks. False on anything else. */
-bool str_to_u64(struct str text, uint64_t *out);
-
 struct buf {
     char *data;
     size_t size, capacity;
@@ -73,8 +70,6 @@ void *buf_grow(struct buf *buf, size_t n);
 void buf_u16(struct buf *buf, uint16_t value);
 void buf_u32(struct buf *buf, uint32_t value);
 void buf_u64(struct buf *buf, uint64_t value);
-/* Decimal text of a number, as printf would make it; `out` has room for it. */
-struct str str_decimal(int64_t number, char out[24]);
 void buf_varint(struct buf *buf, uint64_t value);
 /* varint length, then the bytes. */
 void buf_lstr(struct buf *buf, struct str text);
@@ -84,31 +79,5 @@ static inline struct str buf_view(const struct buf *buf)
 }
 /* CAIRN_ENOMEM if an append failed. */
 int buf_check(const struct buf *buf, struct cairn_error *error);
-
-/* The other direction: a cursor over untrusted bytes. Reading past the end sets
- * `failed` and yields zeros, so one check at the end is enough. */
-struct reader {
-    const uint8_t *at, *end;
-    bool failed;
-};
-struct reader reader_of(const void *bytes, size_t n);
-uint8_t read_byte(struct reader *reader);
-uint16_t read_u16(struct reader *reader);
-uint32_t read_u32(struct reader *reader);
-uint64_t read_u64(struct reader *reader);
-/* Only as it is written: not longer than it need be. */
-uint64_t read_varint(struct reader *reader);
-/* A view into the reader's bytes; empty on failure. */
-struct str read_bytes(struct reader *reader, size_t n);
-struct str read_lstr(struct reader *reader);
-static inline size_t reader_left(const struct reader *reader)
-{
-    return (size_t)(reader->end - reader->at);
-}
-/* Read without trouble and to the last byte. */
-static inline bool reader_done(const struct reader *reader)
-{
-    return !reader->failed && reader->at == reader->end;
-}
 
 #endif

@@ -89,8 +89,8 @@ static void print_one(const char *how, const char *what, struct bench_samples *s
     bench_figure(name, samples, unit);
 }
 
-static void measure(const char *how, const char *const *argv, const char *action,
-                    unsigned long n)
+static void measure_chain(const char *how, const char *const *argv, const char *action,
+                          unsigned long n)
 {
     struct bench_samples bare = {0}, whole = {0}, ratio = {0};
     for (int i = 0; i < ROUNDS; i++) {
@@ -112,8 +112,8 @@ int main(int argc, char **argv)
     cairn = bench_cairn(argc > 1 ? argv[1] : NULL);
     dir = bench_make_dir();
     bench_head("chain: processes one after the other, each with a durable end");
-    measure("exec", exec, "exec: [/bin/true]", n);
-    measure("run", run, "run: \"true\"", n);
+    measure_chain("exec", exec, "exec: [/bin/true]", n);
+    measure_chain("run", run, "run: \"true\"", n);
     remove_tree(dir);
     return 0;
 }

@@ -28,7 +28,7 @@ struct race { /* one shape at one level */
 
 /* ---- The floor ---- */
 
-static void sql(sqlite3 *db, const char *text)
+static void run_sql(sqlite3 *db, const char *text)
 {
     char *error = NULL;
     if (sqlite3_exec(db, text, NULL, NULL, &error) != SQLITE_OK)
@@ -43,11 +43,12 @@ static sqlite3 *floor_open(const struct race *r, const char *path)
     sqlite3 *db;
     if (sqlite3_open(path, &db) != SQLITE_OK)
         bench_fail(path, sqlite3_errmsg(db));
-    sql(db, "PRAGMA page_size = 2048");
-    sql(db, "PRAGMA journal_mode = WAL");
-    sql(db, "PRAGMA wal_autocheckpoint = 4000");
-    sql(db, levels[r->sync]);
-    sql(db,
+    run_sql(db, "PRAGMA page_size = 2048");
+    run_sql(db, "PRAGMA journal_mode = WAL");
+    run_sql(db, "PRAGMA wal_autocheckpoint = 4000");
+    run_sql(db, levels[r->sync]);
+    run_sql(
+        db,
         "CREATE TABLE checkpoint(seq INTEGER PRIMARY KEY, namespace INTEGER, stream "
         "INTEGER, parent INTEGER, time_ns INTEGER, kind INTEGER, record BLOB, digest "
         "BLOB);"
@@ -57,7 +58,7 @@ static sqlite3 *floor_open(const struct race *r, const char *path)
     return db;
 }
 
-static sqlite3_stmt *prepare(sqlite3 *db, const char *text)
+static sqlite3_stmt *prepare_statement(sqlite3 *db, const char *text)
 {
     sqlite3_stmt *statement;
     if (sqlite3_prepare_v3(db, text, -1, SQLITE_PREPARE_PERSISTENT, &statement, NULL) !=
@@ -91,12 +92,12 @@ static void floor_run(struct race *r)
     uint32_t group = r->wide ? GROUP : 1;
     snprintf(path, sizeof path, "%s/floor.db", r->dir);
     sqlite3 *db = floor_open(r, path);
-    sqlite3_stmt *begin = prepare(db, "BEGIN IMMEDIATE"),
-                 *commit = prepare(db, "COMMIT");
-    sqlite3_stmt *checkpoint =
-        prepare(db, "INSERT INTO checkpoint VALUES(?1, 1, 1, ?2, ?3, 2, ?4, ?5)");
-    sqlite3_stmt *attempt =
-        prepare(db, "INSERT INTO attempt VALUES(1, 1, ?1, 1, ?2, 1000, 1000, 1)");
+    sqlite3_stmt *begin = prepare_statement(db, "BEGIN IMMEDIATE"),
+                 *commit = prepare_statement(db, "COMMIT");
+    sqlite3_stmt *checkpoint = prepare_statement(
+        db, "INSERT INTO checkpoint VALUES(?1, 1, 1, ?2, ?3, 2, ?4, ?5)");
+    sqlite3_stmt *attempt = prepare_statement(
+        db, "INSERT INTO attempt VALUES(1, 1, ?1, 1, ?2, 1000, 1000, 1)");
     int64_t began = bench_now();
     for (uint32_t i = 0; i < r->n; i += group) {
         int64_t at = bench_now();
@@ -125,7 +126,7 @@ struct progress {
     int64_t first, mark, last;
 };
 
-static enum cairn_outcome step(void *context, struct cairn_attempt *attempt)
+static enum cairn_outcome count_step(void *context, struct cairn_attempt *attempt)
 {
     struct progress *p = context;
     uint32_t group = p->race->wide ? GROUP : 1;
@@ -140,7 +141,7 @@ static enum cairn_outcome step(void *context, struct cairn_attempt *attempt)
     return CAIRN_COMPLETED;
 }
 
-static void observe(void *context, const struct cairn_event *event)
+static void note_event(void *context, const struct cairn_event *event)
 {
     struct progress *p = context;
     if (event->kind == CAIRN_EVENT_TASK_FINISHED)
@@ -162,12 +163,12 @@ static void cairn_run_once(struct race *r)
     struct progress progress = {.race = r};
     char path[4200];
     struct cairn_workflow *w =
-        bench_workflow("commits", r->n, !r->wide, step, &progress);
+        bench_workflow("commits", r->n, !r->wide, count_step, &progress);
     struct cairn_store *store = bench_store(r->dir, r->sync);
     struct cairn_run_options options = {.start = CAIRN_START_FRESH,
                                         .jobs = r->wide ? GROUP : 1,
                                         .keep_all = true,
-                                        .observe = observe,
+                                        .observe = note_event,
                                         .observe_context = &progress};
     bench_check(cairn_run(w, store, &options, &result, &error), "run", &error);
     if (progress.called != r->n)
@@ -183,7 +184,8 @@ static void cairn_run_once(struct race *r)
     remove_tree(path);
 }
 
-static void race(const char *dir, uint32_t n, bool wide, enum cairn_sync sync)
+static void compare_with_floor(const char *dir, uint32_t n, bool wide,
+                               enum cairn_sync sync)
 {
     char name[64];
     const char *shape = wide ? "wide" : "chain";
@@ -215,7 +217,7 @@ int main(int argc, char **argv)
     bench_head("commits: cairn's steps beside bare SQLite");
     for (int sync = CAIRN_SYNC_FULL; sync <= CAIRN_SYNC_OFF; sync++)
         for (int wide = 0; wide < 2; wide++)
-            race(dir, n, wide, (enum cairn_sync)sync);
+            compare_with_floor(dir, n, wide, (enum cairn_sync)sync);
     remove_tree(dir);
     return 0;
 }

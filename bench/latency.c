@@ -94,7 +94,7 @@ static void measure_runs(unsigned long rounds)
 
 /* ---- A long run ---- */
 
-static enum cairn_outcome step(void *context, struct cairn_attempt *attempt)
+static enum cairn_outcome complete_step(void *context, struct cairn_attempt *attempt)
 {
     (void)attempt;
     ++*(uint32_t *)context;
@@ -111,7 +111,7 @@ static void make_run(uint32_t n)
     bench_check(cairn_workflow_new(&w, "latency", &error), "workflow", &error);
     for (uint32_t i = 0; i < n; i++) {
         snprintf(id, sizeof id, "t%u", i);
-        struct cairn_task task = {.id = id, .call = step, .context = &called};
+        struct cairn_task task = {.id = id, .call = complete_step, .context = &called};
         bench_check(cairn_workflow_add(w, &task, &error), "task", &error);
     }
     struct cairn_store *store = bench_store(dir, CAIRN_SYNC_OFF);

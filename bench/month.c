@@ -33,7 +33,7 @@ static double file_mib(const char *name)
     return stat(path, &st) ? 0 : (double)st.st_size / (1 << 20);
 }
 
-static enum cairn_outcome step(void *context, struct cairn_attempt *attempt)
+static enum cairn_outcome complete_step(void *context, struct cairn_attempt *attempt)
 {
     (void)attempt;
     ++*(uint32_t *)context;
@@ -86,14 +86,14 @@ static struct cairn_store *open_reader(void)
     return store;
 }
 
-static int nothing(void *context, const struct cairn_run_info *info)
+static int ignore_run(void *context, const struct cairn_run_info *info)
 {
     (void)context;
     (void)info;
     return 0;
 }
 
-static void ask(struct day *day)
+static void time_queries(struct day *day)
 {
     struct cairn_error error;
     struct cairn_run_info info;
@@ -105,13 +105,13 @@ static void ask(struct day *day)
     day->status_ms = ms_since(began);
     began = bench_now();
     store = open_reader();
-    bench_check(cairn_runs(store, NULL, &page, nothing, NULL, &day->runs, &error),
+    bench_check(cairn_runs(store, NULL, &page, ignore_run, NULL, &day->runs, &error),
                 "runs", &error);
     cairn_store_close(store);
     day->runs_ms = ms_since(began);
 }
 
-static void collect(uint32_t keep, struct day *day)
+static void time_gc(uint32_t keep, struct day *day)
 {
     struct cairn_error error;
     struct cairn_gc_result result;
@@ -160,7 +160,8 @@ int main(int argc, char **argv)
         bench_fail(argv[1], "at least a day of 24 runs");
     struct day *days = bench_memory(n, sizeof *days);
     dir = bench_make_dir();
-    struct cairn_workflow *w = bench_workflow("hourly", tasks, false, step, &called);
+    struct cairn_workflow *w =
+        bench_workflow("hourly", tasks, false, complete_step, &called);
     printf("# month: %u days of 24 runs of %u callbacks, %u runs kept\n", n, tasks,
            keep);
     printf("%-6s %6s %9s %9s %9s %9s %9s %9s %9s %9s\n", "# day", "runs", "db MiB",
@@ -168,8 +169,8 @@ int main(int argc, char **argv)
     for (uint32_t d = 0; d < n; d++) {
         for (int hour = 0; hour < DAY; hour++)
             run_hour(w, tasks, &called, &days[d]);
-        collect(keep, &days[d]);
-        ask(&days[d]);
+        time_gc(keep, &days[d]);
+        time_queries(&days[d]);
         days[d].db_mib = file_mib("cairn.db");
         print_day(d, &days[d]);
     }

@@ -21,7 +21,7 @@ static char store_path[4200], self[4096];
 
 /* ---- The writer ---- */
 
-static int write_all(size_t chunk, unsigned long mib)
+static int write_output(size_t chunk, unsigned long mib)
 {
     char *bytes = bench_memory(chunk, 1);
     uint64_t left = (uint64_t)mib << 20;
@@ -204,7 +204,7 @@ static void print_ratio(size_t chunk, const char *what, double value, const char
     print_one(chunk, what, &one, unit);
 }
 
-static void measure(size_t chunk, unsigned long mib)
+static void measure_output(size_t chunk, unsigned long mib)
 {
     unsigned long less = mib < 4 ? mib : mib / 4;
     double disk_mib = 0, other = 0;
@@ -233,7 +233,7 @@ int main(int argc, char **argv)
     static const size_t usual[] = {4096, 65536, 1048576};
     char title[96];
     if (argc == 4 && strcmp(argv[1], "--write") == 0)
-        return write_all(bench_number(argv[2]), bench_number(argv[3]));
+        return write_output(bench_number(argv[2]), bench_number(argv[3]));
     cairn = bench_cairn(argc > 1 ? argv[1] : NULL);
     unsigned long mib = argc > 2 ? bench_number(argv[2]) : 1024;
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
@@ -246,9 +246,9 @@ int main(int argc, char **argv)
     snprintf(title, sizeof title, "output: a task that writes %lu MiB", mib);
     bench_head(title);
     for (int i = 3; i < argc; i++)
-        measure(bench_number(argv[i]), mib);
+        measure_output(bench_number(argv[i]), mib);
     for (size_t i = 0; argc < 4 && i < sizeof usual / sizeof usual[0]; i++)
-        measure(usual[i], mib);
+        measure_output(usual[i], mib);
     remove_tree(dir);
     return 0;
 }

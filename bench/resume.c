@@ -36,7 +36,7 @@ static void begin_place(void)
     snprintf(store_path, sizeof store_path, "%s/.cairn", dir);
 }
 
-static struct cairn_workflow *load(void)
+static struct cairn_workflow *load_workflow(void)
 {
     struct cairn_workflow *w;
     struct cairn_error error;
@@ -50,7 +50,7 @@ static void record_run(uint32_t step)
 {
     struct cairn_error error;
     struct cairn_recorder *recorder;
-    struct cairn_workflow *w = load();
+    struct cairn_workflow *w = load_workflow();
     struct cairn_store *store = bench_store(dir, CAIRN_SYNC_FULL);
     uint32_t n = (cairn_workflow_tasks(w) + step - 1) / step;
     struct cairn_change *changes = bench_memory(n, sizeof *changes);
@@ -132,7 +132,7 @@ static void measure_finished(unsigned long n)
     record_run(1);
     for (int i = 0; i < ROUNDS; i++) {
         int64_t began = bench_now();
-        struct cairn_workflow *w = load();
+        struct cairn_workflow *w = load_workflow();
         bench_add(&loads, ms_since(began));
         bench_add(&plans, plan_ms(w, &options, 0));
         bench_add(&runs, nothing_ms(w));
@@ -191,7 +191,7 @@ static void measure_half(unsigned long n)
     begin_place();
     write_workflow(n, "    exec: [/bin/true]\n");
     record_run(2);
-    struct cairn_workflow *w = load();
+    struct cairn_workflow *w = load_workflow();
     for (int i = 0; i < ROUNDS; i++) {
         bench_add(&plans, plan_ms(w, &options, (uint32_t)(n / 2)));
         bench_add(&commands, command_ms("plan", NULL));
@@ -234,20 +234,23 @@ static void make_outputs(unsigned long n)
 
 static void measure_outputs(unsigned long n)
 {
-    struct bench_samples stats = {0}, unseen = {0}, seen = {0}, read = {0},
+    struct bench_samples stats = {0}, unseen = {0}, seen = {0}, there = {0}, read = {0},
                          commands = {0}, reading = {0};
     struct cairn_run_options blind = {.start = CAIRN_START_RESUME,
                                       .ignore_outputs = true},
-                             exist = {.start = CAIRN_START_RESUME},
+                             changed = {.start = CAIRN_START_RESUME},
+                             exist = {.start = CAIRN_START_RESUME,
+                                      .check_outputs = CAIRN_OUTPUTS_EXIST},
                              content = {.start = CAIRN_START_RESUME,
                                         .check_outputs = CAIRN_OUTPUTS_CONTENT};
     begin_place();
     make_outputs(n);
-    struct cairn_workflow *w = load();
+    struct cairn_workflow *w = load_workflow();
     for (int i = 0; i < ROUNDS; i++) {
         bench_add(&stats, stat_ms(n));
         bench_add(&unseen, plan_ms(w, &blind, 0));
-        bench_add(&seen, plan_ms(w, &exist, 0));
+        bench_add(&seen, plan_ms(w, &changed, 0));
+        bench_add(&there, plan_ms(w, &exist, 0));
         bench_add(&read, plan_ms(w, &content, 0));
         bench_add(&commands, command_ms("resume", NULL));
         bench_add(&reading, command_ms("resume", "--check-outputs=content"));
@@ -257,19 +260,20 @@ static void measure_outputs(unsigned long n)
                   bench_quantile(&stats, 0.5);
     print_one(n, "files.floor", &stats, "ms, a bare stat of each");
     print_one(n, "files.plan.unseen", &unseen, "ms, not looked at");
-    print_one(n, "files.plan.exist", &seen, "ms");
+    print_one(n, "files.plan.changed", &seen, "ms");
+    print_one(n, "files.plan.exist", &there, "ms");
     print_one(n, "files.plan.content", &read, "ms");
-    print_one(n, "files.command.exist", &commands, "ms");
+    print_one(n, "files.command.changed", &commands, "ms");
     print_one(n, "files.command.content", &reading, "ms");
     struct bench_samples ratio = {0};
     bench_add(&ratio, over);
-    print_one(n, "files.exist/floor", &ratio, "looking over a bare stat of each");
+    print_one(n, "files.changed/floor", &ratio, "looking over a bare stat of each");
     remove_tree(dir);
 }
 
 /* ---- The whole ---- */
 
-static void measure(unsigned long n)
+static void measure_resume(unsigned long n)
 {
     measure_finished(n);
     measure_half(n);
@@ -282,10 +286,10 @@ int main(int argc, char **argv)
     cairn = bench_cairn(argc > 1 ? argv[1] : NULL);
     bench_head("resume: a finished run, a half-finished one, one with files");
     for (int i = 2; i < argc; i++)
-        measure(bench_number(argv[i]));
+        measure_resume(bench_number(argv[i]));
     if (argc < 3) {
-        measure(10000);
-        measure(1000000);
+        measure_resume(10000);
+        measure_resume(1000000);
     }
     return 0;
 }

@@ -46,7 +46,7 @@ static const char *const shapes[] = {"chain", "wide"}, *const forms[] = {"foreac
 
 /* ---- Steps ---- */
 
-static enum cairn_outcome step(void *context, struct cairn_attempt *attempt)
+static enum cairn_outcome complete_step(void *context, struct cairn_attempt *attempt)
 {
     struct steps *s = context;
     (void)attempt;
@@ -55,7 +55,7 @@ static enum cairn_outcome step(void *context, struct cairn_attempt *attempt)
     return CAIRN_COMPLETED;
 }
 
-static void observe(void *context, const struct cairn_event *event)
+static void note_event(void *context, const struct cairn_event *event)
 {
     struct steps *s = context;
     if (event->kind == CAIRN_EVENT_TASK_FINISHED)
@@ -88,10 +88,10 @@ static void run_once(struct steps *s, struct cairn_store *store, uint32_t run,
     struct cairn_run_options options = {.start = CAIRN_START_FRESH,
                                         .jobs = s->wide ? GROUP : 1,
                                         .keep_all = true,
-                                        .observe = observe,
+                                        .observe = note_event,
                                         .observe_context = s};
     snprintf(name, sizeof name, "sizes%u", run);
-    struct cairn_workflow *w = bench_workflow(name, s->n, !s->wide, step, s);
+    struct cairn_workflow *w = bench_workflow(name, s->n, !s->wide, complete_step, s);
     s->called = 0;
     double cpu = cpu_us();
     int64_t began = bench_now();
@@ -255,16 +255,16 @@ static void measure_load(const char *dir, struct size *size, bool written)
 /* ---- Sizes ---- */
 
 /* As often as it takes about the same time; the largest ones once, in the middle. */
-static uint32_t rounds(uint32_t n, uint32_t pass)
+static uint32_t rounds_for(uint32_t n, uint32_t pass)
 {
     if (n > 300000)
         return pass == PASSES / 2;
     return n > 30000 ? 1 : 3;
 }
 
-static void measure(const char *dir, struct size *size, uint32_t pass)
+static void measure_size(const char *dir, struct size *size, uint32_t pass)
 {
-    for (uint32_t i = 0; i < rounds(size->n, pass); i++)
+    for (uint32_t i = 0; i < rounds_for(size->n, pass); i++)
         for (int k = 0; k < 2; k++) {
             measure_steps(dir, size, k);
             measure_load(dir, size, k);
@@ -272,8 +272,8 @@ static void measure(const char *dir, struct size *size, uint32_t pass)
 }
 
 /* The median of the samples, which are printed and gone. */
-static double figure(const struct size *size, const char *what, const char *of,
-                     struct bench_samples *samples, const char *unit)
+static double print_median(const struct size *size, const char *what, const char *of,
+                           struct bench_samples *samples, const char *unit)
 {
     char name[64];
     double median = bench_quantile(samples, 0.5);
@@ -285,18 +285,22 @@ static double figure(const struct size *size, const char *what, const char *of,
 static void print_figures(struct size *s)
 {
     for (int k = 0; k < 2; k++) {
-        s->us_of[k] = figure(s, shapes[k], "time", &s->us[k], "us/step");
-        s->whole_of[k] = figure(s, shapes[k], "whole", &s->whole_us[k], "us/step");
-        s->cpu_of[k] = figure(s, shapes[k], "cpu", &s->cpu_us[k], "us/step");
-        s->bytes_of[k] = figure(s, shapes[k], "bytes", &s->bytes[k], "bytes/step");
-        s->peak_of[k] = figure(s, shapes[k], "memory", &s->peak_mib[k], "MiB");
+        s->us_of[k] = print_median(s, shapes[k], "time", &s->us[k], "us/step");
+        s->whole_of[k] =
+            print_median(s, shapes[k], "whole", &s->whole_us[k], "us/step");
+        s->cpu_of[k] = print_median(s, shapes[k], "cpu", &s->cpu_us[k], "us/step");
+        s->bytes_of[k] =
+            print_median(s, shapes[k], "bytes", &s->bytes[k], "bytes/step");
+        s->peak_of[k] = print_median(s, shapes[k], "memory", &s->peak_mib[k], "MiB");
     }
     for (int k = 0; k < 2; k++) {
-        s->load_of[k] = figure(s, forms[k], "load", &s->load_ms[k], "ms");
-        figure(s, forms[k], "load.memory", &s->load_mib[k], "MiB");
-        s->run_mib_of[k] = figure(s, forms[k], "run.memory", &s->run_mib[k], "MiB");
+        s->load_of[k] = print_median(s, forms[k], "load", &s->load_ms[k], "ms");
+        print_median(s, forms[k], "load.memory", &s->load_mib[k], "MiB");
+        s->run_mib_of[k] =
+            print_median(s, forms[k], "run.memory", &s->run_mib[k], "MiB");
     }
-    s->floor_of = figure(s, "written", "floor", &s->floor_ms, "ms, libyaml alone");
+    s->floor_of =
+        print_median(s, "written", "floor", &s->floor_ms, "ms, libyaml alone");
 }
 
 static void print_table(const struct size *sizes, uint32_t n)
@@ -354,7 +358,7 @@ static uint32_t take_sizes(int argc, char **argv, struct size *sizes)
 }
 
 /* The process of one measurement: steps TASKS SHAPE DIR, load TASKS FORM FILE DIR. */
-static int apart(char **argv)
+static int measure_in_process(char **argv)
 {
     uint32_t n = (uint32_t)bench_number(argv[2]);
     struct steps steps = {.n = n, .wide = strcmp(argv[3], "wide") == 0, .dir = argv[4]};
@@ -370,7 +374,7 @@ int main(int argc, char **argv)
     static struct size sizes[SIZES_MOST];
     if ((argc == 5 && strcmp(argv[1], "steps") == 0) ||
         (argc == 6 && strcmp(argv[1], "load") == 0))
-        return apart(argv);
+        return measure_in_process(argv);
     uint32_t n = take_sizes(argc, argv, sizes);
     const char *dir = bench_make_dir();
     for (uint32_t i = 0; i < n; i++)
@@ -381,7 +385,7 @@ int main(int argc, char **argv)
         }
     for (uint32_t pass = 0; pass < PASSES; pass++)
         for (uint32_t i = 0; i < n; i++)
-            measure(dir, &sizes[i], pass);
+            measure_size(dir, &sizes[i], pass);
     bench_head("sizes: steps and loads from small to large");
     for (uint32_t i = 0; i < n; i++)
         print_figures(&sizes[i]);

@@ -10,7 +10,7 @@
 
 enum { ROUNDS = 3 };
 
-static double bare(unsigned long n)
+static double bare_rate(unsigned long n)
 {
     static const char *const argv[] = {"/bin/true", NULL};
     int64_t began = bench_now();
@@ -57,7 +57,7 @@ int main(int argc, char **argv)
     const char *dir = bench_make_dir();
     bench_head("spawn: processes that do nothing, two at a time");
     for (int i = 0; i < ROUNDS; i++) {
-        bench_add(&floor_us, bare(n));
+        bench_add(&floor_us, bare_rate(n));
         bench_add(&cairn_us, with_cairn(cairn, dir, n));
     }
     double ratio = bench_quantile(&floor_us, 0.5) / bench_quantile(&cairn_us, 0.5);

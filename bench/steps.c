@@ -41,7 +41,7 @@ static int64_t store_bytes(const char *dir)
     return stat(path, &st) ? 0 : (int64_t)st.st_size;
 }
 
-static enum cairn_outcome step(void *context, struct cairn_attempt *attempt)
+static enum cairn_outcome complete_step(void *context, struct cairn_attempt *attempt)
 {
     struct steps *s = context;
     (void)attempt;
@@ -53,7 +53,7 @@ static enum cairn_outcome step(void *context, struct cairn_attempt *attempt)
     return CAIRN_COMPLETED;
 }
 
-static void observe(void *context, const struct cairn_event *event)
+static void note_event(void *context, const struct cairn_event *event)
 {
     struct steps *s = context;
     if (event->kind == CAIRN_EVENT_TASK_FINISHED)
@@ -65,14 +65,15 @@ static void run_part(struct steps *s)
     struct cairn_error error;
     struct cairn_run_result result;
     struct part *part = &s->part[s->parts];
-    struct cairn_workflow *w = bench_workflow("steps", s->n, !s->wide, step, s);
+    struct cairn_workflow *w =
+        bench_workflow("steps", s->n, !s->wide, complete_step, s);
     bench_check(cairn_stop_new(&s->stop, &error), "stop", &error);
     struct cairn_run_options options = {.start = s->called ? CAIRN_START_RESUME
                                                            : CAIRN_START_FRESH,
                                         .jobs = s->wide ? GROUP : 1,
                                         .keep_all = true,
                                         .stop = s->stop,
-                                        .observe = observe,
+                                        .observe = note_event,
                                         .observe_context = s};
     part->first = s->called;
     s->stop_at = (uint32_t)((uint64_t)s->n * (s->parts + 1) / TENTHS);
@@ -117,11 +118,12 @@ static void print_parts(struct steps *s, int64_t empty, const char *shape)
     bench_figure(name, &starts, "ms to the first step");
 }
 
-/* Wide steps come in bursts between commits: a sample is the mean of 64 of them. */
+/* Wide steps come in bursts of 128 between commits, 64 that run and 64 ahead: a sample
+ * is the mean of so many. */
 static void print_steps(const struct steps *s, const char *shape)
 {
     struct bench_samples samples = {0};
-    uint32_t group = s->wide ? GROUP : 1;
+    uint32_t group = s->wide ? 2 * GROUP : 1;
     char name[64];
     for (uint32_t i = 0; i < s->parts; i++) {
         const int64_t *begun = s->begun + s->part[i].first;
@@ -132,7 +134,7 @@ static void print_steps(const struct steps *s, const char *shape)
     bench_figure(name, &samples, "us/step");
 }
 
-static void measure(uint32_t n, bool wide, enum cairn_sync sync)
+static void measure_steps(uint32_t n, bool wide, enum cairn_sync sync)
 {
     struct rusage usage;
     const char *shape = wide ? "wide" : "chain";
@@ -169,8 +171,8 @@ int main(int argc, char **argv)
                : strcmp(argv[3], "full") == 0 ? CAIRN_SYNC_FULL
                                               : CAIRN_SYNC_NORMAL;
     if (strcmp(shape, "wide") != 0)
-        measure(n, false, sync);
+        measure_steps(n, false, sync);
     if (strcmp(shape, "chain") != 0)
-        measure(n, true, sync);
+        measure_steps(n, true, sync);
     return 0;
 }

@@ -49,8 +49,9 @@ void checkpoint_id(uint8_t namespace_id, uint64_t seq, const struct digest *dige
 {
     char hex[DIGEST_HEX_SIZE];
     digest_hex(digest, hex);
-    snprintf(out, CAIRN_ID_MAX, "%s:%llu-%.12s", namespace_name(namespace_id),
-             (unsigned long long)seq, hex);
+    int length = snprintf(out, CAIRN_ID_MAX, "%s:%llu-%.12s",
+                          namespace_name(namespace_id), (unsigned long long)seq, hex);
+    assert(length > 0 && length < CAIRN_ID_MAX);
 }
 
 /* ---- Appending ---- */
@@ -65,6 +66,9 @@ static int put_row(const struct chain *chain, const struct record_header *header
                    struct str record, const struct digest *digest,
                    struct cairn_error *error)
 {
+    assert(header->position == chain->position + 1);
+    assert(digest_equal(&header->parent, &chain->parent_digest));
+    assert(header->kind == RECORD_FULL || chain->base < header->seq);
     struct checkpoint_row row = {.seq = header->seq,
                                  .namespace_id = header->namespace_id,
                                  .kind = header->kind,
@@ -117,6 +121,7 @@ int chain_append(struct chain *chain, const struct chain_payload *payload,
     int rc = put_record(chain, payload, &made, &bytes, error);
     if (rc)
         return rc;
+    assert(made.seq > chain->parent && bytes > payload->bytes.len);
     chain->parent = made.seq;
     chain->parent_digest = made.digest;
     chain->position++;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Chains of checkpoints in any namespace: how records are called, and the end where
- * they are appended. What payloads mean is none of its business (payload_kind.h). */
+/* Chains of checkpoints in any namespace: the ids of records, and the end where records
+ * are appended. Payloads are opaque here (payload_kind.h). */
 #ifndef CHECKPOINT_CHAIN_H
 #define CHECKPOINT_CHAIN_H
 
 #include "checkpoint/payload_kind.h"
 
-/* The streams of one namespace of a store, to be read or thinned out. */
+/* The streams of one namespace of a store, to be read or pruned. */
 struct chains {
     struct cairn_store *store;
     struct sha256 *sha; /* borrowed */
@@ -32,8 +32,8 @@ struct chain {
                                         of the records after it */
 };
 
-/* The namespace, id, parent, position and base that a chain may have. A bug of ours
- * otherwise: what comes from disk was checked before. */
+/* The namespace, id, parent, position and base that a chain may have. Anything else is
+ * a bug of ours: what comes from disk was checked before. */
 void assert_chains(const struct chains *in);
 void assert_chain(const struct chain *chain);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cairn_checkpoint_delete: one record, where nothing that is kept needs it. A damaged
- * record may always go. */
+/* cairn_checkpoint_delete: one record that no other needs. A damaged one may always be
+ * deleted. */
 #include "checkpoint/find.h"
 #include "checkpoint/outcomes.h"
 #include "checkpoint/retain.h"
@@ -35,6 +35,7 @@ static int see_neighbour(void *context, const struct checkpoint_row *row)
 {
     struct neighbour *n = context;
     struct sound_record checked;
+    assert(n->seq == 0); /* found, it ends the search */
     if (row->seq == n->deletion->seq)
         return 0;
     n->seq = row->seq;
@@ -84,7 +85,7 @@ static int see_record(void *context, const struct checkpoint_row *row)
     return 0;
 }
 
-/* ---- May it go? ---- */
+/* ---- Whether it may be deleted ---- */
 
 struct fork_match {
     uint64_t seq, stream;
@@ -93,6 +94,7 @@ struct fork_match {
 static int match_fork(void *context, const struct payload_fork *branch)
 {
     struct fork_match *match = context;
+    assert(match->stream == 0);
     if (branch->seq != match->seq)
         return 0;
     match->stream = branch->stream;
@@ -141,10 +143,9 @@ static int may_delete(struct deletion *d, const struct neighbour *next)
                      number, after);
 }
 
-/* ---- The note that it leaves ---- */
+/* ---- Its tombstone ---- */
 
-/* The digest that what comes after it knows it by: of a damaged record its own may be
- * wrong. */
+/* The digest by which the next record names it; a damaged record's own may be wrong. */
 static struct digest after_of(const struct deletion *d, const struct neighbour *next,
                               const struct tombstones *tombstones)
 {
@@ -158,7 +159,7 @@ static struct digest after_of(const struct deletion *d, const struct neighbour *
     return d->digest;
 }
 
-static int bury(struct deletion *d, const struct neighbour *next)
+static int delete_record(struct deletion *d, const struct neighbour *next)
 {
     struct neighbour before;
     struct tombstones tombstones = {0};
@@ -191,16 +192,17 @@ static int bury(struct deletion *d, const struct neighbour *next)
 static int delete_in(struct deletion *d, const char *id)
 {
     struct neighbour next;
-    struct cairn_error reason; /* of the damage, which is no error here */
+    struct cairn_error reason; /* of damage, which is no error here */
     int rc = chain_find(d->in, id, &d->seq, &d->sound, &reason);
     if (rc)
         return error_set(d->error, rc, "%s", reason.text);
+    assert(d->seq > 0);
     rc = store_get_checkpoint(d->in->store, d->seq, see_record, d, d->error);
     if (rc == 0)
         rc = next_of(d, &next);
     if (rc == 0)
         rc = may_delete(d, &next);
-    return rc ? rc : bury(d, &next);
+    return rc ? rc : delete_record(d, &next);
 }
 
 int chain_delete(const struct chains *in, const char *id, struct cairn_error *error)

@@ -8,6 +8,7 @@
  * Invariant: an id never silently means another checkpoint: a digest part that does not
  * match is refused. */
 #include "checkpoint/find.h"
+#include "base/decimal.h"
 #include "checkpoint/outcomes.h"
 #include "checkpoint/row_int.h"
 #include "storage/rows_checkpoint.h"
@@ -65,14 +66,15 @@ static const char *skip_prefix(const char *id, uint8_t namespace_id)
     return strncmp(id, name, n) == 0 && id[n] == ':' ? id + n + 1 : NULL;
 }
 
-/* "a workflow", "a debugging" checkpoint */
-static const char *adjective(uint8_t namespace_id)
+/* As in "a workflow checkpoint". */
+static const char *adjective_of(uint8_t namespace_id)
 {
     return namespace_id == NAMESPACE_DEBUG ? "debugging" : "workflow";
 }
 
 static uint8_t other_namespace(uint8_t namespace_id)
 {
+    assert(namespace_id == NAMESPACE_WORKFLOW || namespace_id == NAMESPACE_DEBUG);
     return namespace_id == NAMESPACE_DEBUG ? NAMESPACE_WORKFLOW : NAMESPACE_DEBUG;
 }
 
@@ -86,10 +88,12 @@ static int parse_id(uint8_t namespace_id, const char *id, struct parsed_id *out,
         return error_set(error, CAIRN_ENOTFOUND,
                          "%.40s is a %s checkpoint; this command looks only at %s "
                          "checkpoints (%s:42)",
-                         id, adjective(other), adjective(namespace_id), name);
+                         id, adjective_of(other), adjective_of(namespace_id), name);
     const char *rest = id ? skip_prefix(id, namespace_id) : NULL;
-    if (id && take_id(str_of(rest ? rest : id), rest != NULL, out))
+    if (id && take_id(str_of(rest ? rest : id), rest != NULL, out)) {
+        assert(out->seq > 0 || out->hex_digits >= HEX_MIN);
         return 0;
+    }
     return error_set(error, CAIRN_EUSAGE,
                      "%.80s is not a checkpoint id; ids look like "
                      "%s:42-9f3ac1d20b7e, %s:42, 42, or 4 or more hex "
@@ -190,7 +194,7 @@ int chain_find(const struct chains *in, const char *id, uint64_t *seq, bool *sou
     if (!match.ours)
         return error_set(error, CAIRN_ENOTFOUND,
                          "checkpoint %llu is a %s checkpoint, not one of a %s", number,
-                         adjective(other_namespace(wanted)),
+                         adjective_of(other_namespace(wanted)),
                          wanted == NAMESPACE_WORKFLOW ? "workflow" : "session");
     if (!match.matches)
         return error_set(error, CAIRN_ENOTFOUND,
@@ -216,6 +220,7 @@ int checkpoint_find(struct cairn_store *store, const char *id, uint64_t *seq,
         return rc;
     if (!sound)
         return CAIRN_EDAMAGED; /* chain_find filled the error */
+    assert(found > 0);
     *seq = found;
     return 0;
 }

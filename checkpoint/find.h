@@ -17,7 +17,9 @@ int checkpoint_find(struct cairn_store *store, const char *id, uint64_t *seq,
 int chain_find(const struct chains *in, const char *id, uint64_t *seq, bool *sound,
                struct cairn_error *error);
 
-/* cairn_checkpoint_list and cairn_checkpoint_get for one namespace. */
+/* cairn_checkpoint_list and cairn_checkpoint_get for one namespace. Records of an
+ * unknown kind are listed with what their rows and headers say; chain_get returns
+ * CAIRN_ENEWER. */
 struct checkpoint_reader {
     int (*each)(void *, const struct cairn_checkpoint_info *); /* non-zero stops */
     void *context;

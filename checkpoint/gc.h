@@ -6,9 +6,9 @@
 #include "cairn/gc.h"
 #include "checkpoint/payload_kind.h"
 
-/* cairn_gc with the payload kinds whose roots can be read. A record of another kind may
- * refer to any object: then no content is deleted, and the call returns CAIRN_ENEWER
- * after the runs that were to go are removed. */
+/* What cairn_gc does with the store, with the payload kinds whose roots can be read. A
+ * record of another kind may refer to any object: then no content is deleted, and the
+ * call returns CAIRN_ENEWER after the runs that were to go are removed. */
 int checkpoint_gc(struct cairn_store *store, const struct payload_kinds *kinds,
                   const struct cairn_gc_options *options,
                   struct cairn_gc_result *result, struct cairn_error *error);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which runs go: those that the limits let go and that nobody needs any more. */
+/* Which runs are removed: those that the limits allow and that no kept run needs. */
 #include "checkpoint/gc_int.h"
 
 #include "base/arena.h"
@@ -14,18 +14,20 @@
 
 struct chooser {
     struct gc *gc;
-    struct map seen; /* workflows, pairs of workflow and params, runs that must stay */
+    struct map seen; /* workflows, pairs of workflow and params, runs that are kept */
     struct arena keys;
     uint32_t *counts; /* runs of a workflow so far, by its value in the map */
     uint32_t n_counts;
     size_t count_room;
     int64_t now_ns;
-    bool newest; /* of the whole store */
+    bool newest; /* the next row is the newest of the store */
 };
 
 static struct str key_of(char out[1 + 8 + DIGEST_SIZE], char kind, uint64_t number,
                          const struct digest *digest)
 {
+    assert(kind == 'w' || kind == 'p' || kind == 'r');
+    assert((kind == 'p') == (digest != NULL));
     out[0] = kind;
     memcpy(out + 1, &number, sizeof number);
     if (digest)
@@ -49,9 +51,9 @@ static int put_key(struct chooser *c, struct str key, uint32_t value,
 /* How many runs of the workflow are newer. */
 static int rank_of(struct chooser *c, uint64_t workflow, uint32_t *rank)
 {
-    char room[1 + 8 + DIGEST_SIZE];
+    char key[1 + 8 + DIGEST_SIZE];
     uint32_t index;
-    int rc = put_key(c, key_of(room, 'w', workflow, NULL), c->n_counts, &index);
+    int rc = put_key(c, key_of(key, 'w', workflow, NULL), c->n_counts, &index);
     if (rc < 0)
         return rc;
     uint32_t *counts =
@@ -65,6 +67,7 @@ static int rank_of(struct chooser *c, uint64_t workflow, uint32_t *rank)
     }
     assert(index < c->n_counts);
     *rank = c->counts[index]++;
+    assert(c->counts[index] > *rank);
     return 0;
 }
 
@@ -75,8 +78,8 @@ static bool has_ended(const struct run_row *row)
             row->state == CAIRN_RUN_CANCELLED || row->state == CAIRN_RUN_UNDONE);
 }
 
-static bool limits_let_go(const struct chooser *c, const struct run_row *row,
-                          uint32_t rank)
+static bool limits_allow(const struct chooser *c, const struct run_row *row,
+                         uint32_t rank)
 {
     const struct cairn_gc_options *o = c->gc->options;
     assert(row->ended_ns > 0);
@@ -88,15 +91,16 @@ static bool limits_let_go(const struct chooser *c, const struct run_row *row,
            (c->now_ns - row->ended_ns) / 1000000 > o->older_than_ms;
 }
 
-static int doom(struct gc *gc, const struct run_row *row)
+static int add_chosen(struct gc *gc, const struct run_row *row)
 {
-    struct doomed_run *doomed =
-        array_room(gc->doomed, gc->n_doomed, &gc->doomed_room, sizeof *doomed);
-    if (!doomed)
+    assert(row->sum_ok && has_ended(row));
+    struct chosen_run *chosen =
+        array_room(gc->chosen, gc->n_chosen, &gc->chosen_room, sizeof *chosen);
+    if (!chosen)
         return error_nomem(gc->error);
-    gc->doomed = doomed;
-    gc->doomed[gc->n_doomed++] =
-        (struct doomed_run){.run = row->run,
+    gc->chosen = chosen;
+    gc->chosen[gc->n_chosen++] =
+        (struct chosen_run){.run = row->run,
                             .workflow = row->workflow,
                             .ended_ns = row->ended_ns,
                             .owner_since_ns = row->owner_since_ns,
@@ -105,12 +109,12 @@ static int doom(struct gc *gc, const struct run_row *row)
     return 0;
 }
 
-/* Newest first: whatever forks from a run is newer. */
-static int choose(void *context, const struct run_row *row)
+/* Called newest first: whatever forks from a run is newer. */
+static int consider_run(void *context, const struct run_row *row)
 {
     struct chooser *c = context;
     struct gc *gc = c->gc;
-    char room[1 + 8 + DIGEST_SIZE];
+    char key[1 + 8 + DIGEST_SIZE];
     uint32_t rank = 0, unused;
     if (!row->sum_ok)
         return error_set(gc->error, CAIRN_EDAMAGED,
@@ -122,22 +126,22 @@ static int choose(void *context, const struct run_row *row)
                              : "nothing was removed, because the row of run %llu is "
                                "damaged: `cairn doctor --repair` makes it again",
                          (unsigned long long)row->run);
-    bool stays =
-        c->newest || map_get(&c->seen, key_of(room, 'r', row->run, NULL)) != MAP_NONE;
+    bool kept =
+        c->newest || map_get(&c->seen, key_of(key, 'r', row->run, NULL)) != MAP_NONE;
     c->newest = false;
     int rc = rank_of(c, row->workflow, &rank);
     if (rc < 0)
         return rc;
-    rc = put_key(c, key_of(room, 'p', row->workflow, &row->params), 0, &unused);
+    rc = put_key(c, key_of(key, 'p', row->workflow, &row->params), 0, &unused);
     if (rc < 0)
         return rc;
-    stays |= rc == 1 || !has_ended(row) || !limits_let_go(c, row, rank);
-    if (!stays)
-        return doom(gc, row);
+    kept |= rc == 1 || !has_ended(row) || !limits_allow(c, row, rank);
+    if (!kept)
+        return add_chosen(gc, row);
     gc->result.kept_runs++;
     if (!row->from_run)
         return 0;
-    rc = put_key(c, key_of(room, 'r', row->from_run, NULL), 0, &unused);
+    rc = put_key(c, key_of(key, 'r', row->from_run, NULL), 0, &unused);
     return rc < 0 ? rc : 0;
 }
 
@@ -149,23 +153,23 @@ int gc_choose_runs(struct gc *gc)
                         .now_ns = clock_utc_ns(),
                         .newest = true};
     struct run_filter every = {.ascending = false};
-    assert(gc->n_doomed == 0);
-    int rc = store_each_run(gc->store, &every, choose, &c, gc->error);
+    assert(gc->n_chosen == 0);
+    int rc = store_each_run(gc->store, &every, consider_run, &c, gc->error);
     map_release(&c.seen);
     arena_release(&c.keys);
     free(c.counts);
     return rc < 0 ? rc : 0;
 }
 
-bool gc_is_doomed(const struct gc *gc, uint64_t run)
+bool gc_is_chosen(const struct gc *gc, uint64_t run)
 {
-    size_t low = 0, high = gc->n_doomed;
+    size_t low = 0, high = gc->n_chosen;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (gc->doomed[middle].run > run)
+        if (gc->chosen[middle].run > run)
             low = middle + 1;
         else
             high = middle;
     }
-    return low < gc->n_doomed && gc->doomed[low].run == run;
+    return low < gc->n_chosen && gc->chosen[low].run == run;
 }

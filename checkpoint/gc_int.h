@@ -7,8 +7,8 @@
 #include "checkpoint/payload_kind.h"
 #include "checkpoint/tombstones_int.h"
 
-/* A run that is to go, as it was when that was decided. */
-struct doomed_run {
+/* A run that is to be removed, as it was when it was chosen. */
+struct chosen_run {
     uint64_t run, workflow;
     int64_t ended_ns, owner_since_ns;
     uint8_t state;
@@ -21,36 +21,42 @@ struct gc {
     const struct payload_kinds *kinds;
     const struct cairn_gc_options *options;
     struct cairn_gc_result result;
-    struct doomed_run *doomed; /* newest first; in the end those that are gone */
-    size_t n_doomed, doomed_room;
+    struct chosen_run *chosen; /* newest first; after gc_remove_runs the removed ones */
+    size_t n_chosen, chosen_room;
     uint64_t up_to;  /* the newest object that may be garbage */
     uint64_t *marks; /* hash set of the first 8 bytes of digests; 0: empty */
     size_t n_marks, mark_room;
     bool dry_run;
-    int64_t began; /* the open transaction */
+    bool in_slice; /* between gc_begin_slice and gc_end_slice */
+    int64_t slice_start_ns;
     struct cairn_error *error;
 };
 
+/* ---- gc_slice.c ---- */
+
 /* One write transaction, short enough that a run beside it does not stall. */
 int gc_begin_slice(struct gc *gc);
+/* Whether it has taken its time. */
 bool gc_slice_full(const struct gc *gc);
-/* Commits, or takes it back if `rc` is not 0, and lets others write. */
+/* Commits, or rolls back if `rc` is not 0, and lets others write. */
 int gc_end_slice(struct gc *gc, int rc);
 
 /* ---- gc_choose.c ---- */
 
-/* Fills `doomed`. */
+/* Fills `chosen` with the runs that the limits allow to remove and no kept run needs.
+ */
 int gc_choose_runs(struct gc *gc);
-bool gc_is_doomed(const struct gc *gc, uint64_t run);
+bool gc_is_chosen(const struct gc *gc, uint64_t run);
 
 /* ---- gc_runs.c ---- */
 
-/* Removes them, and what earlier collections that were cut off have left. With a dry
+/* Removes the chosen runs, and what interrupted collections have left of others. A dry
  * run only counts. */
 int gc_remove_runs(struct gc *gc);
 
 /* ---- gc_objects.c ---- */
 
+/* Deletes content that nothing refers to; a dry run only counts. */
 int gc_remove_objects(struct gc *gc);
 
 #endif

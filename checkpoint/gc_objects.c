@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Content that nothing refers to: why this is safe is told in storage/rows_gc.c. What
- * cannot be read may refer to anything, so with a damaged checkpoint or row nothing is
- * deleted. */
+/* Deleting content that nothing refers to; storage/rows_gc.c says why this is safe. A
+ * row or record that cannot be read may refer to anything: where there is one, nothing
+ * is deleted. */
 #include "checkpoint/gc_int.h"
 
 #include "storage/rows_checkpoint.h"
 #include "storage/rows_gc.h"
+
 #include <assert.h>
 #include <stdlib.h>
 
@@ -13,7 +14,7 @@ enum { ROWS_AT_ONCE = 4096, OBJECTS_AT_ONCE = 1024 };
 
 /* ---- Marks ---- */
 
-/* Two digests that share 8 bytes keep each other, which harms nobody. */
+/* Where two digests share their first 8 bytes, both objects are kept: no harm. */
 
 static uint64_t mark_of(const struct digest *digest)
 {
@@ -52,12 +53,13 @@ static int grow_marks(struct gc *gc)
         if (gc->marks[i])
             put_mark(marks, room, gc->marks[i]);
     free(gc->marks);
+    assert(room > gc->n_marks);
     gc->marks = marks;
     gc->mark_room = room;
     return 0;
 }
 
-static int mark(struct gc *gc, const struct digest *digest)
+static int mark_digest(struct gc *gc, const struct digest *digest)
 {
     if (is_marked(gc, digest))
         return 0;
@@ -75,12 +77,12 @@ static int mark(struct gc *gc, const struct digest *digest)
 static int mark_used(void *context, uint64_t run, const struct digest *digest)
 {
     struct gc *gc = context;
-    return gc->dry_run && gc_is_doomed(gc, run) ? 0 : mark(gc, digest);
+    return gc->dry_run && gc_is_chosen(gc, run) ? 0 : mark_digest(gc, digest);
 }
 
 static int mark_root(void *context, const struct digest *digest)
 {
-    return mark(context, digest);
+    return mark_digest(context, digest);
 }
 
 struct record_scan {
@@ -89,10 +91,11 @@ struct record_scan {
     uint32_t rows;
 };
 
-/* Of a kind that is not known: nobody can tell what it refers to. */
+/* Nothing here can tell what a record of an unknown kind refers to. */
 static int refuse_unknown(const struct gc *gc, const struct checkpoint_row *row)
 {
     char id[CAIRN_ID_MAX];
+    assert(!kind_of(gc->kinds, row->namespace_id));
     row_id(row, id);
     return error_set(gc->error, CAIRN_ENEWER,
                      "no content was deleted, because checkpoint %s, which may refer "
@@ -101,7 +104,7 @@ static int refuse_unknown(const struct gc *gc, const struct checkpoint_row *row)
                      id);
 }
 
-/* The SHA-256 is enough: an HMAC says nothing about what is meant. */
+/* A matching SHA-256 is enough: the HMAC tells nothing about what is referred to. */
 static int mark_row(void *context, const struct checkpoint_row *row)
 {
     struct record_scan *scan = context;
@@ -114,7 +117,7 @@ static int mark_row(void *context, const struct checkpoint_row *row)
     scan->last = row->seq;
     scan->rows++;
     if (gc->dry_run && row->namespace_id == NAMESPACE_WORKFLOW &&
-        gc_is_doomed(gc, row->stream))
+        gc_is_chosen(gc, row->stream))
         return 0;
     int rc = row_check_bytes(row, gc->sha, &record, &reason);
     if (!rc && !kind)
@@ -156,7 +159,7 @@ static int mark_attempts(struct gc *gc)
     return rc;
 }
 
-/* Rows before records: for these it makes no difference. */
+/* Rows before records; the order makes no difference to the result. */
 static int mark_all(struct gc *gc)
 {
     int rc = store_each_used_graph(gc->store, mark_used, gc, gc->error);
@@ -169,19 +172,19 @@ static int mark_all(struct gc *gc)
 
 /* ---- Sweeping ---- */
 
-struct sweep {
+struct object_sweep {
     struct gc *gc;
-    uint64_t at; /* newest id looked at */
+    uint64_t last; /* id of the newest object that was seen */
     uint32_t rows;
     struct object_size garbage[OBJECTS_AT_ONCE];
     uint32_t n;
 };
 
-static int look(void *context, const struct object_size *object)
+static int note_object(void *context, const struct object_size *object)
 {
-    struct sweep *s = context;
-    assert(s->n < OBJECTS_AT_ONCE);
-    s->at = object->id;
+    struct object_sweep *s = context;
+    assert(s->n < OBJECTS_AT_ONCE && s->n <= s->rows);
+    s->last = object->id;
     s->rows++;
     if (is_marked(s->gc, &object->digest))
         s->gc->result.kept_objects++;
@@ -190,14 +193,15 @@ static int look(void *context, const struct object_size *object)
     return 0;
 }
 
-static void count(struct gc *gc, const struct object_size *object, bool deleted)
+static void count_object(struct gc *gc, const struct object_size *object, bool deleted)
 {
+    assert(!deleted || !is_marked(gc, &object->digest));
     gc->result.objects += deleted;
     gc->result.freed_bytes += deleted ? object->bytes : 0;
     gc->result.kept_objects += !deleted;
 }
 
-static int delete_slice(struct sweep *s, uint32_t *next)
+static int delete_garbage_slice(struct object_sweep *s, uint32_t *next)
 {
     struct gc *gc = s->gc;
     assert(*next < s->n && s->n <= OBJECTS_AT_ONCE);
@@ -211,34 +215,34 @@ static int delete_slice(struct sweep *s, uint32_t *next)
                                  gc->error);
     rc = gc_end_slice(gc, rc);
     for (; !rc && from < *next; from++)
-        count(gc, &s->garbage[from], deleted[from]);
+        count_object(gc, &s->garbage[from], deleted[from]);
     return rc;
 }
 
-static int delete_garbage(struct sweep *s)
+static int delete_garbage(struct object_sweep *s)
 {
     assert(s->n <= s->rows);
     int rc = 0;
     for (uint32_t next = 0; next < s->n && !rc;) {
         if (!s->gc->dry_run)
-            rc = delete_slice(s, &next);
+            rc = delete_garbage_slice(s, &next);
         else
-            count(s->gc, &s->garbage[next++], true);
+            count_object(s->gc, &s->garbage[next++], true);
     }
     return rc;
 }
 
-static int sweep(struct gc *gc)
+static int sweep_objects(struct gc *gc)
 {
-    struct sweep *s = calloc(1, sizeof *s);
+    struct object_sweep *s = calloc(1, sizeof *s);
     int rc = 0;
     if (!s)
         return error_nomem(gc->error);
     s->gc = gc;
     do {
         s->rows = s->n = 0;
-        rc = store_each_object(gc->store, s->at, gc->up_to, OBJECTS_AT_ONCE, look, s,
-                               gc->error);
+        rc = store_each_object(gc->store, s->last, gc->up_to, OBJECTS_AT_ONCE,
+                               note_object, s, gc->error);
         if (!rc)
             rc = delete_garbage(s);
     } while (!rc && s->rows == OBJECTS_AT_ONCE);
@@ -248,6 +252,7 @@ static int sweep(struct gc *gc)
 
 int gc_remove_objects(struct gc *gc)
 {
+    assert(gc->n_marks == 0 && !gc->in_slice);
     int rc = mark_all(gc);
-    return rc ? rc : sweep(gc);
+    return rc ? rc : sweep_objects(gc);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* How runs go: one that is to go is looked at again in each transaction, and stays if
- * somebody has gone on with it or forked from it meanwhile. Who begins a run finds in
- * its own transaction that what it starts from is still there. */
+/* Removing runs. A chosen run is compared with its row again in each transaction, and
+ * is kept if it was resumed or forked from meanwhile. (A fork, in turn, checks in its
+ * first transaction that the checkpoint that it starts from is still there.) */
 #include "checkpoint/gc_int.h"
 
 #include "base/array.h"
@@ -17,19 +17,19 @@
 
 enum { PART_ROWS = 500, PART_BYTES = 1 << 20 };
 
-struct part { /* of its checkpoints, deleted at once */
+struct part { /* of a run's checkpoints, deleted in one transaction */
     uint64_t first, last, count, bytes;
     struct digest before, after;
 };
 
 struct removal {
     struct gc *gc;
-    const struct doomed_run *run;
+    const struct chosen_run *run;
     struct part *parts;
     size_t n, room;
     uint64_t newest_full;
     bool damaged;
-    bool stays; /* it is not what it was when it was chosen */
+    bool changed; /* its row is not what it was when the run was chosen: keep it */
 };
 
 /* NULL: out of memory. */
@@ -40,18 +40,20 @@ static struct part *add_part(struct removal *r, const struct checkpoint_row *row
     if (!parts)
         return NULL;
     r->parts = parts;
+    assert(r->n == 0 || parts[r->n - 1].last < row->seq);
     struct part *part = &r->parts[r->n++];
     *part = (struct part){.first = row->seq, .before = *before};
     return part;
 }
 
-/* A part may end where the next record names its last one as its parent: the note about
- * what is deleted ends with it. */
-static int see_record(void *context, const struct checkpoint_row *row)
+/* A part may end only where the next record names its last one as its parent: the
+ * tombstone for the part ends with that one. */
+static int add_record(void *context, const struct checkpoint_row *row)
 {
     struct removal *r = context;
     struct sound_record checked;
-    bool out_of_order = r->n && row->seq <= r->parts[r->n - 1].last; /* bad index */
+    /* By a damaged index. */
+    bool out_of_order = r->n && row->seq <= r->parts[r->n - 1].last;
     if (out_of_order || row_check_bytes(row, r->gc->sha, &checked, NULL)) {
         r->damaged = true;
         return 1;
@@ -71,12 +73,14 @@ static int see_record(void *context, const struct checkpoint_row *row)
     return 0;
 }
 
-/* What the run would go on from goes with its row, all at once. */
+/* The records that the run would resume from are deleted with its row, in one
+ * transaction. */
 static void join_newest(struct removal *r)
 {
     while (r->n > 1 && r->parts[r->n - 1].first > r->newest_full) {
         const struct part *last = &r->parts[--r->n];
         struct part *part = &r->parts[r->n - 1];
+        assert(part->last < last->first && last->count > 0);
         part->last = last->last;
         part->after = last->after;
         part->count += last->count;
@@ -84,20 +88,20 @@ static void join_newest(struct removal *r)
     }
 }
 
-static int survey(struct removal *r)
+static int find_parts(struct removal *r)
 {
     struct checkpoint_range range = {.namespace_id = NAMESPACE_WORKFLOW,
                                      .stream = r->run->run};
     struct tombstones old = {0};
     assert(r->n == 0 && !r->parts);
-    int rc = store_each_checkpoint(r->gc->store, &range, see_record, r, r->gc->error);
+    int rc = store_each_checkpoint(r->gc->store, &range, add_record, r, r->gc->error);
     if (rc < 0)
         return rc;
     join_newest(r);
     rc = tombstones_load(r->gc->store, NAMESPACE_WORKFLOW, r->run->run, &old,
                          r->gc->error);
     if (rc == 0 && r->n == 0 && old.n == 0)
-        r->damaged = true; /* it never had a checkpoint: that cannot be */
+        r->damaged = true; /* every run has had a checkpoint */
     tombstones_release(&old);
     return rc;
 }
@@ -107,29 +111,30 @@ static int survey(struct removal *r)
 static int compare_run(void *context, const struct run_row *row)
 {
     struct removal *r = context;
-    const struct doomed_run *was = r->run;
-    r->stays = !row->sum_ok || row->workflow != was->workflow ||
-               row->state != was->state || row->ended_ns != was->ended_ns ||
-               row->owner_since_ns != was->owner_since_ns || row->gen != was->gen;
+    const struct chosen_run *was = r->run;
+    r->changed = !row->sum_ok || row->workflow != was->workflow ||
+                 row->state != was->state || row->ended_ns != was->ended_ns ||
+                 row->owner_since_ns != was->owner_since_ns || row->gen != was->gen;
     return 0;
 }
 
-static int look_again(struct removal *r)
+static int recheck_run(struct removal *r)
 {
     struct gc *gc = r->gc;
     uint64_t run = r->run->run, last = 0;
     bool forked = false;
+    assert(gc->in_slice);
     int rc = store_get_run(gc->store, run, compare_run, r, gc->error);
     if (!rc)
         rc = store_last_seq(gc->store, NAMESPACE_WORKFLOW, run, &last, gc->error);
     if (!rc)
         rc = store_has_new_fork(gc->store, run, run, &forked, gc->error);
-    r->stays |= forked || last != (r->n ? r->parts[r->n - 1].last : 0);
+    r->changed |= forked || last != (r->n ? r->parts[r->n - 1].last : 0);
     return rc;
 }
 
-/* One note about all that is deleted of the run so far. */
-static int bury(struct removal *r, const struct part *part)
+/* Leaves one tombstone for all that was deleted of the run so far. */
+static int delete_part(struct removal *r, const struct part *part)
 {
     struct gc *gc = r->gc;
     struct tombstones old = {0};
@@ -168,7 +173,7 @@ static int bury(struct removal *r, const struct part *part)
     return rc ? rc : store_put_tombstone(gc->store, &row, gc->error);
 }
 
-/* One transaction; the last one takes the run's row. */
+/* One transaction; the last one removes the run's row as well. */
 static int remove_part(struct removal *r, size_t i)
 {
     struct gc *gc = r->gc;
@@ -176,10 +181,10 @@ static int remove_part(struct removal *r, size_t i)
     int rc = gc_begin_slice(gc);
     if (rc)
         return rc;
-    rc = look_again(r);
-    if (!rc && !r->stays && i < r->n)
-        rc = bury(r, &r->parts[i]);
-    if (!rc && !r->stays && i + 1 >= r->n)
+    rc = recheck_run(r);
+    if (!rc && !r->changed && i < r->n)
+        rc = delete_part(r, &r->parts[i]);
+    if (!rc && !r->changed && i + 1 >= r->n)
         rc = store_remove_run(gc->store, r->run->run, gc->error);
     return gc_end_slice(gc, rc);
 }
@@ -191,7 +196,7 @@ static void count_part(struct gc *gc, const struct part *part)
     gc->result.freed_bytes += part->bytes;
 }
 
-static int carry_out(struct removal *r)
+static int remove_parts(struct removal *r)
 {
     struct gc *gc = r->gc;
     uint64_t attempts = 0;
@@ -204,31 +209,31 @@ static int carry_out(struct removal *r)
     do {
         if (!gc->dry_run && !rc)
             rc = remove_part(r, i);
-        if (!rc && !r->stays && i < r->n)
+        if (!rc && !r->changed && i < r->n)
             count_part(gc, &r->parts[i]);
         i++;
-    } while (!rc && !r->stays && i < r->n);
+    } while (!rc && !r->changed && i < r->n);
     return rc;
 }
 
-/* 1: it stays. */
-static int remove_run(struct gc *gc, const struct doomed_run *run)
+/* 1: it is kept. */
+static int remove_run(struct gc *gc, const struct chosen_run *run)
 {
     struct removal r = {.gc = gc, .run = run};
-    int rc = survey(&r);
+    int rc = find_parts(&r);
     if (!rc && !r.damaged)
-        rc = carry_out(&r);
-    if (rc == CAIRN_ENOTFOUND) /* its row: somebody else has removed it */
+        rc = remove_parts(&r);
+    if (rc == CAIRN_ENOTFOUND) /* its row: another process has removed it */
         rc = 0;
     free(r.parts);
     if (rc)
         return rc;
     gc->result.damaged_runs += r.damaged;
-    if (r.damaged || r.stays)
+    if (r.damaged || r.changed)
         gc->result.kept_runs++;
     else
         gc->result.runs++;
-    return r.damaged || r.stays;
+    return r.damaged || r.changed;
 }
 
 /* ---- What is left of removed runs ---- */
@@ -238,7 +243,7 @@ static int note_run(void *context, uint64_t run)
     return seqs_add(context, run);
 }
 
-static int delete_slice(struct gc *gc, uint64_t run, bool *left)
+static int delete_leftover_slice(struct gc *gc, uint64_t run, bool *left)
 {
     enum { ROWS = 200 };
     uint32_t rows = 1, attempts;
@@ -267,7 +272,7 @@ static int delete_leftovers(struct gc *gc)
     for (size_t i = 0; i < runs.n && !rc; i++) {
         bool left = true;
         while (left && !rc)
-            rc = delete_slice(gc, runs.at[i], &left);
+            rc = delete_leftover_slice(gc, runs.at[i], &left);
     }
     seqs_release(&runs);
     return rc;
@@ -275,15 +280,15 @@ static int delete_leftovers(struct gc *gc)
 
 int gc_remove_runs(struct gc *gc)
 {
-    size_t gone = 0;
+    size_t removed = 0;
     int rc = 0;
-    for (size_t i = 0; i < gc->n_doomed && rc >= 0; i++) {
-        struct doomed_run run = gc->doomed[i];
+    for (size_t i = 0; i < gc->n_chosen && rc >= 0; i++) {
+        struct chosen_run run = gc->chosen[i];
         rc = remove_run(gc, &run);
         if (rc == 0)
-            gc->doomed[gone++] = run;
+            gc->chosen[removed++] = run;
     }
-    assert(gone <= gc->n_doomed);
-    gc->n_doomed = gone;
+    assert(removed <= gc->n_chosen);
+    gc->n_chosen = removed;
     return rc < 0 || gc->dry_run ? (rc < 0 ? rc : 0) : delete_leftovers(gc);
 }

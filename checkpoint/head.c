@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Exported heads: what somebody wrote down of the newest records, to be compared later.
- * From inside, nothing shows that the newest records were taken away whole, or that an
- * older copy stands in the store's place. */
+/* Exported heads: the newest record of each run, written down outside the store, to be
+ * compared with it later. The store itself cannot show that its newest records were
+ * removed, or that it was replaced by an older copy. */
 #include "checkpoint/find.h"
 #include "checkpoint/outcomes.h"
 #include "checkpoint/tombstones_int.h"
@@ -11,10 +11,11 @@
 #include "storage/rows_run.h"
 #include "storage/store.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 
-/* ---- Making one ---- */
+/* ---- Exporting ---- */
 
 struct head_reading {
     const struct chains *in;
@@ -22,7 +23,7 @@ struct head_reading {
     struct cairn_error *error;
 };
 
-/* A head that is damaged itself would vouch for nothing. */
+/* A damaged record would prove nothing as a head. */
 static int fill_head(void *context, const struct checkpoint_row *row)
 {
     struct head_reading *reading = context;
@@ -54,7 +55,7 @@ int chain_head(const struct chains *in, uint64_t stream, struct cairn_head *head
     return rc ? rc : store_get_checkpoint(in->store, seq, fill_head, &reading, error);
 }
 
-struct heads {
+struct head_export {
     struct chains in;
     int (*each)(void *, const struct cairn_head *);
     void *context;
@@ -62,29 +63,30 @@ struct heads {
     struct cairn_error *error;
 };
 
-static int pass_head(void *context, const struct run_row *row)
+static int export_head(void *context, const struct run_row *row)
 {
-    struct heads *h = context;
+    struct head_export *h = context;
     struct cairn_head head = {0};
+    assert(!h->stop);
     int rc = run_check_forged(h->in.store, row, h->error);
     if (!rc)
         rc = chain_head(&h->in, row->run, &head, h->error);
     if (rc || head.seq == 0)
         return rc;
-    if (!h->stop)
-        h->stop = h->each(h->context, &head) != 0;
+    h->stop = h->each(h->context, &head) != 0;
     return h->stop;
 }
 
-static int pass_heads(struct heads *h, uint64_t run, struct cairn_head_store *of)
+static int export_heads(struct head_export *h, uint64_t run,
+                        struct cairn_head_store *of)
 {
     struct cairn_store *store = h->in.store;
     struct run_filter every = {.ascending = true};
     snprintf(of->store, sizeof of->store, "%s", store_id(store));
     int rc = store_seq_after(store, &of->next_seq, h->error);
     if (!rc)
-        rc = run ? store_get_run(store, run, pass_head, h, h->error)
-                 : store_each_run(store, &every, pass_head, h, h->error);
+        rc = run ? store_get_run(store, run, export_head, h, h->error)
+                 : store_each_run(store, &every, export_head, h, h->error);
     return rc < 0 ? rc : 0;
 }
 
@@ -92,16 +94,16 @@ int cairn_checkpoint_head(struct cairn_store *store, uint64_t run,
                           int (*each)(void *, const struct cairn_head *), void *context,
                           struct cairn_head_store *of, struct cairn_error *error)
 {
-    struct heads h = {.in = {.store = store, .kind = &outcomes_kind},
-                      .each = each,
-                      .context = context,
-                      .error = error};
+    struct head_export h = {.in = {.store = store, .kind = &outcomes_kind},
+                            .each = each,
+                            .context = context,
+                            .error = error};
     h.in.sha = sha256_new();
     if (!h.in.sha)
         return error_nomem(error);
     int rc = store_begin_read(store, error);
     if (!rc) {
-        rc = pass_heads(&h, run, of);
+        rc = export_heads(&h, run, of);
         store_end_read(store);
     }
     sha256_free(h.in.sha);
@@ -121,10 +123,11 @@ struct comparison {
     struct cairn_error *error;
 };
 
-static void report(struct comparison *c, uint64_t seq, const char *id,
-                   const char *format, ...) __attribute__((format(printf, 4, 5)));
-static void report(struct comparison *c, uint64_t seq, const char *id,
-                   const char *format, ...)
+static void report_problem(struct comparison *c, uint64_t seq, const char *id,
+                           const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+static void report_problem(struct comparison *c, uint64_t seq, const char *id,
+                           const char *format, ...)
 {
     char text[512];
     struct cairn_problem problem = {
@@ -139,29 +142,30 @@ static void report(struct comparison *c, uint64_t seq, const char *id,
         c->stop = c->each(c->context, &problem) != 0;
 }
 
-struct found {
+struct head_match {
     struct comparison *comparison;
     const struct cairn_head *head;
 };
 
-/* The record's own bytes are the business of the verification. */
-static int see_record(void *context, const struct checkpoint_row *row)
+/* Only its digest: the record's bytes are for the verification to check. */
+static int compare_record(void *context, const struct checkpoint_row *row)
 {
-    struct found *found = context;
-    const struct cairn_head *head = found->head;
-    struct digest digest = row_digest(row, found->comparison->sha);
+    struct head_match *match = context;
+    const struct cairn_head *head = match->head;
+    struct digest digest = row_digest(row, match->comparison->sha);
     char hex[DIGEST_HEX_SIZE];
     digest_hex(&digest, hex);
     if (row->stream != head->run || strcmp(hex, head->digest) != 0)
-        report(found->comparison, head->seq, head->id,
-               "the record was replaced: the exported head has the SHA-256 %.12s, it "
-               "has %.12s",
-               head->digest, hex);
+        report_problem(
+            match->comparison, head->seq, head->id,
+            "the record was replaced: the exported head has the SHA-256 %.12s, it "
+            "has %.12s",
+            head->digest, hex);
     return 0;
 }
 
-/* How much of the stream is left. */
-static int tell_missing(struct comparison *c, const struct cairn_head *head)
+/* Says how much of the stream is left. */
+static int report_missing(struct comparison *c, const struct cairn_head *head)
 {
     uint64_t last = 0;
     bool lost = false;
@@ -171,39 +175,44 @@ static int tell_missing(struct comparison *c, const struct cairn_head *head)
     if (rc)
         return rc;
     if (lost)
-        report(c, head->seq, head->id,
-               "the record was damaged, and is lost: it was the newest of run %llu",
-               (unsigned long long)head->run);
+        report_problem(
+            c, head->seq, head->id,
+            "the record was damaged, and is lost: it was the newest of run %llu",
+            (unsigned long long)head->run);
     else if (last && last < head->seq)
-        report(c, head->seq, head->id,
-               "the record is missing: run %llu now ends with checkpoint %llu, so its "
-               "newest records were removed, or this is an older copy of the store",
-               (unsigned long long)head->run, (unsigned long long)last);
+        report_problem(
+            c, head->seq, head->id,
+            "the record is missing: run %llu now ends with checkpoint %llu, so its "
+            "newest records were removed, or this is an older copy of the store",
+            (unsigned long long)head->run, (unsigned long long)last);
     else
-        report(c, head->seq, head->id,
-               "the record is missing, and it was not deleted by cairn%s",
-               last ? "" : ": nothing is left of its run");
+        report_problem(c, head->seq, head->id,
+                       "the record is missing, and it was not deleted by cairn%s",
+                       last ? "" : ": nothing is left of its run");
     return 0;
 }
 
-/* Deleted ranges are fine, but for those that a repair made of what was lost. */
+/* A deleted range is no problem, unless a repair made it for lost records. */
 static int compare_one(struct comparison *c, const struct cairn_head *head)
 {
-    struct found found = {c, head};
+    struct head_match match = {c, head};
     bool lost = false;
-    int rc = store_get_checkpoint(c->store, head->seq, see_record, &found, c->error);
+    assert(!c->stop);
+    int rc =
+        store_get_checkpoint(c->store, head->seq, compare_record, &match, c->error);
     if (rc != CAIRN_ENOTFOUND)
         return rc;
     const struct tombstone_row *t =
         tombstones_cover(&c->tombstones, NAMESPACE_WORKFLOW, head->run, head->seq);
     rc = store_was_quarantined(c->store, head->seq, &lost, c->error);
     if (rc || !t || lost || t->stream != head->run)
-        return rc ? rc : tell_missing(c, head);
+        return rc ? rc : report_missing(c, head);
     char hex[DIGEST_HEX_SIZE];
     digest_hex(&t->after, hex);
     if (t->last == head->seq && strcmp(hex, head->digest) != 0)
-        report(c, head->seq, head->id,
-               "the record was deleted, but another one than the exported head names");
+        report_problem(
+            c, head->seq, head->id,
+            "the record was deleted, but another one than the exported head names");
     return 0;
 }
 
@@ -215,11 +224,11 @@ static int compare_all(struct comparison *c, const struct cairn_head_store *of,
     if (rc)
         return rc;
     if (strcmp(of->store, store_id(c->store)) != 0)
-        report(c, 0, "",
-               "this is another store: the exported head is of %s, this is %s",
-               of->store, store_id(c->store));
+        report_problem(c, 0, "",
+                       "this is another store: the exported head is of %s, this is %s",
+                       of->store, store_id(c->store));
     else if (next < of->next_seq)
-        report(
+        report_problem(
             c, 0, "",
             "the store is older than the exported head: the next checkpoint would be "
             "%llu, and was to be %llu when the head was exported",

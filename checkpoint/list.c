@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading checkpoints for people and programs: list, get, latest. Rows are taken in
- * pages inside one short read transaction; the caller's callback runs after it has
+/* Reading checkpoints for people and programs: list, get, latest. Rows are read in
+ * pages, each in a short read transaction; the caller's callback runs after that has
  * ended, so it may use the store.
  *
- * Of a damaged record only the columns are told. Its position stays 0, and counts and
- * changes with it: only the record itself holds them. */
+ * Of a damaged record only the columns are shown. Its position, counts and changes,
+ * which only the record holds, are 0. */
 #include "checkpoint/find.h"
 #include "checkpoint/outcomes.h"
 #include "checkpoint/row_int.h"
@@ -22,7 +22,7 @@ struct page {
     const struct chains *in;
     struct cairn_checkpoint_info *infos;
     size_t n;
-    struct cairn_error forged; /* why a run's row is not to be believed; or code 0 */
+    struct cairn_error forged; /* why a run's row failed verification; or code 0 */
     struct cairn_error *error;
 };
 
@@ -65,7 +65,7 @@ static int info_of_row(void *context, const struct checkpoint_row *row)
     return 0;
 }
 
-/* ---- What other rows tell about it ---- */
+/* ---- What other rows say about it ---- */
 
 static int info_finish(const struct chains *in, struct cairn_checkpoint_info *info,
                        struct cairn_error *error)
@@ -91,6 +91,33 @@ static int info_finish(const struct chains *in, struct cairn_checkpoint_info *in
 
 /* ---- List ---- */
 
+struct run_of_workflow {
+    uint64_t wanted;
+    bool other;
+};
+
+static int compare_workflow(void *context, const struct run_row *row)
+{
+    struct run_of_workflow *r = context;
+    r->other = row->workflow != r->wanted;
+    return 0;
+}
+
+/* A run that was removed has no checkpoints of any workflow. */
+static int check_run_of_workflow(const struct chains *in, uint64_t workflow,
+                                 const struct cairn_checkpoint_filter *filter,
+                                 struct cairn_error *error)
+{
+    struct run_of_workflow r = {.wanted = workflow};
+    int rc = store_get_run(in->store, filter->run, compare_workflow, &r, error);
+    if (rc == CAIRN_ENOTFOUND || rc == CAIRN_EDAMAGED)
+        return 0; /* a forged row: its checkpoints are listed as damaged */
+    if (rc || !r.other)
+        return rc;
+    return error_set(error, CAIRN_ENOTFOUND, "run %llu is not one of workflow %.200s",
+                     (unsigned long long)filter->run, filter->workflow);
+}
+
 static int range_of_filter(const struct chains *in,
                            const struct cairn_checkpoint_filter *filter,
                            struct checkpoint_range *range, struct cairn_error *error)
@@ -105,8 +132,9 @@ static int range_of_filter(const struct chains *in,
         if (rc == CAIRN_ENOTFOUND)
             return error_set(error, rc, "no workflow named %.200s has run here",
                              filter->workflow);
-        if (rc)
-            return rc;
+        if (!rc && filter->run)
+            rc = check_run_of_workflow(in, range->workflow, filter, error);
+        return rc;
     }
     return 0;
 }
@@ -135,6 +163,7 @@ static int fill_page(const struct checkpoint_range *range, struct page *page)
 /* Moves the range behind the page. False: nothing can follow. */
 static bool next_page(struct checkpoint_range *range, const struct page *page)
 {
+    assert(page->n <= range->limit);
     if (page->n < range->limit)
         return false;
     assert(page->n > 0);
@@ -168,6 +197,7 @@ static int list_pages(struct listing *list, struct page *page)
         for (size_t i = 0; i < page->n; i++)
             if (list->reader->each(list->reader->context, &page->infos[i]) != 0)
                 return 0;
+        assert(page->n <= list->left);
         list->left -= page->n;
         more = next_page(&list->range, page);
     }
@@ -196,6 +226,7 @@ int chain_list(const struct chains *in, const struct cairn_checkpoint_filter *fi
     struct listing list = {.reader = reader};
     uint64_t count = 0;
     assert_chains(in);
+    assert(reader && reader->each);
     if (!filter)
         filter = &any;
     int rc = range_of_filter(in, filter, &list.range, error);
@@ -257,6 +288,7 @@ static int info_rebuilt(const struct chains *in, uint64_t seq,
     int rc = chain_rebuild(in, seq, state, &built, error);
     *bad = built.bad;
     if (rc == 0) {
+        assert(built.ref.seq == seq);
         info_of_rebuilt(in, &built, &info);
         in->kind->summarize(state, &info);
         in->kind->state_release(state);
@@ -276,6 +308,7 @@ static int get_found(const struct chains *in, const char *id,
     int rc = chain_find(in, id, &seq, &sound, error);
     if (rc || !sound)
         return rc ? rc : CAIRN_EDAMAGED; /* chain_find filled the error */
+    assert(seq > 0);
     return info_rebuilt(in, seq, out, &bad, error);
 }
 
@@ -304,15 +337,15 @@ int cairn_checkpoint_get(struct cairn_store *store, const char *id,
 
 /* ---- Latest ---- */
 
-struct candidate {
+struct latest_search {
     uint64_t seq, stream;
     bool found;
 };
 
-static int note_candidate(void *context, const struct checkpoint_row *row)
+static int note_newest(void *context, const struct checkpoint_row *row)
 {
-    struct candidate *candidate = context;
-    *candidate = (struct candidate){row->seq, row->stream, true};
+    struct latest_search *search = context;
+    *search = (struct latest_search){row->seq, row->stream, true};
     return 1;
 }
 
@@ -332,9 +365,9 @@ static int no_latest(uint32_t passed, bool damaged, struct cairn_error *error)
 }
 
 /* Newest first until one can be rebuilt. When record `bad` stands in the way, or one
- * was deleted before it, all of its stream from there up to the failed one are passed
- * over without another try, so that damage at the start of a long segment does not cost
- * a walk per record. */
+ * was deleted before it, all records of its stream from there up to the failed one are
+ * skipped without another try: damage at the start of a long segment must not cost a
+ * walk per record. */
 static int find_latest(const struct chains *in, struct checkpoint_range range,
                        struct cairn_checkpoint_info *out, uint32_t *skipped,
                        struct cairn_error *error)
@@ -344,8 +377,8 @@ static int find_latest(const struct chains *in, struct checkpoint_range range,
     bool damaged = false;
     assert(range.limit == 1 && range.descending);
     for (;;) {
-        struct candidate next = {0};
-        int rc = store_each_checkpoint(in->store, &range, note_candidate, &next, error);
+        struct latest_search next = {0};
+        int rc = store_each_checkpoint(in->store, &range, note_newest, &next, error);
         if (rc < 0)
             return rc;
         if (!next.found)

@@ -25,6 +25,7 @@ static int visit_full_roots(const struct states *states, const struct digest *gr
 {
     if (check->roots == ROOTS_NONE)
         return 0;
+    assert(check->root);
     int rc = check->root(check->context, graph);
     if (check->roots != ROOTS_ALL || !states->outputs)
         return rc;
@@ -100,6 +101,7 @@ static int visit_delta_roots(const struct delta *delta,
     struct root_visit visit = {.check = check};
     if (check->roots != ROOTS_ALL)
         return 0;
+    assert(check->root);
     int rc = delta_each(delta, LIMIT_TASKS, visit_output, &visit, error);
     return rc ? rc : visit.rc;
 }
@@ -127,6 +129,7 @@ static int check_delta(const struct sound_record *record, struct payload_check *
 static int check_payload(const struct sound_record *record, struct payload_check *check,
                          struct cairn_error *error)
 {
+    assert_sound(record);
     assert(record->header.namespace_id == NAMESPACE_WORKFLOW);
     assert(check->roots == ROOTS_NONE || check->root);
     check->base = 0;
@@ -140,6 +143,7 @@ static int apply_full(struct outcomes *outcomes, const struct sound_record *reco
                       struct payload_check *check, struct cairn_error *error)
 {
     struct outcomes made = {0};
+    assert(record->header.kind == RECORD_FULL);
     int rc = payload_parse_full(record->payload, &made.states, &made.graph, error);
     if (rc)
         return rc;
@@ -166,6 +170,7 @@ static int apply_delta(struct outcomes *outcomes, const struct sound_record *rec
     struct delta delta;
     struct change_target target = {&outcomes->states, error};
     assert_states(&outcomes->states);
+    assert(record->header.kind == RECORD_DELTA);
     int rc = payload_parse_delta(record->payload, &delta, error);
     if (rc)
         return rc;
@@ -184,6 +189,7 @@ static int apply_delta(struct outcomes *outcomes, const struct sound_record *rec
 static int apply_payload(void *state, const struct sound_record *record,
                          struct payload_check *check, struct cairn_error *error)
 {
+    assert_sound(record);
     assert(record->header.namespace_id == NAMESPACE_WORKFLOW);
     check->base = 0;
     return record->header.kind == RECORD_FULL
@@ -217,6 +223,7 @@ static int begin_empty(void *state, struct cairn_store *store, uint64_t run,
 {
     struct outcomes *outcomes = state;
     struct beginning beginning = {0};
+    assert(frame->base == 0); /* no full record was found */
     int rc = store_get_run(store, run, note_beginning, &beginning, error);
     if (rc < 0 && rc != CAIRN_ENOTFOUND)
         return rc;
@@ -252,6 +259,7 @@ static int describe_payload(const struct sound_record *record,
                             struct cairn_checkpoint_info *info,
                             struct cairn_error *error)
 {
+    assert_sound(record);
     if (record->header.kind == RECORD_FULL) {
         struct states states;
         struct digest graph;

@@ -19,7 +19,7 @@ enum { OUTCOME_LAST = CAIRN_EXCLUDED };
 
 static const struct digest no_outputs;
 
-static int damaged(struct cairn_error *error, const char *what)
+static int set_damaged(struct cairn_error *error, const char *what)
 {
     return error_set(error, CAIRN_EDAMAGED, "%s", what);
 }
@@ -54,13 +54,13 @@ static int get_state(struct reader *in, struct change *state, struct cairn_error
             memcpy(state->outputs.bytes, bytes.ptr, DIGEST_SIZE);
     }
     if (in->failed)
-        return damaged(error, "its packed states end too early");
+        return set_damaged(error, "its packed states end too early");
     if ((byte & STATE_OUTCOME) > OUTCOME_LAST)
-        return damaged(error, "it holds an unknown outcome");
+        return set_damaged(error, "it holds an unknown outcome");
     if (attempts > UINT32_MAX || ((byte & STATE_ATTEMPTS) && attempts == 1))
-        return damaged(error, "it holds a wrong number of attempts");
+        return set_damaged(error, "it holds a wrong number of attempts");
     if ((byte & STATE_OUTPUTS) && digest_equal(&state->outputs, &no_outputs))
-        return damaged(error, "it holds an empty digest of outputs");
+        return set_damaged(error, "it holds an empty digest of outputs");
     state->outcome = byte & STATE_OUTCOME;
     state->attempts = (uint32_t)attempts;
     return 0;
@@ -121,6 +121,7 @@ int pack_runs(const struct states *states, struct buf *out, struct cairn_error *
             return rc;
         from = to;
     }
+    assert(from == states->n);
     return buf_check(out, error);
 }
 
@@ -137,9 +138,9 @@ int unpack_runs(struct str packed, struct states *states, struct cairn_error *er
         if (rc)
             return rc;
         if (length == 0 || length > states->n - done)
-            return damaged(error, "its runs do not add up to its number of tasks");
+            return set_damaged(error, "its runs do not add up to its number of tasks");
         if (done > 0 && same_state(&before, &state))
-            return damaged(error, "two equal runs follow each other");
+            return set_damaged(error, "two equal runs follow each other");
         before = state;
         state.task = done;
         rc = states_fill(states, &state, (uint32_t)length, error);
@@ -148,7 +149,7 @@ int unpack_runs(struct str packed, struct states *states, struct cairn_error *er
         done += (uint32_t)length;
     }
     if (done != states->n)
-        return damaged(error, "its runs do not add up to its number of tasks");
+        return set_damaged(error, "its runs do not add up to its number of tasks");
     return 0;
 }
 
@@ -188,7 +189,7 @@ int change_next(struct change_reader *reader, struct change *change,
     if (rc)
         return rc;
     if (reader->any && step == 0)
-        return damaged(error, "its changes are not in order");
+        return set_damaged(error, "its changes are not in order");
     /* `last` is below `tasks`, so this cannot wrap. */
     if (step >= reader->tasks - (reader->any ? reader->last : 0))
         return error_set(error, CAIRN_EDAMAGED,

@@ -4,6 +4,7 @@
 #ifndef CHECKPOINT_PACKED_INT_H
 #define CHECKPOINT_PACKED_INT_H
 
+#include "base/reader.h"
 #include "checkpoint/states.h"
 
 /* CAIRN_EUSAGE for an outcome that format 1 cannot store. */

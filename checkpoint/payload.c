@@ -3,13 +3,14 @@
  *
  * libtpl is not safe on hostile bytes: image_check (image.c) accounts for every byte
  * before libtpl sees one. Its hooks are process globals: they are installed once and
- * stay. While a thread is inside guarded(), its allocations are noted and a "fatal"
+ * stay. While a thread is inside run_guarded(), its allocations are noted and a "fatal"
  * error jumps out and frees them; in other threads and callers the hooks behave like
  * malloc and free, and a fatal error aborts, since libtpl does not expect it to return.
  */
 #include "checkpoint/payload.h"
 
 #include "base/limits.h"
+#include "base/reader.h"
 #include "checkpoint/packed_int.h"
 
 #include <assert.h>
@@ -105,7 +106,7 @@ static void install_hooks(void)
 /* Runs work, which calls libtpl and returns its result (0: good). Whatever libtpl
  * allocated and did not free is freed, except a block that work took out by
  * guard_forget. */
-static int guarded(int (*work)(void *), void *context, struct cairn_error *error)
+static int run_guarded(int (*work)(void *), void *context, struct cairn_error *error)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     struct tpl_guard here;
@@ -117,6 +118,7 @@ static int guarded(int (*work)(void *), void *context, struct cairn_error *error
     int bad = 1;
     if (setjmp(here.escape) == 0)
         bad = work(context);
+    assert(guard == &here);
     guard = NULL;
     for (int i = 0; i < GUARD_BLOCKS; i++)
         free(here.blocks[i]);
@@ -146,6 +148,11 @@ struct image {
 
 enum { IMAGE_HEAD = 12, FULL_FIXED = 4 + 4 + DIGEST_SIZE + 4, DELTA_FIXED = 8 + 8 + 4 };
 
+static const char *format_of(const struct image *image)
+{
+    return image->full ? "uBB" : "UUB";
+}
+
 static tpl_node *map_image(struct image *image)
 {
     char full[] = "uBB", delta[] = "UUB"; /* tpl_map wants writable text */
@@ -157,6 +164,7 @@ static tpl_node *map_image(struct image *image)
 static int write_image(void *context)
 {
     struct image *image = context;
+    assert(image->bytes && image->size > 0);
     tpl_node *node = map_image(image);
     if (!node)
         return 1;
@@ -182,9 +190,12 @@ static int put_image(struct image *image, const struct buf *packed, struct buf *
     image->bytes = buf_grow(out, size);
     if (!image->bytes)
         return error_nomem(error);
-    int rc = guarded(write_image, image, error);
+    int rc = run_guarded(write_image, image, error);
     if (rc)
         out->size = start;
+    else
+        assert(image_check((struct str){image->bytes, size}, format_of(image), NULL) ==
+               0);
     return rc;
 }
 
@@ -196,6 +207,7 @@ int payload_full(const struct states *states, const struct digest *graph,
         return error_set(error, CAIRN_EUSAGE, "a checkpoint of %u tasks", states->n);
     int rc = pack_runs(states, &packed, error);
     if (rc == 0) {
+        assert(packed.size > 0);
         struct image image = {.full = true, .tasks = states->n};
         image.graph = bin_of((struct str){(const char *)graph->bytes, DIGEST_SIZE});
         rc = put_image(&image, &packed, out, error);
@@ -239,6 +251,7 @@ int payload_delta(uint64_t base, uint64_t tag, const struct change *changes, siz
                          "a delta needs changes and a full record before it");
     int rc = pack_any(changes, n, &packed, error);
     if (rc == 0) {
+        assert(packed.size >= 2 * n); /* a step and a state each */
         struct image image = {.base = base, .tag = tag};
         rc = put_image(&image, &packed, out, error);
     }
@@ -258,6 +271,7 @@ uint64_t graph_tag(const struct digest *graph)
 static int read_image(void *context)
 {
     struct image *image = context;
+    assert(!image->graph.addr && !image->packed.addr);
     tpl_node *node = map_image(image);
     if (!node)
         return 1;
@@ -275,12 +289,12 @@ static int load_image(struct str payload, struct image *image,
                       struct cairn_error *error)
 {
     assert(!image->bytes);
-    int rc = image_check(payload, image->full ? "uBB" : "UUB", error);
+    int rc = image_check(payload, format_of(image), error);
     if (rc)
         return rc;
     image->bytes = (void *)(uintptr_t)payload.ptr;
     image->size = payload.len;
-    return guarded(read_image, image, error);
+    return run_guarded(read_image, image, error);
 }
 
 static struct str view_of(const tpl_bin *bin)
@@ -346,8 +360,10 @@ int payload_parse_delta(struct str payload, struct delta *delta,
                        made.n == 0 ? "changes" : "a full record");
     if (rc)
         delta_release(&made);
-    else
+    else {
+        assert(made.last >= made.n - 1); /* by ascending task */
         *delta = made;
+    }
     return rc;
 }
 

@@ -10,7 +10,8 @@
  *                    reports once that the payloads were not understood (no damage)
  *   repair           keeps each record whose bytes are sound
  *   prune, delete    never touch them
- *   list, get, find  refuse or leave them out, as they do with another namespace
+ *   find, list       know them by their bytes (debug_kind_of)
+ *   get              CAIRN_ENEWER
  *   gc               deletes no content at all, since they may refer to any
  *                    (CAIRN_ENEWER); runs are removed all the same */
 #ifndef CHECKPOINT_PAYLOAD_KIND_H
@@ -19,6 +20,8 @@
 #include "cairn/checkpoint.h"
 #include "checkpoint/record.h"
 #include "storage/rows_checkpoint.h"
+
+#include <assert.h>
 
 /* What a record that is no full one must fit: the full record of its segment. Small and
  * plain, since verify keeps one for each stream. */
@@ -112,7 +115,15 @@ extern const struct payload_kinds payload_kinds;
 static inline const struct payload_kind *kind_of(const struct payload_kinds *kinds,
                                                  uint8_t namespace_id)
 {
-    return namespace_id <= NAMESPACE_DEBUG ? kinds->at[namespace_id] : NULL;
+    const struct payload_kind *kind =
+        namespace_id <= NAMESPACE_DEBUG ? kinds->at[namespace_id] : NULL;
+    assert(!kind || kind->namespace_id == namespace_id);
+    return kind;
 }
+
+/* The kind of the namespace debug. Where it is not known, one that stands in for it:
+ * its records can be found and listed, but their payloads are not read (check and apply
+ * return CAIRN_ENEWER). */
+const struct payload_kind *debug_kind_of(const struct payload_kinds *kinds);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Retention. A segment is a sound full record with what follows it up to the next one;
- * only whole segments go, so everything that stays can be rebuilt. A damaged full
- * record counts to the segment before it: then that one is still needed.
+ * only whole segments are deleted, so everything that is kept can be rebuilt. A damaged
+ * full record belongs to the segment before it, which is then still needed.
  *
  * Each deleted range leaves one tombstone. Ranges that touch are merged, unless a kept
  * record names the end of the first one as its parent: the link to it must stay exact.
@@ -30,7 +30,7 @@ struct segment {
 struct pruning {
     const struct chains *in;
     uint64_t stream;
-    uint64_t cutoff; /* seq of the oldest record that must stay, 0: all stay */
+    uint64_t cutoff; /* seq of the oldest record that must be kept, 0: all are kept */
     struct segment *segments;
     size_t n, room;
     struct seqs forks;
@@ -55,6 +55,7 @@ static int add_segment(struct pruning *p, const struct segment *segment)
     if (!segments)
         return error_nomem(p->error);
     p->segments = segments;
+    assert(p->n == 0 || segments[p->n - 1].last < segment->first);
     p->segments[p->n++] = *segment;
     return 0;
 }
@@ -79,6 +80,7 @@ static int scan_row(void *context, const struct checkpoint_row *row)
             return rc;
     }
     struct segment *segment = &p->segments[p->n - 1];
+    assert(segment->first <= row->seq && segment->last < row->seq);
     segment->last = row->seq;
     segment->count++;
     segment->bytes += row->record.len;
@@ -153,9 +155,9 @@ static struct digest end_of_tombstones(const struct pruning *p, uint64_t seq)
     return end;
 }
 
-/* Segments from..to - 1, of which none stays; `to` stays. Where the chain goes on from
- * a record before the last one (the others were damaged), the range is cut behind it.
- */
+/* Segments from..to - 1, of which none is kept; `to` is kept. Where the chain continues
+ * from a record before the last one (those after it were damaged), the range is split
+ * behind that record. */
 static int delete_group(struct pruning *p, size_t from, size_t to)
 {
     const struct segment *first = &p->segments[from];
@@ -190,7 +192,7 @@ static int delete_segments(struct pruning *p)
         size_t to = from;
         while (to < p->n && !p->segments[to].keep)
             to++;
-        if (to > from && to < p->n) /* the newest segment always stays */
+        if (to > from && to < p->n) /* the newest segment is always kept */
             rc = delete_group(p, from, to);
         from = to + 1;
     }
@@ -200,9 +202,9 @@ static int delete_segments(struct pruning *p)
 /* ---- Tombstones ---- */
 
 /* True if `b` can be joined to the end of `a`: no record between them is left, and
- * nobody names the end of `a` as its parent. */
-static bool joins(const struct pruning *p, const struct tombstone_row *a,
-                  const struct tombstone_row *b)
+ * no record names the end of `a` as its parent. */
+static bool can_join(const struct pruning *p, const struct tombstone_row *a,
+                     const struct tombstone_row *b)
 {
     if (b->first <= a->last)
         return true; /* inside it */
@@ -217,7 +219,7 @@ static bool joins(const struct pruning *p, const struct tombstone_row *a,
     return true;
 }
 
-static void join(struct tombstone_row *a, const struct tombstone_row *b)
+static void extend_tombstone(struct tombstone_row *a, const struct tombstone_row *b)
 {
     a->count += b->count;
     if (b->time_ns > a->time_ns)
@@ -241,16 +243,17 @@ static int replace_tombstones(struct pruning *p)
     struct tombstone_row *all = p->new.at;
     size_t kept = 0;
     for (size_t i = 1; i < p->new.n; i++)
-        if (joins(p, &all[kept], &all[i]))
-            join(&all[kept], &all[i]);
+        if (can_join(p, &all[kept], &all[i]))
+            extend_tombstone(&all[kept], &all[i]);
         else
             all[++kept] = all[i];
+    assert(kept == 0 || kept < p->new.n);
     for (size_t i = 0; i <= kept && i < p->new.n &&rc == 0; i++)
         rc = store_put_tombstone(p->in->store, &all[i], p->error);
     return rc;
 }
 
-static int carry_out(struct pruning *p)
+static int delete_surplus(struct pruning *p)
 {
     assert(p->cutoff > 0 && p->new.n == 0);
     int rc = tombstones_load(p->in->store, p->in->kind->namespace_id, p->stream,
@@ -260,8 +263,8 @@ static int carry_out(struct pruning *p)
     return rc ? rc : replace_tombstones(p);
 }
 
-static int prune(struct pruning *p, const struct retention *wanted,
-                 struct cairn_prune_result *result)
+static int prune_stream(struct pruning *p, const struct retention *wanted,
+                        struct cairn_prune_result *result)
 {
     struct cairn_prune_result sum = {0};
     int rc = find_segments(p, wanted->keep);
@@ -271,10 +274,11 @@ static int prune(struct pruning *p, const struct retention *wanted,
         sum.kept += segment->keep ? segment->count : 0;
         sum.freed_bytes += segment->keep ? 0 : segment->bytes;
     }
+    assert(sum.kept <= sum.total);
     sum.deleted = sum.total - sum.kept;
     sum.surplus = sum.kept > wanted->keep ? sum.kept - wanted->keep : 0;
     if (rc == 0 && sum.deleted && !wanted->dry_run)
-        rc = carry_out(p);
+        rc = delete_surplus(p);
     if (rc == 0)
         *result = sum;
     return rc;
@@ -289,7 +293,7 @@ int chain_prune(const struct chains *in, const struct retention *wanted,
         return error_set(error, CAIRN_EUSAGE,
                          "at least one checkpoint of each %s must be kept",
                          in->kind->stream_noun);
-    int rc = prune(&p, wanted, result);
+    int rc = prune_stream(&p, wanted, result);
     pruning_release(&p);
     return rc;
 }
@@ -339,6 +343,7 @@ static int prune_run(const struct chains *in, const struct retention *wanted,
         rc = store_end(in->store, rc, error);
     if (rc)
         return rc;
+    assert(one.kept + one.deleted == one.total);
     sum->total += one.total;
     sum->kept += one.kept;
     sum->deleted += one.deleted;

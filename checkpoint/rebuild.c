@@ -21,12 +21,13 @@ struct builder {
     struct cairn_error *error;
 };
 
-/* ---- Which full record does it need? ---- */
+/* ---- The full record that it needs ---- */
 
 static int read_base(const struct builder *builder, const struct checkpoint_row *row,
                      const struct sound_record *record, uint64_t *base)
 {
     struct payload_check check = {0};
+    assert(record->header.kind == RECORD_DELTA);
     int rc = builder->in->kind->check(record, &check, builder->error);
     if (rc == CAIRN_EDAMAGED)
         return row_blame(row, builder->error);
@@ -91,6 +92,7 @@ static int check_deleted(const struct builder *builder, struct deleted_search *s
 static int apply_later(struct builder *builder, const struct sound_record *record)
 {
     struct payload_check check = {.frame = &builder->frame};
+    assert(builder->begun && builder->frame.base == builder->base);
     int rc = builder->in->kind->apply(builder->state, record, &check, builder->error);
     if (check.base && check.base != builder->base)
         return error_set(
@@ -153,6 +155,7 @@ static int fail_unreached(const struct builder *builder)
 {
     uint8_t namespace_id = builder->in->kind->namespace_id;
     char target[CAIRN_ID_MAX], base[CAIRN_ID_MAX];
+    assert(!builder->reached);
     checkpoint_number(namespace_id, builder->target, target);
     checkpoint_number(namespace_id, builder->base, base);
     if (builder->begun)
@@ -167,12 +170,12 @@ static int fail_unreached(const struct builder *builder)
                           target, base);
 }
 
-static int build(struct builder *builder)
+static int build_from_base(struct builder *builder)
 {
-    struct walk walk = {.in = builder->in,
-                        .reason = builder->error,
-                        .step = build_step,
-                        .context = builder};
+    struct stream_walk walk = {.in = builder->in,
+                               .reason = builder->error,
+                               .step = build_step,
+                               .context = builder};
     int rc = chain_walk(&walk, builder->stream, builder->base, builder->target,
                         builder->error);
     if (rc == 0 && !builder->reached)
@@ -195,7 +198,8 @@ int chain_rebuild(const struct chains *in, uint64_t seq, void *state,
     if (rc)
         return rc;
     out->bad = builder.base;
-    rc = build(&builder);
+    rc = build_from_base(&builder);
+    assert(rc || out->ref.seq == seq);
     if (rc)
         in->kind->state_release(state);
     return rc;

@@ -17,34 +17,16 @@
  *       80    8  reserved, 0
  *       88       payload, then the HMAC (32 bytes) if there is one
  *
- * Invariant: no field is believed before the SHA-256 over all bytes has matched. */
+ * Invariant: no field is used before the SHA-256 over all bytes has matched. */
 #include "checkpoint/record.h"
 
 #include "base/limits.h"
+#include "base/reader.h"
 #include "storage/rows_checkpoint.h"
 
 #include <assert.h>
 
 static const char magic[4] = {'C', 'R', 'N', 1};
-
-static void put_header(const struct record_header *header, size_t payload_bytes,
-                       struct buf *out)
-{
-    assert(payload_bytes <= LIMIT_PAYLOAD_BYTES);
-    buf_add(out, magic, sizeof magic);
-    buf_u16(out, RECORD_VERSION);
-    buf_byte(out, header->namespace_id);
-    buf_byte(out, header->kind);
-    buf_u16(out, header->flags);
-    buf_u16(out, 0);
-    buf_u32(out, (uint32_t)payload_bytes);
-    buf_u64(out, header->stream);
-    buf_u64(out, header->seq);
-    buf_u64(out, header->position);
-    buf_u64(out, (uint64_t)header->time_ns);
-    buf_add(out, header->parent.bytes, DIGEST_SIZE);
-    buf_u64(out, 0);
-}
 
 /* What is wrong with a header's values, or NULL. */
 static const char *header_fault(const struct record_header *header)
@@ -59,6 +41,26 @@ static const char *header_fault(const struct record_header *header)
     if (header->seq == 0 || header->position == 0)
         return "a number that must not be zero is";
     return NULL;
+}
+
+static void put_header(const struct record_header *header, size_t payload_bytes,
+                       struct buf *out)
+{
+    assert(payload_bytes <= LIMIT_PAYLOAD_BYTES);
+    assert(!header_fault(header));
+    buf_add(out, magic, sizeof magic);
+    buf_u16(out, RECORD_VERSION);
+    buf_byte(out, header->namespace_id);
+    buf_byte(out, header->kind);
+    buf_u16(out, header->flags);
+    buf_u16(out, 0);
+    buf_u32(out, (uint32_t)payload_bytes);
+    buf_u64(out, header->stream);
+    buf_u64(out, header->seq);
+    buf_u64(out, header->position);
+    buf_u64(out, (uint64_t)header->time_ns);
+    buf_add(out, header->parent.bytes, DIGEST_SIZE);
+    buf_u64(out, 0);
 }
 
 int record_encode_keyed(const struct record_header *given, struct str payload,
@@ -103,28 +105,37 @@ int record_encode(const struct record_header *header, struct str payload,
     return record_encode_keyed(header, payload, NULL, sha, out, digest, error);
 }
 
-static int damaged(struct cairn_error *error, const char *what)
+void assert_sound(const struct sound_record *record)
+{
+    const struct record_header *h = &record->header;
+    size_t hmac_bytes = h->flags & RECORD_KEYED ? RECORD_HMAC_BYTES : 0;
+    assert(!header_fault(h));
+    assert(record->payload.len == h->payload_bytes);
+    assert(record->bytes == RECORD_HEADER_BYTES + record->payload.len + hmac_bytes);
+}
+
+static int set_damaged(struct cairn_error *error, const char *what)
 {
     return error_set(error, CAIRN_EDAMAGED, "%s", what);
 }
 
-/* Length and SHA-256: the gate in front of everything else. */
+/* Length and SHA-256, before anything else is looked at. */
 static int check_bytes(struct str record, struct str digest, struct sha256 *sha,
                        struct cairn_error *error)
 {
     struct digest found;
     if (record.len < RECORD_HEADER_BYTES)
-        return damaged(error, "the record is shorter than its header");
+        return set_damaged(error, "the record is shorter than its header");
     if (record.len >
         (size_t)RECORD_HEADER_BYTES + LIMIT_PAYLOAD_BYTES + RECORD_HMAC_BYTES)
-        return damaged(error, "the record is longer than any can be");
+        return set_damaged(error, "the record is longer than any can be");
     if (digest.len != DIGEST_SIZE)
-        return damaged(error, "its SHA-256 is not 32 bytes long");
+        return set_damaged(error, "its SHA-256 is not 32 bytes long");
     sha256_begin(sha);
     sha256_add(sha, record.ptr, record.len);
     sha256_end(sha, &found);
     if (memcmp(found.bytes, digest.ptr, DIGEST_SIZE) != 0)
-        return damaged(error, "its SHA-256 does not match");
+        return set_damaged(error, "its SHA-256 does not match");
     return 0;
 }
 
@@ -166,7 +177,7 @@ int record_decode(struct str record, struct str digest, struct sha256 *sha,
     struct reader in = reader_of(record.ptr, record.len);
     struct record_header h = {0};
     if (!str_equal(read_bytes(&in, sizeof magic), (struct str){magic, sizeof magic}))
-        return damaged(error, "it is not a record (magic bytes)");
+        return set_damaged(error, "it is not a record (magic bytes)");
     uint16_t version = read_u16(&in);
     if (version != RECORD_VERSION)
         return error_set(error, CAIRN_EDAMAGED,
@@ -174,15 +185,16 @@ int record_decode(struct str record, struct str digest, struct sha256 *sha,
     bool clean = read_header(&in, &h);
     const char *fault = header_fault(&h);
     if (fault)
-        return damaged(error, fault);
+        return set_damaged(error, fault);
     if (!clean)
-        return damaged(error, "reserved bytes are not zero");
+        return set_damaged(error, "reserved bytes are not zero");
     size_t hmac_bytes = h.flags & RECORD_KEYED ? RECORD_HMAC_BYTES : 0;
     if (h.payload_bytes > LIMIT_PAYLOAD_BYTES ||
         h.payload_bytes + hmac_bytes != reader_left(&in))
-        return damaged(error, "its payload length is wrong");
+        return set_damaged(error, "its payload length is wrong");
     *header = h;
     *payload = read_bytes(&in, h.payload_bytes);
+    assert(payload->len == h.payload_bytes && reader_left(&in) == hmac_bytes);
     return 0;
 }
 
@@ -191,15 +203,16 @@ int record_authentic(struct str record, const struct record_header *header,
                      struct cairn_error *error)
 {
     struct digest hmac;
+    assert(key);
     if (!(header->flags & RECORD_KEYED))
-        return damaged(error, "it has no HMAC: it was written without the key");
+        return set_damaged(error, "it has no HMAC: it was written without the key");
     assert(record.len >= RECORD_HEADER_BYTES + RECORD_HMAC_BYTES);
     struct str covered = {record.ptr, record.len - RECORD_HMAC_BYTES};
     hmac_of(key, sha, &covered, 1, &hmac);
     struct str stored = {record.ptr + covered.len, RECORD_HMAC_BYTES};
     return hmac_matches(&hmac, stored)
                ? 0
-               : damaged(error,
-                         "its HMAC is not of this key: it was changed or forged, "
-                         "or the key is another one");
+               : set_damaged(error,
+                             "its HMAC is not of this key: it was changed or forged, "
+                             "or the key is another one");
 }

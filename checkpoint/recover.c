@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What can be saved of a stream. Two passes, each linear: newest to oldest for the
- * newest sound full record, then forward over everything after it.
+/* What can be read of a damaged stream. Two passes, each linear: newest to oldest for
+ * the newest sound full record, then forward over everything after it.
  *
  *   row after the full record          applied   listed   gap
  *   sound record, linked               yes       no       no
@@ -49,9 +49,10 @@ static int take_base(struct recovering *r, const struct checkpoint_row *row)
     return 0;
 }
 
-static int look_back(void *context, const struct checkpoint_row *row)
+static int try_base(void *context, const struct checkpoint_row *row)
 {
     struct recovering *r = context;
+    assert(r->full == 0); /* found, it ends the pass */
     r->any = true;
     if (row->kind != RECORD_FULL || row->namespace_id != r->in->kind->namespace_id)
         return 0;
@@ -68,6 +69,7 @@ static int look_back(void *context, const struct checkpoint_row *row)
 static int make_room(struct chain_recovery *out, struct cairn_error *error)
 {
     size_t capacity = out->capacity ? 2 * out->capacity : 8;
+    assert(out->n_damaged == out->capacity);
     uint64_t *seqs = realloc(out->damaged, capacity * sizeof *seqs);
     if (!seqs)
         return error_nomem(error);
@@ -119,6 +121,7 @@ static int recover_step(void *context, const struct walk_step *step)
 {
     struct recovering *r = context;
     struct chain_recovery *out = r->out;
+    assert(out->newest.seq < step->row->seq);
     int rc = step->rc ? step->rc : apply_record(r, &step->record);
     if (rc == CAIRN_EDAMAGED)
         return note_damaged(r, step->row->seq);
@@ -134,11 +137,12 @@ static int recover_step(void *context, const struct walk_step *step)
 
 static int apply_later(struct recovering *r)
 {
-    struct walk walk = {.in = r->in,
-                        .tip = r->out->newest,
-                        .reason = &r->reason,
-                        .step = recover_step,
-                        .context = r};
+    assert(r->out->newest.seq == r->full);
+    struct stream_walk walk = {.in = r->in,
+                               .tip = r->out->newest,
+                               .reason = &r->reason,
+                               .step = recover_step,
+                               .context = r};
     return chain_walk(&walk, r->stream, r->full + 1, 0, r->error);
 }
 
@@ -147,6 +151,7 @@ static int apply_later(struct recovering *r)
 static int fail_no_base(const struct recovering *r)
 {
     const struct payload_kind *kind = r->in->kind;
+    assert(r->full == 0);
     return error_set(r->error, CAIRN_EDAMAGED,
                      "%s %llu has no undamaged checkpoint to go on from; `cairn "
                      "checkpoint verify` names the damaged ones, %s",
@@ -167,23 +172,24 @@ static int begin_empty(struct recovering *r)
 
 /* ---- The call ---- */
 
-/* What deleted records said is not known any more, and the next record needs no base.
+/* What deleted records held is not known any more: the next record must be a full one.
  */
 static int note_deleted(struct recovering *r)
 {
     bool cut = false;
+    assert(r->out->newest.seq > 0 && r->out->newest.seq >= r->full);
     int rc = store_has_tombstone_behind(r->in->store, r->in->kind->namespace_id,
                                         r->stream, r->full, &cut, r->error);
     r->out->gap = r->out->gap || cut;
     return rc;
 }
 
-static int recover(struct recovering *r)
+static int recover_newest(struct recovering *r)
 {
     struct checkpoint_range range = {.namespace_id = r->in->kind->namespace_id,
                                      .stream = r->stream,
                                      .descending = true};
-    int rc = store_each_checkpoint(r->in->store, &range, look_back, r, r->error);
+    int rc = store_each_checkpoint(r->in->store, &range, try_base, r, r->error);
     if (rc < 0)
         return rc;
     if (!r->any)
@@ -204,12 +210,13 @@ int chain_recover(const struct chains *in, uint64_t stream, void *state,
     struct recovering r = {
         .in = in, .stream = stream, .state = state, .out = &made, .error = error};
     assert_chains(in);
-    int rc = recover(&r);
+    int rc = recover_newest(&r);
     if (rc) {
         chain_recovery_release(&made);
         in->kind->state_release(state);
         return rc;
     }
+    assert(made.head.base == r.full);
     made.head.parent = made.newest.seq;
     made.head.parent_digest = made.newest.digest;
     assert_chain(&made.head);

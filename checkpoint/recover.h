@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The state at one checkpoint, and what can be saved of a stream, in any namespace. A
- * `state` is what the kind's payloads add up to (payload_kind.h): the caller brings
- * kind->state_bytes of zeros, and frees them with kind->state_release. */
+/* The state at one checkpoint, and what can be read of a damaged stream, in any
+ * namespace. A `state` is what the kind's payloads add up to (payload_kind.h): the
+ * caller brings kind->state_bytes of zeros, and frees them with kind->state_release. */
 #ifndef CHECKPOINT_RECOVER_H
 #define CHECKPOINT_RECOVER_H
 
@@ -24,9 +24,9 @@ struct rebuilt {
 int chain_rebuild(const struct chains *in, uint64_t seq, void *state,
                   struct rebuilt *out, struct cairn_error *error);
 
-/* What can be saved of a stream, for resuming. From the newest sound full record on,
- * every sound record about the same subject is applied, also behind a damaged one: what
- * was verified stays true (design G2). */
+/* What can be read of a stream, for resuming. From the newest sound full record on,
+ * every sound record about the same subject is applied, even after a damaged one: what
+ * was verified is still true. */
 struct chain_recovery {
     struct chain head; /* ready to append: parent is the newest sound record */
     struct checkpoint_ref newest; /* newest sound record */

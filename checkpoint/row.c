@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* From a stored row to a verified record, and how a row is called in messages. */
+/* From a stored row to a verified record, and the name of a row in messages. */
 #include "checkpoint/row_int.h"
 
 #include "base/array.h"
@@ -20,7 +20,7 @@ void row_id(const struct checkpoint_row *row, char out[CAIRN_ID_MAX])
         out[strcspn(out, "-")] = 0;
 }
 
-static int column(struct cairn_error *error, const char *name)
+static int refuse_column(struct cairn_error *error, const char *name)
 {
     return error_set(error, CAIRN_EDAMAGED,
                      "its column `%s` differs from the record's header", name);
@@ -39,19 +39,20 @@ int row_check(const struct checkpoint_row *row, struct sha256 *sha,
         return rc;
     const struct record_header *h = &found.header;
     if (h->seq != row->seq)
-        return column(error, "seq");
+        return refuse_column(error, "seq");
     if (h->namespace_id != row->namespace_id)
-        return column(error, "namespace");
+        return refuse_column(error, "namespace");
     if (h->stream != row->stream)
-        return column(error, "stream");
+        return refuse_column(error, "stream");
     if (h->kind != row->kind)
-        return column(error, "kind");
+        return refuse_column(error, "kind");
     if (h->time_ns != row->time_ns)
-        return column(error, "time_ns");
+        return refuse_column(error, "time_ns");
     if ((row->parent == 0) != digest_equal(&h->parent, &none) ||
         row->parent >= row->seq)
-        return column(error, "parent");
+        return refuse_column(error, "parent");
     memcpy(found.digest.bytes, row->digest.ptr, DIGEST_SIZE);
+    assert_sound(&found);
     *out = found;
     return 0;
 }
@@ -108,6 +109,7 @@ int seqs_add(struct seqs *seqs, uint64_t seq)
     if (!at)
         return CAIRN_ENOMEM;
     seqs->at = at;
+    seqs->unsorted = seqs->unsorted || (seqs->n && at[seqs->n - 1] > seq);
     seqs->at[seqs->n++] = seq;
     return 0;
 }
@@ -120,12 +122,14 @@ static int by_value(const void *a, const void *b)
 
 void seqs_sort(struct seqs *seqs)
 {
-    if (seqs->n)
+    if (seqs->unsorted)
         qsort(seqs->at, seqs->n, sizeof *seqs->at, by_value);
+    seqs->unsorted = false;
 }
 
 bool seqs_has(const struct seqs *seqs, uint64_t seq)
 {
+    assert(!seqs->unsorted);
     return seqs->n && bsearch(&seq, seqs->at, seqs->n, sizeof seq, by_value);
 }
 

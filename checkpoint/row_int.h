@@ -13,7 +13,7 @@
 int row_check(const struct checkpoint_row *row, struct sha256 *sha,
               struct sound_record *out, struct cairn_error *error);
 
-/* The same without a look at the HMAC. */
+/* The same without the HMAC. */
 int row_check_bytes(const struct checkpoint_row *row, struct sha256 *sha,
                     struct sound_record *out, struct cairn_error *error);
 
@@ -33,10 +33,11 @@ struct digest row_digest(const struct checkpoint_row *row, struct sha256 *sha);
 struct seqs {
     uint64_t *at;
     size_t n, capacity;
+    bool unsorted; /* seqs_sort comes before seqs_has */
 };
 int seqs_add(struct seqs *seqs, uint64_t seq);
 void seqs_sort(struct seqs *seqs);
-bool seqs_has(const struct seqs *seqs, uint64_t seq); /* sorted ones */
+bool seqs_has(const struct seqs *seqs, uint64_t seq);
 void seqs_release(struct seqs *seqs);
 /* Sorted seqs of the records of `stream` that other streams start from. */
 int fork_points(const struct chains *in, uint64_t stream, struct seqs *out,

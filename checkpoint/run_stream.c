@@ -22,6 +22,7 @@ int run_stream_full(struct run_stream *stream, const struct states *states,
 {
     struct buf bytes = BUF_INIT;
     assert_states(states);
+    assert(stream->chain.in.kind == &outcomes_kind);
     int rc = payload_full(states, &stream->graph, &bytes, error);
     if (rc == 0) {
         struct chain_payload payload = {.bytes = buf_view(&bytes),
@@ -39,6 +40,7 @@ int run_stream_delta(struct run_stream *stream, const struct change *changes, si
                      struct cairn_error *error)
 {
     struct buf bytes = BUF_INIT;
+    assert(stream->chain.in.kind == &outcomes_kind);
     int rc = payload_delta(stream->chain.base, graph_tag(&stream->graph), changes, n,
                            &bytes, error);
     if (rc == 0) {
@@ -82,6 +84,7 @@ int outcomes_recover(struct cairn_store *store, struct sha256 *sha, uint64_t run
     int rc = chain_recover(&in, run, &found, &chain, error);
     if (rc)
         return rc;
+    assert(chain.head.parent == chain.newest.seq && chain.head.id == run);
     *recovery = (struct recovery){.states = found.states,
                                   .graph = found.graph,
                                   .head = {.chain = chain.head, .graph = found.graph},

@@ -45,6 +45,7 @@ void states_release(struct states *states)
 
 static int need_outputs(struct states *states, struct cairn_error *error)
 {
+    assert(states->n > 0);
     if (!states->outputs)
         states->outputs = calloc(states->n, sizeof *states->outputs);
     return states->outputs ? 0 : error_nomem(error);
@@ -53,6 +54,7 @@ static int need_outputs(struct states *states, struct cairn_error *error)
 int states_copy(struct states *to, const struct states *from, struct cairn_error *error)
 {
     struct states made = {0};
+    assert_states(from);
     int rc = states_init(&made, from->n, error);
     if (rc)
         return rc;
@@ -75,6 +77,7 @@ int states_fill(struct states *states, const struct change *change, uint32_t n,
 {
     static const struct digest none;
     uint32_t from = change->task;
+    assert_states(states);
     if (from >= states->n || n > states->n - from)
         return error_set(error, CAIRN_EDAMAGED, "a change of task %u, of only %u", from,
                          states->n);
@@ -102,7 +105,7 @@ struct tally states_tally(const struct states *states)
     uint32_t of[256] = {0};
     for (uint32_t i = 0; i < states->n; i++)
         of[states->outcome[i]]++;
-    return (struct tally){.total = states->n,
+    struct tally tally = {.total = states->n,
                           .completed = of[CAIRN_COMPLETED],
                           .failed = of[CAIRN_FAILED],
                           .skipped = of[CAIRN_SKIPPED] + of[CAIRN_EXCLUDED],
@@ -110,4 +113,6 @@ struct tally states_tally(const struct states *states)
                           .undone = of[CAIRN_UNDONE],
                           .unknown = of[CAIRN_UNKNOWN],
                           .excluded = of[CAIRN_EXCLUDED]};
+    assert(tally_done(&tally) + tally.undone + tally.unknown <= tally.total);
+    return tally;
 }

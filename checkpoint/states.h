@@ -41,5 +41,16 @@ static inline uint32_t tally_done(const struct tally *t)
 {
     return t->completed + t->failed + t->skipped + t->cancelled;
 }
+/* The counts by outcome, into a public struct that has them under the same names. */
+#define TALLY_COPY(to, tally)                \
+    do {                                     \
+        (to)->completed = (tally).completed; \
+        (to)->failed = (tally).failed;       \
+        (to)->skipped = (tally).skipped;     \
+        (to)->excluded = (tally).excluded;   \
+        (to)->cancelled = (tally).cancelled; \
+        (to)->undone = (tally).undone;       \
+        (to)->unknown = (tally).unknown;     \
+    } while (0)
 
 #endif

@@ -8,18 +8,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-int tombstones_add(struct tombstones *all, const struct tombstone_row *row)
-{
-    struct tombstone_row *at = array_room(all->at, all->n, &all->capacity, sizeof *at);
-    assert(all->n <= all->capacity);
-    if (!at)
-        return CAIRN_ENOMEM;
-    all->at = at;
-    all->at[all->n++] = *row;
-    return 0;
-}
-
-static int order(const void *a, const void *b)
+static int compare_ranges(const void *a, const void *b)
 {
     const struct tombstone_row *x = a, *y = b;
     if (x->namespace_id != y->namespace_id)
@@ -29,13 +18,27 @@ static int order(const void *a, const void *b)
     return (x->first > y->first) - (x->first < y->first);
 }
 
-void tombstones_sort(struct tombstones *all)
+int tombstones_add(struct tombstones *all, const struct tombstone_row *row)
 {
-    if (all->n)
-        qsort(all->at, all->n, sizeof *all->at, order);
+    struct tombstone_row *at = array_room(all->at, all->n, &all->capacity, sizeof *at);
+    assert(all->n <= all->capacity);
+    if (!at)
+        return CAIRN_ENOMEM;
+    all->at = at;
+    all->unsorted =
+        all->unsorted || (all->n && compare_ranges(&at[all->n - 1], row) > 0);
+    all->at[all->n++] = *row;
+    return 0;
 }
 
-static int note(void *context, const struct tombstone_row *row)
+void tombstones_sort(struct tombstones *all)
+{
+    if (all->unsorted)
+        qsort(all->at, all->n, sizeof *all->at, compare_ranges);
+    all->unsorted = false;
+}
+
+static int add_row(void *context, const struct tombstone_row *row)
 {
     return tombstones_add(context, row);
 }
@@ -44,7 +47,8 @@ int tombstones_load(struct cairn_store *store, uint8_t namespace_id, uint64_t st
                     struct tombstones *out, struct cairn_error *error)
 {
     struct tombstones all = {0};
-    int rc = store_each_tombstone(store, namespace_id, stream, note, &all, error);
+    assert(!out->at);
+    int rc = store_each_tombstone(store, namespace_id, stream, add_row, &all, error);
     if (rc < 0) {
         tombstones_release(&all);
         return rc == CAIRN_ENOMEM ? error_nomem(error) : rc;
@@ -71,18 +75,19 @@ size_t tombstones_of(const struct tombstones *all, uint8_t namespace_id,
 {
     struct tombstone_row wanted = {.namespace_id = namespace_id, .stream = stream};
     size_t low = 0, high = all->n;
+    assert(!all->unsorted);
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (order(&all->at[middle], &wanted) < 0)
+        if (compare_ranges(&all->at[middle], &wanted) < 0)
             low = middle + 1;
         else
             high = middle;
     }
-    assert(low <= all->n);
+    assert(low == all->n || compare_ranges(&all->at[low], &wanted) >= 0);
     return low;
 }
 
-static bool holds(const struct tombstone_row *t, uint64_t seq)
+static bool holds_seq(const struct tombstone_row *t, uint64_t seq)
 {
     return seq >= t->first && seq <= t->last;
 }
@@ -95,7 +100,7 @@ const struct tombstone_row *tombstones_in(const struct tombstones *all,
          i < all->n && all->at[i].namespace_id == namespace_id &&
          all->at[i].stream == stream;
          i++)
-        if (holds(&all->at[i], seq))
+        if (holds_seq(&all->at[i], seq))
             return &all->at[i];
     return NULL;
 }
@@ -109,7 +114,7 @@ const struct tombstone_row *tombstones_cover(const struct tombstones *all,
         return found;
     for (size_t i = 0; i < all->n; i++) {
         const struct tombstone_row *t = &all->at[i];
-        if (t->namespace_id != namespace_id || !holds(t, seq))
+        if (t->namespace_id != namespace_id || !holds_seq(t, seq))
             continue;
         found = t;
         if (t->last == seq)

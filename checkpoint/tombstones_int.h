@@ -10,11 +10,12 @@
 struct tombstones { /* by namespace, stream, first seq */
     struct tombstone_row *at;
     size_t n, capacity;
+    bool unsorted; /* tombstones_sort comes before a search */
 };
-/* Of one stream of a namespace. */
+/* Those of one stream, sorted; `out` is empty before. */
 int tombstones_load(struct cairn_store *store, uint8_t namespace_id, uint64_t stream,
                     struct tombstones *out, struct cairn_error *error);
-/* Of all streams of all namespaces. */
+/* Those of all streams of all namespaces. */
 int tombstones_load_all(struct cairn_store *store, struct tombstones *out,
                         struct cairn_error *error);
 void tombstones_release(struct tombstones *all);
@@ -28,7 +29,7 @@ const struct tombstone_row *tombstones_in(const struct tombstones *all,
                                           uint8_t namespace_id, uint64_t stream,
                                           uint64_t seq);
 /* The one that holds `seq`: of this stream if there is one, else of any stream of the
- * namespace, and then rather one that ends with it (streams interleave). NULL: none. */
+ * namespace, preferably one that ends with `seq` (streams interleave). NULL: none. */
 const struct tombstone_row *tombstones_cover(const struct tombstones *all,
                                              uint8_t namespace_id, uint64_t stream,
                                              uint64_t seq);

@@ -11,6 +11,9 @@
 #include "checkpoint/packed_int.h"
 
 #include "base/limits.h"
+#include "base/reader.h"
+
+#include <assert.h>
 
 static uint32_t host_u32(struct str bytes)
 {
@@ -24,6 +27,7 @@ int image_check(struct str image, const char *format, struct cairn_error *error)
 {
     static const uint16_t one = 1;
     uint8_t low_first;
+    assert(strlen(format) == 3);
     memcpy(&low_first, &one, 1);
     struct reader in = reader_of(image.ptr, image.len);
     const char *fault = NULL;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether the row of a run may be relied on: its own checksum and HMAC, and that its
- * records agree with it about having HMACs. */
+/* Whether the row of a run may be relied on: its checksum and HMAC match, and its
+ * records have HMACs if and only if it has one. */
 #include "checkpoint/trust.h"
 #include "checkpoint/record.h"
 #include "storage/rows_checkpoint.h"
 #include "storage/rows_run.h"
 #include "storage/store.h"
 
-/* Of a damaged record, too: its bytes are looked at only for that. */
+/* Of a damaged record as well: only the flag is used. */
 static int see_flags(void *context, const struct checkpoint_row *row)
 {
     bool *keyed = context;

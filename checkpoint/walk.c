@@ -6,7 +6,7 @@
 
 static int walk_row(void *context, const struct checkpoint_row *row)
 {
-    struct walk *walk = context;
+    struct stream_walk *walk = context;
     struct walk_step step = {.row = row};
     if (row->seq <= walk->last || row->stream != walk->stream ||
         row->namespace_id != walk->in->kind->namespace_id) /* by a damaged index */
@@ -25,7 +25,7 @@ static int walk_row(void *context, const struct checkpoint_row *row)
     return rc == WALK_PASS ? 0 : rc;
 }
 
-int chain_walk(struct walk *walk, uint64_t stream, uint64_t first, uint64_t last,
+int chain_walk(struct stream_walk *walk, uint64_t stream, uint64_t first, uint64_t last,
                struct cairn_error *error)
 {
     struct checkpoint_range range = {.namespace_id = walk->in->kind->namespace_id,

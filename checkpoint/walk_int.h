@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The walk along one stream from older to newer records, on which rebuilding (strict)
- * and recovering (lenient) stand. It verifies rows and compares links; what a bad one
- * means is for the step function to decide. */
+/* The walk along one stream from older to newer records, used by rebuild.c (strict) and
+ * recover.c (lenient). It verifies rows and compares links; the step function decides
+ * what a bad one means. */
 #ifndef CHECKPOINT_WALK_INT_H
 #define CHECKPOINT_WALK_INT_H
 
@@ -13,12 +13,12 @@ struct walk_step {
     struct sound_record record;
     bool linked; /* a sound record that names walk->tip as its parent */
 };
-/* Returns 0 to go on, PASS to go on without making the record the tip, 1 to stop, or a
- * negative code. */
+/* Returns 0 to make the record the tip and continue, WALK_PASS to continue without
+ * that, 1 to stop, or a negative code. */
 enum { WALK_PASS = 2 };
 typedef int walk_fn(void *context, const struct walk_step *step);
 
-struct walk {
+struct stream_walk {
     const struct chains *in;
     struct checkpoint_ref tip; /* newest record that was taken, seq 0: none yet */
     struct cairn_error *reason;
@@ -28,7 +28,7 @@ struct walk {
     struct cairn_error *error;
 };
 /* All rows of `stream` with seqs from `first` to `last` (0: no end). */
-int chain_walk(struct walk *walk, uint64_t stream, uint64_t first, uint64_t last,
+int chain_walk(struct stream_walk *walk, uint64_t stream, uint64_t first, uint64_t last,
                struct cairn_error *error);
 
 #endif

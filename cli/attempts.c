@@ -2,11 +2,12 @@
 /* Attempts as lines and as JSON. */
 #include "cli/attempts.h"
 
+#include "cli/describe.h"
 #include "cli/format.h"
 #include "cli/ui.h"
 
-/* The words that `cairn events` has for it. */
-static const char *end_of(const struct cairn_attempt_info *attempt)
+/* The same words as in `cairn events`. */
+static const char *end_words(const struct cairn_attempt_info *attempt)
 {
     bool done = attempt->outcome == CAIRN_COMPLETED;
     if (attempt->open)
@@ -25,7 +26,7 @@ void attempt_print(const struct cairn_attempt_info *attempt)
     if (attempt->ended_ns != 0)
         format_duration(took, (attempt->ended_ns - attempt->started_ns) / 1000000);
     out("  attempt %u  %s%s%s%s%s%s  started %s%s%s\n", attempt->attempt,
-        end_of(attempt),
+        end_words(attempt),
         attempt->check      ? " by its check"
         : attempt->external ? " from outside"
                             : "",
@@ -40,11 +41,7 @@ void attempt_document(struct doc *doc, const struct cairn_attempt_info *attempt)
     doc_bool(doc, "open", attempt->open);
     doc_text(doc, "outcome",
              attempt->open ? NULL : cairn_outcome_name(attempt->outcome));
-    if (attempt->exit_code >= 0)
-        doc_number(doc, "exit_code", attempt->exit_code);
-    else
-        doc_null(doc, "exit_code");
-    doc_some(doc, "signal", (uint64_t)attempt->signal);
+    process_end_document(doc, attempt->exit_code, attempt->signal);
     doc_bool(doc, "timed_out", attempt->timed_out);
     doc_time(doc, "started", attempt->started_ns);
     doc_time(doc, "ended", attempt->ended_ns);

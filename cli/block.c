@@ -35,7 +35,6 @@ void block_line(struct block *block, const char *format, ...)
     char text[BLOCK_LINE / ESCAPE_FACTOR], safe[BLOCK_LINE];
     va_list arguments;
     size_t n;
-
     if (block->lines == BLOCK_LINES)
         return;
     va_start(arguments, format);
@@ -117,7 +116,7 @@ const char *progress_text(char text[PROGRESS_MAX], uint32_t done, uint32_t total
     int n = snprintf(text, PROGRESS_MAX, "[%*u/%u] %u running", count_digits(total),
                      done, total, running);
     if (rate > 0 && done < total) {
-        /* Whole seconds: more would be pretence. */
+        /* Whole seconds: it is only an estimate. */
         int64_t left_ms = (int64_t)((total - done) / rate) * 1000;
         if (left_ms < 60000)
             snprintf(eta, sizeof eta, "%ds", (int)(left_ms / 1000));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of commands. Help, parsing and dispatch are all made from it. */
+/* One row of the table of commands (commands/table.c). Help, parsing and dispatch are
+ * all made from the table. */
 #ifndef CLI_COMMAND_H
 #define CLI_COMMAND_H
 
@@ -17,6 +18,8 @@ struct command {
     int (*function)(struct settings *settings); /* returns the exit status */
 };
 
+/* The table for all that follows; it must outlive it. */
+void command_use(const struct command *table, size_t n);
 /* The i-th command, NULL past the end. */
 const struct command *command_at(size_t i);
 /* Finds `words` ("run", "checkpoint list"); NULL if there is none. */
@@ -25,42 +28,5 @@ const struct command *command_find(const char *words);
 bool command_is_group(const char *word);
 /* Whether the command takes an option, the global ones included. */
 bool command_takes(const struct command *command, enum option_id id);
-
-void help_all(FILE *to);
-void help_group(FILE *to, const char *group);
-void help_command(FILE *to, const struct command *command);
-/* Reports that there is no such command, with the nearest; returns the status. */
-int help_unknown(const char *words);
-
-int command_run(struct settings *settings);
-int command_resume(struct settings *settings);
-int command_plan(struct settings *settings);
-int command_explain(struct settings *settings);
-int command_status(struct settings *settings);
-int command_watch(struct settings *settings);
-int command_runs(struct settings *settings);
-int command_log(struct settings *settings);
-int command_events(struct settings *settings);
-int command_graph(struct settings *settings);
-int command_init(struct settings *settings);
-int command_validate(struct settings *settings);
-int command_cancel(struct settings *settings);
-int command_resolve(struct settings *settings);
-int command_undo(struct settings *settings);
-int command_next(struct settings *settings);
-int command_claim(struct settings *settings);
-int command_complete(struct settings *settings);
-int command_fail(struct settings *settings);
-int command_doctor(struct settings *settings);
-int command_gc(struct settings *settings);
-int command_checkpoint_list(struct settings *settings);
-int command_checkpoint_show(struct settings *settings);
-int command_checkpoint_timeline(struct settings *settings);
-int command_checkpoint_verify(struct settings *settings);
-int command_checkpoint_head(struct settings *settings);
-int command_checkpoint_delete(struct settings *settings);
-int command_checkpoint_prune(struct settings *settings);
-int command_help(struct settings *settings);
-int command_version(struct settings *settings);
 
 #endif

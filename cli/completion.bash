@@ -67,7 +67,7 @@ _cairn_values()
 {
     case $2 in
     --on-change) printf '%s\n' rerun keep refuse ;;
-    --check-outputs) printf '%s\n' exist content ;;
+    --check-outputs) printf '%s\n' changed content exist ;;
     --checkpoint) printf '%s\n' best-effort required ;;
     --sync) printf '%s\n' full normal off ;;
     --format) printf '%s\n' dot mermaid json ;;

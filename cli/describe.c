@@ -2,6 +2,7 @@
 /* Runs and checkpoints in words and as JSON. */
 #include "cli/describe.h"
 
+#include "cli/exit_status.h"
 #include "cli/format.h"
 #include "cli/ui.h"
 
@@ -20,7 +21,7 @@ int run_exit_status(const struct cairn_run_info *run)
         return 0;
     if (run->unknown > 0)
         return EXIT_UNKNOWN;
-    return run->state == CAIRN_RUN_FAILED ? 1 : EXIT_STOPPED;
+    return run->state == CAIRN_RUN_FAILED ? EXIT_TASK_FAILED : EXIT_STOPPED;
 }
 
 uint32_t run_done(const struct cairn_run_info *run)
@@ -34,7 +35,7 @@ static int add_param(void *context, const char *name, const char *value)
     return 0;
 }
 
-/* They are those of a checkpoint. */
+/* Null without a checkpoint: the counts are from it. */
 static void add_count(struct doc *doc, const struct cairn_run_info *run,
                       const char *name, uint32_t count)
 {
@@ -126,6 +127,15 @@ char *params_text(struct cairn_store *store, uint64_t run)
     return text;
 }
 
+void process_end_document(struct doc *doc, int exit_code, int signal)
+{
+    if (exit_code >= 0)
+        doc_number(doc, "exit_code", exit_code);
+    else
+        doc_null(doc, "exit_code");
+    doc_some(doc, "signal", (uint64_t)signal);
+}
+
 void checkpoint_document(struct doc *doc, const struct cairn_checkpoint_info *info)
 {
     doc_count(doc, "seq", info->seq);
@@ -148,4 +158,20 @@ void checkpoint_document(struct doc *doc, const struct cairn_checkpoint_info *in
     doc_count(doc, "failed", info->failed);
     doc_count(doc, "skipped", info->skipped);
     doc_count(doc, "cancelled", info->cancelled);
+}
+
+int page_end(struct doc *doc, const struct cairn_page *page, const char *thing,
+             uint64_t shown, uint64_t total)
+{
+    if (!doc) {
+        out_flush();
+        say("%llu of %llu %s%s", (unsigned long long)shown, (unsigned long long)total,
+            thing, plural(total));
+        return 0;
+    }
+    doc_end(doc);
+    doc_count(doc, "total", total);
+    doc_count(doc, "limit", page->limit);
+    doc_count(doc, "offset", page->offset);
+    return doc_print(doc);
 }

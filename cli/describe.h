@@ -6,10 +6,10 @@
 #include "cairn.h"
 #include "cli/json.h"
 
-/* running, interrupted, waiting (it ended normally with work left), completed,
+/* running, interrupted, waiting (cairn ended normally with work left), completed,
  * failed, cancelled or undone. */
 const char *run_state_text(const struct cairn_run_info *run);
-/* The exit status for how a run ended, or for one that did not. */
+/* The exit status that stands for the state of a run. */
 int run_exit_status(const struct cairn_run_info *run);
 uint32_t run_done(const struct cairn_run_info *run);
 /* Members of a run, in an object that is already open. */
@@ -17,6 +17,12 @@ void run_document(struct doc *doc, struct cairn_store *store,
                   const struct cairn_run_info *run);
 /* `day=2026-01-31 who="you and me"`, cut if it is long; heap, or NULL for none. */
 char *params_text(struct cairn_store *store, uint64_t run);
+/* The members exit_code (null for -1: none) and signal (null for 0). */
+void process_end_document(struct doc *doc, int exit_code, int signal);
 void checkpoint_document(struct doc *doc, const struct cairn_checkpoint_info *info);
+/* The end of a page of a list: closes and prints the document, or without one (NULL)
+ * prints how many were shown of how many; `thing` is "run". Returns an exit status. */
+int page_end(struct doc *doc, const struct cairn_page *page, const char *thing,
+             uint64_t shown, uint64_t total);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The display of a run. It knows only what events tell: the table of running tasks is
- * its own. On a terminal the block is repainted at TICK events only; a permanent line
- * takes it away until the next one. */
+/* The display of a run, made from its events alone: it keeps its own table of running
+ * tasks. On a terminal the block is repainted only at TICK events; a permanent line
+ * removes it until the next one. */
 #include "cli/display.h"
 
 #include "cli/format.h"
@@ -31,7 +31,7 @@ void display_release(struct display *display)
     display->running = NULL;
 }
 
-/* Without memory the task is missing from the display, nothing worse. */
+/* Without memory the task is missing from the display; nothing else depends on it. */
 static void add_running(struct display *display, const struct cairn_event *event)
 {
     struct running *task;
@@ -49,7 +49,7 @@ static void add_running(struct display *display, const struct cairn_event *event
     snprintf(task->id, sizeof task->id, "%s", event->task);
 }
 
-/* Order is kept: the oldest stand first. */
+/* The order is kept: the oldest come first. */
 static void remove_running(struct display *display, uint32_t node)
 {
     struct running *tasks = display->running;
@@ -93,8 +93,8 @@ static void describe_end(char how[FORMAT_MAX], const struct cairn_event *event)
     format_end(how, event->exit_code, event->signal, event->timed_out, event->text);
 }
 
-/* A step that somebody outside reported as failed, or a condition that could not be
- * told, has written nothing. */
+/* An external task that was reported as failed, or a condition that could not be
+ * evaluated, has no output. */
 static bool has_log(const struct cairn_event *event)
 {
     return event->exit_code >= 0 || event->signal != 0 || event->timed_out ||
@@ -125,7 +125,7 @@ static void print_failure(const struct display *display,
     free(word);
 }
 
-/* A message (a check that warns) is told whatever is left out otherwise. */
+/* A task with a message (a check that warns) is printed even where others are not. */
 static void print_completed(const struct display *display,
                             const struct cairn_event *event, bool lines)
 {
@@ -286,7 +286,7 @@ void display_event(void *context, const struct cairn_event *event)
 {
     struct display *display = context;
     if (display->json) {
-        /* People at the terminal still learn of lost checkpoints and output. */
+        /* Lost checkpoints and output are reported on the terminal, too. */
         if (event->kind == CAIRN_EVENT_DEGRADED || event->kind == CAIRN_EVENT_DISK_FULL)
             print_line(display, event);
         if (event->kind != CAIRN_EVENT_TICK && event->kind != CAIRN_EVENT_RUN_FINISHED)
@@ -320,7 +320,7 @@ static const char *state_text(const struct cairn_run_result *result)
                                                 : "stopped";
 }
 
-/* What somebody has to do before the run can go on, and the command for it. */
+/* What has to be done before the run can continue, and the command for it. */
 static void print_advice(const struct display *display,
                          const struct cairn_run_result *result)
 {
@@ -395,6 +395,9 @@ void display_result(struct display *display, const struct cairn_run_result *resu
     if (result->unsaved > 0)
         ui_warn("%u outcome%s could not be saved: those tasks will run again",
                 result->unsaved, plural(result->unsaved));
+    if (result->lost_outputs > 0)
+        ui_warn("the output of %u attempt%s could not be kept", result->lost_outputs,
+                plural(result->lost_outputs));
     if (result->failed_undos > 0)
         ui_warn("%u undo command%s failed; see: cairn status %llu%s",
                 result->failed_undos, plural(result->failed_undos),

@@ -21,7 +21,7 @@ struct display {
     struct rate rate;
     int64_t started_ms, painted_ms, progress_ms;
     uint64_t sequence; /* of NDJSON lines */
-    uint32_t checked;  /* of the result's unknown tasks, those whose check decides */
+    uint32_t checked;  /* of the result's unknown tasks, those that a check decides */
 };
 
 void display_init(struct display *display, const char *hint, bool stored);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Events as NDJSON: one object a line, flushed line by line, so that what a reader has
- * seen is what has happened. Field names are stable: docs/json.md. */
+/* Events as NDJSON: one object a line, flushed line by line, so that a reader sees each
+ * event when it happens. Field names are stable: docs/json.md. */
+#include "cli/describe.h"
 #include "cli/display.h"
 #include "cli/format.h"
 #include "cli/json.h"
@@ -49,11 +50,7 @@ static void begin_event(struct doc *doc, const char *type, uint64_t sequence,
 
 static void put_end(struct doc *doc, const struct cairn_event *event)
 {
-    if (event->exit_code >= 0)
-        doc_number(doc, "exit_code", event->exit_code);
-    else
-        doc_null(doc, "exit_code");
-    doc_some(doc, "signal", (uint64_t)event->signal);
+    process_end_document(doc, event->exit_code, event->signal);
     doc_bool(doc, "timed_out", event->timed_out);
     doc_number(doc, "duration_ms", event->duration_ms);
 }
@@ -113,6 +110,7 @@ void result_print(uint64_t sequence, const struct cairn_run_result *result)
     doc_count(&doc, "failed_undos", result->failed_undos);
     doc_count(&doc, "attempts", result->attempts);
     doc_count(&doc, "unsaved", result->unsaved);
+    doc_count(&doc, "lost_outputs", result->lost_outputs);
     doc_bool(&doc, "damaged", result->damaged);
     doc_number(&doc, "exit_status", result->exit_status);
     doc_print(&doc);

@@ -5,6 +5,7 @@
 #include "cli/display.h"
 #include "cli/format.h"
 #include "cli/open.h"
+#include "cli/report.h"
 #include "cli/ui.h"
 
 #include <signal.h>
@@ -23,13 +24,31 @@ struct work {
     struct cairn_run_options options;
 };
 
-/* A handler has no other way to its stop. */
-static struct cairn_stop *volatile stop_on_signal;
+/* A signal handler gets no context, so its stop is global. */
+static struct cairn_stop *volatile stop_request_stop;
 
-static void on_signal(int signal)
+static void request_stop(int signal)
 {
     (void)signal;
-    cairn_stop_request(stop_on_signal);
+    cairn_stop_request(stop_request_stop);
+}
+
+static void ignore_signal(int signal)
+{
+    (void)signal;
+}
+
+/* Other programs answer them with a report of their progress, so somebody may send
+ * them: they do nothing. Not SIG_IGN, which tasks would inherit. */
+static void ignore_user_signals(void)
+{
+    static const int signals[] = {SIGUSR1, SIGUSR2};
+    struct sigaction action = {.sa_handler = ignore_signal, .sa_flags = SA_RESTART},
+                     old;
+    sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
+        if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler == SIG_DFL)
+            sigaction(signals[i], &action, NULL);
 }
 
 /* A signal that was ignored when we were started (nohup, a shell's background job)
@@ -37,13 +56,14 @@ static void on_signal(int signal)
 static void catch_signals(struct cairn_stop *stop)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART}, old;
+    struct sigaction action = {.sa_handler = request_stop, .sa_flags = SA_RESTART}, old;
     sigemptyset(&action.sa_mask);
-    stop_on_signal = stop;
+    stop_request_stop = stop;
     for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
         if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
             sigaction(signals[i], &action, NULL);
     }
+    ignore_user_signals();
 }
 
 /* The stop is about to be freed: signals go back to what they do by default. */
@@ -52,7 +72,7 @@ static void release_signals(void)
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
     struct sigaction old;
     for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
-        if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler == on_signal)
+        if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler == request_stop)
             signal(signals[i], SIG_DFL);
     }
 }
@@ -103,8 +123,8 @@ static void print_plan(const struct cairn_plan *plan)
         say("  ... and %u more", listed - shown);
 }
 
-/* The times of files and runs only spare the planning, which costs as much as the
- * run's own: what is really different, the plan says. */
+/* Comparing times only saves making the plan, which costs as much as the run's own;
+ * what has really changed, the plan says. */
 void announce_changes(struct settings *settings, struct cairn_workflow *workflow,
                       struct cairn_store *store,
                       const struct cairn_run_options *options,
@@ -114,7 +134,7 @@ void announce_changes(struct settings *settings, struct cairn_workflow *workflow
     if (settings->given[OPT_QUIET] || settings->given[OPT_JSON] ||
         !touched_since(run->file, run->started_ns))
         return;
-    /* What is wrong here, the run itself will tell. */
+    /* The run itself will report what is wrong. */
     if (cairn_plan(&plan, workflow, store, options, NULL) != 0)
         return;
     if (cairn_plan_will(plan) + cairn_plan_may(plan) > 0 &&
@@ -138,7 +158,7 @@ static int carry_out(struct settings *settings, struct work *work)
     struct display display;
     int status;
     if (cairn_stop_new(&work->options.stop, &error) != 0)
-        return ui_fail(&error);
+        return report_error(&error);
     ui_output_optional();
     catch_signals(work->options.stop);
     display_init(&display, store_hint(settings), work->store);
@@ -152,7 +172,7 @@ static int carry_out(struct settings *settings, struct work *work)
         status = result.exit_status;
     } else {
         block_clear(&display.block);
-        status = ui_fail(&error);
+        status = report_error(&error);
     }
     display_release(&display);
     release_signals();

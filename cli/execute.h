@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Carrying out a run: what `run`, `resume` and `undo` have in common. */
+/* Carrying out a run in the foreground, for `run`, `resume` and `undo`. */
 #ifndef CLI_EXECUTE_H
 #define CLI_EXECUTE_H
 
@@ -8,8 +8,8 @@
 /* Fills the options that tune a run from the command line. */
 void tuning_options(const struct settings *settings, struct cairn_run_options *options);
 
-/* If the file of the run that the options resume, or fork from, was touched since
- * the run started, prints what will run and why. */
+/* If the file of the run to resume or to fork from was changed since that run started,
+ * prints what will run and why. */
 void announce_changes(struct settings *settings, struct cairn_workflow *workflow,
                       struct cairn_store *store,
                       const struct cairn_run_options *options,

@@ -158,8 +158,9 @@ static size_t put_hex(char *out, const char *prefix, unsigned byte)
     return n + 2;
 }
 
-/* Code points that make a terminal or an editor show text otherwise than it is written:
- * C1 controls, zero-width and direction marks, overrides and isolates, separators. */
+/* Code points that make a terminal or an editor show a text differently from what it
+ * is: C1 controls, zero-width and direction marks, overrides and isolates, separators.
+ */
 size_t format_control(const char *text, size_t length, unsigned *code)
 {
     const unsigned char *s = (const unsigned char *)text;

@@ -15,12 +15,12 @@ const char *format_bytes(char out[FORMAT_MAX], uint64_t bytes);  /* 1.2 MiB */
 const char *format_local(char out[FORMAT_MAX], int64_t time_ns); /* local time */
 const char *format_utc(char out[FORMAT_MAX], int64_t time_ns);   /* RFC 3339 */
 /* How an attempt ended: "exit 1", "signal 9 (KILL)", "timed out", "". `text` is its
- * message or NULL: a message says more of a signal, a timeout or a command that was not
- * found than the bare fact does. */
+ * message or NULL: with a message nothing is added about a signal, a timeout or a
+ * command that was not found. */
 const char *format_end(char out[FORMAT_MAX], int exit_code, int signal, bool timed_out,
                        const char *text);
-/* A value of a parameter, in quotes with escapes where it has blanks or control
- * characters; heap or NULL. */
+/* The value of a parameter, quoted and escaped if it has blanks or control characters;
+ * heap or NULL. */
 char *quoted_value(const char *text);
 /* The length without line breaks at the end, for %.*s. */
 int length_trimmed(const char *text);

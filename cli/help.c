@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Help, made from the table of commands and the catalogue of options. */
-#include "cli/command.h"
-#include "cli/json.h"
-#include "cli/ui.h"
+/* Help, made from the tables of commands and of options. */
+#include "cli/help.h"
+
+#include "cli/exit_status.h"
+#include "cli/nearest.h"
+#include "cli/report.h"
 
 #include <string.h>
 
@@ -14,17 +16,17 @@ static const struct {
     const char *meaning;
 } statuses[] = {
     {0, "done, or nothing to do"},
-    {1, "a task failed"},
-    {2, "wrong usage"},
-    {3, "the workflow is invalid"},
-    {4, "the definition changed and --on-change=refuse was given"},
-    {5, "the store, or a record in it, is damaged"},
-    {6, "another run owns the workflow"},
-    {7, "stopped with work left"},
-    {8, "the outcome of a task is unknown and needs a decision"},
-    {9, "done, but some checkpoints could not be saved"},
-    {10, "not found: a file, store, run, task or checkpoint"},
-    {75, "the system refused (a lock wait ran out, disk full, no permission)"},
+    {EXIT_TASK_FAILED, "a task failed"},
+    {EXIT_USAGE, "wrong usage"},
+    {EXIT_WORKFLOW, "the workflow is invalid"},
+    {EXIT_CHANGED, "the definition changed and --on-change=refuse was given"},
+    {EXIT_DAMAGED, "the store, or a record in it, is damaged"},
+    {EXIT_OWNED, "another run owns the workflow"},
+    {EXIT_STOPPED, "stopped with work left"},
+    {EXIT_UNKNOWN, "the outcome of a task is unknown and needs a decision"},
+    {EXIT_UNSAVED, "done, but some checkpoints could not be saved"},
+    {EXIT_NOT_FOUND, "not found: a file, store, run, task or checkpoint"},
+    {EXIT_SYSTEM, "the system refused (a lock wait ran out, disk full, no permission)"},
 };
 
 /* Prints text wrapped, from `column` on, where the cursor already is. */
@@ -119,7 +121,7 @@ void help_all(FILE *to)
         "  cairn resume             continue with what is left\n\nexit status:\n",
         to);
     print_statuses(to, "0 1 2 3 4 5 6 7 8 9 10 75");
-    fputs("\n`cairn COMMAND --help` tells more, `man cairn` everything.\n", to);
+    fputs("\nFor details: `cairn COMMAND --help` or `man cairn`.\n", to);
 }
 
 void help_group(FILE *to, const char *group)
@@ -127,7 +129,7 @@ void help_group(FILE *to, const char *group)
     fprintf(to, "usage: cairn %s COMMAND [OPERAND]... [OPTION]...\n\ncommands:\n",
             group);
     print_summaries(to, group);
-    fprintf(to, "\n`cairn %s COMMAND --help` tells more.\n", group);
+    fprintf(to, "\nFor details: `cairn %s COMMAND --help`.\n", group);
 }
 
 int help_unknown(const char *words)
@@ -142,83 +144,7 @@ int help_unknown(const char *words)
         nearest_try(&nearest, command->name);
     if (space)
         snprintf(group, sizeof group, "%.*s", (int)(space - words), words);
-    return ui_usage(group[0] ? group : NULL, "there is no command '%s'%s%s%s", words,
-                    nearest.best ? ": did you mean `cairn " : "",
-                    nearest.best ? nearest.best : "", nearest.best ? "`?" : "");
-}
-
-static void describe_option(struct doc *doc, enum option_id id)
-{
-    const struct option *option = option_get(id);
-    char letter[2] = {option->letter, '\0'};
-    doc_object(doc, NULL);
-    doc_text(doc, "name", option->name);
-    doc_text(doc, "letter", letter[0] ? letter : NULL);
-    doc_text(doc, "value", option->value);
-    doc_text(doc, "help", option->help);
-    doc_end(doc);
-}
-
-static void describe_command(struct doc *doc, const struct command *command)
-{
-    doc_object(doc, NULL);
-    doc_text(doc, "name", command->name);
-    doc_text(doc, "operands", command->operands);
-    doc_text(doc, "summary", command->summary);
-    doc_array(doc, "options");
-    for (size_t i = 0; command->options[i] != OPT_NONE; i++)
-        describe_option(doc, command->options[i]);
-    for (int id = 0; id < OPT_GLOBALS; id++)
-        describe_option(doc, (enum option_id)id);
-    doc_end(doc);
-    doc_end(doc);
-}
-
-static int help_document(const struct command *only)
-{
-    const struct command *command;
-    struct doc doc;
-    doc_begin(&doc);
-    doc_array(&doc, "commands");
-    for (size_t i = 0; (command = command_at(i)); i++) {
-        if (!only || only == command)
-            describe_command(&doc, command);
-    }
-    return doc_print(&doc);
-}
-
-int command_help(struct settings *settings)
-{
-    const struct command *command = NULL;
-    char words[128] = "";
-    for (int i = 0; i < settings->n_operands; i++)
-        snprintf(words + strlen(words), sizeof words - strlen(words), "%s%.60s",
-                 i > 0 ? " " : "", settings->operands[i]);
-    if (words[0] != '\0') {
-        command = command_find(words);
-        if (!command && !command_is_group(words))
-            return help_unknown(words);
-    }
-    if (ui_json())
-        return help_document(command);
-    if (command)
-        help_command(stdout, command);
-    else if (words[0] != '\0')
-        help_group(stdout, words);
-    else
-        help_all(stdout);
-    return 0;
-}
-
-int command_version(struct settings *settings)
-{
-    struct doc doc;
-    (void)settings;
-    if (!ui_json()) {
-        out("cairn %s\n", cairn_version());
-        return 0;
-    }
-    doc_begin(&doc);
-    doc_text(&doc, "version", cairn_version());
-    return doc_print(&doc);
+    return report_usage(group[0] ? group : NULL, "there is no command '%s'%s%s%s",
+                        words, nearest.best ? ": did you mean `cairn " : "",
+                        nearest.best ? nearest.best : "", nearest.best ? "`?" : "");
 }

@@ -2,6 +2,7 @@
 /* The writer of JSON documents. A document grows in memory and is printed whole. */
 #include "cli/json.h"
 
+#include "cli/exit_status.h"
 #include "cli/format.h"
 #include "cli/ui.h"
 

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The command `cairn`: finds the command in the table, parses its options, calls it. */
-#include "cli/command.h"
-#include "cli/open.h"
+#include "cli/commands/store_commands.h"
+#include "cli/commands/table.h"
+#include "cli/exit_status.h"
+#include "cli/help.h"
+#include "cli/report.h"
 #include "cli/ui.h"
 
 #include <string.h>
@@ -27,13 +30,13 @@ static int run_command(struct settings *settings, const struct command *command,
     if (settings->given[OPT_HELP])
         return show_help(command, NULL);
     if (settings->n_operands < command->least)
-        return ui_usage(command->name, "an operand is missing: cairn %s %s",
-                        command->name, command->operands);
+        return report_usage(command->name, "an operand is missing: cairn %s %s",
+                            command->name, command->operands);
     return command->function(settings);
 }
 
-/* Until all is parsed: errors of parsing are documents too when --json stands
- * anywhere. */
+/* Before the options are parsed: if --json is given anywhere, errors of parsing are
+ * documents, too. */
 static void expect_json(int argc, char **argv)
 {
     bool json = false;
@@ -42,7 +45,7 @@ static void expect_json(int argc, char **argv)
     ui_configure(json, false);
 }
 
-/* Words of the command stand before its options; global options may stand between. */
+/* The words of the command come before its options; global options may come between. */
 static int run_command_line(struct settings *settings, int argc, char **argv)
 {
     char words[128] = "";
@@ -58,7 +61,7 @@ static int run_command_line(struct settings *settings, int argc, char **argv)
         if (settings->given[OPT_VERSION])
             return command_version(settings);
         if (i == argc && ui_json())
-            return ui_usage(words[0] != '\0' ? words : NULL, "which command?");
+            return report_usage(words[0] != '\0' ? words : NULL, "no command is given");
         if (i == argc) {
             if (words[0] == '\0')
                 help_all(stderr);
@@ -82,6 +85,7 @@ int main(int argc, char **argv)
     struct settings settings;
     int status;
     ui_start();
+    command_use(command_table, command_table_size);
     settings_init(&settings);
     status = ui_end(run_command_line(&settings, argc > 0 ? argc - 1 : 0, argv + 1));
     settings_release(&settings);

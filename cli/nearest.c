@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The nearest valid word, by the number of letters to insert, delete, replace or swap
  * (Damerau-Levenshtein, restricted form, three rows). */
-#include "cli/options.h"
+#include "cli/nearest.h"
 
 #include <string.h>
 
@@ -34,7 +34,7 @@ static unsigned edit_distance(const char *a, size_t n, const char *b, size_t m)
     return last[m];
 }
 
-/* A word further away than a third of its letters is no help. */
+/* Only a word within a third of its letters is worth suggesting. */
 void nearest_init(struct nearest *nearest, const char *word)
 {
     size_t n = strlen(word);

@@ -2,7 +2,9 @@
 /* Opening stores, runs and workflows for the commands. */
 #include "cli/open.h"
 
+#include "cli/exit_status.h"
 #include "cli/format.h"
+#include "cli/report.h"
 #include "cli/ui.h"
 
 #include <errno.h>
@@ -10,7 +12,6 @@
 
 #define DEFAULT_FILE "cairn.yaml"
 
-/* --store, or $CAIRN_STORE if it says something. */
 const char *store_path(const struct settings *settings)
 {
     const char *path = getenv("CAIRN_STORE");
@@ -19,7 +20,6 @@ const char *store_path(const struct settings *settings)
     return path && path[0] != '\0' ? path : NULL;
 }
 
-/* --key, or $CAIRN_KEY if it says something. */
 const char *key_path(const struct settings *settings)
 {
     const char *path = getenv("CAIRN_KEY");
@@ -71,7 +71,7 @@ int store_for_reading(struct settings *settings, struct cairn_store **store)
 {
     struct cairn_error error = {0};
     if (open_store(settings, store, true, &error) != 0)
-        return ui_fail(&error);
+        return report_error(&error);
     return 0;
 }
 
@@ -81,7 +81,7 @@ int store_if_any(struct settings *settings, struct cairn_store **store)
     *store = NULL;
     if (open_store(settings, store, true, &error) == 0 || error.code == CAIRN_ENOTFOUND)
         return 0;
-    return ui_fail(&error);
+    return report_error(&error);
 }
 
 int store_for_writing(struct settings *settings, struct cairn_store **store,
@@ -100,14 +100,14 @@ int store_for_writing(struct settings *settings, struct cairn_store **store,
         if (rc == 0)
             say("cairn: created a store in %s", cairn_store_path(*store));
     }
-    return rc == 0 ? 0 : ui_fail(&error);
+    return rc == 0 ? 0 : report_error(&error);
 }
 
 static int get_run(struct cairn_store *store, uint64_t run, struct cairn_run_info *info)
 {
     struct cairn_error error = {0};
     if (cairn_run_get(store, run, info, &error) != 0)
-        return ui_fail(&error);
+        return report_error(&error);
     return 0;
 }
 
@@ -118,6 +118,13 @@ int run_operand(struct settings *settings, int n, struct cairn_store *store,
     if (settings->n_operands > n && !number_operand(settings, n, "run", &run))
         return EXIT_USAGE;
     return get_run(store, run, info);
+}
+
+int open_run(struct settings *settings, struct cairn_store **store,
+             struct cairn_run_info *info)
+{
+    int status = store_for_reading(settings, store);
+    return status == 0 ? run_operand(settings, 0, *store, info) : status;
 }
 
 int run_option(struct settings *settings, struct cairn_store *store,
@@ -140,7 +147,7 @@ static int load_file(struct settings *settings, const char *file,
     struct cairn_error error = {0};
     if (cairn_workflow_load(workflow, file, settings->params, settings->n_params,
                             &error) != 0)
-        return ui_fail(&error);
+        return report_error(&error);
     return 0;
 }
 
@@ -149,13 +156,15 @@ int workflow_operand(struct settings *settings, const char *command, int n,
 {
     if (settings->n_operands > n)
         *file = settings->operands[n];
-    else if (access(DEFAULT_FILE, F_OK) == 0 || errno != ENOENT) /* loading tells why */
+    else if (access(DEFAULT_FILE, F_OK) == 0 ||
+             errno != ENOENT) /* loading reports why */
         *file = DEFAULT_FILE;
     else
-        return ui_usage(command,
-                        "which workflow? Name its file (`cairn %s FILE`), or put a "
-                        "file named " DEFAULT_FILE " in this directory",
-                        command);
+        return report_usage(
+            command,
+            "no workflow file: name one (`cairn %s FILE`), or create " DEFAULT_FILE
+            " in this directory",
+            command);
     return load_file(settings, *file, workflow);
 }
 
@@ -166,10 +175,10 @@ static int load_of_run(struct settings *settings, const char *command,
     struct cairn_error error = {0};
     bool from_file = true;
     if (settings->n_params > 0)
-        return ui_usage(command,
-                        "--param goes with a FILE: a run has its own parameters");
+        return report_usage(command,
+                            "--param needs a FILE: a run has its own parameters");
     if (cairn_workflow_of_run(workflow, store, run, &from_file, &error) != 0)
-        return ui_fail(&error);
+        return report_error(&error);
     if (!from_file)
         say("cairn: the workflow's file is gone; using the definition stored with run "
             "%llu",
@@ -177,13 +186,14 @@ static int load_of_run(struct settings *settings, const char *command,
     return 0;
 }
 
-static int need_store(struct cairn_store *store)
+static int require_store(struct cairn_store *store)
 {
     if (store)
         return 0;
-    return ui_error(EXIT_NOT_FOUND, cairn_code_name(CAIRN_ENOTFOUND),
-                    "there is no store here or above; `cairn run FILE` creates one, "
-                    "--store names one");
+    return report_failure(
+        EXIT_NOT_FOUND, cairn_code_name(CAIRN_ENOTFOUND),
+        "there is no store here or above; `cairn run FILE` creates one, "
+        "--store names one");
 }
 
 static int target_checkpoint(struct settings *settings, const char *command,
@@ -193,11 +203,11 @@ static int target_checkpoint(struct settings *settings, const char *command,
 {
     struct cairn_checkpoint_info info = {0};
     struct cairn_error error = {0};
-    int status = need_store(store);
+    int status = require_store(store);
     if (status != 0)
         return status;
     if (cairn_checkpoint_get(store, settings->text[OPT_FROM], &info, &error) != 0)
-        return ui_fail(&error);
+        return report_error(&error);
     options->start = CAIRN_START_FROM;
     options->from = settings->text[OPT_FROM];
     return load_of_run(settings, command, store, info.run, workflow);
@@ -208,7 +218,7 @@ static int target_run(struct settings *settings, const char *command,
                       struct cairn_run_options *options)
 {
     struct cairn_run_info info;
-    int status = need_store(store);
+    int status = require_store(store);
     if (status == 0)
         status = run_option(settings, store, &info);
     if (status != 0)
@@ -227,9 +237,9 @@ int workflow_target(struct settings *settings, const char *command, int n,
     struct cairn_run_info newest = {0};
     const char *name;
     if (file + run + from > 1)
-        return ui_usage(command, "give one of FILE, --run and --from");
+        return report_usage(command, "give only one of FILE, --run and --from");
     if (settings->given[OPT_FRESH] && (run || from))
-        return ui_usage(command, "--fresh goes with a FILE");
+        return report_usage(command, "--fresh needs a FILE");
     if (from)
         return target_checkpoint(settings, command, store, workflow, options);
     if (run)

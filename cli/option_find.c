@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Finding options by name, and what to say of one that does not exist. */
+/* Finding options by name, and messages about one that does not exist. */
 #include "cli/command.h"
-#include "cli/ui.h"
+#include "cli/nearest.h"
+#include "cli/report.h"
 
 #include <string.h>
 
@@ -21,14 +22,14 @@ enum option_id option_find(const struct command *command, const char *name, size
     return OPT_NONE;
 }
 
-/* What people who know other programs call an option. */
+/* Names from other programs. */
 static const struct {
     const char *name, *option;
 } synonyms[] = {{"parallel", "jobs"}, {"workers", "jobs"},  {"restart", "fresh"},
                 {"force", "fresh"},   {"output", "stdout"}, {"directory", "store"}};
 
 /* The first command that has the option; NULL if none has. */
-static const struct command *owner_of(const char *name)
+static const struct command *first_with_option(const char *name)
 {
     const struct command *command;
     for (size_t i = 0; (command = command_at(i)); i++) {
@@ -38,7 +39,7 @@ static const struct command *owner_of(const char *name)
     return NULL;
 }
 
-/* A synonym that was nearest stands for its option. */
+/* The nearest option; a synonym counts as its option. */
 static const char *nearest_option(const struct command *command, const char *word)
 {
     const char *name;
@@ -66,20 +67,21 @@ int option_unknown(const struct command *command, const char *name, size_t n)
     const char *best;
     char word[64];
     snprintf(word, sizeof word, "%.*s", (int)(n < 60 ? n : 60), name);
-    owner = owner_of(word);
+    owner = first_with_option(word);
     if (command && owner && strcmp(word, "fresh") == 0)
-        ui_usage(command->name,
-                 "`cairn %s` has no option --fresh; to start over: cairn run --fresh "
-                 "FILE",
-                 command->name);
+        report_usage(
+            command->name,
+            "`cairn %s` has no option --fresh; to start over: cairn run --fresh "
+            "FILE",
+            command->name);
     else if (owner)
-        ui_usage(command ? command->name : NULL,
-                 "there is no option --%s here: it belongs after `cairn %s`", word,
-                 owner->name);
+        report_usage(command ? command->name : NULL,
+                     "there is no option --%s here: it belongs after `cairn %s`", word,
+                     owner->name);
     else if ((best = nearest_option(command, word)))
-        ui_usage(command ? command->name : NULL,
-                 "there is no option --%s: did you mean --%s?", word, best);
+        report_usage(command ? command->name : NULL,
+                     "there is no option --%s: did you mean --%s?", word, best);
     else
-        ui_usage(command ? command->name : NULL, "there is no option --%s", word);
-    return -1;
+        report_usage(command ? command->name : NULL, "there is no option --%s", word);
+    return ARGUMENT_REFUSED;
 }

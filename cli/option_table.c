@@ -11,11 +11,13 @@ static const struct option option_table[OPT_NONE] = {
                    0, 0, 0},
     [OPT_KEY] =
         {"key", 0, OPTION_TEXT, "FILE",
-         "the file with the HMAC key, without which what is stored cannot be changed "
-         "unnoticed: at least 32 bytes, readable only by you (default: $CAIRN_KEY)",
+         "the file with the HMAC key; changes to the store that were made without the "
+         "key are noticed: at least 32 bytes, readable only by you (default: "
+         "$CAIRN_KEY)",
          0, 0, 0},
     [OPT_JSON] = {"json", 0, OPTION_FLAG, NULL, "print JSON on stdout", 0, 0, 0},
-    [OPT_QUIET] = {"quiet", 'q', OPTION_FLAG, NULL, "print only what matters", 0, 0, 0},
+    [OPT_QUIET] = {"quiet", 'q', OPTION_FLAG, NULL,
+                   "print only data, warnings and errors", 0, 0, 0},
     [OPT_HELP] = {"help", 'h', OPTION_FLAG, NULL, "show this help", 0, 0, 0},
     [OPT_VERSION] = {"version", 0, OPTION_FLAG, NULL, "show the version", 0, 0, 0},
     [OPT_PARAM] = {"param", 0, OPTION_PAIR, "NAME=VALUE",
@@ -33,9 +35,10 @@ static const struct option option_table[OPT_NONE] = {
          "finished tasks whose definition changed: run again, stay finished (and count "
          "as made by the new definition), or stop with exit 4 (default: rerun)",
          0, 0, 0},
-    [OPT_CHECK_OUTPUTS] = {"check-outputs", 0, OPTION_CHOICE, "exist|content",
-                           "declared outputs of finished tasks must exist, or have the "
-                           "recorded content (default: exist)",
+    [OPT_CHECK_OUTPUTS] = {"check-outputs", 0, OPTION_CHOICE, "changed|content|exist",
+                           "declared outputs of finished tasks: read the content of "
+                           "those whose size, times or inode changed, of all, or let "
+                           "it be enough that they exist (default: changed)",
                            0, 0, 0},
     [OPT_CHECKPOINT] = {"checkpoint", 0, OPTION_CHOICE, "best-effort|required",
                         "when checkpoints cannot be saved: continue (exit 9), or start "
@@ -50,8 +53,8 @@ static const struct option option_table[OPT_NONE] = {
          0, 0, 0},
     [OPT_OUTPUT_LIMIT] = {"output-limit", 0, OPTION_SIZE, "SIZE",
                           "keep this much of stdout and of stderr of each attempt "
-                          "(default: 1M)",
-                          1, OPTION_SIZE_LIMIT, 0},
+                          "(default: 1M, at most 900M)",
+                          1, 900 << 20, 0},
     [OPT_KEEP] = {"keep", 0, OPTION_NUMBER, "N",
                   "keep at least N checkpoints when the run ends; only whole segments "
                   "are deleted, so more may stay; 0 keeps all (default: 50)",

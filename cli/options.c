@@ -5,6 +5,8 @@
 #include "cli/options.h"
 
 #include "cli/command.h"
+#include "cli/exit_status.h"
+#include "cli/report.h"
 #include "cli/ui.h"
 
 #include <errno.h>
@@ -42,8 +44,8 @@ bool number_operand(const struct settings *settings, int n, const char *kind,
     const char *text = settings->operands[n];
     if (parse_number(text, out) && *out >= 1 && *out <= INT64_MAX)
         return true;
-    ui_usage(settings->command,
-             "'%s' is not the number of a %s: they are counted from 1", text, kind);
+    report_usage(settings->command,
+                 "'%s' is not the number of a %s: numbers start at 1", text, kind);
     return false;
 }
 
@@ -73,14 +75,14 @@ static bool parse_size(const char *text, uint64_t *out)
     return true;
 }
 
-/* The milliseconds of a unit at `text`, whose rest is put into `rest`; 0: none. */
+/* The milliseconds of the unit at `text`, 0 if there is none; `rest` is what follows.
+ */
 static uint64_t parse_unit(const char *text, const char **rest)
 {
     static const struct {
         const char *name;
         uint64_t ms;
     } units[] = {{"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", 3600000}, {"d", 86400000}};
-
     for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
         size_t n = strlen(units[i].name);
         if (strncmp(text, units[i].name, n) == 0 &&
@@ -161,27 +163,30 @@ static bool add_pair(struct settings *settings, const char *text)
     return true;
 }
 
-static int bad_value(const struct command *command, const struct option *option,
-                     const char *text)
+static int report_bad_value(const struct command *command, const struct option *option,
+                            const char *text)
 {
     const char *name = command ? command->name : NULL;
     if (option->kind == OPTION_CHOICE)
-        return ui_usage(name, "--%s cannot be '%s': it is one of %s", option->name,
-                        text, option->value);
+        return report_usage(name, "--%s cannot be '%s': give one of %s", option->name,
+                            text, option->value);
     if (option->kind == OPTION_SIZE)
-        return ui_usage(name,
-                        "--%s cannot be '%s': give bytes, or a size like 64K or 10M",
-                        option->name, text);
+        return report_usage(
+            name,
+            "--%s cannot be '%s': give bytes, or a size like 64K or 10M, at most %lluM",
+            option->name, text, (unsigned long long)option->high >> 20);
     if (option->kind == OPTION_TIME)
-        return ui_usage(name,
-                        "--%s cannot be '%s': give a time like 30s, 10m or 1h30m, at "
-                        "most 366d",
-                        option->name, text);
+        return report_usage(
+            name,
+            "--%s cannot be '%s': give a time like 30s, 10m or 1h30m, at "
+            "most 366d",
+            option->name, text);
     if (option->kind == OPTION_PAIR)
-        return ui_usage(name, "--%s needs NAME=VALUE, not '%s'", option->name, text);
-    return ui_usage(name, "--%s cannot be '%s': it is a number from %llu to %llu",
-                    option->name, text, (unsigned long long)option->low,
-                    (unsigned long long)option->high);
+        return report_usage(name, "--%s needs NAME=VALUE, not '%s'", option->name,
+                            text);
+    return report_usage(name, "--%s cannot be '%s': give a number from %llu to %llu",
+                        option->name, text, (unsigned long long)option->low,
+                        (unsigned long long)option->high);
 }
 
 static bool take_value(struct settings *settings, enum option_id id, const char *text)
@@ -197,7 +202,8 @@ static bool take_value(struct settings *settings, enum option_id id, const char 
         return parse_number(text, number) && *number >= option->low &&
                *number <= option->high;
     case OPTION_SIZE:
-        return parse_size(text, number) && *number >= option->low;
+        return parse_size(text, number) && *number >= option->low &&
+               *number <= option->high;
     case OPTION_TIME:
         return parse_time(text, number) && *number >= option->low;
     case OPTION_CHOICE:
@@ -220,7 +226,8 @@ static enum option_id find_short(const struct command *command, char letter)
     return OPT_NONE;
 }
 
-/* One option with its value; returns how many arguments it used, or -1. `attached` is
+/* One option with its value; returns how many arguments it used, or
+ * ARGUMENT_REFUSED. `attached` is
  * a value in the same argument, or NULL. */
 static int take_option(struct settings *settings, const struct command *command,
                        enum option_id id, const char *attached, const char *next)
@@ -230,19 +237,19 @@ static int take_option(struct settings *settings, const struct command *command,
     const char *text = attached ? attached : next;
     if (option->kind == OPTION_FLAG) {
         if (attached) {
-            ui_usage(name, "--%s takes no value", option->name);
-            return -1;
+            report_usage(name, "--%s takes no value", option->name);
+            return ARGUMENT_REFUSED;
         }
         settings->given[id] = true;
         return 1;
     }
     if (!text) {
-        ui_usage(name, "--%s needs a value: %s", option->name, option->value);
-        return -1;
+        report_usage(name, "--%s needs a value: %s", option->name, option->value);
+        return ARGUMENT_REFUSED;
     }
     if (!take_value(settings, id, text)) {
-        bad_value(command, option, text);
-        return -1;
+        report_bad_value(command, option, text);
+        return ARGUMENT_REFUSED;
     }
     return attached ? 1 : 2;
 }
@@ -265,8 +272,9 @@ static int take_short(struct settings *settings, const struct command *command,
     for (const char *letter = argument + 1; *letter != '\0'; letter++) {
         enum option_id id = find_short(command, *letter);
         if (id == OPT_NONE) {
-            ui_usage(command ? command->name : NULL, "there is no option -%c", *letter);
-            return -1;
+            report_usage(command ? command->name : NULL, "there is no option -%c",
+                         *letter);
+            return ARGUMENT_REFUSED;
         }
         if (option_get((enum option_id)id)->kind != OPTION_FLAG)
             return take_option(settings, command, id, letter[1] ? letter + 1 : NULL,
@@ -280,8 +288,8 @@ static int take_operand(struct settings *settings, const struct command *command
                         const char *text)
 {
     if (settings->n_operands == command->most) {
-        ui_usage(command->name, "unexpected operand '%s'", text);
-        return -1;
+        report_usage(command->name, "unexpected operand '%s'", text);
+        return ARGUMENT_REFUSED;
     }
     settings->operands[settings->n_operands++] = text;
     return 1;
@@ -307,7 +315,7 @@ int settings_parse(struct settings *settings, const struct command *command, int
         else
             used = take_short(settings, command, argument, next);
         if (used < 0)
-            return -1;
+            return ARGUMENT_REFUSED;
         i += used;
     }
     return i;

@@ -103,26 +103,20 @@ const struct option *option_get(enum option_id id);
 bool option_taken(const struct command *command, enum option_id id);
 /* The command's option with this long name (n bytes), or OPT_NONE. */
 enum option_id option_find(const struct command *command, const char *name, size_t n);
-/* Reports that there is no such option, with the nearest; returns -1. */
+/* What the functions that take arguments return after they printed what is wrong. */
+#define ARGUMENT_REFUSED (-1)
+/* Reports that there is no such option, with the nearest; ARGUMENT_REFUSED. */
 int option_unknown(const struct command *command, const char *name, size_t n);
 void settings_init(struct settings *settings);
 void settings_release(struct settings *settings);
 /* Takes the arguments of one command. With `command` NULL only global options are
  * known and parsing stops at the first operand. Returns how many arguments were used,
- * or -1 after printing what is wrong. */
+ * or ARGUMENT_REFUSED. */
 int settings_parse(struct settings *settings, const struct command *command, int argc,
                    char **argv);
 /* The n-th operand as a decimal number of a kind ("run") from 1; prints
  * what is wrong otherwise. */
 bool number_operand(const struct settings *settings, int n, const char *kind,
                     uint64_t *out);
-
-/* The candidate nearest to a mistyped word so far; `word` may be a long id. */
-struct nearest {
-    const char *word, *best;
-    unsigned distance;
-};
-void nearest_init(struct nearest *nearest, const char *word);
-void nearest_try(struct nearest *nearest, const char *candidate);
 
 #endif

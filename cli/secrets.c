@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Secrets from a descriptor. Nothing of what is read is ever printed, not even of a
- * line that is wrong. */
+/* Secrets from a descriptor. Nothing that is read is ever printed, not even a line that
+ * is wrong. */
 #include "cli/secrets.h"
-
-#include "cli/ui.h"
+#include "cli/exit_status.h"
+#include "cli/report.h"
 
 #include <errno.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #define SECRETS_BYTES ((size_t)1 << 20)
 #define SECRETS_MOST 1000
 
-/* -1: not read to its end; errno tells why, E2BIG: too much. */
+/* 0, or -1 with errno; E2BIG: too much. */
 static int read_all(int fd, struct secrets_given *secrets)
 {
     secrets->text = malloc(SECRETS_BYTES + 1);
@@ -34,9 +34,11 @@ static int read_all(int fd, struct secrets_given *secrets)
     }
 }
 
-static int bad_line(const struct settings *settings, size_t line, const char *why)
+static int report_bad_line(const struct settings *settings, size_t line,
+                           const char *why)
 {
-    return ui_usage(settings->command, "line %zu read from --secrets-fd %s", line, why);
+    return report_usage(settings->command, "line %zu read from --secrets-fd %s", line,
+                        why);
 }
 
 /* Cuts the text into lines, and lines into names and values, in place. */
@@ -47,7 +49,8 @@ static int split_lines(const struct settings *settings, struct secrets_given *se
     size_t line = 0, n = 0;
     secrets->values = calloc(SECRETS_MOST, sizeof *secrets->values);
     if (!secrets->values)
-        return ui_error(EXIT_SYSTEM, cairn_code_name(CAIRN_ENOMEM), "out of memory");
+        return report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_ENOMEM),
+                              "out of memory");
     while (at < end) {
         char *stop = memchr(at, '\n', (size_t)(end - at)), *equals;
         line++;
@@ -55,11 +58,11 @@ static int split_lines(const struct settings *settings, struct secrets_given *se
         *stop = '\0';
         equals = strchr(at, '=');
         if (strlen(at) != (size_t)(stop - at))
-            return bad_line(settings, line, "contains a NUL byte");
+            return report_bad_line(settings, line, "contains a NUL byte");
         if (at != stop && (!equals || equals == at))
-            return bad_line(settings, line, "is not NAME=value");
+            return report_bad_line(settings, line, "is not NAME=value");
         if (n == SECRETS_MOST)
-            return bad_line(settings, line, "exceeds the limit of 1000 secrets");
+            return report_bad_line(settings, line, "exceeds the limit of 1000 secrets");
         if (at != stop) {
             *equals = '\0';
             secrets->values[n++] = (struct cairn_param){at, equals + 1};
@@ -71,8 +74,8 @@ static int split_lines(const struct settings *settings, struct secrets_given *se
     return 0;
 }
 
-int secrets_read(const struct settings *settings, struct secrets_given *secrets,
-                 struct cairn_run_options *options)
+int secrets_given_read(const struct settings *settings, struct secrets_given *secrets,
+                       struct cairn_run_options *options)
 {
     int fd = (int)settings->number[OPT_SECRETS_FD], result;
     *secrets = (struct secrets_given){.text = NULL};
@@ -80,17 +83,17 @@ int secrets_read(const struct settings *settings, struct secrets_given *secrets,
         return 0;
     result = read_all(fd, secrets);
     if (result < 0 && errno == E2BIG)
-        return ui_usage(settings->command,
-                        "--secrets-fd gives more than 1 MiB, which is the limit");
+        return report_usage(settings->command,
+                            "--secrets-fd gives more than 1 MiB, which is the limit");
     if (result < 0)
-        return ui_usage(settings->command, "cannot read descriptor %d: %s", fd,
-                        strerror(errno));
+        return report_usage(settings->command, "cannot read descriptor %d: %s", fd,
+                            strerror(errno));
     if (fd > 2)
         close(fd);
     return split_lines(settings, secrets, options);
 }
 
-void secrets_release(struct secrets_given *secrets)
+void secrets_given_release(struct secrets_given *secrets)
 {
     if (secrets->text)
         explicit_bzero(secrets->text, secrets->length);

@@ -7,14 +7,14 @@
 
 /* Reads the secrets, if the option was given, to the end of the descriptor, and closes
  * it. Call it before anything else is opened: a wrong number must not hit a descriptor
- * of our own. secrets_release wipes them. */
+ * of our own. secrets_given_release wipes them. */
 struct secrets_given {
     char *text;
     size_t length;
     struct cairn_param *values;
 };
-int secrets_read(const struct settings *settings, struct secrets_given *secrets,
-                 struct cairn_run_options *options);
-void secrets_release(struct secrets_given *secrets);
+int secrets_given_read(const struct settings *settings, struct secrets_given *secrets,
+                       struct cairn_run_options *options);
+void secrets_given_release(struct secrets_given *secrets);
 
 #endif

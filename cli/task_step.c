@@ -2,8 +2,10 @@
 /* What the commands that name a task of a run have in common. */
 #include "cli/task_step.h"
 
+#include "cli/exit_status.h"
 #include "cli/json.h"
 #include "cli/open.h"
+#include "cli/report.h"
 #include "cli/ui.h"
 
 int run_and_store(struct settings *settings, struct cairn_store **store, uint64_t *run)
@@ -14,11 +16,11 @@ int run_and_store(struct settings *settings, struct cairn_store **store, uint64_
 }
 
 struct prospects {
-    bool any;    /* something is open */
-    bool resume; /* of it, what waits for nobody */
+    bool any;    /* some task is open */
+    bool resume; /* one of them waits for no person or program */
 };
 
-static int look_ahead(void *context, const struct cairn_waiting_info *info)
+static int add_prospect(void *context, const struct cairn_waiting_info *info)
 {
     struct prospects *prospects = context;
     bool decision = info->waits_for == CAIRN_WAITS_DECISION && !info->check;
@@ -27,7 +29,7 @@ static int look_ahead(void *context, const struct cairn_waiting_info *info)
     return prospects->resume;
 }
 
-/* With nothing open, undoing or the run's end is still to come. */
+/* If no task is open, what is left is undoing, or recording the end of the run. */
 int resume_needed(struct cairn_store *store, const struct cairn_run_info *run,
                   bool *needed)
 {
@@ -36,8 +38,8 @@ int resume_needed(struct cairn_store *store, const struct cairn_run_info *run,
     *needed = !run->live && run->state == CAIRN_RUN_CANCELLED;
     if (run->live || run->state != CAIRN_RUN_UNFINISHED)
         return 0;
-    if (cairn_waiting(store, run->run, look_ahead, &prospects, &error) != 0)
-        return ui_fail(&error);
+    if (cairn_waiting(store, run->run, add_prospect, &prospects, &error) != 0)
+        return report_error(&error);
     *needed = prospects.resume || !prospects.any;
     return 0;
 }
@@ -52,17 +54,17 @@ int step_report(const struct settings *settings, struct cairn_store *store,
     bool resume;
     int status;
     if (cairn_run_get(store, run, &info, &error) != 0)
-        return ui_fail(&error);
+        return report_error(&error);
     status = resume_needed(store, &info, &resume);
     if (status != 0)
         return status;
     if (!ui_json()) {
         say("run %llu: %s is %s", (unsigned long long)run, task, what);
         if (resume)
-            say("go on with: cairn resume %llu%s", (unsigned long long)run,
+            say("continue with: cairn resume %llu%s", (unsigned long long)run,
                 store_hint(settings));
         else if (!info.live && info.state == CAIRN_RUN_FAILED)
-            say("the run has failed; cairn resume %llu%s would try %s again",
+            say("the run has failed; cairn resume %llu%s runs %s again",
                 (unsigned long long)run, store_hint(settings), task);
         return 0;
     }

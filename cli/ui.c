@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The process's face: descriptors, signals, lines to people, data to programs.
- * This state belongs to the process, so it is static. A reader of stdout that goes
- * away ends the printing, never the work. */
+/* The streams of the process: descriptors, signals, messages for people, data for
+ * programs. This state belongs to the process, so it is static. If the reader of stdout
+ * goes away, the printing ends, never the work. */
 #include "cli/ui.h"
 
+#include "cli/exit_status.h"
 #include "cli/format.h"
-#include "cli/json.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -23,7 +22,7 @@ static struct {
 } ui;
 
 /* A closed descriptor must not be reused for the database: what is printed would be
- * written into it. Writing to stdout fails as it would have. */
+ * written into it. Writing to stdout fails as it did before. */
 static void fill_descriptors(void)
 {
     for (int fd = 0; fd <= 2; fd++) {
@@ -84,8 +83,8 @@ int ui_width(void)
     return size.ws_col;
 }
 
-/* What values have of line breaks stands in their lines as other controls do, unless
- * the format has several lines itself. */
+/* Line breaks in values are escaped like other control characters, unless the format
+ * has several lines itself. */
 static size_t escape_formatted(char *safe, const char *text, size_t n,
                                const char *format)
 {
@@ -118,7 +117,7 @@ static char *make_line(size_t *length, bool lines, const char *format,
     return safe;
 }
 
-/* Escaped bytes may be NULL, for want of memory. */
+/* `line` is NULL if there was no memory to escape it. */
 static void print_line(const char *prefix, const char *line, size_t n)
 {
     fputs(prefix, stderr);
@@ -128,7 +127,7 @@ static void print_line(const char *prefix, const char *line, size_t n)
         fputs("out of memory", stderr);
     fputc('\n', stderr);
     fflush(stderr);
-    clearerr(stderr); /* whoever reads may come back; there is nothing else to do */
+    clearerr(stderr); /* a later line may be written again */
 }
 
 void say_bytes(const char *prefix, const char *bytes, size_t n)
@@ -140,10 +139,10 @@ void say_bytes(const char *prefix, const char *bytes, size_t n)
     free(line);
 }
 
-static void print_talk(const char *prefix, bool lines, const char *format,
-                       va_list arguments) PRINTS(3, 0);
-static void print_talk(const char *prefix, bool lines, const char *format,
-                       va_list arguments)
+static void print_message(const char *prefix, bool lines, const char *format,
+                          va_list arguments) PRINTS(3, 0);
+static void print_message(const char *prefix, bool lines, const char *format,
+                          va_list arguments)
 {
     size_t n = 0;
     char *line = make_line(&n, lines, format, arguments);
@@ -154,20 +153,18 @@ static void print_talk(const char *prefix, bool lines, const char *format,
 void say(const char *format, ...)
 {
     va_list arguments;
-
     if (ui.quiet)
         return;
     va_start(arguments, format);
-    print_talk("", false, format, arguments);
+    print_message("", false, format, arguments);
     va_end(arguments);
 }
 
 void say_always(const char *format, ...)
 {
     va_list arguments;
-
     va_start(arguments, format);
-    print_talk("", false, format, arguments);
+    print_message("", false, format, arguments);
     va_end(arguments);
 }
 
@@ -178,20 +175,18 @@ void say_label(enum color color, const char *label, const char *format, ...)
     bool painted = ui.color && color != PLAIN;
     char prefix[64];
     va_list arguments;
-
     snprintf(prefix, sizeof prefix, "%s%s%s ", painted ? codes[color] : "", label,
              painted ? "\033[0m" : "");
     va_start(arguments, format);
-    print_talk(prefix, false, format, arguments);
+    print_message(prefix, false, format, arguments);
     va_end(arguments);
 }
 
 void ui_warn(const char *format, ...)
 {
     va_list arguments;
-
     va_start(arguments, format);
-    print_talk("cairn: ", true, format, arguments);
+    print_message("cairn: ", true, format, arguments);
     va_end(arguments);
 }
 
@@ -222,7 +217,6 @@ void out(const char *format, ...)
     va_list arguments;
     size_t n = 0;
     char *line;
-
     va_start(arguments, format);
     line = make_line(&n, false, format, arguments);
     va_end(arguments);
@@ -255,55 +249,6 @@ bool ui_output_lost(void)
 void ui_output_optional(void)
 {
     ui.output_optional = true;
-}
-
-static void print_error_document(int status, const char *name, const char *text)
-{
-    struct doc doc;
-    doc_begin(&doc);
-    doc_object(&doc, "error");
-    doc_text(&doc, "code", name);
-    doc_number(&doc, "exit_status", status);
-    doc_text(&doc, "text", text);
-    doc_end(&doc);
-    doc_print(&doc);
-}
-
-int ui_fail(const struct cairn_error *error)
-{
-    int status = cairn_exit_status(error->code);
-    assert(error->code != 0); /* or a failure would end with 0 */
-    ui_warn("%s", error->text);
-    if (ui.json)
-        print_error_document(status, cairn_code_name(error->code), error->text);
-    return status;
-}
-
-int ui_error(int status, const char *name, const char *format, ...)
-{
-    char text[1024];
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    ui_warn("%s", text);
-    if (ui.json)
-        print_error_document(status, name, text);
-    return status;
-}
-
-int ui_usage(const char *command, const char *format, ...)
-{
-    char text[1024];
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    return ui_error(EXIT_USAGE, cairn_code_name(CAIRN_EUSAGE),
-                    "%s\nsee `cairn%s%s --help`", text, command ? " " : "",
-                    command ? command : "");
 }
 
 int ui_end(int status)

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* What to say of a task that does not exist: a group, or a mistyped name. */
-#include "cli/open.h"
+/* Messages about a task that does not exist: it is a group, or a mistyped name. */
+#include "cli/unknown_task.h"
 
-#include "cli/ui.h"
+#include "cli/exit_status.h"
+#include "cli/nearest.h"
+#include "cli/report.h"
 
 #include <string.h>
 
@@ -16,16 +18,16 @@ int unknown_task(const struct cairn_workflow *workflow, const char *task)
         if (cairn_workflow_node(workflow, i, &info) != 0)
             continue;
         if (strcmp(info.group, task) == 0)
-            return ui_error(EXIT_NOT_FOUND, cairn_code_name(CAIRN_ENOTFOUND),
-                            "%s is a group of tasks: name one, such as %s", task,
-                            info.id);
+            return report_failure(EXIT_NOT_FOUND, cairn_code_name(CAIRN_ENOTFOUND),
+                                  "%s is a group of tasks: name one, such as %s", task,
+                                  info.id);
         nearest_try(&nearest, info.id);
     }
-    return ui_error(EXIT_NOT_FOUND, cairn_code_name(CAIRN_ENOTFOUND),
-                    "there is no task %s in %s%s%s%s", task,
-                    cairn_workflow_name(workflow),
-                    nearest.best ? ": did you mean " : "",
-                    nearest.best ? nearest.best : "", nearest.best ? "?" : "");
+    return report_failure(EXIT_NOT_FOUND, cairn_code_name(CAIRN_ENOTFOUND),
+                          "there is no task %s in %s%s%s%s", task,
+                          cairn_workflow_name(workflow),
+                          nearest.best ? ": did you mean " : "",
+                          nearest.best ? nearest.best : "", nearest.best ? "?" : "");
 }
 
 int missing_task(struct cairn_store *store, uint64_t run, const char *task,
@@ -40,7 +42,7 @@ int missing_task(struct cairn_store *store, uint64_t run, const char *task,
         cairn_workflow_find(workflow, task) == UINT32_MAX)
         status = unknown_task(workflow, task);
     else
-        status = ui_fail(error);
+        status = report_error(error);
     cairn_workflow_free(workflow);
     return status;
 }

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The first commit of a run, or of one that goes on: its row, its graph, what an owner
- * that died left open, and a full record where what it starts from is not simply its
- * newest record. */
+/* The first commit of a new or resumed run: its row, its graph, the attempts that a
+ * dead owner left open, and a full record unless the run simply continues behind its
+ * newest one. */
 #include "executor/begin.h"
 
-#include "executor/parts/report.h"
-#include "executor/parts/turn_rows.h"
+#include "executor/state/report.h"
+#include "executor/state/turn_rows.h"
 
 #include "base/array.h"
-#include "base/clock.h"
 #include "base/os.h"
 #include "cairn/plan.h"
 #include "graph/definition_codec.h"
@@ -23,17 +22,20 @@
 
 #include <stdlib.h>
 
-/* What a keeper still has, or has recorded the end of, is no interrupted attempt. */
+/* An attempt that its keeper still has, or has recorded the end of, was not
+ * interrupted; nor was one whose end was noted, which an undo leaves to the next run.
+ */
 static bool is_kept(const struct engine *e, const struct attempt_row *row)
 {
-    const struct recorded *r = &e->tenure.situation.recorded;
-    return e->request.mode == MODE_RUN && row->task < r->states.n &&
-           r->marks[row->task] & MARK_OUTLIVED &&
+    const struct recorded *r = &e->run.situation.recorded;
+    bool left = e->request.mode == MODE_RUN ||
+                situation_noted_end(&e->run.situation, row->task);
+    return left && row->task < r->states.n && r->marks[row->task] & MARK_OUTLIVED &&
            row->number == r->last_attempt[row->task];
 }
 
-/* What collect_open is for, and where it says what is wrong. */
-struct opening {
+/* The context of collect_open. */
+struct open_attempts {
     struct engine *e;
     struct cairn_error *error;
     struct ending *interrupted;
@@ -41,14 +43,14 @@ struct opening {
     size_t capacity;
 };
 
-/* Nobody can start it any more. 1: somebody just has. */
+/* After this no keeper can start the attempt. 1: one just has. */
 static int revoke_keeper(struct engine *e, const struct attempt_row *row,
                          struct cairn_error *error)
 {
-    const struct recorded *r = &e->tenure.situation.recorded;
-    struct attempt_id id = {e->tenure.live_dir, row->run, row->gen, row->task,
+    const struct recorded *r = &e->run.situation.recorded;
+    struct attempt_id id = {e->run.live_dir, row->run, row->gen, row->task,
                             row->number};
-    const struct graph *old = situation_old(&e->tenure.situation, e->request.workflow);
+    const struct graph *old = situation_old(&e->run.situation, e->request.workflow);
     if (old->definition->on_crash != ON_CRASH_ADOPT || row->task >= old->n_tasks ||
         graph_def(old, row->task)->n_secrets ||
         row->flags & (ATTEMPT_UNDO | ATTEMPT_CHECK) ||
@@ -57,25 +59,25 @@ static int revoke_keeper(struct engine *e, const struct attempt_row *row,
     int revoked = keeper_revoke(&id, error);
     if (revoked)
         return revoked < 0 ? revoked : 0;
-    tenure_note_outlived(e, row->task);
+    owned_run_note_outlived(e, row->task);
     return 1;
 }
 
 static int collect_open(void *context, const struct attempt_row *row)
 {
-    struct opening *opening = context;
-    struct engine *e = opening->e;
-    int kept = is_kept(e, row) ? 1 : revoke_keeper(e, row, opening->error);
+    struct open_attempts *open = context;
+    struct engine *e = open->e;
+    int kept = is_kept(e, row) ? 1 : revoke_keeper(e, row, open->error);
     if (kept)
         return kept < 0 ? kept : 0;
     struct ending *list =
-        array_room(opening->interrupted, opening->n, &opening->capacity, sizeof *list);
+        array_room(open->interrupted, open->n, &open->capacity, sizeof *list);
     if (!list)
-        return error_nomem(opening->error);
-    opening->interrupted = list;
-    struct ending *ending = &list[opening->n++];
+        return error_nomem(open->error);
+    open->interrupted = list;
+    struct ending *ending = &list[open->n++];
     *ending = (struct ending){.row = *row};
-    ending->row.ended_ns = clock_utc_ns();
+    ending->row.ended_ns = loop_utc_ns(e);
     ending->row.flags |= ATTEMPT_INTERRUPTED;
     ending->row.outcome = CAIRN_PENDING;
     ending->row.text = (struct str){NULL, 0};
@@ -96,7 +98,7 @@ static void rescue_output(struct engine *e, struct ending *ending,
         ending->row.started_ns = slot->started_ns;
         for (int i = 0; i < 2; i++) {
             struct buf content = BUF_INIT;
-            capture_slot_path(path, sizeof path, map->slots, s, e->tenure.live_dir, i);
+            capture_slot_path(path, sizeof path, map->slots, s, e->run.live_dir, i);
             if (os_read_plain(path, 16u << 20, &content, NULL) == 0) {
                 redact_buf(e, &content);
                 ending->captured[i].content = content;
@@ -110,12 +112,11 @@ static void rescue_output(struct engine *e, struct ending *ending,
 static int close_interrupted(struct engine *e, uint64_t turn, struct cairn_error *error)
 {
     struct slot_map map;
-    struct opening o = {.e = e, .error = error};
-    int rc = store_each_run_attempt(e->request.store, e->tenure.row.run,
-                                    e->tenure.situation.recorded.row.gen, true,
+    struct open_attempts o = {.e = e, .error = error};
+    int rc = store_each_run_attempt(e->request.store, e->run.row.run,
+                                    e->run.situation.recorded.row.gen, true,
                                     collect_open, &o, error);
-    if (!rc && o.n &&
-        slots_open(&map, e->tenure.live_dir, e->tenure.row.run, NULL) == 0) {
+    if (!rc && o.n && slots_open(&map, e->run.live_dir, e->run.row.run, NULL) == 0) {
         for (uint32_t i = 0; i < o.n; i++)
             rescue_output(e, &o.interrupted[i], &map);
         slots_close(&map, false);
@@ -128,11 +129,11 @@ static int close_interrupted(struct engine *e, uint64_t turn, struct cairn_error
     return rc;
 }
 
-/* A run that goes on gets a full record whenever what it starts from is not simply its
- * newest record: another definition, outcomes that no longer count, a damaged chain. */
+/* A resumed run needs a full record unless it starts from exactly its newest record:
+ * after an edit, after resets, after damage. */
 static bool needs_full(const struct engine *e)
 {
-    const struct recorded *r = &e->tenure.situation.recorded;
+    const struct recorded *r = &e->run.situation.recorded;
     if (!r->recovered || r->recovery.gap || r->recovery.n_damaged || !r->same_graph)
         return true;
     for (uint32_t i = 0; i < e->progress.states.n; i++)
@@ -148,11 +149,11 @@ static int compare_source(void *context, const struct checkpoint_row *row)
     return str_equal(row->digest, wanted) ? 0 : CAIRN_ENOTFOUND;
 }
 
-/* What a fork starts from was read before; only what is still there keeps the contents
- * that its states refer to. */
+/* The source of a fork was read before this transaction. Only while it is stored does
+ * it keep the objects that its states refer to. */
 static int check_source(struct engine *e, struct cairn_error *error)
 {
-    struct recorded *r = &e->tenure.situation.recorded;
+    struct recorded *r = &e->run.situation.recorded;
     if (r->recovered || !r->from_seq)
         return 0;
     int rc =
@@ -167,10 +168,10 @@ static int check_source(struct engine *e, struct cairn_error *error)
 
 static int begin_stream(struct engine *e, struct cairn_error *error)
 {
-    const struct recorded *r = &e->tenure.situation.recorded;
+    const struct recorded *r = &e->run.situation.recorded;
     struct run_stream fresh =
-        run_stream_of(e->request.store, e->saving.sha, e->tenure.row.run,
-                      &e->tenure.situation.present.digest);
+        run_stream_of(e->request.store, e->saving.sha, e->run.row.run,
+                      &e->run.situation.present.digest);
     fresh.chain.parent = r->from_seq;
     fresh.chain.parent_digest = r->from_digest;
     saving_begin_chain(e, r->recovered ? &r->recovery.head : &fresh);
@@ -178,13 +179,13 @@ static int begin_stream(struct engine *e, struct cairn_error *error)
     store_keep_seq(e->request.store, r->last_named);
     for (size_t i = 0; r->recovered && i < r->recovery.n_damaged && !rc; i++)
         rc = store_put_quarantine(e->request.store, r->recovery.damaged[i],
-                                  clock_utc_ns(), r->recovery.reasons[i], error);
+                                  loop_utc_ns(e), r->recovery.reasons[i], error);
     if (!rc && needs_full(e))
         rc = saving_put_full(e, error);
     return rc;
 }
 
-/* ---- What is told of it ---- */
+/* ---- Its events ---- */
 
 struct task_list {
     uint32_t *tasks;
@@ -194,7 +195,7 @@ struct task_list {
 /* One event for each reason that makes recorded tasks run again. */
 static void log_resets(struct engine *e, struct task_list *list)
 {
-    const struct situation *s = &e->tenure.situation;
+    const struct situation *s = &e->run.situation;
     for (unsigned reason = 0; reason <= CAIRN_REASON_LAST; reason++) {
         list->n = 0;
         for (uint32_t task = 0; task < e->request.graph->n_tasks; task++)
@@ -210,7 +211,7 @@ static void log_unknown(struct engine *e, struct task_list *list)
     list->n = 0;
     for (uint32_t task = 0; task < e->request.graph->n_tasks; task++)
         if (e->progress.states.outcome[task] == CAIRN_UNKNOWN &&
-            e->tenure.situation.present.states.outcome[task] != CAIRN_UNKNOWN)
+            e->run.situation.present.states.outcome[task] != CAIRN_UNKNOWN)
             list->tasks[list->n++] = task;
     audit_tasks(e, EVENT_UNKNOWN, 0, UINT32_MAX, list->tasks, list->n);
 }
@@ -218,7 +219,7 @@ static void log_unknown(struct engine *e, struct task_list *list)
 static int log_beginning(struct engine *e, struct skip_list *early,
                          struct cairn_error *error)
 {
-    const struct recorded *r = &e->tenure.situation.recorded;
+    const struct recorded *r = &e->run.situation.recorded;
     char text[96] = "new";
     struct task_list list = {malloc(e->request.graph->n_tasks * sizeof *list.tasks), 0};
     if (!list.tasks)
@@ -232,9 +233,9 @@ static int log_beginning(struct engine *e, struct skip_list *early,
         log_resets(e, &list);
     log_unknown(e, &list);
     audit_skips(e, early);
-    for (size_t i = 0; situation_notice(&e->tenure.situation, i); i++)
+    for (size_t i = 0; situation_notice(&e->run.situation, i); i++)
         audit_event(e, EVENT_NOTICE, 0, UINT32_MAX,
-                    str_of(situation_notice(&e->tenure.situation, i)));
+                    str_of(situation_notice(&e->run.situation, i)));
     free(list.tasks);
     return 0;
 }
@@ -242,17 +243,16 @@ static int log_beginning(struct engine *e, struct skip_list *early,
 static int put_beginning(struct engine *e, struct cairn_error *error)
 {
     uint64_t turn = 0;
-    int rc = tenure_put_row(e, error);
-    /* A wish to stop that an earlier owner of the run did not live to see is no wish to
-     * stop this one. */
+    int rc = owned_run_put_row(e, error);
+    /* A stored `cancel` was meant for an earlier owner of the run. */
     if (!rc)
-        rc = store_drop_commands(e->request.store, e->tenure.row.run, COMMAND_CANCEL,
+        rc = store_drop_commands(e->request.store, e->run.row.run, COMMAND_CANCEL,
                                  error);
     if (!rc)
-        rc = store_next_turn(e->request.store, e->tenure.row.run, &turn, error);
+        rc = store_next_turn(e->request.store, e->run.row.run, &turn, error);
     if (!rc)
-        rc = secrets_key(&e->tenure.situation.secrets, e->request.store, true, error);
-    if (!rc && e->tenure.situation.recorded.recovered && e->request.mode != MODE_TURN)
+        rc = secrets_key(&e->run.situation.secrets, e->request.store, true, error);
+    if (!rc && e->run.situation.recorded.recovered && e->request.mode != MODE_SETTLE)
         rc = close_interrupted(e, turn, error);
     if (!rc)
         rc = audit_put(e, turn, error);

@@ -3,7 +3,7 @@
 #ifndef EXECUTOR_BEGIN_H
 #define EXECUTOR_BEGIN_H
 
-#include "executor/parts/engine.h"
+#include "executor/state/engine.h"
 
 int engine_commit_begin(struct engine *e, struct skip_list *early,
                         struct cairn_error *error);

@@ -5,6 +5,7 @@
 #include "process/keeper.h"
 #include "process/leftovers.h"
 #include "process/live.h"
+#include "runs/live_values.h"
 #include "runs/owner.h"
 #include "runs/stored.h"
 #include "storage/rows_command.h"
@@ -59,9 +60,9 @@ static int cancel_owned(struct cairn_store *store, uint64_t run,
     return rc;
 }
 
-/* Tasks under keepers outlived their cairn; cancelling the run ends them, too. */
-static int end_what_lives(struct cairn_store *store, uint64_t run,
-                          struct cairn_error *error)
+/* Also tasks under keepers, which outlived their cairn. */
+static int end_processes(struct cairn_store *store, uint64_t run,
+                         struct cairn_error *error)
 {
     enum { GRACE_MS = 10000 };
     struct leftovers left = {0};
@@ -92,9 +93,11 @@ int cairn_cancel(struct cairn_store *store, uint64_t run, struct cairn_error *er
     if (!rc) {
         rc = owner_acquire(store, stored.row.workflow_name, &workflow, &offset, error);
         if (!rc) {
-            rc = end_what_lives(store, stored.row.run, error);
+            rc = end_processes(store, stored.row.run, error);
             if (!rc)
                 rc = cancel_owned(store, stored.row.run, error);
+            if (!rc)
+                live_values_remove(store, &stored.row);
             owner_release(store, offset);
         } else if (rc == CAIRN_EOWNED)
             rc = ask_owner(store, stored.row.run, error);

@@ -3,7 +3,7 @@
 #ifndef EXECUTOR_COLLECT_H
 #define EXECUTOR_COLLECT_H
 
-#include "executor/parts/engine.h"
+#include "executor/state/engine.h"
 
 int engine_collect(struct engine *e, struct cairn_error *error);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What other processes want of a run: their stored commands are applied here, and
- * marked as taken in the transaction that stores what came of them. */
+/* Commands that other processes stored for the run. They are applied here, and marked
+ * as taken in the transaction that stores their effects. */
 #include "executor/command_apply.h"
 
 #include "executor/attempt/attempt_result.h"
 #include "executor/attempt/failure.h"
 #include "executor/attempt/launch.h"
-#include "executor/parts/report.h"
+#include "executor/state/report.h"
 
 #include "runs/outputs.h"
 #include "runs/values.h"
@@ -14,20 +14,18 @@
 #include "storage/rows_command.h"
 #include "storage/rows_event.h"
 
-/* ---- Which task is meant ---- */
+/* ---- The task of a command ---- */
 
-/* Commands name tasks by generation and number. One of the generation before this owner
- * came is found again if the task is still there. */
+/* Commands name tasks by generation and number. One from the generation before this
+ * owner is mapped to the present one if the task is still there. */
 static uint32_t find_task(const struct engine *e, const struct command_row *row)
 {
-    const struct recorded *r = &e->tenure.situation.recorded;
-    if (row->gen == e->tenure.row.gen)
+    const struct recorded *r = &e->run.situation.recorded;
+    if (row->gen == e->run.row.gen)
         return row->task < e->request.graph->n_tasks ? row->task : NODE_NONE;
-    /* old_task counts by the definition of the records that were found. */
+    /* The situation counts by the definition of the records that were found. */
     if (row->gen == r->row.gen && digest_equal(&r->row.graph, &r->recovery.graph))
-        for (uint32_t task = 0; task < e->request.graph->n_tasks; task++)
-            if (e->tenure.situation.present.old_task[task] == row->task)
-                return task;
+        return situation_task_now(&e->run.situation, e->request.workflow, row->task);
     return NODE_NONE;
 }
 
@@ -39,7 +37,7 @@ static void log_command(struct engine *e, const struct command_row *row, uint32_
 
 /* ---- External tasks ---- */
 
-/* Values, declared outputs, undo: as if a process of ours had completed. */
+/* Values, declared outputs, undo: as after a process of ours. */
 static int complete_externally(struct engine *e, struct ending *ending, struct str data,
                                struct cairn_error *error)
 {
@@ -48,9 +46,8 @@ static int complete_externally(struct engine *e, struct ending *ending, struct s
     struct arena arena = ARENA_INIT;
     struct result result = {0};
     int rc = values_unpack(&arena, data, &result.values, &result.n_values, error);
-    if (!rc && scope.def->n_outputs)
-        rc = files_look(&asker, false, &arena, &result.outputs, &result.n_outputs,
-                        error);
+    if (!rc)
+        rc = read_outputs(&asker, &arena, &result, error);
     if (!rc && scope.def->undo.len)
         rc = launch_describe(&asker, scope.def->undo, &arena, &result.undo, error);
     if (!rc)
@@ -59,7 +56,7 @@ static int complete_externally(struct engine *e, struct ending *ending, struct s
     return rc;
 }
 
-/* The attempt that a command stands for. NULL: out of memory. */
+/* A draft of the attempt that the command ends. NULL: out of memory. */
 static struct ending *draft_external(struct engine *e, const struct command_row *row,
                                      uint32_t task)
 {
@@ -75,9 +72,8 @@ static struct ending *draft_external(struct engine *e, const struct command_row 
     return ending;
 }
 
-/* There is no memory to look at what was reported: the command stays queued for the
- * next owner. */
-static void abandon(struct engine *e, struct ending *ending)
+/* Out of memory: the command stays queued for the next owner. */
+static void abandon_ending(struct engine *e, struct ending *ending)
 {
     turn_take_back_attempt(e, ending->row.task);
     ending_release(ending);
@@ -100,7 +96,7 @@ static void end_external(struct engine *e, const struct command_row *row, uint32
         buf_str(&ending->text, row->data);
     else if (complete_externally(e, ending, row->data, &why)) {
         if (why.code == CAIRN_ENOMEM) {
-            abandon(e, ending);
+            abandon_ending(e, ending);
             return;
         }
         ending->row.outcome = CAIRN_FAILED;
@@ -112,8 +108,7 @@ static void end_external(struct engine *e, const struct command_row *row, uint32
 
 /* ---- Unknown tasks ---- */
 
-/* Somebody says that it is done: then what it declares must be there. False: there is
- * no memory to look. */
+/* Reported as done, so its declared outputs must be there. False: out of memory. */
 static bool accept_as_done(struct engine *e, struct ending *ending)
 {
     struct cairn_error why = {0};
@@ -125,7 +120,8 @@ static bool accept_as_done(struct engine *e, struct ending *ending)
     return why.code != CAIRN_ENOMEM;
 }
 
-static void resolve(struct engine *e, const struct command_row *row, uint32_t task)
+static void resolve_unknown(struct engine *e, const struct command_row *row,
+                            uint32_t task)
 {
     static const char *const texts[] = {"", "done", "failed", "to run again"};
     if (task == NODE_NONE || e->progress.states.outcome[task] != CAIRN_UNKNOWN ||
@@ -139,7 +135,7 @@ static void resolve(struct engine *e, const struct command_row *row, uint32_t ta
     buf_format(&ending->text, "resolved: %s", texts[row->argument]);
     ending->row.outcome = CAIRN_FAILED;
     if (row->argument == CAIRN_RESOLVED_DONE && !accept_as_done(e, ending)) {
-        abandon(e, ending);
+        abandon_ending(e, ending);
         return;
     }
     log_command(e, row, task, texts[row->argument]);
@@ -153,7 +149,7 @@ static void resolve(struct engine *e, const struct command_row *row, uint32_t ta
 
 /* ---- All of them ---- */
 
-static void apply(struct engine *e, const struct command_row *row)
+static void apply_command(struct engine *e, const struct command_row *row)
 {
     uint32_t task = row->verb == COMMAND_CANCEL ? NODE_NONE : find_task(e, row);
     switch ((enum command_verb)row->verb) {
@@ -166,10 +162,10 @@ static void apply(struct engine *e, const struct command_row *row)
         end_external(e, row, task);
         break;
     case COMMAND_RESOLVE:
-        resolve(e, row, task);
+        resolve_unknown(e, row, task);
         break;
     }
-    failure_follow(e);
+    failure_check_settled(e);
 }
 
 void commands_apply(struct engine *e)
@@ -179,21 +175,20 @@ void commands_apply(struct engine *e)
     struct cairn_error error = {0};
     bool has = false;
     if (!e->request.store ||
-        store_has_command(e->request.store, e->tenure.row.run, &has, NULL, NULL) ||
-        !has)
+        store_has_command(e->request.store, e->run.row.run, &has, NULL, NULL) || !has)
         return;
     for (;;) {
         buf_clear(&data);
-        int rc = store_next_command(e->request.store, e->tenure.row.run,
+        int rc = store_next_command(e->request.store, e->run.row.run,
                                     e->turn.last_command, &row, &data, &error);
         if (rc == CAIRN_EDAMAGED && row.id)
             report(e, CAIRN_EVENT_NOTICE, error.text);
         else if (rc || !row.id)
             break;
         else
-            apply(e, &row);
+            apply_command(e, &row);
         if (e->broken)
-            break; /* the command stays for whoever goes on */
+            break; /* the command stays queued for the next owner */
         turn_note_command(e, row.id);
     }
     buf_release(&data);

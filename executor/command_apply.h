@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* What other processes want of the run. */
+/* Commands that other processes stored for the run. */
 #ifndef EXECUTOR_COMMAND_APPLY_H
 #define EXECUTOR_COMMAND_APPLY_H
 
-#include "executor/parts/engine.h"
+#include "executor/state/engine.h"
 
 void commands_apply(struct engine *e);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A stored command until it was taken, by the run's owner or by us, and what came of
- * it. */
+/* Waits until a stored command is taken, by the run's owner or by us, and reports what
+ * it led to. */
 #include "executor/command_wait.h"
 
 #include "base/backoff.h"
@@ -14,9 +14,9 @@
 #include "storage/rows_run.h"
 #include "storage/store.h"
 
-/* ---- Until it was taken ---- */
+/* ---- Until it is taken ---- */
 
-struct wait {
+struct command_wait {
     struct cairn_store *store;
     const struct queued_command *command;
     struct arena arena;
@@ -26,26 +26,26 @@ struct wait {
     bool taken;
 };
 
-/* The definition is read anew each time: an owner that has come and gone may have put
- * another one down. */
-static int take_turn(struct wait *w, struct cairn_error *error)
+/* The definition is read again each time: meanwhile another owner may have stored a
+ * different one. */
+static int settle_ourselves(struct command_wait *w, struct cairn_error *error)
 {
     struct cairn_workflow *workflow = NULL;
     int rc = workflow_stored(&workflow, w->store, &w->row, error);
     if (!rc)
-        rc = engine_turn(workflow, w->store, w->row.run, NULL, error);
+        rc = engine_settle(workflow, w->store, w->row.run, NULL, error);
     cairn_workflow_free(workflow);
     return rc;
 }
 
-static void rest(struct wait *w)
+static void pause_longer(struct command_wait *w)
 {
     enum { LONGEST_NS = 100000000 };
     backoff_sleep(&w->pause_ns, LONGEST_NS);
 }
 
-/* The owner works on it, or on another run of the workflow, or we do. */
-static int go_on(struct wait *w, struct cairn_error *error)
+/* Wakes the run's owner; where there is none, settles the command in this process. */
+static int wait_or_settle(struct command_wait *w, struct cairn_error *error)
 {
     arena_release(&w->arena);
     int rc = run_row_get(&w->row, w->store, w->command->run, &w->arena, error);
@@ -54,21 +54,21 @@ static int go_on(struct wait *w, struct cairn_error *error)
         return live;
     if (live) {
         live_wake(store_live_dir(w->store), w->row.run);
-        rest(w);
+        pause_longer(w);
         return 0;
     }
-    rc = take_turn(w, error);
+    rc = settle_ourselves(w, error);
     if (rc != CAIRN_EOWNED)
         return rc;
-    rest(w);
+    pause_longer(w);
     return 0;
 }
 
-static int wait_until_taken(struct wait *w, struct cairn_error *error)
+static int wait_until_taken(struct command_wait *w, struct cairn_error *error)
 {
     int rc = store_command_taken(w->store, w->command->id, &w->taken, error);
     while (!rc && !w->taken && clock_mono_ns() < w->until_ns) {
-        rc = go_on(w, error);
+        rc = wait_or_settle(w, error);
         if (!rc)
             rc = store_command_taken(w->store, w->command->id, &w->taken, error);
     }
@@ -87,9 +87,9 @@ static int wait_until_taken(struct wait *w, struct cairn_error *error)
         (unsigned long long)w->command->run);
 }
 
-/* ---- What came of it ---- */
+/* ---- What it led to ---- */
 
-struct answer {
+struct command_answer {
     const struct queued_command *command;
     const struct run_view *view;
     uint32_t task;
@@ -97,10 +97,10 @@ struct answer {
     struct buf text;
 };
 
-static int read_answer(void *context, const struct event_row *row)
+static int read_command_event(void *context, const struct event_row *row)
 {
     static const char refused[] = "refused";
-    struct answer *a = context;
+    struct command_answer *a = context;
     bool meant = row->task == UINT32_MAX ||
                  (row->gen == a->view->row.gen && row->task == a->task);
     if (row->kind != EVENT_COMMAND || row->argument != a->command->verb || !meant)
@@ -120,8 +120,8 @@ static int keep_text(void *context, const struct attempt_row *row)
     return 0;
 }
 
-/* Said to be done, and failed all the same: what it declares is not there. */
-static int look_at_outcome(struct answer *a, struct cairn_error *error)
+/* Reported as done, but failed, because what it declares is not there. */
+static int refuse_failed(struct command_answer *a, struct cairn_error *error)
 {
     const struct run_view *v = a->view;
     if (v->states.outcome[a->task] != CAIRN_FAILED)
@@ -139,23 +139,23 @@ static int look_at_outcome(struct answer *a, struct cairn_error *error)
                      a->command->task, text, (unsigned long long)a->command->run);
 }
 
-static int hear(struct answer *a, struct cairn_error *error)
+static int check_answer(struct command_answer *a, struct cairn_error *error)
 {
     const struct run_view *v = a->view;
-    int rc = store_each_event(v->store, v->row.run, a->command->turn - 1, read_answer,
-                              a, error);
+    int rc = store_each_event(v->store, v->row.run, a->command->turn - 1,
+                              read_command_event, a, error);
     if (!rc && a->refused)
         return error_set(error, CAIRN_EUSAGE, "task %s: %s", a->command->task,
                          a->text.data);
-    return rc || !a->command->done ? rc : look_at_outcome(a, error);
+    return rc || !a->command->done ? rc : refuse_failed(a, error);
 }
 
-static int what_came_of_it(struct cairn_store *store,
+static int command_outcome(struct cairn_store *store,
                            const struct queued_command *command,
                            struct cairn_error *error)
 {
     struct run_view v;
-    struct answer a = {.command = command, .view = &v};
+    struct command_answer a = {.command = command, .view = &v};
     int rc = store_begin_read(store, error);
     if (rc)
         return rc;
@@ -163,7 +163,7 @@ static int what_came_of_it(struct cairn_store *store,
     if (!rc) {
         rc = run_view_find(&v, command->task, &a.task, error);
         if (!rc)
-            rc = hear(&a, error);
+            rc = check_answer(&a, error);
         run_view_release(&v);
     }
     store_end_read(store);
@@ -176,11 +176,11 @@ int command_wait(struct cairn_store *store, const struct queued_command *command
 {
     enum { FIRST_NS = 2000000 };
     const int64_t patience_ns = 10000000000;
-    struct wait w = {.store = store,
-                     .command = command,
-                     .until_ns = clock_mono_ns() + patience_ns,
-                     .pause_ns = FIRST_NS};
+    struct command_wait w = {.store = store,
+                             .command = command,
+                             .until_ns = clock_mono_ns() + patience_ns,
+                             .pause_ns = FIRST_NS};
     int rc = wait_until_taken(&w, error);
     arena_release(&w.arena);
-    return rc ? rc : what_came_of_it(store, command, error);
+    return rc ? rc : command_outcome(store, command, error);
 }

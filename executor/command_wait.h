@@ -4,7 +4,7 @@
 
 #include "plan/run_view.h"
 
-/* After the commit that stored the command: waits until it was taken, and reports what
+/* After the commit that stored the command: waits until it is taken, and reports what
  * it led to. CAIRN_EBUSY: the owner has not taken it in time; it stays stored.
  * CAIRN_EUSAGE: it was refused, or did not end as it was meant to. */
 int command_wait(struct cairn_store *store, const struct queued_command *command,

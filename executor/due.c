@@ -2,25 +2,36 @@
 /* Timers that are due. */
 #include "executor/due.h"
 
+#include "executor/attempt/call.h"
 #include "executor/command_apply.h"
-#include "executor/parts/report.h"
+#include "executor/state/report.h"
 
-#include "base/limits.h"
+#include "base/os.h"
 
-/* True if one of them grows so fast that it should be looked at again soon. */
+/* True if one of them grows so fast that it should be looked at again soon. On a disk
+ * that is full more is given back, so that what runs can go on writing. */
 static bool trim_outputs(struct engine *e)
 {
-    enum { FAST_BYTES = 4 << 20 };
-    bool fast = false;
-    uint64_t limit = e->request.options->output_limit ? e->request.options->output_limit
-                                                      : LIMIT_OUTPUT_BYTES;
-    for (uint32_t i = 0; i < e->jobs.n; i++)
-        if (e->jobs.at[i].state == JOB_RUNNING && e->jobs.at[i].capture_open)
-            fast |= capture_trim(&e->jobs.at[i].capture, limit) > FAST_BYTES;
+    enum { FAST_BYTES = 4 << 20, FULL_BYTES = 64 << 10, FULL_HOLE = 16 << 10 };
+    bool fast = false, full = os_is_full(e->run.live_dir);
+    uint64_t limit = output_limit(e), least = CAPTURE_HOLE;
+    if (full) {
+        limit = limit < FULL_BYTES ? limit : FULL_BYTES;
+        least = FULL_HOLE;
+    }
+    for (uint32_t i = 0; i < e->jobs.n; i++) {
+        struct job *job = &e->jobs.at[i];
+        if (job->state != JOB_RUNNING || !job->capture_open)
+            continue;
+        capture_reserve(&job->capture);
+        fast |= capture_trim(&job->capture,
+                             job->capture.in_memory ? output_limit(e) : limit,
+                             least) > FAST_BYTES;
+    }
     return fast;
 }
 
-static void trim(struct engine *e)
+static void trim_and_repeat(struct engine *e)
 {
     enum { SOON_NS = 20000000 };
     if (trim_outputs(e))
@@ -28,13 +39,13 @@ static void trim(struct engine *e)
 }
 
 /* `n`: of the tick before this one. */
-static void tick(struct engine *e, uint32_t n)
+static void handle_tick(struct engine *e, uint32_t n)
 {
     enum { TICK_NS = 200000000, PER_SECOND = 5 };
     loop_set_timer(e, TIMER_TICK, TICK_NS, ++n, 0);
     report(e, CAIRN_EVENT_TICK, NULL);
     if (!e->loop.trimming)
-        trim(e);
+        trim_and_repeat(e);
     if (n % PER_SECOND == 0)
         commands_apply(e);
 }
@@ -47,35 +58,62 @@ static void reach_deadline(struct engine *e)
     halt_run(e, HALT_STOP, text);
 }
 
+/* NULL: the timer is of a process. */
+static struct job *called_job(struct engine *e, const struct timer *timer)
+{
+    struct job *job = &e->jobs.at[timer->index];
+    return job->state == JOB_CALLED && job->stamp == timer->stamp ? job : NULL;
+}
+
+static void reach_time_limit(struct engine *e, const struct timer *timer)
+{
+    struct job *call = called_job(e, timer);
+    if (call)
+        call_timed_out(e, call);
+    else
+        halt_timed_out(e, timer);
+}
+
+static int end_grace(struct engine *e, const struct timer *timer,
+                     struct cairn_error *error)
+{
+    struct job *call = called_job(e, timer);
+    if (call)
+        return call_grace_over(e, call, error);
+    halt_grace_over(e, timer);
+    return 0;
+}
+
 int engine_timers(struct engine *e, struct cairn_error *error)
 {
     struct timer timer;
     int64_t now = loop_now_ns(e);
-    while (loop_take_due(e, now, &timer)) {
+    int rc = 0;
+    while (!rc && loop_take_due(e, now, &timer)) {
         switch ((enum timer_kind)timer.kind) {
         case TIMER_TIMEOUT:
-            halt_timed_out(e, &timer);
+            reach_time_limit(e, &timer);
             break;
         case TIMER_KILL:
-            halt_grace_over(e, &timer);
+            rc = end_grace(e, &timer, error);
             break;
         case TIMER_RETRY:
             if (e->progress.sched.state[timer.index] == HELD)
                 sched_again(&e->progress.sched, timer.index);
             break;
         case TIMER_TICK:
-            tick(e, timer.index);
+            handle_tick(e, timer.index);
             break;
         case TIMER_COMMIT:
             saving_try_now(e);
             break;
         case TIMER_TRIM:
-            trim(e);
+            trim_and_repeat(e);
             break;
         case TIMER_DEADLINE:
             reach_deadline(e);
             break;
         }
     }
-    return e->broken ? error_nomem(error) : 0;
+    return !rc && e->broken ? error_nomem(error) : rc;
 }

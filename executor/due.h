@@ -3,7 +3,7 @@
 #ifndef EXECUTOR_DUE_H
 #define EXECUTOR_DUE_H
 
-#include "executor/parts/engine.h"
+#include "executor/state/engine.h"
 
 int engine_timers(struct engine *e, struct cairn_error *error);
 

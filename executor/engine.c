@@ -11,10 +11,12 @@
 #include "executor/give_up.h"
 #include "executor/intents.h"
 #include "executor/open_run.h"
-#include "executor/parts/report.h"
 #include "executor/phases.h"
 #include "executor/setup.h"
+#include "executor/state/outputs_seen.h"
+#include "executor/state/report.h"
 
+#include "base/limits.h"
 #include "storage/store.h"
 
 #include <stdlib.h>
@@ -24,7 +26,7 @@ static int run_turn(struct engine *e, struct cairn_error *error)
     int rc = engine_start_ready(e, error);
     if (!rc)
         rc = engine_plan_intents(e, error);
-    if (!rc && !turn_lingers_ns(e))
+    if (!rc && !turn_commit_delay_ns(e))
         rc = engine_commit(e, error);
     if (!rc)
         rc = engine_start_ready(e, error);
@@ -36,7 +38,7 @@ static int begin_loop(struct engine *e, struct cairn_error *error)
     int rc = 0;
     loop_set_timer(e, TIMER_TICK, 0, 0, 0);
     if (e->request.mode == MODE_RUN) {
-        failure_recall(e);
+        failure_check_recorded(e);
         rc = decide_unknown(e, error);
     }
     if (!rc)
@@ -67,8 +69,8 @@ static int run_loop(struct engine *e, struct cairn_error *error)
 
 static void report_notices(struct engine *e)
 {
-    for (size_t i = 0; situation_notice(&e->tenure.situation, i); i++)
-        report(e, CAIRN_EVENT_NOTICE, situation_notice(&e->tenure.situation, i));
+    for (size_t i = 0; situation_notice(&e->run.situation, i); i++)
+        report(e, CAIRN_EVENT_NOTICE, situation_notice(&e->run.situation, i));
 }
 
 /* How many tasks run; a range where it depends on what happens. */
@@ -84,28 +86,28 @@ static const char *count_to_run(const struct decisions *d, char text[64])
     return text;
 }
 
-static void announce(struct engine *e)
+static void report_begin(struct engine *e)
 {
     char text[256], count[64];
-    const struct recorded *r = &e->tenure.situation.recorded;
-    const struct decisions *d = &e->tenure.situation.decisions;
+    const struct recorded *r = &e->run.situation.recorded;
+    const struct decisions *d = &e->run.situation.decisions;
     if (!e->request.store)
         snprintf(text, sizeof text,
                  "running without a store: this run cannot be resumed");
     else if (e->request.mode == MODE_UNDO)
         snprintf(text, sizeof text, "undoing %u task%s of run %llu", e->undoing.n,
-                 e->undoing.n == 1 ? "" : "s", (unsigned long long)e->tenure.row.run);
+                 e->undoing.n == 1 ? "" : "s", (unsigned long long)e->run.row.run);
     else if (r->recovered)
         snprintf(text, sizeof text, "going on with run %llu: %s",
-                 (unsigned long long)e->tenure.row.run, count_to_run(d, count));
+                 (unsigned long long)e->run.row.run, count_to_run(d, count));
     else if (r->from_seq)
         snprintf(text, sizeof text,
                  "run %llu forks from checkpoint workflow:%llu of run %llu: %s",
-                 (unsigned long long)e->tenure.row.run, (unsigned long long)r->from_seq,
+                 (unsigned long long)e->run.row.run, (unsigned long long)r->from_seq,
                  (unsigned long long)r->from_run, count_to_run(d, count));
     else
         snprintf(text, sizeof text, "run %llu of %s: %u task%s",
-                 (unsigned long long)e->tenure.row.run,
+                 (unsigned long long)e->run.row.run,
                  e->request.graph->definition->name.ptr, d->n, d->n == 1 ? "" : "s");
     report(e, CAIRN_EVENT_RUN_STARTED, text);
     const char *network = e->request.store ? store_network_fs(e->request.store) : NULL;
@@ -122,7 +124,7 @@ static void announce(struct engine *e)
 /* Nothing runs: no need to touch anything, unless the run was never marked finished. */
 static bool nothing_to_do(struct engine *e)
 {
-    const struct situation *s = &e->tenure.situation;
+    const struct situation *s = &e->run.situation;
     return s->recorded.recovered && s->decisions.will == 0 && s->decisions.may == 0 &&
            s->recorded.same_graph && s->recorded.row.state == CAIRN_RUN_COMPLETED;
 }
@@ -133,7 +135,7 @@ static int run_all(struct engine *e, struct cairn_run_result *result,
     int rc = engine_open(e, error);
     if (rc)
         return rc;
-    announce(e);
+    report_begin(e);
     if (e->request.mode == MODE_UNDO)
         phases_begin_undo(e);
     rc = run_loop(e, error);
@@ -145,8 +147,12 @@ static int run_all(struct engine *e, struct cairn_run_result *result,
     rc = engine_commit_end(e, state, error);
     if (rc)
         return rc;
-    tenure_note_orderly(e, e->request.store && e->request.mode != MODE_TURN &&
-                               !e->turn.n_endings);
+    /* What was noted and only an undo has looked at is for the next run. */
+    bool keeps_notes =
+        e->request.mode == MODE_UNDO && e->run.situation.recorded.n_noted;
+    owned_run_note_orderly(e, e->request.store && e->request.mode != MODE_SETTLE &&
+                                  !e->turn.n_endings && !keeps_notes);
+    outputs_seen_save(e);
     phases_fill_result(e, state, result);
     report(e, CAIRN_EVENT_RUN_FINISHED, NULL);
     return 0;
@@ -155,28 +161,29 @@ static int run_all(struct engine *e, struct cairn_run_result *result,
 static int report_as_it_is(struct engine *e, struct cairn_run_result *result,
                            struct cairn_error *error)
 {
-    tenure_keep_recorded_row(e);
-    engine_clean_live(e, e->tenure.row.run);
+    owned_run_keep_recorded_row(e);
+    engine_clean_live(e, e->run.row.run);
     report_notices(e);
     int rc = progress_copy_recorded(e, error);
     if (rc)
         return rc;
+    outputs_seen_save(e);
     phases_fill_result(e, CAIRN_RUN_COMPLETED, result);
     result->nothing_to_do = true;
     return 0;
 }
 
-static int run(struct engine *e, struct cairn_run_result *result,
-               struct cairn_error *error)
+static int run_or_report_as_is(struct engine *e, struct cairn_run_result *result,
+                               struct cairn_error *error)
 {
-    int rc = tenure_own(e, error);
+    int rc = owned_run_lock(e, error);
     if (!rc && e->request.mode == MODE_RUN && e->request.store)
-        rc = engine_close_rooms(e, error);
+        rc = engine_close_epochs(e, error);
     if (!rc)
-        rc = tenure_load(e, error);
+        rc = owned_run_load(e, error);
     if (rc)
         return rc;
-    if (e->request.mode != MODE_RUN && !e->tenure.situation.recorded.same_graph)
+    if (e->request.mode != MODE_RUN && !e->run.situation.recorded.same_graph)
         return error_set(error, CAIRN_EBUSY,
                          "run %llu went on with an edited workflow at this moment; try "
                          "again",
@@ -192,15 +199,21 @@ static int run_engine(struct engine *e, struct cairn_run_result *result,
 {
     static const struct cairn_run_options defaults;
     struct cairn_run_result local = {0};
+    struct runner *own = NULL;
+    if (!e->request.runner)
+        e->request.runner = own = local_runner_new();
     if (!e->request.options)
         e->request.options = &defaults;
     loop_init(e);
-    calls_init(e);
-    int rc = cairn_workflow_compile(e->request.workflow, error);
+    noting_init(e);
+    int rc = e->request.runner ? cairn_workflow_compile(e->request.workflow, error)
+                               : error_nomem(error);
     e->request.graph = &e->request.workflow->graph;
     if (!rc)
-        rc = run(e, &local, error);
+        rc = run_or_report_as_is(e, &local, error);
     engine_close(e);
+    if (own)
+        own->ops->free(own);
     free(e);
     if (!rc && result)
         *result = local;
@@ -223,19 +236,33 @@ static struct engine *engine_new(enum engine_mode mode, struct cairn_workflow *w
     return e;
 }
 
+int engine_run(struct cairn_workflow *workflow, struct cairn_store *store,
+               const struct cairn_run_options *options, struct runner *runner,
+               struct cairn_run_result *result, struct cairn_error *error)
+{
+    struct engine *e = engine_new(MODE_RUN, workflow, store, 0, options);
+    if (!e)
+        return error_nomem(error);
+    e->request.runner = runner;
+    return run_engine(e, result, error);
+}
+
 int cairn_run(struct cairn_workflow *workflow, struct cairn_store *store,
               const struct cairn_run_options *options, struct cairn_run_result *result,
               struct cairn_error *error)
 {
-    struct engine *e = engine_new(MODE_RUN, workflow, store, 0, options);
-    return e ? run_engine(e, result, error) : error_nomem(error);
+    if (options && options->output_limit > LIMIT_OUTPUT_MOST)
+        return error_set(error, CAIRN_EUSAGE,
+                         "output_limit is %llu bytes; at most %d can be stored",
+                         (unsigned long long)options->output_limit, LIMIT_OUTPUT_MOST);
+    return engine_run(workflow, store, options, NULL, result, error);
 }
 
-int engine_turn(struct cairn_workflow *workflow, struct cairn_store *store,
-                uint64_t run, struct cairn_run_result *result,
-                struct cairn_error *error)
+int engine_settle(struct cairn_workflow *workflow, struct cairn_store *store,
+                  uint64_t run, struct cairn_run_result *result,
+                  struct cairn_error *error)
 {
-    struct engine *e = engine_new(MODE_TURN, workflow, store, run, NULL);
+    struct engine *e = engine_new(MODE_SETTLE, workflow, store, run, NULL);
     return e ? run_engine(e, result, error) : error_nomem(error);
 }
 

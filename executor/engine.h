@@ -6,10 +6,17 @@
 #include "cairn/run.h"
 #include "workflow/workflow.h"
 
+struct runner;
+
+/* cairn_run with a runner of the caller's (process/runner.h), which is closed at the
+ * end and not freed; NULL: processes of this machine. */
+int engine_run(struct cairn_workflow *workflow, struct cairn_store *store,
+               const struct cairn_run_options *options, struct runner *runner,
+               struct cairn_run_result *result, struct cairn_error *error);
 /* `workflow` is the recorded one of the run. */
-int engine_turn(struct cairn_workflow *workflow, struct cairn_store *store,
-                uint64_t run, struct cairn_run_result *result,
-                struct cairn_error *error);
+int engine_settle(struct cairn_workflow *workflow, struct cairn_store *store,
+                  uint64_t run, struct cairn_run_result *result,
+                  struct cairn_error *error);
 int engine_undo(struct cairn_workflow *workflow, struct cairn_store *store,
                 uint64_t run, const struct cairn_run_options *options,
                 const uint32_t *tasks, uint32_t n, struct cairn_run_result *result,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* External tasks: what can be done, and taking it. */
+/* External tasks: listing those that can be done, and claiming one. */
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/os.h"
@@ -23,14 +23,15 @@ struct offer_list {
 static int add_offer(struct offer_list *list, struct run_view *v, uint32_t task,
                      const struct claim *claim, struct cairn_error *error)
 {
-    struct asker asker = {&v->lookup, task, run_view_attempts(v, task) + 1};
+    struct asker asker = {&v->lookup, task,
+                          situation_attempts(&v->situation, task) + 1};
     struct scope scope = lookup_scope(&asker);
     struct buf text = BUF_INIT;
     bool claimed = claim->left_ms > 0;
     int rc = text_expand(&scope, scope.def->external, &text, error);
     if (rc) {
         buf_release(&text);
-        return rc == CAIRN_ENOMEM ? rc : 0; /* its owner will make it fail */
+        return rc == CAIRN_ENOMEM ? rc : 0; /* the run's owner will fail the task */
     }
     list->at[list->n++] = (struct cairn_next_info){
         .run = v->row.run,
@@ -96,10 +97,10 @@ int cairn_next(struct cairn_store *store, uint64_t run, bool claimed,
     return rc;
 }
 
-/* ---- Taking one ---- */
+/* ---- Claiming one ---- */
 
-/* user@host. Who is known to a directory service only has his name in LOGNAME. */
-static int describe_us(char *out, size_t size, struct cairn_error *error)
+/* user@host. Users that only a directory service knows have their name in LOGNAME. */
+static int describe_caller(char *out, size_t size, struct cairn_error *error)
 {
     char host[64], user[64];
     const char *name = getenv("LOGNAME");
@@ -112,34 +113,34 @@ static int describe_us(char *out, size_t size, struct cairn_error *error)
     return rc;
 }
 
-static int put_claimed(const struct step *s, struct str holder,
-                       struct cairn_error *error)
+static int put_claim_event(const struct external_task *t, struct str holder,
+                           struct cairn_error *error)
 {
-    struct event_row event = {.run = s->view.row.run,
+    struct event_row event = {.run = t->view.row.run,
                               .time_ns = clock_utc_ns(),
                               .kind = EVENT_CLAIMED,
-                              .gen = s->view.row.gen,
-                              .task = s->task,
+                              .gen = t->view.row.gen,
+                              .task = t->task,
                               .data = holder};
-    int rc = store_next_turn(s->view.store, event.run, &event.turn, error);
-    return rc ? rc : store_put_event(s->view.store, &event, error);
+    int rc = store_next_turn(t->view.store, event.run, &event.turn, error);
+    return rc ? rc : store_put_event(t->view.store, &event, error);
 }
 
-static int take(struct step *s, int64_t lease_ms, const char *holder, const char *token,
-                struct cairn_error *error)
+static int claim_task(struct external_task *t, int64_t lease_ms, const char *holder,
+                      const char *token, struct cairn_error *error)
 {
     struct buf clean = BUF_INIT;
-    int rc = step_check_open(s, error);
-    if (!rc && s->claim->left_ms > 0)
-        rc = step_is_taken(s, error);
-    run_view_redact(&s->view, str_of(holder), &clean);
+    int rc = external_task_check_open(t, error);
+    if (!rc && t->claim->left_ms > 0)
+        rc = external_task_refuse_taken(t, error);
+    run_view_redact(&t->view, str_of(holder), &clean);
     if (!rc)
         rc = buf_check(&clean, error);
     struct new_claim claim = {str_of(token), buf_view(&clean), lease_ms, false};
     if (!rc)
-        rc = step_put_claim(s, &claim, error);
+        rc = external_task_put_claim(t, &claim, error);
     if (!rc)
-        rc = put_claimed(s, buf_view(&clean), error);
+        rc = put_claim_event(t, buf_view(&clean), error);
     buf_release(&clean);
     return rc;
 }
@@ -149,8 +150,8 @@ int cairn_claim(struct cairn_store *store, uint64_t run, const char *task,
                 struct cairn_error *error)
 {
     const int64_t longest_ms = 366ll * 86400 * 1000;
-    char us[LIMIT_NAME_BYTES + 1], made[CAIRN_CLAIM_MAX];
-    struct step s = {.task = NODE_NONE};
+    char caller[LIMIT_NAME_BYTES + 1], made[CAIRN_CLAIM_MAX];
+    struct external_task t = {.task = NODE_NONE};
     if (lease_ms <= 0 || lease_ms > longest_ms)
         return error_set(error, CAIRN_EUSAGE,
                          "a lease is more than nothing and at most 366 days");
@@ -158,16 +159,16 @@ int cairn_claim(struct cairn_store *store, uint64_t run, const char *task,
         return error_set(error, CAIRN_ELIMIT,
                          "the name of the holder is longer than %d bytes",
                          LIMIT_NAME_BYTES);
-    step_token(made);
-    int rc = holder && *holder ? 0 : describe_us(us, sizeof us, error);
+    make_claim_token(made);
+    int rc = holder && *holder ? 0 : describe_caller(caller, sizeof caller, error);
     if (!rc)
         rc = store_begin(store, -1, error);
     if (rc)
         return rc;
-    rc = step_open(&s, store, run, task, error);
+    rc = external_task_open(&t, store, run, task, error);
     if (!rc) {
-        rc = take(&s, lease_ms, holder && *holder ? holder : us, made, error);
-        step_release(&s);
+        rc = claim_task(&t, lease_ms, holder && *holder ? holder : caller, made, error);
+        external_task_release(&t);
     }
     rc = store_end(store, rc, error);
     if (!rc)

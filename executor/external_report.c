@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* External tasks: telling how it went. */
+/* External tasks: reporting how one ended. */
 #include "base/clock.h"
 #include "base/identifier.h"
 #include "base/limits.h"
@@ -11,52 +11,54 @@
 
 #include <stdlib.h>
 
-/* ---- Whether the teller may ---- */
+/* ---- Who may report ---- */
 
-/* Without a token only what nobody has claimed since it last ended. */
-static int check_unclaimed(const struct step *s, struct cairn_error *error)
+/* Without a token: only a task that nobody has claimed since it last ended. */
+static int check_unclaimed(const struct external_task *t, struct cairn_error *error)
 {
-    if (!s->claim->exists || s->claim->spent)
+    if (!t->claim->exists || t->claim->spent)
         return 0;
-    if (s->claim->left_ms > 0)
-        return step_is_taken(s, error);
+    if (t->claim->left_ms > 0)
+        return external_task_refuse_taken(t, error);
     return error_set(error, CAIRN_EOWNED,
                      "%.*s had task %s, and the lease is over: claim it",
-                     (int)s->claim->holder.len, s->claim->holder.ptr,
-                     s->view.workflow->graph.id[s->task]);
+                     (int)t->claim->holder.len, t->claim->holder.ptr,
+                     t->view.workflow->graph.id[t->task]);
 }
 
-static int check_token(const struct step *s, const char *token,
+static int check_token(const struct external_task *t, const char *token,
                        struct cairn_error *error)
 {
-    const char *id = s->view.workflow->graph.id[s->task];
-    if (!s->claim->exists || !str_equal(s->claim->token, str_of(token)))
+    const char *id = t->view.workflow->graph.id[t->task];
+    if (!t->claim->exists || !str_equal(t->claim->token, str_of(token)))
         return error_set(error, CAIRN_EOWNED,
                          "this token is not, or no longer, that of a claim of task %s",
                          id);
-    if (s->claim->spent)
+    if (t->claim->spent)
         return error_set(error, CAIRN_EUSAGE,
                          "task %s was ended with this token already", id);
-    if (s->claim->left_ms <= 0)
+    if (t->claim->left_ms <= 0)
         return error_set(error, CAIRN_EOWNED,
                          "the lease on task %s is over: claim it again", id);
     return 0;
 }
 
-/* Where there was no claim, a spent one keeps others from doing the same. */
-static int spend(const struct step *s, const char *token, struct cairn_error *error)
+/* Where there was no claim, a spent one is stored, so that nobody else ends the task.
+ */
+static int spend_claim(const struct external_task *t, const char *token,
+                       struct cairn_error *error)
 {
     char made[CAIRN_CLAIM_MAX];
-    step_token(made);
+    make_claim_token(made);
     struct new_claim claim = {.token = str_of(token ? token : made),
-                              .holder = token ? s->claim->holder : STR(""),
+                              .holder = token ? t->claim->holder : STR(""),
                               .spent = true};
-    return step_put_claim(s, &claim, error);
+    return external_task_put_claim(t, &claim, error);
 }
 
-/* ---- What is told ---- */
+/* ---- The report ---- */
 
-struct report { /* what is told: `fill` makes the command's data of it */
+struct external_report { /* encode_report makes the data of a command of it */
     uint8_t verb;
     const char *token;
     const struct cairn_param *values;
@@ -84,7 +86,7 @@ static int check_key(const char *key, struct cairn_error *error)
     return 0;
 }
 
-static int check_values(const struct report *r, struct cairn_error *error)
+static int check_values(const struct external_report *r, struct cairn_error *error)
 {
     size_t bytes = 0;
     int rc = 0;
@@ -102,7 +104,7 @@ static int check_values(const struct report *r, struct cairn_error *error)
     return rc;
 }
 
-static int check_report(const struct report *r, struct cairn_error *error)
+static int check_report(const struct external_report *r, struct cairn_error *error)
 {
     if (r->verb == COMMAND_COMPLETE)
         return check_values(r, error);
@@ -112,9 +114,22 @@ static int check_report(const struct report *r, struct cairn_error *error)
     return 0;
 }
 
-/* In the order of their keys; of equal ones the last counts. */
-static int fill_values(const struct run_view *v, const struct report *r,
-                       struct buf *data, struct cairn_error *error)
+/* A name cannot be redacted: it would be another name, or none. */
+static int check_name(const struct run_view *v, const char *name,
+                      struct cairn_error *error)
+{
+    struct buf clean = BUF_INIT;
+    run_view_redact(v, str_of(name), &clean);
+    int rc = buf_check(&clean, error);
+    if (!rc && !str_equal(buf_view(&clean), str_of(name)))
+        rc = error_set(error, CAIRN_EUSAGE, "the name of a value has a secret in it");
+    buf_release(&clean);
+    return rc;
+}
+
+/* In the order of their keys. Of several with one key the last counts. */
+static int encode_values(const struct run_view *v, const struct external_report *r,
+                         struct buf *data, struct cairn_error *error)
 {
     struct cairn_param *sorted = calloc(r->n_values + 1, sizeof *sorted);
     size_t n = 0;
@@ -128,8 +143,10 @@ static int fill_values(const struct run_view *v, const struct report *r,
         n += k == n;
     }
     qsort(sorted, n, sizeof *sorted, by_key);
-    for (size_t i = 0; i < n; i++) {
+    int rc = 0;
+    for (size_t i = 0; i < n && !rc; i++) {
         struct buf clean = BUF_INIT;
+        rc = check_name(v, sorted[i].name, error);
         run_view_redact(v, str_of(sorted[i].value), &clean);
         buf_lstr(data, str_of(sorted[i].name));
         buf_lstr(data, buf_view(&clean));
@@ -137,60 +154,60 @@ static int fill_values(const struct run_view *v, const struct report *r,
         buf_release(&clean);
     }
     free(sorted);
-    return buf_check(data, error);
+    return rc ? rc : buf_check(data, error);
 }
 
-static int fill(const struct run_view *v, const struct report *r, struct buf *data,
-                struct cairn_error *error)
+static int encode_report(const struct run_view *v, const struct external_report *r,
+                         struct buf *data, struct cairn_error *error)
 {
     if (r->verb == COMMAND_COMPLETE)
-        return fill_values(v, r, data, error);
-    bool said = r->message && *r->message;
-    run_view_redact(v, str_of(said ? r->message : "reported as failed"), data);
+        return encode_values(v, r, data, error);
+    bool given = r->message && *r->message;
+    run_view_redact(v, str_of(given ? r->message : "reported as failed"), data);
     return buf_check(data, error);
 }
 
-/* ---- Telling ---- */
+/* ---- Sending it ---- */
 
-static int put_report(struct step *s, const struct report *r,
+static int put_report(struct external_task *t, const struct external_report *r,
                       struct queued_command *command, struct cairn_error *error)
 {
     struct buf data = BUF_INIT;
-    int rc = r->token ? check_token(s, r->token, error) : 0;
+    int rc = r->token ? check_token(t, r->token, error) : 0;
     if (!rc)
-        rc = step_check_open(s, error);
+        rc = external_task_check_open(t, error);
     if (!rc && !r->token)
-        rc = check_unclaimed(s, error);
+        rc = check_unclaimed(t, error);
     if (!rc && r->verb == COMMAND_COMPLETE)
-        rc = run_view_check_outputs(&s->view, s->task, error);
+        rc = run_view_check_outputs(&t->view, t->task, error);
     if (!rc)
-        rc = spend(s, r->token, error);
+        rc = spend_claim(t, r->token, error);
     if (!rc)
-        rc = fill(&s->view, r, &data, error);
+        rc = encode_report(&t->view, r, &data, error);
     struct command_row row = {.verb = r->verb,
-                              .task = s->task,
+                              .task = t->task,
                               .time_ns = clock_utc_ns(),
                               .data = buf_view(&data)};
     if (!rc)
-        rc = run_view_put_command(&s->view, &row, command, error);
+        rc = run_view_put_command(&t->view, &row, command, error);
     buf_release(&data);
     return rc;
 }
 
-static int tell(struct cairn_store *store, uint64_t run, const char *task,
-                const struct report *r, struct cairn_error *error)
+static int send_report(struct cairn_store *store, uint64_t run, const char *task,
+                       const struct external_report *r, struct cairn_error *error)
 {
-    struct step s = {.task = NODE_NONE};
+    struct external_task t = {.task = NODE_NONE};
     struct queued_command command = {.task = task, .done = r->verb == COMMAND_COMPLETE};
     int rc = check_report(r, error);
     if (!rc)
         rc = store_begin(store, -1, error);
     if (rc)
         return rc;
-    rc = step_open(&s, store, run, task, error);
+    rc = external_task_open(&t, store, run, task, error);
     if (!rc) {
-        rc = put_report(&s, r, &command, error);
-        step_release(&s);
+        rc = put_report(&t, r, &command, error);
+        external_task_release(&t);
     }
     rc = store_end(store, rc, error);
     return rc ? rc : command_wait(store, &command, error);
@@ -200,13 +217,13 @@ int cairn_complete(struct cairn_store *store, uint64_t run, const char *task,
                    const char *token, const struct cairn_param *values, size_t n_values,
                    struct cairn_error *error)
 {
-    struct report r = {COMMAND_COMPLETE, token, values, n_values, NULL};
-    return tell(store, run, task, &r, error);
+    struct external_report r = {COMMAND_COMPLETE, token, values, n_values, NULL};
+    return send_report(store, run, task, &r, error);
 }
 
 int cairn_fail(struct cairn_store *store, uint64_t run, const char *task,
                const char *token, const char *message, struct cairn_error *error)
 {
-    struct report r = {COMMAND_FAIL, token, NULL, 0, message};
-    return tell(store, run, task, &r, error);
+    struct external_report r = {COMMAND_FAIL, token, NULL, 0, message};
+    return send_report(store, run, task, &r, error);
 }

@@ -24,7 +24,7 @@ static int refuse_run(const struct run_view *v, struct cairn_error *error)
                      (unsigned long long)v->row.run);
 }
 
-/* It can be offered again only by whoever carries the run out. */
+/* Only the owner of the run can offer it again. */
 static int refuse_failed(const struct run_view *v, uint32_t task,
                          struct cairn_error *error)
 {
@@ -57,76 +57,76 @@ static int refuse_task(const struct run_view *v, uint32_t task,
                      id);
 }
 
-/* ---- A task that somebody wants ---- */
+/* ---- Opening a task ---- */
 
-int step_open(struct step *s, struct cairn_store *store, uint64_t run, const char *task,
-              struct cairn_error *error)
+int external_task_open(struct external_task *t, struct cairn_store *store, uint64_t run,
+                       const char *task, struct cairn_error *error)
 {
-    int rc = run_view_open(&s->view, store, run, error);
+    int rc = run_view_open(&t->view, store, run, error);
     if (rc)
         return rc;
-    rc = run_view_find(&s->view, task, &s->task, error);
-    if (!rc && graph_def(&s->view.workflow->graph, s->task)->kind != TASK_EXTERNAL)
-        rc = refuse_task(&s->view, s->task, error);
+    rc = run_view_find(&t->view, task, &t->task, error);
+    if (!rc && graph_def(&t->view.workflow->graph, t->task)->kind != TASK_EXTERNAL)
+        rc = refuse_task(&t->view, t->task, error);
     if (!rc)
-        rc = claims_load(&s->claims, &s->view, error);
+        rc = claims_load(&t->claims, &t->view, error);
     if (rc)
-        run_view_release(&s->view);
+        run_view_release(&t->view);
     else
-        s->claim = &s->claims.at[s->task];
+        t->claim = &t->claims.at[t->task];
     return rc;
 }
 
-void step_release(struct step *s)
+void external_task_release(struct external_task *t)
 {
-    claims_release(&s->claims);
-    run_view_release(&s->view);
+    claims_release(&t->claims);
+    run_view_release(&t->view);
 }
 
-/* Going on with the run would not offer it again. */
-static bool has_settled(const struct step *s)
+/* Resuming the run would not offer it again. */
+static bool has_settled(const struct external_task *t)
 {
-    return s->view.row.state == CAIRN_RUN_COMPLETED ||
-           s->view.states.outcome[s->task] == CAIRN_COMPLETED;
+    return t->view.row.state == CAIRN_RUN_COMPLETED ||
+           t->view.states.outcome[t->task] == CAIRN_COMPLETED;
 }
 
-int step_check_open(struct step *s, struct cairn_error *error)
+int external_task_check_open(struct external_task *t, struct cairn_error *error)
 {
     bool offered, pending;
-    const char *id = s->view.workflow->graph.id[s->task];
-    if (has_settled(s))
-        return refuse_task(&s->view, s->task, error);
-    if (s->view.row.state != CAIRN_RUN_UNFINISHED)
-        return refuse_run(&s->view, error);
-    int rc = run_view_offers(&s->view, s->task, &offered, error);
+    const char *id = t->view.workflow->graph.id[t->task];
+    if (has_settled(t))
+        return refuse_task(&t->view, t->task, error);
+    if (t->view.row.state != CAIRN_RUN_UNFINISHED)
+        return refuse_run(&t->view, error);
+    int rc = run_view_offers(&t->view, t->task, &offered, error);
     if (!rc && !offered)
-        rc = refuse_task(&s->view, s->task, error);
+        rc = refuse_task(&t->view, t->task, error);
     if (!rc)
-        rc = run_view_has_command(&s->view, s->task, 0, &pending, error);
+        rc = run_view_has_command(&t->view, t->task, 0, &pending, error);
     if (!rc && pending)
         rc = error_set(error, CAIRN_EOWNED, "somebody has just done task %s", id);
     return rc;
 }
 
-int step_is_taken(const struct step *s, struct cairn_error *error)
+int external_task_refuse_taken(const struct external_task *t, struct cairn_error *error)
 {
-    int64_t left = (s->claim->left_ms + 999) / 1000;
+    int64_t left = (t->claim->left_ms + 999) / 1000;
     return error_set(error, CAIRN_EOWNED,
                      "%.*s has task %s for another %lld second%s; see `cairn next "
                      "%llu --claimed`",
-                     (int)s->claim->holder.len, s->claim->holder.ptr,
-                     s->view.workflow->graph.id[s->task], (long long)left,
-                     left == 1 ? "" : "s", (unsigned long long)s->view.row.run);
+                     (int)t->claim->holder.len, t->claim->holder.ptr,
+                     t->view.workflow->graph.id[t->task], (long long)left,
+                     left == 1 ? "" : "s", (unsigned long long)t->view.row.run);
 }
 
-int step_put_claim(const struct step *s, const struct new_claim *claim,
-                   struct cairn_error *error)
+int external_task_put_claim(const struct external_task *t,
+                            const struct new_claim *claim, struct cairn_error *error)
 {
     char boot[37];
     os_boot_id(boot);
-    struct claim_row row = {.run = s->view.row.run,
-                            .gen = s->view.row.gen,
-                            .task = s->task,
+    struct claim_row row = {.run = t->view.row.run,
+                            .gen = t->view.row.gen,
+                            .task = t->task,
                             .token = claim->token,
                             .holder = claim->holder,
                             .boot = str_of(boot),
@@ -134,10 +134,10 @@ int step_put_claim(const struct step *s, const struct new_claim *claim,
                                 clock_boot_ns() + claim->lease_ms * 1000000,
                             .time_ns = clock_utc_ns(),
                             .spent = claim->spent};
-    return store_put_claim(s->view.store, &row, error);
+    return store_put_claim(t->view.store, &row, error);
 }
 
-void step_token(char token[CAIRN_CLAIM_MAX])
+void make_claim_token(char token[CAIRN_CLAIM_MAX])
 {
     uint8_t bytes[16];
     random_bytes(bytes, sizeof bytes);

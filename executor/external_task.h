@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* An external task that somebody wants to take or to end. For executor/ only. All that
- * a claim or a completion rests on is looked at in the transaction that stores it, so
- * that of many who want a task one gets it. */
+/* An external task that somebody wants to claim or to end. For executor/ only. What a
+ * claim or a report depends on is read in the transaction that stores it, so exactly
+ * one of many callers gets the task. */
 #ifndef EXECUTOR_EXTERNAL_TASK_H
 #define EXECUTOR_EXTERNAL_TASK_H
 
 #include "cairn/external.h"
 #include "plan/claims.h"
 
-struct step {
+struct external_task {
     struct run_view view;
     struct claims claims;
     uint32_t task;
@@ -16,21 +16,22 @@ struct step {
 };
 /* Inside a write transaction. CAIRN_ENOTFOUND; CAIRN_EUSAGE for a task that is not
  * external. */
-int step_open(struct step *step, struct cairn_store *store, uint64_t run,
-              const char *task, struct cairn_error *error);
-void step_release(struct step *step);
+int external_task_open(struct external_task *t, struct cairn_store *store, uint64_t run,
+                       const char *task, struct cairn_error *error);
+void external_task_release(struct external_task *t);
 /* CAIRN_EUSAGE if it cannot be done now; CAIRN_EOWNED if somebody has just ended it. */
-int step_check_open(struct step *step, struct cairn_error *error);
-/* CAIRN_EOWNED, naming the holder. */
-int step_is_taken(const struct step *step, struct cairn_error *error);
-/* The newest claim of the task from now on. */
+int external_task_check_open(struct external_task *t, struct cairn_error *error);
+/* Returns CAIRN_EOWNED, with the holder's name in the error. */
+int external_task_refuse_taken(const struct external_task *t,
+                               struct cairn_error *error);
+/* Stored by external_task_put_claim as the newest claim of the task. */
 struct new_claim {
     struct str token, holder;
     int64_t lease_ms;
     bool spent;
 };
-int step_put_claim(const struct step *step, const struct new_claim *claim,
-                   struct cairn_error *error);
-void step_token(char token[CAIRN_CLAIM_MAX]);
+int external_task_put_claim(const struct external_task *t,
+                            const struct new_claim *claim, struct cairn_error *error);
+void make_claim_token(char token[CAIRN_CLAIM_MAX]);
 
 #endif

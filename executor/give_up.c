@@ -2,66 +2,73 @@
 /* Out of memory or a damaged store in the middle of a run. */
 #include "executor/give_up.h"
 
-#include "process/spawner.h"
-
-#include <poll.h>
-#include <signal.h>
-
 static void end_job(struct engine *e, struct job *job)
 {
-    struct pollfd end = {.fd = job->pidfd, .events = POLLIN};
+    struct runner *runner = e->request.runner;
     struct process_end unused;
-    if (job->kept)
-        keeper_signal(&job->keeper, KEEPER_KILL);
-    else
-        process_signal(job->pid, SIGKILL);
-    if (poll(&end, 1, 0) <= 0)
-        return;
-    if (job->kept)
-        (void)keeper_reap(&job->keeper, &e->jobs.slots.slots->slot[job - e->jobs.at],
-                          NULL);
-    else
-        process_reap(job->pid, job->pidfd, &e->jobs.slots.slots->slot[job - e->jobs.at],
-                     &unused, NULL);
-    jobs_abandon(e, job);
+    atomic_fetch_or(&job->request.note_flags, NOTE_STOPPED);
+    runner->ops->stop(runner, &job->process, RUNNER_KILL);
+    if (runner->ops->has_ended(runner, &job->process))
+        (void)jobs_reap(e, job, &unused, NULL);
 }
 
 static void take_requests(struct engine *e)
 {
-    struct spawn_request *request =
-        e->jobs.spawner ? spawner_collect(e->jobs.spawner) : NULL;
+    struct runner *runner = e->request.runner;
+    struct spawn_request *request = NULL;
+    if (e->jobs.runner_open)
+        (void)runner->ops->collect(runner, &request, NULL);
     for (; request; request = request->next) {
         struct job *job = request->context;
-        if (job->state != JOB_SPAWNING)
-            continue; /* its end, which is looked at below */
-        jobs_take_process(e, job, request);
-        if (job->state == JOB_SPAWNING)
-            jobs_abandon(e, job);
+        if (job->state == JOB_SPAWNING) /* else its end, which is looked at below */
+            jobs_take_process(e, job, request);
     }
 }
 
-static void forget_calls(struct engine *e)
+/* Callbacks have what is left of their grace. */
+static void end_calls(struct engine *e, int64_t since_ns)
 {
-    struct cairn_attempt *attempt = calls_take(e);
-    while (attempt) {
-        struct cairn_attempt *next = attempt->next;
-        jobs_abandon(e, &e->jobs.at[attempt->slot]);
-        call_release(attempt);
-        attempt = next;
+    struct cairn_attempt *call =
+        e->calls.threads ? call_threads_collect(e->calls.threads) : NULL;
+    while (call) {
+        struct cairn_attempt *next = call_next(call);
+        jobs_end_call(&e->jobs.at[call_slot(call)]);
+        call_release(call);
+        call = next;
+    }
+    for (uint32_t i = 0; i < e->jobs.n; i++) {
+        struct job *job = &e->jobs.at[i];
+        if (job->state != JOB_CALLED)
+            continue;
+        int64_t grace_ms = graph_def(e->request.graph, job->intent.task)->grace_ms;
+        if (loop_now_ns(e) - since_ns < grace_ms * 1000000)
+            continue;
+        calls_leave(e, job);
+        jobs_end_call(job);
+    }
+}
+
+static void end_jobs(struct engine *e)
+{
+    for (uint32_t i = 0; i < e->jobs.n; i++) {
+        struct job *job = &e->jobs.at[i];
+        if (job->state == JOB_RUNNING)
+            end_job(e, job);
+        if (job->state == JOB_OVER)
+            jobs_abandon(e, job);
     }
 }
 
 void engine_give_up(struct engine *e)
 {
-    enum { PAUSE_MS = 10 };
-    struct pollfd pause = {.fd = -1};
+    enum { PAUSE_NS = 10000000 };
+    int64_t since_ns = loop_now_ns(e);
     halt_run(e, HALT_KILL, "ending running tasks: the run cannot go on");
     while (e->jobs.running) {
         take_requests(e);
-        for (uint32_t i = 0; i < e->jobs.n; i++)
-            if (e->jobs.at[i].state == JOB_RUNNING)
-                end_job(e, &e->jobs.at[i]);
-        forget_calls(e);
-        poll(&pause, 0, e->jobs.running ? PAUSE_MS : 0);
+        end_calls(e, since_ns);
+        end_jobs(e);
+        if (e->jobs.running)
+            loop_pause(e, PAUSE_NS);
     }
 }

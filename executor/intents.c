@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* From a task that the scheduler calls ready to an intent: its condition, whether it is
- * for somebody outside, whether there is room for it. */
+/* Makes intents of ready tasks: checks their conditions, offers external ones, and
+ * keeps to the number of jobs. */
 #include "executor/intents.h"
 
 #include "executor/attempt/ending.h"
 #include "executor/attempt/failure.h"
 
-#include "base/clock.h"
 #include "storage/rows_event.h"
 
-/* A task whose condition does not hold ends here; its users are told by the scheduler.
- */
-static int exclude(struct engine *e, uint32_t task, struct cairn_error *error)
+/* A task whose condition does not hold ends here. The scheduler skips its users. */
+static int exclude_task(struct engine *e, uint32_t task, struct cairn_error *error)
 {
     struct intent none = {.task = task};
     struct ending *ending = turn_draft_ending(e, &none, error);
@@ -24,25 +22,25 @@ static int exclude(struct engine *e, uint32_t task, struct cairn_error *error)
                (int)graph_def(e->request.graph, task)->condition.len,
                graph_def(e->request.graph, task)->condition.ptr);
     settle_ending(e, ending);
-    failure_follow(e);
+    failure_check_settled(e);
     return 0;
 }
 
-/* What cannot be told makes its task fail. */
-static int fail_to_tell(struct engine *e, uint32_t task, const char *what,
-                        const char *why, struct cairn_error *error)
+/* A text that cannot be evaluated fails its task. */
+static int fail_before_start(struct engine *e, uint32_t task, const char *what,
+                             const char *why, struct cairn_error *error)
 {
     char text[1200];
     struct intent intent = {.task = task,
                             .attempt = turn_next_attempt(e, task),
-                            .intent_ns = clock_utc_ns()};
+                            .intent_ns = loop_utc_ns(e)};
     snprintf(text, sizeof text, "%s: %s", what, why);
     progress_no_retry(e, task);
     return engine_not_started(e, &intent, text, error);
 }
 
 /* 1: it may go on, 0: it has ended, <0 error. */
-static int ask_condition(struct engine *e, uint32_t task, struct cairn_error *error)
+static int check_condition(struct engine *e, uint32_t task, struct cairn_error *error)
 {
     struct asker asker = {&e->progress.lookup, task, e->turn.attempts[task] + 1};
     struct scope scope = lookup_scope(&asker);
@@ -54,17 +52,17 @@ static int ask_condition(struct engine *e, uint32_t task, struct cairn_error *er
     if (rc == CAIRN_ENOMEM)
         return error_nomem(error);
     if (rc)
-        return fail_to_tell(e, task, "its condition cannot be evaluated", why.text,
-                            error);
+        return fail_before_start(e, task, "its condition cannot be evaluated", why.text,
+                                 error);
     if (!holds)
-        return exclude(e, task, error);
-    /* A turn starts nothing, so whoever starts the task asks again. */
-    if (e->request.mode != MODE_TURN || scope.def->kind == TASK_EXTERNAL)
+        return exclude_task(e, task, error);
+    /* MODE_SETTLE starts nothing: the owner that starts the task evaluates it again. */
+    if (e->request.mode != MODE_SETTLE || scope.def->kind == TASK_EXTERNAL)
         audit_event(e, EVENT_CONDITION, 1, task, scope.def->condition);
     return 1;
 }
 
-static int offer(struct engine *e, uint32_t task, struct cairn_error *error)
+static int offer_task(struct engine *e, uint32_t task, struct cairn_error *error)
 {
     struct asker asker = {&e->progress.lookup, task, e->turn.attempts[task] + 1};
     struct scope scope = lookup_scope(&asker);
@@ -74,7 +72,7 @@ static int offer(struct engine *e, uint32_t task, struct cairn_error *error)
     if (rc == CAIRN_ENOMEM)
         rc = error_nomem(error);
     else if (rc)
-        rc = fail_to_tell(e, task, "its text cannot be made", why.text, error);
+        rc = fail_before_start(e, task, "its text cannot be made", why.text, error);
     else
         rc = turn_add_offer(e, task, buf_view(&text), error);
     buf_release(&text);
@@ -84,12 +82,12 @@ static int offer(struct engine *e, uint32_t task, struct cairn_error *error)
 static int plan_task(struct engine *e, uint32_t task, struct cairn_error *error)
 {
     const struct task_def *def = graph_def(e->request.graph, task);
-    int go = ask_condition(e, task, error);
-    if (go <= 0)
-        return go;
+    int rc = check_condition(e, task, error);
+    if (rc <= 0)
+        return rc;
     if (def->kind == TASK_EXTERNAL)
-        return offer(e, task, error);
-    if (e->request.mode == MODE_TURN)
+        return offer_task(e, task, error);
+    if (e->request.mode == MODE_SETTLE)
         return 0; /* it stays taken: nothing is started */
     return turn_add_intent(e, task, ROLE_TASK) ? error_nomem(error) : 0;
 }
@@ -115,9 +113,9 @@ int engine_plan_intents(struct engine *e, struct cairn_error *error)
         uint32_t task = sched_take(&e->progress.sched);
         if (task == NODE_NONE)
             break;
-        /* Not ahead for what must not run twice: if we died, nobody could tell that it
-         * had not started. */
-        if (e->request.mode != MODE_TURN && graph_def(e->request.graph, task)->once &&
+        /* No intents ahead for `once`: after a crash it would be unknown whether the
+         * task had started. */
+        if (e->request.mode != MODE_SETTLE && graph_def(e->request.graph, task)->once &&
             !has_room(e, 0)) {
             sched_return(&e->progress.sched, task);
             break;

@@ -3,7 +3,7 @@
 #ifndef EXECUTOR_INTENTS_H
 #define EXECUTOR_INTENTS_H
 
-#include "executor/parts/engine.h"
+#include "executor/state/engine.h"
 
 int engine_plan_intents(struct engine *e, struct cairn_error *error);
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Becoming the owner of a run: what its last owner left behind ends (or stays with its
- * keepers), then the first commit. */
+/* Becoming the owner of a run: processes of its last owner are ended (or stay with
+ * their keepers), then comes the first commit. */
 #include "executor/open_run.h"
 
+#include "executor/attempt/noted.h"
 #include "executor/begin.h"
-#include "executor/parts/report.h"
+#include "executor/state/report.h"
 
 #include "base/os.h"
 #include "process/leftovers.h"
@@ -16,8 +17,8 @@
 #include <dirent.h>
 #include <unistd.h>
 
-static int say_leftovers(struct engine *e, const struct leftovers *left,
-                         struct cairn_error *error)
+static int report_leftovers(struct engine *e, const struct leftovers *left,
+                            struct cairn_error *error)
 {
     char text[128];
     if (left->found) {
@@ -34,22 +35,21 @@ static int say_leftovers(struct engine *e, const struct leftovers *left,
     return 0;
 }
 
-/* With `keep`, what a keeper has is left alone: of the run that goes on it is taken
- * over later, and runs of other workflows keep theirs. */
+/* With `keep`, tasks under a keeper are left alone: those of this run are adopted
+ * later, and runs of other workflows keep theirs. */
 static int end_leftovers(struct engine *e, uint64_t run, bool keep,
                          struct cairn_error *error)
 {
     enum { GRACE_MS = 2000 };
     struct leftovers left = {0};
-    int rc =
-        keep ? 0 : keepers_stop(e->tenure.live_dir, e->tenure.identity, run, error);
+    int rc = keep ? 0 : keepers_stop(e->run.live_dir, e->run.identity, run, error);
     if (rc)
         return rc;
-    rc = keep ? leftovers_end_unkept(e->tenure.live_dir, e->tenure.identity, run,
-                                     GRACE_MS, &left, error)
-              : leftovers_end(e->tenure.live_dir, e->tenure.identity, run, GRACE_MS,
-                              &left, error);
-    return rc ? rc : say_leftovers(e, &left, error);
+    rc = keep ? leftovers_end_unkept(e->run.live_dir, e->run.identity, run, GRACE_MS,
+                                     &left, error)
+              : leftovers_end(e->run.live_dir, e->run.identity, run, GRACE_MS, &left,
+                              error);
+    return rc ? rc : report_leftovers(e, &left, error);
 }
 
 static int note_workflow(void *context, const struct run_row *row)
@@ -62,11 +62,11 @@ static bool is_of_workflow(const struct engine *e, uint64_t run)
 {
     uint64_t workflow = 0;
     int rc = store_get_run(e->request.store, run, note_workflow, &workflow, NULL);
-    return !rc && workflow == e->tenure.row.workflow;
+    return !rc && workflow == e->run.row.workflow;
 }
 
-/* Two runs of one workflow never interleave, so an earlier one that is not gone on with
- * loses also what its keepers have. */
+/* Two runs of one workflow never overlap, so of an earlier one that is not resumed the
+ * tasks under keepers are ended, too. */
 static int end_leftovers_of(struct engine *e, uint64_t run, struct cairn_error *error)
 {
     return end_leftovers(e, run, !is_of_workflow(e, run), error);
@@ -83,12 +83,12 @@ static bool owner_alive(const struct slot_map *map)
            start == map->slots->owner_start;
 }
 
-/* We hold the lock; if the last owner works on all the same, the lock file was replaced
- * under it. Its tasks must not be taken for left-overs. */
+/* We hold the lock. If the last owner is alive all the same, the lock file was replaced
+ * under it, and its tasks are no left-overs. */
 static int check_previous_owner(struct engine *e, struct cairn_error *error)
 {
     struct slot_map map;
-    if (slots_open(&map, e->tenure.live_dir, e->tenure.row.run, NULL))
+    if (slots_open(&map, e->run.live_dir, e->run.row.run, NULL))
         return 0;
     bool alive = owner_alive(&map);
     long long pid = map.slots->owner_pid;
@@ -99,7 +99,7 @@ static int check_previous_owner(struct engine *e, struct cairn_error *error)
         error, CAIRN_EOWNED,
         "process %lld still works on run %llu, though the lock file of the "
         "store was removed or replaced; end it first",
-        pid, (unsigned long long)e->tenure.row.run);
+        pid, (unsigned long long)e->run.row.run);
 }
 
 void engine_clean_live(const struct engine *e, uint64_t run)
@@ -114,12 +114,12 @@ void engine_clean_live(const struct engine *e, uint64_t run)
         closedir(directory);
 }
 
-enum owner_fate { OWNER_DEAD, OWNER_LIVES, OWNER_UNKNOWN };
+enum owner_state { OWNER_DEAD, OWNER_LIVES, OWNER_UNKNOWN };
 
-static enum owner_fate owner_of(const struct engine *e, uint64_t run)
+static enum owner_state owner_state_of(const struct engine *e, uint64_t run)
 {
     struct slot_map map;
-    if (slots_open(&map, e->tenure.live_dir, run, NULL))
+    if (slots_open(&map, e->run.live_dir, run, NULL))
         return OWNER_UNKNOWN;
     bool alive = owner_alive(&map);
     slots_close(&map, false);
@@ -132,7 +132,7 @@ static int each_slot_file(struct engine *e,
                                        struct cairn_error *),
                           struct cairn_error *error)
 {
-    DIR *directory = opendir(e->tenure.live_dir);
+    DIR *directory = opendir(e->run.live_dir);
     const struct dirent *entry;
     int rc = 0;
     while (directory && !rc && (entry = readdir(directory))) {
@@ -145,38 +145,40 @@ static int each_slot_file(struct engine *e,
     return rc;
 }
 
-/* A run that died and that nobody resumed: what it left alive ends now. Its slot file
- * stays, for the output of what was running. */
+/* Ends what a dead run left alive. Its slot file stays: it names the output files of
+ * the attempts that were running. */
 static int end_other_run(struct engine *e, uint64_t run, struct cairn_error *error)
 {
-    return run == e->tenure.row.run || owner_of(e, run) != OWNER_DEAD
+    return run == e->run.row.run || owner_state_of(e, run) != OWNER_DEAD
                ? 0
                : end_leftovers_of(e, run, error);
 }
 
-static int close_room(struct engine *e, uint64_t run, struct cairn_error *error)
+static int close_epochs(struct engine *e, uint64_t run, struct cairn_error *error)
 {
-    return owner_of(e, run) != OWNER_LIVES && is_of_workflow(e, run)
-               ? keepers_close_epochs(e->tenure.live_dir, run, error)
+    return owner_state_of(e, run) != OWNER_LIVES && is_of_workflow(e, run)
+               ? keepers_close_epochs(e->run.live_dir, run, error)
                : 0;
 }
 
-int engine_close_rooms(struct engine *e, struct cairn_error *error)
+int engine_close_epochs(struct engine *e, struct cairn_error *error)
 {
-    return each_slot_file(e, close_room, error);
+    return each_slot_file(e, close_epochs, error);
 }
 
 int engine_open_run(struct engine *e, struct skip_list *early,
                     struct cairn_error *error)
 {
-    bool recovered = e->tenure.situation.recorded.recovered;
-    bool whole = e->request.mode != MODE_TURN;
-    int rc = tenure_take_row(e, error);
+    bool recovered = e->run.situation.recorded.recovered;
+    bool whole = e->request.mode != MODE_SETTLE;
+    int rc = owned_run_take_row(e, error);
     if (!rc && recovered)
         rc = check_previous_owner(e, error);
     if (!rc && whole && recovered)
-        rc = end_leftovers(e, e->tenure.row.run, e->request.mode == MODE_RUN, error);
+        rc = end_leftovers(e, e->run.row.run, e->request.mode == MODE_RUN, error);
     if (!rc && whole)
         rc = each_slot_file(e, end_other_run, error);
+    if (!rc && whole && recovered)
+        noted_move_files(e);
     return rc ? rc : engine_commit_begin(e, early, error);
 }

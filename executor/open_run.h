@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Becoming the owner of a run: what its last owner left behind, the first commit. */
+/* Becoming the owner of a run: ends what its last owner left behind, commits first. */
 #ifndef EXECUTOR_OPEN_RUN_H
 #define EXECUTOR_OPEN_RUN_H
 
-#include "executor/parts/engine.h"
+#include "executor/state/engine.h"
 
-/* Before it is looked at what became of the attempts of dead owners of the workflow: no
- * keeper takes one any more. */
-int engine_close_rooms(struct engine *e, struct cairn_error *error);
+/* Must come before the ends of attempts of dead owners are read: from now on no keeper
+ * starts one of them. */
+int engine_close_epochs(struct engine *e, struct cairn_error *error);
 int engine_open_run(struct engine *e, struct skip_list *early,
                     struct cairn_error *error);
 /* Removes what an owner that died after the end of its run left in the live directory.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What follows a failure, what comes after the tasks, and what the whole came to. */
+/* The phases of a run: tasks, undoing, `finally`; and its final state. */
 #include "executor/phases.h"
+#include "executor/attempt/adopt.h"
 #include "executor/attempt/failure.h"
 #include "executor/attempt/undo.h"
 #include "storage/rows_event.h"
@@ -21,7 +22,7 @@ static uint32_t count_unhandled(const struct engine *e)
 /* Nothing runs and nothing can start. Best effort, or asked to stop: outcomes that
  * cannot be saved do not keep a phase from ending, but an intent that must be saved
  * first does. */
-static bool idle(const struct engine *e)
+static bool is_idle(const struct engine *e)
 {
     const struct sched *s = &e->progress.sched;
     bool unsaved =
@@ -31,12 +32,12 @@ static bool idle(const struct engine *e)
         return false;
     if (e->halting.level == HALT_KILL)
         return true;
-    if (e->request.mode == MODE_TURN && e->saving.degraded)
+    if (e->request.mode == MODE_SETTLE && e->saving.degraded)
         return true;
     if (starts_count(&e->starts) || e->turn.unacted_intents ||
         (!unsaved && (e->turn.n_endings || e->turn.intents.n)))
         return false;
-    if (e->request.mode == MODE_TURN)
+    if (e->request.mode == MODE_SETTLE)
         return !s->ready.n && e->turn.last_command == e->turn.stored_command;
     if (e->phase == PHASE_UNDO)
         return true;
@@ -57,8 +58,8 @@ static uint32_t count_finally(const struct engine *e)
     return n;
 }
 
-/* For a decision or for somebody outside. What is unknown of `finally` keeps nothing
- * from running. */
+/* For a decision on an unknown task, or for an external one. An unknown task of
+ * `finally` holds nothing up. */
 static bool is_waiting(const struct engine *e)
 {
     struct tally tally = states_tally(&e->progress.states);
@@ -77,17 +78,18 @@ static const char *status_so_far(const struct engine *e)
     return count_unhandled(e) || e->undoing.failed ? "failed" : "completed";
 }
 
-static void begin_finally(struct engine *e, bool *over)
+static int begin_finally(struct engine *e, bool *over, struct cairn_error *error)
 {
     if (e->request.mode != MODE_RUN || !count_finally(e)) {
         *over = true;
-        return;
+        return 0;
     }
     e->phase = PHASE_FINALLY;
     progress_set_status(e, status_so_far(e));
     audit_event(e, EVENT_PHASE, PHASE_FINALLY, UINT32_MAX,
                 str_of(e->progress.lookup.run_status));
     sched_allow(&e->progress.sched, SCHED_FINALLY);
+    return adopt_finally(e, error);
 }
 
 static bool wants_undo(const struct engine *e)
@@ -104,7 +106,7 @@ void phases_begin_undo(struct engine *e)
 
 static int end_main(struct engine *e, bool *over, struct cairn_error *error)
 {
-    if (e->request.mode == MODE_TURN || is_waiting(e)) {
+    if (e->request.mode == MODE_SETTLE || is_waiting(e)) {
         *over = true;
         return 0;
     }
@@ -118,14 +120,13 @@ static int end_main(struct engine *e, bool *over, struct cairn_error *error)
             return undo_next(e, error);
         }
     }
-    begin_finally(e, over);
-    return 0;
+    return begin_finally(e, over, error);
 }
 
 int phases_advance(struct engine *e, bool *over, struct cairn_error *error)
 {
     *over = false;
-    if (!idle(e))
+    if (!is_idle(e))
         return 0;
     if (e->halting.level == HALT_KILL) {
         *over = true;
@@ -137,8 +138,7 @@ int phases_advance(struct engine *e, bool *over, struct cairn_error *error)
     case PHASE_UNDO:
         if (e->undoing.next < e->undoing.n)
             return undo_next(e, error);
-        begin_finally(e, over);
-        return 0;
+        return begin_finally(e, over, error);
     case PHASE_FINALLY:
         break;
     }
@@ -148,7 +148,8 @@ int phases_advance(struct engine *e, bool *over, struct cairn_error *error)
 
 /* ---- The result ---- */
 
-static enum cairn_run_state turn_state(const struct engine *e, uint32_t failures)
+static enum cairn_run_state state_after_settling(const struct engine *e,
+                                                 uint32_t failures)
 {
     if (e->progress.sched.open || states_tally(&e->progress.states).unknown)
         return CAIRN_RUN_UNFINISHED;
@@ -164,10 +165,10 @@ enum cairn_run_state phases_final_state(const struct engine *e)
     struct tally tally = states_tally(&e->progress.states);
     uint32_t failures = count_unhandled(e);
     bool left = tally_done(&tally) < tally.total || tally.cancelled;
-    if (e->request.mode == MODE_TURN)
-        return turn_state(e, failures);
+    if (e->request.mode == MODE_SETTLE)
+        return state_after_settling(e, failures);
     if (e->request.mode == MODE_UNDO)
-        return tally.undone ? CAIRN_RUN_UNDONE : e->tenure.situation.recorded.row.state;
+        return tally.undone ? CAIRN_RUN_UNDONE : e->run.situation.recorded.row.state;
     if (tally.unknown && e->halting.level < HALT_STOP)
         return CAIRN_RUN_UNFINISHED;
     if (e->halting.level >= HALT_STOP && left)
@@ -182,11 +183,12 @@ enum cairn_run_state phases_final_state(const struct engine *e)
 static int exit_status(const struct engine *e, const struct cairn_run_result *r,
                        uint32_t failures)
 {
+    bool unsaved = r->unsaved || r->end_unsaved || r->lost_outputs;
     if (e->request.mode == MODE_UNDO)
-        return r->unsaved || r->end_unsaved ? 9 : e->undoing.failed ? 1 : 0;
+        return unsaved ? 9 : e->undoing.failed ? 1 : 0;
     if (r->unknown)
         return 8;
-    if (r->unsaved || r->end_unsaved)
+    if (unsaved)
         return 9;
     if (r->state == CAIRN_RUN_FAILED || failures || e->undoing.failed)
         return 1;
@@ -196,22 +198,18 @@ static int exit_status(const struct engine *e, const struct cairn_run_result *r,
 void phases_fill_result(const struct engine *e, enum cairn_run_state state,
                         struct cairn_run_result *r)
 {
-    const struct recorded *recorded = &e->tenure.situation.recorded;
+    const struct recorded *recorded = &e->run.situation.recorded;
     struct tally tally = states_tally(&e->progress.states);
-    r->run = e->request.store ? e->tenure.row.run : 0;
+    r->run = e->request.store ? e->run.row.run : 0;
     r->state = state;
     r->damaged = recorded->recovered && recorded->recovery.n_damaged > 0;
     r->attempts = e->jobs.started;
+    r->left_behind = e->calls.left_behind;
     r->unsaved = e->saving.unsaved;
     r->end_unsaved = e->saving.end_unsaved;
+    r->lost_outputs = e->jobs.lost_outputs;
     r->total = tally.total;
-    r->completed = tally.completed;
-    r->failed = tally.failed;
-    r->skipped = tally.skipped;
-    r->excluded = tally.excluded;
-    r->cancelled = tally.cancelled;
-    r->undone = tally.undone;
-    r->unknown = tally.unknown;
+    TALLY_COPY(r, tally);
     r->pending = tally.total - tally_done(&tally) - tally.undone;
     r->waiting = e->progress.sched.offered;
     r->failed_undos = e->undoing.failed;

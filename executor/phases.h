@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* A run is its tasks, then the undoing (on_failure: undo), then `finally`; and what the
- * whole came to. phases.c is the only writer of `phase`. */
+/* A run is its tasks, then the undoing (on_failure: undo), then `finally`; and its
+ * final state. phases.c is the only writer of `phase`. */
 #ifndef EXECUTOR_PHASES_H
 #define EXECUTOR_PHASES_H
 
-#include "executor/parts/engine.h"
+#include "executor/state/engine.h"
 
 /* A call that only undoes has no other phase. */
 void phases_begin_undo(struct engine *e);

@@ -67,8 +67,8 @@ static int describe_run(struct cairn_recorder *r, const struct cairn_workflow *w
     return rc ? rc : r->arena.failed ? error_nomem(error) : 0;
 }
 
-static int begin(struct cairn_recorder *r, const struct cairn_workflow *w,
-                 struct cairn_error *error)
+static int store_beginning(struct cairn_recorder *r, const struct cairn_workflow *w,
+                           struct cairn_error *error)
 {
     struct buf encoded = BUF_INIT;
     int rc = definition_encode(&w->definition, &encoded, error);
@@ -97,7 +97,7 @@ int cairn_recorder_open(struct cairn_recorder **out, struct cairn_workflow *work
         rc = owner_acquire(store, workflow->definition.name, &r->row.workflow,
                            &r->lock_offset, error);
     if (!rc)
-        rc = begin(r, workflow, error);
+        rc = store_beginning(r, workflow, error);
     if (rc) {
         recorder_free(r);
         return rc;
@@ -140,7 +140,7 @@ static int put_changes(struct cairn_recorder *r, const struct change *changes, s
     return store_end(r->store, rc, error);
 }
 
-/* A sorted copy, with what stood there before behind it: [n] new, [n] old. */
+/* [n] the changes, sorted by task; then [n] the states that they replace. */
 static int sort_changes(const struct cairn_recorder *r,
                         const struct cairn_change *changes, size_t n,
                         struct change **out, struct cairn_error *error)
@@ -168,8 +168,8 @@ static int sort_changes(const struct cairn_recorder *r,
     return 0;
 }
 
-static int apply(struct cairn_recorder *r, const struct change *changes, size_t n,
-                 struct cairn_error *error)
+static int apply_changes(struct cairn_recorder *r, const struct change *changes,
+                         size_t n, struct cairn_error *error)
 {
     int rc = 0;
     for (size_t i = 0; i < n && !rc; i++)
@@ -188,11 +188,11 @@ int cairn_recorder_save(struct cairn_recorder *r, const struct cairn_change *cha
         rc = sort_changes(r, changes, n, &sorted, error);
     if (rc)
         return rc;
-    rc = apply(r, sorted, n, error);
+    rc = apply_changes(r, sorted, n, error);
     if (!rc)
         rc = put_changes(r, sorted, n, &ref, error);
     if (rc) {
-        apply(r, sorted + n, n, NULL);
+        apply_changes(r, sorted + n, n, NULL);
         r->stream = before;
     } else if (id)
         checkpoint_id(NAMESPACE_WORKFLOW, ref.seq, &ref.digest, id);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Deciding afterwards: what became of an unknown task, and taking back what completed
- * ones did. */
+/* cairn_resolve: deciding an unknown task. cairn_undo: undoing completed ones. */
 #include "base/clock.h"
 #include "executor/command_wait.h"
 #include "executor/engine.h"
@@ -65,7 +64,7 @@ int cairn_resolve(struct cairn_store *store, uint64_t run, const char *task,
     return rc ? rc : command_wait(store, &command, error);
 }
 
-/* ---- Taking back ---- */
+/* ---- Undoing ---- */
 
 struct undo_request {
     struct run_view view;
@@ -73,7 +72,7 @@ struct undo_request {
     uint32_t *tasks, n;
 };
 
-/* 1: it has completed, and an undo is stored with that. */
+/* 1: it has completed, and its undo is stored. */
 static int can_undo(struct undo_request *r, uint32_t task, struct cairn_error *error)
 {
     const struct result *result;
@@ -83,8 +82,8 @@ static int can_undo(struct undo_request *r, uint32_t task, struct cairn_error *e
     return rc ? rc : result->undo.text.len > 0;
 }
 
-static int want_named(struct undo_request *r, const char *name,
-                      struct cairn_error *error)
+static int choose_named(struct undo_request *r, const char *name,
+                        struct cairn_error *error)
 {
     uint32_t task = NODE_NONE;
     struct cairn_error why = {0};
@@ -106,15 +105,15 @@ static int want_named(struct undo_request *r, const char *name,
                      cairn_outcome_name(outcome));
 }
 
-/* An undo that was cut short behind its last task: only its end is missing. */
+/* All tasks were undone, but the undoing died before it stored the end of the run. */
 static bool lacks_end(const struct undo_request *r)
 {
     return r->view.row.state == CAIRN_RUN_UNFINISHED &&
            states_tally(&r->view.states).undone > 0;
 }
 
-/* One whose result cannot be read is left for the engine to tell of. */
-static int want_all(struct undo_request *r, struct cairn_error *error)
+/* A task whose result cannot be read is chosen, too: the engine reports why. */
+static int choose_all(struct undo_request *r, struct cairn_error *error)
 {
     const struct graph *g = &r->view.workflow->graph;
     uint32_t n = 0;
@@ -134,8 +133,8 @@ static int want_all(struct undo_request *r, struct cairn_error *error)
                      (unsigned long long)r->view.row.run);
 }
 
-/* What was needed last is taken back first. */
-static void put_in_order(struct undo_request *r)
+/* Reverse topological order. */
+static void order_for_undo(struct undo_request *r)
 {
     const struct graph *g = &r->view.workflow->graph;
     for (uint32_t i = g->n_nodes; i-- > 0;) {
@@ -145,8 +144,8 @@ static void put_in_order(struct undo_request *r)
     }
 }
 
-static int choose(struct undo_request *r, const char *const *tasks, size_t n,
-                  struct cairn_error *error)
+static int choose_tasks(struct undo_request *r, const char *const *tasks, size_t n,
+                        struct cairn_error *error)
 {
     size_t size = (size_t)r->view.workflow->graph.n_tasks + 1;
     int rc = 0;
@@ -155,11 +154,11 @@ static int choose(struct undo_request *r, const char *const *tasks, size_t n,
     if (!r->wanted || !r->tasks)
         return error_nomem(error);
     for (size_t i = 0; i < n && !rc; i++)
-        rc = want_named(r, tasks[i], error);
+        rc = choose_named(r, tasks[i], error);
     if (!n)
-        rc = want_all(r, error);
+        rc = choose_all(r, error);
     if (!rc)
-        put_in_order(r);
+        order_for_undo(r);
     return rc;
 }
 
@@ -174,7 +173,7 @@ int cairn_undo(struct cairn_store *store, uint64_t run, const char *const *tasks
     rc = run_view_open(&r.view, store, run, error);
     bool opened = !rc;
     if (!rc)
-        rc = choose(&r, tasks, n, error);
+        rc = choose_tasks(&r, tasks, n, error);
     store_end_read(store);
     if (!rc)
         rc = engine_undo(r.view.workflow, store, r.view.row.run, options, r.tasks, r.n,

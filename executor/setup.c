@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Everything that must exist before the loop, in order, and its orderly end. What was
- * never made is NULL, 0 or -1, so engine_close works from any point of engine_open. */
+/* Opens everything that the loop needs, in order, and closes it. What was never opened
+ * is NULL, 0 or -1, so engine_close works after a failure anywhere in engine_open. */
 #include "executor/setup.h"
 
 #include "executor/attempt/adopt.h"
 #include "executor/attempt/undo.h"
 #include "executor/open_run.h"
-#include "executor/parts/report.h"
+#include "executor/state/report.h"
 
 #include "storage/store.h"
 
@@ -15,7 +15,7 @@
 static int check_store(const struct engine *e, struct cairn_error *error)
 {
     const struct definition *d = e->request.graph->definition;
-    const struct recorded *r = &e->tenure.situation.recorded;
+    const struct recorded *r = &e->run.situation.recorded;
     if (e->request.store && r->recovered) {
         int rc = store_check_keyed(e->request.store, r->row.run, r->row.keyed, error);
         return e->request.mode == MODE_RUN ? situation_advise_fresh(rc, error) : rc;
@@ -29,11 +29,11 @@ static int check_store(const struct engine *e, struct cairn_error *error)
     return 0;
 }
 
-/* Not for a turn, which starts nothing. */
+/* Not for MODE_SETTLE, which starts nothing. */
 static int check_secrets(const struct engine *e, struct cairn_error *error)
 {
-    struct str name = secrets_missing(&e->tenure.situation.secrets);
-    if (!name.len || e->request.mode == MODE_TURN)
+    struct str name = secrets_missing(&e->run.situation.secrets);
+    if (!name.len || e->request.mode == MODE_SETTLE)
         return 0;
     return error_set(error, CAIRN_EUSAGE,
                      "the secret %.*s is not given: set it in the environment, or pass "
@@ -48,7 +48,7 @@ static void start_deadline(struct engine *e)
         loop_set_timer(e, TIMER_DEADLINE, deadline_ms * 1000000, 0, 0);
 }
 
-/* What stands before anything of the run is touched. */
+/* Before anything of the run is changed. */
 static int open_parts(struct engine *e, struct skip_list *early,
                       struct cairn_error *error)
 {
@@ -72,9 +72,9 @@ static int open_parts(struct engine *e, struct skip_list *early,
 
 static int open_processes(struct engine *e, struct cairn_error *error)
 {
-    if (e->request.mode == MODE_TURN)
+    if (e->request.mode == MODE_SETTLE)
         return 0;
-    int rc = jobs_open_processes(e, error);
+    int rc = jobs_open_runner(e, error);
     if (!rc && jobs_need_processes(e))
         rc = environments_open(e, error);
     return rc;
@@ -86,11 +86,11 @@ int engine_open(struct engine *e, struct cairn_error *error)
     int rc = open_parts(e, &early, error);
     if (!rc)
         rc = e->request.store ? engine_open_run(e, &early, error)
-                              : tenure_make_temporary(e, error);
+                              : owned_run_make_temporary(e, error);
     free(early.at);
     if (rc)
         return rc;
-    progress_set_run(e, e->tenure.row.run);
+    progress_set_run(e, e->run.row.run);
     rc = loop_open(e, error);
     if (!rc)
         rc = calls_open(e, error);
@@ -105,17 +105,18 @@ int engine_open(struct engine *e, struct cairn_error *error)
 
 void engine_close(struct engine *e)
 {
-    jobs_stop_processes(e);
+    jobs_close_runner(e);
     jobs_close(e);
+    noting_close(e);
     loop_close(e);
     calls_close(e);
-    if (e->tenure.orderly)
-        engine_clean_live(e, e->tenure.row.run);
+    if (e->run.orderly)
+        engine_clean_live(e, e->run.row.run);
     turn_release(e);
     starts_release(&e->starts);
     undo_release(e);
     audit_release(e);
     progress_release(e);
     saving_release(e);
-    tenure_release(e);
+    owned_run_release(e);
 }

@@ -3,7 +3,7 @@
 #ifndef EXECUTOR_SETUP_H
 #define EXECUTOR_SETUP_H
 
-#include "executor/parts/engine.h"
+#include "executor/state/engine.h"
 
 int engine_open(struct engine *e, struct cairn_error *error);
 void engine_close(struct engine *e);

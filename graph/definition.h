@@ -82,7 +82,7 @@ struct task_def {
     struct str condition; /* `if`: an expression, without ${{ }}; "": none */
     uint8_t when;         /* enum task_when */
     bool once, finally;
-    struct str check; /* gate: text for `side_shell`; "": none */
+    struct str check; /* text for `side_shell`; "": none */
     uint32_t check_min_permille, check_warn_permille;
     struct str undo;        /* text for `side_shell`; "": none */
     struct str *side_shell; /* [n_side_shell] for check and undo */
@@ -105,6 +105,7 @@ struct task_def {
     /* TASK_CALL */
     enum cairn_outcome (*call)(void *, struct cairn_attempt *);
     void *context;
+    bool parallel; /* may run beside other callbacks */
     struct str version;
     struct position at;
 };

@@ -85,7 +85,7 @@ static void put_needs(struct buf *out, const struct task_def *def)
     }
 }
 
-static uint64_t zigzag(int32_t value)
+static uint64_t zigzag_encoded(int32_t value)
 {
     return value < 0 ? (uint64_t)(-(int64_t)value) * 2 - 1 : (uint64_t)value * 2;
 }
@@ -150,7 +150,7 @@ static void put_field(struct buf *out, const struct task_def *def,
         buf_varint(out, (uint32_t)(field_number(field, def) + 1));
         break;
     case FIELD_SIGNED:
-        buf_varint(out, zigzag(*(const int32_t *)field_at(field, def)));
+        buf_varint(out, zigzag_encoded(*(const int32_t *)field_at(field, def)));
         break;
     case FIELD_FOREACH:
         put_foreach(out, def);

@@ -9,7 +9,7 @@
 #define DEFINITION_MAGIC "CAIRNDEF"
 enum { DEFINITION_MAGIC_BYTES = 8, DEFINITION_VERSION = 2 };
 
-/* Canonical binary form (docs/format.md, "Definition"): the same definition always
+/* Canonical binary form (docs/definition-format.md): the same definition always
  * gives the same bytes; its SHA-256 is the graph digest. Callbacks are stored as their
  * version only and cannot be run after decoding. */
 int definition_encode(const struct definition *definition, struct buf *out,

@@ -3,12 +3,13 @@
  * count is checked against the bytes that are left before anything of that size is
  * allocated, every number against its meaning.
  *
- * Anything wrong sets reader.failed, after which everything reads as nothing, so that
- * one check at the end of each loop step is enough. */
+ * Anything wrong sets reader.failed, after which everything reads as zero or empty, so
+ * that one check at the end of each loop step is enough. */
 #include "graph/definition_codec.h"
 
 #include "base/identifier.h"
 #include "base/limits.h"
+#include "base/reader.h"
 #include "graph/definition_text.h"
 #include "graph/members.h"
 #include "graph/task_fields.h"
@@ -28,7 +29,7 @@ static bool has_failed(const struct decoder *d)
     return d->reader.failed || d->out->arena.failed;
 }
 
-static void require(struct decoder *d, bool condition)
+static void fail_unless(struct decoder *d, bool condition)
 {
     if (!condition)
         d->reader.failed = true;
@@ -37,7 +38,7 @@ static void require(struct decoder *d, bool condition)
 static uint64_t get_number(struct decoder *d, uint64_t most)
 {
     uint64_t value = read_varint(&d->reader);
-    require(d, value <= most);
+    fail_unless(d, value <= most);
     return d->reader.failed ? 0 : value;
 }
 
@@ -45,7 +46,7 @@ static uint64_t get_number(struct decoder *d, uint64_t most)
 static struct str get_text(struct decoder *d)
 {
     struct str text = read_lstr(&d->reader);
-    require(d, !text.len || !memchr(text.ptr, 0, text.len));
+    fail_unless(d, !text.len || !memchr(text.ptr, 0, text.len));
     return arena_str(&d->out->arena, text);
 }
 
@@ -53,7 +54,7 @@ static struct str get_text(struct decoder *d)
 static void *get_list(struct decoder *d, size_t least, size_t size, uint32_t *n)
 {
     uint64_t count = get_number(d, reader_left(&d->reader) / least);
-    require(d, count < UINT32_MAX);
+    fail_unless(d, count < UINT32_MAX);
     if (d->reader.failed)
         count = 0;
     void *list = arena_take(&d->out->arena, count, size);
@@ -74,9 +75,9 @@ static struct str *get_names(struct decoder *d, uint32_t *n)
 {
     struct str *names = get_texts(d, n);
     for (uint32_t i = 0; i < *n && !has_failed(d); i++) {
-        require(d, names[i].len > 0);
+        fail_unless(d, names[i].len > 0);
         if (i && !has_failed(d))
-            require(d, str_compare(names[i - 1], names[i]) < 0);
+            fail_unless(d, str_compare(names[i - 1], names[i]) < 0);
     }
     return names;
 }
@@ -87,9 +88,10 @@ static struct key_value *get_pairs(struct decoder *d, bool unique, uint32_t *n)
     for (uint32_t i = 0; i < *n && !has_failed(d); i++) {
         pairs[i].key = get_text(d);
         pairs[i].value = get_text(d);
-        require(d, pairs[i].key.len > 0);
+        fail_unless(d, pairs[i].key.len > 0);
         if (i && !has_failed(d))
-            require(d, str_compare(pairs[i - 1].key, pairs[i].key) < (unique ? 0 : 1));
+            fail_unless(d,
+                        str_compare(pairs[i - 1].key, pairs[i].key) < (unique ? 0 : 1));
     }
     return pairs;
 }
@@ -131,20 +133,21 @@ static void get_foreach(struct decoder *d, struct task_def *def)
 {
     uint32_t n;
     struct foreach_key *keys = get_list(d, 4, sizeof *keys, &n);
-    require(d, n <= LIMIT_FOREACH_KEYS);
+    fail_unless(d, n <= LIMIT_FOREACH_KEYS);
     if (has_failed(d))
         return;
     def->foreach = keys;
     for (uint32_t k = 0; k < n && !has_failed(d); k++) {
         struct str name = get_text(d);
-        require(d, str_is_key(name) && task_def_key(def, name) == UINT32_MAX);
+        fail_unless(d, str_is_key(name) && task_def_key(def, name) == UINT32_MAX);
         keys[k].name = name;
         keys[k].source = read_byte(&d->reader);
         keys[k].spec = get_text(d);
         keys[k].values = get_texts(d, &keys[k].n);
-        require(d, keys[k].source >= FOREACH_LIST && keys[k].source <= FOREACH_LINES);
+        fail_unless(d,
+                    keys[k].source >= FOREACH_LIST && keys[k].source <= FOREACH_LINES);
         if (!has_failed(d))
-            require(d, values_match(&keys[k]));
+            fail_unless(d, values_match(&keys[k]));
         def->n_foreach = k + 1;
     }
 }
@@ -184,7 +187,7 @@ static int32_t get_signed(struct decoder *d)
 static uint8_t get_byte(struct decoder *d, uint32_t most)
 {
     uint8_t byte = read_byte(&d->reader);
-    require(d, byte <= most);
+    fail_unless(d, byte <= most);
     return d->reader.failed ? 0 : byte;
 }
 
@@ -195,7 +198,7 @@ static void get_flags(struct decoder *d, struct task_def *def)
         *(bool *)((char *)def + flag->at) = bits & flag->bit;
         known |= flag->bit;
     }
-    require(d, (bits & ~known) == 0);
+    fail_unless(d, (bits & ~known) == 0);
 }
 
 /* Names of the workflow's secrets that a task lists. */
@@ -204,7 +207,7 @@ static struct str *get_secrets(struct decoder *d, uint32_t *n)
     const struct definition *out = d->out;
     struct str *names = get_names(d, n);
     for (uint32_t i = 0; i < *n && !has_failed(d); i++)
-        require(d, names_have(out->secrets, out->n_secrets, names[i]));
+        fail_unless(d, names_have(out->secrets, out->n_secrets, names[i]));
     return names;
 }
 
@@ -212,7 +215,7 @@ static struct str *get_params(struct decoder *d, uint32_t *n)
 {
     struct str *names = get_names(d, n);
     for (uint32_t i = 0; i < *n && !has_failed(d); i++)
-        require(d, definition_param(d->out, names[i]) != UINT32_MAX);
+        fail_unless(d, definition_param(d->out, names[i]) != UINT32_MAX);
     return names;
 }
 
@@ -279,15 +282,15 @@ static void get_field(struct decoder *d, struct task_def *def,
 /* What the fields must be like together. */
 static void check_fields(struct decoder *d, const struct task_def *def)
 {
-    require(d, def->kind >= TASK_RUN);
-    require(d, def->kind != TASK_RUN || def->n_shell > 0);
-    require(d, def->kind != TASK_EXEC || def->n_argv > 0);
-    require(d,
-            def->kind != TASK_EXTERNAL || (d->version >= 2 && def->external.len > 0));
-    require(d, def->check_min_permille <= def->check_warn_permille);
-    require(d, def->check.len > 0 || def->check_warn_permille == 0);
-    require(d, (def->n_side_shell > 0) == (def->check.len + def->undo.len > 0));
-    require(d, def->own_params || def->n_params == 0);
+    fail_unless(d, def->kind >= TASK_RUN);
+    fail_unless(d, def->kind != TASK_RUN || def->n_shell > 0);
+    fail_unless(d, def->kind != TASK_EXEC || def->n_argv > 0);
+    fail_unless(d, def->kind != TASK_EXTERNAL ||
+                       (d->version >= 2 && def->external.len > 0));
+    fail_unless(d, def->check_min_permille <= def->check_warn_permille);
+    fail_unless(d, def->check.len > 0 || def->check_warn_permille == 0);
+    fail_unless(d, (def->n_side_shell > 0) == (def->check.len + def->undo.len > 0));
+    fail_unless(d, def->own_params || def->n_params == 0);
 }
 
 /* A text that the task does not have is empty, not NULL. */
@@ -306,17 +309,17 @@ static int get_task(struct decoder *d, uint32_t index)
 {
     struct task_def *def = &d->out->defs[index];
     get_fields(d, def);
-    require(d, task_id_is_good(def->id));
+    fail_unless(d, task_id_is_good(def->id));
     if (index > 0) /* those of `finally` are the last ones */
-        require(d, def->finally || !d->out->defs[index - 1].finally);
+        fail_unless(d, def->finally || !d->out->defs[index - 1].finally);
     if (has_failed(d))
         return 0;
     int rc = task_def_finish(d->out, def, NULL);
     if (rc == CAIRN_ENOMEM)
         return rc;
-    require(d, rc == 0);
+    fail_unless(d, rc == 0);
     int added = map_add(&d->out->by_id, def->id, index, NULL);
-    require(d, added == 1);
+    fail_unless(d, added == 1);
     return added < 0 ? added : 0;
 }
 
@@ -327,7 +330,7 @@ static int get_tasks(struct decoder *d)
     uint32_t n;
     int rc = 0;
     out->defs = get_list(d, LEAST, sizeof *out->defs, &n);
-    require(d, n <= LIMIT_TASKS);
+    fail_unless(d, n <= LIMIT_TASKS);
     if (has_failed(d))
         return 0;
     d->n_defs = n;
@@ -351,8 +354,8 @@ static void check_bindings(struct decoder *d)
             struct need *need = &out->defs[i].needs[j];
             const struct task_def *target = &out->defs[need->target];
             bool whole = need->n_bindings == 0;
-            require(d, whole || need->n_bindings == target->n_foreach);
-            require(d, target->finally == out->defs[i].finally);
+            fail_unless(d, whole || need->n_bindings == target->n_foreach);
+            fail_unless(d, target->finally == out->defs[i].finally);
             if (has_failed(d))
                 return;
             for (uint32_t k = 0; k < need->n_bindings; k++)
@@ -369,9 +372,9 @@ static void get_policy(struct decoder *d)
     out->on_crash = read_byte(&d->reader);
     out->deadline_ms = (int64_t)get_number(d, INT64_MAX);
     out->secrets = get_names(d, &out->n_secrets);
-    require(d, out->undo_scope <= UNDO_ALL && out->on_crash <= ON_CRASH_ADOPT);
-    require(d, out->on_failure == ON_FAILURE_UNDO || out->undo_scope == 0);
-    require(d, out->n_secrets <= LIMIT_SECRETS);
+    fail_unless(d, out->undo_scope <= UNDO_ALL && out->on_crash <= ON_CRASH_ADOPT);
+    fail_unless(d, out->on_failure == ON_FAILURE_UNDO || out->undo_scope == 0);
+    fail_unless(d, out->n_secrets <= LIMIT_SECRETS);
 }
 
 static int get_definition(struct decoder *d)
@@ -383,13 +386,13 @@ static int get_definition(struct decoder *d)
     out->params = get_pairs(d, true, &out->n_params);
     out->jobs = (uint32_t)get_number(d, LIMIT_JOBS);
     out->on_failure = read_byte(&d->reader);
-    require(d, out->on_failure <=
-                   (d->version < 2 ? ON_FAILURE_CONTINUE : ON_FAILURE_UNDO));
+    fail_unless(d, out->on_failure <=
+                       (d->version < 2 ? ON_FAILURE_CONTINUE : ON_FAILURE_UNDO));
     out->pools = get_list(d, 2, sizeof *out->pools, &out->n_pools);
     for (uint32_t i = 0; i < out->n_pools && !has_failed(d); i++) {
         out->pools[i].name = get_text(d);
         out->pools[i].limit = (uint32_t)get_number(d, UINT32_MAX);
-        require(d, out->pools[i].limit > 0);
+        fail_unless(d, out->pools[i].limit > 0);
     }
     get_policy(d);
     int rc = has_failed(d) ? 0 : get_tasks(d);

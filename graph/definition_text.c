@@ -4,8 +4,8 @@
  *
  * A text has two neighbours in `templates`: itself as a template, and as a condition;
  * by_text has the index of the first. One that was not asked for has no pieces. All of
- * it lives in the arena, also what a growing array leaves behind, so what was handed
- * out stays good. */
+ * it lives in the arena, also outgrown arrays, so pointers that were handed out stay
+ * valid. */
 #include "graph/definition_text.h"
 
 #include "graph/task_fields.h"
@@ -167,6 +167,7 @@ int definition_prepare(struct definition *definition, struct cairn_error *error)
 
 struct referred {
     const struct definition *definition;
+    bool values_only; /* not those whose status alone is asked for */
     struct map seen;  /* index of the task's id in the definition */
     struct buf tasks; /* of uint32_t */
     struct arena spare;
@@ -188,7 +189,8 @@ static int note_expression(struct referred *r, const struct expression *expressi
     int rc = 0;
     for (uint32_t i = 0; i < expression_names(expression) && !rc; i++) {
         const struct name *name = expression_name(expression, i);
-        if (name->kind == NAME_TASK_OUTPUT || name->kind == NAME_TASK_STATUS)
+        if (name->kind == NAME_TASK_OUTPUT ||
+            (name->kind == NAME_TASK_STATUS && !r->values_only))
             rc = note_task(r, name->first);
     }
     return rc;
@@ -236,11 +238,12 @@ static int note_condition_of(struct referred *r, const struct task_def *def)
 }
 
 static int collect_referred(const struct definition *definition,
-                            const struct task_def *def,
-                            int (*note)(struct referred *, const struct task_def *),
+                            const struct task_def *def, bool condition,
                             struct arena *arena, uint32_t **defs)
 {
-    struct referred r = {definition, MAP_INIT, BUF_INIT, ARENA_INIT};
+    struct referred r = {definition, !condition, MAP_INIT, BUF_INIT, ARENA_INIT};
+    int (*note)(struct referred *, const struct task_def *) =
+        condition ? note_condition_of : note_texts_of;
     int rc = definition->by_id.count ? note(&r, def) : 0;
     uint32_t n = (uint32_t)(r.tasks.size / sizeof **defs);
     uint32_t *kept = rc ? NULL : arena_take(arena, n, sizeof *kept);
@@ -256,14 +259,15 @@ static int collect_referred(const struct definition *definition,
     return kept ? (int)n : -1;
 }
 
-int definition_referred(const struct definition *definition, const struct task_def *def,
-                        struct arena *arena, uint32_t **defs)
+int definition_values_of(const struct definition *definition,
+                         const struct task_def *def, struct arena *arena,
+                         uint32_t **defs)
 {
-    return collect_referred(definition, def, note_texts_of, arena, defs);
+    return collect_referred(definition, def, false, arena, defs);
 }
 
 int condition_referred(const struct definition *definition, const struct task_def *def,
                        struct arena *arena, uint32_t **defs)
 {
-    return collect_referred(definition, def, note_condition_of, arena, defs);
+    return collect_referred(definition, def, true, arena, defs);
 }

@@ -23,12 +23,13 @@ int definition_parsed_text(const struct definition *definition, struct str text,
                            bool condition, struct arena *spare,
                            struct text_template *out, struct expression_error *error);
 
-/* The tasks that texts and the condition of `def` refer to by tasks.X: indexes of
- * task_defs, each once. -1 out of memory (then `failed` of the arena), else how many.
- */
-int definition_referred(const struct definition *definition, const struct task_def *def,
-                        struct arena *arena, uint32_t **defs);
-/* The same of the condition alone. */
+/* The tasks whose values the texts and the condition of `def` ask for
+ * (tasks.X.outputs.K): indexes of task_defs, each once. -1 out of memory (then `failed`
+ * of the arena), else how many. */
+int definition_values_of(const struct definition *definition,
+                         const struct task_def *def, struct arena *arena,
+                         uint32_t **defs);
+/* The tasks that the condition alone refers to by tasks.X, in any way. */
 int condition_referred(const struct definition *definition, const struct task_def *def,
                        struct arena *arena, uint32_t **defs);
 

@@ -13,9 +13,9 @@
  *
  * Fingerprints are never stored: they are computed of the definition that a run has
  * stored and of the one that is there now, and compared. So this encoding may change
- * with a release without making anybody's tasks run again; what it must not do is tell
- * apart two definitions that mean the same, one of them decoded from an older version
- * of the binary form: what that version does not have reads as empty. */
+ * with a release without making anybody's tasks run again. But two definitions that
+ * mean the same must get the same fingerprint, also if one of them was decoded from an
+ * older version of the binary form: what that version does not have reads as empty. */
 #include "graph/fingerprint_int.h"
 
 #include "graph/members.h"

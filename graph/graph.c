@@ -14,8 +14,8 @@ void graph_release(struct graph *graph)
 {
     free(graph->need_start);
     free(graph->needs);
-    free(graph->user_start);
-    free(graph->users);
+    free(graph->dependent_start);
+    free(graph->dependents);
     free(graph->order);
     free(graph->height);
     arena_release(&graph->arena);
@@ -165,8 +165,8 @@ static int count_edges(struct graph *graph, struct cairn_error *error)
 {
     uint64_t edges = 0;
     graph->need_start = calloc((size_t)graph->n_nodes + 1, sizeof(uint32_t));
-    graph->user_start = calloc((size_t)graph->n_nodes + 2, sizeof(uint32_t));
-    if (!graph->need_start || !graph->user_start)
+    graph->dependent_start = calloc((size_t)graph->n_nodes + 2, sizeof(uint32_t));
+    if (!graph->need_start || !graph->dependent_start)
         return error_nomem(error);
     for (uint32_t node = 0; node < graph->n_nodes; node++) {
         const struct task_def *def = graph_def(graph, node);
@@ -179,8 +179,8 @@ static int count_edges(struct graph *graph, struct cairn_error *error)
     }
     graph->need_start[graph->n_nodes] = graph->n_edges = (uint32_t)edges;
     graph->needs = calloc(edges ? edges : 1, sizeof(uint32_t));
-    graph->users = malloc((edges ? edges : 1) * sizeof(uint32_t));
-    return graph->needs && graph->users ? 0 : error_nomem(error);
+    graph->dependents = malloc((edges ? edges : 1) * sizeof(uint32_t));
+    return graph->needs && graph->dependents ? 0 : error_nomem(error);
 }
 
 static int fill_needs(struct graph *graph, struct cairn_error *error)
@@ -202,18 +202,18 @@ static int fill_needs(struct graph *graph, struct cairn_error *error)
     return rc;
 }
 
-/* Users are needs turned round: a counting sort. user_start is used one place ahead
- * while filling, so that it ends up right without a second array. */
+/* Dependents are needs turned round: a counting sort. dependent_start is used one place
+ * ahead while filling, so that it ends up right without a second array. */
 static void fill_users(struct graph *graph)
 {
-    uint32_t *start = graph->user_start;
+    uint32_t *start = graph->dependent_start;
     for (uint32_t e = 0; e < graph->n_edges; e++)
         start[graph->needs[e] + 2]++;
     for (uint32_t i = 2; i <= graph->n_nodes + 1; i++)
         start[i] += start[i - 1];
     for (uint32_t node = 0; node < graph->n_nodes; node++)
         for (uint32_t e = graph->need_start[node]; e < graph->need_start[node + 1]; e++)
-            graph->users[start[graph->needs[e] + 1]++] = node;
+            graph->dependents[start[graph->needs[e] + 1]++] = node;
     assert(start[0] == 0 && start[graph->n_nodes] == graph->n_edges);
 }
 
@@ -234,9 +234,10 @@ static int sort_nodes(struct graph *graph, struct cairn_error *error)
     }
     while (head < tail) {
         uint32_t node = graph->order[head++];
-        for (uint32_t e = graph->user_start[node]; e < graph->user_start[node + 1]; e++)
-            if (--waiting[graph->users[e]] == 0)
-                graph->order[tail++] = graph->users[e];
+        for (uint32_t e = graph->dependent_start[node];
+             e < graph->dependent_start[node + 1]; e++)
+            if (--waiting[graph->dependents[e]] == 0)
+                graph->order[tail++] = graph->dependents[e];
     }
     assert(head == tail && tail <= graph->n_nodes);
     int rc = tail == graph->n_nodes ? 0 : cycle_report(graph, waiting, error);
@@ -261,9 +262,10 @@ int graph_weigh(struct graph *graph, const uint32_t *duration_ms,
     for (uint32_t i = graph->n_nodes; i-- > 0;) {
         uint32_t node = graph->order[i];
         uint32_t tallest = 0, own = 0;
-        for (uint32_t e = graph->user_start[node]; e < graph->user_start[node + 1]; e++)
-            if (graph->height[graph->users[e]] > tallest)
-                tallest = graph->height[graph->users[e]];
+        for (uint32_t e = graph->dependent_start[node];
+             e < graph->dependent_start[node + 1]; e++)
+            if (graph->height[graph->dependents[e]] > tallest)
+                tallest = graph->height[graph->dependents[e]];
         if (!graph_is_barrier(graph, node))
             own = duration_ms && duration_ms[node] ? duration_ms[node] : usual;
         if (__builtin_add_overflow(tallest, own, &graph->height[node]))
@@ -300,17 +302,19 @@ int graph_build(struct graph *graph, const struct definition *definition,
     return 0;
 }
 
-bool graph_any_user(const struct graph *g, uint32_t node,
-                    bool (*is)(const void *context, uint32_t user), const void *context)
+bool graph_any_dependent(const struct graph *g, uint32_t node,
+                         bool (*is)(const void *context, uint32_t dependent),
+                         const void *context)
 {
-    for (uint32_t i = g->user_start[node]; i < g->user_start[node + 1]; i++) {
-        uint32_t user = g->users[i];
-        if (!graph_is_barrier(g, user) && is(context, user))
+    for (uint32_t i = g->dependent_start[node]; i < g->dependent_start[node + 1]; i++) {
+        uint32_t dependent = g->dependents[i];
+        if (!graph_is_barrier(g, dependent) && is(context, dependent))
             return true;
         /* Those of a barrier are tasks. */
-        for (uint32_t k = g->user_start[user];
-             graph_is_barrier(g, user) && k < g->user_start[user + 1]; k++)
-            if (is(context, g->users[k]))
+        for (uint32_t k = g->dependent_start[dependent];
+             graph_is_barrier(g, dependent) && k < g->dependent_start[dependent + 1];
+             k++)
+            if (is(context, g->dependents[k]))
                 return true;
     }
     return false;

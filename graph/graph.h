@@ -5,7 +5,7 @@
  * groups follow. A need on a whole foreach group is one edge to the group's barrier,
  * and the barrier needs every member, so N members before M members cost N + M edges.
  * Adjacency is held as compressed rows: the needs of node i are
- * needs[need_start[i]] .. needs[need_start[i + 1] - 1]; users mirror them. */
+ * needs[need_start[i]] .. needs[need_start[i + 1] - 1]; dependents mirror them. */
 #ifndef GRAPH_GRAPH_H
 #define GRAPH_GRAPH_H
 
@@ -21,7 +21,7 @@ struct graph {
     const char **id;   /* [n_nodes] */
     uint32_t *barrier; /* [n_defs] barrier node or NODE_NONE */
     uint32_t *need_start, *needs;
-    uint32_t *user_start, *users;
+    uint32_t *dependent_start, *dependents;
     uint32_t *order;  /* [n_nodes] topological, stable */
     uint32_t *height; /* [n_nodes] longest way to an end, in tasks: the critical path */
     struct arena arena;
@@ -32,7 +32,7 @@ struct graph {
 int graph_build(struct graph *graph, const struct definition *definition,
                 struct cairn_error *error);
 void graph_release(struct graph *graph);
-/* True if the numbers, the rows and the order are what is said above (graph_check.c).
+/* True if the numbers, the rows and the order are as described above (graph_check.c).
  */
 bool graph_consistent(const struct graph *graph);
 
@@ -49,9 +49,9 @@ static inline bool graph_is_barrier(const struct graph *graph, uint32_t node)
     return node >= graph->n_tasks;
 }
 /* Is one of the tasks that need `node`, directly or through its group, such a task? */
-bool graph_any_user(const struct graph *graph, uint32_t node,
-                    bool (*is)(const void *context, uint32_t user),
-                    const void *context);
+bool graph_any_dependent(const struct graph *graph, uint32_t node,
+                         bool (*is)(const void *context, uint32_t dependent),
+                         const void *context);
 /* Recomputes height with known durations (ms per task, 0: unknown counts as the mean).
  */
 int graph_weigh(struct graph *graph, const uint32_t *duration_ms,

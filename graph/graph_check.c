@@ -35,15 +35,15 @@ static bool rows_are_whole(const struct graph *g, const uint32_t *start,
     return whole;
 }
 
-/* Users stand in the order of their numbers, so each edge is the next one of its row.
- * `next` is 0 for every node. */
+/* Dependents stand in the order of their numbers, so each edge is the next one of its
+ * row. `next` is 0 for every node. */
 static bool users_mirror_needs(const struct graph *g, uint32_t *next)
 {
     for (uint32_t node = 0; node < g->n_nodes; node++)
         for (uint32_t e = g->need_start[node]; e < g->need_start[node + 1]; e++) {
             uint32_t need = g->needs[e];
-            uint32_t at = g->user_start[need] + next[need]++;
-            if (at >= g->user_start[need + 1] || g->users[at] != node)
+            uint32_t at = g->dependent_start[need] + next[need]++;
+            if (at >= g->dependent_start[need + 1] || g->dependents[at] != node)
                 return false;
         }
     return true;
@@ -70,7 +70,7 @@ bool graph_consistent(const struct graph *g)
     uint32_t *place = calloc((size_t)g->n_nodes + 1, sizeof *place);
     bool good = !next || !place || /* without memory nothing is known to be wrong */
                 (numbers_match(g) && rows_are_whole(g, g->need_start, g->needs) &&
-                 rows_are_whole(g, g->user_start, g->users) &&
+                 rows_are_whole(g, g->dependent_start, g->dependents) &&
                  users_mirror_needs(g, next) && order_is_topological(g, place));
     free(next);
     free(place);

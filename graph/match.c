@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which task an id names, and which task of a recorded definition is which of the
- * present one. */
+/* Which task an id names, and which tasks of two graphs are the same. */
 #include "graph/match.h"
 
 #include "base/limits.h"
@@ -31,35 +30,59 @@ static bool same_key_names(const struct task_def *a, const struct task_def *b)
     return same;
 }
 
+/* The member of `other` with the same values. member_find also takes what a value is
+ * shown as in ids; but that can be another value's own text. */
 static uint32_t find_member(const struct task_def *def, uint32_t member,
-                            const struct task_def *old)
+                            const struct task_def *other)
 {
     struct str values[LIMIT_FOREACH_KEYS];
     for (uint32_t k = 0; k < def->n_foreach; k++)
         values[k] = def->foreach[k].values[member_value(def, member, k)];
-    return member_find(old, values);
+    uint32_t found = member_find(other, values);
+    for (uint32_t k = 0; k < def->n_foreach && found != UINT32_MAX; k++)
+        if (!str_equal(other->foreach[k].values[member_value(other, found, k)],
+                       values[k]))
+            found = UINT32_MAX;
+    return found;
 }
 
-void map_tasks(const struct graph *graph, const struct graph *old, uint32_t *old_task)
+/* The task_def of the same name and keys: its index in `other`, or MAP_NONE. */
+static uint32_t find_def(const struct task_def *def, const struct definition *other)
+{
+    uint32_t found = map_get(&other->by_id, def->id);
+    return found != MAP_NONE && same_key_names(def, &other->defs[found]) ? found
+                                                                         : MAP_NONE;
+}
+
+uint32_t map_task(const struct graph *graph, uint32_t task, const struct graph *other)
+{
+    const struct task_def *def = graph_def(graph, task);
+    uint32_t found = find_def(def, other->definition);
+    if (found == MAP_NONE)
+        return NODE_NONE;
+    uint32_t member =
+        find_member(def, graph_member(graph, task), &other->definition->defs[found]);
+    return member == UINT32_MAX ? NODE_NONE : other->first[found] + member;
+}
+
+void map_tasks(const struct graph *graph, const struct graph *other, uint32_t *number)
 {
     for (uint32_t task = 0; task < graph->n_tasks; task++)
-        old_task[task] = old == graph ? task : NODE_NONE;
-    if (!old || old == graph)
+        number[task] = other == graph ? task : NODE_NONE;
+    if (!other || other == graph)
         return;
     for (uint32_t i = 0; i < graph->definition->n_defs; i++) {
         const struct task_def *def = &graph->definition->defs[i];
-        uint32_t j = map_get(&old->definition->by_id, def->id);
+        uint32_t j = find_def(def, other->definition);
         if (j == MAP_NONE)
             continue;
-        const struct task_def *before = &old->definition->defs[j];
-        if (!same_key_names(def, before))
-            continue;
-        bool same = same_values(def, before);
+        const struct task_def *there = &other->definition->defs[j];
+        bool same = same_values(def, there);
         for (uint32_t m = 0; m < def->members; m++) {
-            uint32_t at = same ? m : find_member(def, m, before);
-            assert(at == UINT32_MAX || at < before->members);
+            uint32_t at = same ? m : find_member(def, m, there);
+            assert(at == UINT32_MAX || at < there->members);
             if (at != UINT32_MAX)
-                old_task[graph->first[i] + m] = old->first[j] + at;
+                number[graph->first[i] + m] = other->first[j] + at;
         }
     }
 }

@@ -4,6 +4,7 @@
  * The values of a RANGE need no map: their index follows from the number. */
 #include "graph/members.h"
 
+#include "base/decimal.h"
 #include "base/limits.h"
 
 #include <assert.h>

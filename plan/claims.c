@@ -11,8 +11,8 @@
 
 struct claims_reader {
     struct claims *claims;
-    uint32_t n;            /* tasks of the generation that is read */
-    const uint32_t *place; /* [n] their numbers now */
+    uint32_t n;          /* tasks of the generation that is read */
+    const uint32_t *now; /* [n] their numbers now */
     char boot[37];
     bool damaged;
 };
@@ -26,11 +26,11 @@ static int64_t lease_left_ms(const struct claims_reader *r, const struct claim_r
     return (left_ns - 1) / 1000000 + 1;
 }
 
-/* A damaged one is none: its token is void. */
+/* A damaged claim counts as none: its token is not valid. */
 static int note_claim(void *context, const struct claim_row *row)
 {
     struct claims_reader *r = context;
-    uint32_t task = row->task < r->n ? r->place[row->task] : NODE_NONE;
+    uint32_t task = row->task < r->n ? r->now[row->task] : NODE_NONE;
     r->damaged |= !row->sum_ok;
     if (task == NODE_NONE)
         return 0;
@@ -46,7 +46,7 @@ static int note_claim(void *context, const struct claim_row *row)
     return 0;
 }
 
-static int read_placed(struct claims_reader *r, const struct run_view *v, uint32_t gen,
+static int read_claims(struct claims_reader *r, const struct run_view *v, uint32_t gen,
                        struct cairn_error *error)
 {
     struct cairn_error why = {0};
@@ -61,14 +61,14 @@ static int read_with_graph(struct claims_reader *r, const struct run_view *v,
                            uint32_t gen, const struct graph *then,
                            struct cairn_error *error)
 {
-    uint32_t *place = malloc(((size_t)then->n_tasks + 1) * sizeof *place);
-    if (!place)
+    uint32_t *now = malloc(((size_t)then->n_tasks + 1) * sizeof *now);
+    if (!now)
         return error_nomem(error);
-    map_tasks(then, &v->workflow->graph, place);
-    r->place = place;
+    map_tasks(then, &v->workflow->graph, now);
+    r->now = now;
     r->n = then->n_tasks;
-    int rc = read_placed(r, v, gen, error);
-    free(place);
+    int rc = read_claims(r, v, gen, error);
+    free(now);
     return rc;
 }
 

@@ -54,7 +54,7 @@ static enum go go_by_needs(uint8_t when, uint8_t needs)
 }
 
 /* A task that is being judged. */
-struct candidate {
+struct judged_task {
     uint32_t task, old;
     const struct task_def *def;
     uint8_t needs;    /* their bits */
@@ -63,29 +63,29 @@ struct candidate {
     bool changed;
 };
 
-/* What still runs is taken over if it is what would run now; what must not run twice
- * also if it was edited. */
-static bool adopts(const struct judge *j, const struct candidate *v)
+/* An attempt that still runs is adopted if it is what would be started now; one of a
+ * task that must not run twice, even if the task was edited. */
+static bool will_adopt(const struct judge *j, const struct judged_task *v)
 {
     return v->mark & MARK_OUTLIVED && !(v->needs & FATE_UNSETTLED) &&
            (!v->changed || v->def->once || j->in->on_change == CAIRN_KEEP);
 }
 
-static bool is_unknown(const struct judge *j, const struct candidate *v)
+static bool is_unknown(const struct judge *j, const struct judged_task *v)
 {
     return task_is_unknown(v->def, v->recorded, v->mark) ||
-           (v->def->once && v->mark & MARK_OUTLIVED && !adopts(j, v));
+           (v->def->once && v->mark & MARK_OUTLIVED && !will_adopt(j, v));
 }
 
 static enum cairn_reason pending_reason(const struct judge *j,
-                                        const struct candidate *v)
+                                        const struct judged_task *v)
 {
     if (v->mark & MARK_DAMAGED)
         return CAIRN_REASON_DAMAGED;
     if (v->mark & MARK_OUTLIVED)
-        return adopts(j, v) ? CAIRN_REASON_ADOPTED
-               : v->changed ? CAIRN_REASON_CHANGED
-                            : CAIRN_REASON_UPSTREAM;
+        return will_adopt(j, v) ? CAIRN_REASON_ADOPTED
+               : v->changed     ? CAIRN_REASON_CHANGED
+                                : CAIRN_REASON_UPSTREAM;
     if (v->mark & MARK_INTERRUPTED)
         return CAIRN_REASON_INTERRUPTED;
     /* It waits for what it needs, or was about to start. */
@@ -101,12 +101,13 @@ static enum cairn_reason pending_reason(const struct judge *j,
 
 static enum cairn_reason evidence_reason(uint8_t evidence)
 {
-    return evidence == INPUT_DIFFERS    ? CAIRN_REASON_INPUT
+    return evidence == RESULT_LOST      ? CAIRN_REASON_DAMAGED
+           : evidence == INPUT_DIFFERS  ? CAIRN_REASON_INPUT
            : evidence == SECRET_DIFFERS ? CAIRN_REASON_SECRET
                                         : CAIRN_REASON_OUTPUT;
 }
 
-static enum cairn_reason completed_reason(struct judge *j, const struct candidate *v)
+static enum cairn_reason completed_reason(struct judge *j, const struct judged_task *v)
 {
     const struct decide_input *in = j->in;
     if (v->mark & MARK_UNDOING)
@@ -120,9 +121,9 @@ static enum cairn_reason completed_reason(struct judge *j, const struct candidat
     return v->changed ? CAIRN_REASON_KEPT : CAIRN_REASON_DONE;
 }
 
-/* Why what is recorded of the task does not settle it; DONE, KEPT and HANDLED: it does.
- */
-static enum cairn_reason recorded_reason(struct judge *j, const struct candidate *v)
+/* Why the recorded outcome does not settle the task; with DONE, KEPT and HANDLED it
+ * does. */
+static enum cairn_reason recorded_reason(struct judge *j, const struct judged_task *v)
 {
     if (v->old == NODE_NONE)
         return CAIRN_REASON_NEVER_RAN;
@@ -163,7 +164,7 @@ static uint32_t blocking_need(const struct judge *j, uint32_t task)
 }
 
 /* It is not settled by what is recorded: does it run? */
-static void judge_open_task(struct judge *j, const struct candidate *v,
+static void judge_open_task(struct judge *j, const struct judged_task *v,
                             enum cairn_reason reason)
 {
     uint32_t task = v->task;
@@ -205,8 +206,8 @@ static void judge_open_task(struct judge *j, const struct candidate *v,
 
 /* Skipped before, and so again if nothing has changed around it: that is no reset. If
  * what it needs runs, and it is another cause that keeps it from running now (its own
- * condition, or what it needs), the recorded outcome would tell the wrong one. */
-static void judge_skipped_task(struct judge *j, const struct candidate *v,
+ * condition, or what it needs), the recorded outcome would give the wrong one. */
+static void judge_skipped_task(struct judge *j, const struct judged_task *v,
                                enum cairn_reason reason)
 {
     if (v->def->finally && j->first_will == NODE_NONE && j->first_may == NODE_NONE &&
@@ -231,7 +232,7 @@ static uint8_t fate_of_outcome(uint8_t outcome)
 
 /* What belongs to `finally` runs after everything else, so also if anything else runs.
  */
-static void add_finally_needs(const struct judge *j, struct candidate *v)
+static void add_finally_needs(const struct judge *j, struct judged_task *v)
 {
     if (!v->def->finally ||
         (v->recorded != CAIRN_COMPLETED && !(v->mark & MARK_OUTLIVED)))
@@ -242,19 +243,22 @@ static void add_finally_needs(const struct judge *j, struct candidate *v)
         v->needs |= FATE_MAY;
 }
 
-static struct candidate describe_candidate(struct judge *j, uint32_t task)
+static struct judged_task describe_judged_task(struct judge *j, uint32_t task)
 {
     const struct decide_input *in = j->in;
-    struct candidate v = {.task = task,
-                          .old = in->old ? in->old_task[task] : NODE_NONE,
-                          .def = graph_def(in->graph, task),
-                          .needs = fate_of_needs(j, task)};
+    struct judged_task v = {.task = task,
+                            .old = in->old ? in->old_task[task] : NODE_NONE,
+                            .def = graph_def(in->graph, task),
+                            .needs = fate_of_needs(j, task)};
     if (v.old == NODE_NONE) {
         v.mark = in->new_marks ? in->new_marks[task] : 0;
         return v;
     }
     v.recorded = in->states->outcome[v.old];
     v.mark = in->marks ? in->marks[v.old] : 0;
+    /* The result belongs to the record of its end. */
+    if (in->evidence && in->evidence[task] == RESULT_LOST)
+        v.mark |= MARK_DAMAGED;
     v.changed = j->now && !digest_equal(&j->now[task], &j->then[v.old]);
     add_finally_needs(j, &v);
     return v;
@@ -263,7 +267,7 @@ static struct candidate describe_candidate(struct judge *j, uint32_t task)
 static void judge_task(struct judge *j, uint32_t task)
 {
     struct decisions *out = j->out;
-    struct candidate v = describe_candidate(j, task);
+    struct judged_task v = describe_judged_task(j, task);
     out->added += j->in->old && v.old == NODE_NONE;
     out->changed += v.changed;
     if (is_unknown(j, &v)) {
@@ -329,7 +333,7 @@ static int judge_all(struct judge *j)
     const struct graph *g = j->in->graph;
     uint32_t known = 0;
     judge_nodes(j, false);
-    if (doubt_the_rest(j))
+    if (apply_stop_on_failure(j))
         return CAIRN_ENOMEM;
     if (has_finally(g->definition))
         judge_nodes(j, true);

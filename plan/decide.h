@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The decision what runs: one function for plan, explain, run and resume, so that they
- * cannot disagree. Pure: what the disk says comes in as arguments.
+/* Decides what runs: one function for plan, explain, run and resume, so that they
+ * cannot disagree. Pure: what was found on disk is passed in.
  *
  * In: recorded outcomes, marks (runs/marks.h), evidence. Out, for each task: its fate
  * and a reason; for each barrier the fates of its members, or-ed. decide.c goes through
@@ -25,7 +25,7 @@
  *   reason (cairn/plan.h)            from
  *   DONE KEPT HANDLED                recorded_reason: what is recorded settles it
  *   CHANGED INPUT SECRET OUTPUT      completed_reason: it completed, but that does not
- *     UPSTREAM UNDONE                count any more
+ *     DAMAGED UPSTREAM UNDONE        count any more
  *   FAILED CANCELLED SKIPPED         recorded_reason: it ended otherwise last time
  *     EXCLUDED UNDONE
  *   NEVER_RAN INTERRUPTED DAMAGED    pending_reason: it is recorded as pending
@@ -46,9 +46,10 @@
 enum evidence {
     EVIDENCE_GOOD,
     OUTPUT_MISSING,
-    OUTPUT_DIFFERS, /* also where its result cannot be read (situation_decide.c) */
+    OUTPUT_DIFFERS,
     INPUT_DIFFERS,
-    SECRET_DIFFERS
+    SECRET_DIFFERS,
+    RESULT_LOST /* what it made and passed on cannot be told: situation_results.c */
 };
 
 /* Bits, see above. A task has WILL, MAY, COMPLETED, FAILED or BAD, or OPEN alone. */
@@ -86,8 +87,8 @@ struct decisions {
     uint8_t *fate;                    /* [n_nodes] enum fate */
     uint8_t *reset;                   /* [n_tasks] what is recorded counts no more */
     uint8_t *reason;                  /* [n_tasks] enum cairn_reason */
-    uint32_t *cause;                  /* [n_tasks] node that the reason, or the doubt,
-                                         comes from, or NODE_NONE */
+    uint32_t *cause;                  /* [n_tasks] node that the reason, or the
+                                         uncertainty, comes from, or NODE_NONE */
     uint32_t changed, added, removed; /* against `old`: tasks */
     uint32_t kept;                    /* changed, but stay done (CAIRN_KEEP) */
 };

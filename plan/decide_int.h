@@ -15,6 +15,6 @@ struct judge {
 
 /* Where the run stops at failures: after the tasks are judged, takes back what an
  * expected failure may keep from running. CAIRN_ENOMEM. */
-int doubt_the_rest(struct judge *judge);
+int apply_stop_on_failure(struct judge *judge);
 
 #endif

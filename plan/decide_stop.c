@@ -22,25 +22,25 @@ static void mark_needed(const struct judge *j, uint32_t task, uint8_t *marked)
     }
 }
 
-/* As sure as anything that has not run yet. */
+/* As certain as that can be of a task that has not run yet. */
 static bool is_sure_to_complete(const void *context, uint32_t handler)
 {
     const struct judge *j = context;
     return j->out->fate[handler] & (FATE_COMPLETED | FATE_WILL);
 }
 
-/* `doubt`: the first task before whose failure it is not sure that a node runs. */
-static void doubt_unmarked(const struct graph *g, const uint8_t *marked, uint32_t task,
-                           uint32_t *doubt)
+/* `stopper`: the first task whose failure may stop the run before a node runs. */
+static void set_stopper_of_unmarked(const struct graph *g, const uint8_t *marked,
+                                    uint32_t task, uint32_t *stopper)
 {
     for (uint32_t i = 0; i < g->n_nodes; i++)
-        if (!marked[i] && doubt[i] == NODE_NONE)
-            doubt[i] = task;
+        if (!marked[i] && stopper[i] == NODE_NONE)
+            stopper[i] = task;
 }
 
-/* NODE_NONE stays what runs before all of the tasks that failed last time: for many of
- * them, nothing. */
-static int find_doubts(const struct judge *j, uint32_t *doubt)
+/* Nodes that run before all of the tasks that failed last time keep NODE_NONE. If many
+ * failed, no node does: that is cautious, and cheap. */
+static int find_stoppers(const struct judge *j, uint32_t *stopper)
 {
     enum { MANY = 16 };
     const struct graph *g = j->in->graph;
@@ -49,7 +49,7 @@ static int find_doubts(const struct judge *j, uint32_t *doubt)
     if (!marked)
         return CAIRN_ENOMEM;
     for (uint32_t i = 0; i < g->n_nodes; i++)
-        doubt[i] = NODE_NONE;
+        stopper[i] = NODE_NONE;
     for (uint32_t task = 0; task < g->n_tasks; task++) {
         bool stays = j->out->fate[task] & FATE_FAILED &&
                      !failure_has_handler(g, task, is_sure_to_complete, j);
@@ -59,7 +59,7 @@ static int find_doubts(const struct judge *j, uint32_t *doubt)
         memset(marked, 0, g->n_nodes);
         if (!last)
             mark_needed(j, task, marked);
-        doubt_unmarked(g, marked, task, doubt);
+        set_stopper_of_unmarked(g, marked, task, stopper);
         if (last)
             break;
     }
@@ -67,25 +67,26 @@ static int find_doubts(const struct judge *j, uint32_t *doubt)
     return n ? 1 : 0;
 }
 
-/* Unless the run goes on after failures, only what such a task needs is sure to run. */
-int doubt_the_rest(struct judge *j)
+/* Unless the run continues after failures, only what such a task needs is sure to run.
+ */
+int apply_stop_on_failure(struct judge *j)
 {
     const struct graph *g = j->in->graph;
     if (g->definition->on_failure == ON_FAILURE_CONTINUE)
         return 0;
-    uint32_t *doubt = malloc(g->n_nodes * sizeof *doubt);
-    int any = doubt ? find_doubts(j, doubt) : CAIRN_ENOMEM;
+    uint32_t *stopper = malloc(g->n_nodes * sizeof *stopper);
+    int any = stopper ? find_stoppers(j, stopper) : CAIRN_ENOMEM;
     for (uint32_t task = 0; any > 0 && task < g->n_tasks; task++) {
         uint8_t *fate = &j->out->fate[task];
-        if (!(*fate & FATE_WILL) || doubt[task] == NODE_NONE ||
+        if (!(*fate & FATE_WILL) || stopper[task] == NODE_NONE ||
             graph_def(g, task)->finally)
             continue;
         *fate = (uint8_t)((*fate & ~FATE_WILL) | FATE_MAY);
-        if (j->out->cause[task] == NODE_NONE && doubt[task] != task)
-            j->out->cause[task] = doubt[task];
+        if (j->out->cause[task] == NODE_NONE && stopper[task] != task)
+            j->out->cause[task] = stopper[task];
         j->out->will--;
         j->out->may++;
     }
-    free(doubt);
+    free(stopper);
     return any < 0 ? any : 0;
 }

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 #include "plan/evidence.h"
 
+#include "base/clock.h"
 #include "base/os.h"
 #include "runs/outputs.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 struct evidence_search {
     struct evidence_source *source;
+    uint32_t task;
     struct scope scope;
     const struct result *result;
     struct buf directory;
@@ -31,35 +34,126 @@ static bool outputs_recorded(const struct evidence_search *k)
     return k->result->n_outputs == k->scope.def->n_outputs;
 }
 
+/* What was only touched is the same as long as nobody touches it again. File systems
+ * count time in steps: what has just changed may change once more within the same. */
+static bool is_settled(const struct result_file *now)
+{
+    enum { STEP_S = 3 }; /* FAT: two seconds */
+    return now->changed_ns < clock_utc_ns() - STEP_S * INT64_C(1000000000);
+}
+
+/* The outputs are as they were recorded. */
+static void note_outputs(struct evidence_search *k, const struct result_file *now)
+{
+    const struct states *states = k->source->lookup->states;
+    if (k->source->index && states->outputs)
+        output_index_add(k->source->index, &states->outputs[k->task], now,
+                         k->result->n_outputs);
+}
+
+static bool same_sign(const struct result_file *a, const struct result_file *b)
+{
+    struct file_sign x = output_sign(a), y = output_sign(b);
+    return a->kind == 'f' && memcmp(&x, &y, sizeof x) == 0;
+}
+
+static int compare_outputs(struct evidence_search *k, struct result_file *now,
+                           struct cairn_error *error)
+{
+    const struct file_view view = {.directory = buf_view(&k->directory),
+                                   .content = k->source->check != CAIRN_OUTPUTS_EXIST,
+                                   .trust_times =
+                                       k->source->check == CAIRN_OUTPUTS_CHANGED,
+                                   .digests = &k->source->lookup->digests};
+    bool settled = true;
+    for (uint32_t i = 0; i < k->result->n_outputs; i++) {
+        const struct result_file *file = &k->result->outputs[i];
+        enum file_state state;
+        int rc = file_compare(&view, file, &state, &now[i], error);
+        if (rc)
+            return rc;
+        if (state == FILE_SAME) {
+            settled = settled && (same_sign(file, &now[i]) || is_settled(&now[i]));
+            continue;
+        }
+        note_difference(k, state == FILE_MISSING ? OUTPUT_MISSING : OUTPUT_DIFFERS,
+                        file->name);
+        k->source->differs = now[i];
+        return 0;
+    }
+    if (settled)
+        note_outputs(k, now);
+    return 0;
+}
+
 static int look_at_recorded_outputs(struct evidence_search *k,
                                     struct cairn_error *error)
 {
-    const struct file_view view = {.directory = buf_view(&k->directory),
-                                   .content = k->source->content,
-                                   .digests = &k->source->lookup->digests};
-    enum file_state state;
-    int rc = 0;
-    for (uint32_t i = 0; i < k->result->n_outputs && !rc; i++) {
-        const struct result_file *file = &k->result->outputs[i];
-        rc = file_compare(&view, file, &state, error);
-        if (rc || state == FILE_SAME)
-            continue;
-        note_difference(k, state == FILE_MISSING ? OUTPUT_MISSING : OUTPUT_DIFFERS,
-                        file->name);
-        break;
-    }
+    size_t room = k->result->n_outputs ? k->result->n_outputs : 1;
+    struct result_file *now = calloc(room, sizeof *now);
+    int rc = now ? compare_outputs(k, now, error) : error_nomem(error);
+    free(now);
     return rc;
 }
 
-/* From the root, so that not every look walks down to it. 0: it is there. */
-static int look_for(const struct evidence_search *k, const char *path)
+/* Relative to the open root, so that its path is not resolved for every file: the rest
+ * of the path, and in *from the directory that it starts in. */
+static const char *shorten(const struct evidence_search *k, const char *path, int *from)
 {
     struct str root = k->scope.definition->root;
     bool below = k->source->root_fd >= 0 && strncmp(path, root.ptr, root.len) == 0 &&
                  path[root.len] == '/' && path[root.len + 1] != '/' &&
                  path[root.len + 1];
-    return below ? faccessat(k->source->root_fd, path + root.len + 1, F_OK, AT_EACCESS)
-                 : faccessat(AT_FDCWD, path, F_OK, AT_EACCESS);
+    *from = below ? k->source->root_fd : AT_FDCWD;
+    return below ? path + root.len + 1 : path;
+}
+
+/* 0: it is there. */
+static int look_for(const struct evidence_search *k, const char *path)
+{
+    int from;
+    const char *rest = shorten(k, path, &from);
+    return faccessat(from, rest, F_OK, AT_EACCESS);
+}
+
+static bool has_sign(const struct evidence_search *k, const char *path,
+                     const struct file_sign *sign)
+{
+    int from;
+    const char *rest = shorten(k, path, &from);
+    struct file_sign now;
+    return file_sign_at(from, rest, path, &now) && now.kind == sign->kind &&
+           memcmp(now.bytes, sign->bytes, sizeof now.bytes) == 0;
+}
+
+static bool has_fixed_outputs(const struct evidence_search *k)
+{
+    const struct task_def *def = k->scope.def;
+    bool fixed = true;
+    for (uint32_t i = 0; i < def->n_outputs && fixed; i++)
+        fixed = text_is_fixed(k->scope.definition, def->outputs[i]);
+    return fixed;
+}
+
+/* Whether all outputs are as the index has them: then their result need not be read. */
+static int look_at_index(struct evidence_search *k, bool *same,
+                         struct cairn_error *error)
+{
+    const struct states *states = k->source->lookup->states;
+    struct file_sign sign;
+    struct files f;
+    *same = false;
+    if (!k->source->index || !states->outputs || !has_fixed_outputs(k))
+        return 0;
+    const struct digest *result = &states->outputs[k->task];
+    int rc = files_begin(&f, &k->scope, false, error), more = 0;
+    for (uint32_t i = 0; !rc && (more = files_step(&f, error)) > 0; i++)
+        if (!output_index_find(k->source->index, result, f.n, i, &sign) ||
+            !has_sign(k, f.path.data, &sign))
+            break;
+    *same = !rc && more == 0;
+    files_release(&f);
+    return rc ? rc : more < 0 ? more : 0;
 }
 
 /* That they are there is enough, and their names are fixed. */
@@ -84,11 +178,12 @@ static int look_at_inputs(struct evidence_search *k, struct cairn_error *error)
                                    .content = true,
                                    .trust_times = true,
                                    .digests = &k->source->lookup->digests};
+    struct result_file now;
     enum file_state state;
     int rc = 0;
     for (uint32_t i = 0; i < k->result->n_inputs && !rc; i++) {
         const struct result_file *file = &k->result->inputs[i];
-        rc = file_compare(&view, file, &state, error);
+        rc = file_compare(&view, file, &state, &now, error);
         if (rc || state == FILE_SAME)
             continue;
         note_difference(k, INPUT_DIFFERS, file->name);
@@ -118,22 +213,21 @@ static int look_at_secrets(struct evidence_search *k, struct cairn_error *error)
     return 0;
 }
 
-static bool wants_result(const struct evidence_search *k)
+/* `outputs`: they are to be looked at. */
+static bool wants_result(const struct evidence_search *k, bool outputs)
 {
     const struct task_def *def = k->scope.def;
-    bool fixed = true;
-    for (uint32_t i = 0; i < def->n_outputs && fixed; i++)
-        fixed = text_is_fixed(k->scope.definition, def->outputs[i]);
     return def->n_inputs || def->n_secrets ||
-           (k->source->outputs && def->n_outputs && (k->source->content || !fixed));
+           (outputs &&
+            (k->source->check != CAIRN_OUTPUTS_EXIST || !has_fixed_outputs(k)));
 }
 
-static int look_at_all(struct evidence_search *k, struct cairn_error *error)
+static int look_at_all(struct evidence_search *k, bool outputs,
+                       struct cairn_error *error)
 {
-    const struct task_def *def = k->scope.def;
     bool recorded = k->result->n_inputs || k->result->n_outputs;
     int rc = recorded ? task_directory(&k->scope, &k->directory, error) : 0;
-    if (!rc && k->source->outputs && def->n_outputs)
+    if (!rc && outputs)
         rc = outputs_recorded(k) ? look_at_recorded_outputs(k, error)
                                  : look_for_outputs(k, error);
     if (!rc && *k->found == EVIDENCE_GOOD)
@@ -143,21 +237,31 @@ static int look_at_all(struct evidence_search *k, struct cairn_error *error)
     return rc;
 }
 
+static int search(struct evidence_search *k, struct cairn_error *error)
+{
+    bool outputs = k->source->outputs && k->scope.def->n_outputs, same = false;
+    int rc = outputs && k->source->check == CAIRN_OUTPUTS_CHANGED
+                 ? look_at_index(k, &same, error)
+                 : 0;
+    outputs = outputs && !same;
+    if (!rc && wants_result(k, outputs))
+        rc = lookup_result(k->source->lookup, k->task, &k->result, error);
+    return rc ? rc : look_at_all(k, outputs, error);
+}
+
 int evidence_look(struct evidence_source *source, uint32_t task, uint8_t *found,
                   struct buf *which, struct cairn_error *error)
 {
     static const struct result nothing;
     struct asker asker = {.lookup = source->lookup, .task = task};
     struct evidence_search k = {.source = source,
+                                .task = task,
                                 .scope = lookup_scope(&asker),
                                 .result = &nothing,
                                 .found = found,
                                 .which = which};
     *found = EVIDENCE_GOOD;
-    int rc =
-        wants_result(&k) ? lookup_result(source->lookup, task, &k.result, error) : 0;
-    if (!rc)
-        rc = look_at_all(&k, error);
+    int rc = search(&k, error);
     buf_release(&k.directory);
     return rc;
 }

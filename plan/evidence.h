@@ -1,20 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /* Whether what a completed task read and made is still what it was: outputs, inputs,
- * secrets, each against the result that its checkpoint vouches for. */
+ * secrets, each compared with the recorded result, which the checkpoint authenticates.
+ */
 #ifndef PLAN_EVIDENCE_H
 #define PLAN_EVIDENCE_H
 
 #include "plan/decide.h"
 #include "runs/lookup.h"
+#include "runs/output_index.h"
 #include "secrets/secrets.h"
 
 struct evidence_source {
     struct lookup *lookup; /* recorded outcomes and results, in the graph's numbers */
     const struct secrets *secrets;
-    int root_fd;         /* of the definition's root, to look from; -1: not open */
-    bool outputs;        /* look at them at all */
-    bool content;        /* and at what is in them */
-    bool unknown_secret; /* set: a secret that counts was not given */
+    int root_fd;  /* of the definition's root, to look from; -1: not open */
+    bool outputs; /* look at them at all */
+    enum cairn_check_outputs check; /* how */
+    struct output_index *index; /* with CAIRN_OUTPUTS_CHANGED: what was seen of them;
+                                   gets what is seen now */
+    bool unknown_secret;        /* set: a secret that counts was not given */
+    struct result_file differs; /* set with OUTPUT_DIFFERS: what is there now; its name
+                                   is not */
 };
 /* *found: enum evidence. `which` gets the name of the file or secret, if not good. */
 int evidence_look(struct evidence_source *source, uint32_t task, uint8_t *found,

@@ -7,11 +7,11 @@ struct handler_search {
     const void *context;
 };
 
-static bool is_such_handler(const void *context, uint32_t user)
+static bool is_such_handler(const void *context, uint32_t dependent)
 {
     const struct handler_search *search = context;
-    return task_is_handler(graph_def(search->graph, user)) &&
-           search->is(search->context, user);
+    return task_is_handler(graph_def(search->graph, dependent)) &&
+           search->is(search->context, dependent);
 }
 
 bool failure_has_handler(const struct graph *graph, uint32_t task,
@@ -19,7 +19,7 @@ bool failure_has_handler(const struct graph *graph, uint32_t task,
                          const void *context)
 {
     struct handler_search search = {graph, is, context};
-    return graph_any_user(graph, task, is_such_handler, &search);
+    return graph_any_dependent(graph, task, is_such_handler, &search);
 }
 
 struct recorded_outcomes {

@@ -16,7 +16,8 @@ struct cairn_plan {
     char live[160];     /* a notice, or "" */
 };
 
-/* Another process runs it now: what is said of unfinished tasks is only of this moment.
+/* Another process runs it now: what is shown of unfinished tasks holds only for this
+ * moment.
  */
 static int look_for_owner(struct cairn_plan *plan, struct cairn_store *store,
                           struct cairn_error *error)
@@ -200,11 +201,34 @@ static const char *describe_evidence(const struct cairn_plan *plan, uint32_t tas
     return keep_text(arena, &text, format);
 }
 
+static const char *describe_changed_output(const struct cairn_plan *plan, uint32_t task,
+                                           struct arena *arena)
+{
+    static const char differs[] = "the content of its output %s differs";
+    const struct present *p = &plan->situation.present;
+    struct buf text = BUF_INIT;
+    if (!p->writer || !p->writer[task])
+        return describe_evidence(plan, task, differs, arena);
+    buf_format(&text, differs, p->which[task] ? p->which[task] : "");
+    buf_format(&text, ": %s has written it since", p->writer[task]);
+    return keep_text(arena, &text, "the content of one of its outputs differs");
+}
+
+static bool lost_result(const struct situation *s, uint32_t task)
+{
+    return s->present.evidence && s->present.evidence[task] == RESULT_LOST;
+}
+
 static const char *describe_undecided(const struct cairn_plan *plan, uint32_t task)
 {
     const struct situation *s = &plan->situation;
     uint8_t mark = situation_mark(s, task);
     bool check = graph_def(&plan->workflow->graph, task)->check.len;
+    if (lost_result(s, task))
+        return check ? "its stored result is damaged or gone, and it must not run "
+                       "twice; its check decides"
+                     : "its stored result is damaged or gone, and it must not run "
+                       "twice; decide with `cairn resolve`";
     if (mark & MARK_DAMAGED)
         return check
                    ? "the checkpoint that recorded its end is damaged or gone, and it "
@@ -238,15 +262,16 @@ static const char *describe_reason(const struct cairn_plan *plan, uint32_t task,
     case CAIRN_REASON_INTERRUPTED:
         return "it was running, or about to start, when the run was interrupted";
     case CAIRN_REASON_DAMAGED:
-        return "the checkpoint that recorded its end is damaged or gone";
+        return lost_result(s, task)
+                   ? "its stored result (what it passed on, its outputs, its undo) is "
+                     "damaged or gone"
+                   : "the checkpoint that recorded its end is damaged or gone";
     case CAIRN_REASON_CHANGED:
         return describe_change(plan, task, arena);
     case CAIRN_REASON_OUTPUT:
-        return describe_evidence(plan, task,
-                                 s->present.evidence[task] == OUTPUT_MISSING
-                                     ? "its output %s is missing"
-                                     : "the content of its output %s differs",
-                                 arena);
+        return s->present.evidence[task] == OUTPUT_MISSING
+                   ? describe_evidence(plan, task, "its output %s is missing", arena)
+                   : describe_changed_output(plan, task, arena);
     case CAIRN_REASON_INPUT:
         return describe_evidence(plan, task, "the content of its input %s differs",
                                  arena);
@@ -275,7 +300,8 @@ static const char *describe_reason(const struct cairn_plan *plan, uint32_t task,
     case CAIRN_REASON_HANDLED:
         return "it failed, and a task for that case took care of it";
     case CAIRN_REASON_ADOPTED:
-        return "it outlived the run that started it, and is taken over";
+        return "it still runs, or has ended since the last checkpoint: it is taken "
+               "over";
     }
     return "";
 }
@@ -311,8 +337,8 @@ static const char *describe_doubt(const struct cairn_plan *plan, uint32_t task,
                               : "unless another task fails before it";
 }
 
-static const char *describe(const struct cairn_plan *plan, uint32_t task,
-                            struct arena *arena)
+static const char *describe_task(const struct cairn_plan *plan, uint32_t task,
+                                 struct arena *arena)
 {
     const char *reason = describe_reason(plan, task, arena);
     struct buf text = BUF_INIT;
@@ -332,6 +358,10 @@ void cairn_plan_get(const struct cairn_plan *plan, uint32_t node,
 {
     const struct decisions *d = &plan->situation.decisions;
     const struct graph *g = &plan->workflow->graph;
+    if (node >= g->n_tasks) {
+        *decision = (struct cairn_decision){.node = node};
+        return;
+    }
     uint32_t cause = d->cause[node];
     /* The arena only caches texts: nothing that others see changes. */
     struct arena *arena = (struct arena *)(uintptr_t)&plan->arena;
@@ -341,5 +371,5 @@ void cairn_plan_get(const struct cairn_plan *plan, uint32_t node,
                                 .will = will_of(d->fate[node]),
                                 .reason = d->reason[node],
                                 .cause = cause != NODE_NONE ? g->id[cause] : NULL,
-                                .detail = describe(plan, node, arena)};
+                                .detail = describe_task(plan, node, arena)};
 }

@@ -76,18 +76,11 @@ int run_view_find(const struct run_view *v, const char *id, uint32_t *task,
     return 0;
 }
 
-uint32_t run_view_attempts(const struct run_view *v, uint32_t task)
-{
-    const struct situation *s = &v->situation;
-    uint32_t old = s->present.old_task[task];
-    return old != NODE_NONE && s->recorded.last_attempt ? s->recorded.last_attempt[old]
-                                                        : 0;
-}
-
 int run_view_offers(struct run_view *v, uint32_t task, bool *offered,
                     struct cairn_error *error)
 {
-    struct asker asker = {&v->lookup, task, run_view_attempts(v, task) + 1};
+    struct asker asker = {&v->lookup, task,
+                          situation_attempts(&v->situation, task) + 1};
     struct scope scope = lookup_scope(&asker);
     struct cairn_error why = {0};
     bool holds = true;
@@ -154,7 +147,7 @@ int run_view_put_command(const struct run_view *v, const struct command_row *giv
 
 int run_view_check_outputs(struct run_view *v, uint32_t task, struct cairn_error *error)
 {
-    struct asker asker = {&v->lookup, task, run_view_attempts(v, task)};
+    struct asker asker = {&v->lookup, task, situation_attempts(&v->situation, task)};
     struct scope scope = lookup_scope(&asker);
     struct files files;
     struct stat st;

@@ -2,7 +2,7 @@
 /* A run seen by somebody who does not own it: what could be done now, and commands that
  * change it. A command is stored in the transaction that checks it; after the commit
  * the run's owner takes it or, where nobody owns the run, the caller does
- * (engine_turn). */
+ * (engine_settle). */
 #ifndef PLAN_RUN_VIEW_H
 #define PLAN_RUN_VIEW_H
 
@@ -35,8 +35,6 @@ void run_view_release(struct run_view *view);
 /* CAIRN_ENOTFOUND, naming the run. */
 int run_view_find(const struct run_view *view, const char *id, uint32_t *task,
                   struct cairn_error *error);
-/* How many attempts of a task are known. */
-uint32_t run_view_attempts(const struct run_view *view, uint32_t task);
 /* *offered: an external task that can be done now. */
 int run_view_offers(struct run_view *view, uint32_t task, bool *offered,
                     struct cairn_error *error);

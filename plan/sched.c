@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* See sched.h for the states. Cost per step: O(log ready) for the queue and O(users)
- * for what follows from an end; nothing is proportional to the number of tasks. */
+/* See sched.h for the states. Cost per step: O(log ready) for the queue and
+ * O(dependents) for what follows from an end; nothing is proportional to the number of
+ * tasks. */
 #include "plan/sched.h"
 
 #include "base/heap.h"
@@ -10,7 +11,7 @@
 
 /* ---- Order: a binary heap of tasks ---- */
 
-static inline bool before(struct heap_entry a, struct heap_entry b)
+static inline bool starts_before(struct heap_entry a, struct heap_entry b)
 {
     if (a.priority != b.priority)
         return a.priority > b.priority;
@@ -19,7 +20,7 @@ static inline bool before(struct heap_entry a, struct heap_entry b)
     return a.task < b.task;
 }
 
-HEAP_OF(entries, struct heap_entry, before)
+HEAP_OF(entries, struct heap_entry, starts_before)
 
 static void heap_add(struct heap *heap, const struct graph *g, uint32_t task)
 {
@@ -62,7 +63,7 @@ enum sched_kind sched_kind_of(const struct task_def *def)
     return def->when == WHEN_SUCCESS ? SCHED_ORDINARY : SCHED_HANDLERS;
 }
 
-static bool allowed(const struct sched *s, uint32_t task)
+static bool is_allowed(const struct sched *s, uint32_t task)
 {
     return s->allowed & sched_kind_of(graph_def(s->graph, task));
 }
@@ -70,7 +71,7 @@ static bool allowed(const struct sched *s, uint32_t task)
 static void make_ready(struct sched *s, uint32_t task)
 {
     assert(s->waiting[task] == 0);
-    if (!allowed(s, task)) {
+    if (!is_allowed(s, task)) {
         s->state[task] = SHELVED;
         s->shelved++;
         return;
@@ -96,7 +97,7 @@ void sched_allow(struct sched *s, uint8_t kinds)
         if (s->state[task] == READY || s->state[task] == PARKED ||
             s->state[task] == SHELVED)
             make_ready(s, task);
-        else if (s->state[task] == HELD && !allowed(s, task))
+        else if (s->state[task] == HELD && !is_allowed(s, task))
             end_hold(s, task);
     }
     check_transition(s);
@@ -150,7 +151,7 @@ void sched_take_task(struct sched *s, uint32_t task)
     check_transition(s);
 }
 
-static void untake(struct sched *s, uint32_t task)
+static void undo_take(struct sched *s, uint32_t task)
 {
     assert(s->state[task] == TAKEN && s->taken > 0);
     s->taken--;
@@ -159,14 +160,14 @@ static void untake(struct sched *s, uint32_t task)
 
 void sched_return(struct sched *s, uint32_t task)
 {
-    untake(s, task);
+    undo_take(s, task);
     make_ready(s, task);
     check_transition(s);
 }
 
 void sched_hold(struct sched *s, uint32_t task)
 {
-    untake(s, task);
+    undo_take(s, task);
     s->state[task] = HELD;
     s->held++;
     check_transition(s);
@@ -180,7 +181,7 @@ void sched_again(struct sched *s, uint32_t task)
 
 void sched_offer(struct sched *s, uint32_t task)
 {
-    untake(s, task);
+    undo_take(s, task);
     s->state[task] = OFFERED;
     s->offered++;
     check_transition(s);
@@ -215,29 +216,29 @@ static enum sched_end_class barrier_class(uint8_t flags)
     return flags & NEED_FAILED ? END_FAILED : flags ? END_BAD : END_MET;
 }
 
-static void note_culprit(struct sched *s, uint32_t user, uint32_t need, uint8_t flag)
+static void note_cause(struct sched *s, uint32_t dependent, uint32_t need, uint8_t flag)
 {
-    if (flag && !s->flags[user])
-        s->culprit[user] = need;
-    s->flags[user] |= flag;
+    if (flag && !s->flags[dependent])
+        s->cause[dependent] = need;
+    s->flags[dependent] |= flag;
 }
 
-uint32_t sched_culprit(const struct sched *s, uint32_t task)
+uint32_t sched_cause(const struct sched *s, uint32_t task)
 {
     if (!s->flags[task])
         return NODE_NONE;
-    uint32_t need = s->culprit[task];
-    return graph_is_barrier(s->graph, need) ? s->culprit[need] : need;
+    uint32_t need = s->cause[task];
+    return graph_is_barrier(s->graph, need) ? s->cause[need] : need;
 }
 
-struct ripple { /* what follows from ended nodes */
+struct propagation { /* what follows from ended nodes */
     struct sched *s;
     uint32_t head, tail; /* of s->work */
     sched_skip_fn *skipped;
     void *context;
 };
 
-static void end_node(struct ripple *r, uint32_t node, enum sched_end_class end)
+static void end_node(struct propagation *r, uint32_t node, enum sched_end_class end)
 {
     struct sched *s = r->s;
     if (!graph_is_barrier(s->graph, node) && s->state[node] != ENDED)
@@ -248,7 +249,7 @@ static void end_node(struct ripple *r, uint32_t node, enum sched_end_class end)
         s->work[r->tail++] = node;
 }
 
-static void skip_task(struct ripple *r, uint32_t task, enum cairn_outcome outcome)
+static void skip_task(struct propagation *r, uint32_t task, enum cairn_outcome outcome)
 {
     end_node(r, task, END_BAD);
     if (r->skipped)
@@ -256,7 +257,7 @@ static void skip_task(struct ripple *r, uint32_t task, enum cairn_outcome outcom
 }
 
 /* A task that waits, after something it needs has changed. */
-static void look_at_task(struct ripple *r, uint32_t task)
+static void look_at_task(struct propagation *r, uint32_t task)
 {
     struct sched *s = r->s;
     uint8_t when = graph_def(s->graph, task)->when;
@@ -272,61 +273,63 @@ static void look_at_task(struct ripple *r, uint32_t task)
         make_ready(s, task);
 }
 
-/* The first member that did not complete dooms the users that want all of them. */
-static void taint_users(struct ripple *r, uint32_t barrier)
+/* At the first member that did not complete, dependents that want all of them can never
+ * run. */
+static void give_up_dependents(struct propagation *r, uint32_t barrier)
 {
     const struct graph *g = r->s->graph;
-    for (uint32_t e = g->user_start[barrier]; e < g->user_start[barrier + 1]; e++) {
-        uint32_t user = g->users[e];
-        if (graph_def(g, user)->when != WHEN_SUCCESS)
+    for (uint32_t e = g->dependent_start[barrier]; e < g->dependent_start[barrier + 1];
+         e++) {
+        uint32_t dependent = g->dependents[e];
+        if (graph_def(g, dependent)->when != WHEN_SUCCESS)
             continue;
-        note_culprit(r->s, user, barrier, NEED_BAD);
-        look_at_task(r, user);
+        note_cause(r->s, dependent, barrier, NEED_BAD);
+        look_at_task(r, dependent);
     }
 }
 
-static void notify_users(struct ripple *r, uint32_t node)
+static void notify_dependents(struct propagation *r, uint32_t node)
 {
     struct sched *s = r->s;
     const struct graph *g = s->graph;
     uint8_t flag = flag_of(s->end[node]);
-    for (uint32_t e = g->user_start[node]; e < g->user_start[node + 1]; e++) {
-        uint32_t user = g->users[e];
-        bool first = flag && !s->flags[user];
-        assert(s->waiting[user] > 0);
-        note_culprit(s, user, node, flag);
-        s->waiting[user]--;
-        if (!graph_is_barrier(g, user)) {
-            look_at_task(r, user);
+    for (uint32_t e = g->dependent_start[node]; e < g->dependent_start[node + 1]; e++) {
+        uint32_t dependent = g->dependents[e];
+        bool first = flag && !s->flags[dependent];
+        assert(s->waiting[dependent] > 0);
+        note_cause(s, dependent, node, flag);
+        s->waiting[dependent]--;
+        if (!graph_is_barrier(g, dependent)) {
+            look_at_task(r, dependent);
             continue;
         }
         if (first)
-            taint_users(r, user);
-        if (s->waiting[user] == 0)
-            end_node(r, user, barrier_class(s->flags[user]));
+            give_up_dependents(r, dependent);
+        if (s->waiting[dependent] == 0)
+            end_node(r, dependent, barrier_class(s->flags[dependent]));
     }
 }
 
-static void run_ripple(struct ripple *r)
+static void propagate_ends(struct propagation *r)
 {
     while (r->head < r->tail)
-        notify_users(r, r->s->work[r->head++]);
+        notify_dependents(r, r->s->work[r->head++]);
 }
 
 void sched_end(struct sched *s, uint32_t task, enum cairn_outcome outcome,
                sched_skip_fn *skipped, void *context)
 {
-    struct ripple r = {.s = s, .skipped = skipped, .context = context};
+    struct propagation r = {.s = s, .skipped = skipped, .context = context};
     if (s->state[task] == HELD)
         s->held--;
     else if (s->state[task] == OFFERED)
         s->offered--;
     else if (s->state[task] == TAKEN)
-        untake(s, task);
+        undo_take(s, task);
     else
         assert(s->state[task] == ENDED && s->end[task] == END_OPEN);
     end_node(&r, task, sched_class(outcome));
-    run_ripple(&r);
+    propagate_ends(&r);
     check_transition(s);
 }
 
@@ -343,7 +346,7 @@ void sched_rerun(struct sched *s, uint32_t task)
 
 /* ---- Life ---- */
 
-static int allocate(struct sched *s, struct cairn_error *error)
+static int allocate_arrays(struct sched *s, struct cairn_error *error)
 {
     const struct graph *g = s->graph;
     uint32_t pools = g->definition->n_pools;
@@ -351,12 +354,12 @@ static int allocate(struct sched *s, struct cairn_error *error)
     s->end = calloc(g->n_nodes, 1);
     s->flags = calloc(g->n_nodes, 1);
     s->waiting = calloc(g->n_nodes, sizeof *s->waiting);
-    s->culprit = malloc(g->n_nodes * sizeof *s->culprit);
+    s->cause = malloc(g->n_nodes * sizeof *s->cause);
     s->work = malloc(((size_t)g->n_nodes + 1) * sizeof *s->work);
     s->ready.at = malloc(g->n_tasks * sizeof *s->ready.at);
     s->parked = calloc((size_t)pools + 1, sizeof *s->parked);
     s->pool_used = calloc((size_t)pools + 1, sizeof *s->pool_used);
-    if (!s->state || !s->end || !s->flags || !s->waiting || !s->culprit || !s->work ||
+    if (!s->state || !s->end || !s->flags || !s->waiting || !s->cause || !s->work ||
         !s->ready.at || !s->parked || !s->pool_used)
         return error_nomem(error);
     for (uint32_t p = 0; p < pools; p++) {
@@ -379,12 +382,13 @@ static void count_needs(struct sched *s, uint32_t node)
     for (uint32_t e = g->need_start[node]; e < g->need_start[node + 1]; e++) {
         uint8_t end = s->end[g->needs[e]];
         s->waiting[node] += end == END_OPEN;
-        note_culprit(s, node, g->needs[e], flag_of(end));
+        note_cause(s, node, g->needs[e], flag_of(end));
     }
 }
 
-/* Nothing ripples here: users come later in the order and count for themselves. */
-static void begin_node(struct ripple *r, uint32_t node, uint8_t outcome)
+/* Nothing is propagated here: dependents come later in the order, and count what they
+ * need themselves. */
+static void begin_node(struct propagation *r, uint32_t node, uint8_t outcome)
 {
     struct sched *s = r->s;
     count_needs(s, node);
@@ -399,16 +403,16 @@ static void begin_node(struct ripple *r, uint32_t node, uint8_t outcome)
 }
 
 /* A barrier that still waits, with a member that ended badly, has not notified its
- * users.
+ * dependents.
  */
-static void begin_tainted(struct ripple *r)
+static void begin_failed_groups(struct propagation *r)
 {
     struct sched *s = r->s;
     const struct graph *g = s->graph;
     for (uint32_t node = g->n_tasks; node < g->n_nodes; node++)
         if (s->state[node] == WAITING && s->flags[node])
-            taint_users(r, node);
-    run_ripple(r);
+            give_up_dependents(r, node);
+    propagate_ends(r);
 }
 
 int sched_init(struct sched *sched, const struct graph *graph, const uint8_t *outcome,
@@ -417,8 +421,8 @@ int sched_init(struct sched *sched, const struct graph *graph, const uint8_t *ou
     struct sched s = {.graph = graph,
                       .open = graph->n_tasks,
                       .allowed = SCHED_ORDINARY | SCHED_HANDLERS};
-    struct ripple r = {.s = &s, .skipped = skipped, .context = context};
-    int rc = allocate(&s, error);
+    struct propagation r = {.s = &s, .skipped = skipped, .context = context};
+    int rc = allocate_arrays(&s, error);
     if (rc) {
         sched_release(&s);
         return rc;
@@ -427,7 +431,7 @@ int sched_init(struct sched *sched, const struct graph *graph, const uint8_t *ou
         uint32_t node = graph->order[i];
         begin_node(&r, node, graph_is_barrier(graph, node) ? 0 : outcome[node]);
     }
-    begin_tainted(&r);
+    begin_failed_groups(&r);
     check_transition(&s);
     *sched = s;
     return 0;
@@ -439,7 +443,7 @@ void sched_release(struct sched *s)
     free(s->end);
     free(s->flags);
     free(s->waiting);
-    free(s->culprit);
+    free(s->cause);
     free(s->work);
     free(s->ready.at);
     for (uint32_t p = 0; s->parked && p < s->graph->definition->n_pools; p++)
@@ -456,7 +460,7 @@ static bool queue_consistent(const struct sched *s, const struct heap *heap,
 {
     for (uint32_t i = 0; i < heap->n; i++)
         if (s->state[heap->at[i].task] != state ||
-            (i && before(heap->at[i], heap->at[(i - 1) / 2])))
+            (i && starts_before(heap->at[i], heap->at[(i - 1) / 2])))
             return false;
     return true;
 }
@@ -483,7 +487,7 @@ bool sched_consistent(const struct sched *s)
         count[s->state[i]]++;
         if (s->state[i] != ENDED && (s->state[i] == WAITING) != (s->waiting[i] > 0))
             return false;
-        if ((s->state[i] == SHELVED) && allowed(s, i))
+        if ((s->state[i] == SHELVED) && is_allowed(s, i))
             return false;
     }
     for (uint32_t p = 0; p < s->graph->definition->n_pools; p++) {

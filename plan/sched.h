@@ -26,8 +26,8 @@ enum sched_state { WAITING, READY, PARKED, SHELVED, TAKEN, HELD, OFFERED, ENDED 
 /* What may start now: ordinary tasks that want success, ordinary tasks that do not
  * (handlers of failures), tasks of `finally`. */
 enum sched_kind { SCHED_ORDINARY = 1, SCHED_HANDLERS = 2, SCHED_FINALLY = 4 };
-/* How a node ended, as its users see it. OPEN: not, or in a way that decides nothing
- * (cancelled, unknown, undone): they wait. */
+/* How a node ended, as its dependents see it. OPEN: not, or in a way that decides
+ * nothing (cancelled, unknown, undone): they wait. */
 enum sched_end_class { END_OPEN, END_MET, END_FAILED, END_BAD };
 
 /* A task with what orders it, so that nothing else is touched while it is sorted in. */
@@ -49,8 +49,8 @@ struct sched {
     uint8_t *end;      /* [n_nodes] enum sched_end_class */
     uint8_t *flags;    /* [n_nodes] how needs ended: NEED_FAILED, NEED_BAD */
     uint32_t *waiting; /* [n_nodes] needs that have not ended */
-    uint32_t *culprit; /* [n_nodes] the first need that did not complete, where flags
-                          are set */
+    uint32_t *cause;   /* [n_nodes] the first need that did not complete, where flags
+                            are set */
     uint8_t allowed;   /* enum sched_kind, or-ed */
     struct heap ready;
     struct heap *parked; /* [n_pools] */
@@ -95,7 +95,7 @@ void sched_end(struct sched *sched, uint32_t task, enum cairn_outcome outcome,
  * again, too. */
 void sched_rerun(struct sched *sched, uint32_t task);
 /* The task because of which `task` was skipped: of a group, the member. */
-uint32_t sched_culprit(const struct sched *sched, uint32_t task);
+uint32_t sched_cause(const struct sched *sched, uint32_t task);
 /* The diagram above: states, counts and queues agree. Asserted after every transition
  * in debug builds. */
 bool sched_consistent(const struct sched *sched);

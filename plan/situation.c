@@ -7,31 +7,13 @@
 #include "checkpoint/find.h"
 #include "checkpoint/trust.h"
 #include "graph/definition_codec.h"
+#include "graph/match.h"
 #include "storage/rows_checkpoint.h"
 #include "storage/rows_run.h"
 #include "storage/store.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-void situation_note(struct situation *s, const char *format, ...)
-{
-    char text[512];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    buf_add(&s->notices, text, strlen(text) + 1);
-}
-
-const char *situation_notice(const struct situation *s, size_t i)
-{
-    const char *at = s->notices.data, *end = at + s->notices.size;
-    while (at < end && i-- > 0)
-        at += strlen(at) + 1;
-    return at < end ? at : NULL;
-}
 
 /* ---- Which run ---- */
 
@@ -90,8 +72,8 @@ static int find_auto_run(struct loader *l)
     if (!rc)
         rc = newest_run(l, &params);
     if (!rc && l->s->recorded.row.state == CAIRN_RUN_COMPLETED) {
-        /* With a key, one without is only history, but a damaged or forged one is
-         * an error: it may be unfinished. */
+        /* With a key, a run that was recorded without one only counts as history; but a
+         * damaged or forged one is an error, because it may be unfinished. */
         rc = run_trust(l->store, &l->s->recorded.row, l->error);
         if (rc == CAIRN_EUSAGE)
             rc = 0;
@@ -130,19 +112,21 @@ static int load_recovery(struct loader *l)
         return rc;
     s->recorded.recovered = s->recorded.exists = true;
     if (s->recorded.row.keyed && !store_key(l->store) && !l->as_is)
-        situation_note(s,
-                       "run %llu is recorded with a key: to go on with it, give the "
-                       "key with --key FILE or CAIRN_KEY",
-                       (unsigned long long)s->recorded.row.run);
+        situation_add_notice(
+            s,
+            "run %llu is recorded with a key: to go on with it, give the "
+            "key with --key FILE or CAIRN_KEY",
+            (unsigned long long)s->recorded.row.run);
     for (size_t i = 0; i < s->recorded.recovery.n_damaged; i++)
-        situation_note(s, "checkpoint workflow:%llu is damaged and was skipped: %s",
-                       (unsigned long long)s->recorded.recovery.damaged[i],
-                       s->recorded.recovery.reasons[i]);
+        situation_add_notice(s,
+                             "checkpoint workflow:%llu is damaged and was skipped: %s",
+                             (unsigned long long)s->recorded.recovery.damaged[i],
+                             s->recorded.recovery.reasons[i]);
     if (s->recorded.recovery.n_damaged) {
         char id[CAIRN_ID_MAX];
         checkpoint_id(NAMESPACE_WORKFLOW, s->recorded.recovery.newest.seq,
                       &s->recorded.recovery.newest.digest, id);
-        situation_note(s, "going on from %s, the last valid checkpoint", id);
+        situation_add_notice(s, "going on from %s, the last valid checkpoint", id);
     }
     return states_copy(&s->recorded.states, &s->recorded.recovery.states, l->error);
 }
@@ -220,7 +204,7 @@ static int load_all(struct loader *l)
     if (l->options->start != CAIRN_START_RESUME)
         rc = newest_run(l, NULL);
     s->recorded.latest_run = s->recorded.row.run;
-    /* It may be the one to go on with. */
+    /* It may be the one to continue. */
     if (!rc && s->recorded.row.run && !s->recorded.row.sum_ok &&
         l->options->start == CAIRN_START_AUTO)
         rc = run_trust(l->store, &s->recorded.row, l->error);
@@ -240,7 +224,7 @@ static int load_all(struct loader *l)
     return rc ? rc : situation_decide(l);
 }
 
-static int load(struct loader *l)
+static int load_situation(struct loader *l)
 {
     int rc = cairn_workflow_compile(l->w, l->error);
     *l->s = (struct situation){0};
@@ -268,7 +252,7 @@ int situation_load(struct situation *s, struct cairn_workflow *w,
                        .store = store,
                        .options = options ? options : &defaults,
                        .error = error};
-    return load(&l);
+    return load_situation(&l);
 }
 
 int situation_load_as_is(struct situation *s, struct cairn_workflow *w,
@@ -288,7 +272,22 @@ int situation_load_as_is(struct situation *s, struct cairn_workflow *w,
                        .options = &options,
                        .as_is = true,
                        .error = error};
-    return load(&l);
+    return load_situation(&l);
+}
+
+uint32_t situation_attempts(const struct situation *s, uint32_t task)
+{
+    const struct recorded *r = &s->recorded;
+    uint32_t old = s->present.old_task[task];
+    return old != NODE_NONE && r->last_attempt && r->recovered ? r->last_attempt[old]
+                                                               : 0;
+}
+
+uint32_t situation_task_now(const struct situation *s, const struct cairn_workflow *w,
+                            uint32_t old)
+{
+    const struct graph *graph = situation_old(s, w);
+    return old < graph->n_tasks ? map_task(graph, old, &w->graph) : NODE_NONE;
 }
 
 int situation_states(const struct situation *s, const struct cairn_workflow *w,
@@ -326,10 +325,14 @@ void situation_release(struct situation *s)
     }
     free(s->present.old_task);
     free(s->recorded.marks);
+    free(s->recorded.noted);
     free(s->present.new_marks);
     free(s->recorded.last_attempt);
     free(s->present.evidence);
     free(s->present.which);
+    free(s->present.writer);
+    free(s->present.index_path);
+    output_index_release(&s->present.index);
     lookup_release(&s->present.lookup);
     states_release(&s->present.states);
     secrets_release(&s->secrets);

@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* Where a workflow stands in a store, and what follows: which run goes on, its recorded
- * states, what is missing or damaged, and the decision per task. Reads only. */
+/* Where a workflow stands in a store, and what follows: which run is continued, its
+ * recorded states, what is missing or damaged, and the decision per task. Reads only.
+ */
 #ifndef PLAN_SITUATION_H
 #define PLAN_SITUATION_H
 
 #include "checkpoint/outcomes.h"
 #include "plan/evidence.h"
+#include "process/end_notes.h"
 #include "runs/stored.h"
 #include "storage/rows_run.h"
 #include "workflow/workflow.h"
 
-/* What the store has: the run that goes on, or the checkpoint that a new one forks
+/* What the store has: the run to continue, or the checkpoint that a new one forks
  * from. Tasks are numbered as in the graph that they were recorded with
  * (situation_old). */
 struct recorded {
     bool exists;                 /* there are states from before */
-    bool recovered;              /* ... from a run that goes on: `recovery` is valid */
+    bool recovered;              /* ... from a run to continue: `recovery` is valid */
     struct run_row row;          /* that run; row.run 0: a new one begins */
     struct recovery recovery;    /* its chain */
     uint64_t latest_run;         /* the workflow's newest run, which may be another */
@@ -28,6 +30,8 @@ struct recorded {
     struct graph graph;
     uint8_t *marks;         /* [states.n] enum mark, or-ed */
     uint32_t n_outlived;    /* of them MARK_OUTLIVED */
+    struct end_note *noted; /* the notes of those that have ended, sorted by task */
+    uint32_t n_noted;
     uint32_t *last_attempt; /* [states.n] highest attempt number known */
     uint64_t last_named;    /* highest checkpoint that an attempt names */
 };
@@ -44,7 +48,10 @@ struct present {
     struct lookup lookup; /* of `states` */
     uint8_t *evidence;    /* [n_tasks] enum evidence; NULL: nothing was looked at */
     const char **which; /* [n_tasks] file or secret that is not as it was; NULL: none */
-    bool root_gone;     /* outputs are gone together with the workflow's directory */
+    const char **writer; /* [n_tasks] who wrote that output since; NULL: not known */
+    struct output_index index; /* what was seen of outputs */
+    char *index_path;          /* NULL: it is not used */
+    bool root_gone; /* outputs are gone together with the workflow's directory */
 };
 
 struct situation {
@@ -71,7 +78,7 @@ int situation_load_as_is(struct situation *situation, struct cairn_workflow *wor
                          struct cairn_error *error);
 void situation_release(struct situation *situation);
 
-/* What unfinished attempts of a task of the workflow tell (enum mark), 0: nothing. */
+/* The mark (runs/marks.h) of a task of the workflow, 0: none. */
 static inline uint8_t situation_mark(const struct situation *s, uint32_t task)
 {
     const struct recorded *r = &s->recorded;
@@ -81,12 +88,22 @@ static inline uint8_t situation_mark(const struct situation *s, uint32_t task)
                               : r->marks[old];
 }
 
+/* The note of the end of a recorded task's newest attempt, or NULL. */
+const struct end_note *situation_noted_end(const struct situation *situation,
+                                           uint32_t old_task);
+
 /* The graph that what is recorded is numbered by. */
 static inline const struct graph *situation_old(const struct situation *s,
                                                 const struct cairn_workflow *w)
 {
     return s->recorded.same_graph ? &w->graph : &s->recorded.graph;
 }
+
+/* How many attempts of a task of the workflow the run has had. A fork begins at 0. */
+uint32_t situation_attempts(const struct situation *s, uint32_t task);
+/* The workflow's task that is recorded under the number `old`, or NODE_NONE. */
+uint32_t situation_task_now(const struct situation *s, const struct cairn_workflow *w,
+                            uint32_t old);
 
 /* The states that the run starts from, in the workflow's numbers: what is kept has its
  * outcome, everything that runs or may run is pending. `states` is initialised here. */
@@ -96,8 +113,8 @@ int situation_states(const struct situation *situation,
 /* The i-th notice, or NULL. */
 const char *situation_notice(const struct situation *situation, size_t i);
 
-/* Where a run cannot be gone on with because of its key (`result` CAIRN_EUSAGE), adds
- * to the error what else can be done. Returns `result`. */
-int situation_advise_fresh(int result, struct cairn_error *error);
+/* Where a run cannot be continued because of its key (`rc` CAIRN_EUSAGE), adds to the
+ * error what else can be done. Returns `rc`. */
+int situation_advise_fresh(int rc, struct cairn_error *error);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What is known of each task beyond its recorded outcome: marks of its attempts
  * (situation_marks.c), evidence of what it made, its condition. Then the decision, and
- * what people are told about it. */
+ * the notices about it. */
 #include "plan/situation_int.h"
 
 #include "base/os.h"
@@ -51,23 +51,35 @@ static bool has_evidence(const struct loader *l, uint32_t task)
 }
 
 static int look_at_task(struct loader *l, struct evidence_source *source, uint32_t task,
-                        struct buf *which)
+                        struct buf *which, struct changed_outputs *changed)
 {
     struct situation *s = l->s;
     struct cairn_error why = {0};
     int rc = evidence_look(source, task, &s->present.evidence[task], which, &why);
     if (rc == CAIRN_EDAMAGED) {
-        /* Its result cannot be read: what it made cannot be vouched for. */
-        situation_note(s, "the result of task %s is damaged, so it runs again: %s",
-                       l->w->graph.id[task], why.text);
-        s->present.evidence[task] = OUTPUT_DIFFERS;
+        situation_lose_result(l, task, why.text);
         return 0;
     }
     if (rc)
         return error_set(l->error, rc, "task %s: %s", l->w->graph.id[task], why.text);
     if (s->present.evidence[task] != EVIDENCE_GOOD)
         s->present.which[task] = arena_text(&s->arena, buf_view(which));
+    if (s->present.evidence[task] == OUTPUT_DIFFERS)
+        changed_outputs_add(changed, task, &source->differs);
     return 0;
+}
+
+/* Once it is known which run goes on. */
+static void open_index(struct loader *l, struct evidence_source *source)
+{
+    struct present *p = &l->s->present;
+    if (!source->outputs || source->check != CAIRN_OUTPUTS_CHANGED)
+        return;
+    p->index_path = output_index_path(l->store, l->s->recorded.row.workflow);
+    if (!p->index_path)
+        return;
+    output_index_load(&p->index, p->index_path);
+    source->index = &p->index;
 }
 
 static int look_at_evidence(struct loader *l)
@@ -80,32 +92,36 @@ static int look_at_evidence(struct loader *l)
                                      .secrets = &s->secrets,
                                      .root_fd = -1,
                                      .outputs = !l->options->ignore_outputs,
-                                     .content = l->options->check_outputs ==
-                                                CAIRN_OUTPUTS_CONTENT};
+                                     .check = l->options->check_outputs};
+    struct changed_outputs changed = {0};
     int rc = 0;
     s->present.evidence = calloc(n, 1);
     s->present.which = calloc(n, sizeof *s->present.which);
     if (!s->present.evidence || !s->present.which)
         return error_nomem(l->error);
+    open_index(l, &source);
     source.root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
     bool gone = source.root_fd < 0 && os_is_missing(errno) && *root;
     for (uint32_t task = 0; task < n && !rc; task++)
         if (has_evidence(l, task)) {
-            rc = look_at_task(l, &source, task, &which);
+            rc = look_at_task(l, &source, task, &which, &changed);
             s->present.root_gone |= gone && s->present.evidence[task] != EVIDENCE_GOOD;
         }
     if (source.root_fd >= 0)
         close(source.root_fd);
     buf_release(&which);
+    if (!rc)
+        rc = situation_find_writers(l, &changed);
+    changed_outputs_release(&changed);
     if (!rc && source.unknown_secret)
-        situation_note(
+        situation_add_notice(
             s, "a secret is not given here, so whether it changed cannot be told");
     return rc ? rc : s->arena.failed ? error_nomem(l->error) : 0;
 }
 
 /* ---- Conditions ---- */
 
-static bool settled(struct loader *l, uint32_t task, const uint8_t *fate)
+static bool is_condition_settled(struct loader *l, uint32_t task, const uint8_t *fate)
 {
     const struct task_def *def = graph_def(&l->w->graph, task);
     struct arena scratch = ARENA_INIT;
@@ -122,8 +138,8 @@ static bool settled(struct loader *l, uint32_t task, const uint8_t *fate)
     return yes;
 }
 
-/* A condition that cannot be evaluated makes the task fail: it is left to the run to
- * say so. One of `finally` can ask how the run ended. */
+/* A condition that cannot be evaluated makes the task fail: the run will report
+ * that. One of `finally` can ask how the run ended. */
 static enum condition look_at_condition(void *context, uint32_t task,
                                         const uint8_t *fate)
 {
@@ -131,7 +147,7 @@ static enum condition look_at_condition(void *context, uint32_t task,
     struct asker asker = {.lookup = &l->s->present.lookup, .task = task};
     struct scope scope = lookup_scope(&asker);
     bool holds = false;
-    if (scope.def->finally || !settled(l, task, fate))
+    if (scope.def->finally || !is_condition_settled(l, task, fate))
         return CONDITION_OPEN;
     int rc = condition_holds(&scope, &holds, NULL);
     l->no_memory |= rc == CAIRN_ENOMEM;
@@ -156,7 +172,7 @@ static int refuse_change(struct loader *l)
         d->changed, d->added, d->removed);
 }
 
-static const char *plural(uint32_t n)
+static const char *plural_s(uint32_t n)
 {
     return n == 1 ? "" : "s";
 }
@@ -169,28 +185,29 @@ static void notice_changes(struct loader *l)
     struct str file = l->w->definition.file;
     if (s->recorded.row.run && file.len && s->recorded.row.file.len &&
         !str_equal(file, s->recorded.row.file))
-        situation_note(s, "run %llu was started from %.*s and goes on with %.*s",
-                       (unsigned long long)s->recorded.row.run,
-                       (int)s->recorded.row.file.len, s->recorded.row.file.ptr,
-                       (int)file.len, file.ptr);
+        situation_add_notice(s, "run %llu was started from %.*s and goes on with %.*s",
+                             (unsigned long long)s->recorded.row.run,
+                             (int)s->recorded.row.file.len, s->recorded.row.file.ptr,
+                             (int)file.len, file.ptr);
     for (uint32_t i = 0; i < l->w->definition.n_notes; i++)
-        situation_note(s, "%s", l->w->definition.notes[i].ptr);
+        situation_add_notice(s, "%s", l->w->definition.notes[i].ptr);
     uint32_t changed = d->changed - d->kept;
     if (changed)
-        situation_note(s, "%u task%s changed since the last record", changed,
-                       plural(changed));
+        situation_add_notice(s, "%u task%s changed since the last record", changed,
+                             plural_s(changed));
     if (d->kept)
-        situation_note(
+        situation_add_notice(
             s,
             "%u finished task%s changed since, and %s kept; the new definition counts "
             "as done from now on",
-            d->kept, plural(d->kept), d->kept == 1 ? "is" : "are");
+            d->kept, plural_s(d->kept), d->kept == 1 ? "is" : "are");
     if (d->added)
-        situation_note(s, "%u task%s new in the workflow", d->added,
-                       d->added == 1 ? " is" : "s are");
+        situation_add_notice(s, "%u task%s new in the workflow", d->added,
+                             d->added == 1 ? " is" : "s are");
     if (d->removed)
-        situation_note(s, "%u recorded task%s not in the workflow any more and dropped",
-                       d->removed, d->removed == 1 ? " is" : "s are");
+        situation_add_notice(
+            s, "%u recorded task%s not in the workflow any more and dropped",
+            d->removed, d->removed == 1 ? " is" : "s are");
 }
 
 static int decide_as_is(struct loader *l)
@@ -212,7 +229,7 @@ static int decide_as_is(struct loader *l)
     return 0;
 }
 
-/* What must not run twice and has completed is not started again without a word. */
+/* A completed task that must not run twice is started again only with a notice. */
 static void notice_repeats(struct loader *l)
 {
     enum { SHOWN = 3 };
@@ -224,14 +241,26 @@ static void notice_repeats(struct loader *l)
                      s->present.states.outcome[task] == CAIRN_COMPLETED &&
                      s->decisions.fate[task] & (FATE_WILL | FATE_MAY);
         if (again && n++ < SHOWN)
-            situation_note(
+            situation_add_notice(
                 s,
                 "%s must not run twice if interrupted; it has completed, and "
                 "runs again now (%s; `cairn explain %s`)",
                 g->id[task], cairn_reason_name(s->decisions.reason[task]), g->id[task]);
     }
     if (n > SHOWN)
-        situation_note(s, "and %u more such tasks", n - SHOWN);
+        situation_add_notice(s, "and %u more such tasks", n - SHOWN);
+}
+
+/* What is found lost makes more run, which may need more. */
+static int decide_with_results(struct loader *l, const struct decide_input *input)
+{
+    int lost, rc;
+    do {
+        decisions_release(&l->s->decisions);
+        rc = decide(input, &l->s->decisions, l->error);
+        lost = rc ? rc : situation_check_results(l);
+    } while (lost > 0);
+    return lost;
 }
 
 static int decide_anew(struct loader *l, const struct graph *old)
@@ -250,7 +279,7 @@ static int decide_anew(struct loader *l, const struct graph *old)
     int rc = s->recorded.exists ? look_at_evidence(l) : 0;
     input.evidence = s->present.evidence;
     if (!rc)
-        rc = decide(&input, &s->decisions, l->error);
+        rc = decide_with_results(l, &input);
     if (!rc && l->no_memory)
         rc = error_nomem(l->error);
     if (!rc) {
@@ -280,6 +309,8 @@ int situation_decide(struct loader *l)
         rc = secrets_load(&s->secrets, &l->w->definition, l->options, l->error);
     if (!rc)
         rc = secrets_key(&s->secrets, l->store, false, l->error);
+    if (!rc && s->recorded.exists)
+        rc = situation_find_end_notes(l);
     if (rc)
         return rc;
     return l->as_is ? decide_as_is(l) : decide_anew(l, old);

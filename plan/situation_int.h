@@ -16,10 +16,29 @@ struct loader {
 };
 
 /* Adds a notice. */
-void situation_note(struct situation *s, const char *format, ...)
+void situation_add_notice(struct situation *s, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* Once run, states, definition and old_task are loaded. */
 int situation_load_marks(struct loader *l);
+/* After the marks: ends that were noted. They need the values of secrets. */
+int situation_find_end_notes(struct loader *l);
+/* Once it is decided: can the results be read that what runs needs of what stays? 1: of
+ * some not (their evidence is RESULT_LOST now), so decide again; 0; <0 error. */
+int situation_check_results(struct loader *l);
+/* The result of a completed task cannot be read; `why` is shown to people. */
+void situation_lose_result(struct loader *l, uint32_t task, const char *why);
+/* Outputs that are not as they were recorded, and what is there now. */
+struct changed_outputs {
+    struct changed_output *at;
+    uint32_t n;
+    size_t capacity;
+};
+/* Past some thousands, and without memory, nothing is added: then nobody is named. */
+void changed_outputs_add(struct changed_outputs *changed, uint32_t task,
+                         const struct result_file *now);
+void changed_outputs_release(struct changed_outputs *changed);
+/* Fills present.writer for those that another attempt recorded as they are now. */
+int situation_find_writers(struct loader *l, struct changed_outputs *changed);
 /* Once run, states and definition are loaded: marks, evidence, the decision. */
 int situation_decide(struct loader *l);
 

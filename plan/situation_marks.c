@@ -18,7 +18,7 @@
 
 /* ---- Attempts of the recovered generation ---- */
 
-/* It was tried again since, and only lost records knew. */
+/* The task was tried again later, and the records of that are lost. */
 static bool is_later(const struct recorded *r, const struct attempt_row *row)
 {
     uint8_t outcome = r->states.outcome[row->task];
@@ -28,7 +28,7 @@ static bool is_later(const struct recorded *r, const struct attempt_row *row)
            recovery_may_lack(&r->recovery, row->checkpoint);
 }
 
-static uint8_t mark_of(const struct recorded *r, const struct attempt_row *row)
+static uint8_t recorded_mark(const struct recorded *r, const struct attempt_row *row)
 {
     uint8_t outcome = r->states.outcome[row->task];
     if (row->flags & ATTEMPT_UNDO)
@@ -50,7 +50,8 @@ static int mark_attempt(void *context, const struct attempt_row *row)
         r->last_attempt[row->task] = row->number;
     if (row->checkpoint > r->last_named)
         r->last_named = row->checkpoint;
-    r->marks[row->task] = mark_of(r, row);
+    if (!attempt_never_started(row))
+        r->marks[row->task] = recorded_mark(r, row);
     return 0;
 }
 
@@ -85,12 +86,12 @@ static int mark_lost(void *context, const struct attempt_row *row)
 {
     struct lost_generation *lost = context;
     struct recorded *r = &lost->s->recorded;
-    if (row->task >= lost->n)
+    if (row->task >= lost->n || attempt_never_started(row))
         return 0;
     struct attempt_row as_old = *row;
     as_old.task = lost->old[row->task];
     if (as_old.task != NODE_NONE) {
-        uint8_t mark = mark_of(r, &as_old);
+        uint8_t mark = recorded_mark(r, &as_old);
         r->marks[as_old.task] = mark ? mark : r->marks[as_old.task];
     } else if (lost->now[row->task] != NODE_NONE && !(row->flags & ATTEMPT_UNDO)) {
         lost->s->present.new_marks[lost->now[row->task]] =
@@ -126,10 +127,11 @@ static int load_lost_marks(struct loader *l, uint32_t gen)
     const struct run_row *row = &l->s->recorded.row;
     int rc = generation_load(l->store, row, gen, &definition, &graph, l->error);
     if (rc == CAIRN_ENOTFOUND || rc == CAIRN_EDAMAGED) {
-        situation_note(l->s,
-                       "how run %llu was defined for a while is lost: tasks that must "
-                       "not run twice may have run then, and none of them counts",
-                       (unsigned long long)row->run);
+        situation_add_notice(
+            l->s,
+            "how run %llu was defined for a while is lost: tasks that must "
+            "not run twice may have run then, and none of them counts",
+            (unsigned long long)row->run);
         return 0;
     }
     if (rc)
@@ -158,7 +160,7 @@ static int note_keeper(void *context, struct keeper *keeper)
     return 0;
 }
 
-static bool exists(const char *path)
+static bool path_exists(const char *path)
 {
     return access(path, F_OK) == 0 || errno != ENOENT;
 }
@@ -168,7 +170,7 @@ static bool has_slots(const struct loader *l)
     char path[LIVE_PATH];
     live_path(path, sizeof path, store_live_dir(l->store),
               live_of_run(LIVE_SLOTS, l->s->recorded.row.run));
-    return exists(path);
+    return path_exists(path);
 }
 
 static bool has_claim(const struct loader *l, uint32_t task)
@@ -178,7 +180,7 @@ static bool has_claim(const struct loader *l, uint32_t task)
     struct attempt_id id = {store_live_dir(l->store), r->row.run, r->row.gen, task,
                             r->last_attempt[task]};
     live_path(path, sizeof path, id.live_dir, live_of_attempt(LIVE_CLAIM, &id));
-    return exists(path);
+    return path_exists(path);
 }
 
 /* One that a keeper never took has not started, whatever its intent says. That holds as
@@ -227,7 +229,7 @@ static void mark_pending(struct recorded *r)
             r->marks[task] = MARK_DAMAGED;
 }
 
-static int allocate(struct loader *l)
+static int allocate_marks(struct loader *l)
 {
     struct recorded *r = &l->s->recorded;
     size_t old = (size_t)r->states.n + 1, now = (size_t)l->w->graph.n_tasks + 1;
@@ -242,7 +244,7 @@ static int allocate(struct loader *l)
 int situation_load_marks(struct loader *l)
 {
     struct recorded *r = &l->s->recorded;
-    int rc = allocate(l);
+    int rc = allocate_marks(l);
     if (rc)
         return rc;
     for (uint32_t i = 0; i < r->states.n; i++)

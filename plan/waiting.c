@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* What everything waits for: each task of a run that goes on, or could, and how much
- * stands behind it. */
+/* What everything waits for: each task of a run that is going on, or could, and how
+ * much stands behind it. */
 #include "cairn/runs.h"
 #include "plan/claims.h"
 #include "storage/store.h"
 
 #include <stdlib.h>
 
-struct waiting_list {
+struct waiting_tasks {
     struct run_view view;
     struct claims claims;
     struct arena arena; /* texts */
@@ -20,8 +20,8 @@ struct waiting_list {
 
 /* ---- How much stands behind a task ---- */
 
-/* Nodes with a single user hand the question on, so that the many members of a group
- * are answered together; `known` keeps the answers. */
+/* Nodes with a single dependent pass the question on, so that the many members of a
+ * group are answered together; `known` keeps the answers. */
 struct behind {
     const struct graph *graph;
     const uint8_t *state; /* [n_nodes] enum sched_state */
@@ -65,13 +65,13 @@ static uint32_t count_below(struct behind *b, uint32_t node)
     b->stamp[node] = ++b->look;
     while (top) {
         uint32_t at = b->stack[--top];
-        for (uint32_t i = g->user_start[at]; i < g->user_start[at + 1]; i++) {
-            uint32_t user = g->users[i];
-            if (b->stamp[user] == b->look)
+        for (uint32_t i = g->dependent_start[at]; i < g->dependent_start[at + 1]; i++) {
+            uint32_t dependent = g->dependents[i];
+            if (b->stamp[dependent] == b->look)
                 continue;
-            b->stamp[user] = b->look;
-            n += is_still_open(b, user);
-            b->stack[top++] = user;
+            b->stamp[dependent] = b->look;
+            n += is_still_open(b, dependent);
+            b->stack[top++] = dependent;
         }
     }
     return n;
@@ -81,25 +81,26 @@ static uint32_t behind_of(struct behind *b, uint32_t node)
 {
     const struct graph *g = b->graph;
     uint32_t chain = 0, at = node;
-    while (b->known[at] == UINT32_MAX && g->user_start[at + 1] == g->user_start[at] + 1)
-        at = g->users[g->user_start[at]];
+    while (b->known[at] == UINT32_MAX &&
+           g->dependent_start[at + 1] == g->dependent_start[at] + 1)
+        at = g->dependents[g->dependent_start[at]];
     if (b->known[at] == UINT32_MAX)
         b->known[at] = count_below(b, at);
     chain = at;
     uint32_t extra = 0;
-    for (at = node; at != chain; at = g->users[g->user_start[at]])
-        extra += is_still_open(b, g->users[g->user_start[at]]);
+    for (at = node; at != chain; at = g->dependents[g->dependent_start[at]])
+        extra += is_still_open(b, g->dependents[g->dependent_start[at]]);
     uint32_t total = b->known[chain] + extra;
-    for (at = node; at != chain; at = g->users[g->user_start[at]]) {
+    for (at = node; at != chain; at = g->dependents[g->dependent_start[at]]) {
         b->known[at] = b->known[chain] + extra;
-        extra -= is_still_open(b, g->users[g->user_start[at]]);
+        extra -= is_still_open(b, g->dependents[g->dependent_start[at]]);
     }
     return total;
 }
 
 /* ---- What each waits for ---- */
 
-static void count_pools(struct waiting_list *w)
+static void count_pools(struct waiting_tasks *w)
 {
     const struct graph *g = &w->view.workflow->graph;
     for (uint32_t task = 0; task < g->n_tasks; task++) {
@@ -111,13 +112,15 @@ static void count_pools(struct waiting_list *w)
 
 static bool has_outlived(const struct run_view *v, uint32_t task)
 {
-    return !v->live && situation_mark(&v->situation, task) & MARK_OUTLIVED;
+    return !v->live && situation_mark(&v->situation, task) & MARK_OUTLIVED &&
+           !situation_noted_end(&v->situation, v->situation.present.old_task[task]);
 }
 
-static const char *external_text(struct waiting_list *w, uint32_t task)
+static const char *external_text(struct waiting_tasks *w, uint32_t task)
 {
     struct run_view *v = &w->view;
-    struct asker asker = {&v->lookup, task, run_view_attempts(v, task) + 1};
+    struct asker asker = {&v->lookup, task,
+                          situation_attempts(&v->situation, task) + 1};
     struct scope scope = lookup_scope(&asker);
     struct buf text = BUF_INIT;
     const char *copy = NULL;
@@ -129,7 +132,7 @@ static const char *external_text(struct waiting_list *w, uint32_t task)
     return copy;
 }
 
-static void classify_ready(struct waiting_list *w, uint32_t task, bool offered,
+static void classify_ready(struct waiting_tasks *w, uint32_t task, bool offered,
                            struct cairn_waiting_info *info)
 {
     const struct definition *d = &w->view.workflow->definition;
@@ -151,8 +154,8 @@ static void classify_ready(struct waiting_list *w, uint32_t task, bool offered,
 }
 
 /* 1: it is one of them. */
-static int classify(struct waiting_list *w, uint32_t task,
-                    struct cairn_waiting_info *info, struct cairn_error *error)
+static int classify_task(struct waiting_tasks *w, uint32_t task,
+                         struct cairn_waiting_info *info, struct cairn_error *error)
 {
     struct run_view *v = &w->view;
     bool offered = false;
@@ -182,14 +185,14 @@ static int by_weight(const void *a, const void *b)
     return (x->node > y->node) - (x->node < y->node);
 }
 
-static int list_waiting(struct waiting_list *w, struct cairn_error *error)
+static int list_waiting(struct waiting_tasks *w, struct cairn_error *error)
 {
     struct run_view *v = &w->view;
     struct behind behind;
     int rc = behind_open(&behind, v, error);
     for (uint32_t task = 0; task < v->workflow->graph.n_tasks && !rc; task++) {
         struct cairn_waiting_info info = {.node = task};
-        int found = classify(w, task, &info, error);
+        int found = classify_task(w, task, &info, error);
         if (found < 0)
             rc = found;
         if (found <= 0)
@@ -202,7 +205,7 @@ static int list_waiting(struct waiting_list *w, struct cairn_error *error)
     return rc ? rc : w->arena.failed ? error_nomem(error) : 0;
 }
 
-static int load_waiting(struct waiting_list *w, struct cairn_store *store,
+static int load_waiting(struct waiting_tasks *w, struct cairn_store *store,
                         struct cairn_error *error)
 {
     struct run_view *v = &w->view;
@@ -229,7 +232,7 @@ static int load_waiting(struct waiting_list *w, struct cairn_store *store,
 }
 
 /* A run that has ended waits for nothing but decisions. */
-static bool is_shown(const struct waiting_list *w,
+static bool is_shown(const struct waiting_tasks *w,
                      const struct cairn_waiting_info *info)
 {
     return w->view.row.state == CAIRN_RUN_UNFINISHED ||
@@ -240,7 +243,7 @@ int cairn_waiting(struct cairn_store *store, uint64_t run,
                   int (*each)(void *, const struct cairn_waiting_info *), void *context,
                   struct cairn_error *error)
 {
-    struct waiting_list w = {.arena = ARENA_INIT};
+    struct waiting_tasks w = {.arena = ARENA_INIT};
     int rc = store_begin_read(store, error);
     if (rc)
         return rc;

@@ -13,12 +13,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 enum {
-    HOLE_ALIGN = 4096,     /* only whole blocks are given back */
-    HOLE_MIN = 128 * 1024, /* less is not worth a call */
+    HOLE_ALIGN = 4096, /* only whole blocks are given back */
+    RESERVE = 128 << 10,
     STREAMS = 2
 };
 
@@ -54,7 +55,7 @@ static int open_new(const char *live_dir, uint64_t run, uint32_t slot, int strea
 int capture_open(struct capture *capture, const char *live_dir, uint64_t run,
                  uint32_t slot, struct cairn_error *error)
 {
-    struct capture made = {{-1, -1}, {0, 0}};
+    struct capture made = {.fd = {-1, -1}};
     for (int i = 0; i < STREAMS; i++) {
         int fd = open_new(live_dir, run, slot, i, error);
         if (fd < 0) {
@@ -67,8 +68,50 @@ int capture_open(struct capture *capture, const char *live_dir, uint64_t run,
     return 0;
 }
 
+static int open_unnamed(struct cairn_error *error)
+{
+    int fd = memfd_create("output of a task", MFD_CLOEXEC);
+    if (fd >= 0 && fcntl(fd, F_SETFL, O_APPEND) == 0)
+        return fd;
+    int saved = errno;
+    if (fd >= 0)
+        close(fd);
+    return error_sys(error, saved, "cannot keep the output of a task in memory");
+}
+
+int capture_open_memory(struct capture *capture, struct cairn_error *error)
+{
+    struct capture made = {.fd = {-1, -1}, .in_memory = true};
+    for (int i = 0; i < STREAMS; i++) {
+        int fd = open_unnamed(error);
+        if (fd < 0) {
+            capture_close(&made);
+            return fd;
+        }
+        made.fd[i] = fd;
+    }
+    *capture = made;
+    return 0;
+}
+
+static void reserve_stream(int fd, uint64_t *reserved)
+{
+    struct stat st;
+    if (fd < 0 || fstat(fd, &st) || (uint64_t)st.st_size + RESERVE / 2 < *reserved)
+        return;
+    /* Where that cannot be done (EOPNOTSUPP, ENOSPC) all is as without it. */
+    if (fallocate(fd, FALLOC_FL_KEEP_SIZE, st.st_size, RESERVE) == 0)
+        *reserved = (uint64_t)st.st_size + RESERVE;
+}
+
+void capture_reserve(struct capture *capture)
+{
+    for (int i = 0; i < STREAMS && !capture->in_memory; i++)
+        reserve_stream(capture->fd[i], &capture->reserved[i]);
+}
+
 /* How many bytes were given back. */
-static uint64_t trim_stream(int fd, uint64_t limit, uint64_t *punched)
+static uint64_t trim_stream(int fd, uint64_t limit, uint64_t least, uint64_t *punched)
 {
     struct stat st;
     if (fd < 0 || fstat(fd, &st))
@@ -83,7 +126,7 @@ static uint64_t trim_stream(int fd, uint64_t limit, uint64_t *punched)
     if (size < tail + HOLE_ALIGN)
         return 0;
     uint64_t end = (size - tail) / HOLE_ALIGN * HOLE_ALIGN - HOLE_ALIGN;
-    if (end < begin || end - begin < HOLE_MIN)
+    if (end < begin || end - begin < least)
         return 0;
     /* A file system that has no holes (EOPNOTSUPP) keeps the middle; nothing is lost.
      */
@@ -94,11 +137,11 @@ static uint64_t trim_stream(int fd, uint64_t limit, uint64_t *punched)
     return end - begin;
 }
 
-uint64_t capture_trim(struct capture *capture, uint64_t limit)
+uint64_t capture_trim(struct capture *capture, uint64_t limit, uint64_t least)
 {
     uint64_t most = 0;
     for (int i = 0; i < STREAMS; i++) {
-        uint64_t n = trim_stream(capture->fd[i], limit, &capture->punched[i]);
+        uint64_t n = trim_stream(capture->fd[i], limit, least, &capture->punched[i]);
         most = n > most ? n : most;
     }
     return most;
@@ -160,15 +203,37 @@ int capture_reset(struct capture *capture, const char *live_dir, uint64_t run,
         struct stat st;
         if (capture->fd[i] >= 0 && !fstat(capture->fd[i], &st) && st.st_size == 0)
             continue;
-        int fd = open_new(live_dir, run, slot, i, error);
+        int fd = capture->in_memory ? open_unnamed(error)
+                                    : open_new(live_dir, run, slot, i, error);
         if (fd < 0)
             return fd;
         if (capture->fd[i] >= 0)
             close(capture->fd[i]);
         capture->fd[i] = fd;
-        capture->punched[i] = 0;
+        capture->punched[i] = capture->reserved[i] = 0;
     }
     return 0;
+}
+
+bool capture_set_aside(struct capture *capture, const char *live_dir, uint64_t run,
+                       uint32_t slot, const struct attempt_id *id, bool all)
+{
+    bool any = false;
+    for (int i = 0; i < STREAMS; i++) {
+        struct stat st;
+        char from[LIVE_PATH], to[LIVE_PATH];
+        if (capture->fd[i] < 0 || fstat(capture->fd[i], &st) ||
+            (st.st_size == 0 && !all))
+            continue;
+        live_path(from, sizeof from, live_dir, stream_of_slot(run, slot, i));
+        live_path(to, sizeof to, id->live_dir, stream_of_attempt(id, i));
+        if (rename(from, to))
+            continue;
+        any = true;
+        close(capture->fd[i]);
+        capture->fd[i] = -1;
+    }
+    return any;
 }
 
 void capture_close(struct capture *capture)
@@ -192,7 +257,7 @@ void capture_remove(const char *live_dir, uint64_t run, uint32_t slot)
 int capture_attempt_create(struct capture *capture, const struct attempt_id *id,
                            struct cairn_error *error)
 {
-    struct capture made = {{-1, -1}, {0, 0}};
+    struct capture made = {.fd = {-1, -1}};
     char path[LIVE_PATH];
     for (int i = 0; i < STREAMS; i++) {
         live_path(path, sizeof path, id->live_dir, stream_of_attempt(id, i));
@@ -210,7 +275,7 @@ int capture_attempt_create(struct capture *capture, const struct attempt_id *id,
 int capture_attempt_open(struct capture *capture, const struct attempt_id *id,
                          struct cairn_error *error)
 {
-    struct capture made = {{-1, -1}, {0, 0}};
+    struct capture made = {.fd = {-1, -1}};
     char path[LIVE_PATH];
     for (int i = 0; i < STREAMS; i++) {
         live_path(path, sizeof path, id->live_dir, stream_of_attempt(id, i));

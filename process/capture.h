@@ -11,15 +11,24 @@
 #include "process/slots.h"
 
 struct capture {
-    int fd[2];           /* stdout, stderr; opened O_APPEND, close-on-exec; -1: none */
-    uint64_t punched[2]; /* end of the hole so far */
+    int fd[2];            /* stdout, stderr; opened O_APPEND, close-on-exec; -1: none */
+    uint64_t punched[2];  /* end of the hole so far */
+    uint64_t reserved[2]; /* there are blocks up to here */
+    bool in_memory;       /* files without a name, not in `live/` */
 };
 /* LIVE_SLOT_OUT and LIVE_SLOT_ERR, new and empty. */
 int capture_open(struct capture *capture, const char *live_dir, uint64_t run,
                  uint32_t slot, struct cairn_error *error);
-/* For a running attempt, now and then: gives the middle of large files back. Returns
- * how many bytes of one file, at most. */
-uint64_t capture_trim(struct capture *capture, uint64_t limit);
+/* The same in memory, for as long as there is no room in `live/`. Another process
+ * cannot look at it, and it ends with us. */
+int capture_open_memory(struct capture *capture, struct cairn_error *error);
+/* For a running attempt, now and then: some blocks ahead of what is written, so that
+ * the task can go on writing when the disk becomes full. */
+void capture_reserve(struct capture *capture);
+/* For a running attempt, now and then: gives the middle of large files back, if it is
+ * at least `least` bytes. Returns how many bytes of one file, at most. */
+enum { CAPTURE_HOLE = 128 << 10 }; /* less is not worth a call */
+uint64_t capture_trim(struct capture *capture, uint64_t limit, uint64_t least);
 struct captured {
     struct buf content; /* all of it, or head then tail */
     uint64_t bytes;     /* written by the task */
@@ -32,6 +41,11 @@ int capture_read(int fd, uint64_t limit, struct captured *out,
 /* Makes the slot ready for its next attempt: files that are not empty are replaced. */
 int capture_reset(struct capture *capture, const char *live_dir, uint64_t run,
                   uint32_t slot, struct cairn_error *error);
+/* Before that: what the slot's files hold is from now on in those of the attempt, with
+ * `all` also what is empty. Their descriptors are closed. Best effort; true if there is
+ * any such file. */
+bool capture_set_aside(struct capture *capture, const char *live_dir, uint64_t run,
+                       uint32_t slot, const struct attempt_id *id, bool all);
 void capture_close(struct capture *capture);
 /* Deletes the slot's files. */
 void capture_remove(const char *live_dir, uint64_t run, uint32_t slot);

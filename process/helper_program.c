@@ -7,8 +7,11 @@
  * (ETXTBSY), and is tried again after image_pause. */
 #include "process/helper_program_int.h"
 
+#include "base/os.h"
+
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
@@ -17,18 +20,11 @@
 #define MFD_EXEC 0x10U
 #endif
 
+/* 0 or an errno. */
 static int write_image(int fd)
 {
-    const char *at = helper_image;
-    while (at < helper_image_end) {
-        ssize_t n = write(fd, at, (size_t)(helper_image_end - at));
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return -1;
-        at += n;
-    }
-    return 0;
+    size_t n = (uintptr_t)helper_image_end - (uintptr_t)helper_image;
+    return os_write_all(fd, (struct str){helper_image, n});
 }
 
 int image_in_memory(void)
@@ -36,8 +32,10 @@ int image_in_memory(void)
     int fd = memfd_create("cairn-helper", MFD_CLOEXEC | MFD_EXEC);
     if (fd < 0 && errno == EINVAL) /* a kernel before 6.3 */
         fd = memfd_create("cairn-helper", MFD_CLOEXEC);
-    if (fd >= 0 && write_image(fd)) {
+    int sys = fd >= 0 ? write_image(fd) : 0;
+    if (sys) {
         close(fd);
+        errno = sys;
         return -1;
     }
     return fd;
@@ -51,12 +49,10 @@ int image_in_file(const char *path, struct cairn_error *error)
     int fd = -1, out = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700);
     if (out < 0)
         return error_sys(error, errno, "%s", path);
-    int bad = write_image(out), sys = errno;
-    if (close(out) && !bad) {
-        bad = -1;
+    int sys = write_image(out);
+    if (close(out) && !sys)
         sys = errno;
-    }
-    if (!bad) {
+    if (!sys) {
         fd = open(path, O_RDONLY | O_CLOEXEC);
         sys = errno;
     }

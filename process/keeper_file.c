@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "process/keeper_file.h"
 
+#include "process/crc32.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -10,27 +12,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* CRC-32 (ISO-HDLC, as in zip). Some hundred bytes: no table is worth it. */
-static uint32_t crc32_of(const void *bytes, size_t n)
-{
-    const unsigned char *at = bytes;
-    uint32_t crc = 0xffffffffU;
-    for (size_t i = 0; i < n; i++) {
-        crc ^= at[i];
-        for (int bit = 0; bit < 8; bit++)
-            crc = (crc >> 1) ^ (0xedb88320U & (0U - (crc & 1U)));
-    }
-    return ~crc;
-}
-
 uint32_t keep_start_crc(const struct keep_start *start)
 {
-    return crc32_of(start, offsetof(struct keep_start, crc));
+    return crc32_of(0, start, offsetof(struct keep_start, crc));
 }
 
 uint32_t keep_end_crc(const struct keep_end *end)
 {
-    return crc32_of(end, offsetof(struct keep_end, crc));
+    return crc32_of(0, end, offsetof(struct keep_end, crc));
 }
 
 int keep_write(int fd, const void *bytes, size_t n, off_t at)

@@ -13,6 +13,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <poll.h>
 #include <unistd.h>
 
 /* ---- The process ---- */
@@ -162,4 +163,25 @@ int keepers_each(const char *live_dir, const char *store_id, uint64_t run,
     }
     closedir(dir);
     return rc;
+}
+
+/* ---- Ending what nobody will take over ---- */
+
+static int stop_keeper(void *context, struct keeper *keeper)
+{
+    enum { LONGEST_MS = 30000 };
+    struct pollfd end = {.fd = keeper->pidfd, .events = POLLIN};
+    (void)context;
+    if (keeper->fate != KEEPER_LIVE)
+        return 0;
+    keeper_signal(keeper, KEEPER_STOP);
+    if (poll(&end, 1, LONGEST_MS) == 0)
+        keeper_signal(keeper, KEEPER_KILL);
+    return 0;
+}
+
+int keepers_stop(const char *live_dir, const char *store_id, uint64_t run,
+                 struct cairn_error *error)
+{
+    return keepers_each(live_dir, store_id, run, stop_keeper, NULL, error);
 }

@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -195,25 +194,4 @@ int keeper_reap(struct keeper *keeper, struct slot *slot, struct cairn_error *er
     close(keeper->pidfd);
     keeper->pidfd = -1;
     return rc;
-}
-
-/* ---- Ending what nobody will take over ---- */
-
-static int stop_keeper(void *context, struct keeper *keeper)
-{
-    enum { LONGEST_MS = 30000 };
-    struct pollfd end = {.fd = keeper->pidfd, .events = POLLIN};
-    (void)context;
-    if (keeper->fate != KEEPER_LIVE)
-        return 0;
-    keeper_signal(keeper, KEEPER_STOP);
-    if (poll(&end, 1, LONGEST_MS) == 0)
-        keeper_signal(keeper, KEEPER_KILL);
-    return 0;
-}
-
-int keepers_stop(const char *live_dir, const char *store_id, uint64_t run,
-                 struct cairn_error *error)
-{
-    return keepers_each(live_dir, store_id, run, stop_keeper, NULL, error);
 }

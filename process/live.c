@@ -34,6 +34,7 @@ static const struct {
     [LIVE_CLAIM_NEW] = {OF_ATTEMPT, "keep", true},
     [LIVE_EPOCH] = {OF_EPOCH, "room", false},
     [LIVE_EPOCH_GONE] = {OF_EPOCH, "room.gone", false},
+    [LIVE_ENDS] = {OF_EPOCH, "ends", false},
 };
 
 static struct live_name name_of(enum live_kind kind, enum numbers numbers, uint64_t run)

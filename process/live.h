@@ -7,6 +7,7 @@
  *   run-N.slots.new               the same before its rename, and
  *   run-N.slots.guard             the helper program, where it needs a file
  *   run-N.wake                  a fifo: the owner looks at its commands
+ *   run-N.SALT.ends            how processes ended, until that is stored (end_notes.h)
  *   run-N.SLOT.out .err .values output and values of the attempt in a slot
  *   run-N.GEN.TASK.ATTEMPT.out .err .values   of an attempt under a keeper
  *   run-N.GEN.TASK.ATTEMPT.keep   its claim and its record (keeper_file.h)
@@ -52,6 +53,7 @@ enum live_kind {
     LIVE_CLAIM_NEW,
     LIVE_EPOCH,
     LIVE_EPOCH_GONE,
+    LIVE_ENDS,
     LIVE_KINDS
 };
 

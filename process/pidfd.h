@@ -8,6 +8,7 @@
 
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/resource.h>
 #include <sys/types.h>
 
@@ -20,5 +21,11 @@ bool pidfd_has_ended(int pidfd);
 /* waitid(2) for the end of a child, retried after signals; an errno. `options` as there
  * (WNOHANG, WNOWAIT); info->si_pid is 0 if it still runs; usage may be NULL. */
 int pidfd_wait(int pidfd, int options, siginfo_t *info, struct rusage *usage);
+/* User and system time in microseconds. */
+static inline int64_t usage_cpu_us(const struct rusage *usage)
+{
+    return ((int64_t)usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * 1000000 +
+           usage->ru_utime.tv_usec + usage->ru_stime.tv_usec;
+}
 
 #endif

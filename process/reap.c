@@ -23,11 +23,6 @@ void process_signal(pid_t pid, int signal)
     group_signal(pid, signal);
 }
 
-static int64_t micros(const struct timeval *t)
-{
-    return (int64_t)t->tv_sec * 1000000 + t->tv_usec;
-}
-
 /* Until its exec a child counts as using the engine's memory, and the kernel keeps that
  * as its peak. So a figure that is not above the engine's own says nothing: 0. */
 static int64_t peak_of(const struct rusage *usage)
@@ -61,7 +56,7 @@ int process_reap(pid_t pid, int pidfd, struct slot *slot, struct process_end *en
                          (int)pid);
     end->exit_code = info.si_code == CLD_EXITED ? info.si_status : -1;
     end->signal = info.si_code == CLD_EXITED ? 0 : info.si_status;
-    end->cpu_us = micros(&usage.ru_utime) + micros(&usage.ru_stime);
+    end->cpu_us = usage_cpu_us(&usage);
     end->peak_kib = peak_of(&usage);
     return 0;
 }

@@ -32,6 +32,7 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -77,7 +78,8 @@ struct spawner {
     struct keeper_maker keepers;
     int event_fd; /* to the caller: there is news */
     int null_fd;
-    uint32_t n_workers; /* those that run */
+    const struct end_notes *notes; /* NULL: none */
+    uint32_t n_workers;            /* those that run */
     struct worker *workers;
 };
 
@@ -254,23 +256,79 @@ static bool left_files(const struct spawn_request *request)
     return true;
 }
 
-/* May the next one start although the caller has not yet looked at this end? */
-static bool lets_next_start(const struct spawn_request *request)
+/* How a child ended, which is not reaped yet. */
+struct child_end {
+    bool known;
+    siginfo_t info;
+    struct rusage usage;
+};
+
+static struct child_end look_at_end(int pidfd)
 {
-    siginfo_t info = {0};
+    struct child_end end = {0};
+    end.known = !pidfd_wait(pidfd, WNOHANG | WNOWAIT, &end.info, &end.usage) &&
+                end.info.si_pid != 0;
+    return end;
+}
+
+/* May the next one start although the caller has not yet looked at this end? */
+static bool lets_next_start(const struct spawn_request *request,
+                            const struct child_end *end)
+{
     if (request->ahead != SPAWN_AHEAD_IF_GOOD)
         return request->ahead == SPAWN_AHEAD;
-    if (pidfd_wait(request->pidfd, WNOHANG | WNOWAIT, &info, NULL) ||
-        info.si_pid == 0 || info.si_code != CLD_EXITED || info.si_status != 0)
-        return false;
-    return left_files(request);
+    return end->known && end->info.si_code == CLD_EXITED && end->info.si_status == 0 &&
+           left_files(request);
+}
+
+/* What is no file has no bytes for anybody; false: it cannot be told. */
+static bool size_of_file(const char *path, uint64_t *bytes)
+{
+    struct stat st;
+    *bytes = 0;
+    if (!path)
+        return true;
+    if (lstat(path, &st))
+        return errno == ENOENT;
+    *bytes = S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
+    return true;
+}
+
+/* Without it the attempt is started again if the owner dies before its commit; nothing
+ * else depends on it. */
+static void note_end(const struct spawner *spawner, const struct spawn_request *request,
+                     const struct child_end *end)
+{
+    const struct slot *slot = request->slot;
+    uint64_t values_bytes;
+    if (!spawner->notes || request->note == NOTE_NONE || !end->known ||
+        !size_of_file(request->quiet_file, &values_bytes))
+        return;
+    bool exited = end->info.si_code == CLD_EXITED;
+    struct end_note note = {
+        .gen = slot->gen,
+        .task = slot->task,
+        .attempt = slot->attempt,
+        .slot = (uint32_t)(slot - request->slots->slots->slot),
+        .flags = atomic_load(&request->note_flags) |
+                 (request->otherwise && !request->other ? NOTE_AS_SHELL : 0),
+        .exit_code = exited ? end->info.si_status : -1,
+        .signal = exited ? 0 : end->info.si_status,
+        .started_ns = request->started_ns,
+        .ended_ns = request->ended_ns,
+        .cpu_us = usage_cpu_us(&end->usage),
+        .values_bytes = values_bytes,
+        .basis = request->basis};
+    (void)end_notes_write(spawner->notes, request->note, &note);
 }
 
 static void child_ended(struct worker *worker, struct seat *seat)
 {
     struct spawn_request *request = seat->request;
-    bool well = lets_next_start(request);
+    struct child_end end = look_at_end(request->pidfd);
+    bool well = lets_next_start(request, &end);
     request->ended_ns = clock_utc_ns();
+    note_end(worker->spawner, request, &end);
     pthread_mutex_lock(&worker->spawner->mutex);
     seat->request = NULL;
     request->over = true;
@@ -310,7 +368,7 @@ static struct worker *find_idle(struct spawner *spawner)
     return NULL;
 }
 
-static void wake(struct worker *worker)
+static void wake_worker(struct worker *worker)
 {
     if (worker)
         (void)eventfd_write(worker->wake_fd, 1);
@@ -338,7 +396,7 @@ static struct spawn_request *next_request(struct worker *worker)
             idle = spawner->waiting.first ? find_idle(spawner) : NULL;
         }
         pthread_mutex_unlock(&spawner->mutex);
-        wake(idle);
+        wake_worker(idle);
         if (request || stopping)
             return request;
         wait_for_change(worker);
@@ -421,7 +479,7 @@ static uint32_t count_workers(uint32_t limit)
 }
 
 static int start_with(struct spawner **out, uint32_t limit, uint32_t n,
-                      struct cairn_error *error)
+                      const struct end_notes *notes, struct cairn_error *error)
 {
     struct spawner *spawner = calloc(1, sizeof *spawner);
     if (!spawner)
@@ -431,6 +489,7 @@ static int start_with(struct spawner **out, uint32_t limit, uint32_t n,
     queue_init(&spawner->waiting);
     queue_init(&spawner->news);
     spawner->keepers.image_fd = -1;
+    spawner->notes = notes;
     spawner->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     spawner->null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
     spawner->workers = calloc(n, sizeof *spawner->workers);
@@ -449,11 +508,12 @@ static int start_with(struct spawner **out, uint32_t limit, uint32_t n,
 }
 
 /* One worker does as well, only later. */
-int spawner_start(struct spawner **out, uint32_t limit, struct cairn_error *error)
+int spawner_start(struct spawner **out, uint32_t limit, const struct end_notes *notes,
+                  struct cairn_error *error)
 {
     uint32_t n = count_workers(limit);
-    int rc = start_with(out, limit, n, error);
-    return rc && n > 1 ? start_with(out, limit, 1, error) : rc;
+    int rc = start_with(out, limit, n, notes, error);
+    return rc && n > 1 ? start_with(out, limit, 1, notes, error) : rc;
 }
 
 void spawner_stop(struct spawner *spawner)
@@ -464,7 +524,7 @@ void spawner_stop(struct spawner *spawner)
     spawner->stopping = true;
     pthread_mutex_unlock(&spawner->mutex);
     for (uint32_t i = 0; i < spawner->n_workers; i++)
-        wake(&spawner->workers[i]);
+        wake_worker(&spawner->workers[i]);
     for (uint32_t i = 0; i < spawner->n_workers; i++) {
         pthread_join(spawner->workers[i].thread, NULL);
         worker_release(&spawner->workers[i]);
@@ -512,7 +572,7 @@ void spawner_go_on(struct spawner *spawner, uint64_t ticket)
     bool more = i < spawner->n_workers && spawner->waiting.first;
     pthread_mutex_unlock(&spawner->mutex);
     if (more)
-        wake(&spawner->workers[i]);
+        wake_worker(&spawner->workers[i]);
 }
 
 void spawner_recall(struct spawner *spawner)
@@ -548,7 +608,7 @@ void spawner_submit(struct spawner *spawner, struct spawn_request *request)
     spawner->n_waiting++;
     struct worker *worker = find_idle(spawner);
     pthread_mutex_unlock(&spawner->mutex);
-    wake(worker);
+    wake_worker(worker);
 }
 
 struct spawn_request *spawner_collect(struct spawner *spawner)

@@ -13,8 +13,10 @@
 #define PROCESS_SPAWNER_H
 
 #include "base/str.h"
+#include "process/end_notes.h"
 #include "process/slot_map.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -41,10 +43,14 @@ struct spawn_request {
     const struct keeper_order *keep;
     enum spawn_ahead ahead;
     /* Both must stay until the child's end; NULL: none. */
-    const char *quiet_file;
-    const char *outputs; /* paths, each with its NUL, then an empty one */
-    uint64_t ticket;     /* for spawner_go_on; the caller's choice, never reused */
+    const char *quiet_file; /* the one for $CAIRN_OUTPUT */
+    const char *outputs;    /* paths, each with its NUL, then an empty one */
+    uint64_t ticket;        /* for spawner_go_on; the caller's choice, never reused */
     bool may_recall;
+    uint32_t note;  /* where its end is noted (end_notes.h); NOTE_NONE: nowhere */
+    uint64_t basis; /* ... with this */
+    /* NOTE_...; the caller adds NOTE_TIMED_OUT or NOTE_STOPPED before it signals. */
+    _Atomic uint32_t note_flags;
     void *context;
     /* out */
     pid_t pid;
@@ -68,8 +74,11 @@ struct spawner;
 /* Starts its threads. At most `limit` children are alive at once (0: any number);
  * further requests wait in the spawner, and the next one starts as soon as a child
  * ends, without waiting for the caller if that child's `ahead` allows it: so hand in a
- * few more than `limit`. The ends come back from spawner_collect, too. */
-int spawner_start(struct spawner **out, uint32_t limit, struct cairn_error *error);
+ * few more than `limit`. The ends come back from spawner_collect, too. Before that, and
+ * before the next child starts, each is written to `notes` (borrowed; NULL: nowhere).
+ */
+int spawner_start(struct spawner **out, uint32_t limit, const struct end_notes *notes,
+                  struct cairn_error *error);
 /* Ends the threads, and with them (by the parent-death signal) children still alive,
  * but not keepers. What waits is not started; all requests are the caller's again, also
  * those that were started and not collected. NULL is accepted. */

@@ -22,7 +22,7 @@ static void skip_blanks(struct json *j)
 }
 
 /* Takes the character if it comes next, after blanks. */
-static bool take(struct json *j, char c)
+static bool take_char(struct json *j, char c)
 {
     skip_blanks(j);
     if (j->at == j->end || *j->at != c)
@@ -66,7 +66,7 @@ static bool read_string(struct json *j, struct str word, bool *same)
 {
     size_t n = 0;
     bool equal = true;
-    if (!take(j, '"'))
+    if (!take_char(j, '"'))
         return false;
     while (j->at < j->end && *j->at != '"') {
         int unit = (unsigned char)*j->at++;
@@ -149,36 +149,36 @@ static bool skip_scalar(struct json *j)
 static bool skip_key(struct json *j)
 {
     bool same;
-    return read_string(j, STR(""), &same) && take(j, ':');
+    return read_string(j, STR(""), &same) && take_char(j, ':');
 }
 
 /* One value, whatever it is. Bit 0 of `objects` is set while inside an object, bit 1
- * tells the same of the level around it, and so on. */
+ * is the same for the level around it, and so on. */
 static bool skip_value(struct json *j)
 {
     uint64_t objects = 0;
     unsigned depth = 0;
     for (;;) {
-        bool object = take(j, '{');
+        bool object = take_char(j, '{');
         bool ended = true;
-        if (object || take(j, '[')) {
+        if (object || take_char(j, '[')) {
             if (depth++ == DEPTH_MOST)
                 return false;
             objects = objects << 1 | object;
             struct json inside = *j;
-            ended = take(&inside, object ? '}' : ']');
+            ended = take_char(&inside, object ? '}' : ']');
             if (!ended && object && !skip_key(j))
                 return false;
         } else if (!skip_scalar(j))
             return false;
         /* A value has ended: up, as long as levels end with it. */
         while (ended && depth) {
-            if (take(j, ',')) {
+            if (take_char(j, ',')) {
                 if ((objects & 1) && !skip_key(j))
                     return false;
                 break;
             }
-            if (!take(j, objects & 1 ? '}' : ']'))
+            if (!take_char(j, objects & 1 ? '}' : ']'))
                 return false;
             objects >>= 1;
             depth--;
@@ -214,21 +214,21 @@ static enum answer read_answer(struct str line, double *confidence)
 {
     struct json j = {line.ptr, line.ptr + line.len};
     bool found = false, named;
-    if (!take(&j, '{'))
+    if (!take_char(&j, '{'))
         return ANSWER_NO_OBJECT;
     struct json inside = j;
-    bool more = !take(&inside, '}');
+    bool more = !take_char(&inside, '}');
     while (more) {
-        if (!read_string(&j, STR("confidence"), &named) || !take(&j, ':'))
+        if (!read_string(&j, STR("confidence"), &named) || !take_char(&j, ':'))
             return ANSWER_NO_OBJECT;
         if (named && (found || read_confidence(&j, confidence)))
             return ANSWER_NO_CONFIDENCE;
         if (!named && !skip_value(&j))
             return ANSWER_NO_OBJECT;
         found = found || named;
-        more = take(&j, ',');
+        more = take_char(&j, ',');
     }
-    if (!take(&j, '}'))
+    if (!take_char(&j, '}'))
         return ANSWER_NO_OBJECT;
     skip_blanks(&j);
     if (j.at < j.end)
@@ -269,8 +269,8 @@ static unsigned whole_percent(double confidence)
     return percent;
 }
 
-static void compare(struct verdict *verdict, uint32_t min_permille,
-                    uint32_t warn_permille)
+static void apply_thresholds(struct verdict *verdict, uint32_t min_permille,
+                             uint32_t warn_permille)
 {
     double c = verdict->confidence;
     verdict->passed = c >= min_permille / 1000.0;
@@ -302,7 +302,7 @@ void verdict_of(int exit_code, struct str out, uint32_t min_permille,
         line.len && line.ptr[0] == '{' ? read_answer(line, &confidence) : ANSWER_GOOD;
     if (answer == ANSWER_GOOD) {
         verdict->confidence = confidence;
-        compare(verdict, min_permille, warn_permille);
+        apply_thresholds(verdict, min_permille, warn_permille);
         return;
     }
     snprintf(verdict->text, sizeof verdict->text, "%s",

@@ -5,16 +5,16 @@
  *
  *   0  what came from outside or from before: run_started, command, task_reset,
  *      task_unknown, task_claimed, notice (as they were written)
- *   1  ends of attempts, by generation, task and number; an attempt that also started
- *      in this turn is shown as started just before its end
+ *   1  ends of attempts, by generation, task and number; an attempt whose intent is of
+ *      this turn, too, is shown as intended just before its end
  *   2  what follows from them: task_skipped, task_condition, run_halted, phase (as they
  *      were written)
- *   3  other starts of attempts, by generation, task and number
+ *   3  other intents to start attempts, by generation, task and number
  *   4  run_finished
  *
- * An attempt's start is of an earlier turn than its end, or shown just before it, so no
- * end comes before its start. What is shown of a start uses only what its intent held,
- * so that it reads the same after the attempt has ended.
+ * An attempt's intent is of an earlier turn than its end, or shown just before it, so
+ * no end comes before its intent. What is shown of an intent uses only what it held, so
+ * that it reads the same after the attempt has ended.
  *
  * Memory is bounded: keys of at most WINDOW rows are collected and sorted, in whole
  * turns; then those that follow. Keys come from one moment of the store; the rows are
@@ -54,17 +54,18 @@ struct collector {
 
 /* ---- Order ---- */
 
-static int order(uint64_t a, uint64_t b)
+static int compare_numbers(uint64_t a, uint64_t b)
 {
     return (a > b) - (a < b);
 }
 
-static int compare(const void *left, const void *right)
+static int compare_keys(const void *left, const void *right)
 {
     const struct key *a = left, *b = right;
-    int by[] = {order(a->turn, b->turn),     order(a->rank, b->rank),
-                order(a->gen, b->gen),       order(a->task, b->task),
-                order(a->number, b->number), order(a->what, b->what)};
+    int by[] = {
+        compare_numbers(a->turn, b->turn),     compare_numbers(a->rank, b->rank),
+        compare_numbers(a->gen, b->gen),       compare_numbers(a->task, b->task),
+        compare_numbers(a->number, b->number), compare_numbers(a->what, b->what)};
     for (size_t i = 0; i < sizeof by / sizeof by[0]; i++)
         if (by[i])
             return by[i];
@@ -91,7 +92,7 @@ static uint8_t rank_of(uint8_t kind)
 /* Leaves the later half for the next window, but at least one whole turn for this. */
 static void narrow_window(struct collector *c)
 {
-    qsort(c->keys, c->n, sizeof *c->keys, compare);
+    qsort(c->keys, c->n, sizeof *c->keys, compare_keys);
     uint64_t middle = c->keys[c->n / 2].turn, first = c->keys[0].turn;
     c->ceiling = middle > first ? middle - 1 : first;
     size_t n = c->n;
@@ -163,7 +164,7 @@ static int keep_newest(void *context, const struct run_row *row)
 }
 
 /* The keys of the next window, all of one moment. */
-static int collect_keys(struct collector *c, struct teller *t)
+static int collect_keys(struct collector *c, struct event_display *t)
 {
     c->n = 0;
     c->limit = c->window;
@@ -180,7 +181,7 @@ static int collect_keys(struct collector *c, struct teller *t)
                                     c->error);
     store_end_read(t->store);
     if (!rc && c->n)
-        qsort(c->keys, c->n, sizeof *c->keys, compare);
+        qsort(c->keys, c->n, sizeof *c->keys, compare_keys);
     return rc;
 }
 
@@ -208,7 +209,8 @@ static int copy_event(void *context, const struct event_row *row)
     return 0;
 }
 
-static int read_row(struct teller *t, const struct key *key, struct copied *copied)
+static int read_row(struct event_display *t, const struct key *key,
+                    struct copied *copied)
 {
     struct attempt_row wanted = {
         .run = t->names.run, .gen = key->gen, .task = key->task, .number = key->number};
@@ -222,7 +224,8 @@ static int read_row(struct teller *t, const struct key *key, struct copied *copi
     return rc;
 }
 
-static int tell_key(struct teller *t, const struct key *key, struct copied *copied)
+static int tell_key(struct event_display *t, const struct key *key,
+                    struct copied *copied)
 {
     buf_clear(&copied->bytes);
     int rc = read_row(t, key, copied);
@@ -231,14 +234,15 @@ static int tell_key(struct teller *t, const struct key *key, struct copied *copi
     t->event = (struct cairn_log_event){
         .run = t->names.run, .turn = key->turn, .exit_code = -1};
     if (key->what == WHAT_START)
-        return tell_start(t, &copied->attempt);
+        return show_start(t, &copied->attempt);
     if (key->what == WHAT_END)
-        return tell_end(t, &copied->attempt);
-    return tell_event(t, &copied->event);
+        return show_end(t, &copied->attempt);
+    return show_event(t, &copied->event);
 }
 
 /* `after` becomes the last turn of which everything was shown. */
-static int tell_window(struct collector *c, struct teller *t, struct copied *copied)
+static int tell_window(struct collector *c, struct event_display *t,
+                       struct copied *copied)
 {
     int rc = 0;
     for (size_t i = 0; i < c->n && !rc && !t->stopped; i++) {
@@ -250,7 +254,7 @@ static int tell_window(struct collector *c, struct teller *t, struct copied *cop
     return rc;
 }
 
-static int tell_all(struct collector *c, struct teller *t)
+static int tell_all(struct collector *c, struct event_display *t)
 {
     struct copied copied = {.bytes = BUF_INIT};
     int rc;
@@ -278,7 +282,7 @@ static int find_run(struct cairn_store *store, uint64_t run, struct task_names *
 }
 
 int events_in_windows(struct cairn_store *store, uint64_t run, uint64_t after,
-                      struct teller *t, size_t window)
+                      struct event_display *t, size_t window)
 {
     struct collector c = {.after = after, .window = window, .error = t->error};
     t->store = t->names.store = store;
@@ -296,10 +300,10 @@ int cairn_events(struct cairn_store *store, uint64_t run, uint64_t after,
                  int (*each)(void *, const struct cairn_log_event *), void *context,
                  uint64_t *last, struct cairn_error *error)
 {
-    struct teller teller = {
+    struct event_display display = {
         .text = BUF_INIT, .each = each, .context = context, .error = error};
-    int rc = events_in_windows(store, run, after, &teller, WINDOW);
+    int rc = events_in_windows(store, run, after, &display, WINDOW);
     if (!rc && last)
-        *last = teller.event.turn;
+        *last = display.event.turn;
     return rc;
 }

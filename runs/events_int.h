@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The audit log's inside: events.c puts rows in order, events_tell.c puts one row into
+/* The audit log's inside: events.c puts rows in order, events_show.c puts one row into
  * words, events_names.c names the tasks. */
 #ifndef RUNS_EVENTS_INT_H
 #define RUNS_EVENTS_INT_H
@@ -31,7 +31,7 @@ int task_name(struct task_names *names, uint32_t gen, uint32_t task, const char 
 
 /* What showing events needs. `stopped`: the caller wants no more; `cut`: and that was
  * in the middle of a list of tasks. */
-struct teller {
+struct event_display {
     struct cairn_store *store;
     struct task_names names;
     struct cairn_log_event event;
@@ -43,13 +43,13 @@ struct teller {
 };
 /* Shows a row as one event, or as one for each task in its list. The rows are the
  * caller's own: no query is open while the callback runs. */
-int tell_start(struct teller *teller, const struct attempt_row *row);
-int tell_end(struct teller *teller, const struct attempt_row *row);
-int tell_event(struct teller *teller, const struct event_row *row);
+int show_start(struct event_display *display, const struct attempt_row *row);
+int show_end(struct event_display *display, const struct attempt_row *row);
+int show_event(struct event_display *display, const struct event_row *row);
 
 /* cairn_events with the number of keys that are held at a time; event.turn becomes the
- * last turn that was wholly shown. Releases what the teller holds. */
+ * last turn that was wholly shown. Releases what the display holds. */
 int events_in_windows(struct cairn_store *store, uint64_t run, uint64_t after,
-                      struct teller *teller, size_t window);
+                      struct event_display *display, size_t window);
 
 #endif

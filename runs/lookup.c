@@ -32,19 +32,31 @@ int lookup_put(struct lookup *l, uint32_t task, struct str encoded,
     return rc;
 }
 
+/* Appends the encoded result that the task's checkpoint names. One that is gone is
+ * damage. */
+static int load_result(const struct lookup *l, uint32_t task, struct buf *bytes,
+                       struct cairn_error *error)
+{
+    static const struct digest none;
+    struct cairn_error why = {0};
+    if (!l->store || !l->states->outputs ||
+        digest_equal(&l->states->outputs[task], &none))
+        return 0;
+    int rc = store_get_object(l->store, &l->states->outputs[task], bytes, &why);
+    return rc ? error_set(error, rc == CAIRN_ENOTFOUND ? CAIRN_EDAMAGED : rc, "%s",
+                          why.text)
+              : 0;
+}
+
 int lookup_result(struct lookup *l, uint32_t task, const struct result **out,
                   struct cairn_error *error)
 {
-    static const struct digest none;
     struct buf bytes = BUF_INIT;
     int rc = make_room(l, error);
     if (rc)
         return rc;
     if (!l->results[task]) {
-        const struct digest *digest =
-            l->states->outputs ? &l->states->outputs[task] : &none;
-        if (l->store && !digest_equal(digest, &none))
-            rc = store_get_object(l->store, digest, &bytes, error);
+        rc = load_result(l, task, &bytes, error);
         if (!rc)
             rc = lookup_put(l, task, buf_view(&bytes), error);
         buf_release(&bytes);

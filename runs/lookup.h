@@ -28,7 +28,8 @@ void lookup_release(struct lookup *lookup);
 /* Remembers the result of an attempt that has just completed. */
 int lookup_put(struct lookup *lookup, uint32_t task, struct str encoded,
                struct cairn_error *error);
-/* The result of a task; one that says nothing if there is none. */
+/* The result of a task; one that says nothing if there is none. CAIRN_EDAMAGED: it is
+ * damaged, or gone. */
 int lookup_result(struct lookup *lookup, uint32_t task, const struct result **out,
                   struct cairn_error *error);
 

@@ -12,14 +12,15 @@
  *                             it runs again
  *   UNDOING      not undone   its undo has begun, and its end is not recorded
  *   OUTLIVED     pending      its attempt outlived the owner that began it: it still
- *                             runs under a keeper, or its keeper has recorded its end
+ *                             runs under a keeper, or its end was recorded by its
+ *                             keeper, or noted by its owner (process/end_notes.h)
  *   REPORTED     failed       somebody outside reported the failure, and the run has
  *                             not ended since: it has still to deal with it
  *
  * INTERRUPTED and DAMAGED also stand with an outcome other than completed if only lost
- * records knew that the task was tried again. plan/situation_marks.c sets all of them
- * when a run is loaded; executor/begin.c turns RESET into OUTLIVED for a keeper that
- * takes its attempt while the run is begun. */
+ * records knew that the task was tried again. plan/situation_marks.c and
+ * plan/end_notes_found.c set all of them when a run is loaded; executor/begin.c turns
+ * RESET into OUTLIVED for a keeper that takes its attempt while the run is begun. */
 #ifndef RUNS_MARKS_H
 #define RUNS_MARKS_H
 

@@ -148,37 +148,84 @@ static int by_name(const FTSENT **a, const FTSENT **b)
     return strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
-/* One entry of a directory: its path below it, its kind, and its content (of a symbolic
- * link: where it points). */
-static int add_entry(const FTSENT *entry, size_t skip, struct buf *list,
-                     struct file_digests *digests, uint64_t *size,
-                     struct cairn_error *error)
+static int64_t timespec_ns(const struct timespec *t)
+{
+    return (int64_t)t->tv_sec * 1000000000 + t->tv_nsec;
+}
+
+/* A walk through a directory: what it found, as bytes to be hashed. */
+struct walk {
+    struct file_digests *digests;
+    struct buf content; /* of each entry its path, its kind, and the digest of its
+                           content, or where a symbolic link points */
+    struct buf seen;    /* of each its path, its kind and its sign */
+    bool looks_only;    /* only `seen` is wanted */
+    uint64_t size;
+    int64_t changed_ns;
+};
+
+static char kind_of(const FTSENT *entry)
+{
+    switch (entry->fts_info) {
+    case FTS_F:
+        return 'f';
+    case FTS_D:
+        return 'd';
+    case FTS_SL:
+    case FTS_SLNONE:
+        return 'l';
+    default:
+        return 'o';
+    }
+}
+
+static void add_seen(struct walk *w, const FTSENT *entry, size_t skip)
+{
+    struct file_sign sign = file_sign_of(entry->fts_statp);
+    int64_t changed_ns = timespec_ns(&entry->fts_statp->st_ctim);
+    buf_lstr(&w->seen, str_of(entry->fts_path + skip));
+    buf_byte(&w->seen, (uint8_t)kind_of(entry));
+    buf_add(&w->seen, sign.bytes, sizeof sign.bytes);
+    if (changed_ns > w->changed_ns)
+        w->changed_ns = changed_ns;
+}
+
+static int add_content(struct walk *w, const FTSENT *entry, size_t skip,
+                       struct cairn_error *error)
 {
     struct result_file file = {0};
-    char target[4096];
+    char target[4096], kind = kind_of(entry);
     int rc = 0;
-    char kind = entry->fts_info == FTS_F                                     ? 'f'
-                : entry->fts_info == FTS_D                                   ? 'd'
-                : entry->fts_info == FTS_SL || entry->fts_info == FTS_SLNONE ? 'l'
-                                                                             : 'o';
     if (kind == 'f')
-        rc = hash_path(entry->fts_accpath, entry->fts_path, digests, &file, error);
-    buf_lstr(list, str_of(entry->fts_path + skip));
-    buf_byte(list, (uint8_t)kind);
+        rc = hash_path(entry->fts_accpath, entry->fts_path, w->digests, &file, error);
+    buf_lstr(&w->content, str_of(entry->fts_path + skip));
+    buf_byte(&w->content, (uint8_t)kind);
     if (kind == 'l') {
         ssize_t n = readlink(entry->fts_accpath, target, sizeof target);
-        buf_lstr(list, (struct str){target, n > 0 ? (size_t)n : 0});
+        buf_lstr(&w->content, (struct str){target, n > 0 ? (size_t)n : 0});
     }
-    buf_add(list, file.digest.bytes, sizeof file.digest.bytes);
-    *size += file.size;
+    buf_add(&w->content, file.digest.bytes, sizeof file.digest.bytes);
+    w->size += file.size;
     return rc;
 }
 
-static int hash_directory(const char *path, struct file_digests *digests,
-                          struct result_file *file, struct cairn_error *error)
+/* What is seen of an entry was seen before its content is read. */
+static int walk_entry(struct walk *w, const FTSENT *entry, size_t skip,
+                      struct cairn_error *error)
+{
+    if (entry->fts_info == FTS_DNR || entry->fts_info == FTS_ERR ||
+        entry->fts_info == FTS_NS)
+        return error_sys(error, entry->fts_errno, "cannot read %s", entry->fts_path);
+    if (entry->fts_info == FTS_DP)
+        return 0;
+    add_seen(w, entry, skip);
+    return w->looks_only || entry->fts_level <= 0 ? 0
+                                                  : add_content(w, entry, skip, error);
+}
+
+static int walk_directory(const char *path, struct walk *w, struct cairn_error *error)
 {
     char *roots[] = {(char *)(uintptr_t)path, NULL};
-    struct buf list = BUF_INIT;
     int rc = 0;
     FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, by_name);
     if (!walk)
@@ -186,36 +233,73 @@ static int hash_directory(const char *path, struct file_digests *digests,
     const FTSENT *entry;
     errno = 0;
     while (!rc && (entry = fts_read(walk))) {
-        if (entry->fts_info == FTS_DNR || entry->fts_info == FTS_ERR ||
-            entry->fts_info == FTS_NS)
-            rc = error_sys(error, entry->fts_errno, "cannot read %s", entry->fts_path);
-        else if (entry->fts_info != FTS_DP && entry->fts_level > 0)
-            rc = add_entry(entry, strlen(path), &list, digests, &file->size, error);
+        rc = walk_entry(w, entry, strlen(path), error);
         errno = 0;
     }
     if (!rc && errno)
         rc = error_sys(error, errno, "cannot read %s", path);
     fts_close(walk);
+    return rc                  ? rc
+           : w->content.failed ? error_nomem(error)
+                               : buf_check(&w->seen, error);
+}
+
+static int hash_directory(const char *path, struct file_digests *digests,
+                          struct result_file *file, struct cairn_error *error)
+{
+    struct walk w = {.digests = digests};
+    int rc = walk_directory(path, &w, error);
     if (!rc)
-        rc = buf_check(&list, error);
+        rc = sha256_of(w.content.data, w.content.size, &file->digest, error);
     if (!rc)
-        rc = sha256_of(list.data, list.size, &file->digest, error);
-    buf_release(&list);
+        rc = sha256_of(w.seen.data, w.seen.size, &file->seen, error);
+    file->size += w.size;
+    if (w.changed_ns > file->changed_ns)
+        file->changed_ns = w.changed_ns;
+    buf_release(&w.content);
+    buf_release(&w.seen);
     return rc;
 }
 
-/* ---- What is recorded of a file ---- */
-
-static int64_t nanoseconds(const struct timespec *t)
+static bool directory_sign(const char *path, struct file_sign *sign)
 {
-    return (int64_t)t->tv_sec * 1000000000 + t->tv_nsec;
+    struct walk w = {.looks_only = true};
+    struct digest seen;
+    bool good = walk_directory(path, &w, NULL) == 0 &&
+                sha256_of(w.seen.data, w.seen.size, &seen, NULL) == 0;
+    buf_release(&w.seen);
+    sign->kind = 'd';
+    if (good)
+        memcpy(sign->bytes, seen.bytes, sizeof sign->bytes);
+    return good;
 }
+
+bool file_sign_at(int at, const char *path, const char *whole, struct file_sign *sign)
+{
+    struct stat st;
+    if (fstatat(at, path, &st, 0) < 0)
+        return false;
+    if (S_ISDIR(st.st_mode))
+        return directory_sign(whole, sign);
+    *sign = file_sign_of(&st);
+    return true;
+}
+
+/* ---- What is recorded of a file ---- */
 
 static int hash_any(const char *path, struct file_digests *digests,
                     struct result_file *file, struct cairn_error *error)
 {
     return file->kind == 'd' ? hash_directory(path, digests, file, error)
                              : hash_path(path, path, digests, file, error);
+}
+
+static void take_times(const struct stat *st, struct result_file *file)
+{
+    file->kind = S_ISDIR(st->st_mode) ? 'd' : 'f';
+    file->mtime_ns = timespec_ns(&st->st_mtim);
+    file->ctime_ns = file->changed_ns = timespec_ns(&st->st_ctim);
+    file->inode = st->st_ino;
 }
 
 /* Times before the content: a change while it is read shows as a change later. */
@@ -225,10 +309,7 @@ static int look_at_file(const char *path, struct file_digests *digests,
     struct stat st;
     if (stat(path, &st) < 0)
         return error_sys(error, errno, "cannot look at %s", path);
-    file->kind = S_ISDIR(st.st_mode) ? 'd' : 'f';
-    file->mtime_ns = nanoseconds(&st.st_mtim);
-    file->ctime_ns = nanoseconds(&st.st_ctim);
-    file->inode = st.st_ino;
+    take_times(&st, file);
     return hash_any(path, digests, file, error);
 }
 
@@ -270,43 +351,56 @@ static bool same_times(const struct stat *st, const struct result_file *recorded
 {
     return recorded->kind == 'f' && S_ISREG(st->st_mode) && recorded->mtime_ns &&
            (uint64_t)st->st_size == recorded->size && st->st_ino == recorded->inode &&
-           nanoseconds(&st->st_mtim) == recorded->mtime_ns &&
-           nanoseconds(&st->st_ctim) == recorded->ctime_ns;
+           timespec_ns(&st->st_mtim) == recorded->mtime_ns &&
+           timespec_ns(&st->st_ctim) == recorded->ctime_ns;
 }
 
+/* `now`: as far as it can be told without its content. */
 static int compare_content(const char *path, const struct stat *st,
                            struct file_digests *digests,
-                           const struct result_file *recorded, enum file_state *state,
-                           struct cairn_error *error)
+                           const struct result_file *recorded, struct result_file *now,
+                           enum file_state *state, struct cairn_error *error)
 {
-    struct result_file now = {.kind = S_ISDIR(st->st_mode) ? 'd' : 'f'};
-    if (now.kind != recorded->kind) {
-        *state = FILE_DIFFERS;
+    bool file = now->kind == 'f' && S_ISREG(st->st_mode);
+    *state = FILE_DIFFERS;
+    if (now->kind != recorded->kind || (file && now->size != recorded->size))
         return 0;
-    }
-    int rc = hash_any(path, digests, &now, error);
-    if (!rc)
-        *state =
-            digest_equal(&now.digest, &recorded->digest) ? FILE_SAME : FILE_DIFFERS;
+    now->size = 0;
+    int rc = hash_any(path, digests, now, error);
+    if (!rc && digest_equal(&now->digest, &recorded->digest))
+        *state = FILE_SAME;
     return rc;
 }
 
+static int compare_at(const char *path, const struct file_view *view,
+                      const struct result_file *recorded, enum file_state *state,
+                      struct result_file *now, struct cairn_error *error)
+{
+    struct stat st;
+    *state = FILE_SAME;
+    if (stat(path, &st) < 0) {
+        *state = FILE_MISSING;
+        return os_is_missing(errno)
+                   ? 0
+                   : error_sys(error, errno, "cannot look at %s", path);
+    }
+    take_times(&st, now);
+    now->size = (uint64_t)st.st_size;
+    if (!view->content || (view->trust_times && same_times(&st, recorded)))
+        return 0;
+    return compare_content(path, &st, view->digests, recorded, now, state, error);
+}
+
 int file_compare(const struct file_view *view, const struct result_file *recorded,
-                 enum file_state *state, struct cairn_error *error)
+                 enum file_state *state, struct result_file *now,
+                 struct cairn_error *error)
 {
     struct buf path = BUF_INIT;
-    struct stat st;
+    *now = (struct result_file){.name = recorded->name};
     set_path(&path, view->directory, recorded->name);
     int rc = buf_check(&path, error);
-    *state = FILE_SAME;
-    if (!rc && stat(path.data, &st) < 0) {
-        if (os_is_missing(errno))
-            *state = FILE_MISSING;
-        else
-            rc = error_sys(error, errno, "cannot look at %s", path.data);
-    } else if (!rc && view->content &&
-               !(view->trust_times && same_times(&st, recorded)))
-        rc = compare_content(path.data, &st, view->digests, recorded, state, error);
+    if (!rc)
+        rc = compare_at(path.data, view, recorded, state, now, error);
     buf_release(&path);
     return rc;
 }

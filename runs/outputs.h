@@ -6,6 +6,7 @@
 
 #include "graph/graph.h"
 #include "runs/lookup.h"
+#include "runs/output_index.h"
 
 /* The scope's task's working directory: root / cwd. "" where neither is set (the
  * caller's). */
@@ -42,8 +43,15 @@ struct file_view {
     bool content, trust_times;
     struct file_digests *digests; /* may be NULL */
 };
+/* *now: what is there now, if it is there; its digest only where the content was read.
+ */
 int file_compare(const struct file_view *view, const struct result_file *recorded,
-                 enum file_state *state, struct cairn_error *error);
+                 enum file_state *state, struct result_file *now,
+                 struct cairn_error *error);
+/* What tells of a change of an output (of a directory: of anything in it) without
+ * reading content: of `path`, from the directory `at`, which is the absolute `whole`.
+ * False: it is missing, or cannot be looked at. */
+bool file_sign_at(int at, const char *path, const char *whole, struct file_sign *sign);
 
 /* Deletes outputs that are there and are not directories. */
 int outputs_remove(const struct scope *scope, struct cairn_error *error);

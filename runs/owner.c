@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The lock decides; the names in the run row only tell people who holds it. An owner
+/* The lock decides; the names in the run row only show people who holds it. An owner
  * has the lock first and writes its name down later, when what the last one left has
  * ended. So the name counts only while that process lives. */
 #include "runs/owner.h"
@@ -26,7 +26,7 @@ struct holder {
     bool gone; /* it has ended: the lock is held by somebody else */
 };
 
-/* Of another host, nothing can be said from here. */
+/* Processes of another host cannot be examined from here. */
 static bool is_gone(const struct run_row *row, const char *host)
 {
     char here[64], boot[37];

@@ -37,7 +37,8 @@ static int hash_source(const struct cairn_workflow *w, struct str params,
     return rc;
 }
 
-/* Of what the parser has to go by, and of what it made of it: "HASH DIGEST". */
+/* The hash of everything that the parser reads, and the digest of the definition: "HASH
+ * DIGEST". */
 static int make_pair(const struct cairn_workflow *w, const struct run_row *row,
                      char pair[PAIR_BYTES], struct cairn_error *error)
 {
@@ -48,7 +49,7 @@ static int make_pair(const struct cairn_workflow *w, const struct run_row *row,
 }
 
 /* The run's own definition is the one that is looked for: if the file makes another
- * now, that is a change, and only parsing can tell where. */
+ * now, that is a change, and only parsing can find where. */
 int parse_cache_find(struct cairn_workflow *w, struct cairn_store *store,
                      const struct run_row *row, struct cairn_error *error)
 {
@@ -68,10 +69,10 @@ int parse_cache_find(struct cairn_workflow *w, struct cairn_store *store,
         return error_nomem(error);
     w->compiled = w->digested = !rc;
     w->digest = row->graph;
-    return w->compiled; /* what cannot be read is made anew of the file */
+    return w->compiled; /* if it cannot be read, the file is parsed */
 }
 
-static bool says_it_all(const struct definition *d)
+static bool is_cacheable(const struct definition *d)
 {
     bool all = d->n_warnings == 0;
     for (uint32_t i = 0; i < d->n_defs && all; i++)
@@ -86,7 +87,7 @@ int parse_cache_note(const struct cairn_workflow *w, struct cairn_store *store,
                      const struct run_row *row, struct cairn_error *error)
 {
     char key[KEY_BYTES], pair[PAIR_BYTES];
-    if (!w->name || !*w->file || store_key(store) || !says_it_all(&w->definition))
+    if (!w->name || !*w->file || store_key(store) || !is_cacheable(&w->definition))
         return 0;
     key_of(row, key);
     int rc = make_pair(w, row, pair, error);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* A workflow file that has not changed is not parsed again when its run goes on. When a
- * run begins, the store notes for its workflow the hash of all that the parser had: the
- * file, its path, the params, the version of cairn; and the digest of the definition
- * that it made of that, which is among the objects.
+/* A workflow file that has not changed is not parsed again when its run is continued.
+ * When a run begins, the store notes for its workflow the hash of everything that the
+ * parser read: the file, its path, the params, the version of cairn; and the digest of
+ * the resulting definition, which is among the objects.
  *
- * Only where the file says it all: not where it names members by glob or lines, nor
- * where it gave warnings, which are shown each time. Not in a store with a key: who
- * cannot make its HMACs must not choose what runs. */
+ * Only where the definition depends on nothing else: not where the file names members
+ * by glob or lines, nor where it gave warnings, which are shown each time. Not in a
+ * store with a key: whoever cannot make its HMACs must not choose what runs. */
 #ifndef RUNS_PARSE_CACHE_H
 #define RUNS_PARSE_CACHE_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cairn_store_repair: the repair of stores (checkpoint/repair/repair.c), which is told
- * here what definitions mean. */
+/* cairn_store_repair: the repair of stores (checkpoint/repair/repair.c), which gets
+ * from here the functions that read definitions. */
 #include "graph/graph.h"
 #include "runs/stored.h"
 

@@ -8,6 +8,7 @@
 #include "runs/result.h"
 
 #include "base/limits.h"
+#include "base/reader.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -348,19 +349,19 @@ static void get_old_list(struct decoding *d, struct result *result)
         get_file(d, true, &result->outputs[result->n_outputs++]);
 }
 
-static int damaged(struct cairn_error *error)
+static int report_damage(struct cairn_error *error)
 {
     return error_set(error, CAIRN_EDAMAGED, "the result of an attempt is damaged");
 }
 
-/* Has the result these bytes, and no others? */
+/* Does the result encode to exactly these bytes? */
 static int compare_encoding(const struct result *result, struct str bytes,
                             struct cairn_error *error)
 {
     struct buf again = BUF_INIT;
     int rc = result_encode(result, &again, error);
     if (!rc && !str_equal(buf_view(&again), bytes))
-        rc = damaged(error);
+        rc = report_damage(error);
     buf_release(&again);
     return rc;
 }
@@ -372,7 +373,7 @@ int result_decode(struct arena *arena, struct str bytes, struct result *out,
     struct result result = {.n_outputs = 0};
     bool old = bytes.len == 0 || bytes.ptr[0] != 0;
     if (bytes.len > LIMIT_OBJECT_BYTES)
-        return damaged(error);
+        return report_damage(error);
     if (old)
         get_old_list(&d, &result);
     else {
@@ -384,7 +385,7 @@ int result_decode(struct arena *arena, struct str bytes, struct result *out,
     if (arena->failed)
         return error_nomem(error);
     if (!reader_done(&d.in))
-        return damaged(error);
+        return report_damage(error);
     int rc = old ? 0 : compare_encoding(&result, bytes, error);
     if (!rc)
         *out = result;

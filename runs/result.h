@@ -22,6 +22,9 @@ struct result_file {
     int64_t mtime_ns, ctime_ns; /* 0 in old lists */
     uint64_t inode;
     struct digest digest; /* of the content */
+    /* Not stored: */
+    struct digest seen; /* of a directory: of paths, kinds, sizes, times and inodes */
+    int64_t changed_ns; /* the last change of it, or of what is in it */
 };
 struct secret_mark {
     struct str name;

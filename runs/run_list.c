@@ -2,6 +2,7 @@
 /* The runs of a store, one by one or in pages: their rows, the counts of their recorded
  * outcomes and, of one that is running right now, what its slot file says. */
 #include "base/array.h"
+#include "base/reader.h"
 #include "cairn/runs.h"
 #include "process/slot_map.h"
 #include "runs/owner.h"
@@ -63,13 +64,7 @@ static int fill_info(struct cairn_store *store, const struct run_row *row,
         struct tally tally = states_tally(&recovery->states);
         info->checkpoint = recovery->newest.seq;
         info->damaged = (uint32_t)recovery->n_damaged;
-        info->completed = tally.completed;
-        info->failed = tally.failed;
-        info->skipped = tally.skipped;
-        info->cancelled = tally.cancelled;
-        info->undone = tally.undone;
-        info->unknown = tally.unknown;
-        info->excluded = tally.excluded;
+        TALLY_COPY(info, tally);
     }
     int live = run_live(store, row, error);
     if (live < 0)

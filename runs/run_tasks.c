@@ -5,6 +5,7 @@
 #include "graph/match.h"
 #include "process/slot_map.h"
 #include "runs/marks.h"
+#include "runs/noted_ends.h"
 #include "runs/owner.h"
 #include "storage/rows_attempt.h"
 #include "storage/rows_run.h"
@@ -19,8 +20,11 @@ struct newest {
     int64_t started_ns, ended_ns, cpu_us, peak_kib;
     int32_t exit_code, signal;
     const char *text; /* in the view's arena */
-    uint32_t undo;    /* its newest undo */
-    bool undo_failed;
+    struct newest_undo {
+        uint32_t number; /* 0: none */
+        bool failed;
+        uint8_t mark; /* on a task that is not recorded as undone */
+    } undo;
 };
 
 struct task_lister {
@@ -30,35 +34,35 @@ struct task_lister {
     struct arena *arena;
 };
 
-static void note_undo(struct newest *newest, uint32_t number, bool failed)
+static void note_undo(struct newest *newest, const struct newest_undo *undo)
 {
-    if (number <= newest->undo)
-        return;
-    newest->undo = number;
-    newest->undo_failed = failed;
+    if (undo->number > newest->undo.number)
+        newest->undo = *undo;
 }
 
 static void note_task(struct newest *newest, const struct newest *attempt)
 {
-    uint32_t undo = newest->undo;
-    bool failed = newest->undo_failed;
+    struct newest_undo undo = newest->undo;
     if (attempt->number < newest->number)
         return;
     *newest = *attempt;
     newest->undo = undo;
-    newest->undo_failed = failed;
 }
 
 static int note_attempt(void *context, const struct attempt_row *row)
 {
     struct task_lister *l = context;
-    if (row->task >= l->n)
+    if (row->task >= l->n || attempt_never_started(row))
         return 0;
-    if (row->flags & ATTEMPT_UNDO)
-        note_undo(&l->newest[row->task], row->number,
-                  row->ended_ns && row->outcome == CAIRN_FAILED);
-    if (attempt_never_started(row) || row->flags & ATTEMPT_UNDO ||
-        row->number < l->newest[row->task].number)
+    if (row->flags & ATTEMPT_UNDO) {
+        struct newest_undo undo = {.number = row->number,
+                                   .failed =
+                                       row->ended_ns && row->outcome == CAIRN_FAILED,
+                                   .mark = attempt_is_open(row) ? MARK_UNDOING : 0};
+        note_undo(&l->newest[row->task], &undo);
+        return 0;
+    }
+    if (row->number < l->newest[row->task].number)
         return 0;
     struct newest attempt = {
         .number = row->number,
@@ -88,21 +92,21 @@ static int note_earlier(struct cairn_store *store, struct stored_run *v, uint32_
     struct task_lister old = {graph.n_tasks,
                               calloc((size_t)graph.n_tasks + 1, sizeof *old.newest),
                               l->recovery, l->arena};
-    uint32_t *place = malloc(((size_t)l->n + 1) * sizeof *place);
-    rc = old.newest && place ? store_each_run_attempt(store, v->row.run, gen, false,
-                                                      note_attempt, &old, error)
-                             : error_nomem(error);
+    uint32_t *number = malloc(((size_t)l->n + 1) * sizeof *number);
+    rc = old.newest && number ? store_each_run_attempt(store, v->row.run, gen, false,
+                                                       note_attempt, &old, error)
+                              : error_nomem(error);
     if (!rc)
-        map_tasks(&v->graph, &graph, place);
+        map_tasks(&v->graph, &graph, number);
     for (uint32_t task = 0; task < l->n && !rc; task++)
-        if (place[task] != NODE_NONE) {
-            const struct newest *then = &old.newest[place[task]];
-            note_undo(&l->newest[task], then->undo, then->undo_failed);
+        if (number[task] != NODE_NONE) {
+            const struct newest *then = &old.newest[number[task]];
+            note_undo(&l->newest[task], &then->undo);
             if (then->number > l->newest[task].number)
                 note_task(&l->newest[task], then);
         }
     free(old.newest);
-    free(place);
+    free(number);
     graph_release(&graph);
     definition_release(&definition);
     return rc;
@@ -121,12 +125,12 @@ static int note_attempts(struct cairn_store *store, struct stored_run *v,
         else if (!rc)
             rc = note_earlier(store, v, gen, &graph, l, error);
         if (rc == CAIRN_ENOTFOUND && gen < v->row.gen)
-            rc = 0; /* an earlier definition that is lost has nothing to say */
+            rc = 0; /* its definition is lost, so its numbers mean nothing */
     }
     return rc || !l->arena->failed ? rc : error_nomem(error);
 }
 
-/* An intent is not yet a running task: the slots tell which attempts have started. */
+/* An intent is not yet a running task: the slots show which attempts have started. */
 uint8_t *running_tasks(struct cairn_store *store, const struct run_row *row, uint32_t n,
                        int64_t *since_ns)
 {
@@ -147,24 +151,32 @@ uint8_t *running_tasks(struct cairn_store *store, const struct run_row *row, uin
 }
 
 /* It is recorded as pending. What a live owner runs has no end, either. */
-static bool was_interrupted(const struct newest *a, bool live)
+static bool was_interrupted(const struct newest *a, uint8_t mark, bool live)
 {
-    return a->mark & MARK_DAMAGED ||
-           (a->mark & MARK_INTERRUPTED && (!live || a->ended_ns));
+    return mark & MARK_DAMAGED || (mark & MARK_INTERRUPTED && (!live || a->ended_ns));
 }
 
-/* Before an owner says so; but of an attempt whose keeper may have lived on nothing can
- * be said here. */
+/* As situation_marks.c has it; the newest attempt decides. */
+static uint8_t recorded_mark(const struct newest *a, enum cairn_outcome outcome)
+{
+    if (a->undo.number > a->number)
+        return outcome == CAIRN_UNDONE ? 0 : a->undo.mark;
+    return outcome == CAIRN_PENDING ? a->mark : 0;
+}
+
+/* Whether the next owner will find it unknown. Whether an interrupted attempt lives on
+ * under a keeper is not known here. */
 static bool is_unknown(const struct stored_run *v, uint32_t task, uint8_t mark)
 {
-    return v->definition.on_crash != ON_CRASH_ADOPT &&
-           task_is_unknown(graph_def(&v->graph, task), CAIRN_PENDING, mark);
+    if (v->definition.on_crash == ON_CRASH_ADOPT)
+        mark &= (uint8_t)~MARK_INTERRUPTED;
+    return task_is_unknown(graph_def(&v->graph, task), CAIRN_PENDING, mark);
 }
 
 /* What it should take back still stands: it has not run since. */
 static bool undo_has_failed(const struct newest *a, enum cairn_outcome outcome)
 {
-    return a->undo_failed && a->undo > a->number &&
+    return a->undo.failed && a->undo.number > a->number &&
            (outcome == CAIRN_COMPLETED || outcome == CAIRN_FAILED);
 }
 
@@ -177,8 +189,9 @@ static int list_tasks(const struct stored_run *v, const struct newest *newest,
         const struct newest *a = &newest[task];
         enum cairn_outcome outcome = v->recovery.states.outcome[task];
         bool pending = outcome == CAIRN_PENDING;
-        bool interrupted = pending && was_interrupted(a, live);
-        bool unknown = interrupted && !live && is_unknown(v, task, a->mark);
+        uint8_t mark = recorded_mark(a, outcome);
+        bool interrupted = pending && was_interrupted(a, mark, live);
+        bool unknown = !live && is_unknown(v, task, mark);
         struct cairn_task_info info = {
             .id = v->graph.id[task],
             .node = task,
@@ -195,11 +208,40 @@ static int list_tasks(const struct stored_run *v, const struct newest *newest,
             .peak_kib = a->peak_kib,
             .text = a->text,
             .check = graph_def(&v->graph, task)->check.len > 0,
-            .failed_undo = undo_has_failed(a, outcome) ? a->undo : 0};
+            .failed_undo = undo_has_failed(a, outcome) ? a->undo.number : 0};
         if (each(context, &info))
             break;
     }
     return 0;
+}
+
+struct noted_tasks {
+    struct task_lister *l;
+    const struct stored_run *v;
+    const char *live_dir;
+};
+
+static int note_end(void *context, const struct end_note *note)
+{
+    const struct noted_tasks *n = context;
+    const struct run_row *row = &n->v->row;
+    struct newest *a = note->task < n->l->n ? &n->l->newest[note->task] : NULL;
+    if (a && note->gen == row->gen && note->attempt == a->number &&
+        a->mark == MARK_INTERRUPTED && noted_end_counts(n->live_dir, row->run, note))
+        a->mark = MARK_OUTLIVED;
+    return 0;
+}
+
+/* What had ended before its owner was killed is neither interrupted nor unknown. */
+static int mark_noted(struct cairn_store *store, const struct stored_run *v,
+                      struct task_lister *l, struct cairn_error *error)
+{
+    struct end_notes_damage damage = {0};
+    struct noted_tasks n = {l, v, store_live_dir(store)};
+    return v->row.state == CAIRN_RUN_COMPLETED
+               ? 0
+               : end_notes_each(n.live_dir, store_id(store), v->row.run, note_end, &n,
+                                &damage, error);
 }
 
 int cairn_run_tasks(struct cairn_store *store, uint64_t run,
@@ -218,6 +260,8 @@ int cairn_run_tasks(struct cairn_store *store, uint64_t run,
     rc = live < 0 ? live : l.newest && running ? 0 : error_nomem(error);
     if (!rc)
         rc = note_attempts(store, &v, &l, error);
+    if (!rc && !live)
+        rc = mark_noted(store, &v, &l, error);
     if (!rc)
         rc = list_tasks(&v, l.newest, running, live, each, context);
     free(l.newest);

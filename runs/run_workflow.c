@@ -2,6 +2,7 @@
 /* The workflow of a run: from its file as it is now, or as it is stored. */
 #include "runs/run_workflow.h"
 
+#include "base/reader.h"
 #include "cairn/runs.h"
 #include "checkpoint/trust.h"
 #include "runs/moved_store.h"

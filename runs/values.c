@@ -5,6 +5,7 @@
 #include "runs/values.h"
 
 #include "base/limits.h"
+#include "base/reader.h"
 
 #include <stdlib.h>
 
@@ -118,7 +119,7 @@ static int read_entries(struct str text, struct buf *found, struct cairn_error *
 }
 
 /* Sorts; of equal keys only the last one stays. Returns how many are left. */
-static size_t unique(struct entry *entries, size_t n)
+static size_t drop_duplicates(struct entry *entries, size_t n)
 {
     size_t kept = 0;
     if (n)
@@ -169,7 +170,7 @@ int values_parse(struct arena *arena, struct str text, struct key_value **out,
         rc = read_entries(text, &found, error);
     if (!rc) {
         struct entry *entries = (void *)found.data;
-        size_t kept = unique(entries, found.size / sizeof *entries);
+        size_t kept = drop_duplicates(entries, found.size / sizeof *entries);
         rc = copy_entries(arena, entries, kept, out, error);
         if (!rc)
             *n = (uint32_t)kept;

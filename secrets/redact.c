@@ -84,26 +84,26 @@ bool redactor_finds(const struct redactor *redactor, struct str text)
     return false;
 }
 
-struct range { /* places in the whole text */
+struct secret_range { /* places in the whole text */
     uint64_t begin, end;
 };
 
-static struct range *ranges_of(struct redact_stream *stream)
+static struct secret_range *ranges_of(struct redact_stream *stream)
 {
     return (void *)stream->ranges.data;
 }
 
 static size_t range_count(const struct redact_stream *stream)
 {
-    return stream->ranges.size / sizeof(struct range);
+    return stream->ranges.size / sizeof(struct secret_range);
 }
 
 /* A form ends at `range.end`, which is behind all ranges so far or where the last one
  * ends. Every range is added and removed once, so this is linear in the end. */
-static void add_range(struct redact_stream *stream, struct range range)
+static void add_range(struct redact_stream *stream, struct secret_range range)
 {
     size_t n = range_count(stream);
-    const struct range *ranges = ranges_of(stream);
+    const struct secret_range *ranges = ranges_of(stream);
     if (range.begin < stream->place) /* known to be secret, too, and put out already */
         range.begin = stream->place;
     while (n > stream->first_range && ranges[n - 1].end >= range.begin) {
@@ -126,8 +126,8 @@ static bool drop_front(struct buf *buf, size_t used)
 }
 
 /* Puts out what is held before the place `end`, of one kind: secret or not. */
-static void put(struct redact_stream *stream, uint64_t end, bool secret,
-                struct buf *out)
+static void put_until(struct redact_stream *stream, uint64_t end, bool secret,
+                      struct buf *out)
 {
     size_t n = (size_t)(end - stream->place);
     if (n == 0)
@@ -146,18 +146,18 @@ static void put(struct redact_stream *stream, uint64_t end, bool secret,
 static void put_decided(struct redact_stream *stream, uint64_t decided, struct buf *out)
 {
     while (stream->first_range < range_count(stream)) {
-        struct range range = ranges_of(stream)[stream->first_range];
+        struct secret_range range = ranges_of(stream)[stream->first_range];
         if (range.begin > decided)
             break;
-        put(stream, range.begin, false, out);
-        put(stream, range.end, true, out);
+        put_until(stream, range.begin, false, out);
+        put_until(stream, range.end, true, out);
         stream->first_range++;
     }
     if (stream->place < decided)
-        put(stream, decided, false, out);
+        put_until(stream, decided, false, out);
     if (drop_front(&stream->held, stream->held_start))
         stream->held_start = 0;
-    if (drop_front(&stream->ranges, stream->first_range * sizeof(struct range)))
+    if (drop_front(&stream->ranges, stream->first_range * sizeof(struct secret_range)))
         stream->first_range = 0;
 }
 
@@ -172,7 +172,7 @@ static void add_part(struct redact_stream *stream, struct str bytes, struct buf 
         place++;
         uint32_t longest = automaton->nodes[state].longest;
         if (longest)
-            add_range(stream, (struct range){place - longest, place});
+            add_range(stream, (struct secret_range){place - longest, place});
     }
     stream->state = state;
     stream->failed = stream->held.failed || stream->ranges.failed;

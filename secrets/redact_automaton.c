@@ -15,7 +15,7 @@ static int by_text(const void *a, const void *b)
     return str_compare(*x, *y);
 }
 
-static size_t common(struct str a, struct str b)
+static size_t common_prefix(struct str a, struct str b)
 {
     size_t n = 0;
     while (n < a.len && n < b.len && a.ptr[n] == b.ptr[n])
@@ -27,7 +27,7 @@ static size_t count_nodes(const struct str *forms, size_t n)
 {
     size_t nodes = 1;
     for (size_t i = 0; i < n; i++)
-        nodes += forms[i].len - (i ? common(forms[i - 1], forms[i]) : 0);
+        nodes += forms[i].len - (i ? common_prefix(forms[i - 1], forms[i]) : 0);
     return nodes;
 }
 
@@ -61,7 +61,7 @@ uint32_t automaton_step(const struct automaton *automaton, uint32_t state, uint8
     }
 }
 
-struct range { /* of the sorted forms that begin with a node's text */
+struct form_range { /* of the sorted forms that begin with a node's text */
     uint32_t begin, end;
 };
 
@@ -80,10 +80,10 @@ static void link_back(struct automaton *automaton, uint32_t parent, uint32_t chi
 
 /* The forms of the range are cut into the children's. */
 static void add_children(struct automaton *automaton, const struct str *forms,
-                         struct range *ranges, uint32_t parent)
+                         struct form_range *ranges, uint32_t parent)
 {
     struct automaton_node *nodes = automaton->nodes;
-    struct range all = ranges[parent];
+    struct form_range all = ranges[parent];
     uint32_t depth = nodes[parent].depth;
     nodes[parent].first = (uint32_t)automaton->n;
     while (all.begin < all.end && forms[all.begin].len == depth)
@@ -93,7 +93,7 @@ static void add_children(struct automaton *automaton, const struct str *forms,
         char byte = forms[i].ptr[depth];
         while (all.begin < all.end && forms[all.begin].ptr[depth] == byte)
             all.begin++;
-        ranges[child] = (struct range){i, all.begin};
+        ranges[child] = (struct form_range){i, all.begin};
         nodes[child].byte = (uint8_t)byte;
         nodes[child].depth = depth + 1;
         nodes[child].longest = forms[i].len == depth + 1 ? depth + 1 : 0;
@@ -111,7 +111,7 @@ int automaton_init(struct automaton *automaton, struct str *forms, size_t n,
     size_t most = count_nodes(forms, n);
     if (most > UINT32_MAX)
         return error_set(error, CAIRN_ELIMIT, "the secrets are too long");
-    struct range *ranges = calloc(most, sizeof *ranges);
+    struct form_range *ranges = calloc(most, sizeof *ranges);
     automaton->nodes = calloc(most, sizeof *automaton->nodes);
     if (!ranges || !automaton->nodes) {
         free(ranges);

@@ -26,8 +26,8 @@ static unsigned six_bits(struct str value, size_t bit)
     return pair >> (10 - shift) & 63;
 }
 
-static void base64(struct str value, size_t bytes_before, bool for_urls,
-                   struct buf *out)
+static void add_base64(struct str value, size_t bytes_before, bool for_urls,
+                       struct buf *out)
 {
     static const char letters[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
@@ -42,17 +42,17 @@ static void base64(struct str value, size_t bytes_before, bool for_urls,
     }
 }
 
-static bool unreserved(char c)
+static bool is_unreserved(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
            c == '-' || c == '.' || c == '_' || c == '~';
 }
 
-static void percent(struct str value, const char *hex, struct buf *out)
+static void add_percent_encoded(struct str value, const char *hex, struct buf *out)
 {
     for (size_t i = 0; i < value.len; i++) {
         uint8_t byte = (uint8_t)value.ptr[i];
-        if (unreserved(value.ptr[i]))
+        if (is_unreserved(value.ptr[i]))
             buf_byte(out, byte);
         else {
             char code[3] = {'%', hex[byte >> 4], hex[byte & 15]};
@@ -68,12 +68,12 @@ static size_t forms_of(struct arena *arena, struct str value, struct str *out)
     out[n++] = arena_str(arena, value);
     for (unsigned i = 0; i < 6; i++) {
         buf_clear(&form);
-        base64(value, i / 2, i % 2, &form);
+        add_base64(value, i / 2, i % 2, &form);
         add_form(arena, &form, out, &n);
     }
     for (unsigned i = 0; i < 2; i++) {
         buf_clear(&form);
-        percent(value, i ? "0123456789ABCDEF" : "0123456789abcdef", &form);
+        add_percent_encoded(value, i ? "0123456789ABCDEF" : "0123456789abcdef", &form);
         add_form(arena, &form, out, &n);
     }
     buf_release(&form);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 /* Of several values for one secret the last one counts. */
-static const char *given(const struct cairn_run_options *options, struct str name)
+static const char *given_value(const struct cairn_run_options *options, struct str name)
 {
     for (size_t i = options->n_secrets; i-- > 0;)
         if (str_equal(str_of(options->secrets[i].name), name))
@@ -20,7 +20,7 @@ static int read_values(struct secrets *s, const struct cairn_run_options *option
     const struct definition *d = s->definition;
     s->values = arena_take(&s->arena, d->n_secrets, sizeof *s->values);
     for (uint32_t i = 0; s->values && i < d->n_secrets; i++) {
-        const char *value = given(options, d->secrets[i]);
+        const char *value = given_value(options, d->secrets[i]);
         if (!value)
             value = getenv(d->secrets[i].ptr);
         if (value)
@@ -105,4 +105,21 @@ int secrets_mark(const struct secrets *s, struct str name, struct digest *mac,
     struct str value = secrets_value(s, name);
     return hmac_sha256(s->key, sizeof s->key, value.ptr ? value.ptr : "", value.len,
                        mac, error);
+}
+
+int secrets_basis(const struct secrets *s, const struct str *names, uint32_t n,
+                  uint64_t *basis)
+{
+    uint64_t fold = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        struct digest mac;
+        uint64_t part;
+        int rc = secrets_mark(s, names[i], &mac, NULL);
+        if (rc)
+            return rc;
+        memcpy(&part, mac.bytes, sizeof part);
+        fold = (fold << 7 | fold >> 57) ^ part; /* their order counts */
+    }
+    *basis = fold;
+    return 0;
 }

@@ -34,5 +34,9 @@ struct str secrets_value(const struct secrets *secrets, struct str name);
 struct str secrets_missing(const struct secrets *secrets);
 int secrets_mark(const struct secrets *secrets, struct str name, struct digest *mac,
                  struct cairn_error *error);
+/* A number that tells whether the same secrets had the same values at another time: 0
+ * for none. */
+int secrets_basis(const struct secrets *secrets, const struct str *names, uint32_t n,
+                  uint64_t *basis);
 
 #endif

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether the database is what it was made as: its tables, and its pages. (The rows are
- * looked at in row_checksum.c and object.c, the log in store_check.c.) */
+/* Whether the tables and the pages of the database are intact. (Rows are checked in
+ * health_rows.c and object.c, the log in store_check.c.) */
 #include "storage/health.h"
 
 #include "storage/schema.h"
+#include "storage/sqlite/db_error.h"
+#include "storage/sqlite/statement.h"
 #include "storage/store_int.h"
 
 #include <assert.h>
@@ -16,7 +18,7 @@ int store_check_schema(struct cairn_store *store, int (*each)(void *, const char
     return schema_compare(store->db, each, context, error);
 }
 
-/* SQLite puts all that it finds into one text, under a headline. */
+/* SQLite returns all its findings as one text, under a headline. */
 static int each_line(struct str text, int (*each)(void *, const char *line),
                      void *context)
 {
@@ -36,8 +38,8 @@ static int each_line(struct str text, int (*each)(void *, const char *line),
     return rc;
 }
 
-/* Where a page could not be read, SQLite lists it like a damaged one, and what hangs on
- * it as never used. */
+/* SQLite lists a page that could not be read like a damaged one, and the pages below it
+ * as never used. */
 static int check_reading(struct cairn_store *store, const char *findings,
                          struct cairn_error *error)
 {
@@ -52,6 +54,7 @@ int store_check_pages(struct cairn_store *store, int (*each)(void *, const char 
 {
     struct query query;
     store_assert_open(store);
+    assert(each);
     int rc = query_start(&query, store->db, SQL_CHECK_PAGES, NO_VALUES, error);
     while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
         struct str text = query_text(&query, 0);

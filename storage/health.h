@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* Whether the store is whole: its log, its tables, its pages, and the checksums of its
- * rows. (Objects: store_verify_objects. Checkpoints: checkpoint/verify.h.) */
+ * rows. (Objects: store_verify_objects. Checkpoints: checkpoint/verify/verify.h.) */
 #ifndef STORAGE_HEALTH_H
 #define STORAGE_HEALTH_H
 
 #include "base/error.h"
 #include "cairn/store.h"
 
-/* What the write-ahead log tells, as far as nobody is writing it. */
+/* The state of the write-ahead log, as far as it can be judged: while somebody writes
+ * to it, it counts as whole. */
 enum log_health {
     LOG_WHOLE,
-    LOG_ENDS_EARLY, /* its last transaction is cut off, or so may be the log itself */
-    LOG_LOST        /* what was committed cannot be read any more */
+    LOG_ENDS_EARLY, /* its last transaction is cut off, or perhaps the log itself */
+    LOG_LOST        /* committed transactions can no longer be read */
 };
 enum log_health store_log_health(struct cairn_store *store);
 
@@ -19,15 +20,15 @@ enum log_health store_log_health(struct cairn_store *store);
 struct bad_row {
     const char *what;
     uint64_t run; /* of a command or claim */
-    bool hmac;    /* only its HMAC is not of the handle's key */
+    bool hmac;    /* only its HMAC is wrong: it was made with another key */
 };
 int store_verify_rows(struct cairn_store *store,
                       int (*bad)(void *, const struct bad_row *), void *context,
                       struct cairn_error *error);
-/* Compares the tables with those that a store of its version has. */
+/* Compares the tables with those of a new store of the same version. */
 int store_check_schema(struct cairn_store *store, int (*each)(void *, const char *line),
                        void *context, struct cairn_error *error);
-/* The pages, and whether the indexes fit the tables; each line that is not "ok". */
+/* Checks the pages, and that the indexes fit the tables; a call for each finding. */
 int store_check_pages(struct cairn_store *store, int (*each)(void *, const char *line),
                       void *context, struct cairn_error *error);
 

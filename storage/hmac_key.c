@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The file with the key of HMACs (of records, and of rows: row_hmac.c). All of its
- * bytes are the key, a newline at the end included. Like ssh, it refuses a file of the
- * user's own that others can read; one of somebody else (such as root) is his to guard.
- * Only the two blocks that HMAC makes of the key stay in memory, until the store is
- * closed. */
+ * bytes are the key, even a newline at the end. As ssh does, it refuses a file that the
+ * user owns and others can read; a file of another owner (such as root) is that owner's
+ * responsibility. Only the two blocks that HMAC derives from the key stay in memory,
+ * until the store is closed. */
 #include "storage/store_int.h"
 
 #include <assert.h>
@@ -88,6 +88,7 @@ int store_key_read(const char *path, struct sha256 *sha, struct hmac_key **key,
     close(fd);
     if (!rc && !(*key = calloc(1, sizeof **key)))
         rc = error_nomem(error);
+    assert(rc || (n >= KEY_LEAST && n <= KEY_MOST));
     if (!rc)
         hmac_key_init(*key, bytes, (size_t)n, sha);
     explicit_bzero(bytes, sizeof bytes);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Which ranges of the lock file this handle holds. Open file description locks never
- * conflict with themselves, so that one handle does not take the same range twice must
- * be remembered here. */
+ * conflict with themselves, so the lock file cannot tell us that we hold a range. */
 #include "storage/store_int.h"
 
 #include <assert.h>
 
 bool store_holds(const struct cairn_store *store, int64_t offset)
 {
+    assert(store->n_holds <= sizeof store->holds / sizeof store->holds[0]);
     for (unsigned i = 0; i < store->n_holds; i++)
         if (store->holds[i] == offset)
             return true;
@@ -27,6 +27,7 @@ int store_hold(struct cairn_store *store, int64_t offset, struct cairn_error *er
 
 void store_unhold(struct cairn_store *store, int64_t offset)
 {
+    assert(store_holds(store, offset));
     for (unsigned i = 0; i < store->n_holds; i++)
         if (store->holds[i] == offset)
             store->holds[i] = store->holds[--store->n_holds];

@@ -3,12 +3,12 @@
  *
  * An object is kept under the SHA-256 of its whole content: compressed as one zstd
  * frame that states its size (codec 1) where that is smaller, else as it is (codec 0).
- * What is read is believed only after its digest was computed again; before that, sizes
- * are checked so that a damaged row cannot ask for endless memory. */
+ * Content is returned only if its digest is right; sizes are checked before, so that a
+ * damaged row cannot ask for huge amounts of memory. */
 #include "storage/object.h"
 
 #include "base/limits.h"
-#include "storage/store_int.h"
+#include "storage/rows_int.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -52,15 +52,17 @@ static struct object_codec *get_codec(struct cairn_store *store)
     return codec;
 }
 
-static void hash(struct cairn_store *store, struct str content, struct digest *digest)
+static void hash_content(struct cairn_store *store, struct str content,
+                         struct digest *digest)
 {
     sha256_begin(store->sha);
     sha256_add(store->sha, content.ptr, content.len);
     sha256_end(store->sha, digest);
 }
 
-/* Scratch memory that one huge object made is given back. */
-static void trim(struct buf *buf)
+/* So that one huge object does not keep its scratch memory until the store is closed.
+ */
+static void release_if_huge(struct buf *buf)
 {
     if (buf->capacity > 4 << 20)
         buf_release(buf);
@@ -69,8 +71,8 @@ static void trim(struct buf *buf)
 /* ---- Writing ---- */
 
 /* The frame, or an empty str if it would not be smaller. */
-static int pack(struct object_codec *codec, struct str content, struct str *packed,
-                struct cairn_error *error)
+static int compress_content(struct object_codec *codec, struct str content,
+                            struct str *packed, struct cairn_error *error)
 {
     assert(content.len <= LIMIT_OBJECT_BYTES);
     *packed = (struct str){NULL, 0};
@@ -85,46 +87,32 @@ static int pack(struct object_codec *codec, struct str content, struct str *pack
                                  content.len, ZSTD_LEVEL);
     if (!ZSTD_isError(n))
         *packed = (struct str){room, n};
+    assert(packed->len < content.len);
     return 0;
 }
 
-static int insert(struct cairn_store *store, const struct digest *digest,
-                  struct str content, struct cairn_error *error)
+static int write_object(struct cairn_store *store, enum sql_id id,
+                        const struct digest *digest, struct str content,
+                        struct cairn_error *error)
 {
     store_assert_writing(store);
     struct object_codec *codec = get_codec(store);
     struct str packed;
     if (!codec)
         return error_nomem(error);
-    int rc = pack(codec, content, &packed, error);
+    int rc = compress_content(codec, content, &packed, error);
+    /* Before SQLite refuses it, which would spoil the whole transaction. */
+    if (!rc && (packed.len ? packed.len : content.len) > LIMIT_ROW_BYTES)
+        rc = error_set(error, CAIRN_ELIMIT,
+                       "%zu bytes are too many for one stored object (at most %d)",
+                       content.len, LIMIT_ROW_BYTES);
     if (!rc)
-        rc = store_write(store, SQL_PUT_OBJECT,
+        rc = store_write(store, id,
                          VALUES(value_blob(digest_view(digest)), value_u64(content.len),
                                 value_int(packed.len ? CODEC_ZSTD : CODEC_RAW),
                                 value_blob(packed.len ? packed : content)),
                          error);
-    trim(&codec->packed);
-    return rc;
-}
-
-int store_put_object(struct cairn_store *store, struct str content,
-                     struct digest *digest, struct cairn_error *error)
-{
-    struct digest name;
-    int64_t present;
-    store_assert_writing(store);
-    if (content.len > LIMIT_OBJECT_BYTES)
-        return error_set(error, CAIRN_ELIMIT,
-                         "%zu bytes are too many for one stored object (at most %d)",
-                         content.len, LIMIT_OBJECT_BYTES);
-    hash(store, content, &name);
-    int rc = db_get_int(store->db, SQL_FIND_OBJECT,
-                        VALUES(value_blob(digest_view(&name))), &present, error);
-    if (!rc)
-        rc = present ? store_spare_object(store, (uint64_t)present, error)
-                     : insert(store, &name, content, error);
-    if (!rc)
-        *digest = name;
+    release_if_huge(&codec->packed);
     return rc;
 }
 
@@ -145,9 +133,10 @@ static void object_from(const struct query *query, struct object_row *row)
 
 /* Appends the content and checks it. Returns NULL or what is wrong with it; *nomem set
  * if that is only a lack of memory. `out` may have grown then. */
-static const char *unpack(struct cairn_store *store, const struct object_row *row,
-                          struct buf *out, bool *nomem)
+static const char *unpack_row(struct cairn_store *store, const struct object_row *row,
+                              struct buf *out, bool *nomem)
 {
+    assert(row->data.ptr || row->data.len == 0);
     struct object_codec *codec = get_codec(store);
     struct digest digest;
     *nomem = !codec;
@@ -173,14 +162,14 @@ static const char *unpack(struct cairn_store *store, const struct object_row *ro
         ZSTD_decompressDCtx(codec->decompress, room, size, row->data.ptr,
                             row->data.len) != size)
         return "its compressed data is damaged";
-    hash(store, (struct str){room, size}, &digest);
+    hash_content(store, (struct str){room, size}, &digest);
     return str_equal(row->digest, digest_view(&digest))
                ? NULL
                : "its content does not match its digest";
 }
 
-/* Takes back what was appended. */
-static void cut(struct buf *buf, size_t size)
+/* Removes what was appended. */
+static void cut_back(struct buf *buf, size_t size)
 {
     assert(size <= buf->size);
     buf->size = size;
@@ -206,10 +195,10 @@ int store_get_object(struct cairn_store *store, const struct digest *digest,
         struct object_row row;
         bool nomem;
         object_from(&query, &row);
-        const char *why = unpack(store, &row, out, &nomem);
+        const char *why = unpack_row(store, &row, out, &nomem);
         rc = 0;
         if (why) {
-            cut(out, before);
+            cut_back(out, before);
             rc = nomem ? error_nomem(error)
                        : error_set(error, CAIRN_EDAMAGED,
                                    "the stored object %s is damaged (%s): run `cairn "
@@ -218,6 +207,74 @@ int store_get_object(struct cairn_store *store, const struct digest *digest,
         }
     }
     query_end(&query);
+    return rc;
+}
+
+/* ---- Putting what may be there already ---- */
+
+/* Whether the row has this very content. No digest is needed to tell. */
+static bool row_has(struct cairn_store *store, const struct object_row *row,
+                    struct str content)
+{
+    struct object_codec *codec = get_codec(store);
+    if (row->size < 0 || (uint64_t)row->size != content.len)
+        return false;
+    if (row->codec == CODEC_RAW)
+        return str_equal(row->data, content);
+    buf_clear(&codec->content);
+    char *room = buf_grow(&codec->content, content.len);
+    bool same = room && row->codec == CODEC_ZSTD &&
+                ZSTD_decompressDCtx(codec->decompress, room, content.len, row->data.ptr,
+                                    row->data.len) == content.len &&
+                str_equal((struct str){room, content.len}, content);
+    release_if_huge(&codec->content);
+    return same;
+}
+
+/* *id: of the object of that name, 0: there is none; *good: it is not damaged. */
+static int find_object(struct cairn_store *store, const struct digest *digest,
+                       struct str content, uint64_t *id, bool *good,
+                       struct cairn_error *error)
+{
+    struct query query;
+    *id = 0;
+    int rc = query_start(&query, store->db, SQL_FIND_OBJECT,
+                         VALUES(value_blob(digest_view(digest))), error);
+    if (!rc)
+        rc = query_step(&query, error);
+    if (rc > 0) {
+        struct object_row row;
+        object_from(&query, &row);
+        *id = query_u64(&query, 4);
+        *good = row_has(store, &row, content);
+    }
+    query_end(&query);
+    return rc < 0 ? rc : 0;
+}
+
+int store_put_object(struct cairn_store *store, struct str content,
+                     struct digest *digest, struct cairn_error *error)
+{
+    struct digest name;
+    uint64_t present;
+    bool good = true;
+    store_assert_writing(store);
+    if (content.len > LIMIT_OBJECT_BYTES)
+        return error_set(error, CAIRN_ELIMIT,
+                         "%zu bytes are too many for one stored object (at most %d)",
+                         content.len, LIMIT_OBJECT_BYTES);
+    if (!get_codec(store))
+        return error_nomem(error);
+    hash_content(store, content, &name);
+    int rc = find_object(store, &name, content, &present, &good, error);
+    if (!rc)
+        rc = !present ? write_object(store, SQL_PUT_OBJECT, &name, content, error)
+             : good   ? store_spare_object(store, present, error)
+                      : write_object(store, SQL_MEND_OBJECT, &name, content, error);
+    if (!rc && present && !good)
+        rc = store_spare_object(store, present, error);
+    if (!rc)
+        *digest = name;
     return rc;
 }
 
@@ -233,12 +290,12 @@ int object_sound(struct cairn_store *store, const struct sql_value values[5],
     if (!codec)
         return error_nomem(error);
     buf_clear(&codec->content);
-    const char *why = unpack(store, &row, &codec->content, &nomem);
-    trim(&codec->content);
+    const char *why = unpack_row(store, &row, &codec->content, &nomem);
+    release_if_huge(&codec->content);
     return nomem ? error_nomem(error) : !why;
 }
 
-/* What the callback says of a bad one, 0 of a good one; negative also for our errors.
+/* 0 if it is good, else what the callback returns; negative also for errors of our own.
  */
 static int verify_row(struct cairn_store *store, const struct object_row *row,
                       int (*bad)(void *, const char *, const char *), void *context,
@@ -251,8 +308,8 @@ static int verify_row(struct cairn_store *store, const struct object_row *row,
     if (!codec)
         return error_nomem(error);
     buf_clear(&codec->content);
-    const char *why = unpack(store, row, &codec->content, &nomem);
-    trim(&codec->content);
+    const char *why = unpack_row(store, row, &codec->content, &nomem);
+    release_if_huge(&codec->content);
     if (!why)
         return 0;
     if (nomem)

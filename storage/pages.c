@@ -2,9 +2,9 @@
 /* Pages from the database file, or from the newest frame of the log that belongs to a
  * commit. SQLite's file format, sections 1.3 and 4.
  *
- * A frame's checksum goes on from that of the frame before it. So a damaged frame does
- * not hide those behind it: each is judged from the checksum that the one before it
- * states. */
+ * A frame's checksum continues that of the frame before it. Each frame is checked
+ * against the checksum stated in the one before it, so that a damaged frame does not
+ * make those after it look damaged, too. */
 #include "storage/pages.h"
 
 #include "base/array.h"
@@ -22,14 +22,14 @@
 enum { BLOCK = 64 << 10, DEFAULT_PAGE = 2048 };
 enum { WAL_MAGIC = 0x377f0682 }; /* or one more */
 
-static uint32_t little32(const uint8_t *at)
+static uint32_t little_endian32(const uint8_t *at)
 {
     return (uint32_t)at[3] << 24 | (uint32_t)at[2] << 16 | (uint32_t)at[1] << 8 | at[0];
 }
 
 /* ---- Reading files as far as they can be read ---- */
 
-/* Blocks that fail are left zero: bad sectors must not hide what lies around them. */
+/* Blocks that cannot be read are left zero, so that the rest can still be used. */
 static int read_blocks(int fd, size_t size, struct buf *out, bool *unreadable,
                        struct cairn_error *error)
 {
@@ -58,8 +58,7 @@ static int read_file(const char *path, struct buf *out, bool *unreadable,
     struct stat st;
     int rc = 0;
     int fd = os_open_plain(path, O_RDONLY);
-    /* Nothing is read of what is no file of the store: ENXIO a socket, ELOOP a symbolic
-     * link. */
+    /* Only a plain file is read: ENXIO is a socket, ELOOP a symbolic link. */
     if (fd < 0 && (errno == ENOENT || errno == ENOTDIR || errno == ENXIO ||
                    errno == ELOOP || errno == EINVAL))
         return 0;
@@ -80,26 +79,27 @@ static bool good_page_size(size_t size)
 
 /* ---- The log ---- */
 
-struct sums {
+struct wal_sums {
     uint32_t a, b;
 };
 
-static struct sums add_sums(struct sums s, const uint8_t *at, size_t n, bool big)
+static struct wal_sums add_sums(struct wal_sums s, const uint8_t *at, size_t n,
+                                bool big)
 {
     assert(n % 8 == 0);
     for (size_t i = 0; i + 8 <= n; i += 8) {
-        s.a += (big ? big32(at + i) : little32(at + i)) + s.b;
-        s.b += (big ? big32(at + i + 4) : little32(at + i + 4)) + s.a;
+        s.a += (big ? big32(at + i) : little_endian32(at + i)) + s.b;
+        s.b += (big ? big32(at + i + 4) : little_endian32(at + i + 4)) + s.a;
     }
     return s;
 }
 
-static struct sums stated(const uint8_t *at)
+static struct wal_sums stated_sums(const uint8_t *at)
 {
-    return (struct sums){big32(at), big32(at + 4)};
+    return (struct wal_sums){big32(at), big32(at + 4)};
 }
 
-static bool same(struct sums x, struct sums y)
+static bool same_sums(struct wal_sums x, struct wal_sums y)
 {
     return x.a == y.a && x.b == y.b;
 }
@@ -123,35 +123,35 @@ static void read_header(struct wal *wal, bool *big)
     assert(wal->file.size >= WAL_HEADER);
     enum { VERSION = 3007000 };
     const uint8_t *bytes = (const uint8_t *)wal->file.data;
-    const struct sums none = {0, 0};
+    const struct wal_sums none = {0, 0};
     size_t page_size = big32(bytes + 8);
     *big = false;
     if ((big32(bytes) & ~1u) != WAL_MAGIC || big32(bytes + 4) != VERSION ||
         !good_page_size(page_size))
         return;
     *big = bytes[3] & 1;
-    wal->header = same(add_sums(none, bytes, 24, *big), stated(bytes + 24));
+    wal->header = same_sums(add_sums(none, bytes, 24, *big), stated_sums(bytes + 24));
     if (wal->header)
         wal->page_size = page_size;
 }
 
-/* Those of an earlier generation have other salts; so have the zeros with which the log
- * is lengthened. If the header was damaged the first frame tells the salts. */
+/* Frames of an earlier generation have other salts, and so do the zeros with which the
+ * log is extended. If the header is damaged, the salts are those of the first frame. */
 static int find_frames(struct wal *wal, bool big, struct cairn_error *error)
 {
     assert(wal->file.size >= WAL_HEADER + FRAME_HEADER && wal->n == 0);
     const uint8_t *bytes = (const uint8_t *)wal->file.data;
     size_t step = FRAME_HEADER + wal->page_size, ours = 0;
-    struct sums before = stated(bytes + 24);
+    struct wal_sums before = stated_sums(bytes + 24);
     const uint8_t *salts = bytes + (wal->header ? 16 : WAL_HEADER + 8);
     bool after_ours = true;
     for (size_t at = WAL_HEADER; at + step <= wal->file.size; at += step) {
         const uint8_t *head = bytes + at;
-        struct sums found = add_sums(before, head, 8, big);
+        struct wal_sums found = add_sums(before, head, 8, big);
         found = add_sums(found, head + FRAME_HEADER, wal->page_size, big);
-        before = stated(head + 16);
+        before = stated_sums(head + 16);
         bool salted = memcmp(head + 8, salts, 8) == 0;
-        bool follows = big32(head) && same(found, before);
+        bool follows = big32(head) && same_sums(found, before);
         /* One whose salts were damaged still follows from the one before it. */
         after_ours = salted || (after_ours && follows);
         struct wal_frame frame = {big32(head), big32(head + 4), at + FRAME_HEADER,
@@ -168,8 +168,9 @@ static int find_frames(struct wal *wal, bool big, struct cairn_error *error)
     return 0;
 }
 
-/* The end of the transaction that frame `i` is in: one behind its commit. Where the
- * power went before a frame was written there may be anything: it tells nothing. */
+/* The end of the transaction that frame `i` is in: one after its commit. Frames that
+ * are not ours are skipped: where power failed before one was written, there may be any
+ * bytes. */
 static size_t end_of(const struct wal *wal, size_t i)
 {
     assert(i <= wal->n);
@@ -181,15 +182,16 @@ static size_t end_of(const struct wal *wal, size_t i)
 /* How many frames from `i` on are not whole. */
 static size_t run_of_bad(const struct wal *wal, size_t i)
 {
+    assert(i <= wal->n);
     size_t n = 0;
     while (i + n < wal->n && !wal->frames[i + n].whole)
         n++;
     return n;
 }
 
-/* Behind a transaction that is not whole others were committed: then it was, too. But a
- * commit that failed leaves frames behind that a shorter one does not overwrite. Two of
- * them do not follow from each other. */
+/* If transactions were committed after one that is not whole, it was committed, too.
+ * But a failed commit leaves frames that a shorter one after it does not overwrite; the
+ * checksums of those do not continue each other. */
 static bool committed_behind(const struct wal *wal, size_t bad, size_t end)
 {
     assert(bad < wal->n && end <= wal->n);
@@ -200,8 +202,9 @@ static bool committed_behind(const struct wal *wal, size_t bad, size_t end)
     return end < wal->n && good < wal->n;
 }
 
-static void judge(struct wal *wal)
+static void judge_frames(struct wal *wal)
 {
+    assert(wal->committed == 0);
     size_t bad = 0;
     wal->state = wal->n ? WAL_WHOLE : WAL_NONE;
     for (; wal->header && bad < wal->n && wal->frames[bad].whole; bad++)
@@ -235,9 +238,9 @@ static bool is_zero(const struct buf *buf)
     return true;
 }
 
-/* Without a sound header. Only the making of a log can be cut off so early, and it
- * leaves the beginning of a log, or nothing, or what the disk held there before; but no
- * frames, which are written when the header is synced. */
+/* For a log without a sound header. If its creation was interrupted, there is the
+ * beginning of a log, or nothing, or what the disk held there before; but no frames,
+ * which are written after the header is synced. */
 static enum wal_state judge_headless(const struct wal *wal)
 {
     assert(!wal->header);
@@ -261,7 +264,7 @@ static int read_wal(struct wal *wal, const char *path, struct cairn_error *error
     }
     if (rc)
         return rc;
-    judge(wal);
+    judge_frames(wal);
     assert(wal->committed <= wal->n);
     if (!wal->header)
         wal->state = judge_headless(wal);
@@ -301,9 +304,10 @@ static void read_database_header(struct pages *pages)
     pages->usable = pages->page_size;
 }
 
-static int overlay(struct pages *pages, struct cairn_error *error)
+static int find_newest(struct pages *pages, struct cairn_error *error)
 {
     assert(good_page_size(pages->page_size) && pages->wal.committed <= pages->wal.n);
+    assert(!pages->newest);
     const struct wal *wal = &pages->wal;
     size_t n = pages->file.size / pages->page_size;
     bool fits = wal->page_size == pages->page_size;
@@ -326,13 +330,13 @@ int pages_load(struct pages *pages, const char *database, const char *wal,
                struct cairn_error *error)
 {
     *pages = (struct pages){0};
-    bool unreadable = false; /* what is lost with it is seen page by page */
+    bool unreadable = false; /* not needed: such pages are found one by one */
     int rc = read_file(database, &pages->file, &unreadable, error);
     if (!rc)
         rc = wal_load(&pages->wal, wal, error);
     if (!rc) {
         read_database_header(pages);
-        rc = overlay(pages, error);
+        rc = find_newest(pages, error);
     }
     if (rc)
         pages_release(pages);
@@ -353,6 +357,7 @@ const uint8_t *pages_at(const struct pages *pages, uint32_t number)
         return NULL;
     uint32_t frame = pages->newest[number];
     assert(frame <= pages->wal.committed);
+    assert(!frame || pages->wal.page_size == pages->page_size);
     if (frame)
         return (const uint8_t *)pages->wal.file.data +
                pages->wal.frames[frame - 1].offset;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The pages of a database as the files show them, without SQLite: for salvage from what
- * SQLite refuses, and to tell whether the write-ahead log is whole.
+/* The pages of a database read from its files without SQLite: to salvage rows that
+ * SQLite refuses to read, and to find out whether the write-ahead log is whole.
  *
  * SQLite itself ends the log silently at the first frame whose checksum is wrong. After
  * a crash that is right: the last transaction was not synced yet. But if transactions
- * were committed behind it, the log was damaged, and what was acknowledged is lost. */
+ * were committed after that frame, the log was damaged, and acknowledged commits are
+ * lost. */
 #ifndef STORAGE_PAGES_H
 #define STORAGE_PAGES_H
 
@@ -25,24 +26,24 @@ enum wal_state {
     WAL_NONE,   /* no frame that could hold a commit */
     WAL_WHOLE,  /* every commit in it can be read */
     WAL_TORN,   /* its last transaction is not whole: cut off by a crash, or damaged */
-    WAL_DAMAGED /* a transaction is not whole, and others were committed behind it */
+    WAL_DAMAGED /* a transaction is not whole, and others were committed after it */
 };
 
 struct wal_frame {
     uint32_t page;   /* number, from 1 */
-    uint32_t commit; /* pages in the database after it, 0: the transaction goes on */
+    uint32_t commit; /* pages in the database after it, 0: the transaction continues */
     size_t offset;   /* of the page, in the file */
-    bool whole;      /* its checksum follows from what the frame before it states */
-    bool ours;       /* by its salts, or as it follows from one of ours */
+    bool whole;      /* its checksum continues the one stated in the frame before it */
+    bool ours;       /* by its salts, or because it continues one of ours */
 };
 struct wal {
     struct buf file;
     size_t page_size;
-    bool unreadable;          /* the system did not give all of it */
-    bool header;              /* is sound */
+    bool unreadable;          /* the system could not read all of it */
+    bool header;              /* its header is sound */
     struct wal_frame *frames; /* of the newest generation */
     size_t n, room;
-    size_t committed; /* so many of them belong to commits */
+    size_t committed; /* how many of them belong to commits */
     enum wal_state state;
 };
 /* A file that is not there, or not a file, is WAL_NONE. */
@@ -61,11 +62,11 @@ struct pages {
     uint32_t n;       /* pages, from 1 */
     uint32_t *newest; /* per page: index of its newest frame + 1, 0: in the file */
 };
-/* Reads both files. What cannot be read is left empty. */
+/* Reads both files. A missing one is empty; blocks that cannot be read are zero. */
 int pages_load(struct pages *pages, const char *database, const char *wal,
                struct cairn_error *error);
 void pages_release(struct pages *pages);
-/* `page_size` bytes, NULL for a number that there is not. */
+/* `page_size` bytes; NULL if there is no such page. */
 const uint8_t *pages_at(const struct pages *pages, uint32_t number);
 
 #endif

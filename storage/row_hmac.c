@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* Of the four files with keys and sums: row_hmac.c (this one) guards rows that decide
- * something, and can tie them to a key; row_checksum.c guards rows that only tell;
- * hmac_key.c reads that key from a file; rows_meta.c has the key under which values of
- * secrets are hashed, which has nothing to do with it.
+/* There are four files with keys and checksums: row_hmac.c (this one) guards rows that
+ * decide something, and can tie them to a key; row_checksum.c guards rows that are only
+ * shown; hmac_key.c reads that key from a file; rows_meta.c has the key under which
+ * values of secrets are hashed, which is unrelated.
  *
  * Checksums of rows: first the numbers, 8 bytes little endian each, then the texts and
- * blobs, each behind its length. The first 8 bytes of its SHA-256 show damage, not
+ * blobs, each after its length. The first 8 bytes of its SHA-256 show damage, not
  * malice. In a keyed run the HMAC follows, over "cairn row ", the kind of row, a NUL
- * and the same bytes (records begin otherwise, so that no HMAC passes for another's).
+ * and the same bytes. Records begin otherwise, so that an HMAC of one is never valid
+ * for the other.
  *
  *   stored             handle without a key    handle with a key
- *   8 bytes            compared                not believed
+ *   8 bytes            compared                refused
  *   8 + 32 bytes       the first 8 compared    all compared                          */
-#include "storage/store_int.h"
+#include "storage/rows_int.h"
 
 #include <assert.h>
 
@@ -33,6 +34,7 @@ int row_sum(struct cairn_store *store, const struct summed *summed, struct row_s
             struct cairn_error *error)
 {
     assert(summed->kind[0]);
+    assert(summed->n_texts == 0 || summed->texts);
     struct buf canon = BUF_INIT;
     struct digest digest;
     for (size_t i = 0; i < summed->n_numbers; i++)
@@ -50,11 +52,13 @@ int row_sum(struct cairn_store *store, const struct summed *summed, struct row_s
             add_hmac(store, summed->kind, buf_view(&canon), sum);
     }
     buf_release(&canon);
+    assert(rc || sum->size == (store->key ? SUM_KEYED_BYTES : SUM_BYTES));
     return rc;
 }
 
 bool sum_bytes_hold(const struct row_sum *sum, struct str stored)
 {
+    assert(sum->size >= SUM_BYTES);
     return (stored.len == SUM_BYTES || stored.len == SUM_KEYED_BYTES) &&
            memcmp(stored.ptr, sum->bytes, SUM_BYTES) == 0;
 }

@@ -2,14 +2,18 @@
 /* Rows of attempts. */
 #include "storage/rows_attempt.h"
 
-#include "storage/store_int.h"
+#include "storage/rows_int.h"
 
 #include <assert.h>
 
 int store_put_intent(struct cairn_store *store, const struct attempt_row *row,
                      struct cairn_error *error)
 {
+    const uint8_t of_its_end =
+        ATTEMPT_TIMED_OUT | ATTEMPT_INTERRUPTED | ATTEMPT_ADOPTED | ATTEMPT_RETRY;
     assert(row->run && row->gen && row->number);
+    assert(!row->started_ns && !row->ended_ns && !row->outcome);
+    assert(!(row->flags & of_its_end));
     store_turn_put(store, row->run, row->start_turn);
     /* The checksum is over all columns, in the order of the table. */
     struct sql_value all[ATTEMPT_COLUMNS_READ] = {{0}};
@@ -17,6 +21,8 @@ int store_put_intent(struct cairn_store *store, const struct attempt_row *row,
     const struct sql_value key[] = {value_u64(row->run), value_int(row->gen),
                                     value_int(row->task), value_int(row->number),
                                     value_int(row->intent_ns)};
+    _Static_assert(sizeof key / sizeof *key == ATTEMPT_INTENT_NS_AT + 1,
+                   "the first columns of an attempt");
     memcpy(all, key, sizeof key);
     all[ATTEMPT_FLAGS_AT] = value_unless(row->flags, 0);
     all[ATTEMPT_START_TURN_AT] = value_unless((int64_t)row->start_turn, 0);
@@ -29,15 +35,15 @@ int store_put_intent(struct cairn_store *store, const struct attempt_row *row,
 }
 
 /* Differences are taken and added modulo 2^64, so any two times survive the trip. */
-static int64_t difference(int64_t a, int64_t b)
+static int64_t time_difference(int64_t a, int64_t b)
 {
     return (int64_t)((uint64_t)a - (uint64_t)b);
 }
 
 /* NULL stands for 0 (not started, not ended). */
-static struct sql_value since(int64_t time_ns, int64_t start_ns)
+static struct sql_value value_since(int64_t time_ns, int64_t start_ns)
 {
-    struct sql_value value = value_int(difference(time_ns, start_ns));
+    struct sql_value value = value_int(time_difference(time_ns, start_ns));
     if (time_ns == 0)
         value.kind = SQL_VALUE_NULL;
     return value;
@@ -61,11 +67,11 @@ int store_put_attempt(struct cairn_store *store, const struct attempt_row *row,
         store, SQL_PUT_ATTEMPT,
         VALUES(value_u64(row->run), value_int(row->gen), value_int(row->task),
                value_int(row->number), value_int(row->intent_ns),
-               since(row->started_ns, row->intent_ns), since(row->ended_ns, start_ns),
-               value_unless(row->outcome, 0), value_unless(row->flags, 0),
-               value_unless(row->exit_code, -1), value_unless(row->signal, 0),
-               value_unless(row->cpu_us, 0), value_unless(row->peak_kib, 0),
-               value_unless((int64_t)row->out_bytes, 0),
+               value_since(row->started_ns, row->intent_ns),
+               value_since(row->ended_ns, start_ns), value_unless(row->outcome, 0),
+               value_unless(row->flags, 0), value_unless(row->exit_code, -1),
+               value_unless(row->signal, 0), value_unless(row->cpu_us, 0),
+               value_unless(row->peak_kib, 0), value_unless((int64_t)row->out_bytes, 0),
                value_unless((int64_t)row->err_bytes, 0),
                value_unless((int64_t)row->out_head, 0),
                value_unless((int64_t)row->err_head, 0),

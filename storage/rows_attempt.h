@@ -8,9 +8,9 @@
 #include "cairn/store.h"
 
 /* UNDO: the attempt ran the task's `undo`. EXTERNAL: somebody else did it. CHECK: the
- * task itself had ended well, its check decided. ADOPTED: a later process than the one
- * that started it learned of its end. RETRY: it failed, and another was to follow.
- * UNDO and EXTERNAL are put with the intent, too. */
+ * task itself had ended well, its check decided. ADOPTED: its end was recorded by a
+ * later process than the one that started it. RETRY: it failed, and another was to
+ * follow. UNDO, EXTERNAL and CHECK are known with the intent; the others are not. */
 enum attempt_flag {
     ATTEMPT_TIMED_OUT = 1,
     ATTEMPT_INTERRUPTED = 2,
@@ -38,6 +38,7 @@ struct attempt_row {
     uint64_t start_turn, end_turn; /* in which it was written; 0: an old row */
     uint64_t checkpoint;           /* seq of the record of its outcome, 0: none */
 };
+/* An attempt that is about to start: a key, its intent_ns, flags and start_turn. */
 int store_put_intent(struct cairn_store *store, const struct attempt_row *row,
                      struct cairn_error *error);
 /* Inserts or replaces the whole row. */

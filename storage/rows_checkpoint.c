@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows of checkpoints, and of what is left of deleted and damaged ones. */
+/* Rows of checkpoints, and notes about deleted and damaged ones. */
 #include "storage/rows_checkpoint.h"
 
-#include "storage/store_int.h"
+#include "storage/rows_int.h"
 
 #include <assert.h>
 
 /* ---- Writing ---- */
 
-/* A number that is out of all reason was not given out, but is damaged itself. */
+/* The floor comes from rows. One that is absurdly high is damaged, and ignored. */
 static uint64_t above_floor(const struct cairn_store *store, uint64_t next)
 {
     const uint64_t most = (uint64_t)1 << 32;
@@ -107,25 +107,28 @@ static void checkpoint_from(const struct cairn_store *store, const struct query 
                             struct checkpoint_row *row)
 {
     *row = (struct checkpoint_row){
-        .seq = query_u64(query, 0),
-        .namespace_id = query_u8(query, 1),
-        .stream = query_u64(query, 2),
-        .parent = query_u64(query, 3),
-        .time_ns = query_int(query, 4),
-        .kind = query_u8(query, 5),
-        .record = query_blob(query, 6),
-        .digest = query_blob(query, 7),
+        .seq = query_u64(query, CHECKPOINT_SEQ_AT),
+        .namespace_id = query_u8(query, CHECKPOINT_NAMESPACE_AT),
+        .stream = query_u64(query, CHECKPOINT_STREAM_AT),
+        .parent = query_u64(query, CHECKPOINT_PARENT_AT),
+        .time_ns = query_int(query, CHECKPOINT_TIME_NS_AT),
+        .kind = query_u8(query, CHECKPOINT_KIND_AT),
+        .record = query_blob(query, CHECKPOINT_RECORD_AT),
+        .digest = query_blob(query, CHECKPOINT_DIGEST_AT),
         .key = store->key,
     };
 }
 
+/* Of a range: its bounds, then limit and offset, which only lists have. */
+enum { COUNT_VALUES = 4, RANGE_VALUES = 6 };
+
 /* Runs the query to its end or until the callback stops it. */
 static int each_row(struct cairn_store *store, enum sql_id id,
-                    const struct sql_value values[6], size_t n_values,
+                    const struct sql_value values[RANGE_VALUES], size_t n_values,
                     checkpoint_row_fn *each, void *context, struct cairn_error *error)
 {
     struct query query;
-    assert(each);
+    assert(each && n_values <= RANGE_VALUES);
     int rc = query_start(&query, store->db, id, values, n_values, error);
     while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
         struct checkpoint_row row;
@@ -161,10 +164,10 @@ int store_get_checkpoint(struct cairn_store *store, uint64_t seq,
     return rc;
 }
 
-/* Which of the statements serves a range, and its first four parameters. */
+/* Which statements serve a range, and their parameters. */
 struct range_plan {
     enum sql_id ascending, descending, count;
-    struct sql_value values[6];
+    struct sql_value values[RANGE_VALUES];
 };
 
 static struct range_plan plan_range(const struct checkpoint_range *range)
@@ -198,7 +201,7 @@ int store_each_checkpoint(struct cairn_store *store,
     store_assert_open(store);
     struct range_plan plan = plan_range(range);
     return each_row(store, range->descending ? plan.descending : plan.ascending,
-                    plan.values, 6, each, context, error);
+                    plan.values, RANGE_VALUES, each, context, error);
 }
 
 int store_count_checkpoints(struct cairn_store *store,
@@ -208,13 +211,13 @@ int store_count_checkpoints(struct cairn_store *store,
     store_assert_open(store);
     struct range_plan plan = plan_range(range);
     int64_t n;
-    int rc = db_get_int(store->db, plan.count, plan.values, 4, &n, error);
+    int rc = db_get_int(store->db, plan.count, plan.values, COUNT_VALUES, &n, error);
     if (!rc)
         *count = (uint64_t)n;
     return rc;
 }
 
-static int nibble(char c)
+static int hex_digit(char c)
 {
     if (c >= '0' && c <= '9')
         return c - '0';
@@ -233,7 +236,7 @@ static bool digest_bounds(struct str hex, struct digest *low, struct digest *hig
     if (hex.len == 0 || hex.len > 2 * DIGEST_SIZE)
         return false;
     for (size_t i = 0; i < hex.len; i++) {
-        int digit = nibble(hex.ptr[i]);
+        int digit = hex_digit(hex.ptr[i]);
         if (digit < 0)
             return false;
         unsigned shift = i % 2 ? 0 : 4;
@@ -242,6 +245,7 @@ static bool digest_bounds(struct str hex, struct digest *low, struct digest *hig
         low->bytes[i / 2] = (uint8_t)so_far;
         high->bytes[i / 2] = (uint8_t)(so_far | rest);
     }
+    assert(memcmp(low, high, sizeof *low) <= 0);
     return true;
 }
 
@@ -251,6 +255,7 @@ int store_find_digest(struct cairn_store *store, struct str hex, uint64_t *seqs,
     struct digest low, high;
     struct query query;
     store_assert_open(store);
+    assert(seqs && max > 0);
     size_t n = 0;
     if (!digest_bounds(hex, &low, &high))
         return error_set(error, CAIRN_EUSAGE, "\"%.*s\" is not 1 to 64 hex digits",
@@ -272,6 +277,7 @@ int store_last_seq(struct cairn_store *store, uint8_t namespace_id, uint64_t str
                    uint64_t *seq, struct cairn_error *error)
 {
     store_assert_open(store);
+    assert(namespace_id); /* here 0 does not mean any */
     int64_t last = 0;
     int rc =
         db_get_int(store->db, SQL_LAST_SEQ,
@@ -282,7 +288,7 @@ int store_last_seq(struct cairn_store *store, uint8_t namespace_id, uint64_t str
     return 0;
 }
 
-/* ---- What is left of deleted and damaged ones ---- */
+/* ---- Notes about deleted and damaged ones ---- */
 
 static bool is_zero(const struct digest *digest)
 {
@@ -321,20 +327,21 @@ int store_each_tombstone(struct cairn_store *store, uint8_t namespace_id,
 {
     struct query query;
     store_assert_open(store);
+    assert(each);
     int rc = query_start(&query, store->db, SQL_EACH_TOMBSTONE,
                          VALUES(value_int(namespace_id), value_u64(stream)), error);
     while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
         struct tombstone_row row = {
-            .id = query_u64(&query, 0),
-            .namespace_id = query_u8(&query, 1),
-            .stream = query_u64(&query, 2),
-            .first = query_u64(&query, 3),
-            .last = query_u64(&query, 4),
-            .count = query_u64(&query, 5),
-            .time_ns = query_int(&query, 8),
+            .id = query_u64(&query, TOMBSTONE_ID_AT),
+            .namespace_id = query_u8(&query, TOMBSTONE_NAMESPACE_AT),
+            .stream = query_u64(&query, TOMBSTONE_STREAM_AT),
+            .first = query_u64(&query, TOMBSTONE_FIRST_SEQ_AT),
+            .last = query_u64(&query, TOMBSTONE_LAST_SEQ_AT),
+            .count = query_u64(&query, TOMBSTONE_COUNT_AT),
+            .time_ns = query_int(&query, TOMBSTONE_TIME_NS_AT),
         };
-        digest_from(query_blob(&query, 6), &row.before);
-        digest_from(query_blob(&query, 7), &row.after);
+        digest_from(query_blob(&query, TOMBSTONE_BEFORE_AT), &row.before);
+        digest_from(query_blob(&query, TOMBSTONE_AFTER_AT), &row.after);
         rc = each(context, &row);
         if (rc)
             break;
@@ -348,6 +355,7 @@ int store_has_tombstone_behind(struct cairn_store *store, uint8_t namespace_id,
                                struct cairn_error *error)
 {
     store_assert_open(store);
+    assert(namespace_id); /* here 0 does not mean any */
     return db_is(store->db, SQL_HAS_TOMBSTONE_BEHIND,
                  VALUES(value_int(namespace_id), value_u64(stream), value_u64(seq)),
                  has, error);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows of checkpoints, of deleted ranges of them (tombstones), and of those that were
- * found to be damaged. A record is bytes here: its shape is in checkpoint/record.h. */
+/* Rows of checkpoints, of deleted ranges of them (tombstones), and of those that turned
+ * out to be damaged. Here a record is just bytes: checkpoint/record.h has its layout.
+ */
 #ifndef STORAGE_ROWS_CHECKPOINT_H
 #define STORAGE_ROWS_CHECKPOINT_H
 
@@ -24,15 +25,16 @@ struct checkpoint_row {
 /* The next seq: one more than any ever given out (rows and tombstones). Call inside a
  * write transaction; nothing is reserved until rows are put. */
 int store_next_seq(struct cairn_store *store, uint64_t *seq, struct cairn_error *error);
-/* The same for looking only: without a transaction. */
+/* The same number outside a transaction, where it may be out of date at once. */
 int store_seq_after(struct cairn_store *store, uint64_t *seq,
                     struct cairn_error *error);
-/* That number was given out, though no record has it any more: the next is higher. */
+/* Says that this number was given out, though no record has it any more: the next one
+ * will be higher. */
 void store_keep_seq(struct cairn_store *store, uint64_t seq);
 int store_put_checkpoint(struct cairn_store *store, const struct checkpoint_row *row,
                          struct cairn_error *error);
 typedef int checkpoint_row_fn(void *context, const struct checkpoint_row *row);
-/* `got` may be NULL: only to see whether there is one. */
+/* `got` may be NULL, to ask only whether there is one. */
 int store_get_checkpoint(struct cairn_store *store, uint64_t seq,
                          checkpoint_row_fn *got, void *context,
                          struct cairn_error *error);
@@ -44,7 +46,7 @@ struct checkpoint_range {
     bool descending;
     uint64_t offset, limit; /* limit 0: all */
 };
-/* Rows by seq. The callback's non-zero return stops and is returned if negative. */
+/* Rows by seq. A non-zero return of the callback stops; a negative one is returned. */
 int store_each_checkpoint(struct cairn_store *store,
                           const struct checkpoint_range *range, checkpoint_row_fn *each,
                           void *context, struct cairn_error *error);
@@ -81,7 +83,7 @@ int store_each_tombstone(struct cairn_store *store, uint8_t namespace_id,
                          uint64_t stream,
                          int (*each)(void *, const struct tombstone_row *),
                          void *context, struct cairn_error *error);
-/* Whether records of a stream behind that seq were deleted or are lost. */
+/* Whether records of a stream after that seq were deleted or lost. */
 int store_has_tombstone_behind(struct cairn_store *store, uint8_t namespace_id,
                                uint64_t stream, uint64_t seq, bool *has,
                                struct cairn_error *error);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows of commands and of claims. Both decide something, so both carry a checksum over
- * every other column (row_hmac.c). */
+/* Rows of commands and of claims. Runs act on both, so both carry a checksum over every
+ * other column, with an HMAC in keyed runs (row_hmac.c). */
 #include "storage/rows_command.h"
 
-#include "storage/store_int.h"
+#include "storage/rows_int.h"
 
 #include <assert.h>
 
@@ -27,6 +27,7 @@ int store_put_command(struct cairn_store *store, struct command_row *row,
     struct row_sum sum;
     int64_t id;
     store_assert_writing(store);
+    assert(put.verb >= COMMAND_CANCEL && put.verb <= COMMAND_RESOLVE);
     int rc = sum_check_keyed(store, put.run, error);
     if (!rc)
         rc = db_get_int(store->db, SQL_NEXT_COMMAND_ID, NO_VALUES, &id, error);
@@ -46,13 +47,13 @@ int store_put_command(struct cairn_store *store, struct command_row *row,
     return rc;
 }
 
-/* Version 1 had no checksum, and only one verb, with nothing to it. */
+/* Version 1 had no checksum, and only one verb, without arguments. */
 static bool is_old(const struct query *query)
 {
     bool bare = true;
-    for (int column = 5; column <= 9; column++)
+    for (int column = COMMAND_ARGUMENT_AT; column <= COMMAND_SUM_AT; column++)
         bare = bare && query_null(query, column);
-    return bare && query_int(query, 2) == COMMAND_CANCEL;
+    return bare && query_int(query, COMMAND_VERB_AT) == COMMAND_CANCEL;
 }
 
 /* CAIRN_EDAMAGED if the row's checksum does not hold. `row->data` is a view. */
@@ -60,18 +61,20 @@ static int command_from(struct cairn_store *store, const struct query *query,
                         struct command_row *row, struct cairn_error *error)
 {
     struct row_sum sum;
-    *row = (struct command_row){.id = query_u64(query, 0),
-                                .run = query_u64(query, 1),
-                                .verb = query_u8(query, 2),
-                                .time_ns = query_int(query, 3),
-                                .argument = query_u8(query, 5),
-                                .gen = (uint32_t)query_int(query, 6),
-                                .task = (uint32_t)query_int_or(query, 7, UINT32_MAX),
-                                .data = query_blob(query, 8)};
+    *row = (struct command_row){
+        .id = query_u64(query, COMMAND_ID_AT),
+        .run = query_u64(query, COMMAND_RUN_AT),
+        .verb = query_u8(query, COMMAND_VERB_AT),
+        .time_ns = query_int(query, COMMAND_TIME_NS_AT),
+        .argument = query_u8(query, COMMAND_ARGUMENT_AT),
+        .gen = (uint32_t)query_int(query, COMMAND_GEN_AT),
+        .task = (uint32_t)query_int_or(query, COMMAND_TASK_AT, UINT32_MAX),
+        .data = query_blob(query, COMMAND_DATA_AT)};
     if (is_old(query) && !store->key)
         return 0;
-    int rc = sum_command(store, row, query_int(query, 4) != 0, &sum, error);
-    if (!rc && !sum_matches(&sum, query_blob(query, 9)))
+    int rc =
+        sum_command(store, row, query_int(query, COMMAND_TAKEN_AT) != 0, &sum, error);
+    if (!rc && !sum_matches(&sum, query_blob(query, COMMAND_SUM_AT)))
         rc = error_set(error, CAIRN_EDAMAGED,
                        "command %llu to run %llu is damaged and was not carried out: "
                        "give it again",
@@ -80,8 +83,8 @@ static int command_from(struct cairn_store *store, const struct query *query,
 }
 
 /* A damaged row keeps the checksum that does not hold. */
-static int lay_aside(struct cairn_store *store, const struct command_row *row,
-                     bool damaged, struct cairn_error *error)
+static int mark_taken(struct cairn_store *store, const struct command_row *row,
+                      bool damaged, struct cairn_error *error)
 {
     struct row_sum sum;
     assert(row->id);
@@ -146,9 +149,9 @@ static int take_commands(struct cairn_store *store, uint64_t run, uint64_t up_to
             rc = damaged ? 0 : rc;
             break;
         }
-        /* A damaged verb tells nothing: whoever carries commands out will tell. */
+        /* The verb of a damaged command is not known: its owner reports it. */
         bool meant = !verb || (!damaged && row.verb == verb);
-        rc = meant ? lay_aside(store, &row, damaged, error) : 0;
+        rc = meant ? mark_taken(store, &row, damaged, error) : 0;
     }
     buf_release(&data);
     return rc;
@@ -197,27 +200,29 @@ int store_command_taken(struct cairn_store *store, uint64_t id, bool *taken,
     return rc;
 }
 
-int command_sound(struct cairn_store *store, const struct sql_value values[10],
+int command_sound(struct cairn_store *store,
+                  const struct sql_value values[COMMAND_COLUMNS_READ],
                   struct cairn_error *error)
 {
-    const struct sql_value *v = values;
+    const struct sql_value *v = values, *task = &v[COMMAND_TASK_AT];
     struct row_sum sum;
-    bool bare = v[2].integer == COMMAND_CANCEL;
-    for (int i = 5; i < 10; i++)
+    int64_t taken = v[COMMAND_TAKEN_AT].integer;
+    bool bare = v[COMMAND_VERB_AT].integer == COMMAND_CANCEL;
+    for (int i = COMMAND_ARGUMENT_AT; i <= COMMAND_SUM_AT; i++)
         bare = bare && v[i].kind == SQL_VALUE_NULL;
     struct command_row row = {
-        .id = (uint64_t)v[0].integer,
-        .run = (uint64_t)v[1].integer,
-        .verb = (uint8_t)v[2].integer,
-        .time_ns = v[3].integer,
-        .argument = (uint8_t)v[5].integer,
-        .gen = (uint32_t)v[6].integer,
-        .task = v[7].kind == SQL_VALUE_NULL ? UINT32_MAX : (uint32_t)v[7].integer,
-        .data = v[8].bytes};
-    if (v[4].integer != 0 && v[4].integer != 1)
+        .id = (uint64_t)v[COMMAND_ID_AT].integer,
+        .run = (uint64_t)v[COMMAND_RUN_AT].integer,
+        .verb = (uint8_t)v[COMMAND_VERB_AT].integer,
+        .time_ns = v[COMMAND_TIME_NS_AT].integer,
+        .argument = (uint8_t)v[COMMAND_ARGUMENT_AT].integer,
+        .gen = (uint32_t)v[COMMAND_GEN_AT].integer,
+        .task = task->kind == SQL_VALUE_NULL ? UINT32_MAX : (uint32_t)task->integer,
+        .data = v[COMMAND_DATA_AT].bytes};
+    if (taken != 0 && taken != 1)
         return 0;
-    int rc = sum_command(store, &row, v[4].integer != 0, &sum, error);
-    return rc ? rc : bare || sum_matches(&sum, v[9].bytes);
+    int rc = sum_command(store, &row, taken != 0, &sum, error);
+    return rc ? rc : bare || sum_matches(&sum, v[COMMAND_SUM_AT].bytes);
 }
 
 /* ---- Claims of external tasks ---- */
@@ -260,36 +265,37 @@ static int claim_from(struct cairn_store *store, const struct query *query,
                       struct claim_row *row, struct cairn_error *error)
 {
     struct row_sum sum;
-    *row = (struct claim_row){.run = query_u64(query, 0),
-                              .gen = (uint32_t)query_int(query, 1),
-                              .task = (uint32_t)query_int(query, 2),
-                              .token = query_text(query, 3),
-                              .holder = query_text(query, 4),
-                              .boot = query_text(query, 5),
-                              .until_boot_ns = query_int(query, 6),
-                              .time_ns = query_int(query, 7),
-                              .spent = query_int(query, 8) != 0};
+    *row = (struct claim_row){.run = query_u64(query, CLAIM_RUN_AT),
+                              .gen = (uint32_t)query_int(query, CLAIM_GEN_AT),
+                              .task = (uint32_t)query_int(query, CLAIM_TASK_AT),
+                              .token = query_text(query, CLAIM_TOKEN_AT),
+                              .holder = query_text(query, CLAIM_HOLDER_AT),
+                              .boot = query_text(query, CLAIM_BOOT_AT),
+                              .until_boot_ns = query_int(query, CLAIM_UNTIL_BOOT_NS_AT),
+                              .time_ns = query_int(query, CLAIM_TIME_NS_AT),
+                              .spent = query_int(query, CLAIM_SPENT_AT) != 0};
     int rc = sum_claim(store, row, &sum, error);
-    row->sum_ok = !rc && sum_matches(&sum, query_blob(query, 9));
+    row->sum_ok = !rc && sum_matches(&sum, query_blob(query, CLAIM_SUM_AT));
     return rc;
 }
 
-int claim_sound(struct cairn_store *store, const struct sql_value values[10],
+int claim_sound(struct cairn_store *store,
+                const struct sql_value values[CLAIM_COLUMNS_READ],
                 struct cairn_error *error)
 {
     const struct sql_value *v = values;
     struct row_sum sum;
-    struct claim_row row = {.run = (uint64_t)v[0].integer,
-                            .gen = (uint32_t)v[1].integer,
-                            .task = (uint32_t)v[2].integer,
-                            .token = v[3].bytes,
-                            .holder = v[4].bytes,
-                            .boot = v[5].bytes,
-                            .until_boot_ns = v[6].integer,
-                            .time_ns = v[7].integer,
-                            .spent = v[8].integer != 0};
+    struct claim_row row = {.run = (uint64_t)v[CLAIM_RUN_AT].integer,
+                            .gen = (uint32_t)v[CLAIM_GEN_AT].integer,
+                            .task = (uint32_t)v[CLAIM_TASK_AT].integer,
+                            .token = v[CLAIM_TOKEN_AT].bytes,
+                            .holder = v[CLAIM_HOLDER_AT].bytes,
+                            .boot = v[CLAIM_BOOT_AT].bytes,
+                            .until_boot_ns = v[CLAIM_UNTIL_BOOT_NS_AT].integer,
+                            .time_ns = v[CLAIM_TIME_NS_AT].integer,
+                            .spent = v[CLAIM_SPENT_AT].integer != 0};
     int rc = sum_claim(store, &row, &sum, error);
-    return rc ? rc : sum_matches(&sum, v[9].bytes);
+    return rc ? rc : sum_matches(&sum, v[CLAIM_SUM_AT].bytes);
 }
 
 int store_each_claim(struct cairn_store *store, uint64_t run, uint32_t gen,
@@ -297,6 +303,7 @@ int store_each_claim(struct cairn_store *store, uint64_t run, uint32_t gen,
 {
     struct query query;
     store_assert_open(store);
+    assert(each);
     bool damaged = false, stopped = false;
     uint32_t task = 0;
     int rc = query_start(&query, store->db, SQL_EACH_CLAIM,

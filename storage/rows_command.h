@@ -8,7 +8,7 @@
 
 /* ---- Commands to a live run ---- */
 
-/* Stored by other processes, taken by the run's owner; they stay as a record. */
+/* Stored by other processes and taken by the run's owner. Taken ones are kept. */
 enum command_verb {
     COMMAND_CANCEL = 1,
     COMMAND_COMPLETE, /* an external task; data: canonical values (buf_lstr pairs) */
@@ -26,19 +26,21 @@ struct command_row {
 int store_put_command(struct cairn_store *store, struct command_row *row,
                       struct cairn_error *error);
 /* The oldest command of a run that was not taken and whose id is greater than `after`;
- * row->id 0: there is none. The data is appended to `data`, and row->data points into
- * it until `data` grows. Takes nothing: that belongs into the transaction that stores
- * what came of it. CAIRN_EDAMAGED with row->id: that command is not to be believed. */
+ * row->id is 0 if there is none. The data is appended to `data`, and row->data points
+ * into it until `data` grows. Does not take the command: that belongs to the
+ * transaction that stores its outcome. CAIRN_EDAMAGED with row->id: that command failed
+ * verification. */
 int store_next_command(struct cairn_store *store, uint64_t run, uint64_t after,
                        struct command_row *row, struct buf *data,
                        struct cairn_error *error);
 /* Marks all up to this id as taken. Needs a write transaction. */
 int store_mark_commands(struct cairn_store *store, uint64_t run, uint64_t up_to,
                         struct cairn_error *error);
-/* Marks those of one verb. A damaged command stays, for its owner to tell of. */
+/* Marks those of one verb as taken. A damaged command stays, for the owner to report.
+ */
 int store_drop_commands(struct cairn_store *store, uint64_t run, uint8_t verb,
                         struct cairn_error *error);
-/* Whether there is an untaken command; needs none. `verb` (may be NULL): of the oldest.
+/* Whether there is a command that was not taken. `verb` (may be NULL): of the oldest.
  */
 int store_has_command(struct cairn_store *store, uint64_t run, bool *has, uint8_t *verb,
                       struct cairn_error *error);
@@ -55,14 +57,14 @@ struct claim_row { /* the newest of a task */
     int64_t until_boot_ns;          /* CLOCK_BOOTTIME */
     int64_t time_ns;                /* UTC, of the claim */
     bool spent;                     /* completed or failed with it */
-    bool sum_ok; /* set on read: else only run, gen and task are to be believed */
+    bool sum_ok; /* set on read: verified; if not, only run, gen and task are usable */
 };
 /* Inserts or replaces. */
 int store_put_claim(struct cairn_store *store, const struct claim_row *row,
                     struct cairn_error *error);
 typedef int claim_row_fn(void *context, const struct claim_row *row);
-/* All claims of a run and generation, by task. After the last one CAIRN_EDAMAGED if one
- * of them was damaged: whoever wants that very task may take it as not claimed. */
+/* All claims of a run and generation, by task. CAIRN_EDAMAGED after the last one if one
+ * of them was damaged: the caller may treat its task as not claimed. */
 int store_each_claim(struct cairn_store *store, uint64_t run, uint32_t gen,
                      claim_row_fn *each, void *context, struct cairn_error *error);
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows of events, turns, and packed lists of tasks.
  *
- * The newest turn of a run is the largest in its attempts and events. Of events it
- * costs one look at an index; of attempts, a look at all of them. But attempts are
- * written by the workflow's owner alone: as long as this handle has held that lock
- * without a break, its own cached figure covers the attempts, whoever else commits
- * events. */
+ * The newest turn of a run is the largest in its attempts and events. An index gives
+ * that of the events; for the attempts all of them must be read. But only the
+ * workflow's owner writes attempts: as long as this handle has held that lock without a
+ * break, its own cached number covers the attempts, whoever else commits events. */
 #include "storage/rows_event.h"
 
 #include "base/lock.h"
-#include "storage/store_int.h"
+#include "base/reader.h"
+#include "storage/rows_int.h"
 
 #include <assert.h>
 
@@ -42,15 +42,16 @@ int store_put_event(struct cairn_store *store, const struct event_row *row,
 
 static void event_from(const struct query *query, struct event_row *row)
 {
-    *row = (struct event_row){.run = query_u64(query, 0),
-                              .turn = query_u64(query, 1),
-                              .id = query_u64(query, 2),
-                              .time_ns = query_int(query, 3),
-                              .kind = query_u8(query, 4),
-                              .argument = query_u8(query, 5),
-                              .gen = (uint32_t)query_int(query, 6),
-                              .task = (uint32_t)query_int_or(query, 7, UINT32_MAX),
-                              .data = query_blob(query, 8)};
+    *row = (struct event_row){
+        .run = query_u64(query, EVENT_RUN_AT),
+        .turn = query_u64(query, EVENT_TURN_AT),
+        .id = query_u64(query, EVENT_N_AT),
+        .time_ns = query_int(query, EVENT_TIME_NS_AT),
+        .kind = query_u8(query, EVENT_KIND_AT),
+        .argument = query_u8(query, EVENT_ARGUMENT_AT),
+        .gen = (uint32_t)query_int(query, EVENT_GEN_AT),
+        .task = (uint32_t)query_int_or(query, EVENT_TASK_AT, UINT32_MAX),
+        .data = query_blob(query, EVENT_DATA_AT)};
 }
 
 int store_each_event(struct cairn_store *store, uint64_t run, uint64_t after,
@@ -58,6 +59,7 @@ int store_each_event(struct cairn_store *store, uint64_t run, uint64_t after,
 {
     struct query query;
     store_assert_open(store);
+    assert(each);
     int rc = query_start(&query, store->db, SQL_EACH_EVENT,
                          VALUES(value_u64(run), value_u64(after)), error);
     while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
@@ -76,6 +78,7 @@ int store_get_event(struct cairn_store *store, uint64_t run, uint64_t turn, uint
 {
     struct query query;
     store_assert_open(store);
+    assert(got);
     int rc = query_start(&query, store->db, SQL_GET_EVENT,
                          VALUES(value_u64(run), value_u64(turn), value_u64(id)), error);
     if (!rc)
@@ -180,6 +183,7 @@ int store_next_turn(struct cairn_store *store, uint64_t run, uint64_t *turn,
         if (rc)
             return rc;
     }
+    assert(store->turns.run == run && store->turns.fresh);
     *turn = store->turns.newest + 1;
     return 0;
 }
@@ -188,6 +192,7 @@ int store_next_turn(struct cairn_store *store, uint64_t run, uint64_t *turn,
 
 void tasks_pack(const uint32_t *tasks, uint32_t n, struct buf *out)
 {
+    assert(n == 0 || tasks);
     for (uint32_t i = 0; i < n; i++) {
         assert(i == 0 || tasks[i] > tasks[i - 1]);
         buf_varint(out, i ? tasks[i] - tasks[i - 1] : tasks[0]);

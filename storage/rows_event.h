@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows of events that are in no other row.
+/* Rows of events: what happens to a run and is in no other row.
  *
- * What happens to a run is ordered by turn: a number per run that grows by one with
- * every transaction that says something of it. Attempts carry theirs; the rest is
- * here. */
+ * Events are ordered by turn, a number per run that grows by one with every transaction
+ * that records something about it. Rows of attempts have their own turns. */
 #ifndef STORAGE_ROWS_EVENT_H
 #define STORAGE_ROWS_EVENT_H
 
@@ -40,16 +39,16 @@ int store_each_event(struct cairn_store *store, uint64_t run, uint64_t after,
                      event_row_fn *each, void *context, struct cairn_error *error);
 int store_get_event(struct cairn_store *store, uint64_t run, uint64_t turn, uint64_t id,
                     event_row_fn *got, void *context, struct cairn_error *error);
-/* The next turn of a run; call inside a write transaction, where it stays the same.
- * Nothing is reserved until rows are put. Cheap after the first call: the rows are
- * looked at again only if another connection has committed, and all attempts only if
- * this handle does not own the workflow (attempts are written by owners alone). */
+/* The next turn of a run. Needs a write transaction, in which it stays the same;
+ * nothing is reserved until rows are put. Cheap after the first call: the rows are read
+ * again only if another connection has committed, and all attempts only if this handle
+ * does not own the workflow (only owners write attempts). */
 int store_next_turn(struct cairn_store *store, uint64_t run, uint64_t *turn,
                     struct cairn_error *error);
 /* A list of ascending task numbers as varints of the differences. */
 void tasks_pack(const uint32_t *tasks, uint32_t n, struct buf *out);
-/* False, and nothing was called, if the bytes are no such list of numbers below
- * `limit`. `each` returns 0 to go on. */
+/* False, without any call, if the bytes are not a list of numbers below `limit`. A
+ * non-zero return of `each` stops. */
 bool tasks_unpack(struct str packed, uint32_t limit, int (*each)(void *, uint32_t task),
                   void *context);
 

@@ -1,38 +1,37 @@
 /* SPDX-License-Identifier: MIT */
-/* What garbage collection asks of the tables.
+/* The rows that garbage collection reads and deletes.
  *
- * An object may be deleted if no row and no record refers to it. Who refers to one puts
- * it in the same transaction (store_put_object), or copies the reference out of a row
- * or record that stays until the copy is committed. So the collector
+ * An object may be deleted if no row and no record refers to it. A writer that refers
+ * to one puts it in the same transaction (store_put_object), or copies the reference
+ * from a row or record that stays until the copy is committed. So the collector
  *
  *   1. begins: under the write lock it writes the newest object's id into the setting
- *      `gc`. From this commit on, every transaction that puts content which is there
- *      already under an id up to that one notes the id in `spared`; new objects get
+ *      `gc`. From this commit on, a transaction that puts content which is already
+ *      stored under an id up to that one notes the id in `spared`; new objects get
  *      larger ids.
- *   2. looks at all rows and records, after 1. and at its leisure: what they refer to
- *      stays.
+ *   2. reads all rows and records, in as many transactions as it likes: what they refer
+ *      to stays.
  *   3. deletes the others with ids up to that of 1. which are not in `spared`, in
  *      transactions of its own, by ascending id.
  *
- * A reference that stands in the store at the time of 3. was there before 1., and has
- * been seen by 2. (or its copy has: records are read by ascending number, and a copy
- * has a larger one than what it was copied from), or it came after 1. with a put, so
- * that the object is spared or new. Ids are not used twice within a collection: the
- * newest object of 1. is the last one to be deleted.
+ * A reference that is in the store at 3. was either there before 1. and was read in 2.
+ * (or its copy was: records are read by ascending number, and a copy has a larger one
+ * than its original), or it came after 1. with a put, so that the object is spared or
+ * new. Ids are not used twice within a collection, because the newest object of 1. is
+ * the last one to be deleted.
  *
- * Collectors exclude each other by LOCK_GC. If one is killed the setting stays, which
- * costs a row in `spared` here and there until the next one clears it.
+ * Collectors exclude each other by LOCK_GC. If one is killed, the setting stays, which
+ * costs a few rows in `spared` until the next collector clears it.
  *
  * A process of an older cairn that has had the store open since before its migration
  * knows nothing of this. A store made by this version has the setting from its first
- * transaction on; in an older one it is made by the migration, or by the first
- * collector, that finds itself the only writer: whoever opens the store later is no
- * older cairn. */
+ * transaction on. In an older one the migration makes it, or the first collector, if it
+ * is then the only writer: an older cairn cannot open the store after that. */
 #include "storage/rows_gc.h"
 
 #include "base/lock.h"
+#include "storage/rows_int.h"
 #include "storage/rows_meta.h"
-#include "storage/store_int.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -47,7 +46,7 @@ static int get_setting(struct cairn_store *store, bool *there, uint64_t *up_to,
     char text[24];
     int rc = store_setting(store, "gc", text, sizeof text, error);
     *there = rc > 0;
-    /* Unreadable: as if everything were being collected. */
+    /* If it cannot be read, assume that everything is being collected. */
     if (rc > 0 && sscanf(text, "%llu", &id) != 1)
         id = INT64_MAX;
     *up_to = id;
@@ -98,7 +97,7 @@ void store_gc_unlock(struct cairn_store *store)
     lock_drop(&store->lock, LOCK_GC);
 }
 
-/* Under the write lock: who opens the store for writing needs it, too. */
+/* Under the write lock, without which nobody can open the store for writing. */
 static int check_alone(struct cairn_store *store, struct cairn_error *error)
 {
     assert(store->writing);
@@ -153,7 +152,7 @@ int store_each_object(struct cairn_store *store, uint64_t after, uint64_t up_to,
                       void *context, struct cairn_error *error)
 {
     struct query query;
-    assert(limit);
+    assert(limit && each);
     store_assert_open(store);
     int rc = query_start(&query, store->db, SQL_EACH_OBJECT_SIZE,
                          VALUES(value_u64(after), value_u64(up_to), value_int(limit)),
@@ -198,6 +197,7 @@ int store_each_used_graph(struct cairn_store *store, used_object_fn *each,
 {
     struct query query;
     store_assert_open(store);
+    assert(each);
     int rc = query_start(&query, store->db, SQL_EACH_GRAPH_USED, NO_VALUES, error);
     while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
         struct digest digest;
@@ -212,8 +212,8 @@ int store_each_used_graph(struct cairn_store *store, used_object_fn *each,
     return rc < 0 ? rc : 0;
 }
 
-static int use_attempt(const struct query *query, used_object_fn *each, void *context,
-                       struct cairn_error *error)
+static int each_object_of(const struct query *query, used_object_fn *each,
+                          void *context, struct cairn_error *error)
 {
     enum { FIRST = 4, LAST = 6 };
     uint64_t run = query_u64(query, 0);
@@ -234,7 +234,7 @@ int store_each_used_object(struct cairn_store *store, struct attempt_key *from,
                            uint32_t *rows, struct cairn_error *error)
 {
     struct query query;
-    assert(limit);
+    assert(limit && each);
     store_assert_open(store);
     uint32_t n = 0;
     int rc =
@@ -246,7 +246,7 @@ int store_each_used_object(struct cairn_store *store, struct attempt_key *from,
         *from = (struct attempt_key){query_u64(&query, 0), query_u64(&query, 1),
                                      query_u64(&query, 2), query_u64(&query, 3)};
         n++;
-        rc = use_attempt(&query, each, context, error);
+        rc = each_object_of(&query, each, context, error);
         if (rc)
             break;
     }
@@ -288,6 +288,7 @@ int store_count_attempts(struct cairn_store *store, uint64_t run, uint64_t *coun
 int store_each_leftover(struct cairn_store *store, int (*each)(void *, uint64_t run),
                         void *context, struct cairn_error *error)
 {
+    store_assert_open(store);
     return db_each_number(store->db, SQL_EACH_LEFTOVER, each, context, error);
 }
 

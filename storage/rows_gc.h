@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* What garbage collection asks of the tables: rows_gc.c has the rule, and why it is
- * safe. All but the reading ones need a write transaction. */
+/* The rows that garbage collection reads and deletes; rows_gc.c has the rule and why it
+ * is safe. Functions that write need a write transaction. */
 #ifndef STORAGE_ROWS_GC_H
 #define STORAGE_ROWS_GC_H
 
 #include "base/sha256.h"
 #include "cairn/store.h"
 
-/* One collector at a time: 0 it is
- * us, CAIRN_EBUSY. */
+/* Only one collector runs at a time: CAIRN_EBUSY if there is another. */
 int store_gc_lock(struct cairn_store *store, struct cairn_error *error);
 void store_gc_unlock(struct cairn_store *store);
-/* Begins: from now on every object that is put or used again stays. *up_to: only
- * objects with ids up to there may be deleted. CAIRN_EBUSY: a process may be writing
- * that does not know of this. */
+/* Begins: from now on every object that is put or used again stays. Only objects with
+ * ids up to *up_to may be deleted. CAIRN_EBUSY: a process of an older cairn, which does
+ * not support this, may be writing. */
 int store_gc_begin(struct cairn_store *store, uint64_t *up_to,
                    struct cairn_error *error);
 int store_gc_end(struct cairn_store *store, struct cairn_error *error);
-/* The newest object's id, for looking only. */
+/* The newest object's id; for a dry run. */
 int store_last_object(struct cairn_store *store, uint64_t *id,
                       struct cairn_error *error);
 struct object_size {

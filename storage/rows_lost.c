@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* What rows refer to and is not there. What a repair could not save is remembered in
- * the table `quarantine`: a checkpoint under its number, content under a number below
- * zero, so that it counts as a known loss and not as damage for ever. */
+/* What rows refer to and is missing. What a repair could not save is noted in the table
+ * `quarantine`: a checkpoint under its number, content under a negative number, so that
+ * it counts as a known loss and is not reported as damage again. */
 #include "storage/rows_lost.h"
 
-#include "storage/store_int.h"
+#include "storage/rows_int.h"
 
 #include <assert.h>
 
@@ -22,6 +22,7 @@ int store_each_gap(struct cairn_store *store,
 {
     struct query query;
     store_assert_open(store);
+    assert(each);
     uint64_t next = 1;
     int rc = query_start(&query, store->db, SQL_EACH_TAKEN_SEQ, NO_VALUES, error);
     while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
@@ -41,6 +42,7 @@ int store_each_lost_object(struct cairn_store *store,
 {
     struct query query;
     store_assert_open(store);
+    assert(each);
     int rc = query_start(&query, store->db, SQL_EACH_LOST_OBJECT, NO_VALUES, error);
     while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
         struct str hex = query_text(&query, 0);
@@ -63,6 +65,7 @@ int store_put_known_loss(struct cairn_store *store, const char *hex,
 int store_is_known_loss(struct cairn_store *store, const char *hex, bool *known,
                         struct cairn_error *error)
 {
+    store_assert_open(store);
     return db_is(store->db, SQL_IS_KNOWN_LOSS, VALUES(value_text(str_of(hex))), known,
                  error);
 }
@@ -70,5 +73,6 @@ int store_is_known_loss(struct cairn_store *store, const char *hex, bool *known,
 int store_was_quarantined(struct cairn_store *store, uint64_t seq, bool *was,
                           struct cairn_error *error)
 {
+    store_assert_open(store);
     return db_is(store->db, SQL_WAS_QUARANTINED, VALUES(value_u64(seq)), was, error);
 }

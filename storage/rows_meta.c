@@ -2,13 +2,13 @@
 /* Rows of `meta`: the settings of the store (its id, and what schema.c, rows_gc.c and
  * runs/parse_cache.c note), and the key under which values of secrets are hashed.
  *
- * That key is the setting `secret_key`, as 64 hex digits of the key and 16 of the
- * SHA-256 over it, which show damage. A damaged key that compared quietly would only
- * make tasks run again, but nobody could tell why. */
+ * That key is the setting `secret_key`: 64 hex digits of the key and 16 of the SHA-256
+ * over it, which show damage. If damage went unnoticed, tasks would run again and
+ * nobody would know why. */
 #include "storage/rows_meta.h"
 
 #include "base/clock.h"
-#include "storage/store_int.h"
+#include "storage/rows_int.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@ int store_setting(struct cairn_store *store, const char *key, char *out, size_t 
                   struct cairn_error *error)
 {
     struct query query;
-    assert(size > 0);
+    assert(key[0] && size > 0);
     store_assert_open(store);
     int rc = query_start(&query, store->db, SQL_GET_META,
                          VALUES(value_text(str_of(key))), error);
@@ -45,8 +45,8 @@ int store_set_setting(struct cairn_store *store, const char *key, const char *te
 
 enum { KEY_BYTES = 32, CHECK_BYTES = 8, KEY_HEX = 2 * (KEY_BYTES + CHECK_BYTES) };
 
-static int check_of(const uint8_t key[KEY_BYTES], uint8_t check[CHECK_BYTES],
-                    struct cairn_error *error)
+static int checksum_key(const uint8_t key[KEY_BYTES], uint8_t check[CHECK_BYTES],
+                        struct cairn_error *error)
 {
     struct digest digest;
     int rc = sha256_of(key, KEY_BYTES, &digest, error);
@@ -69,11 +69,12 @@ static bool from_hex(struct str hex, uint8_t *out)
     return true;
 }
 
-static int decode(struct str text, uint8_t key[KEY_BYTES], struct cairn_error *error)
+static int decode_key(struct str text, uint8_t key[KEY_BYTES],
+                      struct cairn_error *error)
 {
     uint8_t bytes[KEY_BYTES + CHECK_BYTES], check[CHECK_BYTES];
     bool whole = text.len == KEY_HEX && from_hex(text, bytes);
-    int rc = whole ? check_of(bytes, check, error) : 0;
+    int rc = whole ? checksum_key(bytes, check, error) : 0;
     if (rc)
         return rc;
     if (!whole || memcmp(check, bytes + KEY_BYTES, CHECK_BYTES) != 0)
@@ -85,8 +86,8 @@ static int decode(struct str text, uint8_t key[KEY_BYTES], struct cairn_error *e
     return 0;
 }
 
-static int load(struct cairn_store *store, uint8_t key[KEY_BYTES],
-                struct cairn_error *error)
+static int load_key(struct cairn_store *store, uint8_t key[KEY_BYTES],
+                    struct cairn_error *error)
 {
     struct query query;
     int rc = query_start(&query, store->db, SQL_GET_META,
@@ -94,25 +95,26 @@ static int load(struct cairn_store *store, uint8_t key[KEY_BYTES],
     if (!rc)
         rc = query_step(&query, error);
     if (rc > 0)
-        rc = decode(query_text(&query, 0), key, error);
+        rc = decode_key(query_text(&query, 0), key, error);
     else if (rc == 0)
         rc = error_set(error, CAIRN_ENOTFOUND, "the store has no key for secrets yet");
     query_end(&query);
     return rc;
 }
 
-static int make(struct cairn_store *store, uint8_t key[KEY_BYTES],
-                struct cairn_error *error)
+static int make_key(struct cairn_store *store, uint8_t key[KEY_BYTES],
+                    struct cairn_error *error)
 {
     uint8_t bytes[KEY_BYTES + CHECK_BYTES];
     char hex[KEY_HEX + 1];
     store_assert_writing(store);
     random_bytes(bytes, KEY_BYTES);
-    int rc = check_of(bytes, bytes + KEY_BYTES, error);
+    int rc = checksum_key(bytes, bytes + KEY_BYTES, error);
     if (rc)
         return rc;
     for (size_t i = 0; i < sizeof bytes; i++)
         snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
+    assert(strlen(hex) == KEY_HEX);
     rc = store_set_setting(store, "secret_key", hex, error);
     if (!rc)
         memcpy(key, bytes, KEY_BYTES);
@@ -124,9 +126,9 @@ int store_secret_key(struct cairn_store *store, bool create, uint8_t key[32],
 {
     struct cairn_error local = {0};
     assert(!create || store->writing);
-    int rc = load(store, key, &local);
+    int rc = load_key(store, key, &local);
     if (create && (rc == CAIRN_ENOTFOUND || rc == CAIRN_EDAMAGED))
-        return make(store, key, error);
+        return make_key(store, key, error);
     if (rc && error)
         *error = local;
     return rc;

@@ -2,12 +2,12 @@
 /* Rows of workflows and runs.
  *
  * run.sum is over every other column and the workflow's name. It shows damage, so that
- * a run is not resumed with another graph or as another workflow; that of a keyed run
- * shows also that somebody without the key has changed it (row_hmac.c). */
+ * a run is not resumed with another graph or as another workflow. That of a keyed run
+ * also shows changes by somebody who has no key (row_hmac.c). */
 #include "storage/rows_run.h"
 
 #include "storage/rows_checkpoint.h"
-#include "storage/store_int.h"
+#include "storage/rows_int.h"
 
 #include <assert.h>
 
@@ -17,6 +17,7 @@ int store_workflow_id(struct cairn_store *store, struct str name, bool create,
                       uint64_t *id, struct cairn_error *error)
 {
     store_assert_open(store);
+    assert(!create || store->writing); /* also if the name is there already */
     const struct sql_value key = value_text(name);
     int64_t found;
     int rc = db_get_int(store->db, SQL_GET_WORKFLOW_ID, &key, 1, &found, error);
@@ -256,7 +257,7 @@ int store_get_run(struct cairn_store *store, uint64_t run, run_row_fn *got,
     return rc;
 }
 
-/* NULL parameters ask for any. */
+/* NULL matches runs with any parameters. */
 static struct sql_value params_value(const struct run_filter *filter)
 {
     if (!filter->params)
@@ -312,11 +313,12 @@ int run_sound(struct cairn_store *store, uint64_t run, struct cairn_error *error
     return rc ? rc : sound;
 }
 
-/* ---- What other rows tell of runs ---- */
+/* ---- Runs that other rows refer to ---- */
 
 bool store_has_workflow(struct cairn_store *store, uint64_t id)
 {
     struct query query;
+    store_assert_open(store);
     int rc = query_start(&query, store->db, SQL_GET_WORKFLOW_NAME,
                          VALUES(value_u64(id)), NULL);
     rc = rc ? rc : query_step(&query, NULL);
@@ -337,6 +339,7 @@ int store_last_gen(struct cairn_store *store, uint64_t run, uint32_t *gen,
 int store_each_orphan(struct cairn_store *store, int (*each)(void *, uint64_t run),
                       void *context, struct cairn_error *error)
 {
+    store_assert_open(store);
     return db_each_number(store->db, SQL_EACH_ORPHAN, each, context, error);
 }
 
@@ -344,12 +347,14 @@ int store_each_lost_gen(struct cairn_store *store,
                         int (*each)(void *, uint64_t run, uint64_t gen), void *context,
                         struct cairn_error *error)
 {
+    store_assert_open(store);
     return db_each_pair(store->db, SQL_EACH_LOST_GEN, each, context, error);
 }
 
 int store_each_bare_run(struct cairn_store *store, int (*each)(void *, uint64_t run),
                         void *context, struct cairn_error *error)
 {
+    store_assert_open(store);
     return db_each_number(store->db, SQL_EACH_BARE_RUN, each, context, error);
 }
 

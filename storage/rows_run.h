@@ -40,7 +40,7 @@ int store_add_run(struct cairn_store *store, struct run_row *row,
 int store_set_run(struct cairn_store *store, const struct run_row *row,
                   struct cairn_error *error);
 typedef int run_row_fn(void *context, const struct run_row *row);
-/* run 0: the newest. `got` may be NULL: only to see whether there is one. */
+/* run 0: the newest. `got` may be NULL, to ask only whether there is one. */
 int store_get_run(struct cairn_store *store, uint64_t run, run_row_fn *got,
                   void *context, struct cairn_error *error);
 struct run_filter {
@@ -53,24 +53,25 @@ int store_each_run(struct cairn_store *store, const struct run_filter *filter,
                    run_row_fn *each, void *context, struct cairn_error *error);
 int store_count_runs(struct cairn_store *store, const struct run_filter *filter,
                      uint64_t *count, struct cairn_error *error);
-/* Puts the row of a run in the place of any that there is. keyed: the run's records
- * carry HMACs, and the row gets one that is of no key. */
+/* Inserts or replaces the row of a run. keyed: the run's records carry HMACs, and the
+ * row gets a blank one, which matches no key. */
 int store_restore_run(struct cairn_store *store, const struct run_row *row, bool keyed,
                       struct cairn_error *error);
-/* The highest generation that graphs and attempts of a run name, at least 1. */
+/* The highest generation among the graphs and attempts of a run, at least 1. */
 int store_last_gen(struct cairn_store *store, uint64_t run, uint32_t *gen,
                    struct cairn_error *error);
-/* Runs that have no row, but checkpoints; or other rows and no deleted checkpoints. */
+/* Runs without a row that have checkpoints, or other rows and no deleted checkpoints.
+ */
 int store_each_orphan(struct cairn_store *store, int (*each)(void *, uint64_t run),
                       void *context, struct cairn_error *error);
-/* Runs that have begun, and have neither checkpoints nor deleted ones. */
+/* Runs that have begun and have no checkpoints, not even deleted ones. */
 int store_each_bare_run(struct cairn_store *store, int (*each)(void *, uint64_t run),
                         void *context, struct cairn_error *error);
 /* The first generation of each run whose graph is missing, but for the newest. */
 int store_each_lost_gen(struct cairn_store *store,
                         int (*each)(void *, uint64_t run, uint64_t gen), void *context,
                         struct cairn_error *error);
-/* Graphs of runs that have no row. */
+/* Deletes graphs of runs that have no row. */
 int store_drop_stray_graphs(struct cairn_store *store, struct cairn_error *error);
 /* The graph of an earlier generation of a run. */
 int store_put_run_graph(struct cairn_store *store, uint64_t run, uint32_t gen,

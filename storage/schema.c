@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The tables, as a list of migrations: migrations[v] makes version v + 1 of version v,
- * the first one out of nothing. A process of an older cairn may be at work while a
- * newer one migrates its store, so migrations only add: its statements stay good.
+/* The tables, as a list of migrations: migrations[v] makes version v + 1 from version
+ * v, the first one from nothing. A process of an older cairn may still be running while
+ * a newer one migrates its store, so migrations only add: its statements stay valid.
  *
  * - `seq` is the row id: one counter for the store. The index of streams ends with it.
  * - Columns that repeat a record's header must equal it; verify compares.
@@ -9,16 +9,16 @@
  *   takes about 60 bytes. wait_ns is from intent to start, duration_ns from there (from
  *   the intent if it never started) to the end; no duration: the attempt is open.
  * - run.sum, command.sum and claim.sum guard their rows: see row_hmac.c. A command
- * without one is of version 1. The sums of version 3 guard what only tells
- * (row_checksum.c): a row without one is older, or an older cairn wrote it; in a store
- * with the setting `sums` there is none.
+ *   without one is of version 1. The sums of version 3 guard rows that are only shown
+ *   (row_checksum.c): a row without one is older, or an older cairn wrote it; in a
+ * store with the setting `sums` every row has one.
  * - event.n counts within the turn.
  * - spared: objects that were used again while garbage is collected (rows_gc.c). */
 #include "storage/schema.h"
-#include "storage/store_int.h"
 
 #include "base/clock.h"
 #include "base/sha256.h"
+#include "storage/rows_int.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -154,9 +154,8 @@ static int put_meta(struct db *db, struct str key, struct str text,
     return db_run(db, SQL_PUT_META, values, 3, error);
 }
 
-/* The id names the store for good, also when its directory is copied or moved. `gc`:
- * see rows_gc.c. `sums` tells that no row of this store was ever written without a
- * checksum.
+/* The id stays with the store when its directory is copied or moved. `gc`: see
+ * rows_gc.c. `sums` says that no row of this store was ever written without a checksum.
  */
 static int put_first_meta(struct db *db, struct cairn_error *error)
 {
@@ -165,18 +164,19 @@ static int put_first_meta(struct db *db, struct cairn_error *error)
     random_bytes(bytes, sizeof bytes);
     for (size_t i = 0; i < sizeof bytes; i++)
         snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
+    assert(strlen(hex) == sizeof hex - 1);
     int rc = put_meta(db, STR("id"), str_of(hex), error);
     if (!rc)
         rc = put_meta(db, STR("gc"), STR("0"), error);
     return rc ? rc : put_meta(db, STR("sums"), STR("all"), error);
 }
 
-static int migrate(struct db *db, int64_t from, bool alone, struct cairn_error *error)
+static int migrate_tables(struct db *db, int64_t from, bool alone,
+                          struct cairn_error *error)
 {
     assert(from >= 0 && from < SCHEMA_VERSION);
-    /* A commit writes whole pages to the WAL, two or three of them: smaller ones than
-     * SQLite's 4096 bytes make it cheaper. Much smaller ones waste room in the tables.
-     */
+    /* A commit writes two or three whole pages to the WAL: with less than SQLite's 4096
+     * bytes each it is cheaper. Much smaller pages waste space in the tables. */
     int rc = from == 0 ? db_script(db, "PRAGMA page_size = 2048", error) : 0;
     if (!rc)
         rc = db_begin_write(db, error);
@@ -200,6 +200,7 @@ int schema_prepare(struct db *db, const char *dir, bool alone,
 {
     struct db_header header;
     int64_t tables;
+    assert(dir);
     int rc = db_header(db, &header, error);
     if (!rc)
         rc = db_get_int(db, SQL_COUNT_TABLES, NO_VALUES, &tables, error);
@@ -215,7 +216,7 @@ int schema_prepare(struct db *db, const char *dir, bool alone,
         return rc;
     if (header.user_version == SCHEMA_VERSION)
         return 0;
-    return migrate(db, header.user_version, alone, error);
+    return migrate_tables(db, header.user_version, alone, error);
 }
 
 int schema_stand_in(struct db *db, const struct db_header *header,
@@ -231,7 +232,7 @@ int schema_stand_in_end(struct db *db, int64_t version, struct cairn_error *erro
     return version == 1 ? db_script(db, stand_in_end_1, error) : 0;
 }
 
-/* ---- Is it the schema that was made? ---- */
+/* ---- Comparing the schema with the one that was made ---- */
 
 /* The statement has two columns: what it is, and the text that made it. */
 static int next_object(struct query *query, struct str *name, struct str *text,
@@ -252,7 +253,7 @@ static int report_object(struct str name, const char *what,
     return each(context, line);
 }
 
-/* Tables of its own, such as for statistics, and indexes that a table implies. */
+/* SQLite's own tables, such as for statistics, and indexes that a table implies. */
 static bool is_of_sqlite(struct str name)
 {
     static const char start[] = "sqlite_";

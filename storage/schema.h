@@ -3,31 +3,30 @@
 #ifndef STORAGE_SCHEMA_H
 #define STORAGE_SCHEMA_H
 
-#include "storage/db.h"
+#include "storage/sqlite/db.h"
 
 enum {
     SCHEMA_APPLICATION_ID = 0x6361726e, /* "carn", in the file's header */
     SCHEMA_VERSION = 3                  /* user_version that this code knows */
 };
 
-/* Makes the tables in an empty database, or brings an older one up, in one transaction.
+/* Makes the tables in an empty database, or migrates an older one, in one transaction.
  * The caller holds the write lock; `alone`: no other process has the store open for
- * writing, so that none of an older cairn works on in it (rows_gc.c). CAIRN_ENEWER for
- * a newer store and CAIRN_EDAMAGED for somebody else's database; neither is written to.
- */
+ * writing, so that no older cairn keeps using it (rows_gc.c). CAIRN_ENEWER for a newer
+ * store and CAIRN_EDAMAGED for somebody else's database; neither is written to. */
 int schema_prepare(struct db *db, const char *dir, bool alone,
                    struct cairn_error *error);
-/* Only looks: 0 if this code can read it. CAIRN_ENOTFOUND for an empty database. */
+/* 0 if this code can read such a store; CAIRN_ENOTFOUND for an empty database. */
 int schema_check(const struct db_header *header, const char *dir,
                  struct cairn_error *error);
-/* Lets a read-only connection see an older store as one of this version: what is
- * missing is empty. Changes nothing in the file. */
+/* Lets a read-only connection use an older store as one of this version: temporary
+ * views and tables stand in for what it lacks. Changes nothing in the file. */
 int schema_stand_in(struct db *db, const struct db_header *header,
                     struct cairn_error *error);
-/* Takes that back, once a writer has migrated the store. */
+/* Removes them once a writer has migrated the store. */
 int schema_stand_in_end(struct db *db, int64_t version, struct cairn_error *error);
-/* Compares the schema with the one that a store of its version has; a line each for
- * what differs. */
+/* Compares the schema with that of a new store of the same version; a call for each
+ * difference. */
 int schema_compare(struct db *db, int (*each)(void *, const char *line), void *context,
                    struct cairn_error *error);
 

@@ -1,24 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /* Opening and closing a store.
  *
- * A writable open runs under the write lock from the first look at the files to the
- * last step of a migration. A read-only open takes no lock and makes no file of ours;
- * SQLite may rebuild its index of the WAL (cairn.db-shm), which holds nothing durable.
+ * A writable open holds the write lock from the first check of the files to the last
+ * step of a migration. A read-only open takes no lock and makes no file of ours; SQLite
+ * may rebuild its index of the WAL (cairn.db-shm), which holds nothing durable.
  */
 #include "base/lock.h"
 #include "base/os.h"
+#include "storage/rows_int.h"
 #include "storage/rows_meta.h"
 #include "storage/schema.h"
-#include "storage/store_int.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
-enum { LOCK_WAIT_MS = 30000 };
+enum {
+    LOCK_WAIT_MS = 30000,
+    SETTLE_WAIT_MS = 2000 /* a closing writer gives up tidying after this */
+};
 
 static int make_file(const char *path, bool new, struct cairn_error *error)
 {
@@ -31,8 +33,10 @@ static int make_file(const char *path, bool new, struct cairn_error *error)
 }
 
 /* The database file gets its mode here; -wal and -shm inherit it. Closing the
- * descriptor harms no lock: nobody can have opened what did not exist. While it is
- * empty the note stands: an empty one without it has lost what stood there. */
+ * descriptor drops nobody's lock, since the file did not exist before. As long as it is
+ * empty, the note `making` stays beside it: an empty database without that note lost
+ * its content.
+ */
 static int make_database(const struct store_paths *paths, struct cairn_error *error)
 {
     int rc = make_file(paths->making, false, error);
@@ -50,9 +54,9 @@ static int end_making(const struct store_paths *paths, struct cairn_error *error
     return error_sys(error, errno, "cannot remove %s", paths->making);
 }
 
-/* Refuses what is not ours or is newer, by the file's header alone and before anything
- * is written beside it. 1: there is nothing in it yet. */
-static int look_first(const struct cairn_store *store, struct cairn_error *error)
+/* Refuses a database that is not ours or is newer, by the file's header alone and
+ * before anything is written beside it. 1: there is nothing in it yet. */
+static int check_header(const struct cairn_store *store, struct cairn_error *error)
 {
     assert(!store->db);
     struct db_options options = {.dir = store->paths.dir, .path = store->paths.db};
@@ -65,11 +69,11 @@ static int look_first(const struct cairn_store *store, struct cairn_error *error
     if (rc == 0)
         rc = schema_check(&header, store->paths.dir, error);
     else if (rc > 0)
-        rc = 0; /* cannot be told yet: opening it will */
-    /* Nor can it be told where half of the first transaction was written when the power
-     * went: opening takes it back. */
+        rc = 0; /* not known yet: opening it will find out */
+    /* The same if power failed while the first transaction was written: opening rolls
+     * it back. */
     if (rc < 0 && rc != CAIRN_ENOTFOUND &&
-        store_journal_look(&store->paths, &journal) && journal.before == 0)
+        store_journal_read(&store->paths, &journal) && journal.before == 0)
         rc = 0;
     return rc == CAIRN_ENOTFOUND ? 1 : rc;
 }
@@ -94,10 +98,10 @@ static int no_store(struct cairn_store *store, bool begun, struct cairn_error *e
                      dir);
 }
 
-/* What an interrupted transaction left can only be taken back by a writer. Was it one
- * of those that make the store? They end with the switch to the WAL, which changes the
- * header only: all the rest can be read past the journal. After any other transaction
- * it cannot: parts of it may be written, and others not. */
+/* Only a writer can roll back an interrupted transaction. Was it one of those that make
+ * the store? The last of these is the switch to the WAL, which changes only the header,
+ * so that the tables can be read in spite of the journal. After any other transaction
+ * they cannot: it may be half written. */
 static bool is_unmade(const struct cairn_store *store)
 {
     assert(!store->db && store->read_only);
@@ -106,7 +110,7 @@ static bool is_unmade(const struct cairn_store *store)
     struct store_journal journal;
     struct db *db;
     int64_t next = 0;
-    if (!store_journal_look(&store->paths, &journal))
+    if (!store_journal_read(&store->paths, &journal))
         return false;
     if (journal.before == 0)
         return true;
@@ -132,77 +136,12 @@ static int load_id(struct cairn_store *store, struct cairn_error *error)
     return 0;
 }
 
-/* On a file system mounted read-only SQLite cannot make the files that WAL mode wants,
- * and nobody can change the database: read it alone. */
-static bool is_frozen(const struct cairn_store *store)
-{
-    struct statvfs fs;
-    int64_t wal = 0, journal = 0;
-    return statvfs(store->paths.dir, &fs) == 0 && (fs.f_flag & ST_RDONLY) &&
-           store_file(store->paths.wal, NULL, &wal, NULL) >= 0 && wal == 0 &&
-           store_file(store->paths.journal, NULL, &journal, NULL) >= 0 && journal == 0;
-}
-
-static int prepare_writer(struct cairn_store *store, struct db *db,
-                          struct cairn_error *error)
-{
-    struct db_header header;
-    assert(!store->read_only && db != store->db);
-    bool alone = lock_held(&store->lock, LOCK_WRITERS, NULL) == 0;
-    int rc = schema_prepare(db, store->paths.dir, alone, error);
-    if (!rc)
-        rc = db_set_journal(db, store->journal, store->sync, error);
-    if (rc || store->journal != DB_WAL)
-        return rc;
-    /* SQLite opens the WAL with the next read. */
-    rc = db_header(db, &header, error);
-    if (!rc)
-        rc = store_file(store->paths.wal, &store->wal_inode, NULL, error);
-    return rc < 0 ? rc : 0;
-}
-
-static int prepare_reader(struct cairn_store *store, struct db *db,
-                          struct cairn_error *error)
-{
-    struct db_header header;
-    assert(store->read_only);
-    int rc = db_header(db, &header, error);
-    if (!rc)
-        rc = schema_check(&header, store->paths.dir, error);
-    if (!rc)
-        rc = schema_stand_in(db, &header, error);
-    if (!rc)
-        store->stands_in =
-            header.user_version < SCHEMA_VERSION ? header.user_version : 0;
-    return rc;
-}
-
-int store_connect(struct cairn_store *store, struct db **out, struct cairn_error *error)
-{
-    assert(store->read_only || store->lock.fd >= 0);
-    struct db_options options = {.dir = store->paths.dir,
-                                 .path = store->paths.db,
-                                 .read_only = store->read_only,
-                                 .immutable = store->read_only && is_frozen(store)};
-    struct db *db;
-    int rc = db_open(&db, &options, error);
-    if (rc)
-        return rc;
-    rc = store->read_only ? prepare_reader(store, db, error)
-                          : prepare_writer(store, db, error);
-    if (rc)
-        db_close(db);
-    else
-        *out = db;
-    return rc;
-}
-
 static int open_reader(struct cairn_store *store, struct cairn_error *error)
 {
     assert(store->read_only && !store->db);
     int rc = store_check_files(&store->paths, store->journal, error);
     if (!rc)
-        rc = look_first(store, error);
+        rc = check_header(store, error);
     if (rc > 0)
         return no_store(store, false, error);
     if (!rc)
@@ -226,7 +165,7 @@ static int open_locked(struct cairn_store *store, struct cairn_error *error)
         rc = make_database(&store->paths, error);
     if (!rc && store->journal == DB_WAL)
         rc = store_check_log(&store->paths, &store->lock, error);
-    /* Held exclusively only by a last writer on its way out, and by a repair. */
+    /* Held exclusively only by a last writer that is closing, and by a repair. */
     if (!rc)
         rc = lock_wait(&store->lock, LOCK_WRITERS, LOCK_SHARED, store->lock_wait_ms,
                        error);
@@ -243,7 +182,7 @@ static int open_writer(struct cairn_store *store, bool create,
     assert(!store->read_only && !store->db);
     int rc = store_check_files(&store->paths, store->journal, error);
     if (!rc)
-        rc = look_first(store, error);
+        rc = check_header(store, error);
     if (rc > 0 && !create)
         return no_store(store, false, error);
     if (rc > 0)
@@ -277,10 +216,11 @@ static int find_place(struct cairn_store *store, enum store_place place,
 int store_open_at(struct cairn_store **out, const struct cairn_store_options *options,
                   enum store_place place, struct cairn_error *error)
 {
+    assert(options);
     struct cairn_store *store = calloc(1, sizeof *store);
     if (!store)
         return error_nomem(error);
-    store->lock.fd = -1;
+    store->lock.fd = store->marker_fd = -1;
     store->read_only = options->read_only;
     store->sync = options->sync;
     store->lock_wait_ms = options->lock_wait_ms ? options->lock_wait_ms : LOCK_WAIT_MS;
@@ -312,6 +252,33 @@ int cairn_store_open(struct cairn_store **out,
     return store_open_at(out, options ? options : &defaults, STORE_DETECT, error);
 }
 
+/* The last writer transfers the WAL and removes the marker. The locks stay until the
+ * lock file is closed, which must come after the database.
+ *
+ * A transaction whose commit failed may be in the WAL as if it were whole. It is not in
+ * the index of the WAL, so the transfer leaves it out; but if the transfer fails, the
+ * next process finds it. That is harmless: what it records did happen. */
+static void settle_log(struct cairn_store *store)
+{
+    assert(!store->writing && !store->read_only);
+    bool complete = false;
+    if (store->journal != DB_WAL ||
+        store_file(store->paths.marker, NULL, NULL, NULL) <= 0 ||
+        lock_wait(&store->lock, LOCK_COMMIT, LOCK_EXCLUSIVE, SETTLE_WAIT_MS, NULL))
+        return;
+    /* The order of locks is that of opening: write lock first. */
+    if (lock_try(&store->lock, LOCK_WRITERS, LOCK_EXCLUSIVE, NULL) != 1 ||
+        store_check_wal(store, NULL) ||
+        (store->poisoned && store_reopen(store, NULL))) {
+        lock_drop(&store->lock, LOCK_COMMIT);
+        return;
+    }
+    /* The log is emptied last: an empty one beside the marker means lost commits. */
+    if (db_transfer(store->db, false, &complete, NULL) == 0 && complete &&
+        unlink(store->paths.marker) == 0 && os_sync_dir(store->paths.dir, NULL) == 0)
+        db_transfer(store->db, true, &complete, NULL);
+}
+
 void cairn_store_close(struct cairn_store *store)
 {
     if (!store)
@@ -321,7 +288,8 @@ void cairn_store_close(struct cairn_store *store)
     if (store->read_open)
         db_rollback(store->db);
     if (store->db && !store->read_only)
-        store_settle(store);
+        settle_log(store);
+    store_leave_marker(store);
     db_close(store->db);
     lock_close(&store->lock);
     object_codec_free(store->codec);
@@ -360,6 +328,21 @@ struct hmac_key *store_swap_key(struct cairn_store *store, struct hmac_key *key)
     return old;
 }
 
+int store_bind_thread(struct cairn_store *store, bool *bound, struct cairn_error *error)
+{
+    int rc = db_thread_check(&store->thread, error);
+    if (rc)
+        return rc;
+    *bound = !store->thread.bound;
+    store->thread = (struct db_thread){true, pthread_self()};
+    return 0;
+}
+
+void store_unbind_thread(struct cairn_store *store)
+{
+    store->thread.bound = false;
+}
+
 struct lock_file *store_lock_file(struct cairn_store *store)
 {
     return &store->lock;
@@ -373,16 +356,6 @@ const char *store_live_dir(const struct cairn_store *store)
 
 const char *store_network_fs(const struct cairn_store *store)
 {
+    assert(!store->network_fs == (store->journal == DB_WAL));
     return store->network_fs;
-}
-
-/* Here, and not beside store_commit, so that tests can put themselves between the two.
- */
-int store_end(struct cairn_store *store, int rc, struct cairn_error *error)
-{
-    assert(store->writing);
-    if (!rc)
-        return store_commit(store, error);
-    store_abort(store);
-    return rc;
 }

@@ -5,15 +5,16 @@
  * Writing
  *   store_begin     takes the write lock (one advisory lock for every writer of the
  *                   store) and begins a transaction
- *   store_put_...   and friends; after one of them failed the transaction can only be
- *                   aborted
- *   store_commit    commits, transfers the WAL if it has grown, gives the lock back;
- *   store_abort     or takes all of it back
+ *   store_put_...   and the like; once one of them has failed, the transaction can only
+ *                   be aborted
+ *   store_commit    commits, transfers the WAL if it has grown, releases the lock
+ *   store_abort     undoes the transaction, releases the lock
+ *   store_end       commits or aborts
  * A commit that fails because the system failed (I/O error, disk full, sync) poisons
- * the connection: everything of the transaction counts as not written, the next
- * store_begin closes and reopens the database, and checks that the newest checkpoint is
- * what was last committed. The caller keeps what it wanted to write and tries again. A
- * failed store_commit has ended the transaction; store_abort after it does nothing.
+ * the connection: nothing of the transaction counts as written, and the next
+ * store_begin reopens the database and checks that the newest checkpoint is the one
+ * last committed. The caller keeps what it wanted to write and tries again. A failed
+ * store_commit has ended the transaction; store_abort after it does nothing.
  *
  * Reading needs no lock: each getter is its own read transaction unless one is open.
  * Views (struct str) handed to callbacks live until the callback returns.
@@ -30,40 +31,52 @@
 const char *store_id(const struct cairn_store *store);
 bool store_read_only(const struct cairn_store *store);
 /* The store's lock file, for ownership of workflows. */
+/* Until it is unbound, only this thread may use the handle: others get CAIRN_EUSAGE.
+ * *bound: by this call. */
+int store_bind_thread(struct cairn_store *store, bool *bound,
+                      struct cairn_error *error);
+void store_unbind_thread(struct cairn_store *store);
 struct lock_file *store_lock_file(struct cairn_store *store);
 /* Remembers that this handle holds a range of it (see storage/holds.c). */
 bool store_holds(const struct cairn_store *store, int64_t offset);
 int store_hold(struct cairn_store *store, int64_t offset, struct cairn_error *error);
 void store_unhold(struct cairn_store *store, int64_t offset);
-/* The key it was opened with, or NULL. With one, only what carries an HMAC of it is to
- * be believed: records, and the rows of runs, commands and claims. */
+/* The key it was opened with, or NULL. With a key, records and the rows of runs,
+ * commands and claims count as good only if they carry its HMAC. */
 const struct hmac_key *store_key(const struct cairn_store *store);
 /* Puts another key (or none) in its place, and returns what was there. */
 struct hmac_key *store_swap_key(struct cairn_store *store, struct hmac_key *key);
-/* A keyed run is written with a key, another one without: CAIRN_EUSAGE tells what to do
- * otherwise. */
+/* Writing to a keyed run needs a key, and to any other run none: else CAIRN_EUSAGE,
+ * with the remedy. */
 int store_check_keyed(const struct cairn_store *store, uint64_t run, bool keyed,
                       struct cairn_error *error);
 /* "DIR/live" (made on first use of a writable store). */
 const char *store_live_dir(const struct cairn_store *store);
 
 /* Name of the network file system (such as "NFS") because of which this store uses a
- * rollback journal instead of the WAL; NULL on a local one. To be said aloud. */
+ * rollback journal instead of the WAL; NULL on a local one. Shown to the user. */
 const char *store_network_fs(const struct cairn_store *store);
 
 /* wait_ms 0: one try; -1: the store's default. CAIRN_EBUSY when the lock is taken. */
 int store_begin(struct cairn_store *store, int wait_ms, struct cairn_error *error);
 int store_commit(struct cairn_store *store, struct cairn_error *error);
 void store_abort(struct cairn_store *store);
-/* The end of what store_begin began, by the result of what was done in between: 0
- * commits, anything else aborts and is returned. */
-int store_end(struct cairn_store *store, int rc, struct cairn_error *error);
+/* Ends the transaction by the result of what was done in it: 0 commits, anything else
+ * aborts and is returned. */
+static inline int store_end(struct cairn_store *store, int rc, struct cairn_error *why)
+{
+    if (!rc)
+        return store_commit(store, why);
+    store_abort(store);
+    return rc;
+}
 /* A read transaction, so that several getters see one moment. */
 int store_begin_read(struct cairn_store *store, struct cairn_error *error);
 void store_end_read(struct cairn_store *store);
 /* Changes whenever another connection has committed (PRAGMA data_version). */
 uint32_t store_data_version(struct cairn_store *store);
-/* SQLite has found damage through this handle: not even what is there can be told. */
+/* SQLite has found damage through this handle: a row that it did not return may still
+ * be there. */
 bool store_malformed(const struct cairn_store *store);
 
 #endif

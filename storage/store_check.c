@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of a store tell of what happened to it, before SQLite opens any: some
- * are gone, are something else, or say that commits were lost.
+/* Checks of a store's files before SQLite opens any: some may be missing or replaced,
+ * or show that commits were lost.
  *
- * The database is looked at by stat() only: opening and closing it here would drop the
- * locks that SQLite holds on it in this process. Its logs it does not lock. */
+ * The database is examined by stat() only: opening and closing it here would drop the
+ * locks that SQLite holds on it in this process. SQLite does not lock its logs. */
 #include "base/lock.h"
 #include "base/os.h"
 #include "storage/health.h"
@@ -34,7 +34,7 @@ static int commits_lost(const struct store_paths *paths, const char *what,
                      what, paths->dir, paths->marker);
 }
 
-/* A pipe in the place of a file would hold up whoever opens it, and a symbolic link
+/* A pipe in the place of a file would block whoever opens it, and a symbolic link would
  * lead somewhere else. */
 static int check_kinds(const struct store_paths *paths, struct cairn_error *error)
 {
@@ -42,7 +42,7 @@ static int check_kinds(const struct store_paths *paths, struct cairn_error *erro
     assert(paths->db && paths->wal && paths->journal);
     const char *const files[] = {paths->wal, paths->journal, shm, paths->lock,
                                  paths->marker};
-    enum { LOGS = 2 }; /* the first ones hold what stands nowhere else */
+    enum { LOGS = 2 }; /* the first two hold what is nowhere else */
     struct stat st;
     snprintf(shm, sizeof shm, "%s-shm", paths->db);
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
@@ -60,7 +60,7 @@ static int check_kinds(const struct store_paths *paths, struct cairn_error *erro
     return 0;
 }
 
-/* Else the first file that is looked at would be named. */
+/* Otherwise the message would name whichever file is checked first. */
 static int check_entry(const struct store_paths *paths, struct cairn_error *error)
 {
     struct stat st;
@@ -97,9 +97,9 @@ static bool is_empty(const struct store_paths *paths)
     return store_file(paths->db, NULL, &size, NULL) > 0 && size == 0;
 }
 
-/* While a store is made its database is empty for a moment; then a note stands beside
- * it, or the journal of its first transaction. Who makes it may just be done: then it
- * is not empty any more. */
+/* While a store is made its database is empty for a moment; then the note `making` or
+ * the journal of the first transaction is beside it. If its maker has just finished,
+ * it is no longer empty. */
 static int check_emptied(const struct store_paths *paths, struct cairn_error *error)
 {
     if (!is_empty(paths) || store_file(paths->making, NULL, NULL, NULL) != 0 ||
@@ -116,8 +116,8 @@ int store_check_files(const struct store_paths *paths, enum db_journal journal,
                       struct cairn_error *error)
 {
     assert(paths->dir);
-    /* In this order: a writer that is being opened beside us makes the database before
-     * the WAL, and the WAL before the marker. */
+    /* In this order: a writer that opens the store at the same time makes the database
+     * before the WAL, and the WAL before the marker. */
     int64_t db_size = 0, wal_size = 0;
     struct stat st;
     int rc = check_entry(paths, error);
@@ -144,7 +144,7 @@ int store_check_files(const struct store_paths *paths, enum db_journal journal,
     /* SQLite would delete the WAL of an empty database. */
     if (db_size == 0 && (marker || wal_size > 0))
         return commits_lost(paths, "the database cairn.db is gone.", error);
-    if (marker && !wal && journal == DB_WAL)
+    if (marker && !wal && journal == DB_WAL && !store_holds_last_commit(paths))
         return commits_lost(paths, "the write-ahead log is gone (cairn.db-wal).",
                             error);
     return check_emptied(paths, error);
@@ -152,48 +152,22 @@ int store_check_files(const struct store_paths *paths, enum db_journal journal,
 
 /* ---- The write-ahead log ---- */
 
-static bool marker_says(const struct store_paths *paths, const char *what)
-{
-    assert(what[0]);
-    struct buf text = BUF_INIT;
-    bool says = os_read_plain(paths->marker, 4096, &text, NULL) == 0 &&
-                strstr(text.data ? text.data : "", what) != NULL;
-    buf_release(&text);
-    return says;
-}
-
-/* What the marker says of its writer's syncs. Only with all of them a transaction is on
- * the disk before the next one. */
-static bool was_synced(const struct store_paths *paths)
-{
-    return marker_says(paths, "sync full");
-}
-
-/* Since the first commit there is something in the log as long as the marker stands.
- * One of an older release does not tell: it was killed between the marker and that
- * commit hardly ever. */
-bool store_log_begun(const struct store_paths *paths)
-{
-    return was_synced(paths) && (marker_says(paths, STORE_LOG_BEGUN) ||
-                                 !marker_says(paths, STORE_LOG_EMPTY));
-}
-
-/* The last writer has closed the store, or one writes now. */
+/* The last writer has closed the store, or one has it open now. */
 static bool is_closed_or_used(const struct store_paths *paths, struct lock_file *lock)
 {
     return store_file(paths->marker, NULL, NULL, NULL) <= 0 ||
            lock_held(lock, LOCK_WRITERS, NULL) != 0;
 }
 
-/* The log is lengthened after each synced commit (db_reserve_wal), so that one that
- * ends right behind its last commit may have been longer; and so may one that ends
- * behind frames without their commit, however many they are. */
-enum log_health store_look_at_log(const struct store_paths *paths)
+/* The log is extended after each synced commit (db_reserve_wal), so that one that ends
+ * right after its last commit was probably longer; and so was one that ends with frames
+ * that have no commit, however many there are. */
+enum log_health store_judge_log(const struct store_paths *paths)
 {
     enum { SPARE = 8 }; /* frames */
     enum log_health health = LOG_WHOLE;
     struct wal wal;
-    if (store_file(paths->marker, NULL, NULL, NULL) <= 0 || !was_synced(paths) ||
+    if (store_file(paths->marker, NULL, NULL, NULL) <= 0 || !store_was_synced(paths) ||
         wal_load(&wal, paths->wal, NULL))
         return health;
     size_t step = FRAME_HEADER + wal.page_size;
@@ -201,36 +175,39 @@ enum log_health store_look_at_log(const struct store_paths *paths)
     if (wal.n > wal.committed && needed < WAL_HEADER + (wal.n + 1) * step)
         needed = WAL_HEADER + (wal.n + 1) * step;
     bool emptied = wal_is_blank(&wal) && store_log_begun(paths);
-    /* What the disk does not give SQLite will tell of, and not as damage. */
-    if (!wal.unreadable && (wal.state == WAL_DAMAGED || emptied))
+    bool transferred = emptied && store_holds_last_commit(paths);
+    /* A read error is left to SQLite, which will not report it as damage. */
+    if (!wal.unreadable && (wal.state == WAL_DAMAGED || (emptied && !transferred)))
         health = LOG_LOST;
+    else if (transferred)
+        health = LOG_WHOLE;
     else if (wal.state == WAL_TORN || wal.state == WAL_NONE || wal.file.size < needed)
         health = LOG_ENDS_EARLY;
     wal_release(&wal);
     return health;
 }
 
-/* While nobody writes: a writer may also have come while we looked. */
-static enum log_health look_at_log(const struct store_paths *paths,
-                                   struct lock_file *lock)
+/* LOG_WHOLE if there is a writer, even one that came while the log was read. */
+static enum log_health judge_log(const struct store_paths *paths,
+                                 struct lock_file *lock)
 {
     enum log_health health = LOG_WHOLE;
     if (!is_closed_or_used(paths, lock))
-        health = store_look_at_log(paths);
+        health = store_judge_log(paths);
     return is_closed_or_used(paths, lock) ? LOG_WHOLE : health;
 }
 
 enum log_health store_log_health(struct cairn_store *store)
 {
     store_assert_open(store);
-    return store->journal == DB_WAL ? look_at_log(&store->paths, &store->lock)
+    return store->journal == DB_WAL ? judge_log(&store->paths, &store->lock)
                                     : LOG_WHOLE;
 }
 
 int store_check_log(const struct store_paths *paths, struct lock_file *lock,
                     struct cairn_error *error)
 {
-    if (look_at_log(paths, lock) != LOG_LOST)
+    if (judge_log(paths, lock) != LOG_LOST)
         return 0;
     return commits_lost(
         paths, "the write-ahead log is damaged or empty (cairn.db-wal).", error);
@@ -242,7 +219,7 @@ int store_check_log(const struct store_paths *paths, struct lock_file *lock,
  * that are written when the journal is good. From 8 on it has the number of saved
  * pages, from 16 on the pages of the database as it was, big endian. SQLite locks the
  * database only, so that this file may be opened and closed. */
-bool store_journal_look(const struct store_paths *paths, struct store_journal *journal)
+bool store_journal_read(const struct store_paths *paths, struct store_journal *journal)
 {
     static const uint8_t good[8] = {0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7};
     uint8_t header[20];

@@ -45,8 +45,8 @@ char *store_path_join(const char *dir, const char *name)
     return path.data;
 }
 
-/* A directory called .cairn counts as a store if anything of a store is in it, a
- * damaged one included: one without its database must be found to be complained of. */
+/* A directory called .cairn counts as a store if any file of a store is in it, so that
+ * one without its database is reported as damaged and not overlooked. */
 static int holds_store(const char *dir, struct cairn_error *error)
 {
     static const char *const names[] = {"cairn.db", "lock", "open"};
@@ -62,8 +62,8 @@ static int holds_store(const char *dir, struct cairn_error *error)
     return 0;
 }
 
-/* Looks for a store in `from` and upward; *found NULL if there is none. Shortens
- * `from`. */
+/* Looks for a store in `from` and its parents; *found is NULL if there is none.
+ * Shortens `from`. */
 static int find_upward(char *from, char **found, struct cairn_error *error)
 {
     *found = NULL;
@@ -86,9 +86,9 @@ static int find_upward(char *from, char **found, struct cairn_error *error)
     }
 }
 
-/* What is found on the way up is only used if it is the user's own: whoever can write
- * to a directory above could put a store there, and a run names the file that `resume`
- * runs. Naming a store says that it is trusted. */
+/* A store found this way is used only if the user owns it: anybody who can write to a
+ * parent directory could put one there, and a run names the file that `resume` runs. A
+ * store that the user names is trusted. */
 static int check_found(const char *dir, struct cairn_error *error)
 {
     struct stat st;
@@ -154,6 +154,7 @@ int store_paths_find(struct store_paths *paths,
                      const struct cairn_store_options *options,
                      struct cairn_error *error)
 {
+    assert(!paths->dir);
     bool create = options->create && !options->read_only;
     char *dir = NULL;
     int rc = 0;
@@ -191,12 +192,13 @@ void store_paths_release(struct store_paths *paths)
     *paths = (struct store_paths){0};
 }
 
-/* Whether the making of a store leaves such a name behind when it is interrupted. */
+/* Whether a file of that name can be left when the making of a store is interrupted. */
 static bool is_ours(const char *name)
 {
     static const char *const names[] = {".",    "..",         "lock",  "live",
                                         "open", ".gitignore", "making"};
-    static const char *const starts[] = {"cairn.db", ".gitignore.tmp.", "open.tmp."};
+    static const char *const starts[] = {"cairn.db", ".gitignore.tmp.", "open.tmp.",
+                                         "outputs."};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strcmp(name, names[i]) == 0)
             return true;

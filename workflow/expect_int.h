@@ -46,7 +46,7 @@ int too_long(const struct parser *p, struct position at, const char *what);
 struct position place_of_reference(const struct parser *p, const struct node *node,
                                    struct str text);
 
-/* ---- keys.c ---- */
+/* ---- expect_keys.c ---- */
 
 /* Which mapping it is, for messages: {"task", link} gives "in task `link`", without
  * a name the text is all ("at the top level"). */

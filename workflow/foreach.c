@@ -6,6 +6,7 @@
 #include "workflow/parse_refs_int.h"
 #include "workflow/parse_task_int.h"
 
+#include "base/decimal.h"
 #include "base/identifier.h"
 #include "base/limits.h"
 #include "graph/members.h"

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-struct walk {
+struct glob_walk {
     const char *root;
     struct arena scratch;
     struct buf from, to; /* of struct str: names so far, names with the next part */
@@ -44,7 +44,7 @@ static bool is_absolute(struct str name)
 }
 
 /* walk->path: where a name lies in the file system. */
-static void locate_name(struct walk *walk, struct str name)
+static void locate_name(struct glob_walk *walk, struct str name)
 {
     buf_clear(&walk->path);
     if (is_absolute(name))
@@ -56,7 +56,7 @@ static void locate_name(struct walk *walk, struct str name)
     }
 }
 
-static int add_name(struct walk *walk, struct str directory, struct str name)
+static int add_name(struct glob_walk *walk, struct str directory, struct str name)
 {
     if (walk->to.size / sizeof name >= LIMIT_TASKS)
         return error_set(walk->error, CAIRN_ELIMIT, "more than %d names match",
@@ -70,7 +70,7 @@ static int add_name(struct walk *walk, struct str directory, struct str name)
     return failed ? error_nomem(walk->error) : 0;
 }
 
-static int add_literal(struct walk *walk, struct str directory)
+static int add_literal(struct glob_walk *walk, struct str directory)
 {
     struct stat status;
     if (walk->last) {
@@ -87,7 +87,7 @@ static int add_literal(struct walk *walk, struct str directory)
     return add_name(walk, directory, walk->part);
 }
 
-static int add_entries(struct walk *walk, struct str directory, DIR *dir)
+static int add_entries(struct glob_walk *walk, struct str directory, DIR *dir)
 {
     int rc = 0;
     while (!rc) {
@@ -106,7 +106,7 @@ static int add_entries(struct walk *walk, struct str directory, DIR *dir)
     return rc;
 }
 
-static int add_matches(struct walk *walk, struct str directory)
+static int add_matches(struct glob_walk *walk, struct str directory)
 {
     locate_name(walk, directory);
     if (walk->path.failed)
@@ -123,7 +123,7 @@ static int add_matches(struct walk *walk, struct str directory)
 }
 
 /* One part of the pattern, for every name so far. */
-static int match_part(struct walk *walk)
+static int match_part(struct glob_walk *walk)
 {
     const struct str *names = (const struct str *)(const void *)walk->from.data;
     size_t n = walk->from.size / sizeof *names;
@@ -138,7 +138,7 @@ static int match_part(struct walk *walk)
     return rc;
 }
 
-static int walk_pattern(struct walk *walk, struct str pattern)
+static int walk_pattern(struct glob_walk *walk, struct str pattern)
 {
     struct str start = is_absolute(pattern) ? STR("/") : STR("");
     const char *at = pattern.ptr, *end = at + pattern.len;
@@ -164,7 +164,7 @@ static int by_bytes(const void *a, const void *b)
     return str_compare(*(const struct str *)a, *(const struct str *)b);
 }
 
-static int keep_names(const struct walk *walk, struct arena *arena,
+static int keep_names(const struct glob_walk *walk, struct arena *arena,
                       struct glob_names *out)
 {
     const struct str *names = (const struct str *)(const void *)walk->from.data;
@@ -194,7 +194,7 @@ static int check_pattern(struct str pattern, struct cairn_error *error)
 int glob_expand(const char *root, struct str pattern, struct arena *arena,
                 struct glob_names *out, struct cairn_error *error)
 {
-    struct walk walk = {.root = root, .scratch = ARENA_INIT, .error = error};
+    struct glob_walk walk = {.root = root, .scratch = ARENA_INIT, .error = error};
     int rc = check_pattern(pattern, error);
     if (!rc)
         rc = walk_pattern(&walk, pattern);

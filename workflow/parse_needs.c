@@ -211,8 +211,8 @@ static int read_need(struct need_reading *r)
 /* ---- All needs of a task ---- */
 
 /* What makes two needs the same, whatever order and blanks they are written with. */
-static struct str identity(const struct parser *p, const struct need *need,
-                           struct arena *arena)
+static struct str identity_of_need(const struct parser *p, const struct need *need,
+                                   struct arena *arena)
 {
     const struct task_def *target = &p->out->defs[need->target];
     struct buf text = BUF_INIT;
@@ -238,7 +238,7 @@ static int check_duplicates(struct parser *p, const struct task_def *def)
     int rc = 0;
     uint32_t first = 0;
     for (uint32_t i = 0; i < def->n_needs && added >= 0 && !rc; i++) {
-        struct str key = identity(p, &def->needs[i], &p->scratch);
+        struct str key = identity_of_need(p, &def->needs[i], &p->scratch);
         added = p->scratch.failed ? CAIRN_ENOMEM : map_add(&seen, key, i, &first);
         if (added == 0)
             rc = diagnose(&p->diagnostic, def->needs[i].at,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What holds for a run as a whole: jobs, pools, limits, what happens after failures and
- * crashes, and what tasks get that say nothing. */
+ * crashes, and the defaults of tasks. */
 #include "workflow/parse_common_int.h"
 #include "workflow/parse_top_int.h"
 

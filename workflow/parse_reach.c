@@ -61,7 +61,7 @@ static void direct_needs(const struct reach *r, bool *whole, uint32_t *members)
 
 /* Is the target, as a whole, needed by anything that the task needs? Nearer ones are
  * looked at first, so what is usual is found soon; what took long is remembered, so a
- * long chain of tasks that all refer to its beginning does not take its square. */
+ * long chain of tasks that all refer to its beginning does not take quadratic time. */
 static bool is_needed_before(struct reach *r)
 {
     enum { LONG = 16 };

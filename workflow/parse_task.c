@@ -307,7 +307,7 @@ static int choose_kind(const struct parser *p, struct task_def *def,
 
 /* ---- Tasks ---- */
 
-/* What a task has whose keys say nothing else. */
+/* The defaults of a task, before its keys are read. */
 static void begin_task(const struct parser *p, struct task_def *def,
                        const struct node *const found[])
 {

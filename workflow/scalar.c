@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The grammar follows the YAML 1.1 type repository (bool, int, float, null, timestamp)
  * and YAML 1.2's core schema where that knows more forms (0o17, 1e3). The one-letter
- * booleans y and n of 1.1 are taken as text: hardly any reader obeys them. */
+ * booleans y and n of 1.1 are taken as text: hardly any parser implements them. */
 #include "workflow/scalar.h"
+
+#include "base/decimal.h"
 
 static bool is_digit(char c)
 {
@@ -136,7 +138,7 @@ static const char *other_number(struct str signed_text)
     return "a number";
 }
 
-static const char *trap(struct str text)
+static const char *find_typing_trap(struct str text)
 {
     static const char *const specials[] = {".inf", ".Inf", ".INF", NULL};
     static const char *const no_number[] = {".nan", ".NaN", ".NAN", NULL};
@@ -184,7 +186,7 @@ enum scalar_type scalar_type(struct str text, const char **reads_as)
         *reads_as = "a number";
         return number;
     }
-    *reads_as = trap(text);
+    *reads_as = find_typing_trap(text);
     return *reads_as ? SCALAR_TRAP : SCALAR_TEXT;
 }
 

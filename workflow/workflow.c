@@ -318,10 +318,27 @@ static void copy_command(struct definition *d, struct task_def *def,
         def->kind = TASK_CALL;
         def->call = task->call;
         def->context = task->context;
+        def->parallel = task->parallel;
         def->version = arena_str(&d->arena, str_of(task->version ? task->version : ""));
     }
     if (task->cwd)
         def->cwd = arena_str(&d->arena, str_of(task->cwd));
+}
+
+/* What has no meaning for a callback, or only for one. */
+static int check_kind(const struct cairn_task *task, struct cairn_error *error)
+{
+    const char *key = NULL;
+    if (task->call)
+        key = task->env && task->env[0] ? "env" : task->cwd ? "cwd" : NULL;
+    else
+        key = task->parallel ? "parallel" : NULL;
+    if (!key)
+        return 0;
+    return error_set(error, CAIRN_EWORKFLOW,
+                     task->call ? "task `%s` is a callback, which has no `%s`"
+                                : "task `%s` is no callback, so it has no `%s`",
+                     task->id, key);
 }
 
 static int check_task(const struct definition *d, const struct cairn_task *task,
@@ -341,7 +358,7 @@ static int check_task(const struct definition *d, const struct cairn_task *task,
         return error_set(error, CAIRN_EWORKFLOW,
                          "task `%s`: times must not be negative, retries at most %d",
                          task->id, LIMIT_RETRIES);
-    return 0;
+    return check_kind(task, error);
 }
 
 /* A place for one more task_def. The array moves, so nothing may point into it while a
@@ -426,7 +443,11 @@ uint64_t cairn_workflow_edges(const struct cairn_workflow *w)
 
 uint32_t cairn_workflow_need(const struct cairn_workflow *w, uint32_t node, uint32_t i)
 {
-    return w->graph.needs[w->graph.need_start[node] + i];
+    const struct graph *g = &w->graph;
+    if (!w->compiled || node >= g->n_nodes ||
+        i >= g->need_start[node + 1] - g->need_start[node])
+        return NODE_NONE;
+    return g->needs[g->need_start[node] + i];
 }
 
 uint32_t cairn_workflow_find(const struct cairn_workflow *w, const char *id)

@@ -157,8 +157,8 @@ static bool wants_key(const struct level *level)
     return level->node->kind == NODE_MAP && level->children % 2 == 0;
 }
 
-/* Hangs a new node into the collection that is open, or makes it the root. */
-static int attach(struct node_builder *builder, struct node *node)
+/* Appends a new node to the collection that is open, or makes it the root. */
+static int attach_node(struct node_builder *builder, struct node *node)
 {
     if (builder->depth == 0) {
         builder->root = node;
@@ -196,7 +196,7 @@ static int add_text(struct node_builder *builder, const yaml_event_t *event)
     node->plain = event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
     node->at = at;
     node->text = text;
-    return attach(builder, node);
+    return attach_node(builder, node);
 }
 
 static int open_collection(struct node_builder *builder, enum node_kind kind,
@@ -218,7 +218,7 @@ static int open_collection(struct node_builder *builder, enum node_kind kind,
         return error_nomem(builder->diagnostic->error);
     node->kind = (uint8_t)kind;
     node->at = at;
-    rc = attach(builder, node);
+    rc = attach_node(builder, node);
     builder->levels[builder->depth++] = (struct level){.node = node};
     return rc;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* YAML (and JSON) text to a tree of nodes, each with its place in the file. A subset on
  * purpose: one document, text keys, no anchors, aliases or tags, at most LIMIT_DEPTH
- * levels, no key twice in a mapping. What a plain scalar means is scalar.h's business.
+ * levels, no key twice in a mapping. scalar.h decides what a plain scalar means.
  */
 #ifndef WORKFLOW_YAML_H
 #define WORKFLOW_YAML_H

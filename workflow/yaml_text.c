@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Encoding checks, and JSON's surrogate pairs. The JSON scanner knows only where
- * strings begin and end; grammar is libyaml's business. It gives up ("not JSON") on
+ * strings begin and end; libyaml checks the grammar. It gives up ("not JSON") on
  * anything that JSON cannot hold, so YAML text, where quotes mean other things, is
  * never touched. */
 #include "workflow/yaml_text.h"
@@ -55,7 +55,7 @@ struct json_scan {
     char before; /* last character that is not blank, outside strings; 0 at the start */
 };
 
-static bool hex4(const char *at, const char *end, uint32_t *value)
+static bool read_hex4(const char *at, const char *end, uint32_t *value)
 {
     *value = 0;
     if (end - at < 4)
@@ -81,8 +81,8 @@ static bool is_pair(const char *at, const char *end, uint32_t *code)
     uint32_t high, low;
     if (end - at < PAIR || memcmp(at, "\\u", 2) != 0 || memcmp(at + 6, "\\u", 2) != 0)
         return false;
-    if (!hex4(at + 2, end, &high) || !hex4(at + 8, end, &low) || high < 0xd800 ||
-        high > 0xdbff || low < 0xdc00 || low > 0xdfff)
+    if (!read_hex4(at + 2, end, &high) || !read_hex4(at + 8, end, &low) ||
+        high < 0xd800 || high > 0xdbff || low < 0xdc00 || low > 0xdfff)
         return false;
     *code = 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00);
     return true;

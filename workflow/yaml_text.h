@@ -9,7 +9,7 @@
  * U+0085, U+2028 and U+2029, which YAML 1.1 reads as line breaks and nobody sees. */
 int yaml_text_check(const struct diagnostic *diagnostic);
 
-/* JSON that libyaml would not take, made digestible: surrogate pairs (\ud83d\ude00)
+/* JSON that libyaml would not take, rewritten for it: surrogate pairs (\ud83d\ude00)
  * become one \U escape, which is two characters shorter, and tabs around the document
  * become blanks. Text that is not JSON in its shape is left alone. */
 struct yaml_text {

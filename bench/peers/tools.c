@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How each tool is told the graph, and how it is called. Two jobs everywhere; the text
- * of the commands is the same. */
+/* How each tool is told the graph, and how it is called. The text of the commands is
+ * the same everywhere. */
 #include "peers.h"
 
 #include <string.h>
@@ -32,7 +32,7 @@ uint32_t graph_needs(const struct graph *graph, uint32_t task,
     return 3;
 }
 
-static const char *target(const struct graph *graph)
+static const char *target_name(const struct graph *graph)
 {
     return graph->work == NOOP ? "t" : "out/";
 }
@@ -44,14 +44,22 @@ static void print_command(FILE *file, const struct graph *graph, uint32_t task)
     else if (graph->work == TOUCH)
         fprintf(file, "touch out/%u", task);
     else
-        fprintf(file, "echo %u >>log && touch out/%u", task, task);
+        fprintf(file, "echo %u >>log && touch out/%u && echo %u >>ended", task, task,
+                task);
 }
 
 static void print_needs(FILE *file, const struct graph *graph, uint32_t task)
 {
     uint32_t needs[NEEDS_MOST], n = graph_needs(graph, task, needs);
     for (uint32_t i = 0; i < n; i++)
-        fprintf(file, " %s%u", target(graph), needs[i]);
+        fprintf(file, " %s%u", target_name(graph), needs[i]);
+}
+
+static const char *jobs_word(const struct graph *graph)
+{
+    static char word[16];
+    snprintf(word, sizeof word, "-j%u", graph->jobs);
+    return word;
 }
 
 /* ---- make ---- */
@@ -61,7 +69,7 @@ static void print_targets(FILE *file, const struct graph *graph, const char *bef
 {
     fputs(before, file);
     for (uint32_t i = 0; i < graph->n; i++)
-        fprintf(file, " %s%u", target(graph), i);
+        fprintf(file, " %s%u", target_name(graph), i);
     fputc('\n', file);
 }
 
@@ -71,7 +79,7 @@ static void write_make(FILE *file, const struct graph *graph)
     if (graph->work == NOOP)
         print_targets(file, graph, ".PHONY: all");
     for (uint32_t i = 0; i < graph->n; i++) {
-        fprintf(file, "%s%u:", target(graph), i);
+        fprintf(file, "%s%u:", target_name(graph), i);
         print_needs(file, graph, i);
         fputs("\n\t@", file);
         print_command(file, graph, i);
@@ -81,8 +89,8 @@ static void write_make(FILE *file, const struct graph *graph)
 
 static const char *const *words_make(const struct graph *graph, bool again)
 {
-    static const char *const words[] = {"make", "-s", "-j2", "all", NULL};
-    (void)graph;
+    static const char *words[] = {"make", "-s", NULL, "all", NULL};
+    words[2] = jobs_word(graph);
     (void)again;
     return words;
 }
@@ -93,7 +101,7 @@ static void write_ninja(FILE *file, const struct graph *graph)
 {
     fputs("rule r\n  command = $c\n", file);
     for (uint32_t i = 0; i < graph->n; i++) {
-        fprintf(file, "build %s%u: r", target(graph), i);
+        fprintf(file, "build %s%u: r", target_name(graph), i);
         print_needs(file, graph, i);
         fputs("\n  c = ", file);
         print_command(file, graph, i);
@@ -103,8 +111,8 @@ static void write_ninja(FILE *file, const struct graph *graph)
 
 static const char *const *words_ninja(const struct graph *graph, bool again)
 {
-    static const char *const words[] = {"ninja", "--quiet", "-j2", NULL};
-    (void)graph;
+    static const char *words[] = {"ninja", "--quiet", NULL, NULL};
+    words[2] = jobs_word(graph);
     (void)again;
     return words;
 }
@@ -120,11 +128,11 @@ static void write_list(FILE *file, const struct graph *graph)
 static const char *const *words_parallel(const struct graph *graph, bool again)
 {
     static const char *words[WORDS_MOST];
-    static const char *const commands[] = {"true", "touch out/{}",
-                                           "echo {} >>log && touch out/{}"};
+    static const char *const commands[] = {
+        "true", "touch out/{}", "echo {} >>log && touch out/{} && echo {} >>ended"};
     uint32_t n = 0;
     words[n++] = "parallel";
-    words[n++] = "-j2";
+    words[n++] = jobs_word(graph);
     words[n++] = "--joblog";
     words[n++] = "joblog";
     if (again)
@@ -158,16 +166,16 @@ static void write_snakemake(FILE *file, const struct graph *graph)
             graph->work == NOOP    ? "true"
             : graph->work == TOUCH ? "touch out/{wildcards.i}"
                                    : "echo {wildcards.i} >>log && touch "
-                                     "out/{wildcards.i}");
+                                     "out/{wildcards.i} && echo {wildcards.i} >>ended");
 }
 
 static const char *const *words_snakemake(const struct graph *graph, bool again)
 {
-    static const char *const first[] = {"snakemake", "-j2", "--quiet", "all", NULL};
+    static const char *first[] = {"snakemake", NULL, "--quiet", "all", NULL};
     /* What was cut short is named by a file of metadata; without this it stops. */
-    static const char *const second[] = {
-        "snakemake", "-j2", "--quiet", "all", "--rerun-incomplete", "--nolock", NULL};
-    (void)graph;
+    static const char *second[] = {"snakemake",          NULL,       "--quiet", "all",
+                                   "--rerun-incomplete", "--nolock", NULL};
+    first[1] = second[1] = jobs_word(graph);
     return again ? second : first;
 }
 
@@ -191,8 +199,8 @@ static void print_action(FILE *file, const struct graph *graph, uint32_t task,
 
 static void write_wide(FILE *file, const struct graph *graph, bool exec)
 {
-    static const char *const runs[] = {"\"true\"", "touch out/$i",
-                                       "echo $i >>log && touch out/$i"};
+    static const char *const runs[] = {
+        "\"true\"", "touch out/$i", "echo $i >>log && touch out/$i && echo $i >>ended"};
     fprintf(file, "  t:\n    foreach: {i: {range: [0, %u]}}\n", graph->n - 1);
     if (exec)
         fprintf(file, "    exec: %s\n",
@@ -230,7 +238,8 @@ static void write_exec(FILE *file, const struct graph *graph)
     write_cairn(file, graph, true);
 }
 
-static const char *const *words_cairn(const char *sync, bool again)
+static const char *const *words_cairn(const struct graph *graph, const char *sync,
+                                      bool again)
 {
     static const char *words[WORDS_MOST];
     uint32_t n = 0;
@@ -239,7 +248,7 @@ static const char *const *words_cairn(const char *sync, bool again)
     words[n++] = "--quiet";
     words[n++] = "--store";
     words[n++] = ".cairn";
-    words[n++] = "-j2";
+    words[n++] = jobs_word(graph);
     words[n++] = sync;
     if (!again)
         words[n++] = "flow.yaml";
@@ -249,14 +258,12 @@ static const char *const *words_cairn(const char *sync, bool again)
 
 static const char *const *words_full(const struct graph *graph, bool again)
 {
-    (void)graph;
-    return words_cairn("--sync=full", again);
+    return words_cairn(graph, "--sync=full", again);
 }
 
 static const char *const *words_normal(const struct graph *graph, bool again)
 {
-    (void)graph;
-    return words_cairn("--sync=normal", again);
+    return words_cairn(graph, "--sync=normal", again);
 }
 
 const struct tool tools[] = {
@@ -293,12 +300,14 @@ const struct tool tools[] = {
      .write = write_list,
      .words = words_parallel,
      .only_wide = true,
+     .kill_once = true,
      .version = "parallel --version"},
     {.name = "Snakemake",
      .file = "Snakefile",
      .write = write_snakemake,
      .words = words_snakemake,
      .most = 1000,
+     .kill_once = true,
      .version = "snakemake --version"},
 };
 const uint32_t n_tools = sizeof tools / sizeof tools[0];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* cairn_doctor: looks at a store from outside in, and tells what to do. Changes
- * nothing. */
+/* cairn_doctor: checks a store from its directory inwards, and says what to do about
+ * each problem. Changes nothing. */
 #include "base/lock.h"
 #include "base/os.h"
 #include "checkpoint/repair/repair.h"
-#include "checkpoint/verify.h"
+#include "checkpoint/verify/verify.h"
 #include "storage/health.h"
 #include "storage/store.h"
 
@@ -20,22 +20,23 @@ struct doctor {
     const struct doctor_options *options;
     struct cairn_store *store;
     bool bad, stopped;
-    struct cairn_error trouble; /* why something could not be looked at; or code 0 */
+    struct cairn_error trouble; /* why something could not be checked; or code 0 */
     uint64_t bad_lines, bad_records;
     char first_line[256]; /* of the check of the database's pages */
 };
 
-static void tell(struct doctor *d, enum cairn_health health, const char *what,
-                 const char *text, const char *remedy)
+static void report_finding(struct doctor *d, enum cairn_health health, const char *what,
+                           const char *text, const char *remedy)
 {
     struct cairn_finding finding = {health, what, text, remedy};
+    assert(what && text);
     d->bad |= health == CAIRN_HEALTH_BAD;
     if (!d->stopped)
         d->stopped = d->options->each(d->options->context, &finding) != 0;
 }
 
-/* What runs leave there while they are live; a link to a directory will do. */
-static void look_at_live(struct doctor *d, const char *path)
+/* The directory of files of live runs, or a link to one. */
+static void check_live(struct doctor *d, const char *path)
 {
     char text[PATH_MAX + 64];
     struct stat st;
@@ -45,17 +46,17 @@ static void look_at_live(struct doctor *d, const char *path)
     if (S_ISLNK(st.st_mode) && stat(text, &st) == 0 && S_ISDIR(st.st_mode))
         return;
     snprintf(text, sizeof text, "%s/live is not a directory, so nothing can run", path);
-    tell(d, CAIRN_HEALTH_BAD, "live", text,
-         "`cairn doctor --repair` puts it aside; nothing is lost with it");
+    report_finding(d, CAIRN_HEALTH_BAD, "live", text,
+                   "`cairn doctor --repair` puts it aside; nothing is lost with it");
 }
 
-/* Writing takes the directory, the database and the lock file. */
-static void look_at_writing(struct doctor *d, const char *path)
+/* To write, the directory, the database and the lock file must be writable. */
+static void check_writable(struct doctor *d, const char *path)
 {
     static const char *const names[] = {"", "/cairn.db", "/lock"};
     char text[PATH_MAX + 128];
     if (access(path, R_OK | X_OK) < 0)
-        return; /* nor can it be read, which opening it has told */
+        return; /* it cannot be read either: reported by opening it */
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         snprintf(text, sizeof text, "%s%s", path, names[i]);
         if (access(text, W_OK) == 0 || (errno != EROFS && errno != EACCES))
@@ -63,14 +64,15 @@ static void look_at_writing(struct doctor *d, const char *path)
         int sys = errno;
         snprintf(text, sizeof text, "%s%s cannot be written: %s", path, names[i],
                  sys == EROFS ? "its file system is mounted read-only" : strerror(sys));
-        tell(d, CAIRN_HEALTH_WARN, "writing", text,
-             "reading works; to run or resume, make it writable, or name another store "
-             "with --store");
+        report_finding(
+            d, CAIRN_HEALTH_WARN, "writing", text,
+            "reading works; to run or resume, make it writable, or name another store "
+            "with --store");
         return;
     }
 }
 
-static void look_at_directory(struct doctor *d, const char *path)
+static void check_directory(struct doctor *d, const char *path)
 {
     const char *name = NULL;
     char text[512];
@@ -81,40 +83,43 @@ static void look_at_directory(struct doctor *d, const char *path)
     snprintf(text, sizeof text, "the store lies on %s",
              network > 0 ? name : "a local disk");
     if (network < 0)
-        tell(d, CAIRN_HEALTH_WARN, "file-system", error.text, NULL);
+        report_finding(d, CAIRN_HEALTH_WARN, "file-system", error.text, NULL);
     else
-        tell(d, network ? CAIRN_HEALTH_WARN : CAIRN_HEALTH_OK, "file-system", text,
-             network ? "a local directory is faster and safer: --store DIR" : NULL);
+        report_finding(
+            d, network ? CAIRN_HEALTH_WARN : CAIRN_HEALTH_OK, "file-system", text,
+            network ? "a local directory is faster and safer: --store DIR" : NULL);
     if (stat(path, &st) == 0 && (st.st_mode & 077)) {
         snprintf(text, sizeof text, "others can enter the store (mode %04o)",
                  (unsigned)st.st_mode & 07777);
-        tell(d, CAIRN_HEALTH_WARN, "mode", text, "chmod 0700 the directory");
+        report_finding(d, CAIRN_HEALTH_WARN, "mode", text, "chmod 0700 the directory");
     }
     if (statvfs(path, &space) == 0) {
         enum { LOW_MIB = 64 };
         uint64_t mib = (uint64_t)space.f_bavail * space.f_frsize >> 20;
         snprintf(text, sizeof text, "%llu MiB are free", (unsigned long long)mib);
         bool low = mib < LOW_MIB;
-        tell(d, low ? CAIRN_HEALTH_WARN : CAIRN_HEALTH_OK, "space", text,
-             low ? "free some space: while the disk is full nothing can be saved"
-                 : NULL);
+        report_finding(
+            d, low ? CAIRN_HEALTH_WARN : CAIRN_HEALTH_OK, "space", text,
+            low ? "free some space: while the disk is full nothing can be saved"
+                : NULL);
     }
-    look_at_writing(d, path);
-    look_at_live(d, path);
+    check_writable(d, path);
+    check_live(d, path);
 }
 
-/* That memory or a lock was wanting tells nothing about the store. */
+/* Too little memory or a held lock says nothing about the store. */
 static bool is_trouble(struct doctor *d, const struct cairn_error *error)
 {
+    assert(error->code != 0);
     if (error->code != CAIRN_ENOMEM && error->code != CAIRN_EBUSY)
         return false;
     d->trouble = *error;
     return true;
 }
 
-/* The error's text is made for other commands: the advice to call the doctor goes, and
- * what follows the first line is the remedy. */
-static void tell_error(struct doctor *d, const char *what, struct cairn_error *error)
+/* The text of an error is written for other commands: the advice to run the doctor is
+ * cut off, and what follows the first line is the remedy. */
+static void report_error(struct doctor *d, const char *what, struct cairn_error *error)
 {
     static const char advice[] = ": run `cairn doctor`";
     const char *remedy = error->code == CAIRN_EDAMAGED
@@ -132,7 +137,7 @@ static void tell_error(struct doctor *d, const char *what, struct cairn_error *e
         remedy = end + 1;
     }
     bool bad = d->bad;
-    tell(d, CAIRN_HEALTH_BAD, what, error->text, remedy);
+    report_finding(d, CAIRN_HEALTH_BAD, what, error->text, remedy);
     /* The system is at fault, not the store. */
     if (error->code == CAIRN_EIO) {
         d->bad = bad;
@@ -145,17 +150,19 @@ static int open_store(struct doctor *d, const char *path, struct cairn_error *er
     struct cairn_store_options options = {
         .path = path, .read_only = true, .key_file = d->options->key_file};
     int rc = cairn_store_open(&d->store, &options, error);
-    /* CAIRN_EUSAGE: as of a key file. */
+    /* CAIRN_EUSAGE: for example, the key file cannot be read. */
     if (rc == CAIRN_ENOTFOUND || rc == CAIRN_EUSAGE || (rc && is_trouble(d, error)))
         return rc;
     if (rc == CAIRN_ENEWER)
-        tell(d, CAIRN_HEALTH_BAD, "schema", error->text, "use that release of cairn");
+        report_finding(d, CAIRN_HEALTH_BAD, "schema", error->text,
+                       "use that release of cairn");
     else if (rc)
-        tell_error(d, "open", error);
+        report_error(d, "open", error);
+    assert((d->store != NULL) == (rc == 0));
     return 0;
 }
 
-static int bad_page(void *context, const char *line)
+static int note_bad_page(void *context, const char *line)
 {
     struct doctor *d = context;
     if (d->bad_lines++ == 0)
@@ -163,13 +170,12 @@ static int bad_page(void *context, const char *line)
     return 0;
 }
 
-/* The pages of the database file. */
-static void look_at_pages(struct doctor *d)
+static void check_pages(struct doctor *d)
 {
     struct cairn_error error = {0};
     char text[512];
     assert(d->store);
-    int rc = store_check_pages(d->store, bad_page, d, &error);
+    int rc = store_check_pages(d->store, note_bad_page, d, &error);
     if (rc && is_trouble(d, &error))
         return;
     if (d->bad_lines) {
@@ -179,21 +185,22 @@ static void look_at_pages(struct doctor *d)
             snprintf(text + strlen(text), sizeof text - strlen(text),
                      " (and %llu more findings)",
                      (unsigned long long)(d->bad_lines - 1));
-        tell(d, CAIRN_HEALTH_BAD, "database", text,
-             "`cairn doctor --repair` saves what is valid into a new store in its "
-             "place, and keeps the damaged one; until then what is valid here can be "
-             "resumed");
+        report_finding(
+            d, CAIRN_HEALTH_BAD, "database", text,
+            "`cairn doctor --repair` saves what is valid into a new store in its "
+            "place, and keeps the damaged one; until then what is valid here can be "
+            "resumed");
     } else if (rc == CAIRN_EDAMAGED || rc == CAIRN_EIO)
-        tell_error(d, "database", &error);
+        report_error(d, "database", &error);
     else if (rc)
-        tell(d, CAIRN_HEALTH_WARN, "database", error.text, NULL);
+        report_finding(d, CAIRN_HEALTH_WARN, "database", error.text, NULL);
     else
-        tell(d, CAIRN_HEALTH_OK, "database", "the pages of the database are sound",
-             NULL);
+        report_finding(d, CAIRN_HEALTH_OK, "database",
+                       "the pages of the database are sound", NULL);
 }
 
-/* A repair needs no key and looks at none: what only has the wrong HMAC it keeps. */
-static const char *remedy_of(const struct cairn_problem *problem, char room[200])
+/* A repair uses no key: it keeps records that only have a wrong HMAC. */
+static const char *remedy_of(const struct cairn_problem *problem, char buffer[200])
 {
     if (problem->kind == CAIRN_PROBLEM_KEY)
         return "name the right key with --key FILE or CAIRN_KEY, or none";
@@ -203,75 +210,80 @@ static const char *remedy_of(const struct cairn_problem *problem, char room[200]
     if (!problem->seq)
         return "put back a copy of the store in which it is as it was, or start again "
                "with `cairn run --fresh`; with its run it can be removed (`cairn gc`)";
-    snprintf(room, 200,
+    snprintf(buffer, 200,
              "`cairn checkpoint delete %s`, with the same key, takes it out (`cairn "
              "doctor --repair` does not: it needs no key)",
              problem->id);
-    return room;
+    return buffer;
 }
 
-static int bad_record(void *context, const struct cairn_problem *problem)
+static int report_problem(void *context, const struct cairn_problem *problem)
 {
     struct doctor *d = context;
     char text[1200], remedy[200];
+    assert(problem->kind != CAIRN_PROBLEM_HEAD); /* there is nothing to compare with */
     snprintf(text, sizeof text, "%s%s%s", problem->id, *problem->id ? ": " : "",
              problem->text);
     if (problem->kind == CAIRN_PROBLEM_UNREAD) {
-        tell(d, CAIRN_HEALTH_WARN, "records", text, "use the release that wrote them");
+        report_finding(d, CAIRN_HEALTH_WARN, "records", text,
+                       "use the release that wrote them");
         return 0;
     }
     d->bad_records++;
-    tell(d, CAIRN_HEALTH_BAD, problem->kind == CAIRN_PROBLEM_KEY ? "key" : "records",
-         text, remedy_of(problem, remedy));
+    report_finding(d, CAIRN_HEALTH_BAD,
+                   problem->kind == CAIRN_PROBLEM_KEY ? "key" : "records", text,
+                   remedy_of(problem, remedy));
     return 0;
 }
 
-static void look_at_content(struct doctor *d)
+static void check_content(struct doctor *d)
 {
     struct cairn_verify_result result = {0};
     struct cairn_error error = {0};
     char text[256];
-    struct verify_reader reader = {bad_record, d};
+    struct verify_reader reader = {report_problem, d};
     assert(d->store);
     int rc =
         checkpoint_verify(d->store, d->options->kinds, NULL, &reader, &result, &error);
     if (rc && is_trouble(d, &error))
         return;
     if (rc && (rc != CAIRN_EDAMAGED || d->bad_records == 0))
-        tell_error(d, "records", &error); /* the tables could not be read to the end */
+        report_error(d, "records", &error); /* the tables could not be read whole */
     if (rc)
         return;
+    assert(result.damaged == 0 && result.bad_objects == 0);
     snprintf(text, sizeof text, "%llu checkpoint%s and %llu object%s valid",
              (unsigned long long)result.checked, result.checked == 1 ? "" : "s",
              (unsigned long long)result.objects,
              result.objects == 1 ? " are" : "s are");
-    tell(d, CAIRN_HEALTH_OK, "records", text, NULL);
+    report_finding(d, CAIRN_HEALTH_OK, "records", text, NULL);
 }
 
-static void look_at_writer(struct doctor *d)
+static void report_writer(struct doctor *d)
 {
     struct lock_file *lock = store_lock_file(d->store);
     assert(d->store);
     int writers = lock_held(lock, LOCK_WRITERS, NULL);
     int writing = lock_held(lock, LOCK_COMMIT, NULL);
-    tell(d, CAIRN_HEALTH_OK, "writers",
-         writing > 0   ? "a process is writing at this moment"
-         : writers > 0 ? "a process has the store open for writing"
-                       : "no process has the store open for writing",
-         NULL);
+    report_finding(d, CAIRN_HEALTH_OK, "writers",
+                   writing > 0   ? "a process is writing at this moment"
+                   : writers > 0 ? "a process has the store open for writing"
+                                 : "no process has the store open for writing",
+                   NULL);
 }
 
-static void look_at_log(struct doctor *d)
+static void check_log(struct doctor *d)
 {
     assert(d->store);
     if (store_log_health(d->store) == LOG_ENDS_EARLY)
-        tell(d, CAIRN_HEALTH_WARN, "log",
-             "the write-ahead log ends in the middle of a transaction, or right behind "
-             "one",
-             "nothing, if cairn was killed or the power went: what was cut off had not "
-             "been acknowledged. Otherwise the log was damaged, and its newest "
-             "checkpoints are lost: compare with an exported head (`cairn checkpoint "
-             "verify --head FILE`)");
+        report_finding(
+            d, CAIRN_HEALTH_WARN, "log",
+            "the write-ahead log ends in the middle of a transaction, or right behind "
+            "one",
+            "nothing, if cairn was killed or the power went: what was cut off had not "
+            "been acknowledged. Otherwise the log was damaged, and its newest "
+            "checkpoints are lost: compare with an exported head (`cairn checkpoint "
+            "verify --head FILE`)");
 }
 
 int checkpoint_doctor(const struct doctor_options *options, struct cairn_error *error)
@@ -286,14 +298,14 @@ int checkpoint_doctor(const struct doctor_options *options, struct cairn_error *
         return rc;
     }
     if (d.store) {
-        look_at_directory(&d, cairn_store_path(d.store));
-        look_at_writer(&d);
-        look_at_log(&d);
-        look_at_pages(&d);
-        look_at_content(&d);
+        check_directory(&d, cairn_store_path(d.store));
+        report_writer(&d);
+        check_log(&d);
+        check_pages(&d);
+        check_content(&d);
         cairn_store_close(d.store);
     } else if (path)
-        look_at_directory(&d, path);
+        check_directory(&d, path);
     if (!d.bad && d.trouble.code) {
         if (error)
             *error = d.trouble;

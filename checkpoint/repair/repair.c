@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* checkpoint_repair: everything that is valid in a damaged store, in a new one in its
- * place.
+/* checkpoint_repair: puts everything that is valid in a damaged store into a new one,
+ * which takes its place.
  *
  * The new store is made beside the old one, checked as `cairn checkpoint verify` does,
  * and only then put in its place (storage/rescue/rescue.h). Records are kept if their
@@ -9,7 +9,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
-#include "checkpoint/verify.h"
+#include "checkpoint/verify/verify.h"
 #include "storage/rows_checkpoint.h"
 #include "storage/rows_lost.h"
 #include "storage/store.h"
@@ -19,55 +19,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- What is lost ---- */
-
-void repair_tell(struct repair *r, const struct cairn_loss *loss, const char *format,
-                 ...)
-{
-    char text[512];
-    struct cairn_loss told = *loss;
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    told.text = text;
-    r->result.lost++;
-    if (r->options->each && !r->stop &&
-        r->options->each(r->options->context, &told) != 0)
-        r->stop = true;
-}
-
-const char *repair_stream_noun(const struct repair *r, uint8_t namespace_id)
-{
-    const struct payload_kind *kind = kind_of(r->options->kinds, namespace_id);
-    return kind ? kind->stream_noun : "stream";
-}
-
-int repair_lose(struct repair *r, const struct known_record *record)
-{
-    struct known_record *lost =
-        array_room(r->lost, r->n_lost, &r->lost_room, sizeof *lost);
-    assert(r->n_lost <= r->lost_room);
-    if (!lost)
-        return error_nomem(r->error);
-    r->lost = lost;
-    r->lost[r->n_lost++] = *record;
-    return 0;
-}
-
 /* ---- Other rows ---- */
 
-static void lost_row(void *context, const struct salvage_row *row)
+static void note_lost_row(void *context, const struct salvage_row *row)
 {
     struct repair *r = context;
     struct cairn_loss loss = {.kind = CAIRN_LOSS_ROW};
     const struct sql_value *v = row->values;
     unsigned long long first = (unsigned long long)v[0].integer;
+    assert(row->table != SALVAGE_CHECKPOINT); /* repair_take_records */
     switch (row->table) {
-    case SALVAGE_RUN: /* made again from what is left: repair_runs */
+    case SALVAGE_RUN: /* repair_runs makes it again from other rows */
         repair_note_run(r, row);
         break;
-    case SALVAGE_OBJECT: /* told when it is known whether other rows refer to it */
+    case SALVAGE_OBJECT: /* reported when it is known whether other rows refer to it */
         repair_note_object(r, row);
         break;
     case SALVAGE_ATTEMPT:
@@ -75,11 +40,12 @@ static void lost_row(void *context, const struct salvage_row *row)
         loss.task = (uint32_t)v[2].integer;
         loss.kind = CAIRN_LOSS_ATTEMPT;
         repair_note_attempt(r, row);
-        repair_tell(r, &loss, "the row of attempt %lld of task number %lld in run %llu",
-                    (long long)v[3].integer, (long long)v[2].integer, first);
+        repair_report_loss(r, &loss,
+                           "the row of attempt %lld of task number %lld in run %llu",
+                           (long long)v[3].integer, (long long)v[2].integer, first);
         break;
     default:
-        repair_tell(r, &loss, "a row of the table %s", salvage_name(row->table));
+        repair_report_loss(r, &loss, "a row of the table %s", salvage_name(row->table));
     }
 }
 
@@ -94,24 +60,24 @@ static int take_tables(struct repair *r)
         uint64_t saved;
         if (i == SALVAGE_CHECKPOINT)
             continue;
-        rc = rescue_table(r->rescue, (enum salvage_table)i, &saved, lost_row, r,
+        rc = rescue_table(r->rescue, (enum salvage_table)i, &saved, note_lost_row, r,
                           r->error);
         *(counts[i] ? counts[i] : &r->result.others) += saved;
     }
     return rc || !r->nomem ? rc : error_nomem(r->error);
 }
 
-/* ---- What nothing is left of ---- */
+/* ---- Records of which nothing is left ---- */
 
-static void lost_part(void *context, const char *text)
+static void report_lost_part(void *context, const char *text)
 {
     const struct cairn_loss loss = {.kind = CAIRN_LOSS_FILE};
-    repair_tell(context, &loss, "%s", text);
+    repair_report_loss(context, &loss, "%s", text);
 }
 
-static int lost_numbers(void *context, uint64_t first, uint64_t last)
+static int note_lost_numbers(void *context, uint64_t first, uint64_t last)
 {
-    enum { MOST = 100000 }; /* remembered */
+    enum { MOST = 100000 }; /* that are put into the new store */
     struct repair *r = context;
     assert(first <= last);
     for (uint64_t seq = first; seq <= last && r->gone_seqs.n < MOST; seq++)
@@ -119,25 +85,28 @@ static int lost_numbers(void *context, uint64_t first, uint64_t last)
             return error_nomem(r->error);
     const struct cairn_loss loss = {.kind = CAIRN_LOSS_CHECKPOINT, .seq = first};
     if (first == last)
-        repair_tell(r, &loss, "checkpoint workflow:%llu: nothing is left of it",
-                    (unsigned long long)first);
+        repair_report_loss(r, &loss, "checkpoint workflow:%llu: nothing is left of it",
+                           (unsigned long long)first);
     else
-        repair_tell(r, &loss,
-                    "checkpoints workflow:%llu to workflow:%llu: nothing is left of "
-                    "them",
-                    (unsigned long long)first, (unsigned long long)last);
+        repair_report_loss(
+            r, &loss,
+            "checkpoints workflow:%llu to workflow:%llu: nothing is left of "
+            "them",
+            (unsigned long long)first, (unsigned long long)last);
     return 0;
 }
 
-/* Numbers are given out one by one, so that none is left out. */
-static int tell_gaps(struct repair *r)
+/* Seqs are given out one by one: a missing one without a tombstone was lost. */
+static int report_gaps(struct repair *r)
 {
     const struct cairn_loss loss = {.kind = CAIRN_LOSS_FILE};
+    assert(r->gone_seqs.n == 0);
     if (!rescue_has_id(r->rescue))
-        repair_tell(r, &loss,
-                    "the id of the store: it has a new one, so that exported heads are "
-                    "of another store");
-    int rc = store_each_gap(r->store, lost_numbers, r, r->error);
+        repair_report_loss(
+            r, &loss,
+            "the id of the store: it has a new one, so that exported heads are "
+            "of another store");
+    int rc = store_each_gap(r->store, note_lost_numbers, r, r->error);
     for (size_t i = 0; i < r->gone_seqs.n && !rc; i++)
         rc = store_put_quarantine(r->store, r->gone_seqs.at[i], clock_utc_ns(),
                                   "lost at a repair", r->error);
@@ -146,9 +115,9 @@ static int tell_gaps(struct repair *r)
 
 /* ---- The whole ---- */
 
-static int fill(struct repair *r)
+static int fill_store(struct repair *r)
 {
-    assert(r->store);
+    assert(r->store && r->n_links == 0 && r->n_lost == 0);
     int rc = rescue_fill(r->rescue, r->error);
     if (rc)
         return rc;
@@ -162,13 +131,13 @@ static int fill(struct repair *r)
     if (!rc)
         rc = repair_chains(r);
     if (!rc)
-        rc = tell_gaps(r);
+        rc = report_gaps(r);
     if (!rc)
         rc = repair_attempts(r);
     if (!rc)
         rc = repair_runs(r);
     if (!rc)
-        rc = repair_tell_losses(r);
+        rc = repair_report_losses(r);
     return store_end(r->store, rc < 0 ? rc : 0, r->error);
 }
 
@@ -181,7 +150,7 @@ static int first_problem(void *context, const struct cairn_problem *problem)
     return 0;
 }
 
-/* Nothing takes the damaged store's place that is not sound itself. */
+/* The new store takes the damaged one's place only if it verifies. */
 static int check_new(struct repair *r)
 {
     struct cairn_store_options options = {.path = rescue_new_dir(r->rescue),
@@ -201,15 +170,15 @@ static int check_new(struct repair *r)
     return rc;
 }
 
-static int replace(struct repair *r)
+static int replace_store(struct repair *r)
 {
     assert(!r->store);
     int rc = rescue_begin(r->rescue, r->error);
     if (rc)
         return rc;
     r->store = rescue_store(r->rescue);
-    rescue_each_gap(r->rescue, lost_part, r);
-    rc = fill(r);
+    rescue_each_gap(r->rescue, report_lost_part, r);
+    rc = fill_store(r);
     if (!rc)
         rc = rescue_finish(r->rescue, r->error);
     if (!rc)
@@ -221,23 +190,24 @@ static int replace(struct repair *r)
     return rc;
 }
 
-static int see_finding(void *context, const struct cairn_finding *finding)
+static int ignore_finding(void *context, const struct cairn_finding *finding)
 {
     (void)context;
     (void)finding;
     return 0;
 }
 
-static int repair(struct repair *r)
+static int repair_if_damaged(struct repair *r)
 {
     struct cairn_error why = {0};
-    struct doctor_options doctor = {
-        .path = rescue_dir(r->rescue), .kinds = r->options->kinds, .each = see_finding};
+    struct doctor_options doctor = {.path = rescue_dir(r->rescue),
+                                    .kinds = r->options->kinds,
+                                    .each = ignore_finding};
     int rc = checkpoint_doctor(&doctor, &why);
-    /* The doctor took the writer whose locks are held for a live one. */
+    /* To the doctor the writer whose locks we hold looks like a live one. */
     if (rc == CAIRN_EDAMAGED || rescue_log_is_lost(r->rescue))
-        return replace(r);
-    /* ... and for one that makes the store. */
+        return replace_store(r);
+    /* ... or like one that is making the store. */
     if (rc == CAIRN_ENOTFOUND && rescue_is_unmade(r->rescue))
         return error_set(
             r->error, rc,
@@ -258,7 +228,8 @@ int checkpoint_repair(const struct repair_options *options,
                    : error_nomem(error);
     r.result.repaired = r.result.kept[0] != 0;
     if (!rc)
-        rc = repair(&r);
+        rc = repair_if_damaged(&r);
+    assert(rc || !r.result.repaired || r.result.kept[0]);
     if (!rc && result)
         *result = r.result;
     else if (result) /* moved, whatever came after that */

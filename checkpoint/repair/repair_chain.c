@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The chains of a repaired store. Nothing in a record can be changed, so a gap is
- * described from outside, by a tombstone: it ends with the lost record that the next
- * one names as its parent, whose digest stands in that next record. So the chain is
- * verified across the gap as across a deleted range. */
+/* The chains of a repaired store. Records cannot be changed, so each gap gets a
+ * tombstone. It ends with the lost record that the next one names as its parent, whose
+ * digest that next record holds. So the chain verifies across the gap as across a
+ * deleted range. */
 #include "checkpoint/repair/repair_int.h"
 
 #include "base/clock.h"
@@ -17,8 +17,8 @@ struct gap_notes {
     struct tombstones notes; /* to be added */
 };
 
-/* Of what begins with a known_record. */
-static int by_place(const void *a, const void *b)
+/* For anything that begins with a known_record. */
+static int by_stream(const void *a, const void *b)
 {
     const struct known_record *x = a, *y = b;
     if (x->namespace_id != y->namespace_id)
@@ -39,15 +39,15 @@ static int add_note(struct gap_notes *c, const struct tombstone_row *row)
 }
 
 /* Whether there is the record that the link names as its parent. */
-static bool has_parent(const struct gap_notes *c, const struct link *link)
+static bool has_parent(const struct gap_notes *c, const struct chain_link *link)
 {
     return link->parent == 0 || seqs_has(&c->seqs, link->parent);
 }
 
-/* The note about what is missing between two records of a stream (`before` NULL: the
- * first one). Notes about deleted ranges that lie between them stay. */
-static int bridge(struct gap_notes *c, const struct link *before,
-                  const struct link *link)
+/* Adds a tombstone for what is missing between two records of a stream (`before` NULL:
+ * `link` is the first). Tombstones of deleted ranges between them are kept. */
+static int bridge_gap(struct gap_notes *c, const struct chain_link *before,
+                      const struct chain_link *link)
 {
     const struct tombstone_row *passed = NULL;
     uint64_t from = before ? before->record.seq : 0, counted = 0;
@@ -90,7 +90,8 @@ static int bridge(struct gap_notes *c, const struct link *before,
 
 /* ---- Lost at the end ---- */
 
-/* Behind the newest record of a stream, and behind the notes about deleted ones. */
+/* The seq and digest with which a stream ends: of its newest record, or of a newer
+ * tombstone. 0: it has neither. */
 static uint64_t end_of_stream(const struct gap_notes *c, uint8_t namespace_id,
                               uint64_t stream, struct digest *digest)
 {
@@ -114,7 +115,7 @@ static uint64_t end_of_stream(const struct gap_notes *c, uint8_t namespace_id,
     return end;
 }
 
-static int close_tails(struct gap_notes *c)
+static int note_lost_tails(struct gap_notes *c)
 {
     const struct repair *r = c->repair;
     int rc = 0;
@@ -134,6 +135,7 @@ static int close_tails(struct gap_notes *c)
             note.after = r->lost[i].digest;
             note.count++;
         }
+        assert((note.first > 0) == (note.count > 0));
         if (note.first)
             rc = add_note(c, &note);
     }
@@ -146,23 +148,25 @@ static int find_notes(struct gap_notes *c)
 {
     struct repair *r = c->repair;
     int rc = 0;
-    for (size_t i = 0; i < r->n_links; i++) /* by seq */
+    assert(r->n_lost == r->lost_seqs.n);
+    for (size_t i = 0; i < r->n_links; i++)
         if (seqs_add(&c->seqs, r->links[i].record.seq))
             return error_nomem(r->error);
+    seqs_sort(&c->seqs);
     if (r->n_links)
-        qsort(r->links, r->n_links, sizeof *r->links, by_place);
+        qsort(r->links, r->n_links, sizeof *r->links, by_stream);
     for (size_t i = 0; i < r->n_links && rc == 0; i++) {
-        assert(r->links); /* since there are some */
-        const struct link *link = &r->links[i];
-        const struct link *before = i ? link - 1 : NULL;
+        assert(r->links);
+        const struct chain_link *link = &r->links[i];
+        const struct chain_link *before = i ? link - 1 : NULL;
         if (before && (before->record.stream != link->record.stream ||
                        before->record.namespace_id != link->record.namespace_id))
             before = NULL;
-        rc = bridge(c, before, link);
+        rc = bridge_gap(c, before, link);
     }
     if (r->n_lost)
-        qsort(r->lost, r->n_lost, sizeof *r->lost, by_place);
-    return rc ? rc : close_tails(c);
+        qsort(r->lost, r->n_lost, sizeof *r->lost, by_stream);
+    return rc ? rc : note_lost_tails(c);
 }
 
 int repair_chains(struct repair *r)

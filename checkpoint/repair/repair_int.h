@@ -13,16 +13,18 @@
 #include "storage/rows_checkpoint.h"
 #include "storage/rows_run.h"
 
-/* What is known of a record, there or lost. */
+/* What is known of a record, kept or lost. */
 struct known_record {
     uint64_t seq;
     uint8_t namespace_id;
-    uint64_t stream;      /* 0: not known */
-    struct digest digest; /* zeros: not known */
+    uint8_t other_namespace; /* of a lost one: that of its header, where the column
+                                names another; else 0 */
+    uint64_t stream;         /* 0: not known */
+    struct digest digest;    /* zeros: not known */
 };
 
 /* A record of the new store as its chain sees it. */
-struct link {
+struct chain_link {
     struct known_record record; /* first, to be sorted like one */
     uint64_t position;
     uint64_t parent; /* column */
@@ -44,8 +46,8 @@ struct repair {
     const struct repair_options *options;
     bool stop;
     struct cairn_repair_result result;
-    struct tombstones deleted; /* ranges, noted in the damaged store */
-    struct link *links;        /* of all records that are saved */
+    struct tombstones deleted; /* ranges, by the tombstones of the damaged store */
+    struct chain_link *links;  /* of all records that are saved */
     size_t n_links, link_room;
     struct known_record *lost; /* may repeat until repair_forget_found */
     size_t n_lost, lost_room;
@@ -57,42 +59,42 @@ struct repair {
     size_t n_bad_runs, bad_run_room;
     struct attempt_row *bad_attempts; /* only their keys and intents are there */
     size_t n_bad_attempts, bad_attempt_room;
-    struct seqs bad_objects; /* numbers of damaged rows; 0: told of as lost content */
-    struct map bad_digests;  /* in hex, in `arena`: their places in bad_objects */
+    struct seqs bad_objects; /* numbers of damaged rows; 0: reported as lost content */
+    struct map bad_digests;  /* in hex, in `arena`, to their indexes in bad_objects */
     struct arena arena;
     bool nomem;
     struct cairn_error *error;
 };
 
-/* Counts and tells one loss. */
-void repair_tell(struct repair *r, const struct cairn_loss *loss, const char *format,
-                 ...) __attribute__((format(printf, 3, 4)));
+/* Counts one loss and reports it to the caller. */
+void repair_report_loss(struct repair *r, const struct cairn_loss *loss,
+                        const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* "run"; "stream" where the kind is not known. */
 const char *repair_stream_noun(const struct repair *r, uint8_t namespace_id);
-int repair_lose(struct repair *r, const struct known_record *record);
-/* Every valid record into the new store; those that were lost into r->lost. */
+/* Adds one to r->lost. */
+int repair_add_lost(struct repair *r, const struct known_record *record);
+/* Puts every valid record into the new store, and those that were lost into r->lost. */
 int repair_take_records(struct repair *r);
-/* Loads r->links, by seq, and puts the numbers of parents right; a record whose
- * parent's number is another's by now is lost. */
+/* Loads r->links, by seq, and corrects the seqs of parents. A record for whose lost
+ * parent no seq is free is dropped. */
 int repair_parents(struct repair *r);
-/* Takes out of r->lost what came back from elsewhere, and what is there twice. Sorts it
- * by seq. */
+/* Removes from r->lost what was found elsewhere, and duplicates. Sorts it by seq. */
 int repair_forget_found(struct repair *r);
-/* Adds those that other rows name, and tells and remembers all of them. */
+/* Adds the lost records that other rows name; reports and records all of them. */
 int repair_find_losses(struct repair *r);
-/* Tasks that run again, and content that is lost. */
-int repair_tell_losses(struct repair *r);
-/* Remembers what there is of a damaged row. */
+/* Reports tasks that run again, and lost content. */
+int repair_report_losses(struct repair *r);
+/* Keep what is left of a damaged row. */
 void repair_note_run(struct repair *r, const struct salvage_row *row);
 void repair_note_attempt(struct repair *r, const struct salvage_row *row);
 void repair_note_object(struct repair *r, const struct salvage_row *row);
-/* Rows of runs that are damaged or gone, from what the other rows tell; and attempts
- * whose rows are lost as interrupted ones: that they began is known. */
+/* Make rows of runs again from other rows; and rows of attempts as interrupted ones,
+ * since it is known that they began. */
 int repair_runs(struct repair *r);
 int repair_attempts(struct repair *r);
-/* Makes the chains verify across what is lost: a note about each gap, as for deleted
- * ranges, and one behind the last record of a stream whose newest ones are lost, so
- * that their numbers are never used again. */
+/* Makes the chains verify across what is lost: adds a tombstone for each gap, as for a
+ * deleted range, and one behind the last record of a stream whose newest ones are lost,
+ * so that their seqs are never used again. */
 int repair_chains(struct repair *r);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a repair has lost: told to the caller, and remembered in the new store, so that
- * it is no damage there. */
+/* What is lost: reported to the caller, and recorded in the new store, so that it is
+ * not damage there. */
 #include "checkpoint/repair/repair_int.h"
 
 #include "base/clock.h"
@@ -13,12 +13,12 @@
 #include <assert.h>
 #include <stdio.h>
 
-/* An attempt whose end stands in a record that is gone without a trace. */
+/* A record of which nothing is left but an attempt that names it. */
 static int note_missing(void *context, uint64_t run, uint64_t seq)
 {
     struct known_record lost = {
         .seq = seq, .namespace_id = NAMESPACE_WORKFLOW, .stream = run};
-    return repair_lose(context, &lost);
+    return repair_add_lost(context, &lost);
 }
 
 void repair_note_object(struct repair *r, const struct salvage_row *row)
@@ -26,7 +26,8 @@ void repair_note_object(struct repair *r, const struct salvage_row *row)
     const struct str bytes = row->values[1].bytes;
     struct digest digest;
     char hex[DIGEST_HEX_SIZE];
-    uint32_t place = (uint32_t)r->bad_objects.n;
+    uint32_t index = (uint32_t)r->bad_objects.n;
+    assert(row->table == SALVAGE_OBJECT);
     r->nomem =
         r->nomem || seqs_add(&r->bad_objects, (uint64_t)row->values[0].integer) < 0;
     if (r->nomem || bytes.len != DIGEST_SIZE)
@@ -34,24 +35,25 @@ void repair_note_object(struct repair *r, const struct salvage_row *row)
     memcpy(digest.bytes, bytes.ptr, DIGEST_SIZE);
     digest_hex(&digest, hex);
     struct str key = arena_str(&r->arena, str_of(hex));
-    r->nomem = !key.ptr || map_add(&r->bad_digests, key, place, NULL) < 0;
+    r->nomem = !key.ptr || map_add(&r->bad_digests, key, index, NULL) < 0;
 }
 
 static int note_lost_object(void *context, const char *hex)
 {
     struct repair *r = context;
     struct cairn_loss loss = {.kind = CAIRN_LOSS_OBJECT};
-    uint32_t place = map_get(&r->bad_digests, str_of(hex));
-    assert(place == MAP_NONE || place < r->bad_objects.n);
-    if (place != MAP_NONE)
-        r->bad_objects.at[place] = 0;
-    repair_tell(r, &loss, "the stored content %.12s, to which other rows refer", hex);
+    uint32_t index = map_get(&r->bad_digests, str_of(hex));
+    assert(index == MAP_NONE || index < r->bad_objects.n);
+    if (index != MAP_NONE)
+        r->bad_objects.at[index] = 0; /* this is its report */
+    repair_report_loss(r, &loss, "the stored content %.12s, to which other rows refer",
+                       hex);
     return store_put_known_loss(r->store, hex, r->error);
 }
 
 struct root_notes {
     struct repair *repair;
-    int rc; /* of what was noted; apart from that of the record's check */
+    int rc; /* of noting, apart from that of the record's check */
 };
 
 static int note_missing_root(void *context, const struct digest *digest)
@@ -86,7 +88,7 @@ static int note_roots(void *context, const struct checkpoint_row *row)
     return notes.rc ? notes.rc : rc == CAIRN_ENOMEM ? error_nomem(r->error) : 0;
 }
 
-static int tell_objects(struct repair *r)
+static int report_objects(struct repair *r)
 {
     struct checkpoint_range all = {0};
     int rc = store_each_lost_object(r->store, note_lost_object, r, r->error);
@@ -95,14 +97,14 @@ static int tell_objects(struct repair *r)
     for (size_t i = 0; i < r->bad_objects.n && rc >= 0; i++)
         if (r->bad_objects.at[i]) {
             struct cairn_loss loss = {.kind = CAIRN_LOSS_OBJECT};
-            repair_tell(r, &loss,
-                        "stored content number %llu, to which no other row refers",
-                        (unsigned long long)r->bad_objects.at[i]);
+            repair_report_loss(
+                r, &loss, "stored content number %llu, to which no other row refers",
+                (unsigned long long)r->bad_objects.at[i]);
         }
     return rc;
 }
 
-static int tell_records(struct repair *r)
+static int report_records(struct repair *r)
 {
     assert(r->lost_seqs.n == r->n_lost);
     int rc = 0;
@@ -112,70 +114,103 @@ static int tell_records(struct repair *r)
         if (lost->namespace_id == NAMESPACE_WORKFLOW)
             loss.run = lost->stream;
         checkpoint_number(lost->namespace_id, lost->seq, loss.id);
-        repair_tell(r, &loss, "checkpoint %s of %s %llu", loss.id,
-                    repair_stream_noun(r, lost->namespace_id),
-                    (unsigned long long)lost->stream);
+        repair_report_loss(r, &loss, "checkpoint %s of %s %llu", loss.id,
+                           repair_stream_noun(r, lost->namespace_id),
+                           (unsigned long long)lost->stream);
         rc = store_put_quarantine(r->store, r->lost[i].seq, clock_utc_ns(),
                                   "lost at a repair", r->error);
     }
     return rc;
 }
 
-struct fallen {
+struct lost_ends {
     struct repair *repair;
     uint64_t run;
     const struct states *states;
 };
 
-/* Recorded as completed by a record that is lost: it runs again. */
-static int note_fallen(void *context, const struct attempt_row *row)
+/* A task whose completion only a lost record held: it runs again. */
+static int report_lost_end(void *context, const struct attempt_row *row)
 {
-    struct fallen *f = context;
-    assert(f->states && f->states->outcome);
-    if (row->outcome != CAIRN_COMPLETED || row->task >= f->states->n ||
-        f->states->outcome[row->task] != CAIRN_PENDING || (row->flags & ATTEMPT_UNDO))
+    struct lost_ends *ends = context;
+    assert(ends->states && ends->states->outcome);
+    if (row->outcome != CAIRN_COMPLETED || row->task >= ends->states->n ||
+        ends->states->outcome[row->task] != CAIRN_PENDING ||
+        (row->flags & ATTEMPT_UNDO))
         return 0;
-    if (!seqs_has(&f->repair->lost_seqs, row->checkpoint))
+    if (!seqs_has(&ends->repair->lost_seqs, row->checkpoint))
         return 0;
     struct cairn_loss loss = {
-        .kind = CAIRN_LOSS_TASK, .run = f->run, .task = row->task};
-    repair_tell(f->repair, &loss,
-                "the end of task number %u of run %llu: it counts as interrupted and "
-                "runs again when the run is resumed (`once`: it is unknown, and `cairn "
-                "resolve` decides)",
-                row->task, (unsigned long long)f->run);
+        .kind = CAIRN_LOSS_TASK, .run = ends->run, .task = row->task};
+    repair_report_loss(
+        ends->repair, &loss,
+        "the end of task number %u of run %llu: it counts as interrupted and "
+        "runs again when the run is resumed (`once`: it is unknown, and `cairn "
+        "resolve` decides)",
+        row->task, (unsigned long long)ends->run);
     return 0;
 }
 
-static int tell_tasks(void *context, const struct run_row *row)
+static int report_tasks(void *context, const struct run_row *row)
 {
     struct repair *r = context;
     struct recovery recovery;
-    struct fallen fallen = {.repair = r, .run = row->run};
+    struct lost_ends ends = {.repair = r, .run = row->run};
     bool touched = false;
     for (size_t i = 0; i < r->n_lost; i++)
         touched = touched || (r->lost[i].namespace_id == NAMESPACE_WORKFLOW &&
                               r->lost[i].stream == row->run);
+    assert(r->n_lost == r->lost_seqs.n);
     if (!touched || outcomes_recover(r->store, r->sha, row->run, &recovery, NULL))
         return 0;
-    fallen.states = &recovery.states;
-    int rc = store_each_run_attempt(r->store, row->run, row->gen, false, note_fallen,
-                                    &fallen, r->error);
+    ends.states = &recovery.states;
+    int rc = store_each_run_attempt(r->store, row->run, row->gen, false,
+                                    report_lost_end, &ends, r->error);
     recovery_release(&recovery);
     return rc;
 }
 
+/* Where the column and the header of a lost record name different namespaces, a record
+ * that names it as its parent decides, else the namespace in which its stream has other
+ * records. If both have, the column is right: the header is among damaged bytes. */
+static void settle_namespace(const struct repair *r, struct known_record *lost)
+{
+    static const struct digest none;
+    bool known = !digest_equal(&lost->digest, &none);
+    bool by_column = false, by_header = false;
+    assert(lost->other_namespace && lost->other_namespace != lost->namespace_id);
+    for (size_t i = 0; i < r->n_links; i++) {
+        const struct chain_link *link = &r->links[i];
+        uint8_t namespace_id = link->record.namespace_id;
+        if (known && digest_equal(&link->parent_digest, &lost->digest)) {
+            by_header = namespace_id == lost->other_namespace;
+            by_column = !by_header;
+            break;
+        }
+        if (link->record.stream != lost->stream)
+            continue;
+        by_column = by_column || namespace_id == lost->namespace_id;
+        by_header = by_header || namespace_id == lost->other_namespace;
+    }
+    if (by_header && !by_column)
+        lost->namespace_id = lost->other_namespace;
+    lost->other_namespace = 0;
+}
+
 int repair_find_losses(struct repair *r)
 {
+    for (size_t i = 0; i < r->n_lost; i++)
+        if (r->lost[i].other_namespace)
+            settle_namespace(r, &r->lost[i]);
     int rc = store_each_lost_checkpoint(r->store, note_missing, r, r->error);
     if (!rc)
         rc = repair_forget_found(r);
-    return rc ? rc : tell_records(r);
+    return rc ? rc : report_records(r);
 }
 
-int repair_tell_losses(struct repair *r)
+int repair_report_losses(struct repair *r)
 {
     struct run_filter every = {.ascending = true};
-    int rc = store_each_run(r->store, &every, tell_tasks, r, r->error);
-    return rc < 0 ? rc : tell_objects(r);
+    int rc = store_each_run(r->store, &every, report_tasks, r, r->error);
+    return rc < 0 ? rc : report_objects(r);
 }

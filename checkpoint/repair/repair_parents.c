@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The numbers of parents. A record holds the SHA-256 of its parent; which number that
- * has stands in a column that no hash covers. A wrong one is put right from the digest:
- * it is that of a record, or of the end of a deleted range. If it is neither, the
- * parent is lost itself, and any number without a record will do for the note about it
- * (repair_chain.c), as long as it lies behind the record before this one. */
+/* The seqs of parents. A record holds the SHA-256 of its parent; the parent's seq is in
+ * a column that no hash covers. A wrong seq is corrected by that digest, which is the
+ * digest of a record or of the end of a deleted range. If it is neither, the parent is
+ * lost, and its tombstone (repair_chain.c) may have any seq without a record that is
+ * newer than the record before this one. */
 #include "checkpoint/repair/repair_int.h"
 
 #include "base/array.h"
@@ -12,19 +12,19 @@
 #include <assert.h>
 #include <stdlib.h>
 
-struct end { /* of what may be a parent */
+struct parent_end { /* what may be a parent: a record, or the end of a deleted range */
     struct digest digest;
     uint64_t seq;
 };
 
-struct ends { /* by digest, then seq */
-    struct end *at;
+struct parent_list { /* by digest, then seq */
+    struct parent_end *at;
     size_t n;
 };
 
 /* ---- Loading ---- */
 
-/* 0: it needs none, or nobody can tell. */
+/* 0: it needs none, or its kind is unknown. */
 static uint64_t base_of(const struct repair *r, const struct sound_record *record)
 {
     const struct payload_kind *kind =
@@ -43,22 +43,24 @@ static int note_link(void *context, const struct checkpoint_row *row)
     int rc = row_check(row, r->sha, &checked, r->error);
     if (rc)
         return rc;
-    struct link *links = array_room(r->links, r->n_links, &r->link_room, sizeof *links);
+    struct chain_link *links =
+        array_room(r->links, r->n_links, &r->link_room, sizeof *links);
     if (!links)
         return error_nomem(r->error);
     r->links = links;
-    r->links[r->n_links++] = (struct link){.record = {.seq = row->seq,
-                                                      .namespace_id = row->namespace_id,
-                                                      .stream = row->stream,
-                                                      .digest = checked.digest},
-                                           .position = checked.header.position,
-                                           .parent = row->parent,
-                                           .base = base_of(r, &checked),
-                                           .parent_digest = checked.header.parent};
+    r->links[r->n_links++] =
+        (struct chain_link){.record = {.seq = row->seq,
+                                       .namespace_id = row->namespace_id,
+                                       .stream = row->stream,
+                                       .digest = checked.digest},
+                            .position = checked.header.position,
+                            .parent = row->parent,
+                            .base = base_of(r, &checked),
+                            .parent_digest = checked.header.parent};
     return 0;
 }
 
-/* ---- Looking ---- */
+/* ---- Searching ---- */
 
 /* How many records have numbers below `seq`. */
 static size_t count_below(const struct repair *r, uint64_t seq)
@@ -74,7 +76,7 @@ static size_t count_below(const struct repair *r, uint64_t seq)
     return from;
 }
 
-static const struct link *find(const struct repair *r, uint64_t seq)
+static const struct chain_link *find_link(const struct repair *r, uint64_t seq)
 {
     size_t i = count_below(r, seq);
     bool there =
@@ -84,30 +86,31 @@ static const struct link *find(const struct repair *r, uint64_t seq)
 
 static int by_digest(const void *a, const void *b)
 {
-    const struct end *x = a, *y = b;
+    const struct parent_end *x = a, *y = b;
     int order = memcmp(x->digest.bytes, y->digest.bytes, DIGEST_SIZE);
     return order ? order : (x->seq > y->seq) - (x->seq < y->seq);
 }
 
-static int sort_ends(const struct repair *r, struct ends *ends)
+static int sort_ends(const struct repair *r, struct parent_list *ends)
 {
     ends->at = malloc((r->n_links + r->deleted.n) * sizeof *ends->at);
     if (!ends->at)
         return error_nomem(r->error);
     for (size_t i = 0; i < r->n_links; i++)
         ends->at[ends->n++] =
-            (struct end){r->links[i].record.digest, r->links[i].record.seq};
+            (struct parent_end){r->links[i].record.digest, r->links[i].record.seq};
     for (size_t i = 0; i < r->deleted.n; i++)
         ends->at[ends->n++] =
-            (struct end){r->deleted.at[i].after, r->deleted.at[i].last};
+            (struct parent_end){r->deleted.at[i].after, r->deleted.at[i].last};
+    assert(ends->n == r->n_links + r->deleted.n);
     qsort(ends->at, ends->n, sizeof *ends->at, by_digest);
     return 0;
 }
 
 /* The newest one with the digest of the link's parent, 0: it is lost. */
-static uint64_t find_end(const struct ends *ends, const struct link *link)
+static uint64_t find_end(const struct parent_list *ends, const struct chain_link *link)
 {
-    const struct end wanted = {link->parent_digest, link->record.seq};
+    const struct parent_end wanted = {link->parent_digest, link->record.seq};
     size_t from = 0, to = ends->n;
     assert(ends->at);
     while (from < to) {
@@ -122,10 +125,10 @@ static uint64_t find_end(const struct ends *ends, const struct link *link)
 }
 
 /* Of the record before in the stream, 0: it is the first. */
-static uint64_t number_before(const struct repair *r, const struct link *link)
+static uint64_t seq_before(const struct repair *r, const struct chain_link *link)
 {
     assert(link >= r->links && link < r->links + r->n_links);
-    for (const struct link *l = link; l > r->links;) {
+    for (const struct chain_link *l = link; l > r->links;) {
         l--;
         if (l->record.stream == link->record.stream && !l->dropped &&
             l->record.namespace_id == link->record.namespace_id)
@@ -134,23 +137,23 @@ static uint64_t number_before(const struct repair *r, const struct link *link)
     return 0;
 }
 
-/* A number for a lost parent: not less than that of the full record, and behind the
- * record before in the stream. 0: none is free. */
-static uint64_t number_lost(const struct repair *r, const struct link *link)
+/* A seq for a lost parent: not less than that of the full record, and greater than that
+ * of the record before in the stream. 0: none is free. */
+static uint64_t seq_for_lost(const struct repair *r, const struct chain_link *link)
 {
-    uint64_t before = number_before(r, link), seq = link->parent;
+    uint64_t before = seq_before(r, link), seq = link->parent;
     uint64_t least = link->base > before ? link->base : before + 1;
-    if (seq >= least && !find(r, seq))
+    if (seq >= least && !find_link(r, seq))
         return seq;
-    for (seq = link->record.seq - 1; find(r, seq);)
+    for (seq = link->record.seq - 1; find_link(r, seq);)
         seq--;
     return seq >= least ? seq : 0;
 }
 
-/* ---- Mending ---- */
+/* ---- Correcting ---- */
 
-/* Another record has its parent's number by now. */
-static int drop(struct repair *r, struct link *link)
+/* No seq is free for its lost parent. */
+static int drop_record(struct repair *r, struct chain_link *link)
 {
     const struct known_record *record = &link->record;
     uint64_t count, bytes;
@@ -158,15 +161,17 @@ static int drop(struct repair *r, struct link *link)
     int rc =
         store_delete_checkpoints(r->store, record->namespace_id, record->stream,
                                  record->seq, record->seq, &count, &bytes, r->error);
+    assert(r->result.checkpoints > 0);
     r->result.checkpoints--;
     link->dropped = true;
-    return rc ? rc : repair_lose(r, record);
+    return rc ? rc : repair_add_lost(r, record);
 }
 
-static int mend(struct repair *r, struct ends *ends, struct link *link)
+static int correct_parent(struct repair *r, struct parent_list *ends,
+                          struct chain_link *link)
 {
     static const struct digest none;
-    const struct link *named = find(r, link->parent);
+    const struct chain_link *named = find_link(r, link->parent);
     assert(!link->dropped);
     if (digest_equal(&link->parent_digest, &none) ||
         (named && digest_equal(&named->record.digest, &link->parent_digest)))
@@ -176,16 +181,17 @@ static int mend(struct repair *r, struct ends *ends, struct link *link)
         return rc;
     uint64_t seq = find_end(ends, link);
     if (!seq)
-        seq = number_lost(r, link);
+        seq = seq_for_lost(r, link);
     if (!seq)
-        return drop(r, link);
+        return drop_record(r, link);
+    assert(seq < link->record.seq);
     if (seq == link->parent)
         return 0;
     link->parent = seq;
     return rescue_set_parent(r->rescue, link->record.seq, seq, r->error);
 }
 
-static void forget_dropped(struct repair *r)
+static void remove_dropped(struct repair *r)
 {
     size_t kept = 0;
     for (size_t i = 0; i < r->n_links; i++)
@@ -197,12 +203,12 @@ static void forget_dropped(struct repair *r)
 int repair_parents(struct repair *r)
 {
     struct checkpoint_range all = {0};
-    struct ends ends = {0};
+    struct parent_list ends = {0};
     assert(r->n_links == 0);
     int rc = store_each_checkpoint(r->store, &all, note_link, r, r->error);
     for (size_t i = 0; i < r->n_links && rc == 0; i++)
-        rc = mend(r, &ends, &r->links[i]);
-    forget_dropped(r);
+        rc = correct_parent(r, &ends, &r->links[i]);
+    remove_dropped(r);
     free(ends.at);
     return rc;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Records of the damaged store into the new one. A record is kept if its bytes fit the
- * SHA-256 that stands beside it; columns that repeat its header are made anew from it.
- */
+/* Copies records of the damaged store into the new one. A record is kept if its bytes
+ * match the SHA-256 in its row; the columns that repeat its header are made from it. */
 #include "checkpoint/repair/repair_int.h"
 
 #include "storage/rows_checkpoint.h"
@@ -9,13 +8,13 @@
 #include <assert.h>
 #include <stdlib.h>
 
-/* From the header: what the columns should say. The parent's number stands only in the
- * column; where it cannot be right, any will do until repair_parents.c. */
-static void mend_columns(struct checkpoint_row *row, const struct record_header *h,
-                         bool root)
+/* Sets the columns that repeat the header. The parent's seq is only in its column;
+ * where that cannot be right, any will do until repair_parents.c. */
+static void correct_columns(struct checkpoint_row *row, const struct record_header *h,
+                            bool root)
 {
     bool moved = row->seq != h->seq;
-    assert(h->seq > 0);
+    assert(h->seq > 0 && h->position > 0);
     row->seq = h->seq;
     row->namespace_id = h->namespace_id;
     row->stream = h->stream;
@@ -27,12 +26,12 @@ static void mend_columns(struct checkpoint_row *row, const struct record_header 
         row->parent = h->seq - 1;
 }
 
-struct taking {
+struct record_source {
     struct repair *repair;
-    bool stray;
+    bool stray; /* not in the tables: from pages out of use, or bytes without a row */
 };
 
-/* Of a kind that is not known the bytes are all that can be judged. */
+/* Of an unknown kind only the bytes can be checked. */
 static int check_payload(const struct repair *r, const struct sound_record *record)
 {
     const struct payload_kind *kind =
@@ -41,28 +40,40 @@ static int check_payload(const struct repair *r, const struct sound_record *reco
     return kind ? kind->check(record, &check, NULL) : 0;
 }
 
-/* Deleted on purpose, but still on a page that is out of use, or was until it changed
- * places with another. */
+/* Deleted on purpose, but still on a page that is out of use, or that was until pages
+ * changed places. */
 static bool is_deleted(const struct repair *r, const struct checkpoint_row *row)
 {
     return tombstones_in(&r->deleted, row->namespace_id, row->stream, row->seq) != NULL;
 }
 
+static bool is_namespace(uint8_t id)
+{
+    return id == NAMESPACE_WORKFLOW || id == NAMESPACE_DEBUG;
+}
+
+/* Either its namespace column or its header may be damaged; repair_find_losses decides
+ * between them. */
 static int note_bad(struct repair *r, const struct checkpoint_row *row)
 {
-    bool debug = row->namespace_id == NAMESPACE_DEBUG;
+    uint8_t column = row->namespace_id;
+    uint8_t header = record_peek(row->record).namespace_id;
+    if (!is_namespace(header))
+        header = is_namespace(column) ? column : (uint8_t)NAMESPACE_WORKFLOW;
+    if (!is_namespace(column))
+        column = header;
     struct known_record lost = {.seq = row->seq,
-                                .namespace_id =
-                                    debug ? NAMESPACE_DEBUG : NAMESPACE_WORKFLOW,
+                                .namespace_id = column,
+                                .other_namespace = header == column ? 0 : header,
                                 .stream = row->stream};
     if (row->digest.len == DIGEST_SIZE)
         memcpy(lost.digest.bytes, row->digest.ptr, DIGEST_SIZE);
-    return repair_lose(r, &lost);
+    return repair_add_lost(r, &lost);
 }
 
-static int take(void *context, const struct checkpoint_row *found)
+static int take_record(void *context, const struct checkpoint_row *found)
 {
-    struct taking *t = context;
+    struct record_source *t = context;
     struct repair *r = t->repair;
     struct checkpoint_row row = *found;
     struct sound_record record = {.bytes = row.record.len};
@@ -78,21 +89,22 @@ static int take(void *context, const struct checkpoint_row *found)
     if (rc)
         return t->stray ? 0 : note_bad(r, found);
     bool root = digest_equal(&record.header.parent, &none);
-    mend_columns(&row, &record.header, root);
-    if (!root && !row.parent) /* the first of the store has none */
+    correct_columns(&row, &record.header, root);
+    if (!root && !row.parent) /* seq 1 has no older one */
         return note_bad(r, &row);
     if (is_deleted(r, &row))
         return 0;
+    assert(row.parent < row.seq);
     rc = rescue_put_checkpoint(r->rescue, &row, r->error);
     r->result.checkpoints += rc > 0;
     return rc < 0 ? rc : 0;
 }
 
-/* Of a record that begins here, by its header. Those that are saved already are passed
- * over: most are. */
+/* The size of a record that begins at `head`, by its header. 0 for those that are saved
+ * already: most are. */
 static size_t size_of_record(void *context, const char *head)
 {
-    const struct taking *t = context;
+    const struct record_source *t = context;
     struct record_header header = record_peek((struct str){head, RECORD_HEADER_BYTES});
     if (store_get_checkpoint(t->repair->store, header.seq, NULL, NULL, NULL) == 0)
         return 0;
@@ -103,22 +115,22 @@ static size_t size_of_record(void *context, const char *head)
 int repair_take_records(struct repair *r)
 {
     static const char mark[] = {'C', 'R', 'N', 1};
-    struct taking t = {.repair = r};
+    struct record_source t = {.repair = r};
     assert(r->n_links == 0 && r->deleted.n == 0);
     int rc = tombstones_load_all(r->store, &r->deleted, r->error);
     if (!rc)
-        rc = rescue_each_checkpoint(r->rescue, false, take, &t, r->error);
+        rc = rescue_each_checkpoint(r->rescue, false, take_record, &t, r->error);
     t.stray = true;
     if (!rc)
-        rc = rescue_each_checkpoint(r->rescue, true, take, &t, r->error);
+        rc = rescue_each_checkpoint(r->rescue, true, take_record, &t, r->error);
     if (!rc)
-        rc =
-            rescue_each_record(r->rescue, (struct str){mark, sizeof mark},
-                               RECORD_HEADER_BYTES, size_of_record, take, &t, r->error);
+        rc = rescue_each_record(r->rescue, (struct str){mark, sizeof mark},
+                                RECORD_HEADER_BYTES, size_of_record, take_record, &t,
+                                r->error);
     return rc;
 }
 
-/* Of the same, that whose SHA-256 is known comes first. */
+/* Of those with the same seq, one whose SHA-256 is known comes first. */
 static int by_seq(const void *a, const void *b)
 {
     const struct known_record *x = a, *y = b;
@@ -132,8 +144,8 @@ static int see_stream(void *context, const struct checkpoint_row *row)
     return lost->stream && lost->stream != row->stream ? CAIRN_EAMBIGUOUS : 0;
 }
 
-/* Lost ones that came back from elsewhere (rows that had changed places) are not lost.
- * But a number that was used again may have been another's. */
+/* A record that was found elsewhere (rows that had changed places) is not lost, unless
+ * the one with its seq is of another stream: then the seq was used again. */
 int repair_forget_found(struct repair *r)
 {
     size_t kept = 0;
@@ -153,6 +165,7 @@ int repair_forget_found(struct repair *r)
         if (seqs_add(&r->lost_seqs, seq))
             return error_nomem(r->error);
     }
+    assert(kept == r->lost_seqs.n && kept <= r->n_lost);
     r->n_lost = kept;
     return 0;
 }

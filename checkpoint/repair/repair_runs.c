@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows that decide something and are damaged or gone, from what other rows tell.
+/* Makes rows that are damaged or missing again, from other rows.
  *
- * The row of a run tells little that does not stand elsewhere, too: its definition is
- * an object that its records and generations name, and has the workflow's name, the
- * file and the params; how it stands is in its records and events. So a run is not lost
- * with its row. Of an attempt's row what counts is that it was there. */
+ * Nearly all that the row of a run holds is elsewhere as well: its definition is an
+ * object that its records and generations name, and has the workflow's name, the file
+ * and the params; its state is in its records and events. So a run is not lost with its
+ * row. Of an attempt's row it matters that the attempt began. */
 #include "checkpoint/repair/repair_int.h"
 #include "checkpoint/trust.h"
 
@@ -18,9 +18,9 @@
 #include <assert.h>
 #include <stdlib.h>
 
-/* ---- What there is of damaged rows ---- */
+/* ---- What is left of damaged rows ---- */
 
-static struct str keep_text(struct repair *r, const struct sql_value *value)
+static struct str copy_text(struct repair *r, const struct sql_value *value)
 {
     return arena_str(&r->arena, value->bytes);
 }
@@ -39,6 +39,7 @@ void repair_note_run(struct repair *r, const struct salvage_row *row)
     const struct sql_value *v = row->values;
     struct bad_run *runs =
         array_room(r->bad_runs, r->n_bad_runs, &r->bad_run_room, sizeof *runs);
+    assert(row->table == SALVAGE_RUN);
     r->nomem = r->nomem || !runs;
     if (!runs)
         return;
@@ -47,8 +48,8 @@ void repair_note_run(struct repair *r, const struct salvage_row *row)
         (struct bad_run){.row = {.run = (uint64_t)v[0].integer,
                                  .workflow = (uint64_t)v[1].integer,
                                  .params = digest_of(&v[2]),
-                                 .params_text = keep_text(r, &v[3]),
-                                 .file = keep_text(r, &v[4]),
+                                 .params_text = copy_text(r, &v[3]),
+                                 .file = copy_text(r, &v[4]),
                                  .graph = digest_of(&v[6]),
                                  .tasks = (uint32_t)v[7].integer,
                                  .started_ns = v[9].integer,
@@ -64,6 +65,7 @@ void repair_note_attempt(struct repair *r, const struct salvage_row *row)
     const struct sql_value *v = row->values;
     struct attempt_row *attempts = array_room(r->bad_attempts, r->n_bad_attempts,
                                               &r->bad_attempt_room, sizeof *attempts);
+    assert(row->table == SALVAGE_ATTEMPT);
     r->nomem = r->nomem || !attempts;
     if (!attempts)
         return;
@@ -85,13 +87,13 @@ static int see_tasks(void *context, const struct run_row *run)
     return 0;
 }
 
-/* A damaged row may name a run that there is not, or a task that the run has not. */
+/* A damaged row may name a run or a task that does not exist. */
 static int is_of_a_run(struct repair *r, const struct attempt_row *attempt, bool *is)
 {
     uint64_t seq = 0;
     uint32_t tasks = 0;
     *is = false;
-    if (!attempt->run) /* 0 would be the newest one */
+    if (!attempt->run) /* store_get_run(0) is the newest run */
         return 0;
     int rc = store_get_run(r->store, attempt->run, see_tasks, &tasks, r->error);
     if (rc == CAIRN_ENOTFOUND) /* its row may be lost, too */
@@ -100,7 +102,7 @@ static int is_of_a_run(struct repair *r, const struct attempt_row *attempt, bool
     return rc;
 }
 
-/* What must not run twice may have run, and its number is taken. */
+/* A task that must not run twice may have run, and the attempt's number is used. */
 int repair_attempts(struct repair *r)
 {
     int rc = 0;
@@ -123,19 +125,19 @@ int repair_attempts(struct repair *r)
     return rc;
 }
 
-/* ---- How a run stands ---- */
+/* ---- The state of a run ---- */
 
-struct making {
+struct row_making {
     struct repair *repair;
     struct run_row row;
     bool keyed;
-    bool ended, any_event; /* as its events tell */
+    bool ended, any_event; /* by its events */
     uint8_t state;
 };
 
 static int see_event(void *context, const struct event_row *event)
 {
-    struct making *m = context;
+    struct row_making *m = context;
     m->any_event = true;
     if (event->kind == EVENT_BEGUN) {
         m->ended = false;
@@ -149,13 +151,16 @@ static int see_event(void *context, const struct event_row *event)
     return 0;
 }
 
-/* Where it is not known that it ended it goes on: that settles it. */
-static void judge_state(struct making *m, const struct states *states)
+/* A run that is not known to have ended is unfinished: resuming it settles its state.
+ */
+static void derive_state(struct row_making *m, const struct states *states)
 {
     struct tally t = states ? states_tally(states) : (struct tally){0};
     bool open = !states || tally_done(&t) < t.total;
     assert(!states || states->outcome);
-    if (!m->any_event && !open && !t.failed && !t.cancelled) { /* of a first release */
+    assert(tally_done(&t) <= t.total);
+    if (!m->any_event && !open && !t.failed &&
+        !t.cancelled) { /* by a release without events */
         m->ended = true;
         m->state = CAIRN_RUN_COMPLETED;
         m->row.ended_ns = clock_utc_ns();
@@ -166,14 +171,14 @@ static void judge_state(struct making *m, const struct states *states)
 
 static int see_newest(void *context, const struct checkpoint_row *row)
 {
-    struct making *m = context;
+    struct row_making *m = context;
     m->keyed = record_peek(row->record).flags & RECORD_KEYED;
     return 1;
 }
 
 static int see_parent(void *context, const struct checkpoint_row *row)
 {
-    struct making *m = context;
+    struct row_making *m = context;
     if (row->stream != m->row.run) {
         m->row.from_run = row->stream;
         m->row.from_seq = row->seq;
@@ -181,11 +186,11 @@ static int see_parent(void *context, const struct checkpoint_row *row)
     return 0;
 }
 
-/* A fork's first record has the one it forks from as its parent. Where that record was
- * deleted the damaged row tells, or nothing does. */
+/* The parent of a fork's first record is the record that it forks from. Where that was
+ * deleted, only the damaged row may name it. */
 static int see_first(void *context, const struct checkpoint_row *row)
 {
-    struct making *m = context;
+    struct row_making *m = context;
     if (!m->row.started_ns)
         m->row.started_ns = row->time_ns;
     if (record_peek(row->record).position != 1)
@@ -200,7 +205,7 @@ static int see_first(void *context, const struct checkpoint_row *row)
                : 1;
 }
 
-static int look_at_records(struct making *m)
+static int read_records(struct row_making *m)
 {
     struct repair *r = m->repair;
     struct checkpoint_range range = {
@@ -214,10 +219,10 @@ static int look_at_records(struct making *m)
     return rc < 0 ? rc : 0;
 }
 
-/* ---- What it runs ---- */
+/* ---- Its workflow and definition ---- */
 
-/* The name that the damaged row leads to, or one that tells. */
-static int find_workflow(struct making *m, bool known)
+/* By the definition if it is known, else by the damaged row, else "(lost)". */
+static int find_workflow(struct row_making *m, bool known)
 {
     struct cairn_store *store = m->repair->store;
     struct str name = STR("(lost)");
@@ -229,7 +234,7 @@ static int find_workflow(struct making *m, bool known)
 }
 
 /* The newest generation's graph, or that of the newest record that can be rebuilt. */
-static int find_definition(struct making *m, const struct recovery *recovery)
+static int find_definition(struct row_making *m, const struct recovery *recovery)
 {
     struct repair *r = m->repair;
     struct digest graph;
@@ -251,7 +256,7 @@ static int find_definition(struct making *m, const struct recovery *recovery)
     return find_workflow(m, rc == 0);
 }
 
-/* Nobody owns it. */
+/* No process owns it. */
 static void fill_texts(struct run_row *row)
 {
     row->owner_host = row->owner_boot = STR("");
@@ -261,18 +266,18 @@ static void fill_texts(struct run_row *row)
         row->params_text = STR("");
 }
 
-static int make_row(struct making *m)
+static int make_row(struct row_making *m)
 {
     struct repair *r = m->repair;
     struct recovery recovery;
-    int rc = look_at_records(m);
+    int rc = read_records(m);
     if (rc)
         return rc;
     bool recovered =
         outcomes_recover(r->store, r->sha, m->row.run, &recovery, NULL) == 0;
     rc = find_definition(m, recovered ? &recovery : NULL);
     if (!rc) {
-        judge_state(m, recovered ? &recovery.states : NULL);
+        derive_state(m, recovered ? &recovery.states : NULL);
         fill_texts(&m->row);
         rc = store_restore_run(r->store, &m->row, m->keyed, r->error);
     }
@@ -281,10 +286,10 @@ static int make_row(struct making *m)
     return rc;
 }
 
-/* ---- Each ---- */
+/* ---- Each run ---- */
 
-/* Its number is never used again. */
-static int bury(struct repair *r, uint64_t run)
+/* Leaves a tombstone, so that the number of the run is never used again. */
+static int reserve_number(struct repair *r, uint64_t run)
 {
     struct tombstone_row note = {
         .namespace_id = NAMESPACE_WORKFLOW, .stream = run, .time_ns = clock_utc_ns()};
@@ -297,10 +302,10 @@ static int bury(struct repair *r, uint64_t run)
     return rc || has ? rc : store_put_tombstone(r->store, &note, r->error);
 }
 
-static int restore(struct repair *r, uint64_t run)
+static int restore_run(struct repair *r, uint64_t run)
 {
     struct cairn_loss loss = {.kind = CAIRN_LOSS_RUN, .run = run};
-    struct making m = {.repair = r, .row = {.run = run}};
+    struct row_making m = {.repair = r, .row = {.run = run}};
     uint64_t last = 0;
     int rc = store_last_seq(r->store, NAMESPACE_WORKFLOW, run, &last, r->error);
     for (size_t i = 0; i < r->n_bad_runs; i++)
@@ -310,20 +315,21 @@ static int restore(struct repair *r, uint64_t run)
         }
     if (rc)
         return rc;
+    assert(m.row.run == run);
     if (last) {
-        repair_tell(r, &loss,
-                    "the row of run %llu: it is made again from its checkpoints",
-                    (unsigned long long)run);
+        repair_report_loss(r, &loss,
+                           "the row of run %llu: it is made again from its checkpoints",
+                           (unsigned long long)run);
         return make_row(&m);
     }
     rc = store_get_run(r->store, run, NULL, NULL, r->error);
     if (rc && rc != CAIRN_ENOTFOUND)
         return rc;
-    repair_tell(r, &loss,
-                rc ? "the row of run %llu: nothing is left of the run"
-                   : "the newest row of run %llu: an older one takes its place",
-                (unsigned long long)run);
-    return rc ? bury(r, run) : 0;
+    repair_report_loss(r, &loss,
+                       rc ? "the row of run %llu: nothing is left of the run"
+                          : "the newest row of run %llu: an older one takes its place",
+                       (unsigned long long)run);
+    return rc ? reserve_number(r, run) : 0;
 }
 
 static int note_orphan(void *context, uint64_t run)
@@ -332,36 +338,37 @@ static int note_orphan(void *context, uint64_t run)
     return seqs_add(&r->lost_runs, run) ? error_nomem(r->error) : 0;
 }
 
-/* Nothing of it came back, and nothing tells of what was there. */
+/* A run of which no record is left, nor a trace of one. */
 static int note_bare(void *context, uint64_t run)
 {
     struct repair *r = context;
     struct cairn_loss loss = {.kind = CAIRN_LOSS_RUN, .run = run};
-    repair_tell(r, &loss, "every checkpoint of run %llu", (unsigned long long)run);
+    repair_report_loss(r, &loss, "every checkpoint of run %llu",
+                       (unsigned long long)run);
     return seqs_add(&r->bare_runs, run) ? error_nomem(r->error) : 0;
 }
 
-struct lost_gen {
+struct missing_graph {
     uint64_t run, gen; /* 0: none */
 };
 
-static int note_lost_gen(void *context, uint64_t run, uint64_t gen)
+static int note_missing_graph(void *context, uint64_t run, uint64_t gen)
 {
-    *(struct lost_gen *)context = (struct lost_gen){run, gen};
+    *(struct missing_graph *)context = (struct missing_graph){run, gen};
     return 1;
 }
 
-/* A graph that is not known stands in its place; its content is lost, too. */
-static int fill_gens(struct repair *r)
+/* Puts an unknown graph in place of each missing one; its content is lost as well. */
+static int fill_missing_graphs(struct repair *r)
 {
     static const struct digest none;
     for (;;) {
-        struct lost_gen lost = {0, 0};
-        int rc = store_each_lost_gen(r->store, note_lost_gen, &lost, r->error);
+        struct missing_graph lost = {0, 0};
+        int rc = store_each_lost_gen(r->store, note_missing_graph, &lost, r->error);
         if (rc || !lost.run)
             return rc;
         struct cairn_loss loss = {.kind = CAIRN_LOSS_ROW, .run = lost.run};
-        repair_tell(
+        repair_report_loss(
             r, &loss,
             "the graph of run %llu, generation %llu: what ran in it is not shown "
             "any more",
@@ -384,18 +391,19 @@ static int note_stripped(void *context, const struct run_row *row)
 int repair_runs(struct repair *r)
 {
     struct run_filter every = {.ascending = true};
+    assert(!r->nomem && r->bare_runs.n == 0);
     int rc = store_each_orphan(r->store, note_orphan, r, r->error);
     if (!rc)
         rc = store_each_run(r->store, &every, note_stripped, r, r->error);
     seqs_sort(&r->lost_runs);
     for (size_t i = 0; i < r->lost_runs.n && !rc; i++)
         if (i == 0 || r->lost_runs.at[i] != r->lost_runs.at[i - 1])
-            rc = restore(r, r->lost_runs.at[i]);
+            rc = restore_run(r, r->lost_runs.at[i]);
     if (!rc)
         rc = store_each_bare_run(r->store, note_bare, r, r->error);
     for (size_t i = 0; i < r->bare_runs.n && !rc; i++)
-        rc = bury(r, r->bare_runs.at[i]);
+        rc = reserve_number(r, r->bare_runs.at[i]);
     if (!rc)
         rc = store_drop_stray_graphs(r->store, r->error);
-    return rc ? rc : fill_gens(r);
+    return rc ? rc : fill_missing_graphs(r);
 }

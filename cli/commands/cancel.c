@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn cancel: asks the owner of a run to stop. */
-#include "cli/command.h"
+#include "cli/commands/run_commands.h"
 #include "cli/json.h"
 #include "cli/open.h"
+#include "cli/report.h"
 #include "cli/ui.h"
 
 static int report_cancelled(const struct settings *settings,
@@ -40,7 +41,7 @@ int command_cancel(struct settings *settings)
     if (status == 0 && !run.live && run.state != CAIRN_RUN_UNFINISHED)
         status = report_cancelled(settings, &run, "none");
     else if (status == 0 && cairn_cancel(store, run.run, &error) != 0)
-        status = ui_fail(&error);
+        status = report_error(&error);
     else if (status == 0)
         status = report_cancelled(settings, &run, run.live ? "requested" : "marked");
     cairn_store_close(store);

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn checkpoint delete: deletes one, after asking on a terminal. */
-#include "cli/command.h"
+#include "cli/commands/store_commands.h"
 #include "cli/json.h"
 #include "cli/open.h"
+#include "cli/report.h"
 #include "cli/ui.h"
 
-/* Asks on the terminal; anything but y or yes is a no. */
+/* Asks on the terminal; anything that does not begin with y means no. */
 static bool ask_to_delete(const char *id)
 {
     char answer[16];
-    static const char prompt[] = "Delete it for good? [y/N] ";
+    static const char prompt[] = "Delete it permanently? [y/N] ";
     say_always("checkpoint %s", id);
     ui_paint(prompt, sizeof prompt - 1);
     if (!fgets(answer, sizeof answer, stdin))
@@ -28,13 +29,13 @@ static int delete_checkpoint(const struct settings *settings, struct cairn_store
     if (cairn_checkpoint_get(store, id, &info, &error) == 0)
         id = info.id;
     else if (error.code != CAIRN_EDAMAGED && error.code != CAIRN_ENOTFOUND)
-        return ui_fail(&error);
+        return report_error(&error);
     if (!settings->given[OPT_YES] && !ask_to_delete(id)) {
         say_always("nothing was deleted");
         return 0;
     }
     if (cairn_checkpoint_delete(store, id, &error) != 0)
-        return ui_fail(&error);
+        return report_error(&error);
     if (!ui_json()) {
         say("deleted %s", id);
         return 0;
@@ -50,8 +51,8 @@ int command_checkpoint_delete(struct settings *settings)
     bool ask = ui_terminal(0) && ui_terminal(2) && !ui_json();
     int status;
     if (!settings->given[OPT_YES] && !ask)
-        return ui_usage("checkpoint delete",
-                        "without a terminal to ask on, deleting needs --yes");
+        return report_usage("checkpoint delete",
+                            "deleting without a terminal needs --yes");
     status = store_for_writing(settings, &store, false);
     if (status == 0)
         status = delete_checkpoint(settings, store);

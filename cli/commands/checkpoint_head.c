@@ -3,10 +3,12 @@
  * be kept elsewhere and compared with `cairn checkpoint verify --head FILE`. */
 #include "cli/commands/checkpoint_head.h"
 
-#include "cli/command.h"
+#include "cli/commands/store_commands.h"
+#include "cli/exit_status.h"
 #include "cli/json.h"
 #include "cli/json_in.h"
 #include "cli/open.h"
+#include "cli/report.h"
 #include "cli/ui.h"
 
 #include <errno.h>
@@ -74,11 +76,11 @@ int command_checkpoint_head(struct settings *settings)
     uint64_t run = 0;
     int status;
     if (settings->n_operands > 0 && !number_operand(settings, 0, "run", &run))
-        return 2;
+        return EXIT_USAGE;
     status = store_for_reading(settings, &store);
     if (status == 0 &&
         cairn_checkpoint_head(store, run, add_head, &list, &list.of, &error) != 0)
-        status = ui_fail(&error);
+        status = report_error(&error);
     cairn_store_close(store);
     if (status == 0 && list.failed) {
         ui_warn("out of memory");
@@ -105,7 +107,7 @@ static bool is_hex(const char *text, size_t n)
     return strlen(text) == n && strspn(text, "0123456789abcdef") == n;
 }
 
-/* The id is made anew, for messages. */
+/* Makes the id from the number and the digest, for messages. */
 static bool accept_head(struct head_list *list, struct cairn_head *head)
 {
     if (!is_hex(head->digest, 64) || head->seq == 0 || head->run == 0)
@@ -115,7 +117,7 @@ static bool accept_head(struct head_list *list, struct cairn_head *head)
     return add_head(list, head) == 0;
 }
 
-/* Line by line: sscanf measures the whole of its text each time. */
+/* Line by line, since sscanf measures its whole text each time. */
 static bool read_text(struct head_list *list, char *text)
 {
     char *rest, *line = strtok_r(text, "\n", &rest);
@@ -205,7 +207,7 @@ int head_read(const char *path, struct head_list *list)
     if (!text) {
         int reason = errno;
         ui_warn("cannot read %s: %s", path, strerror(reason));
-        return reason == ENOENT ? 10 : EXIT_SYSTEM;
+        return reason == ENOENT ? EXIT_NOT_FOUND : EXIT_SYSTEM;
     }
     start = text + strspn(text, " \t\r\n");
     good = *start == '{' ? read_document(list, start) : read_text(list, start);
@@ -214,8 +216,7 @@ int head_read(const char *path, struct head_list *list)
         return 0;
     head_release(list);
     ui_warn("%s is not an exported head, or is incomplete: create one with `cairn "
-            "checkpoint "
-            "head`",
+            "checkpoint head`",
             path);
-    return 2;
+    return EXIT_USAGE;
 }

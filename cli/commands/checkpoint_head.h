@@ -13,8 +13,8 @@ struct head_list {
     size_t n;
     bool failed;
 };
-/* Reads a file in either form. Returns an exit status, 0 for success, after telling the
- * user what is wrong. */
+/* Reads a file in either form. Returns an exit status, 0 for success; otherwise it has
+ * reported what is wrong. */
 int head_read(const char *path, struct head_list *list);
 void head_release(struct head_list *list);
 

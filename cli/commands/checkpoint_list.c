@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn checkpoint list: checkpoints as a table. */
-#include "cli/command.h"
+#include "cli/commands/store_commands.h"
 #include "cli/describe.h"
 #include "cli/format.h"
 #include "cli/open.h"
+#include "cli/report.h"
 #include "cli/ui.h"
 
 struct checkpoint_listing {
@@ -60,19 +61,9 @@ static int list_checkpoints(struct settings *settings, struct cairn_store *store
                               &error) != 0) {
         if (listing.doc)
             doc_discard(&doc);
-        return ui_fail(&error);
+        return report_error(&error);
     }
-    if (!listing.doc) {
-        out_flush();
-        say("%llu of %llu checkpoint%s", (unsigned long long)listing.shown,
-            (unsigned long long)total, plural(total));
-        return 0;
-    }
-    doc_end(&doc);
-    doc_count(&doc, "total", total);
-    doc_count(&doc, "limit", filter.page.limit);
-    doc_count(&doc, "offset", filter.page.offset);
-    return doc_print(&doc);
+    return page_end(listing.doc, &filter.page, "checkpoint", listing.shown, total);
 }
 
 int command_checkpoint_list(struct settings *settings)
@@ -84,7 +75,7 @@ int command_checkpoint_list(struct settings *settings)
     /* A run that does not exist is an error, not an empty list. */
     if (status == 0 && settings->given[OPT_ONLY_RUN] &&
         cairn_run_look(store, settings->number[OPT_ONLY_RUN], &run, &error) != 0)
-        status = ui_fail(&error);
+        status = report_error(&error);
     if (status == 0)
         status = list_checkpoints(settings, store);
     cairn_store_close(store);

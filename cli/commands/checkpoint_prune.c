@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn checkpoint prune: deletes old segments of every run. */
-#include "cli/command.h"
+#include "cli/commands/store_commands.h"
 #include "cli/format.h"
 #include "cli/json.h"
 #include "cli/open.h"
+#include "cli/report.h"
 #include "cli/ui.h"
 
 static int report_pruned(const struct cairn_prune_result *result, bool dry_run)
@@ -46,11 +47,12 @@ int command_checkpoint_prune(struct settings *settings)
     struct cairn_error error = {0};
     int status;
     if (!settings->given[OPT_PRUNE_KEEP])
-        return ui_usage("checkpoint prune", "how many should be kept? Give --keep N");
+        return report_usage("checkpoint prune",
+                            "the number to keep is missing: give --keep N");
     status = options.dry_run ? store_for_reading(settings, &store)
                              : store_for_writing(settings, &store, false);
     if (status == 0 && cairn_checkpoint_prune(store, &options, &result, &error) != 0)
-        status = ui_fail(&error);
+        status = report_error(&error);
     else if (status == 0)
         status = report_pruned(&result, options.dry_run);
     cairn_store_close(store);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn checkpoint show: one checkpoint, and with --tasks its outcomes. */
-#include "cli/command.h"
+#include "cli/commands/store_commands.h"
 #include "cli/describe.h"
 #include "cli/format.h"
 #include "cli/open.h"
+#include "cli/report.h"
 #include "cli/ui.h"
 
 static int print_task(void *context, const char *task, enum cairn_outcome outcome,
@@ -59,7 +60,7 @@ static int show_document(struct settings *settings, struct cairn_store *store,
         doc_array(&doc, "tasks");
         if (cairn_checkpoint_tasks(store, info->id, add_task, &doc, &error) != 0) {
             doc_discard(&doc);
-            return ui_fail(&error);
+            return report_error(&error);
         }
     }
     return doc_print(&doc);
@@ -73,14 +74,14 @@ int command_checkpoint_show(struct settings *settings)
     int status = store_for_reading(settings, &store);
     if (status == 0 &&
         cairn_checkpoint_get(store, settings->operands[0], &info, &error) != 0)
-        status = ui_fail(&error);
+        status = report_error(&error);
     else if (status == 0 && ui_json())
         status = show_document(settings, store, &info);
     else if (status == 0) {
         print_checkpoint(&info);
         if (settings->given[OPT_TASKS] &&
             cairn_checkpoint_tasks(store, info.id, print_task, NULL, &error) != 0)
-            status = ui_fail(&error);
+            status = report_error(&error);
     }
     cairn_store_close(store);
     return status;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn checkpoint timeline: runs as a tree, each with its newest checkpoints. Runs
  * are walked with a stack of indexes, since forks of forks may go as deep as there are
- * runs; the picture stops moving right at DEPTH_SHOWN. */
-#include "cli/command.h"
+ * runs; the indentation stops at DEPTH_SHOWN. */
+#include "cli/commands/store_commands.h"
 #include "cli/describe.h"
+#include "cli/exit_status.h"
 #include "cli/format.h"
 #include "cli/open.h"
+#include "cli/report.h"
 #include "cli/ui.h"
 
 #include <string.h>
@@ -13,7 +15,7 @@
 #define DEPTH_SHOWN 10
 #define NONE SIZE_MAX
 
-/* What the tree needs of a run: a run_info is too large to keep thousands. */
+/* What the tree needs of a run; thousands of cairn_run_info would be too large. */
 struct timeline_run {
     uint64_t run, from_run, from_seq;
     size_t child, sibling; /* first child, next child of the same parent */
@@ -160,7 +162,7 @@ static int show_run(struct tree *tree, size_t i)
     memset(indent, ' ', 2 * depth);
     indent[2 * depth] = '\0';
     if (cairn_run_look(tree->store, entry->run, &run, &error) != 0)
-        return ui_fail(&error);
+        return report_error(&error);
     if (tree->doc) {
         doc_object(tree->doc, NULL);
         run_document(tree->doc, tree->store, &run);
@@ -168,11 +170,12 @@ static int show_run(struct tree *tree, size_t i)
     } else {
         print_run_line(tree, entry, &run, indent);
     }
-    /* Those of a forged run are shown as damaged, and other runs behind it, too. */
+    /* Checkpoints of a forged run are shown as damaged, and the runs after it are
+     * shown. */
     if (cairn_checkpoint_list(tree->store, &filter, each_checkpoint, &rows, &total,
                               &error) != 0) {
         if (error.code != CAIRN_EDAMAGED)
-            return ui_fail(&error);
+            return report_error(&error);
         ui_warn("%s", error.text);
     }
     if (tree->doc) {
@@ -218,7 +221,7 @@ static int show_tree(struct tree *tree)
     int status;
     if (cairn_runs(tree->store, tree->settings->text[OPT_WORKFLOW], &page, add_run,
                    tree, NULL, &error) != 0)
-        return ui_fail(&error);
+        return report_error(&error);
     if (tree->failed) {
         ui_warn("out of memory");
         return EXIT_SYSTEM;

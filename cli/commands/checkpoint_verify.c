@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn checkpoint verify: names everything that is damaged. */
-#include "cli/command.h"
 #include "cli/commands/checkpoint_head.h"
+#include "cli/commands/store_commands.h"
 #include "cli/format.h"
 #include "cli/json.h"
 #include "cli/open.h"
+#include "cli/report.h"
 #include "cli/ui.h"
 
 struct verify_report {
@@ -98,9 +99,7 @@ static void print_text(const struct verify_report *report,
         (unsigned long long)result->checked, plural(result->checked),
         (unsigned long long)result->objects, plural(result->objects),
         format_duration(took, result->duration_ms),
-        report->problems > others ? "DAMAGED"
-        : others > 0              ? "undamaged"
-                                  : "all are well");
+        report->problems > others ? "DAMAGED" : "undamaged");
     if (result->unchecked_hmacs > 0 && report->kinds[CAIRN_PROBLEM_KEY] == 0)
         say("%llu HMAC%s not checked: give the key with --key FILE",
             (unsigned long long)result->unchecked_hmacs,
@@ -139,7 +138,7 @@ static int verify_store(struct settings *settings, struct cairn_store *store,
     if (rc != 0 && (rc != CAIRN_EDAMAGED || report.problems == 0)) {
         if (report.doc)
             doc_discard(&doc);
-        return ui_fail(&error);
+        return report_error(&error);
     }
     if (report.doc)
         print_document(&report, &result, rc == 0);

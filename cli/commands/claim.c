@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn claim: claims an external task. Only the token goes to stdout. */
-#include "cli/command.h"
+#include "cli/commands/run_commands.h"
 #include "cli/json.h"
 #include "cli/open.h"
 #include "cli/task_step.h"
 #include "cli/ui.h"
+#include "cli/unknown_task.h"
 
 static int print_document(const struct settings *settings, uint64_t run,
                           const char *token)

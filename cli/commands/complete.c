@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn complete: an external task is done. */
-#include "cli/command.h"
+#include "cli/commands/run_commands.h"
 #include "cli/open.h"
 #include "cli/task_step.h"
+#include "cli/unknown_task.h"
 
 int command_complete(struct settings *settings)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn doctor: findings about the store and its surroundings, with remedies. */
-#include "cli/command.h"
 #include "cli/commands/doctor_repair.h"
+#include "cli/commands/store_commands.h"
 #include "cli/json.h"
 #include "cli/open.h"
+#include "cli/report.h"
 #include "cli/ui.h"
 
 struct findings_report {
@@ -30,7 +31,7 @@ static int each_finding(void *context, const struct cairn_finding *finding)
         return 0;
     out("%s  %-12s  %s\n", labels[finding->health], finding->what, finding->text);
     if (finding->remedy)
-        out("      do: %s\n", finding->remedy);
+        out("      remedy: %s\n", finding->remedy);
     return 0;
 }
 
@@ -51,7 +52,7 @@ int command_doctor(struct settings *settings)
     if (rc != 0 && report.counts[CAIRN_HEALTH_BAD] == 0) {
         if (report.doc)
             doc_discard(&doc);
-        return ui_fail(&error);
+        return report_error(&error);
     }
     if (report.doc) {
         doc_end(&doc);
@@ -61,7 +62,7 @@ int command_doctor(struct settings *settings)
         doc_print(&doc);
     } else {
         out_flush();
-        say("%u bad, %u to look at, %u fine", report.counts[CAIRN_HEALTH_BAD],
+        say("%u bad, %u warnings, %u ok", report.counts[CAIRN_HEALTH_BAD],
             report.counts[CAIRN_HEALTH_WARN], report.counts[CAIRN_HEALTH_OK]);
     }
     return rc == 0 ? 0 : cairn_exit_status(rc);

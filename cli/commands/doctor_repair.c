@@ -5,6 +5,7 @@
 #include "cli/format.h"
 #include "cli/json.h"
 #include "cli/open.h"
+#include "cli/report.h"
 #include "cli/ui.h"
 
 #include <stdlib.h>
@@ -80,7 +81,7 @@ static int by_task(const void *a, const void *b)
     return (x->task > y->task) - (x->task < y->task);
 }
 
-/* A look at all tasks of a run, for all that are lost of it. */
+/* Goes over the tasks of each run once, for all that were lost of it. */
 static void name_tasks(struct losses *losses, struct cairn_store *store)
 {
     struct lost **tasks = malloc(losses->n * sizeof(struct lost *));
@@ -102,7 +103,7 @@ static void name_tasks(struct losses *losses, struct cairn_store *store)
     free(tasks);
 }
 
-/* ---- Telling ---- */
+/* ---- Reporting ---- */
 
 static const char *const kinds[] = {"checkpoint", "task", "run", "attempt",
                                     "object",     "row",  "file"};
@@ -117,8 +118,9 @@ static void print_losses(const struct losses *losses)
     }
 }
 
-/* The next name of what stood in the place of the lock file or of live/ and was moved:
- * `aside` is "odd-lock-NUMBER", "odd-live-NUMBER", or both with a space between. */
+/* The next new name of something that was in place of the lock file or of live/ and was
+ * moved: `aside` is "odd-lock-NUMBER", "odd-live-NUMBER", or both, separated by a
+ * space. */
 static bool next_aside(const char **at, char name[ASIDE_MAX])
 {
     int n = (int)strcspn(*at, " ");
@@ -132,7 +134,7 @@ static void print_aside(const struct cairn_repair_result *result)
     const char *at = result->aside;
     char name[ASIDE_MAX];
     while (next_aside(&at, name))
-        say("moved aside: what was in place of the store's %.4s is now in its "
+        say("moved aside: what was found in place of the store's %.4s is now in its "
             "directory as %s",
             name + 4, name);
 }
@@ -199,7 +201,7 @@ static void print_result(const struct cairn_repair_result *result)
         result->kept);
 }
 
-/* A repair needs no key; but one that is named must be one, as everywhere. */
+/* A repair needs no key; but if one is named it must be usable, as everywhere. */
 static int check_key(struct settings *settings)
 {
     struct cairn_store_options options = {.path = store_path(settings),
@@ -213,7 +215,7 @@ static int check_key(struct settings *settings)
     rc = cairn_store_open(&store, &options, &error);
     cairn_store_close(store);
     if (rc == CAIRN_ENOTFOUND || rc == CAIRN_EUSAGE)
-        return ui_fail(&error);
+        return report_error(&error);
     return 0;
 }
 
@@ -231,10 +233,10 @@ int repair_store(struct settings *settings)
     if (cairn_store_repair(options.path, each_loss, &losses, &result, &error) != 0) {
         release_losses(&losses);
         print_aside(&result);
-        return ui_fail(&error);
+        return report_error(&error);
     }
     if (losses.n > 0 && cairn_store_open(&store, &options, NULL) == 0)
-        name_tasks(&losses, store); /* else they stay without */
+        name_tasks(&losses, store); /* otherwise they have no names */
     if (ui_json()) {
         status = losses_document(&result, &losses);
     } else {

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn events: every decision of a run, in order, from the store. (The
  * events of a run that this process carries out are in cli/event_lines.c.) */
-#include "cli/command.h"
+#include "cli/commands/run_commands.h"
+#include "cli/describe.h"
 #include "cli/format.h"
 #include "cli/json.h"
 #include "cli/open.h"
+#include "cli/report.h"
 #include "cli/ui.h"
 
 #include <string.h>
@@ -24,18 +26,14 @@ static void print_document(const struct cairn_log_event *event)
     doc_text(&doc, "outcome",
              event->outcome != CAIRN_PENDING ? cairn_outcome_name(event->outcome)
                                              : NULL);
-    if (event->exit_code >= 0)
-        doc_number(&doc, "exit_code", event->exit_code);
-    else
-        doc_null(&doc, "exit_code");
-    doc_some(&doc, "signal", (uint64_t)event->signal);
+    process_end_document(&doc, event->exit_code, event->signal);
     doc_some(&doc, "checkpoint", event->checkpoint);
     doc_text(&doc, "reason", event->reason);
     doc_text(&doc, "text", event->text);
     doc_print(&doc);
 }
 
-/* One line, whatever a message holds. */
+/* One line, even if the message has several. */
 static void print_line(const struct cairn_log_event *event)
 {
     char when[FORMAT_MAX];
@@ -66,8 +64,8 @@ static int print_event(void *context, const struct cairn_log_event *event)
     return ui_output_lost();
 }
 
-/* Whether somebody runs it is looked at before its events are, so what is printed after
- * it has ended is all of it. */
+/* Whether the run is live is read before its events: once it has ended, all of them are
+ * printed. */
 static int print_events(struct cairn_store *store, struct cairn_run_info *run,
                         bool follow)
 {
@@ -77,13 +75,13 @@ static int print_events(struct cairn_store *store, struct cairn_run_info *run,
     for (;;) {
         bool live = run->live;
         if (cairn_events(store, run->run, last, print_event, &any, &last, &error) != 0)
-            return ui_fail(&error);
+            return report_error(&error);
         out_flush();
         if (!follow || !live || ui_output_lost())
             break;
         sleep_ms(POLL_MS);
         if (cairn_run_get(store, run->run, run, &error) != 0)
-            return ui_fail(&error);
+            return report_error(&error);
     }
     if (!any)
         say("no events of run %llu are recorded", (unsigned long long)run->run);
@@ -94,9 +92,7 @@ int command_events(struct settings *settings)
 {
     struct cairn_store *store = NULL;
     struct cairn_run_info run = {0};
-    int status = store_for_reading(settings, &store);
-    if (status == 0)
-        status = run_operand(settings, 0, store, &run);
+    int status = open_run(settings, &store, &run);
     if (status == 0)
         status = print_events(store, &run, settings->given[OPT_FOLLOW_RUN]);
     cairn_store_close(store);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn explain: why one task would run or not, and how its attempts ended. */
 #include "cli/attempts.h"
-#include "cli/command.h"
+#include "cli/commands/run_commands.h"
 #include "cli/execute.h"
 #include "cli/open.h"
+#include "cli/report.h"
 #include "cli/secrets.h"
 #include "cli/ui.h"
+#include "cli/unknown_task.h"
 
 #include <string.h>
 
@@ -35,7 +37,7 @@ static int list_attempts(struct cairn_store *store, uint64_t run, const char *ta
     if (!store || run == 0)
         return 0;
     rc = cairn_attempts(store, run, task, each, context, &error);
-    return rc == 0 || rc == CAIRN_ENOTFOUND ? 0 : ui_fail(&error);
+    return rc == 0 || rc == CAIRN_ENOTFOUND ? 0 : report_error(&error);
 }
 
 /* Values may have many lines: all but the first are indented. */
@@ -81,8 +83,9 @@ static int list_changes(const struct cairn_plan *plan, uint32_t node,
                         void *context)
 {
     struct cairn_error error = {0};
-    return cairn_plan_changes(plan, node, each, context, &error) == 0 ? 0
-                                                                      : ui_fail(&error);
+    return cairn_plan_changes(plan, node, each, context, &error) == 0
+               ? 0
+               : report_error(&error);
 }
 
 static int print_document(const struct cairn_plan *plan, struct cairn_store *store,
@@ -137,7 +140,7 @@ static int print_text(const struct cairn_plan *plan, struct cairn_store *store,
                        : list_attempts(store, run, decision->task, print_attempt, NULL);
 }
 
-/* What became of each task, and the nodes that were looked at or are to be. */
+/* Which tasks failed, and the nodes that were visited or are on the stack. */
 struct search {
     const struct cairn_workflow *workflow;
     bool *failed, *seen; /* by node */
@@ -176,7 +179,7 @@ static uint32_t search_up(struct search *search, uint32_t node)
     return UINT32_MAX;
 }
 
-/* The task whose failure made the run skip this one; NULL if it cannot be told. */
+/* The task whose failure made the run skip this one; NULL if it is not known. */
 static const char *failed_need(const struct cairn_workflow *workflow,
                                struct cairn_store *store, uint64_t run, uint32_t node)
 {
@@ -210,12 +213,12 @@ static int explain_task(struct settings *settings, struct cairn_store *store,
     uint32_t node;
     int status;
     if (cairn_workflow_compile(workflow, &error) != 0)
-        return ui_fail(&error);
+        return report_error(&error);
     node = cairn_workflow_find(workflow, task);
     if (node == UINT32_MAX)
         return unknown_task(workflow, task);
     if (cairn_plan(&plan, workflow, store, options, &error) != 0)
-        return ui_fail(&error);
+        return report_error(&error);
     cairn_plan_get(plan, node, &decision);
     cause = decision.cause;
     if (decision.reason == CAIRN_REASON_SKIPPED)
@@ -234,7 +237,7 @@ int command_explain(struct settings *settings)
     struct cairn_workflow *workflow = NULL;
     struct cairn_store *store = NULL;
     struct secrets_given secrets;
-    int status = secrets_read(settings, &secrets, &options);
+    int status = secrets_given_read(settings, &secrets, &options);
     if (status == 0)
         status = store_if_any(settings, &store);
     tuning_options(settings, &options);
@@ -244,6 +247,6 @@ int command_explain(struct settings *settings)
         status = explain_task(settings, store, workflow, &options);
     cairn_workflow_free(workflow);
     cairn_store_close(store);
-    secrets_release(&secrets);
+    secrets_given_release(&secrets);
     return status;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn fail: an external task has failed. */
-#include "cli/command.h"
+#include "cli/commands/run_commands.h"
 #include "cli/open.h"
 #include "cli/task_step.h"
+#include "cli/unknown_task.h"
 
 int command_fail(struct settings *settings)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn gc: old runs, and content that nothing refers to. */
-#include "cli/command.h"
+#include "cli/commands/store_commands.h"
 #include "cli/format.h"
 #include "cli/json.h"
 #include "cli/open.h"
+#include "cli/report.h"
 #include "cli/ui.h"
 
 static void print_counts(const struct cairn_gc_result *result, bool dry_run)
@@ -64,7 +65,7 @@ int command_gc(struct settings *settings)
         if (!ui_json() && result.runs > 0)
             print_counts(&result, options.dry_run);
         out_flush();
-        status = ui_fail(&error);
+        status = report_error(&error);
     } else if (status == 0) {
         status = report_collected(&result, options.dry_run);
     }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn graph: tasks and barriers as nodes, an edge from what is needed to what needs
  * it. Nodes are named n0, n1, ... in dot and Mermaid; their ids are labels. */
-#include "cli/command.h"
+#include "cli/commands/run_commands.h"
 #include "cli/json.h"
 #include "cli/open.h"
+#include "cli/report.h"
 #include "cli/ui.h"
 
 #include <string.h>
@@ -103,14 +104,14 @@ int command_graph(struct settings *settings)
     struct cairn_error error = {0};
     int status;
     if (ui_json() && settings->given[OPT_FORMAT] && format != FORMAT_JSON)
-        return ui_usage("graph", "give one of --json and --format %s",
-                        settings->text[OPT_FORMAT]);
+        return report_usage("graph", "give only one of --json and --format %s",
+                            settings->text[OPT_FORMAT]);
     /* A named file needs no store, not even a healthy one. */
     status = settings->n_operands > 0 ? 0 : store_if_any(settings, &store);
     if (status == 0)
         status = workflow_target(settings, "graph", 0, store, &workflow, &options);
     if (status == 0 && cairn_workflow_compile(workflow, &error) != 0)
-        status = ui_fail(&error);
+        status = report_error(&error);
     if (status == 0) {
         if (ui_json() || format == FORMAT_JSON)
             status = print_document(workflow);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* cairn init: a starter workflow that runs as it is. Never overwrites: the file is made
- * or it is not. Lines of the starter that begin with # and a key are valid without the
- * # (tests/cli/t-init.sh takes it away). */
-#include "cli/command.h"
+/* cairn init: a starter workflow that runs as it is. It creates the file or fails, and
+ * never overwrites one. Lines of the starter that begin with # and a key are valid
+ * without the # (tests/cli/t-init.sh removes it). */
+#include "cli/commands/run_commands.h"
+#include "cli/exit_status.h"
 #include "cli/format.h"
 #include "cli/json.h"
+#include "cli/report.h"
 #include "cli/ui.h"
 
 #include <errno.h>
@@ -17,32 +19,32 @@
 #define NAME_MAX_BYTES 64
 
 static const char head[] =
-    "# A workflow for cairn: a graph of tasks that goes on where it was when it is\n"
-    "# killed.\n"
+    "# A workflow for cairn: a graph of tasks that can be stopped or killed, and then\n"
+    "# continues where it was.\n"
     "#\n"
-    "#   cairn validate          is this file right?\n"
+    "#   cairn validate          is this file valid?\n"
     "#   cairn plan              what would run, and why?\n"
-    "#   cairn run               run it; after a failure or a crash, go on with it\n"
-    "#   cairn status --tasks    how it stands; cairn log TASK prints a task's output\n"
+    "#   cairn run               run it; after a failure or a crash, continue it\n"
+    "#   cairn status --tasks    what is done; cairn log TASK prints a task's output\n"
     "#\n"
-    "# (Each takes the name of a file; without one it is cairn.yaml here.)\n"
-    "# Lines that begin with # and a key are more that can be said: take the # away.\n"
-    "# Everything is in docs/workflow-file.md, and for editors in\n"
+    "# (Each of the first three takes a file name; the default is cairn.yaml here.)\n"
+    "# Lines that begin with # and a key are optional: remove the # to use them.\n"
+    "# All keys are described in docs/workflow-file.md, and for editors in\n"
     "# docs/workflow.schema.json; both are installed in PREFIX/share/doc/cairn.\n"
     "\n"
     "# The runs of this workflow are found by its name.\n";
 
 static const char body[] =
     "\n"
-    "# Set with `cairn run --param greeting=Hi`. Other values are another run.\n"
+    "# Set with `cairn run --param greeting=Hi`. Other values start another run.\n"
     "params: {greeting: Hello}\n"
     "\n"
     "#env: {LC_ALL: C}             # for every task\n"
     "#secrets: [API_TOKEN]         # from the environment, for tasks that list them\n"
-    "#defaults: {timeout: 10m}     # of tasks that say nothing\n"
+    "#defaults: {timeout: 10m}     # for tasks without their own\n"
     "#jobs: 4                      # tasks at a time; default: the processors\n"
     "#pools: {net: 2}              # at most 2 tasks of the pool `net` at a time\n"
-    "#deadline: 6h                 # for the whole\n"
+    "#deadline: 6h                 # for the whole run\n"
     "#on_failure: continue         # stop (the default), continue or undo\n"
     "#on_crash: adopt              # running tasks outlive cairn; default: kill\n"
     "\n"
@@ -53,7 +55,7 @@ static const char body[] =
     "    run: |\n"
     "      mkdir -p work\n"
     "      echo \"$greeting\" >work/greeting.txt\n"
-    "    # Must be there afterwards. If it is missing later, the task runs again.\n"
+    "    # Must exist afterwards. If it is missing later, the task runs again.\n"
     "    outputs: [work/greeting.txt]\n"
     "#    inputs: [settings.ini]    # if its content changes, the task runs again\n"
     "#    retries: {max: 3, delay: 1s, factor: 2}\n"
@@ -73,7 +75,7 @@ static const char body[] =
     "#    priority: 1               # of ready tasks, higher ones start first\n"
     "\n"
     "  # `exec` is a command with its arguments, without a shell. ${{ }} is replaced.\n"
-    "  # A need on a group waits for all of it.\n"
+    "  # Needing a group means waiting for all of its tasks.\n"
     "  collect:\n"
     "    needs: [greet]\n"
     "    exec: [sort, -o, work/all.txt, work/Ada.txt, work/Edsger.txt, "
@@ -92,7 +94,7 @@ static const char body[] =
     "#  report:\n"
     "#    run: echo \"the run has $CAIRN_RUN_STATUS\"\n";
 
-/* The directory that the file lies in, on the heap; NULL with errno. */
+/* The directory that contains the file, on the heap; NULL with errno. */
 static char *directory_of(const char *file)
 {
     const char *slash = strrchr(file, '/');
@@ -106,16 +108,17 @@ static char *directory_of(const char *file)
     return full;
 }
 
-/* A name that stands in double quotes as it is, made from that of the directory. */
+/* A name for the workflow that needs no escapes in double quotes, made from the name of
+ * the directory. */
 static void name_after(const char *directory, char name[NAME_MAX_BYTES])
 {
-    static const char fine[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                               "0123456789_.-";
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                  "0123456789_.-";
     const char *slash = strrchr(directory, '/');
     const char *from = slash ? slash + 1 : directory;
     snprintf(name, NAME_MAX_BYTES, "%s", from[0] != '\0' ? from : "workflow");
     for (char *at = name; *at != '\0'; at++) {
-        if (!strchr(fine, *at))
+        if (!strchr(allowed, *at))
             *at = '-';
     }
 }
@@ -123,14 +126,14 @@ static void name_after(const char *directory, char name[NAME_MAX_BYTES])
 static bool write_starter_text(int fd, const char *name)
 {
     FILE *file = fdopen(fd, "w");
-    bool fine;
+    bool written;
     if (!file) {
         close(fd);
         return false;
     }
-    fine = fputs(head, file) >= 0 && fprintf(file, "name: \"%s\"\n", name) > 0 &&
-           fputs(body, file) >= 0 && fflush(file) == 0 && fsync(fd) == 0;
-    return fclose(file) == 0 && fine;
+    written = fputs(head, file) >= 0 && fprintf(file, "name: \"%s\"\n", name) > 0 &&
+              fputs(body, file) >= 0 && fflush(file) == 0 && fsync(fd) == 0;
+    return fclose(file) == 0 && written;
 }
 
 /* Reports why the file could not be made, by errno. */
@@ -138,16 +141,16 @@ static int report_write_failure(const char *file)
 {
     int reason = errno;
     if (reason == EEXIST)
-        return ui_usage("init",
-                        "%s already exists and was not changed; name another file: "
-                        "`cairn init FILE`",
-                        file);
+        return report_usage("init",
+                            "%s already exists and was not changed; name another file: "
+                            "`cairn init FILE`",
+                            file);
     if (reason == ENOENT || reason == ENOTDIR)
-        return ui_error(EXIT_NOT_FOUND, cairn_code_name(CAIRN_ENOTFOUND),
-                        "cannot write %s: there is no such directory; make it first",
-                        file);
-    return ui_error(EXIT_SYSTEM, cairn_code_name(CAIRN_EIO), "cannot write %s: %s",
-                    file, strerror(reason));
+        return report_failure(
+            EXIT_NOT_FOUND, cairn_code_name(CAIRN_ENOTFOUND),
+            "cannot write %s: there is no such directory; create it first", file);
+    return report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_EIO),
+                          "cannot write %s: %s", file, strerror(reason));
 }
 
 static int write_starter(const char *file, char name[NAME_MAX_BYTES])
@@ -197,7 +200,7 @@ int command_init(struct settings *settings)
     char name[NAME_MAX_BYTES] = "";
     int status;
     if (file[0] == '\0' || file[strlen(file) - 1] == '/')
-        return ui_usage("init", "'%s' is not the name of a file", file);
+        return report_usage("init", "'%s' is not the name of a file", file);
     status = write_starter(file, name);
     if (status == 0)
         status = ui_json() ? print_document(file, name) : print_text(file, name);

@@ -2,11 +2,14 @@
 /* cairn log: what a task wrote. Positions are counted in the stream as it was written,
  * gaps included, so that following continues exactly where it was. */
 #include "cli/attempts.h"
-#include "cli/command.h"
+#include "cli/commands/run_commands.h"
 #include "cli/describe.h"
+#include "cli/exit_status.h"
 #include "cli/format.h"
 #include "cli/open.h"
+#include "cli/report.h"
 #include "cli/ui.h"
+#include "cli/unknown_task.h"
 
 #include <string.h>
 
@@ -78,12 +81,12 @@ static int print_stream(const struct log *log, struct output_stream *stream)
     stream->position = 0;
     if (cairn_output(log->store, log->run.run, log->task, log->attempt, stream->number,
                      each_chunk, stream, &error) != 0)
-        return ui_fail(&error);
+        return report_error(&error);
     out_flush();
     return 0;
 }
 
-/* The attempt asked for, or the newest. */
+/* The attempt that was asked for, or the newest one. */
 struct wanted_attempt {
     uint32_t number; /* 0: the newest */
     bool found, open, undo;
@@ -94,7 +97,7 @@ struct wanted_attempt {
 static int pick_attempt(void *context, const struct cairn_attempt_info *attempt)
 {
     struct wanted_attempt *wanted = context;
-    /* An undo is no attempt at the task: it is shown by its number only. */
+    /* An undo is not an attempt at the task: it is shown only by its number. */
     if (wanted->number != 0 ? attempt->attempt != wanted->number : attempt->undo)
         return 0;
     wanted->found = true;
@@ -119,18 +122,18 @@ static int find_attempt(struct log *log, struct wanted_attempt *wanted)
     return 0;
 }
 
-static int no_attempt(const struct log *log)
+static int report_no_attempt(const struct log *log)
 {
     const char *name = cairn_code_name(CAIRN_ENOTFOUND);
     if (log->attempt != 0)
-        return ui_error(EXIT_NOT_FOUND, name, "%s has no attempt %u in run %llu",
-                        log->task, log->attempt, (unsigned long long)log->run.run);
-    return ui_error(EXIT_NOT_FOUND, name, "%s was not started in run %llu", log->task,
-                    (unsigned long long)log->run.run);
+        return report_failure(EXIT_NOT_FOUND, name, "%s has no attempt %u in run %llu",
+                              log->task, log->attempt,
+                              (unsigned long long)log->run.run);
+    return report_failure(EXIT_NOT_FOUND, name, "%s was not started in run %llu",
+                          log->task, (unsigned long long)log->run.run);
 }
 
-/* Whether there is an attempt is looked at before the output is, so what is printed
- * after it has ended is all of it. */
+/* The attempt is read before its output: once it has ended, everything is printed. */
 static int print_log(struct log *log, bool follow)
 {
     struct output_stream streams[2] = {{.number = 1, .escape = ui_terminal(1)},
@@ -157,11 +160,11 @@ static int print_log(struct log *log, bool follow)
                     log->wanted[1] && log->wanted[2] ? ""
                     : log->wanted[1]                 ? " to stdout"
                                                      : " to stderr");
-            return wanted.found ? 0 : no_attempt(log);
+            return wanted.found ? 0 : report_no_attempt(log);
         }
         sleep_ms(POLL_MS);
         if (cairn_run_get(log->store, log->run.run, &log->run, &error) != 0)
-            return ui_fail(&error);
+            return report_error(&error);
     }
 }
 
@@ -199,7 +202,7 @@ static int add_stream(struct doc *doc, const struct log *log, int stream)
     rc = cairn_output(log->store, log->run.run, log->task, log->attempt, stream,
                       collect_chunk, &collected, &error);
     if (fclose(collected.file) != 0 || rc != 0) {
-        status = rc != 0 ? ui_fail(&error) : EXIT_SYSTEM;
+        status = rc != 0 ? report_error(&error) : EXIT_SYSTEM;
     } else {
         doc_object(doc, name);
         doc_bytes(doc, "text", collected.bytes, collected.length);
@@ -217,7 +220,7 @@ static int print_log_document(struct log *log)
     struct doc doc = {0};
     int status = find_attempt(log, &wanted);
     if (status == 0 && !wanted.found)
-        status = no_attempt(log);
+        status = report_no_attempt(log);
     if (status != 0)
         return status;
     doc_begin(&doc);
@@ -292,7 +295,7 @@ static int list_failures(struct log *log)
         failures.error.code != 0) {
         if (failures.doc)
             doc_discard(&doc);
-        return ui_fail(error.code != 0 ? &error : &failures.error);
+        return report_error(error.code != 0 ? &error : &failures.error);
     }
     if (failures.doc)
         return doc_print(&doc);
@@ -306,13 +309,14 @@ static int check_options(const struct settings *settings)
 {
     static const enum option_id with_task[] = {OPT_ATTEMPT, OPT_STDOUT, OPT_STDERR,
                                                OPT_FOLLOW};
-    for (size_t i = 0; settings->n_operands == 0 && i < 4; i++) {
+    for (size_t i = 0;
+         settings->n_operands == 0 && i < sizeof with_task / sizeof with_task[0]; i++) {
         if (settings->given[with_task[i]])
-            return ui_usage("log", "--%s goes with a TASK",
-                            option_get(with_task[i])->name);
+            return report_usage("log", "--%s needs a TASK",
+                                option_get(with_task[i])->name);
     }
     if (settings->given[OPT_FOLLOW] && ui_json())
-        return ui_usage("log", "give one of --follow and --json");
+        return report_usage("log", "give only one of --follow and --json");
     return 0;
 }
 

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn next: the external tasks that can be done now. */
-#include "cli/command.h"
+#include "cli/commands/run_commands.h"
 #include "cli/format.h"
 #include "cli/json.h"
 #include "cli/open.h"
+#include "cli/report.h"
 #include "cli/task_step.h"
 #include "cli/ui.h"
 
 struct next_listing {
     struct doc *doc; /* with --json */
-    bool every;      /* also what somebody has */
+    bool every;      /* also those that are claimed */
     uint32_t free, claimed;
 };
 
@@ -52,7 +53,7 @@ static int print_step(void *context, const struct cairn_next_info *info)
     out("%s  ", info->task);
     print_instructions(info->text);
     if (info->claimed)
-        out("  (%s has it for another %s)", info->holder,
+        out("  (claimed by %s for another %s)", info->holder,
             format_duration(left, info->lease_left_ms));
     out("\n");
     return ui_output_lost();
@@ -74,12 +75,12 @@ static int print_document(struct cairn_store *store, const struct cairn_run_info
     doc_array(&doc, "next");
     if (cairn_next(store, run->run, claimed, add_step, &listing, &error) != 0) {
         doc_discard(&doc);
-        return ui_fail(&error);
+        return report_error(&error);
     }
     return doc_print(&doc);
 }
 
-/* What to do where no step is free. */
+/* What to do if nothing can be claimed. */
 static void print_advice(const struct settings *settings,
                          const struct cairn_run_info *run,
                          const struct next_listing *listing, bool resume)
@@ -89,10 +90,10 @@ static void print_advice(const struct settings *settings,
     if (run->state == CAIRN_RUN_COMPLETED)
         say("run %llu is completed: there is nothing to do in it", number);
     else if (run->state != CAIRN_RUN_UNFINISHED)
-        say("run %llu is %s; go on with it first: cairn resume %llu --no-wait%s",
-            number, cairn_run_state_name(run->state), number, hint);
+        say("run %llu is %s; continue it first: cairn resume %llu --no-wait%s", number,
+            cairn_run_state_name(run->state), number, hint);
     else if (resume)
-        say("run %llu waits for no external task; go on with: cairn resume %llu%s",
+        say("run %llu waits for no external task; continue with: cairn resume %llu%s",
             number, number, hint);
     else if (listing->claimed > 0 && !listing->every)
         say("all that can be done in run %llu now is claimed: cairn next %llu "
@@ -112,10 +113,10 @@ static int print_text(struct settings *settings, struct cairn_store *store,
     if (status != 0)
         return status;
     if (cairn_next(store, run->run, true, print_step, &listing, &error) != 0)
-        return ui_fail(&error);
+        return report_error(&error);
     out_flush();
     if (listing.free > 0)
-        say("take one with: cairn claim %llu TASK%s", (unsigned long long)run->run,
+        say("claim one with: cairn claim %llu TASK%s", (unsigned long long)run->run,
             run_hint(settings, run));
     else
         print_advice(settings, run, &listing, resume);
@@ -126,9 +127,7 @@ int command_next(struct settings *settings)
 {
     struct cairn_store *store = NULL;
     struct cairn_run_info run = {0};
-    int status = store_for_reading(settings, &store);
-    if (status == 0)
-        status = run_operand(settings, 0, store, &run);
+    int status = open_run(settings, &store, &run);
     if (status == 0)
         status = ui_json() ? print_document(store, &run, settings->given[OPT_CLAIMED])
                            : print_text(settings, store, &run);

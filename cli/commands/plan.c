@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn plan: what would run, and why. */
-#include "cli/command.h"
+#include "cli/commands/run_commands.h"
 #include "cli/execute.h"
 #include "cli/format.h"
 #include "cli/json.h"
 #include "cli/open.h"
+#include "cli/report.h"
 #include "cli/secrets.h"
 #include "cli/ui.h"
 
@@ -79,14 +80,14 @@ int command_plan(struct settings *settings)
     struct cairn_error error = {0};
     struct secrets_given secrets;
     bool all = settings->given[OPT_ALL];
-    int status = secrets_read(settings, &secrets, &options);
+    int status = secrets_given_read(settings, &secrets, &options);
     if (status == 0)
         status = store_if_any(settings, &store);
     tuning_options(settings, &options);
     if (status == 0)
         status = workflow_target(settings, "plan", 0, store, &workflow, &options);
     if (status == 0 && cairn_plan(&plan, workflow, store, &options, &error) != 0)
-        status = ui_fail(&error);
+        status = report_error(&error);
     if (status == 0) {
         print_warnings(workflow);
         status = ui_json() ? print_document(plan, cairn_workflow_name(workflow), all)
@@ -95,6 +96,6 @@ int command_plan(struct settings *settings)
     cairn_plan_free(plan);
     cairn_workflow_free(workflow);
     cairn_store_close(store);
-    secrets_release(&secrets);
+    secrets_given_release(&secrets);
     return status;
 }

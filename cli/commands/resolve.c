@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn resolve: decides the outcome of a task that is unknown. */
-#include "cli/command.h"
+#include "cli/commands/run_commands.h"
 #include "cli/open.h"
+#include "cli/report.h"
 #include "cli/task_step.h"
-#include "cli/ui.h"
+#include "cli/unknown_task.h"
 
 #include <string.h>
 
@@ -35,8 +36,8 @@ int command_resolve(struct settings *settings)
     uint64_t run = 0;
     int status;
     if ((int)resolution == 0)
-        return ui_usage("resolve", "'%s' is no decision: it is done, failed or rerun",
-                        word);
+        return report_usage("resolve",
+                            "'%s' is not a decision: use done, failed or rerun", word);
     status = run_and_store(settings, &store, &run);
     if (status == 0 && cairn_resolve(store, run, task, resolution, &error) != 0)
         status = missing_task(store, run, task, &error);

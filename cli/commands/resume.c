@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn resume: continues a run, or starts a new one from a checkpoint. */
-#include "cli/command.h"
+#include "cli/commands/run_commands.h"
 #include "cli/execute.h"
+#include "cli/exit_status.h"
 #include "cli/open.h"
+#include "cli/report.h"
 #include "cli/secrets.h"
 #include "cli/ui.h"
 
@@ -24,13 +26,14 @@ static int choose_start(struct settings *settings, struct cairn_store *store,
     if (settings->n_operands > 0 && !number_operand(settings, 0, "run", &number))
         return EXIT_USAGE;
     if (cairn_checkpoint_get(store, options->from, &checkpoint, &error) != 0)
-        return ui_fail(&error);
+        return report_error(&error);
     if (number != 0 && number != checkpoint.run)
-        return ui_usage("resume", "checkpoint %s belongs to run %llu, not to run %llu",
-                        checkpoint.id, (unsigned long long)checkpoint.run,
-                        (unsigned long long)number);
+        return report_usage("resume",
+                            "checkpoint %s belongs to run %llu, not to run %llu",
+                            checkpoint.id, (unsigned long long)checkpoint.run,
+                            (unsigned long long)number);
     if (cairn_run_get(store, checkpoint.run, run, &error) != 0)
-        return ui_fail(&error);
+        return report_error(&error);
     return 0;
 }
 
@@ -43,7 +46,7 @@ int command_resume(struct settings *settings)
     struct cairn_error error = {0};
     struct secrets_given secrets;
     bool from_file = true;
-    int status = secrets_read(settings, &secrets, &options);
+    int status = secrets_given_read(settings, &secrets, &options);
     if (status == 0)
         status = store_for_writing(settings, &store, false);
     tuning_options(settings, &options);
@@ -51,7 +54,7 @@ int command_resume(struct settings *settings)
         status = choose_start(settings, store, &options, &run);
     if (status == 0 &&
         cairn_workflow_of_run(&workflow, store, run.run, &from_file, &error) != 0)
-        status = ui_fail(&error);
+        status = report_error(&error);
     if (status == 0) {
         print_warnings(workflow);
         if (from_file)
@@ -64,6 +67,6 @@ int command_resume(struct settings *settings)
     }
     cairn_workflow_free(workflow);
     cairn_store_close(store);
-    secrets_release(&secrets);
+    secrets_given_release(&secrets);
     return status;
 }

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn run: runs a workflow file, or resumes its unfinished run. */
-#include "cli/command.h"
+#include "cli/commands/run_commands.h"
 #include "cli/execute.h"
 #include "cli/open.h"
+#include "cli/report.h"
 #include "cli/secrets.h"
-#include "cli/ui.h"
 
 static int check_no_checkpoint(const struct settings *settings)
 {
-    static const enum option_id useless[] = {
+    static const enum option_id without_effect[] = {
         OPT_STORE,      OPT_FRESH, OPT_ON_CHANGE,    OPT_CHECK_OUTPUTS,
         OPT_CHECKPOINT, OPT_SYNC,  OPT_OUTPUT_LIMIT, OPT_KEEP};
-    for (size_t i = 0; i < sizeof useless / sizeof useless[0]; i++) {
-        if (settings->given[useless[i]])
-            return ui_usage("run", "--%s has no effect with --no-checkpoint",
-                            option_get(useless[i])->name);
+    for (size_t i = 0; i < sizeof without_effect / sizeof without_effect[0]; i++) {
+        if (settings->given[without_effect[i]])
+            return report_usage("run", "--%s has no effect with --no-checkpoint",
+                                option_get(without_effect[i])->name);
     }
     return 0;
 }
 
-/* The run that will be gone on with, if any, is the newest of the workflow. */
+/* The run that will be resumed, if any, is the newest of the workflow. */
 static int keep_newest(void *context, const struct cairn_run_info *info)
 {
     *(struct cairn_run_info *)context = *info;
@@ -47,7 +47,7 @@ int command_run(struct settings *settings)
     struct secrets_given secrets;
     const char *file;
     bool keep = !settings->given[OPT_NO_CHECKPOINT];
-    int status = secrets_read(settings, &secrets, &options);
+    int status = secrets_given_read(settings, &secrets, &options);
     if (status == 0 && !keep)
         status = check_no_checkpoint(settings);
     tuning_options(settings, &options);
@@ -65,6 +65,6 @@ int command_run(struct settings *settings)
     }
     cairn_workflow_free(workflow);
     cairn_store_close(store);
-    secrets_release(&secrets);
+    secrets_given_release(&secrets);
     return status;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn runs: the runs in the store, a page at a time. */
-#include "cli/command.h"
+#include "cli/commands/run_commands.h"
 #include "cli/describe.h"
 #include "cli/format.h"
 #include "cli/open.h"
+#include "cli/report.h"
 #include "cli/ui.h"
 
 struct run_listing {
@@ -57,19 +58,9 @@ static int list_runs(struct settings *settings, struct cairn_store *store)
                    &total, &error) != 0) {
         if (listing.doc)
             doc_discard(&doc);
-        return ui_fail(&error);
+        return report_error(&error);
     }
-    if (!listing.doc) {
-        out_flush();
-        say("%llu of %llu run%s", (unsigned long long)listing.shown,
-            (unsigned long long)total, plural(total));
-        return 0;
-    }
-    doc_end(&doc);
-    doc_count(&doc, "total", total);
-    doc_count(&doc, "limit", page.limit);
-    doc_count(&doc, "offset", page.offset);
-    return doc_print(&doc);
+    return page_end(listing.doc, &page, "run", listing.shown, total);
 }
 
 int command_runs(struct settings *settings)

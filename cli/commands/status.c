@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* cairn status: how a run stands; --can-resume: whether it could go on. */
+/* cairn status: the state of a run; --can-resume: whether it can be resumed. */
 #include "cli/commands/status.h"
-#include "cli/command.h"
+#include "cli/commands/run_commands.h"
 #include "cli/describe.h"
+#include "cli/exit_status.h"
 #include "cli/format.h"
 #include "cli/open.h"
+#include "cli/report.h"
 #include "cli/ui.h"
 
 #include <string.h>
 
-/* Tasks that only the list of all tasks tells of. */
+/* Counts that need a look at every task. */
 struct open_ends {
     uint32_t interrupted, unknown, failed_undos;
-    uint32_t steps, claimed; /* external tasks: that can be done, that somebody has */
+    uint32_t steps, claimed; /* external tasks: that can be done, that are claimed */
 };
 
 static void print_count(uint32_t count, const char *name)
@@ -21,7 +23,7 @@ static void print_count(uint32_t count, const char *name)
         out(", %u %s", count, name);
 }
 
-/* Recorded as unknown or not: those are counted apart. */
+/* `unknown` tasks are counted apart, whether they are recorded as unknown or not. */
 static uint32_t not_run(const struct cairn_run_info *run, uint32_t unknown)
 {
     uint32_t others =
@@ -29,7 +31,7 @@ static uint32_t not_run(const struct cairn_run_info *run, uint32_t unknown)
     return run->total > others ? run->total - others : 0;
 }
 
-/* Also of one that had completed, when checkpoints of its end are lost. */
+/* A completed run has work, too, if the checkpoints of its end are lost. */
 static bool has_work(const struct cairn_run_info *run, uint32_t unknown)
 {
     return run->state != CAIRN_RUN_COMPLETED || unknown + not_run(run, unknown) > 0;
@@ -70,10 +72,10 @@ static int find_open_ends(struct cairn_store *store, const struct cairn_run_info
         return 0;
     ends->unknown = 0;
     if (cairn_run_tasks(store, run->run, count_open_end, ends, &error) != 0)
-        return ui_fail(&error);
+        return report_error(&error);
     if (run->state == CAIRN_RUN_UNFINISHED &&
         cairn_next(store, run->run, true, count_step, ends, &error) != 0)
-        return ui_fail(&error);
+        return report_error(&error);
     return 0;
 }
 
@@ -117,7 +119,7 @@ static void print_run(const struct settings *settings, const struct cairn_run_in
             plural(run->unsaved));
 }
 
-/* What to type next. */
+/* Which command to use next. */
 static void print_advice(const struct settings *settings,
                          const struct cairn_run_info *run, const struct open_ends *ends)
 {
@@ -154,7 +156,7 @@ static int print_text(struct settings *settings, struct cairn_store *store,
     free(params);
     if ((listing.every || run->failed > 0 || ends.unknown > 0) &&
         cairn_run_tasks(store, run->run, list_task_text, &listing, &error) != 0)
-        return ui_fail(&error);
+        return report_error(&error);
     if (listing.failed > FAILED_SHOWN)
         out("  ... and %u more: cairn status %llu --tasks%s\n",
             listing.failed - FAILED_SHOWN, (unsigned long long)run->run,
@@ -162,7 +164,7 @@ static int print_text(struct settings *settings, struct cairn_store *store,
     if (ends.failed_undos > 0 &&
         (cairn_run_tasks(store, run->run, list_failed_undo, &listing, &error) != 0 ||
          listing.error.code != 0))
-        return ui_fail(error.code != 0 ? &error : &listing.error);
+        return report_error(error.code != 0 ? &error : &listing.error);
     if (listing.failed_undos > FAILED_SHOWN)
         out("  ... and %u more: cairn status %llu --json%s\n",
             listing.failed_undos - FAILED_SHOWN, (unsigned long long)run->run,
@@ -178,7 +180,7 @@ static int add_tasks(struct task_listing *listing, struct cairn_store *store,
     doc_array(listing->doc, key);
     if (any &&
         cairn_run_tasks(store, listing->run, list_task_document, listing, &error) != 0)
-        return ui_fail(&error);
+        return report_error(&error);
     doc_end(listing->doc);
     return 0;
 }
@@ -189,16 +191,16 @@ static int print_document(struct settings *settings, struct cairn_store *store,
     struct doc doc;
     struct task_listing listing = {
         .settings = settings, .doc = &doc, .run = run->run, .live = run->live};
-    struct cairn_run_info told = *run;
+    struct cairn_run_info shown = *run;
     struct open_ends ends;
     int status;
     listing.every = settings->given[OPT_TASKS];
     status = find_open_ends(store, run, &ends);
     if (status != 0)
         return status;
-    told.unknown = ends.unknown;
+    shown.unknown = ends.unknown;
     doc_begin(&doc);
-    run_document(&doc, store, &told);
+    run_document(&doc, store, &shown);
     doc_count(&doc, "interrupted", ends.interrupted);
     if (listing.every) {
         status = add_tasks(&listing, store, "tasks", true);
@@ -235,7 +237,7 @@ static int answer_can_resume(uint64_t run, int rc, const char *text)
     return rc == 0 ? 0 : cairn_exit_status(rc);
 }
 
-/* The others only tell that the question could not be answered. */
+/* With the other codes the question could not be answered. */
 static bool is_answer(int rc)
 {
     return rc == CAIRN_ENOTFOUND || rc == CAIRN_EDAMAGED || rc == CAIRN_EOWNED ||
@@ -259,7 +261,7 @@ static int can_resume(struct settings *settings, struct cairn_store *store)
         (rc = cairn_can_resume(store, run.run, &error)) != 0)
         return is_answer(rc)
                    ? answer_can_resume(run.run != 0 ? run.run : number, rc, error.text)
-                   : ui_fail(&error);
+                   : report_error(&error);
     if (run.state == CAIRN_RUN_COMPLETED)
         more = has_work(&run, run.unknown)
                    ? "; it had completed, but the end of some tasks is lost"
@@ -277,15 +279,14 @@ int command_status(struct settings *settings)
     if (settings->given[OPT_TASKS] + settings->given[OPT_WAITING] +
             settings->given[OPT_CAN_RESUME] >
         1)
-        return ui_usage("status", "give one of --tasks, --waiting and --can-resume");
+        return report_usage("status",
+                            "give only one of --tasks, --waiting and --can-resume");
     if (settings->given[OPT_CAN_RESUME]) {
         status = store_if_any(settings, &store);
         if (status == 0)
             status = can_resume(settings, store);
     } else {
-        status = store_for_reading(settings, &store);
-        if (status == 0)
-            status = run_operand(settings, 0, store, &run);
+        status = open_run(settings, &store, &run);
         if (status == 0 && settings->given[OPT_WAITING])
             status = show_waiting(settings, store, &run);
         else if (status == 0)

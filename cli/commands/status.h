@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What `cairn status` shows of single tasks. */
+/* The tasks that `cairn status` lists. */
 #ifndef CLI_STATUS_H
 #define CLI_STATUS_H
 

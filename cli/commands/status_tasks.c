@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Tasks in `cairn status`: all of them, or those that have failed, are unknown, or
- * could not be taken back. */
+ * could not be undone. */
 #include "cli/commands/status.h"
+#include "cli/describe.h"
 #include "cli/format.h"
 #include "cli/open.h"
 #include "cli/ui.h"
 
-/* For people (docs/commands.md, Words): why a task was skipped stands beside it. */
+/* For people (docs/commands.md, Words): the line says why a task was skipped. */
 static const char *task_word(const struct cairn_task_info *task)
 {
     bool open = task->running || task->interrupted;
@@ -22,8 +23,9 @@ static const char *task_state(const struct cairn_task_info *task)
                                : cairn_outcome_name(task->outcome);
 }
 
-/* What is pending or skipped now may have run before it was reset. */
-static bool has_ended_itself(const struct cairn_task_info *task)
+/* Whether the times are those of the state that is shown: a task that is pending or
+ * skipped now may have run before it was reset. */
+static bool has_own_times(const struct cairn_task_info *task)
 {
     return task->running || task->interrupted ||
            (task->outcome != CAIRN_PENDING && task->outcome != CAIRN_SKIPPED &&
@@ -34,7 +36,7 @@ static const char *task_time(char text[FORMAT_MAX], const struct cairn_task_info
 {
     int64_t end = task->running ? wall_ns() : task->ended_ns;
     text[0] = '\0';
-    if (has_ended_itself(task) && task->started_ns != 0 && end != 0)
+    if (has_own_times(task) && task->started_ns != 0 && end != 0)
         format_duration(text, (end - task->started_ns) / 1000000);
     return text;
 }
@@ -45,7 +47,7 @@ static void print_failed(struct task_listing *listing,
     char how[FORMAT_MAX], took[FORMAT_MAX];
     char *word = shell_word(task->id);
     const char *text = task->text ? task->text : "";
-    /* What somebody outside reported has written nothing. */
+    /* A task that was reported from outside has no output. */
     bool has_log = task->exit_code >= 0 || task->signal != 0 || task->timed_out;
     if (listing->failed++ == 0)
         out("failed:\n");
@@ -70,7 +72,7 @@ static void print_task(const struct cairn_task_info *task)
     if (task->attempts > 1)
         snprintf(attempts, sizeof attempts, "  %u attempts", task->attempts);
     task_time(took, task);
-    if (has_ended_itself(task))
+    if (has_own_times(task))
         text = task->text;
     else if (task->outcome == CAIRN_EXCLUDED)
         text = "(its condition was not met)";
@@ -159,7 +161,6 @@ int list_task_document(void *context, const struct cairn_task_info *task)
     struct doc *doc = listing->doc;
     bool meant = listing->undos ? task->failed_undo > 0
                                 : listing->every || task->outcome == listing->only;
-
     if (!meant)
         return 0;
     doc_object(doc, NULL);
@@ -168,11 +169,7 @@ int list_task_document(void *context, const struct cairn_task_info *task)
     doc_count(doc, "attempts", task->attempts);
     doc_time(doc, "started", task->started_ns);
     doc_time(doc, "ended", task->ended_ns);
-    if (task->exit_code >= 0)
-        doc_number(doc, "exit_code", task->exit_code);
-    else
-        doc_null(doc, "exit_code");
-    doc_some(doc, "signal", (uint64_t)task->signal);
+    process_end_document(doc, task->exit_code, task->signal);
     doc_bool(doc, "timed_out", task->timed_out);
     doc_number(doc, "cpu_ms", task->cpu_ms);
     doc_some(doc, "peak_kib", (uint64_t)task->peak_kib);

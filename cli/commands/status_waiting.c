@@ -4,10 +4,11 @@
 #include "cli/describe.h"
 #include "cli/format.h"
 #include "cli/open.h"
+#include "cli/report.h"
 #include "cli/task_step.h"
 #include "cli/ui.h"
 
-static const char *const waits[] = {
+static const char *const waits_for_names[] = {
     [CAIRN_WAITS_RUNNING] = "running",   [CAIRN_WAITS_SLOT] = "slot",
     [CAIRN_WAITS_POOL] = "pool",         [CAIRN_WAITS_EXTERNAL] = "external",
     [CAIRN_WAITS_DECISION] = "decision",
@@ -23,7 +24,7 @@ static int add_waiting(void *context, const struct cairn_waiting_info *info)
     struct doc *doc = ((struct waiting_list *)context)->doc;
     doc_object(doc, NULL);
     doc_text(doc, "task", info->task);
-    doc_text(doc, "waits_for", waits[info->waits_for]);
+    doc_text(doc, "waits_for", waits_for_names[info->waits_for]);
     doc_text(doc, "text", info->text);
     doc_time(doc, "since", info->since_ns);
     doc_count(doc, "behind", info->behind);
@@ -34,17 +35,17 @@ static int add_waiting(void *context, const struct cairn_waiting_info *info)
     return 0;
 }
 
-static const char *words_of(const struct cairn_waiting_info *info, bool live)
+static const char *waiting_words(const struct cairn_waiting_info *info, bool live)
 {
     switch (info->waits_for) {
     case CAIRN_WAITS_RUNNING:
-        return live ? "runs" : "ran when cairn died, and will be adopted";
+        return live ? "runs" : "was running when cairn died; it will be adopted";
     case CAIRN_WAITS_SLOT:
         return "is ready";
     case CAIRN_WAITS_POOL:
-        return "waits for room in pool";
+        return "waits for a place in pool";
     case CAIRN_WAITS_EXTERNAL:
-        return "waits for someone";
+        return "waits for somebody to do it";
     case CAIRN_WAITS_DECISION:
         return info->check ? "is unknown: its check decides"
                            : "is unknown: decide with cairn resolve";
@@ -63,10 +64,10 @@ static int print_waiting(void *context, const struct cairn_waiting_info *info)
     if (info->behind > 0)
         snprintf(behind, sizeof behind, "  (%u behind it)", info->behind);
     if (info->holder)
-        out("  %s  %s has it for another %s", info->task, info->holder,
+        out("  %s  is claimed by %s for another %s", info->task, info->holder,
             format_duration(left, info->lease_left_ms));
     else
-        out("  %s  %s", info->task, words_of(info, waiting->live));
+        out("  %s  %s", info->task, waiting_words(info, waiting->live));
     out("%s%.*s%s%s%s\n",
         !info->text ? ""
         : step      ? ": "
@@ -87,9 +88,9 @@ static int print_all(struct settings *settings, struct cairn_store *store,
     out("run %llu  %s  %s\n", (unsigned long long)run->run, run->workflow,
         run_state_text(run));
     if (cairn_waiting(store, run->run, print_waiting, &waiting, &error) != 0)
-        return ui_fail(&error);
+        return report_error(&error);
     if (resume)
-        out("go on with: cairn resume %llu%s\n", (unsigned long long)run->run,
+        out("continue with: cairn resume %llu%s\n", (unsigned long long)run->run,
             run_hint(settings, run));
     return 0;
 }
@@ -114,7 +115,7 @@ int show_waiting(struct settings *settings, struct cairn_store *store,
     doc_array(&doc, "waiting");
     if (cairn_waiting(store, run->run, add_waiting, &waiting, &error) != 0) {
         doc_discard(&doc);
-        return ui_fail(&error);
+        return report_error(&error);
     }
     return doc_print(&doc);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn validate: whether a workflow file would run, and how large it is. */
-#include "cli/command.h"
+#include "cli/commands/run_commands.h"
 #include "cli/format.h"
 #include "cli/json.h"
 #include "cli/open.h"
+#include "cli/report.h"
 #include "cli/ui.h"
 
 #include <string.h>
@@ -32,15 +33,25 @@ struct coverage {
     uint32_t with, without;
 };
 
+/* Gets the first task at or after `*i` that is not a member of the group `last` and not
+ * of `finally`; moves `*i` behind it. */
+static bool next_file_task(const struct cairn_workflow *workflow, uint32_t *i,
+                           const char *last, struct cairn_node_info *info)
+{
+    while (*i < cairn_workflow_tasks(workflow)) {
+        if (cairn_workflow_node(workflow, (*i)++, info) == 0 && !info->finally &&
+            strcmp(info->group, last) != 0)
+            return true;
+    }
+    return false;
+}
+
 static void count_undo(const struct cairn_workflow *workflow, struct coverage *coverage,
                        struct doc *doc, bool listed)
 {
     struct cairn_node_info info = {0};
     const char *last = "";
-    for (uint32_t i = 0; i < cairn_workflow_tasks(workflow); i++) {
-        if (cairn_workflow_node(workflow, i, &info) != 0 || info.finally ||
-            strcmp(info.group, last) == 0)
-            continue;
+    for (uint32_t i = 0; next_file_task(workflow, &i, last, &info);) {
         last = info.group;
         coverage->with += info.undo;
         coverage->without += !info.undo;
@@ -74,10 +85,7 @@ static void print_coverage(const struct cairn_workflow *workflow)
     struct cairn_node_info info = {0};
     struct coverage coverage = {0};
     const char *last = "";
-    for (uint32_t i = 0; i < cairn_workflow_tasks(workflow); i++) {
-        if (cairn_workflow_node(workflow, i, &info) != 0 || info.finally ||
-            strcmp(info.group, last) == 0)
-            continue;
+    for (uint32_t i = 0; next_file_task(workflow, &i, last, &info);) {
         last = info.group;
         out("  %-7s  %s\n", info.undo ? "undo" : "no undo", info.group);
     }
@@ -127,7 +135,7 @@ int command_validate(struct settings *settings)
     const char *file;
     int status = workflow_operand(settings, "validate", 0, &workflow, &file);
     if (status == 0 && cairn_workflow_compile(workflow, &error) != 0)
-        status = ui_fail(&error);
+        status = report_error(&error);
     if (status == 0)
         status = ui_json() ? print_document(workflow, file, settings->given[OPT_UNDO])
                            : print_text(workflow, file, settings->given[OPT_UNDO]);

@@ -2,15 +2,16 @@
 /* cairn watch: polls a run as long as a process owns it. It only reads the store, so it
  * can be started and stopped at any time. */
 #include "cli/block.h"
-#include "cli/command.h"
+#include "cli/commands/run_commands.h"
 #include "cli/describe.h"
 #include "cli/format.h"
 #include "cli/open.h"
+#include "cli/report.h"
 #include "cli/ui.h"
 
 #include <string.h>
 
-#define TASKS_LISTED 20000 /* a larger run is shown by its counts alone */
+#define TASKS_LISTED 20000 /* of a larger run only the counts are shown */
 
 struct watch {
     struct block block;
@@ -112,7 +113,7 @@ static int follow_run(struct settings *settings, struct cairn_store *store,
         sleep_ms((int64_t)settings->number[OPT_INTERVAL]);
         if (cairn_run_get(store, run->run, run, &error) != 0) {
             block_clear(&watch.block);
-            return ui_fail(&error);
+            return report_error(&error);
         }
     }
     print_end(&watch, run);
@@ -123,9 +124,7 @@ int command_watch(struct settings *settings)
 {
     struct cairn_store *store = NULL;
     struct cairn_run_info run = {0};
-    int status = store_for_reading(settings, &store);
-    if (status == 0)
-        status = run_operand(settings, 0, store, &run);
+    int status = open_run(settings, &store, &run);
     if (status == 0)
         status = follow_run(settings, store, &run);
     cairn_store_close(store);

@@ -53,10 +53,11 @@ pid=
 shown status
 "$cairn" plan --all >plan.txt 2>plan.err
 awk '$1 == "keep" { print $2 }' plan.txt | LC_ALL=C sort >recorded
-awk '$1 == "run" { print $2 }' plan.txt | LC_ALL=C sort >planned
+awk '$1 == "run" && !/taken over/ { print $2 }' plan.txt | LC_ALL=C sort >planned
+awk '$1 == "run" && /taken over/ { print $2 }' plan.txt | LC_ALL=C sort >noted
 printf '\n$ cairn plan\n'
 awk '$1 == "run"' plan.txt | head -n 3
-echo "... $(lines planned) in all"
+echo "... $(($(lines planned) + $(lines noted))) in all"
 cat plan.err
 cp done.log before.log
 
@@ -68,15 +69,18 @@ grep -v '^ok ' resume.out || true
 tail -n "+$(($(lines before.log) + 1))" done.log | LC_ALL=C sort >after
 LC_ALL=C sort before.log >before
 sort after before | uniq -d >twice
-LC_ALL=C comm -12 recorded twice >wrong
+LC_ALL=C sort recorded noted | LC_ALL=C comm -12 - twice >wrong
 LC_ALL=C comm -3 planned after >differs
-LC_ALL=C comm -23 recorded before >invented
+LC_ALL=C sort recorded noted | LC_ALL=C comm -23 - before >invented
 
 printf '\nFrom the log that the tasks themselves keep:\n'
 printf '  %4s tasks had ended before the kill, and cairn had recorded the end of %s of them\n' \
     "$(lines before)" "$(lines recorded)"
+if [ -s noted ]; then
+    printf '  %4s more were noted, and taken over without running again\n' "$(lines noted)"
+fi
 printf '  %4s tasks ran after the resume, just those that cairn plan had named\n' "$(lines after)"
-printf '  %4s recorded tasks ran twice\n' "$(lines wrong)"
+printf '  %4s of those that had ended ran twice\n' "$(lines wrong)"
 if [ -s twice ]; then
     printf '  %4s ended in the instant of the kill, before their end was recorded, and ran again:\n' \
         "$(lines twice)"

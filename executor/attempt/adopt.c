@@ -1,27 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-/* Attempts that outlived the cairn that started them (on_crash: adopt), and those of
- * our own that run under a keeper. keeper.h tells the rules. */
+/* Attempts of the last owner that were not interrupted: those that it left under
+ * keepers (on_crash: adopt; keeper.h has the rules), and those that had ended, which it
+ * noted and did not live to store (noted.h). */
 #include "executor/attempt/adopt.h"
 
 #include "executor/attempt/ending.h"
 #include "executor/attempt/job_output.h"
 #include "executor/attempt/launch.h"
-#include "executor/parts/report.h"
+#include "executor/attempt/noted.h"
+#include "executor/state/report.h"
 
-#include "base/clock.h"
 #include "cairn/plan.h"
 #include "runs/outputs.h"
 #include "storage/rows_attempt.h"
 
-#include <poll.h>
-#include <unistd.h>
-
 struct orphan {
     struct attempt_row row;
+    uint32_t task; /* in the workflow as it is now */
+    bool wanted;   /* its end, if there is one, is that of its task */
+    struct keeper keeper;
     struct orphan *next;
 };
 struct orphans {
     struct engine *e;
+    bool finally; /* of which tasks */
     struct orphan *first;
     struct cairn_error *error;
 };
@@ -29,10 +31,15 @@ struct orphans {
 static int note_orphan(void *context, const struct attempt_row *row)
 {
     struct orphans *o = context;
-    const struct recorded *r = &o->e->tenure.situation.recorded;
+    const struct recorded *r = &o->e->run.situation.recorded;
     if (row->task >= r->states.n || !(r->marks[row->task] & MARK_OUTLIVED))
         return 0;
-    struct orphan *orphan = arena_take(&o->e->tenure.arena, 1, sizeof *orphan);
+    uint32_t task =
+        situation_task_now(&o->e->run.situation, o->e->request.workflow, row->task);
+    bool finally = task != NODE_NONE && graph_def(o->e->request.graph, task)->finally;
+    if (finally != o->finally)
+        return 0;
+    struct orphan *orphan = arena_take(&o->e->run.arena, 1, sizeof *orphan);
     if (!orphan)
         return error_nomem(o->error);
     *orphan = (struct orphan){.row = {.gen = row->gen,
@@ -40,23 +47,16 @@ static int note_orphan(void *context, const struct attempt_row *row)
                                       .number = row->number,
                                       .intent_ns = row->intent_ns,
                                       .start_turn = row->start_turn},
+                              .task = task,
                               .next = o->first};
     o->first = orphan;
     return 0;
 }
 
-static uint32_t task_now(const struct engine *e, uint32_t old)
-{
-    for (uint32_t task = 0; task < e->request.graph->n_tasks; task++)
-        if (e->tenure.situation.present.old_task[task] == old)
-            return task;
-    return NODE_NONE;
-}
-
 /* What the attempt read is what is there now, unless that is younger than the attempt;
  * then nobody knows, and a digest of zeros is equal to none. */
-static int recall_inputs(const struct asker *asker, struct job *job,
-                         struct cairn_error *error)
+static int find_inputs(const struct asker *asker, struct job *job,
+                       struct cairn_error *error)
 {
     struct cairn_error why = {0};
     struct result *r = &job->result;
@@ -73,15 +73,18 @@ static int recall_inputs(const struct asker *asker, struct job *job,
     return 0;
 }
 
-static int recall(struct engine *e, struct job *job, struct cairn_error *error)
+static int find_what_it_read(struct engine *e, struct job *job,
+                             struct cairn_error *error)
 {
     const struct task_def *def = graph_def(e->request.graph, job->intent.task);
-    struct asker asker = {&e->progress.lookup, job->intent.task, job->intent.attempt};
+    struct asker asker = job_asker(e, job);
     int rc = 0;
     arena_release(&job->arena);
     job->result = (struct result){0};
     if (def->n_inputs)
-        rc = recall_inputs(&asker, job, error);
+        rc = find_inputs(&asker, job, error);
+    if (!rc)
+        rc = launch_mark_secrets(e, job, error);
     if (!rc && def->undo.len)
         rc = launch_describe(&asker, def->undo, &job->arena, &job->result.undo, error);
     return rc;
@@ -111,31 +114,32 @@ static int close_old_row(struct engine *e, const struct orphan *orphan,
     return 0;
 }
 
-static int take_over(struct engine *e, const struct orphan *orphan, uint32_t task,
-                     struct keeper *keeper, struct cairn_error *error)
+static int take_over(struct engine *e, const struct orphan *orphan,
+                     struct cairn_error *error)
 {
-    struct intent intent = intent_of(orphan, task);
-    sched_take_task(&e->progress.sched, task);
+    const struct keeper *keeper = &orphan->keeper;
+    struct intent intent = intent_of(orphan, orphan->task);
     struct job *job = jobs_take(e, &intent);
     if (job->capture_open)
         capture_close(&job->capture);
-    job->started_ns = keeper->started_ns ? keeper->started_ns : clock_utc_ns();
+    job->started_ns = keeper->started_ns ? keeper->started_ns : loop_utc_ns(e);
     job->capture_open = !capture_attempt_open(&job->capture, &keeper->id, NULL);
-    jobs_adopt(e, job, keeper);
-    int rc = recall(e, job, error);
-    if (!rc && orphan->row.gen != e->tenure.row.gen)
+    int rc = jobs_adopt(e, job, keeper, error);
+    if (!rc)
+        rc = find_what_it_read(e, job, error);
+    if (!rc && orphan->row.gen != e->run.row.gen)
         rc = close_old_row(e, orphan, "taken over", error);
     if (rc)
         return rc;
-    if (keeper->fate == KEEPER_LIVE)
-        return loop_watch_job(e, job, error);
-    return engine_exited(e, job, error);
+    return keeper->fate == KEEPER_LIVE ? 0 : engine_exited(e, job, error);
 }
 
 /* Its row was left open at the beginning, because it looked as if it could be kept. */
-static int close_orphan(struct engine *e, const struct orphan *orphan, uint32_t task,
-                        const struct keeper *keeper, struct cairn_error *error)
+static int close_orphan(struct engine *e, const struct orphan *orphan,
+                        struct cairn_error *error)
 {
+    const struct keeper *keeper = &orphan->keeper;
+    uint32_t task = orphan->task;
     struct intent intent = intent_of(orphan, task);
     struct ending *ending = turn_draft_ending(e, &intent, error);
     bool lost = keeper->fate == KEEPER_LOST;
@@ -155,78 +159,131 @@ static int close_orphan(struct engine *e, const struct orphan *orphan, uint32_t 
 }
 
 /* Nobody will ask for its end. */
-static void end_stranger(struct engine *e, struct keeper *keeper)
+static void end_unwanted(struct engine *e, struct keeper *keeper)
 {
     struct ending ending = {.kept = true, .id = keeper->id};
     struct cairn_error trouble = {0};
-    struct pollfd end = {.fd = keeper->pidfd, .events = POLLIN};
-    enum { PATIENCE_MS = 5000 };
-    if (keeper->fate == KEEPER_LIVE) {
-        keeper_signal(keeper, KEEPER_KILL);
-        if (poll(&end, 1, PATIENCE_MS) > 0 && keeper_reap(keeper, NULL, &trouble))
-            report(e, CAIRN_EVENT_NOTICE, trouble.text);
-    }
-    if (keeper->pidfd >= 0)
-        close(keeper->pidfd);
-    keeper->pidfd = -1;
+    if (e->request.runner->ops->discard(e->request.runner, keeper, &trouble))
+        report(e, CAIRN_EVENT_NOTICE, trouble.text);
     ending_remove_files(&ending);
 }
 
-static int adopt_one(struct engine *e, const struct orphan *orphan,
-                     struct cairn_error *error)
+/* What a noted task declared must be there, or it is as if it had been interrupted. */
+static int check_noted_outputs(struct engine *e, struct orphan *orphan,
+                               struct cairn_error *error)
 {
-    struct keeper keeper;
-    struct attempt_id id = {e->tenure.live_dir, e->tenure.row.run, orphan->row.gen,
+    struct asker asker = {&e->progress.lookup, orphan->task, orphan->row.number};
+    struct result_file *files;
+    uint32_t n;
+    struct cairn_error why = {0};
+    if (!graph_def(e->request.graph, orphan->task)->n_outputs ||
+        orphan->keeper.record.exit_code != 0)
+        return 0;
+    int rc = files_look(&asker, false, &e->run.arena, &files, &n, &why);
+    if (rc == CAIRN_ENOMEM)
+        return error_nomem(error);
+    if (rc)
+        orphan->keeper.fate = KEEPER_LOST;
+    return 0;
+}
+
+static int find_keeper(struct engine *e, struct orphan *orphan,
+                       struct cairn_error *error)
+{
+    struct runner *runner = e->request.runner;
+    struct attempt_id id = {e->run.live_dir, e->run.row.run, orphan->row.gen,
                             orphan->row.task, orphan->row.number};
-    uint32_t task = task_now(e, orphan->row.task);
-    int rc = keeper_look(&keeper, &id, e->tenure.identity, error);
+    const struct end_note *note =
+        situation_noted_end(&e->run.situation, orphan->row.task);
+    if (!note)
+        return runner->ops->look(runner, &orphan->keeper, &id, e->run.identity, error);
+    orphan->keeper = noted_keeper(&id, note);
+    return orphan->wanted ? check_noted_outputs(e, orphan, error) : 0;
+}
+
+/* Takes the task away from the scheduler if it is settled by what it left: before any
+ * of them is, since one that has failed may stop the run. */
+static int look_at_orphan(struct engine *e, struct orphan *orphan,
+                          struct cairn_error *error)
+{
+    /* If it was edited or dropped since, or is not wanted any more, its end counts for
+     * nothing. */
+    orphan->wanted =
+        orphan->task != NODE_NONE && e->progress.sched.state[orphan->task] == READY &&
+        e->run.situation.decisions.reason[orphan->task] == CAIRN_REASON_ADOPTED;
+    int rc = find_keeper(e, orphan, error);
     if (rc)
         return rc;
-    /* Edited or dropped since, or not wanted any more: its end would count for nothing.
-     */
-    if (task == NODE_NONE || e->progress.sched.state[task] != READY ||
-        e->tenure.situation.decisions.reason[task] != CAIRN_REASON_ADOPTED) {
-        end_stranger(e, &keeper);
+    struct keeper *keeper = &orphan->keeper;
+    /* Stopped before us: for this owner it was interrupted. */
+    if (keeper->fate == KEEPER_ENDED && keeper->record.stopped)
+        keeper->fate = KEEPER_LOST;
+    if (orphan->wanted && (keeper->fate == KEEPER_LIVE || keeper->fate == KEEPER_ENDED))
+        sched_take_task(&e->progress.sched, orphan->task);
+    return 0;
+}
+
+static int settle_orphan(struct engine *e, struct orphan *orphan,
+                         struct cairn_error *error)
+{
+    enum keeper_fate fate = orphan->keeper.fate;
+    if (!orphan->wanted) {
+        end_unwanted(e, &orphan->keeper);
         return close_old_row(e, orphan, "ended: its task is not as it was", error);
     }
-    /* Stopped before us: for this owner it was interrupted. */
-    if (keeper.fate == KEEPER_ENDED && keeper.record.stopped)
-        keeper.fate = KEEPER_LOST;
-    if (keeper.fate == KEEPER_LIVE || keeper.fate == KEEPER_ENDED)
-        return take_over(e, orphan, task, &keeper, error);
-    return close_orphan(e, orphan, task, &keeper, error);
+    return fate == KEEPER_LIVE || fate == KEEPER_ENDED ? take_over(e, orphan, error)
+                                                       : close_orphan(e, orphan, error);
 }
 
 /* Attempts that the store does not know as open: started while it could not be written,
  * or of an earlier generation. */
-static int visit_stranger(void *context, struct keeper *keeper)
+static int end_if_unknown(void *context, struct keeper *keeper)
 {
     struct engine *e = context;
-    const struct recorded *r = &e->tenure.situation.recorded;
+    const struct recorded *r = &e->run.situation.recorded;
     uint32_t task = keeper->id.task;
     bool known = keeper->id.gen == r->row.gen && task < r->states.n &&
                  r->marks[task] & MARK_OUTLIVED &&
                  keeper->id.attempt == r->last_attempt[task];
     if (!known)
-        end_stranger(e, keeper);
+        end_unwanted(e, keeper);
     return 0;
+}
+
+/* Those of `finally`, or all others. */
+static int adopt_orphans(struct engine *e, bool finally, struct cairn_error *error)
+{
+    struct orphans orphans = {.e = e, .finally = finally, .error = error};
+    if (!e->run.situation.recorded.n_outlived)
+        return 0;
+    int rc = store_each_run_attempt(e->request.store, e->run.row.run,
+                                    e->run.situation.recorded.row.gen, true,
+                                    note_orphan, &orphans, error);
+    for (struct orphan *o = orphans.first; o && !rc; o = o->next)
+        rc = look_at_orphan(e, o, error);
+    for (struct orphan *o = orphans.first; o && !rc; o = o->next)
+        rc = settle_orphan(e, o, error);
+    return rc;
 }
 
 int adopt_all(struct engine *e, struct cairn_error *error)
 {
-    struct orphans orphans = {.e = e, .error = error};
-    if (!e->tenure.situation.recorded.recovered || e->request.mode == MODE_TURN ||
-        situation_old(&e->tenure.situation, e->request.workflow)
-                ->definition->on_crash != ON_CRASH_ADOPT)
+    const struct recorded *r = &e->run.situation.recorded;
+    if (!r->recovered || e->request.mode == MODE_SETTLE)
         return 0;
-    int rc = keepers_each(e->tenure.live_dir, e->tenure.identity, e->tenure.row.run,
-                          visit_stranger, e, error);
-    if (rc || !e->tenure.situation.recorded.n_outlived)
-        return rc;
-    rc = store_each_run_attempt(e->request.store, e->tenure.row.run,
-                                e->tenure.situation.recorded.row.gen, true, note_orphan,
-                                &orphans, error);
-    for (const struct orphan *o = orphans.first; o && !rc; o = o->next)
-        rc = adopt_one(e, o, error);
-    return rc;
+    const struct graph *old = situation_old(&e->run.situation, e->request.workflow);
+    int rc = old->definition->on_crash == ON_CRASH_ADOPT
+                 ? keepers_each(e->run.live_dir, e->run.identity, e->run.row.run,
+                                end_if_unknown, e, error)
+                 : 0;
+    if (!r->n_noted && e->jobs.slots.slots)
+        end_notes_remove_others(e->run.live_dir, e->jobs.slots.slots);
+    if (!rc)
+        noted_report_losses(e);
+    return rc ? rc : adopt_orphans(e, false, error);
+}
+
+int adopt_finally(struct engine *e, struct cairn_error *error)
+{
+    return e->run.situation.recorded.recovered ? adopt_orphans(e, true, error) : 0;
 }

@@ -3,14 +3,14 @@
  * known of it before it started, as one object. */
 #include "executor/attempt/attempt_result.h"
 
-#include "executor/parts/report.h"
-#include "executor/parts/values_file.h"
+#include "executor/state/report.h"
+#include "executor/state/values_file.h"
 
 #include "runs/outputs.h"
 #include "runs/values.h"
 
-/* What others ask for; and what an undo needs that cannot be read back. */
-static bool remembers(const struct engine *e, uint32_t task)
+/* What other tasks refer to; and an undo that cannot be read back from the store. */
+static bool is_needed_in_memory(const struct engine *e, uint32_t task)
 {
     bool unstored = !e->request.store || e->saving.degraded;
     return (e->progress.referred &&
@@ -27,15 +27,32 @@ int ending_keep_result(struct engine *e, struct ending *ending,
     if (!rc && ending->result.size)
         rc = sha256_of(ending->result.data, ending->result.size,
                        &ending->change.outputs, error);
-    if (!rc && remembers(e, task))
+    if (!rc)
+        progress_saw_outputs(e, &ending->change.outputs, result);
+    if (!rc && is_needed_in_memory(e, task))
         rc = lookup_put(&e->progress.lookup, task, buf_view(&ending->result), error);
     return rc;
+}
+
+void ending_drop_result(struct ending *ending)
+{
+    buf_clear(&ending->result);
+    ending->change.outputs = (struct digest){{0}};
+}
+
+int read_outputs(const struct asker *asker, struct arena *arena, struct result *result,
+                 struct cairn_error *error)
+{
+    return lookup_scope(asker).def->n_outputs
+               ? files_look(asker, false, arena, &result->outputs, &result->n_outputs,
+                            error)
+               : 0;
 }
 
 static void redact_values(struct engine *e, struct job *job)
 {
     struct result *r = &job->result;
-    for (uint32_t i = 0; e->tenure.situation.secrets.redactor && i < r->n_values; i++) {
+    for (uint32_t i = 0; e->run.situation.secrets.redactor && i < r->n_values; i++) {
         struct buf clean = BUF_INIT;
         buf_str(&clean, r->values[i].value);
         redact_buf(e, &clean);
@@ -45,15 +62,30 @@ static void redact_values(struct engine *e, struct job *job)
     }
 }
 
-static int read_values(struct engine *e, struct job *job, struct cairn_error *error)
+/* A name cannot be redacted: it would be another name, or none. */
+static int check_names(const struct engine *e, const struct result *result,
+                       struct cairn_error *error)
+{
+    const struct redactor *redactor = e->run.situation.secrets.redactor;
+    for (uint32_t i = 0; redactor && i < result->n_values; i++)
+        if (redactor_finds(redactor, result->values[i].key))
+            return error_set(error, CAIRN_EWORKFLOW,
+                             "the name of a value has a secret in it");
+    return 0;
+}
+
+static int read_values(struct engine *e, struct job *job, struct ending *ending,
+                       struct cairn_error *error)
 {
     struct buf text = BUF_INIT;
     struct cairn_error why = {0};
-    int rc = values_take(e, job, &text, &why);
+    int rc = values_take(e, job, ending, &text, &why);
     if (!rc && text.size)
         rc = values_parse(&job->arena, buf_view(&text), &job->result.values,
                           &job->result.n_values, &why);
     buf_release(&text);
+    if (!rc)
+        rc = check_names(e, &job->result, &why);
     if (rc)
         return error_set(error, rc, "what it wrote to $CAIRN_OUTPUT is no good: %s",
                          why.text);
@@ -65,14 +97,10 @@ static int read_values(struct engine *e, struct job *job, struct cairn_error *er
 static int complete_result(struct engine *e, struct job *job, struct ending *ending,
                            struct cairn_error *error)
 {
-    struct asker asker = {&e->progress.lookup, job->intent.task, job->intent.attempt};
-    struct scope scope = lookup_scope(&asker);
-    int rc = 0;
-    if (scope.def->n_outputs)
-        rc = files_look(&asker, false, &job->arena, &job->result.outputs,
-                        &job->result.n_outputs, error);
-    if (!rc && scope.def->kind != TASK_CALL)
-        rc = read_values(e, job, error);
+    struct asker asker = job_asker(e, job);
+    int rc = read_outputs(&asker, &job->arena, &job->result, error);
+    if (!rc && graph_def(e->request.graph, job->intent.task)->kind != TASK_CALL)
+        rc = read_values(e, job, ending, error);
     return rc ? rc : ending_keep_result(e, ending, &job->result, error);
 }
 
@@ -82,14 +110,13 @@ void engine_check_result(struct engine *e, struct job *job, struct ending *endin
     if (ending->row.outcome != CAIRN_COMPLETED) {
         struct buf ignored = BUF_INIT; /* what a failed attempt wanted to pass on */
         if (graph_def(e->request.graph, job->intent.task)->kind != TASK_CALL)
-            values_take(e, job, &ignored, NULL);
+            values_take(e, job, ending, &ignored, NULL);
         buf_release(&ignored);
         return;
     }
     if (!complete_result(e, job, ending, &why))
         return;
-    buf_clear(&ending->result);
-    ending->change.outputs = (struct digest){{0}};
+    ending_drop_result(ending);
     ending->row.outcome = CAIRN_FAILED;
     buf_format(&ending->text, "it ended well, but %s", why.text);
 }

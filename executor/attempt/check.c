@@ -6,8 +6,9 @@
 #include "executor/attempt/attempt_result.h"
 #include "executor/attempt/job_output.h"
 #include "executor/attempt/launch.h"
-#include "executor/parts/report.h"
+#include "executor/state/report.h"
 
+#include "base/limits.h"
 #include "runs/outputs.h"
 #include "runs/values.h"
 #include "storage/rows_attempt.h"
@@ -16,7 +17,7 @@ static int start_check(struct engine *e, struct job *job, struct buf *why)
 {
     struct undo_action action;
     struct cairn_error error = {0};
-    struct asker asker = {&e->progress.lookup, job->intent.task, job->intent.attempt};
+    struct asker asker = job_asker(e, job);
     const struct task_def *def = graph_def(e->request.graph, job->intent.task);
     int rc = launch_describe(&asker, def->check, &job->arena, &action, &error);
     if (rc) {
@@ -24,6 +25,15 @@ static int start_check(struct engine *e, struct job *job, struct buf *why)
         return rc;
     }
     return launch_action(e, job, &action, why);
+}
+
+/* The task itself has ended well. Without its check nobody knows what became of it:
+ * what must not run twice does not run again for that. */
+static uint8_t outcome_without_answer(const struct engine *e, const struct job *job)
+{
+    return graph_def(e->request.graph, job->intent.task)->once ? CAIRN_UNKNOWN
+           : job->cancelled                                    ? CAIRN_CANCELLED
+                                                               : CAIRN_FAILED;
 }
 
 bool check_start(struct engine *e, struct job *job, struct ending *ending)
@@ -41,7 +51,7 @@ bool check_start(struct engine *e, struct job *job, struct ending *ending)
         job->held = *ending;
         job->has_held = true;
     } else {
-        ending->row.outcome = CAIRN_FAILED;
+        ending->row.outcome = outcome_without_answer(e, job);
         ending->row.flags |= ATTEMPT_CHECK;
         buf_format(&ending->text, "its check could not be started: %s",
                    why.data ? why.data : "");
@@ -50,7 +60,7 @@ bool check_start(struct engine *e, struct job *job, struct ending *ending)
     return started;
 }
 
-/* The last line that the check wrote to stderr says more than its exit code. */
+/* Of what the check wrote to stderr: it explains more than the exit code. */
 static struct str last_line(const struct captured *captured)
 {
     struct str text = buf_view(&captured->content);
@@ -62,35 +72,75 @@ static struct str last_line(const struct captured *captured)
     return text.len ? (struct str){text.ptr + start, text.len - start} : STR("");
 }
 
-static void add_verdict(const struct job *job, const struct verdict *verdict,
-                        const struct ending *heard, struct ending *ending)
+/* It was ended before it could answer: by us, or by a signal from elsewhere. */
+static bool is_unanswered(const struct job *job, const struct process_end *end)
 {
-    struct str line = last_line(&heard->captured[1]);
+    return job->cancelled || job->timed_out || end->signal;
+}
+
+static void add_verdict(const struct engine *e, const struct job *job,
+                        const struct process_end *end, const struct verdict *verdict,
+                        const struct ending *output, struct ending *ending)
+{
+    struct str line = last_line(&output->captured[1]);
     ending->row.flags |= ATTEMPT_CHECK;
     if (verdict->passed) {
         if (verdict->warned)
             buf_format(&ending->text, "its check warns: %s", verdict->text);
         return;
     }
-    ending->row.outcome = job->cancelled ? CAIRN_CANCELLED : CAIRN_FAILED;
+    ending->row.outcome =
+        is_unanswered(job, end) ? outcome_without_answer(e, job) : CAIRN_FAILED;
     if (job->timed_out)
         buf_text(&ending->text, "its check timed out");
     else if (job->cancelled)
         buf_text(&ending->text, "cancelled");
-    else
+    else if (end->signal) {
+        buf_text(&ending->text, "its check was ");
+        job_describe_signal(end->signal, &ending->text);
+    } else
         buf_format(&ending->text, "its check failed: %s%s%.*s", verdict->text,
                    line.len ? ": " : "", (int)line.len, line.ptr);
 }
 
 static void read_check_answer(struct engine *e, struct job *job,
-                              const struct process_end *end, struct ending *heard,
+                              const struct process_end *end, struct ending *output,
                               struct verdict *verdict)
 {
     const struct task_def *def = graph_def(e->request.graph, job->intent.task);
     bool bad = job->timed_out || job->cancelled;
-    job_capture(e, job, heard);
-    verdict_of(bad ? -1 : end->exit_code, buf_view(&heard->captured[0].content),
+    job_capture(e, job, output);
+    verdict_of(bad ? -1 : end->exit_code, buf_view(&output->captured[0].content),
                def->check_min_permille, def->check_warn_permille, verdict);
+}
+
+/* At most so much of each stream, from its end. */
+enum { CHECK_BYTES = 64 << 10 };
+
+static struct str end_of(const struct captured *captured)
+{
+    struct str text = buf_view(&captured->content);
+    size_t skip = text.len > CHECK_BYTES ? text.len - CHECK_BYTES : 0;
+    return (struct str){text.ptr + skip, text.len - skip};
+}
+
+/* What the check wrote, behind what the task wrote to stderr: stdout is the task's
+ * alone. */
+static void keep_check_output(struct ending *ending, const struct ending *check)
+{
+    struct captured *err = &ending->captured[1];
+    size_t before = err->content.size;
+    if (!check->captured[0].content.size && !check->captured[1].content.size)
+        return;
+    if (before > LIMIT_OBJECT_BYTES - 3 * CHECK_BYTES)
+        return; /* it is stored as one object */
+    if (before && err->content.data[before - 1] != '\n')
+        buf_byte(&err->content, '\n');
+    buf_text(&err->content, "--- its check:\n");
+    buf_str(&err->content, end_of(&check->captured[0]));
+    buf_str(&err->content, end_of(&check->captured[1]));
+    err->bytes += err->content.size - before;
+    ending->row.err_bytes = err->bytes;
 }
 
 static void note_verdict(struct job *job, const struct verdict *verdict)
@@ -101,8 +151,8 @@ static void note_verdict(struct job *job, const struct verdict *verdict)
 }
 
 static int finish_check(struct engine *e, struct job *job,
-                        const struct verdict *verdict, const struct ending *heard,
-                        struct cairn_error *error)
+                        const struct process_end *end, const struct verdict *verdict,
+                        const struct ending *output, struct cairn_error *error)
 {
     struct ending *ending = ending_of_job(e, job, NULL, error);
     if (!ending)
@@ -112,15 +162,14 @@ static int finish_check(struct engine *e, struct job *job,
     job->has_held = false;
     ending->row.ended_ns = ended_ns;
     ending->duration_ms = (ended_ns - ending->row.started_ns) / 1000000;
+    keep_check_output(ending, output);
     note_verdict(job, verdict);
-    add_verdict(job, verdict, heard, ending);
+    add_verdict(e, job, end, verdict, output, ending);
     int rc = ending->row.outcome == CAIRN_COMPLETED
                  ? ending_keep_result(e, ending, &job->result, error)
                  : 0;
-    if (ending->row.outcome != CAIRN_COMPLETED) {
-        buf_clear(&ending->result);
-        ending->change.outputs = (struct digest){{0}};
-    }
+    if (ending->row.outcome != CAIRN_COMPLETED)
+        ending_drop_result(ending);
     jobs_free(e, job);
     settle_ending(e, ending);
     return rc;
@@ -129,27 +178,23 @@ static int finish_check(struct engine *e, struct job *job,
 int check_ended(struct engine *e, struct job *job, const struct process_end *end,
                 const struct buf *text, struct cairn_error *error)
 {
-    struct ending heard = {0};
+    struct ending output = {0};
     struct verdict verdict = {0};
     (void)text;
-    read_check_answer(e, job, end, &heard, &verdict);
-    int rc = finish_check(e, job, &verdict, &heard, error);
-    ending_release(&heard);
+    read_check_answer(e, job, end, &output, &verdict);
+    int rc = finish_check(e, job, end, &verdict, &output, error);
+    ending_release(&output);
     return rc;
 }
 
 /* ---- Unknown tasks ---- */
 
-/* What an interrupted attempt declared must be there for its check to be believed. */
+/* The check counts only if the declared outputs of the interrupted attempt exist. */
 static void look_for_outputs(struct engine *e, struct job *job, struct ending *ending)
 {
     struct cairn_error why = {0};
-    struct asker asker = {&e->progress.lookup, job->intent.task, job->intent.attempt};
-    struct scope scope = lookup_scope(&asker);
-    int rc = 0;
-    if (scope.def->n_outputs)
-        rc = files_look(&asker, false, &job->arena, &job->result.outputs,
-                        &job->result.n_outputs, &why);
+    struct asker asker = job_asker(e, job);
+    int rc = read_outputs(&asker, &job->arena, &job->result, &why);
     if (!rc)
         rc = ending_keep_result(e, ending, &job->result, &why);
     if (!rc)
@@ -158,23 +203,35 @@ static void look_for_outputs(struct engine *e, struct job *job, struct ending *e
     buf_format(&ending->text, "its check passed, but %s", why.text);
 }
 
+static void take_output(struct ending *ending, struct ending *check)
+{
+    for (int i = 0; i < 2; i++) {
+        ending->captured[i] = check->captured[i];
+        check->captured[i] = (struct captured){0};
+    }
+    ending->row.out_bytes = check->row.out_bytes;
+    ending->row.err_bytes = check->row.err_bytes;
+    ending->row.out_head = check->row.out_head;
+    ending->row.err_head = check->row.err_head;
+}
+
 static int finish_deciding(struct engine *e, struct job *job,
                            const struct process_end *end, const struct verdict *verdict,
-                           const struct ending *heard, struct cairn_error *error)
+                           struct ending *output, struct cairn_error *error)
 {
     struct ending *ending = ending_of_job(e, job, end, error);
     if (!ending)
         return CAIRN_ENOMEM;
     ending->row.outcome = CAIRN_COMPLETED;
     note_verdict(job, verdict);
-    add_verdict(job, verdict, heard, ending);
+    add_verdict(e, job, end, verdict, output, ending);
+    take_output(ending, output);
     if (ending->row.outcome == CAIRN_COMPLETED)
         look_for_outputs(e, job, ending);
-    bool cancelled = job->cancelled;
     jobs_free(e, job);
-    progress_no_retry(e, ending->row.task); /* what is `once` has none here */
-    if (cancelled) {
-        ending->row.outcome = CAIRN_CANCELLED; /* it stays unknown */
+    progress_no_retry(e, ending->row.task);
+    if (ending->row.outcome == CAIRN_UNKNOWN) { /* it stays so */
+        ending->row.outcome = CAIRN_CANCELLED;
         turn_add_ending(e, ending);
         return 0;
     }
@@ -185,12 +242,12 @@ static int finish_deciding(struct engine *e, struct job *job,
 int decide_ended(struct engine *e, struct job *job, const struct process_end *end,
                  const struct buf *text, struct cairn_error *error)
 {
-    struct ending heard = {0};
+    struct ending output = {0};
     struct verdict verdict = {0};
     (void)text;
-    read_check_answer(e, job, end, &heard, &verdict);
-    int rc = finish_deciding(e, job, end, &verdict, &heard, error);
-    ending_release(&heard);
+    read_check_answer(e, job, end, &output, &verdict);
+    int rc = finish_deciding(e, job, end, &verdict, &output, error);
+    ending_release(&output);
     return rc;
 }
 

@@ -3,7 +3,7 @@
 #ifndef EXECUTOR_ATTEMPT_CHECK_H
 #define EXECUTOR_ATTEMPT_CHECK_H
 
-#include "executor/parts/engine.h"
+#include "executor/state/engine.h"
 
 /* Starts the check of an attempt that ended well; the draft is kept until it ends. True
  * if it was started; else the draft says why it failed. */

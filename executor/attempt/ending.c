@@ -1,25 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* What the spawner, a pidfd or a keeper says of a process: that it runs, that it was
- * never made, or how it ended. The role of its attempt decides what that means. */
+/* What the runner says of a process: that it runs, that it was never made, or how it
+ * ended. The role of its attempt decides what that means. */
 #include "executor/attempt/ending.h"
 
 #include "executor/attempt/failure.h"
 #include "executor/attempt/job_output.h"
 #include "executor/attempt/kept.h"
 #include "executor/attempt/roles.h"
-#include "executor/attempt/task.h"
-#include "executor/parts/pipes.h"
-#include "executor/parts/report.h"
-
-#include "base/clock.h"
+#include "executor/state/pipes.h"
+#include "executor/state/report.h"
 
 #include <errno.h>
-#include <sys/epoll.h>
 
-/* What a shell would have made of it, with the signal told in words. Unless the whole
+/* What a shell would have made of it, with the signal in words. Unless the whole
  * group was signalled by us: that ends the shell, too. */
-static void end_as_of_shell(const struct job *job, struct process_end *end,
-                            struct buf *text)
+static void describe_end_as_shell(const struct job *job, struct process_end *end,
+                                  struct buf *text)
 {
     const struct spawn_request *request = &job->request;
     if (!end->signal || !request->otherwise || request->other || job->cancelled ||
@@ -38,32 +34,31 @@ static int settle_end(struct engine *e, struct job *job, struct cairn_error *err
     int rc = 0;
     if (job->kept)
         rc = kept_ended(e, job, &end, &text, error);
-    else if (process_reap(job->pid, job->pidfd,
-                          &e->jobs.slots.slots->slot[job - e->jobs.at], &end, &local))
+    else if (jobs_reap(e, job, &end, &local))
         buf_format(&text, "its end could not be learned: %s", local.text);
     else
-        end_as_of_shell(job, &end, &text);
+        describe_end_as_shell(job, &end, &text);
     if (!rc && end.exit_code != 0)
         job_check_disk(e, job);
     if (rc)
         rc = rc < 0 ? rc : 0;
     else
         rc = role_ops[job->role].ended(e, job, &end, &text, error);
-    failure_follow(e);
+    failure_check_settled(e);
     buf_release(&text);
     return rc;
+}
+
+static void let_next_start(struct engine *e, uint64_t ticket)
+{
+    e->request.runner->ops->go_on(e->request.runner, ticket);
 }
 
 int engine_exited(struct engine *e, struct job *job, struct cairn_error *error)
 {
     uint64_t ticket = job->stamp; /* the job may have another process afterwards */
-    /* Closing would not end the watch while a child that is just being made holds a
-     * copy; its event would then be taken for the slot's next job. */
-    if (job->watching)
-        loop_unwatch(e, job->pidfd);
-    job->watching = false;
     int rc = settle_end(e, job, error);
-    spawner_go_on(e->jobs.spawner, ticket);
+    let_next_start(e, ticket);
     return rc;
 }
 
@@ -82,17 +77,17 @@ static int not_spawned(struct engine *e, struct job *job,
     struct process_end end = {.exit_code = request->exit_code};
     struct buf text = BUF_INIT;
     spawn_describe_failure(request, &text);
-    job->started_ns = job->started_ns ? job->started_ns : clock_utc_ns();
+    job->started_ns = job->started_ns ? job->started_ns : loop_utc_ns(e);
     if (end.exit_code == 0)
         end.exit_code = -1;
     int rc = role_ops[job->role].ended(e, job, &end, &text, error);
-    failure_follow(e);
+    failure_check_settled(e);
     buf_release(&text);
     return rc;
 }
 
 /* It was taken back before it had started. */
-static int recalled(struct engine *e, struct job *job, struct cairn_error *error)
+static int free_recalled(struct engine *e, struct job *job, struct cairn_error *error)
 {
     struct intent intent = job->intent;
     jobs_free_recalled(e, job);
@@ -108,10 +103,10 @@ int engine_spawned(struct engine *e, struct spawn_request *request,
     jobs_take_process(e, job, request);
     job_pipes_spawned(job);
     if (request->error == ECANCELED)
-        return recalled(e, job, error);
-    if (request->pidfd < 0) {
+        return free_recalled(e, job, error);
+    if (request->error) {
         int rc = not_spawned(e, job, request, error);
-        spawner_go_on(e->jobs.spawner, ticket);
+        let_next_start(e, ticket);
         return rc;
     }
     if (role_ops[job->role].started)
@@ -125,18 +120,10 @@ int engine_spawned(struct engine *e, struct spawn_request *request,
     return rc;
 }
 
-int engine_called(struct engine *e, struct job *job, enum cairn_outcome outcome,
-                  const char *text, struct cairn_error *error)
-{
-    int rc = task_returned(e, job, outcome, text, error);
-    failure_follow(e);
-    return rc;
-}
-
 int engine_not_started(struct engine *e, const struct intent *intent, const char *why,
                        struct cairn_error *error)
 {
     int rc = role_ops[intent->role].not_started(e, intent, why, error);
-    failure_follow(e);
+    failure_check_settled(e);
     return rc;
 }

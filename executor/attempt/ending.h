@@ -3,13 +3,11 @@
 #ifndef EXECUTOR_ATTEMPT_ENDING_H
 #define EXECUTOR_ATTEMPT_ENDING_H
 
-#include "executor/parts/engine.h"
+#include "executor/state/engine.h"
 
 int engine_spawned(struct engine *e, struct spawn_request *request,
                    struct cairn_error *error);
 int engine_exited(struct engine *e, struct job *job, struct cairn_error *error);
-int engine_called(struct engine *e, struct job *job, enum cairn_outcome outcome,
-                  const char *text, struct cairn_error *error);
 int engine_not_started(struct engine *e, const struct intent *intent, const char *why,
                        struct cairn_error *error);
 

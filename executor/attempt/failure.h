@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* What follows from settled endings: whether the run stops. */
+/* Whether failures stop the run. */
 #ifndef EXECUTOR_ATTEMPT_FAILURE_H
 #define EXECUTOR_ATTEMPT_FAILURE_H
 
-#include "executor/parts/engine.h"
+#include "executor/state/engine.h"
 
 bool failure_unhandled(const struct engine *e, uint32_t task, bool still_open);
-/* Of those endings that were not looked at before. */
-void failure_follow(struct engine *e);
-/* What failed while nobody ran the workflow stops it now. */
-void failure_recall(struct engine *e);
+/* Stops the run for settled endings that were not read before. */
+void failure_check_settled(struct engine *e);
+/* Stops the run for failures that were recorded while no owner ran it. */
+void failure_check_recorded(struct engine *e);
 
 #endif

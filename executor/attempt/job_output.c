@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* What a process leaves when it ends: its output, and its end in words. */
+/* The output of a process that has ended, and its end in words. */
 #include "executor/attempt/job_output.h"
 
-#include "executor/parts/pipes.h"
-#include "executor/parts/report.h"
+#include "executor/state/pipes.h"
+#include "executor/state/report.h"
 
-#include "base/limits.h"
 #include "base/os.h"
 
 void job_describe_signal(int signal, struct buf *text)
@@ -27,12 +26,13 @@ void job_describe_end(const struct engine *e, const struct job *job,
         job_describe_signal(ending->row.signal, &ending->text);
 }
 
-/* Where a keeper's task wrote to a file of its own, no pipe was in between. */
+/* A task under a keeper writes to a file of its own, without a pipe through the
+ * redactor. */
 static void redact_captured(const struct engine *e, struct captured *captured)
 {
     struct buf head = BUF_INIT, tail = BUF_INIT;
     size_t split = captured->head < captured->content.size ? (size_t)captured->head : 0;
-    if (!e->tenure.situation.secrets.redactor || !captured->content.size)
+    if (!e->run.situation.secrets.redactor || !captured->content.size)
         return;
     buf_add(&head, captured->content.data, split);
     buf_add(&tail, captured->content.data + split, captured->content.size - split);
@@ -46,10 +46,23 @@ static void redact_captured(const struct engine *e, struct captured *captured)
     captured->content = head;
 }
 
+/* Where its end is noted, its output is there until the outcome is committed. The check
+ * of a task writes to the same slot, and must not be taken for the task. */
+static int reset_slot(struct engine *e, struct job *job, struct ending *ending,
+                      struct cairn_error *error)
+{
+    bool checked = graph_def(e->request.graph, job->intent.task)->check.len > 0;
+    uint32_t slot = job_index(&e->jobs, job);
+    if (job->noted && job->role == ROLE_TASK) {
+        ending->has_files |=
+            capture_set_aside(&job->capture, e->run.live_dir, e->run.row.run, slot,
+                              &job->order.id, checked);
+    }
+    return capture_reset(&job->capture, e->run.live_dir, e->run.row.run, slot, error);
+}
+
 void job_capture(struct engine *e, struct job *job, struct ending *ending)
 {
-    uint64_t limit = e->request.options->output_limit ? e->request.options->output_limit
-                                                      : LIMIT_OUTPUT_BYTES;
     struct cairn_error error = {0};
     int rc = 0;
     job_pipes_finish(e, job);
@@ -57,7 +70,9 @@ void job_capture(struct engine *e, struct job *job, struct ending *ending)
         return;
     for (int i = 0; i < 2 && !rc; i++)
         if (job->capture.fd[i] >= 0)
-            rc = capture_read(job->capture.fd[i], limit, &ending->captured[i], &error);
+            rc = capture_read(job->capture.fd[i], output_limit(e), &ending->captured[i],
+                              &error);
+    bool lost = rc != 0;
     for (int i = 0; job->kept && i < 2; i++)
         redact_captured(e, &ending->captured[i]);
     ending->row.out_bytes = ending->captured[0].bytes;
@@ -65,13 +80,13 @@ void job_capture(struct engine *e, struct job *job, struct ending *ending)
     ending->row.out_head = ending->captured[0].head;
     ending->row.err_head = ending->captured[1].head;
     if (!rc && !job->kept)
-        rc = capture_reset(&job->capture, e->tenure.live_dir, e->tenure.row.run,
-                           job_index(&e->jobs, job), &error);
+        rc = reset_slot(e, job, ending, &error);
     if (!rc)
         return;
-    /* Output that cannot be read or a slot that cannot be cleaned is no reason to lose
-     * the outcome; the slot's files are made anew for the next attempt. */
-    report(e, CAIRN_EVENT_NOTICE, error.text);
+    /* Output that cannot be read, or files that cannot be reset, must not lose the
+     * outcome. The slot's files are made again for the next attempt. */
+    if (lost)
+        job_lose_output(e, job->intent.task, error.text);
     capture_close(&job->capture);
     job->capture_open = false;
 }

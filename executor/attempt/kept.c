@@ -3,7 +3,7 @@
 #include "executor/attempt/kept.h"
 
 #include "executor/attempt/job_output.h"
-#include "executor/parts/report.h"
+#include "executor/state/report.h"
 
 #include "storage/rows_attempt.h"
 
@@ -30,7 +30,7 @@ static void read_record(struct job *job, const struct keeper_record *record,
 }
 
 /* Its keeper was killed, and the task with it: nobody knows how far it came. */
-static int lose(struct engine *e, struct job *job, struct cairn_error *error)
+static int settle_lost(struct engine *e, struct job *job, struct cairn_error *error)
 {
     struct ending *ending = turn_draft_ending(e, &job->intent, error);
     if (!ending)
@@ -57,12 +57,8 @@ int kept_ended(struct engine *e, struct job *job, struct process_end *end,
                struct buf *text, struct cairn_error *error)
 {
     struct cairn_error trouble = {0};
-    struct slot *slot = &e->jobs.slots.slots->slot[job - e->jobs.at];
-    int rc = 0;
-    if (job->keeper.fate == KEEPER_LIVE) {
-        job->keeper.pidfd = job->pidfd;
-        rc = keeper_reap(&job->keeper, slot, &trouble);
-    }
+    const struct keeper *keeper = &job->process.keeper;
+    int rc = keeper->fate == KEEPER_LIVE ? jobs_reap(e, job, end, &trouble) : 0;
     if (rc == CAIRN_EIO) {
         if (error)
             *error = trouble;
@@ -70,16 +66,15 @@ int kept_ended(struct engine *e, struct job *job, struct process_end *end,
     }
     if (rc)
         report(e, CAIRN_EVENT_NOTICE, trouble.text);
-    if (job->keeper.fate == KEEPER_ENDED) {
-        read_record(job, &job->keeper.record, end, text);
+    if (keeper->fate == KEEPER_ENDED) {
+        read_record(job, &keeper->record, end, text);
         return 0;
     }
-    if (job->keeper.fate == KEEPER_NEVER) {
+    if (keeper->fate == KEEPER_NEVER) {
         *end = (struct process_end){.exit_code = -1};
-        buf_format(text, "it could not be started: %s",
-                   strerrordesc_np(job->keeper.error));
+        buf_format(text, "it could not be started: %s", strerrordesc_np(keeper->error));
         return 0;
     }
-    rc = lose(e, job, error);
+    rc = settle_lost(e, job, error);
     return rc ? rc : 1;
 }

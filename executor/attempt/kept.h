@@ -3,7 +3,7 @@
 #ifndef EXECUTOR_ATTEMPT_KEPT_H
 #define EXECUTOR_ATTEMPT_KEPT_H
 
-#include "executor/parts/engine.h"
+#include "executor/state/engine.h"
 
 /* 0: *end is how the task ended; 1: all is settled here. */
 int kept_ended(struct engine *e, struct job *job, struct process_end *end,

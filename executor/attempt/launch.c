@@ -3,9 +3,9 @@
  * directory, its output files. */
 #include "executor/attempt/launch.h"
 
-#include "executor/parts/pipes.h"
-#include "executor/parts/report.h"
-#include "executor/parts/values_file.h"
+#include "executor/state/pipes.h"
+#include "executor/state/report.h"
+#include "executor/state/values_file.h"
 
 #include "base/os.h"
 #include "graph/members.h"
@@ -16,51 +16,25 @@
 static void fill_slot(struct engine *e, uint32_t index, const struct job *job)
 {
     struct slot *slot = &e->jobs.slots.slots->slot[index];
-    slot->gen = e->tenure.row.gen;
+    slot->gen = e->run.row.gen;
     slot->task = job->intent.task;
     slot->attempt = job->intent.attempt;
     slot->flags = 0;
     slot->used = 0; /* the spawner sets it, and the time, when it comes to it */
 }
 
-static int open_files(struct engine *e, struct job *job, struct cairn_error *error)
-{
-    return job->kept ? capture_attempt_create(&job->capture, &job->order.id, error)
-                     : capture_open(&job->capture, e->tenure.live_dir,
-                                    e->tenure.row.run, job_index(&e->jobs, job), error);
-}
-
-/* Trouble with our own files is no failure of the task: it runs, and its output is
- * lost, which is said. A task may have removed the live directory. */
-static void open_capture(struct engine *e, uint32_t index)
-{
-    struct job *job = &e->jobs.at[index];
-    struct cairn_error error = {0};
-    int rc = open_files(e, job, &error);
-    if (rc && os_make_dir(e->tenure.live_dir, 0700, NULL) == 1)
-        rc = open_files(e, job, &error);
-    job->capture_open = !rc;
-    if (!rc)
-        return;
-    job->capture = (struct capture){.fd = {-1, -1}};
-    char text[1200];
-    snprintf(text, sizeof text, "the output of %s cannot be kept: %s",
-             e->request.graph->id[job->intent.task], error.text);
-    report(e, CAIRN_EVENT_NOTICE, text);
-}
-
 /* ---- What is known of an attempt before it starts ---- */
 
-static int mark_secrets(struct engine *e, struct job *job, struct cairn_error *error)
+int launch_mark_secrets(struct engine *e, struct job *job, struct cairn_error *error)
 {
     const struct task_def *def = graph_def(e->request.graph, job->intent.task);
     struct result *r = &job->result;
-    if (!def->n_secrets || !e->tenure.situation.secrets.has_key)
+    if (!def->n_secrets || !e->run.situation.secrets.has_key)
         return 0;
     r->secrets = arena_take(&job->arena, def->n_secrets, sizeof *r->secrets);
     for (uint32_t i = 0; r->secrets && i < def->n_secrets; i++) {
         r->secrets[i].name = def->secrets[i];
-        int rc = secrets_mark(&e->tenure.situation.secrets, def->secrets[i],
+        int rc = secrets_mark(&e->run.situation.secrets, def->secrets[i],
                               &r->secrets[i].mac, error);
         if (rc)
             return rc;
@@ -120,13 +94,13 @@ int launch_describe(const struct asker *asker, struct str text, struct arena *ar
 
 bool task_was_interrupted(const struct engine *e, uint32_t task)
 {
-    return situation_mark(&e->tenure.situation, task) & MARK_UNCERTAIN;
+    return situation_mark(&e->run.situation, task) & MARK_UNCERTAIN;
 }
 
 /* Reads what the attempt depends on, and makes room for what it makes. */
 static int prepare_result(struct engine *e, struct job *job, struct cairn_error *error)
 {
-    struct asker asker = {&e->progress.lookup, job->intent.task, job->intent.attempt};
+    struct asker asker = job_asker(e, job);
     struct scope scope = lookup_scope(&asker);
     const struct task_def *def = scope.def;
     int rc = 0;
@@ -136,7 +110,7 @@ static int prepare_result(struct engine *e, struct job *job, struct cairn_error 
         rc = files_look(&asker, true, &job->arena, &job->result.inputs,
                         &job->result.n_inputs, error);
     if (!rc)
-        rc = mark_secrets(e, job, error);
+        rc = launch_mark_secrets(e, job, error);
     if (!rc && def->undo.len)
         rc = launch_describe(&asker, def->undo, &job->arena, &job->result.undo, error);
     if (!rc && task_was_interrupted(e, job->intent.task))
@@ -144,11 +118,10 @@ static int prepare_result(struct engine *e, struct job *job, struct cairn_error 
     return rc ? rc : task_directory(&scope, &job->cwd, error);
 }
 
-static int prepare(struct engine *e, struct job *job, struct buf *why)
+static int prepare_attempt(struct engine *e, struct job *job, struct buf *why)
 {
     struct cairn_error error = {0};
-    if (!job->capture_open)
-        open_capture(e, job_index(&e->jobs, job));
+    job_open_capture(e, job);
     if (prepare_result(e, job, &error)) {
         buf_text(why, error.text);
         return error.code;
@@ -169,7 +142,7 @@ static void order_keeper(struct engine *e, struct job *job)
 /* The declared outputs, for the spawner to see whether they are there. */
 static bool list_outputs(struct engine *e, struct job *job)
 {
-    struct asker asker = {&e->progress.lookup, job->intent.task, job->intent.attempt};
+    struct asker asker = job_asker(e, job);
     struct scope scope = lookup_scope(&asker);
     struct files f;
     int more = files_begin(&f, &scope, false, NULL);
@@ -206,7 +179,20 @@ static void order_ahead(struct engine *e, struct job *job)
     }
 }
 
-static int submit(struct engine *e, struct job *job, struct cairn_error *error)
+/* Where the end of a task is to be noted. A keeper has its own record of it; checks and
+ * undos may run twice. */
+static void order_note(struct engine *e, struct job *job)
+{
+    job->request.note = NOTE_NONE;
+    atomic_store(&job->request.note_flags, job->pipe[0].fd >= 0 ? NOTE_PIPED : 0);
+    if (job->role != ROLE_TASK || job->kept)
+        return;
+    job->request.basis = e->noting.basis;
+    job->note = job->request.note = noting_take(e);
+    job->noted = job->note != NOTE_NONE;
+}
+
+static int submit_job(struct engine *e, struct job *job, struct cairn_error *error)
 {
     uint32_t index = job_index(&e->jobs, job);
     job->request.stdout_fd = job->capture.fd[0];
@@ -222,6 +208,7 @@ static int submit(struct engine *e, struct job *job, struct cairn_error *error)
     job->request.slots = &e->jobs.slots; /* a slot is told when its process is there */
     job->request.context = job;
     order_ahead(e, job);
+    order_note(e, job);
     jobs_submit(e, job);
     return 0;
 }
@@ -230,8 +217,7 @@ int launch_action(struct engine *e, struct job *job, const struct undo_action *a
                   struct buf *why)
 {
     struct cairn_error error = {0};
-    if (!job->capture_open)
-        open_capture(e, job_index(&e->jobs, job));
+    job_open_capture(e, job);
     buf_clear(&job->cwd);
     buf_str(&job->cwd, action->cwd);
     int rc = buf_check(&job->cwd, &error);
@@ -242,7 +228,7 @@ int launch_action(struct engine *e, struct job *job, const struct undo_action *a
     rc = command_line_make_action(e, job, action, why);
     if (rc)
         return rc;
-    rc = submit(e, job, &error);
+    rc = submit_job(e, job, &error);
     if (rc)
         buf_text(why, error.text);
     return rc;
@@ -251,10 +237,10 @@ int launch_action(struct engine *e, struct job *job, const struct undo_action *a
 int launch_task(struct engine *e, struct job *job, struct buf *why)
 {
     struct cairn_error error = {0};
-    int rc = prepare(e, job, why);
+    int rc = prepare_attempt(e, job, why);
     if (rc)
         return rc;
-    rc = submit(e, job, &error);
+    rc = submit_job(e, job, &error);
     if (rc)
         buf_text(why, error.text);
     return rc;

@@ -3,7 +3,7 @@
 #ifndef EXECUTOR_ATTEMPT_LAUNCH_H
 #define EXECUTOR_ATTEMPT_LAUNCH_H
 
-#include "executor/parts/engine.h"
+#include "executor/state/engine.h"
 
 int launch_task(struct engine *e, struct job *job, struct buf *why);
 /* The shell text of a check or an undo. */
@@ -13,6 +13,8 @@ int launch_action(struct engine *e, struct job *job, const struct undo_action *a
  */
 int launch_describe(const struct asker *asker, struct str text, struct arena *arena,
                     struct undo_action *out, struct cairn_error *error);
+/* Adds marks of the values of its secrets to what is known of the attempt. */
+int launch_mark_secrets(struct engine *e, struct job *job, struct cairn_error *error);
 bool task_was_interrupted(const struct engine *e, uint32_t task);
 
 #endif

@@ -3,18 +3,18 @@
 #ifndef EXECUTOR_ATTEMPT_ROLES_H
 #define EXECUTOR_ATTEMPT_ROLES_H
 
-#include "executor/parts/engine.h"
+#include "executor/state/engine.h"
 
 struct role_ops {
-    /* Starts the process of a taken slot. If not: why, in words. NULL: it follows
-     * another one in its slot. */
+    /* Starts the process of a taken slot. On failure the reason is in `why`. NULL: it
+     * is started behind another one in its slot. */
     int (*launch)(struct engine *e, struct job *job, struct buf *why);
     /* It was not launched, and its slot is free again. */
     int (*not_started)(struct engine *e, const struct intent *intent, const char *why,
                        struct cairn_error *error);
     /* Its process is there. NULL: nothing to do. */
     void (*started)(struct engine *e, const struct job *job);
-    /* Its process has ended, or was not made after all. `text` says more, or is empty.
+    /* Its process has ended, or was not made after all. `text`: the reason, or empty.
      * Frees the slot, unless another process follows in it. */
     int (*ended)(struct engine *e, struct job *job, const struct process_end *end,
                  const struct buf *text, struct cairn_error *error);

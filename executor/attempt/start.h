@@ -3,10 +3,10 @@
 #ifndef EXECUTOR_ATTEMPT_START_H
 #define EXECUTOR_ATTEMPT_START_H
 
-#include "executor/parts/engine.h"
+#include "executor/state/engine.h"
 
 int engine_start_ready(struct engine *e, struct cairn_error *error);
 /* Would that start something now? */
-bool launch_possible(const struct engine *e);
+bool launch_possible(struct engine *e);
 
 #endif

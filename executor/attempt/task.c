@@ -5,13 +5,11 @@
 #include "executor/attempt/attempt_result.h"
 #include "executor/attempt/check.h"
 #include "executor/attempt/job_output.h"
-#include "executor/parts/report.h"
+#include "executor/state/report.h"
 
-#include "base/clock.h"
 #include "storage/rows_attempt.h"
 
-/* What must not run twice and was ended by us in the middle is as unknown as after a
- * crash. */
+/* A `once` task that we ended half-way is unknown, as after a crash. */
 static uint8_t outcome_of(const struct engine *e, const struct job *job,
                           const struct process_end *end)
 {
@@ -32,7 +30,7 @@ int task_not_started(struct engine *e, const struct intent *intent, const char *
     struct ending *ending = turn_draft_ending(e, intent, error);
     if (!ending)
         return CAIRN_ENOMEM;
-    ending->row.started_ns = clock_utc_ns();
+    ending->row.started_ns = loop_utc_ns(e);
     ending->row.outcome = CAIRN_FAILED;
     buf_text(&ending->text, why);
     settle_ending(e, ending);
@@ -59,25 +57,6 @@ int task_ended(struct engine *e, struct job *job, const struct process_end *end,
         graph_def(e->request.graph, job->intent.task)->check.len &&
         check_start(e, job, ending))
         return 0;
-    jobs_free(e, job);
-    settle_ending(e, ending);
-    return 0;
-}
-
-int task_returned(struct engine *e, struct job *job, enum cairn_outcome outcome,
-                  const char *text, struct cairn_error *error)
-{
-    struct ending *ending = ending_of_job(e, job, NULL, error);
-    if (!ending)
-        return CAIRN_ENOMEM;
-    ending->row.outcome = outcome == CAIRN_COMPLETED || outcome == CAIRN_CANCELLED
-                              ? (uint8_t)outcome
-                              : CAIRN_FAILED;
-    if (text)
-        buf_text(&ending->text, text);
-    job->result = (struct result){0};
-    arena_release(&job->arena);
-    engine_check_result(e, job, ending);
     jobs_free(e, job);
     settle_ending(e, ending);
     return 0;

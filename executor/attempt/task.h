@@ -3,15 +3,12 @@
 #ifndef EXECUTOR_ATTEMPT_TASK_H
 #define EXECUTOR_ATTEMPT_TASK_H
 
-#include "executor/parts/engine.h"
+#include "executor/state/engine.h"
 
 void task_started(struct engine *e, const struct job *job);
 int task_not_started(struct engine *e, const struct intent *intent, const char *why,
                      struct cairn_error *error);
 int task_ended(struct engine *e, struct job *job, const struct process_end *end,
                const struct buf *text, struct cairn_error *error);
-/* Its callback has returned, or finished later. */
-int task_returned(struct engine *e, struct job *job, enum cairn_outcome outcome,
-                  const char *text, struct cairn_error *error);
 
 #endif

@@ -5,7 +5,7 @@
 #include "executor/attempt/undo.h"
 #include "executor/attempt/job_output.h"
 #include "executor/attempt/launch.h"
-#include "executor/parts/report.h"
+#include "executor/state/report.h"
 
 #include "storage/rows_attempt.h"
 
@@ -31,7 +31,7 @@ static bool may_undo(const struct engine *e, uint32_t task, bool marked)
     uint8_t outcome = e->progress.states.outcome[task];
     if (!marked || graph_def(e->request.graph, task)->finally)
         return false;
-    /* What a completed task stored is looked at when its turn comes. */
+    /* Whether a completed task has one is read from its result later. */
     return outcome == CAIRN_COMPLETED ||
            (outcome == CAIRN_FAILED && graph_def(e->request.graph, task)->undo.len);
 }
@@ -111,7 +111,7 @@ static int find_action(struct engine *e, struct job *job, struct undo_action *ac
 {
     const struct result *result;
     const struct task_def *def = graph_def(e->request.graph, job->intent.task);
-    struct asker asker = {&e->progress.lookup, job->intent.task, job->intent.attempt};
+    struct asker asker = job_asker(e, job);
     uint8_t outcome = e->progress.states.outcome[job->intent.task];
     if (outcome != CAIRN_COMPLETED && outcome != CAIRN_FAILED)
         return error_set(error, CAIRN_EUSAGE, "it is not completed any more");

@@ -3,7 +3,7 @@
 #ifndef EXECUTOR_ATTEMPT_UNDO_H
 #define EXECUTOR_ATTEMPT_UNDO_H
 
-#include "executor/parts/engine.h"
+#include "executor/state/engine.h"
 
 /* Takes over the list, which is on the heap. */
 void undo_open(struct engine *e, uint32_t *tasks, uint32_t n);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Expressions: what stands in ${{ }} and after `if:`. Parsed once into a tree, then
- * evaluated as often as needed. Pure: names are resolved by the caller.
+/* Expressions: what stands in ${{ }} and after `if:`. Parsed once into code, in the
+ * order of evaluation, then run as often as needed. Pure: names are resolved by the
+ * caller.
  *
  *   or         and { "||" and }                          lazy, gives true or false
  *   and        compare { "&&" compare }
@@ -112,7 +113,7 @@ int expression_run(const struct expression *expression, name_lookup *lookup,
 int expression_missing(const struct expression *expression,
                        const struct operand *operand, struct cairn_error *error);
 
-/* A text for a message: cut, without bytes that would spoil it. */
+/* A text for a message: shortened, with unprintable bytes replaced. */
 struct shown {
     char text[96];
 };

@@ -49,7 +49,7 @@ void value_append(const struct value *value, struct buf *out)
     }
 }
 
-static struct value truth(bool yes)
+static struct value truth_value(bool yes)
 {
     return (struct value){.type = VALUE_TRUTH, .truth = yes};
 }
@@ -159,7 +159,7 @@ static void replace_two(struct machine *m, bool yes)
 {
     const struct operand *right = operand_at(m, 0);
     struct operand *left = operand_at(m, 1);
-    left->value = truth(yes);
+    left->value = truth_value(yes);
     left->length = right->at + right->length - left->at;
     m->n--;
 }
@@ -206,7 +206,7 @@ static bool has_part(struct str whole, struct str part)
            (whole.len && memmem(whole.ptr, whole.len, part.ptr, part.len) != NULL);
 }
 
-static int contains(struct machine *m)
+static int run_contains(struct machine *m)
 {
     const struct operand *whole = operand_at(m, 1), *part = operand_at(m, 0);
     struct buf a = BUF_INIT, b = BUF_INIT;
@@ -224,13 +224,13 @@ static int contains(struct machine *m)
     return rc;
 }
 
-static int invert(struct machine *m, const struct instruction *i)
+static int run_not(struct machine *m, const struct instruction *i)
 {
     struct operand *top = operand_at(m, 0);
     int rc = refuse_missing(m, top);
     if (rc)
         return rc;
-    top->value = truth(!value_truth(&top->value));
+    top->value = truth_value(!value_truth(&top->value));
     top->length = top->at + top->length - i->at;
     top->at = i->at;
     return 0;
@@ -241,7 +241,7 @@ static int become_truth(struct machine *m)
     struct operand *top = operand_at(m, 0);
     int rc = refuse_missing(m, top);
     if (!rc)
-        top->value = truth(value_truth(&top->value));
+        top->value = truth_value(value_truth(&top->value));
     return rc;
 }
 
@@ -266,7 +266,7 @@ static int run_instruction(struct machine *m, const struct instruction *i, bool 
     case OP_NAME:
         return push_name(m, i);
     case OP_NOT:
-        return invert(m, i);
+        return run_not(m, i);
     case OP_EQUAL:
     case OP_UNEQUAL:
         compare_equal(m, i->operation == OP_EQUAL);
@@ -277,7 +277,7 @@ static int run_instruction(struct machine *m, const struct instruction *i, bool 
     case OP_GREATER_EQUAL:
         return compare_order(m, i);
     case OP_CONTAINS:
-        return contains(m);
+        return run_contains(m);
     case OP_AND:
         return decide_by_left(m, false, jumps);
     case OP_OR:

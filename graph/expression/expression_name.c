@@ -65,7 +65,7 @@ static struct shown so_far(const struct name_reading *r)
     return expression_shown((struct str){r->text.ptr + r->start, r->at - r->start});
 }
 
-static int wrong(const struct name_reading *r, const char *what)
+static int fail_name(const struct name_reading *r, const char *what)
 {
     return expression_fail(r->error, r->start, r->at - r->start, "`%s` %s",
                            so_far(r).text, what);
@@ -122,8 +122,8 @@ static int read_task(struct name_reading *r, struct name *out)
     struct str part = {NULL, 0};
     bool plain = next_is(r, '.');
     if (plain ? !read_plain_id(r, &out->first) : !read_quoted_id(r, &out->first))
-        return wrong(r, "needs a task: tasks.X.status, tasks.X.outputs.KEY, or "
-                        "tasks['X'].status");
+        return fail_name(r, "needs a task: tasks.X.status, tasks.X.outputs.KEY, or "
+                            "tasks['X'].status");
     bool status = read_part(r, &part) && str_equal(part, STR("status"));
     out->kind = status ? NAME_TASK_STATUS : NAME_TASK_OUTPUT;
     if (status)
@@ -131,11 +131,11 @@ static int read_task(struct name_reading *r, struct name *out)
     if (part.ptr && str_equal(part, STR("outputs"))) {
         if (read_part(r, &out->second))
             return 0;
-        return wrong(r, "needs the name of an output: tasks.X.outputs.KEY");
+        return fail_name(r, "needs the name of an output: tasks.X.outputs.KEY");
     }
-    return wrong(r, plain ? "must be tasks.X.status or tasks.X.outputs.KEY; a task "
-                            "with a dot in its id is written tasks['a.b']"
-                          : "must go on with .status or .outputs.KEY");
+    return fail_name(r, plain ? "must be tasks.X.status or tasks.X.outputs.KEY; a task "
+                                "with a dot in its id is written tasks['a.b']"
+                              : "must go on with .status or .outputs.KEY");
 }
 
 static int read_run(struct name_reading *r, struct name *out)
@@ -148,7 +148,7 @@ static int read_run(struct name_reading *r, struct name *out)
         if (out->kind != NAME_RUN_STATUS || str_equal(part, STR("status")))
             return 0;
     }
-    return wrong(r, "is not known: there are run.id, run.attempt and run.status");
+    return fail_name(r, "is not known: there are run.id, run.attempt and run.status");
 }
 
 static int read_member(struct name_reading *r, enum name_kind kind, struct name *out)
@@ -156,7 +156,7 @@ static int read_member(struct name_reading *r, enum name_kind kind, struct name 
     out->kind = kind;
     if (read_part(r, &out->first))
         return 0;
-    return wrong(r, "needs a name after it, such as params.day or env.HOME");
+    return fail_name(r, "needs a name after it, such as params.day or env.HOME");
 }
 
 /* A word alone is a foreach key, whatever it is. */
@@ -188,10 +188,10 @@ int name_parse(struct str text, size_t at, struct name *out,
         return rc;
     name.length = r.at - at;
     if (next_is(&r, '.') || next_is(&r, '['))
-        return wrong(&r, name.kind == NAME_KEY
-                             ? "has nothing in it: names begin with params, env, "
-                               "tasks or run, or are a foreach key"
-                             : "has nothing further in it");
+        return fail_name(&r, name.kind == NAME_KEY
+                                 ? "has nothing in it: names begin with params, env, "
+                                   "tasks or run, or are a foreach key"
+                                 : "has nothing further in it");
     *out = name;
     return 0;
 }

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static size_t digits(struct str text, size_t at)
+static size_t skip_digits(struct str text, size_t at)
 {
     size_t end = at;
     while (end < text.len && text.ptr[end] >= '0' && text.ptr[end] <= '9')
@@ -17,35 +17,35 @@ static size_t digits(struct str text, size_t at)
 }
 
 /* Length of .[0-9]+ at `at`. */
-static size_t fraction(struct str text, size_t at)
+static size_t skip_fraction(struct str text, size_t at)
 {
     if (at >= text.len || text.ptr[at] != '.')
         return 0;
-    size_t n = digits(text, at + 1);
+    size_t n = skip_digits(text, at + 1);
     return n ? n + 1 : 0;
 }
 
 /* Length of [eE][+-]?[0-9]+ at `at`. */
-static size_t exponent(struct str text, size_t at)
+static size_t skip_exponent(struct str text, size_t at)
 {
     if (at >= text.len || (text.ptr[at] != 'e' && text.ptr[at] != 'E'))
         return 0;
     size_t start = at + 1;
     if (start < text.len && (text.ptr[start] == '+' || text.ptr[start] == '-'))
         start++;
-    size_t n = digits(text, start);
+    size_t n = skip_digits(text, start);
     return n ? start + n - at : 0;
 }
 
 size_t number_scan(struct str text)
 {
     size_t at = text.len && text.ptr[0] == '-' ? 1 : 0;
-    size_t whole = digits(text, at);
+    size_t whole = skip_digits(text, at);
     if (!whole)
         return 0;
     at += whole;
-    at += fraction(text, at);
-    return at + exponent(text, at);
+    at += skip_fraction(text, at);
+    return at + skip_exponent(text, at);
 }
 
 /* What [eE][+-]?[0-9]+ stands for; far beyond the range of a double, any value will do.
@@ -66,8 +66,8 @@ bool number_parse(struct str text, double *out)
     if (text.len > NUMBER_BYTES || !text.len || number_scan(text) != text.len)
         return false;
     size_t minus = text.ptr[0] == '-' ? 1 : 0;
-    size_t whole = minus + digits(text, minus);
-    size_t point = fraction(text, whole);
+    size_t whole = minus + skip_digits(text, minus);
+    size_t point = skip_fraction(text, whole);
     struct str power = {text.ptr + whole + point, text.len - whole - point};
     size_t places = point ? point - 1 : 0;
     memcpy(plain, text.ptr, whole);
@@ -84,7 +84,7 @@ bool number_parse(struct str text, double *out)
 
 /* The fewest digits that read back as `number` (finite, above 0), and the power of ten
  * of the first one. */
-static int shortest(double number, char figures[18])
+static int shortest_figures(double number, char figures[18])
 {
     enum { MOST = 17 };
     int power = 0;
@@ -144,6 +144,6 @@ void number_append(double number, struct buf *out)
     }
     if (number < 0)
         buf_byte(out, '-');
-    int power = shortest(fabs(number), figures);
+    int power = shortest_figures(fabs(number), figures);
     lay_out(figures, power, out);
 }

@@ -27,7 +27,7 @@ struct cairn_checkpoint_info {
     bool full;
     bool head;         /* newest of its run */
     bool damaged;      /* then only seq, run and what the row itself says is set */
-    uint64_t position; /* number in its stream, from 1; 0 when damaged */
+    uint64_t position; /* number of the record in its stream, from 1; 0 when damaged */
     uint32_t bytes;    /* stored size of the record */
     uint32_t changes;  /* outcomes in a delta */
     uint32_t total, completed, failed, skipped, cancelled; /* when `counted` */

@@ -26,7 +26,7 @@ enum cairn_reason {
     CAIRN_REASON_CANCELLED,
     CAIRN_REASON_SKIPPED,      /* last time, because a need failed */
     CAIRN_REASON_INTERRUPTED,  /* started, no end recorded */
-    CAIRN_REASON_DAMAGED,      /* the record of its end is damaged */
+    CAIRN_REASON_DAMAGED,      /* the record of its end, or its result, is damaged */
     CAIRN_REASON_CHANGED,      /* its definition; detail names the fields */
     CAIRN_REASON_OUTPUT,       /* a declared output is missing or differs */
     CAIRN_REASON_UPSTREAM,     /* `cause` runs again */
@@ -77,7 +77,8 @@ CAIRN_API int cairn_plan_changes(const struct cairn_plan *plan, uint32_t node,
                                  int (*each)(void *, const char *field, const char *old,
                                              const char *now),
                                  void *context, struct cairn_error *error);
-/* The decision for one task. Its strings live as long as the plan. */
+/* The decision for one task. Its strings live as long as the plan. Past the last task
+ * decision->task is NULL. */
 CAIRN_API void cairn_plan_get(const struct cairn_plan *plan, uint32_t node,
                               struct cairn_decision *decision);
 /* The i-th notice (skipped damaged checkpoints, vanished tasks), NULL past the end. */

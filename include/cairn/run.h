@@ -32,7 +32,14 @@ enum cairn_start {
     CAIRN_START_FROM    /* a new run that forks from checkpoint `from` */
 };
 enum cairn_on_change { CAIRN_RERUN, CAIRN_KEEP, CAIRN_REFUSE };
-enum cairn_check_outputs { CAIRN_OUTPUTS_EXIST, CAIRN_OUTPUTS_CONTENT };
+/* What must hold for declared outputs of finished tasks. CHANGED: their sizes, times
+ * and inodes are as recorded, or else their content is; CONTENT: their content,
+ * whatever their times say; EXIST: they are there. */
+enum cairn_check_outputs {
+    CAIRN_OUTPUTS_CHANGED,
+    CAIRN_OUTPUTS_CONTENT,
+    CAIRN_OUTPUTS_EXIST
+};
 enum cairn_saving { CAIRN_BEST_EFFORT, CAIRN_REQUIRED };
 
 enum cairn_event_kind {
@@ -48,8 +55,9 @@ enum cairn_event_kind {
     CAIRN_EVENT_RUN_FINISHED,
     CAIRN_EVENT_TASK_WAITING, /* an external task can be done now; text: what to do */
     CAIRN_EVENT_TASK_UNDO,    /* the `undo` of a task ended; outcome UNDONE or FAILED */
-    CAIRN_EVENT_DISK_FULL     /* a process failed, and the disk that holds its output is
-                                 full; once per run, text: where */
+    CAIRN_EVENT_DISK_FULL /* a process failed, and the disk that it works on is full,
+                             or that of the store where it wrote its output; once
+                             per run, text: which */
 };
 
 struct cairn_event {
@@ -83,7 +91,8 @@ struct cairn_run_options { /* zero is the default everywhere */
     enum cairn_on_change on_change;
     enum cairn_check_outputs check_outputs;
     enum cairn_saving saving;
-    uint64_t output_limit; /* kept bytes per stream of an attempt; 0: 1 MiB */
+    uint64_t output_limit; /* kept bytes per stream of an attempt; 0: 1 MiB; at most
+                              900 MiB */
     uint32_t keep;         /* checkpoints kept at the end; 0: 50 */
     bool keep_all;         /* no retention */
     bool no_wait; /* return, exit status 7, once only external tasks are left */
@@ -106,12 +115,19 @@ struct cairn_run_result {
     uint32_t failed_undos;    /* `undo` commands of this call that failed */
     uint32_t attempts;        /* processes or calls started by this call */
     uint32_t unsaved;         /* outcomes that could not be stored */
-    bool end_unsaved; /* the end of the run could not be stored; resuming is safe */
-    bool damaged;     /* damaged records were found and skipped */
-    int exit_status;  /* 0, 1, 7, 8 or 9; where several hold: 8, 9, 1, 7 */
+    bool end_unsaved;     /* the end of the run could not be stored; resuming is safe */
+    bool damaged;         /* damaged records were found and skipped */
+    int exit_status;      /* 0, 1, 7, 8 or 9; where several hold: 8, 9, 1, 7 */
+    uint32_t left_behind; /* callbacks that had not ended: they may still run, and use
+                             what they were given */
+    uint32_t lost_outputs; /* attempts whose output could not be kept */
 };
 
-/* Starts or resumes a run of the workflow, and returns when it has completed, failed or
+/* A callback whose time limit and grace are over fails its attempt, and one that has
+ * not ended when the grace after a second stop is over is cancelled. Neither can be
+ * ended: it is left behind, on its thread, and counted in result->left_behind.
+ *
+ * Starts or resumes a run of the workflow, and returns when it has completed, failed or
  * been stopped. Without a store (NULL) nothing is recorded and nothing can be resumed.
  * Returns 0 if the run took place, whatever became of its tasks: see
  * result->exit_status. */
@@ -122,8 +138,13 @@ CAIRN_API int cairn_run(struct cairn_workflow *workflow, struct cairn_store *sto
 /* What a callback may ask about the attempt that it carries out. */
 CAIRN_API const char *cairn_attempt_task(const struct cairn_attempt *attempt);
 CAIRN_API uint32_t cairn_attempt_number(const struct cairn_attempt *attempt);
+/* The run is being stopped, or the attempt has reached its time limit: its callback
+ * should return soon. From any thread. */
+CAIRN_API bool cairn_attempt_stopped(const struct cairn_attempt *attempt);
 /* Finishes an attempt whose callback returned LATER; from any thread, once. `text`
- * (may be NULL) is stored as its message. The handle is invalid after the call. */
+ * (may be NULL) is stored as its message. The handle is invalid after the call. An
+ * attempt that was left behind is finished in the same way, also after cairn_run has
+ * returned, which frees it; what it answers is ignored. */
 CAIRN_API void cairn_attempt_finish(struct cairn_attempt *attempt,
                                     enum cairn_outcome outcome, const char *text);
 

@@ -135,7 +135,7 @@ CAIRN_API int cairn_waiting(struct cairn_store *store, uint64_t run,
 struct cairn_log_event {
     uint64_t run, turn; /* events of one turn became durable together */
     int64_t time_ns;
-    const char *kind;           /* "task_started", ...: docs/json.md */
+    const char *kind;           /* "task_finished", ...: docs/json.md */
     const char *task;           /* id, or NULL */
     uint32_t attempt;           /* 0: none */
     enum cairn_outcome outcome; /* PENDING: none */

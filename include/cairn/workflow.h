@@ -46,8 +46,12 @@ CAIRN_API int cairn_workflow_new(struct cairn_workflow **out, const char *name,
 /* Frees the workflow and every string that its getters returned. */
 CAIRN_API void cairn_workflow_free(struct cairn_workflow *workflow);
 
-/* A task in the calling process. It runs on the thread that called cairn_run, and
- * returns COMPLETED, FAILED or LATER. */
+/* A task in the calling process. It runs on a thread of the run, not on the one that
+ * called cairn_run, and never beside another one that is not `parallel`. It returns
+ * COMPLETED, FAILED, CANCELLED or LATER. It must not use the store handle of the run,
+ * and a child that it forks must not return. One that takes long asks
+ * cairn_attempt_stopped now and then: it cannot be ended from outside, so after its
+ * time limit and its grace it is left behind (see cairn_run). */
 typedef enum cairn_outcome cairn_task_fn(void *context, struct cairn_attempt *attempt);
 
 struct cairn_task {           /* zero unused fields; everything is copied */
@@ -60,11 +64,13 @@ struct cairn_task {           /* zero unused fields; everything is copied */
     const char *const *needs; /* NULL-terminated ids of tasks added before */
     const char *const *outputs;
     const char *const *env; /* "NAME=value", NULL-terminated, no name twice */
-    const char *cwd;
-    int64_t timeout_ms; /* 0: none */
-    int64_t grace_ms;   /* between TERM and KILL; 0: 10,000 */
+    const char *cwd;        /* env, cwd: not of a callback */
+    int64_t timeout_ms;     /* 0: none */
+    int64_t grace_ms; /* between TERM and KILL, or until a callback is left behind; 0:
+                         10,000 */
     uint32_t retries;
     int32_t priority; /* higher first */
+    bool parallel; /* of a callback: it may run beside others, up to `jobs` at once */
 };
 /* Adds a task. Its needs must have been added before. */
 CAIRN_API int cairn_workflow_add(struct cairn_workflow *workflow,
@@ -99,7 +105,7 @@ CAIRN_API uint64_t cairn_workflow_edges(const struct cairn_workflow *workflow);
 /* Describes one node; CAIRN_ENOTFOUND past the last, or before it is compiled. */
 CAIRN_API int cairn_workflow_node(const struct cairn_workflow *workflow, uint32_t node,
                                   struct cairn_node_info *info);
-/* The i-th direct need of a node, as a node index. */
+/* The i-th direct need of a node, as a node index; UINT32_MAX past the last. */
 CAIRN_API uint32_t cairn_workflow_need(const struct cairn_workflow *workflow,
                                        uint32_t node, uint32_t i);
 /* Index of a task by id, or UINT32_MAX. */

@@ -12,6 +12,7 @@
 #include "process/become.h"
 #include "process/helper/roles.h"
 #include "process/keeper_file.h"
+#include "process/pidfd.h"
 #include "process/proc_scan.h"
 
 #include <assert.h>
@@ -269,11 +270,6 @@ static void supervise_task(struct keeper_state *keeper)
     }
 }
 
-static int64_t micros(const struct timeval *t)
-{
-    return (int64_t)t->tv_sec * 1000000 + t->tv_usec;
-}
-
 /* Ends what is left of the group while its number still means it. */
 static void reap_task(struct keeper_state *keeper)
 {
@@ -284,7 +280,7 @@ static void reap_task(struct keeper_state *keeper)
         ;
     keeper->end.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     keeper->end.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-    keeper->end.cpu_us = micros(&usage.ru_utime) + micros(&usage.ru_stime);
+    keeper->end.cpu_us = usage_cpu_us(&usage);
     /* Until its exec it counted as large as we are: see reap.c. */
     if (getrusage(RUSAGE_SELF, &own) == 0 && usage.ru_maxrss > own.ru_maxrss)
         keeper->end.peak_kib = usage.ru_maxrss;

@@ -55,21 +55,26 @@ struct record_reader {
     size_t (*size)(void *, const char *);
 };
 
+/* As query_u8: 255 is what no such column holds. */
+static uint8_t small_number(int64_t value)
+{
+    return value >= 0 && value < UINT8_MAX ? (uint8_t)value : UINT8_MAX;
+}
+
 static int give_checkpoint(void *context, const struct salvage_row *found)
 {
-    assert(found->table == SALVAGE_CHECKPOINT && found->n == 8);
+    assert(found->table == SALVAGE_CHECKPOINT && found->n == CHECKPOINT_COLUMNS_READ);
     const struct record_reader *to = context;
     const struct sql_value *v = found->values;
-    struct checkpoint_row row = {.seq = (uint64_t)v[0].integer,
-                                 .stream = (uint64_t)v[2].integer,
-                                 .parent = (uint64_t)v[3].integer,
-                                 .time_ns = v[4].integer,
-                                 .record = v[6].bytes,
-                                 .digest = v[7].bytes};
-    /* 255 is what no such column holds. */
-    row.namespace_id =
-        v[1].integer < 0 || v[1].integer > 254 ? 255 : (uint8_t)v[1].integer;
-    row.kind = v[5].integer < 0 || v[5].integer > 254 ? 255 : (uint8_t)v[5].integer;
+    struct checkpoint_row row = {.seq = (uint64_t)v[CHECKPOINT_SEQ_AT].integer,
+                                 .namespace_id =
+                                     small_number(v[CHECKPOINT_NAMESPACE_AT].integer),
+                                 .stream = (uint64_t)v[CHECKPOINT_STREAM_AT].integer,
+                                 .parent = (uint64_t)v[CHECKPOINT_PARENT_AT].integer,
+                                 .time_ns = v[CHECKPOINT_TIME_NS_AT].integer,
+                                 .kind = small_number(v[CHECKPOINT_KIND_AT].integer),
+                                 .record = v[CHECKPOINT_RECORD_AT].bytes,
+                                 .digest = v[CHECKPOINT_DIGEST_AT].bytes};
     return to->each(to->context, &row);
 }
 
@@ -258,7 +263,7 @@ static int put_row(struct filling *f, const struct salvage_row *found)
     return keep_row(f->rescue, row.table, row.values, row.n, f->error);
 }
 
-/* Of strays only those count that are good: others may be anything. */
+/* A stray that is not sound is not a loss: it may be anything. */
 static int fill_row(void *context, const struct salvage_row *row)
 {
     struct filling *f = context;

@@ -4,12 +4,13 @@
  *   rescue_open      takes every lock; finishes a switch that was interrupted
  *   rescue_begin     reads the damaged files, makes an empty store beside them
  *   rescue_...       fill it; it is an ordinary store (rescue_store)
- *   rescue_finish    closes it, for a last look at it
+ *   rescue_finish    closes it; the caller may check it once more
  *   rescue_switch    puts it in place
  *
  * The switch: a synced note (`repair`) names the directory for the damaged files; they
  * are renamed into it; the new database is renamed into its place; the note is removed.
- * While the note stands no command opens the store, and the next rescue_open goes on.
+ * While the note exists no command opens the store, and the next rescue_open finishes
+ * the switch.
  * Nothing of the damaged store is written to or deleted. */
 #ifndef STORAGE_RESCUE_RESCUE_H
 #define STORAGE_RESCUE_RESCUE_H
@@ -22,15 +23,15 @@ enum { RESCUE_ASIDE = 128 };
 
 /* CAIRN_EOWNED if a run is live, naming its owner; CAIRN_EBUSY if the store is being
  * written to. `finished` (may be NULL) gets the name of the directory with the damaged
- * files if an interrupted switch was finished; `aside`, even on failure, the new names
- * of what stood in the place of the lock file or of live/, with a space between. */
+ * files if an interrupted switch was finished. `aside` gets, even on failure, the new
+ * names of what was in the place of the lock file or of live/, separated by a space. */
 int rescue_open(struct rescue **out, const char *path, char finished[64],
                 char aside[RESCUE_ASIDE], struct cairn_error *error);
 void rescue_close(struct rescue *rescue);
 /* The store's directory. */
 const char *rescue_dir(const struct rescue *rescue);
 
-/* Whether the log holds commits that SQLite would not find. */
+/* Whether the log holds commits that SQLite would ignore. */
 bool rescue_log_is_lost(const struct rescue *rescue);
 /* Whether there is a database that is not made yet. */
 bool rescue_is_unmade(const struct rescue *rescue);
@@ -41,14 +42,14 @@ struct cairn_store *rescue_store(struct rescue *rescue);
  * come later. */
 int rescue_fill(struct rescue *rescue, struct cairn_error *error);
 
-/* What is lost of the files as a whole, or may be: after rescue_begin. */
+/* Reports what the files as a whole have lost, or may have lost: after rescue_begin. */
 typedef void rescue_gap_fn(void *context, const char *text);
 void rescue_each_gap(struct rescue *rescue, rescue_gap_fn *each, void *context);
 /* Whether the new store has the id of the old one: after the settings were taken. */
 bool rescue_has_id(const struct rescue *rescue);
 
-/* Records as they stand there; the caller checks them. stray: on pages that nothing
- * leads to. */
+/* Records as they are found; the caller checks them. stray: on pages that no tree leads
+ * to. */
 int rescue_each_checkpoint(struct rescue *rescue, bool stray, checkpoint_row_fn *each,
                            void *context, struct cairn_error *error);
 /* The same of records whose rows cannot be read: only record and digest are set.

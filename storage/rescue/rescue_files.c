@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Files of a repair: what makes it safe to be cut off at any moment.
+/* The files of a repair, which may be interrupted at any moment:
  *
- *   moment                         what stands there         what the next repair does
+ *   moment                         what is there             what the next repair does
  *   before the note                the damaged store         all of it again
- *   note, files half moved         no store can be opened    moves the rest, goes on
+ *   note, files half moved         no store can be opened    moves the rest, continues
  *   note, new database in place    the new store, shut       removes the note
  *   after the note                 the new store             nothing */
 #include "storage/rescue/rescue_int.h"
@@ -79,7 +79,7 @@ static int remove_note(const struct rescue *rescue, struct cairn_error *error)
     return os_sync_dir(rescue->paths.dir, error);
 }
 
-/* From the note on; `kept` is the name of the directory that it names. */
+/* What follows the note; `kept` is the directory that it names. */
 static int move_on(const struct rescue *rescue, const char *kept,
                    struct cairn_error *error)
 {
@@ -102,7 +102,7 @@ static int move_on(const struct rescue *rescue, const char *kept,
     return rc;
 }
 
-/* A note that cannot be read as one stops everything: only people can know. */
+/* A note without such a name stops the repair: only a person can know what it was. */
 static int read_note(const struct rescue *rescue, char kept[64],
                      struct cairn_error *error)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is lost of the files themselves, or may be: nothing tells what stood there. */
+/* What the files as a whole have lost, or may have lost: nobody can say which rows. */
 #include "storage/rescue/rescue_int.h"
 #include "storage/schema.h"
 
@@ -37,7 +37,7 @@ static const char *trouble_of(const char *path)
     return S_ISREG(st.st_mode) ? NULL : "is not a file";
 }
 
-static void look_at_database(const struct gaps *gaps)
+static void report_database(const struct gaps *gaps)
 {
     const char *trouble = trouble_of(gaps->rescue->paths.db);
     if (!trouble && gaps->rescue->pages.file.size == 0)
@@ -46,14 +46,15 @@ static void look_at_database(const struct gaps *gaps)
         report_gap(gaps, "the database cairn.db %s: all that stood in it", trouble);
 }
 
-/* The marker stands only as long as the log holds what was committed. */
-static void look_at_log(const struct gaps *gaps)
+/* The marker exists only as long as the log holds commits. */
+static void report_log(const struct gaps *gaps)
 {
     const struct rescue *rescue = gaps->rescue;
     const struct wal *wal = &rescue->pages.wal;
     const char *trouble = trouble_of(rescue->paths.wal);
     size_t bad = 0;
-    if (store_file(rescue->paths.marker, NULL, NULL, NULL) <= 0)
+    if (store_file(rescue->paths.marker, NULL, NULL, NULL) <= 0 ||
+        ((trouble || wal_is_blank(wal)) && store_holds_last_commit(&rescue->paths)))
         return;
     if (!trouble && wal_is_blank(wal) && store_log_begun(&rescue->paths))
         trouble = "is empty";
@@ -75,7 +76,7 @@ static void look_at_log(const struct gaps *gaps)
 
 /* ---- Pages ---- */
 
-/* As the newest commit states it, or the header of the database; 0: nothing does. */
+/* As the newest commit states it, else the header of the database; 0: neither does. */
 static uint32_t stated_pages(const struct pages *pages)
 {
     assert(pages->wal.committed <= pages->wal.n);
@@ -99,7 +100,7 @@ static bool is_zero(const struct pages *pages, const uint8_t *page)
     return i == pages->page_size;
 }
 
-static void look_at_pages(const struct gaps *gaps)
+static void report_pages(const struct gaps *gaps)
 {
     assert(gaps->rescue->salvage.owner);
     const struct salvage *s = &gaps->rescue->salvage;
@@ -109,7 +110,7 @@ static void look_at_pages(const struct gaps *gaps)
     for (uint32_t page = 1; page <= pages->n; page++) {
         const uint8_t *at = pages_at(pages, page);
         missing += !at;
-        /* Which pages are free the first one leads to. */
+        /* Page 1 leads to the list of free pages. */
         zero += at && s->owner[1] && s->owner[page] == 0 && is_zero(pages, at);
     }
     if (missing)
@@ -133,7 +134,7 @@ static void look_at_pages(const struct gaps *gaps)
 /* ---- Tables ---- */
 
 /* Where the table of tables cannot be read, rows are found by their shape. */
-static void look_at_tables(const struct gaps *gaps)
+static void report_tables(const struct gaps *gaps)
 {
     enum { USER_VERSION = 60 };
     const struct salvage *s = &gaps->rescue->salvage;
@@ -154,10 +155,10 @@ void rescue_each_gap(struct rescue *rescue, rescue_gap_fn *each, void *context)
 {
     assert(each && rescue->salvage.pages);
     struct gaps gaps = {rescue, each, context};
-    look_at_database(&gaps);
-    look_at_log(&gaps);
-    look_at_pages(&gaps);
-    look_at_tables(&gaps);
+    report_database(&gaps);
+    report_log(&gaps);
+    report_pages(&gaps);
+    report_tables(&gaps);
 }
 
 bool rescue_has_id(const struct rescue *rescue)

@@ -6,7 +6,7 @@
 
 #include "base/lock.h"
 #include "storage/rescue/rescue.h"
-#include "storage/store_int.h"
+#include "storage/rows_int.h"
 
 struct rescue {
     struct store_paths paths;

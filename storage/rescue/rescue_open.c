@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Opening a damaged store for repair: its locks, and what stands in their way. */
+/* Opening a damaged store for repair: its locks, and files that are in their place. */
 #include "storage/rescue/rescue_int.h"
 
 #include "base/clock.h"
@@ -26,20 +26,21 @@ struct live_owner {
 
 static int note_live(void *context, const struct salvage_row *row)
 {
+    enum { RUN = 0, WORKFLOW = 1, OWNER_PID = 13, OWNER_HOST = 15, OWNER_SINCE = 17 };
     struct live_owner *live = context;
     const struct sql_value *v = row->values;
-    if (v[1].integer != live->workflow || (uint64_t)v[0].integer < live->run)
+    if (v[WORKFLOW].integer != live->workflow || (uint64_t)v[RUN].integer < live->run)
         return 0;
-    live->run = (uint64_t)v[0].integer;
-    live->pid = v[13].integer;
-    live->since_ns = v[17].integer;
+    live->run = (uint64_t)v[RUN].integer;
+    live->pid = v[OWNER_PID].integer;
+    live->since_ns = v[OWNER_SINCE].integer;
+    struct str host = v[OWNER_HOST].bytes;
     snprintf(live->host, sizeof live->host, "%.*s",
-             (int)(v[15].bytes.len < 63 ? v[15].bytes.len : 63),
-             v[15].bytes.len ? v[15].bytes.ptr : "");
+             (int)(host.len < 63 ? host.len : 63), host.len ? host.ptr : "");
     return 0;
 }
 
-/* Who owns it stands in a row that can still be read, or nobody knows. */
+/* Names the owner if the row of the run can still be read. */
 static int refuse_live_run(struct rescue *rescue, int64_t offset,
                            struct cairn_error *error)
 {
@@ -66,7 +67,7 @@ static int refuse_live_run(struct rescue *rescue, int64_t offset,
         (unsigned long long)live.run);
 }
 
-/* A child that a killed owner was just making holds its lock for a moment. */
+/* A child that a killed owner had just forked holds its lock for a moment. */
 static int check_owners(struct rescue *rescue, struct cairn_error *error)
 {
     assert(rescue->lock.fd >= 0);
@@ -104,16 +105,16 @@ static int take_locks(struct rescue *rescue, struct cairn_error *error)
 
 /* ---- Opening and closing ---- */
 
-/* Puts out of the way what stands in the place of our file or directory and is none;
- * its new name is added to `told`. */
+/* Renames whatever has the name of our file or directory and is something else; the new
+ * name is appended to `renamed`. */
 static int put_aside(const struct rescue *rescue, const char *name, mode_t kind,
-                     char told[RESCUE_ASIDE], struct cairn_error *error)
+                     char renamed[RESCUE_ASIDE], struct cairn_error *error)
 {
     assert(kind == S_IFREG || kind == S_IFDIR);
     int (*look)(const char *, struct stat *) = kind == S_IFDIR ? stat : lstat;
     struct stat st;
     char odd[48];
-    size_t n = strlen(told);
+    size_t n = strlen(renamed);
     snprintf(odd, sizeof odd, "odd-%s-%lld", name, (long long)(clock_utc_ns() / 1000));
     char *path = store_path_join(rescue->paths.dir, name);
     char *aside = store_path_join(rescue->paths.dir, odd);
@@ -123,7 +124,7 @@ static int put_aside(const struct rescue *rescue, const char *name, mode_t kind,
     if (!fine && rename(path, aside) < 0)
         rc = error_sys(error, errno, "cannot move %s out of the way", path);
     else if (!fine)
-        snprintf(told + n, RESCUE_ASIDE - n, "%s%s", n ? " " : "", odd);
+        snprintf(renamed + n, RESCUE_ASIDE - n, "%s%s", n ? " " : "", odd);
     free(path);
     free(aside);
     return rc;
@@ -176,7 +177,7 @@ int rescue_open(struct rescue **out, const char *path, char finished[64],
 
 bool rescue_log_is_lost(const struct rescue *rescue)
 {
-    return store_look_at_log(&rescue->paths) == LOG_LOST;
+    return store_judge_log(&rescue->paths) == LOG_LOST;
 }
 
 bool rescue_is_unmade(const struct rescue *rescue)
@@ -191,7 +192,7 @@ void rescue_close(struct rescue *rescue)
     salvage_close(&rescue->salvage);
     pages_release(&rescue->pages);
     cairn_store_close(rescue->store);
-    /* While the note stands the new store is the only one that is whole. */
+    /* While the note exists, only the new store is whole. */
     if (rescue->locked && store_file(rescue->note, NULL, NULL, NULL) == 0)
         rescue_remove_new(rescue);
     lock_close(&rescue->lock);

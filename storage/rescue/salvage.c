@@ -2,8 +2,8 @@
 /* The trees of a database: which pages they have, and the rows on these. SQLite's file
  * format, section 1.6.
  *
- * Trees are walked with a list of pages to do, each of which is entered once, so that a
- * page that leads to itself ends nothing. */
+ * Trees are walked with a list of pages still to visit. Each page is visited only once,
+ * so that a page which leads to itself does no harm. */
 #include "storage/rescue/salvage_int.h"
 
 #include "base/array.h"
@@ -146,8 +146,8 @@ static int add_children(struct salvage *s, const struct leaf *leaf, struct todo 
 }
 
 /* Marks the pages of the tree as those of `owner`. */
-static int walk(struct salvage *s, uint32_t root, uint8_t owner,
-                struct cairn_error *error)
+static int mark_tree(struct salvage *s, uint32_t root, uint8_t owner,
+                     struct cairn_error *error)
 {
     assert(owner != 0 && owner != FREE);
     struct todo todo = {0};
@@ -167,7 +167,7 @@ static int walk(struct salvage *s, uint32_t root, uint8_t owner,
     return rc;
 }
 
-/* Free pages hold rows that were deleted: they must not come back. */
+/* Free pages hold deleted rows, which must not come back. */
 static void mark_free(struct salvage *s)
 {
     const uint8_t *first = pages_at(s->pages, 1);
@@ -189,15 +189,17 @@ static void mark_free(struct salvage *s)
 
 /* ---- The schema ---- */
 
+enum { SCHEMA_TYPE = 0, SCHEMA_NAME = 1, SCHEMA_ROOT = 3 }; /* columns */
+
 static int note_root(void *context, const struct salvage_row *row)
 {
     struct salvage *s = context;
-    int64_t root = row->values[3].integer;
-    bool is_table = str_equal(row->values[0].bytes, STR("table"));
+    int64_t root = row->values[SCHEMA_ROOT].integer;
+    bool is_table = str_equal(row->values[SCHEMA_TYPE].bytes, STR("table"));
     if (root < 1 || root > s->pages->n)
         return 0;
     for (int i = 0; is_table && i < SALVAGE_TABLES; i++)
-        if (str_equal(row->values[1].bytes, str_of(salvage_shapes[i].name)))
+        if (str_equal(row->values[SCHEMA_NAME].bytes, str_of(salvage_shapes[i].name)))
             s->roots[i] = (uint32_t)root;
     return 0;
 }
@@ -205,9 +207,9 @@ static int note_root(void *context, const struct salvage_row *row)
 static int note_index(void *context, const struct salvage_row *row)
 {
     struct salvage *s = context;
-    if (!str_equal(row->values[0].bytes, STR("index")))
+    if (!str_equal(row->values[SCHEMA_TYPE].bytes, STR("index")))
         return 0;
-    return walk(s, (uint32_t)row->values[3].integer, OTHER, NULL);
+    return mark_tree(s, (uint32_t)row->values[SCHEMA_ROOT].integer, OTHER, NULL);
 }
 
 static int each_on(struct salvage *s, int table, uint8_t owner, salvage_fn *each,
@@ -226,12 +228,12 @@ static int each_on(struct salvage *s, int table, uint8_t owner, salvage_fn *each
 
 static int read_schema(struct salvage *s, struct cairn_error *error)
 {
-    int rc = walk(s, 1, OTHER, error);
+    int rc = mark_tree(s, 1, OTHER, error);
     if (!rc)
         rc = each_on(s, SCHEMA_TABLE, OTHER, note_root, s, error);
     for (int i = 0; i < SALVAGE_TABLES && !rc; i++)
         if (s->roots[i])
-            rc = walk(s, s->roots[i], (uint8_t)(i + 1), error);
+            rc = mark_tree(s, s->roots[i], (uint8_t)(i + 1), error);
     return rc;
 }
 
@@ -252,7 +254,7 @@ static bool has_row(struct salvage *s, uint32_t page, int table)
     return visit_page(&visit, page) != 0;
 }
 
-/* Whether a page is none of the tree that leads to it. */
+/* Whether a page does not belong to the tree that leads to it. */
 static bool is_misplaced(struct salvage *s, uint32_t page)
 {
     struct leaf leaf;
@@ -272,7 +274,7 @@ static bool is_misplaced(struct salvage *s, uint32_t page)
     return false;
 }
 
-/* Pages that a disk wrote in the place of others are looked at like those that no tree
+/* Pages that a disk wrote in the place of others are treated like those that no tree
  * leads to. */
 static void disown_misplaced(struct salvage *s)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Blobs that state their own length, where even the row around them is damaged. */
+/* Finds blobs that state their own length, for rows that are damaged themselves. */
 #include "storage/rescue/salvage_int.h"
 
 #include <assert.h>
 
-/* The row is longer than the page: how much of it stands here depends on how many bytes
- * of it come before the blob. */
+/* The row is longer than the page. How much of it is here depends on how many bytes of
+ * it come before the blob, so every plausible number is tried. */
 static int try_chains(struct salvage *s, const struct salvage_blob *wanted,
                       const uint8_t *page, size_t at, size_t size)
 {

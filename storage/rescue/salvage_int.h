@@ -22,18 +22,18 @@ struct salvage_cell {
     uint64_t rowid;
     struct str payload; /* on the page, or in the scratch of the salvage */
 };
-/* The cell at `at`, its payload whole; false if it is none. `table`: of a tree with row
- * ids. */
+/* The cell at `at` with its whole payload; false if there is none. `table`: of a tree
+ * with row ids. */
 bool salvage_read_cell(struct salvage *s, const uint8_t *page, size_t at, bool table,
                        struct salvage_cell *cell);
 /* Fills the values; false if the cell holds no row of that shape. */
 bool salvage_read_row(const struct salvage_shape *shape,
                       const struct salvage_cell *cell, struct salvage_row *row);
 
-/* How many bytes of a payload of `size` stand on the page itself. */
+/* How many bytes of a payload of `size` are on the page itself. */
 size_t salvage_local(size_t usable, bool table, size_t size);
-/* Into the scratch: `start`, and `left` bytes more from the chain of pages that begins
- * with `page`. False if the chain ends early, and from when memory was out on. */
+/* Joins `start` and `left` bytes more, from the chain of pages that begins with `page`,
+ * in the scratch. False if the chain ends early, and always once memory has run out. */
 bool salvage_join(struct salvage *s, struct str start, uint32_t page, size_t left);
 
 #endif

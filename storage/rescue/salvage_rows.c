@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows out of the bytes of a page, and what else of them stands in chains of pages.
- * SQLite's file format, sections 1.6 (cells) and 2.1 (rows).
+/* Decodes rows from the bytes of a page, and from the chain of pages that holds the
+ * rest of a long one. SQLite's file format, sections 1.6 (cells) and 2.1 (rows).
  *
  * Every number from the file is bounded before it is used. */
 #include "storage/rescue/salvage_int.h"
@@ -55,6 +55,7 @@ static const uint8_t int_sizes[] = {0, 1, 2, 3, 4, 6, 8};
 static bool read_value(uint64_t type, const uint8_t **at, const uint8_t *end,
                        struct sql_value *out)
 {
+    assert(*at <= end);
     *out = (struct sql_value){SQL_VALUE_NULL, 0, {NULL, 0}};
     if (type == 0)
         return true;
@@ -82,7 +83,7 @@ static bool read_value(uint64_t type, const uint8_t **at, const uint8_t *end,
     return true;
 }
 
-static bool fits(char column, const struct sql_value *value)
+static bool fits_column(char column, const struct sql_value *value)
 {
     static const char kinds[] = {'n', 'i', 'b', 't'};
     if (value->kind == SQL_VALUE_NULL)
@@ -112,7 +113,7 @@ bool salvage_read_row(const struct salvage_shape *shape,
                 return false;
             row->values[0] = value_u64(cell->rowid);
         }
-        if (!fits(shape->columns[n], &row->values[n]))
+        if (!fits_column(shape->columns[n], &row->values[n]))
             return false;
         n++;
     }
@@ -136,7 +137,8 @@ size_t salvage_local(size_t usable, bool table, size_t size)
     return local <= most ? local : least;
 }
 
-/* A failure to grow stays noted until the end: what was left out was not looked at. */
+/* Once memory has run out the buffer stays failed until the end, where it is reported.
+ */
 bool salvage_join(struct salvage *s, struct str start, uint32_t page, size_t left)
 {
     assert(left > 0);

@@ -31,7 +31,7 @@ exits 0 cairn status
 says 'waiting' 'status: the run waits'
 says '1 external task can be done: cairn next 1'
 exits 0 cairn status --waiting
-says 'write  waits for someone: Write about Cairn  (2 behind it)'
+says 'write  waits for somebody to do it: Write about Cairn  (2 behind it)'
 exits 0 cairn status --waiting --json
 json_ok 'status --waiting --json'
 is "$(json_get '.waiting[0].waits_for')" external 'what it waits for'
@@ -64,11 +64,11 @@ says 'all that can be done in run 1 now is claimed: cairn next 1 --claimed'
 exits 0 cairn status
 says '1 external task claimed: cairn next 1 --claimed'
 exits 0 cairn status --waiting
-matches 'write  somebody has it for another 1h.*: Write about Cairn  .2 behind it'
+matches 'write  is claimed by somebody for another 1h.*: Write about Cairn  .2 behind it'
 exits 0 cairn status --waiting --json
 is "$(json_get '.waiting[0].holder')" somebody 'who has it'
 exits 0 cairn next --claimed
-says '(somebody has it for another 1h'
+says '(claimed by somebody for another 1h'
 silent_on err
 exits 6 cairn complete 1 write
 exits 6 cairn complete 1 write --token 0123
@@ -96,9 +96,9 @@ json_ok 'complete --json'
 says '"resume":true'
 exits 0 cairn status --waiting
 says 'publish  is ready'
-says 'go on with: cairn resume 1' 'nobody runs it'
+says 'continue with: cairn resume 1' 'nobody runs it'
 exits 0 cairn next
-says 'go on with: cairn resume 1'
+says 'continue with: cairn resume 1'
 exits 0 cairn resume
 ok 'what came after has run' test -e published
 exits 2 cairn complete 1 review
@@ -131,10 +131,10 @@ kill -TERM $pid
 wait $pid
 is "$(grep -c 'can be done' run.out)" 0 'a stopped run offers nothing'
 exits 0 cairn next
-says 'run 3 is cancelled; go on with it first: cairn resume 3 --no-wait'
+says 'run 3 is cancelled; continue it first: cairn resume 3 --no-wait'
 exits 7 cairn resume --no-wait -q
 exits 0 cairn complete 3 write --output file=x
-is "$(grep -c 'go on with' err)" 0 'the next step is offered at once'
+is "$(grep -c 'continue with' err)" 0 'the next step is offered at once'
 exits 0 cairn fail 3 review
 matches 'cairn resume 3' 'what a failed step needs'
 

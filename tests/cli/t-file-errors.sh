@@ -200,7 +200,7 @@ says 'good.json is a pipe' 'a pipe in the place of the file of a run is not wait
 rm -rf .cairn good.json
 
 exits 2 cairn run
-says 'which workflow?' 'without a file and without cairn.yaml'
+says 'no workflow file' 'without a file and without cairn.yaml'
 ln -s cairn.yaml cairn.yaml
 exits 75 cairn run
 matches 'cairn.yaml: .*symbolic links' 'a cairn.yaml that cannot be looked at is not taken for none'

@@ -12,14 +12,14 @@ for n in 1 2 3 4 5 6; do
 done
 ln -s text-1 texts/other-name
 exits 0 sh "$demo" "$BUILD/cairn" "$PWD/texts"
-matches '^ +0 recorded tasks ran twice' 'no recorded task ran twice'
+matches '^ +0 of those that had ended ran twice' 'no task that had ended ran twice'
 says 'text-6' 'the report has every text'
 says 'other-name' 'and other names'
 ok 'the demo leaves nothing behind' sh -c '! ls -d cairn-demo.* 2>/dev/null'
 
 if [ -d /usr/share/common-licenses ]; then
     exits 0 sh "$demo" "$BUILD/cairn"
-    matches '^ +0 recorded tasks ran twice' 'no recorded task ran twice, over all licences'
+    matches '^ +0 of those that had ended ran twice' 'no task that had ended ran twice, over all licences'
 else
     skip 'the licences of Debian' 'there is no /usr/share/common-licenses'
 fi

@@ -47,7 +47,7 @@ says 'receipt' 'what is declared must be there'
 exits 8 cairn resume 1
 touch receipt
 exits 0 cairn resolve 1 pay 'done'
-says 'go on with: cairn resume 1'
+says 'continue with: cairn resume 1'
 exits 0 cairn resume
 is "$(tr '\n' ' ' <ran)" 'pay after ' 'it was not run again'
 exits 2 cairn resolve 1 pay 'done'
@@ -64,7 +64,7 @@ is "$(tr '\n' ' ' <ran)" 'pay ' 'failed: nothing more ran'
 : >ran
 crash flow.yaml
 exits 0 cairn resolve 3 pay rerun
-says 'go on with: cairn resume 3'
+says 'continue with: cairn resume 3'
 touch let
 exits 0 cairn resume
 is "$(tr '\n' ' ' <ran)" 'pay pay after ' 'rerun: it was run again, when the run went on'
@@ -84,7 +84,7 @@ exits 0 cairn status --json
 is "$(json_get '.unknown_tasks[0].check')" true 'in JSON, too'
 exits 0 cairn status --waiting
 says 'pay  is unknown: its check decides  (1 behind it)'
-says 'go on with: cairn resume 4'
+says 'continue with: cairn resume 4'
 touch paid
 exits 0 cairn resume
 is "$(tr '\n' ' ' <ran)" 'after ' 'the check says that it is done'
@@ -106,4 +106,50 @@ kill -TERM $pid
 wait $pid
 is $? 8 'stopped'
 is "$(grep -c 'its check decides: cairn resume 6' run.out)" 1 'the last line tells that the check decides'
+
+# It has paid, and whatever keeps its check from an answer does not make it pay again.
+cat >paid.yaml <<'END2'
+name: paid
+tasks:
+  pay:
+    run: 'echo PAID >>ran'
+    once: true
+    retries: 3
+    check: 'touch checking; while [ ! -e let ]; do sleep 0.02; done; grep -q PAID ran'
+  after: {needs: pay, run: 'echo after >>ran'}
+END2
+pays() { # FILE: stopped during the check by the words that follow
+    rm -f let checking ran
+    file=$1
+    shift
+    cairn run --fresh "$file" >run.out 2>&1 &
+    pid=$!
+    wait_for 20 test -e checking
+    "$@"
+    wait $pid
+    status=$?
+}
+pays_once() { # EXIT NAME
+    is $status "$1" "$2"
+    exits 0 cairn status
+    says 'its check decides' 'nobody knows yet'
+    touch let
+    exits 0 cairn resume
+    is "$(tr '\n' ' ' <ran)" 'PAID after ' "$2: it has paid once"
+}
+term() { kill -TERM $pid; }
+cancel() { exits 0 cairn cancel; }
+pays paid.yaml term
+pays_once 8 'stopped during the check'
+pays paid.yaml cancel
+pays_once 8 'cancelled during the check'
+sed 's/^tasks/deadline: 1s\n&/' paid.yaml >deadline.yaml
+pays deadline.yaml :
+pays_once 8 'the deadline passed during the check'
+sed "s/^    run:.*/&\n    timeout: 1s/" paid.yaml >timeout.yaml
+pays timeout.yaml :
+pays_once 8 'the check took too long'
+sed 's/while.*done;/[ -e let ] || kill -9 $$;/' paid.yaml >killed.yaml
+pays killed.yaml :
+pays_once 8 'the check was killed'
 done_testing

@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# Who owns a workflow, as others are told.
+# Who owns a workflow, and what another cairn says of it.
 . "$TESTS/cli/tap.sh"
 
 guard_of() { # pid of cairn
@@ -37,7 +37,7 @@ says "is owned by process $second on" 'the new owner is named, not the dead one'
 says '(run 1)'
 touch go
 wait $second
-is $? 0 'the owner goes on unharmed'
+is $? 0 'the owner completes the run'
 is "$(wc -l <started)" 2 'the task ran once more'
 touch end
 # The second one made its own session and its run came to an end: it was left alone. It must
@@ -45,4 +45,29 @@ touch end
 for pid in $(cat left); do
     ok 'what lingered has ended' wait_for 20 test ! -e "/proc/$pid"
 done
+
+# ---- The lock file is removed under a live run ----
+mkdir lock && cd lock || exit 1
+export CAIRN_STORE="$PWD/.cairn"
+cat >flow.yaml <<'END'
+name: lock
+on_failure: continue
+tasks:
+  a: {run: "touch at-a; while [ -e hold ]; do sleep 0.02; done"}
+  b: {run: "echo b >>ran", needs: [a]}
+END
+touch hold
+cairn run flow.yaml >run.out 2>&1 &
+pid=$!
+ok 'a runs' wait_for 20 test -e at-a
+rm .cairn/lock
+exits 6 timeout 20 cairn run flow.yaml
+says 'still works on run 1'
+rm hold
+wait $pid
+is "$?" 5 'the owner ends: its store was tampered with'
+exits 0 cairn status --tasks --json
+is "$(json_get .failed)" 0 'no task counts as failed'
+exits 0 cairn resume
+is "$(count b ran)" 1 'and the run goes on'
 done_testing

@@ -123,9 +123,10 @@ says 'output'
 exits 0 cairn resume
 is "$(tr '\n' ' ' <ran)" 'make use make use ' 'and what needs it runs again'
 echo other >product
-is "$(planned)" '' 'a changed output is there: nothing runs'
-is "$(planned --check-outputs=content)" 'make use' 'with --check-outputs=content it counts'
-for check in exist content; do
+is "$(planned)" 'make use' 'a changed output counts'
+is "$(planned --check-outputs=content)" 'make use' 'and with --check-outputs=content'
+is "$(planned --check-outputs=exist)" '' 'with --check-outputs=exist it is enough that it is there'
+for check in changed exist content; do
     rm product
     ln -s product product
     is "$(planned --check-outputs=$check)" 'make use' "a link to itself is no output ($check)"
@@ -212,4 +213,23 @@ touch ok3
 exits 0 cairn resume
 says ': 1 to 4 of 4 tasks to run' 'resume: one is sure to run, all may'
 
+# A task that was skipped because of another, and then by its own condition.
+mkdir skip && cd skip || exit 1
+export CAIRN_STORE="$PWD/.cairn"
+cat >skip.yaml <<'END'
+name: skip
+params: {p: one}
+tasks:
+  a: {run: 'test -e mended'}
+  n: {needs: [a], if: params.p == 'two', run: 'true'}
+  m: {needs: [n], run: 'true'}
+END
+exits 1 cairn run skip.yaml
+touch mended
+exits 0 cairn resume
+exits 0 cairn status --json
+is "$(json_get .excluded)" 1 'after a resume it is skipped by its condition, as in a run that never broke'
+is "$(json_get .skipped)" 2 'what needs it is skipped, too'
+exits 0 cairn resume
+says 'nothing to do' 'and that is settled'
 done_testing

@@ -53,6 +53,14 @@ is "$(tr '\n' ' ' <ran)" 'a b c ' 'a cancelled run goes on'
 exits 0 cairn status --json
 is "$(json_get .state)" completed 'to its end'
 
+# Signals that mean nothing to cairn do not end it.
+start SIGUSR1
+kill -USR1 $pid
+kill -USR2 $pid
+rm -f hold
+ended
+is "$status" 0 'SIGUSR1 and SIGUSR2 are ignored'
+
 # A task that does not heed TERM: the second signal kills.
 cat >stubborn.yaml <<'END'
 name: stubborn

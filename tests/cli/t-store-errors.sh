@@ -76,7 +76,7 @@ else
     skip 'a store on a full disk' 'needs root and mount'
 fi
 
-# What a task writes has no room: its failure is the disk's, which is said, once.
+# What a task prints has no room: that is no failure of the task. (t-full-disk-output.sh has more.)
 if [ "$(id -u)" = 0 ] && mkdir -p full && mount -t tmpfs -o size=4m none full 2>/dev/null; then
     cat >output.yaml <<'END'
 name: output
@@ -90,18 +90,13 @@ END
         rm -f full/fill roomy
         # shellcheck disable=SC2086
         run timeout -k 5 60 cairn run output.yaml --fresh --store full/store $more
-        ok "output on a full disk: the run failed${more:+ ($more)}" \
-            eval '[ "$status" = 1 ] || [ "$status" = 9 ]'
-        is "$(grep -c '^DISK FULL .*full/store/live' err)" 1 'the disk is named as the cause, once'
-        matches 'DISK FULL .*free space, then `cairn resume`' 'with what to do'
-        [ "$more" != --json ] || is "$(grep -c '"type":"disk_full"' out)" 1 'as an event, too'
+        ok "output on a full disk: the run completed${more:+ ($more)}" \
+            eval '[ "$status" = 0 ] || [ "$status" = 9 ]'
+        ok 'and no task failed' sh -c '! grep -qE "FAILED|DISK FULL" err'
     done
     rm -f full/fill
     touch roomy
     exits 0 timeout -k 5 60 cairn resume --store full/store
-    printf 'name: bad\ntasks:\n  a: {run: "seq 1 15000; exit 1"}\n' >bad.yaml
-    exits 1 cairn run bad.yaml --store full/store
-    ok 'with room nobody speaks of the disk' sh -c '! grep -q "DISK FULL" err'
     umount full
 else
     skip 'the output of tasks on a full disk' 'needs root and mount'

@@ -104,4 +104,26 @@ says 'a secret is not given here' 'explain: so whether it changed cannot be told
 exits 0 cairn explain a --json
 json_ok 'explain --json'
 ok 'and in JSON' test -n "$(json_get '.notices[0]')"
+
+# An undo that is killed after its last task, before its end is stored.
+mkdir killed && cd killed || exit 1
+export CAIRN_STORE="$PWD/.cairn"
+export ASAN_OPTIONS="${ASAN_OPTIONS-}:verify_asan_link_order=0:detect_leaks=0"
+killer=$BUILD/tests/crash/killer.so
+cat >undo.yaml <<'END'
+name: undo
+tasks:
+  a: {run: 'true', undo: 'echo a >>undone'}
+  b: {needs: [a], run: 'true', undo: 'echo b >>undone'}
+END
+exits 0 cairn run undo.yaml
+run env LD_PRELOAD="$killer" CRASH_KILL=sync-return:2 CRASH_MARK="$PWD/mark" cairn undo 1
+is "$status" 137 'an undo is killed when its last task is undone'
+exits 0 cairn status 1 --json
+is "$(json_get .undone)" 2 'both tasks are undone'
+exits 0 cairn undo 1
+is "$(tr '\n' ' ' <undone)" 'b a ' 'going on with it undoes nothing twice'
+exits 0 cairn status 1 --json
+is "$(json_get .state)" undone 'and the run has its end'
+exits 2 cairn undo 1
 done_testing

@@ -148,7 +148,13 @@ static void count_line(struct scenario *s, const struct line *line, struct count
     c->last_attempt = line->attempt;
 }
 
-/* Without failures what was planned is exactly what runs, unless it was killed. */
+static bool is_flaky(const struct scenario *s, uint32_t task)
+{
+    return s->w.defs[s->w.def_of[task]].flags & DEF_FLAKY;
+}
+
+/* Without failures what was planned is exactly what runs, unless it was killed, and
+ * what had ended does not run again. */
 static void check_planned_ran(struct scenario *s, const struct journal *journal,
                               uint32_t session)
 {
@@ -157,8 +163,38 @@ static void check_planned_ran(struct scenario *s, const struct journal *journal,
         if (journal->lines[i].session == session)
             ran[journal->lines[i].task] = true;
     for (uint32_t i = 0; i < s->w.n_tasks; i++)
-        check(s, ran[i] || !s->planned[session][i],
-              "%s was planned for session %u and did not run", s->w.id[i], session);
+        switch ((enum planned)s->planned[session][i]) {
+        case PLANNED:
+            check(s, ran[i], "%s was planned for session %u and did not run",
+                  s->w.id[i], session);
+            break;
+        case TAKEN_OVER:
+            check(s, !ran[i] || is_flaky(s, i),
+                  "%s had ended, and ran again in session %u", s->w.id[i], session);
+            break;
+        case NOT_PLANNED:
+            break;
+        }
+}
+
+/* What a kill may repeat is what was alive at that moment: one task for each job, which
+ * has perhaps said that it ends and not ended yet. */
+static void check_repeats(struct scenario *s, const struct journal *journal,
+                          uint32_t session)
+{
+    bool ended[TASKS_MAX] = {false}, again[TASKS_MAX] = {false};
+    uint32_t repeated = 0;
+    for (uint32_t i = 0; i < journal->n; i++) {
+        const struct line *line = &journal->lines[i];
+        if (line->session == session && line->kind == LINE_END)
+            ended[line->task] = true;
+        if (line->session == session + 1 && line->kind == LINE_START)
+            again[line->task] = true;
+    }
+    for (uint32_t i = 0; i < s->w.n_tasks; i++)
+        repeated += ended[i] && again[i];
+    check(s, repeated <= s->jobs, "%u tasks that had ended ran again in session %u",
+          repeated, session + 1);
 }
 
 void check_journal(struct scenario *s)
@@ -171,7 +207,7 @@ void check_journal(struct scenario *s)
         count_line(s, &journal.lines[i], &counts[journal.lines[i].task]);
     for (uint32_t i = 0; i < s->w.n_tasks; i++) {
         const struct counts *c = &counts[i];
-        bool flaky = s->w.defs[s->w.def_of[i]].flags & DEF_FLAKY;
+        bool flaky = is_flaky(s, i);
         check(s, c->ends + c->fails <= c->starts, "%s: more ends than starts",
               s->w.id[i]);
         for (uint32_t k = 1; k < s->sessions; k++)
@@ -180,6 +216,8 @@ void check_journal(struct scenario *s)
                       "%s was recorded completed, and has %u starts and %u ends",
                       s->w.id[i], c->starts, c->ends);
     }
+    for (uint32_t k = 0; k + 1 < s->sessions && !s->damaged; k++)
+        check_repeats(s, &journal, k);
     for (uint32_t k = 1; k < s->sessions; k++)
         if (s->finished[k] && !s->w.fails)
             check_planned_ran(s, &journal, k);

@@ -108,6 +108,10 @@ void journal_release(struct journal *journal);
 
 /* ---- scenario.c: one test, its directory and its verdict ---- */
 
+/* By `cairn plan`. TAKEN_OVER: its end was noted, so its outcome is recorded without
+ * another attempt. */
+enum planned { NOT_PLANNED, PLANNED, TAKEN_OVER };
+
 struct setup {
     const char *cairn, *task, *killer; /* absolute paths */
     const char *work;                  /* where the directories are made */
@@ -122,7 +126,7 @@ struct scenario {
     uint32_t jobs, sessions, failures;
     uint32_t kills, guard_kills;
     bool done_before[SESSIONS_MAX][TASKS_MAX]; /* recorded completed before session */
-    bool planned[SESSIONS_MAX][TASKS_MAX];     /* by `cairn plan` before session */
+    uint8_t planned[SESSIONS_MAX][TASKS_MAX];  /* enum planned, before session */
     bool finished[SESSIONS_MAX];               /* the session ended by itself */
     uint32_t settled; /* sessions before the one that first came to the end */
     bool damaged;     /* records were damaged: what was reported need not be there */
@@ -194,7 +198,7 @@ uint32_t checkpoint_seqs(struct scenario *s, const char *dir, uint64_t *seqs);
 /* Changes one byte of a stored record. */
 bool damage_record(struct scenario *s, const char *dir, uint64_t seq);
 /* What `plan --json` printed as out.TAG. */
-bool plan_read(struct scenario *s, const char *dir, const char *tag, bool *planned,
+bool plan_read(struct scenario *s, const char *dir, const char *tag, uint8_t *planned,
                uint32_t *n);
 /* Tasks that out.TAG of `run --json` reports as completed. */
 bool reported_read(struct scenario *s, const char *dir, const char *tag,

@@ -140,7 +140,7 @@ bool damage_record(struct scenario *s, const char *dir, uint64_t seq)
 
 /* ---- JSON that the command printed ---- */
 
-bool plan_read(struct scenario *s, const char *dir, const char *tag, bool *planned,
+bool plan_read(struct scenario *s, const char *dir, const char *tag, uint8_t *planned,
                uint32_t *n)
 {
     char *text = printed(dir, "out", tag);
@@ -158,7 +158,8 @@ bool plan_read(struct scenario *s, const char *dir, const char *tag, bool *plann
         uint32_t task = id ? workflow_find(&s->w, id) : UINT32_MAX;
         good = check(s, task != UINT32_MAX && will, "plan names an unknown task");
         if (good && strcmp(will, "will") == 0) {
-            planned[task] = true;
+            const char *reason = json_string_value(json_object_get(one, "reason"));
+            planned[task] = reason && !strcmp(reason, "adopted") ? TAKEN_OVER : PLANNED;
             ++*n;
         }
     }

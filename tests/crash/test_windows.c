@@ -42,7 +42,7 @@ static bool no_end(const struct evidence *e, uint32_t task)
 
 static bool end_unrecorded(const struct evidence *e, uint32_t task)
 {
-    return e->snapshot->interrupted[task] && has_line(e, task, LINE_END);
+    return e->snapshot->outcome[task] == CAIRN_PENDING && has_line(e, task, LINE_END);
 }
 
 static bool unreported(const struct evidence *e, uint32_t task)

@@ -47,6 +47,7 @@ void change_member_removed(struct making *m);
 /* change_world.c: files, secrets, and what must not matter */
 void change_output_deleted(struct making *m);
 void change_output_content(struct making *m);
+void change_output_touched(struct making *m);
 void change_input_content(struct making *m);
 void change_input_touched(struct making *m);
 void change_secret(struct making *m);

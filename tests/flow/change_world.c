@@ -66,6 +66,19 @@ void change_output_content(struct making *m)
     each_output(m, (uint32_t)(def - m->w->defs), lengthen_file);
 }
 
+static void touch_file(const char *path)
+{
+    if (utimensat(AT_FDCWD, path, NULL, 0))
+        perror(path);
+}
+
+void change_output_touched(struct making *m)
+{
+    struct def *def = picked(m, has_output);
+    if (def)
+        each_output(m, (uint32_t)(def - m->w->defs), touch_file);
+}
+
 static bool has_input(const struct def *def)
 {
     return def->input && def->input_of == NONE;
@@ -89,8 +102,7 @@ void change_input_touched(struct making *m)
     if (!def)
         return;
     snprintf(path, sizeof path, "%s/in/%u", m->dir, (uint32_t)(def - m->w->defs));
-    if (utimensat(AT_FDCWD, path, NULL, 0))
-        perror(path);
+    touch_file(path);
 }
 
 void change_secret(struct making *m)

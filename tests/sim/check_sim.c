@@ -9,7 +9,7 @@
  * What an attempt ends with is a function of (workflow, task, attempt), and whether a
  * condition holds one of what it asks for, so that every way of running one workflow
  * has one right answer. on_failure is continue: nothing is left out. */
-#include "executor/parts/timers.h"
+#include "executor/state/timers.h"
 #include "graph/match.h"
 #include "plan/decide.h"
 
@@ -215,7 +215,7 @@ static bool step(struct sim *s)
     struct timer timer;
     if (!s->timers.n || s->steps_left-- == 0)
         return false;
-    if (!timers_due(&s->timers, INT64_MAX, &timer) || timer.when_ns < s->now)
+    if (!timers_take_due(&s->timers, INT64_MAX, &timer) || timer.when_ns < s->now)
         ck_abort_msg("time goes backwards");
     s->now = timer.when_ns;
     if (timer.kind == TIMER_RETRY) {

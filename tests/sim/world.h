@@ -72,6 +72,17 @@ static inline bool condition_is_met(const struct world *w, const uint8_t *outcom
     return !def->condition.len || mix(w, task, 1000 + answer) % 4;
 }
 
+static inline void world_make_of(struct world *w, const struct flow_taste *taste,
+                                 uint64_t seed)
+{
+    uint64_t numbers = seed;
+    w->seed = seed;
+    flow_build(&w->graph, &w->definition, taste, &numbers);
+    w->definition.on_failure = ON_FAILURE_CONTINUE;
+    w->failing = help_below(&numbers, 3) ? help_below(&numbers, 300) : 0;
+    w->cancelling = help_below(&numbers, 4) ? 0 : help_below(&numbers, 100);
+}
+
 static inline void world_make(struct world *w, uint64_t seed)
 {
     static const struct flow_taste taste = {.tasks = 30,
@@ -80,12 +91,7 @@ static inline void world_make(struct world *w, uint64_t seed)
                                             .external = 16,
                                             .finally = 3,
                                             .retry = 3};
-    uint64_t numbers = seed;
-    w->seed = seed;
-    flow_build(&w->graph, &w->definition, &taste, &numbers);
-    w->definition.on_failure = ON_FAILURE_CONTINUE;
-    w->failing = help_below(&numbers, 3) ? help_below(&numbers, 300) : 0;
-    w->cancelling = help_below(&numbers, 4) ? 0 : help_below(&numbers, 100);
+    world_make_of(w, &taste, seed);
 }
 
 static inline void world_release(struct world *w)

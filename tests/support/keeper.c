@@ -87,7 +87,7 @@ void setup_own(void)
 {
     setup();
     ck_assert_int_eq(slots_create(&map, help_dir, store_id, RUN, TASKS, &failure), 0);
-    ck_assert_int_eq(spawner_start(&spawner, 0, &failure), 0);
+    ck_assert_int_eq(spawner_start(&spawner, 0, NULL, &failure), 0);
 }
 
 void teardown_own(void)

@@ -173,6 +173,7 @@ int run_tests(const char *name, const TTest *const *tests, size_t n)
 {
     Suite *suite = suite_create(name);
     TCase *tcase = tcase_create(name);
+    tcase_set_timeout(tcase, 120);
     tcase_add_checked_fixture(tcase, setup, teardown);
     for (size_t i = 0; i < n; i++)
         tcase_add_test(tcase, tests[i]);

@@ -157,7 +157,7 @@ awk -F '\t' '
         }
     }
     END { for (k in writers) { split(k, p, SUBSEP); print writers[k], p[1] "." p[2] } }
-' "$work/tags" $(grep '^executor/[^/]*$' "$work/files") | sort -rn >"$work/writers"
+' "$work/tags" $(grep '^executor/.*[.]c$' "$work/files") | sort -rn >"$work/writers"
 awk '{ n++; of[n] = $1; if ($1 >= 3) many++; if ($2 ~ /^engine\./) own++ }
     END { printf "%5d fields (%d of struct engine itself), median %s writers, %d with three or more\n",
                  n, own, n ? of[int((n + 1) / 2)] : 0, many }' "$work/writers"

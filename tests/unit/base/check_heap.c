@@ -54,6 +54,9 @@ START_TEST(test_delays_grow_to_a_day)
     ck_assert_int_eq(backoff_delay_ms(&doubled, 4), 8000);
     ck_assert_int_eq(backoff_delay_ms(&doubled, UINT32_MAX), 86400000);
     ck_assert_int_eq(backoff_delay_ms(&same, 9), 500);
+    struct backoff days = {3 * 86400000ll, 2000, false};
+    ck_assert_int_eq(backoff_delay_ms(&days, 1), 3 * 86400000ll);
+    ck_assert_int_eq(backoff_delay_ms(&days, 5), 3 * 86400000ll);
     struct backoff random = {1000, 1000, true};
     for (int i = 0; i < 1000; i++) {
         int64_t ms = backoff_delay_ms(&random, 1);

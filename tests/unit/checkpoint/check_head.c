@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Exported heads, through the library. (The command and its files: t-head.sh.) */
+/* Exported heads, through the library. (The command: t-checkpoint-head.sh.) */
 #include "tests/support/checkpoint.h"
 
 struct heads {

@@ -474,6 +474,11 @@ START_TEST(lists)
                               note_info, l, NULL, &lab->error),
         CAIRN_ENOTFOUND);
     lab_run(lab, "empty", 0, 0, &graph);
+    struct cairn_checkpoint_filter other = {.workflow = "empty", .run = 1};
+    ck_assert_int_eq(
+        cairn_checkpoint_list(lab->store, &other, note_info, l, NULL, &lab->error),
+        CAIRN_ENOTFOUND);
+    ck_assert_str_eq(lab->error.text, "run 1 is not one of workflow empty");
     l = list(lab, (struct cairn_checkpoint_filter){.workflow = "empty"}, &total);
     ck_assert_int_eq(l->n, 0);
     ck_assert_uint_eq(total, 0);

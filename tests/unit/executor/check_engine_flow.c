@@ -34,6 +34,42 @@ static void expect_end(struct cairn_run_result r, enum cairn_run_state state,
     ck_assert_int_eq(r.exit_status, status);
 }
 
+/* ---- The order of ready tasks ---- */
+
+static void run_in_order(const char *text, uint32_t jobs, const char *expected)
+{
+    remove("log");
+    run_text(text, store,
+             (struct cairn_run_options){.start = CAIRN_START_FRESH, .jobs = jobs},
+             NULL);
+    expect_words("log", expected);
+}
+
+START_TEST(order_is_that_of_the_file)
+{
+    const char *text = "name: w\ntasks:\n"
+                       "  a: {run: 'echo a >>log'}\n"
+                       "  b: {run: 'echo b >>log; sleep 0.02'}\n"
+                       "  c: {run: 'echo c >>log; sleep 0.3'}\n"
+                       "  d: {run: 'echo d >>log; sleep 0.04'}\n";
+    for (int i = 0; i < 3; i++)
+        run_in_order(text, 1, "a b c d");
+}
+END_TEST
+
+START_TEST(long_tasks_start_first)
+{
+    const char *text = "name: w\ndefaults: {timeout: 60s}\ntasks:\n"
+                       "  a: {pool: one, run: 'echo a >>log'}\n"
+                       "  b: {pool: one, run: 'echo b >>log; sleep 0.02'}\n"
+                       "  c: {pool: one, run: 'echo c >>log; sleep 0.9'}\n"
+                       "  d: {pool: one, run: 'echo d >>log; sleep 0.01'}\n"
+                       "pools: {one: 1}\n";
+    run_in_order(text, 2, "a b c d");
+    run_in_order(text, 2, "c a b d");
+}
+END_TEST
+
 /* ---- when ---- */
 
 START_TEST(when_success_failed_always)
@@ -550,6 +586,8 @@ int main(void)
     TCase *tests = tcase_create("engine_flow");
     tcase_add_checked_fixture(tests, begin, end);
     tcase_set_timeout(tests, 60);
+    tcase_add_test(tests, order_is_that_of_the_file);
+    tcase_add_test(tests, long_tasks_start_first);
     tcase_add_test(tests, when_success_failed_always);
     tcase_add_test(tests, groups_and_when);
     tcase_add_test(tests, conditions);

@@ -39,6 +39,44 @@ static void expect_text(const char *id, const char *part)
 
 /* ---- Checks ---- */
 
+struct text {
+    char bytes[4096];
+    size_t n;
+};
+
+static int add_bytes(void *context, const char *bytes, size_t n, uint64_t gap_bytes)
+{
+    struct text *text = context;
+    ck_assert_uint_eq(gap_bytes, 0);
+    ck_assert_uint_lt(text->n + n, sizeof text->bytes);
+    memcpy(text->bytes + text->n, bytes, n);
+    text->n += n;
+    text->bytes[text->n] = '\0';
+    return 0;
+}
+
+static void expect_output(const char *id, int stream, const char *expected)
+{
+    struct text text = {0};
+    good(cairn_output(store, 1, id, 0, stream, add_bytes, &text, &error));
+    ck_assert_str_eq(text.bytes, expected);
+}
+
+START_TEST(output_of_checks)
+{
+    run_it("name: w\non_failure: continue\ntasks:\n"
+           "  quiet: {run: 'echo o; echo e >&2', check: 'true'}\n"
+           "  good: {run: 'echo o; printf e >&2', check: 'echo co; echo ce >&2'}\n"
+           "  bad: {run: ':', check: 'echo line 1; echo line 2; exit 3'}\n");
+    expect_output("quiet", 1, "o\n");
+    expect_output("quiet", 2, "e\n");
+    expect_output("good", 1, "o\n");
+    expect_output("good", 2, "e\n--- its check:\nco\nce\n");
+    expect_output("bad", 1, "");
+    expect_output("bad", 2, "--- its check:\nline 1\nline 2\n");
+}
+END_TEST
+
 START_TEST(checks)
 {
     struct cairn_run_result r = run_it(
@@ -279,7 +317,7 @@ START_TEST(once_that_was_stopped)
 }
 END_TEST
 
-/* The task had ended well, but nothing of that was recorded. */
+/* That the task had ended well was noted, and nothing of it recorded. */
 START_TEST(a_crash_during_a_check)
 {
     static const char text[] =
@@ -290,7 +328,7 @@ START_TEST(a_crash_during_a_check)
     run_it(text);
     unlink("log");
     expect_end(run_copy(text), CAIRN_RUN_COMPLETED, 0);
-    expect_words("log", "a check b");
+    expect_words("log", "check b");
 }
 END_TEST
 
@@ -539,6 +577,7 @@ int main(void)
     TCase *tests = tcase_create("engine_gate");
     tcase_add_checked_fixture(tests, begin, end);
     tcase_set_timeout(tests, 60);
+    tcase_add_test(tests, output_of_checks);
     tcase_add_test(tests, checks);
     tcase_add_test(tests, a_check_and_retries);
     tcase_add_test(tests, what_a_check_is_given);

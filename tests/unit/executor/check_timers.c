@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The heap of timers against a sorted list. */
-#include "executor/parts/timers.h"
+#include "executor/state/timers.h"
 
 #include "tests/support/graph.h"
 
@@ -15,9 +15,9 @@ static void add(int64_t when_ns, uint64_t stamp)
 START_TEST(test_empty)
 {
     struct timer out = {.stamp = 9};
-    ck_assert(!timers_due(&timers, INT64_MAX, &out));
+    ck_assert(!timers_take_due(&timers, INT64_MAX, &out));
     ck_assert_uint_eq(out.stamp, 9);
-    ck_assert_int_eq(timers_wait_ms(&timers, 0, 250), 250);
+    ck_assert_int_eq(timers_first_ns(&timers), INT64_MAX);
     timers_release(&timers);
 }
 END_TEST
@@ -27,38 +27,30 @@ START_TEST(test_due)
     struct timer out;
     add(200, 2);
     add(100, 1);
-    ck_assert(!timers_due(&timers, 99, &out));
-    ck_assert(timers_due(&timers, 100, &out));
+    ck_assert(!timers_take_due(&timers, 99, &out));
+    ck_assert(timers_take_due(&timers, 100, &out));
     ck_assert_uint_eq(out.stamp, 1);
     ck_assert_uint_eq(out.kind, TIMER_RETRY);
     ck_assert_uint_eq(out.index, 3);
-    ck_assert(!timers_due(&timers, 199, &out));
+    ck_assert(!timers_take_due(&timers, 199, &out));
     add(-5, 3); /* already past when added */
-    ck_assert(timers_due(&timers, 0, &out));
+    ck_assert(timers_take_due(&timers, 0, &out));
     ck_assert_uint_eq(out.stamp, 3);
-    ck_assert(timers_due(&timers, INT64_MAX, &out));
-    ck_assert(!timers_due(&timers, INT64_MAX, &out));
+    ck_assert(timers_take_due(&timers, INT64_MAX, &out));
+    ck_assert(!timers_take_due(&timers, INT64_MAX, &out));
     timers_release(&timers);
     ck_assert_uint_eq(timers.n, 0);
 }
 END_TEST
 
-/* Rounded up: waiting that long must make the timer due. */
-START_TEST(test_wait)
+START_TEST(test_first)
 {
     add(1000000001, 1);
-    ck_assert_int_eq(timers_wait_ms(&timers, 0, 60000), 1001);
-    ck_assert_int_eq(timers_wait_ms(&timers, 1, 60000), 1000);
-    ck_assert_int_eq(timers_wait_ms(&timers, 0, 500), 500);
-    ck_assert_int_eq(timers_wait_ms(&timers, 1000000000, 500), 1);
-    ck_assert_int_eq(timers_wait_ms(&timers, 1000000001, 500), 0);
-    ck_assert_int_eq(timers_wait_ms(&timers, INT64_MAX, 500), 0);
+    ck_assert_int_eq(timers_first_ns(&timers), 1000000001);
     add(INT64_MAX, 2);
+    ck_assert_int_eq(timers_first_ns(&timers), 1000000001);
     add(5000000, 3);
-    ck_assert_int_eq(timers_wait_ms(&timers, 0, 500), 5);
-    timers_release(&timers);
-    add(INT64_MAX, 1); /* far away is not soon */
-    ck_assert_int_eq(timers_wait_ms(&timers, 0, 500), 500);
+    ck_assert_int_eq(timers_first_ns(&timers), 5000000);
     timers_release(&timers);
 }
 END_TEST
@@ -84,7 +76,7 @@ START_TEST(test_random)
                 continue;
             }
             ck_assert_uint_eq(timers.n, left);
-            ck_assert(timers_due(&timers, 500, &out));
+            ck_assert(timers_take_due(&timers, 500, &out));
             ck_assert(there[out.stamp] && when[out.stamp] == out.when_ns);
             ck_assert_int_ge(out.when_ns, last);
             uint32_t sooner = 0;
@@ -106,7 +98,7 @@ int main(void)
     TCase *c = tcase_create("all");
     tcase_add_test(c, test_empty);
     tcase_add_test(c, test_due);
-    tcase_add_test(c, test_wait);
+    tcase_add_test(c, test_first);
     tcase_add_test(c, test_random);
     suite_add_tcase(suite, c);
     return help_run(suite);

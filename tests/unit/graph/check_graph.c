@@ -236,13 +236,14 @@ static void check_mirror(const struct graph *g)
 {
     uint32_t edges = 0;
     for (uint32_t i = 0; i < g->n_nodes; i++) {
-        ck_assert_uint_le(g->user_start[i], g->user_start[i + 1]);
-        for (uint32_t e = g->user_start[i]; e < g->user_start[i + 1]; e++) {
-            uint32_t there = 0, back = 0, user = g->users[e];
-            for (uint32_t f = g->need_start[user]; f < g->need_start[user + 1]; f++)
+        ck_assert_uint_le(g->dependent_start[i], g->dependent_start[i + 1]);
+        for (uint32_t e = g->dependent_start[i]; e < g->dependent_start[i + 1]; e++) {
+            uint32_t there = 0, back = 0, dependent = g->dependents[e];
+            for (uint32_t f = g->need_start[dependent];
+                 f < g->need_start[dependent + 1]; f++)
                 there += g->needs[f] == i;
-            for (uint32_t f = g->user_start[i]; f < g->user_start[i + 1]; f++)
-                back += g->users[f] == user;
+            for (uint32_t f = g->dependent_start[i]; f < g->dependent_start[i + 1]; f++)
+                back += g->dependents[f] == dependent;
             ck_assert_uint_eq(there, back); /* twice needed is twice used */
             edges++;
         }
@@ -278,9 +279,9 @@ static void check_height(const struct graph *g, const uint32_t *duration,
                            : duration && duration[i] ? duration[i]
                                                      : usual;
             uint32_t tallest = 0;
-            for (uint32_t e = g->user_start[i]; e < g->user_start[i + 1]; e++)
-                if (height[g->users[e]] > tallest)
-                    tallest = height[g->users[e]];
+            for (uint32_t e = g->dependent_start[i]; e < g->dependent_start[i + 1]; e++)
+                if (height[g->dependents[e]] > tallest)
+                    tallest = height[g->dependents[e]];
             moved |= height[i] != own + tallest;
             height[i] = own + tallest;
         }
@@ -293,8 +294,8 @@ static void check_height(const struct graph *g, const uint32_t *duration,
 /* One number that is another is noticed, whichever it is. */
 static void check_damage(struct graph *g, uint64_t *seed)
 {
-    uint32_t *const rows[] = {g->need_start, g->user_start, g->order,
-                              g->first,      g->needs,      g->users};
+    uint32_t *const rows[] = {g->need_start, g->dependent_start, g->order,
+                              g->first,      g->needs,           g->dependents};
     const uint32_t sizes[] = {g->n_nodes + 1, g->n_nodes + 1,
                               g->n_nodes,     g->definition->n_defs + 1,
                               g->n_edges,     g->n_edges};

@@ -335,14 +335,14 @@ START_TEST(test_prepare)
 }
 END_TEST
 
-/* ---- Tasks that are referred to ---- */
+/* ---- Tasks whose values are asked for ---- */
 
-static void refers(const char *expected)
+static void asks_for(const char *expected)
 {
     struct arena arena = ARENA_INIT;
     uint32_t *found = NULL;
     char ids[256] = "";
-    int n = definition_referred(&definition, task, &arena, &found);
+    int n = definition_values_of(&definition, task, &arena, &found);
     ck_assert_int_ge(n, 0);
     for (int i = 0; i < n; i++) {
         struct str id = defs[found[i]].id;
@@ -353,23 +353,25 @@ static void refers(const char *expected)
     arena_release(&arena);
 }
 
-START_TEST(test_referred)
+START_TEST(test_values_of)
 {
-    refers("fetch a.b out in cwd-1 ");
+    asks_for("fetch "); /* of the others only the status */
     ck_assert_int_eq(definition_prepare(&definition, &error), 0);
-    refers("fetch a.b out in cwd-1 ");
+    asks_for("fetch ");
     task->condition = STR("day == 'x'");
     task->n_argv = task->n_outputs = 0;
-    task->cwd = STR("tasks.out.status"); /* not in ${{ }} */
-    refers("in fetch ");
+    task->cwd = STR("tasks.out.outputs.k"); /* not in ${{ }} */
+    asks_for("fetch ");
     task->n_env = task->n_inputs = 0;
-    refers("");
-    task->external = STR("${{ tasks.t.status }} ${{ tasks.");
-    refers("");
+    asks_for("");
+    task->external = STR("${{ tasks.t.outputs.k }} ${{ tasks.");
+    asks_for("");
     task->external = STR("${{ tasks.t.status }} ${{ tasks.t.outputs.k }}");
-    refers("t ");
-    task->condition = STR("false && tasks.out.status == 'x'");
-    refers("out t ");
+    asks_for("t ");
+    task->condition = STR("false && tasks.out.outputs.k == 'x'");
+    asks_for("out t ");
+    task->condition = STR("tasks.out.status == 'x'");
+    asks_for("t ");
 }
 END_TEST
 
@@ -385,7 +387,7 @@ int main(void)
     tcase_add_test(tests, test_kept);
     tcase_add_test(tests, test_many_kept);
     tcase_add_test(tests, test_prepare);
-    tcase_add_test(tests, test_referred);
+    tcase_add_test(tests, test_values_of);
     suite_add_tcase(suite, tests);
     return help_run(suite);
 }

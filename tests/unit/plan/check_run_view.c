@@ -75,8 +75,8 @@ START_TEST(test_offers)
     ck_assert(!view.live);
     ck_assert(offers("approve") && !offers("later") && !offers("first"));
     ck_assert_int_eq(view.states.outcome[find("mail")], CAIRN_UNKNOWN);
-    ck_assert_uint_eq(run_view_attempts(&view, find("mail")), 2);
-    ck_assert_uint_eq(run_view_attempts(&view, find("approve")), 0);
+    ck_assert_uint_eq(situation_attempts(&view.situation, find("mail")), 2);
+    ck_assert_uint_eq(situation_attempts(&view.situation, find("approve")), 0);
     ck_assert_int_eq(run_view_find(&view, "gone", &task, &run_error), CAIRN_ENOTFOUND);
     ck_assert_int_eq(run_view_find(&view, NULL, &task, &run_error), CAIRN_ENOTFOUND);
     ck_assert_uint_eq(task, NODE_NONE);

@@ -4,6 +4,7 @@
 #include "plan/situation.h"
 
 #include "cairn/plan.h"
+#include "cairn/runs.h"
 #include "tests/support/recorded_run.h"
 
 static const char text[] = "name: flow\n"
@@ -166,6 +167,82 @@ START_TEST(test_run_of_another_workflow)
 }
 END_TEST
 
+/* ---- Plan and status say the same of what is not finished ---- */
+
+static int find_status(void *context, const struct cairn_task_info *info)
+{
+    struct cairn_task_info *found = context;
+    if (strcmp(info->id, found->id) != 0)
+        return 0;
+    *found = *info;
+    return 1;
+}
+
+static struct cairn_task_info status_of(uint64_t run, const char *id)
+{
+    struct cairn_task_info info = {.id = id};
+    must(cairn_run_tasks(run_store, run, find_status, &info, &run_error));
+    return info;
+}
+
+static const char repeated[] = "name: flow\n"
+                               "tasks:\n"
+                               "  again: {run: 'true'}\n"
+                               "  once: {run: 'true', undo: 'true', once: true}\n";
+
+static void put(uint64_t run, uint32_t task, uint32_t number, uint8_t flags,
+                int64_t started_ns, int64_t ended_ns, enum cairn_outcome outcome)
+{
+    put_attempt(&(struct attempt_row){.run = run,
+                                      .gen = 1,
+                                      .task = task,
+                                      .number = number,
+                                      .intent_ns = 1,
+                                      .started_ns = started_ns,
+                                      .ended_ns = ended_ns,
+                                      .outcome = (uint8_t)outcome,
+                                      .flags = flags});
+}
+
+/* A retry that was withdrawn before it started is no attempt: the one before counts. */
+START_TEST(test_withdrawn_retry)
+{
+    struct cairn_workflow *w = workflow_of(repeated);
+    static const uint8_t outcome[] = {CAIRN_PENDING, CAIRN_COMPLETED};
+    uint64_t run = record_run(&w, 1, outcome, CAIRN_RUN_UNFINISHED);
+    put(run, 0, 1, ATTEMPT_INTERRUPTED, 2, 3, CAIRN_PENDING);
+    put(run, 0, 2, 0, 0, 4, CAIRN_PENDING);
+    must(load(w, CAIRN_START_AUTO));
+    expect_reason(w, "again", CAIRN_REASON_INTERRUPTED);
+    ck_assert_uint_eq(situation_attempts(&s, 0), 2); /* the number is used up */
+    struct cairn_task_info info = status_of(run, "again");
+    ck_assert(info.interrupted);
+    ck_assert_uint_eq(info.attempts, 1);
+    situation_release(&s);
+    cairn_workflow_free(w);
+}
+END_TEST
+
+START_TEST(test_interrupted_undo)
+{
+    struct cairn_workflow *w = workflow_of(repeated);
+    static const uint8_t outcome[] = {CAIRN_COMPLETED, CAIRN_COMPLETED};
+    uint64_t run = record_run(&w, 1, outcome, CAIRN_RUN_UNFINISHED);
+    for (uint32_t task = 0; task < 2; task++) {
+        put(run, task, 1, 0, 2, 3, CAIRN_COMPLETED);
+        put(run, task, 2, ATTEMPT_UNDO, 4, 0, CAIRN_PENDING);
+    }
+    put(run, 1, 3, ATTEMPT_UNDO, 0, 5, CAIRN_PENDING); /* withdrawn */
+    must(load(w, CAIRN_START_AUTO));
+    expect_reason(w, "again", CAIRN_REASON_UNDONE);
+    ck_assert_int_eq(status_of(run, "again").outcome, CAIRN_COMPLETED);
+    expect_reason(w, "once", CAIRN_REASON_UNKNOWN);
+    ck_assert_int_eq(status_of(run, "once").outcome, CAIRN_UNKNOWN);
+    situation_release(&s);
+    cairn_workflow_free(w);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("situation");
@@ -177,6 +254,8 @@ int main(void)
     tcase_add_test(c, test_completed_run);
     tcase_add_test(c, test_fork);
     tcase_add_test(c, test_run_of_another_workflow);
+    tcase_add_test(c, test_withdrawn_retry);
+    tcase_add_test(c, test_interrupted_undo);
     suite_add_tcase(suite, c);
     return help_run(suite);
 }

@@ -118,7 +118,7 @@ START_TEST(test_trimmed_while_growing)
         write_pattern(capture.fd[1], size, next);
         size = next;
         step = step * 3 % 700001 + 1;
-        capture_trim(&capture, limit);
+        capture_trim(&capture, limit, CAPTURE_HOLE);
         expect_content(capture.fd[1], limit, size);
     }
     struct stat st;
@@ -139,7 +139,7 @@ START_TEST(test_small_limit_and_odd_sizes)
         ck_assert_int_eq(capture_reset(&capture, help_dir, RUN, SLOT, &failure), 0);
         for (uint64_t size = 0; size < 1000000; size += 99991) {
             write_pattern(capture.fd[0], size, size + 99991);
-            capture_trim(&capture, limits[i]);
+            capture_trim(&capture, limits[i], CAPTURE_HOLE);
             expect_content(capture.fd[0], limits[i], size + 99991);
         }
     }
@@ -151,13 +151,13 @@ START_TEST(test_truncated_by_the_task)
 {
     const uint64_t limit = 4096;
     write_pattern(capture.fd[0], 0, 2 << 20);
-    capture_trim(&capture, limit);
+    capture_trim(&capture, limit, CAPTURE_HOLE);
     ck_assert_int_eq(ftruncate(capture.fd[0], 0), 0);
     write_pattern(capture.fd[0], 0, 1 << 20);
-    capture_trim(&capture, limit);
+    capture_trim(&capture, limit, CAPTURE_HOLE);
     expect_content(capture.fd[0], limit, 1 << 20);
     write_pattern(capture.fd[0], 1 << 20, 3 << 20);
-    capture_trim(&capture, limit);
+    capture_trim(&capture, limit, CAPTURE_HOLE);
     expect_content(capture.fd[0], limit, 3 << 20);
 }
 END_TEST
@@ -214,7 +214,7 @@ START_TEST(test_of_an_attempt)
     ck_assert_int_eq(capture_attempt_open(&opened, &id, &failure), 0);
     expect_content(opened.fd[0], 1000, 0);
     expect_content(opened.fd[1], 1000, 3000000);
-    capture_trim(&opened, 1000);
+    capture_trim(&opened, 1000, CAPTURE_HOLE);
     write_pattern(made.fd[1], 3000000, 3000100);
     expect_content(opened.fd[1], 1000, 3000100);
     capture_close(&opened);
@@ -239,7 +239,7 @@ END_TEST
 
 START_TEST(test_errors_leave_outputs_alone)
 {
-    struct capture other = {{77, 78}, {1, 2}};
+    struct capture other = {.fd = {77, 78}, .punched = {1, 2}};
     struct captured got = {.bytes = 42};
     int fds = help_open_fds();
     ck_assert_int_eq(capture_open(&other, help_path("missing"), 1, 1, &failure),
@@ -256,12 +256,60 @@ START_TEST(test_errors_leave_outputs_alone)
 }
 END_TEST
 
+static void write_out(const struct capture *c, const char *text)
+{
+    ck_assert_int_eq(write(c->fd[0], text, strlen(text)), (ssize_t)strlen(text));
+}
+
+/* The same as in files, under no name; a second attempt begins with nothing. */
+START_TEST(kept_in_memory)
+{
+    struct capture memory = {.fd = {-1, -1}};
+    struct captured got = {BUF_INIT, 0, 0};
+    ck_assert_int_eq(capture_open_memory(&memory, &failure), 0);
+    write_out(&memory, "first ");
+    write_out(&memory, "second");
+    ck_assert_int_eq(capture_read(memory.fd[0], 1000, &got, &failure), 0);
+    ck_assert_str_eq(got.content.data, "first second");
+    buf_release(&got.content);
+    capture_reserve(&memory);
+    int empty = memory.fd[1];
+    ck_assert_int_eq(capture_reset(&memory, help_path("missing"), RUN, SLOT, &failure),
+                     0);
+    ck_assert_int_eq(memory.fd[1], empty);
+    ck_assert_int_eq(capture_read(memory.fd[0], 1000, &got, &failure), 0);
+    ck_assert_uint_eq(got.bytes, 0);
+    capture_close(&memory);
+}
+END_TEST
+
+/* Blocks are there ahead of what is written, and count as nothing written. */
+START_TEST(blocks_are_reserved)
+{
+    struct stat st;
+    capture_reserve(&capture);
+    ck_assert_int_eq(fstat(capture.fd[0], &st), 0);
+    ck_assert_int_eq(st.st_size, 0);
+    if (!capture.reserved[0])
+        return; /* not on this file system */
+    ck_assert_int_ge(st.st_blocks * 512, (off_t)capture.reserved[0]);
+    uint64_t before = capture.reserved[0];
+    capture_reserve(&capture);
+    ck_assert_uint_eq(capture.reserved[0], before);
+    ck_assert_int_eq(ftruncate(capture.fd[0], (off_t)before - 10), 0);
+    capture_reserve(&capture);
+    ck_assert_uint_gt(capture.reserved[0], before);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("capture");
     TCase *tests = tcase_create("capture");
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_set_timeout(tests, 60);
+    tcase_add_test(tests, kept_in_memory);
+    tcase_add_test(tests, blocks_are_reserved);
     tcase_add_test(tests, test_names);
     tcase_add_test(tests, test_descriptors);
     tcase_add_test(tests, test_sizes_around_the_limit);

@@ -126,7 +126,7 @@ static int engine(char **argv)
     if (strcmp(mode, "no-memfd") == 0)
         refuse_memfd();
     if (slots_create(&map, dir, argv[1], RUN, SLOTS, NULL) ||
-        guard_start(&guard, &map, NULL) || spawner_start(&spawner, 0, NULL))
+        guard_start(&guard, &map, NULL) || spawner_start(&spawner, 0, NULL, NULL))
         return 20;
     if (strcmp(mode, "copy") == 0) {
         /* A process of the host program that holds our end of the guard's socket. */

@@ -460,7 +460,7 @@ START_TEST(test_spawner_stops)
     spawner_stop(spawner);
     ck_assert(!help_readable(keeper.pidfd, 30));
     stop_up(&keeper);
-    ck_assert_int_eq(spawner_start(&spawner, 0, &failure), 0);
+    ck_assert_int_eq(spawner_start(&spawner, 0, NULL, &failure), 0);
 }
 END_TEST
 

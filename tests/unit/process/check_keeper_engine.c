@@ -22,7 +22,7 @@ static int engine(char **argv)
     struct guard guard;
     bool quick = strcmp(argv[2], "short") == 0;
     if (slots_create(&map, argv[0], argv[1], RUN, TASKS + 1, NULL) ||
-        guard_start(&guard, &map, NULL) || spawner_start(&spawner, 0, NULL))
+        guard_start(&guard, &map, NULL) || spawner_start(&spawner, 0, NULL, NULL))
         return 20;
     printf("%d", (int)guard.pid);
     for (uint32_t i = 0; i < TASKS; i++) {

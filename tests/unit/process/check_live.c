@@ -59,6 +59,7 @@ static struct live_name any_name(enum live_kind kind)
         return name;
     case LIVE_EPOCH:
     case LIVE_EPOCH_GONE:
+    case LIVE_ENDS:
         return live_of_epoch(kind, any_number(), any_number());
     default:
         return live_of_run(kind, any_number());
@@ -150,6 +151,7 @@ START_TEST(test_formats)
          {.kind = LIVE_EPOCH, .run = 7, .salt = 0x1234567890123456}},
         {"run-7.00000000000000a1.room.gone",
          {.kind = LIVE_EPOCH_GONE, .run = 7, .salt = 0xa1}},
+        {"run-7.00000000000000a1.ends", {.kind = LIVE_ENDS, .run = 7, .salt = 0xa1}},
     };
     char text[LIVE_NAME];
     struct live_name name;

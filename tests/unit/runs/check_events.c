@@ -210,13 +210,13 @@ START_TEST(order_within_a_turn)
     good(store_commit(store, &error));
     expect_log(0, add_short,
                "1 run_started\n"
-               "1 task_started b.1\n"
-               "1 task_started new.1\n"
+               "1 task_intended b.1\n"
+               "1 task_intended new.1\n"
                "2 command\n"
                "2 notice\n"
-               "2 task_started a.8\n"
+               "2 task_intended a.8\n"
                "2 task_finished a.8\n"
-               "2 task_started a.9\n"
+               "2 task_intended a.9\n"
                "2 task_finished a.9\n"
                "2 task_finished a.10\n"
                "2 task_finished b.1\n"
@@ -224,8 +224,8 @@ START_TEST(order_within_a_turn)
                "2 task_condition c\n"
                "2 task_skipped b\n"
                "2 task_skipped c\n"
-               "2 task_started b.2\n"
-               "2 task_started c.1\n"
+               "2 task_intended b.2\n"
+               "2 task_intended c.1\n"
                "2 run_finished\n"
                "3 task_finished b.2\n");
     expect_log(2, add_short, "3 task_finished b.2\n");
@@ -328,8 +328,9 @@ START_TEST(words_for_attempts)
         "while no cairn watched\n"
         "14 5 task_interrupted b 14 pending -1 0 0 interrupted: its undo, attempt 14 "
         "was interrupted\n"
-        "15 8 task_started c 1 pending -1 0 0 -: attempt 1 started\n"
-        "16 1000 undo_started c 2 pending -1 0 0 -: its undo started (attempt 2)\n");
+        "15 8 task_intended c 1 pending -1 0 0 -: attempt 1 is to start\n"
+        "16 1000 undo_intended c 2 pending -1 0 0 -: its undo is to start (attempt "
+        "2)\n");
     /* The checkpoint that it names is there. */
     for (uint64_t seq = 1; seq <= 3; seq++)
         put_checkpoint(seq);
@@ -419,12 +420,12 @@ START_TEST(damaged_rows)
     good(store_commit(store, &error));
     expect_log(
         0, add_long,
-        "1 1000 task_started - 1 pending -1 0 0 -: task number 3 (its definition 1 is "
-        "damaged): attempt 1 started\n"
-        "2 1000 task_started - 1 pending -1 0 0 -: task number 4294967294 (its "
-        "definition 1 is damaged): attempt 1 started\n"
-        "3 1000 task_started - 1 pending -1 0 0 -: task number 0 (its definition 7 is "
-        "damaged): attempt 1 started\n"
+        "1 1000 task_intended - 1 pending -1 0 0 -: task number 3 (its definition 1 is "
+        "damaged): attempt 1 is to start\n"
+        "2 1000 task_intended - 1 pending -1 0 0 -: task number 4294967294 (its "
+        "definition 1 is damaged): attempt 1 is to start\n"
+        "3 1000 task_intended - 1 pending -1 0 0 -: task number 0 (its definition 7 is "
+        "damaged): attempt 1 is to start\n"
         "4 5 task_finished a 3 pending -1 0 0 -: unknown (attempt 3)\n"
         "5 77 task_reset - 0 pending -1 0 0 unknown: is to run again (unknown) (the "
         "list of tasks is damaged)\n"
@@ -433,7 +434,7 @@ START_TEST(damaged_rows)
         "7 77 unknown - 0 pending -1 0 0 -: task number 3 (its definition 1 is "
         "damaged): an event of unknown kind 99\n"
         "8 77 command - 0 pending -1 0 0 unknown: asked to unknown\n"
-        "9 1000 task_started a 3 pending -1 0 0 -: attempt 3 started\n");
+        "9 1000 task_intended a 3 pending -1 0 0 -: attempt 3 is to start\n");
 }
 END_TEST
 
@@ -540,9 +541,9 @@ static void add_turn(struct history *h)
 
 static void read_in_windows(struct buf *text, size_t window)
 {
-    struct teller teller = {.each = add_long, .context = text, .error = &error};
+    struct event_display display = {.each = add_long, .context = text, .error = &error};
     buf_clear(text);
-    good(events_in_windows(store, 1, 0, &teller, window));
+    good(events_in_windows(store, 1, 0, &display, window));
     if (!text->size)
         buf_text(text, "");
 }
@@ -599,10 +600,11 @@ START_TEST(narrowing_loses_nothing)
     put_attempt((struct attempt_row){.task = 1, .start_turn = 6});
     put_attempt((struct attempt_row){.task = 2, .start_turn = 1});
     good(store_commit(store, &error));
-    struct teller teller = {.each = add_short, .context = &text, .error = &error};
-    good(events_in_windows(store, 1, 0, &teller, 2));
+    struct event_display display = {
+        .each = add_short, .context = &text, .error = &error};
+    good(events_in_windows(store, 1, 0, &display, 2));
     ck_assert_str_eq(text.data,
-                     "1 task_started c.1\n5 task_started a.1\n6 task_started b.1\n");
+                     "1 task_intended c.1\n5 task_intended a.1\n6 task_intended b.1\n");
     buf_release(&text);
 }
 END_TEST

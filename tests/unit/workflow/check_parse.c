@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Workflow files: what they mean, typing traps, JSON, limits, and how errors look.
- * check_refusals.c has what is refused, check_foreach.c the values of groups. */
+ * check_parse_errors.c has what is refused, check_foreach.c the values of groups. */
 #include "tests/support/parse.h"
 
 #include "graph/definition_codec.h"

@@ -189,6 +189,8 @@ START_TEST(test_needs)
     ck_assert_uint_eq(cairn_workflow_need(workflow, 1, 0), 0);
     ck_assert_uint_eq(cairn_workflow_need(workflow, 2, 0), 1);
     ck_assert_uint_eq(cairn_workflow_need(workflow, 2, 1), 0);
+    ck_assert_uint_eq(cairn_workflow_need(workflow, 2, 2), UINT32_MAX);
+    ck_assert_uint_eq(cairn_workflow_need(workflow, UINT32_MAX, 0), UINT32_MAX);
 }
 END_TEST
 

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/* Verifying one checkpoint and all that it needs. */
+#include "checkpoint/find.h"
+#include "checkpoint/verify/verify_int.h"
+
+#include "storage/rows_checkpoint.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+static int question_parent(void *context, const struct checkpoint_row *row)
+{
+    struct verifier *v = context;
+    struct sound_record checked;
+    assert(v->n_questions == 0);
+    int rc = row_check(row, v->sha, &checked, v->error);
+    if (rc || row->parent == 0)
+        return rc;
+    struct question question = {.namespace_id = row->namespace_id,
+                                .stream = row->stream,
+                                .seq = row->seq,
+                                .target = row->parent,
+                                .digest = checked.header.parent};
+    row_id(row, question.id);
+    return verify_add_question(v, &question);
+}
+
+static int see_parent(void *context, const struct checkpoint_row *row)
+{
+    struct verifier *v = context;
+    struct sound_record checked;
+    struct cairn_error reason;
+    if (row_check(row, v->sha, &checked, &reason) == 0)
+        return 0;
+    return seqs_add(&v->damaged, row->seq) ? error_nomem(v->error) : 0;
+}
+
+/* A damaged parent does not make its child damaged. */
+static int note_damaged_parent(struct verifier *v)
+{
+    int rc = 0;
+    for (size_t i = 0; i < v->n_questions && rc == 0; i++) {
+        rc = store_get_checkpoint(v->store, v->questions[i].target, see_parent, v,
+                                  v->error);
+        if (rc == CAIRN_ENOTFOUND)
+            rc = 0; /* verify_questions reports it */
+    }
+    return rc;
+}
+
+struct bad_record {
+    struct verifier *v;
+    char id[CAIRN_ID_MAX];
+    bool hmac;
+};
+
+static int see_bad(void *context, const struct checkpoint_row *row)
+{
+    struct bad_record *one = context;
+    row_id(row, one->id);
+    one->hmac = verify_only_hmac_fails(one->v, row);
+    return 0;
+}
+
+static void report_bad(struct verifier *v, uint8_t namespace_id, uint64_t seq,
+                       const char *text)
+{
+    struct bad_record one = {.v = v};
+    checkpoint_number(namespace_id, seq, one.id);
+    (void)store_get_checkpoint(v->store, seq, see_bad, &one, NULL);
+    verify_report_as(v, one.hmac ? CAIRN_PROBLEM_HMAC : CAIRN_PROBLEM_DAMAGE, seq,
+                     one.id, "%s", text);
+}
+
+/* Whether the state at `seq` can be rebuilt; `*bad` is the record that prevents it. */
+static int try_rebuild(const struct chains *in, uint64_t seq, uint64_t *bad,
+                       struct cairn_error *error)
+{
+    struct rebuilt built = {.bad = seq};
+    void *state = calloc(1, in->kind->state_bytes);
+    if (!state)
+        return error_nomem(error);
+    int rc = chain_rebuild(in, seq, state, &built, error);
+    assert(rc || built.ref.seq == seq);
+    if (rc == 0)
+        in->kind->state_release(state);
+    free(state);
+    *bad = built.bad;
+    return rc;
+}
+
+/* By the prefix of the id; without one it is a workflow checkpoint. */
+static const struct payload_kind *kind_of_id(const struct payload_kinds *kinds,
+                                             const char *id)
+{
+    const char *debug = namespace_name(NAMESPACE_DEBUG);
+    size_t n = strlen(debug);
+    bool is_debug = strncmp(id, debug, n) == 0 && id[n] == ':';
+    return is_debug ? debug_kind_of(kinds) : kind_of(kinds, NAMESPACE_WORKFLOW);
+}
+
+/* Its parent, and that it was read at all. */
+static int verify_sound(struct verifier *v, uint8_t namespace_id, uint64_t seq)
+{
+    int rc = store_get_checkpoint(v->store, seq, question_parent, v, v->error);
+    if (rc == 0)
+        rc = note_damaged_parent(v);
+    if (rc == 0)
+        rc = verify_questions(v);
+    if (rc || v->stop || kind_of(v->kinds, namespace_id))
+        return rc;
+    v->unread[namespace_id]++;
+    verify_report_unread(v);
+    return 0;
+}
+
+int verify_one(struct verifier *v, const char *id)
+{
+    struct chains in = {v->store, v->sha, kind_of_id(v->kinds, id)};
+    struct cairn_error reason = {0};
+    uint64_t seq = 0, bad;
+    bool sound = false;
+    assert(v->n_questions == 0 && in.kind);
+    int rc = chain_find(&in, id, &seq, &sound, &reason);
+    if (rc)
+        return error_set(v->error, rc, "%s", reason.text);
+    v->result.checked = 1;
+    bad = seq;
+    bool known = kind_of(v->kinds, in.kind->namespace_id) != NULL;
+    if (!sound)
+        rc = CAIRN_EDAMAGED;
+    else if (known)
+        rc = try_rebuild(&in, seq, &bad, &reason);
+    if (rc == CAIRN_EDAMAGED) {
+        report_bad(v, in.kind->namespace_id, bad, reason.text);
+        return 0;
+    }
+    if (rc)
+        return error_set(v->error, rc, "%s", reason.text);
+    return verify_sound(v, in.kind->namespace_id, seq);
+}

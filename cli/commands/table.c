@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: MIT */
+/* The table of commands, in the order of the help page. */
+#include "cli/commands/table.h"
+
+#include "cli/commands/run_commands.h"
+#include "cli/commands/store_commands.h"
+
+/* How a run is carried out. */
+#define TUNING                                                            \
+    OPT_JOBS, OPT_ON_CHANGE, OPT_CHECK_OUTPUTS, OPT_CHECKPOINT, OPT_SYNC, \
+        OPT_OUTPUT_LIMIT, OPT_KEEP
+
+const struct command command_table[] = {
+    {"run",
+     "[FILE]",
+     "run a workflow, or resume its unfinished run",
+     "Runs the tasks of a workflow file (default: cairn.yaml here) and records a "
+     "checkpoint after each. If the newest run of the same workflow and parameters "
+     "is unfinished, resumes it; otherwise starts a new run. Ctrl-C stops "
+     "gracefully, a second one at once. With --json, prints one event per line.",
+     "  cairn run nightly.yaml --param day=2026-01-31 -j 4",
+     "0 1 2 3 4 5 6 7 8 9 10 75",
+     0,
+     1,
+     {OPT_PARAM, OPT_FRESH, TUNING, OPT_NO_WAIT, OPT_SECRETS_FD, OPT_NO_CHECKPOINT,
+      OPT_NONE},
+     command_run},
+    {"resume",
+     "[RUN]",
+     "resume a run, or start from one of its checkpoints",
+     "Resumes a run (default: the newest). Finished, unchanged tasks do not run "
+     "again. The workflow file is read as it is now; if it was edited, what will "
+     "run is printed first. With --from, a new run starts from the checkpoint.",
+     "  cairn resume 3\n  cairn resume --from workflow:42-9f3ac1d20b7e",
+     "0 1 2 3 4 5 6 7 8 9 10 75",
+     0,
+     1,
+     {OPT_FROM, TUNING, OPT_NO_WAIT, OPT_SECRETS_FD, OPT_NONE},
+     command_resume},
+    {"plan",
+     "[FILE]",
+     "show what would run, and why",
+     "Lists the tasks that `cairn run FILE` or `cairn resume` would run, with the "
+     "reason, and runs nothing. Without FILE, --run or --from: the newest run.",
+     "  cairn plan nightly.yaml\n  cairn plan --run 3 --all",
+     "0 2 3 4 5 10 75",
+     0,
+     1,
+     {OPT_PARAM, OPT_FRESH, OPT_RUN, OPT_FROM, OPT_ON_CHANGE, OPT_CHECK_OUTPUTS,
+      OPT_ALL, OPT_SECRETS_FD, OPT_NONE},
+     command_plan},
+    {"explain",
+     "TASK [FILE]",
+     "show why one task would run or not",
+     "Shows the decision for one task, the reason in a sentence, what changed in "
+     "it (old and new), and its last attempts. Without FILE or --run: the newest "
+     "run.",
+     "  cairn explain 'convert[part=3]' --run 3",
+     "0 2 3 4 5 10 75",
+     1,
+     2,
+     {OPT_PARAM, OPT_RUN, OPT_ON_CHANGE, OPT_CHECK_OUTPUTS, OPT_SECRETS_FD, OPT_NONE},
+     command_explain},
+    {"status",
+     "[RUN]",
+     "show the state of a run",
+     "Shows the state of a run (default: the newest), its counts, its failed "
+     "tasks, and those whose outcome is unknown. Works beside a live run.",
+     "  cairn status 3 --tasks\n  cairn status --can-resume && cairn resume",
+     "0 2 5 6 10 75",
+     0,
+     1,
+     {OPT_TASKS, OPT_WAITING, OPT_CAN_RESUME, OPT_NONE},
+     command_status},
+    {"watch",
+     "[RUN]",
+     "follow a live run until it ends",
+     "Shows the progress of a run (default: the newest): repainted on a terminal, "
+     "one line per change elsewhere. The exit status shows how the run ended. "
+     "Ctrl-C ends watching, not the run.",
+     "  cairn watch 3",
+     "0 1 2 5 7 8 10 75",
+     0,
+     1,
+     {OPT_INTERVAL, OPT_NONE},
+     command_watch},
+    {"runs",
+     "",
+     "list runs",
+     "Lists the runs in the store, newest first, and the total.",
+     "  cairn runs --workflow nightly-report --limit 20",
+     "0 2 5 10 75",
+     0,
+     0,
+     {OPT_WORKFLOW, OPT_LIMIT, OPT_OFFSET, OPT_SORT_RUNS, OPT_NONE},
+     command_runs},
+    {"log",
+     "[TASK]",
+     "print the output of a task",
+     "Prints what an attempt (default: the newest) of a task wrote: its stdout to "
+     "stdout, its stderr to stderr, byte for byte (on a terminal, control characters "
+     "are made visible). Without TASK, lists the attempts of the run's failed tasks.",
+     "  cairn log compile --run 3 --stderr",
+     "0 2 5 10 75",
+     0,
+     1,
+     {OPT_RUN, OPT_ATTEMPT, OPT_STDOUT, OPT_STDERR, OPT_FOLLOW, OPT_NONE},
+     command_log},
+    {"events",
+     "[RUN]",
+     "list every decision of a run",
+     "Lists the events of a run (default: the newest) in the order in which they "
+     "were decided: starts and ends of attempts, conditions, skips, commands of "
+     "other processes, and the reasons. Events with the same number became durable "
+     "together. With --json, one object per line.",
+     "  cairn events 3 --follow --json",
+     "0 2 5 10 75",
+     0,
+     1,
+     {OPT_FOLLOW_RUN, OPT_NONE},
+     command_events},
+    {"graph",
+     "[FILE]",
+     "print the graph of a workflow",
+     "Prints tasks and what they need for Graphviz, for Mermaid or as JSON. The "
+     "barrier of a group, which everything that needs the whole group waits for, "
+     "is a node of its own. Without FILE or --run: the newest run's workflow.",
+     "  cairn graph nightly.yaml | dot -Tsvg > nightly.svg",
+     "0 2 3 5 10 75",
+     0,
+     1,
+     {OPT_FORMAT, OPT_PARAM, OPT_RUN, OPT_NONE},
+     command_graph},
+    {"init",
+     "[FILE]",
+     "write a commented starter workflow",
+     "Writes a small workflow (default: cairn.yaml here) that runs as it is, with "
+     "the other keys as comments. Never overwrites a file.",
+     "  cairn init && cairn run",
+     "0 2 10 75",
+     0,
+     1,
+     {OPT_NONE},
+     command_init},
+    {"validate",
+     "[FILE]",
+     "check a workflow file",
+     "Reads a workflow file (default: cairn.yaml here) and checks everything that "
+     "can be checked without running it. Prints the number of tasks, or what is "
+     "wrong, where, and how to fix it.",
+     "  cairn validate nightly.yaml",
+     "0 2 3 10 75",
+     0,
+     1,
+     {OPT_PARAM, OPT_UNDO, OPT_NONE},
+     command_validate},
+    {"cancel",
+     "[RUN]",
+     "stop a run",
+     "Asks the owner of a live run (default: the newest run) to stop, as Ctrl-C "
+     "would. A run without an owner is marked cancelled; it can still be resumed.",
+     "  cairn cancel 3",
+     "0 2 5 10 75",
+     0,
+     1,
+     {OPT_NONE},
+     command_cancel},
+    {"resolve",
+     "RUN TASK done|failed|rerun",
+     "decide the outcome of a task that must not run twice",
+     "A task with `once: true` that was interrupted has an unknown outcome: cairn "
+     "cannot know whether it did its work. Find out, then decide: done (its "
+     "declared outputs must exist), failed, or rerun (it has done nothing). "
+     "Continue with `cairn resume`.",
+     "  cairn resolve 3 publish done",
+     "0 2 5 10 75",
+     3,
+     3,
+     {OPT_NONE},
+     command_resolve},
+    {"undo",
+     "RUN [TASK]...",
+     "undo completed tasks of a run",
+     "Runs the `undo` of the named completed tasks, or of all that have one, one "
+     "at a time in reverse order, with a checkpoint after each. Undone tasks run "
+     "again when the run is resumed. If one fails, the others still run, and the "
+     "exit status is 1.",
+     "  cairn undo 3\n  cairn undo 3 charge",
+     "0 1 2 5 6 9 10 75",
+     1,
+     OPERANDS_MAX,
+     {OPT_SECRETS_FD, OPT_NONE},
+     command_undo},
+    {"next",
+     "[RUN]",
+     "list the external tasks that can be done now",
+     "Lists the external tasks of a run (default: the newest) that people or other "
+     "programs can do now: those whose needs have ended and that nobody has "
+     "claimed.",
+     "  cairn next 3 --json",
+     "0 2 5 10 75",
+     0,
+     1,
+     {OPT_CLAIMED, OPT_NONE},
+     command_next},
+    {"claim",
+     "RUN TASK",
+     "claim an external task",
+     "Claims an external task for a limited time and prints a token, which `cairn "
+     "complete` and `cairn fail` require. Of several who claim a task, only one "
+     "gets it. When the lease expires, the task can be claimed again and the token "
+     "is no longer valid.",
+     "  cairn claim 3 review --lease 30m",
+     "0 2 5 6 10 75",
+     2,
+     2,
+     {OPT_LEASE, OPT_HOLDER, OPT_NONE},
+     command_claim},
+    {"complete",
+     "RUN TASK",
+     "report that an external task is done",
+     "Completes an external task, with values that later tasks can refer to. Needs "
+     "no other process: the tasks that follow run when the run continues.",
+     "  cairn complete 3 review --token \"$token\" --output verdict=approve",
+     "0 2 3 5 6 10 75",
+     2,
+     2,
+     {OPT_TOKEN, OPT_VALUE, OPT_NONE},
+     command_complete},
+    {"fail",
+     "RUN TASK",
+     "report that an external task has failed",
+     "Ends an external task as failed.",
+     "  cairn fail 3 review --token \"$token\" --message 'rejected'",
+     "0 2 3 5 6 10 75",
+     2,
+     2,
+     {OPT_TOKEN, OPT_MESSAGE, OPT_NONE},
+     command_fail},
+    {"doctor",
+     "",
+     "look for problems in the store and around it",
+     "Checks the store and its surroundings, changes nothing, and gives a remedy "
+     "for each finding. Exit status 5 if something is bad. With --repair, "
+     "everything valid in a damaged store is saved into a new one, which replaces "
+     "it; the damaged files are kept inside it under damaged-TIME. The exit status "
+     "is then 5 if something was lost, 6 if a run is live.",
+     "  cairn doctor\n  cairn doctor --repair",
+     "0 2 5 6 10 75",
+     0,
+     0,
+     {OPT_REPAIR, OPT_NONE},
+     command_doctor},
+    {"gc",
+     "",
+     "delete old runs, and content that nothing refers to",
+     "Deletes stored content (output, results, definitions) that no run refers to "
+     "any more. With --keep-runs or --older-than, first deletes whole runs that "
+     "have ended (with both: those that both allow), but never the newest of a "
+     "workflow and its params, nor one that a remaining run forks from. Works "
+     "beside live runs; if it is killed, the next call finishes the work. Freed "
+     "space is used again; the file does not shrink. Exit status 5: the store has "
+     "damaged checkpoints, so no content was deleted.",
+     "  cairn gc --keep-runs 100 --older-than 30d --dry-run",
+     "0 2 5 10 75",
+     0,
+     0,
+     {OPT_KEEP_RUNS, OPT_OLDER_THAN, OPT_DRY_RUN, OPT_NONE},
+     command_gc},
+    {"checkpoint list",
+     "",
+     "list checkpoints",
+     "Lists checkpoints, newest first, and the total.",
+     "  cairn checkpoint list --run 3 --limit 50",
+     "0 2 5 10 75",
+     0,
+     0,
+     {OPT_ONLY_RUN, OPT_WORKFLOW, OPT_LIMIT, OPT_OFFSET, OPT_SORT_CHECKPOINTS,
+      OPT_NONE},
+     command_checkpoint_list},
+    {"checkpoint show",
+     "CHECKPOINT",
+     "show one checkpoint",
+     "Verifies one checkpoint and shows it. A checkpoint is named by its id "
+     "(workflow:42-9f3ac1d20b7e), by its number (42), or by 4 or more hex digits "
+     "of its digest.",
+     "  cairn checkpoint show 42 --tasks",
+     "0 2 5 10 75",
+     1,
+     1,
+     {OPT_TASKS, OPT_NONE},
+     command_checkpoint_show},
+    {"checkpoint timeline",
+     "",
+     "show runs, forks and their checkpoints as a tree",
+     "Shows every run with its newest checkpoints; a run that forks from a "
+     "checkpoint is shown below the run it forked from. `head` marks the newest "
+     "checkpoint of a run.",
+     "  cairn checkpoint timeline --workflow nightly-report",
+     "0 2 5 10 75",
+     0,
+     0,
+     {OPT_WORKFLOW, OPT_LIMIT_PER_RUN, OPT_NONE},
+     command_checkpoint_timeline},
+    {"checkpoint verify",
+     "[CHECKPOINT]",
+     "check checkpoints for damage",
+     "Checks one checkpoint, or every record, every link of the chains and all "
+     "stored content. Names everything that is damaged, with exit status 5. With "
+     "--head, also what is missing, replaced or older than when the head was "
+     "exported.",
+     "  cairn checkpoint verify\n  cairn checkpoint verify --head /mnt/other/heads",
+     "0 2 5 10 75",
+     0,
+     1,
+     {OPT_HEAD, OPT_NONE},
+     command_checkpoint_verify},
+    {"checkpoint head",
+     "[RUN]",
+     "print the newest checkpoints, for later comparison",
+     "Prints number, position and SHA-256 of the newest checkpoint of every run, "
+     "or of one. Keep them outside the store: `cairn checkpoint verify --head "
+     "FILE` then shows whether the newest checkpoints were removed or the store "
+     "was replaced by an older copy.",
+     "  cairn checkpoint head >/mnt/other/heads",
+     "0 2 5 10 75",
+     0,
+     1,
+     {OPT_NONE},
+     command_checkpoint_head},
+    {"checkpoint delete",
+     "CHECKPOINT",
+     "delete one checkpoint",
+     "Deletes one checkpoint permanently. Asks on a terminal; elsewhere --yes is "
+     "required. Refused if others would be lost with it: see `cairn checkpoint "
+     "prune`.",
+     "  cairn checkpoint delete workflow:42-9f3ac1d20b7e --yes",
+     "0 2 5 10 75",
+     1,
+     1,
+     {OPT_YES, OPT_NONE},
+     command_checkpoint_delete},
+    {"checkpoint prune",
+     "",
+     "delete old checkpoints",
+     "Deletes all but the newest checkpoints of every run, or of --run. Only whole "
+     "segments (a full checkpoint and the deltas that follow it) are deleted, and "
+     "none that a run forked from, so more than --keep may stay.",
+     "  cairn checkpoint prune --keep 20 --dry-run",
+     "0 2 5 10 75",
+     0,
+     0,
+     {OPT_ONLY_RUN, OPT_PRUNE_KEEP, OPT_DRY_RUN, OPT_NONE},
+     command_checkpoint_prune},
+    {"help",
+     "[COMMAND]",
+     "show help",
+     "Shows the help of a command, or of all.",
+     "  cairn help checkpoint list",
+     "0 2 75",
+     0,
+     2,
+     {OPT_NONE},
+     command_help},
+    {"version",
+     "",
+     "show the version",
+     "Shows the version of cairn.",
+     "  cairn version",
+     "0 2 75",
+     0,
+     0,
+     {OPT_NONE},
+     command_version},
+};
+
+const size_t command_table_size = sizeof command_table / sizeof command_table[0];

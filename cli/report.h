@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* Errors of a command. Each function prints the error, with --json also as a document,
+ * and returns the exit status. */
+#ifndef CLI_REPORT_H
+#define CLI_REPORT_H
+
+#include "cairn.h"
+
+/* An error of the library. */
+int report_error(const struct cairn_error *error);
+/* An error of the command's own; `name` is its code in the document. */
+int report_failure(int status, const char *name, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Wrong usage of a command ("run"); NULL: of no command in particular. */
+int report_usage(const char *command, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/* The attempt of a task that is a callback. It is asked to stop where a process would
+ * get TERM. Where a process would be killed, the run only stops waiting for it. */
+#include "executor/attempt/call.h"
+
+#include "executor/attempt/attempt_result.h"
+#include "executor/attempt/ending.h"
+#include "executor/attempt/failure.h"
+#include "executor/state/report.h"
+
+#include "storage/rows_attempt.h"
+
+bool intent_is_call(const struct engine *e, const struct intent *intent)
+{
+    return intent->role == ROLE_TASK &&
+           graph_def(e->request.graph, intent->task)->kind == TASK_CALL;
+}
+
+/* ---- Ending ---- */
+
+static void describe_answer(struct ending *ending, enum cairn_outcome outcome,
+                            const char *text)
+{
+    if (outcome == CAIRN_COMPLETED || outcome == CAIRN_CANCELLED)
+        ending->row.outcome = (uint8_t)outcome;
+    else
+        ending->row.outcome = CAIRN_FAILED;
+    if (text)
+        buf_text(&ending->text, text);
+    else if (ending->row.outcome == CAIRN_FAILED && outcome != CAIRN_FAILED)
+        buf_format(&ending->text,
+                   "its callback answered %d (%s); it can be completed, failed or "
+                   "cancelled",
+                   (int)outcome, cairn_outcome_name(outcome));
+}
+
+static void describe_time_limit(const struct engine *e, struct ending *ending,
+                                const char *more)
+{
+    const struct task_def *def = graph_def(e->request.graph, ending->row.task);
+    ending->row.outcome = CAIRN_FAILED;
+    ending->row.flags |= ATTEMPT_TIMED_OUT;
+    buf_clear(&ending->text);
+    buf_format(&ending->text, "timed out after %g s%s", (double)def->timeout_ms / 1000,
+               more);
+}
+
+static void settle_call(struct engine *e, struct job *job, struct ending *ending)
+{
+    job->result = (struct result){0};
+    arena_release(&job->arena);
+    engine_check_result(e, job, ending);
+    jobs_free(e, job);
+    settle_ending(e, ending);
+    failure_check_settled(e);
+}
+
+static int call_ended(struct engine *e, struct job *job, enum cairn_outcome outcome,
+                      const char *text, struct cairn_error *error)
+{
+    jobs_end_call(job);
+    struct ending *ending = ending_of_job(e, job, NULL, error);
+    if (!ending)
+        return CAIRN_ENOMEM;
+    if (job->timed_out)
+        describe_time_limit(e, ending, "");
+    else
+        describe_answer(ending, outcome, text);
+    settle_call(e, job, ending);
+    return 0;
+}
+
+int calls_settle(struct engine *e, struct cairn_error *error)
+{
+    struct cairn_attempt *call =
+        e->calls.threads ? call_threads_collect(e->calls.threads) : NULL;
+    int rc = 0;
+    while (call) {
+        struct cairn_attempt *next = call_next(call);
+        struct job *job = &e->jobs.at[call_slot(call)];
+        if (rc)
+            jobs_end_call(job);
+        else
+            rc = call_ended(e, job, call_outcome(call), call_text(call), error);
+        call_release(call);
+        call = next;
+    }
+    return rc;
+}
+
+/* ---- Starting ---- */
+
+static struct call_order order_call(const struct engine *e, const struct job *job)
+{
+    const struct intent *intent = &job->intent;
+    const struct task_def *def = graph_def(e->request.graph, intent->task);
+    return (struct call_order){.call = def->call,
+                               .context = def->context,
+                               .task = e->request.graph->id[intent->task],
+                               .number = intent->attempt,
+                               .slot = job_index(&e->jobs, job),
+                               .parallel = def->parallel,
+                               .stop = e->request.options->stop};
+}
+
+/* While the engine runs it, nothing else is done: so only if nothing can become due
+ * meanwhile, and it is likely to return at once. */
+static bool runs_here(const struct engine *e, const struct task_def *def)
+{
+    return !def->timeout_ms && !def->parallel && call_quick(e->calls.threads) &&
+           !e->jobs.runner_open;
+}
+
+static int run_here(struct engine *e, struct job *job, struct cairn_error *error)
+{
+    struct call_order order = order_call(e, job);
+    struct cairn_attempt *call;
+    enum cairn_outcome outcome;
+    struct cairn_error why = {0};
+    if (call_run(e->calls.threads, &order, &call, &outcome, &why))
+        return call_ended(e, job, CAIRN_FAILED, why.text, error);
+    jobs_set_call(job, call);
+    return call ? 0 : call_ended(e, job, outcome, NULL, error);
+}
+
+static int run_elsewhere(struct engine *e, struct job *job, struct cairn_error *error)
+{
+    struct call_order order = order_call(e, job);
+    struct cairn_error why = {0};
+    struct cairn_attempt *call = NULL;
+    int64_t timeout_ms = graph_def(e->request.graph, job->intent.task)->timeout_ms;
+    if (call_start(e->calls.threads, &order, &call, &why))
+        return call_ended(e, job, CAIRN_FAILED, why.text, error);
+    jobs_set_call(job, call);
+    if (timeout_ms)
+        loop_set_timer(e, TIMER_TIMEOUT, timeout_ms * 1000000, job_index(&e->jobs, job),
+                       job->stamp);
+    return 0;
+}
+
+int call_launch(struct engine *e, const struct intent *intent,
+                struct cairn_error *error)
+{
+    const struct task_def *def = graph_def(e->request.graph, intent->task);
+    if (!def->call)
+        return engine_not_started(e, intent, "its callback is not in this program",
+                                  error);
+    struct job *job = jobs_take(e, intent);
+    jobs_begin_call(e, job);
+    job->started_ns = loop_utc_ns(e);
+    report_start(e, job);
+    return runs_here(e, def) ? run_here(e, job, error) : run_elsewhere(e, job, error);
+}
+
+/* ---- Leaving one behind ---- */
+
+void call_timed_out(struct engine *e, struct job *job)
+{
+    job->timed_out = true;
+    if (job->grace_over) /* since a stop, which waits for it without its limit */
+        loop_set_timer(e, TIMER_KILL, 0, job_index(&e->jobs, job), job->stamp);
+    else
+        calls_ask_to_stop(e, job);
+}
+
+static int leave_behind(struct engine *e, struct job *job, struct cairn_error *error)
+{
+    static const char left[] = "; its callback has not ended and was left behind";
+    struct ending *ending = ending_of_job(e, job, NULL, error);
+    if (!ending)
+        return CAIRN_ENOMEM;
+    calls_leave(e, job);
+    jobs_end_call(job);
+    if (job->timed_out)
+        describe_time_limit(e, ending, left);
+    else {
+        ending->row.outcome = CAIRN_CANCELLED;
+        buf_format(&ending->text, "cancelled%s", left);
+    }
+    settle_call(e, job, ending);
+    return 0;
+}
+
+int call_grace_over(struct engine *e, struct job *job, struct cairn_error *error)
+{
+    int rc = calls_settle(e, error); /* it may have ended just now */
+    if (rc || job->state != JOB_CALLED)
+        return rc;
+    job->grace_over = true;
+    return job->timed_out || e->halting.level == HALT_KILL ? leave_behind(e, job, error)
+                                                           : 0;
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+#include "executor/attempt/noted.h"
+
+#include "executor/state/report.h"
+
+#include "base/limits.h"
+#include "base/os.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+
+/* What was moved before, by the last owner or at a resume that was killed, stays. */
+static void move_file(struct engine *e, const struct attempt_id *id, uint32_t slot,
+                      enum live_kind of_slot, enum live_kind of_attempt)
+{
+    char from[LIVE_PATH], to[LIVE_PATH], text[LIMIT_ID_BYTES + 160];
+    live_path(from, sizeof from, id->live_dir, live_of_slot(of_slot, id->run, slot));
+    live_path(to, sizeof to, id->live_dir, live_of_attempt(of_attempt, id));
+    if (os_is_there(AT_FDCWD, to) || rename(from, to) == 0 || os_is_missing(errno))
+        return;
+    snprintf(text, sizeof text, "what %s wrote before the run was killed is lost: %s",
+             situation_old(&e->run.situation, e->request.workflow)->id[id->task],
+             strerrordesc_np(errno));
+    report(e, CAIRN_EVENT_NOTICE, text);
+}
+
+/* Is the slot still that of the attempt? It may have had another one since. */
+static bool has_slot(const struct slot_map *map, const struct end_note *note)
+{
+    if (note->slot >= map->slots->n)
+        return false;
+    const struct slot *slot = &map->slots->slot[note->slot];
+    return slot->used && slot->gen == note->gen && slot->task == note->task &&
+           slot->attempt == note->attempt;
+}
+
+void noted_move_files(struct engine *e)
+{
+    const struct recorded *r = &e->run.situation.recorded;
+    struct slot_map map;
+    if (!r->n_noted || slots_open(&map, e->run.live_dir, r->row.run, NULL))
+        return;
+    for (uint32_t i = 0; i < r->n_noted; i++) {
+        const struct end_note *note = &r->noted[i];
+        struct attempt_id id = {e->run.live_dir, r->row.run, note->gen, note->task,
+                                note->attempt};
+        if (!has_slot(&map, note))
+            continue;
+        move_file(e, &id, note->slot, LIVE_SLOT_OUT, LIVE_OUT);
+        move_file(e, &id, note->slot, LIVE_SLOT_ERR, LIVE_ERR);
+        move_file(e, &id, note->slot, LIVE_SLOT_VALUES, LIVE_VALUES);
+    }
+    slots_close(&map, false);
+}
+
+void noted_report_losses(struct engine *e)
+{
+    const struct recorded *r = &e->run.situation.recorded;
+    uint32_t n = 0;
+    char text[200];
+    for (uint32_t i = 0; i < r->n_noted; i++)
+        n += r->noted[i].flags & NOTE_PIPED ? 1 : 0;
+    if (!n)
+        return;
+    snprintf(text, sizeof text,
+             "%u task%s had ended when the run was killed; of their output, what was "
+             "not yet searched for secrets is lost",
+             n, n == 1 ? "" : "s");
+    report(e, CAIRN_EVENT_NOTICE, text);
+}
+
+struct keeper noted_keeper(const struct attempt_id *id, const struct end_note *note)
+{
+    bool as_shell = note->signal && note->flags & NOTE_AS_SHELL &&
+                    !(note->flags & (NOTE_TIMED_OUT | NOTE_STOPPED));
+    return (struct keeper){
+        .id = *id,
+        .fate = KEEPER_ENDED,
+        .pidfd = -1,
+        .started_ns = note->started_ns,
+        .record = {.exit_code = as_shell ? 128 + note->signal : note->exit_code,
+                   .signal = as_shell ? 0 : note->signal,
+                   .timed_out = note->flags & NOTE_TIMED_OUT,
+                   .started_ns = note->started_ns,
+                   .ended_ns = note->ended_ns,
+                   .cpu_us = note->cpu_us}};
+}

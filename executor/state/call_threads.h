@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/* The threads that callbacks of tasks run on, and the attempts that callbacks carry
+ * out.
+ *
+ * A callback cannot be ended from outside. One that does not return in time is left
+ * behind: the run goes on, and may end, without it. So the threads, this struct and the
+ * attempts do not belong to the engine alone: each is freed by its last user, and
+ * nothing here points into the engine or the workflow.
+ *
+ * Two switches of threads cost more than a callback that does next to nothing. So the
+ * engine may call one itself (call_run) once many in a row were quick (call_quick). */
+#ifndef EXECUTOR_STATE_CALL_THREADS_H
+#define EXECUTOR_STATE_CALL_THREADS_H
+
+#include "cairn/run.h"
+
+struct call_threads;
+
+struct call_order {
+    cairn_task_fn *call;
+    void *context;
+    const char *task; /* copied */
+    uint32_t number, slot;
+    bool parallel; /* may run beside others; else not beside another one without it */
+    const struct cairn_stop *stop; /* call_run: may be used while it runs; or NULL */
+};
+
+int call_threads_open(struct call_threads **out, struct cairn_error *error);
+/* Waits until the threads have ended, but for those in callbacks that were left behind.
+ * NULL is allowed. */
+void call_threads_close(struct call_threads *threads);
+/* Readable when a callback has returned, or an attempt was finished. */
+int call_threads_fd(const struct call_threads *threads);
+
+/* Runs the callback on another thread. *out lives until it is released or left. */
+int call_start(struct call_threads *threads, const struct call_order *order,
+               struct cairn_attempt **out, struct cairn_error *error);
+/* Have the last callbacks all returned at once? */
+bool call_quick(const struct call_threads *threads);
+/* Runs the callback on this thread. `*out` is NULL if it has ended, as *outcome says;
+ * else it is finished later, or has been already, and will be collected. */
+int call_run(struct call_threads *threads, const struct call_order *order,
+             struct cairn_attempt **out, enum cairn_outcome *outcome,
+             struct cairn_error *error);
+/* A callback that is not `parallel` has not returned yet. */
+bool call_threads_busy(const struct call_threads *threads);
+/* Attempts that have finished since the last time, as a list by call_next; each to be
+ * released. */
+struct cairn_attempt *call_threads_collect(struct call_threads *threads);
+
+struct cairn_attempt *call_next(const struct cairn_attempt *attempt);
+uint32_t call_slot(const struct cairn_attempt *attempt);
+enum cairn_outcome call_outcome(const struct cairn_attempt *attempt);
+/* NULL: no message. */
+const char *call_text(const struct cairn_attempt *attempt);
+void call_release(struct cairn_attempt *attempt);
+/* From now on cairn_attempt_stopped is true. */
+void call_stop(struct cairn_attempt *attempt);
+/* The run does not wait for it any longer; what it answers is ignored. */
+void call_leave(struct cairn_attempt *attempt);
+
+#endif

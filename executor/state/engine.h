@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/* The engine behind cairn_run: one loop, one turn at a time. For executor/ only.
+ *
+ *   collect   what happened: exits, spawned, timers, stop, finished callbacks, commands
+ *   decide    outcomes, retries, skips, what is ready (sched.h; no I/O)
+ *   commit    outcomes, checkpoints and intents in one transaction (commit.c)
+ *   act       start what has a durable intent, report what is durable
+ *
+ * Invariants
+ * - An attempt starts only after its intent is committed; an outcome is reported, and
+ *   lets tasks that need it start, only after its checkpoint is committed. While saving
+ *   fails and the policy is best effort, both happen unsaved, and are written by the
+ *   next commit that succeeds: nothing leaves `endings` or `intents` before.
+ * - `states` is what the next record would say: it includes all of `endings`. */
+#ifndef EXECUTOR_STATE_ENGINE_H
+#define EXECUTOR_STATE_ENGINE_H
+
+#include "base/limits.h"
+#include "executor/state/audit.h"
+#include "executor/state/calls.h"
+#include "executor/state/command_line.h"
+#include "executor/state/commit.h"
+#include "executor/state/halt.h"
+#include "executor/state/jobs.h"
+#include "executor/state/loop.h"
+#include "executor/state/noting.h"
+#include "executor/state/owned_run.h"
+#include "executor/state/progress.h"
+#include "executor/state/starts.h"
+#include "executor/state/turn.h"
+
+/* A run is its tasks, then the undoing (on_failure: undo), then `finally`. */
+enum phase { PHASE_MAIN, PHASE_UNDO, PHASE_FINALLY };
+
+struct undoing { /* tasks to be undone, in order */
+    uint32_t *tasks;
+    uint32_t n, next;
+    uint32_t failed;
+};
+
+/* SETTLE: take commands, settle what follows, start no process. UNDO: only undo. */
+enum engine_mode { MODE_RUN, MODE_SETTLE, MODE_UNDO };
+
+struct request { /* what was asked for; constant, but for the graph's compilation */
+    enum engine_mode mode;
+    uint64_t run; /* MODE_SETTLE and MODE_UNDO: of it */
+    struct cairn_workflow *workflow;
+    const struct graph *graph;
+    struct cairn_store *store; /* NULL: nothing is kept */
+    const struct cairn_run_options *options;
+    struct runner *runner; /* and the clock */
+};
+
+/* Each part is written by one file; everybody may read. */
+struct engine {
+    struct request request;           /* engine.c */
+    struct owned_run run;             /* owned_run.c */
+    struct progress progress;         /* progress.c */
+    struct tally reported;            /* report.c: what the observer was told */
+    enum phase phase;                 /* phases.c */
+    struct undoing undoing;           /* undo.c */
+    struct halting halting;           /* halt.c */
+    struct turn turn;                 /* turn.c */
+    struct event_list events;         /* audit.c */
+    struct saving saving;             /* commit.c */
+    struct starts starts;             /* starts.c */
+    struct jobs jobs;                 /* jobs.c */
+    struct noting noting;             /* noting.c */
+    struct calls calls;               /* calls.c */
+    struct loop loop;                 /* loop.c */
+    struct environments environments; /* command_line.c */
+    bool broken;                      /* engine_break: out of memory, it cannot go on */
+};
+
+/* Whose texts are expanded: those of the job's attempt. */
+static inline struct asker job_asker(struct engine *e, const struct job *job)
+{
+    return (struct asker){&e->progress.lookup, job->intent.task, job->intent.attempt};
+}
+
+/* Bytes kept of each stream that a task writes. */
+static inline uint64_t output_limit(const struct engine *e)
+{
+    uint64_t limit = e->request.options->output_limit;
+    return limit ? limit : LIMIT_OUTPUT_BYTES;
+}
+
+/* Out of memory where nobody can return it: the turn ends the run. */
+static inline void engine_break(struct engine *e)
+{
+    e->broken = true;
+}
+
+#endif

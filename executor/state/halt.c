@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/* Stopping, and time limits. TERM goes to the whole group of a task, KILL after its
+ * grace. */
+#include "executor/state/report.h"
+#include "executor/state/stop.h"
+
+#include "storage/rows_event.h"
+
+#include <stdio.h>
+
+/* Before the signal: so the note of its end says that we wanted it. */
+static void note_wish(struct job *job)
+{
+    atomic_fetch_or(&job->request.note_flags,
+                    job->cancelled ? NOTE_STOPPED : NOTE_TIMED_OUT);
+}
+
+static void stop_job(struct engine *e, const struct job *job, enum runner_stop how)
+{
+    e->request.runner->ops->stop(e->request.runner, &job->process, how);
+}
+
+static void kill_job(struct engine *e, struct job *job)
+{
+    job->killed = true;
+    note_wish(job);
+    stop_job(e, job, RUNNER_KILL);
+}
+
+static void ask_to_end(struct engine *e, struct job *job)
+{
+    note_wish(job);
+    stop_job(e, job, RUNNER_ASK);
+    int64_t grace_ms = graph_def(e->request.graph, job->intent.task)->grace_ms;
+    loop_set_timer(e, TIMER_KILL, grace_ms * 1000000, job_index(&e->jobs, job),
+                   job->stamp);
+}
+
+/* Not yet collected: neither a wish to stop nor a time limit came in time. What a
+ * keeper has ended says so itself. */
+static bool has_ended(struct engine *e, const struct job *job)
+{
+    return !job->kept &&
+           e->request.runner->ops->has_ended(e->request.runner, &job->process);
+}
+
+void halt_job(struct engine *e, struct job *job)
+{
+    if (has_ended(e, job))
+        return;
+    bool asked = job->cancelled || job->timed_out;
+    job->cancelled = true;
+    if (job->kept)
+        stop_job(e, job, e->halting.level == HALT_KILL ? RUNNER_KILL : RUNNER_ASK);
+    else if (e->halting.level == HALT_KILL)
+        kill_job(e, job);
+    else if (!asked)
+        ask_to_end(e, job);
+}
+
+/* A first stop waits for callbacks; a second one only for the rest of their grace. */
+static void halt_call(struct engine *e, struct job *job)
+{
+    if (!job->asked)
+        calls_ask_to_stop(e, job);
+    else if (e->halting.level == HALT_KILL && job->grace_over)
+        loop_set_timer(e, TIMER_KILL, 0, job_index(&e->jobs, job), job->stamp);
+}
+
+/* A first wish to stop lets the undoing and `finally` finish. */
+static bool lets_running_finish(const struct engine *e, enum halt halt)
+{
+    return halt == HALT_STOP && e->phase != PHASE_MAIN;
+}
+
+void halt_run(struct engine *e, enum halt halt, const char *why)
+{
+    if (halt <= e->halting.level)
+        return;
+    e->halting.level = halt;
+    snprintf(e->halting.why, sizeof e->halting.why, "%s", why);
+    audit_event(e, EVENT_HALTED, (uint8_t)halt, UINT32_MAX, str_of(why));
+    if (e->phase == PHASE_MAIN)
+        sched_allow(&e->progress.sched, halt == HALT_FAILURE ? SCHED_HANDLERS : 0);
+    else if (halt == HALT_KILL)
+        sched_allow(&e->progress.sched, 0);
+    turn_withdraw_intents(e);
+    if (e->jobs.runner_open)
+        e->request.runner->ops->recall(e->request.runner);
+    if (halt < HALT_STOP)
+        return;
+    report(e, CAIRN_EVENT_STOPPING, e->halting.why);
+    for (uint32_t i = 0; !lets_running_finish(e, halt) && i < e->jobs.n; i++) {
+        if (e->jobs.at[i].state == JOB_RUNNING)
+            halt_job(e, &e->jobs.at[i]);
+        else if (e->jobs.at[i].state == JOB_CALLED)
+            halt_call(e, &e->jobs.at[i]);
+    }
+}
+
+void halt_asked(struct engine *e)
+{
+    uint32_t count = e->request.options->stop->count;
+    if (count > e->halting.stops_seen)
+        halt_run(e, count > 1 ? HALT_KILL : HALT_STOP,
+                 count > 1 ? "ending running tasks at once"
+                           : "ending running tasks; ask again to end them at once");
+    e->halting.stops_seen = count;
+}
+
+void halt_timed_out(struct engine *e, const struct timer *timer)
+{
+    struct job *job = &e->jobs.at[timer->index];
+    if (job->state != JOB_RUNNING || job->stamp != timer->stamp || job->cancelled ||
+        has_ended(e, job))
+        return;
+    job->timed_out = true;
+    ask_to_end(e, job);
+}
+
+void halt_grace_over(struct engine *e, const struct timer *timer)
+{
+    struct job *job = &e->jobs.at[timer->index];
+    if (job->state == JOB_RUNNING && job->stamp == timer->stamp)
+        kill_job(e, job);
+}

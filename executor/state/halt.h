@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* Stopping, and time limits. halt.c is the only writer of `halting`. */
+#ifndef EXECUTOR_STATE_HALT_H
+#define EXECUTOR_STATE_HALT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct engine;
+
+struct job;
+struct timer;
+
+enum halt { HALT_NONE, HALT_FAILURE, HALT_STOP, HALT_KILL };
+
+struct halting {
+    enum halt level;
+    char why[160];       /* nothing more is started */
+    uint32_t stops_seen; /* of the caller's stop handle */
+};
+
+void halt_run(struct engine *e, enum halt level, const char *why);
+/* The stop handle was used. */
+void halt_asked(struct engine *e);
+void halt_job(struct engine *e, struct job *job);
+void halt_timed_out(struct engine *e, const struct timer *timer);
+void halt_grace_over(struct engine *e, const struct timer *timer);
+
+#endif

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/* Where attempts write their output, and what is said when a disk is full. Output that
+ * cannot be kept is never the failure of a task: where the disk of the store has little
+ * room left, it is kept in memory until it is stored or the run has ended. */
+#include "executor/state/report.h"
+
+#include "base/os.h"
+
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+/* As much as may soon be written by what runs. */
+static uint64_t room_wanted(const struct engine *e)
+{
+    const uint64_t least = 4 << 20, most = 64 << 20;
+    uint64_t limit = output_limit(e) < most ? output_limit(e) : most;
+    uint64_t wanted = limit * 2 * e->jobs.limit;
+    return wanted < least ? least : wanted > most ? most : wanted;
+}
+
+static bool look_for_room(const struct engine *e)
+{
+    enum { FEW_INODES = 16 };
+    struct statvfs fs;
+    if (!e->run.live_dir || statvfs(e->run.live_dir, &fs) < 0)
+        return false;
+    uint64_t free = (geteuid() == 0 ? fs.f_bfree : fs.f_bavail) * fs.f_frsize;
+    /* Without a limit there are no blocks, or inodes, at all. */
+    return (fs.f_blocks > 0 && free < room_wanted(e)) ||
+           (fs.f_files > 0 && fs.f_ffree < FEW_INODES);
+}
+
+bool jobs_lack_room(struct engine *e)
+{
+    enum { AGAIN_NS = 5000000 };
+    int64_t now_ns = loop_now_ns(e);
+    if (!e->jobs.looked_ns || now_ns - e->jobs.looked_ns > AGAIN_NS) {
+        e->jobs.lacks_room = look_for_room(e);
+        e->jobs.looked_ns = now_ns;
+    }
+    return e->jobs.lacks_room;
+}
+
+/* ---- Files for output ---- */
+
+static int open_files(struct engine *e, struct job *job, struct cairn_error *error)
+{
+    return job->kept ? capture_attempt_create(&job->capture, &job->order.id, error)
+                     : capture_open(&job->capture, e->run.live_dir, e->run.row.run,
+                                    job_index(&e->jobs, job), error);
+}
+
+void job_lose_output(struct engine *e, uint32_t task, const char *why)
+{
+    struct buf text = BUF_INIT;
+    e->jobs.lost_outputs++;
+    buf_format(&text, "the output of %s cannot be kept: %s", e->request.graph->id[task],
+               why);
+    report(e, CAIRN_EVENT_NOTICE, text.failed ? "out of memory" : text.data);
+    buf_release(&text);
+}
+
+/* A task may have removed the live directory. What outlives us needs files. */
+static int open_somewhere(struct engine *e, struct job *job, bool in_memory,
+                          struct cairn_error *error)
+{
+    if (in_memory)
+        return capture_open_memory(&job->capture, error);
+    int rc = open_files(e, job, error);
+    if (rc && os_make_dir(e->run.live_dir, 0700, NULL) == 1)
+        rc = open_files(e, job, error);
+    if (rc && !job->kept && capture_open_memory(&job->capture, NULL) == 0)
+        rc = 0;
+    return rc;
+}
+
+void job_open_capture(struct engine *e, struct job *job)
+{
+    struct cairn_error error = {0};
+    bool in_memory = !job->kept && jobs_lack_room(e);
+    if (job->capture_open && job->capture.in_memory == in_memory)
+        return;
+    if (job->capture_open) {
+        capture_close(&job->capture);
+        capture_remove(e->run.live_dir, e->run.row.run, job_index(&e->jobs, job));
+    }
+    int rc = open_somewhere(e, job, in_memory, &error);
+    job->capture_open = !rc;
+    if (!rc)
+        return;
+    job->capture = (struct capture){.fd = {-1, -1}};
+    job_lose_output(e, job->intent.task, error.text);
+}
+
+/* ---- A full disk ---- */
+
+static bool same_disk(const char *a, const char *b)
+{
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev;
+}
+
+void job_check_disk(struct engine *e, const struct job *job)
+{
+    const char *live = e->run.live_dir, *cwd = job->cwd.size ? job->cwd.data : ".";
+    const char *next =
+        e->request.store ? "free space, then `cairn resume`" : "free space";
+    struct buf text = BUF_INIT;
+    if (e->jobs.disk_reported || job->cancelled)
+        return;
+    bool own = os_is_full(cwd), shared = own && same_disk(cwd, live);
+    bool ours = job->capture_open && !job->capture.in_memory && os_is_full(live);
+    if (own && !shared)
+        buf_format(&text, "%s works in %s, on a disk where no room is left: %s",
+                   e->request.graph->id[job->intent.task], cwd, next);
+    else if (shared)
+        buf_format(&text,
+                   "%s works in %s, on a disk where no room is left; the store is on "
+                   "the same: %s",
+                   e->request.graph->id[job->intent.task], cwd, next);
+    else if (ours)
+        buf_format(&text,
+                   "what tasks write is kept in %s, where no room is left; a task that "
+                   "was writing may have failed because of it: %s",
+                   live, next);
+    else
+        return;
+    e->jobs.disk_reported = true;
+    report(e, CAIRN_EVENT_DISK_FULL, text.failed ? "out of memory" : text.data);
+    buf_release(&text);
+}

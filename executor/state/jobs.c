@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: MIT */
+/* The slots: which are free, whose attempt has each of the others, and the processes
+ * around them: spawner, guard, slot file. */
+#include "executor/state/pipes.h"
+#include "executor/state/report.h"
+#include "executor/state/values_file.h"
+
+#include "base/limits.h"
+#include "base/os.h"
+#include "storage/rows_attempt.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* ---- The beginning ---- */
+
+bool jobs_need_processes(const struct engine *e)
+{
+    const struct definition *d = e->request.graph->definition;
+    for (uint32_t i = 0; i < d->n_defs; i++)
+        if (d->defs[i].kind != TASK_CALL && d->defs[i].kind != TASK_EXTERNAL)
+            return true;
+    for (uint32_t i = 0; i < d->n_defs; i++)
+        if (d->defs[i].undo.len)
+            return true;
+    return false;
+}
+
+static uint32_t count_jobs(const struct engine *e)
+{
+    uint32_t jobs = e->request.options->jobs ? e->request.options->jobs
+                                             : e->request.graph->definition->jobs;
+    if (!jobs) {
+        long processors = sysconf(_SC_NPROCESSORS_ONLN);
+        jobs = processors > 0 ? (uint32_t)processors : 1;
+    }
+    return jobs < LIMIT_JOBS ? jobs : LIMIT_JOBS;
+}
+
+int jobs_open(struct engine *e, struct cairn_error *error)
+{
+    struct jobs *jobs = &e->jobs;
+    uint32_t outlived = e->run.situation.recorded.n_outlived;
+    uint32_t noted = e->run.situation.recorded.n_noted;
+    assert(noted <= outlived);
+    jobs->limit = count_jobs(e);
+    if (jobs->limit < outlived - noted)
+        jobs->limit = outlived - noted;
+    jobs->n = jobs->limit + (jobs_need_processes(e) ? AHEAD_MOST + noted : 0);
+    jobs->at = calloc(jobs->n, sizeof *jobs->at);
+    jobs->free = calloc(jobs->n, sizeof *jobs->free);
+    if (!jobs->at || !jobs->free)
+        return error_nomem(error);
+    for (uint32_t i = jobs->n; i-- > 0;) {
+        struct job *job = &jobs->at[i];
+        job->process.pidfd = job->pipe[0].fd = job->pipe[1].fd = -1;
+        job->capture.fd[0] = job->capture.fd[1] = -1;
+        jobs->free[jobs->n_free++] = i;
+    }
+    return 0;
+}
+
+int jobs_open_runner(struct engine *e, struct cairn_error *error)
+{
+    struct jobs *jobs = &e->jobs;
+    int rc = slots_create(&jobs->slots, e->run.live_dir, e->run.identity,
+                          e->run.row.run, jobs->n, error);
+    if (rc || !jobs_need_processes(e))
+        return rc;
+    if (e->request.store)
+        noting_open(e);
+    struct runner *runner = e->request.runner;
+    rc = runner->ops->open(runner, &jobs->slots, &e->noting.file, jobs->limit, error);
+    jobs->runner_open = !rc;
+    if (!rc && runner->news_fd >= 0)
+        rc = loop_watch(e, runner->news_fd, WATCH_NEWS, error);
+    if (!rc && runner->tend_fd >= 0)
+        rc = loop_watch(e, runner->tend_fd, WATCH_TEND, error);
+    return rc;
+}
+
+/* ---- The end ---- */
+
+void jobs_close_runner(struct engine *e)
+{
+    if (e->request.runner)
+        e->request.runner->ops->close(e->request.runner);
+    e->jobs.runner_open = false;
+}
+
+static void close_job(struct engine *e, struct job *job)
+{
+    char path[4200];
+    if (!job->used)
+        return;
+    job_pipes_close(job);
+    if (job->capture_open)
+        capture_close(&job->capture);
+    if (e->run.live_dir) {
+        job->kept = false;
+        capture_remove(e->run.live_dir, e->run.row.run, job_index(&e->jobs, job));
+        values_path(e, job, path, sizeof path);
+        unlink(path);
+    }
+    if (job->has_held)
+        ending_release(&job->held);
+    buf_release(&job->text);
+    buf_release(&job->cwd);
+    buf_release(&job->outputs);
+    free(job->vector);
+    free(job->values);
+    arena_release(&job->arena);
+}
+
+void jobs_close(struct engine *e)
+{
+    for (uint32_t i = 0; e->jobs.at && i < e->jobs.n; i++)
+        close_job(e, &e->jobs.at[i]);
+    free(e->jobs.at);
+    free(e->jobs.free);
+    if (e->jobs.slots.slots)
+        slots_close(&e->jobs.slots, true);
+}
+
+/* ---- Slots ---- */
+
+static struct attempt_id id_of(const struct engine *e, const struct job *job)
+{
+    return (struct attempt_id){e->run.live_dir, e->run.row.run, e->run.row.gen,
+                               job->intent.task, job->intent.attempt};
+}
+
+bool task_wants_keeper(const struct engine *e, const struct task_def *def)
+{
+    return e->request.graph->definition->on_crash == ON_CRASH_ADOPT &&
+           e->request.store && !def->n_secrets;
+}
+
+struct job *jobs_take(struct engine *e, const struct intent *intent)
+{
+    assert(e->jobs.n_free);
+    struct job *job = &e->jobs.at[e->jobs.free[--e->jobs.n_free]];
+    assert(job->state == JOB_FREE);
+    e->jobs.running++;
+    job->used = true;
+    job->intent = *intent;
+    job->role = intent->role;
+    job->kept = job->role == ROLE_TASK &&
+                task_wants_keeper(e, graph_def(e->request.graph, intent->task));
+    job->adopted = job->outside = false;
+    job->ended_ns = 0;
+    job->order.id = id_of(e, job);
+    job->timed_out = job->cancelled = job->killed = false;
+    job->has_held = job->noted = false;
+    job->note = NOTE_NONE;
+    job->process = (struct runner_process){.pidfd = -1};
+    if (job->kept && job->capture_open) {
+        /* The slot's own files are for attempts that end with us. */
+        capture_close(&job->capture);
+        job->capture_open = false;
+    }
+    return job;
+}
+
+void jobs_free(struct engine *e, struct job *job)
+{
+    uint32_t index = job_index(&e->jobs, job);
+    noting_return(e, job->note);
+    job->note = NOTE_NONE;
+    if (e->jobs.slots.slots && e->jobs.slots.slots->slot[index].used) {
+        e->jobs.slots.slots->slot[index].used = 0;
+        slots_tell(&e->jobs.slots, &e->jobs.slots.slots->slot[index]);
+    }
+    job_pipes_close(job);
+    if (job->kept) {
+        capture_close(&job->capture);
+        job->capture_open = job->kept = job->values_ready = false;
+    }
+    assert(e->jobs.running + e->jobs.n_free == e->jobs.n);
+    job->state = JOB_FREE;
+    e->jobs.n_outside -= job->outside;
+    job->outside = false;
+    e->jobs.free[e->jobs.n_free++] = index;
+    e->jobs.running--;
+}
+
+struct ending *ending_of_job(struct engine *e, struct job *job,
+                             const struct process_end *end, struct cairn_error *error)
+{
+    struct ending *ending = turn_draft_ending(e, &job->intent, error);
+    if (!ending)
+        return NULL;
+    ending->row.started_ns = job->started_ns;
+    if (job->ended_ns)
+        ending->row.ended_ns = job->ended_ns;
+    ending->note = job->note;
+    job->note = NOTE_NONE;
+    ending->duration_ms = (ending->row.ended_ns - job->started_ns) / 1000000;
+    if (end) {
+        ending->row.exit_code = end->exit_code;
+        ending->row.signal = end->signal;
+    }
+    return ending;
+}
+
+void ending_add_usage(struct ending *ending, const struct job *job,
+                      const struct process_end *end)
+{
+    ending->row.cpu_us = end->cpu_us;
+    ending->row.peak_kib = end->peak_kib;
+    ending->row.flags |= job->timed_out ? ATTEMPT_TIMED_OUT : 0;
+}
+
+void jobs_set_unsaved(struct engine *e, uint32_t n)
+{
+    struct slot_map *map = &e->jobs.slots;
+    if (!map->slots || map->slots->unsaved == n)
+        return;
+    map->slots->unsaved = n;
+    slots_tell_head(map);
+}
+
+/* ---- Processes and calls ---- */
+
+void jobs_submit(struct engine *e, struct job *job)
+{
+    job->state = JOB_SPAWNING;
+    e->jobs.waiting++;
+    e->jobs.submitted = true;
+    e->jobs.started += job->role == ROLE_TASK;
+    e->request.runner->ops->submit(e->request.runner, &job->request);
+}
+
+uint64_t jobs_stamp(struct engine *e, struct job *job)
+{
+    job->stamp = ++e->jobs.next_stamp;
+    return job->stamp;
+}
+
+void jobs_clear_submitted(struct engine *e)
+{
+    e->jobs.submitted = false;
+}
+
+void jobs_take_process(struct engine *e, struct job *job,
+                       const struct spawn_request *request)
+{
+    assert(job->state == JOB_SPAWNING && e->jobs.waiting);
+    e->jobs.waiting--;
+    job->started_ns = request->started_ns;
+    job->state = request->error ? JOB_OVER : JOB_RUNNING;
+    if (!request->error)
+        job->process = runner_process_of(request);
+}
+
+int jobs_reap(struct engine *e, struct job *job, struct process_end *end,
+              struct cairn_error *error)
+{
+    struct runner *runner = e->request.runner;
+    int rc = runner->ops->reap(runner, &job->process, end, error);
+    if (!job->process.pid)
+        job->state = JOB_OVER;
+    return rc;
+}
+
+void jobs_free_recalled(struct engine *e, struct job *job)
+{
+    e->jobs.started--;
+    jobs_free(e, job);
+}
+
+void jobs_set_call(struct job *job, struct cairn_attempt *call)
+{
+    job->call = call;
+}
+
+void jobs_begin_call(struct engine *e, struct job *job)
+{
+    job->state = JOB_CALLED;
+    job->call = NULL;
+    job->asked = job->grace_over = false;
+    jobs_stamp(e, job);
+    job->outside = true;
+    e->jobs.n_outside++;
+    e->jobs.started++;
+}
+
+void jobs_end_call(struct job *job)
+{
+    assert(job->state == JOB_CALLED);
+    job->state = JOB_OVER;
+    job->call = NULL;
+}
+
+int jobs_adopt(struct engine *e, struct job *job, const struct keeper *keeper,
+               struct cairn_error *error)
+{
+    struct runner *runner = e->request.runner;
+    struct slot *slot = &e->jobs.slots.slots->slot[job_index(&e->jobs, job)];
+    job->kept = job->adopted = job->outside = true;
+    e->jobs.n_outside++;
+    job->state = keeper->fate == KEEPER_LIVE ? JOB_RUNNING : JOB_OVER;
+    jobs_stamp(e, job);
+    job->process =
+        (struct runner_process){keeper->pid, keeper->pidfd, slot, true, *keeper};
+    job->order.id = keeper->id;
+    job->request.context = job;
+    if (keeper->pid > 1) { /* else only its end is known */
+        keeper_to_slot(keeper, slot);
+        slots_tell(&e->jobs.slots, slot);
+    }
+    return job->state == JOB_RUNNING
+               ? runner->ops->adopt(runner, &job->process, &job->request, error)
+               : 0;
+}
+
+void jobs_abandon(struct engine *e, struct job *job)
+{
+    job->state = JOB_FREE;
+    e->jobs.running--;
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/* The slots: processes and calls that are alive. jobs.c is the only writer of `jobs`;
+ * what stands in a slot belongs to whoever handles its attempt. */
+#ifndef EXECUTOR_STATE_JOBS_H
+#define EXECUTOR_STATE_JOBS_H
+
+#include "executor/state/turn.h"
+#include "process/runner.h"
+#include "runs/result.h"
+#include "secrets/redact.h"
+
+struct engine;
+
+/* OVER: it has no process and no call any more, or never got one; its ending is made.
+ */
+enum job_state { JOB_FREE, JOB_SPAWNING, JOB_RUNNING, JOB_CALLED, JOB_OVER };
+
+/* Output of a task with secrets comes through a pipe and the redactor into the capture
+ * file, so that nothing is stored as it was written. */
+struct job_pipe {
+    int fd;    /* -1: none */
+    bool held; /* `stream` is in use */
+    bool lost; /* some of it could not be written, which was said */
+    struct redact_stream stream;
+};
+
+struct job { /* one slot */
+    enum job_state state;
+    bool used; /* it may have files */
+    enum job_role role;
+    struct intent intent; /* whose attempt it is */
+    uint64_t stamp;       /* new with every process, for timers and pipes */
+    struct capture capture;
+    bool capture_open;
+    struct spawn_request request;
+    struct runner_process process;
+    int64_t started_ns;
+    int64_t ended_ns; /* 0: when it is noticed */
+    bool timed_out, cancelled, killed;
+    struct buf text; /* argv and environment strings of the attempt */
+    struct buf cwd;
+    struct buf outputs; /* for the spawner: its declared files, each with a NUL */
+    char **vector;      /* argv, NULL, envp, NULL, otherwise, NULL */
+    size_t vector_size;
+    struct arena arena;   /* of `result` */
+    struct result result; /* what is known of it so far */
+    struct ending held;   /* of the task, while its check runs */
+    bool has_held, values_ready;
+    uint32_t note; /* where its end is noted; NOTE_NONE: nowhere, or by its ending */
+    bool noted;    /* its end is: what it leaves is kept until that is committed */
+    char *values; /* path of the slot's own file for $CAIRN_OUTPUT, made at first use */
+    struct job_pipe pipe[2];
+    /* Under a keeper (on_crash: adopt). */
+    bool kept, adopted; /* adopted: started by an earlier process */
+    bool outside;       /* a call or adopted: the runner's limit does not count it */
+    /* A callback. */
+    struct cairn_attempt *call; /* NULL: it has ended */
+    bool asked;                 /* to stop */
+    bool grace_over;            /* since it was asked */
+    struct keeper_order order;
+    char token[SLOTS_TOKEN + 32];
+};
+
+struct jobs {
+    struct job *at;
+    uint32_t n, running; /* running: slots in use */
+    uint32_t limit;      /* processes and calls alive at once */
+    uint32_t waiting;    /* of `running`: handed to the runner, not yet started */
+    bool submitted;      /* some of them since the last wait */
+    uint32_t n_outside;  /* of `running`: calls and adopted tasks */
+    uint32_t *free, n_free;
+    uint64_t next_stamp;
+    uint32_t started; /* attempts of tasks, those that were recalled not counted */
+    struct slot_map slots;
+    bool runner_open;
+    bool disk_reported;    /* that a disk is full which a task writes to */
+    bool lacks_room;       /* in the live directory, when it was last looked at, ... */
+    int64_t looked_ns;     /* ... then (monotonic); 0: never */
+    uint32_t lost_outputs; /* attempts whose output could not be kept */
+};
+
+static inline uint32_t job_index(const struct jobs *jobs, const struct job *job)
+{
+    return (uint32_t)(job - jobs->at);
+}
+
+/* Does anything of the workflow run as a process? */
+bool jobs_need_processes(const struct engine *e);
+int jobs_open(struct engine *e, struct cairn_error *error);
+/* The slot file, and the runner. */
+int jobs_open_runner(struct engine *e, struct cairn_error *error);
+void jobs_close_runner(struct engine *e);
+void jobs_close(struct engine *e);
+
+/* A task with secrets needs us to redact what it writes, so it cannot outlive us. */
+bool task_wants_keeper(const struct engine *e, const struct task_def *def);
+/* A free slot, for the attempt of the intent. */
+struct job *jobs_take(struct engine *e, const struct intent *intent);
+void jobs_free(struct engine *e, struct job *job);
+/* Hands the slot's request to the runner. */
+void jobs_submit(struct engine *e, struct job *job);
+/* The request has come back with a process, or without one: then the job is over. */
+void jobs_take_process(struct engine *e, struct job *job,
+                       const struct spawn_request *request);
+/* Its process has ended: as the runner's reap. */
+int jobs_reap(struct engine *e, struct job *job, struct process_end *end,
+              struct cairn_error *error);
+/* A new stamp, for timers and events of its next process. */
+uint64_t jobs_stamp(struct engine *e, struct job *job);
+/* It was taken back before it had started. */
+void jobs_free_recalled(struct engine *e, struct job *job);
+void jobs_begin_call(struct engine *e, struct job *job);
+void jobs_end_call(struct job *job);
+void jobs_set_call(struct job *job, struct cairn_attempt *call);
+/* A keeper that lives or has ended; the job is over if it has. */
+int jobs_adopt(struct engine *e, struct job *job, const struct keeper *keeper,
+               struct cairn_error *error);
+/* The loop has waited since the last one was submitted. */
+void jobs_clear_submitted(struct engine *e);
+/* When the run is given up: there is no process, and nothing is reported. */
+void jobs_abandon(struct engine *e, struct job *job);
+/* For `cairn status`. */
+void jobs_set_unsaved(struct engine *e, uint32_t n);
+
+/* Whether there is so little room in the live directory that what tasks write is better
+ * kept in memory. */
+bool jobs_lack_room(struct engine *e);
+/* Files for what the job's attempt writes, where there is room for them. Without any it
+ * runs all the same, and its output is lost. */
+void job_open_capture(struct engine *e, struct job *job);
+/* Says that what an attempt of the task wrote is lost, which is no failure of its own.
+ */
+void job_lose_output(struct engine *e, uint32_t task, const char *why);
+/* A process has failed: says if the disk that it works on is full, or the one of the
+ * store that it wrote its output to. To be asked before its files are given back. */
+void job_check_disk(struct engine *e, const struct job *job);
+
+/* A draft: what every end of a job's process, or call, leaves in its row. `end` may be
+ * NULL. NULL: out of memory. */
+struct ending *ending_of_job(struct engine *e, struct job *job,
+                             const struct process_end *end, struct cairn_error *error);
+/* What the process used, and whether it ran out of time. */
+void ending_add_usage(struct ending *ending, const struct job *job,
+                      const struct process_end *end);
+
+#endif

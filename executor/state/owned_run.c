@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/* The run that this engine owns. */
+#include "executor/state/engine.h"
+
+#include "base/clock.h"
+#include "graph/definition_codec.h"
+#include "runs/moved_store.h"
+#include "runs/owner.h"
+#include "runs/parse_cache.h"
+#include "storage/object.h"
+#include "storage/rows_run.h"
+#include "storage/store.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* ---- Lock, directory, situation ---- */
+
+int owned_run_make_temporary(struct engine *e, struct cairn_error *error)
+{
+    const char *base = getenv("TMPDIR");
+    struct buf path = BUF_INIT;
+    buf_format(&path, "%s/cairn.XXXXXX", base && *base ? base : "/tmp");
+    if (path.failed)
+        return error_nomem(error);
+    if (!mkdtemp(path.data)) {
+        int saved = errno;
+        buf_release(&path);
+        return error_sys(error, saved, "cannot make a temporary directory");
+    }
+    e->run.temporary = path.data;
+    e->run.live_dir = e->run.temporary;
+    snprintf(e->run.identity, sizeof e->run.identity, "%016llx",
+             (unsigned long long)random_u64());
+    return 0;
+}
+
+int owned_run_lock(struct engine *e, struct cairn_error *error)
+{
+    if (!e->request.store)
+        return 0;
+    int rc = store_bind_thread(e->request.store, &e->run.bound, error);
+    if (rc)
+        return rc;
+    e->run.live_dir = store_live_dir(e->request.store);
+    snprintf(e->run.identity, sizeof e->run.identity, "%s", store_id(e->request.store));
+    if (store_read_only(e->request.store))
+        return error_set(error, CAIRN_EUSAGE, "the store was opened read-only");
+    return owner_acquire(e->request.store, e->request.graph->definition->name,
+                         &e->run.row.workflow, &e->run.lock_offset, error);
+}
+
+int owned_run_load(struct engine *e, struct cairn_error *error)
+{
+    const struct request *r = &e->request;
+    struct situation *s = &e->run.situation;
+    int rc =
+        r->mode == MODE_RUN
+            ? situation_load(s, r->workflow, r->store, r->options, error)
+            : situation_load_as_is(s, r->workflow, r->store, r->run, r->options, error);
+    if (!rc && s->present.root_gone)
+        rc = error_set(error, CAIRN_ENOTFOUND,
+                       "the directory of the workflow is gone: %s\nPut it back, or "
+                       "name the file where it is now: `cairn run FILE`",
+                       r->workflow->definition.root.ptr);
+    return rc;
+}
+
+void owned_run_note_outlived(struct engine *e, uint32_t old_task)
+{
+    struct recorded *r = &e->run.situation.recorded;
+    r->marks[old_task] = MARK_OUTLIVED;
+    r->n_outlived++;
+}
+
+void owned_run_note_orderly(struct engine *e, bool orderly)
+{
+    e->run.orderly = orderly;
+}
+
+void owned_run_release(struct engine *e)
+{
+    if (e->run.temporary)
+        rmdir(e->run.temporary);
+    free(e->run.temporary);
+    situation_release(&e->run.situation);
+    if (e->run.bound)
+        store_unbind_thread(e->request.store);
+    if (e->run.lock_offset)
+        owner_release(e->request.store, e->run.lock_offset);
+    arena_release(&e->run.arena);
+}
+
+/* ---- Its row ---- */
+
+void owned_run_keep_recorded_row(struct engine *e)
+{
+    e->run.row = e->run.situation.recorded.row;
+}
+
+int owned_run_take_row(struct engine *e, struct cairn_error *error)
+{
+    struct run_row *row = &e->run.row;
+    struct owner_text *owner = arena_take(&e->run.arena, 1, sizeof *owner);
+    uint64_t workflow = row->workflow;
+    if (!owner)
+        return error_nomem(error);
+    if (e->run.situation.recorded.recovered)
+        *row = e->run.situation.recorded.row;
+    row->workflow = workflow;
+    row->workflow_name = e->request.graph->definition->name;
+    row->file = e->request.graph->definition->file;
+    owner_describe(row, owner);
+    return 0;
+}
+
+static int put_graph(struct engine *e, struct cairn_error *error)
+{
+    struct buf *encoded = &e->run.situation.present.encoded;
+    int rc = 0;
+    if (!encoded->size)
+        rc = definition_encode(&e->request.workflow->definition, encoded, error);
+    if (!rc)
+        rc = store_put_object(e->request.store, buf_view(encoded), &e->run.row.graph,
+                              error);
+    buf_release(encoded);
+    e->run.row.tasks = e->request.graph->n_tasks;
+    if (!rc)
+        rc = store_put_run_graph(e->request.store, e->run.row.run, e->run.row.gen,
+                                 &e->run.row.graph, error);
+    return rc ? rc
+              : parse_cache_note(e->request.workflow, e->request.store, &e->run.row,
+                                 error);
+}
+
+/* Attempts are numbered by task index, so another graph needs another generation; also
+ * when damage made the run fall back to an older graph than its newest one. */
+static bool new_generation(const struct situation *s)
+{
+    const struct recorded *r = &s->recorded;
+    return !digest_equal(&r->row.graph, &s->present.digest) ||
+           !digest_equal(&r->row.graph, &r->recovery.graph);
+}
+
+int owned_run_put_row(struct engine *e, struct cairn_error *error)
+{
+    struct situation *s = &e->run.situation;
+    bool fresh = !s->recorded.recovered;
+    struct buf params = BUF_INIT;
+    e->run.row.state = CAIRN_RUN_UNFINISHED;
+    e->run.row.ended_ns = 0;
+    int rc = definition_params(&e->request.workflow->definition, &params,
+                               &e->run.row.params, error);
+    if (!rc && !fresh) /* it may have been removed since it was read */
+        rc = store_get_run(e->request.store, e->run.row.run, NULL, NULL, error);
+    e->run.row.params_text = arena_str(&e->run.arena, buf_view(&params));
+    buf_release(&params);
+    if (!rc && e->run.arena.failed)
+        rc = error_nomem(error);
+    if (!rc && fresh) {
+        e->run.row.gen = 1;
+        e->run.row.graph = s->present.digest;
+        e->run.row.tasks = e->request.graph->n_tasks;
+        e->run.row.started_ns = loop_utc_ns(e);
+        e->run.row.from_run = s->recorded.from_run;
+        e->run.row.from_seq = s->recorded.from_seq;
+        rc = store_add_run(e->request.store, &e->run.row, error);
+    } else if (!rc && new_generation(s))
+        e->run.row.gen++;
+    if (!rc)
+        rc = put_graph(e, error);
+    if (!rc && !fresh)
+        rc = store_set_run(e->request.store, &e->run.row, error);
+    if (!rc && e->run.row.file.len)
+        rc = moved_store_note(e->request.store, error);
+    return rc;
+}
+
+void owned_run_end(struct engine *e, enum cairn_run_state state)
+{
+    e->run.row.state = (uint8_t)state;
+}
+
+int owned_run_put_end(struct engine *e, struct cairn_error *error)
+{
+    e->run.row.ended_ns = loop_utc_ns(e);
+    return store_set_run(e->request.store, &e->run.row, error);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* The run that this engine owns: the lock of its workflow, its row, its live directory,
+ * and its situation when it was opened. owned_run.c is the only writer of `run`.
+ */
+#ifndef EXECUTOR_STATE_OWNED_RUN_H
+#define EXECUTOR_STATE_OWNED_RUN_H
+
+#include "plan/situation.h"
+#include "storage/rows_run.h"
+
+struct engine;
+
+struct owned_run {
+    struct situation situation;
+    struct run_row row;
+    int64_t lock_offset; /* of the workflow, 0: not held */
+    const char *live_dir;
+    char *temporary; /* live directory of a run without a store */
+    char identity[64];
+    bool bound;   /* we have the store's handle to ourselves */
+    bool orderly; /* ended, and all stored: nothing in the live directory counts */
+    struct arena arena;
+};
+
+/* Ownership of the workflow, before the situation is looked at. */
+int owned_run_lock(struct engine *e, struct cairn_error *error);
+int owned_run_load(struct engine *e, struct cairn_error *error);
+/* A run without a store still needs a place for output. */
+int owned_run_make_temporary(struct engine *e, struct cairn_error *error);
+/* The row of the run that goes on, or of a new one. */
+int owned_run_take_row(struct engine *e, struct cairn_error *error);
+/* Nothing is to be done: the row as it is recorded. */
+void owned_run_keep_recorded_row(struct engine *e);
+/* Stores the row and the definition; inside a transaction. */
+int owned_run_put_row(struct engine *e, struct cairn_error *error);
+/* An attempt of the last owner was found to be still alive. */
+void owned_run_note_outlived(struct engine *e, uint32_t old_task);
+/* How the run has ended; stored by owned_run_put_end, inside a transaction. */
+void owned_run_end(struct engine *e, enum cairn_run_state state);
+int owned_run_put_end(struct engine *e, struct cairn_error *error);
+void owned_run_note_orderly(struct engine *e, bool orderly);
+void owned_run_release(struct engine *e);
+
+#endif

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+/* Makes an outcome or a retry of the end of an attempt. */
+#include "executor/state/past_durations.h"
+#include "executor/state/report.h"
+
+#include "base/array.h"
+#include "base/backoff.h"
+#include "base/clock.h"
+#include "graph/definition_text.h"
+#include "storage/rows_attempt.h"
+
+#include <stdlib.h>
+
+/* ---- Skips ---- */
+
+struct skipping { /* the tasks that cannot run, and because of what */
+    struct engine *e;
+    struct skip_list *list;
+};
+
+static void note_skip(void *context, uint32_t task, enum cairn_outcome outcome)
+{
+    const struct skipping *s = context;
+    struct progress *p = &s->e->progress;
+    struct skip_list *list = s->list;
+    p->states.outcome[task] = (uint8_t)outcome;
+    p->states.attempts[task] = 0;
+    struct skip *grown = array_room(list->at, list->n, &list->capacity, sizeof *grown);
+    if (!grown) {
+        engine_break(s->e);
+        return;
+    }
+    list->at = grown;
+    /* Before sched_init is over there is nobody to ask: open_scheduling fills it in. */
+    uint32_t cause = outcome == CAIRN_SKIPPED && p->sched.state
+                         ? sched_cause(&p->sched, task)
+                         : NODE_NONE;
+    list->at[list->n++] = (struct skip){task, cause, (uint8_t)outcome};
+}
+
+void progress_saw_outputs(struct engine *e, const struct digest *digest,
+                          const struct result *result)
+{
+    if (e->request.store)
+        output_index_add(&e->progress.seen, digest, result->outputs, result->n_outputs);
+}
+
+/* ---- The beginning and the end ---- */
+
+/* Which tasks' results are asked for by others. */
+static int note_referred(struct engine *e, struct cairn_error *error)
+{
+    const struct definition *d = e->request.graph->definition;
+    struct arena scratch = ARENA_INIT;
+    int rc = 0;
+    /* No text refers to anything: the usual case of very large workflows. */
+    for (uint32_t i = 0; d->by_text.count && i < d->n_defs && !rc; i++) {
+        uint32_t *defs;
+        int n = definition_values_of(d, &d->defs[i], &scratch, &defs);
+        if (n > 0 && !e->progress.referred)
+            e->progress.referred = calloc(d->n_defs, sizeof *e->progress.referred);
+        if (n < 0 || (n > 0 && !e->progress.referred))
+            rc = error_nomem(error);
+        for (int k = 0; k < n && !rc; k++)
+            e->progress.referred[defs[k]] = true;
+    }
+    arena_release(&scratch);
+    return rc;
+}
+
+static int open_scheduling(struct engine *e, struct skip_list *early,
+                           struct cairn_error *error)
+{
+    struct skipping skipping = {e, early};
+    struct sched *sched = &e->progress.sched;
+    int rc = sched_init(sched, e->request.graph, e->progress.states.outcome, note_skip,
+                        &skipping, error);
+    for (uint32_t i = 0; !rc && i < early->n; i++)
+        if (early->at[i].outcome == CAIRN_SKIPPED)
+            early->at[i].cause = sched_cause(sched, early->at[i].task);
+    return rc;
+}
+
+int progress_open(struct engine *e, struct skip_list *early, struct cairn_error *error)
+{
+    struct progress *p = &e->progress;
+    p->failures = calloc(e->request.graph->n_tasks, sizeof *p->failures);
+    if (!p->failures)
+        return error_nomem(error);
+    int rc =
+        situation_states(&e->run.situation, e->request.workflow, &p->states, error);
+    if (!rc && e->request.store && e->jobs.limit > 1)
+        rc = use_past_durations(e, error);
+    if (!rc)
+        rc = open_scheduling(e, early, error);
+    if (!rc)
+        rc = note_referred(e, error);
+    p->lookup = (struct lookup){
+        .graph = e->request.graph, .states = &p->states, .store = e->request.store};
+    return !rc && e->broken ? error_nomem(error) : rc;
+}
+
+int progress_copy_recorded(struct engine *e, struct cairn_error *error)
+{
+    return states_copy(&e->progress.states, &e->run.situation.present.states, error);
+}
+
+void progress_release(struct engine *e)
+{
+    struct progress *p = &e->progress;
+    free(p->referred);
+    output_index_release(&p->seen);
+    lookup_release(&p->lookup);
+    free(p->failures);
+    sched_release(&p->sched);
+    states_release(&p->states);
+}
+
+void progress_set_run(struct engine *e, uint64_t run)
+{
+    e->progress.lookup.run = run;
+}
+
+void progress_set_status(struct engine *e, const char *status)
+{
+    e->progress.lookup.run_status = status;
+}
+
+/* ---- Attempts ---- */
+
+void progress_no_retry(struct engine *e, uint32_t task)
+{
+    e->progress.failures[task] = graph_def(e->request.graph, task)->retry.max;
+}
+
+/* ---- Settling ---- */
+
+static bool retry_applies(const struct engine *e, const struct ending *ending)
+{
+    const struct retry_policy *retry =
+        &graph_def(e->request.graph, ending->row.task)->retry;
+    enum sched_kind kind = sched_kind_of(graph_def(e->request.graph, ending->row.task));
+    if (!(e->progress.sched.allowed & kind) ||
+        e->progress.failures[ending->row.task] > retry->max)
+        return false;
+    for (uint32_t i = 0; i < retry->n_on_exit; i++)
+        if (ending->row.exit_code == retry->on_exit[i])
+            return true;
+    return retry->n_on_exit == 0;
+}
+
+static void hold_for_retry(struct engine *e, struct ending *ending)
+{
+    uint32_t task = ending->row.task;
+    const struct retry_policy *retry = &graph_def(e->request.graph, task)->retry;
+    struct backoff backoff = {retry->delay_ms, retry->factor_permille, retry->jitter};
+    ending->next_ms = backoff_delay_ms(&backoff, e->progress.failures[task]);
+    ending->row.flags |= ATTEMPT_RETRY;
+    sched_hold(&e->progress.sched, task);
+    loop_set_timer(e, TIMER_RETRY, ending->next_ms * 1000000, task, 0);
+}
+
+static void apply_change(struct engine *e, struct ending *ending)
+{
+    ending->final = true;
+    if (states_apply(&e->progress.states, &ending->change, NULL))
+        engine_break(e);
+}
+
+static void settle_for_good(struct engine *e, struct ending *ending)
+{
+    struct skipping skipping = {e, &ending->skipped};
+    ending->change.task = ending->row.task;
+    ending->change.outcome = ending->row.outcome;
+    ending->change.attempts = ending->row.number;
+    ending->settled = true;
+    apply_change(e, ending);
+    sched_end(&e->progress.sched, ending->change.task, ending->change.outcome,
+              note_skip, &skipping);
+    if (ending->skipped.n)
+        audit_skips(e, &ending->skipped);
+}
+
+void settle_ending(struct engine *e, struct ending *ending)
+{
+    turn_add_ending(e, ending);
+    redact_buf(e, &ending->text);
+    if (ending->row.outcome == CAIRN_FAILED) {
+        e->progress.failures[ending->row.task]++;
+        if (retry_applies(e, ending)) {
+            hold_for_retry(e, ending);
+            return;
+        }
+    }
+    settle_for_good(e, ending);
+}
+
+void settle_unknown(struct engine *e, struct ending *ending)
+{
+    turn_add_ending(e, ending);
+    ending->change = (struct change){.task = ending->row.task,
+                                     .outcome = CAIRN_UNKNOWN,
+                                     .attempts = ending->row.number};
+    apply_change(e, ending);
+    sched_end(&e->progress.sched, ending->row.task, CAIRN_UNKNOWN, NULL, NULL);
+}
+
+void settle_undone(struct engine *e, struct ending *ending)
+{
+    turn_add_ending(e, ending);
+    ending->change = (struct change){.task = ending->row.task,
+                                     .outcome = CAIRN_UNDONE,
+                                     .attempts = ending->row.number};
+    apply_change(e, ending);
+}
+
+void settle_rerun(struct engine *e, struct ending *ending)
+{
+    turn_add_ending(e, ending);
+    ending->change =
+        (struct change){.task = ending->row.task, .outcome = CAIRN_PENDING};
+    apply_change(e, ending);
+    sched_rerun(&e->progress.sched, ending->row.task);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* The outcome of each task so far, and which are ready. progress.c is the only writer
+ * of `progress`: it settles, which means that the end of an attempt becomes an outcome,
+ * or a retry. Whether a failure stops the run is decided in failure.h. */
+#ifndef EXECUTOR_STATE_PROGRESS_H
+#define EXECUTOR_STATE_PROGRESS_H
+
+#include "executor/state/turn.h"
+#include "plan/sched.h"
+#include "runs/lookup.h"
+#include "runs/output_index.h"
+
+struct engine;
+
+struct progress {
+    struct states states; /* what the next record says: includes all endings */
+    uint32_t *failures;   /* [n_tasks] failed attempts of this call, for retries */
+    struct sched sched;
+    struct lookup lookup;     /* of `states` */
+    struct output_index seen; /* outputs of attempts that completed now */
+    bool *referred; /* [n_defs] results of its tasks are asked for; NULL: none */
+};
+
+/* From the situation. `early`: tasks that cannot run from the start. */
+int progress_open(struct engine *e, struct skip_list *early, struct cairn_error *error);
+/* Nothing is to be done: the states as they are recorded. */
+int progress_copy_recorded(struct engine *e, struct cairn_error *error);
+void progress_release(struct engine *e);
+/* The number of the run is known. */
+void progress_set_run(struct engine *e, uint64_t run);
+/* For `finally`: how the run has gone so far. */
+void progress_set_status(struct engine *e, const char *status);
+
+/* A failure of the task now is final. */
+void progress_no_retry(struct engine *e, uint32_t task);
+
+/* The outputs of an attempt that has just completed with this result. */
+void progress_saw_outputs(struct engine *e, const struct digest *digest,
+                          const struct result *result);
+
+/* Each of these adds the draft to the turn. */
+void settle_ending(struct engine *e, struct ending *ending);
+/* It was interrupted, and must not run twice. */
+void settle_unknown(struct engine *e, struct ending *ending);
+void settle_undone(struct engine *e, struct ending *ending);
+/* An unknown task is to run again. */
+void settle_rerun(struct engine *e, struct ending *ending);
+
+#endif

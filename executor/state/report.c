@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/* Events for the observer. Everything is reported after it is durable (or, while saving
+ * fails, with checkpoint 0). */
+#include "executor/state/report.h"
+
+#include "storage/rows_attempt.h"
+
+static struct cairn_event event_of(const struct engine *e, enum cairn_event_kind kind)
+{
+    return (struct cairn_event){.kind = kind,
+                                .run = e->run.row.run,
+                                .time_ns = loop_utc_ns(e),
+                                .node = NODE_NONE,
+                                .exit_code = -1,
+                                .done = tally_done(&e->reported),
+                                .total = e->request.graph->n_tasks,
+                                .running = e->jobs.running - e->jobs.waiting};
+}
+
+/* No secret leaves here, whatever a text was made of. */
+static void notify_observer(const struct engine *e, struct cairn_event *event)
+{
+    const struct redactor *redactor = e->run.situation.secrets.redactor;
+    struct buf clean = BUF_INIT;
+    if (!e->request.options->observe)
+        return;
+    if (event->text && redactor && redactor_finds(redactor, str_of(event->text))) {
+        redact_text(redactor, str_of(event->text), &clean);
+        event->text = clean.failed ? REDACTED : clean.data;
+    }
+    e->request.options->observe(e->request.options->observe_context, event);
+    buf_release(&clean);
+}
+
+void report(struct engine *e, enum cairn_event_kind kind, const char *text)
+{
+    struct cairn_event event = event_of(e, kind);
+    event.text = text;
+    notify_observer(e, &event);
+}
+
+void report_start(struct engine *e, const struct job *job)
+{
+    struct cairn_event event = event_of(e, CAIRN_EVENT_TASK_STARTED);
+    event.task = e->request.graph->id[job->intent.task];
+    event.node = job->intent.task;
+    event.attempt = job->intent.attempt;
+    event.time_ns = job->started_ns;
+    notify_observer(e, &event);
+}
+
+/* The last lines of what a failed attempt wrote: of stderr, or stdout if that is empty.
+ */
+static struct str output_tail(const struct ending *ending)
+{
+    enum { TAIL_LINES = 20, TAIL_BYTES = 4096 };
+    const struct buf *content = &ending->captured[1].content;
+    if (content->size == 0)
+        content = &ending->captured[0].content;
+    size_t start = content->size, lines = 0;
+    while (start > 0 && content->size - start < TAIL_BYTES) {
+        if (content->data[start - 1] == '\n' && start < content->size &&
+            ++lines == TAIL_LINES)
+            break;
+        start--;
+    }
+    return (struct str){content->data ? content->data + start : NULL,
+                        content->size - start};
+}
+
+static void count_outcome(struct engine *e, uint8_t outcome, uint32_t n)
+{
+    if (outcome == CAIRN_COMPLETED)
+        e->reported.completed += n;
+    else if (outcome == CAIRN_FAILED)
+        e->reported.failed += n;
+    else if (outcome == CAIRN_CANCELLED)
+        e->reported.cancelled += n;
+    else if (outcome == CAIRN_SKIPPED || outcome == CAIRN_EXCLUDED)
+        e->reported.skipped += n;
+}
+
+static void report_skips(struct engine *e, const struct ending *ending)
+{
+    for (uint32_t i = 0; i < ending->skipped.n; i++) {
+        count_outcome(e, ending->skipped.at[i].outcome, 1);
+        struct cairn_event event = event_of(e, CAIRN_EVENT_TASK_FINISHED);
+        event.node = ending->skipped.at[i].task;
+        event.task = e->request.graph->id[event.node];
+        event.outcome = ending->skipped.at[i].outcome;
+        event.checkpoint = ending->seq ? ending->seq + 1 : 0;
+        notify_observer(e, &event);
+    }
+}
+
+/* How an attempt ended, but for its kind. */
+static struct cairn_event ending_event(const struct engine *e,
+                                       const struct ending *ending,
+                                       enum cairn_event_kind kind)
+{
+    const struct attempt_row *row = &ending->row;
+    struct cairn_event event = event_of(e, kind);
+    event.task = e->request.graph->id[row->task];
+    event.node = row->task;
+    event.attempt = row->number;
+    event.outcome = row->outcome;
+    event.exit_code = row->exit_code;
+    event.signal = row->signal;
+    event.timed_out = row->flags & ATTEMPT_TIMED_OUT;
+    event.duration_ms = ending->duration_ms;
+    event.next_ms = ending->next_ms;
+    event.checkpoint = ending->seq;
+    event.text = ending->text.size ? ending->text.data : NULL;
+    if (row->outcome == CAIRN_FAILED) {
+        struct str tail = output_tail(ending);
+        event.tail = tail.len ? tail.ptr : NULL;
+        event.tail_bytes = tail.len;
+    }
+    return event;
+}
+
+static void report_undo(struct engine *e, const struct ending *ending)
+{
+    if (ending->final)
+        e->reported.completed--;
+    struct cairn_event event = ending_event(e, ending, CAIRN_EVENT_TASK_UNDO);
+    if (event.outcome == CAIRN_COMPLETED)
+        event.outcome = CAIRN_UNDONE;
+    notify_observer(e, &event);
+}
+
+/* An attempt that decided nothing is a notice. */
+static void report_undecided(struct engine *e, const struct ending *ending)
+{
+    struct buf text = BUF_INIT;
+    buf_format(&text, "%s: %s", e->request.graph->id[ending->row.task],
+               ending->text.size ? ending->text.data : "no outcome");
+    report(e, CAIRN_EVENT_NOTICE, text.failed ? "out of memory" : text.data);
+    buf_release(&text);
+}
+
+void report_ending(struct engine *e, const struct ending *ending)
+{
+    if (ending->row.flags & ATTEMPT_UNDO) {
+        report_undo(e, ending);
+        return;
+    }
+    bool decided = ending->change.outcome != CAIRN_PENDING &&
+                   ending->change.outcome != CAIRN_UNKNOWN;
+    if (ending->final ? !decided : !(ending->row.flags & ATTEMPT_RETRY)) {
+        report_undecided(e, ending);
+        return;
+    }
+    if (ending->final)
+        count_outcome(e, ending->change.outcome, 1);
+    struct cairn_event event = ending_event(
+        e, ending, ending->final ? CAIRN_EVENT_TASK_FINISHED : CAIRN_EVENT_TASK_RETRY);
+    if (ending->final)
+        event.outcome = ending->change.outcome;
+    notify_observer(e, &event);
+    report_skips(e, ending);
+}
+
+void report_waiting(struct engine *e, uint32_t task, const char *text)
+{
+    struct cairn_event event = event_of(e, CAIRN_EVENT_TASK_WAITING);
+    event.task = e->request.graph->id[task];
+    event.node = task;
+    event.text = text;
+    notify_observer(e, &event);
+}
+
+void redact_buf(const struct engine *e, struct buf *text)
+{
+    const struct redactor *redactor = e->run.situation.secrets.redactor;
+    struct buf clean = BUF_INIT;
+    if (!redactor || !text->size || !redactor_finds(redactor, buf_view(text)))
+        return;
+    redact_text(redactor, buf_view(text), &clean);
+    clean.failed |= text->failed;
+    buf_release(text);
+    *text = clean;
+}
+
+void report_open(struct engine *e)
+{
+    e->reported = states_tally(&e->progress.states);
+}

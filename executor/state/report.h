@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* Calls the observer, for what is durable. */
+#ifndef EXECUTOR_STATE_REPORT_H
+#define EXECUTOR_STATE_REPORT_H
+
+#include "executor/state/engine.h"
+
+/* Replaces the text of a buffer by what may be stored. */
+void redact_buf(const struct engine *e, struct buf *text);
+/* What is recorded counts as reported. report.c is the only writer of `reported`. */
+void report_open(struct engine *e);
+void report(struct engine *e, enum cairn_event_kind kind, const char *text);
+void report_start(struct engine *e, const struct job *job);
+void report_ending(struct engine *e, const struct ending *ending);
+void report_waiting(struct engine *e, uint32_t task, const char *text);
+
+#endif

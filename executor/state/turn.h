@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/* What waits for the next commit: endings, intents, offers, and how far stored commands
+ * were taken. turn.c is the only writer of `turn`.
+ *
+ * Until the commit, endings and intents stay in their lists. What is reported or
+ * started is marked `acted`: usually after the commit; before it only while saving
+ * fails and the policy is best effort. */
+#ifndef EXECUTOR_STATE_TURN_H
+#define EXECUTOR_STATE_TURN_H
+
+#include "checkpoint/states.h"
+#include "executor/state/starts.h"
+#include "process/capture.h"
+#include "storage/rows_attempt.h"
+
+struct engine;
+
+struct offer { /* an external task that can be done; reported once durable */
+    uint32_t task;
+    char *text;
+};
+
+struct skip {             /* a task that ended without being started */
+    uint32_t task, cause; /* cause: what it needs, or NODE_NONE */
+    uint8_t outcome;      /* CAIRN_SKIPPED or CAIRN_EXCLUDED */
+};
+
+struct skip_list {
+    struct skip *at;
+    uint32_t n;
+    size_t capacity;
+};
+
+struct ending { /* the end of an attempt, until it is committed and reported */
+    struct attempt_row row; /* number 0: no attempt, only a change. out, err, outputs
+                               and text are set when stored */
+    bool final, acted;      /* final: `change` is recorded */
+    bool settled;           /* `change` is the task's outcome: what follows from it is
+                               decided by failure.c */
+    struct change change;
+    struct captured captured[2];
+    struct buf result; /* encoded; empty: no values, no files */
+    struct buf text;
+    int64_t duration_ms, next_ms;
+    struct skip_list skipped; /* tasks that cannot run because of it */
+    uint64_t seq;             /* of its checkpoint */
+    bool kept;                /* a keeper has it */
+    bool
+        has_files; /* files of `id` with its output and values: until it is committed */
+    struct attempt_id id;
+    uint32_t note; /* where its end is noted, until it is committed */
+};
+
+struct turn {
+    uint32_t *attempts; /* [n_tasks] number of the newest attempt */
+    struct ending *endings;
+    uint32_t n_endings;
+    size_t endings_capacity;
+    uint32_t n_checked; /* of the endings: failure.c has read those before it */
+    struct intent_list intents;
+    struct offer *offers;
+    uint32_t n_offers;
+    size_t offers_capacity;
+    uint64_t last_command;   /* id of the newest command that was applied */
+    uint64_t stored_command; /* ... and marked as taken */
+    uint32_t unacted; /* endings and intents that were neither reported nor started */
+    uint32_t unacted_intents;
+    int64_t unacted_ns; /* monotonic: since when there are any; 0: none was seen */
+};
+
+int turn_open(struct engine *e, struct cairn_error *error);
+uint32_t turn_next_attempt(struct engine *e, uint32_t task);
+/* The newest attempt was not begun after all. */
+void turn_take_back_attempt(struct engine *e, uint32_t task);
+
+/* The end of an attempt, to be filled in. It is in no list until it is added, and there
+ * is one draft at a time. NULL: out of memory. */
+struct ending *turn_draft_ending(struct engine *e, const struct intent *intent,
+                                 struct cairn_error *error);
+/* The newest draft; it stays where it is until the next one. */
+void turn_add_ending(struct engine *e, const struct ending *ending);
+void ending_release(struct ending *ending);
+/* The files of an attempt go once its outcome is committed. */
+void ending_remove_files(const struct ending *ending);
+/* The next settled ending that was not returned before, or NULL. */
+const struct ending *turn_next_settled(struct engine *e);
+
+int turn_add_intent(struct engine *e, uint32_t task, enum job_role role);
+/* After a halt: takes back what was not stored and may not start any more. */
+void turn_withdraw_intents(struct engine *e);
+/* At the end: an intent that was never acted on needs no row at all. One that was,
+ * while saving failed, has an ending, which brings the row. */
+void turn_discard_intents(struct engine *e);
+int turn_add_offer(struct engine *e, uint32_t task, struct str text,
+                   struct cairn_error *error);
+void turn_note_command(struct engine *e, uint64_t id);
+
+/* How long a commit may still wait for more to go with it; 0: not at all. */
+int64_t turn_commit_delay_ns(struct engine *e);
+/* Reports endings and offers and queues starts, each once. What must not run twice
+ * waits until its intent is saved. */
+void turn_act(struct engine *e, bool saved);
+/* After the commit: all of it is stored. */
+void turn_forget(struct engine *e);
+/* The transaction was undone. */
+void turn_drop_sequence_numbers(struct engine *e);
+uint32_t turn_count_unsaved(const struct engine *e);
+void turn_release(struct engine *e);
+
+#endif

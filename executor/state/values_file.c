@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/* The file for $CAIRN_OUTPUT: where an attempt leaves its values. */
+#include "executor/state/values_file.h"
+
+#include "executor/state/report.h"
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/os.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void values_path_of(const struct attempt_id *id, char *out, size_t size)
+{
+    live_path(out, size, id->live_dir, live_of_attempt(LIVE_VALUES, id));
+}
+
+void values_path(const struct engine *e, const struct job *job, char *out, size_t size)
+{
+    const struct attempt_id *id = &job->order.id;
+    if (job->kept)
+        values_path_of(id, out, size);
+    else
+        live_path(
+            out, size, e->run.live_dir,
+            live_of_slot(LIVE_SLOT_VALUES, e->run.row.run, job_index(&e->jobs, job)));
+}
+
+/* A task may have replaced an earlier file by anything. */
+static int clear_path(const char *path)
+{
+    char aside[4300];
+    if (remove(path) == 0 || errno == ENOENT)
+        return 0;
+    snprintf(aside, sizeof aside, "%s.%016llx", path, (unsigned long long)random_u64());
+    return rename(path, aside);
+}
+
+static int make_values(const char *path)
+{
+    int fd =
+        clear_path(path)
+            ? -1
+            : open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    return fd < 0 ? -1 : close(fd);
+}
+
+/* The file for $CAIRN_OUTPUT exists before the task starts, and is empty, so nobody
+ * sees the values of an earlier attempt. Without it the task runs all the same. */
+void values_open(struct engine *e, struct job *job)
+{
+    char path[4200], text[4500];
+    if (job->values_ready && !job->kept)
+        return;
+    values_path(e, job, path, sizeof path);
+    if (!job->kept && !job->values)
+        job->values = strdup(path);
+    job->values_ready = true;
+    if (make_values(path) == 0 ||
+        (os_make_dir(e->run.live_dir, 0700, NULL) == 1 && make_values(path) == 0))
+        return;
+    snprintf(text, sizeof text, "%s cannot pass on values: cannot make %s: %s",
+             e->request.graph->id[job->intent.task], path, strerrordesc_np(errno));
+    report(e, CAIRN_EVENT_NOTICE, text);
+    job->values_ready = false;
+}
+
+/* Where its end is noted, its values are there until the outcome is committed. */
+static bool keep_values(const struct job *job, const char *path)
+{
+    char own[LIVE_PATH];
+    values_path_of(&job->order.id, own, sizeof own);
+    return rename(path, own) == 0;
+}
+
+/* Takes the values out of the slot's file; it is empty then. */
+int values_take(struct engine *e, struct job *job, struct ending *ending,
+                struct buf *text, struct cairn_error *error)
+{
+    char path[4200];
+    struct stat st;
+    values_path(e, job, path, sizeof path);
+    bool there = lstat(path, &st) == 0;
+    if (there && S_ISREG(st.st_mode) && st.st_size == 0)
+        return 0;
+    job->values_ready = false;
+    if (!there && !os_is_missing(errno))
+        return error_sys(error, errno, "%s", path);
+    if (!there || !S_ISREG(st.st_mode))
+        return 0; /* the task moved it away, or put something else */
+    int rc = os_read_plain(path, LIMIT_VALUES_BYTES, text, error);
+    if (job->noted && !job->kept)
+        ending->has_files |= keep_values(job, path);
+    return rc;
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+/* Who has written an output of a finished task since? An attempt that completed and
+ * recorded the file as it is now: of another run that shares the directory, or of a
+ * later task. What nobody declared as an output is nobody's. */
+#include "plan/situation_int.h"
+
+#include "base/array.h"
+#include "storage/object.h"
+#include "storage/rows_attempt.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct changed_output {
+    uint32_t task;
+    struct result_file now;
+};
+
+enum {
+    CHANGED_MOST = 4096,
+    RUNS_MOST = 50,      /* the newest ones are looked through */
+    RESULTS_MOST = 20000 /* in all */
+};
+
+void changed_outputs_add(struct changed_outputs *changed, uint32_t task,
+                         const struct result_file *now)
+{
+    if (changed->n == CHANGED_MOST)
+        return;
+    struct changed_output *at =
+        array_room(changed->at, changed->n, &changed->capacity, sizeof *at);
+    if (!at)
+        return;
+    changed->at = at;
+    at[changed->n++] = (struct changed_output){task, *now};
+}
+
+void changed_outputs_release(struct changed_outputs *changed)
+{
+    free(changed->at);
+}
+
+struct writer_search {
+    struct loader *l;
+    struct changed_outputs *changed;
+    struct run_row row; /* whose attempts are looked at; its texts are not ours */
+    struct definition definition;
+    struct graph graph;
+    int loaded; /* 1: these are of the run; -1: they cannot be had */
+    uint32_t results;
+};
+
+static int by_inode(const void *a, const void *b)
+{
+    uint64_t x = ((const struct changed_output *)a)->now.inode;
+    uint64_t y = ((const struct changed_output *)b)->now.inode;
+    return (x > y) - (x < y);
+}
+
+static bool is_it(const struct result_file *now, const struct result_file *recorded)
+{
+    return now->kind == recorded->kind && now->inode == recorded->inode &&
+           now->size == recorded->size &&
+           (now->mtime_ns == recorded->mtime_ns ||
+            digest_equal(&now->digest, &recorded->digest));
+}
+
+/* The name of a task of the run that is looked at; NULL: not to be had. */
+static const char *task_name(struct writer_search *w, uint32_t task)
+{
+    struct cairn_error ignored;
+    if (!w->loaded)
+        w->loaded = generation_load(w->l->store, &w->row, w->row.gen, &w->definition,
+                                    &w->graph, &ignored)
+                        ? -1
+                        : 1;
+    return w->loaded > 0 && task < w->graph.n_tasks ? w->graph.id[task] : NULL;
+}
+
+static void forget_run(struct writer_search *w)
+{
+    if (w->loaded > 0) {
+        graph_release(&w->graph);
+        definition_release(&w->definition);
+    }
+    w->loaded = 0;
+}
+
+static int name_writer(struct writer_search *w, const struct changed_output *output,
+                       uint32_t task)
+{
+    struct situation *s = w->l->s;
+    struct present *p = &s->present;
+    const char *name = task_name(w, task);
+    struct buf text = BUF_INIT;
+    if (!p->writer)
+        p->writer = calloc(w->l->w->graph.n_tasks, sizeof *p->writer);
+    if (!p->writer)
+        return error_nomem(w->l->error);
+    if (p->writer[output->task])
+        return 0;
+    buf_text(&text, name ? name : "a task");
+    if (w->row.run != s->recorded.row.run)
+        buf_format(&text, " of run %llu", (unsigned long long)w->row.run);
+    p->writer[output->task] = arena_text(&s->arena, buf_view(&text));
+    buf_release(&text);
+    return 0;
+}
+
+static int match_file(struct writer_search *w, uint32_t task,
+                      const struct result_file *file)
+{
+    struct changed_outputs *c = w->changed;
+    uint32_t low = 0, high = c->n;
+    int rc = 0;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (c->at[middle].now.inode < file->inode)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < c->n && c->at[low].now.inode == file->inode && !rc; low++)
+        if (is_it(&c->at[low].now, file))
+            rc = name_writer(w, &c->at[low], task);
+    return rc;
+}
+
+/* A result that cannot be read tells nothing. */
+static int look_at_attempt(void *context, const struct attempt_row *row)
+{
+    struct writer_search *w = context;
+    struct arena arena = ARENA_INIT;
+    struct buf bytes = BUF_INIT;
+    struct result result = {0};
+    struct digest digest;
+    struct cairn_error ignored;
+    int rc = 0;
+    if (row->gen != w->row.gen || row->outputs.len != DIGEST_SIZE)
+        return 0;
+    if (w->results++ == RESULTS_MOST)
+        return 1;
+    memcpy(digest.bytes, row->outputs.ptr, DIGEST_SIZE);
+    if (store_get_object(w->l->store, &digest, &bytes, &ignored) == 0 &&
+        result_decode(&arena, buf_view(&bytes), &result, &ignored) == 0)
+        for (uint32_t i = 0; i < result.n_outputs && !rc; i++)
+            rc = match_file(w, row->task, &result.outputs[i]);
+    buf_release(&bytes);
+    arena_release(&arena);
+    return rc;
+}
+
+static int look_at_run(void *context, const struct run_row *row)
+{
+    struct writer_search *w = context;
+    w->row = *row;
+    int rc = store_each_run_attempt(w->l->store, row->run, row->gen, false,
+                                    look_at_attempt, w, w->l->error);
+    forget_run(w);
+    return rc < 0 ? rc : w->results > RESULTS_MOST;
+}
+
+int situation_find_writers(struct loader *l, struct changed_outputs *changed)
+{
+    struct writer_search w = {.l = l, .changed = changed};
+    struct run_filter newest = {.limit = RUNS_MOST};
+    if (!changed->n || !l->store)
+        return 0;
+    qsort(changed->at, changed->n, sizeof *changed->at, by_inode);
+    int rc = store_each_run(l->store, &newest, look_at_run, &w, l->error);
+    return rc < 0 ? rc : 0;
+}

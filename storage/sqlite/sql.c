@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: MIT */
+/* The texts. A filter is a statement of its own where it needs an index, and else
+ * `(?n = 0 OR column = ?n)`, where the query reads in the order of row ids anyway. A
+ * limit of -1 is no limit. */
+#include "storage/sqlite/sql.h"
+
+#include <assert.h>
+#include <stddef.h>
+
+/* secure_delete=fast overwrites deleted content only where that writes no more pages;
+ * Debian's default would write every pruned page once more. */
+#define SETTINGS                   \
+    "PRAGMA cell_size_check = ON;" \
+    "PRAGMA temp_store = MEMORY;"  \
+    "PRAGMA cache_size = -8000;"
+const char sql_settings[] = SETTINGS;
+const char sql_settings_writer[] = SETTINGS "PRAGMA secure_delete = FAST;";
+const char sql_sync_full[] = "PRAGMA synchronous = FULL";
+const char sql_sync_normal[] = "PRAGMA synchronous = NORMAL";
+const char sql_sync_off[] = "PRAGMA synchronous = OFF";
+const char sql_sync_extra[] = "PRAGMA synchronous = EXTRA";
+const char sql_defer_references[] = "PRAGMA defer_foreign_keys = ON";
+
+/* The lists of columns in sql.h, as text. */
+#define FIRST_COLUMN(name, column) #column
+#define NEXT_COLUMN(name, column) ", " #column
+#define CHECKPOINT_COLUMNS \
+    "SELECT " CHECKPOINT_READ(FIRST_COLUMN, NEXT_COLUMN) " FROM checkpoint "
+/* namespace, stream (or workflow), first, last, limit, offset. Of a workflow, whose
+ * streams interleave with others, only the numbers are sorted. */
+#define EACH_CHECKPOINT                               \
+    CHECKPOINT_COLUMNS "WHERE seq BETWEEN ?3 AND ?4 " \
+                       "AND (?1 = 0 OR namespace = ?1) AND (?2 = 0 OR stream = ?2) "
+#define EACH_STREAM                                                                   \
+    CHECKPOINT_COLUMNS "WHERE namespace = ?1 AND stream = ?2 AND seq BETWEEN ?3 AND " \
+                       "?4 "
+#define EACH_WORKFLOW                                                \
+    CHECKPOINT_COLUMNS                                               \
+    "WHERE seq IN (SELECT seq FROM checkpoint WHERE namespace = ?1 " \
+    "AND stream IN (SELECT run FROM run WHERE workflow = ?2) "       \
+    "AND seq BETWEEN ?3 AND ?4 "
+
+#define RUN_COLUMNS     \
+    "SELECT " RUN_READ( \
+        FIRST_COLUMN,   \
+        NEXT_COLUMN) " FROM run r LEFT JOIN workflow w ON w.id = r.workflow "
+#define EACH_RUN RUN_COLUMNS "WHERE (?1 IS NULL OR r.params = ?1) "
+#define EACH_WORKFLOW_RUN \
+    RUN_COLUMNS "WHERE r.workflow = ?1 AND (?2 IS NULL OR r.params = ?2) "
+
+#define ATTEMPT_COLUMNS \
+    "SELECT " ATTEMPT_READ(FIRST_COLUMN, NEXT_COLUMN) " FROM attempt "
+
+#define TOMBSTONE_COLUMNS \
+    "SELECT " TOMBSTONE_READ(FIRST_COLUMN, NEXT_COLUMN) " FROM tombstone "
+#define COMMAND_COLUMNS \
+    "SELECT " COMMAND_READ(FIRST_COLUMN, NEXT_COLUMN) " FROM command "
+#define CLAIM_COLUMNS "SELECT " CLAIM_READ(FIRST_COLUMN, NEXT_COLUMN) " FROM claim "
+#define EVENT_COLUMNS "SELECT " EVENT_READ(FIRST_COLUMN, NEXT_COLUMN) " FROM event "
+
+/* a: the runs that have attempts, e: those that have events. Each is found by one seek
+ * in the index from the one before, however many rows they have. */
+#define RUNS_SEEN                                                     \
+    "a(run) AS (SELECT min(run) FROM attempt UNION ALL "              \
+    "SELECT (SELECT min(run) FROM attempt WHERE run > a.run) FROM a " \
+    "WHERE a.run IS NOT NULL), "                                      \
+    "e(run) AS (SELECT min(run) FROM event UNION ALL "                \
+    "SELECT (SELECT min(run) FROM event WHERE run > e.run) FROM e "   \
+    "WHERE e.run IS NOT NULL)"
+
+static const char *const texts[SQL_COUNT] = {
+    [SQL_BEGIN_WRITE] = "BEGIN IMMEDIATE",
+    [SQL_BEGIN_READ] = "BEGIN",
+    [SQL_COMMIT] = "COMMIT",
+    [SQL_ROLLBACK] = "ROLLBACK",
+    [SQL_JOURNAL_WAL] = "PRAGMA journal_mode = WAL",
+    [SQL_JOURNAL_DELETE] = "PRAGMA journal_mode = DELETE",
+    [SQL_GET_APPLICATION_ID] = "PRAGMA application_id",
+    [SQL_GET_USER_VERSION] = "PRAGMA user_version",
+    [SQL_GET_DATA_VERSION] = "PRAGMA data_version",
+    [SQL_CHECK_PAGES] = "PRAGMA integrity_check",
+    [SQL_COUNT_TABLES] = "SELECT count(*) FROM sqlite_schema",
+    [SQL_PUT_META] = "INSERT INTO meta(key, value, sum) VALUES(?1, ?2, ?3)",
+    [SQL_GET_META] = "SELECT value FROM meta WHERE key = ?1",
+    [SQL_SET_META] = "INSERT OR REPLACE INTO meta(key, value, sum) VALUES(?1, ?2, ?3)",
+    [SQL_EACH_SCHEMA] = "SELECT type || ' ' || name, ifnull(sql, '') "
+                        "FROM main.sqlite_schema ORDER BY type, name",
+
+    [SQL_NEXT_SEQ] = "SELECT 1 + max(ifnull((SELECT max(seq) FROM checkpoint), 0), "
+                     "ifnull((SELECT max(last) FROM tombstone), 0), "
+                     "ifnull((SELECT max(seq) FROM quarantine), 0))",
+    [SQL_PUT_CHECKPOINT] =
+        "INSERT INTO checkpoint(seq, namespace, stream, parent, time_ns, kind, record, "
+        "digest) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+    [SQL_GET_CHECKPOINT] = CHECKPOINT_COLUMNS "WHERE seq = ?1",
+    [SQL_EACH_CHECKPOINT_ASC] = EACH_CHECKPOINT "ORDER BY seq LIMIT ?5 OFFSET ?6",
+    [SQL_EACH_CHECKPOINT_DESC] = EACH_CHECKPOINT "ORDER BY seq DESC LIMIT ?5 OFFSET ?6",
+    [SQL_EACH_STREAM_ASC] = EACH_STREAM "ORDER BY seq LIMIT ?5 OFFSET ?6",
+    [SQL_EACH_STREAM_DESC] = EACH_STREAM "ORDER BY seq DESC LIMIT ?5 OFFSET ?6",
+    [SQL_EACH_WORKFLOW_ASC] =
+        EACH_WORKFLOW "ORDER BY seq LIMIT ?5 OFFSET ?6) ORDER BY seq",
+    [SQL_EACH_WORKFLOW_DESC] =
+        EACH_WORKFLOW "ORDER BY seq DESC LIMIT ?5 OFFSET ?6) ORDER BY seq DESC",
+    [SQL_COUNT_CHECKPOINTS] =
+        "SELECT count(*) FROM checkpoint WHERE seq BETWEEN ?3 AND ?4 "
+        "AND (?1 = 0 OR namespace = ?1) AND (?2 = 0 OR stream = ?2)",
+    [SQL_COUNT_STREAM] = "SELECT count(*) FROM checkpoint "
+                         "WHERE namespace = ?1 AND stream = ?2 "
+                         "AND seq BETWEEN ?3 AND ?4",
+    [SQL_COUNT_WORKFLOW] = "SELECT count(*) FROM checkpoint "
+                           "WHERE namespace = ?1 AND seq BETWEEN ?3 AND ?4 "
+                           "AND stream IN (SELECT run FROM run WHERE workflow = ?2)",
+    [SQL_FIND_DIGEST] = "SELECT seq FROM checkpoint WHERE digest BETWEEN ?1 AND ?2 "
+                        "ORDER BY seq LIMIT ?3",
+    [SQL_LAST_SEQ] = "SELECT seq FROM checkpoint WHERE namespace = ?1 AND stream = ?2 "
+                     "ORDER BY seq DESC LIMIT 1",
+    [SQL_SIZE_CHECKPOINTS] =
+        "SELECT count(*), ifnull(sum(length(record)), 0) FROM checkpoint "
+        "WHERE namespace = ?1 AND stream = ?2 AND seq BETWEEN ?3 AND ?4",
+    [SQL_DELETE_CHECKPOINTS] = "DELETE FROM checkpoint WHERE namespace = ?1 "
+                               "AND stream = ?2 AND seq BETWEEN ?3 AND ?4",
+    [SQL_SET_PARENT] = "UPDATE checkpoint SET parent = ?2 WHERE seq = ?1",
+    [SQL_PUT_TOMBSTONE] =
+        "INSERT INTO tombstone(namespace, stream, first, last, count, before, after, "
+        "time_ns, sum) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+    [SQL_DELETE_TOMBSTONE] = "DELETE FROM tombstone WHERE id = ?1",
+    [SQL_EACH_TOMBSTONE] = TOMBSTONE_COLUMNS
+    "WHERE (?1 = 0 OR namespace = ?1) AND (?2 = 0 OR stream = ?2) "
+    "ORDER BY first, id",
+    [SQL_HAS_TOMBSTONE_BEHIND] =
+        "SELECT EXISTS(SELECT 1 FROM tombstone WHERE last > ?3 "
+        "AND namespace = ?1 AND stream = ?2)",
+    [SQL_PUT_QUARANTINE] = "INSERT INTO quarantine(seq, time_ns, reason) "
+                           "VALUES(?1, ?2, ?3) ON CONFLICT DO NOTHING",
+
+    [SQL_GET_WORKFLOW_ID] = "SELECT id FROM workflow WHERE name = ?1",
+    [SQL_GET_WORKFLOW_NAME] = "SELECT name FROM workflow WHERE id = ?1",
+    [SQL_ADD_WORKFLOW] = "INSERT INTO workflow(name) VALUES(?1)",
+    /* Also above runs of which only other rows are left. */
+    [SQL_NEXT_RUN] =
+        "SELECT 1 + max(ifnull((SELECT max(run) FROM run), 0), "
+        "ifnull((SELECT max(stream) FROM checkpoint WHERE namespace = 1), 0), "
+        "ifnull((SELECT max(stream) FROM tombstone WHERE namespace = 1), 0), "
+        "ifnull((SELECT max(run) FROM attempt), 0), "
+        "ifnull((SELECT max(run) FROM event), 0), "
+        "ifnull((SELECT max(run) FROM run_graph), 0))",
+    /* Bounded, since it runs at the start of each run. */
+    [SQL_NAMED_SEQ] =
+        "SELECT ifnull(max(checkpoint), 0) FROM (SELECT checkpoint FROM attempt "
+        "WHERE run = (SELECT max(run) FROM attempt) ORDER BY gen DESC, task DESC, "
+        "n DESC LIMIT 10000)",
+    [SQL_GET_RUN_WORKFLOW] = "SELECT workflow FROM run WHERE run = ?1",
+    [SQL_ADD_RUN] =
+        "INSERT INTO run(run, workflow, params, params_text, file, gen, graph, tasks, "
+        "state, started_ns, ended_ns, from_run, from_seq, owner_pid, owner_start, "
+        "owner_host, owner_boot, owner_since_ns, unsaved, sum) VALUES(?1, ?2, ?3, ?4, "
+        "?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)",
+    [SQL_SET_RUN] =
+        "UPDATE run SET workflow = ?2, params = ?3, params_text = ?4, file = ?5, "
+        "gen = ?6, graph = ?7, tasks = ?8, state = ?9, started_ns = ?10, "
+        "ended_ns = ?11, from_run = ?12, from_seq = ?13, owner_pid = ?14, "
+        "owner_start = ?15, owner_host = ?16, owner_boot = ?17, owner_since_ns = ?18, "
+        "unsaved = ?19, sum = ?20 WHERE run = ?1 RETURNING run",
+    [SQL_GET_RUN] = RUN_COLUMNS "WHERE r.run = ?1",
+    [SQL_GET_NEWEST_RUN] = RUN_COLUMNS "ORDER BY r.run DESC LIMIT 1",
+    [SQL_GET_RUN_SUM_SIZE] = "SELECT length(sum) FROM run WHERE run = ?1",
+    [SQL_EACH_RUN_ASC] = EACH_RUN "ORDER BY r.run LIMIT ?2 OFFSET ?3",
+    [SQL_EACH_RUN_DESC] = EACH_RUN "ORDER BY r.run DESC LIMIT ?2 OFFSET ?3",
+    [SQL_EACH_WORKFLOW_RUN_ASC] = EACH_WORKFLOW_RUN "ORDER BY r.run LIMIT ?3 OFFSET ?4",
+    [SQL_EACH_WORKFLOW_RUN_DESC] =
+        EACH_WORKFLOW_RUN "ORDER BY r.run DESC LIMIT ?3 OFFSET ?4",
+    [SQL_COUNT_RUNS] = "SELECT count(*) FROM run WHERE ?1 IS NULL OR params = ?1",
+    [SQL_COUNT_WORKFLOW_RUNS] = "SELECT count(*) FROM run WHERE workflow = ?1 "
+                                "AND (?2 IS NULL OR params = ?2)",
+    [SQL_PUT_RUN_GRAPH] = "INSERT OR REPLACE INTO run_graph(run, gen, graph, sum) "
+                          "VALUES(?1, ?2, ?3, ?4)",
+    [SQL_GET_RUN_GRAPH] = "SELECT graph FROM run_graph WHERE run = ?1 AND gen = ?2",
+
+    [SQL_PUT_INTENT] =
+        "INSERT INTO attempt(run, gen, task, n, intent_ns, flags, start_turn, sum) "
+        "VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+    [SQL_PUT_ATTEMPT] =
+        "INSERT OR REPLACE INTO attempt(run, gen, task, n, intent_ns, wait_ns, "
+        "duration_ns, outcome, flags, exit_code, signal, cpu_us, peak_kib, out_bytes, "
+        "err_bytes, out_head, err_head, out, err, outputs, text, start_turn, end_turn, "
+        "checkpoint, sum) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, "
+        "?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25)",
+    [SQL_EACH_ATTEMPT] =
+        ATTEMPT_COLUMNS "WHERE run = ?1 AND gen = ?2 AND task = ?3 ORDER BY n",
+    [SQL_EACH_RUN_ATTEMPT] =
+        ATTEMPT_COLUMNS "WHERE run = ?1 AND gen = ?2 ORDER BY task, n",
+    [SQL_EACH_OPEN_ATTEMPT] = ATTEMPT_COLUMNS
+    "WHERE run = ?1 AND gen = ?2 AND duration_ns IS NULL ORDER BY task, n",
+    [SQL_EACH_NEW_ATTEMPT] =
+        ATTEMPT_COLUMNS "WHERE run = ?1 AND (start_turn > ?2 OR end_turn > ?2) "
+                        "ORDER BY gen, task, n",
+    [SQL_GET_ATTEMPT] =
+        ATTEMPT_COLUMNS "WHERE run = ?1 AND gen = ?2 AND task = ?3 AND n = ?4",
+    [SQL_ATTEMPT_TURN] =
+        "SELECT ifnull(max(max(ifnull(start_turn, 0), ifnull(end_turn, 0))), 0) "
+        "FROM attempt WHERE run = ?1",
+
+    [SQL_NEXT_COMMAND_ID] = "SELECT ifnull(max(id), 0) + 1 FROM command",
+    [SQL_PUT_COMMAND] =
+        "INSERT INTO command(id, run, verb, time_ns, taken, argument, gen, task, data, "
+        "sum) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+    [SQL_NEXT_COMMAND] =
+        COMMAND_COLUMNS "WHERE run = ?1 AND taken = 0 AND id > ?2 ORDER BY id LIMIT 1",
+    [SQL_TAKE_COMMAND] =
+        "UPDATE command SET taken = 1, sum = ifnull(?2, sum) WHERE id = ?1",
+    [SQL_WAITING_COMMAND] =
+        "SELECT verb FROM command WHERE run = ?1 AND taken = 0 ORDER BY id LIMIT 1",
+    [SQL_COMMAND_TAKEN] = "SELECT taken FROM command WHERE id = ?1",
+
+    [SQL_PUT_CLAIM] =
+        "INSERT OR REPLACE INTO claim(run, gen, task, token, holder, boot, "
+        "until_boot_ns, time_ns, spent, sum) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, "
+        "?9, ?10)",
+    [SQL_EACH_CLAIM] = CLAIM_COLUMNS "WHERE run = ?1 AND gen = ?2 ORDER BY task",
+
+    [SQL_NEXT_EVENT] =
+        "SELECT ifnull(max(n), 0) + 1 FROM event WHERE run = ?1 AND turn = ?2",
+    [SQL_PUT_EVENT] =
+        "INSERT INTO event(run, turn, n, time_ns, kind, argument, gen, task, data, "
+        "sum) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+    [SQL_EACH_EVENT] = EVENT_COLUMNS "WHERE run = ?1 AND turn > ?2 ORDER BY turn, n",
+    [SQL_GET_EVENT] = EVENT_COLUMNS "WHERE run = ?1 AND turn = ?2 AND n = ?3",
+    [SQL_EVENT_TURN] = "SELECT ifnull(max(turn), 0) FROM event WHERE run = ?1",
+
+    [SQL_FIND_OBJECT] =
+        "SELECT digest, size, codec, data, id FROM object WHERE digest = ?1",
+    [SQL_PUT_OBJECT] =
+        "INSERT INTO object(digest, size, codec, data) VALUES(?1, ?2, ?3, ?4)",
+    [SQL_MEND_OBJECT] =
+        "UPDATE object SET size = ?2, codec = ?3, data = ?4 WHERE digest = ?1",
+    [SQL_GET_OBJECT] = "SELECT digest, size, codec, data FROM object WHERE digest = ?1",
+    [SQL_EACH_OBJECT] = "SELECT digest, size, codec, data FROM object ORDER BY id",
+
+    [SQL_ALL_META] = "SELECT key, value, sum FROM meta",
+    [SQL_ALL_RUN_GRAPH] = "SELECT run, gen, graph, sum FROM run_graph",
+    [SQL_ALL_TOMBSTONE] =
+        "SELECT namespace, stream, first, last, count, before, after, time_ns, sum "
+        "FROM tombstone",
+    [SQL_ALL_ATTEMPT] =
+        "SELECT run, gen, task, n, intent_ns, wait_ns, duration_ns, outcome, flags, "
+        "exit_code, signal, cpu_us, peak_kib, out_bytes, err_bytes, out_head, "
+        "err_head, out, err, outputs, text, start_turn, end_turn, checkpoint, sum "
+        "FROM attempt",
+    [SQL_ALL_EVENT] =
+        "SELECT run, turn, n, time_ns, kind, argument, gen, task, data, sum FROM event",
+    [SQL_ALL_COMMAND] = COMMAND_COLUMNS,
+    [SQL_ALL_CLAIM] = CLAIM_COLUMNS,
+
+    [SQL_KEEP_META] =
+        "INSERT OR IGNORE INTO meta SELECT ?1, ?2, ?3 WHERE true RETURNING 1",
+    [SQL_KEEP_WORKFLOW] =
+        "INSERT OR IGNORE INTO workflow SELECT ?1, ?2 WHERE true RETURNING 1",
+    [SQL_KEEP_RUN] =
+        "INSERT OR IGNORE INTO run SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, "
+        "?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20 WHERE "
+        "EXISTS(SELECT 1 FROM workflow WHERE id = ?2) RETURNING 1",
+    [SQL_KEEP_RUN_GRAPH] =
+        "INSERT OR IGNORE INTO run_graph SELECT ?1, ?2, ?3, ?4 WHERE true "
+        "RETURNING 1",
+    [SQL_KEEP_OBJECT] =
+        "INSERT OR IGNORE INTO object SELECT ?1, ?2, ?3, ?4, ?5 WHERE true "
+        "RETURNING 1",
+    [SQL_KEEP_CHECKPOINT] =
+        "INSERT OR IGNORE INTO checkpoint SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8 "
+        "WHERE true RETURNING 1",
+    [SQL_KEEP_TOMBSTONE] =
+        "INSERT OR IGNORE INTO tombstone SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, "
+        "?9, ?10 WHERE NOT EXISTS(SELECT 1 FROM tombstone WHERE namespace = ?2 "
+        "AND stream = ?3 AND first <= ?5 AND last >= ?4) RETURNING 1",
+    [SQL_KEEP_QUARANTINE] =
+        "INSERT OR IGNORE INTO quarantine SELECT ?1, ?2, ?3 WHERE true RETURNING "
+        "1",
+    [SQL_KEEP_ATTEMPT] =
+        "INSERT OR IGNORE INTO attempt SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, "
+        "?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, "
+        "?24, ?25 WHERE true RETURNING 1",
+    [SQL_KEEP_COMMAND] =
+        "INSERT OR IGNORE INTO command SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, "
+        "?10 WHERE true RETURNING 1",
+    [SQL_KEEP_CLAIM] =
+        "INSERT OR IGNORE INTO claim SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, "
+        "?10 WHERE true RETURNING 1",
+    [SQL_KEEP_EVENT] =
+        "INSERT OR IGNORE INTO event SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, "
+        "?10 WHERE true RETURNING 1",
+    [SQL_DROP_RUN] = "DELETE FROM run WHERE run = ?1",
+    [SQL_DROP_STRAY_GRAPHS] =
+        "DELETE FROM run_graph WHERE run NOT IN (SELECT run FROM run)",
+    [SQL_LAST_GEN] =
+        "SELECT max(1, ifnull((SELECT max(gen) FROM attempt WHERE run = ?1), 0), "
+        "ifnull((SELECT max(gen) FROM run_graph WHERE run = ?1), 0))",
+    /* The runs of large tables are found by seeking through their keys. */
+    [SQL_EACH_ORPHAN] =
+        "WITH RECURSIVE " RUNS_SEEN ", "
+        "c(run) AS (SELECT min(stream) FROM checkpoint WHERE namespace = 1 UNION ALL "
+        "SELECT (SELECT min(stream) FROM checkpoint WHERE namespace = 1 "
+        "AND stream > c.run) FROM c WHERE c.run IS NOT NULL) "
+        "SELECT run FROM (SELECT run FROM a UNION SELECT run FROM e "
+        "UNION SELECT run FROM claim UNION SELECT run FROM run_graph) l "
+        "WHERE run IS NOT NULL "
+        "AND NOT EXISTS(SELECT 1 FROM run r WHERE r.run = l.run) "
+        "AND NOT EXISTS(SELECT 1 FROM tombstone t WHERE t.namespace = 1 "
+        "AND t.stream = l.run) "
+        "UNION SELECT run FROM c WHERE run IS NOT NULL "
+        "AND NOT EXISTS(SELECT 1 FROM run r WHERE r.run = c.run) ORDER BY 1",
+    [SQL_EACH_BARE_RUN] =
+        "SELECT run FROM run r WHERE NOT EXISTS(SELECT 1 FROM checkpoint c "
+        "WHERE c.namespace = 1 AND c.stream = r.run) "
+        "AND NOT EXISTS(SELECT 1 FROM tombstone t WHERE t.namespace = 1 "
+        "AND t.stream = r.run) "
+        "AND (EXISTS(SELECT 1 FROM attempt a WHERE a.run = r.run) "
+        "OR EXISTS(SELECT 1 FROM event e WHERE e.run = r.run)) ORDER BY run",
+    /* Of each run the first one; only runs that were edited have earlier ones. */
+    [SQL_EACH_LOST_GEN] =
+        "SELECT run, g FROM (SELECT run, gen, CASE "
+        "WHEN NOT EXISTS(SELECT 1 FROM run_graph x WHERE x.run = r.run AND x.gen = 1) "
+        "THEN 1 ELSE (SELECT min(x.gen) + 1 FROM run_graph x WHERE x.run = r.run "
+        "AND NOT EXISTS(SELECT 1 FROM run_graph y WHERE y.run = r.run "
+        "AND y.gen = x.gen + 1)) END AS g FROM run r WHERE gen > 1) "
+        "WHERE g < gen ORDER BY run",
+    /* What a repair could not save is noted in quarantine. */
+    [SQL_EACH_LOST_CHECKPOINT] =
+        "SELECT DISTINCT a.run, a.checkpoint FROM attempt a "
+        "WHERE a.checkpoint IS NOT NULL "
+        "AND NOT EXISTS(SELECT 1 FROM checkpoint c WHERE c.seq = a.checkpoint "
+        "AND c.namespace = 1 AND c.stream = a.run) "
+        "AND NOT EXISTS(SELECT 1 FROM quarantine q WHERE q.seq = a.checkpoint) "
+        "AND NOT EXISTS(SELECT 1 FROM tombstone t WHERE t.last >= a.checkpoint "
+        "AND t.first <= a.checkpoint AND t.namespace = 1 AND t.stream = a.run) "
+        "ORDER BY 2",
+    [SQL_EACH_TAKEN_SEQ] =
+        "SELECT seq, seq FROM checkpoint UNION ALL SELECT seq, seq FROM quarantine "
+        "WHERE seq > 0 UNION ALL SELECT first, last FROM tombstone ORDER BY 1",
+    [SQL_EACH_LOST_OBJECT] =
+        "SELECT lower(hex(d)) FROM (SELECT out AS d FROM attempt "
+        "UNION SELECT err FROM attempt UNION SELECT outputs FROM attempt "
+        "UNION SELECT graph FROM run UNION SELECT graph FROM run_graph) "
+        "WHERE d IS NOT NULL "
+        "AND NOT EXISTS(SELECT 1 FROM object o WHERE o.digest = d) "
+        "AND NOT EXISTS(SELECT 1 FROM quarantine q WHERE q.seq < 0 "
+        "AND q.reason = lower(hex(d)))",
+    [SQL_PUT_KNOWN_LOSS] =
+        "INSERT INTO quarantine(seq, time_ns, reason) "
+        "SELECT min(0, (SELECT ifnull(min(seq), 0) FROM quarantine)) - 1, 0, ?1 "
+        "WHERE NOT EXISTS(SELECT 1 FROM quarantine WHERE seq < 0 AND reason = ?1)",
+    [SQL_IS_KNOWN_LOSS] =
+        "SELECT EXISTS(SELECT 1 FROM quarantine WHERE seq < 0 AND reason = ?1)",
+    [SQL_WAS_QUARANTINED] = "SELECT EXISTS(SELECT 1 FROM quarantine WHERE seq = ?1)",
+
+    [SQL_LAST_OBJECT] = "SELECT ifnull(max(id), 0) FROM object",
+    [SQL_SPARE_OBJECT] = "INSERT OR IGNORE INTO spared(object) VALUES(?1)",
+    [SQL_FORGET_SPARED] = "DELETE FROM spared",
+    [SQL_EACH_OBJECT_SIZE] = "SELECT id, digest, length(data) FROM object "
+                             "WHERE id > ?1 AND id <= ?2 ORDER BY id LIMIT ?3",
+    [SQL_DELETE_OBJECT] =
+        "DELETE FROM object WHERE id = ?1 AND digest = ?2 "
+        "AND NOT EXISTS(SELECT 1 FROM spared WHERE object = ?1) RETURNING id",
+    [SQL_EACH_GRAPH_USED] =
+        "SELECT run, graph FROM run UNION ALL SELECT run, graph FROM run_graph",
+    [SQL_EACH_ATTEMPT_USED] =
+        "SELECT run, gen, task, n, out, err, outputs FROM attempt "
+        "WHERE (run, gen, task, n) > (?1, ?2, ?3, ?4) "
+        "ORDER BY run, gen, task, n LIMIT ?5",
+    [SQL_HAS_NEW_FORK] =
+        "SELECT EXISTS(SELECT 1 FROM run WHERE run > ?2 AND from_run = ?1)",
+    [SQL_DELETE_RUN_GRAPHS] = "DELETE FROM run_graph WHERE run = ?1",
+    [SQL_COUNT_RUN_ATTEMPTS] = "SELECT count(*) FROM attempt WHERE run = ?1",
+    /* Rows of runs that were removed: whose checkpoints are deleted, and noted as such.
+     * The runs of large tables are found by seeking through their keys. */
+    [SQL_EACH_LEFTOVER] =
+        "WITH RECURSIVE " RUNS_SEEN " "
+        "SELECT run FROM (SELECT run FROM a UNION SELECT run FROM e "
+        "UNION SELECT run FROM claim UNION SELECT run FROM command) l "
+        "WHERE run IS NOT NULL "
+        "AND NOT EXISTS(SELECT 1 FROM run r WHERE r.run = l.run) "
+        "AND NOT EXISTS(SELECT 1 FROM checkpoint c WHERE c.namespace = 1 "
+        "AND c.stream = l.run) "
+        "AND EXISTS(SELECT 1 FROM tombstone t WHERE t.namespace = 1 "
+        "AND t.stream = l.run)",
+    [SQL_DELETE_ATTEMPTS] =
+        "DELETE FROM attempt WHERE (run, gen, task, n) IN (SELECT run, gen, task, n "
+        "FROM attempt WHERE run = ?1 ORDER BY gen, task, n LIMIT ?2) RETURNING 1",
+    [SQL_DELETE_EVENTS] =
+        "DELETE FROM event WHERE (run, turn, n) IN (SELECT run, turn, n "
+        "FROM event WHERE run = ?1 ORDER BY turn, n LIMIT ?2) RETURNING 1",
+    [SQL_DELETE_CLAIMS] =
+        "DELETE FROM claim WHERE (run, gen, task) IN (SELECT run, gen, task "
+        "FROM claim WHERE run = ?1 ORDER BY gen, task LIMIT ?2) RETURNING 1",
+    [SQL_DELETE_COMMANDS] =
+        "DELETE FROM command WHERE id IN (SELECT id FROM command WHERE run = ?1 "
+        "ORDER BY id LIMIT ?2) RETURNING 1",
+};
+
+const char *sql_text(enum sql_id id)
+{
+    assert((unsigned)id < SQL_COUNT && texts[id]);
+    return texts[id];
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/* The directory of a store and its files, as far as they can be judged without SQLite:
+ * store_dir.c makes and finds them, store_check.c reads what they say. */
+#ifndef STORAGE_STORE_FILES_INT_H
+#define STORAGE_STORE_FILES_INT_H
+
+#include "base/lock.h"
+#include "storage/health.h"
+#include "storage/sqlite/db.h"
+
+struct store_paths {
+    char *dir; /* absolute */
+    char *db, *wal, *journal, *lock, *marker, *live, *ignore;
+    char *making; /* a note that exists from before the database until it is made */
+};
+
+/* ---- store_dir.c: the directory and its files ---- */
+
+/* The name of the note about a repair that is changing files: see rescue.h. */
+#define STORE_NOTE "repair"
+
+/* DIR/NAME, to be freed; NULL: out of memory. */
+char *store_path_join(const char *dir, const char *name);
+/* Finds (or makes) the directory and fills the paths. */
+int store_paths_find(struct store_paths *paths,
+                     const struct cairn_store_options *options,
+                     struct cairn_error *error);
+void store_paths_release(struct store_paths *paths);
+/* Refuses to make a store among somebody else's files: CAIRN_EUSAGE. */
+int store_dir_vacant(const struct store_paths *paths, struct cairn_error *error);
+/* Makes what a writable store's directory has: live/ and, while there is no database
+ * yet, .gitignore. */
+int store_dir_furnish(const struct store_paths *paths, bool making,
+                      struct cairn_error *error);
+/* 1 there is such a file, 0 there is none, <0 error. `inode`, `size` may be NULL. */
+int store_file(const char *path, uint64_t *inode, int64_t *size,
+               struct cairn_error *error);
+
+/* ---- store_check.c: what the files show ---- */
+
+/* Refuses a store whose files show that commits were lost: the marker of a writer is
+ * there, but what it wrote is gone. Call it before SQLite makes a new WAL. */
+int store_check_files(const struct store_paths *paths, enum db_journal journal,
+                      struct cairn_error *error);
+/* What SQLite will roll back by a rollback journal that was left behind; false if there
+ * is none, or it was not complete yet. */
+struct store_journal {
+    uint32_t saved;  /* pages that it holds */
+    uint32_t before; /* pages of the database before; 0: all of it is rolled back */
+};
+bool store_journal_read(const struct store_paths *paths, struct store_journal *journal);
+/* What the marker says about the log: nothing was committed yet; something was. */
+#define STORE_LOG_EMPTY "log empty"
+#define STORE_LOG_BEGUN "log begun"
+/* What the marker says of its writers' syncs. Only with all of them a transaction is on
+ * the disk before the next one. */
+bool store_was_synced(const struct store_paths *paths);
+/* Whether the marker's writer had committed, each commit synced. */
+bool store_log_begun(const struct store_paths *paths);
+/* Whether the database itself, without its log, holds the last commit that the marker
+ * notes: then another program has transferred the log, and nothing is lost
+ * (store_marker_read.c). */
+bool store_holds_last_commit(const struct store_paths *paths);
+/* The state of the log; nobody may be writing to it. */
+enum log_health store_judge_log(const struct store_paths *paths);
+/* Refuses a store whose log was damaged while it had no live writer: SQLite would
+ * ignore the log from the damage on, and mix old pages with new ones. */
+int store_check_log(const struct store_paths *paths, struct lock_file *lock,
+                    struct cairn_error *error);
+
+#endif

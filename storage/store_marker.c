@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+/* The marker of a store that is open for writing (`open`), and the place of its WAL.
+ *
+ * The marker exists while a writer lives, or after one was killed, until the
+ * log has been transferred. Lines of text:
+ *
+ *   pid 4711 on host      who made it
+ *   log empty             followed by `log begun` once something was committed
+ *   sync full             normal, off; `sync less` once somebody joined who syncs less
+ *   last checkpoint 42    what the last commit was (store_int.h): 64 bytes with blanks
+ *
+ * It is durable before the first commit. The last line is written after each commit and
+ * not synced: after a power cut it may tell of an earlier commit, never of a later one
+ * than the disk has. If the log is missing, or empty, the database is asked for that
+ * commit. */
+#include "base/lock.h"
+#include "base/os.h"
+#include "storage/rows_meta.h"
+#include "storage/sqlite/statement.h"
+#include "storage/store_int.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static const char synced[] = "sync full", synced_less[] = "sync less";
+
+enum { LAST_LINE = 64 };
+
+/* ---- Making and joining ---- */
+
+static void format_last(char line[LAST_LINE + 1], const struct last_commit *last)
+{
+    int n = snprintf(line, LAST_LINE + 1, STORE_LAST_COMMIT "%s %" PRIu64 " %" PRIu64,
+                     last_commit_names[last->kind], last->number, last->run);
+    assert(n > 0 && n < LAST_LINE);
+    memset(line + n, ' ', (size_t)(LAST_LINE - 1 - n));
+    line[LAST_LINE - 1] = '\n';
+    line[LAST_LINE] = 0;
+}
+
+static int make_marker(struct cairn_store *store, struct cairn_error *error)
+{
+    static const struct last_commit none;
+    char host[64], line[LAST_LINE + 1];
+    assert(store->journal == DB_WAL);
+    os_host_name(host);
+    format_last(line, &none);
+    struct buf text = BUF_INIT;
+    buf_format(&text, "pid %ld on %s\n" STORE_LOG_EMPTY "\nsync %s\n%s", (long)getpid(),
+               host,
+               store->sync == CAIRN_SYNC_FULL     ? "full"
+               : store->sync == CAIRN_SYNC_NORMAL ? "normal"
+                                                  : "off",
+               line);
+    int rc = buf_check(&text, error);
+    /* The name of the WAL first: directories keep no order, and after a power cut the
+     * marker without the WAL would be taken for lost commits. */
+    if (!rc)
+        rc = os_sync_dir(store->paths.dir, error);
+    if (!rc)
+        rc = os_write_file(store->paths.marker, 0600, buf_view(&text), error);
+    buf_release(&text);
+    return rc;
+}
+
+/* Where the text stands in the marker, or -1. */
+static int64_t find_text(const struct buf *marker, const char *text)
+{
+    const char *at = marker->data ? strstr(marker->data, text) : NULL;
+    return at ? at - marker->data : -1;
+}
+
+/* Who syncs less than others says so: see store_check_log. */
+static int weaken(const struct cairn_store *store, const struct buf *marker,
+                  struct cairn_error *error)
+{
+    int64_t at = find_text(marker, synced);
+    if (at < 0 || store->sync == CAIRN_SYNC_FULL)
+        return 0;
+    size_t n = sizeof synced_less - 1;
+    if (pwrite(store->marker_fd, synced_less, n, at) == (ssize_t)n &&
+        fsync(store->marker_fd) == 0)
+        return 0;
+    return error_sys(error, errno, "cannot write %s", store->paths.marker);
+}
+
+/* A marker of an older release has no note of the last commit: it gets one. */
+static int open_marker(struct cairn_store *store, struct cairn_error *error)
+{
+    struct buf marker = BUF_INIT;
+    store->marker_fd = os_open_plain(store->paths.marker, O_RDWR);
+    if (store->marker_fd < 0)
+        return error_sys(error, errno, "cannot open %s", store->paths.marker);
+    int rc = os_read_plain(store->paths.marker, STORE_MARKER_MOST, &marker, error);
+    if (!rc)
+        rc = weaken(store, &marker, error);
+    int64_t at = find_text(&marker, STORE_LAST_COMMIT);
+    store->last_at = at < 0 ? (int64_t)marker.size : at;
+    buf_release(&marker);
+    return rc;
+}
+
+int store_ensure_marker(struct cairn_store *store, struct cairn_error *error)
+{
+    assert(!store->marked && !store->writing);
+    store_leave_marker(store);
+    int rc = store_file(store->paths.marker, NULL, NULL, error);
+    if (rc == 0)
+        rc = make_marker(store, error);
+    if (rc >= 0)
+        rc = open_marker(store, error);
+    store->marked = rc >= 0;
+    return rc < 0 ? rc : 0;
+}
+
+void store_leave_marker(struct cairn_store *store)
+{
+    if (store->marker_fd >= 0)
+        close(store->marker_fd);
+    store->marker_fd = -1;
+}
+
+/* From now on the log is not empty while the marker stands: see store_log_begun. What
+ * is cut off of this by a power cut makes it tell less, nothing false. A commit that
+ * changed nothing wrote nothing. */
+void store_note_log(struct cairn_store *store)
+{
+    assert(store->journal == DB_WAL && !store->writing);
+    static const char line[] = STORE_LOG_BEGUN "\n";
+    if (db_wal_pages(store->db) == 0)
+        return;
+    store->log_noted = true;
+    if (store->sync != CAIRN_SYNC_FULL || store_log_begun(&store->paths))
+        return;
+    int fd = os_open_plain(store->paths.marker, O_WRONLY | O_APPEND);
+    if (fd < 0)
+        return;
+    if (write(fd, line, sizeof line - 1) != (ssize_t)sizeof line - 1)
+        store->log_noted = false;
+    close(fd);
+}
+
+/* Our WAL must still be in its place: commits into a deleted file would be lost. */
+int store_check_wal(const struct cairn_store *store, struct cairn_error *error)
+{
+    assert(store->journal == DB_WAL);
+    uint64_t inode = 0;
+    int rc = store_file(store->paths.wal, &inode, NULL, error);
+    if (rc < 0 || (rc > 0 && inode == store->wal_inode))
+        return rc < 0 ? rc : 0;
+    return error_set(error, CAIRN_EDAMAGED,
+                     "commits were lost: %s was removed or replaced while the store "
+                     "was in use",
+                     store->paths.wal);
+}
+
+/* ---- The last commit ---- */
+
+static int count_commit(struct cairn_store *store, uint64_t *count,
+                        struct cairn_error *error)
+{
+    char text[32] = "";
+    int rc = store_setting(store, STORE_COMMITS, text, sizeof text, error);
+    if (rc < 0)
+        return rc;
+    *count = strtoull(text, NULL, 10) + 1;
+    snprintf(text, sizeof text, "%" PRIu64, *count);
+    return store_set_setting(store, STORE_COMMITS, text, error);
+}
+
+int store_number_commit(struct cairn_store *store, struct cairn_error *error)
+{
+    struct last_commit last = {.kind = LAST_NONE};
+    int rc = 0;
+    store_assert_writing(store);
+    if (store->pending.seq > store->committed.seq)
+        last = (struct last_commit){LAST_CHECKPOINT, store->pending.seq, 0};
+    else if (store->turns.put > store->turns.newest)
+        last = (struct last_commit){LAST_TURN, store->turns.put, store->turns.run};
+    else if (store->journal == DB_WAL && !db_failed(store->db) &&
+             db_changes(store->db) != store->changes) {
+        last.kind = LAST_COUNT;
+        rc = count_commit(store, &last.number, error);
+    }
+    store->last = last;
+    return rc;
+}
+
+/* If it cannot be written, the note stays behind: it then proves less. */
+void store_note_commit(struct cairn_store *store)
+{
+    char line[LAST_LINE + 1];
+    if (store->marker_fd < 0 || store->last.kind == LAST_NONE)
+        return;
+    format_last(line, &store->last);
+    (void)!pwrite(store->marker_fd, line, LAST_LINE, store->last_at);
+}

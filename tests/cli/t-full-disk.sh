@@ -1,0 +1,57 @@
+# A disk that is full, or looks so: tasks go on, and what was not saved runs again.
+. "$TESTS/cli/tap.sh"
+
+# ---- A limit on the size of files is like a full disk: cairn is not killed by it ----
+cat >undo.yaml <<'END'
+name: undo
+tasks:
+  a: {run: 'true', undo: 'echo a >>undone'}
+  b: {needs: [a], run: 'true', undo: 'echo b >>undone'}
+END
+run sh -c 'ulimit -f 40 && exec cairn run undo.yaml'
+is "$status" 75 'no room for the store'
+says 'File too large'
+run sh -c 'ulimit -f 120 && exec cairn run undo.yaml --fresh'
+ok 'with some room it is done, or says that it is not saved' test "$status" -eq 0 -o "$status" -eq 9
+rm -rf .cairn
+
+# ---- Tasks go on while nothing can be saved ----
+if [ "$(id -u)" != 0 ] || ! mkdir small || ! mount -t tmpfs -o size=2m none small 2>/dev/null; then
+    skip 'a full disk' 'no right to mount one'
+else
+    export CAIRN_STORE="$PWD/small/.cairn"
+    cat >flow.yaml <<'END'
+name: degraded
+jobs: 2
+tasks:
+  a: {foreach: {i: {range: [1, 40]}}, run: "echo $i >>ran; [ $i != 3 ] || cat /dev/zero >small/filler 2>/dev/null || true"}
+  z: {needs: [a], run: "touch at-z; while [ -e hold ]; do sleep 0.02; done"}
+END
+    touch hold
+    timeout -k 10 60 cairn run --jobs 2 flow.yaml >run.out 2>run.err &
+    pid=$!
+    ok 'tasks go on while nothing can be saved' wait_for 30 test -e at-z
+    is "$(wc -l <ran)" 40 'all of them'
+    rm hold
+    wait $pid
+    status=$?
+    rm small/filler
+    : >ran
+    if [ "$status" = 0 ]; then
+        # The log may have had room left for these few outcomes, or moving it into the
+        # database may have freed enough.
+        ok 'all was saved after all, which was said' \
+            sh -c '! grep -q DEGRADED run.err || grep -q "saved again" run.err'
+        cairn resume >run.out 2>run.err
+        is "$?" 0 'and there is nothing to resume'
+        is "$(wc -l <ran)" 0 'nothing runs again'
+    else
+        is "$status" 9 'and the exit status tells'
+        cairn resume >run.out 2>run.err
+        is "$?" 0 'with space again it goes on'
+        ok 'and only what was not saved ran again' test "$(wc -l <ran)" -lt 40
+    fi
+    is "$(count 1 ran)" 0 'what was saved did not'
+    umount small
+fi
+done_testing

@@ -1,0 +1,103 @@
+# Outputs of finished tasks are checked as git checks its index: the recorded size, times
+# and inode agree, or else the content decides. So another run that wrote the same file is
+# never taken for this one, and a file that was only touched changes nothing.
+. "$TESTS/cli/tap.sh"
+
+# ---- Two runs of one workflow share files ----
+
+cat >w.yaml <<'END'
+name: w
+params: {who: none}
+tasks:
+  a: {run: 'echo "$who" >a.txt; echo a >>ran', outputs: [a.txt]}
+  b: {run: '[ -e go ]; cat a.txt >b.txt; echo b >>ran', needs: [a], outputs: [b.txt]}
+END
+exits 1 cairn run w.yaml --param who=first
+exits 1 cairn run w.yaml --param who=other
+is "$(cat a.txt)" other 'another run wrote the file'
+touch go
+: >ran
+exits 0 cairn explain a --run 1
+says 'the content of its output a.txt differs' 'explain tells that the file is not as it was'
+says 'a of run 2' '... and who wrote it since'
+is "$(planned --run 1)" 'a b' 'plan: both run'
+exits 0 cairn resume 1
+is "$(tr '\n' ' ' <ran)" 'a b ' 'which resume does'
+is "$(cat b.txt)" first 'and the result is the one of run 1'
+exits 0 cairn resume 1
+says 'nothing to do'
+
+# ---- What does not count ----
+
+: >ran
+touch a.txt
+exits 0 cairn resume 1
+says 'nothing to do' 'a file that was only touched changes nothing'
+cp -p a.txt x && rm a.txt && cp -p x a.txt
+exits 0 cairn resume 1
+says 'nothing to do' 'nor one that was put back with the same content'
+is "$(cat ran)" '' 'nothing ran'
+
+# ---- What does ----
+
+echo worse >a.txt
+exits 0 cairn explain a --run 1
+says 'the content of its output a.txt differs'
+ok 'nobody is named if nobody is known' sh -c '! grep -q "written since" out'
+is "$(planned --run 1 --check-outputs=exist)" '' 'with --check-outputs=exist it is enough that it is there'
+is "$(planned --run 1)" 'a b' 'by default it counts'
+is "$(planned --run 1 --check-outputs=content)" 'a b' 'with --check-outputs=content, too'
+exits 0 cairn resume 1
+
+# The same size and times, which only the change time gives away.
+stamp=$(stat -c %y a.txt)
+sleep 0.05
+printf 'FIRST\n' >a.txt
+touch -d "$stamp" a.txt
+is "$(planned --run 1)" 'a b' 'a change of the same size with the old time counts'
+exits 0 cairn resume 1
+
+# ---- A later task of the same run ----
+
+cat >later.yaml <<'END'
+name: later
+tasks:
+  one: {run: 'echo one >shared', outputs: [shared]}
+  two: {run: 'echo two >shared', needs: [one], outputs: [shared]}
+END
+exits 0 cairn run later.yaml
+exits 0 cairn explain one --run 3
+says 'two has written it since' 'a later task is named'
+
+# ---- Directories ----
+
+cat >dir.yaml <<'END'
+name: dir
+tasks:
+  make: {run: 'mkdir -p d/e; echo 1 >d/x; echo 2 >d/e/y; echo make >>ran', outputs: [d]}
+END
+: >ran
+exits 0 cairn run dir.yaml
+touch d/e/y
+exits 0 cairn resume 4
+says 'nothing to do' 'a touched file in a directory changes nothing'
+echo 3 >d/e/y
+exits 0 cairn resume 4
+is "$(tr '\n' ' ' <ran)" 'make make ' 'a changed one does'
+exits 0 cairn resume 4
+says 'nothing to do'
+
+# ---- The index is only a cache ----
+
+i=.cairn/outputs.1
+for damage in 'rm $i' ': >$i' 'head -c 40 $i >x; cat x >$i' \
+    'printf x | dd of=$i bs=1 seek=60 conv=notrunc status=none' 'rm $i; mkdir $i'; do
+    ok 'what was seen is noted' test -s $i
+    eval "$damage"
+    exits 0 cairn resume 1
+    says 'nothing to do' "without it all is as before ($damage)"
+done
+is "$(ls -d .cairn/outputs.*)" "$(printf '%s\n' .cairn/outputs.1 .cairn/outputs.2 .cairn/outputs.3)" \
+    'one for each workflow, and nothing beside them'
+exits 0 cairn checkpoint verify
+done_testing

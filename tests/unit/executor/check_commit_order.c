@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/* What is durable before something else happens: an intent before its task starts, an
+ * outcome before it is reported and before a task that needs it starts. Each test looks
+ * through another handle from inside a run, at the very moment at which the order could
+ * be broken, and fails if one mechanism is removed (tests/prove/p-mutants.sh). */
+#include "tests/support/engine.h"
+
+#include "storage/store.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+
+/* What another process would find at this moment. */
+static int64_t stored(const char *query)
+{
+    return sql(query);
+}
+
+static const char *const of_a[] = {"a", NULL}, *const of_b[] = {"b", NULL};
+
+/* ---- Intent before effect (G3) ---- */
+
+static enum cairn_outcome look_for_intent(void *context, struct cairn_attempt *attempt)
+{
+    char query[200];
+    int *asked = context;
+    snprintf(query, sizeof query,
+             "SELECT count(*) FROM attempt WHERE task = %d AND n = %u"
+             " AND duration_ns IS NULL",
+             *cairn_attempt_task(attempt) - 'a', cairn_attempt_number(attempt));
+    ck_assert_msg(stored(query) == 1, "%s was called before its intent was durable",
+                  cairn_attempt_task(attempt));
+    ++*asked;
+    return CAIRN_COMPLETED;
+}
+
+START_TEST(intent_before_effect)
+{
+    struct cairn_store *store = open_store();
+    struct cairn_workflow *w = workflow_named("w");
+    int asked = 0;
+    add(w, (struct cairn_task){.id = "a", .call = look_for_intent, .context = &asked});
+    add(w, (struct cairn_task){
+               .id = "b", .call = look_for_intent, .context = &asked, .needs = of_a});
+    add(w, (struct cairn_task){
+               .id = "c", .call = look_for_intent, .context = &asked, .needs = of_b});
+    run_with(w, store, (struct cairn_run_options){0}, NULL);
+    ck_assert_int_eq(asked, 3);
+    cairn_workflow_free(w);
+    cairn_store_close(store);
+}
+END_TEST
+
+/* ---- Acknowledged is durable (G1) ---- */
+
+static enum cairn_outcome complete(void *context, struct cairn_attempt *attempt)
+{
+    (void)context;
+    (void)attempt;
+    return CAIRN_COMPLETED;
+}
+
+static void look_for_end(struct seen *seen, const struct cairn_event *event)
+{
+    char query[200];
+    (void)seen;
+    if (event->kind != CAIRN_EVENT_TASK_FINISHED)
+        return;
+    ck_assert_uint_ne(event->checkpoint, 0);
+    snprintf(query, sizeof query,
+             "SELECT count(*) FROM checkpoint JOIN attempt ON seq = checkpoint"
+             " WHERE seq = %llu AND outcome = %d",
+             (unsigned long long)event->checkpoint, CAIRN_COMPLETED);
+    ck_assert_msg(stored(query) == 1, "the end of %s was told before it was durable",
+                  event->task);
+}
+
+START_TEST(durable_before_report)
+{
+    struct cairn_store *store = open_store();
+    struct cairn_workflow *w = workflow_named("w");
+    struct seen seen = {.act = look_for_end};
+    add(w, (struct cairn_task){.id = "a", .call = complete});
+    add(w, (struct cairn_task){.id = "b", .call = complete, .needs = of_a});
+    run_with(w, store, (struct cairn_run_options){0}, &seen);
+    ck_assert_uint_eq(seen.finished, 2);
+    cairn_workflow_free(w);
+    cairn_store_close(store);
+}
+END_TEST
+
+/* ---- Nothing dependent starts early (G4) ---- */
+
+struct blocker {
+    struct cairn_store *other;
+    bool holds;
+    int started; /* of what depends on the one that blocks */
+};
+
+/* From now on nobody can commit. */
+static enum cairn_outcome block(void *context, struct cairn_attempt *attempt)
+{
+    struct blocker *blocker = context;
+    (void)attempt;
+    good(store_begin(blocker->other, 0, &error));
+    blocker->holds = true;
+    return CAIRN_COMPLETED;
+}
+
+static enum cairn_outcome be_counted(void *context, struct cairn_attempt *attempt)
+{
+    struct blocker *blocker = context;
+    (void)attempt;
+    ck_assert_msg(!blocker->holds, "it started before what it needs was recorded");
+    ck_assert_int_eq(stored("SELECT count(*) FROM attempt WHERE task = 0"
+                            " AND outcome IS NOT NULL"),
+                     1);
+    blocker->started++;
+    return CAIRN_COMPLETED;
+}
+
+static struct blocker *the_blocker;
+
+static void unblock_at_second_tick(struct seen *seen, const struct cairn_event *event)
+{
+    if (event->kind != CAIRN_EVENT_TICK || seen->ticks != 2)
+        return;
+    ck_assert(the_blocker->holds);
+    ck_assert_uint_eq(seen->finished, 0);
+    store_abort(the_blocker->other);
+    the_blocker->holds = false;
+}
+
+START_TEST(dependent_after_commit)
+{
+    struct cairn_store *store = open_store();
+    struct blocker blocker = {.other = open_store()};
+    struct cairn_workflow *w = workflow_named("w");
+    struct seen seen = {.act = unblock_at_second_tick};
+    the_blocker = &blocker;
+    add(w, (struct cairn_task){.id = "a", .call = block, .context = &blocker});
+    add(w, (struct cairn_task){
+               .id = "b", .call = be_counted, .context = &blocker, .needs = of_a});
+    run_with(w, store, (struct cairn_run_options){0}, &seen);
+    ck_assert_int_eq(blocker.started, 1);
+    ck_assert_uint_eq(seen.finished, 2);
+    cairn_store_close(blocker.other);
+    cairn_workflow_free(w);
+    cairn_store_close(store);
+}
+END_TEST
+
+/* ---- What must not run twice waits until its intent is saved (G3) ---- */
+
+static bool disk_is_full;
+
+static void fill_disk(bool full)
+{
+    struct rlimit limit;
+    ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = full ? 1 : RLIM_INFINITY;
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    disk_is_full = full;
+}
+
+/* From the start of `a` to the third tick nothing can be saved. */
+static void watch_starts(struct seen *seen, const struct cairn_event *event)
+{
+    if (event->kind == CAIRN_EVENT_TASK_STARTED && strcmp(event->task, "a") == 0)
+        fill_disk(true);
+    if (event->kind == CAIRN_EVENT_TASK_STARTED && strcmp(event->task, "b") == 0)
+        ck_assert_msg(disk_is_full, "it did not go on unsaved: this tests nothing");
+    if (event->kind == CAIRN_EVENT_TASK_STARTED && strcmp(event->task, "o") == 0)
+        ck_assert_msg(!disk_is_full, "it started before its intent was saved");
+    if (event->kind == CAIRN_EVENT_TICK && seen->ticks == 3)
+        fill_disk(false);
+}
+
+START_TEST(once_waits_for_its_intent)
+{
+    struct cairn_store *store = open_store();
+    struct seen seen = {.act = watch_starts};
+    signal(SIGXFSZ, SIG_IGN);
+    struct cairn_run_result result =
+        run_text("name: w\ntasks: {a: {run: 'true'}, b: {needs: [a], run: 'true'},"
+                 " o: {needs: [a], once: true, run: 'true'}}",
+                 store, (struct cairn_run_options){0}, &seen);
+    ck_assert_int_eq(result.state, CAIRN_RUN_COMPLETED);
+    ck_assert_uint_eq(result.unsaved, 0);
+    ck_assert_uint_eq(seen.finished, 3);
+    ck_assert_uint_eq(seen.degraded, 1);
+    ck_assert_uint_eq(seen.recovered, 1);
+    cairn_store_close(store);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("commit_order");
+    TCase *tests = tcase_create("commit_order");
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_test(tests, intent_before_effect);
+    tcase_add_test(tests, durable_before_report);
+    tcase_add_test(tests, dependent_after_commit);
+    tcase_add_test(tests, once_waits_for_its_intent);
+    suite_add_tcase(suite, tests);
+    return run_suite(suite);
+}
