@@ -157,8 +157,8 @@ comma := ,
 # tests/cli, tests/crash and tests/flow. The last line counts both.
 C_TESTS := $(UNIT_TESTS) $(SIM_TESTS)
 TAP_TESTS := $(sort $(wildcard tests/cli/t-*.sh tests/crash/t-*.sh tests/flow/t-*.sh))
-CRASH_SOURCES := $(filter-out tests/crash/task.c tests/crash/killer.c,$(wildcard tests/crash/*.c))
-CRASH_TESTS := $(if $(CRASH_SOURCES),$(addprefix $(BUILD)/tests/crash/,crash task killer.so))
+CRASH_SOURCES := $(filter-out tests/crash/task.c tests/crash/killer.c tests/crash/pauser.c,$(wildcard tests/crash/*.c))
+CRASH_TESTS := $(if $(CRASH_SOURCES),$(addprefix $(BUILD)/tests/crash/,crash task killer.so pauser.so))
 FLOW_SOURCES := $(wildcard tests/flow/*.c)
 TEST_TOOLS := $(patsubst tests/tools/%.c,$(BUILD)/tests/tools/%,$(wildcard tests/tools/*.c)) $(BUILD)/tests/tools/schema
 EXAMPLES := $(BUILD)/examples/wf2cairn $(BUILD)/examples/embed
@@ -183,7 +183,7 @@ $(BUILD)/tests/crash/task: tests/crash/task.c
 	@mkdir -p $(@D)
 	$(call say,CCLD,$@)$(CC) $(ALL_CFLAGS) -o $@ $< $(ALL_LDFLAGS)
 # Loaded into cairn before a sanitizer's own library, so it is built without.
-$(BUILD)/tests/crash/killer.so: tests/crash/killer.c
+$(BUILD)/tests/crash/killer.so $(BUILD)/tests/crash/pauser.so: $(BUILD)/tests/crash/%.so: tests/crash/%.c
 	@mkdir -p $(@D)
 	$(call say,CCLD,$@)$(CC) -std=c11 -D_GNU_SOURCE -O2 $(WARNINGS) $(if $(WERROR),-Werror) -fPIC -shared -o $@ $< -ldl
 $(BUILD)/examples/wf2cairn: examples/montage/wf2cairn.c

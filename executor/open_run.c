@@ -58,18 +58,17 @@ static int note_workflow(void *context, const struct run_row *row)
     return 0;
 }
 
-static bool is_of_workflow(const struct engine *e, uint64_t run)
+/* 0: it is not known, or the run has been removed. */
+static uint64_t workflow_of(const struct engine *e, uint64_t run)
 {
     uint64_t workflow = 0;
     int rc = store_get_run(e->request.store, run, note_workflow, &workflow, NULL);
-    return !rc && workflow == e->run.row.workflow;
+    return rc ? 0 : workflow;
 }
 
-/* Two runs of one workflow never overlap, so of an earlier one that is not resumed the
- * tasks under keepers are ended, too. */
-static int end_leftovers_of(struct engine *e, uint64_t run, struct cairn_error *error)
+static bool is_of_workflow(const struct engine *e, uint64_t run)
 {
-    return end_leftovers(e, run, !is_of_workflow(e, run), error);
+    return workflow_of(e, run) == e->run.row.workflow;
 }
 
 /* Is the process that made this slot file still there? A file whose end was not written
@@ -83,12 +82,13 @@ static bool owner_alive(const struct slot_map *map)
            start == map->slots->owner_start;
 }
 
-/* We hold the lock. If the last owner is alive all the same, the lock file was replaced
- * under it, and its tasks are no left-overs. */
-static int check_previous_owner(struct engine *e, struct cairn_error *error)
+/* We hold the lock of its workflow. If the last owner is alive all the same, the lock
+ * file was replaced under it, and its tasks are no left-overs. */
+static int check_previous_owner(const struct engine *e, uint64_t run,
+                                struct cairn_error *error)
 {
     struct slot_map map;
-    if (slots_open(&map, e->run.live_dir, e->run.row.run, NULL))
+    if (slots_open(&map, e->run.live_dir, run, NULL))
         return 0;
     bool alive = owner_alive(&map);
     long long pid = map.slots->owner_pid;
@@ -99,7 +99,7 @@ static int check_previous_owner(struct engine *e, struct cairn_error *error)
         error, CAIRN_EOWNED,
         "process %lld still works on run %llu, though the lock file of the "
         "store was removed or replaced; end it first",
-        pid, (unsigned long long)e->run.row.run);
+        pid, (unsigned long long)run);
 }
 
 void engine_clean_live(const struct engine *e, uint64_t run)
@@ -145,13 +145,40 @@ static int each_slot_file(struct engine *e,
     return rc;
 }
 
+/* Two runs of one workflow never overlap, so of an earlier one that is not resumed the
+ * tasks under keepers are ended, too. */
+static int end_earlier_run(struct engine *e, uint64_t run, struct cairn_error *error)
+{
+    int rc = check_previous_owner(e, run, error);
+    return rc ? rc : end_leftovers(e, run, false, error);
+}
+
+/* Of another workflow: only with its lock in our hands nobody goes on with the run
+ * while we look for what is left of it. Whoever does later ends that itself. */
+static int end_foreign_run(struct engine *e, uint64_t run, uint64_t workflow,
+                           struct cairn_error *error)
+{
+    int64_t offset = 0;
+    int got = workflow ? owner_try(e->request.store, workflow, &offset, error) : 1;
+    if (got <= 0)
+        return got;
+    /* The row may have become that of a live owner before we had the lock. */
+    int rc =
+        owner_state_of(e, run) == OWNER_DEAD ? end_leftovers(e, run, true, error) : 0;
+    if (workflow)
+        owner_release(e->request.store, offset);
+    return rc == CAIRN_EOWNED ? 0 : rc;
+}
+
 /* Ends what a dead run left alive. Its slot file stays: it names the output files of
  * the attempts that were running. */
 static int end_other_run(struct engine *e, uint64_t run, struct cairn_error *error)
 {
-    return run == e->run.row.run || owner_state_of(e, run) != OWNER_DEAD
-               ? 0
-               : end_leftovers_of(e, run, error);
+    if (run == e->run.row.run)
+        return 0;
+    uint64_t workflow = workflow_of(e, run);
+    return workflow == e->run.row.workflow ? end_earlier_run(e, run, error)
+                                           : end_foreign_run(e, run, workflow, error);
 }
 
 static int close_epochs(struct engine *e, uint64_t run, struct cairn_error *error)
@@ -173,7 +200,7 @@ int engine_open_run(struct engine *e, struct skip_list *early,
     bool whole = e->request.mode != MODE_SETTLE;
     int rc = owned_run_take_row(e, error);
     if (!rc && recovered)
-        rc = check_previous_owner(e, error);
+        rc = check_previous_owner(e, e->run.row.run, error);
     if (!rc && whole && recovered)
         rc = end_leftovers(e, e->run.row.run, e->request.mode == MODE_RUN, error);
     if (!rc && whole)

@@ -12,9 +12,12 @@
 #include "process/proc_scan.h"
 
 #include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -28,7 +31,7 @@ struct process_key {
 
 /* What the files of a run say, as of the last round. */
 struct run_claims {
-    const char *live_dir;
+    const char *live_dir; /* borrowed */
     uint64_t run;
     struct buf keepers; /* of struct process_key */
     struct buf refused; /* of struct refused_claim: files that cannot be believed */
@@ -44,6 +47,7 @@ struct cleanup {
     struct run_claims claims;
     struct buf found; /* of struct process_key */
     int living;       /* in the last round */
+    int slot_file;    /* the slot file as we found it; -1: there was none */
 };
 
 static bool is_in(const struct buf *list, const struct proc_entry *process)
@@ -121,16 +125,44 @@ static bool is_young(const struct run_claims *claims, const struct proc_entry *k
 
 static bool has_claim(void *context, const struct proc_entry *keeper)
 {
-    const struct run_claims *claims = context;
+    const struct cleanup *cleanup = context;
+    const struct run_claims *claims = &cleanup->claims;
     return is_in(&claims->keepers, keeper) ||
            (is_young(claims, keeper) && !is_refused(claims, keeper));
+}
+
+/* ---- Owners ---- */
+
+static int open_slot_file(const struct run_claims *claims)
+{
+    char path[LIVE_PATH];
+    live_path(path, sizeof path, claims->live_dir,
+              live_of_run(LIVE_SLOTS, claims->run));
+    return open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+}
+
+/* An owner makes its slot file before it starts anything. As long as there is none but
+ * the one that we have found (and hold, so that its inode is not given to another),
+ * what lives is of owners before us. */
+static bool no_owner_since(void *context)
+{
+    const struct cleanup *cleanup = context;
+    struct stat then, now;
+    int fd = open_slot_file(&cleanup->claims);
+    if (fd < 0)
+        return errno == ENOENT || errno == ENOTDIR;
+    bool same = cleanup->slot_file >= 0 && fstat(cleanup->slot_file, &then) == 0 &&
+                fstat(fd, &now) == 0 && then.st_dev == now.st_dev &&
+                then.st_ino == now.st_ino;
+    close(fd);
+    return same;
 }
 
 /* ---- Rounds ---- */
 
 static int run_round(struct cleanup *cleanup, int signal, struct cairn_error *error)
 {
-    int rc = cleanup->scan.claims ? read_claims(&cleanup->claims, error) : 0;
+    int rc = cleanup->scan.spare ? read_claims(&cleanup->claims, error) : 0;
     if (rc)
         return rc;
     cleanup->living = proc_scan_round(&cleanup->scan, signal);
@@ -138,6 +170,10 @@ static int run_round(struct cleanup *cleanup, int signal, struct cairn_error *er
         return error_set(error, CAIRN_EIO,
                          "/proc cannot be read, so processes that an "
                          "earlier run left cannot be found");
+    if (cleanup->scan.barred)
+        return error_set(error, CAIRN_EOWNED,
+                         "another process has just gone on with run %" PRIu64,
+                         cleanup->claims.run);
     for (size_t i = 0; i < cleanup->scan.count; i++) {
         const struct proc_entry *process = &cleanup->scan.all[i];
         if (process->ours && !is_in(&cleanup->found, process))
@@ -183,16 +219,6 @@ static int run_rounds_until(struct cleanup *cleanup, int signal, int again,
 
 /* The slots of the dead run, if they are of this boot. What cannot be read is no
  * obstacle: the token finds all but those that changed their environment. */
-static const struct slots *open_recorded(struct slot_map *map, const char *live_dir,
-                                         uint64_t run)
-{
-    char boot_id[37];
-    os_boot_id(boot_id);
-    if (slots_open(map, live_dir, run, NULL))
-        return NULL;
-    return boot_id[0] && strcmp(boot_id, map->slots->boot_id) == 0 ? map->slots : NULL;
-}
-
 struct cleanup_order {
     const char *live_dir, *store_id;
     uint64_t run;
@@ -200,15 +226,23 @@ struct cleanup_order {
     bool spare; /* those with a keeper that lives */
 };
 
-static void spare_keepers(struct cleanup *cleanup, const struct cleanup_order *order)
+static const struct slots *open_recorded(struct slot_map *map,
+                                         const struct cleanup_order *order)
 {
-    cleanup->claims = (struct run_claims){.live_dir = order->live_dir,
-                                          .run = order->run,
-                                          .recorded = cleanup->scan.slots != NULL,
-                                          .ticks = sysconf(_SC_CLK_TCK)};
-    cleanup->scan.spare = true;
-    cleanup->scan.claims = has_claim;
-    cleanup->scan.context = &cleanup->claims;
+    char boot_id[37];
+    os_boot_id(boot_id);
+    if (slots_open(map, order->live_dir, order->run, NULL))
+        return NULL;
+    return boot_id[0] && strcmp(boot_id, map->slots->boot_id) == 0 ? map->slots : NULL;
+}
+
+static void prepare_scan(struct cleanup *cleanup, const struct cleanup_order *order)
+{
+    cleanup->claims.recorded = cleanup->scan.slots != NULL;
+    cleanup->scan.spare = order->spare;
+    cleanup->scan.claims = order->spare ? has_claim : NULL;
+    cleanup->scan.may_signal = no_owner_since;
+    cleanup->scan.context = cleanup;
 }
 
 static int clean_up(const struct cleanup_order *order, struct leftovers *out,
@@ -222,10 +256,11 @@ static int clean_up(const struct cleanup_order *order, struct leftovers *out,
     if (!cleanup)
         return error_nomem(error);
     struct slot_map map = {.fd = -1, .file = -1};
-    proc_scan_init(&cleanup->scan, open_recorded(&map, order->live_dir, order->run),
-                   token, 0);
-    if (order->spare)
-        spare_keepers(cleanup, order);
+    cleanup->claims = (struct run_claims){
+        .live_dir = order->live_dir, .run = order->run, .ticks = sysconf(_SC_CLK_TCK)};
+    cleanup->slot_file = open_slot_file(&cleanup->claims);
+    proc_scan_init(&cleanup->scan, open_recorded(&map, order), token, 0);
+    prepare_scan(cleanup, order);
     int rc = keepers_close_epochs(order->live_dir, order->run, error);
     if (!rc)
         rc = run_sure_rounds(cleanup, error);
@@ -242,6 +277,8 @@ static int clean_up(const struct cleanup_order *order, struct leftovers *out,
     buf_release(&cleanup->found);
     buf_release(&cleanup->claims.keepers);
     buf_release(&cleanup->claims.refused);
+    if (cleanup->slot_file >= 0)
+        close(cleanup->slot_file);
     free(cleanup);
     slots_close(&map, false);
     return rc;

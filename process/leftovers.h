@@ -13,7 +13,10 @@ struct leftovers {
 /* Ends what a dead run left behind: processes whose environment has CAIRN_TOKEN with
  * the store id and run, and groups recorded in its slot file (same boot, leader's start
  * time right). TERM, up to grace_ms, KILL. Never by pid alone: each is held by a pidfd
- * and checked again before the signal. Does nothing to its own ancestors or itself. */
+ * and checked again before the signal. Does nothing to its own ancestors or itself.
+ * The caller owns the workflow of the run. CAIRN_EOWNED, and no more signals, if
+ * somebody has begun to go on with the run all the same (its slot file is another one).
+ */
 int leftovers_end(const char *live_dir, const char *store_id, uint64_t run,
                   int64_t grace_ms, struct leftovers *out, struct cairn_error *error);
 /* The same for a run that is to be adopted: processes of attempts whose keeper lives,

@@ -249,12 +249,21 @@ static bool start_fits(const struct proc_scan *scan, const struct slot *slot,
 struct process_set {
     pid_t number;
     bool session;
-    bool whole; /* no group of it holds a protected process */
+    bool whole;                       /* no group of it holds a protected process */
+    const struct proc_entry *witness; /* one that shows that it is ours, or NULL */
 };
 
 static bool is_within(const struct process_set *set, const struct proc_entry *process)
 {
     return (set->session ? process->session : process->group) == set->number;
+}
+
+/* May anything be signalled, still? */
+static bool may_signal(struct proc_scan *scan)
+{
+    if (!scan->barred && scan->may_signal && !scan->may_signal(scan->context))
+        scan->barred = true;
+    return !scan->barred;
 }
 
 /* Is this set ours, and may it be signalled whole? `slot` says when its leader began;
@@ -275,6 +284,8 @@ static bool verify_set(const struct proc_scan *scan, const struct slot *slot,
             return false;
         if (process->token || leads)
             verified = true;
+        if (!set->witness && (process->token || leads))
+            set->witness = process;
         if (process->protected)
             set->whole = false;
     }
@@ -289,9 +300,27 @@ static void signal_process(struct proc_scan *scan, const struct proc_entry *proc
     if (fd < 0)
         return;
     if (proc_stat(process->pid, &now) && now.start == process->start &&
-        (!process->token || has_token(scan, &now)))
+        (!process->token || has_token(scan, &now)) && may_signal(scan))
         (void)pidfd_signal(fd, signal);
     close(fd);
+}
+
+/* The list may be old by now: numbers may have been given to others. A set without a
+ * witness is held by a zombie. */
+static bool still_ours(struct proc_scan *scan, const struct process_set *set,
+                       const struct proc_entry *witness)
+{
+    struct proc_entry now;
+    return !witness ||
+           (proc_stat(witness->pid, &now) && is_within(set, &now) &&
+            now.start == witness->start && (!witness->token || has_token(scan, &now)));
+}
+
+static void signal_group(struct proc_scan *scan, const struct process_set *set,
+                         const struct proc_entry *witness, pid_t group, int signal)
+{
+    if (still_ours(scan, set, witness) && may_signal(scan))
+        kill(-group, signal);
 }
 
 /* Marks the members of a verified set, and signals its groups if they may be signalled
@@ -300,7 +329,7 @@ static void end_set(struct proc_scan *scan, const struct process_set *set, int s
 {
     assert(set->number > 1); /* 0 and 1 would mean everybody */
     if (set->whole && signal && !set->session)
-        kill(-set->number, signal);
+        signal_group(scan, set, set->witness, set->number, signal);
     for (size_t i = 0; i < scan->count; i++) {
         struct proc_entry *process = &scan->all[i];
         if (!is_within(set, process) || !process->alive || process->protected)
@@ -308,7 +337,7 @@ static void end_set(struct proc_scan *scan, const struct process_set *set, int s
         /* A session that is ours has only groups that are ours. Each once. */
         if (set->session && set->whole && signal && !process->ours &&
             process->group > 1) {
-            kill(-process->group, signal);
+            signal_group(scan, set, process, process->group, signal);
             for (size_t k = i; k < scan->count; k++)
                 if (scan->all[k].group == process->group && scan->all[k].alive)
                     scan->all[k].ours = true;

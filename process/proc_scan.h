@@ -6,9 +6,9 @@
  *   - its environment holds our token, or
  *   - it is in a group that a slot names, and that group is verified: its leader began
  *     when the slot says, or one of its members has the token.
- * Groups are signalled whole (that is atomic against forks). A single process is held
- * by a pidfd and looked at once more before its signal. The caller and its ancestors
- * are never touched.
+ * Groups are signalled whole (that is atomic against forks), after one of those that
+ * verify them was looked at once more. A single process is held by a pidfd and looked
+ * at once more before its signal. The caller and its ancestors are never touched.
  *
  * A slot marked SLOT_KEPT names a keeper (keeper.h), which leads a session: there the
  * session stands for the group. With `spare`, what belongs to a keeper that lives is
@@ -42,7 +42,11 @@ struct proc_scan {
     bool spare;                /* what belongs to keepers that live */
     /* Which of them; NULL: all. Of keepers without a claim nobody would hear again. */
     bool (*claims)(void *context, const struct proc_entry *keeper);
+    /* Asked right before each signal; NULL: always. After it has said no once, nothing
+     * more is signalled, and the scan is `barred`. */
+    bool (*may_signal)(void *context);
     void *context;
+    bool barred;
     const char
         *suffix;       /* NULL, or ".<task>.<attempt>": only tokens that end so count */
     pid_t session;     /* besides the slots: of a keeper that is dead; 0: none */

@@ -84,8 +84,9 @@ static int lock_or_name(struct cairn_store *store, struct str workflow, uint64_t
 {
     /* A child that a killed owner was just making holds a copy of its descriptors, and
      * so the lock, until the kernel has ended it, too. And somebody who has the lock
-     * may take so long to end what is left of the run before it writes its name. */
-    enum { HEAL_MS = 300, NAME_MS = 4000 };
+     * may take so long to end what is left of the run before it writes its name, or,
+     * with another workflow to run, before it lets go of the lock again. */
+    enum { HEAL_MS = 300, NAME_MS = 8000 };
     int64_t until = clock_mono_ns() + (int64_t)NAME_MS * 1000000;
     for (;;) {
         int rc = lock_wait(store_lock_file(store), offset_of(id), LOCK_EXCLUSIVE,
@@ -134,6 +135,24 @@ int owner_acquire(struct cairn_store *store, struct str workflow, uint64_t *work
     *workflow_id = id;
     *offset = offset_of(id);
     return 0;
+}
+
+int owner_try(struct cairn_store *store, uint64_t workflow_id, int64_t *offset,
+              struct cairn_error *error)
+{
+    int64_t at = offset_of(workflow_id);
+    if (store_holds(store, at))
+        return 0;
+    int got = lock_try(store_lock_file(store), at, LOCK_EXCLUSIVE, error);
+    if (got <= 0)
+        return got;
+    int rc = store_hold(store, at, error);
+    if (rc) {
+        lock_drop(store_lock_file(store), at);
+        return rc;
+    }
+    *offset = at;
+    return 1;
 }
 
 void owner_release(struct cairn_store *store, int64_t offset)

@@ -8,6 +8,10 @@
  * holder. `offset` is what owner_release wants. */
 int owner_acquire(struct cairn_store *store, struct str workflow, uint64_t *workflow_id,
                   int64_t *offset, struct cairn_error *error);
+/* The same by the row of the workflow, without waiting: 1 it is ours now, 0 somebody
+ * (perhaps this handle) has it, <0 error. */
+int owner_try(struct cairn_store *store, uint64_t workflow_id, int64_t *offset,
+              struct cairn_error *error);
 void owner_release(struct cairn_store *store, int64_t offset);
 /* 1 if this handle or some other the workflow of this row id now, 0 if not, <0 error.
  */

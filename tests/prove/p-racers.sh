@@ -2,15 +2,15 @@
 # Two and more of everything at once (tests/prove/racers).
 set -u
 here=$root/tests/prove/racers
-for part in common load stop claims clock pids removed; do
+for part in common load stop claims clock pids removed beside; do
     # shellcheck source=/dev/null
     . "$here/$part.sh"
 done
 unset CAIRN_STORE
 if [ "$LEVEL" = full ]; then
-    racers=50 rounds=30 storms=150 crowds=25 seconds=60 stopped=60 claims=10 clocks=9 pids=5
+    racers=50 rounds=30 storms=150 crowds=25 seconds=60 stopped=60 claims=10 clocks=9 pids=5 steps=1
 else
-    racers=50 rounds=3 storms=15 crowds=3 seconds=8 stopped=2 claims=2 clocks=2 pids=1
+    racers=50 rounds=3 storms=15 crowds=3 seconds=8 stopped=2 claims=2 clocks=2 pids=1 steps=6
 fi
 
 part_c() { # name, numbers: a part of the program `racers`
@@ -50,6 +50,7 @@ part_claims $claims
 part_clock $clocks
 part_pids $pids
 part_removed
+part_beside $steps
 part_load $seconds
 wait $stopping
 cat stop.said

@@ -323,6 +323,22 @@ START_TEST(test_own_ancestors)
 }
 END_TEST
 
+/* Somebody goes on with the run (makes its slot file) while we wait for what is left of
+ * it to end: from then on nothing is ended. */
+START_TEST(test_owner_in_between)
+{
+    char text[512];
+    snprintf(text, sizeof text,
+             "trap ': >%s/run-%d.slots; while :; do /bin/sleep 0.02; done' TERM",
+             help_dir, RUN);
+    pid_t stubborn = shell(text, NULL, token_of(store_id, RUN));
+    ck_assert_int_eq(leftovers_end(help_dir, store_id, RUN, 2000, &left, &failure),
+                     CAIRN_EOWNED);
+    ck_assert(help_alive(stubborn));
+    clean(stubborn);
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     if (argc == 4 && strcmp(argv[1], "inside") == 0)
@@ -344,6 +360,7 @@ int main(int argc, char **argv)
     tcase_add_test(tests, test_damaged_slot_file);
     tcase_add_test(tests, test_slot_file);
     tcase_add_test(tests, test_own_ancestors);
+    tcase_add_test(tests, test_owner_in_between);
     suite_add_tcase(suite, tests);
     return help_run(suite);
 }
