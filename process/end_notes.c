@@ -2,6 +2,7 @@
 #include "process/end_notes.h"
 
 #include "process/crc32.h"
+#include "process/file_io.h"
 
 #include "base/os.h"
 
@@ -45,24 +46,6 @@ static struct live_name name_of(const struct slots *slots)
     return live_of_epoch(LIVE_ENDS, slots->run, dot ? strtoull(dot + 1, NULL, 16) : 0);
 }
 
-static int write_at(int fd, const void *bytes, size_t n, off_t at)
-{
-    ssize_t done;
-    do
-        done = pwrite(fd, bytes, n, at);
-    while (done < 0 && errno == EINTR);
-    return done < 0 ? errno : (size_t)done == n ? 0 : ENOSPC;
-}
-
-static int reserve_notes(int fd, uint32_t n)
-{
-    int sys;
-    do
-        sys = posix_fallocate(fd, 0, HEADER + (off_t)(n * sizeof(struct end_note)));
-    while (sys == EINTR);
-    return sys;
-}
-
 int end_notes_create(struct end_notes *notes, const char *live_dir,
                      const struct slots *slots, uint32_t n, struct cairn_error *error)
 {
@@ -82,10 +65,10 @@ int end_notes_create(struct end_notes *notes, const char *live_dir,
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         return error_sys(error, errno, "%s", path);
-    int sys =
-        write_at(fd, &header, sizeof header, 0); /* nobody sees zeros in its place */
+    int sys = file_write_at(fd, &header, sizeof header,
+                            0); /* nobody sees zeros in its place */
     if (!sys)
-        sys = reserve_notes(fd, n);
+        sys = file_reserve(fd, HEADER + (size_t)n * sizeof(struct end_note));
     if (sys) {
         close(fd);
         (void)unlink(path);
@@ -104,8 +87,8 @@ int end_notes_write(const struct end_notes *notes, uint32_t place,
     note->reserved = 0;
     note->crc = crc_of_note(notes->header_crc, note);
     return notes->fd < 0 ? EBADF
-                         : write_at(notes->fd, note, sizeof *note,
-                                    HEADER + (off_t)((place - 1) * sizeof *note));
+                         : file_write_at(notes->fd, note, sizeof *note,
+                                         HEADER + (off_t)((place - 1) * sizeof *note));
 }
 
 void end_notes_close(struct end_notes *notes)

@@ -2,6 +2,7 @@
 #include "process/keeper_file.h"
 
 #include "process/crc32.h"
+#include "process/file_io.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,31 +23,6 @@ uint32_t keep_end_crc(const struct keep_end *end)
     return crc32_of(0, end, offsetof(struct keep_end, crc));
 }
 
-int keep_write(int fd, const void *bytes, size_t n, off_t at)
-{
-    const char *from = bytes;
-    while (n > 0) {
-        ssize_t done = pwrite(fd, from, n, at);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done < 0)
-            return errno;
-        from += done;
-        n -= (size_t)done;
-        at += done;
-    }
-    return 0;
-}
-
-int keep_sync(int fd)
-{
-    int rc;
-    do
-        rc = fsync(fd);
-    while (rc < 0 && errno == EINTR);
-    return rc < 0 ? errno : 0;
-}
-
 /* link() as a rename that replaces nothing, where there are no links. */
 static int link_claim(int dir, const char *from, const char *to)
 {
@@ -62,7 +38,7 @@ static int link_claim(int dir, const char *from, const char *to)
 /* A directory that cannot be synced needs none. */
 static int sync_dir(int dir)
 {
-    int sys = keep_sync(dir);
+    int sys = file_sync(dir);
     return sys == EINVAL ? 0 : sys;
 }
 
@@ -79,7 +55,7 @@ int keep_claim(int dir, const char *epoch, const char *name, struct keep_start *
     int out = openat(dir, temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (out < 0)
         return errno;
-    int sys = keep_write(out, half, sizeof half, 0);
+    int sys = file_write_at(out, half, sizeof half, 0);
     if (!sys)
         sys = link_claim(dir, temporary, name);
     bool linked = !sys;

@@ -99,11 +99,6 @@ struct keep_spec {
 uint32_t keep_start_crc(const struct keep_start *start);
 uint32_t keep_end_crc(const struct keep_end *end);
 
-/* All of it, at that offset of a file; an errno. */
-int keep_write(int fd, const void *bytes, size_t n, off_t at);
-/* fsync, retried after signals; an errno. */
-int keep_sync(int fd);
-
 /* Takes the attempt: EEXIST if somebody has it already, ENOENT if the epoch directory
  * is gone, or another errno. On success *fd is its file, open for writing (fd may be
  * NULL). The directory is "." for who only revokes it. */

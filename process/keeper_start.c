@@ -3,6 +3,7 @@
  * complete before the keeper exists, so that a keeper whose maker is killed knows
  * either all or is not there. */
 #include "process/child_int.h"
+#include "process/file_io.h"
 #include "process/helper_program_int.h"
 #include "process/keeper.h"
 #include "process/keeper_file.h"
@@ -94,7 +95,7 @@ static int open_spec(struct str spec, int *fd)
         made = memfd_create("cairn-spec", MFD_CLOEXEC);
     if (made < 0)
         return spec_in_pipe(spec, fd);
-    int sys = keep_write(made, spec.ptr, spec.len, 0);
+    int sys = file_write_at(made, spec.ptr, spec.len, 0);
     if (sys)
         close(made);
     else

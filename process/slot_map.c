@@ -9,6 +9,7 @@
  * The file is made under another name and renamed, so a reader never sees half of one.
  * Its blocks are reserved at once: on a full disk it can still be written. */
 #include "process/slot_map.h"
+#include "process/file_io.h"
 #include "process/live.h"
 
 #include "base/clock.h"
@@ -58,10 +59,7 @@ static int make_file(struct slot_map *map, const char *path, size_t bytes,
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
         return error_sys(error, errno, "%s", path);
-    int sys;
-    do
-        sys = posix_fallocate(fd, 0, (off_t)bytes);
-    while (sys == EINTR);
+    int sys = file_reserve(fd, bytes);
     if (sys) {
         close(fd);
         unlink(path);
@@ -121,14 +119,10 @@ static int slots_make(struct slot_map *map, const char *path, size_t bytes,
 /* What cannot be told is no obstacle: others then find processes by their token. */
 static void write_to_file(const struct slot_map *map, const void *from, size_t n)
 {
-    ssize_t done;
     off_t at = (const char *)from - (const char *)map->slots;
     assert(at >= 0 && (size_t)at + n <= map->bytes);
-    if (map->file < 0)
-        return;
-    do
-        done = pwrite(map->file, from, n, at);
-    while (done < 0 && errno == EINTR);
+    if (map->file >= 0)
+        (void)file_write_at(map->file, from, n, at);
 }
 
 void slots_tell(const struct slot_map *map, const struct slot *slot)

@@ -10,6 +10,7 @@
  *
  * Exit: as the task did; KEEP_NOT_STARTED if the attempt was not to be had. */
 #include "process/become.h"
+#include "process/file_io.h"
 #include "process/helper/roles.h"
 #include "process/keeper_file.h"
 #include "process/pidfd.h"
@@ -300,8 +301,8 @@ static void write_record(struct keeper_state *keeper)
     end->ended_ns = clock_ns(CLOCK_REALTIME);
     end->crc = keep_end_crc(end);
     for (int i = 0; i < TRIES; i++) {
-        if (!keep_write(keeper->fd, end, sizeof *end, KEEP_HALF) &&
-            !keep_sync(keeper->fd))
+        if (!file_write_at(keeper->fd, end, sizeof *end, KEEP_HALF) &&
+            !file_sync(keeper->fd))
             return;
         struct timespec pause = {0, PAUSE_NS};
         nanosleep(&pause, NULL);

@@ -3,6 +3,7 @@
 #include "tests/support/random.h"
 
 #include "base/os.h"
+#include "process/file_io.h"
 #include "process/keeper_file.h"
 
 #include <check.h>
@@ -165,7 +166,7 @@ static void write_end(const struct fake_process *process, int64_t utc)
               live_of_attempt(LIVE_CLAIM, &order->id));
     int fd = open(path, O_WRONLY | O_CLOEXEC);
     end.crc = keep_end_crc(&end);
-    require(keep_write(fd, &end, sizeof end, KEEP_HALF) == 0, "an end is written");
+    require(file_write_at(fd, &end, sizeof end, KEEP_HALF) == 0, "an end is written");
     close(fd);
 }
 
