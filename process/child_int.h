@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The vfork-style clone, and what runs in its child.
+/* The vfork-style clone, what runs in its child, and what its end means.
  *
  * A child made here shares the engine's memory until it execs, while the thread that
  * made it stands still. It may do nothing but system calls and writes to its job. */
@@ -7,6 +7,9 @@
 #define PROCESS_CHILD_INT_H
 
 #include "process/spawner.h"
+
+#include <sys/resource.h>
+#include <sys/wait.h>
 
 /* A stack for one child at a time, with a page below it that faults. */
 struct child_stack {
@@ -45,5 +48,31 @@ struct keeper_job {
     char variable[SLOTS_TOKEN + 64]; /* CAIRN_TOKEN=... */
 };
 int child_keeper(void *job);
+
+/* What a child left in its request's `quiet_file`. */
+enum spawn_values {
+    VALUES_NONE, /* it is empty, or there was to be none */
+    VALUES_SOME,
+    VALUES_MISSING,
+    VALUES_NO_FILE,
+    VALUES_UNKNOWN /* it cannot be looked at */
+};
+/* How a child ended, which is not reaped yet. */
+struct spawn_end {
+    bool known; /* else nothing of the rest is */
+    siginfo_t info;
+    struct rusage usage;
+    enum spawn_values values;
+    uint64_t values_bytes;
+};
+struct spawn_end spawn_end_look(const struct spawn_request *request);
+/* May the next one start although the caller has not yet looked at this end? */
+bool spawn_end_lets_next_start(const struct spawn_end *end,
+                               const struct spawn_request *request);
+/* NULL, or an end of which too little is known: nothing is noted. Without its note the
+ * attempt is started again if the owner dies before its commit; nothing else depends on
+ * it. */
+void spawn_end_note(const struct spawn_end *end, const struct spawn_request *request,
+                    const struct end_notes *notes);
 
 #endif

@@ -19,7 +19,6 @@
 #include "process/spawner.h"
 #include "process/child_int.h"
 #include "process/keeper_int.h"
-#include "process/pidfd.h"
 
 #include "base/clock.h"
 
@@ -32,8 +31,6 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -233,102 +230,13 @@ static void free_seat(struct worker *worker, struct seat *seat)
     assert_seats(worker);
 }
 
-static bool can_be_read(const char *path)
-{
-    struct stat st;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    bool can = fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode);
-    close_fd(fd);
-    return can;
-}
-
-static bool left_files(const struct spawn_request *request)
-{
-    struct stat st;
-    const char *quiet = request->quiet_file, *output = request->outputs;
-    if (quiet && (lstat(quiet, &st) || st.st_size || !S_ISREG(st.st_mode)))
-        return false;
-    while (output && *output) {
-        if (!can_be_read(output))
-            return false;
-        output += strlen(output) + 1;
-    }
-    return true;
-}
-
-/* How a child ended, which is not reaped yet. */
-struct child_end {
-    bool known;
-    siginfo_t info;
-    struct rusage usage;
-};
-
-static struct child_end look_at_end(int pidfd)
-{
-    struct child_end end = {0};
-    end.known = !pidfd_wait(pidfd, WNOHANG | WNOWAIT, &end.info, &end.usage) &&
-                end.info.si_pid != 0;
-    return end;
-}
-
-/* May the next one start although the caller has not yet looked at this end? */
-static bool lets_next_start(const struct spawn_request *request,
-                            const struct child_end *end)
-{
-    if (request->ahead != SPAWN_AHEAD_IF_GOOD)
-        return request->ahead == SPAWN_AHEAD;
-    return end->known && end->info.si_code == CLD_EXITED && end->info.si_status == 0 &&
-           left_files(request);
-}
-
-/* What is no file has no bytes for anybody; false: it cannot be told. */
-static bool size_of_file(const char *path, uint64_t *bytes)
-{
-    struct stat st;
-    *bytes = 0;
-    if (!path)
-        return true;
-    if (lstat(path, &st))
-        return errno == ENOENT;
-    *bytes = S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
-    return true;
-}
-
-/* Without it the attempt is started again if the owner dies before its commit; nothing
- * else depends on it. */
-static void note_end(const struct spawner *spawner, const struct spawn_request *request,
-                     const struct child_end *end)
-{
-    const struct slot *slot = request->slot;
-    uint64_t values_bytes;
-    if (!spawner->notes || request->note == NOTE_NONE || !end->known ||
-        !size_of_file(request->quiet_file, &values_bytes))
-        return;
-    bool exited = end->info.si_code == CLD_EXITED;
-    struct end_note note = {
-        .gen = slot->gen,
-        .task = slot->task,
-        .attempt = slot->attempt,
-        .slot = (uint32_t)(slot - request->slots->slots->slot),
-        .flags = atomic_load(&request->note_flags) |
-                 (request->otherwise && !request->other ? NOTE_AS_SHELL : 0),
-        .exit_code = exited ? end->info.si_status : -1,
-        .signal = exited ? 0 : end->info.si_status,
-        .started_ns = request->started_ns,
-        .ended_ns = request->ended_ns,
-        .cpu_us = usage_cpu_us(&end->usage),
-        .values_bytes = values_bytes,
-        .basis = request->basis};
-    (void)end_notes_write(spawner->notes, request->note, &note);
-}
-
 static void child_ended(struct worker *worker, struct seat *seat)
 {
     struct spawn_request *request = seat->request;
-    struct child_end end = look_at_end(request->pidfd);
-    bool well = lets_next_start(request, &end);
+    struct spawn_end end = spawn_end_look(request);
+    bool well = spawn_end_lets_next_start(&end, request);
     request->ended_ns = clock_utc_ns();
-    note_end(worker->spawner, request, &end);
+    spawn_end_note(&end, request, worker->spawner->notes);
     pthread_mutex_lock(&worker->spawner->mutex);
     seat->request = NULL;
     request->over = true;
