@@ -92,8 +92,7 @@ static void rescue_output(struct engine *e, struct ending *ending,
     char path[4096];
     for (uint32_t s = 0; s < map->slots->n; s++) {
         const struct slot *slot = &map->slots->slot[s];
-        if (!slot->used || slot->gen != ending->row.gen ||
-            slot->task != ending->row.task || slot->attempt != ending->row.number)
+        if (!slot_has(slot, ending->row.gen, ending->row.task, ending->row.number))
             continue;
         ending->row.started_ns = slot->started_ns;
         for (int i = 0; i < 2; i++) {

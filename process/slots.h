@@ -13,6 +13,7 @@
 #define PROCESS_SLOTS_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { SLOTS_MAGIC = 0x736c6f74, SLOTS_VERSION = 2, SLOTS_TOKEN = 96 };
@@ -36,6 +37,14 @@ struct slot {
     int64_t spawn_boot_ns; /* CLOCK_BOOTTIME just before the clone */
     int64_t started_ns;    /* UTC */
 };
+
+/* Is it that of this attempt? It may have had another one since. */
+static inline bool slot_has(const struct slot *slot, uint32_t gen, uint32_t task,
+                            uint32_t attempt)
+{
+    return slot->used && slot->gen == gen && slot->task == task &&
+           slot->attempt == attempt;
+}
 
 struct slots {
     uint32_t magic, version, n;

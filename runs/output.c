@@ -80,9 +80,7 @@ static int show_live(const struct output_finder *f,
     if (slots_open(&map, store_live_dir(f->store), f->run, NULL))
         return 0;
     for (uint32_t i = 0; i < map.slots->n; i++) {
-        const struct slot *slot = &map.slots->slot[i];
-        if (!slot->used || slot->gen != f->place.gen || slot->task != f->place.task ||
-            slot->attempt != f->number)
+        if (!slot_has(&map.slots->slot[i], f->place.gen, f->place.task, f->number))
             continue;
         struct captured c = {.content = BUF_INIT};
         capture_slot_path(path, sizeof path, map.slots, i, store_live_dir(f->store),

@@ -25,14 +25,11 @@ static void move_file(struct engine *e, const struct attempt_id *id, uint32_t sl
     report(e, CAIRN_EVENT_NOTICE, text);
 }
 
-/* Is the slot still that of the attempt? It may have had another one since. */
+/* Is the slot still that of the attempt? */
 static bool has_slot(const struct slot_map *map, const struct end_note *note)
 {
-    if (note->slot >= map->slots->n)
-        return false;
-    const struct slot *slot = &map->slots->slot[note->slot];
-    return slot->used && slot->gen == note->gen && slot->task == note->task &&
-           slot->attempt == note->attempt;
+    return note->slot < map->slots->n && slot_has(&map->slots->slot[note->slot],
+                                                  note->gen, note->task, note->attempt);
 }
 
 void noted_move_files(struct engine *e)
