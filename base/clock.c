@@ -5,7 +5,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <sys/random.h>
-#include <time.h>
 
 static int64_t read_clock(clockid_t id)
 {
@@ -13,7 +12,7 @@ static int64_t read_clock(clockid_t id)
     int bad = clock_gettime(id, &t);
     assert(!bad); /* the ids are constants that Linux 2.6.39 and later know */
     (void)bad;
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+    return timespec_ns(&t);
 }
 
 int64_t clock_utc_ns(void)

@@ -5,6 +5,7 @@
 #define BASE_CLOCK_H
 
 #include <stdint.h>
+#include <time.h>
 
 /* UTC, nanoseconds since 1970: what is stored and shown. May jump. */
 int64_t clock_utc_ns(void);
@@ -12,6 +13,12 @@ int64_t clock_utc_ns(void);
 int64_t clock_mono_ns(void);
 /* Since boot, sleep included: comparable with a process's start time in /proc. */
 int64_t clock_boot_ns(void);
+
+/* Wraps around for times that no clock shows, as a file may have. */
+static inline int64_t timespec_ns(const struct timespec *t)
+{
+    return (int64_t)((uint64_t)t->tv_sec * 1000000000 + (uint64_t)t->tv_nsec);
+}
 
 /* From the kernel's generator; asserts that it answers. */
 void random_bytes(void *out, unsigned n);

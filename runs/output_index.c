@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "runs/output_index.h"
 
+#include "base/clock.h"
 #include "base/os.h"
 #include "base/reader.h"
 #include "base/sha256.h"
@@ -30,17 +31,12 @@ static void put_u64(uint8_t *at, uint64_t number)
         at[i] = (uint8_t)(number >> (8 * i));
 }
 
-static uint64_t timespec_ns(const struct timespec *t)
-{
-    return (uint64_t)t->tv_sec * 1000000000 + (uint64_t)t->tv_nsec;
-}
-
 struct file_sign file_sign_of(const struct stat *st)
 {
     struct file_sign sign = {.kind = 'f'};
     put_u64(sign.bytes, (uint64_t)st->st_size);
-    put_u64(sign.bytes + 8, timespec_ns(&st->st_mtim));
-    put_u64(sign.bytes + 16, timespec_ns(&st->st_ctim));
+    put_u64(sign.bytes + 8, (uint64_t)timespec_ns(&st->st_mtim));
+    put_u64(sign.bytes + 16, (uint64_t)timespec_ns(&st->st_ctim));
     put_u64(sign.bytes + 24, st->st_ino);
     return sign;
 }

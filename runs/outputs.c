@@ -148,11 +148,6 @@ static int by_name(const FTSENT **a, const FTSENT **b)
     return strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
-static int64_t timespec_ns(const struct timespec *t)
-{
-    return (int64_t)t->tv_sec * 1000000000 + t->tv_nsec;
-}
-
 /* A walk through a directory: what it found, as bytes to be hashed. */
 struct walk {
     struct file_digests *digests;
