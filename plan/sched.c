@@ -136,18 +136,28 @@ uint32_t sched_take(struct sched *s)
     return NODE_NONE;
 }
 
-void sched_take_task(struct sched *s, uint32_t task)
+/* Makes the ready queue anew without what is not ready any more. */
+static void rebuild_ready(struct sched *s)
 {
-    uint32_t pool = pool_of(s, task), n = s->ready.n;
-    assert(s->state[task] == READY);
+    uint32_t n = s->ready.n;
     s->ready.n = 0;
     for (uint32_t i = 0; i < n; i++)
-        if (s->ready.at[i].task != task)
+        if (s->state[s->ready.at[i].task] == READY)
             entries_push(s->ready.at, &s->ready.n, s->ready.at[i]);
-    if (pool != UINT32_MAX)
-        s->pool_used[pool]++;
-    s->state[task] = TAKEN;
-    s->taken++;
+}
+
+void sched_take_tasks(struct sched *s, const uint32_t *tasks, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t pool = pool_of(s, tasks[i]);
+        assert(s->state[tasks[i]] == READY);
+        if (pool != UINT32_MAX)
+            s->pool_used[pool]++;
+        s->state[tasks[i]] = TAKEN;
+        s->taken++;
+    }
+    if (n)
+        rebuild_ready(s);
     check_transition(s);
 }
 
@@ -474,7 +484,7 @@ static bool pool_consistent(const struct sched *s, uint32_t pool)
         taken += pool_of(s, i) == pool && s->state[i] == TAKEN;
         ready += pool_of(s, i) == pool && s->state[i] == READY;
     }
-    if (taken != s->pool_used[pool]) /* more than the limit: sched_take_task */
+    if (taken != s->pool_used[pool]) /* more than the limit: sched_take_tasks */
         return false;
     return (!s->parked[pool].n || taken + ready >= limit) &&
            queue_consistent(s, &s->parked[pool], PARKED);

@@ -76,9 +76,9 @@ enum sched_kind sched_kind_of(const struct task_def *def);
 
 /* The best ready task, now TAKEN, or NODE_NONE. */
 uint32_t sched_take(struct sched *sched);
-/* This very task, which is READY: now TAKEN, whatever its pool says. Costs a look at
- * all ready ones. */
-void sched_take_task(struct sched *sched, uint32_t task);
+/* These very tasks, which are READY: now TAKEN, whatever their pools say. Costs a look
+ * at all ready ones. */
+void sched_take_tasks(struct sched *sched, const uint32_t *tasks, uint32_t n);
 /* Gives a taken task back, READY (it was not started after all). */
 void sched_return(struct sched *sched, uint32_t task);
 /* TAKEN to HELD (waiting for its retry), and back to READY. */

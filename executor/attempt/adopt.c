@@ -25,6 +25,7 @@ struct orphans {
     struct engine *e;
     bool finally; /* of which tasks */
     struct orphan *first;
+    uint32_t n;
     struct cairn_error *error;
 };
 
@@ -50,6 +51,7 @@ static int note_orphan(void *context, const struct attempt_row *row)
                               .task = task,
                               .next = o->first};
     o->first = orphan;
+    o->n++;
     return 0;
 }
 
@@ -134,6 +136,15 @@ static int take_over(struct engine *e, const struct orphan *orphan,
     return keeper->fate == KEEPER_LIVE ? 0 : engine_exited(e, job, error);
 }
 
+/* By what it left, rather than by another attempt? */
+static bool settles_task(const struct engine *e, const struct orphan *orphan)
+{
+    enum keeper_fate fate = orphan->keeper.fate;
+    return orphan->wanted &&
+           (fate == KEEPER_LIVE || fate == KEEPER_ENDED ||
+            (fate == KEEPER_LOST && graph_def(e->request.graph, orphan->task)->once));
+}
+
 /* Its row was left open at the beginning, because it looked as if it could be kept. */
 static int close_orphan(struct engine *e, const struct orphan *orphan,
                         struct cairn_error *error)
@@ -149,12 +160,10 @@ static int close_orphan(struct engine *e, const struct orphan *orphan,
     ending->kept = true;
     ending->id = keeper->id;
     buf_text(&ending->text, lost ? "interrupted" : "it had not started");
-    if (!lost || !graph_def(e->request.graph, task)->once) {
+    if (settles_task(e, orphan))
+        settle_unknown(e, ending);
+    else
         turn_add_ending(e, ending);
-        return 0;
-    }
-    sched_take_task(&e->progress.sched, task);
-    settle_unknown(e, ending);
     return 0;
 }
 
@@ -201,8 +210,6 @@ static int find_keeper(struct engine *e, struct orphan *orphan,
     return orphan->wanted ? check_noted_outputs(e, orphan, error) : 0;
 }
 
-/* Takes the task away from the scheduler if it is settled by what it left: before any
- * of them is, since one that has failed may stop the run. */
 static int look_at_orphan(struct engine *e, struct orphan *orphan,
                           struct cairn_error *error)
 {
@@ -218,8 +225,21 @@ static int look_at_orphan(struct engine *e, struct orphan *orphan,
     /* Stopped before us: for this owner it was interrupted. */
     if (keeper->fate == KEEPER_ENDED && keeper->record.stopped)
         keeper->fate = KEEPER_LOST;
-    if (orphan->wanted && (keeper->fate == KEEPER_LIVE || keeper->fate == KEEPER_ENDED))
-        sched_take_task(&e->progress.sched, orphan->task);
+    return 0;
+}
+
+/* Takes such tasks away from the scheduler: before any of them is settled, since one
+ * that has failed may stop the run. */
+static int take_tasks(const struct orphans *orphans)
+{
+    struct engine *e = orphans->e;
+    uint32_t n = 0, *tasks = arena_take(&e->run.arena, orphans->n, sizeof *tasks);
+    if (!tasks)
+        return error_nomem(orphans->error);
+    for (const struct orphan *o = orphans->first; o; o = o->next)
+        if (settles_task(e, o))
+            tasks[n++] = o->task;
+    sched_take_tasks(&e->progress.sched, tasks, n);
     return 0;
 }
 
@@ -261,6 +281,8 @@ static int adopt_orphans(struct engine *e, bool finally, struct cairn_error *err
                                     note_orphan, &orphans, error);
     for (struct orphan *o = orphans.first; o && !rc; o = o->next)
         rc = look_at_orphan(e, o, error);
+    if (!rc && orphans.n)
+        rc = take_tasks(&orphans);
     for (struct orphan *o = orphans.first; o && !rc; o = o->next)
         rc = settle_orphan(e, o, error);
     return rc;

@@ -161,7 +161,7 @@ END_TEST
 START_TEST(test_take_task)
 {
     begin("a @pool=db @priority=9\nb @pool=db\nc\nd @pool=db\n", "");
-    sched_take_task(&sched, node("b"));
+    sched_take_tasks(&sched, (uint32_t[]){node("b")}, 1);
     ck_assert_int_eq(sched.state[1], TAKEN);
     ck_assert(sched_consistent(&sched));
     take("c");
@@ -177,8 +177,7 @@ END_TEST
 START_TEST(test_take_task_beyond_the_pool)
 {
     begin("a @pool=db @priority=9\nb @pool=db\nc @pool=db\n", "");
-    sched_take_task(&sched, node("b"));
-    sched_take_task(&sched, node("c"));
+    sched_take_tasks(&sched, (uint32_t[]){node("b"), node("c")}, 2);
     ck_assert_uint_eq(sched.pool_used[0], 2);
     ck_assert(sched_consistent(&sched));
     take(NULL);

@@ -278,6 +278,11 @@ static void step_end(struct model *m)
     sched_end(&m->sched, t, m->outcome[t], note_skip, m);
 }
 
+static void take_this(struct sched *sched, uint32_t task)
+{
+    sched_take_tasks(sched, &task, 1);
+}
+
 /* One function of the scheduler on one task that it may be called for. */
 static void step_other(struct model *m)
 {
@@ -288,7 +293,7 @@ static void step_other(struct model *m)
     } calls[] = {
         {is_taken, sched_hold, IS_HELD},   {is_held, sched_again, NOTHING},
         {is_taken, sched_return, NOTHING}, {is_taken, sched_offer, IS_OFFERED},
-        {can_rerun, sched_rerun, NOTHING}, {can_be_taken, sched_take_task, IS_TAKEN}};
+        {can_rerun, sched_rerun, NOTHING}, {can_be_taken, take_this, IS_TAKEN}};
     uint32_t which = help_below(&m->seed, sizeof calls / sizeof calls[0]);
     uint32_t t = any_with(m, calls[which].wanted);
     if (t == NODE_NONE)
