@@ -11,9 +11,9 @@
 #include "executor/give_up.h"
 #include "executor/intents.h"
 #include "executor/open_run.h"
+#include "executor/outputs_seen.h"
 #include "executor/phases.h"
 #include "executor/setup.h"
-#include "executor/state/outputs_seen.h"
 #include "executor/state/report.h"
 
 #include "base/limits.h"

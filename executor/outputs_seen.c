@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "executor/state/outputs_seen.h"
+#include "executor/outputs_seen.h"
 
 #include "executor/state/engine.h"
 
@@ -7,7 +7,7 @@
 
 /* Of every task that has completed: as its attempt saw them now, else as they were
  * seen when it was decided that it stays. */
-static void collect(const struct engine *e, struct output_index *all)
+static void collect_seen(const struct engine *e, struct output_index *all)
 {
     const struct states *states = &e->progress.states;
     const struct output_index *before = &e->run.situation.present.index;
@@ -28,7 +28,7 @@ void outputs_seen_save(struct engine *e)
         return;
     char *path = output_index_path(e->request.store, e->run.row.workflow);
     if (path) {
-        collect(e, &all);
+        collect_seen(e, &all);
         output_index_save(&all, path);
     }
     output_index_release(&all);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What was seen of the outputs of finished tasks, kept for the next look at them. */
-#ifndef EXECUTOR_STATE_OUTPUTS_SEEN_H
-#define EXECUTOR_STATE_OUTPUTS_SEEN_H
+#ifndef EXECUTOR_OUTPUTS_SEEN_H
+#define EXECUTOR_OUTPUTS_SEEN_H
 
 struct engine;
 

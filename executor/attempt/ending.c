@@ -7,6 +7,7 @@
 #include "executor/attempt/job_output.h"
 #include "executor/attempt/kept.h"
 #include "executor/attempt/roles.h"
+#include "executor/state/job_disk.h"
 #include "executor/state/pipes.h"
 #include "executor/state/report.h"
 

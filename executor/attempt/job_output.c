@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The output of a process that has ended, and its end in words. */
+/* What a process or a call that has ended leaves. */
 #include "executor/attempt/job_output.h"
 
+#include "executor/state/job_disk.h"
 #include "executor/state/pipes.h"
 #include "executor/state/report.h"
 
 #include "base/os.h"
+#include "storage/rows_attempt.h"
 
 void job_describe_signal(int signal, struct buf *text)
 {
@@ -89,4 +91,31 @@ void job_capture(struct engine *e, struct job *job, struct ending *ending)
         job_lose_output(e, job->intent.task, error.text);
     capture_close(&job->capture);
     job->capture_open = false;
+}
+
+struct ending *ending_of_job(struct engine *e, struct job *job,
+                             const struct process_end *end, struct cairn_error *error)
+{
+    struct ending *ending = turn_draft_ending(e, &job->intent, error);
+    if (!ending)
+        return NULL;
+    ending->row.started_ns = job->started_ns;
+    if (job->ended_ns)
+        ending->row.ended_ns = job->ended_ns;
+    ending->note = job->note;
+    job->note = NOTE_NONE;
+    ending->duration_ms = (ending->row.ended_ns - job->started_ns) / 1000000;
+    if (end) {
+        ending->row.exit_code = end->exit_code;
+        ending->row.signal = end->signal;
+    }
+    return ending;
+}
+
+void ending_add_usage(struct ending *ending, const struct job *job,
+                      const struct process_end *end)
+{
+    ending->row.cpu_us = end->cpu_us;
+    ending->row.peak_kib = end->peak_kib;
+    ending->row.flags |= job->timed_out ? ATTEMPT_TIMED_OUT : 0;
 }

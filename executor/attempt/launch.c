@@ -3,6 +3,7 @@
  * directory, its output files. */
 #include "executor/attempt/launch.h"
 
+#include "executor/state/job_disk.h"
 #include "executor/state/pipes.h"
 #include "executor/state/report.h"
 #include "executor/state/values_file.h"

@@ -2,6 +2,8 @@
 /* Where attempts write their output, and what is said when a disk is full. Output that
  * cannot be kept is never the failure of a task: where the disk of the store has little
  * room left, it is kept in memory until it is stored or the run has ended. */
+#include "executor/state/job_disk.h"
+
 #include "executor/state/report.h"
 
 #include "base/os.h"
@@ -30,7 +32,9 @@ static bool look_for_room(const struct engine *e)
            (fs.f_files > 0 && fs.f_ffree < FEW_INODES);
 }
 
-bool jobs_lack_room(struct engine *e)
+/* Is there so little room in the live directory that what tasks write is better kept in
+ * memory? */
+static bool lacks_room(struct engine *e)
 {
     enum { AGAIN_NS = 5000000 };
     int64_t now_ns = loop_now_ns(e);
@@ -77,7 +81,7 @@ static int open_somewhere(struct engine *e, struct job *job, bool in_memory,
 void job_open_capture(struct engine *e, struct job *job)
 {
     struct cairn_error error = {0};
-    bool in_memory = !job->kept && jobs_lack_room(e);
+    bool in_memory = !job->kept && lacks_room(e);
     if (job->capture_open && job->capture.in_memory == in_memory)
         return;
     if (job->capture_open) {

@@ -7,7 +7,6 @@
 
 #include "base/limits.h"
 #include "base/os.h"
-#include "storage/rows_attempt.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -183,33 +182,6 @@ void jobs_free(struct engine *e, struct job *job)
     job->outside = false;
     e->jobs.free[e->jobs.n_free++] = index;
     e->jobs.running--;
-}
-
-struct ending *ending_of_job(struct engine *e, struct job *job,
-                             const struct process_end *end, struct cairn_error *error)
-{
-    struct ending *ending = turn_draft_ending(e, &job->intent, error);
-    if (!ending)
-        return NULL;
-    ending->row.started_ns = job->started_ns;
-    if (job->ended_ns)
-        ending->row.ended_ns = job->ended_ns;
-    ending->note = job->note;
-    job->note = NOTE_NONE;
-    ending->duration_ms = (ending->row.ended_ns - job->started_ns) / 1000000;
-    if (end) {
-        ending->row.exit_code = end->exit_code;
-        ending->row.signal = end->signal;
-    }
-    return ending;
-}
-
-void ending_add_usage(struct ending *ending, const struct job *job,
-                      const struct process_end *end)
-{
-    ending->row.cpu_us = end->cpu_us;
-    ending->row.peak_kib = end->peak_kib;
-    ending->row.flags |= job->timed_out ? ATTEMPT_TIMED_OUT : 0;
 }
 
 void jobs_set_unsaved(struct engine *e, uint32_t n)

@@ -122,25 +122,4 @@ void jobs_abandon(struct engine *e, struct job *job);
 /* For `cairn status`. */
 void jobs_set_unsaved(struct engine *e, uint32_t n);
 
-/* Whether there is so little room in the live directory that what tasks write is better
- * kept in memory. */
-bool jobs_lack_room(struct engine *e);
-/* Files for what the job's attempt writes, where there is room for them. Without any it
- * runs all the same, and its output is lost. */
-void job_open_capture(struct engine *e, struct job *job);
-/* Says that what an attempt of the task wrote is lost, which is no failure of its own.
- */
-void job_lose_output(struct engine *e, uint32_t task, const char *why);
-/* A process has failed: says if the disk that it works on is full, or the one of the
- * store that it wrote its output to. To be asked before its files are given back. */
-void job_check_disk(struct engine *e, const struct job *job);
-
-/* A draft: what every end of a job's process, or call, leaves in its row. `end` may be
- * NULL. NULL: out of memory. */
-struct ending *ending_of_job(struct engine *e, struct job *job,
-                             const struct process_end *end, struct cairn_error *error);
-/* What the process used, and whether it ran out of time. */
-void ending_add_usage(struct ending *ending, const struct job *job,
-                      const struct process_end *end);
-
 #endif

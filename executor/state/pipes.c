@@ -5,6 +5,7 @@
  */
 #include "executor/state/pipes.h"
 
+#include "executor/state/job_disk.h"
 #include "executor/state/report.h"
 
 #include "base/os.h"

@@ -2,6 +2,8 @@
 /* The rows and records that a turn becomes. */
 #include "executor/state/turn_rows.h"
 
+#include "executor/state/job_disk.h"
+
 #include "storage/object.h"
 #include "storage/rows_attempt.h"
 #include "storage/store.h"

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* Where attempts write their output, and what is said when a disk is full. */
+#ifndef EXECUTOR_STATE_JOB_DISK_H
+#define EXECUTOR_STATE_JOB_DISK_H
+
+#include "executor/state/engine.h"
+
+/* Files for what the job's attempt writes, where there is room for them. Without any it
+ * runs all the same, and its output is lost. */
+void job_open_capture(struct engine *e, struct job *job);
+/* Says that what an attempt of the task wrote is lost, which is no failure of its own.
+ */
+void job_lose_output(struct engine *e, uint32_t task, const char *why);
+/* A process has failed: says if the disk that it works on is full, or the one of the
+ * store that it wrote its output to. To be asked before its files are given back. */
+void job_check_disk(struct engine *e, const struct job *job);
+
+#endif
