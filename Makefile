@@ -126,8 +126,8 @@ SHARED_workflow := parse
 SHARED_process := process
 SHARED_plan := decide
 SHARED_executor := engine outside
-SHARED := $(foreach room,$(ROOMS),$(SHARED_$(room))) spawner keeper
-SUPPORT_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/support/*.c))
+SHARED := $(foreach room,$(ROOMS),$(SHARED_$(room))) spawner keeper runs/events
+SUPPORT_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/support/*.c tests/support/*/*.c))
 $(BUILD)/tests/support.a: $(filter-out $(SHARED:%=$(BUILD)/tests/support/%.o),$(SUPPORT_OBJECTS))
 	@rm -f $@
 	$(call say,AR,$@)$(AR) rcs $@ $^
@@ -136,6 +136,7 @@ support: $(BUILD)/tests/support.a $(SUPPORT_OBJECTS)
 $(foreach room,$(ROOMS),$(eval $(TESTS_$(room)): $(SHARED_$(room):%=$(BUILD)/tests/support/%.o)))
 $(filter %/check_spawn %/check_spawn_limit,$(UNIT_TESTS)): $(BUILD)/tests/support/spawner.o
 $(filter %/check_keeper %/check_keeper_engine %/check_keeper_file,$(UNIT_TESTS)): $(BUILD)/tests/support/keeper.o
+$(filter %/check_events %/check_events_follow,$(UNIT_TESTS)): $(BUILD)/tests/support/runs/events.o
 $(BUILD)/tests/%.o: OPT_MORE = $(TEST_OPT)
 $(UNIT_TESTS) $(SIM_TESTS): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/tests/support.a
 	$(call say,LD,$@)$(CC) -o $@ $(filter %.o,$^) $(BUILD)/tests/support.a $(filter-out %/support.a,$(filter %.a,$^)) $(ALL_LDFLAGS) $(CHECK_LIBS) $(LIBS)
@@ -166,6 +167,7 @@ TEST_JOBS ?= $(JOBS)
 RUN_TESTS = BUILD='$(BUILD)' CC='$(CC)' TEST_JOBS='$(TEST_JOBS)' sh tests/run.sh
 
 $(SIM_TESTS): $(ALL_ROOMS)
+$(BUILD)/tests/sim/check_runs: $(BUILD)/tests/sim/scene.o
 $(BUILD)/tests/tools/%: tests/tools/%.c
 	@mkdir -p $(@D)
 	$(call say,CCLD,$@)$(CC) $(ALL_CFLAGS) -o $@ $< $(ALL_LDFLAGS) $$(pkg-config --libs jansson sqlite3 yaml-0.1 libzstd)
@@ -262,8 +264,8 @@ quick-rooms: $(QUICK_TESTS)
 sanitize: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/asan SANITIZE=address,undefined OPT='-O1 -g' test
 # What more than one thread does: the spawner's, and callbacks that end elsewhere.
-TSAN_TESTS = $(filter $(addprefix %/check_,spawn spawn_limit engine_callbacks engine_edits engine_flow engine_gate engine_store \
-  engine_undo run_records recorder commit_order external full_disk resolve events store store_faults workflow_api sim),$(C_TESTS))
+TSAN_TESTS = $(filter $(addprefix %/check_,spawn spawn_limit engine_callbacks engine_edits engine_flow engine_gate engine_stop engine_store \
+  engine_undo engine_values run_records recorder commit_order external full_disk resolve events events_follow store store_disks store_faults workflow_api sim),$(C_TESTS))
 .PHONY: tsan tsan-tests
 tsan: ## the tests that use threads, under ThreadSanitizer
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/tsan CC=gcc SANITIZE=thread OPT='-O1 -g' tsan-tests
@@ -436,4 +438,4 @@ help: ## this list
 	@echo '  Variables: PREFIX DESTDIR BUILD CC CFLAGS LDFLAGS WERROR=1 DEBUG=1 SANITIZE=address,undefined'
 	@echo '  JOBS and TEST_JOBS (one for each processor), V=1 (print the commands), T (see check)'
 
--include $(C_TESTS:=.d) $(BENCHES:=.d)
+-include $(C_TESTS:=.d) $(BUILD)/tests/sim/scene.d $(BENCHES:=.d)

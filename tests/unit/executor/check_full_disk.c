@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Whole runs on a disk that is full for a while: what goes on, what waits for space,
  * and that both can be stopped. */
+#include "executor/state/engine.h"
 #include "tests/support/engine.h"
 
-enum { MANY = 400, FULL_AT = 50 };
+enum { MANY = 400, FULL_AT = 50, AT_ONCE = 2 };
 
 static enum cairn_outcome fill_at(void *context, struct cairn_attempt *attempt)
 {
@@ -35,7 +36,7 @@ START_TEST(best_effort_goes_on_while_the_disk_is_full)
     uint32_t calls = 0;
     add_many(w, fill_at, &calls);
     struct cairn_run_result result =
-        run_with(w, store, (struct cairn_run_options){.jobs = 2}, &seen);
+        run_with(w, store, (struct cairn_run_options){.jobs = AT_ONCE}, &seen);
     ck_assert_uint_eq(calls, MANY);
     ck_assert_uint_eq(result.completed, MANY);
     ck_assert_int_eq(result.exit_status, 9);
@@ -45,8 +46,8 @@ START_TEST(best_effort_goes_on_while_the_disk_is_full)
     free_small();
     store = open_at("small/.cairn");
     uint32_t unsaved = result.unsaved;
-    ck_assert_uint_gt(unsaved, MANY - FULL_AT - 100);
-    result = run_with(w, store, (struct cairn_run_options){.jobs = 2}, NULL);
+    ck_assert_uint_gt(unsaved, 2 * (AT_ONCE + AHEAD_MOST));
+    result = run_with(w, store, (struct cairn_run_options){.jobs = AT_ONCE}, NULL);
     ck_assert_uint_eq(result.run, 1);
     ck_assert_uint_eq(result.attempts, unsaved);
     ck_assert_int_eq(result.exit_status, 0);

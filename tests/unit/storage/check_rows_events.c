@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows of commands, claims and events, turns, lists of tasks, and the key for secrets.
- */
+/* Rows of commands, claims and events, turns, and lists of tasks. */
 #include "base/lock.h"
 #include "storage/rows_attempt.h"
 #include "storage/rows_command.h"
 #include "storage/rows_event.h"
-#include "storage/rows_meta.h"
 #include "storage/rows_run.h"
 #include "storage/store.h"
 #include "tests/support/store.h"
@@ -554,58 +552,6 @@ START_TEST(lists_of_tasks)
 }
 END_TEST
 
-/* ---- The key for secrets ---- */
-
-START_TEST(secret_key)
-{
-    struct cairn_store *store = open_fast();
-    uint8_t key[32] = {0}, again[32] = {0}, zero[32] = {0};
-    ck_assert_int_eq(store_secret_key(store, false, key, &error), CAIRN_ENOTFOUND);
-    good(store_begin(store, 0, &error));
-    good(store_secret_key(store, true, key, &error));
-    ck_assert_mem_ne(key, zero, 32);
-    good(store_secret_key(store, true, again, &error));
-    ck_assert_mem_eq(key, again, 32);
-    good(store_commit(store, &error));
-    cairn_store_close(store);
-    store = open_reader();
-    memset(again, 0, 32);
-    good(store_secret_key(store, false, again, &error));
-    ck_assert_mem_eq(key, again, 32);
-    cairn_store_close(store);
-}
-END_TEST
-
-START_TEST(damaged_secret_key)
-{
-    static const char *const damage[] = {
-        ("UPDATE meta SET value = '0' || substr(value, 2) WHERE key = 'secret_key' "
-         "AND value NOT LIKE '0%'"),
-        "UPDATE meta SET value = 'x' || substr(value, 2) WHERE key = 'secret_key'",
-        "UPDATE meta SET value = substr(value, 2) WHERE key = 'secret_key'",
-        "UPDATE meta SET value = '' WHERE key = 'secret_key'"};
-    struct cairn_store *store = open_fast();
-    uint8_t key[32] = {0}, other[32] = {0};
-    do { /* one that the first of them changes */
-        good(store_begin(store, 0, &error));
-        good(store_secret_key(store, true, key, &error));
-        if (key[0] < 16)
-            store_abort(store);
-    } while (key[0] < 16);
-    good(store_commit(store, &error));
-    meddle(damage[_i]);
-    ck_assert_int_eq(store_secret_key(store, false, other, &error), CAIRN_EDAMAGED);
-    expect_error("secret_key");
-    good(store_begin(store, 0, &error));
-    good(store_secret_key(store, true, other, &error));
-    ck_assert_mem_ne(key, other, 32);
-    good(store_commit(store, &error));
-    good(store_secret_key(store, false, key, &error));
-    ck_assert_mem_eq(key, other, 32);
-    cairn_store_close(store);
-}
-END_TEST
-
 int main(int argc, char **argv)
 {
     int status;
@@ -624,8 +570,6 @@ int main(int argc, char **argv)
     tcase_add_test(tests, turns_of_two_handles);
     tcase_add_test(tests, owner_looks_at_events_alone);
     tcase_add_test(tests, lists_of_tasks);
-    tcase_add_test(tests, secret_key);
-    tcase_add_loop_test(tests, damaged_secret_key, 0, 4);
     suite_add_tcase(suite, tests);
     return help_run(suite);
 }
