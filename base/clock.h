@@ -4,6 +4,8 @@
 #ifndef BASE_CLOCK_H
 #define BASE_CLOCK_H
 
+#include "base/error.h"
+
 #include <stdint.h>
 #include <time.h>
 
@@ -20,8 +22,12 @@ static inline int64_t timespec_ns(const struct timespec *t)
     return (int64_t)((uint64_t)t->tv_sec * 1000000000 + (uint64_t)t->tv_nsec);
 }
 
-/* From the kernel's generator; asserts that it answers. */
-void random_bytes(void *out, unsigned n);
+/* From the kernel's generator: by getrandom, or where that is refused /dev/urandom.
+ * Else error_sys, and nothing is to be made that others could guess. */
+int random_bytes(void *out, unsigned n, struct cairn_error *error)
+    __attribute__((warn_unused_result));
+/* For seeds, delays and names that need not be secret: without the generator it is made
+ * of the time, so that it still differs from one call to the next. */
 uint64_t random_u64(void);
 
 #endif

@@ -159,8 +159,9 @@ int cairn_claim(struct cairn_store *store, uint64_t run, const char *task,
         return error_set(error, CAIRN_ELIMIT,
                          "the name of the holder is longer than %d bytes",
                          LIMIT_NAME_BYTES);
-    make_claim_token(made);
-    int rc = holder && *holder ? 0 : describe_caller(caller, sizeof caller, error);
+    int rc = make_claim_token(made, error);
+    if (!rc && !(holder && *holder))
+        rc = describe_caller(caller, sizeof caller, error);
     if (!rc)
         rc = store_begin(store, -1, error);
     if (rc)

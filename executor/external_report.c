@@ -49,7 +49,9 @@ static int spend_claim(const struct external_task *t, const char *token,
                        struct cairn_error *error)
 {
     char made[CAIRN_CLAIM_MAX];
-    make_claim_token(made);
+    int rc = make_claim_token(made, error);
+    if (rc)
+        return rc;
     struct new_claim claim = {.token = str_of(token ? token : made),
                               .holder = token ? t->claim->holder : STR(""),
                               .spent = true};

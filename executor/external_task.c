@@ -137,10 +137,11 @@ int external_task_put_claim(const struct external_task *t,
     return store_put_claim(t->view.store, &row, error);
 }
 
-void make_claim_token(char token[CAIRN_CLAIM_MAX])
+int make_claim_token(char token[CAIRN_CLAIM_MAX], struct cairn_error *error)
 {
     uint8_t bytes[16];
-    random_bytes(bytes, sizeof bytes);
-    for (size_t i = 0; i < sizeof bytes; i++)
+    int rc = random_bytes(bytes, sizeof bytes, error);
+    for (size_t i = 0; i < sizeof bytes && !rc; i++)
         snprintf(token + 2 * i, 3, "%02x", bytes[i]);
+    return rc;
 }

@@ -32,6 +32,6 @@ struct new_claim {
 };
 int external_task_put_claim(const struct external_task *t,
                             const struct new_claim *claim, struct cairn_error *error);
-void make_claim_token(char token[CAIRN_CLAIM_MAX]);
+int make_claim_token(char token[CAIRN_CLAIM_MAX], struct cairn_error *error);
 
 #endif

@@ -93,6 +93,19 @@ IN_CHILD int exec_program(const char *path, char *const *argv, char *const *envp
     return errno;
 }
 
+/* Old kernels and sandboxes have no execveat; then /proc has a name for it. */
+IN_CHILD int exec_descriptor(int fd, const char *const *argv, const char *const *envp)
+{
+    char name[] = "/proc/self/fd/0";
+    syscall(SYS_execveat, fd, "", argv, envp, AT_EMPTY_PATH);
+    int sys = errno;
+    if (sys != ENOSYS && sys != EPERM)
+        return sys;
+    name[sizeof name - 2] = (char)(name[sizeof name - 2] + fd);
+    syscall(SYS_execve, name, argv, envp);
+    return errno == ENOENT ? sys : errno;
+}
+
 IN_CHILD int exec_exit_code(int sys)
 {
     return sys == ENOENT || sys == ENOTDIR ? 127 : 126;

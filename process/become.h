@@ -30,6 +30,8 @@ void close_from(unsigned first);
 /* execve, along the path if argv[0] has no slash (NULL: a default one). Returns an
  * errno, or not at all. */
 int exec_program(const char *path, char *const *argv, char *const *envp);
+/* The program that the descriptor (below 10) is open on. An errno, or not at all. */
+int exec_descriptor(int fd, const char *const *argv, const char *const *envp);
 /* The exit code of a shell for what exec says. */
 int exec_exit_code(int sys);
 

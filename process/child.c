@@ -145,10 +145,9 @@ IN_CHILD int child_keeper(void *arg)
         task_failed(request, "dup", errno, -1);
     close_from(KEEP_IMAGE_FD + 1);
     default_signals();
-    const char *argv[] = {name, request->keep->token, NULL};
-    const char *envp[] = {job->variable, NULL};
-    syscall(SYS_execveat, KEEP_IMAGE_FD, "", argv, envp, AT_EMPTY_PATH);
-    task_failed(request, "keeper", errno, -1);
+    const char *const argv[] = {name, request->keep->token, NULL};
+    const char *const envp[] = {job->variable, NULL};
+    task_failed(request, "keeper", exec_descriptor(KEEP_IMAGE_FD, argv, envp), -1);
 }
 
 __attribute__((noreturn)) IN_CHILD static void guard_failed(struct guard_job *job,
@@ -180,7 +179,7 @@ IN_CHILD int child_guard(void *arg)
         guard_failed(job, "sigprocmask");
     /* Nothing of the environment: a token of an outer run must not point at the guard
      * of an inner one. */
-    const char *argv[] = {name, NULL}, *envp[] = {NULL};
-    syscall(SYS_execveat, 4, "", argv, envp, AT_EMPTY_PATH);
+    const char *const argv[] = {name, NULL}, *const envp[] = {NULL};
+    errno = exec_descriptor(4, argv, envp);
     guard_failed(job, "exec");
 }

@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 uint32_t keep_start_crc(const struct keep_start *start)
@@ -45,13 +45,15 @@ static int sync_dir(int dir)
 int keep_claim(int dir, const char *epoch, const char *name, struct keep_start *start,
                int *fd)
 {
-    char half[KEEP_BYTES] = {0}, temporary[2 * KEEP_NAME + 24];
-    unsigned long long salt = 0;
-    if (getrandom(&salt, sizeof salt, 0) != (ssize_t)sizeof salt)
-        return EIO;
+    char half[KEEP_BYTES] = {0}, temporary[2 * KEEP_NAME + 48];
+    struct timespec now;
+    if (clock_gettime(CLOCK_BOOTTIME, &now))
+        return errno;
     start->crc = keep_start_crc(start);
     memcpy(half, start, sizeof *start);
-    snprintf(temporary, sizeof temporary, "%s/%s.%016llx", epoch, name, salt);
+    snprintf(temporary, sizeof temporary, "%s/%s.%x.%llx%09lx", epoch, name,
+             (unsigned)getpid(), (unsigned long long)now.tv_sec, now.tv_nsec);
+    /* Of this attempt, no other process makes one at that moment. */
     int out = openat(dir, temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (out < 0)
         return errno;

@@ -165,12 +165,20 @@ static pid_t clone_keeper(struct keeper_maker *maker, struct keeper_job *job,
     }
 }
 
+static bool make_salt(struct keeper_maker *maker)
+{
+    while (!maker->salt)
+        if (random_bytes(&maker->salt, sizeof maker->salt, NULL))
+            return false;
+    return true;
+}
+
 /* The live directory with the epoch in it, which a task may have removed. An errno. */
 static int open_epoch(struct keeper_maker *maker, const struct attempt_id *id,
                       char *epoch, int *dir)
 {
-    while (!maker->salt)
-        maker->salt = random_u64();
+    if (!make_salt(maker))
+        return ENOSYS;
     struct live_name name = live_of_epoch(LIVE_EPOCH, id->run, maker->salt);
     live_format(epoch, &name);
     *dir = open(id->live_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

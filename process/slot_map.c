@@ -34,9 +34,13 @@ static int slots_path(struct slot_map *map, const char *live_dir, uint64_t run,
     return 0;
 }
 
-static void slots_fill(struct slots *slots, const char *store_id, uint64_t run,
-                       uint32_t n)
+static int slots_fill(struct slots *slots, const char *store_id, uint64_t run,
+                      uint32_t n, struct cairn_error *error)
 {
+    uint64_t salt;
+    int rc = random_bytes(&salt, sizeof salt, error);
+    if (rc)
+        return rc;
     slots->magic = SLOTS_MAGIC;
     slots->version = SLOTS_VERSION;
     slots->n = n;
@@ -47,7 +51,8 @@ static void slots_fill(struct slots *slots, const char *store_id, uint64_t run,
     slots->owner_pid = getpid();
     slots->owner_start = os_process_start(getpid());
     snprintf(slots->token, sizeof slots->token, "%s.%" PRIu64 ".%016" PRIx64, store_id,
-             run, random_u64());
+             run, salt);
+    return 0;
 }
 
 /* An empty file with room for `bytes`. */
@@ -152,10 +157,12 @@ int slots_create(struct slot_map *map, const char *live_dir, const char *store_i
     rc = slots_make(&made, path, (size_t)slots_bytes(n), error);
     if (rc)
         return rc;
-    slots_fill(made.slots, store_id, run, n);
-    slots_tell_head(&made);
-    if (rename(path, made.path)) {
+    rc = slots_fill(made.slots, store_id, run, n, error);
+    if (!rc)
+        slots_tell_head(&made);
+    if (!rc && rename(path, made.path))
         rc = error_sys(error, errno, "%s", made.path);
+    if (rc) {
         slots_close(&made, false);
         unlink(path);
         return rc;

@@ -161,11 +161,13 @@ static int put_first_meta(struct db *db, struct cairn_error *error)
 {
     uint8_t bytes[16];
     char hex[2 * sizeof bytes + 1];
-    random_bytes(bytes, sizeof bytes);
+    int rc = random_bytes(bytes, sizeof bytes, error);
+    if (rc)
+        return rc;
     for (size_t i = 0; i < sizeof bytes; i++)
         snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
     assert(strlen(hex) == sizeof hex - 1);
-    int rc = put_meta(db, STR("id"), str_of(hex), error);
+    rc = put_meta(db, STR("id"), str_of(hex), error);
     if (!rc)
         rc = put_meta(db, STR("gc"), STR("0"), error);
     return rc ? rc : put_meta(db, STR("sums"), STR("all"), error);

@@ -31,9 +31,12 @@ int owned_run_make_temporary(struct engine *e, struct cairn_error *error)
     }
     e->run.temporary = path.data;
     e->run.live_dir = e->run.temporary;
-    snprintf(e->run.identity, sizeof e->run.identity, "%016llx",
-             (unsigned long long)random_u64());
-    return 0;
+    uint64_t identity;
+    int rc = random_bytes(&identity, sizeof identity, error);
+    if (!rc)
+        snprintf(e->run.identity, sizeof e->run.identity, "%016llx",
+                 (unsigned long long)identity);
+    return rc;
 }
 
 int owned_run_lock(struct engine *e, struct cairn_error *error)
