@@ -4,6 +4,7 @@
 
 #include "cli/exit_status.h"
 #include "cli/format.h"
+#include "cli/report.h"
 #include "cli/ui.h"
 
 const char *run_state_text(const struct cairn_run_info *run)
@@ -80,6 +81,8 @@ void run_document(struct doc *doc, struct cairn_store *store,
     doc_count(doc, "unsaved", run->unsaved);
     doc_count(doc, "damaged_checkpoints", run->damaged);
     doc_bool(doc, "keyed", run->keyed);
+    doc_some(doc, "parent_run", run->parent_run);
+    doc_text(doc, "parent_task", run->parent_run ? run->parent_task : NULL);
 }
 
 #define PARAMS_SHOWN 1000
@@ -125,6 +128,56 @@ char *params_text(struct cairn_store *store, uint64_t run)
     if (length > PARAMS_SHOWN) /* a character cut in two is shown as its bytes */
         snprintf(text + PARAMS_SHOWN - 3, 4, "...");
     return text;
+}
+
+struct unfinished {
+    const char *hint;
+    uint64_t but;
+    unfinished_fn *line;
+    void *context;
+    uint64_t passed, shown;
+};
+
+static int print_unfinished(void *context, const struct cairn_run_info *run)
+{
+    enum { SHOWN = 5 };
+    struct unfinished *u = context;
+    char text[1024];
+    unsigned long long number = run->run;
+    if (u->shown == SHOWN)
+        return 1;
+    u->passed++;
+    if (run->live || run->run == u->but)
+        return 0;
+    u->shown++;
+    if (run->parent_open)
+        snprintf(text, sizeof text,
+                 "run %llu of %s (%s) goes on inside task %s of run %llu", number,
+                 run->workflow, run_state_text(run), run->parent_task,
+                 (unsigned long long)run->parent_run);
+    else
+        snprintf(text, sizeof text,
+                 "run %llu of %s (%s) is not finished: cairn resume %llu%s", number,
+                 run->workflow, run_state_text(run), number, u->hint);
+    u->line(u->context, text);
+    return 0;
+}
+
+int each_unfinished(struct cairn_store *store, const char *hint, uint64_t but,
+                    unfinished_fn *line, void *context)
+{
+    struct unfinished u = {.hint = hint, .but = but, .line = line, .context = context};
+    struct cairn_error error = {0};
+    char text[96];
+    uint64_t total = 0;
+    if (cairn_unfinished(store, print_unfinished, &u, &total, &error) != 0)
+        return report_error(&error);
+    if (total > u.passed) {
+        snprintf(text, sizeof text, "and %llu more: cairn runs%s",
+                 (unsigned long long)(total - u.passed), strlen(hint) < 40 ? hint : "");
+        line(context, text);
+    }
+    return 0;
 }
 
 void process_end_document(struct doc *doc, int exit_code, int signal)

@@ -17,6 +17,12 @@ void run_document(struct doc *doc, struct cairn_store *store,
                   const struct cairn_run_info *run);
 /* `day=2026-01-31 who="you and me"`, cut if it is long; heap, or NULL for none. */
 char *params_text(struct cairn_store *store, uint64_t run);
+/* Hands a line on each run that is left unfinished and is not live, but for `but` (0:
+ * none), to `line`: the first few, then how many more there are. Returns an exit
+ * status. */
+typedef void unfinished_fn(void *context, const char *text);
+int each_unfinished(struct cairn_store *store, const char *hint, uint64_t but,
+                    unfinished_fn *line, void *context);
 /* The members exit_code (null for -1: none) and signal (null for 0). */
 void process_end_document(struct doc *doc, int exit_code, int signal);
 void checkpoint_document(struct doc *doc, const struct cairn_checkpoint_info *info);

@@ -2,6 +2,7 @@
 /* Carrying out a run: signals, display, result. */
 #include "cli/execute.h"
 
+#include "cli/describe.h"
 #include "cli/display.h"
 #include "cli/format.h"
 #include "cli/open.h"
@@ -150,6 +151,16 @@ static int count_checked(void *context, const struct cairn_task_info *task)
     return 0;
 }
 
+/* What "nothing to do" must not hide. */
+static void show_notice(void *context, const char *text)
+{
+    struct cairn_event event = {.kind = CAIRN_EVENT_NOTICE,
+                                .time_ns = wall_ns(),
+                                .exit_code = -1,
+                                .text = text};
+    display_event(context, &event);
+}
+
 /* Calls with signals caught and the display on; options.stop and observe are set. */
 static int carry_out(struct settings *settings, struct work *work)
 {
@@ -168,6 +179,9 @@ static int carry_out(struct settings *settings, struct work *work)
         if (result.unknown > 0 && work->store)
             (void)cairn_run_tasks(work->store, result.run, count_checked,
                                   &display.checked, NULL);
+        if (result.nothing_to_do && work->store)
+            (void)each_unfinished(work->store, store_hint(settings), result.run,
+                                  show_notice, &display);
         display_result(&display, &result);
         status = result.exit_status;
     } else {

@@ -243,6 +243,8 @@ static int put_beginning(struct engine *e, struct cairn_error *error)
 {
     uint64_t turn = 0;
     int rc = owned_run_put_row(e, error);
+    if (!rc)
+        rc = owned_run_put_parent(e, error);
     /* A stored `cancel` was meant for an earlier owner of the run. */
     if (!rc)
         rc = store_drop_commands(e->request.store, e->run.row.run, COMMAND_CANCEL,

@@ -69,8 +69,11 @@ static int find_auto_run(struct loader *l)
     struct digest params;
     int rc = definition_params(&l->w->definition, &text, &params, l->error);
     buf_release(&text);
-    if (!rc)
-        rc = newest_run(l, &params);
+    if (!rc && l->s->inside.run)
+        rc = situation_find_begun_before(l, &params);
+    if (rc || l->s->recorded.row.run)
+        return rc;
+    rc = newest_run(l, &params);
     if (!rc && l->s->recorded.row.state == CAIRN_RUN_COMPLETED) {
         /* With a key, a run that was recorded without one only counts as history; but a
          * damaged or forged one is an error, because it may be unfinished. */
@@ -79,7 +82,7 @@ static int find_auto_run(struct loader *l)
             rc = 0;
         l->s->recorded.row = (struct run_row){0};
     }
-    return rc;
+    return rc ? rc : situation_leave_to_other_task(l);
 }
 
 /* ---- Its states ---- */
@@ -201,6 +204,9 @@ static int load_all(struct loader *l)
     int rc = encode_definition(l);
     if (rc || !l->store)
         return rc ? rc : situation_decide(l);
+    rc = l->as_is ? 0 : run_parent_here(l->store, &s->inside, l->error);
+    if (rc)
+        return rc;
     if (l->options->start != CAIRN_START_RESUME)
         rc = newest_run(l, NULL);
     s->recorded.latest_run = s->recorded.row.run;
@@ -221,6 +227,8 @@ static int load_all(struct loader *l)
     }
     if (!rc && s->recorded.exists)
         rc = load_old_graph(l, &graph);
+    if (!rc && s->recorded.recovered && !l->as_is)
+        rc = situation_notice_parent(l);
     return rc ? rc : situation_decide(l);
 }
 

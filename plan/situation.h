@@ -58,7 +58,9 @@ struct situation {
     struct arena arena; /* texts of recorded.row and present.which */
     struct recorded recorded;
     struct present present;
-    struct secrets secrets; /* values as they are given now */
+    struct run_parent inside; /* the attempt that this process runs in; run 0: none */
+    bool begun_before;        /* ... and its task began the run to continue before */
+    struct secrets secrets;   /* values as they are given now */
     struct decisions decisions;
     struct buf notices; /* NUL-terminated, one after the other */
 };

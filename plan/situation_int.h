@@ -18,6 +18,13 @@ struct loader {
 /* Adds a notice. */
 void situation_add_notice(struct situation *s, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* Inside a task: recorded.row is the run that this task has begun and goes on with now,
+ * if there is one. */
+int situation_find_begun_before(struct loader *l, const struct digest *params);
+/* What a task of another run has begun goes on there: clears recorded.row. */
+int situation_leave_to_other_task(struct loader *l);
+/* Says where the run that goes on was begun. */
+int situation_notice_parent(struct loader *l);
 /* Once run, states, definition and old_task are loaded. */
 int situation_load_marks(struct loader *l);
 /* After the marks: ends that were noted. They need the values of secrets. */

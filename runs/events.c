@@ -270,7 +270,10 @@ static int tell_all(struct collector *c, struct event_display *t)
 static int find_run(struct cairn_store *store, uint64_t run, struct task_names *names,
                     struct cairn_error *error)
 {
-    int rc = store_get_run(store, run, keep_newest, names, error);
+    uint64_t chosen = run;
+    int rc = run ? 0 : run_choose(store, &chosen, error);
+    if (!rc)
+        rc = store_get_run(store, chosen, keep_newest, names, error);
     if (rc != CAIRN_ENOTFOUND)
         return rc;
     if (run)

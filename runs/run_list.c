@@ -42,6 +42,20 @@ static void look_at_slots(struct cairn_store *store, struct cairn_run_info *info
     slots_close(&map, false);
 }
 
+static int note_state(void *context, const struct run_row *row)
+{
+    *(uint8_t *)context = row->state;
+    return 0;
+}
+
+/* It is stored, and has not completed. */
+static bool is_open(struct cairn_store *store, uint64_t run)
+{
+    uint8_t state = CAIRN_RUN_COMPLETED;
+    return store_get_run(store, run, note_state, &state, NULL) == 0 &&
+           state != CAIRN_RUN_COMPLETED;
+}
+
 static int fill_info(struct cairn_store *store, const struct run_row *row,
                      const struct recovery *recovery, struct cairn_run_info *info,
                      struct cairn_error *error)
@@ -56,6 +70,13 @@ static int fill_info(struct cairn_store *store, const struct run_row *row,
                                     .total = row->tasks,
                                     .unsaved = row->unsaved,
                                     .keyed = row->keyed};
+    struct run_parent parent;
+    int rc = store_get_parent(store, row->run, &parent, error);
+    if (rc)
+        return rc;
+    info->parent_run = parent.run;
+    info->parent_open = parent.run && is_open(store, parent.run);
+    copy_text(info->parent_task, sizeof info->parent_task, str_of(parent.id));
     copy_text(info->workflow, sizeof info->workflow, row->workflow_name);
     copy_text(info->file, sizeof info->file, row->file);
     copy_text(info->owner_host, sizeof info->owner_host, row->owner_host);
@@ -140,6 +161,30 @@ int cairn_run_look(struct cairn_store *store, uint64_t run, struct cairn_run_inf
     if (!rc)
         rc = fill_info(store, &row, NULL, info, error);
     arena_release(&arena);
+    return rc;
+}
+
+static int add_run(void *context, uint64_t run)
+{
+    const struct run_row row = {.run = run};
+    return collect_run(context, &row);
+}
+
+int cairn_unfinished(struct cairn_store *store,
+                     int (*each)(void *, const struct cairn_run_info *), void *context,
+                     uint64_t *total, struct cairn_error *error)
+{
+    struct lister lister = {.store = store, .error = error};
+    struct cairn_run_info info;
+    int rc = store_each_unfinished(store, add_run, &lister, error);
+    if (!rc && total)
+        *total = lister.n;
+    for (size_t i = 0; i < lister.n && !rc; i++) {
+        rc = cairn_run_look(store, lister.runs[i], &info, error);
+        if (!rc && each(context, &info))
+            break;
+    }
+    free(lister.runs);
     return rc;
 }
 

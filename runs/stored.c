@@ -37,7 +37,10 @@ int run_row_get(struct run_row *row, struct cairn_store *store, uint64_t run,
                 struct arena *arena, struct cairn_error *error)
 {
     struct row_reader reader = {row, arena, error};
-    int rc = store_get_run(store, run, keep_row, &reader, error);
+    uint64_t chosen = run;
+    int rc = run ? 0 : run_choose(store, &chosen, error);
+    if (!rc)
+        rc = store_get_run(store, chosen, keep_row, &reader, error);
     if (rc != CAIRN_ENOTFOUND)
         return rc;
     return run ? error_set(error, CAIRN_ENOTFOUND,

@@ -7,9 +7,11 @@
 
 #include "checkpoint/outcomes.h"
 #include "graph/graph.h"
+#include "storage/rows_parent.h"
 #include "storage/rows_run.h"
 
-/* The row of a run (0: the newest), with its texts in the arena. CAIRN_ENOTFOUND. */
+/* The row of a run (0: that of run_choose), with its texts in the arena.
+ * CAIRN_ENOTFOUND. */
 int run_row_get(struct run_row *row, struct cairn_store *store, uint64_t run,
                 struct arena *arena, struct cairn_error *error);
 /* A copy of a run row whose texts live in the arena. */
@@ -46,10 +48,25 @@ struct stored_run {
     struct graph graph;
     bool recovered, loaded; /* `recovery`, and `definition` and `graph`, are valid */
 };
-/* run 0: the newest. Without `graph`, only row and recovery are loaded. On failure
- * there is nothing to release. CAIRN_ENOTFOUND, CAIRN_EDAMAGED, CAIRN_EUSAGE. */
+/* run 0: that of run_choose. Without `graph`, only row and recovery are loaded. On
+ * failure there is nothing to release. CAIRN_ENOTFOUND, CAIRN_EDAMAGED, CAIRN_EUSAGE.
+ */
 int stored_run_open(struct stored_run *stored, struct cairn_store *store, uint64_t run,
                     bool graph, struct cairn_error *error);
 void stored_run_release(struct stored_run *stored);
+
+/* ---- Runs inside others (parents.c) ---- */
+
+/* The attempt that this process runs in, if that is one of a run of this store, and
+ * open; else out->run is 0. */
+int run_parent_here(struct cairn_store *store, struct run_parent *out,
+                    struct cairn_error *error);
+/* The run that is meant where none is named: the newest that was begun in no task of
+ * another. Inside a task, the newest that this task has begun, if there is one. *run 0:
+ * the store has none. */
+int run_choose(struct cairn_store *store, uint64_t *run, struct cairn_error *error);
+/* A run that was begun or went on inside this attempt and was cancelled, or 0. */
+int run_cancelled_inside(struct cairn_store *store, const struct run_parent *parent,
+                         uint64_t *run, struct cairn_error *error);
 
 #endif

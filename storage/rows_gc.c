@@ -32,6 +32,7 @@
 #include "base/lock.h"
 #include "storage/rows_int.h"
 #include "storage/rows_meta.h"
+#include "storage/rows_parent.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -270,6 +271,8 @@ int store_remove_run(struct cairn_store *store, uint64_t run, struct cairn_error
     assert(run);
     const struct sql_value key = value_u64(run);
     int rc = store_write(store, SQL_DELETE_RUN_GRAPHS, &key, 1, error);
+    if (!rc)
+        rc = store_drop_parent(store, run, error);
     return rc ? rc : store_write(store, SQL_DROP_RUN, &key, 1, error);
 }
 

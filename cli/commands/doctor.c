@@ -2,6 +2,7 @@
 /* cairn doctor: findings about the store and its surroundings, with remedies. */
 #include "cli/commands/doctor_repair.h"
 #include "cli/commands/store_commands.h"
+#include "cli/describe.h"
 #include "cli/json.h"
 #include "cli/open.h"
 #include "cli/report.h"
@@ -35,6 +36,26 @@ static int each_finding(void *context, const struct cairn_finding *finding)
     return 0;
 }
 
+static void add_unfinished(void *context, const char *text)
+{
+    const struct cairn_finding finding = {
+        .health = CAIRN_HEALTH_OK, .what = "unfinished", .text = text};
+    each_finding(context, &finding);
+}
+
+/* Runs that were interrupted, stopped, or have failed: nothing is wrong with the store,
+ * but nobody should have to look for them. */
+static void look_at_runs(struct settings *settings, struct findings_report *report)
+{
+    struct cairn_store_options options = {.path = store_path(settings),
+                                          .read_only = true,
+                                          .key_file = key_path(settings)};
+    struct cairn_store *store = NULL;
+    if (cairn_store_open(&store, &options, NULL) == 0)
+        (void)each_unfinished(store, store_hint(settings), 0, add_unfinished, report);
+    cairn_store_close(store);
+}
+
 int command_doctor(struct settings *settings)
 {
     struct doc doc = {0};
@@ -54,6 +75,8 @@ int command_doctor(struct settings *settings)
             doc_discard(&doc);
         return report_error(&error);
     }
+    if (rc == 0)
+        look_at_runs(settings, &report);
     if (report.doc) {
         doc_end(&doc);
         doc_count(&doc, "ok", report.counts[CAIRN_HEALTH_OK]);

@@ -16,7 +16,7 @@ struct run_listing {
 static int each_run(void *context, const struct cairn_run_info *run)
 {
     struct run_listing *listing = context;
-    char started[FORMAT_MAX], ended[FORMAT_MAX], done[32], *params;
+    char started[FORMAT_MAX], ended[FORMAT_MAX], done[32], inside[48] = "", *params;
     listing->shown++;
     if (listing->doc) {
         doc_object(listing->doc, NULL);
@@ -32,11 +32,14 @@ static int each_run(void *context, const struct cairn_run_info *run)
         out("%5s  %-11s  %-19s  %-19s  %9s  %6s  %s\n", "RUN", "STATE", "STARTED",
             "ENDED", "COMPLETED", "FAILED", "WORKFLOW");
     params = params_text(listing->store, run->run);
-    out("%5llu  %-11s  %-19s  %-19s  %9s  %6u  %s%s%s%s\n",
+    if (run->parent_run != 0)
+        snprintf(inside, sizeof inside, "  in run %llu",
+                 (unsigned long long)run->parent_run);
+    out("%5llu  %-11s  %-19s  %-19s  %9s  %6u  %s%s%s%s%s\n",
         (unsigned long long)run->run, run_state_text(run),
         format_local(started, run->started_ns), format_local(ended, run->ended_ns),
         done, run->failed, run->workflow, params ? "  " : "", params ? params : "",
-        run->checkpoint == 0 ? "  no valid checkpoint" : "");
+        inside, run->checkpoint == 0 ? "  no valid checkpoint" : "");
     free(params);
     return ui_output_lost();
 }

@@ -95,6 +95,9 @@ static void print_run(const struct settings *settings, const struct cairn_run_in
     if (run->from_run != 0)
         out("from        workflow:%llu of run %llu\n",
             (unsigned long long)run->from_seq, (unsigned long long)run->from_run);
+    if (run->parent_run != 0)
+        out("inside      task %s of run %llu\n", run->parent_task,
+            (unsigned long long)run->parent_run);
     if (run->checkpoint != 0)
         out("checkpoint  workflow:%llu\n", (unsigned long long)run->checkpoint);
     if (run->damaged > 0)
@@ -135,6 +138,17 @@ static void print_advice(const struct settings *settings,
         out("resume with: cairn resume %llu%s\n", number, hint);
 }
 
+static void print_line(void *context, const char *text)
+{
+    (void)context;
+    out("%s\n", text);
+}
+
+static void add_line(void *context, const char *text)
+{
+    doc_text(context, NULL, text);
+}
+
 static int print_text(struct settings *settings, struct cairn_store *store,
                       const struct cairn_run_info *run)
 {
@@ -170,7 +184,9 @@ static int print_text(struct settings *settings, struct cairn_store *store,
             listing.failed_undos - FAILED_SHOWN, (unsigned long long)run->run,
             store_hint(settings));
     print_advice(settings, run, &ends);
-    return 0;
+    return settings->n_operands > 0 ? 0
+                                    : each_unfinished(store, store_hint(settings),
+                                                      run->run, print_line, NULL);
 }
 
 static int add_tasks(struct task_listing *listing, struct cairn_store *store,
@@ -213,6 +229,11 @@ static int print_document(struct settings *settings, struct cairn_store *store,
         listing.undos = true;
         if (status == 0)
             status = add_tasks(&listing, store, "failed_undos", ends.failed_undos > 0);
+    }
+    if (status == 0 && settings->n_operands == 0) {
+        doc_array(&doc, "unfinished");
+        status = each_unfinished(store, store_hint(settings), run->run, add_line, &doc);
+        doc_end(&doc);
     }
     if (status == 0)
         return doc_print(&doc);

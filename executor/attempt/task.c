@@ -19,6 +19,25 @@ static uint8_t outcome_of(const struct engine *e, const struct job *job,
                                                     : CAIRN_FAILED;
 }
 
+/* It says so itself (exit code 7): a run that it had begun was cancelled. */
+static bool was_cancelled_inside(struct engine *e, const struct job *job,
+                                 struct ending *ending)
+{
+    enum { EXIT_STOPPED = 7 };
+    uint64_t run = 0;
+    struct run_parent here = {.run = e->run.row.run,
+                              .gen = ending->row.gen,
+                              .task = job->intent.task,
+                              .attempt = job->intent.attempt};
+    if (!e->request.store || ending->row.exit_code != EXIT_STOPPED ||
+        run_cancelled_inside(e->request.store, &here, &run, NULL) || !run)
+        return false;
+    if (!ending->text.size)
+        buf_format(&ending->text, "run %llu, which it had begun, was cancelled",
+                   (unsigned long long)run);
+    return true;
+}
+
 void task_started(struct engine *e, const struct job *job)
 {
     report_start(e, job);
@@ -49,6 +68,9 @@ int task_ended(struct engine *e, struct job *job, const struct process_end *end,
     ending->id = job->order.id;
     ending->row.outcome = outcome_of(e, job, end);
     buf_str(&ending->text, buf_view(text));
+    if (ending->row.outcome == CAIRN_FAILED && !job->timed_out &&
+        was_cancelled_inside(e, job, ending))
+        ending->row.outcome = CAIRN_CANCELLED;
     if (!ending->text.size)
         job_describe_end(e, job, ending);
     job_capture(e, job, ending);

@@ -180,6 +180,14 @@ int owned_run_put_row(struct engine *e, struct cairn_error *error)
     return rc;
 }
 
+int owned_run_put_parent(struct engine *e, struct cairn_error *error)
+{
+    const struct run_parent *inside = &e->run.situation.inside;
+    return inside->run
+               ? store_set_parent(e->request.store, e->run.row.run, inside, error)
+               : 0;
+}
+
 void owned_run_end(struct engine *e, enum cairn_run_state state)
 {
     e->run.row.state = (uint8_t)state;
@@ -187,6 +195,11 @@ void owned_run_end(struct engine *e, enum cairn_run_state state)
 
 int owned_run_put_end(struct engine *e, struct cairn_error *error)
 {
+    const struct run_parent *inside = &e->run.situation.inside;
     e->run.row.ended_ns = loop_utc_ns(e);
-    return store_set_run(e->request.store, &e->run.row, error);
+    int rc = store_set_run(e->request.store, &e->run.row, error);
+    if (!rc && inside->run && e->run.row.state == CAIRN_RUN_CANCELLED)
+        rc =
+            store_set_cancelled_inside(e->request.store, inside, e->run.row.run, error);
+    return rc;
 }

@@ -33,6 +33,8 @@ int owned_run_take_row(struct engine *e, struct cairn_error *error);
 void owned_run_keep_recorded_row(struct engine *e);
 /* Stores the row and the definition; inside a transaction. */
 int owned_run_put_row(struct engine *e, struct cairn_error *error);
+/* In which attempt of another run it goes on, if in any; inside a transaction. */
+int owned_run_put_parent(struct engine *e, struct cairn_error *error);
 /* An attempt of the last owner was found to be still alive. */
 void owned_run_note_outlived(struct engine *e, uint32_t old_task);
 /* How the run has ended; stored by owned_run_put_end, inside a transaction. */

@@ -25,8 +25,8 @@ struct cairn_next_info {
     int64_t lease_left_ms; /* 0: not claimed */
 };
 
-/* External tasks of an unfinished run (0: the newest) that can be done now; with
- * `claimed`, also those that are claimed. */
+/* External tasks of an unfinished run (0: as for cairn_run_get) that can be done now;
+ * with `claimed`, also those that are claimed. */
 CAIRN_API int cairn_next(struct cairn_store *store, uint64_t run, bool claimed,
                          int (*each)(void *, const struct cairn_next_info *),
                          void *context, struct cairn_error *error);

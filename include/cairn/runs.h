@@ -32,8 +32,11 @@ struct cairn_run_info {
     uint32_t unsaved;         /* degraded: outcomes not yet stored, as last reported */
     uint32_t undone, unknown; /* these are not final outcomes */
     uint32_t excluded;        /* also in `skipped`: their own condition was not met */
-    uint32_t damaged; /* damaged checkpoints that were skipped to find this one */
-    bool keyed;       /* recorded with a key: resuming it needs that key */
+    uint32_t damaged;      /* damaged checkpoints that were skipped to find this one */
+    bool keyed;            /* recorded with a key: resuming it needs that key */
+    uint64_t parent_run;   /* a task of that run of this store began it; 0: none */
+    char parent_task[256]; /* that task, or "" */
+    bool parent_open;      /* that run is stored and has not completed */
 };
 
 /* Runs, newest first; `workflow` NULL: all. `total` (may be NULL): how many match. */
@@ -41,7 +44,8 @@ CAIRN_API int cairn_runs(struct cairn_store *store, const char *workflow,
                          const struct cairn_page *page,
                          int (*each)(void *, const struct cairn_run_info *),
                          void *context, uint64_t *total, struct cairn_error *error);
-/* One run; 0: the newest. */
+/* One run. Here and below 0 is the newest that no task of another run began; for a
+ * process inside a task, the newest that this task began, if there is one. */
 CAIRN_API int cairn_run_get(struct cairn_store *store, uint64_t run,
                             struct cairn_run_info *out, struct cairn_error *error);
 /* The same; but for a run that has no valid checkpoint, or whose records failed
@@ -49,7 +53,14 @@ CAIRN_API int cairn_run_get(struct cairn_store *store, uint64_t run,
  */
 CAIRN_API int cairn_run_look(struct cairn_store *store, uint64_t run,
                              struct cairn_run_info *out, struct cairn_error *error);
-/* Every param of a run (0: the newest), by name. */
+/* Of each workflow and params the newest run, unless it has completed or been undone:
+ * what waits to be resumed, and what is running. Newest first. `total` (may be NULL):
+ * how many there are; a non-zero return of `each` ends the listing. */
+CAIRN_API int cairn_unfinished(struct cairn_store *store,
+                               int (*each)(void *, const struct cairn_run_info *),
+                               void *context, uint64_t *total,
+                               struct cairn_error *error);
+/* Every param of a run (0: as above), by name. */
 CAIRN_API int cairn_run_params(struct cairn_store *store, uint64_t run,
                                int (*each)(void *, const char *name, const char *value),
                                void *context, struct cairn_error *error);
@@ -126,7 +137,7 @@ struct cairn_waiting_info {
     bool check;            /* DECISION: its check decides on resume */
 };
 
-/* Every task of a run (0: the newest) that runs or could run, with what it waits for;
+/* Every task of a run (0: as above) that runs or could run, with what it waits for;
  * those with most tasks behind them first. */
 CAIRN_API int cairn_waiting(struct cairn_store *store, uint64_t run,
                             int (*each)(void *, const struct cairn_waiting_info *),
@@ -145,7 +156,7 @@ struct cairn_log_event {
     const char *text;           /* for people, or NULL */
 };
 
-/* The audit log of a run (0: the newest): every decision in turns after `after`, in
+/* The audit log of a run (0: as above): every decision in turns after `after`, in
  * order. The order of reported events never changes, and none is reported before it is
  * durable; so passing the last turn seen follows a live run. `last` (may be NULL): the
  * newest turn. */

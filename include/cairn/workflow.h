@@ -34,8 +34,9 @@ CAIRN_API int cairn_workflow_parse(struct cairn_workflow **out, const char *text
                                    size_t length, const char *name,
                                    const struct cairn_param *params, size_t n_params,
                                    struct cairn_error *error);
-/* The workflow of a stored run (0: the newest): its file as it is now, with the
- * recorded params and foreach members, or the stored definition if the file is gone.
+/* The workflow of a stored run (0: as for cairn_run_get): its file as it is now, with
+ * the recorded params and foreach members, or the stored definition if the file is
+ * gone.
  * `*from_file` (may be NULL) says which. */
 CAIRN_API int cairn_workflow_of_run(struct cairn_workflow **out,
                                     struct cairn_store *store, uint64_t run,

@@ -83,6 +83,8 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_PUT_META] = "INSERT INTO meta(key, value, sum) VALUES(?1, ?2, ?3)",
     [SQL_GET_META] = "SELECT value FROM meta WHERE key = ?1",
     [SQL_SET_META] = "INSERT OR REPLACE INTO meta(key, value, sum) VALUES(?1, ?2, ?3)",
+    [SQL_DELETE_META] = "DELETE FROM meta WHERE key = ?1",
+    [SQL_DELETE_META_RANGE] = "DELETE FROM meta WHERE key >= ?1 AND key < ?2",
     [SQL_EACH_SCHEMA] = "SELECT type || ' ' || name, ifnull(sql, '') "
                         "FROM main.sqlite_schema ORDER BY type, name",
 
@@ -172,6 +174,18 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_COUNT_RUNS] = "SELECT count(*) FROM run WHERE ?1 IS NULL OR params = ?1",
     [SQL_COUNT_WORKFLOW_RUNS] = "SELECT count(*) FROM run WHERE workflow = ?1 "
                                 "AND (?2 IS NULL OR params = ?2)",
+    [SQL_EACH_INSIDE] =
+        "SELECT r.run, m.value FROM run r JOIN meta m ON m.key = 'parent.' || r.run "
+        "WHERE r.workflow = ?1 AND r.params = ?2 ORDER BY r.run DESC",
+    [SQL_EACH_RUN_PARENT] =
+        "SELECT r.run, m.value, "
+        "EXISTS(SELECT 1 FROM run p WHERE p.run = CAST(m.value AS INTEGER)) "
+        "FROM run r LEFT JOIN meta m ON m.key = 'parent.' || r.run "
+        "ORDER BY r.run DESC",
+    /* Where max() is the only aggregate, `state` is that of the row that has it. */
+    [SQL_EACH_UNFINISHED] =
+        "SELECT run FROM (SELECT max(run) AS run, state FROM run "
+        "GROUP BY workflow, params) WHERE state NOT IN (1, 4) ORDER BY run DESC",
     [SQL_PUT_RUN_GRAPH] = "INSERT OR REPLACE INTO run_graph(run, gen, graph, sum) "
                           "VALUES(?1, ?2, ?3, ?4)",
     [SQL_GET_RUN_GRAPH] = "SELECT graph FROM run_graph WHERE run = ?1 AND gen = ?2",

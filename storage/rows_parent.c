@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+#include "storage/rows_parent.h"
+
+#include "storage/rows_int.h"
+#include "storage/rows_meta.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+enum { KEY_BYTES = 128, TEXT_BYTES = LIMIT_ID_BYTES + 2 * SUM_KEYED_BYTES + 80 };
+
+/* ---- The text of a setting ---- */
+
+static int sum_parent(struct cairn_store *store, uint64_t run,
+                      const struct run_parent *parent, struct row_sum *sum,
+                      struct cairn_error *error)
+{
+    const uint64_t numbers[] = {run, parent->run, parent->gen, parent->task,
+                                parent->attempt};
+    const struct str texts[] = {str_of(parent->id)};
+    const struct summed summed = {"parent", numbers, sizeof numbers / sizeof numbers[0],
+                                  texts, 1};
+    return row_sum(store, &summed, sum, error);
+}
+
+/* Digits up to a space, which is passed over. */
+static bool take_number(const char **at, uint64_t most, uint64_t *out)
+{
+    char *end;
+    if (**at < '0' || **at > '9')
+        return false;
+    *out = strtoull(*at, &end, 10);
+    *at = end + 1;
+    return *end == ' ' && *out <= most;
+}
+
+static int digit_of(char c)
+{
+    static const char digits[] = "0123456789abcdef";
+    const char *at = c ? strchr(digits, c) : NULL;
+    return at ? (int)(at - digits) : -1;
+}
+
+/* Pairs of hex digits up to a space, which is passed over. */
+static bool take_sum(const char **at, uint8_t bytes[SUM_KEYED_BYTES], size_t *n)
+{
+    for (*n = 0; **at != ' '; ++*n, *at += 2) {
+        int high = digit_of((*at)[0]), low = high < 0 ? -1 : digit_of((*at)[1]);
+        if (low < 0 || *n == SUM_KEYED_BYTES)
+            return false;
+        bytes[*n] = (uint8_t)(16 * high + low);
+    }
+    ++*at;
+    return true;
+}
+
+/* parent->run is 0 afterwards if the text says nothing that holds. */
+static int parse_parent(struct cairn_store *store, uint64_t run, const char *text,
+                        struct run_parent *parent, struct cairn_error *error)
+{
+    uint64_t gen, task, attempt;
+    uint8_t bytes[SUM_KEYED_BYTES];
+    size_t n;
+    struct row_sum sum;
+    *parent = (struct run_parent){0};
+    struct run_parent read = {0};
+    if (!take_number(&text, INT64_MAX, &read.run) ||
+        !take_number(&text, UINT32_MAX, &gen) ||
+        !take_number(&text, UINT32_MAX, &task) ||
+        !take_number(&text, UINT32_MAX, &attempt) || !take_sum(&text, bytes, &n) ||
+        strlen(text) >= sizeof read.id)
+        return 0;
+    read.gen = (uint32_t)gen;
+    read.task = (uint32_t)task;
+    read.attempt = (uint32_t)attempt;
+    snprintf(read.id, sizeof read.id, "%s", text);
+    int rc = sum_parent(store, run, &read, &sum, error);
+    if (!rc && sum_matches(&sum, (struct str){(const char *)bytes, n}))
+        *parent = read;
+    return rc;
+}
+
+static void key_of(uint64_t run, char key[KEY_BYTES])
+{
+    snprintf(key, KEY_BYTES, "parent.%" PRIu64, run);
+}
+
+/* ---- One run ---- */
+
+int store_set_parent(struct cairn_store *store, uint64_t run,
+                     const struct run_parent *parent, struct cairn_error *error)
+{
+    char key[KEY_BYTES], text[TEXT_BYTES];
+    struct row_sum sum;
+    int rc = sum_parent(store, run, parent, &sum, error);
+    if (rc)
+        return rc;
+    int n =
+        snprintf(text, sizeof text, "%" PRIu64 " %" PRIu32 " %" PRIu32 " %" PRIu32 " ",
+                 parent->run, parent->gen, parent->task, parent->attempt);
+    for (size_t i = 0; i < sum.size; i++)
+        n += snprintf(text + n, sizeof text - (size_t)n, "%02x", sum.bytes[i]);
+    snprintf(text + n, sizeof text - (size_t)n, " %s", parent->id);
+    key_of(run, key);
+    return store_set_setting(store, key, text, error);
+}
+
+int store_get_parent(struct cairn_store *store, uint64_t run, struct run_parent *parent,
+                     struct cairn_error *error)
+{
+    char key[KEY_BYTES], text[TEXT_BYTES];
+    *parent = (struct run_parent){0};
+    key_of(run, key);
+    int rc = store_setting(store, key, text, sizeof text, error);
+    return rc > 0 ? parse_parent(store, run, text, parent, error) : rc;
+}
+
+int store_drop_parent(struct cairn_store *store, uint64_t run,
+                      struct cairn_error *error)
+{
+    char key[KEY_BYTES], first[KEY_BYTES], last[KEY_BYTES];
+    key_of(run, key);
+    int rc =
+        store_write(store, SQL_DELETE_META, VALUES(value_text(str_of(key))), error);
+    if (rc)
+        return rc;
+    snprintf(first, sizeof first, "cancelled.%" PRIu64 ".", run);
+    snprintf(last, sizeof last, "cancelled.%" PRIu64 "/", run); /* '/' follows '.' */
+    return store_write(store, SQL_DELETE_META_RANGE,
+                       VALUES(value_text(str_of(first)), value_text(str_of(last))),
+                       error);
+}
+
+/* ---- Looking for one ---- */
+
+/* Of a row: the run, the setting or NULL. */
+static int parent_from(struct cairn_store *store, const struct query *query,
+                       struct run_parent *parent, struct cairn_error *error)
+{
+    char text[TEXT_BYTES];
+    struct str value = query_text(query, 1);
+    *parent = (struct run_parent){0};
+    if (!value.len || value.len >= sizeof text)
+        return 0;
+    snprintf(text, sizeof text, "%.*s", (int)value.len, value.ptr);
+    return parse_parent(store, query_u64(query, 0), text, parent, error);
+}
+
+static bool same_task(const struct run_parent *a, const struct run_parent *b)
+{
+    return a->run == b->run && strcmp(a->id, b->id) == 0;
+}
+
+int store_find_inside(struct cairn_store *store, const struct inside_query *inside,
+                      uint64_t *run, struct run_parent *was, struct cairn_error *error)
+{
+    struct query query;
+    store_assert_open(store);
+    *run = 0;
+    int rc = query_start(
+        &query, store->db, SQL_EACH_INSIDE,
+        VALUES(value_u64(inside->workflow), value_blob(digest_view(inside->params))),
+        error);
+    while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
+        rc = parent_from(store, &query, was, error);
+        if (!rc && same_task(was, inside->parent)) {
+            *run = query_u64(&query, 0);
+            break;
+        }
+    }
+    query_end(&query);
+    return rc < 0 ? rc : 0;
+}
+
+int store_newest_inside(struct cairn_store *store, const struct run_parent *parent,
+                        uint64_t *run, struct cairn_error *error)
+{
+    enum { PARENT_THERE = 2 };
+    struct query query;
+    struct run_parent of;
+    store_assert_open(store);
+    *run = 0;
+    int rc = query_start(&query, store->db, SQL_EACH_RUN_PARENT, NO_VALUES, error);
+    while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
+        rc = parent_from(store, &query, &of, error);
+        if (rc)
+            break;
+        if (parent ? same_task(&of, parent)
+                   : !of.run || !query_int(&query, PARENT_THERE)) {
+            *run = query_u64(&query, 0);
+            break;
+        }
+    }
+    query_end(&query);
+    return rc < 0 ? rc : 0;
+}
+
+int store_each_unfinished(struct cairn_store *store, int (*each)(void *, uint64_t run),
+                          void *context, struct cairn_error *error)
+{
+    store_assert_open(store);
+    return db_each_number(store->db, SQL_EACH_UNFINISHED, each, context, error);
+}
+
+/* ---- Cancelled ones ---- */
+
+static void cancelled_key(const struct run_parent *parent, char key[KEY_BYTES])
+{
+    snprintf(key, KEY_BYTES, "cancelled.%" PRIu64 ".%" PRIu32 ".%" PRIu32 ".%" PRIu32,
+             parent->run, parent->gen, parent->task, parent->attempt);
+}
+
+int store_set_cancelled_inside(struct cairn_store *store,
+                               const struct run_parent *parent, uint64_t run,
+                               struct cairn_error *error)
+{
+    char key[KEY_BYTES], text[32];
+    cancelled_key(parent, key);
+    snprintf(text, sizeof text, "%" PRIu64, run);
+    return store_set_setting(store, key, text, error);
+}
+
+int store_get_cancelled_inside(struct cairn_store *store,
+                               const struct run_parent *parent, uint64_t *run,
+                               struct cairn_error *error)
+{
+    char key[KEY_BYTES], text[32];
+    *run = 0;
+    cancelled_key(parent, key);
+    int rc = store_setting(store, key, text, sizeof text, error);
+    if (rc > 0)
+        *run = strtoull(text, NULL, 10);
+    return rc < 0 ? rc : 0;
+}
