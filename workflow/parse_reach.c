@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /* Names of other tasks in expressions: the value must be known when it is used, so the
  * other task must have ended before, which only `needs` guarantees. */
+#include "workflow/needed_int.h"
 #include "workflow/parse_refs_int.h"
 
 #include "base/limits.h"
 
 #include <stdio.h>
 
-/* A name being checked, and the memory of a search: which search visited a task_def
- * last, and the task_defs still to be visited. */
+/* A name being checked. What is not told at once waits, in order, until it is found out
+ * together with others: so the first mistake of the file is the one that is reported.
+ */
 struct reach {
     struct parser *p;
+    struct needed *needed;
     const struct pending *pending;
     const struct task_def *def; /* whose text it is */
     uint32_t target;
-    uint32_t *seen, *queue; /* [n_defs] */
-    uint32_t *known;        /* [n_defs] a target that was found from there, plus 1 */
-    uint32_t search;
+    size_t *waiting; /* indices of pending names, the first `n_waiting` of them */
+    size_t n_waiting;
 };
 
 static const struct task_def *target_of(const struct reach *r)
@@ -43,51 +45,6 @@ static int unknown_task(const struct reach *r)
     struct hint hint = hint_nearest(name, ids, out->n_defs);
     return diagnose(&r->p->diagnostic, position_of_name(r), "there is no task `%.*s`%s",
                     SHOWN(name), hint.text);
-}
-
-/* How the task itself needs the target: as a whole, and how many members by name. */
-static void direct_needs(const struct reach *r, bool *whole, uint32_t *members)
-{
-    *whole = false;
-    *members = 0;
-    for (uint32_t i = 0; i < r->def->n_needs; i++) {
-        const struct need *need = &r->def->needs[i];
-        if (need->target != r->target)
-            continue;
-        *whole |= !need->bindings;
-        *members += need->bindings != NULL;
-    }
-}
-
-/* Is the target, as a whole, needed by anything that the task needs? Nearer ones are
- * looked at first, so what is usual is found soon; what took long is remembered, so a
- * long chain of tasks that all refer to its beginning does not take quadratic time. */
-static bool is_needed_before(struct reach *r)
-{
-    enum { LONG = 16 };
-
-    const struct task_def *defs = r->p->out->defs;
-    uint32_t head = 0, tail = 0;
-    r->search++;
-    r->queue[tail++] = (uint32_t)(r->def - defs);
-    r->seen[r->queue[0]] = r->search;
-    while (head < tail) {
-        const struct task_def *def = &defs[r->queue[head++]];
-        for (uint32_t i = 0; i < def->n_needs; i++) {
-            uint32_t next = def->needs[i].target;
-            bool found = next == r->target && !def->needs[i].bindings;
-            if (found || r->known[next] == r->target + 1) {
-                if (head > LONG)
-                    r->known[r->queue[0]] = r->target + 1;
-                return true;
-            }
-            if (r->seen[next] != r->search) {
-                r->seen[next] = r->search;
-                r->queue[tail++] = next;
-            }
-        }
-    }
-    return false;
 }
 
 static int not_needed(const struct reach *r, uint32_t members)
@@ -118,48 +75,90 @@ static int outputs_of_group(const struct reach *r)
                     SHOWN(target), SHOWN(target), SHOWN(key->name));
 }
 
-static int check_reference(struct reach *r)
+/* The target is known to have ended. */
+static int check_kind(const struct reach *r)
 {
-    const struct definition *out = r->p->out;
-    uint32_t members;
-    bool whole;
-    r->def = &out->defs[r->pending->def];
-    r->target = map_get(&out->by_id, r->pending->name->first);
-    if (r->target == MAP_NONE)
-        return unknown_task(r);
-    if (r->target == r->pending->def)
-        return diagnose(&r->p->diagnostic, position_of_name(r),
-                        "task `%.*s` refers to itself; nothing is known of it before "
-                        "it has ended",
-                        SHOWN(r->def->id));
-    direct_needs(r, &whole, &members);
-    if (members == 1)
-        return 0; /* that member is meant */
-    bool over = r->def->finally && !target_of(r)->finally;
-    if (!over && !whole && (members > 1 || !is_needed_before(r)))
-        return not_needed(r, members);
     bool group = target_of(r)->n_foreach > 0;
     return group && r->pending->name->kind == NAME_TASK_OUTPUT ? outputs_of_group(r)
                                                                : 0;
 }
 
+static const struct pending *pending_at(const struct reach *r, size_t i)
+{
+    return (const struct pending *)(const void *)r->p->pending.data + i;
+}
+
+static void look_at(struct reach *r, size_t i)
+{
+    r->pending = pending_at(r, i);
+    r->def = &r->p->out->defs[r->pending->def];
+    r->target = map_get(&r->p->out->by_id, r->pending->name->first);
+}
+
+static int check_waiting(struct reach *r)
+{
+    int rc = 0;
+    if (r->n_waiting)
+        needed_find(r->needed);
+    for (size_t i = 0; i < r->n_waiting && !rc; i++) {
+        look_at(r, r->waiting[i]);
+        rc = needed_found(r->needed, r->pending->def, r->target) ? check_kind(r)
+                                                                 : not_needed(r, 0);
+    }
+    r->n_waiting = 0;
+    return rc;
+}
+
+static int find_out_later(struct reach *r, size_t i)
+{
+    if (!needed_ask(r->needed, r->target)) {
+        int rc = check_waiting(r);
+        if (rc)
+            return rc;
+        look_at(r, i);
+        (void)needed_ask(r->needed, r->target); /* there is room now */
+    }
+    r->waiting[r->n_waiting++] = i;
+    return 0;
+}
+
+static int check_reference(struct reach *r, size_t i)
+{
+    look_at(r, i);
+    uint32_t own = r->pending->def;
+    if (r->target == MAP_NONE)
+        return unknown_task(r);
+    if (r->target == own)
+        return diagnose(&r->p->diagnostic, position_of_name(r),
+                        "task `%.*s` refers to itself; nothing is known of it before "
+                        "it has ended",
+                        SHOWN(r->def->id));
+    struct direct_need direct = needed_directly(r->needed, own, r->target);
+    if (direct.members == 1)
+        return 0; /* that member is meant */
+    bool over = r->def->finally && !target_of(r)->finally;
+    if (over || direct.whole)
+        return check_kind(r);
+    if (direct.members > 1)
+        return not_needed(r, direct.members);
+    return needed_surely(r->needed, own, r->target) ? check_kind(r)
+                                                    : find_out_later(r, i);
+}
+
 int check_pending(struct parser *p)
 {
-    const struct pending *pending =
-        (const struct pending *)(const void *)p->pending.data;
-    size_t n = p->pending.size / sizeof *pending;
+    size_t n = p->pending.size / sizeof(struct pending);
     struct reach r = {.p = p};
     int rc = 0;
     if (n == 0)
         return 0;
-    r.seen = arena_take(&p->scratch, p->out->n_defs, sizeof *r.seen);
-    r.queue = arena_take(&p->scratch, p->out->n_defs, sizeof *r.queue);
-    r.known = arena_take(&p->scratch, p->out->n_defs, sizeof *r.known);
-    if (!r.seen || !r.queue || !r.known)
+    r.needed = needed_new(p);
+    r.waiting = arena_take(&p->scratch, n, sizeof *r.waiting);
+    if (!r.needed || !r.waiting)
         return out_of_memory(p);
-    for (size_t i = 0; i < n && !rc; i++) {
-        r.pending = &pending[i];
-        rc = check_reference(&r);
-    }
-    return rc;
+    for (size_t i = 0; i < n && !rc; i++)
+        rc = check_reference(&r, i);
+    /* An earlier mistake is reported in place of this one. */
+    int earlier = rc == CAIRN_ENOMEM ? 0 : check_waiting(&r);
+    return earlier ? earlier : rc;
 }
