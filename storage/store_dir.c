@@ -127,6 +127,19 @@ static int default_dir(bool create, char **dir, struct cairn_error *error)
     return rc;
 }
 
+/* SQLite's own words would be that there is no such file. */
+static int check_length(const struct store_paths *paths, struct cairn_error *error)
+{
+    size_t most = db_path_limit();
+    if (strlen(paths->db) <= most)
+        return 0;
+    return error_set(error, CAIRN_ELIMIT,
+                     "the path of the store is too long: SQLite takes %zu bytes for "
+                     "that of its database, which would have %zu. Move the project, or "
+                     "give another store with --store: %s",
+                     most, strlen(paths->db), paths->dir);
+}
+
 static int fill_paths(struct store_paths *paths, const char *dir,
                       struct cairn_error *error)
 {
@@ -146,7 +159,6 @@ static int fill_paths(struct store_paths *paths, const char *dir,
     if (paths->db && paths->wal && paths->journal && paths->lock && paths->marker &&
         paths->live && paths->ignore && paths->making)
         return 0;
-    store_paths_release(paths);
     return error_nomem(error);
 }
 
@@ -157,6 +169,7 @@ int store_paths_find(struct store_paths *paths,
     assert(!paths->dir);
     bool create = options->create && !options->read_only;
     char *dir = NULL;
+    bool made = false;
     int rc = 0;
     if (!options->path)
         rc = default_dir(create, &dir, error);
@@ -164,6 +177,7 @@ int store_paths_find(struct store_paths *paths,
         rc = error_nomem(error);
     if (!rc && create) {
         rc = os_make_dir(dir, 0700, error);
+        made = rc > 0;
         rc = rc > 0 ? 0 : rc;
     }
     if (!rc && !create) {
@@ -174,6 +188,12 @@ int store_paths_find(struct store_paths *paths,
     }
     if (!rc)
         rc = fill_paths(paths, dir, error);
+    if (!rc)
+        rc = check_length(paths, error);
+    if (rc == CAIRN_ELIMIT && made)
+        (void)rmdir(dir);
+    if (rc)
+        store_paths_release(paths);
     free(dir);
     return rc;
 }

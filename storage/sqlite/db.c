@@ -67,6 +67,14 @@ static void add_uri(struct buf *out, const char *path)
     }
 }
 
+/* SQLite refuses a path behind which the name of a journal has no room. */
+size_t db_path_limit(void)
+{
+    const sqlite3_vfs *files = sqlite3_vfs_find(NULL);
+    assert(files && files->mxPathname > 100);
+    return (size_t)files->mxPathname - strlen("-journal");
+}
+
 static int open_handle(struct db *db, const struct db_options *options,
                        struct cairn_error *error)
 {

@@ -32,6 +32,8 @@ struct db_options {
     const struct db_thread *thread; /* borrowed; NULL: any */
 };
 
+/* How many bytes the path of a database may have, its symbolic links resolved. */
+size_t db_path_limit(void);
 /* The file must exist. Reads nothing of it yet. */
 int db_open(struct db **out, const struct db_options *options,
             struct cairn_error *error);

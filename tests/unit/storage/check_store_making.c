@@ -463,6 +463,49 @@ START_TEST(directory_with_names_of_ours)
 }
 END_TEST
 
+/* A directory whose path has that many bytes, and in it one for the store. */
+static void make_deep(char *deep, size_t bytes)
+{
+    enum { PART = 100 };
+    size_t at = strlen(dir);
+    memcpy(deep, dir, at + 1);
+    while (at < bytes) {
+        size_t left = bytes - at - 1, n = left > PART + 1 ? PART : left;
+        deep[at++] = '/';
+        memset(deep + at, 'd', n);
+        deep[at += n] = 0;
+        ck_assert(mkdir(deep, 0700) == 0 || errno == EEXIST);
+    }
+}
+
+/* SQLite adds "-journal" to the path of the database, and has a limit for both. */
+START_TEST(path_too_long_for_sqlite)
+{
+    size_t most = (size_t)sqlite3_vfs_find(NULL)->mxPathname - strlen("-journal") -
+                  strlen("/.cairn/cairn.db");
+    for (size_t over = 0; over <= 1; over++) {
+        char deep[4096];
+        struct cairn_store *store = NULL;
+        make_deep(deep, most + over);
+        snprintf(deep + strlen(deep), 16, "/.cairn");
+        struct cairn_store_options options = {.path = deep, .create = true};
+        if (!over) {
+            good(cairn_store_open(&store, &options, &error));
+            ck_assert_uint_eq(commit_one(store), 1);
+            cairn_store_close(store);
+            continue;
+        }
+        ck_assert_int_eq(cairn_store_open(&store, &options, &error), CAIRN_ELIMIT);
+        ck_assert_msg(strstr(error.text, "too long") != NULL, "%s", error.text);
+        ck_assert_int_ne(access(deep, F_OK), 0);
+        ck_assert_int_eq(mkdir(deep, 0700), 0);
+        options.create = false;
+        ck_assert_int_eq(cairn_store_open(&store, &options, &error), CAIRN_ELIMIT);
+        ck_assert_int_eq(access(deep, F_OK), 0);
+    }
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     if (argc == 4) {
@@ -470,9 +513,9 @@ int main(int argc, char **argv)
         return play_steps(argv[1], strtol(argv[3], NULL, 10));
     }
     const TTest *const tests[] = {
-        making_is_cut_off,       commit_is_cut_off,   migration_is_cut_off,
-        making_is_torn,          commit_is_torn,      marker_comes_after_wal,
-        database_is_empty,       directory_in_use,    directory_with_names_of_ours,
-        reader_awaits_the_maker, maker_awaits_readers};
+        making_is_cut_off,        commit_is_cut_off,       migration_is_cut_off,
+        making_is_torn,           commit_is_torn,          marker_comes_after_wal,
+        database_is_empty,        directory_in_use,        directory_with_names_of_ours,
+        path_too_long_for_sqlite, reader_awaits_the_maker, maker_awaits_readers};
     return run_tests("store_making", tests, sizeof tests / sizeof tests[0]);
 }
