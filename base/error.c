@@ -26,6 +26,7 @@ static const struct {
     {CAIRN_ENEWER, "store from a newer release", 75},
     {CAIRN_ELIMIT, "limit exceeded", 3},
     {CAIRN_EAMBIGUOUS, "ambiguous id", 2},
+    {CAIRN_ESTOPPED, "stopped", 7},
 };
 
 static int fill_error(struct cairn_error *error, int code, int sys, const char *format,

@@ -4,12 +4,14 @@
 
 #include "executor/attempt/call.h"
 #include "executor/attempt/ending.h"
+#include "executor/attempt/looked.h"
 #include "executor/attempt/start.h"
 #include "executor/command_apply.h"
 #include "executor/due.h"
 #include "executor/state/pipes.h"
 #include "executor/state/report.h"
-#include "executor/state/stop.h"
+
+#include "plan/stop.h"
 
 #include <errno.h>
 #include <sys/epoll.h>
@@ -69,6 +71,15 @@ static int tend_runner(struct engine *e, struct cairn_error *error)
     return rc;
 }
 
+static int handle_looks(struct engine *e, struct cairn_error *error)
+{
+    drain_fd(look_threads_fd(e->looks.threads));
+    int rc = looks_settle(e, error);
+    if (!rc && e->looks.command_ready)
+        commands_apply(e);
+    return rc;
+}
+
 static int handle_event(struct engine *e, uint64_t what, struct cairn_error *error)
 {
     switch (what & 0xffff) {
@@ -84,6 +95,8 @@ static int handle_event(struct engine *e, uint64_t what, struct cairn_error *err
                        */
         drain_fd(call_threads_fd(e->calls.threads));
         return calls_settle(e, error);
+    case WATCH_LOOKS:
+        return handle_looks(e, error);
     case WATCH_NEWS: /* it has been looked at */
     case WATCH_TEND:
         return 0;
@@ -149,6 +162,8 @@ int engine_collect(struct engine *e, struct cairn_error *error)
     rc = rc ? rc : collected;
     if (!rc)
         rc = calls_settle(e, error);
+    if (!rc)
+        rc = looks_settle(e, error);
     if (!rc)
         rc = handle_all(e, events, n, true, error);
     if (!rc)

@@ -37,8 +37,20 @@ static void log_command(struct engine *e, const struct command_row *row, uint32_
 
 /* ---- External tasks ---- */
 
-/* Values, declared outputs, undo: as after a process of ours. */
-static int complete_externally(struct engine *e, struct ending *ending, struct str data,
+/* Who settles a run of nobody has nothing else to do meanwhile. */
+static int look_at_outputs(struct engine *e, uint64_t command,
+                           const struct asker *asker, struct arena *arena,
+                           struct result *result, struct cairn_error *error)
+{
+    return e->request.mode == MODE_SETTLE
+               ? read_outputs(asker, arena, result, error)
+               : looks_for_command(e, command, asker, arena, result, error);
+}
+
+/* Values, declared outputs, undo: as after a process of ours. LOOK_WAITS: the command
+ * is to be applied again. */
+static int complete_externally(struct engine *e, const struct command_row *row,
+                               struct ending *ending, struct str data,
                                struct cairn_error *error)
 {
     struct asker asker = {&e->progress.lookup, ending->row.task, ending->row.number};
@@ -47,7 +59,7 @@ static int complete_externally(struct engine *e, struct ending *ending, struct s
     struct result result = {0};
     int rc = values_unpack(&arena, data, &result.values, &result.n_values, error);
     if (!rc)
-        rc = read_outputs(&asker, &arena, &result, error);
+        rc = look_at_outputs(e, row->id, &asker, &arena, &result, error);
     if (!rc && scope.def->undo.len)
         rc = launch_describe(&asker, scope.def->undo, &arena, &result.undo, error);
     if (!rc)
@@ -72,100 +84,142 @@ static struct ending *draft_external(struct engine *e, const struct command_row 
     return ending;
 }
 
-/* Out of memory: the command stays queued for the next owner. */
-static void abandon_ending(struct engine *e, struct ending *ending)
+/* Out of memory, or it waits: the command stays queued. */
+static bool abandon_ending(struct engine *e, struct ending *ending, int rc)
 {
     turn_take_back_attempt(e, ending->row.task);
     ending_release(ending);
-    engine_break(e);
+    if (rc == CAIRN_ENOMEM)
+        engine_break(e);
+    return false;
 }
 
-static void end_external(struct engine *e, const struct command_row *row, uint32_t task)
+/* Those that know nothing about the outputs. */
+static bool is_undecided(int rc)
+{
+    return rc == LOOK_WAITS || rc == CAIRN_ENOMEM || rc == CAIRN_ESTOPPED;
+}
+
+/* False: it stays queued. */
+static bool end_external(struct engine *e, const struct command_row *row, uint32_t task)
 {
     struct cairn_error why = {0};
     if (task == NODE_NONE || e->progress.sched.state[task] != OFFERED) {
         log_command(e, row, task, "refused: the task cannot be done now");
-        return;
+        return true;
     }
     struct ending *ending = draft_external(e, row, task);
     if (!ending)
-        return;
+        return false;
     ending->row.outcome =
         row->verb == COMMAND_COMPLETE ? CAIRN_COMPLETED : CAIRN_FAILED;
     if (row->verb == COMMAND_FAIL)
         buf_str(&ending->text, row->data);
-    else if (complete_externally(e, ending, row->data, &why)) {
-        if (why.code == CAIRN_ENOMEM) {
-            abandon_ending(e, ending);
-            return;
-        }
+    int rc = row->verb == COMMAND_COMPLETE
+                 ? complete_externally(e, row, ending, row->data, &why)
+                 : 0;
+    if (is_undecided(rc))
+        return abandon_ending(e, ending, rc);
+    if (rc) {
         ending->row.outcome = CAIRN_FAILED;
         buf_format(&ending->text, "it was completed, but %s", why.text);
     }
     log_command(e, row, task, row->verb == COMMAND_FAIL ? "failed" : "completed");
     settle_ending(e, ending);
+    return true;
 }
 
 /* ---- Unknown tasks ---- */
 
-/* Reported as done, so its declared outputs must be there. False: out of memory. */
-static bool accept_as_done(struct engine *e, struct ending *ending)
+/* Reported as done, so its declared outputs must be there. As complete_externally. */
+static int accept_as_done(struct engine *e, const struct command_row *row,
+                          struct ending *ending)
 {
     struct cairn_error why = {0};
     ending->row.outcome = CAIRN_COMPLETED;
-    if (!complete_externally(e, ending, STR(""), &why))
-        return true;
+    int rc = complete_externally(e, row, ending, STR(""), &why);
+    if (!rc || is_undecided(rc))
+        return rc;
     ending->row.outcome = CAIRN_FAILED;
     buf_format(&ending->text, "resolved as done, but %s", why.text);
-    return why.code != CAIRN_ENOMEM;
+    return 0;
 }
 
-static void resolve_unknown(struct engine *e, const struct command_row *row,
+/* False: it stays queued. */
+static bool resolve_unknown(struct engine *e, const struct command_row *row,
                             uint32_t task)
 {
     static const char *const texts[] = {"", "done", "failed", "to run again"};
     if (task == NODE_NONE || e->progress.states.outcome[task] != CAIRN_UNKNOWN ||
         row->argument < CAIRN_RESOLVED_DONE || row->argument > CAIRN_RESOLVED_RERUN) {
         log_command(e, row, task, "refused: the task is not unknown");
-        return;
+        return true;
     }
     struct ending *ending = draft_external(e, row, task);
     if (!ending)
-        return;
+        return false;
     buf_format(&ending->text, "resolved: %s", texts[row->argument]);
     ending->row.outcome = CAIRN_FAILED;
-    if (row->argument == CAIRN_RESOLVED_DONE && !accept_as_done(e, ending)) {
-        abandon_ending(e, ending);
-        return;
-    }
+    int rc = row->argument == CAIRN_RESOLVED_DONE ? accept_as_done(e, row, ending) : 0;
+    if (rc)
+        return abandon_ending(e, ending, rc);
     log_command(e, row, task, texts[row->argument]);
     if (row->argument == CAIRN_RESOLVED_RERUN) {
         settle_rerun(e, ending);
-        return;
+        return true;
     }
     progress_no_retry(e, task);
     settle_ending(e, ending);
+    return true;
 }
 
 /* ---- All of them ---- */
 
-static void apply_command(struct engine *e, const struct command_row *row)
+static void cancel_run(struct engine *e)
+{
+    halt_run(e, HALT_STOP, "cancelled by `cairn cancel`");
+}
+
+/* False: it stays queued, because it waits for a look at outputs, or for the next
+ * owner. */
+static bool apply_command(struct engine *e, const struct command_row *row)
 {
     uint32_t task = row->verb == COMMAND_CANCEL ? NODE_NONE : find_task(e, row);
+    bool taken = true;
     switch ((enum command_verb)row->verb) {
     case COMMAND_CANCEL:
         log_command(e, row, UINT32_MAX, "cancel");
-        halt_run(e, HALT_STOP, "cancelled by `cairn cancel`");
+        cancel_run(e);
         break;
     case COMMAND_COMPLETE:
     case COMMAND_FAIL:
-        end_external(e, row, task);
+        taken = end_external(e, row, task);
         break;
     case COMMAND_RESOLVE:
-        resolve_unknown(e, row, task);
+        taken = resolve_unknown(e, row, task);
         break;
     }
     failure_check_settled(e);
+    return taken;
+}
+
+/* Commands are taken in their order, but the wish to stop need not wait for those
+ * before it. */
+static void look_for_cancel(struct engine *e, uint64_t after)
+{
+    struct buf data = BUF_INIT;
+    struct command_row row = {.id = after};
+    struct cairn_error error;
+    for (;;) {
+        buf_clear(&data);
+        int rc = store_next_command(e->request.store, e->run.row.run, row.id, &row,
+                                    &data, &error);
+        if ((rc && rc != CAIRN_EDAMAGED) || !row.id)
+            break;
+        if (!rc && row.verb == COMMAND_CANCEL)
+            cancel_run(e);
+    }
+    buf_release(&data);
 }
 
 void commands_apply(struct engine *e)
@@ -185,8 +239,10 @@ void commands_apply(struct engine *e)
             report(e, CAIRN_EVENT_NOTICE, error.text);
         else if (rc || !row.id)
             break;
-        else
-            apply_command(e, &row);
+        else if (!apply_command(e, &row)) {
+            look_for_cancel(e, row.id);
+            break;
+        }
         if (e->broken)
             break; /* the command stays queued for the next owner */
         turn_note_command(e, row.id);

@@ -54,7 +54,8 @@ static void end_jobs(struct engine *e)
         struct job *job = &e->jobs.at[i];
         if (job->state == JOB_RUNNING)
             end_job(e, job);
-        if (job->state == JOB_OVER)
+        looks_stop(e, job); /* what it finds is dropped with the threads */
+        if (job->state == JOB_OVER || job->state == JOB_LOOKING)
             jobs_abandon(e, job);
     }
 }

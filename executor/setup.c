@@ -105,6 +105,7 @@ int engine_open(struct engine *e, struct cairn_error *error)
 
 void engine_close(struct engine *e)
 {
+    looks_close(e);
     jobs_close_runner(e);
     jobs_close(e);
     noting_close(e);

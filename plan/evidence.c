@@ -64,7 +64,8 @@ static int compare_outputs(struct evidence_search *k, struct result_file *now,
                                    .content = k->source->check != CAIRN_OUTPUTS_EXIST,
                                    .trust_times =
                                        k->source->check == CAIRN_OUTPUTS_CHANGED,
-                                   .digests = &k->source->lookup->digests};
+                                   .digests = &k->source->lookup->digests,
+                                   .stop = k->source->lookup->stop};
     bool settled = true;
     for (uint32_t i = 0; i < k->result->n_outputs; i++) {
         const struct result_file *file = &k->result->outputs[i];
@@ -177,7 +178,8 @@ static int look_at_inputs(struct evidence_search *k, struct cairn_error *error)
     const struct file_view view = {.directory = buf_view(&k->directory),
                                    .content = true,
                                    .trust_times = true,
-                                   .digests = &k->source->lookup->digests};
+                                   .digests = &k->source->lookup->digests,
+                                   .stop = k->source->lookup->stop};
     struct result_file now;
     enum file_state state;
     int rc = 0;

@@ -30,8 +30,11 @@ static int load_situation(struct run_view *v, struct cairn_error *error)
     rc = copy_states(v, error);
     if (!rc)
         rc = sched_init(&v->sched, g, v->states.outcome, NULL, NULL, error);
-    v->lookup = (struct lookup){
-        .graph = g, .states = &v->states, .store = v->store, .run = v->row.run};
+    v->lookup = (struct lookup){.graph = g,
+                                .states = &v->states,
+                                .store = v->store,
+                                .run = v->row.run,
+                                .digests = FILE_DIGESTS_INIT};
     return rc;
 }
 

@@ -8,6 +8,7 @@
 #include "cairn/plan.h"
 #include "graph/definition_text.h"
 #include "graph/match.h"
+#include "plan/stop.h"
 #include "storage/rows_run.h"
 #include "storage/store.h"
 
@@ -23,6 +24,7 @@ static int map_states(struct loader *l)
 {
     struct situation *s = l->s;
     const struct graph *g = &l->w->graph;
+    const struct cairn_stop *stop = l->options->stop;
     int rc = states_init(&s->present.states, g->n_tasks, l->error);
     for (uint32_t task = 0; s->recorded.exists && task < g->n_tasks && !rc; task++) {
         uint32_t old = s->present.old_task[task];
@@ -38,7 +40,9 @@ static int map_states(struct loader *l)
     s->present.lookup = (struct lookup){.graph = g,
                                         .states = &s->present.states,
                                         .store = l->store,
-                                        .run = s->recorded.row.run};
+                                        .run = s->recorded.row.run,
+                                        .digests = FILE_DIGESTS_INIT,
+                                        .stop = stop ? &stop->count : NULL};
     return rc;
 }
 

@@ -44,6 +44,7 @@ void file_digests_note(struct file_digests *digests, const struct stat *st,
 {
     if (!is_settled(&st->st_ctim, now_ns) || !is_settled(&st->st_mtim, now_ns))
         return;
+    pthread_mutex_lock(&digests->mutex);
     if (!digests->at)
         digests->at = calloc(PLACES, sizeof *digests->at);
     if (digests->at)
@@ -53,16 +54,61 @@ void file_digests_note(struct file_digests *digests, const struct stat *st,
                                                       .changed = st->st_ctim,
                                                       .written = st->st_mtim,
                                                       .digest = *digest};
+    pthread_mutex_unlock(&digests->mutex);
 }
 
-bool file_digests_find(const struct file_digests *digests, const struct stat *st,
+bool file_digests_find(struct file_digests *digests, const struct stat *st,
                        struct digest *digest)
 {
+    pthread_mutex_lock(&digests->mutex);
     const struct file_digest *known = digests->at ? place_of(digests, st) : NULL;
-    if (!known || known->inode != st->st_ino || known->device != st->st_dev ||
-        known->size != st->st_size || !is_same_time(&known->changed, &st->st_ctim) ||
-        !is_same_time(&known->written, &st->st_mtim))
-        return false;
-    *digest = known->digest;
-    return true;
+    bool found = known && known->inode == st->st_ino && known->device == st->st_dev &&
+                 known->size == st->st_size &&
+                 is_same_time(&known->changed, &st->st_ctim) &&
+                 is_same_time(&known->written, &st->st_mtim);
+    if (found)
+        *digest = known->digest;
+    pthread_mutex_unlock(&digests->mutex);
+    return found;
+}
+
+/* Under the mutex: where it stands in `reading`, or their number. */
+static uint32_t find_reading(const struct file_digests *digests, const struct stat *st)
+{
+    uint32_t i = 0;
+    while (i < digests->n_reading && (digests->reading[i].inode != st->st_ino ||
+                                      digests->reading[i].device != st->st_dev))
+        i++;
+    return i;
+}
+
+void file_digests_begin(struct file_digests *digests, const struct stat *st,
+                        const _Atomic uint32_t *stop)
+{
+    const uint32_t most = sizeof digests->reading / sizeof digests->reading[0];
+    pthread_mutex_lock(&digests->mutex);
+    while (find_reading(digests, st) < digests->n_reading &&
+           !(stop && atomic_load(stop)))
+        pthread_cond_wait(&digests->changed, &digests->mutex);
+    if (digests->n_reading < most) /* else it may be read twice */
+        digests->reading[digests->n_reading++] =
+            (struct file_id){st->st_dev, st->st_ino};
+    pthread_mutex_unlock(&digests->mutex);
+}
+
+void file_digests_end(struct file_digests *digests, const struct stat *st)
+{
+    pthread_mutex_lock(&digests->mutex);
+    uint32_t i = find_reading(digests, st);
+    if (i < digests->n_reading)
+        digests->reading[i] = digests->reading[--digests->n_reading];
+    pthread_cond_broadcast(&digests->changed);
+    pthread_mutex_unlock(&digests->mutex);
+}
+
+void file_digests_wake(struct file_digests *digests)
+{
+    pthread_mutex_lock(&digests->mutex);
+    pthread_cond_broadcast(&digests->changed);
+    pthread_mutex_unlock(&digests->mutex);
 }

@@ -13,6 +13,8 @@
 #include "runs/file_digests.h"
 #include "runs/result.h"
 
+#include <stdatomic.h>
+
 struct lookup {
     const struct graph *graph;
     const struct states *states; /* of that graph: outcomes and result digests */
@@ -20,8 +22,9 @@ struct lookup {
     struct arena arena;
     const struct result **results; /* [n_tasks] known ones; made when first needed */
     uint64_t run;
-    const char *run_status; /* in `finally`, else NULL */
-    struct file_digests digests;
+    const char *run_status;       /* in `finally`, else NULL */
+    struct file_digests digests;  /* of files that were read */
+    const _Atomic uint32_t *stop; /* not 0: no more is to be read; NULL: never */
 };
 
 void lookup_release(struct lookup *lookup);

@@ -8,6 +8,36 @@
 #include "runs/lookup.h"
 #include "runs/output_index.h"
 
+#include <stdatomic.h>
+
+/* ---- What is in a file or a directory, file_content.c: on any thread ---- */
+
+struct file_reader {
+    struct file_digests *digests; /* asked first, and told; NULL: none are known */
+    const _Atomic uint32_t *stop; /* not 0: no more is read; NULL: never */
+    bool limited;                 /* only so much is read: */
+    uint64_t left;                /* bytes; looking at a file costs some, too */
+};
+
+/* More would have to be read than the reader may: file->digest and size say nothing. */
+enum { FILE_LONG = 1 };
+
+/* 0, FILE_LONG, or an error: CAIRN_ESTOPPED. A file that grows meanwhile is read up to
+ * the size that it had. */
+int file_take(const char *path, struct file_reader *reader, struct result_file *file,
+              struct cairn_error *error);
+/* The two halves of it. `file` has its kind before the second. */
+void file_take_times(const struct stat *st, struct result_file *file);
+int file_take_content(const char *path, struct file_reader *reader,
+                      struct result_file *file, struct cairn_error *error);
+
+/* What tells of a change of an output (of a directory: of anything in it) without
+ * reading content: of `path`, from the directory `at`, which is the absolute `whole`.
+ * False: it is missing, or cannot be looked at. */
+bool file_sign_at(int at, const char *path, const char *whole, struct file_sign *sign);
+
+/* ---- Declared files ---- */
+
 /* The scope's task's working directory: root / cwd. "" where neither is set (the
  * caller's). */
 int task_directory(const struct scope *scope, struct buf *out,
@@ -27,10 +57,28 @@ int files_begin(struct files *files, const struct scope *scope, bool inputs,
 int files_step(struct files *files, struct cairn_error *error);
 void files_release(struct files *files);
 
-/* Looks at every declared file of the asker's task: size, times, digest of the content
- * (of a directory: of the sorted list of what is in it). Digests that are known are
- * taken from the asker's lookup, new ones noted there. Names and the array are in the
- * arena. CAIRN_ENOTFOUND with the missing one named. */
+/* A look at every declared file of a task: size, times, digest of the content. Its
+ * parts are for the loop of a run: begin and take read next to nothing, and go_on,
+ * which reads it all, may be called on another thread. */
+struct file_look {
+    struct arena arena; /* of what follows */
+    struct result_file *files;
+    char **paths;
+    uint32_t n, next; /* files before `next` are done */
+};
+/* Names and places. CAIRN_ENOTFOUND with the missing one named. Also to be released
+ * after an error. */
+int file_look_begin(struct file_look *look, const struct asker *asker, bool inputs,
+                    struct cairn_error *error);
+/* 0: all is done; FILE_LONG: not all, and it can go on; else an error. */
+int file_look_go_on(struct file_look *look, struct file_reader *reader,
+                    struct cairn_error *error);
+/* Copies to the arena. */
+int file_look_take(const struct file_look *look, struct arena *arena,
+                   struct result_file **out, uint32_t *n, struct cairn_error *error);
+void file_look_release(struct file_look *look);
+
+/* All of it, with the digests and the stop of the asker's lookup. */
 int files_look(const struct asker *asker, bool inputs, struct arena *arena,
                struct result_file **out, uint32_t *n, struct cairn_error *error);
 
@@ -42,17 +90,13 @@ struct file_view {
     struct str directory;
     bool content, trust_times;
     struct file_digests *digests; /* may be NULL */
+    const _Atomic uint32_t *stop; /* as in struct file_reader */
 };
 /* *now: what is there now, if it is there; its digest only where the content was read.
  */
 int file_compare(const struct file_view *view, const struct result_file *recorded,
                  enum file_state *state, struct result_file *now,
                  struct cairn_error *error);
-/* What tells of a change of an output (of a directory: of anything in it) without
- * reading content: of `path`, from the directory `at`, which is the absolute `whole`.
- * False: it is missing, or cannot be looked at. */
-bool file_sign_at(int at, const char *path, const char *whole, struct file_sign *sign);
-
 /* Deletes outputs that are there and are not directories. */
 int outputs_remove(const struct scope *scope, struct cairn_error *error);
 

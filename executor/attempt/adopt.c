@@ -57,14 +57,16 @@ static int note_orphan(void *context, const struct attempt_row *row)
 
 /* What the attempt read is what is there now, unless that is younger than the attempt;
  * then nobody knows, and a digest of zeros is equal to none. */
-static int find_inputs(const struct asker *asker, struct job *job,
-                       struct cairn_error *error)
+static int find_inputs(struct engine *e, struct job *job, struct cairn_error *error)
 {
     struct cairn_error why = {0};
     struct result *r = &job->result;
-    int rc = files_look(asker, true, &job->arena, &r->inputs, &r->n_inputs, &why);
+    struct asker asker = job_asker(e, job);
+    int rc = files_look(&asker, true, &job->arena, &r->inputs, &r->n_inputs, &why);
     if (rc == CAIRN_ENOMEM)
         return error_nomem(error);
+    if (rc == CAIRN_ESTOPPED && e->phase == PHASE_MAIN) /* nothing was begun */
+        return error_set(error, rc, "%s", why.text);
     if (rc)
         r->n_inputs = 0; /* gone: it is found missing at its next decision */
     for (uint32_t i = 0; i < r->n_inputs; i++)
@@ -84,7 +86,7 @@ static int find_what_it_read(struct engine *e, struct job *job,
     arena_release(&job->arena);
     job->result = (struct result){0};
     if (def->n_inputs)
-        rc = find_inputs(&asker, job, error);
+        rc = find_inputs(e, job, error);
     if (!rc)
         rc = launch_mark_secrets(e, job, error);
     if (!rc && def->undo.len)
@@ -182,13 +184,13 @@ static int check_noted_outputs(struct engine *e, struct orphan *orphan,
                                struct cairn_error *error)
 {
     struct asker asker = {&e->progress.lookup, orphan->task, orphan->row.number};
-    struct result_file *files;
-    uint32_t n;
+    struct file_look look;
     struct cairn_error why = {0};
     if (!graph_def(e->request.graph, orphan->task)->n_outputs ||
         orphan->keeper.record.exit_code != 0)
         return 0;
-    int rc = files_look(&asker, false, &e->run.arena, &files, &n, &why);
+    int rc = file_look_begin(&look, &asker, false, &why);
+    file_look_release(&look);
     if (rc == CAIRN_ENOMEM)
         return error_nomem(error);
     if (rc)

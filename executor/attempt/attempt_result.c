@@ -93,30 +93,67 @@ static int read_values(struct engine *e, struct job *job, struct ending *ending,
     return job->arena.failed ? error_nomem(error) : 0;
 }
 
-/* A completed attempt must have made what it declared. */
-static int complete_result(struct engine *e, struct job *job, struct ending *ending,
-                           struct cairn_error *error)
+/* What a failed attempt wanted to pass on. */
+static void drop_values(struct engine *e, struct job *job, struct ending *ending)
 {
-    struct asker asker = job_asker(e, job);
-    int rc = read_outputs(&asker, &job->arena, &job->result, error);
-    if (!rc && graph_def(e->request.graph, job->intent.task)->kind != TASK_CALL)
-        rc = read_values(e, job, ending, error);
-    return rc ? rc : ending_keep_result(e, ending, &job->result, error);
+    struct buf ignored = BUF_INIT;
+    if (graph_def(e->request.graph, job->intent.task)->kind != TASK_CALL)
+        values_take(e, job, ending, &ignored, NULL);
+    buf_release(&ignored);
 }
 
-void engine_check_result(struct engine *e, struct job *job, struct ending *ending)
+/* It has ended well, but nobody knows what it made: what must not run twice does not
+ * run again for that. */
+void ending_stop_look(struct engine *e, struct ending *ending, const char *why)
 {
-    struct cairn_error why = {0};
-    if (ending->row.outcome != CAIRN_COMPLETED) {
-        struct buf ignored = BUF_INIT; /* what a failed attempt wanted to pass on */
-        if (graph_def(e->request.graph, job->intent.task)->kind != TASK_CALL)
-            values_take(e, job, ending, &ignored, NULL);
-        buf_release(&ignored);
+    bool once = graph_def(e->request.graph, ending->row.task)->once;
+    ending->row.outcome = once ? CAIRN_UNKNOWN : CAIRN_CANCELLED;
+    buf_format(&ending->text, "it ended well, but the run was %s", why);
+}
+
+int result_look(struct engine *e, struct job *job, struct ending *ending,
+                struct cairn_error *why)
+{
+    int rc = looks_begin(e, job, false, why);
+    if (rc != LOOK_WAITS)
+        return rc;
+    job->held = *ending;
+    job->has_held = true;
+    if (e->halting.level == HALT_KILL ||
+        (e->halting.level == HALT_STOP && e->phase == PHASE_MAIN))
+        halt_look(e, job);
+    return rc;
+}
+
+void result_finish(struct engine *e, struct job *job, struct ending *ending, int rc,
+                   struct cairn_error *why)
+{
+    if (rc == CAIRN_ESTOPPED) {
+        ending_stop_look(e, ending, why->text);
+        drop_values(e, job, ending);
         return;
     }
-    if (!complete_result(e, job, ending, &why))
+    if (!rc && graph_def(e->request.graph, job->intent.task)->kind != TASK_CALL)
+        rc = read_values(e, job, ending, why);
+    if (!rc)
+        rc = ending_keep_result(e, ending, &job->result, why);
+    if (!rc)
         return;
     ending_drop_result(ending);
     ending->row.outcome = CAIRN_FAILED;
-    buf_format(&ending->text, "it ended well, but %s", why.text);
+    buf_format(&ending->text, "it ended well, but %s", why->text);
+}
+
+int result_begin(struct engine *e, struct job *job, struct ending *ending)
+{
+    struct cairn_error why = {0};
+    if (ending->row.outcome != CAIRN_COMPLETED) {
+        drop_values(e, job, ending);
+        return 0;
+    }
+    int rc = result_look(e, job, ending, &why);
+    if (rc == LOOK_WAITS)
+        return rc;
+    result_finish(e, job, ending, rc, &why);
+    return 0;
 }

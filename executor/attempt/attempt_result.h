@@ -5,8 +5,17 @@
 
 #include "executor/state/engine.h"
 
-/* An attempt that completed without what it declared has failed. */
-void engine_check_result(struct engine *e, struct job *job, struct ending *ending);
+/* An attempt that completed without what it declared has failed. LOOK_WAITS: its
+ * outputs are being looked at, the job holds the draft, and result_finish is to be
+ * called with what became of that; else 0: the draft has its outcome. */
+int result_begin(struct engine *e, struct job *job, struct ending *ending);
+void result_finish(struct engine *e, struct job *job, struct ending *ending, int rc,
+                   struct cairn_error *why);
+/* Looks at the outputs alone, for job->result: as looks_begin. */
+int result_look(struct engine *e, struct job *job, struct ending *ending,
+                struct cairn_error *why);
+/* The look at its outputs was stopped, which `why` says. */
+void ending_stop_look(struct engine *e, struct ending *ending, const char *why);
 /* The declared outputs as they are now, into `result`. Without one of them: an error
  * that names it. */
 int read_outputs(const struct asker *asker, struct arena *arena, struct result *result,

@@ -50,10 +50,20 @@ static void settle_call(struct engine *e, struct job *job, struct ending *ending
 {
     job->result = (struct result){0};
     arena_release(&job->arena);
-    engine_check_result(e, job, ending);
+    if (result_begin(e, job, ending) == LOOK_WAITS)
+        return;
     jobs_free(e, job);
     settle_ending(e, ending);
     failure_check_settled(e);
+}
+
+int call_looked(struct engine *e, struct job *job, struct ending *ending, int rc,
+                struct cairn_error *why)
+{
+    result_finish(e, job, ending, rc, why);
+    jobs_free(e, job);
+    settle_ending(e, ending);
+    return 0;
 }
 
 static int call_ended(struct engine *e, struct job *job, enum cairn_outcome outcome,

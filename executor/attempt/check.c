@@ -190,17 +190,30 @@ int check_ended(struct engine *e, struct job *job, const struct process_end *end
 /* ---- Unknown tasks ---- */
 
 /* The check counts only if the declared outputs of the interrupted attempt exist. */
-static void look_for_outputs(struct engine *e, struct job *job, struct ending *ending)
+static void judge_outputs(struct engine *e, struct job *job, struct ending *ending,
+                          int rc, struct cairn_error *why)
 {
-    struct cairn_error why = {0};
-    struct asker asker = job_asker(e, job);
-    int rc = read_outputs(&asker, &job->arena, &job->result, &why);
+    if (rc == CAIRN_ESTOPPED) {
+        ending_stop_look(e, ending, why->text);
+        return;
+    }
     if (!rc)
-        rc = ending_keep_result(e, ending, &job->result, &why);
+        rc = ending_keep_result(e, ending, &job->result, why);
     if (!rc)
         return;
     ending->row.outcome = CAIRN_FAILED;
-    buf_format(&ending->text, "its check passed, but %s", why.text);
+    buf_format(&ending->text, "its check passed, but %s", why->text);
+}
+
+static void settle_decision(struct engine *e, struct job *job, struct ending *ending)
+{
+    jobs_free(e, job);
+    progress_no_retry(e, ending->row.task);
+    if (ending->row.outcome == CAIRN_UNKNOWN) { /* it stays so */
+        ending->row.outcome = CAIRN_CANCELLED;
+        turn_add_ending(e, ending);
+    } else
+        settle_ending(e, ending);
 }
 
 static void take_output(struct ending *ending, struct ending *check)
@@ -226,16 +239,22 @@ static int finish_deciding(struct engine *e, struct job *job,
     note_verdict(job, verdict);
     add_verdict(e, job, end, verdict, output, ending);
     take_output(ending, output);
-    if (ending->row.outcome == CAIRN_COMPLETED)
-        look_for_outputs(e, job, ending);
-    jobs_free(e, job);
-    progress_no_retry(e, ending->row.task);
-    if (ending->row.outcome == CAIRN_UNKNOWN) { /* it stays so */
-        ending->row.outcome = CAIRN_CANCELLED;
-        turn_add_ending(e, ending);
-        return 0;
+    if (ending->row.outcome == CAIRN_COMPLETED) {
+        struct cairn_error why = {0};
+        int rc = result_look(e, job, ending, &why);
+        if (rc == LOOK_WAITS)
+            return 0;
+        judge_outputs(e, job, ending, rc, &why);
     }
-    settle_ending(e, ending);
+    settle_decision(e, job, ending);
+    return 0;
+}
+
+int decide_looked(struct engine *e, struct job *job, struct ending *ending, int rc,
+                  struct cairn_error *why)
+{
+    judge_outputs(e, job, ending, rc, why);
+    settle_decision(e, job, ending);
     return 0;
 }
 

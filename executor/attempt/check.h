@@ -17,5 +17,7 @@ int decide_not_started(struct engine *e, const struct intent *intent, const char
                        struct cairn_error *error);
 int decide_ended(struct engine *e, struct job *job, const struct process_end *end,
                  const struct buf *text, struct cairn_error *error);
+int decide_looked(struct engine *e, struct job *job, struct ending *ending, int rc,
+                  struct cairn_error *why);
 
 #endif

@@ -50,7 +50,7 @@ static int settle_end(struct engine *e, struct job *job, struct cairn_error *err
     return rc;
 }
 
-static void let_next_start(struct engine *e, uint64_t ticket)
+void let_next_start(struct engine *e, uint64_t ticket)
 {
     e->request.runner->ops->go_on(e->request.runner, ticket);
 }
@@ -59,7 +59,8 @@ int engine_exited(struct engine *e, struct job *job, struct cairn_error *error)
 {
     uint64_t ticket = job->stamp; /* the job may have another process afterwards */
     int rc = settle_end(e, job, error);
-    let_next_start(e, ticket);
+    if (job->state != JOB_LOOKING) /* else afterwards */
+        let_next_start(e, ticket);
     return rc;
 }
 

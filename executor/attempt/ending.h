@@ -7,6 +7,8 @@
 
 int engine_spawned(struct engine *e, struct spawn_request *request,
                    struct cairn_error *error);
+/* The runner may start another task in the place of this one. */
+void let_next_start(struct engine *e, uint64_t ticket);
 int engine_exited(struct engine *e, struct job *job, struct cairn_error *error);
 int engine_not_started(struct engine *e, const struct intent *intent, const char *why,
                        struct cairn_error *error);

@@ -98,20 +98,13 @@ bool task_was_interrupted(const struct engine *e, uint32_t task)
     return situation_mark(&e->run.situation, task) & MARK_UNCERTAIN;
 }
 
-/* Reads what the attempt depends on, and makes room for what it makes. */
+/* What the attempt depends on besides its inputs; makes room for what it makes. */
 static int prepare_result(struct engine *e, struct job *job, struct cairn_error *error)
 {
     struct asker asker = job_asker(e, job);
     struct scope scope = lookup_scope(&asker);
     const struct task_def *def = scope.def;
-    int rc = 0;
-    arena_release(&job->arena);
-    job->result = (struct result){0};
-    if (def->n_inputs)
-        rc = files_look(&asker, true, &job->arena, &job->result.inputs,
-                        &job->result.n_inputs, error);
-    if (!rc)
-        rc = launch_mark_secrets(e, job, error);
+    int rc = launch_mark_secrets(e, job, error);
     if (!rc && def->undo.len)
         rc = launch_describe(&asker, def->undo, &job->arena, &job->result.undo, error);
     if (!rc && task_was_interrupted(e, job->intent.task))
@@ -236,6 +229,17 @@ int launch_action(struct engine *e, struct job *job, const struct undo_action *a
 }
 
 int launch_task(struct engine *e, struct job *job, struct buf *why)
+{
+    struct cairn_error error = {0};
+    arena_release(&job->arena);
+    job->result = (struct result){0};
+    int rc = looks_begin(e, job, true, &error);
+    if (rc < 0)
+        buf_text(why, error.text);
+    return rc ? rc : launch_looked_at(e, job, why);
+}
+
+int launch_looked_at(struct engine *e, struct job *job, struct buf *why)
 {
     struct cairn_error error = {0};
     int rc = prepare_attempt(e, job, why);

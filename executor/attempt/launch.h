@@ -5,7 +5,9 @@
 
 #include "executor/state/engine.h"
 
+/* LOOK_WAITS: launch_looked_at is to be called once its inputs were looked at. */
 int launch_task(struct engine *e, struct job *job, struct buf *why);
+int launch_looked_at(struct engine *e, struct job *job, struct buf *why);
 /* The shell text of a check or an undo. */
 int launch_action(struct engine *e, struct job *job, const struct undo_action *action,
                   struct buf *why);

@@ -8,8 +8,10 @@
 #include "executor/attempt/undo.h"
 
 const struct role_ops role_ops[ROLE_UNDO + 1] = {
-    [ROLE_TASK] = {launch_task, task_not_started, task_started, task_ended},
-    [ROLE_CHECK] = {NULL, NULL, NULL, check_ended},
-    [ROLE_DECIDE] = {decide_launch, decide_not_started, NULL, decide_ended},
-    [ROLE_UNDO] = {undo_launch, undo_not_started, NULL, undo_ended},
+    [ROLE_TASK] = {launch_task, task_not_started, task_started, task_ended,
+                   task_looked},
+    [ROLE_CHECK] = {NULL, NULL, NULL, check_ended, NULL},
+    [ROLE_DECIDE] = {decide_launch, decide_not_started, NULL, decide_ended,
+                     decide_looked},
+    [ROLE_UNDO] = {undo_launch, undo_not_started, NULL, undo_ended, NULL},
 };

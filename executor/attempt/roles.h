@@ -6,8 +6,9 @@
 #include "executor/state/engine.h"
 
 struct role_ops {
-    /* Starts the process of a taken slot. On failure the reason is in `why`. NULL: it
-     * is started behind another one in its slot. */
+    /* Starts the process of a taken slot, or LOOK_WAITS: its inputs are looked at
+     * first. On failure the reason is in `why`. NULL: it is started behind another one
+     * in its slot. */
     int (*launch)(struct engine *e, struct job *job, struct buf *why);
     /* It was not launched, and its slot is free again. */
     int (*not_started)(struct engine *e, const struct intent *intent, const char *why,
@@ -18,6 +19,10 @@ struct role_ops {
      * Frees the slot, unless another process follows in it. */
     int (*ended)(struct engine *e, struct job *job, const struct process_end *end,
                  const struct buf *text, struct cairn_error *error);
+    /* The look at its outputs, for which it held the draft of its ending, has come to
+     * `rc`. NULL: it never looks. */
+    int (*looked)(struct engine *e, struct job *job, struct ending *ending, int rc,
+                  struct cairn_error *why);
 };
 
 extern const struct role_ops role_ops[ROLE_UNDO + 1];

@@ -10,18 +10,45 @@
 
 #include <stdlib.h>
 
+/* A taken intent that is not started after all. */
+static int drop_intent(struct engine *e, const struct intent *intent,
+                       struct cairn_error *error)
+{
+    if (intent->role == ROLE_TASK)
+        sched_return(&e->progress.sched, intent->task);
+    return starts_drop(&e->starts, intent) ? error_nomem(error) : 0;
+}
+
+/* `rc`: of its launch. */
+static int settle_start(struct engine *e, struct job *job, int rc, const char *why,
+                        struct cairn_error *error)
+{
+    struct intent intent = job->intent;
+    if (!rc || rc == LOOK_WAITS)
+        return 0;
+    jobs_free(e, job);
+    return rc == CAIRN_ESTOPPED ? drop_intent(e, &intent, error)
+                                : engine_not_started(e, &intent, why, error);
+}
+
 static int start_process(struct engine *e, const struct intent *intent,
                          struct cairn_error *error)
 {
     struct buf why = BUF_INIT;
     struct job *job = jobs_take(e, intent);
     int rc = role_ops[intent->role].launch(e, job, &why);
-    if (rc) {
-        jobs_free(e, job);
-        rc = engine_not_started(e, intent, why.data ? why.data : "", error);
-    }
+    rc = settle_start(e, job, rc, why.data ? why.data : "", error);
     buf_release(&why);
     return rc;
+}
+
+int start_after_look(struct engine *e, struct job *job, int rc, const char *why,
+                     struct cairn_error *error)
+{
+    if (rc)
+        return settle_start(e, job, rc, why, error);
+    looks_add_ready(e, job);
+    return 0;
 }
 
 /* May this intent still be acted on? */
@@ -67,16 +94,34 @@ static struct start_queue *next_start(struct engine *e)
 
 bool launch_possible(struct engine *e)
 {
-    return next_start(e);
+    return (e->looks.ready && !waits_for_saving(e)) || next_start(e);
+}
+
+static int start_looked_at(struct engine *e, struct job *job, struct cairn_error *error)
+{
+    struct buf why = BUF_INIT;
+    int rc = may_still_start(e, &job->intent) ? launch_looked_at(e, job, &why)
+                                              : CAIRN_ESTOPPED;
+    rc = settle_start(e, job, rc, why.data ? why.data : "", error);
+    buf_release(&why);
+    return rc;
+}
+
+/* Whose inputs were looked at. */
+static int start_all_looked_at(struct engine *e, struct cairn_error *error)
+{
+    struct job *job;
+    int rc = 0;
+    while (!rc && !waits_for_saving(e) && (job = looks_take_ready(e)))
+        rc = start_looked_at(e, job, error);
+    return rc;
 }
 
 static int drop_first(struct engine *e, struct start_queue *queue,
                       struct cairn_error *error)
 {
     struct intent intent = start_queue_take(queue);
-    if (intent.role == ROLE_TASK)
-        sched_return(&e->progress.sched, intent.task);
-    return starts_drop(&e->starts, &intent) ? error_nomem(error) : 0;
+    return drop_intent(e, &intent, error);
 }
 
 static int drop_unwanted_of(struct engine *e, struct start_queue *queue,
@@ -103,7 +148,9 @@ int engine_start_ready(struct engine *e, struct cairn_error *error)
     enum { CALL_BUDGET_NS = 5000000 };
     int64_t start_ns = 0;
     struct start_queue *queue;
-    int rc = drop_unwanted(e, error);
+    int rc = start_all_looked_at(e, error);
+    if (!rc)
+        rc = drop_unwanted(e, error);
     while (!rc && (queue = next_start(e))) {
         struct intent intent = start_queue_take(queue);
         bool call = intent_is_call(e, &intent);

@@ -56,6 +56,16 @@ int task_not_started(struct engine *e, const struct intent *intent, const char *
     return 0;
 }
 
+static void check_or_settle(struct engine *e, struct job *job, struct ending *ending)
+{
+    if (ending->row.outcome == CAIRN_COMPLETED &&
+        graph_def(e->request.graph, job->intent.task)->check.len &&
+        check_start(e, job, ending))
+        return;
+    jobs_free(e, job);
+    settle_ending(e, ending);
+}
+
 int task_ended(struct engine *e, struct job *job, const struct process_end *end,
                const struct buf *text, struct cairn_error *error)
 {
@@ -74,12 +84,15 @@ int task_ended(struct engine *e, struct job *job, const struct process_end *end,
     if (!ending->text.size)
         job_describe_end(e, job, ending);
     job_capture(e, job, ending);
-    engine_check_result(e, job, ending);
-    if (ending->row.outcome == CAIRN_COMPLETED &&
-        graph_def(e->request.graph, job->intent.task)->check.len &&
-        check_start(e, job, ending))
-        return 0;
-    jobs_free(e, job);
-    settle_ending(e, ending);
+    if (result_begin(e, job, ending) != LOOK_WAITS)
+        check_or_settle(e, job, ending);
+    return 0;
+}
+
+int task_looked(struct engine *e, struct job *job, struct ending *ending, int rc,
+                struct cairn_error *why)
+{
+    result_finish(e, job, ending, rc, why);
+    check_or_settle(e, job, ending);
     return 0;
 }

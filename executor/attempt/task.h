@@ -10,5 +10,7 @@ int task_not_started(struct engine *e, const struct intent *intent, const char *
                      struct cairn_error *error);
 int task_ended(struct engine *e, struct job *job, const struct process_end *end,
                const struct buf *text, struct cairn_error *error);
+int task_looked(struct engine *e, struct job *job, struct ending *ending, int rc,
+                struct cairn_error *why);
 
 #endif

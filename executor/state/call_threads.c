@@ -3,7 +3,7 @@
  * never while a callback runs. */
 #include "executor/state/call_threads.h"
 
-#include "executor/state/stop.h"
+#include "plan/stop.h"
 
 #include "base/clock.h"
 #include "base/error.h"

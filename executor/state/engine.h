@@ -22,6 +22,7 @@
 #include "executor/state/commit.h"
 #include "executor/state/halt.h"
 #include "executor/state/jobs.h"
+#include "executor/state/looks.h"
 #include "executor/state/loop.h"
 #include "executor/state/noting.h"
 #include "executor/state/owned_run.h"
@@ -67,6 +68,7 @@ struct engine {
     struct jobs jobs;                 /* jobs.c */
     struct noting noting;             /* noting.c */
     struct calls calls;               /* calls.c */
+    struct looks looks;               /* looks.c */
     struct loop loop;                 /* loop.c */
     struct environments environments; /* command_line.c */
     bool broken;                      /* engine_break: out of memory, it cannot go on */

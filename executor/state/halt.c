@@ -2,8 +2,8 @@
 /* Stopping, and time limits. TERM goes to the whole group of a task, KILL after its
  * grace. */
 #include "executor/state/report.h"
-#include "executor/state/stop.h"
 
+#include "plan/stop.h"
 #include "storage/rows_event.h"
 
 #include <stdio.h>
@@ -67,6 +67,29 @@ static void halt_call(struct engine *e, struct job *job)
         loop_set_timer(e, TIMER_KILL, 0, job_index(&e->jobs, job), job->stamp);
 }
 
+void halt_look(struct engine *e, struct job *job)
+{
+    int64_t grace_ms = graph_def(e->request.graph, job->intent.task)->grace_ms;
+    if (e->halting.level == HALT_KILL)
+        looks_stop(e, job);
+    else
+        loop_set_timer(e, TIMER_KILL, grace_ms * 1000000, job_index(&e->jobs, job),
+                       job->stamp);
+}
+
+/* What waits for its inputs to be read has not started, and need not. */
+static void stop_unwanted_looks(struct engine *e)
+{
+    for (uint32_t i = 0; i < e->jobs.n; i++) {
+        struct job *job = &e->jobs.at[i];
+        if (job->state != JOB_LOOKING || !job->awaits_inputs)
+            continue;
+        const struct task_def *def = graph_def(e->request.graph, job->intent.task);
+        if (!(e->progress.sched.allowed & sched_kind_of(def)))
+            looks_stop(e, job);
+    }
+}
+
 /* A first wish to stop lets the undoing and `finally` finish. */
 static bool lets_running_finish(const struct engine *e, enum halt halt)
 {
@@ -87,6 +110,7 @@ void halt_run(struct engine *e, enum halt halt, const char *why)
     turn_withdraw_intents(e);
     if (e->jobs.runner_open)
         e->request.runner->ops->recall(e->request.runner);
+    stop_unwanted_looks(e);
     if (halt < HALT_STOP)
         return;
     report(e, CAIRN_EVENT_STOPPING, e->halting.why);
@@ -95,6 +119,8 @@ void halt_run(struct engine *e, enum halt halt, const char *why)
             halt_job(e, &e->jobs.at[i]);
         else if (e->jobs.at[i].state == JOB_CALLED)
             halt_call(e, &e->jobs.at[i]);
+        else if (e->jobs.at[i].state == JOB_LOOKING && !e->jobs.at[i].awaits_inputs)
+            halt_look(e, &e->jobs.at[i]);
     }
 }
 
@@ -121,6 +147,10 @@ void halt_timed_out(struct engine *e, const struct timer *timer)
 void halt_grace_over(struct engine *e, const struct timer *timer)
 {
     struct job *job = &e->jobs.at[timer->index];
-    if (job->state == JOB_RUNNING && job->stamp == timer->stamp)
+    if (job->stamp != timer->stamp)
+        return;
+    if (job->state == JOB_RUNNING)
         kill_job(e, job);
+    else if (job->state == JOB_LOOKING && !job->awaits_inputs)
+        looks_stop(e, job);
 }

@@ -23,6 +23,8 @@ void halt_run(struct engine *e, enum halt level, const char *why);
 /* The stop handle was used. */
 void halt_asked(struct engine *e);
 void halt_job(struct engine *e, struct job *job);
+/* Its process has ended: its outputs are looked at for its grace, no longer. */
+void halt_look(struct engine *e, struct job *job);
 void halt_timed_out(struct engine *e, const struct timer *timer);
 void halt_grace_over(struct engine *e, const struct timer *timer);
 

@@ -265,6 +265,22 @@ void jobs_end_call(struct job *job)
     job->call = NULL;
 }
 
+void jobs_begin_look(struct job *job, struct look *look, bool inputs)
+{
+    assert(job->state == (inputs ? JOB_FREE : JOB_OVER));
+    job->state = JOB_LOOKING;
+    job->look = look;
+    job->awaits_inputs = inputs;
+}
+
+void jobs_end_look(struct job *job)
+{
+    assert(job->state == JOB_LOOKING);
+    job->look = NULL;
+    if (!job->awaits_inputs)
+        job->state = JOB_OVER;
+}
+
 int jobs_adopt(struct engine *e, struct job *job, const struct keeper *keeper,
                struct cairn_error *error)
 {

@@ -10,10 +10,19 @@
 #include "secrets/redact.h"
 
 struct engine;
+struct look;
 
 /* OVER: it has no process and no call any more, or never got one; its ending is made.
- */
-enum job_state { JOB_FREE, JOB_SPAWNING, JOB_RUNNING, JOB_CALLED, JOB_OVER };
+ * LOOKING: it waits for a look at its inputs, before it has one, or at its outputs,
+ * after that (looks.h). */
+enum job_state {
+    JOB_FREE,
+    JOB_SPAWNING,
+    JOB_RUNNING,
+    JOB_CALLED,
+    JOB_OVER,
+    JOB_LOOKING
+};
 
 /* Output of a task with secrets comes through a pipe and the redactor into the capture
  * file, so that nothing is stored as it was written. */
@@ -44,7 +53,9 @@ struct job { /* one slot */
     size_t vector_size;
     struct arena arena;   /* of `result` */
     struct result result; /* what is known of it so far */
-    struct ending held;   /* of the task, while its check runs */
+    struct ending
+        held; /* of the task, while its outputs are looked at or its check runs
+               */
     bool has_held, values_ready;
     uint32_t note; /* where its end is noted; NOTE_NONE: nowhere, or by its ending */
     bool noted;    /* its end is: what it leaves is kept until that is committed */
@@ -53,6 +64,10 @@ struct job { /* one slot */
     /* Under a keeper (on_crash: adopt). */
     bool kept, adopted; /* adopted: started by an earlier process */
     bool outside;       /* a call or adopted: the runner's limit does not count it */
+    /* While it is LOOKING. */
+    struct look *look;      /* NULL: that is over, and it is to be started */
+    bool awaits_inputs;     /* else outputs */
+    struct job *next_ready; /* in the list of looks.c */
     /* A callback. */
     struct cairn_attempt *call; /* NULL: it has ended */
     bool asked;                 /* to stop */
@@ -112,6 +127,9 @@ void jobs_free_recalled(struct engine *e, struct job *job);
 void jobs_begin_call(struct engine *e, struct job *job);
 void jobs_end_call(struct job *job);
 void jobs_set_call(struct job *job, struct cairn_attempt *call);
+void jobs_begin_look(struct job *job, struct look *look, bool inputs);
+/* One at inputs leaves it LOOKING until it is started. */
+void jobs_end_look(struct job *job);
 /* A keeper that lives or has ended; the job is over if it has. */
 int jobs_adopt(struct engine *e, struct job *job, const struct keeper *keeper,
                struct cairn_error *error);

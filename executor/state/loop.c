@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the loop waits for: its descriptors and its timers. */
 #include "executor/state/engine.h"
-#include "executor/state/stop.h"
+#include "plan/stop.h"
 
 #include "process/live.h"
 

@@ -17,6 +17,7 @@ enum {
     WATCH_STOP,
     WATCH_NEWS, /* the runner's two descriptors */
     WATCH_TEND,
+    WATCH_LOOKS,
     WATCH_PIPE = 0x4000
 };
 

@@ -7,6 +7,7 @@
 #include "base/backoff.h"
 #include "base/clock.h"
 #include "graph/definition_text.h"
+#include "plan/stop.h"
 #include "storage/rows_attempt.h"
 
 #include <stdlib.h>
@@ -84,6 +85,7 @@ static int open_scheduling(struct engine *e, struct skip_list *early,
 int progress_open(struct engine *e, struct skip_list *early, struct cairn_error *error)
 {
     struct progress *p = &e->progress;
+    const struct cairn_stop *stop = e->request.options->stop;
     p->failures = calloc(e->request.graph->n_tasks, sizeof *p->failures);
     if (!p->failures)
         return error_nomem(error);
@@ -95,8 +97,11 @@ int progress_open(struct engine *e, struct skip_list *early, struct cairn_error 
         rc = open_scheduling(e, early, error);
     if (!rc)
         rc = note_referred(e, error);
-    p->lookup = (struct lookup){
-        .graph = e->request.graph, .states = &p->states, .store = e->request.store};
+    p->lookup = (struct lookup){.graph = e->request.graph,
+                                .states = &p->states,
+                                .store = e->request.store,
+                                .digests = FILE_DIGESTS_INIT,
+                                .stop = stop ? &stop->count : NULL};
     return !rc && e->broken ? error_nomem(error) : rc;
 }
 

@@ -15,18 +15,19 @@ extern "C" {
 
 enum cairn_code {
     CAIRN_OK = 0,
-    CAIRN_EUSAGE = -1,     /* a wrong argument or option                  exit 2 */
-    CAIRN_EWORKFLOW = -2,  /* the workflow is invalid                     exit 3 */
-    CAIRN_ECHANGED = -3,   /* definition changed and that was refused     exit 4 */
-    CAIRN_EDAMAGED = -4,   /* the store, or a record in it, is damaged    exit 5 */
-    CAIRN_EOWNED = -5,     /* another run owns the workflow               exit 6 */
-    CAIRN_ENOTFOUND = -6,  /* no such run, task or checkpoint             exit 10 */
-    CAIRN_EBUSY = -7,      /* a lock wait ran out                         exit 75 */
-    CAIRN_EIO = -8,        /* a system call failed: I/O, space, rights    exit 75 */
-    CAIRN_ENOMEM = -9,     /* out of memory                               exit 75 */
-    CAIRN_ENEWER = -10,    /* the store is from a newer cairn             exit 75 */
-    CAIRN_ELIMIT = -11,    /* a documented limit is exceeded              exit 3 */
-    CAIRN_EAMBIGUOUS = -12 /* a short id matches several checkpoints      exit 2 */
+    CAIRN_EUSAGE = -1,      /* a wrong argument or option                  exit 2 */
+    CAIRN_EWORKFLOW = -2,   /* the workflow is invalid                     exit 3 */
+    CAIRN_ECHANGED = -3,    /* definition changed and that was refused     exit 4 */
+    CAIRN_EDAMAGED = -4,    /* the store, or a record in it, is damaged    exit 5 */
+    CAIRN_EOWNED = -5,      /* another run owns the workflow               exit 6 */
+    CAIRN_ENOTFOUND = -6,   /* no such run, task or checkpoint             exit 10 */
+    CAIRN_EBUSY = -7,       /* a lock wait ran out                         exit 75 */
+    CAIRN_EIO = -8,         /* a system call failed: I/O, space, rights    exit 75 */
+    CAIRN_ENOMEM = -9,      /* out of memory                               exit 75 */
+    CAIRN_ENEWER = -10,     /* the store is from a newer cairn             exit 75 */
+    CAIRN_ELIMIT = -11,     /* a documented limit is exceeded              exit 3 */
+    CAIRN_EAMBIGUOUS = -12, /* a short id matches several checkpoints     exit 2 */
+    CAIRN_ESTOPPED = -13    /* cairn_stop_request, before the run began   exit 7 */
 };
 
 struct cairn_error {

@@ -411,8 +411,8 @@ END_TEST
 
 START_TEST(test_codes)
 {
-    static const int status[] = {0, 2, 3, 4, 5, 6, 10, 75, 75, 75, 75, 3, 2};
-    for (int code = 0; code >= CAIRN_EAMBIGUOUS; code--) {
+    static const int status[] = {0, 2, 3, 4, 5, 6, 10, 75, 75, 75, 75, 3, 2, 7};
+    for (int code = 0; code >= CAIRN_ESTOPPED; code--) {
         ck_assert_int_eq(cairn_exit_status(code), status[-code]);
         ck_assert_str_ne(cairn_code_name(code), "unknown error");
     }

@@ -3,7 +3,10 @@
  * once or later, retries, and a stop between or during calls. */
 #include "tests/support/engine.h"
 
+#include <fcntl.h>
 #include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 static enum cairn_outcome complete(void *context, struct cairn_attempt *attempt)
 {
@@ -67,6 +70,41 @@ START_TEST(outcomes_of_callbacks)
     }
     ck_assert_str_eq(task_of(store, 1, "f").text, "told at once");
     ck_assert_str_eq(task_of(store, 1, "l39").text, "told later");
+    cairn_store_close(store);
+    cairn_workflow_free(w);
+}
+END_TEST
+
+static enum cairn_outcome make_large(void *context, struct cairn_attempt *attempt)
+{
+    const char *path = context;
+    (void)attempt;
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(ftruncate(fd, 8 << 20), 0);
+    ck_assert_int_eq(close(fd), 0);
+    return CAIRN_COMPLETED;
+}
+
+/* An output that is read on another thread; once it is missing. */
+START_TEST(outputs_of_callbacks)
+{
+    struct cairn_store *store = open_store();
+    char path[4200];
+    snprintf(path, sizeof path, "%s/large", getenv("TMPDIR"));
+    const char *const outputs[] = {path, NULL};
+    const char *const needs[] = {"large", NULL};
+    struct cairn_workflow *w = workflow_named("w");
+    add(w, (struct cairn_task){
+               .id = "large", .call = make_large, .context = path, .outputs = outputs});
+    add(w, (struct cairn_task){.id = "next", .call = complete, .needs = needs});
+    add(w, (struct cairn_task){.id = "none", .call = complete, .outputs = outputs});
+    struct cairn_run_result result =
+        run_with(w, store, (struct cairn_run_options){.jobs = 1}, NULL);
+    ck_assert_uint_eq(result.completed, 3);
+    ck_assert_int_eq(unlink(path), 0);
+    result = run_with(w, store, (struct cairn_run_options){.jobs = 1}, NULL);
+    ck_assert_uint_eq(result.completed, 3);
     cairn_store_close(store);
     cairn_workflow_free(w);
 }
@@ -235,6 +273,7 @@ int main(void)
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_set_timeout(tests, 60);
     tcase_add_test(tests, outcomes_of_callbacks);
+    tcase_add_test(tests, outputs_of_callbacks);
     tcase_add_test(tests, retries_of_callbacks);
     tcase_add_test(tests, stopped_between_callbacks);
     tcase_add_test(tests, cancelled_callbacks);

@@ -15,7 +15,7 @@
 enum { SECOND_NS = 1000000000 };
 
 static char dir[256], path[300];
-static struct file_digests digests;
+static struct file_digests digests = FILE_DIGESTS_INIT;
 static const struct digest told = {{1, 2, 3}};
 
 static void write_file(const char *text)
@@ -143,6 +143,83 @@ START_TEST(files_are_read_once)
 }
 END_TEST
 
+/* A large file is read only where there is leave to, and until a stop. */
+START_TEST(leave_to_read)
+{
+    _Atomic uint32_t stop = 0;
+    struct file_reader reader = {.limited = true, .left = 1 << 20};
+    struct result_file file = {0}, again = {0};
+    ck_assert_int_eq(file_take(path, &reader, &file, NULL), 0);
+    ck_assert_uint_eq(file.size, 4);
+    ck_assert_int_eq(truncate(path, 1 << 20), 0);
+    ck_assert_int_eq(file_take(path, &reader, &again, NULL), FILE_LONG);
+    reader = (struct file_reader){.digests = &digests, .stop = &stop};
+    ck_assert_int_eq(file_take(path, &reader, &again, NULL), 0);
+    ck_assert_uint_eq(again.size, 1 << 20);
+    ck_assert(!digest_equal(&again.digest, &file.digest));
+    stop = 1;
+    ck_assert_int_eq(file_take(path, &reader, &again, NULL), CAIRN_ESTOPPED);
+    ck_assert_int_eq(file_take(dir, &reader, &again, NULL), CAIRN_ESTOPPED);
+}
+END_TEST
+
+/* So is a directory of many small ones. */
+START_TEST(leave_to_walk)
+{
+    enum { FILES = 400 };
+    struct file_reader reader = {.limited = true, .left = 1 << 20};
+    struct result_file file = {0};
+    char name[400];
+    ck_assert_int_eq(file_take(dir, &reader, &file, NULL), 0);
+    for (int i = 0; i < FILES; i++) {
+        snprintf(name, sizeof name, "%s/%d", dir, i);
+        ck_assert_int_eq(close(open(name, O_WRONLY | O_CREAT, 0600)), 0);
+    }
+    reader.left = 1 << 20;
+    ck_assert_int_eq(file_take(dir, &reader, &file, NULL), FILE_LONG);
+    reader.limited = false;
+    ck_assert_int_eq(file_take(dir, &reader, &file, NULL), 0);
+}
+END_TEST
+
+static struct stat large;
+static atomic_bool others_turn;
+static _Atomic uint32_t others_stop;
+
+static void *read_it_too(void *context)
+{
+    (void)context;
+    file_digests_begin(&digests, &large, &others_stop);
+    others_turn = true;
+    file_digests_end(&digests, &large);
+    return NULL;
+}
+
+/* Two threads do not read the same file at once; a stop ends the wait. */
+START_TEST(one_reader)
+{
+    large = status();
+    for (int stopped = 0; stopped < 2; stopped++) {
+        pthread_t thread;
+        others_turn = false;
+        others_stop = 0;
+        file_digests_begin(&digests, &large, NULL);
+        ck_assert_int_eq(pthread_create(&thread, NULL, read_it_too, NULL), 0);
+        usleep(20000);
+        ck_assert(!others_turn);
+        others_stop = (uint32_t)stopped;
+        if (stopped)
+            file_digests_wake(&digests);
+        else
+            file_digests_end(&digests, &large);
+        pthread_join(thread, NULL);
+        ck_assert(others_turn);
+        if (stopped)
+            file_digests_end(&digests, &large);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("file_digests");
@@ -152,6 +229,9 @@ int main(void)
     tcase_add_test(tests, just_changed);
     tcase_add_test(tests, many_files);
     tcase_add_test(tests, files_are_read_once);
+    tcase_add_test(tests, leave_to_read);
+    tcase_add_test(tests, leave_to_walk);
+    tcase_add_test(tests, one_reader);
     suite_add_tcase(suite, tests);
     return help_run(suite);
 }

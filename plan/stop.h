@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The stop handle. */
-#ifndef EXECUTOR_STATE_STOP_H
-#define EXECUTOR_STATE_STOP_H
+#ifndef PLAN_STOP_H
+#define PLAN_STOP_H
 
-#include "cairn.h"
+#include "cairn/run.h"
 
 #include <stdint.h>
 

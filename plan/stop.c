@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The stop handle: asks a run to stop, from a signal handler or another thread. */
-#include "executor/state/stop.h"
+#include "plan/stop.h"
 
 #include "base/error.h"
 

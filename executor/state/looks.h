@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/* The engine's side of looking at declared files: small ones at once, the others on a
+ * thread while the job waits. looks.c is the only writer of `looks`. */
+#ifndef EXECUTOR_STATE_LOOKS_H
+#define EXECUTOR_STATE_LOOKS_H
+
+#include "runs/outputs.h"
+
+struct engine;
+struct job;
+struct look_threads;
+
+struct look { /* one task's; belongs to the threads until it is collected */
+    struct file_look files;
+    uint32_t slot; /* of the job that waits for it; or LOOK_OF_COMMAND */
+    _Atomic uint32_t stop;
+    int rc; /* once collected: what became of it, and why */
+    struct cairn_error error;
+    struct look *next;
+};
+
+enum { LOOK_OF_COMMAND = UINT32_MAX };
+
+struct looks {
+    struct look_threads *threads; /* NULL: none was needed yet */
+    struct job *ready; /* their inputs were looked at, and they are to be started; by
+                          next_ready */
+    /* What a command of another process reports as done: */
+    uint64_t command; /* its id; 0: none */
+    struct look *of_command;
+    bool command_ready; /* it was collected */
+};
+
+/* It goes on on a thread. */
+enum { LOOK_WAITS = 1 };
+
+/* Looks at the files of the job's task, for job->result. 0: done; LOOK_WAITS: the job
+ * waits, and the look is collected; else an error. */
+int looks_begin(struct engine *e, struct job *job, bool inputs,
+                struct cairn_error *error);
+/* Takes a collected one over into job->result, and frees it. Returns what became of it.
+ */
+int looks_finish(struct job *job, struct look *look, struct cairn_error *error);
+/* The job's look is to end now, with CAIRN_ESTOPPED. */
+void looks_stop(struct engine *e, struct job *job);
+struct look *looks_collect(struct engine *e);
+/* The same for the outputs of a task that the command reports as done, into `result`.
+ * To be called again while it is LOOK_WAITS. */
+int looks_for_command(struct engine *e, uint64_t command, const struct asker *asker,
+                      struct arena *arena, struct result *result,
+                      struct cairn_error *error);
+/* It is collected. */
+void looks_command_ready(struct engine *e);
+/* Jobs whose inputs were looked at, until they are started. */
+void looks_add_ready(struct engine *e, struct job *job);
+struct job *looks_take_ready(struct engine *e);
+void looks_close(struct engine *e);
+
+/* ---- The threads, look_threads.c: they know nothing of the engine ---- */
+
+/* `digests` are asked and told, and stay until close. */
+int look_threads_open(struct look_threads **out, struct file_digests *digests,
+                      struct cairn_error *error);
+/* Stops and frees what is not collected. NULL is allowed. */
+void look_threads_close(struct look_threads *threads);
+/* Readable when there is something to be collected. */
+int look_threads_fd(const struct look_threads *threads);
+/* Hands a look in. Without a thread to do it: an error, and it is still the caller's.
+ */
+int look_threads_add(struct look_threads *threads, struct look *look,
+                     struct cairn_error *error);
+/* It ends soon, and is collected as ever. */
+void look_threads_stop(struct look_threads *threads, struct look *look);
+/* A list of what has ended, by next; each to be freed. NULL is allowed. */
+struct look *look_threads_collect(struct look_threads *threads);
+void look_free(struct look *look);
+
+#endif
