@@ -48,8 +48,8 @@ static int revoke_keeper(struct engine *e, const struct attempt_row *row,
                          struct cairn_error *error)
 {
     const struct recorded *r = &e->run.situation.recorded;
-    struct attempt_id id = {e->run.live_dir, row->run, row->gen, row->task,
-                            row->number};
+    struct attempt_id id = {e->run.live_dir, row->run,    row->gen,
+                            row->task,       row->number, live_store(e->run.identity)};
     const struct graph *old = situation_old(&e->run.situation, e->request.workflow);
     if (old->definition->on_crash != ON_CRASH_ADOPT || row->task >= old->n_tasks ||
         graph_def(old, row->task)->n_secrets ||

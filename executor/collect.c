@@ -111,6 +111,8 @@ static int64_t longest_wait_ns(struct engine *e, enum spawner_rest *rest)
 {
     enum { LONGEST_MS = 60000, REST_MS = 4, MS_NS = 1000000 };
     *rest = REST_NOT;
+    if (e->run.lost) /* only for what still runs to end */
+        return (int64_t)MS_NS * LONGEST_MS;
     if (launch_possible(e))
         return 0;
     int64_t lingers_ns = turn_commit_delay_ns(e);
@@ -153,6 +155,7 @@ int engine_collect(struct engine *e, struct cairn_error *error)
     int n = wait_for_events(e, events, AT_ONCE);
     if (n < 0 && errno != EINTR)
         return error_sys(error, errno, "cannot wait for events");
+    (void)owned_run_lost(e); /* before files of the tasks that ended are looked at */
     int rc = 0;
     for (int i = 0; i < n && !rc; i++)
         if (events[i].data.u64 == WATCH_TEND)

@@ -48,6 +48,24 @@ static int begin_loop(struct engine *e, struct cairn_error *error)
     return rc;
 }
 
+/* Tasks end as at a stop. Nothing can be recorded any more, and nothing starts. */
+static int stop_lost(struct engine *e, struct cairn_error *error)
+{
+    int rc = 0;
+    halt_run(e, HALT_STOP, "the store was removed or replaced");
+    while (e->jobs.running && !rc)
+        rc = engine_collect(e, error);
+    return rc ? rc
+              : error_set(
+                    error, CAIRN_EDAMAGED,
+                    "the store %s was removed or replaced while run %llu was using "
+                    "it: the run was stopped, and what ended after its last commit "
+                    "is not recorded. If the project was moved, go on there with "
+                    "`cairn resume`",
+                    cairn_store_path(e->request.store),
+                    (unsigned long long)e->run.row.run);
+}
+
 static int run_loop(struct engine *e, struct cairn_error *error)
 {
     bool over = false;
@@ -60,7 +78,7 @@ static int run_loop(struct engine *e, struct cairn_error *error)
         if (e->phase == phase)
             rc = engine_collect(e, error);
         if (!rc)
-            rc = run_turn(e, error);
+            rc = e->run.lost ? stop_lost(e, error) : run_turn(e, error);
     }
     return rc;
 }
@@ -213,6 +231,8 @@ static int run_engine(struct engine *e, struct cairn_run_result *result,
     e->request.graph = &e->request.workflow->graph;
     if (!rc)
         rc = run_or_report_as_is(e, &local, error);
+    if (rc)
+        (void)owned_run_lost(e); /* before anything is tidied up by its path */
     engine_close(e);
     if (own)
         own->ops->free(own);

@@ -34,7 +34,7 @@ static bool is_wanted(const struct collecting *c, const struct end_note *note)
     return note->gen == r->row.gen && note->task < r->states.n &&
            note->attempt == r->last_attempt[note->task] &&
            r->marks[note->task] == MARK_INTERRUPTED && had_these_secrets(c->l, note) &&
-           noted_end_counts(store_live_dir(c->l->store), r->row.run, note);
+           noted_end_counts(c->l->store, r->row.run, note);
 }
 
 static int take_note(void *context, const struct end_note *note)

@@ -177,8 +177,12 @@ static bool has_claim(const struct loader *l, uint32_t task)
 {
     char path[LIVE_PATH];
     const struct recorded *r = &l->s->recorded;
-    struct attempt_id id = {store_live_dir(l->store), r->row.run, r->row.gen, task,
-                            r->last_attempt[task]};
+    struct attempt_id id = {store_live_dir(l->store),
+                            r->row.run,
+                            r->row.gen,
+                            task,
+                            r->last_attempt[task],
+                            live_store(store_id(l->store))};
     live_path(path, sizeof path, id.live_dir, live_of_attempt(LIVE_CLAIM, &id));
     return path_exists(path);
 }

@@ -303,7 +303,7 @@ void capture_slot_path(char *out, size_t size, const struct slots *slots, uint32
                        const char *live_dir, int stream)
 {
     const struct slot *at = &slots->slot[slot];
-    struct attempt_id id = {live_dir, slots->run, at->gen, at->task, at->attempt};
+    struct attempt_id id = {live_dir, slots->run, at->gen, at->task, at->attempt, 0};
     live_path(out, size, live_dir,
               at->flags & SLOT_KEPT ? stream_of_attempt(&id, stream)
                                     : stream_of_slot(slots->run, slot, stream));

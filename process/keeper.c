@@ -230,7 +230,7 @@ bool keeper_claim_of(const char *name, const char *live_dir, uint64_t run,
     struct live_name seen;
     if (!live_parse(&seen, name) || seen.kind != LIVE_CLAIM || seen.run != run)
         return false;
-    *id = (struct attempt_id){live_dir, run, seen.gen, seen.task, seen.attempt};
+    *id = (struct attempt_id){live_dir, run, seen.gen, seen.task, seen.attempt, 0};
     return true;
 }
 

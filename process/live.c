@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -26,10 +27,10 @@ static const struct {
     [LIVE_WAKE] = {OF_RUN, "wake", false},
     [LIVE_SLOT_OUT] = {OF_SLOT, "out", false},
     [LIVE_SLOT_ERR] = {OF_SLOT, "err", false},
-    [LIVE_SLOT_VALUES] = {OF_SLOT, "values", false},
+    [LIVE_SLOT_VALUES] = {OF_SLOT, "values", true},
     [LIVE_OUT] = {OF_ATTEMPT, "out", false},
     [LIVE_ERR] = {OF_ATTEMPT, "err", false},
-    [LIVE_VALUES] = {OF_ATTEMPT, "values", false},
+    [LIVE_VALUES] = {OF_ATTEMPT, "values", true},
     [LIVE_CLAIM] = {OF_ATTEMPT, "keep", false},
     [LIVE_CLAIM_NEW] = {OF_ATTEMPT, "keep", true},
     [LIVE_EPOCH] = {OF_EPOCH, "room", false},
@@ -61,7 +62,22 @@ struct live_name live_of_attempt(enum live_kind kind, const struct attempt_id *i
     name.gen = id->gen;
     name.task = id->task;
     name.attempt = id->attempt;
+    name.salt = kind == LIVE_VALUES ? id->store : 0;
     return name;
+}
+
+struct live_name live_of_values(uint64_t run, uint32_t slot, uint64_t store)
+{
+    struct live_name name = live_of_slot(LIVE_SLOT_VALUES, run, slot);
+    name.salt = store;
+    return name;
+}
+
+uint64_t live_store(const char *identity)
+{
+    char digits[17];
+    snprintf(digits, sizeof digits, "%.16s", identity);
+    return strtoull(digits, NULL, 16);
 }
 
 struct live_name live_of_epoch(enum live_kind kind, uint64_t run, uint64_t salt)

@@ -8,9 +8,11 @@
  *   run-N.slots.guard             the helper program, where it needs a file
  *   run-N.wake                  a fifo: the owner looks at its commands
  *   run-N.SALT.ends            how processes ended, until that is stored (end_notes.h)
- *   run-N.SLOT.out .err .values output and values of the attempt in a slot
- *   run-N.GEN.TASK.ATTEMPT.out .err .values   of an attempt under a keeper
- *   run-N.GEN.TASK.ATTEMPT.keep   its claim and its record (keeper_file.h)
+ *   run-N.SLOT.out .err         output of the attempt in a slot
+ *   run-N.SLOT.values.SALT        its values; the salt is that of the store, since
+ * tasks write there by path: one whose store was replaced must not write what a task of
+ * another store passes on run-N.GEN.TASK.ATTEMPT.out .err .values.SALT   of an attempt
+ * under a keeper run-N.GEN.TASK.ATTEMPT.keep   its claim and its record (keeper_file.h)
  *   run-N.GEN.TASK.ATTEMPT.keep.SALT   a claim before its link: keep_claim, of which
  *                                 the helper program has a copy, appends the salt
  *   run-N.SALT.room             the epoch of an owner: its keepers claim from in here
@@ -36,6 +38,7 @@ struct attempt_id {
     const char *live_dir; /* borrowed */
     uint64_t run;
     uint32_t gen, task, attempt;
+    uint64_t store; /* live_store: for the file with its values, else it may be 0 */
 };
 
 enum live_kind {
@@ -69,6 +72,10 @@ struct live_name {
 struct live_name live_of_run(enum live_kind kind, uint64_t run);
 struct live_name live_of_slot(enum live_kind kind, uint64_t run, uint32_t slot);
 struct live_name live_of_attempt(enum live_kind kind, const struct attempt_id *id);
+/* LIVE_SLOT_VALUES. */
+struct live_name live_of_values(uint64_t run, uint32_t slot, uint64_t store);
+/* The salt that stands for a store, from its identity. */
+uint64_t live_store(const char *identity);
 struct live_name live_of_epoch(enum live_kind kind, uint64_t run, uint64_t salt);
 
 /* LIVE_NAME bytes at `out`. */

@@ -218,7 +218,7 @@ static int list_tasks(const struct stored_run *v, const struct newest *newest,
 struct noted_tasks {
     struct task_lister *l;
     const struct stored_run *v;
-    const char *live_dir;
+    struct cairn_store *store;
 };
 
 static int note_end(void *context, const struct end_note *note)
@@ -227,7 +227,7 @@ static int note_end(void *context, const struct end_note *note)
     const struct run_row *row = &n->v->row;
     struct newest *a = note->task < n->l->n ? &n->l->newest[note->task] : NULL;
     if (a && note->gen == row->gen && note->attempt == a->number &&
-        a->mark == MARK_INTERRUPTED && noted_end_counts(n->live_dir, row->run, note))
+        a->mark == MARK_INTERRUPTED && noted_end_counts(n->store, row->run, note))
         a->mark = MARK_OUTLIVED;
     return 0;
 }
@@ -237,11 +237,11 @@ static int mark_noted(struct cairn_store *store, const struct stored_run *v,
                       struct task_lister *l, struct cairn_error *error)
 {
     struct end_notes_damage damage = {0};
-    struct noted_tasks n = {l, v, store_live_dir(store)};
+    struct noted_tasks n = {l, v, store};
     return v->row.state == CAIRN_RUN_COMPLETED
                ? 0
-               : end_notes_each(n.live_dir, store_id(store), v->row.run, note_end, &n,
-                                &damage, error);
+               : end_notes_each(store_live_dir(store), store_id(store), v->row.run,
+                                note_end, &n, &damage, error);
 }
 
 int cairn_run_tasks(struct cairn_store *store, uint64_t run,

@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -213,6 +214,25 @@ static int find_place(struct cairn_store *store, enum store_place place,
     return rc < 0 ? rc : 0;
 }
 
+/* By path only: closing a descriptor of the database would drop SQLite's locks. */
+static int note_place(struct cairn_store *store, struct cairn_error *error)
+{
+    struct stat st;
+    if (stat(store->paths.db, &st) < 0)
+        return error_sys(error, errno, "cannot look at %s", store->paths.db);
+    store->db_device = st.st_dev;
+    store->db_inode = st.st_ino;
+    return 0;
+}
+
+bool store_in_place(const struct cairn_store *store)
+{
+    struct stat st;
+    if (stat(store->paths.db, &st) < 0)
+        return errno != ENOENT && errno != ENOTDIR;
+    return st.st_dev == store->db_device && st.st_ino == store->db_inode;
+}
+
 int store_open_at(struct cairn_store **out, const struct cairn_store_options *options,
                   enum store_place place, struct cairn_error *error)
 {
@@ -236,6 +256,8 @@ int store_open_at(struct cairn_store **out, const struct cairn_store_options *op
     if (!rc)
         rc = store->read_only ? open_reader(store, error)
                               : open_writer(store, options->create, error);
+    if (!rc)
+        rc = note_place(store, error);
     if (rc) {
         cairn_store_close(store);
         return rc;

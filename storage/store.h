@@ -53,6 +53,11 @@ int store_check_keyed(const struct cairn_store *store, uint64_t run, bool keyed,
 /* "DIR/live" (made on first use of a writable store). */
 const char *store_live_dir(const struct cairn_store *store);
 
+/* Is the database still the one that was opened? No if another or none has its path:
+ * the store was removed, replaced, or moved. Yes if that cannot be
+ * told. */
+bool store_in_place(const struct cairn_store *store);
+
 /* Name of the network file system (such as "NFS") because of which this store uses a
  * rollback journal instead of the WAL; NULL on a local one. Shown to the user. */
 const char *store_network_fs(const struct cairn_store *store);

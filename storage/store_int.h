@@ -75,9 +75,10 @@ struct cairn_store {
     int64_t holds[64]; /* holds.c */
     unsigned n_holds;
 
-    uint64_t wal_inode;      /* of the WAL that our connection uses */
-    unsigned wal_pages;      /* after the last commit */
-    unsigned transfer_pages; /* the WAL is transferred from this size on */
+    uint64_t db_device, db_inode; /* of the database, when the store was opened */
+    uint64_t wal_inode;           /* of the WAL that our connection uses */
+    unsigned wal_pages;           /* after the last commit */
+    unsigned transfer_pages;      /* the WAL is transferred from this size on */
 
     /* Counter of checkpoints: `next_seq` holds while db_version says `version`. */
     uint64_t next_seq;  /* 0: unknown */

@@ -202,8 +202,9 @@ static int find_keeper(struct engine *e, struct orphan *orphan,
                        struct cairn_error *error)
 {
     struct runner *runner = e->request.runner;
-    struct attempt_id id = {e->run.live_dir, e->run.row.run, orphan->row.gen,
-                            orphan->row.task, orphan->row.number};
+    struct attempt_id id = {e->run.live_dir,    e->run.row.run,
+                            orphan->row.gen,    orphan->row.task,
+                            orphan->row.number, live_store(e->run.identity)};
     const struct end_note *note =
         situation_noted_end(&e->run.situation, orphan->row.task);
     if (!note)
@@ -264,6 +265,7 @@ static int end_if_unknown(void *context, struct keeper *keeper)
     struct engine *e = context;
     const struct recorded *r = &e->run.situation.recorded;
     uint32_t task = keeper->id.task;
+    keeper->id.store = live_store(e->run.identity);
     bool known = keeper->id.gen == r->row.gen && task < r->states.n &&
                  r->marks[task] & MARK_OUTLIVED &&
                  keeper->id.attempt == r->last_attempt[task];

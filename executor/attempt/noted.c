@@ -11,11 +11,11 @@
 #include <stdio.h>
 
 /* What was moved before, by the last owner or at a resume that was killed, stays. */
-static void move_file(struct engine *e, const struct attempt_id *id, uint32_t slot,
-                      enum live_kind of_slot, enum live_kind of_attempt)
+static void move_file(struct engine *e, const struct attempt_id *id,
+                      struct live_name of_slot, enum live_kind of_attempt)
 {
     char from[LIVE_PATH], to[LIVE_PATH], text[LIMIT_ID_BYTES + 160];
-    live_path(from, sizeof from, id->live_dir, live_of_slot(of_slot, id->run, slot));
+    live_path(from, sizeof from, id->live_dir, of_slot);
     live_path(to, sizeof to, id->live_dir, live_of_attempt(of_attempt, id));
     if (os_is_there(AT_FDCWD, to) || rename(from, to) == 0 || os_is_missing(errno))
         return;
@@ -40,13 +40,14 @@ void noted_move_files(struct engine *e)
         return;
     for (uint32_t i = 0; i < r->n_noted; i++) {
         const struct end_note *note = &r->noted[i];
-        struct attempt_id id = {e->run.live_dir, r->row.run, note->gen, note->task,
-                                note->attempt};
+        struct attempt_id id = {e->run.live_dir, r->row.run,
+                                note->gen,       note->task,
+                                note->attempt,   live_store(e->run.identity)};
         if (!has_slot(&map, note))
             continue;
-        move_file(e, &id, note->slot, LIVE_SLOT_OUT, LIVE_OUT);
-        move_file(e, &id, note->slot, LIVE_SLOT_ERR, LIVE_ERR);
-        move_file(e, &id, note->slot, LIVE_SLOT_VALUES, LIVE_VALUES);
+        move_file(e, &id, live_of_slot(LIVE_SLOT_OUT, id.run, note->slot), LIVE_OUT);
+        move_file(e, &id, live_of_slot(LIVE_SLOT_ERR, id.run, note->slot), LIVE_ERR);
+        move_file(e, &id, live_of_values(id.run, note->slot, id.store), LIVE_VALUES);
     }
     slots_close(&map, false);
 }

@@ -119,15 +119,16 @@ void jobs_close(struct engine *e)
     free(e->jobs.at);
     free(e->jobs.free);
     if (e->jobs.slots.slots)
-        slots_close(&e->jobs.slots, true);
+        slots_close(&e->jobs.slots, !e->run.lost);
 }
 
 /* ---- Slots ---- */
 
 static struct attempt_id id_of(const struct engine *e, const struct job *job)
 {
-    return (struct attempt_id){e->run.live_dir, e->run.row.run, e->run.row.gen,
-                               job->intent.task, job->intent.attempt};
+    return (struct attempt_id){e->run.live_dir,     e->run.row.run,
+                               e->run.row.gen,      job->intent.task,
+                               job->intent.attempt, live_store(e->run.identity)};
 }
 
 bool task_wants_keeper(const struct engine *e, const struct task_def *def)

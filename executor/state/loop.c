@@ -140,7 +140,7 @@ void loop_close(struct engine *e)
 {
     close_fd(e->loop.epoll_fd);
     close_fd(e->loop.wake_fd);
-    if (e->loop.wake_path[0])
+    if (e->loop.wake_path[0] && !e->run.lost)
         unlink(e->loop.wake_path);
     timers_release(&e->loop.timers);
 }

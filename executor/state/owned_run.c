@@ -82,6 +82,16 @@ void owned_run_note_orderly(struct engine *e, bool orderly)
     e->run.orderly = orderly;
 }
 
+bool owned_run_lost(struct engine *e)
+{
+    static const char nowhere[] = "/dev/null/live"; /* below what is no directory */
+    if (e->run.lost || !e->request.store || store_in_place(e->request.store))
+        return e->run.lost;
+    e->run.lost = true;
+    e->run.live_dir = nowhere;
+    return true;
+}
+
 void owned_run_release(struct engine *e)
 {
     if (e->run.temporary)

@@ -18,6 +18,7 @@ struct owned_run {
     char *temporary; /* live directory of a run without a store */
     char identity[64];
     bool bound;   /* we have the store's handle to ourselves */
+    bool lost;    /* its store is not at its path any more */
     bool orderly; /* ended, and all stored: nothing in the live directory counts */
     struct arena arena;
 };
@@ -41,6 +42,9 @@ void owned_run_note_outlived(struct engine *e, uint32_t old_task);
 void owned_run_end(struct engine *e, enum cairn_run_state state);
 int owned_run_put_end(struct engine *e, struct cairn_error *error);
 void owned_run_note_orderly(struct engine *e, bool orderly);
+/* Has its store been removed, replaced or moved? From then on nothing is made, renamed
+ * or removed by a path into it: that may be another run's. */
+bool owned_run_lost(struct engine *e);
 void owned_run_release(struct engine *e);
 
 #endif

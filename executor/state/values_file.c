@@ -24,9 +24,8 @@ void values_path(const struct engine *e, const struct job *job, char *out, size_
     if (job->kept)
         values_path_of(id, out, size);
     else
-        live_path(
-            out, size, e->run.live_dir,
-            live_of_slot(LIVE_SLOT_VALUES, e->run.row.run, job_index(&e->jobs, job)));
+        live_path(out, size, e->run.live_dir,
+                  live_of_values(e->run.row.run, job_index(&e->jobs, job), id->store));
 }
 
 /* A task may have replaced an earlier file by anything. */

@@ -198,7 +198,7 @@ END_TEST
 /* Files of an attempt, which another process goes on with. */
 START_TEST(test_of_an_attempt)
 {
-    struct attempt_id id = {help_dir, RUN, 2, 77, 3};
+    struct attempt_id id = {help_dir, RUN, 2, 77, 3, 0};
     struct capture made, opened;
     char path[300], expected[300];
     live_path(path, sizeof path, help_dir, live_of_attempt(LIVE_ERR, &id));

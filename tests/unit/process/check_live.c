@@ -40,17 +40,24 @@ static uint64_t any_number(void)
 
 static struct live_name any_name(enum live_kind kind)
 {
-    struct attempt_id id = {"", any_number(), (uint32_t)any_number(),
-                            (uint32_t)any_number(), (uint32_t)any_number()};
+    struct attempt_id id = {"",
+                            any_number(),
+                            (uint32_t)any_number(),
+                            (uint32_t)any_number(),
+                            (uint32_t)any_number(),
+                            0};
     struct live_name name;
     switch (kind) {
     case LIVE_SLOT_OUT:
     case LIVE_SLOT_ERR:
-    case LIVE_SLOT_VALUES:
         return live_of_slot(kind, any_number(), (uint32_t)any_number());
+    case LIVE_SLOT_VALUES:
+        return live_of_values(any_number(), (uint32_t)any_number(), any_number());
+    case LIVE_VALUES:
+        id.store = any_number();
+        return live_of_attempt(kind, &id);
     case LIVE_OUT:
     case LIVE_ERR:
-    case LIVE_VALUES:
     case LIVE_CLAIM:
         return live_of_attempt(kind, &id);
     case LIVE_CLAIM_NEW:
@@ -130,14 +137,19 @@ START_TEST(test_formats)
         {"run-0.wake", {.kind = LIVE_WAKE}},
         {"run-3.5.out", {.kind = LIVE_SLOT_OUT, .run = 3, .slot = 5}},
         {"run-3.0.err", {.kind = LIVE_SLOT_ERR, .run = 3}},
-        {"run-3.4294967295.values",
-         {.kind = LIVE_SLOT_VALUES, .run = 3, .slot = UINT32_MAX}},
+        {"run-3.4294967295.values.00000000000000ff",
+         {.kind = LIVE_SLOT_VALUES, .run = 3, .slot = UINT32_MAX, .salt = 255}},
         {"run-7.1.0.3.out",
          {.kind = LIVE_OUT, .run = 7, .gen = 1, .task = 0, .attempt = 3}},
         {"run-7.1.2.3.err",
          {.kind = LIVE_ERR, .run = 7, .gen = 1, .task = 2, .attempt = 3}},
-        {"run-7.1.2.3.values",
-         {.kind = LIVE_VALUES, .run = 7, .gen = 1, .task = 2, .attempt = 3}},
+        {"run-7.1.2.3.values.00000000000000ff",
+         {.kind = LIVE_VALUES,
+          .run = 7,
+          .gen = 1,
+          .task = 2,
+          .attempt = 3,
+          .salt = 255}},
         {"run-18446744073709551615.1.2.3.keep",
          {.kind = LIVE_CLAIM, .run = UINT64_MAX, .gen = 1, .task = 2, .attempt = 3}},
         {"run-7.1.2.3.keep.00000000000000ff",

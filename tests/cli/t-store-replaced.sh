@@ -1,0 +1,82 @@
+# The store of a live run is removed, or moved with its project, and a new run begins in
+# its place: the old one stops, and nothing of it reaches the new one.
+. "$TESTS/cli/tap.sh"
+
+unset CAIRN_STORE # each project has its own
+write_flows() {
+    cat >old.yaml <<'END'
+name: w
+tasks:
+  a:
+    run: |
+      write() {
+          until test -e began.new; do sleep 0.05; done
+          echo v=from-the-old-run >>"$CAIRN_OUTPUT"
+          touch wrote
+      }
+      trap 'write; exit 0' TERM
+      touch began.old
+      until test -e go; do sleep 0.05; done
+      write
+  b: {needs: [a], run: echo b >>old.ran}
+END
+    cat >new.yaml <<'END'
+name: w
+tasks:
+  a:
+    run: |
+      echo v=from-the-new-run >>"$CAIRN_OUTPUT"
+      touch began.new
+      until test -e wrote; do sleep 0.05; done
+  b: {needs: [a], exec: [sh, -c, 'echo "$1" >got', sh, "${{ tasks.a.outputs.v }}"]}
+END
+}
+
+mkdir removed
+cd removed || exit 1
+write_flows
+timeout 60 cairn run old.yaml >old.out 2>&1 &
+old=$!
+wait_for 30 test -e began.old
+rm -r .cairn
+timeout 60 cairn run new.yaml >new.out 2>&1 &
+new=$!
+wait_for 30 test -e began.new
+touch go # for an owner that has not noticed
+wait $new
+is $? 0 'the new run completes'
+wait $old
+is $? 5 'the owner of the store that was removed stops with 5'
+ok 'and says why' grep -q 'removed or replaced' old.out
+is "$(cat got)" from-the-new-run 'the new run has the values of its own task'
+is "$(cat old.ran 2>/dev/null)" '' 'the old one starts nothing more'
+exits 0 cairn status 1 --tasks
+says 'completed' 'the new run is as it was'
+exits 0 cairn checkpoint verify
+exits 0 cairn run --fresh new.yaml
+cd ..
+
+# The project is moved while a run lives: the run stops, and goes on where it is now.
+mkdir here
+cd here || exit 1
+cat >w.yaml <<'END'
+name: w
+tasks:
+  first: {run: echo first >>ran}
+  long: {needs: [first], run: "echo long >>ran; touch began; test -e go || sleep 60"}
+END
+timeout 60 cairn run w.yaml >../moved.out 2>&1 &
+old=$!
+wait_for 30 test -e began
+cd ..
+mv here there
+wait $old
+is $? 5 'an owner whose project was moved stops'
+ok 'and says so' grep -q 'removed or replaced' moved.out
+cd there || exit 1
+touch go
+exits 0 cairn resume
+is "$(tr '\n' ' ' <ran)" 'first long long ' 'it goes on where it is now'
+cd ..
+
+done_testing
