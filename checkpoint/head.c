@@ -82,7 +82,7 @@ static int export_heads(struct head_export *h, uint64_t run,
 {
     struct cairn_store *store = h->in.store;
     struct run_filter every = {.ascending = true};
-    snprintf(of->store, sizeof of->store, "%s", store_id(store));
+    snprintf(of->store, sizeof of->store, "%s", store_lineage(store));
     int rc = store_seq_after(store, &of->next_seq, h->error);
     if (!rc)
         rc = run ? store_get_run(store, run, export_head, h, h->error)
@@ -223,10 +223,10 @@ static int compare_all(struct comparison *c, const struct cairn_head_store *of,
     int rc = store_seq_after(c->store, &next, c->error);
     if (rc)
         return rc;
-    if (strcmp(of->store, store_id(c->store)) != 0)
+    if (strcmp(of->store, store_lineage(c->store)) != 0)
         report_problem(c, 0, "",
                        "this is another store: the exported head is of %s, this is %s",
-                       of->store, store_id(c->store));
+                       of->store, store_lineage(c->store));
     else if (next < of->next_seq)
         report_problem(
             c, 0, "",

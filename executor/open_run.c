@@ -72,13 +72,14 @@ static bool is_of_workflow(const struct engine *e, uint64_t run)
 }
 
 /* Is the process that made this slot file still there? A file whose end was not written
- * names none. */
-static bool owner_alive(const struct slot_map *map)
+ * names none, and one that came here in a copy of a store means nothing. */
+static bool owner_alive(const struct engine *e, const struct slot_map *map)
 {
     char boot[37];
     os_boot_id(boot);
     uint64_t start = os_process_start(map->slots->owner_pid);
-    return strcmp(boot, map->slots->boot_id) == 0 && start != 0 &&
+    return slots_token_is_of(map->slots->token, e->run.identity) &&
+           strcmp(boot, map->slots->boot_id) == 0 && start != 0 &&
            start == map->slots->owner_start;
 }
 
@@ -90,7 +91,7 @@ static int check_previous_owner(const struct engine *e, uint64_t run,
     struct slot_map map;
     if (slots_open(&map, e->run.live_dir, run, NULL))
         return 0;
-    bool alive = owner_alive(&map);
+    bool alive = owner_alive(e, &map);
     long long pid = map.slots->owner_pid;
     slots_close(&map, false);
     if (!alive)
@@ -121,7 +122,7 @@ static enum owner_state owner_state_of(const struct engine *e, uint64_t run)
     struct slot_map map;
     if (slots_open(&map, e->run.live_dir, run, NULL))
         return OWNER_UNKNOWN;
-    bool alive = owner_alive(&map);
+    bool alive = owner_alive(e, &map);
     slots_close(&map, false);
     return alive ? OWNER_LIVES : OWNER_DEAD;
 }

@@ -8,6 +8,7 @@
 #include "graph/match.h"
 #include "process/keeper.h"
 #include "process/live.h"
+#include "process/slot_map.h"
 #include "storage/rows_attempt.h"
 #include "storage/rows_run.h"
 #include "storage/store.h"
@@ -165,12 +166,16 @@ static bool path_exists(const char *path)
     return access(path, F_OK) == 0 || errno != ENOENT;
 }
 
+/* Its own, not one that was copied with the store. */
 static bool has_slots(const struct loader *l)
 {
-    char path[LIVE_PATH];
-    live_path(path, sizeof path, store_live_dir(l->store),
-              live_of_run(LIVE_SLOTS, l->s->recorded.row.run));
-    return path_exists(path);
+    struct slot_map map;
+    int rc = slots_open(&map, store_live_dir(l->store), l->s->recorded.row.run, NULL);
+    if (rc)
+        return rc != CAIRN_ENOTFOUND;
+    bool own = slots_token_is_of(map.slots->token, store_id(l->store));
+    slots_close(&map, false);
+    return own;
 }
 
 static bool has_claim(const struct loader *l, uint32_t task)

@@ -108,12 +108,6 @@ struct reading {
     struct end_notes_damage *damage;
 };
 
-static bool is_of_store(const char *token, const char *store_id)
-{
-    size_t len = strlen(store_id);
-    return strncmp(token, store_id, len) == 0 && token[len] == '.';
-}
-
 /* Is it ours, of this boot? A header that is damaged is counted, a foreign one is not.
  */
 static bool accept_header(const struct reading *r, struct end_header *header)
@@ -129,7 +123,7 @@ static bool accept_header(const struct reading *r, struct end_header *header)
     header->token[sizeof header->token - 1] = 0;
     os_boot_id(boot_id);
     return boot_id[0] && strcmp(boot_id, header->boot_id) == 0 &&
-           header->run == r->run && is_of_store(header->token, r->store_id);
+           header->run == r->run && slots_token_is_of(header->token, r->store_id);
 }
 
 static bool is_empty(const struct end_note *note)

@@ -97,6 +97,10 @@ int keepers_each(const char *live_dir, const char *store_id, uint64_t run,
                  int (*visit)(void *context, struct keeper *keeper), void *context,
                  struct cairn_error *error);
 
+/* Removes the files of attempts of other stores, which were copied here with the store:
+ * they are in the way of attempts of ours with these numbers. */
+void keepers_forget_foreign(const char *live_dir, const char *store_id, uint64_t run);
+
 /* An entry in the slot file of the new owner: so its guard, and the run after it, know
  * of the keeper. Gen, task and attempt are those of its attempt. */
 void keeper_to_slot(const struct keeper *keeper, struct slot *slot);

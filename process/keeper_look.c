@@ -142,7 +142,6 @@ int keepers_each(const char *live_dir, const char *store_id, uint64_t run,
     struct attempt_id id;
     const struct dirent *entry;
     int rc = 0;
-    size_t id_len = strlen(store_id);
     DIR *dir = opendir(live_dir);
     if (!dir)
         return errno == ENOENT ? 0 : error_sys(error, errno, "%s", live_dir);
@@ -153,9 +152,7 @@ int keepers_each(const char *live_dir, const char *store_id, uint64_t run,
         id_only(&keeper, &id);
         rc = look_at_attempt(&keeper, error);
         /* A file that was copied here from another store. */
-        bool foreign =
-            keeper.token[0] && (strncmp(keeper.token, store_id, id_len) != 0 ||
-                                keeper.token[id_len] != '.');
+        bool foreign = keeper.token[0] && !slots_token_is_of(keeper.token, store_id);
         if (!rc && !foreign)
             rc = visit(context, &keeper);
         if (keeper.pidfd >= 0)
@@ -163,6 +160,21 @@ int keepers_each(const char *live_dir, const char *store_id, uint64_t run,
     }
     closedir(dir);
     return rc;
+}
+
+void keepers_forget_foreign(const char *live_dir, const char *store_id, uint64_t run)
+{
+    struct keeper_halves halves;
+    struct attempt_id id;
+    const struct dirent *entry;
+    DIR *dir = opendir(live_dir);
+    while (dir && (entry = readdir(dir)))
+        if (keeper_claim_of(entry->d_name, live_dir, run, &id) &&
+            keeper_read(&id, &halves, NULL) > 0 && halves.start_good &&
+            halves.start.token[0] && !slots_token_is_of(halves.start.token, store_id))
+            keeper_forget(&id);
+    if (dir)
+        closedir(dir);
 }
 
 /* ---- Ending what nobody will take over ---- */

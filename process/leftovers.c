@@ -233,7 +233,10 @@ static const struct slots *open_recorded(struct slot_map *map,
     os_boot_id(boot_id);
     if (slots_open(map, order->live_dir, order->run, NULL))
         return NULL;
-    return boot_id[0] && strcmp(boot_id, map->slots->boot_id) == 0 ? map->slots : NULL;
+    return boot_id[0] && strcmp(boot_id, map->slots->boot_id) == 0 &&
+                   slots_token_is_of(map->slots->token, order->store_id)
+               ? map->slots
+               : NULL;
 }
 
 static void prepare_scan(struct cleanup *cleanup, const struct cleanup_order *order)

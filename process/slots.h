@@ -15,6 +15,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 enum { SLOTS_MAGIC = 0x736c6f74, SLOTS_VERSION = 2, SLOTS_TOKEN = 96 };
 
@@ -57,6 +58,14 @@ struct slots {
     uint64_t owner_start; /* clock ticks, as in /proc/PID/stat */
     struct slot slot[];
 };
+
+/* Is a token, of slots or of an attempt, one of this store? Files that were copied with
+ * a store name processes of the one that they come from. */
+static inline bool slots_token_is_of(const char *token, const char *store_id)
+{
+    size_t len = strlen(store_id);
+    return strncmp(token, store_id, len) == 0 && token[len] == '.';
+}
 
 static inline uint64_t slots_bytes(uint32_t n)
 {

@@ -74,13 +74,19 @@ int moved_store_note(struct cairn_store *store, struct cairn_error *error)
     return rc < 0 ? rc : 0;
 }
 
+static bool lies_below(struct str file, struct str directory)
+{
+    return directory.len && directory.len < file.len &&
+           memcmp(directory.ptr, file.ptr, directory.len) == 0;
+}
+
 /* Below `here` what lay below the first of the noted ones that it lay below. */
 static bool try_below(struct str here, const char *noted, struct str file,
                       struct buf *path)
 {
     struct str home;
     while (next_home(&noted, &home)) {
-        if (home.len >= file.len || memcmp(home.ptr, file.ptr, home.len) != 0)
+        if (!lies_below(file, home))
             continue;
         buf_clear(path);
         buf_str(path, here);
@@ -89,6 +95,28 @@ static bool try_below(struct str here, const char *noted, struct str file,
             return true;
     }
     return false;
+}
+
+/* Did the file lie below a directory in which there is another store now, as there is
+ * where a store was copied from? */
+static bool is_of_other_store(const struct cairn_store *store, struct str here,
+                              const char *noted, struct str file)
+{
+    struct str home;
+    struct buf path = BUF_INIT;
+    const char *name = strrchr(cairn_store_path(store), '/');
+    bool there = false;
+    while (!there && name && next_home(&noted, &home)) {
+        if (!lies_below(file, home) || str_equal(home, here))
+            continue;
+        buf_clear(&path);
+        buf_str(&path, home);
+        buf_text(&path, name + 1);
+        buf_text(&path, "/cairn.db");
+        there = !path.failed && access(path.data, F_OK) == 0;
+    }
+    buf_release(&path);
+    return there;
 }
 
 int moved_store_find(struct cairn_store *store, const struct run_row *row,
@@ -101,7 +129,16 @@ int moved_store_find(struct cairn_store *store, const struct run_row *row,
     if (!rc && here.size)
         rc = store_setting(store, setting, noted, sizeof noted, error);
     bool there = rc >= 0 && try_below(buf_view(&here), noted, row->file, path);
+    bool foreign = rc >= 0 && !there && !lies_below(row->file, buf_view(&here)) &&
+                   is_of_other_store(store, buf_view(&here), noted, row->file);
     buf_release(&here);
+    if (foreign)
+        return error_set(
+            error, CAIRN_ENOTFOUND,
+            "run %llu was copied with its store from where %.*s is, and no "
+            "such file is here: name the one that is to be run here, "
+            "`cairn run FILE`",
+            (unsigned long long)row->run, (int)row->file.len, row->file.ptr);
     if (rc < 0 || there)
         return rc < 0 ? rc : 1;
     buf_clear(path);

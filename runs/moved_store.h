@@ -12,7 +12,9 @@
 int moved_store_note(struct cairn_store *store, struct cairn_error *error);
 /* The path at which the file of a run is now: the recorded one, unless the store has
  * moved and there is such a file below where it is. 1 it is there, 0 it is gone, <0
- * error. In a store with a key it has not moved: the note is not under its HMACs. */
+ * error. In a store with a key it has not moved: the note is not under its HMACs.
+ * CAIRN_ENOTFOUND: the store is a copy, and there is such a file only where it was
+ * copied from, where a store is that has it. */
 int moved_store_find(struct cairn_store *store, const struct run_row *row,
                      struct buf *path, struct cairn_error *error);
 

@@ -157,10 +157,10 @@ static int put_meta(struct db *db, struct str key, struct str text,
 /* The id stays with the store when its directory is copied or moved. `gc`: see
  * rows_gc.c. `sums` says that no row of this store was ever written without a checksum.
  */
-static int put_first_meta(struct db *db, struct cairn_error *error)
+static int put_first_meta(struct db *db, const char *dir, struct cairn_error *error)
 {
     uint8_t bytes[16];
-    char hex[2 * sizeof bytes + 1];
+    char hex[2 * sizeof bytes + 1], place[STORE_PLACE_TEXT];
     int rc = random_bytes(bytes, sizeof bytes, error);
     if (rc)
         return rc;
@@ -170,10 +170,14 @@ static int put_first_meta(struct db *db, struct cairn_error *error)
     rc = put_meta(db, STR("id"), str_of(hex), error);
     if (!rc)
         rc = put_meta(db, STR("gc"), STR("0"), error);
-    return rc ? rc : put_meta(db, STR("sums"), STR("all"), error);
+    if (!rc)
+        rc = put_meta(db, STR("sums"), STR("all"), error);
+    if (!rc)
+        rc = place_first(dir, place, error);
+    return rc ? rc : put_meta(db, STR(STORE_PLACE), str_of(place), error);
 }
 
-static int migrate_tables(struct db *db, int64_t from, bool alone,
+static int migrate_tables(struct db *db, const char *dir, int64_t from, bool alone,
                           struct cairn_error *error)
 {
     assert(from >= 0 && from < SCHEMA_VERSION);
@@ -187,7 +191,7 @@ static int migrate_tables(struct db *db, int64_t from, bool alone,
     for (int64_t v = from; !rc && v < SCHEMA_VERSION; v++)
         rc = db_script(db, migrations[v], error);
     if (!rc && from == 0)
-        rc = put_first_meta(db, error);
+        rc = put_first_meta(db, dir, error);
     else if (!rc && alone)
         rc = put_meta(db, STR("gc"), STR("0"), error);
     if (!rc)
@@ -218,7 +222,7 @@ int schema_prepare(struct db *db, const char *dir, bool alone,
         return rc;
     if (header.user_version == SCHEMA_VERSION)
         return 0;
-    return migrate_tables(db, header.user_version, alone, error);
+    return migrate_tables(db, dir, header.user_version, alone, error);
 }
 
 int schema_stand_in(struct db *db, const struct db_header *header,

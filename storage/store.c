@@ -153,7 +153,9 @@ static int open_reader(struct cairn_store *store, struct cairn_error *error)
         rc = store_connect(store, &store->db, error);
     if (rc == CAIRN_EIO && is_unmade(store))
         return no_store(store, true, error);
-    return rc ? rc : load_id(store, error);
+    if (!rc)
+        rc = load_id(store, error);
+    return rc ? rc : store_look_at_place(store, error);
 }
 
 static int open_locked(struct cairn_store *store, struct cairn_error *error)
@@ -198,7 +200,7 @@ static int open_writer(struct cairn_store *store, bool create,
         return rc;
     rc = open_locked(store, error);
     lock_drop(&store->lock, LOCK_COMMIT);
-    return rc;
+    return rc ? rc : store_settle_place(store, error);
 }
 
 static int find_place(struct cairn_store *store, enum store_place place,
@@ -327,10 +329,16 @@ const char *cairn_store_path(const struct cairn_store *store)
     return store->paths.dir;
 }
 
-const char *store_id(const struct cairn_store *store)
+const char *store_lineage(const struct cairn_store *store)
 {
     assert(store->id[0]);
     return store->id;
+}
+
+const char *store_id(const struct cairn_store *store)
+{
+    assert(store->identity[0]);
+    return store->identity;
 }
 
 bool store_read_only(const struct cairn_store *store)

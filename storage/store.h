@@ -27,7 +27,10 @@
 #include "base/lock.h"
 #include "cairn/store.h"
 
-/* 16 random bytes made with the store, as 32 hex digits. */
+/* 16 random bytes made with the store, as 32 hex digits: copies of it share them. */
+const char *store_lineage(const struct cairn_store *store);
+/* Who it is to its processes, and in the files in `live/`: also 32 hex digits. A copy
+ * of the store has other ones (store_place.c). */
 const char *store_id(const struct cairn_store *store);
 bool store_read_only(const struct cairn_store *store);
 /* The store's lock file, for ownership of workflows. */

@@ -16,6 +16,8 @@
 #include "storage/store_files_int.h"
 
 #include <assert.h>
+#include <limits.h>
+#include <sys/stat.h>
 
 struct object_codec; /* object.c */
 
@@ -43,6 +45,8 @@ struct last_commit {
     uint64_t number, run;
 };
 
+enum { STORE_IDENTITY = 33 }; /* 32 hex digits */
+
 struct cairn_store {
     struct store_paths paths;
     struct db *db;
@@ -51,6 +55,7 @@ struct cairn_store {
     struct hmac_key *key;       /* or NULL */
     struct object_codec *codec; /* made at first use */
     char id[33];
+    char identity[STORE_IDENTITY]; /* store_place.c */
     enum cairn_sync sync;
     enum db_journal journal;
     const char *network_fs; /* or NULL */
@@ -116,6 +121,32 @@ static inline void store_assert_writing(const struct cairn_store *store)
 enum store_place { STORE_DETECT, STORE_LOCAL, STORE_NETWORK };
 int store_open_at(struct cairn_store **out, const struct cairn_store_options *options,
                   enum store_place place, struct cairn_error *error);
+
+/* ---- place_text.c ---- */
+
+#define STORE_PLACE "place" /* the setting */
+enum { STORE_PLACE_TEXT = PATH_MAX + 128 };
+struct place {
+    char identity[STORE_IDENTITY];
+    uint64_t device, inode;
+    char path[PATH_MAX];
+};
+bool place_parse(const char *text, struct place *out);
+int place_make_identity(char identity[STORE_IDENTITY], struct cairn_error *error);
+int place_format(char text[STORE_PLACE_TEXT], const char *identity, const char *dir,
+                 const struct stat *here, struct cairn_error *error);
+/* What it is in a new store. */
+int place_first(const char *dir, char text[STORE_PLACE_TEXT],
+                struct cairn_error *error);
+
+/* ---- store_place.c ---- */
+
+/* Finds out whether the store is a copy, gives it its identity, and notes where it is.
+ */
+int store_settle_place(struct cairn_store *store, struct cairn_error *error);
+/* The same for a reader, who notes nothing; the identity of a copy is then new each
+ * time. */
+int store_look_at_place(struct cairn_store *store, struct cairn_error *error);
 
 /* ---- store_connect.c ---- */
 

@@ -298,6 +298,7 @@ int adopt_all(struct engine *e, struct cairn_error *error)
     if (!r->recovered || e->request.mode == MODE_SETTLE)
         return 0;
     const struct graph *old = situation_old(&e->run.situation, e->request.workflow);
+    keepers_forget_foreign(e->run.live_dir, e->run.identity, e->run.row.run);
     int rc = old->definition->on_crash == ON_CRASH_ADOPT
                  ? keepers_each(e->run.live_dir, e->run.identity, e->run.row.run,
                                 end_if_unknown, e, error)

@@ -206,6 +206,14 @@ static int put_setting(struct rescue *rescue, const struct salvage_row *row,
     rescue->strict = rescue->strict || sums;
     if (sums || str_equal(row->values[0].bytes, STR("gc")))
         return 1;
+    /* Who it is to its processes stays, too, though the new store is made elsewhere. */
+    if (str_equal(row->values[0].bytes, STR(STORE_PLACE))) {
+        int rc = rescue->has_place
+                     ? 0
+                     : store_write_summed(store, SQL_SET_META, row->values, 2, error);
+        rescue->has_place = true;
+        return rc ? rc : 1;
+    }
     if (!str_equal(row->values[0].bytes, STR("id")))
         return keep_row(rescue, row->table, row->values, row->n, error);
     if (row->values[1].bytes.len != sizeof store->id - 1)

@@ -11,9 +11,10 @@
 struct rescue {
     struct store_paths paths;
     struct lock_file lock;
-    bool locked; /* every lock is ours */
-    bool has_id; /* the store's old id was found */
-    bool strict; /* its rows all have checksums */
+    bool locked;    /* every lock is ours */
+    bool has_id;    /* the store's old id was found */
+    bool has_place; /* ... and its old identity (store_place.c) */
+    bool strict;    /* its rows all have checksums */
     struct pages pages;
     struct salvage salvage;
     struct cairn_store *store; /* the new one, until rescue_finish */

@@ -35,6 +35,8 @@ exits 0 cairn doctor
 exits 10 cairn checkpoint show "$seq"
 is "$("$sql" $db "SELECT value FROM meta WHERE key = 'id'")" \
     "$("$sql" before/cairn.db "SELECT value FROM meta WHERE key = 'id'")" 'the store keeps its id'
+is "$("$sql" $db "SELECT value FROM meta WHERE key = 'place'")" \
+    "$("$sql" before/cairn.db "SELECT value FROM meta WHERE key = 'place'")" 'and who it is to its processes'
 is "$("$sql" $db "SELECT group_concat(seq || hex(digest) || hex(record)) FROM checkpoint")" \
     "$("$sql" before/cairn.db "SELECT group_concat(seq || hex(digest) || hex(record)) FROM checkpoint WHERE seq < $seq")" \
     'all other records keep their bytes'

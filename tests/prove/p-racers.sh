@@ -51,6 +51,7 @@ part_clock $clocks
 part_pids $pids
 part_removed
 part_beside $steps
+part_copies $claims
 part_load $seconds
 wait $stopping
 cat stop.said

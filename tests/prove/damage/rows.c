@@ -136,7 +136,7 @@ void ask_rows(struct buf *rows, const char *store)
     uint64_t next = 0;
     int rc = cairn_store_open(&d.store, &options, NULL);
     if (!rc) {
-        buf_text(rows, store_id(d.store));
+        buf_text(rows, store_lineage(d.store));
         rc = store_each_run(d.store, &every, add_run, &d, NULL);
         buf_format(rows, "%d ", rc);
         rc = store_each_run(d.store, &newest, add_run, &d, NULL);

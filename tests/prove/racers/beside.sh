@@ -68,3 +68,56 @@ END
     cd ..
     rm -rf beside
 }
+
+# Copies of a store whose run lives, from before and after that owner began: whatever is
+# done in them, the original's task lives on, and its run comes to its end.
+part_copies() { # rounds
+    part='copies of a store'
+    mkdir copies && cd copies || exit 1
+    unset CAIRN_STORE
+    tries=0
+    for round in $(seq "$1"); do
+        for mode in kill adopt; do
+            rm -rf p between q
+            mkdir p && cd p || exit 1
+            mkdir .cairn
+            : >started
+            printf 'name: other\ntasks: {b: {run: "true"}}\n' >other.yaml
+            cat >w.yaml <<END
+name: w
+on_crash: $mode
+tasks:
+  stay: {run: "echo \$\$ >>started; until [ -e go ]; do sleep 0.02; done"}
+END
+            cairn run w.yaml >out.dead 2>&1 &
+            owner=$!
+            wait_for 20 beside_lines 1
+            kill -9 $owner "$(guard_of $owner)"
+            wait $owner 2>/dev/null
+            cp -r . ../between
+            cairn resume >out.owner 2>&1 &
+            owner=$!
+            [ $mode = adopt ] || wait_for 20 beside_lines 2
+            [ $mode = kill ] || wait_for 20 grep -q adopt out.owner
+            task=$(tail -n 1 started)
+            for from in between p; do
+                for command in resume 'cancel 1' 'run w.yaml' 'run --fresh w.yaml' 'run other.yaml' gc; do
+                    cd .. && rm -rf q && cp -r $from q && cd q || exit 1
+                    : >go
+                    expect 0 cairn $command
+                    tries=$((tries + 1))
+                    [ -e "/proc/$task" ] || fail "$mode: $command in a copy of $from ended the task of the original"
+                done
+            done
+            cd ../p || exit 1
+            : >go
+            wait $owner || { fail "the original exits $?" && show out.owner; }
+            n=$(wc -l <started)
+            [ "$n" -eq "$([ $mode = kill ] && echo 2 || echo 1)" ] || repeated=$((repeated + 1))
+            cd ..
+        done
+    done
+    figure 'G2 G5 G12' 'copies of a store whose run lives, in which runs are resumed, cancelled and begun: nothing of the original is ended' "$tries commands"
+    cd ..
+    rm -rf copies
+}

@@ -22,8 +22,8 @@ START_TEST(files_of_a_store)
     ck_assert_int_ne(stat(path, &st), 0);
     store = open_store();
     ck_assert_str_eq(strrchr(cairn_store_path(store), '/'), "/.cairn");
-    ck_assert_uint_eq(strlen(store_id(store)), 32);
-    memcpy(id, store_id(store), 33);
+    ck_assert_uint_eq(strlen(store_lineage(store)), 32);
+    memcpy(id, store_lineage(store), 33);
     ck_assert(!store_read_only(store));
     ck_assert_ptr_null(store_network_fs(store));
     ck_assert_int_eq(stat(path, &st), 0);
@@ -39,14 +39,14 @@ START_TEST(files_of_a_store)
     ck_assert_str_eq(text.data, "*\n");
     buf_release(&text);
     again = open_reader();
-    ck_assert_str_eq(store_id(again), id);
+    ck_assert_str_eq(store_lineage(again), id);
     ck_assert(store_read_only(again));
     ck_assert_int_eq(store_begin(again, 0, &error), CAIRN_EUSAGE);
     cairn_store_close(again);
     cairn_store_close(store);
     cairn_store_close(NULL);
     ck_assert_int_eq(cairn_store_open(&store, &options, &error), 0);
-    ck_assert_str_eq(store_id(store), id);
+    ck_assert_str_eq(store_lineage(store), id);
     cairn_store_close(store);
 }
 END_TEST

@@ -65,7 +65,7 @@ static void look(struct cairn_store *store)
     struct buf text = BUF_INIT;
     struct run_filter all = {.ascending = true};
     int n = 0;
-    ck_assert_str_eq(store_id(store), "189968d2aeb49bf8ea1a0dd3f8b1a549");
+    ck_assert_str_eq(store_lineage(store), "189968d2aeb49bf8ea1a0dd3f8b1a549");
     good(store_each_run(store, &all, check_run, &text, &error));
     expect_text(&text, "1 golden 2 2 good 1 3 cut 0 ");
     good(store_each_run_attempt(store, 1, 1, false, add_attempt, &text, &error));
