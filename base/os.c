@@ -362,3 +362,22 @@ uint64_t os_process_start(pid_t pid)
     }
     return strtoull(at, NULL, 10);
 }
+
+uint64_t os_pid_namespace(void)
+{
+    char link[32];
+    struct stat st;
+    ssize_t n = readlink("/proc/self", link, sizeof link - 1);
+    if (n <= 0)
+        return 0;
+    link[n] = 0;
+    return strtol(link, NULL, 10) == getpid() && stat("/proc/self/ns/pid", &st) == 0
+               ? st.st_ino
+               : 0;
+}
+
+/* PROC_PID_INIT_INO of the kernel. */
+bool os_is_first_pid_namespace(uint64_t pid_namespace)
+{
+    return pid_namespace == 0xeffffffc;
+}

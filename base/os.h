@@ -55,5 +55,11 @@ int os_user_name(char out[64], struct cairn_error *error);
 /* Start time of a process in clock ticks since boot (field 22 of /proc/PID/stat), 0 if
  * there is no such process or it is a zombie. */
 uint64_t os_process_start(pid_t pid);
+/* Which PID namespace we are in, and its numbers mean something in: what /proc shows is
+ * of it. 0: /proc is of another one, or not there, so no process can be looked at by
+ * its number. */
+uint64_t os_pid_namespace(void);
+/* Of all processes of the machine: each can be seen from it. */
+bool os_is_first_pid_namespace(uint64_t pid_namespace);
 
 #endif

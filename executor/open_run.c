@@ -72,13 +72,15 @@ static bool is_of_workflow(const struct engine *e, uint64_t run)
 }
 
 /* Is the process that made this slot file still there? A file whose end was not written
- * names none, and one that came here in a copy of a store means nothing. */
+ * names none, and one that came here in a copy of a store means nothing. Nor do numbers
+ * of another PID namespace: there, and for all who can ask, the lock tells. */
 static bool owner_alive(const struct engine *e, const struct slot_map *map)
 {
     char boot[37];
     os_boot_id(boot);
     uint64_t start = os_process_start(map->slots->owner_pid);
     return slots_token_is_of(map->slots->token, e->run.identity) &&
+           map->slots->pid_ns == os_pid_namespace() &&
            strcmp(boot, map->slots->boot_id) == 0 && start != 0 &&
            start == map->slots->owner_start;
 }
@@ -122,9 +124,9 @@ static enum owner_state owner_state_of(const struct engine *e, uint64_t run)
     struct slot_map map;
     if (slots_open(&map, e->run.live_dir, run, NULL))
         return OWNER_UNKNOWN;
-    bool alive = owner_alive(e, &map);
+    bool alive = owner_alive(e, &map), here = map.slots->pid_ns == os_pid_namespace();
     slots_close(&map, false);
-    return alive ? OWNER_LIVES : OWNER_DEAD;
+    return alive ? OWNER_LIVES : here ? OWNER_DEAD : OWNER_UNKNOWN;
 }
 
 /* Calls visit for each run that has a slot file. */
@@ -164,11 +166,18 @@ static int end_foreign_run(struct engine *e, uint64_t run, uint64_t workflow,
     if (got <= 0)
         return got;
     /* The row may have become that of a live owner before we had the lock. */
-    int rc =
-        owner_state_of(e, run) == OWNER_DEAD ? end_leftovers(e, run, true, error) : 0;
+    enum owner_state state = owner_state_of(e, run);
+    bool dead = state == OWNER_DEAD || (workflow && state == OWNER_UNKNOWN);
+    struct cairn_error why = {0};
+    int rc = dead ? end_leftovers(e, run, true, &why) : 0;
     if (workflow)
         owner_release(e->request.store, offset);
-    return rc == CAIRN_EOWNED ? 0 : rc;
+    if (rc == CAIRN_ENOMEM)
+        return error_nomem(error);
+    /* Nothing of ours depends on it; whoever goes on with that run will be refused. */
+    if (rc && rc != CAIRN_EOWNED)
+        report(e, CAIRN_EVENT_NOTICE, why.text);
+    return 0;
 }
 
 /* Ends what a dead run left alive. Its slot file stays: it names the output files of

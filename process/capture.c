@@ -10,6 +10,7 @@
 #include "base/os.h"
 
 #include <assert.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -40,8 +41,13 @@ static int open_path(const char *path, struct cairn_error *error)
 {
     if (unlink(path) && errno != ENOENT)
         return error_sys(error, errno, "%s", path);
+    struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
-    return fd < 0 ? error_sys(error, errno, "%s", path) : fd;
+    if (fd < 0)
+        return error_sys(error, errno, "%s", path);
+    /* As long as anybody has it open, in whatever PID namespace (capture_in_use). */
+    (void)fcntl(fd, F_OFD_SETLK, &all);
+    return fd;
 }
 
 static int open_new(const char *live_dir, uint64_t run, uint32_t slot, int stream,
@@ -77,6 +83,29 @@ static int open_unnamed(struct cairn_error *error)
     if (fd >= 0)
         close(fd);
     return error_sys(error, saved, "cannot keep the output of a task in memory");
+}
+
+bool capture_in_use(const char *live_dir, uint64_t run)
+{
+    const struct dirent *entry;
+    bool used = false;
+    DIR *dir = opendir(live_dir);
+    while (dir && !used && (entry = readdir(dir))) {
+        struct live_name name;
+        struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+        if (!live_parse(&name, entry->d_name) || name.run != run ||
+            (name.kind != LIVE_SLOT_OUT && name.kind != LIVE_SLOT_ERR &&
+             name.kind != LIVE_OUT && name.kind != LIVE_ERR))
+            continue;
+        int fd = openat(dirfd(dir), entry->d_name,
+                        O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        used = fd >= 0 && fcntl(fd, F_OFD_GETLK, &all) == 0 && all.l_type != F_UNLCK;
+        if (fd >= 0)
+            close(fd);
+    }
+    if (dir)
+        closedir(dir);
+    return used;
 }
 
 int capture_open_memory(struct capture *capture, struct cairn_error *error)

@@ -69,4 +69,9 @@ void capture_attempt_remove(const struct attempt_id *id);
 void capture_slot_path(char *out, size_t size, const struct slots *slots, uint32_t slot,
                        const char *live_dir, int stream);
 
+/* Has any process a file with output of the run open that cairn has made? Each task has
+ * its own as stdout and stderr, unless these are pipes of ours. This is asked where
+ * processes cannot be looked at. */
+bool capture_in_use(const char *live_dir, uint64_t run);
+
 #endif

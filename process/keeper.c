@@ -25,6 +25,7 @@ void keeper_start_fill(struct keep_start *start, const struct attempt_id *id)
     start->attempt = id->attempt;
     os_boot_id(boot_id);
     memcpy(start->boot_id, boot_id, sizeof boot_id);
+    start->pid_ns = (uint32_t)os_pid_namespace();
 }
 
 struct keeper keeper_of(const struct spawn_request *request)

@@ -58,6 +58,9 @@ int keep_claim(int dir, const char *epoch, const char *name, struct keep_start *
     if (out < 0)
         return errno;
     int sys = file_write_at(out, half, sizeof half, 0);
+    /* Before anybody can see it. Where there are no locks, all is as without. */
+    struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    (void)fcntl(out, F_OFD_SETLK, &all);
     if (!sys)
         sys = link_claim(dir, temporary, name);
     bool linked = !sys;

@@ -61,7 +61,7 @@ struct keep_start {
     uint64_t start;        /* its start time in clock ticks, as in /proc/PID/stat */
     int64_t spawn_boot_ns; /* CLOCK_BOOTTIME just before it was made */
     int64_t claimed_ns;    /* UTC */
-    uint32_t reserved, crc;
+    uint32_t pid_ns, crc;  /* the number is of this PID namespace; 0: unknown */
 };
 
 struct keep_end {
@@ -99,9 +99,10 @@ struct keep_spec {
 uint32_t keep_start_crc(const struct keep_start *start);
 uint32_t keep_end_crc(const struct keep_end *end);
 
-/* Takes the attempt: EEXIST if somebody has it already, ENOENT if the epoch directory
- * is gone, or another errno. On success *fd is its file, open for writing (fd may be
- * NULL). The directory is "." for who only revokes it. */
+/* Takes the attempt, and locks its file until it is closed: EEXIST if somebody has it
+ * already, ENOENT if the epoch directory is gone, or another errno. On success *fd is
+ * its file, open for writing (fd may be NULL). The directory is "." for who only
+ * revokes it. */
 int keep_claim(int dir, const char *epoch, const char *name, struct keep_start *start,
                int *fd);
 

@@ -31,6 +31,12 @@ bool keeper_claim_of(const char *name, const char *live_dir, uint64_t run,
 int keeper_end_rest(const struct keeper *keeper, const char *store_id, bool held,
                     struct cairn_error *error);
 
+/* 1: the keeper that took the attempt has its file open, wherever it lives: in another
+ * PID namespace, too. 0: it does not, <0 error. */
+int keeper_has_file(const struct attempt_id *id, struct cairn_error *error);
+/* Can a keeper be found here by its number, if it lives? */
+bool keeper_number_is_ours(const struct keep_start *start);
+
 /* The part of a claim that its attempt tells. */
 void keeper_start_fill(struct keep_start *start, const struct attempt_id *id);
 

@@ -13,6 +13,8 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -34,17 +36,55 @@ static int has_token(pid_t pid, const char *token)
     return size == n + 1 && memcmp(text, wanted, (size_t)size) == 0;
 }
 
+bool keeper_number_is_ours(const struct keep_start *start)
+{
+    uint64_t here = os_pid_namespace();
+    return here && (!start->pid_ns || start->pid_ns == (uint32_t)here);
+}
+
+int keeper_has_file(const struct attempt_id *id, struct cairn_error *error)
+{
+    char path[LIVE_PATH];
+    struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    live_path(path, sizeof path, id->live_dir, live_of_attempt(LIVE_CLAIM, id));
+    int fd = os_open_plain(path, O_RDONLY);
+    if (fd < 0)
+        return errno == ENOENT ? 0 : error_sys(error, errno, "%s", path);
+    int rc = fcntl(fd, F_OFD_GETLK, &all) < 0 ? error_sys(error, errno, "%s", path)
+                                              : all.l_type != F_UNLCK;
+    close(fd);
+    return rc;
+}
+
+/* One whose number means nothing here: only the lock of its file tells whether it
+ * lives.
+ */
+static int look_elsewhere(const struct attempt_id *id, const struct keep_start *start,
+                          struct cairn_error *error)
+{
+    int lives = keeper_has_file(id, error);
+    if (lives <= 0)
+        return lives;
+    return error_set(error, CAIRN_EBUSY,
+                     "process %d of another PID namespace (a container), or that /proc "
+                     "does not show, keeps a task of run %" PRIu64
+                     ": go on where it runs, or end it there",
+                     start->pid, id->run);
+}
+
 /* Holds the keeper that a file names: 1 it lives (and *pidfd is it), 0 it does not,
  * <0 it cannot be told. Whatever is read by number is of the process that the pidfd
  * holds, if that lives afterwards. */
-static int hold_keeper(const struct keep_start *start, int *pidfd,
-                       struct cairn_error *error)
+static int hold_keeper(const struct attempt_id *id, const struct keep_start *start,
+                       int *pidfd, struct cairn_error *error)
 {
     char boot_id[37];
     struct proc_entry process;
     os_boot_id(boot_id);
-    if (start->pid <= 1 || !boot_id[0] || strcmp(boot_id, start->boot_id) != 0)
+    if (start->pid <= 1 || (boot_id[0] && strcmp(boot_id, start->boot_id) != 0))
         return 0;
+    if (!boot_id[0] || !keeper_number_is_ours(start))
+        return look_elsewhere(id, start, error);
     int fd = pidfd_of(start->pid);
     if (fd < 0)
         return errno == ESRCH
@@ -81,7 +121,7 @@ static int look_at_attempt(struct keeper *keeper, struct cairn_error *error)
     keeper_apply_file(keeper, &halves);
     if (keeper->fate != KEEPER_LOST || !halves.start_good)
         return 0;
-    int held = hold_keeper(&halves.start, &keeper->pidfd, error);
+    int held = hold_keeper(&keeper->id, &halves.start, &keeper->pidfd, error);
     if (held < 0)
         return held;
     if (held) {

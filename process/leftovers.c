@@ -3,6 +3,7 @@
  * file gives them the time to end: TERM, a wait, KILL, a wait. It also tells which
  * keepers will still report: those named by a file with good checksums. */
 #include "process/leftovers.h"
+#include "process/capture.h"
 #include "process/keeper_int.h"
 #include "process/slot_map.h"
 
@@ -168,8 +169,11 @@ static int run_round(struct cleanup *cleanup, int signal, struct cairn_error *er
     cleanup->living = proc_scan_round(&cleanup->scan, signal);
     if (cleanup->living < 0)
         return error_set(error, CAIRN_EIO,
-                         "/proc cannot be read, so processes that an "
-                         "earlier run left cannot be found");
+                         "/proc cannot be read, or is of another PID namespace, so "
+                         "processes that run %" PRIu64
+                         " has left cannot be found: mount it (mount -t proc proc "
+                         "/proc) and try again",
+                         cleanup->claims.run);
     if (cleanup->scan.barred)
         return error_set(error, CAIRN_EOWNED,
                          "another process has just gone on with run %" PRIu64,
@@ -233,7 +237,8 @@ static const struct slots *open_recorded(struct slot_map *map,
     os_boot_id(boot_id);
     if (slots_open(map, order->live_dir, order->run, NULL))
         return NULL;
-    return boot_id[0] && strcmp(boot_id, map->slots->boot_id) == 0 &&
+    bool here = map->slots->pid_ns && map->slots->pid_ns == os_pid_namespace();
+    return here && boot_id[0] && strcmp(boot_id, map->slots->boot_id) == 0 &&
                    slots_token_is_of(map->slots->token, order->store_id)
                ? map->slots
                : NULL;
@@ -248,6 +253,58 @@ static void prepare_scan(struct cleanup *cleanup, const struct cleanup_order *or
     cleanup->scan.context = cleanup;
 }
 
+/* ---- Other PID namespaces ---- */
+
+/* A keeper whose number is of another one, and that lives there. */
+static bool has_hidden_keeper(const struct cleanup_order *order)
+{
+    struct attempt_id id;
+    struct keeper_halves halves;
+    const struct dirent *entry;
+    bool hidden = false;
+    DIR *dir = opendir(order->live_dir);
+    while (dir && !hidden && (entry = readdir(dir)))
+        hidden = keeper_claim_of(entry->d_name, order->live_dir, order->run, &id) &&
+                 keeper_read(&id, &halves, NULL) > 0 && halves.start_good &&
+                 slots_token_is_of(halves.start.token, order->store_id) &&
+                 !keeper_number_is_ours(&halves.start) &&
+                 keeper_has_file(&id, NULL) != 0;
+    if (dir)
+        closedir(dir);
+    return hidden;
+}
+
+/* Was the last owner in a namespace that we do not see into? From the first one all are
+ * seen; elsewhere one that has no process here may be dead, or beside ours. */
+static bool was_elsewhere(const struct cleanup_order *order)
+{
+    struct slot_map map;
+    char boot_id[37];
+    uint64_t here = os_pid_namespace();
+    os_boot_id(boot_id);
+    if (os_is_first_pid_namespace(here) ||
+        slots_open(&map, order->live_dir, order->run, NULL))
+        return false;
+    bool elsewhere = map.slots->pid_ns != here &&
+                     strcmp(map.slots->boot_id, boot_id) == 0 &&
+                     slots_token_is_of(map.slots->token, order->store_id);
+    slots_close(&map, false);
+    return elsewhere;
+}
+
+static int check_elsewhere(const struct cleanup_order *order, struct cairn_error *error)
+{
+    if (!has_hidden_keeper(order) &&
+        !(was_elsewhere(order) && capture_in_use(order->live_dir, order->run)))
+        return 0;
+    return error_set(error, CAIRN_EBUSY,
+                     "tasks of run %" PRIu64
+                     " still run in another PID namespace (a container), where they "
+                     "cannot be ended or taken over from here: go on with the run "
+                     "there, or end them there",
+                     order->run);
+}
+
 static int clean_up(const struct cleanup_order *order, struct leftovers *out,
                     struct cairn_error *error)
 {
@@ -255,6 +312,9 @@ static int clean_up(const struct cleanup_order *order, struct leftovers *out,
     int n = snprintf(token, sizeof token, "%s.%" PRIu64, order->store_id, order->run);
     if (n < 0 || (size_t)n >= sizeof token)
         return error_set(error, CAIRN_ELIMIT, "the store's id is too long");
+    int rc = check_elsewhere(order, error);
+    if (rc)
+        return rc;
     struct cleanup *cleanup = calloc(1, sizeof *cleanup);
     if (!cleanup)
         return error_nomem(error);
@@ -264,7 +324,7 @@ static int clean_up(const struct cleanup_order *order, struct leftovers *out,
     cleanup->slot_file = open_slot_file(&cleanup->claims);
     proc_scan_init(&cleanup->scan, open_recorded(&map, order), token, 0);
     prepare_scan(cleanup, order);
-    int rc = keepers_close_epochs(order->live_dir, order->run, error);
+    rc = keepers_close_epochs(order->live_dir, order->run, error);
     if (!rc)
         rc = run_sure_rounds(cleanup, error);
     if (!rc && cleanup->living > 0 && order->grace_ms > 0)

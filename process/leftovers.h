@@ -14,6 +14,8 @@ struct leftovers {
  * the store id and run, and groups recorded in its slot file (same boot, leader's start
  * time right). TERM, up to grace_ms, KILL. Never by pid alone: each is held by a pidfd
  * and checked again before the signal. Does nothing to its own ancestors or itself.
+ * Before anything is ended, CAIRN_EBUSY if tasks live in another PID namespace that
+ * cannot be seen from here; CAIRN_EIO if /proc cannot be read.
  * The caller owns the workflow of the run. CAIRN_EOWNED, and no more signals, if
  * somebody has begun to go on with the run all the same (its slot file is another one).
  */

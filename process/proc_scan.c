@@ -196,6 +196,18 @@ static bool add_process(struct proc_scan *scan, const struct proc_entry *process
     return true;
 }
 
+/* Not an empty directory, and not of another PID namespace, whose numbers are not ours.
+ */
+static bool is_own_proc(void)
+{
+    char link[32];
+    ssize_t n = readlink("/proc/self", link, sizeof link - 1);
+    if (n <= 0)
+        return false;
+    link[n] = 0;
+    return strtol(link, NULL, 10) == getpid();
+}
+
 /* All processes that can be seen. False if /proc or memory is missing. */
 static bool list_processes(struct proc_scan *scan)
 {
@@ -214,7 +226,7 @@ static bool list_processes(struct proc_scan *scan)
         ok = add_process(scan, &process);
     }
     closedir(dir);
-    return ok;
+    return ok && is_own_proc();
 }
 
 static struct proc_entry *find_process(struct proc_scan *scan, pid_t pid)

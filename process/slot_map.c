@@ -50,6 +50,7 @@ static int slots_fill(struct slots *slots, const char *store_id, uint64_t run,
     memcpy(slots->boot_id, boot_id, sizeof boot_id);
     slots->owner_pid = getpid();
     slots->owner_start = os_process_start(getpid());
+    slots->pid_ns = os_pid_namespace();
     snprintf(slots->token, sizeof slots->token, "%s.%" PRIu64 ".%016" PRIx64, store_id,
              run, salt);
     return 0;

@@ -17,7 +17,7 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { SLOTS_MAGIC = 0x736c6f74, SLOTS_VERSION = 2, SLOTS_TOKEN = 96 };
+enum { SLOTS_MAGIC = 0x736c6f74, SLOTS_VERSION = 3, SLOTS_TOKEN = 96 };
 
 /* The pid is that of a keeper (keeper.h), which outlives the engine. Set by the
  * spawner. */
@@ -56,6 +56,7 @@ struct slots {
     int32_t owner_pid;
     int32_t guard_pid;
     uint64_t owner_start; /* clock ticks, as in /proc/PID/stat */
+    uint64_t pid_ns; /* all of these numbers are of this PID namespace; 0: unknown */
     struct slot slot[];
 };
 

@@ -11,6 +11,9 @@
 #include "storage/rows_run.h"
 #include "storage/store.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -26,15 +29,47 @@ struct holder {
     bool gone; /* it has ended: the lock is held by somebody else */
 };
 
+/* Where an owner's number is that of a process: the id of the boot, and behind a dot
+ * the PID namespace. An older cairn noted the boot alone. */
+static void describe_here(char out[60])
+{
+    os_boot_id(out);
+    size_t n = strlen(out);
+    snprintf(out + n, 60 - n, ".%" PRIu64, os_pid_namespace());
+}
+
+enum sight { OWNER_LIVES, OWNER_GONE, OWNER_HIDDEN };
+
+/* What can be seen of it from here. A container shares the boot, but not the numbers.
+ */
+static enum sight look_for_owner(const struct run_row *row)
+{
+    char here[60];
+    describe_here(here);
+    size_t boot = strcspn(here, "."), len = row->owner_boot.len;
+    if (!os_pid_namespace() || len < boot || memcmp(row->owner_boot.ptr, here, boot))
+        return OWNER_HIDDEN;
+    if (len != boot && !str_equal(row->owner_boot, str_of(here)))
+        return OWNER_HIDDEN;
+    return os_process_start((pid_t)row->owner_pid) == row->owner_start ? OWNER_LIVES
+                                                                       : OWNER_GONE;
+}
+
+static bool is_of_boot(const struct run_row *row)
+{
+    char boot[37];
+    os_boot_id(boot);
+    return row->owner_boot.len >= strlen(boot) &&
+           memcmp(row->owner_boot.ptr, boot, strlen(boot)) == 0;
+}
+
 /* Processes of another host cannot be examined from here. */
 static bool is_gone(const struct run_row *row, const char *host)
 {
-    char here[64], boot[37];
+    char here[64];
     os_host_name(here);
-    os_boot_id(boot);
     return strcmp(here, host) == 0 &&
-           (!str_equal(row->owner_boot, str_of(boot)) ||
-            os_process_start((pid_t)row->owner_pid) != row->owner_start);
+           (!is_of_boot(row) || look_for_owner(row) == OWNER_GONE);
 }
 
 static int note_holder(void *context, const struct run_row *row)
@@ -172,7 +207,7 @@ int owner_live(struct cairn_store *store, uint64_t workflow_id,
 void owner_describe(struct run_row *row, struct owner_text *text)
 {
     os_host_name(text->host);
-    os_boot_id(text->boot);
+    describe_here(text->boot);
     row->owner_pid = getpid();
     row->owner_start = os_process_start(getpid());
     row->owner_host = str_of(text->host);
@@ -185,14 +220,11 @@ void owner_describe(struct run_row *row, struct owner_text *text)
 int run_live(struct cairn_store *store, const struct run_row *row,
              struct cairn_error *error)
 {
-    char boot[37];
     if (row->state != CAIRN_RUN_UNFINISHED)
         return 0;
     int held = owner_live(store, row->workflow, error);
     if (held <= 0)
         return held;
-    os_boot_id(boot);
-    if (!str_equal(row->owner_boot, str_of(boot)))
-        return 1; /* another machine or container: cannot be looked at from here */
-    return os_process_start((pid_t)row->owner_pid) == row->owner_start;
+    /* Another machine or container cannot be looked at from here: its lock can. */
+    return look_for_owner(row) != OWNER_GONE;
 }

@@ -22,7 +22,7 @@ int run_live(struct cairn_store *store, const struct run_row *row,
              struct cairn_error *error);
 /* Fills in this process as the owner; the texts live as long as the buffers. */
 struct owner_text {
-    char host[64], boot[37];
+    char host[64], boot[60];
 };
 void owner_describe(struct run_row *row, struct owner_text *text);
 

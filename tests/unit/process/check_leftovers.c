@@ -3,6 +3,8 @@
 #include "process/leftovers.h"
 #include "process/slot_map.h"
 
+#include "base/os.h"
+
 #include "tests/support/process.h"
 #include "tests/support/suite.h"
 
@@ -258,6 +260,7 @@ START_TEST(test_slot_file)
     ck_assert_int_eq(seen.slots->n, 3);
     ck_assert_int_eq(seen.slots->owner_pid, getpid());
     ck_assert(seen.slots->owner_start > 0);
+    ck_assert_uint_eq(seen.slots->pid_ns, os_pid_namespace());
     ck_assert_int_eq(strncmp(seen.slots->token, store_id, strlen(store_id)), 0);
     ck_assert_uint_eq(strlen(seen.slots->token), strlen(store_id) + 3 + 16);
     made.slots->slot[2].pid = 99;
