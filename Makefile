@@ -320,7 +320,7 @@ FUZZ_CFLAGS = $(filter-out -fsanitize=% -D_FORTIFY_SOURCE=% -O2,$(ALL_CFLAGS)) -
 FUZZ_LIBS = $(if $(FUZZ_TPL),$(BUILD)/fuzz/tpl.o $(filter-out -ltpl,$(LIBS)),$(LIBS))
 FUZZ_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/fuzz/%.o)
 FUZZ_WRAP_chain := -Wl,--wrap=store_check_pages
-FUZZ_WRAP_workflow := -Wl,--wrap=glob_expand -Wl,--wrap=os_read_file
+FUZZ_WRAP_workflow := -Wl,--wrap=glob_expand -Wl,--wrap=os_read_regular
 $(BUILD)/fuzz/tpl.o: $(FUZZ_TPL)
 	@mkdir -p $(@D)
 	$(call say,CC,$<)$(FUZZ_CC) -O1 -g -w $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -I$(dir $(FUZZ_TPL)) -c -o $@ $<

@@ -8,8 +8,6 @@
 #include "base/limits.h"
 #include "workflow/glob.h"
 
-#include <errno.h>
-
 /* The same key of the run that is resumed, if it has the same source and spec. */
 static const struct foreach_key *recorded_key(const struct foreach_reading *r)
 {
@@ -114,10 +112,9 @@ static int load_lines(const struct foreach_reading *r, const struct node *node,
         return out_of_memory(r->p);
     if (!rc)
         return 0;
-    return diagnose_as(&r->p->diagnostic,
-                       rc == CAIRN_ENOTFOUND || inner.sys == EISDIR ? CAIRN_EWORKFLOW
-                                                                    : rc,
-                       node->at, "%s", inner.text);
+    bool of_file = rc == CAIRN_ENOTFOUND || rc == CAIRN_EUSAGE;
+    return diagnose_as(&r->p->diagnostic, of_file ? CAIRN_EWORKFLOW : rc, node->at,
+                       "%s", inner.text);
 }
 
 int foreach_read_lines(struct foreach_reading *r, const struct node *node)

@@ -50,9 +50,11 @@ int foreach_load_lines(const struct foreach_reading *r, struct buf *content,
     }
     buf_str(&path, file);
     int rc = path.failed ? error_nomem(error)
-                         : os_read_file(path.data, LIMIT_FILE_BYTES, content, error);
+                         : os_read_regular(path.data, LIMIT_FILE_BYTES, content, error);
     if (rc == CAIRN_ENOTFOUND)
         error_set(error, rc, "there is no file %.300s", path.data);
+    else if (rc == CAIRN_EUSAGE)
+        error_context(error, "`lines` are those of a regular file");
     buf_release(&path);
     return rc;
 }

@@ -35,6 +35,17 @@ exits 0 sh -c 'cairn validate /dev/stdin <stdin.yaml'
 exits 2 sh -c 'exec 3<stdin.yaml; rm stdin.yaml; cairn run /dev/fd/3'
 says "/dev/fd/3 has no name of its own: $again" 'a file that was removed cannot be read again'
 
+# Nor do the lines of a foreach come from anything but a file.
+mkfifo lines.pipe
+for kind in 'lines.pipe is a pipe' '/dev/zero is a device' 'directory.yaml is a directory'; do
+    printf 'name: x\ntasks:\n  a: {run: "true", foreach: {k: {lines: %s}}}\n' "${kind%% *}" >lines.yaml
+    for command in validate run plan; do
+        exits 3 timeout 20 cairn $command lines.yaml
+        says "lines.yaml:3:41: " "$command tells the place"
+        says "$kind" "$command: $kind"
+    done
+done
+
 echo 'name: x' >secret.yaml
 chmod 000 secret.yaml
 if [ "$(id -u)" != 0 ]; then
@@ -167,7 +178,7 @@ name: x
 tasks:
   a: {foreach: {f: {lines: no-such-list}}, run: echo}
 END
-refused lines-directory 'directory.yaml: Is a directory' <<'END'
+refused lines-directory 'directory.yaml is a directory' <<'END'
 name: x
 tasks:
   a: {foreach: {f: {lines: directory.yaml}}, run: echo}

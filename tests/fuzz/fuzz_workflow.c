@@ -19,8 +19,8 @@ int __real_glob_expand(const char *root, struct str pattern, struct arena *arena
                        struct glob_names *out, struct cairn_error *error);
 int __wrap_glob_expand(const char *root, struct str pattern, struct arena *arena,
                        struct glob_names *out, struct cairn_error *error);
-int __wrap_os_read_file(const char *path, size_t limit, struct buf *out,
-                        struct cairn_error *error);
+int __wrap_os_read_regular(const char *path, size_t limit, struct buf *out,
+                           struct cairn_error *error);
 
 int __wrap_glob_expand(const char *root, struct str pattern, struct arena *arena,
                        struct glob_names *out, struct cairn_error *error)
@@ -34,8 +34,8 @@ int __wrap_glob_expand(const char *root, struct str pattern, struct arena *arena
     return 0;
 }
 
-int __wrap_os_read_file(const char *path, size_t limit, struct buf *out,
-                        struct cairn_error *error)
+int __wrap_os_read_regular(const char *path, size_t limit, struct buf *out,
+                           struct cairn_error *error)
 {
     static const char list[] = "one\n\ntwo words\r\n3\n\x1b[31mred\n";
     (void)limit;
