@@ -2,6 +2,7 @@
 /* cairn graph: tasks and barriers as nodes, an edge from what is needed to what needs
  * it. Nodes are named n0, n1, ... in dot and Mermaid; their ids are labels. */
 #include "cli/commands/run_commands.h"
+#include "cli/format.h"
 #include "cli/json.h"
 #include "cli/open.h"
 #include "cli/report.h"
@@ -11,16 +12,28 @@
 
 enum format { FORMAT_DOT, FORMAT_MERMAID, FORMAT_JSON };
 
-/* A label between double quotes in the language's own way. */
-static void print_label(const char *text, const char *quote, const char *backslash)
+static void print_bytes(const char *text, size_t n, const char *quote,
+                        const char *backslash)
 {
-    for (; *text != '\0'; text++) {
-        if (*text == '"')
+    for (size_t i = 0; i < n; i++) {
+        if (text[i] == '"')
             out("%s", quote);
-        else if (*text == '\\')
+        else if (text[i] == '\\')
             out("%s", backslash);
         else
-            out_raw(text, 1);
+            out_raw(text + i, 1);
+    }
+}
+
+/* A label between double quotes in the language's own way, on one line. */
+static void print_label(const char *text, const char *quote, const char *backslash)
+{
+    enum { LONGEST = 4 };
+    char safe[LONGEST * ESCAPE_FACTOR];
+    for (size_t n = strlen(text), length; n > 0; text += length, n -= length) {
+        length = utf8_length(text, n);
+        length = length ? length : 1;
+        print_bytes(safe, escape_line(safe, text, length), quote, backslash);
     }
 }
 

@@ -132,6 +132,14 @@ for command in 'status --tasks' 'plan --all' graph 'validate each.json' 'graph e
     run cairn $command --json
     json_ok "cairn $command --json is JSON"
 done
+# The name of a workflow is whatever somebody wrote.
+printf '{"name": "w\\u202e \\"\\\\", "tasks": {"a": {"run": "true"}}}' >named.json
+for format in dot mermaid; do
+    exits 0 cairn graph named.json --format $format
+    printable
+done
+run cairn graph named.json
+says 'digraph "w\\u202e \"\\" {' 'the name is escaped, then quoted'
 # A list that changed is told with its values.
 rm files/\$*
 : >"files/$(printf 'new\033[31m\n\302\233')"
