@@ -160,7 +160,8 @@ static int fill_page(const struct checkpoint_range *range, struct page *page)
     return rc < 0 ? rc : 0;
 }
 
-/* Moves the range behind the page. False: nothing can follow. */
+/* Moves the range behind the page. False: nothing can follow, as behind the numbers 0
+ * and INT64_MAX, which only damaged rows have. */
 static bool next_page(struct checkpoint_range *range, const struct page *page)
 {
     assert(page->n <= range->limit);
@@ -169,11 +170,13 @@ static bool next_page(struct checkpoint_range *range, const struct page *page)
     assert(page->n > 0);
     uint64_t seq = page->infos[page->n - 1].seq;
     range->offset = 0;
-    if (!range->descending)
-        range->first = seq + 1;
-    else
+    if (range->descending ? seq <= 1 : seq >= INT64_MAX)
+        return false;
+    if (range->descending)
         range->last = seq - 1; /* 0 would mean no end */
-    return !range->descending || range->last > 0;
+    else
+        range->first = seq + 1;
+    return true;
 }
 
 struct listing {
@@ -393,9 +396,9 @@ static int find_latest(const struct chains *in, struct checkpoint_range range,
             damaged |= rc == CAIRN_EDAMAGED;
         }
         passed++;
-        range.last = next.seq - 1;
-        if (range.last == 0)
+        if (next.seq <= 1) /* 0: damaged */
             break;
+        range.last = next.seq - 1;
     }
     return no_latest(passed, damaged, error);
 }

@@ -347,6 +347,57 @@ START_TEST(tombstones_must_fit)
 }
 END_TEST
 
+static int count_info(void *context, const struct cairn_checkpoint_info *info)
+{
+    uint32_t *n = context;
+    (void)info;
+    ck_assert_uint_lt(++*n, LAB_MAX);
+    return 0;
+}
+
+/* Numbers that cairn never gives: a listing that goes down to them ends, and they are
+ * told as damage. */
+START_TEST(verify_names_impossible_seqs)
+{
+    static const char *const copies[] = {
+        "INSERT INTO checkpoint SELECT 0, namespace, stream, parent, time_ns, kind, "
+        "record, digest FROM checkpoint WHERE seq = %llu",
+        "INSERT INTO checkpoint SELECT -3, namespace, stream, parent, time_ns, kind, "
+        "record, digest FROM checkpoint WHERE seq = %llu",
+        "INSERT INTO checkpoint SELECT 9223372036854775807, namespace, stream, parent, "
+        "time_ns, kind, record, digest FROM checkpoint WHERE seq = %llu"};
+    for (size_t i = 0; i < sizeof copies / sizeof copies[0]; i++) {
+        struct lab *lab = lab_open(70 + i);
+        struct cairn_checkpoint_info info;
+        for (int n = 0; n < 100; n++) /* two pages, the second of which ends with it */
+            lab_put(lab, n % 20 ? "D" : "F");
+        for (int n = 0; n < 99; n++)
+            lab_put(lab, "D");
+        lab_expect_sound(lab);
+        lab_sql(lab, copies[i], 2);
+        ck_assert_int_eq(lab_verify(lab, NULL), CAIRN_EDAMAGED);
+        ck_assert_int_eq(lab_found.n, 1);
+        ck_assert_msg(strstr(lab_found.text[0], "differs from the record's header"),
+                      "%s", lab_found.text[0]);
+        for (int oldest = 0; oldest < 2; oldest++) {
+            uint32_t n = 0;
+            struct cairn_checkpoint_filter every = {
+                .page = {.all = true, .oldest_first = oldest}};
+            MUST(lab, cairn_checkpoint_list(lab->store, &every, count_info, &n, NULL,
+                                            &lab->error));
+            ck_assert_uint_ge(n, 199);
+            ck_assert_uint_le(n, 200);
+        }
+        for (int n = 0; n < lab->n; n++)
+            lab_damage(lab, n);
+        ck_assert_int_eq(
+            cairn_checkpoint_latest(lab->store, "nightly", &info, NULL, &lab->error),
+            CAIRN_EDAMAGED);
+        lab_close(lab);
+    }
+}
+END_TEST
+
 static void add(TCase *tests)
 {
     tcase_add_test(tests, verify_undamaged);
@@ -362,6 +413,7 @@ static void add(TCase *tests)
     tcase_add_test(tests, positions_must_follow);
     tcase_add_test(tests, forks_must_fit);
     tcase_add_test(tests, tombstones_must_fit);
+    tcase_add_test(tests, verify_names_impossible_seqs);
 }
 
 int main(void)
