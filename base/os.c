@@ -4,11 +4,13 @@
  * later. Locks are in lock.c. */
 #include "base/os.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/vfs.h>
@@ -380,4 +382,18 @@ uint64_t os_pid_namespace(void)
 bool os_is_first_pid_namespace(uint64_t pid_namespace)
 {
     return pid_namespace == 0xeffffffc;
+}
+
+uint64_t os_free_descriptors(void)
+{
+    struct rlimit limit;
+    uint64_t open_now = 0;
+    if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur == RLIM_INFINITY)
+        return UINT64_MAX;
+    DIR *directory = opendir("/proc/self/fd");
+    while (directory && readdir(directory))
+        open_now++;
+    if (directory)
+        closedir(directory);
+    return limit.rlim_cur > open_now ? limit.rlim_cur - open_now : 0;
 }

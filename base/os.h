@@ -47,6 +47,9 @@ bool os_is_there(int dir, const char *path);
 int os_network_fs(const char *path, const char **name, struct cairn_error *error);
 /* Whether its file system has next to no room left for us: less than eight blocks. */
 bool os_is_full(const char *path);
+/* How many more descriptors this process may open: about, since others open some, too.
+ */
+uint64_t os_free_descriptors(void);
 /* The kernel's boot id (36 characters and a NUL); "" if unknown. */
 void os_boot_id(char out[37]);
 void os_host_name(char out[64]);

@@ -10,6 +10,7 @@
 #include "cli/ui.h"
 
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #define CHANGES_SHOWN 20
@@ -76,6 +77,21 @@ static void release_signals(void)
         if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler == request_stop)
             signal(signals[i], SIG_DFL);
     }
+}
+
+/* A job needs some descriptors, and the usual soft limit is low for the sake of
+ * programs that use select(). Tasks get it back. Returns what it was, or 0 if it stays.
+ */
+static uint32_t raise_file_limit(void)
+{
+    enum { ENOUGH = 65536 };
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= ENOUGH ||
+        limit.rlim_cur >= limit.rlim_max)
+        return 0;
+    uint32_t before = (uint32_t)limit.rlim_cur;
+    limit.rlim_cur = limit.rlim_max < ENOUGH ? limit.rlim_max : ENOUGH;
+    return setrlimit(RLIMIT_NOFILE, &limit) == 0 ? before : 0;
 }
 
 void tuning_options(const struct settings *settings, struct cairn_run_options *options)
@@ -173,6 +189,7 @@ static int carry_out(struct settings *settings, struct work *work)
     ui_output_optional();
     catch_signals(work->options.stop);
     display_init(&display, store_hint(settings), work->store);
+    work->options.task_files = raise_file_limit();
     work->options.observe = display_event;
     work->options.observe_context = &display;
     if (work->call(work, &result, &error) == 0) {

@@ -128,6 +128,13 @@ static void report_begin(struct engine *e)
                  (unsigned long long)e->run.row.run,
                  e->request.graph->definition->name.ptr, d->n, d->n == 1 ? "" : "s");
     report(e, CAIRN_EVENT_RUN_STARTED, text);
+    if (e->jobs.limit < e->jobs.wanted) {
+        snprintf(text, sizeof text,
+                 "at most %u of %u jobs run at once: there are not enough descriptors "
+                 "for more (ulimit -n)",
+                 e->jobs.limit, e->jobs.wanted);
+        report(e, CAIRN_EVENT_NOTICE, text);
+    }
     const char *network = e->request.store ? store_network_fs(e->request.store) : NULL;
     if (network) {
         snprintf(text, sizeof text,

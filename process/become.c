@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -27,6 +28,17 @@ IN_CHILD int unblock_signals(void)
     static const unsigned long none[8];
     return (int)syscall(SYS_rt_sigprocmask, SIG_SETMASK, none, NULL,
                         (long)KERNEL_MASK_BYTES);
+}
+
+/* Where it cannot be set (a hard limit that was lowered meanwhile) the task has more
+ * than it needs. */
+IN_CHILD void limit_files(uint32_t files)
+{
+    struct rlimit limit;
+    if (!files || getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur <= files)
+        return;
+    limit.rlim_cur = files;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 /* Sources are lifted out of the way first: a host

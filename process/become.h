@@ -8,6 +8,7 @@
 #define PROCESS_BECOME_H
 
 #include <signal.h>
+#include <stdint.h>
 
 /* Sanitizers keep notes about stack frames; these frames are never left. */
 #define IN_CHILD __attribute__((no_sanitize("address", "undefined", "thread")))
@@ -20,6 +21,8 @@ enum {
 
 /* Every signal to its default action, ignored ones too: exec would keep those. */
 void default_signals(void);
+/* The soft limit of descriptors; 0: stays as it is. */
+void limit_files(uint32_t files);
 /* -1 and errno if it fails, as the next one. */
 int unblock_signals(void);
 /* dup2 of each source to its index; changes the array. */

@@ -109,6 +109,7 @@ IN_CHILD int child_task(void *arg)
     if (place_fds(fds, 3))
         task_failed(request, "dup", errno, -1);
     close_from(3);
+    limit_files(request->files);
     if (request->cwd && chdir(request->cwd))
         task_failed(request, "chdir", errno, -1);
     default_signals();
@@ -144,6 +145,7 @@ IN_CHILD int child_keeper(void *arg)
     if (place_fds(fds, KEEP_IMAGE_FD + 1) || fcntl(KEEP_IMAGE_FD, F_SETFD, FD_CLOEXEC))
         task_failed(request, "dup", errno, -1);
     close_from(KEEP_IMAGE_FD + 1);
+    limit_files(request->files); /* its task inherits that */
     default_signals();
     const char *const argv[] = {name, request->keep->token, NULL};
     const char *const envp[] = {job->variable, NULL};

@@ -37,6 +37,7 @@ struct spawn_request {
     const char *path; /* PATH to search when argv[0] has no '/'; NULL: a default one */
     const char *cwd;  /* NULL: inherit */
     int stdout_fd, stderr_fd;     /* -1: /dev/null */
+    uint32_t files;               /* soft limit of its descriptors; 0: as ours */
     struct slot *slot;            /* pid and spawn_boot_ns are set here, */
     const struct slot_map *slots; /* and told here; NULL: nowhere */
     /* Not NULL: run it under a keeper, see keeper.h. pid and pidfd are the keeper's. */

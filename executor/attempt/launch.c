@@ -197,6 +197,7 @@ static int submit_job(struct engine *e, struct job *job, struct cairn_error *err
     jobs_stamp(e, job);
     fill_slot(e, index, job);
     order_keeper(e, job);
+    job->request.files = e->request.options->task_files;
     job->request.cwd = job->cwd.size ? job->cwd.data : NULL;
     job->request.slot = &e->jobs.slots.slots->slot[index];
     job->request.slots = &e->jobs.slots; /* a slot is told when its process is there */

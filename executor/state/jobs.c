@@ -37,16 +37,37 @@ static uint32_t count_jobs(const struct engine *e)
     return jobs < LIMIT_JOBS ? jobs : LIMIT_JOBS;
 }
 
+/* A job has two files for its output and a pidfd; with secrets also two pipes. What
+ * waits in the runner, in `ahead` slots, has all of that but the pidfd. */
+static void bound_by_descriptors(struct engine *e, uint32_t *ahead)
+{
+    enum { OTHERS = 64, OF_OUTPUT = 2, OF_PIPES = 4, OF_PROCESS = 1, OF_KEEPER = 2 };
+    struct jobs *jobs = &e->jobs;
+    bool keeps = e->request.graph->definition->on_crash == ON_CRASH_ADOPT;
+    uint64_t waiting = OF_OUTPUT + (e->run.situation.secrets.redactor ? OF_PIPES : 0);
+    uint64_t each = waiting + OF_PROCESS + (keeps ? OF_KEEPER : 0);
+    uint64_t left = os_free_descriptors();
+    left = left > OTHERS ? left - OTHERS : 0;
+    uint64_t most_ahead = left / 4 / waiting;
+    *ahead = most_ahead < AHEAD_MOST ? (uint32_t)most_ahead : AHEAD_MOST;
+    uint64_t most = (left - *ahead * waiting) / each;
+    if (most < jobs->limit)
+        jobs->limit = most ? (uint32_t)most : 1;
+}
+
 int jobs_open(struct engine *e, struct cairn_error *error)
 {
     struct jobs *jobs = &e->jobs;
     uint32_t outlived = e->run.situation.recorded.n_outlived;
     uint32_t noted = e->run.situation.recorded.n_noted;
     assert(noted <= outlived);
-    jobs->limit = count_jobs(e);
+    uint32_t ahead = 0;
+    jobs->wanted = jobs->limit = count_jobs(e);
+    if (jobs_need_processes(e))
+        bound_by_descriptors(e, &ahead);
     if (jobs->limit < outlived - noted)
         jobs->limit = outlived - noted;
-    jobs->n = jobs->limit + (jobs_need_processes(e) ? AHEAD_MOST + noted : 0);
+    jobs->n = jobs->limit + ahead + (jobs_need_processes(e) ? noted : 0);
     jobs->at = calloc(jobs->n, sizeof *jobs->at);
     jobs->free = calloc(jobs->n, sizeof *jobs->free);
     if (!jobs->at || !jobs->free)

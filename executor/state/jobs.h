@@ -80,6 +80,7 @@ struct jobs {
     struct job *at;
     uint32_t n, running; /* running: slots in use */
     uint32_t limit;      /* processes and calls alive at once */
+    uint32_t wanted;     /* what it would be with more descriptors */
     uint32_t waiting;    /* of `running`: handed to the runner, not yet started */
     bool submitted;      /* some of them since the last wait */
     uint32_t n_outside;  /* of `running`: calls and adopted tasks */

@@ -99,6 +99,8 @@ struct cairn_run_options { /* zero is the default everywhere */
     const struct cairn_param *secrets; /* values of the workflow's secrets; those not */
     size_t n_secrets;                  /* listed come from the environment */
     bool ignore_outputs; /* plan only: skip the check of declared outputs */
+    uint32_t task_files; /* soft limit of descriptors that tasks get, where the program
+                            has raised its own (RLIMIT_NOFILE); 0: as the program */
     struct cairn_stop *stop;
     cairn_observe_fn *observe;
     void *observe_context;
