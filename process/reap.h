@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "process/slots.h"
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 struct process_end {
@@ -14,6 +15,7 @@ struct process_end {
     int64_t cpu_us;
     int64_t peak_kib; /* 0: unknown. Until exec a child counts as large as the engine,
                          so a smaller peak than the engine's own cannot be told */
+    bool unknown;     /* set by the caller where process_reap has failed */
 };
 /* For a child whose pidfd is readable: ends what is left of its group (SIGKILL), clears
  * the slot, reaps it and closes the pidfd. CAIRN_EIO if the kernel has no such child

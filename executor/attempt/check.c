@@ -72,10 +72,11 @@ static struct str last_line(const struct captured *captured)
     return text.len ? (struct str){text.ptr + start, text.len - start} : STR("");
 }
 
-/* It was ended before it could answer: by us, or by a signal from elsewhere. */
+/* It was ended before it could answer, by us, or by a signal from elsewhere; or nobody
+ * saw its answer. */
 static bool is_unanswered(const struct job *job, const struct process_end *end)
 {
-    return job->cancelled || job->timed_out || end->signal;
+    return job->cancelled || job->timed_out || end->signal || end->unknown;
 }
 
 static void add_verdict(const struct engine *e, const struct job *job,
@@ -95,6 +96,8 @@ static void add_verdict(const struct engine *e, const struct job *job,
         buf_text(&ending->text, "its check timed out");
     else if (job->cancelled)
         buf_text(&ending->text, "cancelled");
+    else if (end->unknown)
+        buf_text(&ending->text, "the end of its check could not be learned");
     else if (end->signal) {
         buf_text(&ending->text, "its check was ");
         job_describe_signal(end->signal, &ending->text);

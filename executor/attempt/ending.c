@@ -35,9 +35,10 @@ static int settle_end(struct engine *e, struct job *job, struct cairn_error *err
     int rc = 0;
     if (job->kept)
         rc = kept_ended(e, job, &end, &text, error);
-    else if (jobs_reap(e, job, &end, &local))
+    else if (jobs_reap(e, job, &end, &local)) {
+        end.unknown = true;
         buf_format(&text, "its end could not be learned: %s", local.text);
-    else
+    } else
         describe_end_as_shell(job, &end, &text);
     if (!rc && end.exit_code != 0)
         job_check_disk(e, job);

@@ -152,4 +152,24 @@ pays_once 8 'the check took too long'
 sed 's/while.*done;/[ -e let ] || kill -9 $$;/' paid.yaml >killed.yaml
 pays killed.yaml :
 pays_once 8 'the check was killed'
+# An end that nobody can learn: a sandbox may refuse to wait.
+unlearned() {
+    rm -rf .cairn ran
+    exits 8 "$BUILD/tests/tools/refuse" waitid=EPERM cairn run flow.yaml
+    exits 8 cairn resume
+    is "$(grep -c pay ran)" 1 "$1: it does not run again"
+    exits 0 cairn log pay
+    says 'could not be learned'
+}
+cat >flow.yaml <<'END2'
+name: unlearned
+tasks:
+  pay: {run: 'echo pay >>ran; echo paid', once: true, retries: 2}
+END2
+if "$BUILD/tests/tools/refuse" waitid=EPERM true; then
+    unlearned 'an end that nobody has seen'
+else
+    skip 'an end that nobody has seen' 'system calls cannot be refused here'
+fi
+
 done_testing

@@ -17,7 +17,8 @@ static const struct {
     int number;
 } calls[] = {{"execveat", SYS_execveat},
              {"getrandom", SYS_getrandom},
-             {"memfd_create", SYS_memfd_create}},
+             {"memfd_create", SYS_memfd_create},
+             {"waitid", SYS_waitid}},
   errors[] = {{"EACCES", EACCES}, {"ENOSYS", ENOSYS}, {"EPERM", EPERM}};
 
 static int number_of(const char *name, size_t len, int which)
