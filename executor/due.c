@@ -4,6 +4,7 @@
 
 #include "executor/attempt/call.h"
 #include "executor/command_apply.h"
+#include "executor/state/job_disk.h"
 #include "executor/state/report.h"
 
 #include "base/os.h"
@@ -27,6 +28,7 @@ static bool trim_outputs(struct engine *e)
         fast |= capture_trim(&job->capture,
                              job->capture.in_memory ? output_limit(e) : limit,
                              least) > FAST_BYTES;
+        job_check_growth(e, job);
     }
     return fast;
 }

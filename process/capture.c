@@ -140,8 +140,11 @@ void capture_reserve(struct capture *capture)
 }
 
 /* How many bytes were given back. */
-static uint64_t trim_stream(int fd, uint64_t limit, uint64_t least, uint64_t *punched)
+static uint64_t trim_stream(struct capture *capture, int stream, uint64_t limit,
+                            uint64_t least)
 {
+    int fd = capture->fd[stream];
+    uint64_t *punched = &capture->punched[stream];
     struct stat st;
     if (fd < 0 || fstat(fd, &st))
         return 0;
@@ -160,8 +163,10 @@ static uint64_t trim_stream(int fd, uint64_t limit, uint64_t least, uint64_t *pu
     /* A file system that has no holes (EOPNOTSUPP) keeps the middle; nothing is lost.
      */
     if (fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)begin,
-                  (off_t)(end - begin)))
+                  (off_t)(end - begin))) {
+        capture->untrimmed = true;
         return 0;
+    }
     *punched = end;
     return end - begin;
 }
@@ -170,7 +175,7 @@ uint64_t capture_trim(struct capture *capture, uint64_t limit, uint64_t least)
 {
     uint64_t most = 0;
     for (int i = 0; i < STREAMS; i++) {
-        uint64_t n = trim_stream(capture->fd[i], limit, least, &capture->punched[i]);
+        uint64_t n = trim_stream(capture, i, limit, least);
         most = n > most ? n : most;
     }
     return most;

@@ -15,6 +15,7 @@ struct capture {
     uint64_t punched[2];  /* end of the hole so far */
     uint64_t reserved[2]; /* there are blocks up to here */
     bool in_memory;       /* files without a name, not in `live/` */
+    bool untrimmed; /* its middle could not be given back: there are no holes here */
 };
 /* LIVE_SLOT_OUT and LIVE_SLOT_ERR, new and empty. */
 int capture_open(struct capture *capture, const char *live_dir, uint64_t run,

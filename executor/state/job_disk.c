@@ -133,3 +133,18 @@ void job_check_disk(struct engine *e, const struct job *job)
     report(e, CAIRN_EVENT_DISK_FULL, text.failed ? "out of memory" : text.data);
     buf_release(&text);
 }
+
+void job_check_growth(struct engine *e, const struct job *job)
+{
+    char text[LIVE_PATH + 200];
+    if (!job->capture.untrimmed || e->jobs.growth_reported)
+        return;
+    e->jobs.growth_reported = true;
+    snprintf(
+        text, sizeof text,
+        "what %s writes takes ever more room in %s until it ends: this file system "
+        "cannot give back the middle of a file; a local directory can (--store "
+        "DIR)",
+        e->request.graph->id[job->intent.task], e->run.live_dir);
+    report(e, CAIRN_EVENT_NOTICE, text);
+}

@@ -14,5 +14,8 @@ void job_lose_output(struct engine *e, uint32_t task, const char *why);
 /* A process has failed: says if the disk that it works on is full, or the one of the
  * store that it wrote its output to. To be asked before its files are given back. */
 void job_check_disk(struct engine *e, const struct job *job);
+/* Says once if what a running task writes takes ever more room, because the file system
+ * cannot give back its middle. */
+void job_check_growth(struct engine *e, const struct job *job);
 
 #endif

@@ -89,6 +89,7 @@ struct jobs {
     uint32_t started; /* attempts of tasks, those that were recalled not counted */
     struct slot_map slots;
     bool runner_open;
+    bool growth_reported;  /* that what a task writes cannot be bounded */
     bool disk_reported;    /* that a disk is full which a task writes to */
     bool lacks_room;       /* in the live directory, when it was last looked at, ... */
     int64_t looked_ns;     /* ... then (monotonic); 0: never */

@@ -67,4 +67,21 @@ for error in ENOSYS EPERM; do
     rm -rf .cairn
     exits 0 "$refuse" execveat=$error memfd_create=$error sh -c 'sed -i "s/exec sleep.*\"/true\"/" flow.yaml && exec cairn run flow.yaml'
 done
+# A file system without holes: what a running task writes cannot be bounded, which is said.
+cat >flow.yaml <<'END'
+name: w
+tasks:
+  a: {run: "yes | head -c 40000000; touch at; while [ ! -e go ]; do sleep 0.02; done"}
+END
+rm -rf .cairn at go
+"$refuse" fallocate=EOPNOTSUPP cairn run flow.yaml >out 2>err &
+owner=$!
+ok 'a task writes much' wait_for 20 test -e at
+told() { grep -q 'takes ever more room' err; }
+ok 'that it cannot be bounded is said' wait_for 20 told
+touch go
+wait $owner
+is "$?" 0 'and nothing fails of it'
+is "$(grep -c 'takes ever more room' err)" 1 'it is said once'
+
 done_testing

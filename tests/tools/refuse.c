@@ -15,11 +15,15 @@
 static const struct {
     const char *name;
     int number;
-} calls[] = {{"execveat", SYS_execveat},
+} calls[] = {{"fallocate", SYS_fallocate},
+             {"execveat", SYS_execveat},
              {"getrandom", SYS_getrandom},
              {"memfd_create", SYS_memfd_create},
              {"waitid", SYS_waitid}},
-  errors[] = {{"EACCES", EACCES}, {"ENOSYS", ENOSYS}, {"EPERM", EPERM}};
+  errors[] = {{"EACCES", EACCES},
+              {"EOPNOTSUPP", EOPNOTSUPP},
+              {"ENOSYS", ENOSYS},
+              {"EPERM", EPERM}};
 
 static int number_of(const char *name, size_t len, int which)
 {
