@@ -143,6 +143,88 @@ static int load_lost_marks(struct loader *l, uint32_t gen)
     return rc;
 }
 
+/* ---- Tasks that were taken out of the workflow and put back ---- */
+
+/* Those that must not run twice. What an earlier generation of the run knows of one is
+ * no record of the present states, so if it may have run, it is unknown. */
+struct put_back {
+    struct situation *s;
+    uint32_t n, *now; /* the tasks of the generation, in the workflow as it is now */
+    uint8_t *wanted;  /* [tasks now] WANTED, SEEN in this generation */
+};
+enum { WANTED = 1, SEEN = 2 };
+
+static uint8_t put_back_mark(const struct attempt_row *row, uint8_t before)
+{
+    if (attempt_is_open(row) || row->outcome == CAIRN_UNKNOWN)
+        return MARK_INTERRUPTED;
+    if (row->flags & ATTEMPT_UNDO)
+        return row->outcome == CAIRN_COMPLETED ? 0 : before;
+    return row->outcome == CAIRN_COMPLETED ? MARK_DAMAGED : 0;
+}
+
+static int mark_put_back(void *context, const struct attempt_row *row)
+{
+    const struct put_back *p = context;
+    uint32_t task = row->task < p->n ? p->now[row->task] : NODE_NONE;
+    if (task == NODE_NONE || !p->wanted[task] || attempt_never_started(row))
+        return 0;
+    uint8_t *mark = &p->s->present.new_marks[task];
+    *mark = put_back_mark(row, *mark);
+    p->wanted[task] |= SEEN;
+    return 0;
+}
+
+/* The newest generation that has attempts of a task decides. */
+static int mark_put_back_by(struct loader *l, uint32_t gen, uint8_t *wanted)
+{
+    struct definition definition;
+    struct graph graph;
+    const struct run_row *row = &l->s->recorded.row;
+    int rc = generation_load(l->store, row, gen, &definition, &graph, l->error);
+    if (rc == CAIRN_ENOTFOUND || rc == CAIRN_EDAMAGED)
+        return 0; /* load_lost_marks says what that means */
+    if (rc)
+        return rc;
+    struct put_back p = {l->s, graph.n_tasks, NULL, wanted};
+    p.now = malloc(((size_t)graph.n_tasks + 1) * sizeof *p.now);
+    if (p.now) {
+        map_tasks(&graph, &l->w->graph, p.now);
+        rc = store_each_run_attempt(l->store, row->run, gen, false, mark_put_back, &p,
+                                    l->error);
+    } else
+        rc = error_nomem(l->error);
+    for (uint32_t task = 0; task < l->w->graph.n_tasks; task++)
+        if (wanted[task] & SEEN)
+            wanted[task] = 0;
+    free(p.now);
+    graph_release(&graph);
+    definition_release(&definition);
+    return rc;
+}
+
+static int load_put_back(struct loader *l)
+{
+    const struct recorded *r = &l->s->recorded;
+    uint32_t n = l->w->graph.n_tasks, n_wanted = 0;
+    if (!r->recovered || r->row.gen < 2)
+        return 0;
+    uint8_t *wanted = calloc((size_t)n + 1, 1);
+    if (!wanted)
+        return error_nomem(l->error);
+    for (uint32_t task = 0; task < n; task++) {
+        wanted[task] = l->s->present.old_task[task] == NODE_NONE &&
+                       !l->s->present.new_marks[task] &&
+                       graph_def(&l->w->graph, task)->once;
+        n_wanted += wanted[task];
+    }
+    int rc = 0;
+    for (uint32_t gen = r->row.gen; n_wanted && gen > 0 && !rc; gen--)
+        rc = mark_put_back_by(l, gen, wanted);
+    free(wanted);
+    return rc;
+}
+
 /* ---- Keepers ---- */
 
 /* Attempts whose keeper lives, or has recorded their end, were not interrupted. */
@@ -264,6 +346,8 @@ int situation_load_marks(struct loader *l)
     /* A completed run has nothing unfinished, unless records of it are lost. */
     bool completed = r->recovered && r->row.state == CAIRN_RUN_COMPLETED;
     bool whole = completed && !r->recovery.gap && !l->as_is && !any_pending(&r->states);
+    if (!rc)
+        rc = load_put_back(l);
     if (rc || whole)
         return rc;
     if (completed)

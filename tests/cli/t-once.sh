@@ -172,4 +172,47 @@ else
     skip 'an end that nobody has seen' 'system calls cannot be refused here'
 fi
 
+# Taken out of the file for one resume, and put back: it is remembered.
+cat >back.yaml <<'END2'
+name: back
+tasks:
+  pay: {run: 'echo pay >>ran', once: true}
+  last: {run: '[ -e go ]'}
+END2
+rm -rf .cairn ran go
+exits 1 cairn run back.yaml
+sed -i.full '/pay/d' back.yaml
+exits 1 cairn resume
+exits 1 cairn resume
+mv back.yaml.full back.yaml
+exits 0 cairn plan
+ok 'plan does not say that it will run' sh -c '! grep -q "^run.*pay" out'
+exits 8 cairn resume
+is "$(grep -c pay ran)" 1 'what completed does not run again'
+exits 0 cairn resolve 1 pay 'done'
+touch go
+exits 0 cairn resume
+is "$(grep -c pay ran)" 1 'nor then'
+sed -i.full '/pay/d' back.yaml
+exits 0 cairn resume
+mv back.yaml.full back.yaml
+exits 8 cairn resume
+is "$(grep -c pay ran)" 1 'also in a run that was completed'
+
+# One that failed may run again.
+cat >back.yaml <<'END2'
+name: back
+tasks:
+  pay: {run: 'echo pay >>ran; [ -e go ]', once: true, undo: 'echo undo >>ran'}
+END2
+rm -rf .cairn ran go
+exits 1 cairn run back.yaml
+cp back.yaml full.yaml
+sed -i 's/pay:/other:/; s/echo pay/echo other/' back.yaml
+exits 1 cairn resume
+cp full.yaml back.yaml
+touch go
+exits 0 cairn resume
+is "$(grep -c pay ran)" 2 'what had failed'
+
 done_testing
