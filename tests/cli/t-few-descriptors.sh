@@ -15,17 +15,21 @@ jobs: 300
 tasks:
   t:
     foreach: {i: {range: [1, 300]}}
-    run: 'touch at-$i; ulimit -S -n >limit-$i; ulimit -H -n >>limit-$i; while [ ! -e all ]; do sleep 0.1; done'
+    run: 'touch at-$i; ulimit -S -n >limit-$i; ulimit -H -n >>limit-$i; flock -s all true'
 YAML
+: >all
+exec 8<all
+flock 8 # until all of them run
 (
     ulimit -S -n 256
+    exec 8<&-
     exec env --default-signal=INT,QUIT cairn run soft.yaml
 ) >run.out 2>run.err &
 pid=$!
 # shellcheck disable=SC2010 # the names are plain
 all_run() { [ "$(ls | grep -c '^at-')" -eq 300 ]; }
 ok 'as many run at once as are asked for' wait_for 60 all_run
-touch all
+exec 8<&-
 wait $pid
 is "$?" 0 'and all of them complete'
 is "$(cat limit-* | sort -u)" "$(printf '256\n%s\n' "$(ulimit -H -n)" | sort)" \
