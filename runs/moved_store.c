@@ -5,6 +5,7 @@
 #include "storage/rows_run.h"
 #include "storage/store.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -106,6 +107,7 @@ static bool is_of_other_store(const struct cairn_store *store, struct str here,
     struct buf path = BUF_INIT;
     const char *name = strrchr(cairn_store_path(store), '/');
     bool there = false;
+    assert(here.ptr);
     while (!there && name && next_home(&noted, &home)) {
         if (!lies_below(file, home) || str_equal(home, here))
             continue;
@@ -128,8 +130,9 @@ int moved_store_find(struct cairn_store *store, const struct run_row *row,
     int rc = looks ? current_home(store, &here, error) : 0;
     if (!rc && here.size)
         rc = store_setting(store, setting, noted, sizeof noted, error);
-    bool there = rc >= 0 && try_below(buf_view(&here), noted, row->file, path);
-    bool foreign = rc >= 0 && !there && !lies_below(row->file, buf_view(&here)) &&
+    bool known = rc >= 0 && here.size;
+    bool there = known && try_below(buf_view(&here), noted, row->file, path);
+    bool foreign = known && !there && !lies_below(row->file, buf_view(&here)) &&
                    is_of_other_store(store, buf_view(&here), noted, row->file);
     buf_release(&here);
     if (foreign)

@@ -47,7 +47,8 @@ static enum sight look_for_owner(const struct run_row *row)
     char here[60];
     describe_here(here);
     size_t boot = strcspn(here, "."), len = row->owner_boot.len;
-    if (!os_pid_namespace() || len < boot || memcmp(row->owner_boot.ptr, here, boot))
+    if (!os_pid_namespace() || len < boot ||
+        memcmp(row->owner_boot.ptr, here, boot) != 0)
         return OWNER_HIDDEN;
     if (len != boot && !str_equal(row->owner_boot, str_of(here)))
         return OWNER_HIDDEN;

@@ -69,7 +69,7 @@ int looks_begin(struct engine *e, struct job *job, bool inputs,
     const struct task_def *def = graph_def(e->request.graph, job->intent.task);
     struct asker asker = job_asker(e, job);
     struct file_look files;
-    struct look *look;
+    struct look *look = NULL;
     if (!(inputs ? def->n_inputs : def->n_outputs))
         return 0;
     int rc = file_look_begin(&files, &asker, inputs, error);
