@@ -130,9 +130,10 @@ static int default_dir(bool create, char **dir, struct cairn_error *error)
 /* SQLite's own words would be that there is no such file. */
 static int check_length(const struct store_paths *paths, struct cairn_error *error)
 {
-    size_t most = db_path_limit();
-    if (strlen(paths->db) <= most)
-        return 0;
+    size_t most;
+    int rc = db_path_limit(&most, error);
+    if (rc || strlen(paths->db) <= most)
+        return rc;
     return error_set(error, CAIRN_ELIMIT,
                      "the path of the store is too long: SQLite takes %zu bytes for "
                      "that of its database, which would have %zu. Move the project, or "

@@ -45,15 +45,19 @@ static void add_unfinished(void *context, const char *text)
 
 /* Runs that were interrupted, stopped, or have failed: nothing is wrong with the store,
  * but nobody should have to look for them. */
-static void look_at_runs(struct settings *settings, struct findings_report *report)
+static int look_at_runs(struct settings *settings, struct findings_report *report)
 {
     struct cairn_store_options options = {.path = store_path(settings),
                                           .read_only = true,
                                           .key_file = key_path(settings)};
     struct cairn_store *store = NULL;
-    if (cairn_store_open(&store, &options, NULL) == 0)
-        (void)each_unfinished(store, store_hint(settings), 0, add_unfinished, report);
+    struct cairn_error error = {0};
+    if (cairn_store_open(&store, &options, &error) != 0)
+        return report_error(&error);
+    int status =
+        each_unfinished(store, store_hint(settings), 0, add_unfinished, report);
     cairn_store_close(store);
+    return status;
 }
 
 int command_doctor(struct settings *settings)
@@ -75,8 +79,12 @@ int command_doctor(struct settings *settings)
             doc_discard(&doc);
         return report_error(&error);
     }
-    if (rc == 0)
-        look_at_runs(settings, &report);
+    int status = rc == 0 ? look_at_runs(settings, &report) : cairn_exit_status(rc);
+    if (rc == 0 && status != 0) {
+        if (report.doc)
+            doc_discard(&doc);
+        return status;
+    }
     if (report.doc) {
         doc_end(&doc);
         doc_count(&doc, "ok", report.counts[CAIRN_HEALTH_OK]);
@@ -88,5 +96,5 @@ int command_doctor(struct settings *settings)
         say("%u bad, %u warnings, %u ok", report.counts[CAIRN_HEALTH_BAD],
             report.counts[CAIRN_HEALTH_WARN], report.counts[CAIRN_HEALTH_OK]);
     }
-    return rc == 0 ? 0 : cairn_exit_status(rc);
+    return status;
 }

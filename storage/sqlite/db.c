@@ -68,11 +68,14 @@ static void add_uri(struct buf *out, const char *path)
 }
 
 /* SQLite refuses a path behind which the name of a journal has no room. */
-size_t db_path_limit(void)
+int db_path_limit(size_t *out, struct cairn_error *error)
 {
     const sqlite3_vfs *files = sqlite3_vfs_find(NULL);
-    assert(files && files->mxPathname > 100);
-    return (size_t)files->mxPathname - strlen("-journal");
+    if (!files) /* it could not start */
+        return error_nomem(error);
+    assert(files->mxPathname > 100);
+    *out = (size_t)files->mxPathname - strlen("-journal");
+    return 0;
 }
 
 static int open_handle(struct db *db, const struct db_options *options,

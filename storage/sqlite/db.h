@@ -33,7 +33,7 @@ struct db_options {
 };
 
 /* How many bytes the path of a database may have, its symbolic links resolved. */
-size_t db_path_limit(void);
+int db_path_limit(size_t *out, struct cairn_error *error);
 /* The file must exist. Reads nothing of it yet. */
 int db_open(struct db **out, const struct db_options *options,
             struct cairn_error *error);
