@@ -8,9 +8,9 @@ for part in common load stop claims clock pids removed beside; do
 done
 unset CAIRN_STORE
 if [ "$LEVEL" = full ]; then
-    racers=50 rounds=30 storms=150 crowds=25 seconds=60 stopped=60 claims=10 clocks=9 pids=5 steps=1
+    racers=50 rounds=30 storms=150 crowds=25 seconds=60 stopped=60 claims=10 clocks=9 pids=5 steps=1 copies=5
 else
-    racers=50 rounds=3 storms=15 crowds=3 seconds=8 stopped=2 claims=2 clocks=2 pids=1 steps=6
+    racers=50 rounds=3 storms=15 crowds=3 seconds=8 stopped=2 claims=2 clocks=2 pids=1 steps=6 copies=1
 fi
 
 part_c() { # name, numbers: a part of the program `racers`
@@ -51,7 +51,7 @@ part_clock $clocks
 part_pids $pids
 part_removed
 part_beside $steps
-part_copies $claims
+part_copies $copies
 part_load $seconds
 wait $stopping
 cat stop.said
