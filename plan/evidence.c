@@ -130,10 +130,14 @@ static bool has_sign(const struct evidence_search *k, const char *path,
 static bool has_fixed_outputs(const struct evidence_search *k)
 {
     const struct task_def *def = k->scope.def;
-    bool fixed = true;
-    for (uint32_t i = 0; i < def->n_outputs && fixed; i++)
-        fixed = text_is_fixed(k->scope.definition, def->outputs[i]);
-    return fixed;
+    struct evidence_source *source = k->source;
+    if (source->fixed_of == def)
+        return source->fixed;
+    source->fixed_of = def;
+    source->fixed = true;
+    for (uint32_t i = 0; i < def->n_outputs && source->fixed; i++)
+        source->fixed = text_is_fixed(k->scope.definition, def->outputs[i]);
+    return source->fixed;
 }
 
 /* Whether all outputs are as the index has them: then their result need not be read. */

@@ -18,7 +18,9 @@ struct evidence_source {
     enum cairn_check_outputs check; /* how */
     struct output_index *index; /* with CAIRN_OUTPUTS_CHANGED: what was seen of them;
                                    gets what is seen now */
-    bool unknown_secret;        /* set: a secret that counts was not given */
+    const struct task_def *fixed_of; /* whose `fixed` is known: members share it */
+    bool fixed;                      /* the names of its outputs are */
+    bool unknown_secret;             /* set: a secret that counts was not given */
     struct result_file differs; /* set with OUTPUT_DIFFERS: what is there now; its name
                                    is not */
 };

@@ -28,9 +28,11 @@ int task_directory(const struct scope *scope, struct buf *out,
                    struct cairn_error *error)
 {
     struct buf cwd = BUF_INIT;
-    int rc = text_expand(scope, scope->def->cwd, &cwd, error);
     buf_clear(out);
     buf_str(out, scope->definition->root);
+    if (!scope->def->cwd.len)
+        return buf_check(out, error);
+    int rc = text_expand(scope, scope->def->cwd, &cwd, error);
     append_path(out, buf_view(&cwd));
     out->failed |= cwd.failed;
     buf_release(&cwd);
