@@ -34,12 +34,10 @@ static bool outputs_recorded(const struct evidence_search *k)
     return k->result->n_outputs == k->scope.def->n_outputs;
 }
 
-/* What was only touched is the same as long as nobody touches it again. File systems
- * count time in steps: what has just changed may change once more within the same. */
+/* What was only touched is the same as long as nobody touches it again. */
 static bool is_settled(const struct result_file *now)
 {
-    enum { STEP_S = 3 }; /* FAT: two seconds */
-    return now->changed_ns < clock_utc_ns() - STEP_S * INT64_C(1000000000);
+    return file_time_settled(now->changed_ns, clock_utc_ns());
 }
 
 /* The outputs are as they were recorded. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "runs/file_digests.h"
 
+#include "base/clock.h"
+
 #include <stdlib.h>
 
 enum { PLACES = 8192 };
-/* FAT counts changes in steps of two seconds. */
-static const int64_t step_ns = 3000000000;
 
 struct file_digest {
     dev_t device;
@@ -34,15 +34,17 @@ static bool is_same_time(const struct timespec *a, const struct timespec *b)
     return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
 }
 
-static bool is_settled(const struct timespec *time, int64_t now_ns)
+bool file_time_settled(int64_t changed_ns, int64_t now_ns)
 {
-    return time->tv_sec * INT64_C(1000000000) + time->tv_nsec < now_ns - step_ns;
+    enum { STEP_S = 3 };
+    return changed_ns < now_ns - STEP_S * INT64_C(1000000000);
 }
 
 void file_digests_note(struct file_digests *digests, const struct stat *st,
                        int64_t now_ns, const struct digest *digest)
 {
-    if (!is_settled(&st->st_ctim, now_ns) || !is_settled(&st->st_mtim, now_ns))
+    if (!file_time_settled(timespec_ns(&st->st_ctim), now_ns) ||
+        !file_time_settled(timespec_ns(&st->st_mtim), now_ns))
         return;
     pthread_mutex_lock(&digests->mutex);
     if (!digests->at)

@@ -2,8 +2,7 @@
 /* What files held that were read already, so that a file which many tasks read is
  * hashed once by a command, not once for each. A file is known by its device, inode,
  * size and times. One that changed shortly before it was read is not remembered: it may
- * change again without another time of change, since file systems count time in steps.
- */
+ * change again without another time of change. */
 #ifndef RUNS_FILE_DIGESTS_H
 #define RUNS_FILE_DIGESTS_H
 
@@ -12,6 +11,11 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/stat.h>
+
+/* Whether a file whose time of change was `changed_ns` would get another one if it
+ * changed at `now_ns` (both UTC): file systems count time in steps, FAT in steps of two
+ * seconds. */
+bool file_time_settled(int64_t changed_ns, int64_t now_ns);
 
 struct file_digest;
 struct file_id {

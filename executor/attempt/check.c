@@ -231,6 +231,14 @@ static void take_output(struct ending *ending, struct ending *check)
     ending->row.err_head = check->row.err_head;
 }
 
+int decide_looked(struct engine *e, struct job *job, struct ending *ending, int rc,
+                  struct cairn_error *why)
+{
+    judge_outputs(e, job, ending, rc, why);
+    settle_decision(e, job, ending);
+    return 0;
+}
+
 static int finish_deciding(struct engine *e, struct job *job,
                            const struct process_end *end, const struct verdict *verdict,
                            struct ending *output, struct cairn_error *error)
@@ -242,23 +250,13 @@ static int finish_deciding(struct engine *e, struct job *job,
     note_verdict(job, verdict);
     add_verdict(e, job, end, verdict, output, ending);
     take_output(ending, output);
-    if (ending->row.outcome == CAIRN_COMPLETED) {
-        struct cairn_error why = {0};
-        int rc = result_look(e, job, ending, &why);
-        if (rc == LOOK_WAITS)
-            return 0;
-        judge_outputs(e, job, ending, rc, &why);
+    if (ending->row.outcome != CAIRN_COMPLETED) {
+        settle_decision(e, job, ending);
+        return 0;
     }
-    settle_decision(e, job, ending);
-    return 0;
-}
-
-int decide_looked(struct engine *e, struct job *job, struct ending *ending, int rc,
-                  struct cairn_error *why)
-{
-    judge_outputs(e, job, ending, rc, why);
-    settle_decision(e, job, ending);
-    return 0;
+    struct cairn_error why = {0};
+    int rc = result_look(e, job, ending, &why);
+    return rc == LOOK_WAITS ? 0 : decide_looked(e, job, ending, rc, &why);
 }
 
 int decide_ended(struct engine *e, struct job *job, const struct process_end *end,
