@@ -155,7 +155,7 @@ int engine_collect(struct engine *e, struct cairn_error *error)
     int n = wait_for_events(e, events, AT_ONCE);
     if (n < 0 && errno != EINTR)
         return error_sys(error, errno, "cannot wait for events");
-    (void)owned_run_lost(e); /* before files of the tasks that ended are looked at */
+    owned_run_watch_store(e); /* before files of the tasks that ended are looked at */
     int rc = 0;
     for (int i = 0; i < n && !rc; i++)
         if (events[i].data.u64 == WATCH_TEND)

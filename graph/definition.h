@@ -82,6 +82,7 @@ struct task_def {
     struct str condition; /* `if`: an expression, without ${{ }}; "": none */
     uint8_t when;         /* enum task_when */
     bool once, finally;
+    bool parallel;    /* TASK_CALL: may run beside other callbacks */
     struct str check; /* text for `side_shell`; "": none */
     uint32_t check_min_permille, check_warn_permille;
     struct str undo;        /* text for `side_shell`; "": none */
@@ -105,7 +106,6 @@ struct task_def {
     /* TASK_CALL */
     enum cairn_outcome (*call)(void *, struct cairn_attempt *);
     void *context;
-    bool parallel; /* may run beside other callbacks */
     struct str version;
     struct position at;
 };

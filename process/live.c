@@ -75,8 +75,8 @@ struct live_name live_of_values(uint64_t run, uint32_t slot, uint64_t store)
 
 uint64_t live_store(const char *identity)
 {
-    char digits[17];
-    snprintf(digits, sizeof digits, "%.16s", identity);
+    char digits[17] = {0};
+    memcpy(digits, identity, strnlen(identity, sizeof digits - 1));
     return strtoull(digits, NULL, 16);
 }
 

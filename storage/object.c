@@ -212,6 +212,26 @@ int store_get_object(struct cairn_store *store, const struct digest *digest,
 
 /* ---- Putting what may be there already ---- */
 
+/* Piece by piece: it may be large, and is in memory already. */
+static bool frame_has(struct object_codec *codec, struct str frame, struct str content)
+{
+    enum { PIECE_BYTES = 64 << 10 };
+    ZSTD_inBuffer in = {frame.ptr, frame.len, 0};
+    size_t at = 0, rest = 1;
+    buf_clear(&codec->content);
+    char *piece = buf_grow(&codec->content, PIECE_BYTES);
+    ZSTD_DCtx_reset(codec->decompress, ZSTD_reset_session_only);
+    while (piece && rest) {
+        ZSTD_outBuffer out = {piece, PIECE_BYTES, 0};
+        rest = ZSTD_decompressStream(codec->decompress, &out, &in);
+        if (ZSTD_isError(rest) || (rest && !out.pos) || out.pos > content.len - at ||
+            memcmp(content.ptr + at, piece, out.pos) != 0)
+            return false;
+        at += out.pos;
+    }
+    return !rest && at == content.len && in.pos == in.size;
+}
+
 /* Whether the row has this very content. No digest is needed to tell. */
 static bool row_has(struct cairn_store *store, const struct object_row *row,
                     struct str content)
@@ -221,14 +241,9 @@ static bool row_has(struct cairn_store *store, const struct object_row *row,
         return false;
     if (row->codec == CODEC_RAW)
         return str_equal(row->data, content);
-    buf_clear(&codec->content);
-    char *room = buf_grow(&codec->content, content.len);
-    bool same = room && row->codec == CODEC_ZSTD &&
-                ZSTD_decompressDCtx(codec->decompress, room, content.len, row->data.ptr,
-                                    row->data.len) == content.len &&
-                str_equal((struct str){room, content.len}, content);
-    release_if_huge(&codec->content);
-    return same;
+    return row->codec == CODEC_ZSTD &&
+           ZSTD_getFrameContentSize(row->data.ptr, row->data.len) == content.len &&
+           frame_has(codec, row->data, content);
 }
 
 /* *id: of the object of that name, 0: there is none; *good: it is not damaged. */

@@ -92,6 +92,16 @@ bool owned_run_lost(struct engine *e)
     return true;
 }
 
+void owned_run_watch_store(struct engine *e)
+{
+    enum { LOOK_EVERY_NS = 1000000 };
+    int64_t now_ns = loop_now_ns(e);
+    if (now_ns - e->run.looked_ns < LOOK_EVERY_NS)
+        return;
+    e->run.looked_ns = now_ns;
+    (void)owned_run_lost(e);
+}
+
 void owned_run_release(struct engine *e)
 {
     if (e->run.temporary)

@@ -17,9 +17,10 @@ struct owned_run {
     const char *live_dir;
     char *temporary; /* live directory of a run without a store */
     char identity[64];
-    bool bound;   /* we have the store's handle to ourselves */
-    bool lost;    /* its store is not at its path any more */
-    bool orderly; /* ended, and all stored: nothing in the live directory counts */
+    bool bound;        /* we have the store's handle to ourselves */
+    bool lost;         /* its store is not at its path any more */
+    int64_t looked_ns; /* for that, last; loop_now_ns */
+    bool orderly;      /* ended, and all stored: nothing in the live directory counts */
     struct arena arena;
 };
 
@@ -45,6 +46,8 @@ void owned_run_note_orderly(struct engine *e, bool orderly);
 /* Has its store been removed, replaced or moved? From then on nothing is made, renamed
  * or removed by a path into it: that may be another run's. */
 bool owned_run_lost(struct engine *e);
+/* The same in each turn: looks, unless it did less than a millisecond ago. */
+void owned_run_watch_store(struct engine *e);
 void owned_run_release(struct engine *e);
 
 #endif
