@@ -61,7 +61,8 @@ until [ -s started ] && [ -s lingers ]; do sleep 0.02; done
 for dir in /proc/[0-9]*; do
     [ "$(cat "$dir/comm" 2>/dev/null)" != cairn-guard ] || guard=${dir#/proc/}
 done
-kill -9 $pid $guard
+kill -STOP $pid # it would start another guard, and the guard end what it leaves
+kill -9 $guard $pid
 : >ready
 until [ -e again ]; do sleep 0.02; done
 cairn resume 1 >again.out 2>&1
