@@ -178,7 +178,7 @@ static void check_planned_ran(struct scenario *s, const struct journal *journal,
 }
 
 /* What a kill may repeat is what was alive at that moment: one task for each job, which
- * has perhaps said that it ends and not ended yet. */
+ * has perhaps said that it ends and not ended yet, or not been collected. */
 static void check_repeats(struct scenario *s, const struct journal *journal,
                           uint32_t session)
 {
@@ -191,8 +191,13 @@ static void check_repeats(struct scenario *s, const struct journal *journal,
         if (line->session == session + 1 && line->kind == LINE_START)
             again[line->task] = true;
     }
-    for (uint32_t i = 0; i < s->w.n_tasks; i++)
+    for (uint32_t i = 0; i < s->w.n_tasks; i++) {
         repeated += ended[i] && again[i];
+        check(s, !again[i] || !s->gone[session][i],
+              "%s had ended before the kill, and ran again in session %u", s->w.id[i],
+              session + 1);
+    }
+    s->repeats += repeated;
     check(s, repeated <= s->jobs, "%u tasks that had ended ran again in session %u",
           repeated, session + 1);
 }

@@ -11,6 +11,7 @@
 static const char usage[] =
     "usage: crash [options]\n"
     "  --random N     random graphs, killed and resumed\n"
+    "  --storm N      N kills while many short tasks end, with 1 to 64 jobs\n"
     "  --windows N    kills in each window\n"
     "  --damage N     graphs whose newest checkpoints are damaged\n"
     "  --from N       new runs from a checkpoint in the middle\n"
@@ -23,12 +24,13 @@ static const char usage[] =
     "  --cairn PATH   default: `cairn` in the directory above this program's\n";
 
 struct amounts {
-    uint32_t random, windows, damage, from, adopt, once, cases;
+    uint32_t random, storm, windows, damage, from, adopt, once, cases;
     bool bytes;
 };
 
 enum {
     RANDOM = 256,
+    STORM,
     WINDOWS,
     DAMAGE,
     FROM,
@@ -42,13 +44,13 @@ enum {
     CAIRN
 };
 static const struct option options[] = {
-    {"random", 1, NULL, RANDOM}, {"windows", 1, NULL, WINDOWS},
-    {"damage", 1, NULL, DAMAGE}, {"from", 1, NULL, FROM},
-    {"adopt", 1, NULL, ADOPT},   {"once", 1, NULL, ONCE},
-    {"cases", 1, NULL, CASES},   {"bytes", 0, NULL, BYTES},
-    {"short", 0, NULL, SHORT},   {"full", 0, NULL, FULL},
-    {"seed", 1, NULL, SEED},     {"cairn", 1, NULL, CAIRN},
-    {NULL, 0, NULL, 0}};
+    {"random", 1, NULL, RANDOM},   {"storm", 1, NULL, STORM},
+    {"windows", 1, NULL, WINDOWS}, {"damage", 1, NULL, DAMAGE},
+    {"from", 1, NULL, FROM},       {"adopt", 1, NULL, ADOPT},
+    {"once", 1, NULL, ONCE},       {"cases", 1, NULL, CASES},
+    {"bytes", 0, NULL, BYTES},     {"short", 0, NULL, SHORT},
+    {"full", 0, NULL, FULL},       {"seed", 1, NULL, SEED},
+    {"cairn", 1, NULL, CAIRN},     {NULL, 0, NULL, 0}};
 
 static bool take_option(int option, struct amounts *amounts, uint64_t *seed)
 {
@@ -56,6 +58,9 @@ static bool take_option(int option, struct amounts *amounts, uint64_t *seed)
     switch (option) {
     case RANDOM:
         amounts->random = (uint32_t)number;
+        return true;
+    case STORM:
+        amounts->storm = (uint32_t)number;
         return true;
     case WINDOWS:
         amounts->windows = (uint32_t)number;
@@ -79,10 +84,10 @@ static bool take_option(int option, struct amounts *amounts, uint64_t *seed)
         amounts->bytes = true;
         return true;
     case SHORT:
-        *amounts = (struct amounts){8, 3, 6, 2, 12, 6, 1, true};
+        *amounts = (struct amounts){8, 24, 3, 6, 2, 12, 6, 1, true};
         return true;
     case FULL:
-        *amounts = (struct amounts){300, 30, 60, 20, 1000, 300, 10, true};
+        *amounts = (struct amounts){300, 1000, 30, 60, 20, 1000, 300, 10, true};
         return true;
     case SEED:
         *seed = number;
@@ -152,6 +157,7 @@ int main(int argc, char **argv)
     test_damage(&setup, amounts.damage);
     test_windows(&setup, amounts.windows);
     test_random(&setup, amounts.random);
+    test_storm(&setup, amounts.storm);
     test_adopt(&setup, amounts.adopt);
     test_once(&setup, amounts.once);
     test_adopt_cases(&setup, amounts.cases);

@@ -69,6 +69,7 @@ struct shape {
     uint32_t sleep_ms;    /* longest */
     bool plain;           /* no failures, no background processes, no foreach */
     bool ends;            /* once, checks, exit codes, signals, time limits; values */
+    bool wide;            /* nothing needs anything */
     bool adopt;
 };
 void workflow_make(struct workflow *w, struct rng *rng, const struct shape *shape);
@@ -97,6 +98,7 @@ struct line {
     enum line_kind kind;
     uint32_t task, attempt, session;
     int64_t time_ns;
+    pid_t pid;
     char got[64];
 };
 struct journal {
@@ -125,9 +127,13 @@ struct scenario {
     struct workflow w;
     uint32_t jobs, sessions, failures;
     uint32_t kills, guard_kills;
+    uint32_t repeats; /* of tasks that had logged their end when cairn was killed */
+    uint32_t sync_ms; /* what each sync of cairn takes longer */
     bool done_before[SESSIONS_MAX][TASKS_MAX]; /* recorded completed before session */
     uint8_t planned[SESSIONS_MAX][TASKS_MAX];  /* enum planned, before session */
-    bool finished[SESSIONS_MAX];               /* the session ended by itself */
+    bool gone[SESSIONS_MAX][TASKS_MAX]; /* the task's process had ended well, and was
+                                           collected, when the session was killed */
+    bool finished[SESSIONS_MAX];        /* the session ended by itself */
     uint32_t settled; /* sessions before the one that first came to the end */
     bool damaged;     /* records were damaged: what was reported need not be there */
 };
@@ -159,7 +165,7 @@ int cairn_wait(struct scenario *s, const struct session *session);
 /* Both. */
 int cairn_do(struct scenario *s, const char *dir, const char *tag,
              const char *const *arguments);
-/* SIGKILL, the guard before it if asked for. */
+/* SIGKILL, the guard before it if asked for; notes who was gone by then. */
 void cairn_kill(struct scenario *s, const struct session *session, bool guard_too);
 /* The text of DIR/NAME.TAG; NULL if it cannot be read. To be freed. */
 char *printed(const char *dir, const char *name, const char *tag);
@@ -226,6 +232,8 @@ void session_finish(struct scenario *s);
 /* ---- the kinds of tests ---- */
 
 void test_random(const struct setup *setup, uint32_t count);
+/* `count` kills. */
+void test_storm(const struct setup *setup, uint32_t count);
 void test_windows(const struct setup *setup, uint32_t count);
 void test_damage(const struct setup *setup, uint32_t count);
 void test_bytes(const struct setup *setup);

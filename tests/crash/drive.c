@@ -6,11 +6,12 @@
 #include "process/slots.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
 
-enum { ARGUMENTS_MAX = 16, VARIABLES_MAX = 512, VARIABLE_SIZE = 1200, OWN_MAX = 7 };
+enum { ARGUMENTS_MAX = 16, VARIABLES_MAX = 512, VARIABLE_SIZE = 1200, OWN_MAX = 8 };
 
 /* ---- Starting ---- */
 
@@ -48,8 +49,13 @@ static void fill_environment(struct environment *e, const struct scenario *s,
     snprintf(text, sizeof text, "%.300s%sverify_asan_link_order=0",
              sanitizer ? sanitizer : "", sanitizer && *sanitizer ? ":" : "");
     set(e, "ASAN_OPTIONS", text);
-    if (kill_at) {
+    if (kill_at || s->sync_ms)
         set(e, "LD_PRELOAD", s->setup->killer);
+    if (s->sync_ms) {
+        snprintf(text, sizeof text, "%u", s->sync_ms);
+        set(e, "CRASH_SYNC_MS", text);
+    }
+    if (kill_at) {
         set(e, "CRASH_KILL", kill_at);
         snprintf(text, sizeof text, "%s/mark.%s", dir, tag);
         set(e, "CRASH_MARK", text);
@@ -128,9 +134,25 @@ static pid_t find_guard(const char *dir)
     return guard;
 }
 
+/* A child is collected only after its end was noted. So what has no process any more
+ * has ended for good. */
+static void note_gone(struct scenario *s)
+{
+    struct journal journal;
+    if (check(s, journal_read(&journal, &s->w, s->dir), "the log is not well formed"))
+        for (uint32_t i = 0; i < journal.n; i++) {
+            const struct line *line = &journal.lines[i];
+            if (line->session == s->sessions && line->kind == LINE_END &&
+                kill(line->pid, 0) < 0 && errno == ESRCH)
+                s->gone[s->sessions][line->task] = true;
+        }
+    journal_release(&journal);
+}
+
 void cairn_kill(struct scenario *s, const struct session *session, bool guard_too)
 {
     s->kills++;
+    note_gone(s);
     if (guard_too) {
         /* Stopped, so that it cannot start another guard. */
         kill(session->pid, SIGSTOP);

@@ -119,7 +119,8 @@ void workflow_make(struct workflow *w, struct rng *rng, const struct shape *shap
         if (shape->ends)
             make_end(def, rng);
         def->sleep_ms = rng_one_in(rng, 3) ? 0 : rng_below(rng, shape->sleep_ms + 1);
-        make_needs(w, w->n_defs, rng);
+        if (!shape->wide)
+            make_needs(w, w->n_defs, rng);
         w->fails |= (def->flags & DEF_FAILS) != 0;
         w->n_tasks += def->members ? def->members : 1;
         name_tasks(w, w->n_defs++);

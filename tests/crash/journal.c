@@ -22,10 +22,12 @@ static bool parse(const struct workflow *w, const char *text, struct line *line)
                                         "check", "checked", "undo", "undone"};
     char kind[16], id[ID_MAX];
     long long time_ns;
-    if (sscanf(text, "%15s %47s %u %u %lld %63s", kind, id, &line->attempt,
-               &line->session, &time_ns, line->got) != 6)
+    int pid;
+    if (sscanf(text, "%15s %47s %u %u %lld %d %63s", kind, id, &line->attempt,
+               &line->session, &time_ns, &pid, line->got) != 7)
         return false;
     line->time_ns = time_ns;
+    line->pid = pid;
     line->task = workflow_find(w, id);
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (strcmp(kinds[i], kind) == 0) {

@@ -12,6 +12,8 @@
  *   transfer       before the N-th write into cairn.db itself, once tasks have run: the
  *                  log is being transferred
  *
+ * CRASH_SYNC_MS makes every sync take so much longer.
+ *
  * The variables and LD_PRELOAD are taken out of the environment before cairn copies it.
  * The first process that cairn makes is the guard, which is not counted. */
 #include <dlfcn.h>
@@ -45,7 +47,7 @@ static const char *const names[] = {"nothing",     "clone-entry", "clone-return"
                                     "wait-return", "sync-entry",  "sync-return",
                                     "any-sync",    "transfer"};
 static enum kind kind;
-static long wanted, delay_us;
+static long wanted, delay_us, sync_us;
 static char mark[1024];
 static atomic_long clones, waits, syncs, all_syncs, transfers;
 static atomic_bool ended; /* a process ended since the last sync */
@@ -90,17 +92,24 @@ __attribute__((constructor)) static void prepare(void)
         delay_us = end && *end == ':' ? strtol(end + 1, NULL, 10) : 0;
         snprintf(mark, sizeof mark, "%s", file);
     }
+    const char *slow = getenv("CRASH_SYNC_MS");
+    sync_us = slow ? 1000 * strtol(slow, NULL, 10) : 0;
+    unsetenv("CRASH_SYNC_MS");
     unsetenv("CRASH_KILL");
     unsetenv("CRASH_MARK");
     unsetenv("LD_PRELOAD");
 }
 
+static void sleep_us(long us)
+{
+    struct timespec pause = {us / 1000000, us % 1000000 * 1000};
+    if (us)
+        nanosleep(&pause, NULL);
+}
+
 static void die(void)
 {
-    if (delay_us) {
-        struct timespec pause = {delay_us / 1000000, delay_us % 1000000 * 1000};
-        nanosleep(&pause, NULL);
-    }
+    sleep_us(delay_us);
     int fd = open(mark, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     if (fd >= 0)
         close(fd);
@@ -153,6 +162,7 @@ static int any_sync(int (*real)(int), int fd)
         die();
     if (atomic_fetch_add(&all_syncs, 1) + 1 == wanted && kind == ANY_SYNC)
         die();
+    sleep_us(sync_us);
     int result = real(fd);
     if (now && kind == SYNC_RETURN)
         die();

@@ -13,7 +13,8 @@
  *   u  is an undo of the task: logs `undo` and `undone`
  *   -  none
  * Every event is one line in $CRASH_DIR/log, written at once:
- *   start|end|fail|overlap|check|checked|undo|undone TASK ATTEMPT SESSION TIME_NS GOT
+ *   start|end|fail|overlap|check|checked|undo|undone TASK ATTEMPT SESSION TIME_NS PID
+ *   GOT
  * GOT is $GOT, a value that another task gave; `-` without one.
  * A lock held from start to end, by the background processes too, tells whether
  * anything of an earlier attempt still lives. */
@@ -57,10 +58,11 @@ static void note(const char *event)
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     snprintf(path, sizeof path, "%s/log", variable("CRASH_DIR"));
-    int n = snprintf(
-        line, sizeof line, "%s %s %s %s %lld %s\n", event, variable("CAIRN_TASK"),
-        variable("CAIRN_ATTEMPT"), variable("CRASH_SESSION"),
-        (long long)now.tv_sec * 1000000000 + now.tv_nsec, got && *got ? got : "-");
+    int n = snprintf(line, sizeof line, "%s %s %s %s %lld %d %s\n", event,
+                     variable("CAIRN_TASK"), variable("CAIRN_ATTEMPT"),
+                     variable("CRASH_SESSION"),
+                     (long long)now.tv_sec * 1000000000 + now.tv_nsec, (int)getpid(),
+                     got && *got ? got : "-");
     int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
     if (n < 0 || fd < 0 || write(fd, line, (size_t)n) != n)
         exit(92);

@@ -4,9 +4,9 @@
 set -u
 crash=$BUILD/tests/crash/crash
 if [ "$LEVEL" = full ]; then
-    set -- --random 30 --windows 5 --damage 12 --from 3 --adopt 100 --once 30 --cases 2
+    set -- --storm 2000 --random 30 --windows 5 --damage 12 --from 3 --adopt 100 --once 30 --cases 2
 else
-    set -- --random 6 --windows 2 --damage 2 --adopt 12 --once 6
+    set -- --storm 40 --random 6 --windows 2 --damage 2 --adopt 12 --once 6
 fi
 timeout 1500 "$crash" --seed "$SEED" "$@" >log 2>&1
 status=$?
