@@ -47,7 +47,8 @@ bool journal_read(struct journal *journal, const struct workflow *w, const char 
     FILE *file = fopen(path, "re");
     if (!file)
         return true; /* nothing has started yet */
-    while (good && fgets(text, sizeof text, file)) {
+    /* A task may just be writing the last one. */
+    while (good && fgets(text, sizeof text, file) && strchr(text, '\n')) {
         struct line line;
         good = parse(w, text, &line) && add_line(journal, &capacity, line);
     }
