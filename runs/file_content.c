@@ -289,6 +289,24 @@ bool file_sign_at(int at, const char *path, const char *whole, struct file_sign 
     return true;
 }
 
+int file_changed(const char *path, int64_t *changed_ns, struct cairn_error *error)
+{
+    struct stat st;
+    struct walk w = {0};
+    int rc = 0;
+    if (stat(path, &st) < 0)
+        return os_is_missing(errno)
+                   ? error_set(error, CAIRN_ENOTFOUND, "%s is missing", path)
+                   : error_sys(error, errno, "cannot look at %s", path);
+    if (S_ISDIR(st.st_mode))
+        rc = walk_directory(path, &w, error);
+    buf_release(&w.seen);
+    *changed_ns = timespec_ns(&st.st_ctim);
+    if (w.changed_ns > *changed_ns)
+        *changed_ns = w.changed_ns;
+    return rc;
+}
+
 /* ---- What is recorded of a file ---- */
 
 void file_take_times(const struct stat *st, struct result_file *file)

@@ -36,6 +36,9 @@ int file_take_content(const char *path, struct file_reader *reader,
  * False: it is missing, or cannot be looked at. */
 bool file_sign_at(int at, const char *path, const char *whole, struct file_sign *sign);
 
+/* The last change of it, or of anything in it. 0, or an error: CAIRN_ENOTFOUND. */
+int file_changed(const char *path, int64_t *changed_ns, struct cairn_error *error);
+
 /* ---- Declared files ---- */
 
 /* The scope's task's working directory: root / cwd. "" where neither is set (the

@@ -38,6 +38,7 @@ bool store_log_begun(const struct store_paths *paths)
                                        !marker_says(paths, STORE_LOG_EMPTY));
 }
 
+/* False: it does not say. */
 static bool read_last(const struct store_paths *paths, struct last_commit *last)
 {
     struct buf marker = BUF_INIT;
@@ -50,10 +51,12 @@ static bool read_last(const struct store_paths *paths, struct last_commit *last)
                 : sscanf(at, STORE_LAST_COMMIT "%15s %" SCNu64 " %" SCNu64, kind,
                          &last->number, &last->run);
     buf_release(&marker);
-    for (int i = LAST_CHECKPOINT; n == 3 && i <= LAST_COUNT; i++)
-        if (strcmp(kind, last_commit_names[i]) == 0)
+    for (int i = LAST_NONE; n == 3 && i <= LAST_COUNT; i++)
+        if (strcmp(kind, last_commit_names[i]) == 0) {
             last->kind = (enum last_kind)i;
-    return last->kind != LAST_NONE;
+            return true;
+        }
+    return false;
 }
 
 /* The largest number of a query; 0 if it cannot be told. */
@@ -88,8 +91,8 @@ static bool holds(struct db *db, const struct last_commit *last)
                ask(db, SQL_ATTEMPT_TURN, VALUES(value_u64(last->run))) >= last->number;
     case LAST_COUNT:
         return ask_count(db) >= last->number;
-    case LAST_NONE:
-        break;
+    case LAST_NONE: /* its writer was killed before its first one */
+        return true;
     }
     return false;
 }

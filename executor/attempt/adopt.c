@@ -70,7 +70,7 @@ static int find_inputs(struct engine *e, struct job *job, struct cairn_error *er
     if (rc)
         r->n_inputs = 0; /* gone: it is found missing at its next decision */
     for (uint32_t i = 0; i < r->n_inputs; i++)
-        if (r->inputs[i].ctime_ns >= job->started_ns) {
+        if (r->inputs[i].changed_ns >= job->started_ns) {
             r->inputs[i].digest = (struct digest){{0}};
             r->inputs[i].mtime_ns = r->inputs[i].ctime_ns = 0;
         }
@@ -179,25 +179,6 @@ static void end_unwanted(struct engine *e, struct keeper *keeper)
     ending_remove_files(&ending);
 }
 
-/* What a noted task declared must be there, or it is as if it had been interrupted. */
-static int check_noted_outputs(struct engine *e, struct orphan *orphan,
-                               struct cairn_error *error)
-{
-    struct asker asker = {&e->progress.lookup, orphan->task, orphan->row.number};
-    struct file_look look;
-    struct cairn_error why = {0};
-    if (!graph_def(e->request.graph, orphan->task)->n_outputs ||
-        orphan->keeper.record.exit_code != 0)
-        return 0;
-    int rc = file_look_begin(&look, &asker, false, &why);
-    file_look_release(&look);
-    if (rc == CAIRN_ENOMEM)
-        return error_nomem(error);
-    if (rc)
-        orphan->keeper.fate = KEEPER_LOST;
-    return 0;
-}
-
 static int find_keeper(struct engine *e, struct orphan *orphan,
                        struct cairn_error *error)
 {
@@ -210,7 +191,7 @@ static int find_keeper(struct engine *e, struct orphan *orphan,
     if (!note)
         return runner->ops->look(runner, &orphan->keeper, &id, e->run.identity, error);
     orphan->keeper = noted_keeper(&id, note);
-    return orphan->wanted ? check_noted_outputs(e, orphan, error) : 0;
+    return 0;
 }
 
 static int look_at_orphan(struct engine *e, struct orphan *orphan,

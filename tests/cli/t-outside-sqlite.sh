@@ -61,6 +61,21 @@ killed
 : >.cairn/cairn.db-wal
 goes_on 'an emptied log'
 
+# The first writer since the store was closed is killed before its first commit.
+none=0
+rm -rf .cairn
+cairn run w.yaml >/dev/null 2>&1
+for n in 3 4 5; do
+    ASAN_OPTIONS="${ASAN_OPTIONS-}${ASAN_OPTIONS:+:}verify_asan_link_order=0" LD_PRELOAD=$BUILD/tests/crash/killer.so \
+        CRASH_KILL=any-sync:$n CRASH_MARK=$PWD/mark cairn run --fresh w.yaml >/dev/null 2>&1
+    none=$((none + $(grep -c '^last none' .cairn/open)))
+    "$sql" $db 'SELECT count(*) FROM run' >x
+    exits 0 cairn status
+    ok 'killed before its first commit, then a look: nothing is lost' sh -c '! grep -q "lost" out err'
+    exits 0 cairn run w.yaml
+done
+is $none 3 'it had committed nothing'
+
 # ---- A long reader at the end of a run ----
 
 live

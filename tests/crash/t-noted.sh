@@ -226,7 +226,36 @@ ok 'gone: it runs while the store is locked' begin gone.yaml 1
 ok 'it ends and is noted' crash 1
 rm -f o.txt
 exits 0 cairn resume
+says 'o.txt is gone' 'its end does not count then'
 is "$(wc -l <ran)" 2 'its output was removed: it runs again'
+
+# What it read or made was not recorded yet: if that has changed since, nobody knows.
+cat >touched.yaml <<END
+name: touched
+jobs: 4
+tasks:
+  made: {outputs: [o.txt], run: '$body; echo right >o.txt'}
+  read: {inputs: [in], outputs: [r.txt], run: '$body; cat in >r.txt'}
+  tree: {outputs: [d], run: '$body; mkdir -p d; echo right >d/x'}
+  same: {inputs: [other], outputs: [s.txt], run: '$body; cat other >s.txt'}
+  user: {needs: [made, read, tree, same], run: 'cat o.txt r.txt d/x s.txt >all'}
+END
+echo old >in
+echo right >other
+n=x
+ok 'touched: four tasks run while the store is locked' begin touched.yaml 4
+ok 'they end and are noted' crash 4
+echo wrong >o.txt
+echo wrong >d/x
+echo right >in
+exits 0 cairn plan
+says 'run   made  it was running' 'plan names it'
+exits 0 cairn resume
+says 'made had ended when the run was killed, but o.txt has changed since' 'an output that was changed by hand'
+says 'read had ended when the run was killed, but in has changed since' 'an input that was'
+says 'tree had ended when the run was killed, but d has changed since' 'a file in a directory that was'
+is "$(tr '\n' ' ' <all)" 'right right right right ' 'none of them is taken for what the task made or read'
+is "$(wc -l <ran)" 7 'three run again, and the one whose files are as they were does not'
 
 # Edited, and killed again: what must not run twice is unknown then, and does not run.
 cat >twice.yaml <<END
