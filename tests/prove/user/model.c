@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/* What has to run, from what the documents say. Pure.
+ *
+ * 1. A task that has not completed runs (guide-resuming.md, "A task failed", "cairn was
+ *    killed").
+ * 2. One that completed runs again if its definition is not the one that it completed
+ *    with ("You edited the workflow"), if a declared output is gone or has other
+ * content than it made, or a declared input has other content than it read
+ * (workflow-file.md, "Outputs", `inputs`). What was touched, or is back, changes
+ * nothing ("An output was deleted or changed").
+ * 3. What needs a task that runs, directly or not, runs ("everything downstream").
+ * 4. One that failed last time, and has not been edited, may fail again: what needs it
+ *    may run (commands.md, "Words").
+ * 5. What is found by 1 to 4 when a resume begins has lost its outcome, also if that
+ *    resume is killed (events, `task_reset`). Whether one that was killed early had
+ *    begun is not known here: both are allowed, for all of its tasks alike.
+ * 6. A task that had ended when cairn was killed has completed (guarantees.md, G2), if
+ *    the workflow is as it was. Where our look was too late to say that its process had
+ *    been collected, both are allowed.
+ * 7. A task whose input is missing fails; with on_failure: continue what does not need
+ *    it still runs, the rest is skipped, and the exit status is 1.
+ *
+ * Contents follow from rule 2: a task makes a digest of its name, param, definition and
+ * inputs. */
+#include "tests/prove/user/user.h"
+
+#include <string.h>
+
+void run_init(struct run *run, uint32_t number, uint32_t flow, uint32_t param)
+{
+    *run =
+        (struct run){.number = number, .flow = flow, .param = param, .inside = NO_RUN};
+}
+
+void model_inputs(const struct task *task, const uint64_t *content, uint64_t *in)
+{
+    for (uint32_t i = 0; i < FILES_EACH; i++)
+        in[i] = i < task->n_in ? content[task->in[i]] : 0;
+}
+
+uint64_t model_makes(const struct flow *flow, uint32_t task, uint32_t param,
+                     uint32_t salt, uint32_t out, const uint64_t *in)
+{
+    char name[16], p[16], s[16], text[TEXT_SIZE];
+    const struct task *t = &flow->task[task];
+    for (uint32_t i = 0; i < t->n_in; i++)
+        if (!in[i])
+            return 0;
+    snprintf(name, sizeof name, "t%u", task);
+    snprintf(p, sizeof p, "%u", param);
+    snprintf(s, sizeof s, "%u", salt);
+    made_text(made_key(flow->name, name, p, s, out, in, t->n_in), text, sizeof text);
+    return text_digest(text, strlen(text));
+}
+
+/* Rule 2. */
+static bool as_recorded(const struct task *task, const struct record *record,
+                        const struct files *files)
+{
+    bool same = record->salt == task->salt;
+    for (uint32_t i = 0; i < task->n_out; i++)
+        same = same && files->of[task->out[i]] == record->out[i];
+    for (uint32_t i = 0; i < task->n_in; i++)
+        same = same && files->of[task->in[i]] == record->in[i];
+    return same;
+}
+
+static bool is_edited(const struct flow *flow, const struct run *run)
+{
+    for (uint32_t t = 0; t < flow->n; t++)
+        if (flow->task[t].salt != run->salt[t])
+            return true;
+    return false;
+}
+
+struct fates model_fates(const struct flow *flow, const struct run *run,
+                         const struct files *files)
+{
+    struct fates fates = {0};
+    unsigned risk = 0;
+    bool edited = is_edited(flow, run);
+    for (uint32_t t = 0; t < flow->n; t++) {
+        const struct task *task = &flow->task[t];
+        unsigned bit = 1u << t, again = task->needs & (fates.will | fates.may);
+        bool noted = run->noted & bit;
+        bool done = run->state[t] == DONE && !(noted && edited);
+        if (done && !again && as_recorded(task, &run->record[t], files))
+            continue;
+        if (task->needs & (fates.may | risk))
+            fates.may |= bit;
+        else
+            fates.will |= bit;
+        if (run->state[t] == FAILED && task->salt == run->salt[t])
+            risk |= bit;
+    }
+    return fates;
+}
+
+/* One of the states that are possible. */
+static struct run variant(const struct run *run, unsigned open, bool reset)
+{
+    struct run v = *run;
+    for (uint32_t t = 0; t < TASKS; t++)
+        if (open & 1u << t || (reset && run->reset & 1u << t))
+            v.state[t] = OPEN;
+    v.maybe = v.reset = 0;
+    return v;
+}
+
+bool model_accepts(const struct flow *flow, struct run *run, const struct files *files,
+                   struct fates fates)
+{
+    if (run->loose)
+        return true;
+    for (unsigned both = 0; both < 2; both++)
+        for (unsigned open = run->maybe;; open = (open - 1) & run->maybe) {
+            struct run v = variant(run, open, both);
+            struct fates f = model_fates(flow, &v, files);
+            if (f.will == fates.will && f.may == fates.may) {
+                *run = v;
+                return true;
+            }
+            if (!open)
+                break;
+        }
+    return false;
+}
+
+/* How a task ends that is to run: rule 7. */
+static enum state ends(const struct flow *flow, const struct outcome *end,
+                       uint32_t task)
+{
+    const struct task *t = &flow->task[task];
+    for (uint32_t n = 0; n < task; n++)
+        if (t->needs & 1u << n && end->state[n] != DONE)
+            return SKIPPED;
+    for (uint32_t i = 0; i < t->n_in; i++)
+        if (!end->content[t->in[i]])
+            return FAILED;
+    return DONE;
+}
+
+void model_simulate(const struct flow *flow, const struct run *run,
+                    const struct files *files, struct fates fates, struct outcome *end)
+{
+    uint64_t in[FILES_EACH];
+    end->started = 0;
+    memcpy(end->content, files->of, sizeof end->content);
+    for (uint32_t t = 0; t < flow->n; t++) {
+        const struct task *task = &flow->task[t];
+        end->state[t] = run->state[t];
+        if (!((fates.will | fates.may) & 1u << t))
+            continue;
+        end->state[t] = (uint8_t)ends(flow, end, t);
+        if (end->state[t] != DONE)
+            continue;
+        end->started |= 1u << t;
+        model_inputs(task, end->content, in);
+        for (uint32_t i = 0; i < task->n_out; i++)
+            end->content[task->out[i]] =
+                model_makes(flow, t, run->param, task->salt, i, in);
+    }
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/* One random step of a user. */
+#include "tests/prove/user/user.h"
+#include "tests/support/program.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static enum how some_end(struct world *w)
+{
+    return one_in(w, 2) ? TO_ITS_END : (enum how)below(w, HOWS);
+}
+
+static void step_run(struct world *w)
+{
+    struct session s = {.run = NO_RUN, .tag = "run"};
+    if (w->n_runs == RUNS)
+        return;
+    s.flow = below(w, w->n_flows);
+    s.param = below(w, PARAMS);
+    s.how = some_end(w);
+    session_do(w, &s);
+}
+
+static void step_resume(struct world *w)
+{
+    struct session s = {.tag = "resume"};
+    if (!w->n_runs)
+        return;
+    s.run = below(w, w->n_runs);
+    if (w->n_runs > 3 && one_in(w, 2))
+        s.run = w->n_runs - 1 - below(w, 3);
+    s.flow = w->run[s.run].flow;
+    s.param = w->run[s.run].param;
+    s.how = some_end(w);
+    session_do(w, &s);
+}
+
+static void step_plan(struct world *w)
+{
+    if (w->n_runs)
+        check_plan(w, below(w, w->n_runs));
+}
+
+/* ---- By hand ---- */
+
+static void put(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "we");
+    if (!file)
+        return;
+    fputs(text, file);
+    fclose(file);
+}
+
+static void put_same(const char *path, bool renamed)
+{
+    char beside[PATH_SIZE + 120];
+    char *text = file_text(path);
+    snprintf(beside, sizeof beside, "%s.new", path);
+    if (text) {
+        put(renamed ? beside : path, text);
+        if (renamed && rename(beside, path))
+            unlink(beside);
+    }
+    free(text);
+}
+
+/* Other content, mostly of the same size, sometimes with the old times. */
+static void put_other(struct world *w, const char *path, bool renamed)
+{
+    char beside[PATH_SIZE + 120], text[TEXT_SIZE];
+    struct stat st;
+    bool known = stat(path, &st) == 0 && one_in(w, 2);
+    snprintf(beside, sizeof beside, "%s.new", path);
+    made_text(((uint64_t)below(w, UINT32_MAX) << 16) + below(w, 8), text, sizeof text);
+    put(renamed ? beside : path, text);
+    if (renamed && rename(beside, path))
+        unlink(beside);
+    if (known)
+        utimensat(AT_FDCWD, path, (struct timespec[]){st.st_atim, st.st_mtim}, 0);
+}
+
+static void step_edit(struct world *w)
+{
+    static const char *const names[] = {
+        "touch", "rewrite", "rename the same over", "change", "rename another over",
+        "delete"};
+    char name[32], path[PATH_SIZE + 96];
+    uint32_t kind = below(w, 11) % 6; /* deleted least often */
+    file_name(below(w, FILES), name, sizeof name);
+    if (one_in(w, 4))
+        file_name(below(w, SOURCES), name, sizeof name);
+    file_path(w, name, path, sizeof path);
+    /* Older kernels see changes only from one tick of their clock to the next. */
+    pause_us(10000);
+    say(w, "%s %s", names[kind], name);
+    if (kind == 0)
+        utimensat(AT_FDCWD, path, NULL, 0);
+    if (kind == 1 || kind == 2)
+        put_same(path, kind == 2);
+    if (kind == 3 || kind == 4)
+        put_other(w, path, kind == 4);
+    if (kind == 5)
+        unlink(path);
+}
+
+static void step_define(struct world *w)
+{
+    uint32_t flow = below(w, w->n_flows);
+    struct task *task = &w->flow[flow].task[below(w, w->flow[flow].n)];
+    task->salt = task->salt ? 0 : 1 + below(w, 2);
+    say(w, "define %s t%u as %u", w->flow[flow].name,
+        (unsigned)(task - w->flow[flow].task), task->salt);
+    flow_write(w, flow);
+}
+
+/* ---- All ---- */
+
+void step(struct world *w)
+{
+    static const struct {
+        uint32_t share;
+        void (*call)(struct world *w);
+    } kinds[] = {{20, step_run},
+                 {40, step_resume},
+                 {30, step_edit},
+                 {10, step_define},
+                 {6, step_plan}};
+    uint32_t all = 0, at;
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        all += kinds[i].share;
+    at = below(w, all);
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        if (at < kinds[i].share) {
+            kinds[i].call(w);
+            break;
+        }
+        at -= kinds[i].share;
+    }
+    w->steps++;
+}

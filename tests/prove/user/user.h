@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+/* What a user does to a project, against a model; see main.c for what is done, model.c
+ * for the rules. */
+#ifndef TESTS_PROVE_USER_USER_H
+#define TESTS_PROVE_USER_USER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+enum {
+    FLOWS = 3,
+    TASKS = 6,
+    SOURCES = 3,
+    POOL = 9, /* files that tasks write, shared by the workflows */
+    FILES = SOURCES + POOL,
+    FILES_EACH = 2, /* inputs, outputs of a task, at most */
+    PARAMS = 2,
+    RUNS = 200, /* in one scenario */
+    PATH_SIZE = 400,
+    TEXT_SIZE = 1500
+};
+#define NO_RUN UINT32_MAX
+#define NO_SALT UINT32_MAX
+
+/* ---- Definitions and files ---- */
+
+struct task {
+    unsigned needs; /* bits */
+    uint32_t in[FILES_EACH], out[FILES_EACH], n_in, n_out;
+    uint32_t salt, ms;
+    bool nested; /* runs the workflow `inner` */
+};
+enum flow_kind { PLAIN, INNER, OUTER };
+struct flow {
+    const char *name;
+    enum flow_kind kind;
+    uint32_t n;
+    struct task task[TASKS];
+};
+/* Digests of contents; 0: not there. */
+struct files {
+    uint64_t of[FILES];
+};
+
+/* ---- The model ---- */
+
+enum state { OPEN, DONE, FAILED, SKIPPED };
+/* What a task that is DONE read, made and was. */
+struct record {
+    uint64_t in[FILES_EACH], out[FILES_EACH];
+    uint32_t salt;
+};
+enum parted { NO, YES, UNSURE };
+struct run {
+    uint32_t number, flow, param;
+    uint8_t state[TASKS]; /* enum state */
+    struct record record[TASKS];
+    uint32_t salt[TASKS]; /* of the definition that it went on with last */
+    unsigned maybe; /* bits: DONE, or OPEN: its end was seen by us, perhaps by none */
+    unsigned reset; /* bits: all of these DONE, or all of them OPEN */
+    unsigned noted; /* bits: DONE, but only noted when cairn was killed */
+    unsigned began; /* bits: an attempt was started, ever */
+    enum parted finished; /* its last session came to an end with nothing left */
+    bool loose;           /* what is recorded of it is not known */
+    uint32_t inside;      /* index of the run whose task began it, or NO_RUN */
+    bool cut;             /* an outer run: its middle task was cut off */
+};
+/* Bits of tasks. */
+struct fates {
+    unsigned will, may;
+};
+struct outcome {
+    uint8_t state[TASKS]; /* afterwards */
+    unsigned started;
+    uint64_t content[FILES]; /* digests */
+};
+/* What a resume does, if the states are those recorded. */
+struct fates model_fates(const struct flow *flow, const struct run *run,
+                         const struct files *files);
+/* The fates are one of those that the model allows; then `run` is made to be that. */
+bool model_accepts(const struct flow *flow, struct run *run, const struct files *files,
+                   struct fates fates);
+/* That everything else goes well: what starts, how it ends. */
+void model_simulate(const struct flow *flow, const struct run *run,
+                    const struct files *files, struct fates fates, struct outcome *end);
+/* The digests of what a task makes of what is there. 0: an input is not. */
+uint64_t model_makes(const struct flow *flow, uint32_t task, uint32_t param,
+                     uint32_t salt, uint32_t out, const uint64_t *in);
+void model_inputs(const struct task *task, const uint64_t *content, uint64_t *in);
+void run_init(struct run *run, uint32_t number, uint32_t flow, uint32_t param);
+
+/* ---- The world ---- */
+
+enum how { TO_ITS_END, KILLED, TERMINATED, CANCELLED, HOWS };
+struct world {
+    uint64_t seed;
+    char base[PATH_SIZE], dir[PATH_SIZE + 16]; /* of the scenario, of the project */
+    char self[PATH_SIZE], cairn[PATH_SIZE];
+    char **env;
+    unsigned moves;
+    unsigned ghosts; /* bits: of a workflow and param, a run without a known number */
+    bool nested, trace;
+    uint32_t n_flows, n_runs;
+    struct flow flow[FLOWS];
+    struct run run[RUNS];
+    long log_at;
+    /* Counted over all scenarios: */
+    uint64_t steps, tasks;
+    unsigned lost, repeated, undetected, other;
+};
+uint32_t below(struct world *w, uint32_t n);
+bool one_in(struct world *w, uint32_t n);
+/* One line of what went wrong; counted in *count. */
+void wrong(struct world *w, unsigned *count, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void say(struct world *w, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+bool world_make(struct world *w);
+void flow_write(struct world *w, uint32_t flow);
+void file_name(uint32_t file, char *name, size_t size);
+void file_path(const struct world *w, const char *name, char *path, size_t size);
+uint64_t text_digest(const char *text, size_t n);
+/* The text that a task makes, which its digest is that of. */
+void made_text(uint64_t key, char *text, size_t size);
+uint64_t made_key(const char *flow, const char *task, const char *param,
+                  const char *salt, uint32_t out, const uint64_t *in, uint32_t n_in);
+uint64_t path_digest(const char *path);
+void world_look(const struct world *w, struct files *files);
+uint32_t unseen_number(const struct world *w);
+
+/* ---- The command ---- */
+
+struct said { /* with --json, by run or resume */
+    uint32_t run;
+    bool begun, finished;
+    unsigned started, done, failed, skipped, cancelled;
+};
+struct logged { /* by the tasks */
+    unsigned started, ended, twice;
+    pid_t pid[TASKS];
+    uint32_t run;
+};
+struct planned {
+    unsigned adopted; /* bits: had ended when cairn was killed */
+    uint32_t run;     /* 0: a new one */
+    struct fates fates;
+};
+pid_t cairn_start(struct world *w, const char *tag, const char *const *arguments);
+/* Exit status, waited for within bounds. */
+int cairn_wait(struct world *w, pid_t pid, const char *what);
+int cairn_do(struct world *w, const char *tag, const char *const *arguments);
+bool plan_read(struct world *w, uint32_t flow, const char *tag, struct planned *plan);
+void said_read(struct world *w, uint32_t flow, const char *name, struct said *said);
+void log_read(struct world *w, uint32_t flow, long at, struct logged *logged);
+long log_size(const struct world *w);
+bool has_ended(pid_t pid);
+/* Nothing of this scenario runs any more. */
+void await_nobody(struct world *w);
+void show_errors(struct world *w, const char *tag);
+uint32_t task_number(const struct flow *flow, const char *name);
+
+/* ---- What is done ---- */
+
+struct session {
+    uint32_t flow, param, run; /* index of the run; NO_RUN: a new one */
+    enum how how;
+    char tag[16];
+    struct planned plan;
+    struct files before;
+    struct logged seen; /* a moment before the kill */
+    unsigned gone;      /* bits: had ended, and its process was gone by then */
+    pid_t pid;
+    int status;
+    long log_at;
+    bool loose; /* another one ran beside it */
+};
+/* Plans, compares, runs, compares. */
+void session_do(struct world *w, struct session *s);
+void session_pair(struct world *w, struct session *a, struct session *b);
+void session_settle(struct world *w, struct session *s);
+void check_plan(struct world *w, uint32_t run);
+void step(struct world *w);
+
+/* The parts of the program that tasks are. */
+int task_main(int argc, char **argv);
+int nest_main(int argc, char **argv);
+/* Another process that reads the store; ends by itself. -1: none. */
+pid_t reader_start(struct world *w);
+
+#endif
