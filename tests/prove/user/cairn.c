@@ -117,6 +117,17 @@ bool plan_read(struct world *w, uint32_t flow, const char *tag, struct planned *
     return good;
 }
 
+uint32_t number_read(struct world *w, const char *tag, const char *key)
+{
+    char name[64], path[PATH_SIZE + 96];
+    snprintf(name, sizeof name, "out.%s", tag);
+    file_path(w, name, path, sizeof path);
+    json_t *root = json_load_file(path, JSON_DISABLE_EOF_CHECK, NULL);
+    uint32_t number = (uint32_t)json_integer_value(json_object_get(root, key));
+    json_decref(root);
+    return number;
+}
+
 /* ---- Events ---- */
 
 static void take_event(struct world *w, uint32_t flow, const json_t *event,
@@ -130,8 +141,11 @@ static void take_event(struct world *w, uint32_t flow, const json_t *event,
         said->run = run;
     if (strcmp(type, "task_started") == 0)
         said->started |= bit, said->begun = true;
-    if (strcmp(type, "run_finished") == 0)
+    if (strcmp(type, "run_finished") == 0) {
         said->finished = true;
+        said->exit_status =
+            (int)json_integer_value(json_object_get(event, "exit_status"));
+    }
     if (strcmp(type, "task_finished") != 0)
         return;
     said->begun = true;

@@ -65,6 +65,8 @@ int main(int argc, char **argv)
         return task_main(argc - 1, argv + 1);
     if (argc > 1 && strcmp(argv[1], "nest") == 0)
         return nest_main(argc - 1, argv + 1);
+    if (argc > 1 && strcmp(argv[1], "reader") == 0)
+        return reader_main(argc - 1, argv + 1);
     if (argc != 5 || !find_self(w.self, sizeof w.self) ||
         !find_command(w.cairn, sizeof w.cairn)) {
         fprintf(stderr, "usage: user DIR SEED SCENARIOS STEPS, with cairn in PATH\n");
@@ -74,10 +76,11 @@ int main(int argc, char **argv)
              steps = (unsigned)strtoul(argv[4], NULL, 10);
     unsigned bad = 0, i = 0;
     w.trace = getenv("TRACE") != NULL;
+    w.strict = getenv("STRICT") != NULL;
     unsetenv("CAIRN_STORE");
     for (; i < scenarios && bad < 3; i++) {
         w.seed = strtoull(argv[2], NULL, 10) * 1000003 + i;
-        w.nested = false;
+        w.nested = i % 2;
         if (!scenario(&w, argv[1], i, steps)) {
             printf("# that was scenario %u of seed %s\n", i, argv[2]);
             bad++;

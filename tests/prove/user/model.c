@@ -137,7 +137,7 @@ static enum state ends(const struct flow *flow, const struct outcome *end,
     for (uint32_t i = 0; i < t->n_in; i++)
         if (!end->content[t->in[i]])
             return FAILED;
-    return DONE;
+    return t->nested && end->nested_fails ? FAILED : DONE;
 }
 
 void model_simulate(const struct flow *flow, const struct run *run,
@@ -152,7 +152,7 @@ void model_simulate(const struct flow *flow, const struct run *run,
         if (!((fates.will | fates.may) & 1u << t))
             continue;
         end->state[t] = (uint8_t)ends(flow, end, t);
-        if (end->state[t] != DONE)
+        if (end->state[t] != DONE && !(task->nested && end->state[t] == FAILED))
             continue;
         end->started |= 1u << t;
         model_inputs(task, end->content, in);

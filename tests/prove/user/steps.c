@@ -14,18 +14,25 @@ static enum how some_end(struct world *w)
     return one_in(w, 2) ? TO_ITS_END : (enum how)below(w, HOWS);
 }
 
+/* One that is begun by hand. */
+static uint32_t some_flow(struct world *w)
+{
+    uint32_t flow = below(w, 2);
+    return w->nested ? 2 * flow : flow;
+}
+
 static void step_run(struct world *w)
 {
-    struct session s = {.run = NO_RUN, .tag = "run"};
+    struct session s = {.run = NO_RUN, .tag = "run", .by_file = true};
     if (w->n_runs == RUNS)
         return;
-    s.flow = below(w, w->n_flows);
+    s.flow = some_flow(w);
     s.param = below(w, PARAMS);
     s.how = some_end(w);
     session_do(w, &s);
 }
 
-static void step_resume(struct world *w)
+void step_resume(struct world *w)
 {
     struct session s = {.tag = "resume"};
     if (!w->n_runs)
@@ -37,6 +44,30 @@ static void step_resume(struct world *w)
     s.param = w->run[s.run].param;
     s.how = some_end(w);
     session_do(w, &s);
+}
+
+static struct session some_session(struct world *w, uint32_t flow, const char *tag)
+{
+    struct session s = {
+        .run = NO_RUN, .flow = flow, .param = below(w, PARAMS), .how = TO_ITS_END};
+    snprintf(s.tag, sizeof s.tag, "%s", tag);
+    s.by_file = one_in(w, 2);
+    uint32_t run = w->n_runs ? below(w, w->n_runs) : 0;
+    if (!s.by_file && w->n_runs && w->run[run].flow == flow) {
+        s.run = run;
+        s.param = w->run[run].param;
+    }
+    return s;
+}
+
+static void step_pair(struct world *w)
+{
+    struct session a = some_session(w, 0, "one");
+    struct session b = some_session(w, w->nested ? 2 : 1, "two");
+    if (w->n_runs + 4 > RUNS)
+        return;
+    a.how = some_end(w);
+    session_pair(w, &a, &b);
 }
 
 static void step_plan(struct world *w)
@@ -97,6 +128,7 @@ static void step_edit(struct world *w)
     file_path(w, name, path, sizeof path);
     /* Older kernels see changes only from one tick of their clock to the next. */
     pause_us(10000);
+    w->changes++;
     say(w, "%s %s", names[kind], name);
     if (kind == 0)
         utimensat(AT_FDCWD, path, NULL, 0);
@@ -125,11 +157,9 @@ void step(struct world *w)
     static const struct {
         uint32_t share;
         void (*call)(struct world *w);
-    } kinds[] = {{20, step_run},
-                 {40, step_resume},
-                 {30, step_edit},
-                 {10, step_define},
-                 {6, step_plan}};
+    } kinds[] = {{20, step_run},    {40, step_resume}, {30, step_edit},
+                 {10, step_define}, {6, step_plan},    {8, step_pair},
+                 {2, step_move},    {3, step_copy},    {5, step_tidy}};
     uint32_t all = 0, at;
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         all += kinds[i].share;
@@ -141,5 +171,6 @@ void step(struct world *w)
         }
         at -= kinds[i].share;
     }
+    nested_look(w);
     w->steps++;
 }

@@ -63,9 +63,9 @@ struct run {
     unsigned noted; /* bits: DONE, but only noted when cairn was killed */
     unsigned began; /* bits: an attempt was started, ever */
     enum parted finished; /* its last session came to an end with nothing left */
+    uint64_t changes;     /* of the world, when it was killed */
     bool loose;           /* what is recorded of it is not known */
     uint32_t inside;      /* index of the run whose task began it, or NO_RUN */
-    bool cut;             /* an outer run: its middle task was cut off */
 };
 /* Bits of tasks. */
 struct fates {
@@ -73,6 +73,7 @@ struct fates {
 };
 struct outcome {
     uint8_t state[TASKS]; /* afterwards */
+    bool nested_fails;    /* set by the caller: what the middle task runs */
     unsigned started;
     uint64_t content[FILES]; /* digests */
 };
@@ -100,8 +101,10 @@ struct world {
     char self[PATH_SIZE], cairn[PATH_SIZE];
     char **env;
     unsigned moves;
-    unsigned ghosts; /* bits: of a workflow and param, a run without a known number */
-    bool nested, trace;
+    uint64_t changes; /* of files */
+    bool strict;      /* nothing that is known to be wrong is avoided */
+    unsigned ghosts;  /* bits: of a workflow and param, a run without a known number */
+    bool nested, trace, ghosts_inside;
     uint32_t n_flows, n_runs;
     struct flow flow[FLOWS];
     struct run run[RUNS];
@@ -136,6 +139,7 @@ uint32_t unseen_number(const struct world *w);
 struct said { /* with --json, by run or resume */
     uint32_t run;
     bool begun, finished;
+    int exit_status; /* if finished */
     unsigned started, done, failed, skipped, cancelled;
 };
 struct logged { /* by the tasks */
@@ -152,6 +156,8 @@ pid_t cairn_start(struct world *w, const char *tag, const char *const *arguments
 /* Exit status, waited for within bounds. */
 int cairn_wait(struct world *w, pid_t pid, const char *what);
 int cairn_do(struct world *w, const char *tag, const char *const *arguments);
+/* A number of a document. */
+uint32_t number_read(struct world *w, const char *tag, const char *key);
 bool plan_read(struct world *w, uint32_t flow, const char *tag, struct planned *plan);
 void said_read(struct world *w, uint32_t flow, const char *name, struct said *said);
 void log_read(struct world *w, uint32_t flow, long at, struct logged *logged);
@@ -175,11 +181,26 @@ struct session {
     pid_t pid;
     int status;
     long log_at;
-    bool loose; /* another one ran beside it */
+    bool loose;        /* another one ran beside it */
+    bool middle_ended; /* of an inner one: the task that runs it had ended by itself */
+    int nested;        /* exit status of the inner one */
+    pid_t reader;
+    bool by_file; /* `cairn run FILE` */
 };
 /* Plans, compares, runs, compares. */
 void session_do(struct world *w, struct session *s);
+/* Two at the same time, then one after the other. */
 void session_pair(struct world *w, struct session *a, struct session *b);
+/* Its plan, compared. */
+int session_plan(struct world *w, struct session *s);
+/* The run inside of it, if there is to be one. */
+bool nested_prepare(struct world *w, struct session *s, struct session *inner);
+void nested_settle(struct world *w, struct session *s, struct session *inner);
+void nested_look(struct world *w);
+void step_resume(struct world *w);
+void step_move(struct world *w);
+void step_copy(struct world *w);
+void step_tidy(struct world *w);
 void session_settle(struct world *w, struct session *s);
 void check_plan(struct world *w, uint32_t run);
 void step(struct world *w);
@@ -187,6 +208,7 @@ void step(struct world *w);
 /* The parts of the program that tasks are. */
 int task_main(int argc, char **argv);
 int nest_main(int argc, char **argv);
+int reader_main(int argc, char **argv);
 /* Another process that reads the store; ends by itself. -1: none. */
 pid_t reader_start(struct world *w);
 

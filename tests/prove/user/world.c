@@ -271,6 +271,7 @@ bool world_make(struct world *w)
         !make_contents(w))
         return false;
     w->n_runs = w->moves = w->ghosts = 0;
+    w->ghosts_inside = false;
     w->log_at = 0;
     w->n_flows = w->nested ? 3 : 2;
     memset(w->flow, 0, sizeof w->flow);
