@@ -5,7 +5,7 @@ set -u
 if [ "$LEVEL" = full ]; then
     scenarios=100 steps=60 patience=900
 else
-    scenarios=8 steps=40 patience=200
+    scenarios=12 steps=50 patience=200
 fi
 mkdir user
 timeout "$patience" "$BUILD/tests/prove/user" "$PWD/user" "$SEED" "$scenarios" "$steps" >said 2>&1

@@ -316,9 +316,11 @@ static void settle_ended(struct world *w, struct session *s, struct run *run,
     if (said->begun || s->how == TO_ITS_END) {
         set_states(flow_of(w, s), run, planned, said, e, now);
         run->noted = 0;
-    } else
+        run->finished = s->status == 0 ? YES : NO;
+    } else {
         run->reset |= planned;
-    run->finished = s->status == 0 ? YES : NO;
+        run->finished = run->finished == YES ? UNSURE : run->finished;
+    }
 }
 
 static void settle_killed(struct world *w, struct session *s, struct run *run,
@@ -424,11 +426,25 @@ int session_plan(struct world *w, struct session *s)
     return rc;
 }
 
+/* A writer that is killed before its first commit leaves an empty log, which other
+ * programs remove when they close the store. That is taken for a loss, a known fault.
+ */
+static bool may_read(const struct world *w, const struct session *s)
+{
+    char path[PATH_SIZE + 96];
+    file_path(w, ".cairn/open", path, sizeof path);
+    char *marker = file_text(path);
+    bool may = marker ? strstr(marker, "log begun") && !strstr(marker, "last none")
+                      : s->how == TO_ITS_END && !s->loose;
+    free(marker);
+    return may || w->strict;
+}
+
 static int session_prepare(struct world *w, struct session *s)
 {
     world_look(w, &s->before);
     s->log_at = log_size(w);
-    s->reader = one_in(w, 6) ? reader_start(w) : -1;
+    s->reader = one_in(w, 6) && may_read(w, s) ? reader_start(w) : -1;
     return session_plan(w, s);
 }
 
@@ -478,6 +494,22 @@ static void go_on_alone(struct world *w, const struct session *s)
         session_do(w, &again);
 }
 
+/* What tasks of both wrote at the same time could be taken by one for its own while the
+ * other has written it, which nobody can see afterwards: it becomes neither. */
+static void spoil_shared(struct world *w)
+{
+    char name[32], path[PATH_SIZE + 96];
+    for (uint32_t i = SOURCES; i < FILES; i++) {
+        bool others = false;
+        for (uint32_t k = 1; k < w->n_flows; k++)
+            others |= flow_writes(&w->flow[k], i);
+        file_name(i, name, sizeof name);
+        file_path(w, name, path, sizeof path);
+        if (others && flow_writes(&w->flow[0], i))
+            file_put(path, "neither\n");
+    }
+}
+
 void session_pair(struct world *w, struct session *a, struct session *b)
 {
     struct session inner[2];
@@ -499,6 +531,7 @@ void session_pair(struct world *w, struct session *a, struct session *b)
     await_nobody(w);
     for (int i = 0; i < 2; i++)
         settle_both(w, both[i], nested[i] ? &inner[i] : NULL);
+    spoil_shared(w);
     go_on_alone(w, a);
     go_on_alone(w, b);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the tasks execute.
  *
- *   user task FLOW TASK PARAM SALT MS -i INPUT... -o OUTPUT...
+ *   user task FLOW TASK PARAM SALT MS -i INPUT... -o OUTPUT...   -O: in place
  *   user nest FLOW TASK PARAM SALT MS      runs inner.yaml within it */
 #include "tests/prove/user/user.h"
 #include "tests/support/program.h"
@@ -33,13 +33,16 @@ static void note(char **argv, const char *what)
         close(fd);
 }
 
-static int put(const char *path, const char *text)
+static int put(const char *path, const char *text, bool in_place)
 {
-    FILE *file = fopen(path, "we");
+    char beside[PATH_SIZE];
+    snprintf(beside, sizeof beside, "%s.%ld", path, (long)getpid());
+    FILE *file = fopen(in_place ? path : beside, "we");
     if (!file)
         return -1;
     fputs(text, file);
-    return fclose(file);
+    int rc = fclose(file);
+    return rc || in_place ? rc : rename(beside, path);
 }
 
 int task_main(int argc, char **argv)
@@ -50,18 +53,19 @@ int task_main(int argc, char **argv)
     if (argc <= REST)
         return 2;
     note(argv, "start");
-    for (; i < argc && strcmp(argv[i], "-o") != 0; i++) {
+    for (; i < argc && argv[i][0] != '-'; i++) {
         in[n_in] = path_digest(argv[i]);
         if (!in[n_in++])
             return 3;
     }
     pause_us((uint32_t)strtoul(argv[MS], NULL, 10) * 1000);
+    bool in_place = i < argc && strcmp(argv[i], "-O") == 0;
     for (i++; i < argc; i++) {
         char text[TEXT_SIZE];
         made_text(made_key(argv[NAME], argv[TASK], argv[PARAM], argv[SALT], n_out++, in,
                            n_in),
                   text, sizeof text);
-        if (put(argv[i], text))
+        if (put(argv[i], text, in_place))
             return 4;
     }
     note(argv, "end");

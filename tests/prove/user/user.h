@@ -105,6 +105,7 @@ struct world {
     bool strict;      /* nothing that is known to be wrong is avoided */
     unsigned ghosts;  /* bits: of a workflow and param, a run without a known number */
     bool nested, trace, ghosts_inside;
+    bool in_place; /* tasks write their outputs in place, and no two runs at once */
     uint32_t n_flows, n_runs;
     struct flow flow[FLOWS];
     struct run run[RUNS];
@@ -132,7 +133,8 @@ uint64_t made_key(const char *flow, const char *task, const char *param,
                   const char *salt, uint32_t out, const uint64_t *in, uint32_t n_in);
 uint64_t path_digest(const char *path);
 void world_look(const struct world *w, struct files *files);
-uint32_t unseen_number(const struct world *w);
+void file_put(const char *path, const char *text);
+bool flow_writes(const struct flow *flow, uint32_t file);
 
 /* ---- The command ---- */
 

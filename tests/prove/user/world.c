@@ -99,6 +99,15 @@ void file_path(const struct world *w, const char *name, char *path, size_t size)
     snprintf(path, size, "%s/%s", w->dir, name);
 }
 
+void file_put(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "we");
+    if (!file)
+        return;
+    fputs(text, file);
+    fclose(file);
+}
+
 void world_look(const struct world *w, struct files *files)
 {
     char name[32], path[PATH_SIZE + 96];
@@ -118,6 +127,11 @@ static bool is_output(const struct flow *flow, uint32_t n, uint32_t file)
             if (flow->task[t].out[i] == file)
                 return true;
     return false;
+}
+
+bool flow_writes(const struct flow *flow, uint32_t file)
+{
+    return is_output(flow, flow->n, file);
 }
 
 static bool is_input(const struct flow *flow, uint32_t n, uint32_t file)
@@ -220,7 +234,7 @@ static void put_task(const struct world *w, FILE *file, const struct flow *flow,
             task->ms);
     if (!task->nested) {
         put_names(file, "-i", task->in, task->n_in);
-        put_names(file, "-o", task->out, task->n_out);
+        put_names(file, w->in_place ? "-O" : "-o", task->out, task->n_out);
     }
     fprintf(file, "]\n");
     if (task->n_in)
