@@ -533,6 +533,7 @@ void session_pair(struct world *w, struct session *a, struct session *b)
         settle_both(w, both[i], nested[i] ? &inner[i] : NULL);
     spoil_shared(w);
     go_on_alone(w, a);
+    spoil_shared(w);
     go_on_alone(w, b);
 }
 
