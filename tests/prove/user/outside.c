@@ -12,6 +12,10 @@
 
 /* ---- A program that reads the store with SQLite ---- */
 
+/* Looks, in a transaction or without, makes a backup; or has the write lock for a
+ * while, so that what ends in that time is not stored. */
+enum { HOLDS = 3 };
+
 /*   user reader STORE KIND MS */
 int reader_main(int argc, char **argv)
 {
@@ -23,6 +27,13 @@ int reader_main(int argc, char **argv)
     }
     unsigned long kind = strtoul(argv[2], NULL, 10);
     uint32_t us = (uint32_t)strtoul(argv[3], NULL, 10) * 1000;
+    if (kind == HOLDS) {
+        pause_us(us);
+        sqlite3_busy_timeout(db, 50);
+        sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
+        pause_us(60000);
+        _exit(0); /* not closed: that could remove the log */
+    }
     if (kind == 1)
         sqlite3_exec(db, "BEGIN", NULL, NULL, NULL);
     sqlite3_exec(db, "SELECT count(*) FROM sqlite_schema", NULL, NULL, NULL);
@@ -50,13 +61,13 @@ static pid_t start(struct world *w, const char *program, const char *const *argv
     return sys ? -1 : pid;
 }
 
-pid_t reader_start(struct world *w)
+pid_t reader_start(struct world *w, bool holds)
 {
     char path[PATH_SIZE + 96], kind[16], ms[16];
     const char *argv[] = {"user", "reader", path, kind, ms, NULL};
     snprintf(path, sizeof path, "%s/.cairn/cairn.db", w->dir);
-    snprintf(kind, sizeof kind, "%u", below(w, 3));
-    snprintf(ms, sizeof ms, "%u", below(w, 40));
+    snprintf(kind, sizeof kind, "%u", holds ? HOLDS : below(w, HOLDS));
+    snprintf(ms, sizeof ms, "%u", holds ? 5 + below(w, 25) : below(w, 40));
     say(w, "somebody reads the store, %s for %s ms", kind, ms);
     return start(w, w->self, argv);
 }

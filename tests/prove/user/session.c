@@ -444,7 +444,7 @@ static int session_prepare(struct world *w, struct session *s)
 {
     world_look(w, &s->before);
     s->log_at = log_size(w);
-    s->reader = one_in(w, 6) && may_read(w, s) ? reader_start(w) : -1;
+    s->reader = one_in(w, 6) && may_read(w, s) ? reader_start(w, false) : -1;
     return session_plan(w, s);
 }
 
@@ -481,6 +481,8 @@ void session_do(struct world *w, struct session *s)
         return;
     bool nested = nested_prepare(w, s, &inner);
     session_start(w, s);
+    if (s->how == KILLED && s->reader < 0 && one_in(w, 2))
+        s->reader = reader_start(w, true);
     session_end(w, s, nested ? &inner : NULL);
     settle_both(w, s, nested ? &inner : NULL);
 }

@@ -141,6 +141,22 @@ static void step_define(struct world *w)
     flow_write(w, flow);
 }
 
+/* What had ended when cairn was killed is taken over, mostly before anything changes.
+ */
+static void go_on_at_once(struct world *w)
+{
+    for (uint32_t i = 0; i < w->n_runs; i++) {
+        struct run *run = &w->run[i];
+        struct session s = {
+            .flow = run->flow, .param = run->param, .run = i, .tag = "on"};
+        if (!run->noted || run->loose || run->changes != w->changes || one_in(w, 4))
+            continue;
+        s.how = some_end(w);
+        session_do(w, &s);
+        return;
+    }
+}
+
 /* ---- All ---- */
 
 void step(struct world *w)
@@ -162,6 +178,7 @@ void step(struct world *w)
         }
         at -= kinds[i].share;
     }
+    go_on_at_once(w);
     nested_look(w);
     w->steps++;
 }

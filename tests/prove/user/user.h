@@ -212,6 +212,6 @@ int task_main(int argc, char **argv);
 int nest_main(int argc, char **argv);
 int reader_main(int argc, char **argv);
 /* Another process that reads the store; ends by itself. -1: none. */
-pid_t reader_start(struct world *w);
+pid_t reader_start(struct world *w, bool holds);
 
 #endif
