@@ -13,7 +13,8 @@
  *    may run (commands.md, "Words").
  * 5. What is found by 1 to 4 when a resume begins has lost its outcome, also if that
  *    resume is killed (events, `task_reset`). Whether one that was killed early had
- *    begun is not known here: both are allowed, for all of its tasks alike.
+ *    begun is not known here: both are allowed, for all of its tasks alike; what had
+ * not completed may keep that it failed or was skipped.
  * 6. A task that had ended when cairn was killed has completed (guarantees.md, G2), if
  *    the workflow is as it was. Where our look was too late to say that its process had
  *    been collected, both are allowed.
@@ -97,12 +98,19 @@ struct fates model_fates(const struct flow *flow, const struct run *run,
 }
 
 /* One of the states that are possible. */
-static struct run variant(const struct run *run, unsigned open, bool reset)
+enum resets { NONE_RESET, ALL_RESET, DONE_RESET, RESETS };
+
+static struct run variant(const struct run *run, unsigned open, enum resets resets)
 {
     struct run v = *run;
-    for (uint32_t t = 0; t < TASKS; t++)
-        if (open & 1u << t || (reset && run->reset & 1u << t))
+    for (uint32_t t = 0; t < TASKS; t++) {
+        bool reset = resets != NONE_RESET && run->reset & 1u << t &&
+                     (resets == ALL_RESET || run->state[t] == DONE);
+        if (open & 1u << t || reset)
             v.state[t] = OPEN;
+        if (resets != NONE_RESET && run->reset)
+            v.salt[t] = run->reset_salt[t];
+    }
     v.maybe = v.reset = 0;
     return v;
 }
@@ -112,9 +120,9 @@ bool model_accepts(const struct flow *flow, struct run *run, const struct files 
 {
     if (run->loose)
         return true;
-    for (unsigned both = 0; both < 2; both++)
+    for (unsigned resets = 0; resets < RESETS; resets++)
         for (unsigned open = run->maybe;; open = (open - 1) & run->maybe) {
-            struct run v = variant(run, open, both);
+            struct run v = variant(run, open, (enum resets)resets);
             struct fates f = model_fates(flow, &v, files);
             if (f.will == fates.will && f.may == fates.may) {
                 *run = v;

@@ -303,6 +303,14 @@ static void check_ended(struct world *w, const struct session *s, const struct r
               all);
 }
 
+/* Nobody knows whether these have lost their outcomes. */
+static void forget(const struct flow *flow, struct run *run, unsigned planned)
+{
+    run->reset |= planned;
+    for (uint32_t t = 0; t < flow->n; t++)
+        run->reset_salt[t] = flow->task[t].salt;
+}
+
 static void settle_ended(struct world *w, struct session *s, struct run *run,
                          const struct said *said, const struct logged *log,
                          const struct files *now)
@@ -318,7 +326,7 @@ static void settle_ended(struct world *w, struct session *s, struct run *run,
         run->noted = 0;
         run->finished = s->status == 0 ? YES : NO;
     } else {
-        run->reset |= planned;
+        forget(flow_of(w, s), run, planned);
         run->finished = run->finished == YES ? UNSURE : run->finished;
     }
 }
@@ -331,7 +339,7 @@ static void settle_killed(struct world *w, struct session *s, struct run *run,
     unsigned certain = said->done | (log->ended & s->gone & planned);
     struct ended e = {certain, log->ended & ~certain & planned};
     if (!said->begun && !log->started) {
-        run->reset |= planned;
+        forget(flow_of(w, s), run, planned);
         run->finished = run->finished == YES ? UNSURE : run->finished;
         return;
     }

@@ -60,12 +60,13 @@ struct run {
     uint32_t salt[TASKS]; /* of the definition that it went on with last */
     unsigned maybe; /* bits: DONE, or OPEN: its end was seen by us, perhaps by none */
     unsigned reset; /* bits: all of these DONE, or all of them OPEN */
-    unsigned noted; /* bits: DONE, but only noted when cairn was killed */
-    unsigned began; /* bits: an attempt was started, ever */
-    enum parted finished; /* its last session came to an end with nothing left */
-    uint64_t changes;     /* of the world, when it was killed */
-    bool loose;           /* what is recorded of it is not known */
-    uint32_t inside;      /* index of the run whose task began it, or NO_RUN */
+    uint32_t reset_salt[TASKS]; /* ... and then this definition is recorded */
+    unsigned noted;             /* bits: DONE, but only noted when cairn was killed */
+    unsigned began;             /* bits: an attempt was started, ever */
+    enum parted finished;       /* its last session came to an end with nothing left */
+    uint64_t changes;           /* of the world, when it was killed */
+    bool loose;                 /* what is recorded of it is not known */
+    uint32_t inside;            /* index of the run whose task began it, or NO_RUN */
 };
 /* Bits of tasks. */
 struct fates {
