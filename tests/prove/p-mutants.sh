@@ -13,6 +13,7 @@
 # one or two compilations and a link.
 set -u
 limit=60
+export PROVERS="$BUILD"
 dirs="$(sed -n 's|^\([a-z]*\):.*|\1|p' "$root/tests/lint/rooms" | tr '\n' ' ')cli"
 
 # ---- The copy ----
@@ -44,7 +45,7 @@ start_test() {
     case $1 in
     *.sh)
         # shellcheck disable=SC2086
-        (cd scratch && PROVERS=$BUILD BUILD=$2 CAIRN_STORE=$PWD/.cairn TMPDIR=$PWD TESTS=$root/tests PATH="$2:$PATH" \
+        (cd scratch && BUILD=$2 CAIRN_STORE=$PWD/.cairn TMPDIR=$PWD TESTS=$root/tests PATH="$2:$PATH" \
             exec timeout -k 5 "$limit" $alone sh "$root/$1") >tap 2>log </dev/null &
         ;;
     *)

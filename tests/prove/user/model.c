@@ -98,20 +98,24 @@ struct fates model_fates(const struct flow *flow, const struct run *run,
 }
 
 /* One of the states that are possible. */
-enum resets { NONE_RESET, ALL_RESET, DONE_RESET, RESETS };
+/* TAKEN: and what was noted is stored. */
+enum resets { NONE_RESET, ALL_RESET, DONE_RESET, TAKEN_ALL, TAKEN_DONE, RESETS };
 
 static struct run variant(const struct run *run, unsigned open, enum resets resets)
 {
     struct run v = *run;
     for (uint32_t t = 0; t < TASKS; t++) {
-        bool reset = resets != NONE_RESET && run->reset & 1u << t &&
-                     (resets == ALL_RESET || run->state[t] == DONE);
+        bool reset =
+            resets != NONE_RESET && run->reset & 1u << t &&
+            (resets == ALL_RESET || resets == TAKEN_ALL || run->state[t] == DONE);
         if (open & 1u << t || reset)
             v.state[t] = OPEN;
         if (resets != NONE_RESET && run->reset)
             v.salt[t] = run->reset_salt[t];
     }
     v.maybe = v.reset = 0;
+    if (resets >= TAKEN_ALL && run->reset)
+        v.noted = 0;
     return v;
 }
 
