@@ -97,9 +97,11 @@ static void forget_ends(struct world *copy)
     for (uint32_t i = 0; i < copy->n_runs; i++) {
         struct run *run = &copy->run[i];
         for (uint32_t t = 0; t < TASKS; t++)
-            if ((run->maybe | run->noted) & 1u << t)
+            if ((run->maybe | run->noted) & 1u << t && !run->reset)
                 run->state[t] = OPEN;
-        run->maybe = run->noted = 0;
+        /* A resume that was killed early may have stored them before. */
+        run->maybe = run->reset ? run->maybe | run->noted : 0;
+        run->noted = 0;
     }
 }
 
