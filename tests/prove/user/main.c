@@ -5,8 +5,7 @@
  *
  *   user DIR SEED SCENARIOS STEPS
  *
- * TRACE=1 tells every step. STRICT=1 also does what is known to come out wrong
- * (avoid_noted, may_read in session.c).
+ * TRACE=1 tells every step.
  *
  * Prints `user SCENARIOS STEPS TASKS LOST REPEATED UNDETECTED OTHER` and, before that,
  * what went wrong as lines with '#'. */
@@ -79,7 +78,6 @@ int main(int argc, char **argv)
              steps = (unsigned)strtoul(argv[4], NULL, 10);
     unsigned bad = 0, i = 0;
     w.trace = getenv("TRACE") != NULL;
-    w.strict = getenv("STRICT") != NULL;
     unsetenv("CAIRN_STORE");
     for (; i < scenarios && bad < 3; i++) {
         w.seed = strtoull(argv[2], NULL, 10) * 1000003 + i;

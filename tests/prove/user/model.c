@@ -16,8 +16,8 @@
  *    begun is not known here: both are allowed, for all of its tasks alike; what had
  * not completed may keep that it failed or was skipped.
  * 6. A task that had ended when cairn was killed has completed (guarantees.md, G2), if
- *    the workflow is as it was. Where our look was too late to say that its process had
- *    been collected, both are allowed.
+ *    the workflow is as it was and its files are (guide-resuming.md). Where our look
+ * was too late to say that its process had been collected, both are allowed.
  * 7. A task whose input is missing fails; with on_failure: continue what does not need
  *    it still runs, the rest is skipped, and the exit status is 1.
  *
@@ -66,6 +66,18 @@ static bool as_recorded(const struct task *task, const struct record *record,
     return same;
 }
 
+/* Rule 6. */
+static bool is_touched(const struct task *task, const struct run *run,
+                       const struct files *files)
+{
+    bool touched = false;
+    for (uint32_t i = 0; i < task->n_out; i++)
+        touched |= files->changed_ns[task->out[i]] != run->left_ns[task->out[i]];
+    for (uint32_t i = 0; i < task->n_in; i++)
+        touched |= files->changed_ns[task->in[i]] != run->left_ns[task->in[i]];
+    return touched;
+}
+
 static bool is_edited(const struct flow *flow, const struct run *run)
 {
     for (uint32_t t = 0; t < flow->n; t++)
@@ -79,13 +91,11 @@ struct fates model_fates(const struct flow *flow, const struct run *run,
 {
     struct fates fates = {0};
     unsigned risk = 0;
-    bool edited = is_edited(flow, run);
     for (uint32_t t = 0; t < flow->n; t++) {
         const struct task *task = &flow->task[t];
         unsigned bit = 1u << t, again = task->needs & (fates.will | fates.may);
-        bool noted = run->noted & bit;
-        bool done = run->state[t] == DONE && !(noted && edited);
-        if (done && !again && as_recorded(task, &run->record[t], files))
+        if (run->state[t] == DONE && !again &&
+            as_recorded(task, &run->record[t], files))
             continue;
         if (task->needs & (fates.may | risk))
             fates.may |= bit;
@@ -97,35 +107,46 @@ struct fates model_fates(const struct flow *flow, const struct run *run,
     return fates;
 }
 
-/* One of the states that are possible. */
-/* TAKEN: and what was noted is stored. */
-enum resets { NONE_RESET, ALL_RESET, DONE_RESET, TAKEN_ALL, TAKEN_DONE, RESETS };
+enum resets { NONE_RESET, ALL_RESET, DONE_RESET, RESETS };
 
+/* One of the states that are possible. */
 static struct run variant(const struct run *run, unsigned open, enum resets resets)
 {
     struct run v = *run;
     for (uint32_t t = 0; t < TASKS; t++) {
-        bool reset =
-            resets != NONE_RESET && run->reset & 1u << t &&
-            (resets == ALL_RESET || resets == TAKEN_ALL || run->state[t] == DONE);
+        bool reset = resets != NONE_RESET && run->reset & 1u << t &&
+                     (resets == ALL_RESET || run->state[t] == DONE);
         if (open & 1u << t || reset)
             v.state[t] = OPEN;
         if (resets != NONE_RESET && run->reset)
             v.salt[t] = run->reset_salt[t];
     }
     v.maybe = v.reset = 0;
-    if (resets >= TAKEN_ALL && run->reset)
-        v.noted = 0;
+    v.noted &= ~open;
     return v;
+}
+
+/* What was only noted does not count if the workflow or its files have changed. But a
+ * kill between a commit and its report hides that it is stored. */
+static unsigned doubtful(const struct flow *flow, const struct run *run,
+                         const struct files *files)
+{
+    unsigned bits = run->maybe;
+    bool edited = is_edited(flow, run);
+    for (uint32_t t = 0; t < flow->n; t++)
+        if (run->noted & 1u << t && (edited || is_touched(&flow->task[t], run, files)))
+            bits |= 1u << t;
+    return bits;
 }
 
 bool model_accepts(const struct flow *flow, struct run *run, const struct files *files,
                    struct fates fates)
 {
+    unsigned doubts = doubtful(flow, run, files);
     if (run->loose)
         return true;
     for (unsigned resets = 0; resets < RESETS; resets++)
-        for (unsigned open = run->maybe;; open = (open - 1) & run->maybe) {
+        for (unsigned open = doubts;; open = (open - 1) & doubts) {
             struct run v = variant(run, open, (enum resets)resets);
             struct fates f = model_fates(flow, &v, files);
             if (f.will == fates.will && f.may == fates.may) {

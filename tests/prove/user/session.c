@@ -347,6 +347,9 @@ static void settle_killed(struct world *w, struct session *s, struct run *run,
     set_states(flow_of(w, s), run, planned, said, e, now);
     run->noted |= (e.done | e.maybe) & ~said->done;
     run->changes = s->loose ? 0 : w->changes;
+    memcpy(run->left_ns, now->changed_ns, sizeof run->left_ns);
+    if (s->loose) /* the other one may have changed their files since they ended */
+        run->maybe |= run->noted;
     run->finished = bits_in(run, DONE) == (1u << flow_of(w, s)->n) - 1 ? UNSURE : NO;
     if (said->finished)
         run->finished = bits_in(run, DONE) == (1u << flow_of(w, s)->n) - 1 ? YES : NO;
@@ -408,51 +411,21 @@ void session_settle(struct world *w, struct session *s)
 
 /* ---- All of it ---- */
 
-/* Ends that were only noted: it is not looked whether their files have changed since, a
- * known fault. An edited workflow makes these tasks run again. */
-static bool avoid_noted(struct world *w, struct session *s)
-{
-    struct flow *flow = flow_of(w, s);
-    const struct run *run = s->run == NO_RUN ? NULL : &w->run[s->run];
-    if (w->strict || !run || !run->noted || run->changes == w->changes)
-        return false;
-    flow->task[0].salt += 100;
-    say(w, "define %s anew", flow->name);
-    flow_write(w, s->flow);
-    return true;
-}
-
 int session_plan(struct world *w, struct session *s)
 {
     int rc = plan_run(w, s);
     if (!rc && s->run == NO_RUN && !choose_run(w, s))
         rc = -1;
-    if (!rc && avoid_noted(w, s))
-        rc = plan_run(w, s);
     if (!rc)
         compare_plan(w, s);
     return rc;
-}
-
-/* A writer that is killed before its first commit leaves an empty log, which other
- * programs remove when they close the store. That is taken for a loss, a known fault.
- */
-static bool may_read(const struct world *w, const struct session *s)
-{
-    char path[PATH_SIZE + 96];
-    file_path(w, ".cairn/open", path, sizeof path);
-    char *marker = file_text(path);
-    bool may = marker ? strstr(marker, "log begun") && !strstr(marker, "last none")
-                      : s->how == TO_ITS_END && !s->loose;
-    free(marker);
-    return may || w->strict;
 }
 
 static int session_prepare(struct world *w, struct session *s)
 {
     world_look(w, &s->before);
     s->log_at = log_size(w);
-    s->reader = one_in(w, 6) && may_read(w, s) ? reader_start(w, false) : -1;
+    s->reader = one_in(w, 6) ? reader_start(w, false) : -1;
     return session_plan(w, s);
 }
 
@@ -552,8 +525,6 @@ void check_plan(struct world *w, uint32_t run)
     struct session s = {.run = run, .flow = w->run[run].flow};
     struct run copy = w->run[run];
     world_look(w, &s.before);
-    avoid_noted(w, &s);
-    copy = w->run[run];
     if (plan_run(w, &s))
         return;
     compare_plan(w, &s);

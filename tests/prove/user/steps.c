@@ -141,7 +141,7 @@ static void step_define(struct world *w)
     flow_write(w, flow);
 }
 
-/* What had ended when cairn was killed is taken over, mostly before anything changes.
+/* What had ended when cairn was killed is taken over, at times before anything changes.
  */
 static void go_on_at_once(struct world *w)
 {
@@ -149,7 +149,7 @@ static void go_on_at_once(struct world *w)
         struct run *run = &w->run[i];
         struct session s = {
             .flow = run->flow, .param = run->param, .run = i, .tag = "on"};
-        if (!run->noted || run->loose || run->changes != w->changes || one_in(w, 4))
+        if (!run->noted || run->loose || run->changes != w->changes || !one_in(w, 3))
             continue;
         s.how = some_end(w);
         session_do(w, &s);

@@ -42,6 +42,7 @@ struct flow {
 /* Digests of contents; 0: not there. */
 struct files {
     uint64_t of[FILES];
+    int64_t changed_ns[FILES];
 };
 
 /* ---- The model ---- */
@@ -62,6 +63,7 @@ struct run {
     unsigned reset; /* bits: all of these DONE, or all of them OPEN */
     uint32_t reset_salt[TASKS]; /* ... and then this definition is recorded */
     unsigned noted;             /* bits: DONE, but only noted when cairn was killed */
+    int64_t left_ns[FILES];     /* changed_ns then */
     unsigned began;             /* bits: an attempt was started, ever */
     enum parted finished;       /* its last session came to an end with nothing left */
     uint64_t changes;           /* of the world, when it was killed */
@@ -103,7 +105,6 @@ struct world {
     char **env;
     unsigned moves;
     uint64_t changes; /* of files */
-    bool strict;      /* nothing that is known to be wrong is avoided */
     unsigned ghosts;  /* bits: of a workflow and param, a run without a known number */
     bool nested, trace, ghosts_inside;
     bool in_place; /* tasks write their outputs in place, and no two runs at once */

@@ -110,11 +110,16 @@ void file_put(const char *path, const char *text)
 
 void world_look(const struct world *w, struct files *files)
 {
+    struct stat st;
     char name[32], path[PATH_SIZE + 96];
     for (uint32_t i = 0; i < FILES; i++) {
         file_name(i, name, sizeof name);
         file_path(w, name, path, sizeof path);
         files->of[i] = path_digest(path);
+        files->changed_ns[i] =
+            stat(path, &st)
+                ? 0
+                : st.st_ctim.tv_sec * INT64_C(1000000000) + st.st_ctim.tv_nsec;
     }
 }
 
