@@ -343,8 +343,10 @@ static void settle_killed(struct world *w, struct session *s, struct run *run,
         run->finished = run->finished == YES ? UNSURE : run->finished;
         return;
     }
-    run->noted &= ~planned;
     set_states(flow_of(w, s), run, planned, said, e, now);
+    /* Those that it was to take over are stored, if it said so, or perhaps. */
+    run->maybe |= run->noted & s->plan.adopted & ~said->done;
+    run->noted = 0;
     run->noted |= (e.done | e.maybe) & ~said->done;
     run->changes = s->loose ? 0 : w->changes;
     memcpy(run->left_ns, now->changed_ns, sizeof run->left_ns);
