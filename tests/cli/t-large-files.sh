@@ -75,8 +75,9 @@ cat >once.yaml <<'YAML'
 name: once
 defaults: {timeout: {after: 10m, grace: 1s}}
 tasks:
-  pay: {run: 'echo pay >>paid; truncate -s 1T big.bin', outputs: [big.bin], once: true}
+  pay: {run: 'echo pay >>paid; truncate -s "$(cat size)" big.bin', outputs: [big.bin], once: true}
 YAML
+echo 1T >size
 start run once.yaml
 ok 'an output of what must not run twice' wait_for 20 reads big.bin
 kill -TERM $pid
@@ -86,13 +87,21 @@ exits 8 cairn resume
 is "$(cat paid)" pay 'and does not run again'
 rm -f big.bin
 
-cairn resolve 4 pay rerun >out 2>err
-rm -f paid
-start resume 4
-ok 'again' wait_for 20 reads big.bin
-kill -9 $pid
-wait $pid
+again() { # SIZE: it is killed while an output of that size is read
+    rm -f paid big.bin
+    echo "$1" >size
+    cairn resolve 4 pay rerun >out 2>err
+    start resume 4
+    ok 'again' wait_for 20 reads big.bin
+    kill -9 $pid
+    wait $pid
+}
+again 1T
 truncate -s 3M big.bin
+exits 8 cairn resume 4
+says 'but big.bin has changed since' 'changed after the kill: nobody knows what it made'
+is "$(cat paid)" pay 'and does not run again'
+again 3G
 exits 0 cairn resume 4
 is "$(cat paid)" pay 'killed while it was read: what had ended has ended'
 rm -f big.bin
