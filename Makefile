@@ -164,7 +164,7 @@ FLOW_SOURCES := $(wildcard tests/flow/*.c)
 TEST_TOOLS := $(patsubst tests/tools/%.c,$(BUILD)/tests/tools/%,$(wildcard tests/tools/*.c)) $(BUILD)/tests/tools/schema
 EXAMPLES := $(BUILD)/examples/wf2cairn $(BUILD)/examples/embed
 TEST_JOBS ?= $(JOBS)
-RUN_TESTS = BUILD='$(BUILD)' CC='$(CC)' TEST_JOBS='$(TEST_JOBS)' sh tests/run.sh
+RUN_TESTS = BUILD='$(BUILD)' CC='$(CC)' TEST_JOBS=$(TEST_JOBS) sh tests/run.sh
 
 $(SIM_TESTS): $(ALL_ROOMS)
 $(BUILD)/tests/sim/check_runs: $(BUILD)/tests/sim/scene.o
@@ -245,21 +245,23 @@ no-such-test:
 	@printf '%s\n' $(ALL_NAMES) | sh tests/nearest.sh $(filter-out $(ALL_NAMES),$(NAMES)) >&2; exit 2
 
 # check-ROOM. `quick` runs the tests of the rooms whose archive or whose tests are newer
-# than their last success; what makes every call fail in turn is too slow for it.
+# than their last success, many at a time, for most of them wait more than they work. What
+# makes every call fail in turn, or waits for space on a disk, is too slow for it.
 define check_room
 .PHONY: check-$(1)
 check-$(1): $$(filter $(BUILD)/tests/unit/$(1)/%,$(UNIT_TESTS))
 	@CAIRN_TEST_LEVEL=short $$(RUN_TESTS) $$^
 endef
 $(foreach room,$(ROOMS) cli,$(if $(filter $(BUILD)/tests/unit/$(room)/%,$(UNIT_TESTS)),$(eval $(call check_room,$(room)))))
-SLOW_TESTS := $(filter %/check_failing_calls %/check_memory,$(UNIT_TESTS))
+SLOW_TESTS := $(filter %/check_failing_calls %/check_memory %/check_full_disk,$(UNIT_TESTS))
 # An alcove is tested with its room.
 TOUCHED_ROOMS = $(sort $(foreach r,$(ROOMS) cli,$(if $(shell find $(BUILD)/rooms/$r.a $(TESTS_$r:=.o) -newer $(BUILD)/rooms/$r.passed 2>&1 | head -n 1),$r $(firstword $(subst /, ,$r)))))
 quick: $(ALL_ROOMS) $(BUILD)/rooms/cli.a $(UNIT_TESTS:=.o) ## the unit tests of the rooms that were touched since theirs last passed
 	@$(MAKE) --no-print-directory ROOMS_TO_TEST='$(TOUCHED_ROOMS)' quick-rooms
 QUICK_TESTS = $(filter-out $(SLOW_TESTS),$(foreach r,$(ROOMS_TO_TEST),$(TESTS_$r)))
+quick-rooms: TEST_JOBS = $$((8 * $(JOBS)))
 quick-rooms: $(QUICK_TESTS)
-	@$(if $(QUICK_TESTS),CAIRN_TEST_LEVEL=short TEST_JOBS=$$((2 * $(TEST_JOBS))) $(RUN_TESTS) $(QUICK_TESTS),echo 'no room was touched')
+	@$(if $(QUICK_TESTS),CAIRN_TEST_LEVEL=short $(RUN_TESTS) $(QUICK_TESTS),echo 'no room was touched')
 	@$(if $(ROOMS_TO_TEST),touch $(ROOMS_TO_TEST:%=$(BUILD)/rooms/%.passed))
 
 sanitize: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer

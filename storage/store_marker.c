@@ -13,6 +13,7 @@
  * not synced: after a power cut it may tell of an earlier commit, never of a later one
  * than the disk has. If the log is missing, or empty, the database is asked for that
  * commit. */
+#include "base/decimal.h"
 #include "base/lock.h"
 #include "base/os.h"
 #include "storage/rows_meta.h"
@@ -33,12 +34,23 @@ enum { LAST_LINE = 64 };
 
 /* ---- Making and joining ---- */
 
+static char *put(char *at, struct str text)
+{
+    memcpy(at, text.ptr, text.len);
+    return at + text.len;
+}
+
+/* Written after each commit, so without the C library's formats. */
 static void format_last(char line[LAST_LINE + 1], const struct last_commit *last)
 {
-    int n = snprintf(line, LAST_LINE + 1, STORE_LAST_COMMIT "%s %" PRIu64 " %" PRIu64,
-                     last_commit_names[last->kind], last->number, last->run);
-    assert(n > 0 && n < LAST_LINE);
-    memset(line + n, ' ', (size_t)(LAST_LINE - 1 - n));
+    char number[24];
+    assert(last->number <= INT64_MAX && last->run <= INT64_MAX);
+    memset(line, ' ', LAST_LINE - 1);
+    char *at = put(line, str_of(STORE_LAST_COMMIT));
+    at = put(at, str_of(last_commit_names[last->kind]));
+    at = put(at + 1, str_decimal((int64_t)last->number, number));
+    at = put(at + 1, str_decimal((int64_t)last->run, number));
+    assert(at < line + LAST_LINE);
     line[LAST_LINE - 1] = '\n';
     line[LAST_LINE] = 0;
 }
@@ -168,7 +180,8 @@ static int count_commit(struct cairn_store *store, uint64_t *count,
     int rc = store_setting(store, STORE_COMMITS, text, sizeof text, error);
     if (rc < 0)
         return rc;
-    *count = strtoull(text, NULL, 10) + 1;
+    uint64_t stored = strtoull(text, NULL, 10);
+    *count = stored < INT64_MAX ? stored + 1 : INT64_MAX;
     snprintf(text, sizeof text, "%" PRIu64, *count);
     return store_set_setting(store, STORE_COMMITS, text, error);
 }

@@ -70,6 +70,12 @@ void nested_settle(struct world *w, struct session *s, struct session *inner)
         if (s->status == 0 && s->plan.fates.will & 1u << MIDDLE)
             wrong(w, &w->lost, "the outer run completed without the inner one");
         w->ghosts_inside = true;
+        if (inner->run != NO_RUN) { /* it may have begun to go on */
+            struct run *run = &w->run[inner->run];
+            forget(&w->flow[INNER_FLOW], run,
+                   inner->plan.fates.will | inner->plan.fates.may);
+            run->finished = run->finished == YES ? UNSURE : run->finished;
+        }
         return;
     }
     if (said.exit_status == 7 && inner->how == TO_ITS_END)

@@ -303,8 +303,7 @@ static void check_ended(struct world *w, const struct session *s, const struct r
               all);
 }
 
-/* Nobody knows whether these have lost their outcomes. */
-static void forget(const struct flow *flow, struct run *run, unsigned planned)
+void forget(const struct flow *flow, struct run *run, unsigned planned)
 {
     run->reset |= planned;
     for (uint32_t t = 0; t < flow->n; t++)

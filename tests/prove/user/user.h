@@ -195,6 +195,8 @@ struct session {
 void session_do(struct world *w, struct session *s);
 /* Two at the same time, then one after the other. */
 void session_pair(struct world *w, struct session *a, struct session *b);
+/* Nobody knows whether these tasks have lost their outcomes. */
+void forget(const struct flow *flow, struct run *run, unsigned planned);
 /* Its plan, compared. */
 int session_plan(struct world *w, struct session *s);
 /* The run inside of it, if there is to be one. */

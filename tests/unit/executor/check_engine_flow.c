@@ -50,7 +50,7 @@ START_TEST(order_is_that_of_the_file)
     const char *text = "name: w\ntasks:\n"
                        "  a: {run: 'echo a >>log'}\n"
                        "  b: {run: 'echo b >>log; sleep 0.02'}\n"
-                       "  c: {run: 'echo c >>log; sleep 0.3'}\n"
+                       "  c: {run: 'echo c >>log; sleep 0.15'}\n"
                        "  d: {run: 'echo d >>log; sleep 0.04'}\n";
     for (int i = 0; i < 3; i++)
         run_in_order(text, 1, "a b c d");
@@ -62,7 +62,7 @@ START_TEST(long_tasks_start_first)
     const char *text = "name: w\ndefaults: {timeout: 60s}\ntasks:\n"
                        "  a: {pool: one, run: 'echo a >>log'}\n"
                        "  b: {pool: one, run: 'echo b >>log; sleep 0.02'}\n"
-                       "  c: {pool: one, run: 'echo c >>log; sleep 0.9'}\n"
+                       "  c: {pool: one, run: 'echo c >>log; sleep 0.4'}\n"
                        "  d: {pool: one, run: 'echo d >>log; sleep 0.01'}\n"
                        "pools: {one: 1}\n";
     run_in_order(text, 2, "a b c d");
