@@ -56,6 +56,37 @@ exits 0 cairn checkpoint verify
 exits 0 cairn run --fresh new.yaml
 cd ..
 
+# The new task sets no value, and ends while the old one, which has written its own, lives.
+mkdir silent
+cd silent || exit 1
+cat >w.yaml <<'END'
+name: w
+params: {who: old}
+tasks:
+  a:
+    run: |
+      trap '' TERM
+      touch began.$who
+      test $who = old || { until test -e wrote; do sleep 0.05; done; exit 0; }
+      until test -e began.new; do sleep 0.05; done
+      echo v=from-the-old-run >>"$CAIRN_OUTPUT"
+      touch wrote
+      until test -e ended; do sleep 0.05; done
+  b:
+    needs: [a]
+    exec: [sh, -c, 'echo "$1" >got', sh, "${{ default(tasks.a.outputs.v, 'none') }}"]
+END
+timeout 60 cairn run w.yaml >old.out 2>&1 &
+old=$!
+wait_for 30 test -e began.old
+rm -r .cairn
+exits 0 timeout 60 cairn run w.yaml --param who=new
+is "$(cat got)" none 'a value of the old run is none of the new one'
+touch ended
+wait $old
+is $? 5 'the owner of the removed store stops with 5, though its task ignores SIGTERM'
+cd ..
+
 # The project is moved while a run lives: the run stops, and goes on where it is now.
 mkdir here
 cd here || exit 1

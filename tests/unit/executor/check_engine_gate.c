@@ -2,6 +2,8 @@
 /* Whole runs: checks, `once`, and what tasks read (inputs, secrets). */
 #include "tests/support/engine.h"
 
+#include <signal.h>
+
 static struct cairn_store *store;
 
 static void begin(void)
@@ -317,6 +319,25 @@ START_TEST(once_that_was_stopped)
 }
 END_TEST
 
+/* Where this program ignores SIGCHLD the kernel keeps no exit status for us. */
+START_TEST(once_whose_end_nobody_keeps)
+{
+    static const char text[] = "name: w\non_failure: continue\ntasks:\n"
+                               "  a: {once: true, run: 'echo a >>log'}\n"
+                               "  b: {run: 'echo b >>log'}\n";
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, old;
+    sigaction(SIGCHLD, &ignore, &old);
+    ck_assert_int_ne(run_it(text).exit_status, 0);
+    sigaction(SIGCHLD, &old, NULL);
+    expect_tasks(store, 1, "a:unknown b:failed");
+    expect_text("b", "SIGCHLD");
+    struct cairn_run_result r = run_it(text);
+    ck_assert_int_eq(r.exit_status, 8);
+    expect_tasks(store, 1, "a:unknown b:completed");
+    expect_words("log", "a b b");
+}
+END_TEST
+
 /* That the task had ended well was noted, and nothing of it recorded. */
 START_TEST(a_crash_during_a_check)
 {
@@ -476,6 +497,7 @@ int main(void)
     tcase_add_test(tests, once_with_a_check_that_fails);
     tcase_add_test(tests, once_that_never_started);
     tcase_add_test(tests, once_that_was_stopped);
+    tcase_add_test(tests, once_whose_end_nobody_keeps);
     tcase_add_test(tests, a_crash_during_a_check);
     tcase_add_test(tests, a_copy_beside_a_check);
     tcase_add_test(tests, a_crash_during_the_check_of_what_is_once);
