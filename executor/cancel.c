@@ -9,6 +9,7 @@
 #include "runs/owner.h"
 #include "runs/stored.h"
 #include "storage/rows_command.h"
+#include "storage/rows_event.h"
 #include "storage/rows_run.h"
 #include "storage/store.h"
 
@@ -27,6 +28,26 @@ static int ask_owner(struct cairn_store *store, uint64_t run, struct cairn_error
     return rc;
 }
 
+/* As an owner records it. */
+static int put_events(struct cairn_store *store, const struct run_row *row,
+                      struct cairn_error *error)
+{
+    struct event_row event = {.run = row->run,
+                              .time_ns = row->ended_ns,
+                              .gen = row->gen,
+                              .task = UINT32_MAX,
+                              .kind = EVENT_COMMAND,
+                              .argument = COMMAND_CANCEL,
+                              .data = STR("no cairn carried it out")};
+    int rc = store_next_turn(store, row->run, &event.turn, error);
+    if (!rc)
+        rc = store_put_event(store, &event, error);
+    event.kind = EVENT_ENDED;
+    event.argument = row->state;
+    event.data = STR("");
+    return rc ? rc : store_put_event(store, &event, error);
+}
+
 static int mark_cancelled(struct cairn_store *store, struct run_row *row,
                           struct cairn_error *error)
 {
@@ -35,7 +56,10 @@ static int mark_cancelled(struct cairn_store *store, struct run_row *row,
         return rc;
     row->state = CAIRN_RUN_CANCELLED;
     row->ended_ns = clock_utc_ns();
-    return store_end(store, store_set_run(store, row, error), error);
+    rc = store_set_run(store, row, error);
+    if (!rc)
+        rc = put_events(store, row, error);
+    return store_end(store, rc, error);
 }
 
 static int refuse_ended(const struct run_row *row, struct cairn_error *error)

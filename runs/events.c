@@ -7,8 +7,8 @@
  *      task_unknown, task_claimed, notice (as they were written)
  *   1  ends of attempts, by generation, task and number; an attempt whose intent is of
  *      this turn, too, is shown as intended just before its end
- *   2  what follows from them: task_skipped, task_condition, run_halted, phase (as they
- *      were written)
+ *   2  what follows from them: task_skipped, task_condition, run_halted, phase,
+ *      degraded, recovered (as they were written)
  *   3  other intents to start attempts, by generation, task and number
  *   4  run_finished
  *
@@ -79,6 +79,8 @@ static uint8_t rank_of(uint8_t kind)
     case EVENT_CONDITION:
     case EVENT_HALTED:
     case EVENT_PHASE:
+    case EVENT_DEGRADED:
+    case EVENT_RECOVERED:
         return RANK_EFFECT;
     case EVENT_ENDED:
         return RANK_LAST;

@@ -318,6 +318,13 @@ static void describe_event(struct event_display *t, const struct event_row *row)
         t->event.kind = "notice";
         buf_str(&t->text, row->data);
         break;
+    case EVENT_DEGRADED:
+        set_words(t, "degraded", "nothing could be saved");
+        add_data(t, ": ", row->data);
+        break;
+    case EVENT_RECOVERED:
+        set_words(t, "recovered", "checkpoints can be saved again");
+        break;
     case EVENT_ENDED:
         t->event.reason = cairn_run_state_name(row->argument);
         set_words(t, "run_finished", "the run ended: %s", t->event.reason);

@@ -21,7 +21,9 @@ enum event_kind {
     EVENT_HALTED,    /* nothing more is started; data: why */
     EVENT_PHASE,     /* argument: 1 undo, 2 finally */
     EVENT_NOTICE,    /* data */
-    EVENT_ENDED      /* argument: enum cairn_run_state */
+    EVENT_ENDED,     /* argument: enum cairn_run_state */
+    EVENT_DEGRADED,  /* nothing can be stored any more (stored later); data: why */
+    EVENT_RECOVERED  /* it can be stored again, with what was left unstored */
 };
 struct event_row {
     uint64_t id; /* set on read: counts from 1 within the turn */

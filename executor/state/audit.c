@@ -95,19 +95,35 @@ void audit_skips(struct engine *e, struct skip_list *skipped)
     free(tasks);
 }
 
+static int put_row(struct engine *e, uint64_t turn, struct event_row row,
+                   struct cairn_error *error)
+{
+    row.run = e->run.row.run;
+    row.gen = e->run.row.gen;
+    row.turn = turn;
+    return store_put_event(e->request.store, &row, error);
+}
+
 int audit_put(struct engine *e, uint64_t turn, struct cairn_error *error)
 {
     int rc = 0;
     for (uint32_t i = 0; i < e->events.n && !rc; i++) {
         const struct pending_event *event = &e->events.at[i];
         struct event_row row = event->row;
-        row.run = e->run.row.run;
-        row.gen = e->run.row.gen;
-        row.turn = turn;
         row.data = (struct str){e->events.data.data + event->at, event->length};
-        rc = store_put_event(e->request.store, &row, error);
+        rc = put_row(e, turn, row, error);
     }
     return rc;
+}
+
+int audit_put_now(struct engine *e, uint64_t turn, enum event_kind kind,
+                  struct cairn_error *error)
+{
+    return put_row(e, turn,
+                   (struct event_row){.time_ns = loop_utc_ns(e),
+                                      .kind = (uint8_t)kind,
+                                      .task = UINT32_MAX},
+                   error);
 }
 
 void audit_forget(struct engine *e)

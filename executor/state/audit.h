@@ -30,6 +30,9 @@ void audit_tasks(struct engine *e, enum event_kind kind, uint8_t argument,
                  uint32_t cause, const uint32_t *tasks, uint32_t n);
 /* Inside a transaction. They stay in the list until audit_forget. */
 int audit_put(struct engine *e, uint64_t turn, struct cairn_error *error);
+/* At once, beside the list: what is true only if this transaction is committed. */
+int audit_put_now(struct engine *e, uint64_t turn, enum event_kind kind,
+                  struct cairn_error *error);
 void audit_forget(struct engine *e);
 void audit_release(struct engine *e);
 

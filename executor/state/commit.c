@@ -68,6 +68,8 @@ static int put_turn(struct engine *e, struct cairn_error *error)
         rc = put_ending(e, &e->turn.endings[i], turn, error);
     if (!rc)
         rc = audit_put(e, turn, error);
+    if (!rc && e->saving.degraded)
+        rc = audit_put_now(e, turn, EVENT_RECOVERED, error);
     if (!rc)
         rc = mark_commands(e, error);
     if (!rc && chain_wants_full(&e->saving.stream.chain))
@@ -93,6 +95,7 @@ static void note_save_failure(struct engine *e, const struct cairn_error *why)
 {
     if (!e->saving.degraded) {
         e->saving.degraded = true;
+        audit_event(e, EVENT_DEGRADED, 0, UINT32_MAX, str_of(why->text));
         report(e, CAIRN_EVENT_DEGRADED, why->text);
     }
     if (e->request.options->saving == CAIRN_BEST_EFFORT)

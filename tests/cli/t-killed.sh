@@ -95,4 +95,23 @@ wait $pid 2>/dev/null
 rm hold
 exits 0 cairn resume
 is "$(cat ran 2>/dev/null)" c 'a stale cancel does not stop the next owner'
+
+# ---- Cancelling a run that no process owns is in its log ----
+cd "$top" && in_dir unowned
+cat >flow.yaml <<'END'
+name: unowned
+tasks:
+  a: {run: "touch at-a; sleep 60"}
+END
+cairn run flow.yaml >run.out 2>&1 &
+pid=$!
+ok 'a runs' wait_for 20 test -e at-a
+kill -KILL $pid
+wait $pid 2>/dev/null
+exits 0 cairn cancel
+exits 0 cairn events --json
+is "$(tail -n 2 out | grep -o '"type":"[a-z_]*"' | tr '\n' ' ')" \
+    '"type":"command" "type":"run_finished" ' 'the command and the end it made'
+says '"reason":"cancelled"' 'with what became of the run'
+says 'asked to cancel: no cairn carried it out' 'and why no owner did it'
 done_testing

@@ -176,6 +176,26 @@ static void watch_starts(struct seen *seen, const struct cairn_event *event)
         fill_disk(false);
 }
 
+struct words {
+    char text[100];
+    size_t n;
+};
+
+/* Those about saving. */
+static int add_kind(void *context, const struct cairn_log_event *event)
+{
+    struct words *words = context;
+    bool degraded = strcmp(event->kind, "degraded") == 0;
+    if (!degraded && strcmp(event->kind, "recovered") != 0)
+        return 0;
+    int text = degraded ? (int)strcspn(event->text, ":") : 0;
+    words->n += (size_t)snprintf(words->text + words->n, sizeof words->text - words->n,
+                                 "%s%s%s%.*s", words->n ? ", " : "", event->kind,
+                                 degraded ? ": " : "", text, event->text);
+    ck_assert_uint_lt(words->n, sizeof words->text);
+    return 0;
+}
+
 START_TEST(once_waits_for_its_intent)
 {
     struct cairn_store *store = open_store();
@@ -190,6 +210,9 @@ START_TEST(once_waits_for_its_intent)
     ck_assert_uint_eq(seen.finished, 3);
     ck_assert_uint_eq(seen.degraded, 1);
     ck_assert_uint_eq(seen.recovered, 1);
+    struct words words = {.n = 0};
+    good(cairn_events(store, 1, 0, add_kind, &words, NULL, &error));
+    ck_assert_str_eq(words.text, "degraded: nothing could be saved, recovered");
     cairn_store_close(store);
 }
 END_TEST
