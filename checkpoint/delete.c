@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "storage/rows_checkpoint.h"
+#include "storage/rows_event.h"
 #include "storage/rows_run.h"
 #include "storage/store.h"
 
@@ -189,6 +190,16 @@ static int delete_record(struct deletion *d, const struct neighbour *next)
     return rc ? rc : store_put_tombstone(d->in->store, &row, d->error);
 }
 
+static int note_deletion(struct deletion *d)
+{
+    char number[CAIRN_ID_MAX];
+    if (d->in->kind->namespace_id != NAMESPACE_WORKFLOW)
+        return 0;
+    checkpoint_number(NAMESPACE_WORKFLOW, d->seq, number);
+    return store_note_event(d->in->store, d->stream, EVENT_DELETED, str_of(number),
+                            d->error);
+}
+
 static int delete_in(struct deletion *d, const char *id)
 {
     struct neighbour next;
@@ -202,7 +213,9 @@ static int delete_in(struct deletion *d, const char *id)
         rc = next_of(d, &next);
     if (rc == 0)
         rc = may_delete(d, &next);
-    return rc ? rc : delete_record(d, &next);
+    if (rc == 0)
+        rc = delete_record(d, &next);
+    return rc ? rc : note_deletion(d);
 }
 
 int chain_delete(const struct chains *in, const char *id, struct cairn_error *error)

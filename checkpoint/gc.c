@@ -14,10 +14,12 @@
 #include "checkpoint/gc.h"
 #include "checkpoint/gc_int.h"
 
+#include "storage/rows_event.h"
 #include "storage/rows_gc.h"
 #include "storage/store.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 static int collect_garbage(struct gc *gc)
@@ -27,6 +29,22 @@ static int collect_garbage(struct gc *gc)
     if (!rc)
         rc = gc_remove_runs(gc);
     return rc ? rc : gc_remove_objects(gc);
+}
+
+/* Also of a collection that was cut short by an error. */
+static int end_epoch(struct gc *gc)
+{
+    const struct cairn_gc_result *done = &gc->result;
+    char text[120];
+    int rc = store_gc_end(gc->store, gc->error);
+    if (rc || (!done->runs && !done->objects))
+        return rc;
+    snprintf(text, sizeof text, "%llu run%s, %llu object%s, %llu bytes",
+             (unsigned long long)done->runs, done->runs == 1 ? "" : "s",
+             (unsigned long long)done->objects, done->objects == 1 ? "" : "s",
+             (unsigned long long)done->freed_bytes);
+    return store_note_event(gc->store, EVENTS_OF_STORE, EVENT_COLLECTED, str_of(text),
+                            gc->error);
 }
 
 /* From its first commit on, content that others begin to use again is kept. */
@@ -45,7 +63,7 @@ static int collect_in_epoch(struct gc *gc)
         gc->error = NULL; /* the first error is the cause */
     rc = gc_begin_slice(gc);
     if (!rc)
-        rc = gc_end_slice(gc, store_gc_end(gc->store, gc->error));
+        rc = gc_end_slice(gc, end_epoch(gc));
     gc->error = error;
     return failed ? failed : rc;
 }

@@ -13,10 +13,12 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "storage/rows_checkpoint.h"
+#include "storage/rows_event.h"
 #include "storage/rows_run.h"
 #include "storage/store.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 struct segment {
@@ -327,6 +329,17 @@ static int list_runs(struct cairn_store *store, uint64_t run, struct seqs *runs,
     return rc < 0 ? rc : 0;
 }
 
+static int note_pruning(struct cairn_store *store, uint64_t run,
+                        const struct cairn_prune_result *result,
+                        struct cairn_error *error)
+{
+    char text[80];
+    snprintf(text, sizeof text, "%llu checkpoint%s, %llu kept",
+             (unsigned long long)result->deleted, result->deleted == 1 ? "" : "s",
+             (unsigned long long)result->kept);
+    return store_note_event(store, run, EVENT_PRUNED, str_of(text), error);
+}
+
 /* In a transaction of its own; adds to `sum`. */
 static int prune_run(const struct chains *in, const struct retention *wanted,
                      struct cairn_prune_result *sum, struct cairn_error *error)
@@ -337,6 +350,8 @@ static int prune_run(const struct chains *in, const struct retention *wanted,
     if (rc)
         return rc;
     rc = chain_prune(in, wanted, &one, error);
+    if (rc == 0 && one.deleted && !wanted->dry_run)
+        rc = note_pruning(in->store, wanted->stream, &one, error);
     if (wanted->dry_run)
         store_end_read(in->store);
     else

@@ -94,6 +94,8 @@ static const struct option option_table[OPT_NONE] = {
                     "keep printing until the attempt ends", 0, 0, 0},
     [OPT_FOLLOW_RUN] = {"follow", 0, OPTION_FLAG, NULL,
                         "keep printing as long as a process owns the run", 0, 0, 0},
+    [OPT_MAINTENANCE] = {"maintenance", 0, OPTION_FLAG, NULL,
+                         "what was done to the store instead: gc, repairs", 0, 0, 0},
     [OPT_FORMAT] = {"format", 0, OPTION_CHOICE, "dot|mermaid|json",
                     "language of the graph (default: dot)", 0, 0, 0},
     [OPT_YES] = {"yes", 0, OPTION_FLAG, NULL, "do not ask", 0, 0, 0},

@@ -172,13 +172,15 @@ static int collect_keys(struct collector *c, struct event_display *t)
     c->limit = c->window;
     c->ceiling = UINT64_MAX;
     c->more = false;
+    bool of_run = t->names.run != EVENTS_OF_STORE;
     int rc = store_begin_read(t->store, c->error);
     if (rc)
         return rc;
-    rc = store_get_run(t->store, t->names.run, keep_newest, &t->names, c->error);
+    if (of_run)
+        rc = store_get_run(t->store, t->names.run, keep_newest, &t->names, c->error);
     if (!rc)
         rc = store_each_event(t->store, t->names.run, c->after, add_event, c, c->error);
-    if (!rc)
+    if (!rc && of_run)
         rc = store_each_new_attempt(t->store, t->names.run, c->after, add_attempt, c,
                                     c->error);
     store_end_read(t->store);
@@ -286,19 +288,24 @@ static int find_run(struct cairn_store *store, uint64_t run, struct task_names *
                      "the store has no runs yet; start one with `cairn run FILE`");
 }
 
-int events_in_windows(struct cairn_store *store, uint64_t run, uint64_t after,
-                      struct event_display *t, size_t window)
+/* Of t->names.run. */
+static int tell_after(uint64_t after, struct event_display *t, size_t window)
 {
     struct collector c = {.after = after, .window = window, .error = t->error};
-    t->store = t->names.store = store;
-    int rc = find_run(store, run, &t->names, t->error);
-    if (!rc)
-        rc = tell_all(&c, t);
+    int rc = tell_all(&c, t);
     t->event.turn = c.after;
     free(c.keys);
     task_names_release(&t->names);
     buf_release(&t->text);
     return rc;
+}
+
+int events_in_windows(struct cairn_store *store, uint64_t run, uint64_t after,
+                      struct event_display *t, size_t window)
+{
+    t->store = t->names.store = store;
+    int rc = find_run(store, run, &t->names, t->error);
+    return rc ? rc : tell_after(after, t, window);
 }
 
 int cairn_events(struct cairn_store *store, uint64_t run, uint64_t after,
@@ -308,6 +315,19 @@ int cairn_events(struct cairn_store *store, uint64_t run, uint64_t after,
     struct event_display display = {
         .text = BUF_INIT, .each = each, .context = context, .error = error};
     int rc = events_in_windows(store, run, after, &display, WINDOW);
+    if (!rc && last)
+        *last = display.event.turn;
+    return rc;
+}
+
+int cairn_store_events(struct cairn_store *store, uint64_t after,
+                       int (*each)(void *, const struct cairn_log_event *),
+                       void *context, uint64_t *last, struct cairn_error *error)
+{
+    struct event_display display = {
+        .text = BUF_INIT, .each = each, .context = context, .error = error};
+    display.store = display.names.store = store;
+    int rc = tell_after(after, &display, WINDOW);
     if (!rc && last)
         *last = display.event.turn;
     return rc;

@@ -325,6 +325,22 @@ static void describe_event(struct event_display *t, const struct event_row *row)
     case EVENT_RECOVERED:
         set_words(t, "recovered", "checkpoints can be saved again");
         break;
+    case EVENT_DELETED:
+        set_words(t, "checkpoint_deleted", "deleted");
+        add_data(t, " ", row->data);
+        break;
+    case EVENT_PRUNED:
+        set_words(t, "checkpoints_pruned", "pruned");
+        add_data(t, " ", row->data);
+        break;
+    case EVENT_COLLECTED:
+        set_words(t, "collected", "collected");
+        add_data(t, " ", row->data);
+        break;
+    case EVENT_REPAIRED:
+        set_words(t, "repaired", "repaired");
+        add_data(t, ": ", row->data);
+        break;
     case EVENT_ENDED:
         t->event.reason = cairn_run_state_name(row->argument);
         set_words(t, "run_finished", "the run ended: %s", t->event.reason);

@@ -7,6 +7,7 @@
  * break, its own cached number covers the attempts, whoever else commits events. */
 #include "storage/rows_event.h"
 
+#include "base/clock.h"
 #include "base/lock.h"
 #include "base/reader.h"
 #include "storage/rows_int.h"
@@ -25,7 +26,7 @@ int store_put_event(struct cairn_store *store, const struct event_row *row,
 {
     int64_t n;
     store_assert_writing(store);
-    assert(row->run && row->kind);
+    assert(row->turn && row->kind);
     store_turn_put(store, row->run, row->turn);
     int rc = db_get_int(store->db, SQL_NEXT_EVENT,
                         VALUES(value_u64(row->run), value_u64(row->turn)), &n, error);
@@ -111,7 +112,7 @@ void store_turns_end(struct cairn_store *store, bool committed)
 {
     struct store_turns *turns = &store->turns;
     if (!committed)
-        turns->run = 0;
+        *turns = (struct store_turns){0};
     else if (turns->put > turns->newest)
         turns->newest = turns->put;
     turns->put = 0;
@@ -186,6 +187,18 @@ int store_next_turn(struct cairn_store *store, uint64_t run, uint64_t *turn,
     assert(store->turns.run == run && store->turns.fresh);
     *turn = store->turns.newest + 1;
     return 0;
+}
+
+int store_note_event(struct cairn_store *store, uint64_t run, enum event_kind kind,
+                     struct str data, struct cairn_error *error)
+{
+    struct event_row row = {.run = run,
+                            .time_ns = clock_utc_ns(),
+                            .task = UINT32_MAX,
+                            .kind = (uint8_t)kind,
+                            .data = data};
+    int rc = store_next_turn(store, run, &row.turn, error);
+    return rc ? rc : store_put_event(store, &row, error);
 }
 
 /* ---- Lists of tasks ---- */

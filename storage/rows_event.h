@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows of events: what happens to a run and is in no other row.
+/* Rows of events: what happens to a run, or to the store as a whole, and is in no other
+ * row.
  *
  * Events are ordered by turn, a number per run that grows by one with every transaction
  * that records something about it. Rows of attempts have their own turns. */
@@ -23,8 +24,14 @@ enum event_kind {
     EVENT_NOTICE,    /* data */
     EVENT_ENDED,     /* argument: enum cairn_run_state */
     EVENT_DEGRADED,  /* nothing can be stored any more (stored later); data: why */
-    EVENT_RECOVERED  /* it can be stored again, with what was left unstored */
+    EVENT_RECOVERED, /* it can be stored again, with what was left unstored */
+    /* By a user's command; data: what, for people */
+    EVENT_DELETED,   /* a checkpoint of the run */
+    EVENT_PRUNED,    /* checkpoints of the run */
+    EVENT_COLLECTED, /* of the store: old runs and unused content */
+    EVENT_REPAIRED   /* of the store */
 };
+enum { EVENTS_OF_STORE = 0 }; /* the `run` of events that are of no run */
 struct event_row {
     uint64_t id; /* set on read: counts from 1 within the turn */
     uint64_t run, turn;
@@ -35,6 +42,9 @@ struct event_row {
 };
 int store_put_event(struct cairn_store *store, const struct event_row *row,
                     struct cairn_error *error);
+/* One event that happens now, in a turn of its own, at the end of a transaction. */
+int store_note_event(struct cairn_store *store, uint64_t run, enum event_kind kind,
+                     struct str data, struct cairn_error *error);
 typedef int event_row_fn(void *context, const struct event_row *row);
 /* Of a run with turn > after, by turn and id. */
 int store_each_event(struct cairn_store *store, uint64_t run, uint64_t after,

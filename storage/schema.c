@@ -100,7 +100,10 @@ static const char version_3[] = "ALTER TABLE attempt ADD COLUMN sum BLOB;"
                                 " object INTEGER PRIMARY KEY) STRICT;"
                                 "PRAGMA user_version = 3;";
 
-static const char *const migrations[] = {version_1, version_2, version_3};
+/* Nothing but new kinds of events, and those of the store, whose `run` is 0. */
+static const char version_4[] = "PRAGMA user_version = 4;";
+
+static const char *const migrations[] = {version_1, version_2, version_3, version_4};
 _Static_assert(sizeof migrations / sizeof migrations[0] == SCHEMA_VERSION,
                "each version has its migration");
 
@@ -177,6 +180,10 @@ static int put_first_meta(struct db *db, const char *dir, struct cairn_error *er
     return rc ? rc : put_meta(db, STR(STORE_PLACE), str_of(place), error);
 }
 
+/* Stores of this version and later have the setting `gc`, or get it from the first
+ * collection (rows_gc.c). */
+enum { GC_SETTING_SINCE = 3 };
+
 static int migrate_tables(struct db *db, const char *dir, int64_t from, bool alone,
                           struct cairn_error *error)
 {
@@ -192,7 +199,7 @@ static int migrate_tables(struct db *db, const char *dir, int64_t from, bool alo
         rc = db_script(db, migrations[v], error);
     if (!rc && from == 0)
         rc = put_first_meta(db, dir, error);
-    else if (!rc && alone)
+    else if (!rc && from < GC_SETTING_SINCE && alone)
         rc = put_meta(db, STR("gc"), STR("0"), error);
     if (!rc)
         rc = db_commit(db, error);

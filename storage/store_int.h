@@ -29,7 +29,7 @@ struct store_tail {
 
 /* The newest turn of one run (rows_event.c). */
 struct store_turns {
-    uint64_t run;    /* 0: of none */
+    uint64_t run;    /* or EVENTS_OF_STORE; of none if not `fresh` */
     uint64_t newest; /* among committed rows, if `fresh` */
     uint64_t put;    /* among rows of the open transaction, 0: none */
     bool fresh;      /* no other connection has committed since it was read */

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "checkpoint/verify/verify.h"
 #include "storage/rows_checkpoint.h"
+#include "storage/rows_event.h"
 #include "storage/rows_lost.h"
 #include "storage/store.h"
 
@@ -113,6 +114,18 @@ static int report_gaps(struct repair *r)
     return rc;
 }
 
+static int note_repair(struct repair *r)
+{
+    const struct cairn_repair_result *done = &r->result;
+    char text[160];
+    snprintf(text, sizeof text, "%llu checkpoint%s and %llu object%s saved, %llu lost",
+             (unsigned long long)done->checkpoints, done->checkpoints == 1 ? "" : "s",
+             (unsigned long long)done->objects, done->objects == 1 ? "" : "s",
+             (unsigned long long)done->lost);
+    return store_note_event(r->store, EVENTS_OF_STORE, EVENT_REPAIRED, str_of(text),
+                            r->error);
+}
+
 /* ---- The whole ---- */
 
 static int fill_store(struct repair *r)
@@ -138,6 +151,8 @@ static int fill_store(struct repair *r)
         rc = repair_runs(r);
     if (!rc)
         rc = repair_report_losses(r);
+    if (!rc)
+        rc = note_repair(r);
     return store_end(r->store, rc < 0 ? rc : 0, r->error);
 }
 

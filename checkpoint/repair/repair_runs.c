@@ -138,7 +138,8 @@ struct row_making {
 static int see_event(void *context, const struct event_row *event)
 {
     struct row_making *m = context;
-    m->any_event = true;
+    if (event->kind != EVENT_DELETED && event->kind != EVENT_PRUNED)
+        m->any_event = true;
     if (event->kind == EVENT_BEGUN) {
         m->ended = false;
         if (event->turn == 1)

@@ -20,7 +20,7 @@ static void print_document(const struct cairn_log_event *event)
     doc_text(&doc, "type", event->kind);
     doc_count(&doc, "turn", event->turn);
     doc_time(&doc, "time", event->time_ns);
-    doc_count(&doc, "run", event->run);
+    doc_some(&doc, "run", event->run);
     doc_text(&doc, "task", event->task);
     doc_some(&doc, "attempt", event->attempt);
     doc_text(&doc, "outcome",
@@ -88,10 +88,31 @@ static int print_events(struct cairn_store *store, struct cairn_run_info *run,
     return 0;
 }
 
+static int print_maintenance(struct settings *settings)
+{
+    struct cairn_store *store = NULL;
+    struct cairn_error error = {0};
+    bool any = false;
+    if (settings->n_operands || settings->given[OPT_FOLLOW_RUN])
+        return report_usage("events", "--maintenance is about the whole store: give no "
+                                      "RUN and no --follow with it");
+    int status = store_for_reading(settings, &store);
+    if (status)
+        return status;
+    if (cairn_store_events(store, 0, print_event, &any, NULL, &error) != 0)
+        status = report_error(&error);
+    else if (!any)
+        say("nothing was collected or repaired in this store yet");
+    cairn_store_close(store);
+    return status;
+}
+
 int command_events(struct settings *settings)
 {
     struct cairn_store *store = NULL;
     struct cairn_run_info run = {0};
+    if (settings->given[OPT_MAINTENANCE])
+        return print_maintenance(settings);
     int status = open_run(settings, &store, &run);
     if (status == 0)
         status = print_events(store, &run, settings->given[OPT_FOLLOW_RUN]);

@@ -117,7 +117,7 @@ const struct command command_table[] = {
      "0 2 5 10 75",
      0,
      1,
-     {OPT_FOLLOW_RUN, OPT_NONE},
+     {OPT_FOLLOW_RUN, OPT_MAINTENANCE, OPT_NONE},
      command_events},
     {"graph",
      "[FILE]",

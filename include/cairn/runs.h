@@ -163,6 +163,12 @@ struct cairn_log_event {
 CAIRN_API int cairn_events(struct cairn_store *store, uint64_t run, uint64_t after,
                            int (*each)(void *, const struct cairn_log_event *),
                            void *context, uint64_t *last, struct cairn_error *error);
+/* The same of what was done to the store as a whole (event.run 0): content and old runs
+ * that were collected, repairs. */
+CAIRN_API int cairn_store_events(struct cairn_store *store, uint64_t after,
+                                 int (*each)(void *, const struct cairn_log_event *),
+                                 void *context, uint64_t *last,
+                                 struct cairn_error *error);
 
 #ifdef __cplusplus
 }

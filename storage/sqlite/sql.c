@@ -316,7 +316,7 @@ static const char *const texts[SQL_COUNT] = {
         "AND stream > c.run) FROM c WHERE c.run IS NOT NULL) "
         "SELECT run FROM (SELECT run FROM a UNION SELECT run FROM e "
         "UNION SELECT run FROM claim UNION SELECT run FROM run_graph) l "
-        "WHERE run IS NOT NULL "
+        "WHERE run > 0 " /* not EVENTS_OF_STORE */
         "AND NOT EXISTS(SELECT 1 FROM run r WHERE r.run = l.run) "
         "AND NOT EXISTS(SELECT 1 FROM tombstone t WHERE t.namespace = 1 "
         "AND t.stream = l.run) "

@@ -132,6 +132,16 @@ expect 0 resume --from 4
 printf 'name: pruned\ntasks:\n  t: {cwd: /, foreach: {n: {range: [1, 40]}}, run: "true"}\n' >pruned.yaml
 expect 0 run pruned.yaml --keep 5
 
+# 11 to 14: of which the first is removed; what else a user does to checkpoints.
+printf 'name: gone\ntasks: {a: {cwd: /, run: echo a}, b: {needs: [a], cwd: /, run: echo b}}\n' >gone.yaml
+for _ in 1 2 3 4; do
+    expect 0 run gone.yaml --fresh
+done
+expect 0 gc --keep-runs 3
+expect 0 checkpoint prune --run 10 --keep 1
+newest=$("$cairn" checkpoint list --run 12 --limit 1 --json | sed 's/.*"seq":\([0-9]*\).*/\1/')
+expect 0 checkpoint delete "$newest" --yes
+
 expect 0 checkpoint verify
 sleep 1.1 # the lease is over, whenever the store is looked at
 rm -rf .cairn/live .cairn/cairn.db-wal .cairn/cairn.db-shm
