@@ -12,6 +12,7 @@
 
 #include "process/proc_scan.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -49,6 +50,7 @@ struct cleanup {
     struct buf found; /* of struct process_key */
     int living;       /* in the last round */
     int slot_file;    /* the slot file as we found it; -1: there was none */
+    int unseen;       /* errno, where nobody can tell whether it is still that one */
 };
 
 static bool is_in(const struct buf *list, const struct proc_entry *process)
@@ -142,21 +144,38 @@ static int open_slot_file(const struct run_claims *claims)
     return open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 }
 
+static bool is_gone(int error)
+{
+    return error == ENOENT || error == ENOTDIR;
+}
+
 /* An owner makes its slot file before it starts anything. As long as there is none but
  * the one that we have found (and hold, so that its inode is not given to another),
  * what lives is of owners before us. */
 static bool no_owner_since(void *context)
 {
-    const struct cleanup *cleanup = context;
+    struct cleanup *cleanup = context;
     struct stat then, now;
     int fd = open_slot_file(&cleanup->claims);
-    if (fd < 0)
-        return errno == ENOENT || errno == ENOTDIR;
-    bool same = cleanup->slot_file >= 0 && fstat(cleanup->slot_file, &then) == 0 &&
-                fstat(fd, &now) == 0 && then.st_dev == now.st_dev &&
-                then.st_ino == now.st_ino;
-    close(fd);
-    return same;
+    if (fd < 0 && is_gone(errno))
+        return true;
+    bool seen = fd >= 0 && fstat(fd, &now) == 0 &&
+                (cleanup->slot_file < 0 || fstat(cleanup->slot_file, &then) == 0);
+    if (!seen)
+        cleanup->unseen = errno;
+    if (fd >= 0)
+        close(fd);
+    return seen && cleanup->slot_file >= 0 && then.st_dev == now.st_dev &&
+           then.st_ino == now.st_ino;
+}
+
+static int report_unseen(const struct cleanup *cleanup, struct cairn_error *error)
+{
+    assert(cleanup->unseen);
+    return error_sys(error, cleanup->unseen,
+                     "cannot see in %s whether another process goes on with run "
+                     "%" PRIu64,
+                     cleanup->claims.live_dir, cleanup->claims.run);
 }
 
 /* ---- Rounds ---- */
@@ -174,6 +193,8 @@ static int run_round(struct cleanup *cleanup, int signal, struct cairn_error *er
                          " has left cannot be found: mount it (mount -t proc proc "
                          "/proc) and try again",
                          cleanup->claims.run);
+    if (cleanup->unseen)
+        return report_unseen(cleanup, error);
     if (cleanup->scan.barred)
         return error_set(error, CAIRN_EOWNED,
                          "another process has just gone on with run %" PRIu64,
@@ -322,9 +343,11 @@ static int clean_up(const struct cleanup_order *order, struct leftovers *out,
     cleanup->claims = (struct run_claims){
         .live_dir = order->live_dir, .run = order->run, .ticks = sysconf(_SC_CLK_TCK)};
     cleanup->slot_file = open_slot_file(&cleanup->claims);
+    cleanup->unseen = cleanup->slot_file < 0 && !is_gone(errno) ? errno : 0;
     proc_scan_init(&cleanup->scan, open_recorded(&map, order), token, 0);
     prepare_scan(cleanup, order);
-    rc = keepers_close_epochs(order->live_dir, order->run, error);
+    rc = cleanup->unseen ? report_unseen(cleanup, error)
+                         : keepers_close_epochs(order->live_dir, order->run, error);
     if (!rc)
         rc = run_sure_rounds(cleanup, error);
     if (!rc && cleanup->living > 0 && order->grace_ms > 0)
