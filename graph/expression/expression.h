@@ -20,8 +20,9 @@
  * none; a number never equals a truth value. <, >, <= and >= need numbers, or texts
  * that stand for numbers, on both sides. contains() takes both sides as text. A missing
  * value is only good for default() and for == and != (missing equals missing); anything
- * else is an error that names it. Truth: false, 0, "" and "false" are false. Numbers
- * are doubles; none is infinite. The locale makes no difference. */
+ * else is an error that names it. Truth: false, 0, "" and "false" are false. Whole
+ * numbers are compared digit by digit, others as doubles; none is infinite. The locale
+ * makes no difference. */
 #ifndef GRAPH_EXPRESSION_EXPRESSION_H
 #define GRAPH_EXPRESSION_EXPRESSION_H
 
@@ -30,7 +31,7 @@
 enum value_type { VALUE_TEXT, VALUE_NUMBER, VALUE_TRUTH, VALUE_MISSING };
 struct value {
     enum value_type type;
-    struct str text;
+    struct str text; /* of a number: as it was written */
     double number;
     bool truth;
 };

@@ -54,23 +54,16 @@ static struct value truth_value(bool yes)
     return (struct value){.type = VALUE_TRUTH, .truth = yes};
 }
 
-/* False if the value is neither a number nor a text that reads as one. */
-static bool as_number(const struct value *value, double *out)
+/* A number, or a text that reads as one. */
+static bool is_number(const struct value *value)
 {
-    if (value->type == VALUE_TEXT)
-        return number_parse(value->text, out);
-    *out = value->number;
-    return value->type == VALUE_NUMBER;
-}
-
-static bool same_number(double a, double b)
-{
-    return a <= b && a >= b;
+    double unused;
+    return value->type == VALUE_NUMBER ||
+           (value->type == VALUE_TEXT && number_parse(value->text, &unused));
 }
 
 static bool values_equal(const struct value *a, const struct value *b)
 {
-    double left, right;
     if (a->type == VALUE_MISSING || b->type == VALUE_MISSING)
         return a->type == b->type;
     if (a->type == VALUE_TEXT && b->type == VALUE_TEXT)
@@ -83,7 +76,7 @@ static bool values_equal(const struct value *a, const struct value *b)
         return other->type == VALUE_TEXT &&
                str_equal(other->text, yes->truth ? STR("true") : STR("false"));
     }
-    return as_number(a, &left) && as_number(b, &right) && same_number(left, right);
+    return is_number(a) && is_number(b) && number_order(a->text, b->text) == 0;
 }
 
 /* ---- Errors ---- */
@@ -167,20 +160,20 @@ static void replace_two(struct machine *m, bool yes)
 static int compare_order(struct machine *m, const struct instruction *i)
 {
     const struct operand *left = operand_at(m, 1), *right = operand_at(m, 0);
-    double a, b;
     int rc = refuse_missing(m, left);
     if (!rc)
         rc = refuse_missing(m, right);
-    if (!rc && !as_number(&left->value, &a))
+    if (!rc && !is_number(&left->value))
         rc = needs_numbers(m, i, left);
-    else if (!rc && !as_number(&right->value, &b))
+    else if (!rc && !is_number(&right->value))
         rc = needs_numbers(m, i, right);
     if (rc)
         return rc;
-    bool yes = i->operation == OP_LESS         ? a < b
-               : i->operation == OP_GREATER    ? a > b
-               : i->operation == OP_LESS_EQUAL ? a <= b
-                                               : a >= b;
+    int order = number_order(left->value.text, right->value.text);
+    bool yes = i->operation == OP_LESS         ? order < 0
+               : i->operation == OP_GREATER    ? order > 0
+               : i->operation == OP_LESS_EQUAL ? order <= 0
+                                               : order >= 0;
     replace_two(m, yes);
     return 0;
 }

@@ -54,6 +54,9 @@ size_t number_scan(struct str text);
  */
 enum { NUMBER_BYTES = 100 };
 bool number_parse(struct str text, double *out);
+/* Below, at or above 0, as `a` is less than, equal to or greater than `b`: exact where
+ * both are whole numbers without an exponent. Both texts are numbers (number_parse). */
+int number_order(struct str a, struct str b);
 void number_append(double number, struct buf *out);
 
 /* ---- Texts ---- */

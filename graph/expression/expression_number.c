@@ -3,6 +3,7 @@
  * point, and of what printf makes only the digits are used. */
 #include "graph/expression/expression_int.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -81,6 +82,49 @@ bool number_parse(struct str text, double *out)
     *out = value;
     return true;
 }
+
+/* ---- Order ---- */
+
+/* False if it is written with a fraction or an exponent. Zero has no digits and no
+ * sign.
+ */
+static bool is_whole(struct str text, bool *minus, struct str *digits)
+{
+    size_t at = text.len && text.ptr[0] == '-' ? 1 : 0;
+    *minus = at == 1;
+    if (at + skip_digits(text, at) != text.len)
+        return false;
+    while (at < text.len && text.ptr[at] == '0')
+        at++;
+    *digits = (struct str){text.ptr + at, text.len - at};
+    *minus = *minus && digits->len;
+    return true;
+}
+
+static int compare_digits(struct str a, struct str b)
+{
+    if (a.len != b.len)
+        return a.len < b.len ? -1 : 1;
+    return a.len ? memcmp(a.ptr, b.ptr, a.len) : 0;
+}
+
+int number_order(struct str a, struct str b)
+{
+    struct str left, right;
+    bool below, other_below;
+    if (is_whole(a, &below, &left) && is_whole(b, &other_below, &right)) {
+        if (below != other_below)
+            return below ? -1 : 1;
+        return below ? compare_digits(right, left) : compare_digits(left, right);
+    }
+    double x = 0, y = 0;
+    bool numbers = number_parse(a, &x) && number_parse(b, &y);
+    assert(numbers);
+    (void)numbers;
+    return (x > y) - (x < y);
+}
+
+/* ---- As text ---- */
 
 /* The fewest digits that read back as `number` (finite, above 0), and the power of ten
  * of the first one. */

@@ -30,7 +30,7 @@ static int read_number(struct expression_parser *p)
 {
     struct str rest = {p->text.ptr + p->at, p->text.len - p->at};
     size_t n = number_scan(rest), word = word_scan(p->text, p->at + n);
-    struct value value = {.type = VALUE_NUMBER};
+    struct value value = {.type = VALUE_NUMBER, .text = {rest.ptr, n}};
     if (!n)
         return fail_here(p, 1,
                          "`-` only stands before the digits of a number: "

@@ -68,6 +68,20 @@ START_TEST(test_precedence)
 }
 END_TEST
 
+/* Beyond what a double tells apart. */
+START_TEST(test_large_whole_numbers)
+{
+    expect("'1234567890123456789' == 1234567890123456788", "bfalse");
+    expect("1234567890123456789 > 1234567890123456788", "btrue");
+    expect("'-1234567890123456789' < -1234567890123456788", "btrue");
+    expect("'98765432109876543210' != 98765432109876543211", "btrue");
+    expect("9007199254740993 <= 9007199254740992", "bfalse");
+    expect("'007' == 7 && '-0' == 0 && '00' <= -0", "btrue");
+    expect("-1 < 0 && -10 < -9 && 10 > 9 && 1 > -2", "btrue");
+    expect("'1.0' == 1 && 1e3 == 1000 && '0.5' < 1", "btrue");
+}
+END_TEST
+
 START_TEST(test_truth)
 {
     expect("'' || ''", "bfalse");
@@ -366,6 +380,7 @@ int main(void)
     tcase_set_timeout(tests, 60);
     tcase_add_test(tests, test_values);
     tcase_add_test(tests, test_precedence);
+    tcase_add_test(tests, test_large_whole_numbers);
     tcase_add_test(tests, test_truth);
     tcase_add_test(tests, test_lazy);
     tcase_add_test(tests, test_pairs);
