@@ -39,7 +39,7 @@ static void describe_time_limit(const struct engine *e, struct ending *ending,
                                 const char *more)
 {
     const struct task_def *def = graph_def(e->request.graph, ending->row.task);
-    ending->row.outcome = CAIRN_FAILED;
+    ending->row.outcome = def->once ? CAIRN_UNKNOWN : CAIRN_FAILED;
     ending->row.flags |= ATTEMPT_TIMED_OUT;
     buf_clear(&ending->text);
     buf_format(&ending->text, "timed out after %g s%s", (double)def->timeout_ms / 1000,
@@ -185,7 +185,8 @@ static int leave_behind(struct engine *e, struct job *job, struct cairn_error *e
     if (job->timed_out)
         describe_time_limit(e, ending, left);
     else {
-        ending->row.outcome = CAIRN_CANCELLED;
+        bool once = graph_def(e->request.graph, job->intent.task)->once;
+        ending->row.outcome = once ? CAIRN_UNKNOWN : CAIRN_CANCELLED;
         buf_format(&ending->text, "cancelled%s", left);
     }
     settle_call(e, job, ending);

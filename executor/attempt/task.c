@@ -9,15 +9,15 @@
 
 #include "storage/rows_attempt.h"
 
-/* A `once` task that we ended half-way is unknown, as after a crash; so is one whose
- * end nobody saw. */
+/* A `once` task that we ended half-way, by a stop or at its time limit, is unknown, as
+ * after a crash; so is one whose end nobody saw. */
 static uint8_t outcome_of(const struct engine *e, const struct job *job,
                           const struct process_end *end)
 {
     bool once = graph_def(e->request.graph, job->intent.task)->once;
-    if (once && end->unknown)
+    if (once && (end->unknown || job->cancelled || job->timed_out))
         return CAIRN_UNKNOWN;
-    return job->cancelled ? once ? CAIRN_UNKNOWN : CAIRN_CANCELLED
+    return job->cancelled                           ? CAIRN_CANCELLED
            : end->exit_code == 0 && !job->timed_out ? CAIRN_COMPLETED
                                                     : CAIRN_FAILED;
 }

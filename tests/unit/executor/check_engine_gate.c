@@ -319,6 +319,27 @@ START_TEST(once_that_was_stopped)
 }
 END_TEST
 
+/* We end it there, too. */
+START_TEST(once_at_its_time_limit)
+{
+    static const char text[] =
+        "name: w\non_failure: continue\ntasks:\n"
+        "  a: {once: true, timeout: 100ms, retries: 2, run: 'echo a >>log; sleep 60', "
+        "check: 'echo check >>log; test -e done'}\n"
+        "  b: {once: true, retries: 1, run: 'echo b >>log; exit 1'}\n"
+        "  c: {needs: [a], run: 'echo c >>log'}\n";
+    struct cairn_run_result r = run_it(text);
+    ck_assert_int_eq(r.exit_status, 8);
+    expect_tasks(store, 1, "a:unknown b:failed c:pending");
+    expect_text("a", "timed out");
+    expect_words("log", "a b b"); /* its own failure is an answer: it may be retried */
+    put_file("done", "");
+    run_it(text);
+    expect_tasks(store, 1, "a:completed b:failed c:completed");
+    ck_assert_ptr_null(strstr(words_of("log") + 1, "a"));
+}
+END_TEST
+
 /* Where this program ignores SIGCHLD the kernel keeps no exit status for us. */
 START_TEST(once_whose_end_nobody_keeps)
 {
@@ -497,6 +518,7 @@ int main(void)
     tcase_add_test(tests, once_with_a_check_that_fails);
     tcase_add_test(tests, once_that_never_started);
     tcase_add_test(tests, once_that_was_stopped);
+    tcase_add_test(tests, once_at_its_time_limit);
     tcase_add_test(tests, once_whose_end_nobody_keeps);
     tcase_add_test(tests, a_crash_during_a_check);
     tcase_add_test(tests, a_copy_beside_a_check);
