@@ -298,6 +298,14 @@ int claim_sound(struct cairn_store *store,
     return rc ? rc : sum_matches(&sum, v[CLAIM_SUM_AT].bytes);
 }
 
+int store_drop_claim(struct cairn_store *store, uint64_t run, uint32_t gen,
+                     uint32_t task, struct cairn_error *error)
+{
+    store_assert_writing(store);
+    return store_write(store, SQL_DROP_CLAIM,
+                       VALUES(value_u64(run), value_int(gen), value_int(task)), error);
+}
+
 int store_each_claim(struct cairn_store *store, uint64_t run, uint32_t gen,
                      claim_row_fn *each, void *context, struct cairn_error *error)
 {

@@ -62,6 +62,8 @@ struct claim_row { /* the newest of a task */
 /* Inserts or replaces. */
 int store_put_claim(struct cairn_store *store, const struct claim_row *row,
                     struct cairn_error *error);
+int store_drop_claim(struct cairn_store *store, uint64_t run, uint32_t gen,
+                     uint32_t task, struct cairn_error *error);
 typedef int claim_row_fn(void *context, const struct claim_row *row);
 /* All claims of a run and generation, by task. CAIRN_EDAMAGED after the last one if one
  * of them was damaged: the caller may treat its task as not claimed. */

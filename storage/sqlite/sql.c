@@ -230,6 +230,7 @@ static const char *const texts[SQL_COUNT] = {
         "INSERT OR REPLACE INTO claim(run, gen, task, token, holder, boot, "
         "until_boot_ns, time_ns, spent, sum) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, "
         "?9, ?10)",
+    [SQL_DROP_CLAIM] = "DELETE FROM claim WHERE run = ?1 AND gen = ?2 AND task = ?3",
     [SQL_EACH_CLAIM] = CLAIM_COLUMNS "WHERE run = ?1 AND gen = ?2 ORDER BY task",
 
     [SQL_NEXT_EVENT] =

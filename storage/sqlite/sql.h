@@ -87,6 +87,7 @@ enum sql_id {
     SQL_COMMAND_TAKEN,
 
     SQL_PUT_CLAIM,
+    SQL_DROP_CLAIM,
     SQL_EACH_CLAIM,
 
     SQL_NEXT_EVENT,

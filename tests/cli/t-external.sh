@@ -138,6 +138,42 @@ is "$(grep -c 'continue with' err)" 0 'the next step is offered at once'
 exits 0 cairn fail 3 review
 matches 'cairn resume 3' 'what a failed step needs'
 
+# A claim is of the question that was asked: not of what is asked after something before
+# it ran again.
+mkdir asked && cd asked || exit 1
+cat >asked.yaml <<'END2'
+name: asked
+tasks:
+  a: {run: 'echo v=$(cat in) >>"$CAIRN_OUTPUT"', inputs: in}
+  other: {external: "Something else"}
+  r: {needs: a, external: "Approve ${{ tasks.a.outputs.v }}"}
+  p: {needs: r, run: 'echo $(cat in) >>published'}
+END2
+echo 1 >in
+CAIRN_STORE=$PWD/.cairn
+exits 7 cairn run asked.yaml --no-wait
+exits 0 cairn claim 1 other --lease 1h
+kept=$(cat out)
+exits 0 cairn claim 1 r --lease 1h
+token=$(cat out)
+exits 7 cairn resume --no-wait
+exits 6 cairn claim 1 r
+says 'has task r' 'as long as nothing before it runs again the claim stands'
+echo 2 >in
+exits 7 cairn resume --no-wait
+exits 0 cairn events 1
+says 'the claim is void' 'then it is void, which its log says'
+exits 0 cairn next
+says 'Approve 2' 'the new question can be taken by anybody'
+exits 6 cairn complete 1 r --token "$token"
+exits 0 cairn claim 1 r
+exits 0 cairn complete 1 r --token "$(cat out)"
+exits 0 cairn complete 1 other --token "$kept"
+exits 0 cairn resume
+is "$(cat published)" 2 'only the answer to the new question counts'
+cd ..
+CAIRN_STORE=$PWD/.cairn
+
 # The middle of the loop in the guide; two of them, and one is killed.
 cat >loop.yaml <<'END2'
 name: loop
