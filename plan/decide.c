@@ -116,7 +116,7 @@ static enum cairn_reason completed_reason(struct judge *j, const struct judged_t
         return CAIRN_REASON_CHANGED;
     if (in->evidence && in->evidence[v->task] != EVIDENCE_GOOD)
         return evidence_reason(in->evidence[v->task]);
-    if (v->needs & FATE_UNSETTLED)
+    if (v->needs & FATE_ANEW)
         return CAIRN_REASON_UPSTREAM;
     return v->changed ? CAIRN_REASON_KEPT : CAIRN_REASON_DONE;
 }
@@ -131,7 +131,7 @@ static enum cairn_reason recorded_reason(struct judge *j, const struct judged_ta
     case CAIRN_COMPLETED:
         return completed_reason(j, v);
     case CAIRN_FAILED:
-        return !v->changed && !(v->needs & FATE_UNSETTLED) &&
+        return !v->changed && !(v->needs & FATE_ANEW) &&
                        failure_is_handled(j->in->graph, v->task, j->in->states,
                                           j->in->old_task)
                    ? CAIRN_REASON_HANDLED
@@ -141,8 +141,7 @@ static enum cairn_reason recorded_reason(struct judge *j, const struct judged_ta
     case CAIRN_SKIPPED:
         return CAIRN_REASON_SKIPPED;
     case CAIRN_EXCLUDED:
-        return v->needs & FATE_UNSETTLED ? CAIRN_REASON_UPSTREAM
-                                         : CAIRN_REASON_EXCLUDED;
+        return v->needs & FATE_ANEW ? CAIRN_REASON_UPSTREAM : CAIRN_REASON_EXCLUDED;
     case CAIRN_UNDONE:
         return CAIRN_REASON_UNDONE;
     default:
@@ -195,6 +194,8 @@ static void judge_open_task(struct judge *j, const struct judged_task *v,
         cause = need_with(j, task, FATE_MAY | FATE_RISK | FATE_OPEN);
     if (cause == NODE_NONE && reason == CAIRN_REASON_UPSTREAM)
         cause = need_with(j, task, FATE_WILL);
+    if (cause == NODE_NONE && reason == CAIRN_REASON_UPSTREAM)
+        cause = need_with(j, task, FATE_TURNED);
     uint8_t waits = v->needs & FATE_OPEN;
     if (v->def->kind == TASK_EXTERNAL)
         waits = FATE_OPEN;
@@ -211,7 +212,7 @@ static void judge_skipped_task(struct judge *j, const struct judged_task *v,
                                enum cairn_reason reason)
 {
     if (v->def->finally && j->first_will == NODE_NONE && j->first_may == NODE_NONE &&
-        !(v->needs & FATE_UNSETTLED) && !v->changed) {
+        !(v->needs & FATE_ANEW) && !v->changed) {
         settle_as(j, v->task,
                   v->recorded == CAIRN_EXCLUDED ? CAIRN_REASON_EXCLUDED
                                                 : CAIRN_REASON_NEED_SKIPPED,
@@ -222,7 +223,7 @@ static void judge_skipped_task(struct judge *j, const struct judged_task *v,
     bool excluded = j->out->reason[v->task] == CAIRN_REASON_EXCLUDED;
     if (j->out->fate[v->task] & FATE_BAD)
         j->out->reset[v->task] =
-            v->needs & FATE_UNSETTLED && excluded != (v->recorded == CAIRN_EXCLUDED);
+            v->needs & FATE_ANEW && excluded != (v->recorded == CAIRN_EXCLUDED);
 }
 
 static uint8_t fate_of_outcome(uint8_t outcome)
@@ -264,6 +265,13 @@ static struct judged_task describe_judged_task(struct judge *j, uint32_t task)
     return v;
 }
 
+/* So that others may have been made of how it ended. */
+static bool has_ended(uint8_t outcome)
+{
+    return outcome == CAIRN_COMPLETED || outcome == CAIRN_FAILED ||
+           outcome == CAIRN_SKIPPED || outcome == CAIRN_EXCLUDED;
+}
+
 static void judge_task(struct judge *j, uint32_t task)
 {
     struct decisions *out = j->out;
@@ -276,7 +284,7 @@ static void judge_task(struct judge *j, uint32_t task)
     }
     enum cairn_reason reason = recorded_reason(j, &v);
     bool reported = reason == CAIRN_REASON_FAILED && v.mark & MARK_REPORTED &&
-                    !v.changed && !(v.needs & FATE_UNSETTLED);
+                    !v.changed && !(v.needs & FATE_ANEW);
     if (reason == CAIRN_REASON_DONE || reason == CAIRN_REASON_KEPT ||
         reason == CAIRN_REASON_HANDLED || reported) {
         out->kept += reason == CAIRN_REASON_KEPT;
@@ -285,6 +293,8 @@ static void judge_task(struct judge *j, uint32_t task)
         judge_skipped_task(j, &v, reason);
     else
         judge_open_task(j, &v, reason);
+    if (out->fate[task] & FATE_BAD && out->reset[task] && has_ended(v.recorded))
+        out->fate[task] |= FATE_TURNED;
     if (v.def->finally && out->cause[task] == NODE_NONE &&
         out->reason[task] == CAIRN_REASON_UPSTREAM)
         out->cause[task] = j->first_will != NODE_NONE ? j->first_will : j->first_may;

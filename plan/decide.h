@@ -18,8 +18,9 @@
  *   FAILED     judge_task                      stays: its failure is handled, or was
  *                                              just reported (MARK_REPORTED)
  *   BAD        judge_open_task                 does not run: skipped or excluded
- *   OPEN       judge_task, alone               unknown: waits for a decision
- *              judge_open_task, with another   waits for such a task, or for somebody
+ *   TURNED     judge_task, with BAD            and had ended otherwise: what was made
+ * of that counts no more OPEN       judge_task, alone               unknown: waits for
+ * a decision judge_open_task, with another   waits for such a task, or for somebody
  *                                              outside (an external task)
  *
  *   reason (cairn/plan.h)            from
@@ -60,10 +61,13 @@ enum fate {
     FATE_COMPLETED = 8,
     FATE_FAILED = 16,
     FATE_BAD = 32,
-    FATE_OPEN = 64
+    FATE_OPEN = 64,
+    FATE_TURNED = 128
 };
 /* How it ends is not known before the run. */
 enum { FATE_UNSETTLED = FATE_WILL | FATE_MAY | FATE_RISK | FATE_OPEN };
+/* It does not end as it is recorded, or that is not known. */
+enum { FATE_ANEW = FATE_UNSETTLED | FATE_TURNED };
 
 /* Whether the condition of a task holds. OPEN: it depends on tasks that are not settled
  * (by `fate`, [n_nodes], complete for all that the task needs). */

@@ -219,6 +219,20 @@ static bool lost_result(const struct situation *s, uint32_t task)
     return s->present.evidence && s->present.evidence[task] == RESULT_LOST;
 }
 
+static const char *describe_upstream(const struct cairn_plan *plan, uint32_t task,
+                                     struct arena *arena)
+{
+    const struct decisions *d = &plan->situation.decisions;
+    if (graph_def(&plan->workflow->graph, task)->finally)
+        return about_cause(plan, task, "%s runs again, and it runs after that",
+                           "other tasks run again", arena);
+    if (d->cause[task] != NODE_NONE && d->fate[d->cause[task]] & FATE_TURNED)
+        return about_cause(plan, task, "%s, which it needs, does not run now",
+                           "something it needs does not run now", arena);
+    return about_cause(plan, task, "%s, which it needs, runs again",
+                       "something it needs runs again", arena);
+}
+
 static const char *describe_undecided(const struct cairn_plan *plan, uint32_t task)
 {
     const struct situation *s = &plan->situation;
@@ -281,11 +295,7 @@ static const char *describe_reason(const struct cairn_plan *plan, uint32_t task,
     case CAIRN_REASON_KEPT:
         return describe_kept(plan, task, arena);
     case CAIRN_REASON_UPSTREAM:
-        return graph_def(&plan->workflow->graph, task)->finally
-                   ? about_cause(plan, task, "%s runs again, and it runs after that",
-                                 "other tasks run again", arena)
-                   : about_cause(plan, task, "%s, which it needs, runs again",
-                                 "something it needs runs again", arena);
+        return describe_upstream(plan, task, arena);
     case CAIRN_REASON_UNDONE:
         return "it was undone";
     case CAIRN_REASON_UNKNOWN:

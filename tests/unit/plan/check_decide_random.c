@@ -47,7 +47,8 @@ static enum condition ask(void *context, uint32_t task, const uint8_t *fate)
         return holds(task, 0) ? CONDITION_YES : CONDITION_NO;
     if (fate[need] & FATE_UNSETTLED)
         return CONDITION_OPEN;
-    return holds(task, fate[need]) ? CONDITION_YES : CONDITION_NO;
+    return holds(task, fate[need] & (uint8_t)~FATE_TURNED) ? CONDITION_YES
+                                                           : CONDITION_NO;
 }
 
 /* ---- The oracle ---- */
@@ -58,13 +59,14 @@ enum verdict { UNASKED, STAYS_DONE, STAYS_FAILED, STAYS_OUT, WAITS, MAY_RUN, WIL
 struct oracle {
     uint8_t *verdict; /* [n_tasks] */
     bool *risk;
-    bool *waits; /* cannot end before somebody decides, or does, something */
+    bool *waits;  /* cannot end before somebody decides, or does, something */
+    bool *turned; /* does not run, though it had ended otherwise */
 };
 
 static uint8_t consult(struct oracle *o, uint32_t task);
 
 struct needs_seen {
-    bool done, failed, out, waits, may, will, risk;
+    bool done, failed, out, waits, may, will, risk, turned;
 };
 
 static void see(struct oracle *o, uint32_t task, struct needs_seen *seen)
@@ -77,6 +79,7 @@ static void see(struct oracle *o, uint32_t task, struct needs_seen *seen)
     seen->may |= v == MAY_RUN;
     seen->will |= v == WILL_RUN;
     seen->risk |= o->risk[task];
+    seen->turned |= o->turned[task];
 }
 
 /* Everything that a task needs, members of groups one by one. */
@@ -152,7 +155,7 @@ static void see_others(struct oracle *o, uint32_t task, struct needs_seen *needs
 static uint8_t stands(struct oracle *o, uint32_t task, const struct needs_seen *needs)
 {
     const struct task_def *def = graph_def(&graph, task);
-    bool moving = needs->waits || needs->may || needs->will;
+    bool moving = needs->waits || needs->may || needs->will || needs->turned;
     bool after = def->finally && others_run(o);
     switch (states.outcome[task]) {
     case CAIRN_COMPLETED:
@@ -219,6 +222,23 @@ static int needs_say(uint8_t when, const struct needs_seen *n)
     return n->waits ? 0 : 1;
 }
 
+/* It does not run now: had it ended in another way? */
+static bool turns(uint32_t task, const struct needs_seen *needs, bool skipped)
+{
+    bool moving = needs->waits || needs->may || needs->will || needs->turned;
+    switch (states.outcome[task]) {
+    case CAIRN_COMPLETED:
+    case CAIRN_FAILED:
+        return true;
+    case CAIRN_SKIPPED:
+        return moving && !skipped;
+    case CAIRN_EXCLUDED:
+        return moving && skipped;
+    default:
+        return false;
+    }
+}
+
 static uint8_t consult(struct oracle *o, uint32_t task)
 {
     if (o->verdict[task])
@@ -236,8 +256,10 @@ static uint8_t consult(struct oracle *o, uint32_t task)
     const struct task_def *def = graph_def(&graph, task);
     int go = needs_say(def->when, &needs), holds_now = condition_says(o, task);
     o->waits[task] = needs.waits && go >= 0;
-    if (go < 0 || holds_now < 0)
+    if (go < 0 || holds_now < 0) {
+        o->turned[task] = turns(task, &needs, go < 0 && def->when == WHEN_SUCCESS);
         return *v = STAYS_OUT;
+    }
     o->waits[task] |= def->kind == TASK_EXTERNAL;
     bool sure = go && holds_now && def->kind != TASK_EXTERNAL;
     *v = sure && !(def->finally && others_wait(o)) ? WILL_RUN : MAY_RUN;
@@ -248,12 +270,14 @@ static uint8_t consult(struct oracle *o, uint32_t task)
 static void compare_with_oracle(void)
 {
     struct oracle o = {calloc(graph.n_tasks, 1), calloc(graph.n_tasks, sizeof(bool)),
+                       calloc(graph.n_tasks, sizeof(bool)),
                        calloc(graph.n_tasks, sizeof(bool))};
     uint32_t will = 0, may = 0;
     for (uint32_t t = 0; t < graph.n_tasks; t++) {
         uint8_t v = consult(&o, t);
-        uint8_t expected = (uint8_t)(fate_of(v) | (o.risk[t] ? FATE_RISK : 0) |
-                                     (o.waits[t] ? FATE_OPEN : 0));
+        uint8_t expected =
+            (uint8_t)(fate_of(v) | (o.risk[t] ? FATE_RISK : 0) |
+                      (o.waits[t] ? FATE_OPEN : 0) | (o.turned[t] ? FATE_TURNED : 0));
         if (decisions.fate[t] != expected)
             ck_abort_msg("seed %llu: %s (recorded %s) has fate %d (%s), not %d",
                          (unsigned long long)round_seed, graph.id[t],
@@ -272,6 +296,7 @@ static void compare_with_oracle(void)
     free(o.verdict);
     free(o.risk);
     free(o.waits);
+    free(o.turned);
 }
 
 /* ---- What really happens ---- */

@@ -1,0 +1,67 @@
+# shellcheck shell=sh disable=SC2154
+# An edit makes a finished task one that does not run: what was made of how it ended
+# counts no more. A resumed run ends as a fresh one does.
+. "${TESTS:?}/cli/tap.sh"
+
+write() { # IF-OF-A
+    cat >w.yaml <<END
+name: w
+on_failure: continue
+tasks:
+  a: {${1}run: 'echo v=42 >>"\$CAIRN_OUTPUT"'}
+  join:
+    needs: a
+    when: always
+    exec: [sh, -c, 'echo "\$0" >joined', "\${{ tasks.a.status }} \${{ default(tasks.a.outputs.v, 'none') }}"]
+  next: {needs: a, run: 'echo next >>log'}
+  last: {needs: next, run: 'echo last >>log; test -e ok'}
+  other: {run: 'echo other >>log; test -e ok'}
+END
+}
+write ''
+exits 1 cairn run w.yaml
+is "$(cat joined)" 'completed 42' 'it used how a ended'
+touch ok
+rm log
+write 'if: "false", '
+exits 0 cairn plan w.yaml
+matches 'run +join +a, which it needs, does not run now' 'plan says why'
+matches 'run +other ' 'and what runs besides'
+is "$(grep -c 'run *last' out)" 0 'what needs a skipped task does not run'
+exits 0 cairn explain join
+says 'a, which it needs, does not run now' 'explain, too'
+exits 0 cairn resume
+is "$(cat joined)" 'skipped none' 'it ran again, with how a ends now'
+is "$(cat log)" other 'nothing else that was finished did'
+cairn status --tasks --json | grep -o '"task":"[a-z]*","state":"[a-z]*"' >resumed
+exits 0 cairn resume
+says 'nothing to do' 'then it is at rest'
+mkdir fresh
+cp w.yaml ok fresh
+exits 0 cairn run --store "$PWD/fresh/.cairn" fresh/w.yaml
+cairn status --store "$PWD/fresh/.cairn" --tasks --json | grep -o '"task":"[a-z]*","state":"[a-z]*"' >fresh/ended
+ok 'a fresh run ends the same' cmp resumed fresh/ended
+is "$(cat fresh/joined)" "$(cat joined)" 'with the same result'
+
+# The edit is taken back.
+write ''
+exits 0 cairn resume
+is "$(cat joined)" 'completed 42' 'and so is what followed from it'
+is "$(sort log | tr '\n' ' ')" 'last next other ' 'what was skipped runs'
+
+# A failure that is none any more needs no handler.
+cat >f.yaml <<'END'
+name: f
+on_failure: continue
+tasks:
+  a: {run: 'exit 1'}
+  rollback: {needs: a, when: failed, run: 'echo rolled back'}
+  ship: {needs: rollback, run: 'echo shipped'}
+  z: {run: 'exit 1'}
+END
+exits 1 cairn run f.yaml
+sed -i "s/a: {run/a: {if: 'false', run/; s/z: {run: 'exit 1'/z: {run: 'true'/" f.yaml
+exits 0 cairn resume
+exits 0 cairn status --tasks
+says 'tasks       4: 1 completed, 3 skipped' 'a, its handler and what needs that are skipped'
+done_testing
