@@ -27,13 +27,6 @@ static void note_difference(struct evidence_search *k, uint8_t found, struct str
     buf_str(k->which, name);
 }
 
-/* Names that depend on other tasks' values are those that were recorded: what they
- * stand for cannot have changed unless those tasks run again. */
-static bool outputs_recorded(const struct evidence_search *k)
-{
-    return k->result->n_outputs == k->scope.def->n_outputs;
-}
-
 /* What was only touched is the same as long as nobody touches it again. */
 static bool is_settled(const struct result_file *now)
 {
@@ -55,8 +48,9 @@ static bool same_sign(const struct result_file *a, const struct result_file *b)
     return a->kind == 'f' && memcmp(&x, &y, sizeof x) == 0;
 }
 
-static int compare_outputs(struct evidence_search *k, struct result_file *now,
-                           struct cairn_error *error)
+/* 0: it is the same; 1: it is not, which is noted; or an error. */
+static int compare_output(struct evidence_search *k, const struct result_file *file,
+                          struct result_file *now, struct cairn_error *error)
 {
     const struct file_view view = {.directory = buf_view(&k->directory),
                                    .content = k->source->check != CAIRN_OUTPUTS_EXIST,
@@ -64,21 +58,26 @@ static int compare_outputs(struct evidence_search *k, struct result_file *now,
                                        k->source->check == CAIRN_OUTPUTS_CHANGED,
                                    .digests = &k->source->lookup->digests,
                                    .stop = k->source->lookup->stop};
+    enum file_state state;
+    int rc = file_compare(&view, file, &state, now, error);
+    if (rc || state == FILE_SAME)
+        return rc;
+    note_difference(k, state == FILE_MISSING ? OUTPUT_MISSING : OUTPUT_DIFFERS,
+                    file->name);
+    k->source->differs = *now;
+    return 1;
+}
+
+static int compare_outputs(struct evidence_search *k, struct result_file *now,
+                           struct cairn_error *error)
+{
     bool settled = true;
     for (uint32_t i = 0; i < k->result->n_outputs; i++) {
         const struct result_file *file = &k->result->outputs[i];
-        enum file_state state;
-        int rc = file_compare(&view, file, &state, &now[i], error);
+        int rc = compare_output(k, file, &now[i], error);
         if (rc)
-            return rc;
-        if (state == FILE_SAME) {
-            settled = settled && (same_sign(file, &now[i]) || is_settled(&now[i]));
-            continue;
-        }
-        note_difference(k, state == FILE_MISSING ? OUTPUT_MISSING : OUTPUT_DIFFERS,
-                        file->name);
-        k->source->differs = now[i];
-        return 0;
+            return rc < 0 ? rc : 0;
+        settled = settled && (same_sign(file, &now[i]) || is_settled(&now[i]));
     }
     if (settled)
         note_outputs(k, now);
@@ -159,18 +158,57 @@ static int look_at_index(struct evidence_search *k, bool *same,
     return rc ? rc : more < 0 ? more : 0;
 }
 
-/* That they are there is enough, and their names are fixed. */
+/* The file of that name as it was recorded, or NULL. */
+static const struct result_file *recorded_output(const struct evidence_search *k,
+                                                 struct str name)
+{
+    for (uint32_t i = 0; i < k->result->n_outputs; i++)
+        if (str_equal(k->result->outputs[i].name, name))
+            return &k->result->outputs[i];
+    return NULL;
+}
+
+/* *same: the declared names are those that were recorded, which they are unless an edit
+ * was kept. Names that depend on other tasks' values are taken for them: what they
+ * stand for cannot have changed unless those tasks run again. */
+static int match_names(struct evidence_search *k, bool *same, struct cairn_error *error)
+{
+    struct files f;
+    int more = 0;
+    *same = k->result->n_outputs == k->scope.def->n_outputs;
+    if (!*same || !has_fixed_outputs(k))
+        return 0;
+    int rc = files_begin(&f, &k->scope, false, error);
+    for (uint32_t i = 0; !rc && *same && (more = files_step(&f, error)) > 0; i++)
+        *same = str_equal(k->result->outputs[i].name, buf_view(&f.name));
+    files_release(&f);
+    return rc ? rc : more < 0 ? more : 0;
+}
+
+/* That it is there is enough. */
+static int look_for_output(struct evidence_search *k, const struct files *f,
+                           struct cairn_error *error)
+{
+    if (look_for(k, f->path.data) == 0)
+        return 0;
+    if (!os_is_missing(errno))
+        return error_sys(error, errno, "cannot look at %s", f->path.data);
+    note_difference(k, OUTPUT_MISSING, buf_view(&f->name));
+    return 0;
+}
+
+/* Of what was not recorded, no more is known than that it must be there. */
 static int look_for_outputs(struct evidence_search *k, struct cairn_error *error)
 {
     struct files f;
+    struct result_file now;
     int rc = files_begin(&f, &k->scope, false, error), more = 0;
-    while (!rc && *k->found == EVIDENCE_GOOD && (more = files_step(&f, error)) > 0)
-        if (look_for(k, f.path.data) < 0) {
-            if (os_is_missing(errno))
-                note_difference(k, OUTPUT_MISSING, buf_view(&f.name));
-            else
-                rc = error_sys(error, errno, "cannot look at %s", f.path.data);
-        }
+    while (!rc && *k->found == EVIDENCE_GOOD && (more = files_step(&f, error)) > 0) {
+        const struct result_file *file = recorded_output(k, buf_view(&f.name));
+        rc =
+            file ? compare_output(k, file, &now, error) : look_for_output(k, &f, error);
+        rc = rc < 0 ? rc : 0;
+    }
     files_release(&f);
     return rc ? rc : more < 0 ? more : 0;
 }
@@ -231,9 +269,12 @@ static int look_at_all(struct evidence_search *k, bool outputs,
 {
     bool recorded = k->result->n_inputs || k->result->n_outputs;
     int rc = recorded ? task_directory(&k->scope, &k->directory, error) : 0;
+    bool recorded_so = false;
     if (!rc && outputs)
-        rc = outputs_recorded(k) ? look_at_recorded_outputs(k, error)
-                                 : look_for_outputs(k, error);
+        rc = match_names(k, &recorded_so, error);
+    if (!rc && outputs)
+        rc = recorded_so ? look_at_recorded_outputs(k, error)
+                         : look_for_outputs(k, error);
     if (!rc && *k->found == EVIDENCE_GOOD)
         rc = look_at_inputs(k, error);
     if (!rc && *k->found == EVIDENCE_GOOD)

@@ -100,4 +100,30 @@ done
 is "$(ls -d .cairn/outputs.*)" "$(printf '%s\n' .cairn/outputs.1 .cairn/outputs.2 .cairn/outputs.3)" \
     'one for each workflow, and nothing beside them'
 exits 0 cairn checkpoint verify
+
+# An edit of the declared names was kept: what was recorded is still compared.
+mkdir kept && cd kept || exit 1
+export CAIRN_STORE="$PWD/.cairn"
+cat >w.yaml <<'END9'
+name: w
+tasks:
+  a: {run: 'echo a >>log; echo good >o; echo x >extra; echo y >gone', outputs: [o, gone]}
+END9
+exits 0 cairn run w.yaml
+sed -i 's/\[o, gone\]/[extra, o]/' w.yaml
+exits 0 cairn resume --on-change=keep
+is "$(wc -l <log)" 1 'the edit is kept'
+rm gone
+exits 0 cairn resume
+is "$(wc -l <log)" 1 'what is not declared any more does not matter'
+echo other >o
+exits 0 cairn plan
+says 'the content of its output o differs' 'what was recorded is compared'
+echo good >o
+exits 0 cairn plan
+says '0 of 1 tasks will run' 'by its content'
+rm extra
+exits 0 cairn plan
+says 'its output extra is missing' 'and the others must be there'
+cd ..
 done_testing
