@@ -121,7 +121,7 @@ exits 0 cairn plan
 says 'the content of its output o differs' 'what was recorded is compared'
 echo good >o
 exits 0 cairn plan
-says '0 of 1 tasks will run' 'by its content'
+says '0 of 1 task will run' 'by its content'
 rm extra
 exits 0 cairn plan
 says 'its output extra is missing' 'and the others must be there'
