@@ -138,12 +138,44 @@ int owned_run_take_row(struct engine *e, struct cairn_error *error)
     return 0;
 }
 
-static int put_graph(struct engine *e, struct cairn_error *error)
+/* What is stored of a workflow is stored as it is: its texts, and the values of its
+ * lists, of which the names of tasks are made. */
+static int refuse_secret(const struct engine *e, struct cairn_error *error)
+{
+    const struct redactor *redactor = e->run.situation.secrets.redactor;
+    const struct graph *g = e->request.graph;
+    struct buf id = BUF_INIT;
+    uint32_t task = 0;
+    while (task < g->n_tasks && !redactor_finds(redactor, str_of(g->id[task])))
+        task++;
+    if (task < g->n_tasks)
+        redact_text(redactor, str_of(g->id[task]), &id);
+    int rc = buf_check(&id, error);
+    if (!rc && id.size)
+        rc = error_set(error, CAIRN_EWORKFLOW,
+                       "the value of a secret is in the name of task %.300s, which is "
+                       "stored and shown: take it out of the list that it comes from",
+                       id.data);
+    else if (!rc)
+        rc =
+            error_set(error, CAIRN_EWORKFLOW,
+                      "the value of a secret is in the workflow, which is stored as it "
+                      "is: take it out of the file, or out of the lists and files that "
+                      "its values come from");
+    buf_release(&id);
+    return rc;
+}
+
+/* `as_stored`: that very graph is the run's already. */
+static int put_graph(struct engine *e, bool as_stored, struct cairn_error *error)
 {
     struct buf *encoded = &e->run.situation.present.encoded;
+    const struct redactor *redactor = e->run.situation.secrets.redactor;
     int rc = 0;
     if (!encoded->size)
         rc = definition_encode(&e->request.workflow->definition, encoded, error);
+    if (!rc && !as_stored && redactor && redactor_finds(redactor, buf_view(encoded)))
+        rc = refuse_secret(e, error);
     if (!rc)
         rc = store_put_object(e->request.store, buf_view(encoded), &e->run.row.graph,
                               error);
@@ -192,7 +224,7 @@ int owned_run_put_row(struct engine *e, struct cairn_error *error)
     } else if (!rc && new_generation(s))
         e->run.row.gen++;
     if (!rc)
-        rc = put_graph(e, error);
+        rc = put_graph(e, !fresh && !new_generation(s), error);
     if (!rc && !fresh)
         rc = store_set_run(e->request.store, &e->run.row, error);
     if (!rc && e->run.row.file.len)

@@ -287,9 +287,10 @@ if cairn run --help | grep -q secrets-fd; then
 name: fd
 secrets: [TOKEN, OTHER]
 tasks:
-  a: {run: 'test "$TOKEN" = "of the descriptor=1" && test "$OTHER" = "of the caller"; echo "$TOKEN, $OTHER"', secrets: [TOKEN, OTHER]}
+  a: {run: 'test "$TOKEN, $OTHER" = "$(cat wanted)"; echo "$TOKEN, $OTHER"', secrets: [TOKEN, OTHER]}
 END
     printf 'TOKEN=of the descriptor=1\n' >given
+    echo 'of the descriptor=1, of the caller' >wanted
     # shellcheck disable=SC2016
     bare 0 env TOKEN=wrong-one OTHER='of the caller' sh -c 'cairn run fd.yaml --secrets-fd 5 5<given'
     bare 0 cairn log a
@@ -312,7 +313,7 @@ fi
 refused() { # NAME, the end of a workflow file
     printf 'name: r\nsecrets: [TOKEN]\n%s\n' "$2" >r.yaml
     bare 3 env TOKEN=sixsix cairn run r.yaml
-    says TOKEN "$1: the secret is named"
+    matches 'TOKEN|the value of a secret is in the workflow' "$1: what is wrong is named"
 }
 # shellcheck disable=SC2016
 {
@@ -322,6 +323,10 @@ refused() { # NAME, the end of a workflow file
 tasks: {a: {run: x}}'
     refused 'named like a variable' 'env: {TOKEN: x}
 tasks: {a: {run: x}}'
+    refused 'in a command' 'tasks: {a: {run: echo "TOKEN is sixsix"}}'
+    echo sixsix >list
+    refused 'in a list' 'tasks: {TOKEN-of: {foreach: {h: {lines: list}}, run: "true"}}'
+    is "$(cat out err .cairn/cairn.db* | grep -ac sixsix)" 0 'it is neither shown nor stored'
     refused 'not listed at the top' 'tasks: {a: {run: x, secrets: [TOKEN2]}}'
 }
 done_testing
