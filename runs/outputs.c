@@ -220,6 +220,27 @@ int file_compare(const struct file_view *view, const struct result_file *recorde
     return rc;
 }
 
+static bool has_sign(const char *path, const struct result_file *recorded)
+{
+    struct file_sign now, then = output_sign(recorded);
+    return recorded->kind == 'f' && file_sign_at(AT_FDCWD, path, path, &now) &&
+           now.kind == then.kind &&
+           memcmp(now.bytes, then.bytes, sizeof now.bytes) == 0;
+}
+
+bool outputs_untouched(const struct scope *scope, const struct result_file *recorded,
+                       uint32_t n)
+{
+    struct files f;
+    uint32_t same = 0;
+    if (!files_begin(&f, scope, false, NULL))
+        while (same < n && files_step(&f, NULL) > 0 &&
+               has_sign(f.path.data, &recorded[same]))
+            same++;
+    files_release(&f);
+    return same == n;
+}
+
 int outputs_remove(const struct scope *scope, struct cairn_error *error)
 {
     struct files f;

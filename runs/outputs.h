@@ -60,6 +60,11 @@ int files_begin(struct files *files, const struct scope *scope, bool inputs,
 int files_step(struct files *files, struct cairn_error *error);
 void files_release(struct files *files);
 
+/* Whether the declared outputs look as they were recorded, by size, times and inode:
+ * false where one is a directory, or cannot be looked at. */
+bool outputs_untouched(const struct scope *scope, const struct result_file *recorded,
+                       uint32_t n);
+
 /* A look at every declared file of a task: size, times, digest of the content. Its
  * parts are for the loop of a run: begin and take read next to nothing, and go_on,
  * which reads it all, may be called on another thread. */

@@ -153,6 +153,44 @@ static void note_verdict(struct job *job, const struct verdict *verdict)
     job->result.confidence = verdict->confidence;
 }
 
+/* A check counts only if the declared outputs are there. */
+static void judge_outputs(struct engine *e, struct job *job, struct ending *ending,
+                          int rc, struct cairn_error *why)
+{
+    if (rc == CAIRN_ESTOPPED) {
+        ending_stop_look(e, ending, why->text);
+        return;
+    }
+    if (ending->row.outcome != CAIRN_COMPLETED)
+        return;
+    if (!rc)
+        rc = ending_keep_result(e, ending, &job->result, why);
+    if (!rc)
+        return;
+    ending->row.outcome = CAIRN_FAILED;
+    buf_format(&ending->text, "its check passed, but %s", why->text);
+}
+
+/* The result is of what the check has left. */
+static bool outputs_are_as_seen(struct engine *e, struct job *job)
+{
+    struct asker asker = job_asker(e, job);
+    struct scope scope = lookup_scope(&asker);
+    return job->result.n_outputs == 0 ||
+           outputs_untouched(&scope, job->result.outputs, job->result.n_outputs);
+}
+
+int check_looked(struct engine *e, struct job *job, struct ending *ending, int rc,
+                 struct cairn_error *why)
+{
+    judge_outputs(e, job, ending, rc, why);
+    if (ending->row.outcome != CAIRN_COMPLETED)
+        ending_drop_result(ending);
+    jobs_free(e, job);
+    settle_ending(e, ending);
+    return 0;
+}
+
 static int finish_check(struct engine *e, struct job *job,
                         const struct process_end *end, const struct verdict *verdict,
                         const struct ending *output, struct cairn_error *error)
@@ -168,14 +206,11 @@ static int finish_check(struct engine *e, struct job *job,
     keep_check_output(ending, output);
     note_verdict(job, verdict);
     add_verdict(e, job, end, verdict, output, ending);
-    int rc = ending->row.outcome == CAIRN_COMPLETED
-                 ? ending_keep_result(e, ending, &job->result, error)
-                 : 0;
-    if (ending->row.outcome != CAIRN_COMPLETED)
-        ending_drop_result(ending);
-    jobs_free(e, job);
-    settle_ending(e, ending);
-    return rc;
+    struct cairn_error why = {0};
+    int rc = 0;
+    if (ending->row.outcome == CAIRN_COMPLETED && !outputs_are_as_seen(e, job))
+        rc = result_look(e, job, ending, &why);
+    return rc == LOOK_WAITS ? 0 : check_looked(e, job, ending, rc, &why);
 }
 
 int check_ended(struct engine *e, struct job *job, const struct process_end *end,
@@ -191,22 +226,6 @@ int check_ended(struct engine *e, struct job *job, const struct process_end *end
 }
 
 /* ---- Unknown tasks ---- */
-
-/* The check counts only if the declared outputs of the interrupted attempt exist. */
-static void judge_outputs(struct engine *e, struct job *job, struct ending *ending,
-                          int rc, struct cairn_error *why)
-{
-    if (rc == CAIRN_ESTOPPED) {
-        ending_stop_look(e, ending, why->text);
-        return;
-    }
-    if (!rc)
-        rc = ending_keep_result(e, ending, &job->result, why);
-    if (!rc)
-        return;
-    ending->row.outcome = CAIRN_FAILED;
-    buf_format(&ending->text, "its check passed, but %s", why->text);
-}
 
 static void settle_decision(struct engine *e, struct job *job, struct ending *ending)
 {

@@ -10,6 +10,8 @@
 bool check_start(struct engine *e, struct job *job, struct ending *ending);
 int check_ended(struct engine *e, struct job *job, const struct process_end *end,
                 const struct buf *text, struct cairn_error *error);
+int check_looked(struct engine *e, struct job *job, struct ending *ending, int rc,
+                 struct cairn_error *why);
 /* Adds intents for unknown tasks that have a check. */
 int decide_unknown(struct engine *e, struct cairn_error *error);
 int decide_launch(struct engine *e, struct job *job, struct buf *why);

@@ -359,6 +359,26 @@ START_TEST(once_whose_end_nobody_keeps)
 }
 END_TEST
 
+/* What it leaves is the result of the task, which is finished then. */
+START_TEST(a_check_that_changes_an_output)
+{
+    static const char text[] =
+        "name: w\ntasks:\n"
+        "  a: {run: 'echo a >>log; echo 1 >o; mkdir -p d', outputs: [o, d], "
+        "check: 'echo checked >>o; touch d/stamp'}\n"
+        "  lost: {run: 'echo lost >>log; echo 1 >p', outputs: p, check: 'rm -f p'}\n";
+    struct cairn_run_result r = run_it(text);
+    expect_tasks(store, 1, "a:completed lost:failed");
+    expect_text("lost", "its check passed, but");
+    ck_assert_int_eq(r.exit_status, 1);
+    r = run_it(text);
+    expect_words("log", "a lost lost");
+    put_file("o", "1\n");
+    run_it(text);
+    ck_assert_ptr_nonnull(strstr(words_of("log") + 1, "a")); /* it differs now */
+}
+END_TEST
+
 /* That the task had ended well was noted, and nothing of it recorded. */
 START_TEST(a_crash_during_a_check)
 {
@@ -520,6 +540,7 @@ int main(void)
     tcase_add_test(tests, once_that_was_stopped);
     tcase_add_test(tests, once_at_its_time_limit);
     tcase_add_test(tests, once_whose_end_nobody_keeps);
+    tcase_add_test(tests, a_check_that_changes_an_output);
     tcase_add_test(tests, a_crash_during_a_check);
     tcase_add_test(tests, a_copy_beside_a_check);
     tcase_add_test(tests, a_crash_during_the_check_of_what_is_once);
