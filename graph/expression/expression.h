@@ -31,7 +31,8 @@
 enum value_type { VALUE_TEXT, VALUE_NUMBER, VALUE_TRUTH, VALUE_MISSING };
 struct value {
     enum value_type type;
-    struct str text; /* of a number: as it was written */
+    struct str text; /* of a number: as it was written, or empty if it is whole and
+                        below 2^53 */
     double number;
     bool truth;
 };

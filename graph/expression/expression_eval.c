@@ -3,6 +3,8 @@
  * so it ends. What is never reached is never looked up. */
 #include "graph/expression/expression_int.h"
 
+#include "base/decimal.h"
+
 #include <assert.h>
 #include <stdio.h>
 
@@ -54,6 +56,18 @@ static struct value truth_value(bool yes)
     return (struct value){.type = VALUE_TRUTH, .truth = yes};
 }
 
+/* The digits of a number. */
+static struct str digits_of(const struct value *value, char room[24])
+{
+    return value->text.len ? value->text : str_decimal((int64_t)value->number, room);
+}
+
+static int order_of(const struct value *a, const struct value *b)
+{
+    char left[24], right[24];
+    return number_order(digits_of(a, left), digits_of(b, right));
+}
+
 /* A number, or a text that reads as one. */
 static bool is_number(const struct value *value)
 {
@@ -76,7 +90,7 @@ static bool values_equal(const struct value *a, const struct value *b)
         return other->type == VALUE_TEXT &&
                str_equal(other->text, yes->truth ? STR("true") : STR("false"));
     }
-    return is_number(a) && is_number(b) && number_order(a->text, b->text) == 0;
+    return is_number(a) && is_number(b) && order_of(a, b) == 0;
 }
 
 /* ---- Errors ---- */
@@ -169,7 +183,7 @@ static int compare_order(struct machine *m, const struct instruction *i)
         rc = needs_numbers(m, i, right);
     if (rc)
         return rc;
-    int order = number_order(left->value.text, right->value.text);
+    int order = order_of(&left->value, &right->value);
     bool yes = i->operation == OP_LESS         ? order < 0
                : i->operation == OP_GREATER    ? order > 0
                : i->operation == OP_LESS_EQUAL ? order <= 0
