@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Inputs are looked at before an attempt starts, outputs when it has ended well, both
- * when it is decided whether the task runs again; outputs are removed before an
- * interrupted attempt is repeated. */
+ * when it is decided whether the task runs again; outputs that an interrupted attempt
+ * made are removed before it is repeated. */
 #include "runs/outputs.h"
 
 #include "base/clock.h"
@@ -241,16 +241,85 @@ bool outputs_untouched(const struct scope *scope, const struct result_file *reco
     return same == n;
 }
 
-int outputs_remove(const struct scope *scope, struct cairn_error *error)
+/* ---- What an attempt has left ---- */
+
+enum { ABSENT_MOST = 31 };
+
+/* `i`: which output it is. */
+static bool is_in_times(const struct attempt_time *times, uint32_t i, int64_t at_ns)
+{
+    for (; times; times = times->earlier) {
+        bool own = i < ABSENT_MOST && times->absent >> i & 1;
+        if ((own || at_ns >= times->from_ns) && at_ns < times->until_ns)
+            return true;
+    }
+    return false;
+}
+
+static int64_t statx_ns(const struct statx_timestamp *t)
+{
+    return t->tv_sec * 1000000000 + t->tv_nsec;
+}
+
+/* Of a link, not of what it leads to. Where the file system gives no time of birth, by
+ * its last change: then what was changed in place counts as made. */
+static bool was_made_in(const struct attempt_time *times, uint32_t i, const char *path)
+{
+    struct statx st;
+    if (statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_BTIME | STATX_CTIME, &st) < 0)
+        return false; /* there is none, or it cannot be removed either */
+    return is_in_times(
+        times, i, statx_ns(st.stx_mask & STATX_BTIME ? &st.stx_btime : &st.stx_ctime));
+}
+
+/* 1: the path is also that of an input, so it was there before. */
+static int is_input(const struct scope *scope, const char *path,
+                    struct cairn_error *error)
+{
+    struct files f;
+    bool found = false;
+    int rc = files_begin(&f, scope, true, error), more = 0;
+    while (!rc && !found && (more = files_step(&f, error)) > 0)
+        found = strcmp(f.path.data, path) == 0;
+    files_release(&f);
+    return rc ? rc : more < 0 ? more : found;
+}
+
+static int remove_made(const struct files *f, const struct attempt_time *times,
+                       struct cairn_error *error)
+{
+    if (!was_made_in(times, f->next - 1, f->path.data))
+        return 0;
+    int input = is_input(f->scope, f->path.data, error);
+    if (input)
+        return input < 0 ? input : 0;
+    if (unlink(f->path.data) == 0 || os_is_missing(errno) || errno == EISDIR ||
+        errno == EPERM)
+        return 0;
+    return error_sys(error, errno, "cannot remove %s, left by an interrupted attempt",
+                     f->name.data);
+}
+
+int outputs_remove(const struct scope *scope, const struct attempt_time *times,
+                   struct cairn_error *error)
 {
     struct files f;
     int rc = files_begin(&f, scope, false, error), more = 0;
     while (!rc && (more = files_step(&f, error)) > 0)
-        if (unlink(f.path.data) < 0 && !os_is_missing(errno) && errno != EISDIR &&
-            errno != EPERM)
-            rc = error_sys(error, errno,
-                           "cannot remove %s, left by an interrupted attempt",
-                           f.name.data);
+        rc = remove_made(&f, times, error);
     files_release(&f);
     return rc ? rc : more;
+}
+
+uint32_t outputs_absent(const struct scope *scope)
+{
+    struct files f;
+    struct stat st;
+    uint32_t absent = 0;
+    if (!files_begin(&f, scope, false, NULL))
+        for (uint32_t i = 0; i < ABSENT_MOST && files_step(&f, NULL) > 0; i++)
+            if (lstat(f.path.data, &st) < 0 && os_is_missing(errno))
+                absent |= UINT32_C(1) << i;
+    files_release(&f);
+    return absent;
 }

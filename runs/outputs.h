@@ -105,7 +105,20 @@ struct file_view {
 int file_compare(const struct file_view *view, const struct result_file *recorded,
                  enum file_state *state, struct result_file *now,
                  struct cairn_error *error);
-/* Deletes outputs that are there and are not directories. */
-int outputs_remove(const struct scope *scope, struct cairn_error *error);
+
+/* When an attempt may have made files of which nobody knows how it ended (UTC): from
+ * before it started until it was over. */
+struct attempt_time {
+    int64_t from_ns, until_ns;
+    uint32_t absent;              /* as outputs_absent told then; 0: not known */
+    struct attempt_time *earlier; /* another such attempt of the task; NULL: none */
+};
+/* Deletes the outputs that were made at one of these times: a file that was there
+ * before is kept, whatever was done to it, and so is one that is also an input. What is
+ * made from now on has another time of birth. Directories stay. */
+int outputs_remove(const struct scope *scope, const struct attempt_time *times,
+                   struct cairn_error *error);
+/* Bit i: the i-th output is not there. Of the first 31. */
+uint32_t outputs_absent(const struct scope *scope);
 
 #endif

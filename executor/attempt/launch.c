@@ -14,13 +14,21 @@
 
 /* ---- Files of a slot ---- */
 
-static void fill_slot(struct engine *e, uint32_t index, const struct job *job)
+/* What is not there now is its own if it is there after a crash. */
+static uint32_t find_absent_outputs(struct engine *e, struct job *job)
+{
+    struct asker asker = job_asker(e, job);
+    struct scope scope = lookup_scope(&asker);
+    return scope.def->n_outputs ? outputs_absent(&scope) : 0;
+}
+
+static void fill_slot(struct engine *e, uint32_t index, struct job *job)
 {
     struct slot *slot = &e->jobs.slots.slots->slot[index];
     slot->gen = e->run.row.gen;
     slot->task = job->intent.task;
     slot->attempt = job->intent.attempt;
-    slot->flags = 0;
+    slot->flags = find_absent_outputs(e, job) << SLOT_ABSENT_SHIFT;
     slot->used = 0; /* the spawner sets it, and the time, when it comes to it */
 }
 
@@ -107,8 +115,10 @@ static int prepare_result(struct engine *e, struct job *job, struct cairn_error 
     int rc = launch_mark_secrets(e, job, error);
     if (!rc && def->undo.len)
         rc = launch_describe(&asker, def->undo, &job->arena, &job->result.undo, error);
-    if (!rc && task_was_interrupted(e, job->intent.task))
-        rc = outputs_remove(&scope, error);
+    const struct attempt_time *times =
+        situation_unsure(&e->run.situation, job->intent.task);
+    if (!rc && times)
+        rc = outputs_remove(&scope, times, error);
     return rc ? rc : task_directory(&scope, &job->cwd, error);
 }
 
