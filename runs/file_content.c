@@ -155,7 +155,9 @@ static int by_name(const FTSENT **a, const FTSENT **b)
     return strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
-/* A walk through a directory: what it found, as bytes to be hashed. */
+/* A walk through a directory, or through the one that a link leads to: what it found, as
+ * bytes to be hashed. Links in it count by where they point: they may lead to anything,
+ * such as the root of the file system. */
 struct walk {
     struct file_reader *reader; /* NULL: only `seen` is wanted */
     struct buf content; /* of each entry its path, its kind, and the digest of its
@@ -231,7 +233,7 @@ static int walk_directory(const char *path, struct walk *w, struct cairn_error *
 {
     char *roots[] = {(char *)(uintptr_t)path, NULL};
     int rc = 0;
-    FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, by_name);
+    FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, by_name);
     if (!walk)
         return error_sys(error, errno, "cannot read %s", path);
     const FTSENT *entry;
