@@ -8,12 +8,14 @@
 #include "checkpoint/trust.h"
 #include "graph/definition_codec.h"
 #include "graph/match.h"
+#include "runs/moved_store.h"
 #include "storage/rows_checkpoint.h"
 #include "storage/rows_run.h"
 #include "storage/store.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 /* ---- Which run ---- */
 
@@ -162,6 +164,64 @@ static int load_fork(struct loader *l, struct digest *graph)
     return 0;
 }
 
+/* ---- Whose it is ---- */
+
+static struct str directory_of(struct str path)
+{
+    while (path.len > 1 && path.ptr[path.len - 1] != '/')
+        path.len--;
+    return path;
+}
+
+/* Whether two paths lead to two things that are there. */
+static bool are_two(const char *a, const char *b)
+{
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 &&
+           (x.st_dev != y.st_dev || x.st_ino != y.st_ino);
+}
+
+static bool lie_apart(const char *file, const char *other, struct cairn_error *error,
+                      int *rc)
+{
+    struct buf a = BUF_INIT, b = BUF_INIT;
+    buf_str(&a, directory_of(str_of(file)));
+    buf_str(&b, directory_of(str_of(other)));
+    *rc = buf_check(&a, error);
+    if (!*rc)
+        *rc = buf_check(&b, error);
+    bool apart = !*rc && are_two(a.data, b.data);
+    buf_release(&a);
+    buf_release(&b);
+    return apart;
+}
+
+/* A workflow of the same name in another directory is another workflow: what it has
+ * done counts for nothing here. Not so where its file is not there any more, since the
+ * project was moved, or lies beside, since it was renamed or copied. */
+static int check_place(struct loader *l)
+{
+    const struct run_row *row = &l->s->recorded.row;
+    struct str file = l->w->definition.file;
+    struct buf path = BUF_INIT;
+    struct cairn_error why = {0};
+    if (l->as_is || !file.len || !row->file.len || str_equal(file, row->file))
+        return 0;
+    int found = moved_store_find(l->store, row, &path, &why), rc = 0;
+    if (found < 0 && found != CAIRN_ENOTFOUND)
+        rc = error_set(l->error, found, "%s", why.text);
+    if (found > 0 && are_two(path.data, file.ptr) &&
+        lie_apart(path.data, file.ptr, l->error, &rc))
+        rc = error_set(l->error, CAIRN_EUSAGE,
+                       "run %llu of workflow `%.*s` is one of %s, which is another "
+                       "workflow than %.*s: give one of them another `name:`, or "
+                       "start a run of this one with `cairn run FILE --fresh`",
+                       (unsigned long long)row->run, (int)row->workflow_name.len,
+                       row->workflow_name.ptr, path.data, (int)file.len, file.ptr);
+    buf_release(&path);
+    return rc;
+}
+
 /* ---- Its definition ---- */
 
 static int encode_definition(struct loader *l)
@@ -223,6 +283,8 @@ static int load_all(struct loader *l)
         rc = load_fork(l, &graph);
     if (!rc && s->recorded.row.run) {
         rc = load_recovery(l);
+        if (!rc)
+            rc = check_place(l);
         graph = s->recorded.recovery.graph;
     }
     if (!rc && s->recorded.exists)

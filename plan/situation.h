@@ -71,7 +71,7 @@ struct situation {
 
 /* May read the workflow's file again with recorded foreach members. CAIRN_ENOTFOUND,
  * CAIRN_EDAMAGED (no valid checkpoint), CAIRN_ECHANGED, CAIRN_EUSAGE (the run or
- * checkpoint belongs to another workflow). */
+ * checkpoint belongs to another workflow, perhaps one of the same name elsewhere). */
 int situation_load(struct situation *situation, struct cairn_workflow *workflow,
                    struct cairn_store *store, const struct cairn_run_options *options,
                    struct cairn_error *error);

@@ -26,7 +26,9 @@ CAIRN_API void cairn_stop_free(struct cairn_stop *stop);
 
 enum cairn_start {
     CAIRN_START_AUTO,   /* resume the newest run of this workflow and params if it is
-                           unfinished, else start a new one */
+                           unfinished, else start a new one; EUSAGE if that run is of a
+                           workflow of the same name whose file in another directory is
+                           still there */
     CAIRN_START_FRESH,  /* always a new run */
     CAIRN_START_RESUME, /* resume `run` (0: the newest of this workflow) */
     CAIRN_START_FROM    /* a new run that forks from checkpoint `from` */
