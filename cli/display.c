@@ -5,6 +5,7 @@
 #include "cli/display.h"
 
 #include "cli/format.h"
+#include "cli/output_queue.h"
 #include "cli/ui.h"
 
 #include <string.h>
@@ -179,7 +180,7 @@ static void paint_progress(struct display *display, const struct cairn_event *ev
 {
     char text[PROGRESS_MAX], elapsed[FORMAT_MAX];
     int64_t now = now_ms();
-    if (now - display->painted_ms < PAINT_MS)
+    if (now - display->painted_ms < PAINT_MS || ui_paint_waits())
         return;
     display->painted_ms = now;
     rate_add(&display->rate, now, event->done);
@@ -282,9 +283,24 @@ static void print_line(struct display *display, const struct cairn_event *event)
     }
 }
 
+void display_dropped(struct display *display)
+{
+    uint64_t lines = output_queue_dropped();
+    if (lines == 0)
+        return;
+    if (display->live)
+        block_clear(&display->block);
+    if (display->json)
+        dropped_print(++display->sequence, lines);
+    else
+        say_always("%llu lines were not shown: the reader of the output was too slow",
+                   (unsigned long long)lines);
+}
+
 void display_event(void *context, const struct cairn_event *event)
 {
     struct display *display = context;
+    display_dropped(display);
     if (display->json) {
         /* Lost checkpoints and output are reported on the terminal, too. */
         if (event->kind == CAIRN_EVENT_DEGRADED || event->kind == CAIRN_EVENT_DISK_FULL)

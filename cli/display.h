@@ -28,11 +28,15 @@ void display_init(struct display *display, const char *hint, bool stored);
 void display_release(struct display *display);
 /* The observer; context is the display. */
 void display_event(void *context, const struct cairn_event *event);
+/* Says how many lines the queue of ui.h has dropped, if any and if there is room again.
+ */
+void display_dropped(struct display *display);
 /* Prints the result, after removing the block. */
 void display_result(struct display *display, const struct cairn_run_result *result);
 
-/* NDJSON of one event, and of the result. */
+/* NDJSON of one event, of lines that were dropped, and of the result. */
 void event_print(uint64_t sequence, const struct cairn_event *event);
+void dropped_print(uint64_t sequence, uint64_t lines);
 void result_print(uint64_t sequence, const struct cairn_run_result *result);
 
 #endif

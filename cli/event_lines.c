@@ -90,6 +90,14 @@ void event_print(uint64_t sequence, const struct cairn_event *event)
     doc_print(&doc);
 }
 
+void dropped_print(uint64_t sequence, uint64_t lines)
+{
+    struct doc doc;
+    begin_event(&doc, "lines_dropped", sequence, wall_ns());
+    doc_count(&doc, "lines", lines);
+    doc_print(&doc);
+}
+
 void result_print(uint64_t sequence, const struct cairn_run_result *result)
 {
     struct doc doc;

@@ -68,7 +68,8 @@ static void catch_signals(struct cairn_stop *stop)
     ignore_user_signals();
 }
 
-/* The stop is about to be freed: signals go back to what they do by default. */
+/* Signals go back to what they do by default: the run has ended, and if nobody reads
+ * the rest of the output they end the command. */
 static void release_signals(void)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
@@ -183,7 +184,7 @@ static int carry_out(struct settings *settings, struct work *work)
     struct cairn_run_result result = {0};
     struct cairn_error error = {0};
     struct display display;
-    int status;
+    int status, rc;
     if (cairn_stop_new(&work->options.stop, &error) != 0)
         return report_error(&error);
     ui_output_optional();
@@ -192,7 +193,12 @@ static int carry_out(struct settings *settings, struct work *work)
     work->options.task_files = raise_file_limit();
     work->options.observe = display_event;
     work->options.observe_context = &display;
-    if (work->call(work, &result, &error) == 0) {
+    ui_queue_start();
+    rc = work->call(work, &result, &error);
+    release_signals();
+    ui_queue_end();
+    display_dropped(&display);
+    if (rc == 0) {
         if (result.unknown > 0 && work->store)
             (void)cairn_run_tasks(work->store, result.run, count_checked,
                                   &display.checked, NULL);
@@ -206,7 +212,6 @@ static int carry_out(struct settings *settings, struct work *work)
         status = report_error(&error);
     }
     display_release(&display);
-    release_signals();
     cairn_stop_free(work->options.stop);
     return status;
 }

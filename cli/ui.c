@@ -6,9 +6,11 @@
 
 #include "cli/exit_status.h"
 #include "cli/format.h"
+#include "cli/output_queue.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <string.h>
@@ -17,6 +19,7 @@
 static struct {
     bool json, quiet, color, live;
     bool output_optional;
+    bool queued;      /* what is printed goes through the queue */
     bool incomplete;  /* something of what was to be printed is not */
     int output_error; /* errno of the first write to stdout that failed */
 } ui;
@@ -117,9 +120,24 @@ static char *make_line(size_t *length, bool lines, const char *format,
     return safe;
 }
 
+/* A line is dropped as a whole or not at all, so it is put together first. */
+static void queue_line(const char *prefix, const char *line, size_t n)
+{
+    char *whole;
+    int length = asprintf(&whole, "%s%.*s\n", prefix, (int)n, line);
+    if (length < 0)
+        return;
+    output_queue_put(STDERR_FILENO, whole, (size_t)length);
+    free(whole);
+}
+
 /* `line` is NULL if there was no memory to escape it. */
 static void print_line(const char *prefix, const char *line, size_t n)
 {
+    if (ui.queued) {
+        queue_line(prefix, line ? line : "out of memory", line ? n : INT_MAX);
+        return;
+    }
     fputs(prefix, stderr);
     if (line)
         fwrite(line, 1, n, stderr);
@@ -192,9 +210,35 @@ void ui_warn(const char *format, ...)
 
 void ui_paint(const char *bytes, size_t n)
 {
+    if (ui.queued) {
+        output_queue_must(STDERR_FILENO, bytes, n);
+        return;
+    }
     fwrite(bytes, 1, n, stderr);
     fflush(stderr);
     clearerr(stderr);
+}
+
+bool ui_paint_waits(void)
+{
+    return ui.queued && output_queue_waits();
+}
+
+void ui_queue_start(void)
+{
+    fflush(stdout);
+    if (output_queue_needed(STDOUT_FILENO) || output_queue_needed(STDERR_FILENO))
+        ui.queued = output_queue_start();
+}
+
+void ui_queue_end(void)
+{
+    if (!ui.queued)
+        return;
+    output_queue_end();
+    if (ui.output_error == 0)
+        ui.output_error = output_queue_error();
+    ui.queued = false;
 }
 
 static void note_output_error(void)
@@ -207,6 +251,10 @@ void out_raw(const void *bytes, size_t n)
 {
     if (ui.output_error != 0)
         return;
+    if (ui.queued) {
+        output_queue_put(STDOUT_FILENO, bytes, n);
+        return;
+    }
     errno = 0;
     if (fwrite(bytes, 1, n, stdout) != n)
         note_output_error();
@@ -243,7 +291,7 @@ void out_incomplete(void)
 
 bool ui_output_lost(void)
 {
-    return ui.output_error != 0;
+    return ui.output_error != 0 || (ui.queued && output_queue_error() != 0);
 }
 
 void ui_output_optional(void)

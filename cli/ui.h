@@ -33,6 +33,13 @@ void say_bytes(const char *prefix, const char *bytes, size_t n); /* one line, al
 void ui_warn(const char *format, ...) PRINTS(1, 2);              /* "cairn: ..." */
 /* Bytes for stderr as they are, flushed. */
 void ui_paint(const char *bytes, size_t n);
+/* Whether the terminal has not taken yet what was printed: painting must wait, too. */
+bool ui_paint_waits(void);
+
+/* Between these two, printing does not wait for a reader (output_queue.h); the second
+ * does. What is too much is dropped, in whole lines: output_queue_dropped. */
+void ui_queue_start(void);
+void ui_queue_end(void);
 
 /* Data on stdout. */
 void out(const char *format, ...) PRINTS(1, 2);
