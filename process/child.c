@@ -20,6 +20,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -88,6 +89,19 @@ __attribute__((noreturn)) IN_CHILD static void task_failed(
     _exit(exit_code < 0 ? 126 : exit_code);
 }
 
+/* A task that read the terminal would be stopped for ever, since its group is not the
+ * one in the foreground. Without a terminal it is told so instead. A session of its own
+ * would do that, too, but the kernel shares the processors among sessions: each task
+ * would then count as much as all else of the user, whatever its niceness. */
+IN_CHILD static void leave_terminal(void)
+{
+    int fd = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
+    if (fd < 0)
+        return; /* there is none, and for the task neither */
+    (void)ioctl(fd, TIOCNOTTY);
+    close(fd);
+}
+
 IN_CHILD int child_task(void *arg)
 {
     const struct task_job *job = arg;
@@ -109,6 +123,7 @@ IN_CHILD int child_task(void *arg)
     if (place_fds(fds, 3))
         task_failed(request, "dup", errno, -1);
     close_from(3);
+    leave_terminal();
     limit_files(request->files);
     if (request->cwd && chdir(request->cwd))
         task_failed(request, "chdir", errno, -1);
