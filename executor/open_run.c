@@ -203,12 +203,26 @@ int engine_close_epochs(struct engine *e, struct cairn_error *error)
     return each_slot_file(e, close_epochs, error);
 }
 
+/* Whether a keeper is the one that was noted shows when it began, in /proc. */
+static int check_keeping(const struct engine *e, struct cairn_error *error)
+{
+    if (e->request.mode != MODE_RUN ||
+        e->request.graph->definition->on_crash != ON_CRASH_ADOPT || os_pid_namespace())
+        return 0;
+    return error_set(error, CAIRN_EIO,
+                     "on_crash: adopt needs /proc, which cannot be read or is of "
+                     "another PID namespace: mount it (mount -t proc proc /proc) "
+                     "and try again");
+}
+
 int engine_open_run(struct engine *e, struct skip_list *early,
                     struct cairn_error *error)
 {
     bool recovered = e->run.situation.recorded.recovered;
     bool whole = e->request.mode != MODE_SETTLE;
-    int rc = owned_run_take_row(e, error);
+    int rc = check_keeping(e, error);
+    if (!rc)
+        rc = owned_run_take_row(e, error);
     if (!rc && recovered)
         rc = check_previous_owner(e, e->run.row.run, error);
     if (!rc && whole && recovered)

@@ -66,8 +66,10 @@ void spawn_end_note(const struct spawn_end *end, const struct spawn_request *req
                     const struct end_notes *notes)
 {
     const struct slot *slot = request->slot;
+    /* The file was there before the start. Where it is gone, the store may have been
+     * moved, and what the task wrote by path is nowhere. */
     if (!notes || request->note == NOTE_NONE || !end->known ||
-        end->values == VALUES_UNKNOWN)
+        end->values == VALUES_UNKNOWN || end->values == VALUES_MISSING)
         return;
     bool exited = end->info.si_code == CLD_EXITED;
     struct end_note note = {

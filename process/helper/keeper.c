@@ -27,6 +27,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -46,7 +47,8 @@ struct task {
 struct keeper_state {
     struct keep_spec *spec;
     struct task task;
-    int fd; /* the attempt's file */
+    int fd;           /* the attempt's file */
+    struct stat live; /* the directory that it is in */
     pid_t pid;
     struct keep_end end;
 };
@@ -212,8 +214,11 @@ static void signal_group(const struct keeper_state *keeper, int signal)
 static bool has_ended(const struct keeper_state *keeper)
 {
     siginfo_t info = {.si_pid = 0};
-    return waitid(P_PID, (id_t)keeper->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-           info.si_pid == keeper->pid;
+    struct proc_entry entry;
+    if (waitid(P_PID, (id_t)keeper->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0)
+        return info.si_pid == keeper->pid;
+    /* Where that call is refused. */
+    return errno != EINTR && !(proc_stat(keeper->pid, &entry) && entry.alive);
 }
 
 /* One of ours, or 0 when the time is over or something interrupted. */
@@ -289,6 +294,29 @@ static void reap_task(struct keeper_state *keeper)
 
 /* ---- The end ---- */
 
+static const char *values_path(const struct task *task)
+{
+    static const char name[] = "CAIRN_OUTPUT=";
+    for (char **at = task->envp; *at; at++)
+        if (strncmp(*at, name, sizeof name - 1) == 0)
+            return *at + sizeof name - 1;
+    return "";
+}
+
+/* Tasks write values by path. Where the store was moved while the task ran, and another
+ * one is in its place, they are there: nobody may take the task for completed. */
+static bool values_are_elsewhere(const struct keeper_state *keeper)
+{
+    const char *path = values_path(&keeper->task), *slash = strrchr(path, '/');
+    char dir[4096];
+    struct stat file, now;
+    if (!slash || lstat(path, &file) || file.st_size == 0)
+        return false;
+    (void)snprintf(dir, sizeof dir, "%.*s", (int)(slash - path), path);
+    return stat(dir, &now) == 0 &&
+           (now.st_dev != keeper->live.st_dev || now.st_ino != keeper->live.st_ino);
+}
+
 /* Space was taken with the claim. If the disk fails all the same, a live engine still
  * learns the outcome from how we exit. */
 static void write_record(struct keeper_state *keeper)
@@ -343,6 +371,7 @@ int keeper_main(void)
     if (!keeper.spec || !find_strings(keeper.spec, &keeper.task) ||
         !claim_attempt(&keeper))
         return end_as(&not_started);
+    (void)fstat(KEEP_DIR_FD, &keeper.live);
     start_task(&keeper);
     release_files();
     struct keep_end *end = &keeper.end;
@@ -358,6 +387,7 @@ int keeper_main(void)
     } else {
         end->pid = keeper.pid;
     }
-    write_record(&keeper);
+    if (!values_are_elsewhere(&keeper))
+        write_record(&keeper);
     return end_as(end);
 }

@@ -67,6 +67,20 @@ for error in ENOSYS EPERM; do
     rm -rf .cairn
     exits 0 "$refuse" execveat=$error memfd_create=$error sh -c 'sed -i "s/exec sleep.*\"/true\"/" flow.yaml && exec cairn run flow.yaml'
 done
+
+# The end of a task is looked for in /proc where waitid is refused; without it a keeper
+# would wait for ever.
+cat >flow.yaml <<'END'
+name: w
+on_crash: adopt
+tasks:
+  a: {run: "exit 3"}
+END
+for error in ENOSYS EPERM; do
+    rm -rf .cairn
+    exits 1 timeout -s KILL 60 "$refuse" waitid=$error cairn run flow.yaml
+    says 'exit 3' "a keeper learns how its task ended without waitid ($error)"
+done
 # A file system without holes: what a running task writes cannot be bounded, which is said.
 cat >flow.yaml <<'END'
 name: w

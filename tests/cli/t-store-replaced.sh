@@ -110,4 +110,33 @@ exits 0 cairn resume
 is "$(tr '\n' ' ' <ran)" 'first long long ' 'it goes on where it is now'
 cd ..
 
+# A task that outlives cairn writes its values by path. If the store has been moved
+# meanwhile they are nowhere, and the task has not completed.
+mkdir kept
+cd kept || exit 1
+cat >w.yaml <<'END'
+name: w
+on_crash: adopt
+tasks:
+  a:
+    run: |
+      echo a >>ran
+      until test -e go; do sleep 0.05; done
+      echo v=here >>"$CAIRN_OUTPUT"
+      touch wrote
+  b: {needs: [a], exec: [sh, -c, 'echo "$1" >got', sh, "${{ tasks.a.outputs.v }}"]}
+END
+cairn run w.yaml >../kept.out 2>&1 &
+old=$!
+wait_for 30 test -e ran
+kill -9 $old
+wait $old
+mv .cairn moved
+mkdir -p .cairn/live # another one
+touch go
+wait_for 30 test -e wrote
+exits 0 cairn resume --store moved
+is "$(cat got)" here 'what is missing is made again'
+cd ..
+
 done_testing
