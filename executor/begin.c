@@ -4,6 +4,7 @@
  * newest one. */
 #include "executor/begin.h"
 
+#include "executor/stale_claims.h"
 #include "executor/state/report.h"
 #include "executor/state/turn_rows.h"
 
@@ -239,60 +240,6 @@ static int log_beginning(struct engine *e, struct skip_list *early,
     return 0;
 }
 
-/* ---- Claims ---- */
-
-struct stale_claims {
-    struct engine *e;
-    uint32_t *tasks;
-    size_t n, capacity;
-};
-
-static int collect_stale(void *context, const struct claim_row *row)
-{
-    struct stale_claims *stale = context;
-    const struct sched *sched = &stale->e->progress.sched;
-    if (row->task >= stale->e->request.graph->n_tasks ||
-        sched->state[row->task] != WAITING || row->spent)
-        return 0;
-    uint32_t *tasks =
-        array_room(stale->tasks, stale->n, &stale->capacity, sizeof *tasks);
-    if (!tasks)
-        return CAIRN_ENOMEM;
-    stale->tasks = tasks;
-    stale->tasks[stale->n++] = row->task;
-    return 0;
-}
-
-static int drop_claim(struct engine *e, uint32_t task, struct cairn_error *error)
-{
-    struct buf text = BUF_INIT;
-    buf_format(
-        &text,
-        "%s was claimed; the claim is void, because something it needs runs again",
-        e->request.graph->id[task]);
-    audit_event(e, EVENT_NOTICE, 0, task, buf_view(&text));
-    buf_release(&text);
-    return store_drop_claim(e->request.store, e->run.row.run, e->run.row.gen, task,
-                            error);
-}
-
-/* Only what is offered can be claimed. Where something that it needs is to run again,
- * it will be another question, which the answer to the old one must not answer. */
-static int drop_stale_claims(struct engine *e, struct cairn_error *error)
-{
-    struct stale_claims stale = {.e = e};
-    int rc = store_each_claim(e->request.store, e->run.row.run, e->run.row.gen,
-                              collect_stale, &stale, error);
-    if (rc == CAIRN_EDAMAGED) /* those count for nothing */
-        rc = 0;
-    if (rc == CAIRN_ENOMEM)
-        rc = error_nomem(error);
-    for (size_t i = 0; i < stale.n && !rc; i++)
-        rc = drop_claim(e, stale.tasks[i], error);
-    free(stale.tasks);
-    return rc;
-}
-
 static int put_beginning(struct engine *e, struct cairn_error *error)
 {
     uint64_t turn = 0;
@@ -310,7 +257,7 @@ static int put_beginning(struct engine *e, struct cairn_error *error)
     if (!rc && e->run.situation.recorded.recovered && e->request.mode != MODE_SETTLE)
         rc = close_interrupted(e, turn, error);
     if (!rc && e->request.mode == MODE_RUN)
-        rc = drop_stale_claims(e, error);
+        rc = stale_claims_drop(e, error);
     if (!rc)
         rc = audit_put(e, turn, error);
     return rc ? rc : begin_stream(e, error);

@@ -171,6 +171,29 @@ exits 0 cairn complete 1 r --token "$(cat out)"
 exits 0 cairn complete 1 other --token "$kept"
 exits 0 cairn resume
 is "$(cat published)" 2 'only the answer to the new question counts'
+
+# The same after an edit: of what is before it, of its own text, and where the task before
+# it does not run any more.
+for edit in 's/v=1/v=2/' 's/Approve/Refuse/' 's/  a: {/  a: {if: "false", /'; do
+    rm -rf .cairn
+    cat >asked.yaml <<'END2'
+name: asked
+tasks:
+  a: {run: 'echo v=1 >>"$CAIRN_OUTPUT"'}
+  other: {external: "Something else"}
+  r: {needs: a, when: always, external: "Approve ${{ default(tasks.a.outputs.v, 'none') }}"}
+END2
+    exits 7 cairn run asked.yaml --no-wait
+    exits 0 cairn claim 1 other --lease 1h
+    kept=$(cat out)
+    exits 0 cairn claim 1 r --lease 1h
+    token=$(cat out)
+    sed -i "$edit" asked.yaml
+    exits 7 cairn resume --no-wait
+    exits 6 cairn complete 1 r --token "$token"
+    exits 0 cairn claim 1 r
+    exits 0 cairn complete 1 other --token "$kept"
+done
 cd ..
 CAIRN_STORE=$PWD/.cairn
 

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/* Only what is offered can be claimed, so all that it needs had ended then. Where any
+ * of that does not end as it is recorded, or its own text was edited, it is another
+ * question now, which the answer to the old one must not answer. */
+#include "executor/stale_claims.h"
+
+#include "executor/state/report.h"
+
+#include "base/array.h"
+#include "graph/match.h"
+#include "runs/stored.h"
+#include "storage/rows_command.h"
+
+#include <stdlib.h>
+
+/* The claims of one generation of the run's graph. */
+struct open_claims {
+    uint32_t *tasks; /* in its numbers */
+    size_t n, capacity;
+};
+
+static int add_claim(void *context, const struct claim_row *row)
+{
+    struct open_claims *open = context;
+    if (row->spent)
+        return 0;
+    uint32_t *tasks = array_room(open->tasks, open->n, &open->capacity, sizeof *tasks);
+    if (!tasks)
+        return CAIRN_ENOMEM;
+    open->tasks = tasks;
+    open->tasks[open->n++] = row->task;
+    return 0;
+}
+
+static bool needs_end_anew(const struct engine *e, uint32_t task)
+{
+    const struct graph *g = e->request.graph;
+    const uint8_t *fate = e->run.situation.decisions.fate;
+    for (uint32_t i = g->need_start[task]; i < g->need_start[task + 1]; i++)
+        if (fate[g->needs[i]] & FATE_ANEW)
+            return true;
+    return false;
+}
+
+/* `then`: of the claim's generation. */
+static bool is_stale(const struct engine *e, const struct graph *then, uint32_t old,
+                     uint32_t now)
+{
+    return now == NODE_NONE || needs_end_anew(e, now) ||
+           !str_equal(graph_def(then, old)->external,
+                      graph_def(e->request.graph, now)->external);
+}
+
+static int drop_claim(struct engine *e, const struct graph *then, uint32_t gen,
+                      uint32_t task, struct cairn_error *error)
+{
+    struct buf text = BUF_INIT;
+    buf_format(&text,
+               "%s was claimed; the claim is void, because what it needs does not end "
+               "as before, or it was edited",
+               then->id[task]);
+    audit_event(e, EVENT_NOTICE, 0, UINT32_MAX, buf_view(&text));
+    buf_release(&text);
+    return store_drop_claim(e->request.store, e->run.row.run, gen, task, error);
+}
+
+static int drop_stale(struct engine *e, const struct open_claims *open, uint32_t gen,
+                      const struct graph *then, struct cairn_error *error)
+{
+    uint32_t *now = malloc(((size_t)then->n_tasks + 1) * sizeof *now);
+    int rc = now ? 0 : error_nomem(error);
+    if (!rc)
+        map_tasks(then, e->request.graph, now);
+    for (size_t i = 0; i < open->n && !rc; i++) {
+        uint32_t task = open->tasks[i];
+        if (task < then->n_tasks && is_stale(e, then, task, now[task]))
+            rc = drop_claim(e, then, gen, task, error);
+    }
+    free(now);
+    return rc;
+}
+
+static int drop_of_generation(struct engine *e, const struct open_claims *open,
+                              uint32_t gen, struct cairn_error *error)
+{
+    struct definition definition;
+    struct graph then;
+    if (gen == e->run.row.gen)
+        return drop_stale(e, open, gen, e->request.graph, error);
+    int rc =
+        generation_load(e->request.store, &e->run.row, gen, &definition, &then, error);
+    if (rc == CAIRN_EDAMAGED || rc == CAIRN_ENOTFOUND)
+        return 0; /* nobody can make use of them: plan/claims.c refuses that */
+    if (rc)
+        return rc;
+    rc = drop_stale(e, open, gen, &then, error);
+    graph_release(&then);
+    definition_release(&definition);
+    return rc;
+}
+
+int stale_claims_drop(struct engine *e, struct cairn_error *error)
+{
+    struct open_claims open = {0};
+    int rc = 0;
+    for (uint32_t gen = 1; gen <= e->run.row.gen && !rc; gen++) {
+        open.n = 0;
+        rc = store_each_claim(e->request.store, e->run.row.run, gen, add_claim, &open,
+                              error);
+        if (rc == CAIRN_EDAMAGED) /* those count for nothing */
+            rc = 0;
+        if (rc == CAIRN_ENOMEM)
+            rc = error_nomem(error);
+        if (!rc && open.n)
+            rc = drop_of_generation(e, &open, gen, error);
+    }
+    free(open.tasks);
+    return rc;
+}
