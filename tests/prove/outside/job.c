@@ -23,6 +23,8 @@ static bool redirect(const struct world *w, const char *kind, const char *tag, i
 static void become(const struct world *w, const struct job *job,
                    const char *const *argv)
 {
+    /* A shell may have started us in the background. */
+    (void)signal(SIGINT, SIG_DFL);
     int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (null >= 0 && dup2(null, 0) == 0 && redirect(w, "out", job->tag, 1) &&
         redirect(w, "err", job->tag, 2) && chdir(job->dir) == 0)
