@@ -175,11 +175,6 @@ static bool resolve_unknown(struct engine *e, const struct command_row *row,
 
 /* ---- All of them ---- */
 
-static void cancel_run(struct engine *e)
-{
-    halt_run(e, HALT_STOP, "cancelled by `cairn cancel`");
-}
-
 /* False: it stays queued, because it waits for a look at outputs, or for the next
  * owner. */
 static bool apply_command(struct engine *e, const struct command_row *row)
@@ -189,7 +184,7 @@ static bool apply_command(struct engine *e, const struct command_row *row)
     switch ((enum command_verb)row->verb) {
     case COMMAND_CANCEL:
         log_command(e, row, UINT32_MAX, "cancel");
-        cancel_run(e);
+        halt_cancelled(e);
         break;
     case COMMAND_COMPLETE:
     case COMMAND_FAIL:
@@ -217,7 +212,7 @@ static void look_for_cancel(struct engine *e, uint64_t after)
         if ((rc && rc != CAIRN_EDAMAGED) || !row.id)
             break;
         if (!rc && row.verb == COMMAND_CANCEL)
-            cancel_run(e);
+            halt_cancelled(e);
     }
     buf_release(&data);
 }

@@ -6,7 +6,37 @@
 #include "cli/report.h"
 #include "cli/ui.h"
 
-static int report_cancelled(const struct settings *settings,
+#include <string.h>
+
+/* A stop lets the undoing and `finally` go on to their end: whether it is at them. */
+static int note_phase(void *context, const struct cairn_log_event *event)
+{
+    const char **goes_on = context;
+    if (strcmp(event->kind, "run_started") == 0)
+        *goes_on = NULL;
+    else if (strcmp(event->kind, "phase") == 0)
+        *goes_on = strcmp(event->reason, "undo") == 0
+                       ? "undo commands and `finally` tasks"
+                       : "`finally` tasks";
+    else if (strcmp(event->kind, "undo_intended") == 0 && !*goes_on)
+        *goes_on = "undo commands";
+    return 0;
+}
+
+static void say_requested(const struct settings *settings, struct cairn_store *store,
+                          const struct cairn_run_info *run)
+{
+    const char *goes_on = NULL;
+    unsigned long long number = run->run;
+    if (cairn_events(store, run->run, 0, note_phase, &goes_on, NULL, NULL) != 0)
+        goes_on = NULL; /* only the message depends on it */
+    say("asked process %lld to stop run %llu%s%s%s; see: cairn watch %llu%s",
+        (long long)run->owner_pid, number, goes_on ? " when its " : "",
+        goes_on ? goes_on : "", goes_on ? " have run" : "", number,
+        store_hint(settings));
+}
+
+static int report_cancelled(const struct settings *settings, struct cairn_store *store,
                             const struct cairn_run_info *run, const char *action)
 {
     unsigned long long number = run->run;
@@ -18,8 +48,7 @@ static int report_cancelled(const struct settings *settings,
         return doc_print(&doc);
     }
     if (action[0] == 'r')
-        say("asked process %lld to stop run %llu; see: cairn watch %llu%s",
-            (long long)run->owner_pid, number, number, store_hint(settings));
+        say_requested(settings, store, run);
     else if (action[0] == 'm')
         say("run %llu is cancelled; resume with: cairn resume %llu%s", number, number,
             store_hint(settings));
@@ -39,11 +68,12 @@ int command_cancel(struct settings *settings)
     if (status == 0)
         status = run_operand(settings, 0, store, &run);
     if (status == 0 && !run.live && run.state != CAIRN_RUN_UNFINISHED)
-        status = report_cancelled(settings, &run, "none");
+        status = report_cancelled(settings, store, &run, "none");
     else if (status == 0 && cairn_cancel(store, run.run, &error) != 0)
         status = report_error(&error);
     else if (status == 0)
-        status = report_cancelled(settings, &run, run.live ? "requested" : "marked");
+        status =
+            report_cancelled(settings, store, &run, run.live ? "requested" : "marked");
     cairn_store_close(store);
     return status;
 }

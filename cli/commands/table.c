@@ -184,7 +184,8 @@ const struct command command_table[] = {
      "Runs the `undo` of the named completed tasks, or of all that have one, one "
      "at a time in reverse order, with a checkpoint after each. Undone tasks run "
      "again when the run is resumed. If one fails, the others still run, and the "
-     "exit status is 1.",
+     "exit status is 1. A first signal or `cairn cancel` lets all of them finish; a "
+     "second signal ends them.",
      "  cairn undo 3\n  cairn undo 3 charge",
      "0 1 2 5 6 9 10 75",
      1,

@@ -102,7 +102,8 @@ void halt_run(struct engine *e, enum halt halt, const char *why)
         return;
     e->halting.level = halt;
     snprintf(e->halting.why, sizeof e->halting.why, "%s", why);
-    audit_event(e, EVENT_HALTED, (uint8_t)halt, UINT32_MAX, str_of(why));
+    if (!lets_running_finish(e, halt)) /* else more is started */
+        audit_event(e, EVENT_HALTED, (uint8_t)halt, UINT32_MAX, str_of(why));
     if (e->phase == PHASE_MAIN)
         sched_allow(&e->progress.sched, halt == HALT_FAILURE ? SCHED_HANDLERS : 0);
     else if (halt == HALT_KILL)
@@ -124,13 +125,43 @@ void halt_run(struct engine *e, enum halt halt, const char *why)
     }
 }
 
+/* What a first wish to stop waits for. */
+static const char *what_goes_on(const struct engine *e)
+{
+    if (e->phase == PHASE_FINALLY)
+        return "the `finally` tasks";
+    return e->request.mode == MODE_UNDO ? "the undo commands"
+                                        : "the undo commands and `finally` tasks";
+}
+
+void halt_cancelled(struct engine *e)
+{
+    char why[sizeof e->halting.why] = "cancelled by `cairn cancel`";
+    if (e->phase != PHASE_MAIN)
+        snprintf(why, sizeof why, "when %s have run (asked by `cairn cancel`)",
+                 what_goes_on(e));
+    halt_run(e, HALT_STOP, why);
+}
+
+static void stop_gracefully(struct engine *e)
+{
+    char why[sizeof e->halting.why] = "ending running tasks; ask again to end them at "
+                                      "once";
+    if (e->phase != PHASE_MAIN)
+        snprintf(why, sizeof why, "when %s have run; ask again to end them at once",
+                 what_goes_on(e));
+    halt_run(e, HALT_STOP, why);
+}
+
 void halt_asked(struct engine *e)
 {
     uint32_t count = e->request.options->stop->count;
-    if (count > e->halting.stops_seen)
-        halt_run(e, count > 1 ? HALT_KILL : HALT_STOP,
-                 count > 1 ? "ending running tasks at once"
-                           : "ending running tasks; ask again to end them at once");
+    if (count > e->halting.stops_seen && count > 1)
+        halt_run(e, HALT_KILL,
+                 e->phase == PHASE_MAIN ? "ending running tasks at once"
+                                        : "ending what runs at once");
+    else if (count > e->halting.stops_seen)
+        stop_gracefully(e);
     e->halting.stops_seen = count;
 }
 

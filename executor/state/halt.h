@@ -15,13 +15,14 @@ enum halt { HALT_NONE, HALT_FAILURE, HALT_STOP, HALT_KILL };
 
 struct halting {
     enum halt level;
-    char why[160];       /* nothing more is started */
+    char why[160];       /* nothing more is started, or what is waited for */
     uint32_t stops_seen; /* of the caller's stop handle */
 };
 
 void halt_run(struct engine *e, enum halt level, const char *why);
 /* The stop handle was used. */
 void halt_asked(struct engine *e);
+void halt_cancelled(struct engine *e); /* by `cairn cancel` */
 void halt_job(struct engine *e, struct job *job);
 /* Its process has ended: its outputs are looked at for its grace, no longer. */
 void halt_look(struct engine *e, struct job *job);

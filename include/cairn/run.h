@@ -152,8 +152,8 @@ CAIRN_API bool cairn_attempt_stopped(const struct cairn_attempt *attempt);
 CAIRN_API void cairn_attempt_finish(struct cairn_attempt *attempt,
                                     enum cairn_outcome outcome, const char *text);
 
-/* Asks the owner of a live run to stop; marks an unfinished run without an owner
- * cancelled. */
+/* Asks the owner of a live run to stop; undoing and `finally` go on to their end. An
+ * unfinished run without an owner is marked cancelled. */
 CAIRN_API int cairn_cancel(struct cairn_store *store, uint64_t run,
                            struct cairn_error *error);
 
@@ -161,7 +161,7 @@ CAIRN_API int cairn_cancel(struct cairn_store *store, uint64_t run,
  * checkpoint after each: of `tasks` (ids), or of all with n 0. Undone tasks run again
  * when the run is resumed. ENOTFOUND, EUSAGE (no such task, or it has not completed or
  * has no undo), EOWNED. result->failed_undos counts those that failed; exit_status is
- * then 1. */
+ * then 1. A first stop lets all of them finish, a second one ends them. */
 CAIRN_API int cairn_undo(struct cairn_store *store, uint64_t run,
                          const char *const *tasks, size_t n,
                          const struct cairn_run_options *options,

@@ -126,4 +126,57 @@ is "$(tr '\n' ' ' <undone)" 'b a ' 'going on with it undoes nothing twice'
 exits 0 cairn status 1 --json
 is "$(json_get .state)" undone 'and the run has its end'
 exits 2 cairn undo 1
+
+# A wish to stop lets the undoing go on to its end, and what is printed says so.
+mkdir ../slow && cd ../slow || exit 1
+export CAIRN_STORE="$PWD/.cairn"
+cat >slow.yaml <<'END2'
+name: slow
+tasks:
+  a: {run: "true", undo: 'echo a >>undone'}
+  b: {needs: a, run: "true", undo: 'touch at-b; while [ -e hold ]; do sleep 0.02; done; echo b >>undone'}
+finally: {f: {run: 'touch at-f; while [ -e hold ]; do sleep 0.02; done; echo f >>undone'}}
+END2
+asked() { # how cairn is asked to stop while a file is there
+    rm -f "at-$1"
+    : >undone
+    touch hold
+    shift
+    "$@" >run.out 2>run.err &
+    pid=$!
+}
+released() {
+    rm hold
+    wait $pid
+    status=$?
+    cp run.out out
+    cp run.err err
+}
+exits 0 cairn run slow.yaml
+for how in TERM cancel; do
+    asked b cairn undo 1
+    ok 'an undo command runs' wait_for 20 test -e at-b
+    if [ $how = TERM ]; then
+        kill -TERM $pid
+        ok 'the answer to a signal says what still runs' wait_for 20 \
+            grep -qx 'stopping: when the undo commands have run; ask again to end them at once' run.err
+    else
+        exits 0 cairn cancel
+        matches 'asked process [0-9]+ to stop run [0-9]+ when its undo commands have run; see:' 'and that of cancel'
+        ok 'the owner says so, too' wait_for 20 \
+            grep -qx 'stopping: when the undo commands have run (asked by `cairn cancel`)' run.err
+    fi
+    released
+    is "$status $(undone)" '0 b a ' "$how: all of them have run"
+    cairn events >events
+    is "$(grep -c 'nothing more is started' events)" 0 'the log does not say that nothing more was started'
+    exits 0 cairn resume 1
+done
+asked f cairn run --fresh slow.yaml
+ok 'a `finally` task runs' wait_for 20 test -e at-f
+exits 0 cairn cancel
+says 'when its `finally` tasks have run' 'what still runs is `finally`'
+ok 'as the owner says' wait_for 20 grep -q 'stopping: when the `finally` tasks have run' run.err
+released
+is "$(undone)" 'f ' 'and so it does'
 done_testing
