@@ -90,7 +90,8 @@ static int end_processes(struct cairn_store *store, uint64_t run,
 {
     enum { GRACE_MS = 10000 };
     struct leftovers left = {0};
-    int rc = keepers_stop(store_live_dir(store), store_id(store), run, error);
+    int rc =
+        keepers_stop(store_live_dir(store), store_id(store), run, NULL, NULL, error);
     if (!rc)
         rc = leftovers_end(store_live_dir(store), store_id(store), run, GRACE_MS, &left,
                            error);

@@ -8,9 +8,11 @@
 #include "executor/state/report.h"
 
 #include "base/os.h"
+#include "process/keeper.h"
 #include "process/leftovers.h"
 #include "process/live.h"
 #include "runs/owner.h"
+#include "runs/stored.h"
 #include "storage/rows_run.h"
 #include "storage/store.h"
 
@@ -35,6 +37,67 @@ static int report_leftovers(struct engine *e, const struct leftovers *left,
     return 0;
 }
 
+/* ---- Tasks under keepers that nobody will adopt ---- */
+
+/* The definition that names them, as long as it is that of one generation. */
+struct ended_tasks {
+    struct engine *e;
+    uint64_t run;
+    uint32_t gen; /* 0: none is loaded */
+    struct definition definition;
+    struct graph graph;
+};
+
+static void release_definition(struct ended_tasks *t)
+{
+    if (t->gen) {
+        graph_release(&t->graph);
+        definition_release(&t->definition);
+    }
+    t->gen = 0;
+}
+
+static void load_definition(struct ended_tasks *t, uint32_t gen)
+{
+    struct arena arena = ARENA_INIT;
+    struct run_row row;
+    struct cairn_store *store = t->e->request.store;
+    if (t->gen == gen)
+        return;
+    release_definition(t);
+    if (run_row_get(&row, store, t->run, &arena, NULL) == 0 &&
+        generation_load(store, &row, gen, &t->definition, &t->graph, NULL) == 0)
+        t->gen = gen;
+    arena_release(&arena);
+}
+
+/* A task whose name cannot be read is told, too. */
+static void report_ended_task(void *context, const struct keeper *keeper)
+{
+    struct ended_tasks *t = context;
+    struct buf text = BUF_INIT;
+    load_definition(t, keeper->id.gen);
+    bool named = t->gen && keeper->id.task < t->graph.n_tasks;
+    buf_format(&text, "task %s of run %llu was still running under its keeper: ended",
+               named ? t->graph.id[keeper->id.task] : "(its name cannot be read)",
+               (unsigned long long)t->run);
+    buf_byte(&text, '\0');
+    report(t->e, CAIRN_EVENT_NOTICE,
+           text.failed ? "a task of an earlier run was still running under its keeper: "
+                         "ended"
+                       : text.data);
+    buf_release(&text);
+}
+
+static int end_kept_tasks(struct engine *e, uint64_t run, struct cairn_error *error)
+{
+    struct ended_tasks t = {.e = e, .run = run};
+    int rc = keepers_stop(e->run.live_dir, e->run.identity, run, report_ended_task, &t,
+                          error);
+    release_definition(&t);
+    return rc;
+}
+
 /* With `keep`, tasks under a keeper are left alone: those of this run are adopted
  * later, and runs of other workflows keep theirs. */
 static int end_leftovers(struct engine *e, uint64_t run, bool keep,
@@ -42,7 +105,7 @@ static int end_leftovers(struct engine *e, uint64_t run, bool keep,
 {
     enum { GRACE_MS = 2000 };
     struct leftovers left = {0};
-    int rc = keep ? 0 : keepers_stop(e->run.live_dir, e->run.identity, run, error);
+    int rc = keep ? 0 : end_kept_tasks(e, run, error);
     if (rc)
         return rc;
     rc = keep ? leftovers_end_unkept(e->run.live_dir, e->run.identity, run, GRACE_MS,

@@ -123,10 +123,11 @@ void keeper_signal(const struct keeper *keeper, enum keeper_wish wish);
  * and the fate is the best that can be said. */
 int keeper_reap(struct keeper *keeper, struct slot *slot, struct cairn_error *error);
 
-/* Stops every live keeper of a run, so that its record says so. Waits for
- * them. */
+/* Stops every live keeper of a run, so that its record says so. Waits for them. `ended`
+ * (may be NULL) is told each. */
 int keepers_stop(const char *live_dir, const char *store_id, uint64_t run,
-                 struct cairn_error *error);
+                 void (*ended)(void *context, const struct keeper *keeper),
+                 void *context, struct cairn_error *error);
 
 /* Removes the files of an attempt: after its outcome was committed, and its output
  * stored. */

@@ -219,21 +219,30 @@ void keepers_forget_foreign(const char *live_dir, const char *store_id, uint64_t
 
 /* ---- Ending what nobody will take over ---- */
 
+struct stopping {
+    void (*ended)(void *context, const struct keeper *keeper);
+    void *context;
+};
+
 static int stop_keeper(void *context, struct keeper *keeper)
 {
     enum { LONGEST_MS = 30000 };
+    const struct stopping *stopping = context;
     struct pollfd end = {.fd = keeper->pidfd, .events = POLLIN};
-    (void)context;
     if (keeper->fate != KEEPER_LIVE)
         return 0;
     keeper_signal(keeper, KEEPER_STOP);
     if (poll(&end, 1, LONGEST_MS) == 0)
         keeper_signal(keeper, KEEPER_KILL);
+    if (stopping->ended)
+        stopping->ended(stopping->context, keeper);
     return 0;
 }
 
 int keepers_stop(const char *live_dir, const char *store_id, uint64_t run,
-                 struct cairn_error *error)
+                 void (*ended)(void *context, const struct keeper *keeper),
+                 void *context, struct cairn_error *error)
 {
-    return keepers_each(live_dir, store_id, run, stop_keeper, NULL, error);
+    struct stopping stopping = {ended, context};
+    return keepers_each(live_dir, store_id, run, stop_keeper, &stopping, error);
 }

@@ -1,0 +1,47 @@
+# Tasks that outlived their cairn (on_crash: adopt) are adopted by a resume of their run. A new
+# run of the workflow ends them, and says so first, whenever.
+. "$TESTS/cli/tap.sh"
+
+cat >flow.yaml <<'END'
+name: kept
+on_crash: adopt
+params: {k: "1"}
+tasks:
+  a: {foreach: {i: [x, y]}, run: 'echo $i $CAIRN_RUN >>begun; until [ -e go ]; do sleep 0.02; done; echo $i $CAIRN_RUN >>came'}
+END
+begun() { [ -e begun ] && [ "$(wc -l <begun)" = 2 ]; }
+killed() { # a run whose two tasks outlive it
+    rm -rf .cairn begun came go
+    cairn run flow.yaml >run.out 2>&1 &
+    pid=$!
+    ok 'both tasks run' wait_for 20 begun
+    kill -9 $pid
+    wait $pid 2>/dev/null
+}
+
+for more in '--param k=2' --fresh '--fresh --json' '--fresh --quiet'; do
+    killed
+    (wait_for 20 sh -c '[ "$(wc -l <begun)" = 4 ]' && touch go) &
+    # shellcheck disable=SC2086
+    exits 0 cairn run flow.yaml $more
+    wait $!
+    case $more in
+    *quiet) ;;
+    *)
+        for i in x y; do
+            is "$(cat out err | grep -cF "task a[i=$i] of run 1 was still running under its keeper: ended")" 1 \
+                "$more: that a[i=$i] was ended is told, once"
+        done
+        is "$(cat out err | grep -e 'was still running' -e '"run_started"' -e '^run 2 of' | tail -n 1 | grep -c 'still running')" 0 \
+            'before the new run begins'
+        ;;
+    esac
+    is "$(sort came | tr '\n' ' ')" 'x 2 y 2 ' 'and neither came to its end'
+done
+
+killed
+touch go
+exits 0 cairn resume 1
+is "$(cat out err | grep -c 'was still running')" 0 'a resume adopts them'
+is "$(sort came | tr '\n' ' ')" 'x 1 y 1 ' 'and nothing runs twice'
+done_testing
