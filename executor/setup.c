@@ -4,6 +4,7 @@
 #include "executor/setup.h"
 
 #include "executor/attempt/adopt.h"
+#include "executor/attempt/made.h"
 #include "executor/attempt/undo.h"
 #include "executor/open_run.h"
 #include "executor/state/report.h"
@@ -117,6 +118,7 @@ void engine_close(struct engine *e)
     starts_release(&e->starts);
     undo_release(e);
     audit_release(e);
+    made_release(e->made);
     progress_release(e);
     saving_release(e);
     owned_run_release(e);

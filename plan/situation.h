@@ -131,6 +131,11 @@ uint32_t situation_task_now(const struct situation *s, const struct cairn_workfl
 int situation_states(const struct situation *situation,
                      const struct cairn_workflow *workflow, struct states *states,
                      struct cairn_error *error);
+/* Who has written a file as it is now: appends the name of a task, of another run than
+ * `run` with the number of that; nothing if it is not known. */
+int situation_find_writer(struct cairn_workflow *workflow, struct cairn_store *store,
+                          uint64_t run, const struct result_file *now, struct buf *name,
+                          struct cairn_error *error);
 /* The i-th notice, or NULL. */
 const char *situation_notice(const struct situation *situation, size_t i);
 

@@ -57,11 +57,12 @@ static int by_inode(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* The times of a directory do not tell what is in it. */
 static bool is_it(const struct result_file *now, const struct result_file *recorded)
 {
     return now->kind == recorded->kind && now->inode == recorded->inode &&
            now->size == recorded->size &&
-           (now->mtime_ns == recorded->mtime_ns ||
+           ((now->kind == 'f' && now->mtime_ns == recorded->mtime_ns) ||
             digest_equal(&now->digest, &recorded->digest));
 }
 
@@ -169,4 +170,21 @@ int situation_find_writers(struct loader *l, struct changed_outputs *changed)
     qsort(changed->at, changed->n, sizeof *changed->at, by_inode);
     int rc = store_each_run(l->store, &newest, look_at_run, &w, l->error);
     return rc < 0 ? rc : 0;
+}
+
+int situation_find_writer(struct cairn_workflow *workflow, struct cairn_store *store,
+                          uint64_t run, const struct result_file *now, struct buf *name,
+                          struct cairn_error *error)
+{
+    struct situation s = {.recorded.row.run = run};
+    struct loader l = {.s = &s, .w = workflow, .store = store, .error = error};
+    struct changed_outputs changed = {0};
+    changed_outputs_add(&changed, 0, now);
+    int rc = situation_find_writers(&l, &changed);
+    if (!rc && s.present.writer && s.present.writer[0])
+        buf_text(name, s.present.writer[0]);
+    changed_outputs_release(&changed);
+    free(s.present.writer);
+    arena_release(&s.arena);
+    return rc;
 }

@@ -3,6 +3,7 @@
  * known of it before it started, as one object. */
 #include "executor/attempt/attempt_result.h"
 
+#include "executor/attempt/made.h"
 #include "executor/state/report.h"
 #include "executor/state/values_file.h"
 
@@ -27,8 +28,10 @@ int ending_keep_result(struct engine *e, struct ending *ending,
     if (!rc && ending->result.size)
         rc = sha256_of(ending->result.data, ending->result.size,
                        &ending->change.outputs, error);
-    if (!rc)
+    if (!rc) {
         progress_saw_outputs(e, &ending->change.outputs, result);
+        made_note(e, ending, result);
+    }
     if (!rc && is_needed_in_memory(e, task))
         rc = lookup_put(&e->progress.lookup, task, buf_view(&ending->result), error);
     return rc;

@@ -3,6 +3,7 @@
  * directory, its output files. */
 #include "executor/attempt/launch.h"
 
+#include "executor/attempt/made.h"
 #include "executor/state/job_disk.h"
 #include "executor/state/pipes.h"
 #include "executor/state/report.h"
@@ -253,7 +254,9 @@ int launch_task(struct engine *e, struct job *job, struct buf *why)
 int launch_looked_at(struct engine *e, struct job *job, struct buf *why)
 {
     struct cairn_error error = {0};
-    int rc = prepare_attempt(e, job, why);
+    int rc = made_check_inputs(e, job, why);
+    if (!rc)
+        rc = prepare_attempt(e, job, why);
     if (rc)
         return rc;
     rc = submit_job(e, job, &error);

@@ -71,6 +71,7 @@ struct engine {
     struct looks looks;               /* looks.c */
     struct loop loop;                 /* loop.c */
     struct environments environments; /* command_line.c */
+    struct made_files *made;          /* attempt/made.c; NULL: not needed yet */
     bool broken;                      /* engine_break: out of memory, it cannot go on */
 };
 

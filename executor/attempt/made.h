@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* Is an input what the finished task of this run made that has it for an output? A
+ * file that somebody has written since is not used in its place. Files are known by
+ * their paths; of two tasks with one output the later is the maker. */
+#ifndef EXECUTOR_ATTEMPT_MADE_H
+#define EXECUTOR_ATTEMPT_MADE_H
+
+#include "executor/state/engine.h"
+
+/* The outputs of an attempt that has ended well. */
+void made_note(struct engine *e, const struct ending *ending,
+               const struct result *result);
+/* The inputs of an attempt that is to start, as they were looked at for it. 0, or
+ * CAIRN_ECHANGED and why. Reads results that were stored before, no files. */
+int made_check_inputs(struct engine *e, const struct job *job, struct buf *why);
+/* NULL is allowed. */
+void made_release(struct made_files *made);
+
+#endif
