@@ -331,9 +331,8 @@ static int look_at_keepers(struct loader *l)
 
 /* ---- What interrupted attempts may have made ---- */
 
-/* What was not there when an attempt started is its own if it is there now. Its time of
- * birth alone could not tell that of what was made just before: it is that of the last
- * tick of a clock. */
+/* Of a file that was made within the same tick of a clock as an attempt began, the time
+ * of birth does not tell whether it was there before. */
 static void note_absent_outputs(const struct recorded *r, uint32_t gen,
                                 const char *live_dir, const char *store)
 {
@@ -425,7 +424,7 @@ int situation_load_marks(struct loader *l)
         return 0;
     rc = store_each_run_attempt(l->store, r->row.run, gen, false, mark_attempt, l->s,
                                 l->error);
-    if (!rc)
+    if (!rc && r->same_graph)
         note_absent_outputs(r, gen, store_live_dir(l->store), store_id(l->store));
     for (uint32_t lost = gen + 1; lost <= r->row.gen && !rc; lost++)
         rc = load_lost_marks(l, lost);

@@ -243,14 +243,16 @@ bool outputs_untouched(const struct scope *scope, const struct result_file *reco
 
 /* ---- What an attempt has left ---- */
 
-enum { ABSENT_MOST = 31 };
+enum { ABSENT_MOST = 31, TICK_NS = 20000000 };
 
-/* `i`: which output it is. */
+/* `i`: which output it is. A time of birth is that of the last tick of a clock, so that
+ * of what was made just after the beginning may lie before it. */
 static bool is_in_times(const struct attempt_time *times, uint32_t i, int64_t at_ns)
 {
     for (; times; times = times->earlier) {
         bool own = i < ABSENT_MOST && times->absent >> i & 1;
-        if ((own || at_ns >= times->from_ns) && at_ns < times->until_ns)
+        int64_t from_ns = times->from_ns - (own ? TICK_NS : 0);
+        if (at_ns >= from_ns && at_ns < times->until_ns)
             return true;
     }
     return false;
@@ -301,12 +303,12 @@ static int remove_made(const struct files *f, const struct attempt_time *times,
 }
 
 int outputs_remove(const struct scope *scope, const struct attempt_time *times,
-                   struct cairn_error *error)
+                   others_file_fn *is_others, void *context, struct cairn_error *error)
 {
     struct files f;
     int rc = files_begin(&f, scope, false, error), more = 0;
     while (!rc && (more = files_step(&f, error)) > 0)
-        rc = remove_made(&f, times, error);
+        rc = is_others(context, f.path.data) ? 0 : remove_made(&f, times, error);
     files_release(&f);
     return rc ? rc : more;
 }

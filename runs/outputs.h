@@ -113,11 +113,13 @@ struct attempt_time {
     uint32_t absent;              /* as outputs_absent told then; 0: not known */
     struct attempt_time *earlier; /* another such attempt of the task; NULL: none */
 };
+/* Is it what another task has made? */
+typedef bool others_file_fn(void *context, const char *path);
 /* Deletes the outputs that were made at one of these times: a file that was there
- * before is kept, whatever was done to it, and so is one that is also an input. What is
- * made from now on has another time of birth. Directories stay. */
+ * before is kept, whatever was done to it, and so is one that is also an input, or of
+ * another task. Directories stay. */
 int outputs_remove(const struct scope *scope, const struct attempt_time *times,
-                   struct cairn_error *error);
+                   others_file_fn *is_others, void *context, struct cairn_error *error);
 /* Bit i: the i-th output is not there. Of the first 31. */
 uint32_t outputs_absent(const struct scope *scope);
 

@@ -119,7 +119,7 @@ static int prepare_result(struct engine *e, struct job *job, struct cairn_error 
     const struct attempt_time *times =
         situation_unsure(&e->run.situation, job->intent.task);
     if (!rc && times)
-        rc = outputs_remove(&scope, times, error);
+        rc = made_remove_outputs(e, job, times, error);
     return rc ? rc : task_directory(&scope, &job->cwd, error);
 }
 

@@ -34,22 +34,29 @@ void made_release(struct made_files *made)
     free(made);
 }
 
-/* NULL: nothing is compared. Whoever asks only whether outputs exist wants no more. */
-static struct made_files *open_made(struct engine *e)
+/* Whoever asks only whether outputs exist wants nothing compared. */
+static bool is_wanted(const struct engine *e)
 {
     const struct definition *d = e->request.graph->definition;
     const struct cairn_run_options *options = e->request.options;
-    struct made_files *made = e->made ? e->made : calloc(1, sizeof *made);
-    if (!made)
+    bool inputs = false;
+    for (uint32_t i = 0; i < d->n_defs && !inputs; i++)
+        inputs = d->defs[i].n_inputs > 0;
+    return inputs && !options->ignore_outputs &&
+           options->check_outputs != CAIRN_OUTPUTS_EXIST;
+}
+
+/* NULL: out of memory. */
+static struct made_files *open_made(struct engine *e)
+{
+    if (e->made)
+        return e->made;
+    e->made = calloc(1, sizeof *e->made);
+    if (e->made)
+        e->made->wanted = is_wanted(e);
+    else
         engine_break(e);
-    else if (!e->made) {
-        for (uint32_t i = 0; i < d->n_defs && !made->wanted; i++)
-            made->wanted = d->defs[i].n_inputs > 0;
-        made->wanted = made->wanted && !options->ignore_outputs &&
-                       options->check_outputs != CAIRN_OUTPUTS_EXIST;
-        e->made = made;
-    }
-    return made && made->wanted ? made : NULL;
+    return e->made;
 }
 
 static struct made_file *get_file(const struct made_files *made, struct str path)
@@ -134,11 +141,43 @@ void made_note(struct engine *e, const struct ending *ending,
                const struct result *result)
 {
     struct made_files *made = result->n_outputs ? open_made(e) : NULL;
-    if (!made)
+    if (!made || !made->wanted)
         return;
     if (!made->filled)
         put_completed_before(e, made);
     put_outputs(e, made, ending->row.task, ending->row.number, result);
+}
+
+/* ---- Left outputs ---- */
+
+struct repeated { /* the context of is_others */
+    struct engine *e;
+    uint32_t task;
+};
+
+/* What another one makes from now on is younger than the attempt. */
+static bool is_others(void *context, const char *path)
+{
+    const struct repeated *r = context;
+    const struct made_file *file = get_file(r->e->made, str_of(path));
+    return file && file->task != r->task &&
+           r->e->progress.states.outcome[file->task] == CAIRN_COMPLETED;
+}
+
+int made_remove_outputs(struct engine *e, const struct job *job,
+                        const struct attempt_time *times, struct cairn_error *error)
+{
+    struct asker asker = job_asker(e, job);
+    struct scope scope = lookup_scope(&asker);
+    struct repeated repeated = {e, job->intent.task};
+    struct made_files *made = open_made(e);
+    if (!scope.def->n_outputs)
+        return 0;
+    if (!made)
+        return error_nomem(error);
+    if (!made->filled)
+        put_completed_before(e, made);
+    return outputs_remove(&scope, times, is_others, &repeated, error);
 }
 
 /* ---- Inputs ---- */
@@ -226,7 +265,7 @@ int made_check_inputs(struct engine *e, const struct job *job, struct buf *why)
     struct made_files *made = job->result.n_inputs ? open_made(e) : NULL;
     struct files f;
     bool good = true;
-    if (!made)
+    if (!made || !made->wanted)
         return 0;
     if (!made->filled)
         put_completed_before(e, made);

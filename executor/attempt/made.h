@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Is an input what the finished task of this run made that has it for an output? A
- * file that somebody has written since is not used in its place. Files are known by
- * their paths; of two tasks with one output the later is the maker. */
+/* What finished tasks of this run have for outputs. Is an input what its maker left? A
+ * file that somebody has written since is not used in its place. And what an
+ * interrupted attempt has left is not another task's. Files are known by their paths;
+ * of two tasks with one output the later is the maker. */
 #ifndef EXECUTOR_ATTEMPT_MADE_H
 #define EXECUTOR_ATTEMPT_MADE_H
 
@@ -13,6 +14,9 @@ void made_note(struct engine *e, const struct ending *ending,
 /* The inputs of an attempt that is to start, as they were looked at for it. 0, or
  * CAIRN_ECHANGED and why. Reads results that were stored before, no files. */
 int made_check_inputs(struct engine *e, const struct job *job, struct buf *why);
+/* Of an interrupted attempt, before it is repeated: as outputs_remove. */
+int made_remove_outputs(struct engine *e, const struct job *job,
+                        const struct attempt_time *times, struct cairn_error *error);
 /* NULL is allowed. */
 void made_release(struct made_files *made);
 

@@ -53,6 +53,14 @@ for when in before after; do
     is "$(content f)" 'header row ' "killed $when the change, replaced by a rename: the same"
 done
 
+# ---- Replaced, and not yet changed, so that its maker stays finished ----
+cd "$top" && in_dir replaced
+flow "a: {run: 'echo header >f', outputs: f}" \
+    "b: {needs: a, run: 'sort f >g; mv g f; $hold; echo row >>f', outputs: f}"
+kill_at_here replaced
+exits 0 cairn resume
+is "$(content f)" 'header row ' 'what a finished task has for its output is kept'
+
 # ---- Only the last task declares it ----
 cd "$top" && in_dir last
 flow "a: {run: 'echo header >f'}" \
@@ -116,4 +124,22 @@ wait $pid 2>/dev/null
 rm stop
 exits 0 cairn resume
 is "$(content f)" 'header row ' 'what another task made since is kept'
+
+# ---- Members of a group that append to one file ----
+cd "$top" && in_dir group
+flow "g: {foreach: {i: [p, q]}, run: 'echo \$i >>f; [ \$i = p ] || { $hold; }', outputs: f}" \
+    'r: {needs: g, run: "true"}'
+sed -i 's/^tasks:/jobs: 1\ntasks:/' w.yaml
+kill_at_here group
+exits 0 cairn resume
+ok 'what another member wrote is kept' grep -q p f
+
+# ---- An output that was declared after the interruption ----
+cd "$top" && in_dir edited
+flow "b: {run: '$hold; echo row >>made', outputs: made}"
+echo mine >notes
+kill_at_here edited
+sed -i 's/made/notes/g' w.yaml
+exits 0 cairn resume
+is "$(content notes)" 'mine row ' 'a file that the attempt did not declare is kept'
 done_testing
