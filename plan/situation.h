@@ -131,11 +131,12 @@ uint32_t situation_task_now(const struct situation *s, const struct cairn_workfl
 int situation_states(const struct situation *situation,
                      const struct cairn_workflow *workflow, struct states *states,
                      struct cairn_error *error);
-/* Who has written a file as it is now: appends the name of a task, of another run than
- * `run` with the number of that; nothing if it is not known. */
-int situation_find_writer(struct cairn_workflow *workflow, struct cairn_store *store,
-                          uint64_t run, const struct result_file *now, struct buf *name,
-                          struct cairn_error *error);
+/* Which task of another run than `run` has written a file as it is now: appends its
+ * name and that run's number; nothing if none is known to. */
+int situation_find_other_writer(struct cairn_workflow *workflow,
+                                struct cairn_store *store, uint64_t run,
+                                const struct result_file *now, struct buf *name,
+                                struct cairn_error *error);
 /* The i-th notice, or NULL. */
 const char *situation_notice(const struct situation *situation, size_t i);
 

@@ -48,6 +48,7 @@ struct writer_search {
     struct graph graph;
     int loaded; /* 1: these are of the run; -1: they cannot be had */
     uint32_t results;
+    uint64_t except; /* this run is not looked at; 0: all are */
 };
 
 static int by_inode(const void *a, const void *b)
@@ -154,6 +155,8 @@ static int look_at_attempt(void *context, const struct attempt_row *row)
 static int look_at_run(void *context, const struct run_row *row)
 {
     struct writer_search *w = context;
+    if (row->run == w->except)
+        return 0;
     w->row = *row;
     int rc = store_each_run_attempt(w->l->store, row->run, row->gen, false,
                                     look_at_attempt, w, w->l->error);
@@ -161,9 +164,10 @@ static int look_at_run(void *context, const struct run_row *row)
     return rc < 0 ? rc : w->results > RESULTS_MOST;
 }
 
-int situation_find_writers(struct loader *l, struct changed_outputs *changed)
+static int find_writers(struct loader *l, struct changed_outputs *changed,
+                        uint64_t except)
 {
-    struct writer_search w = {.l = l, .changed = changed};
+    struct writer_search w = {.l = l, .changed = changed, .except = except};
     struct run_filter newest = {.limit = RUNS_MOST};
     if (!changed->n || !l->store)
         return 0;
@@ -172,15 +176,21 @@ int situation_find_writers(struct loader *l, struct changed_outputs *changed)
     return rc < 0 ? rc : 0;
 }
 
-int situation_find_writer(struct cairn_workflow *workflow, struct cairn_store *store,
-                          uint64_t run, const struct result_file *now, struct buf *name,
-                          struct cairn_error *error)
+int situation_find_writers(struct loader *l, struct changed_outputs *changed)
+{
+    return find_writers(l, changed, 0);
+}
+
+int situation_find_other_writer(struct cairn_workflow *workflow,
+                                struct cairn_store *store, uint64_t run,
+                                const struct result_file *now, struct buf *name,
+                                struct cairn_error *error)
 {
     struct situation s = {.recorded.row.run = run};
     struct loader l = {.s = &s, .w = workflow, .store = store, .error = error};
     struct changed_outputs changed = {0};
     changed_outputs_add(&changed, 0, now);
-    int rc = situation_find_writers(&l, &changed);
+    int rc = find_writers(&l, &changed, run);
     if (!rc && s.present.writer && s.present.writer[0])
         buf_text(name, s.present.writer[0]);
     changed_outputs_release(&changed);

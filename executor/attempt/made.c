@@ -10,7 +10,8 @@ struct made_file {
     uint32_t task, output; /* which of its outputs */
     uint32_t order;        /* of several the later one counts */
     bool known;            /* what it made: the task completed in this process */
-    bool filled;           /* a directory: a later task has an output in it */
+    bool filled; /* changed by design: a directory in which a later task has an
+                    output, or a file that no other run has written */
     struct digest digest;
 };
 
@@ -240,21 +241,25 @@ static bool is_as_made(struct engine *e, const struct scope *scope, uint32_t tas
     return changes_it(e, scope, task, path);
 }
 
-/* What is written to a file by nobody's declaration is nobody's. */
-static void describe_change(struct engine *e, const char *name, uint32_t maker,
-                            const struct result_file *now, struct buf *why)
+/* Whether a task of another run has written it since, and what to say then. What
+ * somebody else has written may be meant to be used, such as by a task of this run that
+ * changes the file in place and does not declare it. */
+static bool was_taken(struct engine *e, const char *name, uint32_t maker,
+                      const struct result_file *now, struct buf *why)
 {
     struct buf writer = BUF_INIT;
-    (void)situation_find_writer(e->request.workflow, e->request.store, e->run.row.run,
-                                now, &writer, NULL);
-    buf_format(why,
-               "its input %s is not what %s made: %s has written it since; "
-               "`cairn resume` makes it again",
-               name, e->request.graph->id[maker],
-               writer.size ? writer.data : "somebody");
-    if (!writer.size)
-        buf_text(why, " (a task that changes it has to declare it as its output)");
+    int rc = situation_find_other_writer(e->request.workflow, e->request.store,
+                                         e->run.row.run, now, &writer, NULL);
+    if (rc == CAIRN_ENOMEM)
+        engine_break(e);
+    bool taken = writer.size > 0;
+    if (taken)
+        buf_format(why,
+                   "its input %s is not what %s made: %s has written it since; "
+                   "`cairn resume` makes it again",
+                   name, e->request.graph->id[maker], writer.data);
     buf_release(&writer);
+    return taken;
 }
 
 int made_check_inputs(struct engine *e, const struct job *job, struct buf *why)
@@ -264,22 +269,26 @@ int made_check_inputs(struct engine *e, const struct job *job, struct buf *why)
     struct scope scope = lookup_scope(&asker);
     struct made_files *made = job->result.n_inputs ? open_made(e) : NULL;
     struct files f;
-    bool good = true;
+    bool taken = false;
     if (!made || !made->wanted)
         return 0;
     if (!made->filled)
         put_completed_before(e, made);
     int more = files_begin(&f, &scope, true, NULL);
-    for (uint32_t i = 0; more >= 0 && good && i < job->result.n_inputs &&
+    for (uint32_t i = 0; more >= 0 && !taken && i < job->result.n_inputs &&
                          (more = files_step(&f, NULL)) > 0;
-         i++)
-        good = is_as_made(e, &scope, task, f.path.data, &job->result.inputs[i], &maker);
-    if (!good) {
-        progress_no_retry(e, task);
-        describe_change(e, f.name.data, maker, &job->result.inputs[f.next - 1], why);
+         i++) {
+        const struct result_file *input = &job->result.inputs[i];
+        if (is_as_made(e, &scope, task, f.path.data, input, &maker))
+            continue;
+        taken = was_taken(e, f.name.data, maker, input, why);
+        if (!taken) /* nor is it searched for again */
+            get_file(made, str_of(f.path.data))->filled = true;
     }
     files_release(&f);
+    if (taken)
+        progress_no_retry(e, task);
     if (more == CAIRN_ENOMEM)
         engine_break(e);
-    return good ? 0 : CAIRN_ECHANGED;
+    return taken ? CAIRN_ECHANGED : 0;
 }

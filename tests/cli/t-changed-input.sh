@@ -52,18 +52,26 @@ for how in run resume; do
     is "$(count a ran)" 2 'it ran once more'
 done
 
-# A directory, by hand.
+# A directory.
 cd "$top" && in_dir directory
+sed 's/echo 2 >x/mkdir -p d; echo 2 >d\/x/; s/outputs: x/outputs: d/' ../other.yaml >other.yaml
 flow 'a: {run: "mkdir -p d; echo 1 >d/x", outputs: d}' "s: {needs: a, run: '$hold'}" \
     'b: {needs: s, run: "cat d/x >y", inputs: d, outputs: y}'
 begin cairn run w.yaml
-echo 2 >d/x
+exits 0 cairn run other.yaml
 finish 1
 run cat run.out
-says 'its input d is not what a made: somebody has written it since' 'nobody is named if nobody is known'
-begin cairn resume
+says 'its input d is not what a made: a of run 2 has written it since' 'a directory is compared, too'
+begin cairn resume 1
 finish 0
-is "$(cat y)" 1 'a directory is compared, too'
+is "$(cat y)" 1 'and made again'
+
+# By a task of the run that does not declare it, or by hand: that may be meant.
+cd "$top" && in_dir undeclared
+flow 'a: {run: "echo 1 >x", outputs: x}' 'change: {needs: a, run: "echo 2 >>x"}' \
+    'b: {needs: change, foreach: {n: {range: [1, 3]}}, run: "cat x >y.$n", inputs: x}'
+exits 0 cairn run w.yaml
+is "$(cat y.3)" "$(printf '1\n2')" 'a task that changes a file in place need not declare it'
 
 # What changes a file in place by design.
 cd "$top" && in_dir in-place

@@ -74,7 +74,8 @@ static void make_end(struct def *def, struct rng *rng)
         def->flags |= DEF_ONCE;
     if (rng_one_in(rng, 3))
         def->flags |= DEF_SHELL;
-    if (rng_one_in(rng, 14))
+    /* One that must not run twice is unknown at its time limit, each time anew. */
+    if (rng_one_in(rng, 14) && !(def->flags & DEF_ONCE))
         def->flags |= DEF_TIMEOUT | DEF_FAILS;
     else if (rng_one_in(rng, 7)) {
         def->flags |= DEF_EXIT | DEF_FAILS;

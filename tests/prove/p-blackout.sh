@@ -148,6 +148,8 @@ lazy() { # LEVEL ROUNDS CUTS
             prepare
             rm -rf image
             mv "stills/$cut" image
+            # After a power cut it is another boot, for which no note of an end counts.
+            rm -f image/.cairn/live/*.ends
             mv "stills/$cut.promised" promised
             examine "$1" "file system, round $round, cut $cut"
         done
