@@ -245,14 +245,15 @@ bool outputs_untouched(const struct scope *scope, const struct result_file *reco
 
 enum { ABSENT_MOST = 31, TICK_NS = 20000000 };
 
-/* `i`: which output it is. A time of birth is that of the last tick of a clock, so that
- * of what was made just after the beginning may lie before it. */
+/* `i`: which output it is. What was there before may have been changed, copied up,
+ * replaced or put back since, which its times do not tell. And what was not there may have
+ * been moved there: that is older. A time of birth is that of the last tick of a clock, so
+ * that of what was made just after the beginning may lie before it. */
 static bool is_in_times(const struct attempt_time *times, uint32_t i, int64_t at_ns)
 {
     for (; times; times = times->earlier) {
-        bool own = i < ABSENT_MOST && times->absent >> i & 1;
-        int64_t from_ns = times->from_ns - (own ? TICK_NS : 0);
-        if (at_ns >= from_ns && at_ns < times->until_ns)
+        bool was_absent = i < ABSENT_MOST && times->absent >> i & 1;
+        if (was_absent && at_ns >= times->from_ns - TICK_NS && at_ns < times->until_ns)
             return true;
     }
     return false;
@@ -264,7 +265,7 @@ static int64_t statx_ns(const struct statx_timestamp *t)
 }
 
 /* Of a link, not of what it leads to. Where the file system gives no time of birth, by
- * its last change: then what was changed in place counts as made. */
+ * its last change. */
 static bool was_made_in(const struct attempt_time *times, uint32_t i, const char *path)
 {
     struct statx st;
