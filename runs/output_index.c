@@ -122,6 +122,9 @@ static bool begin_entries(struct output_index *index, size_t bytes)
 void output_index_add(struct output_index *index, const struct digest *result,
                       const struct result_file *outputs, uint32_t n)
 {
+    for (uint32_t i = 0; i < n; i++)
+        if (file_time_is_coarse(&outputs[i]))
+            return; /* they are always read */
     if (!n || n > MOST_BYTES / SIGN_BYTES ||
         !begin_entries(index, HEAD_BYTES + (size_t)n * SIGN_BYTES))
         return;

@@ -166,7 +166,8 @@ static bool same_times(const struct stat *st, const struct result_file *recorded
     return recorded->kind == 'f' && S_ISREG(st->st_mode) && recorded->mtime_ns &&
            (uint64_t)st->st_size == recorded->size && st->st_ino == recorded->inode &&
            timespec_ns(&st->st_mtim) == recorded->mtime_ns &&
-           timespec_ns(&st->st_ctim) == recorded->ctime_ns;
+           timespec_ns(&st->st_ctim) == recorded->ctime_ns &&
+           !file_time_is_coarse(recorded);
 }
 
 /* `now`: as far as it can be told without its content. */
@@ -246,9 +247,9 @@ bool outputs_untouched(const struct scope *scope, const struct result_file *reco
 enum { ABSENT_MOST = 31, TICK_NS = 20000000 };
 
 /* `i`: which output it is. What was there before may have been changed, copied up,
- * replaced or put back since, which its times do not tell. And what was not there may have
- * been moved there: that is older. A time of birth is that of the last tick of a clock, so
- * that of what was made just after the beginning may lie before it. */
+ * replaced or put back since, which its times do not tell. And what was not there may
+ * have been moved there: that is older. A time of birth is that of the last tick of a
+ * clock, so that of what was made just after the beginning may lie before it. */
 static bool is_in_times(const struct attempt_time *times, uint32_t i, int64_t at_ns)
 {
     for (; times; times = times->earlier) {

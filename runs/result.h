@@ -26,6 +26,13 @@ struct result_file {
     struct digest seen; /* of a directory: of paths, kinds, sizes, times and inodes */
     int64_t changed_ns; /* the last change of it, or of what is in it */
 };
+/* Whether its times are of a clock of seconds (ext3, ext4 with small inodes): they do
+ * not tell whether somebody wrote the file again within that second. */
+static inline bool file_time_is_coarse(const struct result_file *file)
+{
+    int64_t at = file->changed_ns ? file->changed_ns : file->ctime_ns;
+    return at % 1000000000 == 0;
+}
 struct secret_mark {
     struct str name;
     struct digest mac; /* HMAC-SHA-256 with the store's key */

@@ -126,4 +126,29 @@ rm extra
 exits 0 cairn plan
 says 'its output extra is missing' 'and the others must be there'
 cd ..
+# On a file system whose times are whole seconds the content is read.
+if [ "$(id -u)" = 0 ] && truncate -s 16M seconds.img && mkfs.ext4 -q -F -I 128 seconds.img 2>/dev/null &&
+    mkdir seconds && mount -o loop seconds.img seconds 2>/dev/null; then
+    mkdir seconds/p && cd seconds/p || exit 1
+    export CAIRN_STORE="$PWD/.cairn"
+    printf 'name: w\ntasks:\n  a: {run: "echo one >f; echo a >>log", outputs: f}\n' >w.yaml
+    exits 0 cairn run w.yaml
+    exits 0 cairn resume
+    is "$(cat log)" a 'it stays finished'
+    # Written again within the second in which the task wrote it, with the same length.
+    for try in 1 2 3 4 5 6 7 8; do
+        rm -rf .cairn log
+        cairn run w.yaml -q 2>/dev/null
+        before=$(stat -c %Z f)
+        echo two >f
+        [ "$(stat -c %Z f)" != "$before" ] || break
+    done
+    is "$(stat -c %Z f)" "$before" "the times are the same (try $try)"
+    exits 0 cairn plan
+    says 'the content of its output f differs' 'but the content tells'
+    cd ../..
+    umount seconds
+else
+    skip 'times of whole seconds' 'no such file system can be mounted here'
+fi
 done_testing

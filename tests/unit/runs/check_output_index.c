@@ -24,9 +24,9 @@ static uint32_t outputs_of(int i, struct result_file out[2])
     out[0] = (struct result_file){.kind = 'f',
                                   .size = (uint64_t)i,
                                   .mtime_ns = 1000000000000000000 + i,
-                                  .ctime_ns = 2000000000000000000 + i,
+                                  .ctime_ns = 2000000000000000001 + i,
                                   .inode = 77 + (uint64_t)i};
-    out[1] = (struct result_file){.kind = 'd', .seen = name_of(-i)};
+    out[1] = (struct result_file){.kind = 'd', .seen = name_of(-i), .changed_ns = 1};
     return i % 2 ? 2 : 1;
 }
 
@@ -79,7 +79,7 @@ END_TEST
 
 START_TEST(the_later_entry_counts)
 {
-    struct result_file changed = {.kind = 'f', .size = 9};
+    struct result_file changed = {.kind = 'f', .size = 9, .ctime_ns = 1};
     struct file_sign sign, wanted = output_sign(&changed);
     struct output_index copy = {0};
     struct digest name = name_of(2);
@@ -104,6 +104,16 @@ static void write_bytes(const char *bytes, size_t n)
 }
 
 /* Then it is as if it were not there. */
+START_TEST(times_of_seconds_are_not_noted)
+{
+    struct result_file file = {.kind = 'f', .ctime_ns = 5000000000};
+    struct file_sign sign;
+    struct digest name = name_of(1);
+    output_index_add(&notes, &name, &file, 1);
+    ck_assert(!output_index_find(&notes, &name, 1, 0, &sign));
+}
+END_TEST
+
 START_TEST(damage_empties_it)
 {
     struct buf file = BUF_INIT;
@@ -133,6 +143,7 @@ int main(void)
     tcase_add_test(tests, what_was_saved_is_found);
     tcase_add_test(tests, the_later_entry_counts);
     tcase_add_test(tests, damage_empties_it);
+    tcase_add_test(tests, times_of_seconds_are_not_noted);
     suite_add_tcase(suite, tests);
     return help_run(suite);
 }
