@@ -331,8 +331,7 @@ static int look_at_keepers(struct loader *l)
 
 /* ---- What interrupted attempts may have made ---- */
 
-/* Of a file that was made within the same tick of a clock as an attempt began, the time
- * of birth does not tell whether it was there before. */
+/* Only what was not there before is known to be its own. */
 static void note_absent_outputs(const struct recorded *r, uint32_t gen,
                                 const char *live_dir, const char *store)
 {
@@ -424,7 +423,7 @@ int situation_load_marks(struct loader *l)
         return 0;
     rc = store_each_run_attempt(l->store, r->row.run, gen, false, mark_attempt, l->s,
                                 l->error);
-    if (!rc && r->same_graph)
+    if (!rc)
         note_absent_outputs(r, gen, store_live_dir(l->store), store_id(l->store));
     for (uint32_t lost = gen + 1; lost <= r->row.gen && !rc; lost++)
         rc = load_lost_marks(l, lost);

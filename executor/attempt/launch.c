@@ -26,10 +26,12 @@ static uint32_t find_absent_outputs(struct engine *e, struct job *job)
 static void fill_slot(struct engine *e, uint32_t index, struct job *job)
 {
     struct slot *slot = &e->jobs.slots.slots->slot[index];
+    if (job->role !=
+        ROLE_CHECK) /* which runs in the slot of its task, for the same one */
+        slot->flags = find_absent_outputs(e, job) << SLOT_ABSENT_SHIFT;
     slot->gen = e->run.row.gen;
     slot->task = job->intent.task;
     slot->attempt = job->intent.attempt;
-    slot->flags = find_absent_outputs(e, job) << SLOT_ABSENT_SHIFT;
     slot->used = 0; /* the spawner sets it, and the time, when it comes to it */
 }
 
@@ -116,10 +118,8 @@ static int prepare_result(struct engine *e, struct job *job, struct cairn_error 
     int rc = launch_mark_secrets(e, job, error);
     if (!rc && def->undo.len)
         rc = launch_describe(&asker, def->undo, &job->arena, &job->result.undo, error);
-    const struct attempt_time *times =
-        situation_unsure(&e->run.situation, job->intent.task);
-    if (!rc && times)
-        rc = made_remove_outputs(e, job, times, error);
+    if (!rc)
+        rc = made_remove_outputs(e, job, error);
     return rc ? rc : task_directory(&scope, &job->cwd, error);
 }
 

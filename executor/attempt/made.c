@@ -165,20 +165,56 @@ static bool is_others(void *context, const char *path)
            r->e->progress.states.outcome[file->task] == CAIRN_COMPLETED;
 }
 
-int made_remove_outputs(struct engine *e, const struct job *job,
-                        const struct attempt_time *times, struct cairn_error *error)
+/* What was not there is noted by the number of the output: as the task was then. */
+static bool has_same_outputs(const struct engine *e, uint32_t task)
 {
-    struct asker asker = job_asker(e, job);
-    struct scope scope = lookup_scope(&asker);
-    struct repeated repeated = {e, job->intent.task};
-    struct made_files *made = open_made(e);
-    if (!scope.def->n_outputs)
+    const struct situation *s = &e->run.situation;
+    const struct graph *old = situation_old(s, e->request.workflow);
+    uint32_t number = s->present.old_task[task];
+    if (!old || number == NODE_NONE)
+        return false;
+    const struct task_def *then = graph_def(old, number),
+                          *now = graph_def(e->request.graph, task);
+    bool same = then->n_outputs == now->n_outputs && str_equal(then->cwd, now->cwd);
+    for (uint32_t i = 0; same && i < now->n_outputs; i++)
+        same = str_equal(then->outputs[i], now->outputs[i]);
+    return same;
+}
+
+static int remove_left(struct engine *e, const struct asker *asker,
+                       struct cairn_error *error)
+{
+    const struct attempt_time *times = situation_unsure(&e->run.situation, asker->task);
+    struct scope scope = lookup_scope(asker);
+    struct repeated repeated = {e, asker->task};
+    if (!times || !scope.def->n_outputs || !has_same_outputs(e, asker->task))
         return 0;
+    struct made_files *made = open_made(e);
     if (!made)
         return error_nomem(error);
     if (!made->filled)
         put_completed_before(e, made);
     return outputs_remove(&scope, times, is_others, &repeated, error);
+}
+
+int made_remove_outputs(struct engine *e, const struct job *job,
+                        struct cairn_error *error)
+{
+    struct asker asker = job_asker(e, job);
+    return remove_left(e, &asker, error);
+}
+
+void made_remove_all_left(struct engine *e)
+{
+    const struct decisions *d = &e->run.situation.decisions;
+    for (uint32_t task = 0; task < e->request.graph->n_tasks; task++) {
+        struct asker asker = {&e->progress.lookup, task,
+                              situation_attempts(&e->run.situation, task) + 1};
+        bool again = d->fate[task] & (FATE_WILL | FATE_MAY) &&
+                     !(situation_mark(&e->run.situation, task) & MARK_OUTLIVED);
+        if (again)
+            (void)remove_left(e, &asker, NULL);
+    }
 }
 
 /* ---- Inputs ---- */

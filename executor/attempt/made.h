@@ -14,9 +14,15 @@ void made_note(struct engine *e, const struct ending *ending,
 /* The inputs of an attempt that is to start, as they were looked at for it. 0, or
  * CAIRN_ECHANGED and why. Reads results that were stored before, no files. */
 int made_check_inputs(struct engine *e, const struct job *job, struct buf *why);
-/* Of an interrupted attempt, before it is repeated: as outputs_remove. */
+/* What interrupted attempts have left of a task, before it is repeated: as
+ * outputs_remove. */
 int made_remove_outputs(struct engine *e, const struct job *job,
-                        const struct attempt_time *times, struct cairn_error *error);
+                        struct cairn_error *error);
+/* The same of all tasks that are to run again (not those whose attempt lives, or has
+ * ended and counts), while it is known what they have made:
+ * from the beginning of a run on that is only in memory. What fails now is reported
+ * when the task comes to it. */
+void made_remove_all_left(struct engine *e);
 /* NULL is allowed. */
 void made_release(struct made_files *made);
 

@@ -142,4 +142,50 @@ kill_at_here edited
 sed -i 's/made/notes/g' w.yaml
 exits 0 cairn resume
 is "$(content notes)" 'mine row ' 'a file that the attempt did not declare is kept'
+# Killed in its check: what the task had made is still known to be its own.
+cd "$top" && mkdir checked && cd checked || exit 1
+export CAIRN_STORE="$PWD/.cairn"
+printf 'name: w\ntasks:\n  a: {run: "echo x >>o", outputs: o, check: "echo y >>o; touch here; sleep 60"}\n' >w.yaml
+for try in 1 2 3; do
+    rm -rf .cairn o here
+    cairn run w.yaml -q >run.out 2>&1 &
+    pid=$!
+    ok "its check runs ($try)" wait_for 20 test -e here
+    kill -KILL $pid
+    wait $pid 2>/dev/null
+    cairn resume -q >run.out 2>&1 &
+    pid=$!
+    sleep 0.7
+    kill -KILL $pid 2>/dev/null
+    wait $pid 2>/dev/null
+    is "$(grep -c x o)" 1 'it was made once'
+done
+
+# Also after an edit of another task, and where a resume is killed before it comes to it.
+for scene in edited twice; do
+    rm -rf .cairn o here
+    printf 'name: w\njobs: 1\ntasks:\n  z: {run: "test ! -e slow || sleep 60", priority: 1}\n  a: {run: "echo x >>o; touch here; test -e go || sleep 60", outputs: o}\n' >w.yaml
+    rm -f slow go
+    cairn run w.yaml -q >run.out 2>&1 &
+    pid=$!
+    ok "a has begun ($scene)" wait_for 20 test -e here
+    kill -KILL $pid
+    wait $pid 2>/dev/null
+    case $scene in
+    edited) sed -i 's/test ! -e slow/true; &/' w.yaml ;;
+    twice)
+        touch slow
+        sed -i 's/test ! -e slow/true; &/' w.yaml # so that z runs again, before a
+        cairn resume -q >run.out 2>&1 &
+        pid=$!
+        sleep 0.7
+        kill -KILL $pid
+        wait $pid 2>/dev/null
+        rm slow
+        ;;
+    esac
+    touch go
+    exits 0 cairn resume
+    is "$(cat o)" x "what it had made was deleted ($scene)"
+done
 done_testing
