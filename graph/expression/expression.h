@@ -31,8 +31,7 @@
 enum value_type { VALUE_TEXT, VALUE_NUMBER, VALUE_TRUTH, VALUE_MISSING };
 struct value {
     enum value_type type;
-    struct str text; /* of a number: as it was written, or empty if it is whole and
-                        below 2^53 */
+    struct str text; /* of a number: as it was written, or empty */
     double number;
     bool truth;
 };

@@ -3,8 +3,6 @@
  * so it ends. What is never reached is never looked up. */
 #include "graph/expression/expression_int.h"
 
-#include "base/decimal.h"
-
 #include <assert.h>
 #include <stdio.h>
 
@@ -56,16 +54,21 @@ static struct value truth_value(bool yes)
     return (struct value){.type = VALUE_TRUTH, .truth = yes};
 }
 
-/* The digits of a number. */
-static struct str digits_of(const struct value *value, char room[24])
+static double as_double(const struct value *value)
 {
-    return value->text.len ? value->text : str_decimal((int64_t)value->number, room);
+    double number = value->number;
+    if (value->type == VALUE_TEXT)
+        (void)number_parse(value->text, &number);
+    return number;
 }
 
+/* By their digits where both have them. */
 static int order_of(const struct value *a, const struct value *b)
 {
-    char left[24], right[24];
-    return number_order(digits_of(a, left), digits_of(b, right));
+    if (a->text.len && b->text.len)
+        return number_order(a->text, b->text);
+    double x = as_double(a), y = as_double(b);
+    return (x > y) - (x < y);
 }
 
 /* A number, or a text that reads as one. */
