@@ -5,6 +5,8 @@
 #include "cli/output_queue.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -45,14 +47,24 @@ bool output_queue_needed(int fd)
            (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode) || isatty(fd));
 }
 
+/* Of a descriptor that somebody made non-blocking. */
+static void wait_for_room(int fd)
+{
+    int flags = fcntl(fd, F_GETFL);
+    if (flags >= 0 && flags & O_NONBLOCK)
+        (void)poll(&(struct pollfd){.fd = fd, .events = POLLOUT}, 1, -1);
+}
+
 static int write_all(int fd, const char *bytes, size_t n)
 {
     while (n > 0) {
         ssize_t done = write(fd, bytes, n);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done < 0)
+        if (done < 0 && errno == EAGAIN)
+            wait_for_room(fd);
+        else if (done < 0 && errno != EINTR)
             return errno;
+        if (done < 0)
+            continue;
         bytes += done;
         n -= (size_t)done;
     }
@@ -257,6 +269,8 @@ void output_queue_end(void)
     pthread_cond_signal(&queue.filled);
     pthread_mutex_unlock(&queue.lock);
     pthread_join(queue.thread, NULL);
+    wait_for_room(STDOUT_FILENO); /* for the result, which comes without the queue */
+    wait_for_room(STDERR_FILENO);
     pthread_cond_destroy(&queue.written);
     free(queue.filling.bytes);
     free(queue.writing.bytes);

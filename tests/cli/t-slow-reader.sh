@@ -103,4 +103,31 @@ for round in 1 2 3 4 5 6 7 8 9 10; do
     grep -q '^ok   a' shown || lost=$((lost + 1))
 done
 is "$lost" 0 'a kill of cairn loses no line that was printed before'
+
+# A pipe that somebody made non-blocking: the same.
+if command -v python3 >/dev/null; then
+    cat >nonblocking.py <<'END'
+import os, subprocess, sys, time
+r, w = os.pipe()
+os.set_blocking(w, False)
+run = subprocess.Popen(sys.argv[1:], stdout=w, stderr=subprocess.DEVNULL)
+os.close(w)
+time.sleep(1)
+got = b''
+while True:
+    part = os.read(r, 4096)
+    if not part:
+        break
+    got += part
+    time.sleep(0.001)
+open('shown', 'wb').write(got)
+sys.exit(run.wait())
+END
+    printf 'name: many\ntasks:\n  t: {foreach: {i: {range: [1, 400]}}, run: "true"}\n' >many.yaml
+    exits 0 python3 nonblocking.py cairn run many.yaml --json
+    is "$(grep -c task_finished shown)" 400 'no line is missing where it is non-blocking'
+    is "$(tail -n 1 shown | sed 's/.*"type":"\([a-z_]*\)".*/\1/')" run_finished 'nor the result'
+else
+    skip 'a non-blocking pipe' 'python3 is missing'
+fi
 done_testing
