@@ -77,9 +77,9 @@ typedef int name_lookup(void *context, const struct name *name, struct value *ou
 int expression_evaluate(const struct expression *expression, name_lookup *lookup,
                         void *context, struct value *out, struct cairn_error *error);
 bool value_truth(const struct value *value);
-/* Appends a value as text: numbers as %.17g shortened to what reads back the same,
- * whole ones up to 1e17 without a point. Missing: an error for the caller to find
- * before. */
+/* Appends a value as text: whole numbers with their digits, others as %.17g shortened
+ * to what reads back the same, up to 1e17 without a point. Missing: an error for the
+ * caller to find before. */
 void value_append(const struct value *value, struct buf *out);
 
 /* Text with ${{ }} in it: literal pieces and expressions. */

@@ -39,7 +39,7 @@ void value_append(const struct value *value, struct buf *out)
         buf_str(out, value->text);
         break;
     case VALUE_NUMBER:
-        number_append(value->number, out);
+        number_append_text(value->text, value->number, out);
         break;
     case VALUE_TRUTH:
         buf_text(out, value->truth ? "true" : "false");

@@ -58,6 +58,10 @@ bool number_parse(struct str text, double *out);
  * both are whole numbers without an exponent. Both texts are numbers (number_parse). */
 int number_order(struct str a, struct str b);
 void number_append(double number, struct buf *out);
+/* The same of a number that was written as `text` (or empty): whole ones keep their
+ * digits.
+ */
+void number_append_text(struct str text, double number, struct buf *out);
 
 /* ---- Texts ---- */
 

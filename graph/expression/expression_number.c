@@ -191,3 +191,17 @@ void number_append(double number, struct buf *out)
     int power = shortest_figures(fabs(number), figures);
     lay_out(figures, power, out);
 }
+
+void number_append_text(struct str text, double number, struct buf *out)
+{
+    enum { EXACT_DIGITS = 15 }; /* of a double */
+    bool minus;
+    struct str digits;
+    if (!text.len || !is_whole(text, &minus, &digits) || digits.len <= EXACT_DIGITS) {
+        number_append(number, out);
+        return;
+    }
+    if (minus)
+        buf_byte(out, '-');
+    buf_str(out, digits);
+}
