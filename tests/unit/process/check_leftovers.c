@@ -335,7 +335,7 @@ START_TEST(test_owner_in_between)
              "trap ': >%s/run-%d.slots; while :; do /bin/sleep 0.02; done' TERM",
              help_dir, RUN);
     pid_t stubborn = shell(text, NULL, token_of(store_id, RUN));
-    ck_assert_int_eq(leftovers_end(help_dir, store_id, RUN, 4000, &left, &failure),
+    ck_assert_int_eq(leftovers_end(help_dir, store_id, RUN, 1500, &left, &failure),
                      CAIRN_EOWNED);
     ck_assert(help_alive(stubborn));
     clean(stubborn);
