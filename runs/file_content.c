@@ -155,9 +155,9 @@ static int by_name(const FTSENT **a, const FTSENT **b)
     return strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
-/* A walk through a directory, or through the one that a link leads to: what it found, as
- * bytes to be hashed. Links in it count by where they point: they may lead to anything,
- * such as the root of the file system. */
+/* A walk through a directory, or through the one that a link leads to: what it found,
+ * as bytes to be hashed. Links in it count by where they point: they may lead to
+ * anything, such as the root of the file system. */
 struct walk {
     struct file_reader *reader; /* NULL: only `seen` is wanted */
     struct buf content; /* of each entry its path, its kind, and the digest of its
