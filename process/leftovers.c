@@ -296,18 +296,16 @@ static bool has_hidden_keeper(const struct cleanup_order *order)
 }
 
 /* Was the last owner in a namespace that we do not see into? From the first one all are
- * seen; elsewhere one that has no process here may be dead, or beside ours. */
+ * seen; elsewhere one that has no process here may be dead, or beside ours. The boot is
+ * not compared: without a /proc the owner could not note it. */
 static bool was_elsewhere(const struct cleanup_order *order)
 {
     struct slot_map map;
-    char boot_id[37];
     uint64_t here = os_pid_namespace();
-    os_boot_id(boot_id);
     if (os_is_first_pid_namespace(here) ||
         slots_open(&map, order->live_dir, order->run, NULL))
         return false;
     bool elsewhere = map.slots->pid_ns != here &&
-                     strcmp(map.slots->boot_id, boot_id) == 0 &&
                      slots_token_is_of(map.slots->token, order->store_id);
     slots_close(&map, false);
     return elsewhere;

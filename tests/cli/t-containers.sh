@@ -148,6 +148,38 @@ END4
         : >go
         exits 0 cairn resume 1
     done
+
+    # The owner without a /proc, who could not note the boot either.
+    rm -rf .cairn go started
+    : >started
+    cat >w.yaml <<END5
+name: w
+tasks:
+  stay:
+    run: |
+      setsid sh -c 'echo >>started; until [ -e go ]; do sleep 0.02; done' &
+      until [ -e go ]; do sleep 0.02; done
+END5
+    unshare -mpf --kill-child sh -c \
+        'mount -t tmpfs none /proc || exit 1
+         cairn run w.yaml
+         echo over
+         until [ -e go ]; do sleep 0.1; done' >w.out 2>&1 &
+    container=$!
+    wait_for 20 lines 1 started
+    child_of() { tr ' ' '\n' <"/proc/$1/task/$1/children" | head -n 1; }
+    owner=$(child_of "$(child_of $container)")
+    guard=$(child_of "$owner")
+    is "$(cat "/proc/$guard/comm")" cairn-guard 'a run without /proc has a guard'
+    kill -STOP "$owner"
+    kill -9 "$guard" "$owner"
+    wait_for 20 grep -q over w.out
+    exits 75 contained 'timeout 10 cairn resume 1'
+    says 'another PID namespace' 'what an owner without /proc has left is not run beside'
+    is "$(wc -l <started)" 1 'and nothing was started'
+    : >go
+    wait $container
+    exits 0 contained 'cairn resume 1'
 else
     skip 'without /proc' 'nothing can be mounted here'
 fi
