@@ -34,13 +34,6 @@ int64_t clock_boot_ns(void)
     return read_clock(CLOCK_BOOTTIME);
 }
 
-void clock_await_tick(int64_t utc_ns)
-{
-    const struct timespec pause = {.tv_nsec = 1000000};
-    for (int i = 0; i < 20 && read_clock(CLOCK_REALTIME_COARSE) < utc_ns; i++)
-        nanosleep(&pause, NULL);
-}
-
 static bool ask_kernel(void *out, unsigned n)
 {
     ssize_t got;

@@ -22,11 +22,6 @@ static inline int64_t timespec_ns(const struct timespec *t)
     return (int64_t)((uint64_t)t->tv_sec * 1000000000 + (uint64_t)t->tv_nsec);
 }
 
-/* Returns when no file that is made from now on has an earlier time of birth than
- * `utc_ns`, which is hardly over: file systems use the time of the last tick, some
- * milliseconds. Does not wait longer than 20 of them. */
-void clock_await_tick(int64_t utc_ns);
-
 /* From the kernel's generator: by getrandom, or where that is refused /dev/urandom.
  * Else error_sys, and nothing is to be made that others could guess. */
 int random_bytes(void *out, unsigned n, struct cairn_error *error)

@@ -267,7 +267,6 @@ int engine_commit_begin(struct engine *e, struct skip_list *early,
                         struct cairn_error *error)
 {
     int rc = log_beginning(e, early, error);
-    situation_end_unsure(&e->run.situation, e->request.workflow);
     if (!rc)
         rc = engine_transact(e, -1, put_beginning, error);
     audit_forget(e);

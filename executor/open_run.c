@@ -295,7 +295,5 @@ int engine_open_run(struct engine *e, struct skip_list *early,
         rc = each_slot_file(e, end_other_run, error);
     if (!rc && whole && recovered)
         noted_move_files(e);
-    if (!rc && recovered && e->request.mode == MODE_RUN)
-        made_remove_all_left(e);
     return rc ? rc : engine_commit_begin(e, early, error);
 }

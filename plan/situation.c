@@ -395,8 +395,6 @@ void situation_release(struct situation *s)
     }
     free(s->present.old_task);
     free(s->recorded.marks);
-    free(s->recorded.unsure);
-    free(s->present.new_unsure);
     free(s->recorded.noted);
     free(s->present.new_marks);
     free(s->recorded.last_attempt);

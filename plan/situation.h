@@ -33,10 +33,8 @@ struct recorded {
     uint32_t n_outlived;    /* of them MARK_OUTLIVED */
     struct end_note *noted; /* the notes of those that have ended, sorted by task */
     uint32_t n_noted;
-    struct attempt_time **unsure; /* [states.n] of its newest attempts, those of which
-                                     nobody knows what they did; NULL: none */
-    uint32_t *last_attempt;       /* [states.n] highest attempt number known */
-    uint64_t last_named;          /* highest checkpoint that an attempt names */
+    uint32_t *last_attempt; /* [states.n] highest attempt number known */
+    uint64_t last_named;    /* highest checkpoint that an attempt names */
 };
 
 /* The workflow as it is now, and how what is recorded stands by it. Tasks are numbered
@@ -47,10 +45,9 @@ struct present {
     uint32_t *old_task;   /* [n_tasks] the recorded number, or NODE_NONE */
     uint8_t *new_marks;   /* [n_tasks] enum mark, of tasks without an old number that a
                              lost generation of the run had */
-    struct attempt_time **new_unsure; /* [n_tasks] of the same attempts */
-    struct states states;             /* the recorded ones */
-    struct lookup lookup;             /* of `states` */
-    uint8_t *evidence;  /* [n_tasks] enum evidence; NULL: nothing was looked at */
+    struct states states; /* the recorded ones */
+    struct lookup lookup; /* of `states` */
+    uint8_t *evidence;    /* [n_tasks] enum evidence; NULL: nothing was looked at */
     const char **which; /* [n_tasks] file or secret that is not as it was; NULL: none */
     const char **writer; /* [n_tasks] who wrote that output since; NULL: not known */
     struct output_index index; /* what was seen of outputs */
@@ -93,21 +90,6 @@ static inline uint8_t situation_mark(const struct situation *s, uint32_t task)
            : old == NODE_NONE ? s->present.new_marks[task]
                               : r->marks[old];
 }
-
-/* When the newest attempts of a task of the workflow ran, as far as nobody knows what
- * they did; NULL: there are none. */
-static inline const struct attempt_time *situation_unsure(const struct situation *s,
-                                                          uint32_t task)
-{
-    const struct recorded *r = &s->recorded;
-    uint32_t old = r->unsure ? s->present.old_task[task] : NODE_NONE;
-    return !r->unsure         ? NULL
-           : old == NODE_NONE ? s->present.new_unsure[task]
-                              : r->unsure[old];
-}
-/* Those that have no end yet have ended: nothing that is made from now on is theirs. */
-void situation_end_unsure(struct situation *situation,
-                          const struct cairn_workflow *workflow);
 
 /* The note of the end of a recorded task's newest attempt, or NULL. */
 const struct end_note *situation_noted_end(const struct situation *situation,

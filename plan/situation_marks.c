@@ -43,24 +43,6 @@ static uint8_t recorded_mark(const struct recorded *r, const struct attempt_row 
     return attempt_mark(row, &r->recovery);
 }
 
-/* `list`: of the task. Of an attempt whose end is known it is made empty. */
-static void note_unsure(struct situation *s, struct attempt_time **list, uint8_t mark,
-                        const struct attempt_row *row)
-{
-    if (!(mark & MARK_UNCERTAIN)) {
-        if (*list) /* else its page stays untouched: there may be a million tasks */
-            *list = NULL;
-        return;
-    }
-    struct attempt_time *time = arena_take(&s->arena, 1, sizeof *time);
-    if (!time)
-        return; /* the arena knows */
-    *time = (struct attempt_time){.from_ns = row->intent_ns,
-                                  .until_ns = row->ended_ns ? row->ended_ns : INT64_MAX,
-                                  .earlier = *list};
-    *list = time;
-}
-
 static int mark_attempt(void *context, const struct attempt_row *row)
 {
     struct situation *s = context;
@@ -74,7 +56,6 @@ static int mark_attempt(void *context, const struct attempt_row *row)
     if (attempt_never_started(row))
         return 0;
     r->marks[row->task] = recorded_mark(r, row);
-    note_unsure(s, &r->unsure[row->task], r->marks[row->task], row);
     return 0;
 }
 
@@ -116,7 +97,6 @@ static int mark_lost(void *context, const struct attempt_row *row)
     if (as_old.task != NODE_NONE) {
         uint8_t mark = recorded_mark(r, &as_old);
         r->marks[as_old.task] = mark ? mark : r->marks[as_old.task];
-        note_unsure(lost->s, &r->unsure[as_old.task], r->marks[as_old.task], row);
         return 0;
     }
     uint32_t now = lost->now[row->task];
@@ -126,7 +106,6 @@ static int mark_lost(void *context, const struct attempt_row *row)
     *mark = attempt_is_open(row)              ? MARK_INTERRUPTED
             : row->outcome == CAIRN_COMPLETED ? MARK_DAMAGED
                                               : 0;
-    note_unsure(lost->s, &lost->s->present.new_unsure[now], *mark, row);
     return 0;
 }
 
@@ -199,7 +178,6 @@ static int mark_put_back(void *context, const struct attempt_row *row)
     uint8_t *mark = &p->s->present.new_marks[task];
     *mark = put_back_mark(row, *mark);
     p->wanted[task] |= SEEN;
-    note_unsure(p->s, &p->s->present.new_unsure[task], *mark, row);
     return 0;
 }
 
@@ -329,42 +307,6 @@ static int look_at_keepers(struct loader *l)
     return rc;
 }
 
-/* ---- What interrupted attempts may have made ---- */
-
-/* Only what was not there before is known to be its own. */
-static void note_absent_outputs(const struct recorded *r, uint32_t gen,
-                                const char *live_dir, const char *store)
-{
-    struct slot_map map;
-    if (slots_open(&map, live_dir, r->row.run, NULL))
-        return;
-    bool own = slots_token_is_of(map.slots->token, store);
-    for (uint32_t i = 0; own && i < map.slots->n; i++) {
-        const struct slot *slot = &map.slots->slot[i];
-        if (slot->task < r->states.n && r->unsure[slot->task] &&
-            slot_has(slot, gen, slot->task, r->last_attempt[slot->task]))
-            r->unsure[slot->task]->absent = slot->flags >> SLOT_ABSENT_SHIFT;
-    }
-    slots_close(&map, false);
-}
-
-void situation_end_unsure(struct situation *s, const struct cairn_workflow *w)
-{
-    int64_t now_ns = clock_utc_ns();
-    bool any = false;
-    for (uint32_t task = 0; s->recorded.unsure && task < w->graph.n_tasks; task++) {
-        uint32_t old = s->present.old_task[task];
-        struct attempt_time *time =
-            old == NODE_NONE ? s->present.new_unsure[task] : s->recorded.unsure[old];
-        any |= time && graph_def(&w->graph, task)->n_outputs;
-        for (; time; time = time->earlier)
-            if (time->until_ns > now_ns)
-                time->until_ns = now_ns;
-    }
-    if (any)
-        clock_await_tick(now_ns);
-}
-
 /* ---- All of them ---- */
 
 static bool any_pending(const struct states *states)
@@ -390,11 +332,8 @@ static int allocate_marks(struct loader *l)
     size_t old = (size_t)r->states.n + 1, now = (size_t)l->w->graph.n_tasks + 1;
     r->marks = calloc(old, 1);
     r->last_attempt = calloc(old, sizeof *r->last_attempt);
-    r->unsure = calloc(old, sizeof(struct attempt_time *));
     l->s->present.new_marks = calloc(now, 1);
-    l->s->present.new_unsure = calloc(now, sizeof(struct attempt_time *));
-    return r->marks && r->last_attempt && r->unsure && l->s->present.new_marks &&
-                   l->s->present.new_unsure
+    return r->marks && r->last_attempt && l->s->present.new_marks
                ? 0
                : error_nomem(l->error);
 }
@@ -423,8 +362,6 @@ int situation_load_marks(struct loader *l)
         return 0;
     rc = store_each_run_attempt(l->store, r->row.run, gen, false, mark_attempt, l->s,
                                 l->error);
-    if (!rc)
-        note_absent_outputs(r, gen, store_live_dir(l->store), store_id(l->store));
     for (uint32_t lost = gen + 1; lost <= r->row.gen && !rc; lost++)
         rc = load_lost_marks(l, lost);
     if (completed)

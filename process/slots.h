@@ -20,9 +20,8 @@
 enum { SLOTS_MAGIC = 0x736c6f74, SLOTS_VERSION = 3, SLOTS_TOKEN = 96 };
 
 /* KEPT: the pid is that of a keeper (keeper.h), which outlives the engine. Set by the
- * spawner. The bits from ABSENT_SHIFT on: i says that the i-th declared output of the
- * task was not there when its process was asked for. Set by the engine. */
-enum { SLOT_KEPT = 1, SLOT_ABSENT_SHIFT = 1 };
+ * spawner. */
+enum { SLOT_KEPT = 1 };
 
 /* The life of a slot:
  *

@@ -167,8 +167,7 @@ static void start_process(struct worker *worker, struct spawn_request *request)
     request->started_ns = clock_utc_ns();
     if (request->slot) {
         request->slot->spawn_boot_ns = clock_boot_ns();
-        request->slot->flags &= ~(uint32_t)SLOT_KEPT;
-        request->slot->flags |= request->keep ? SLOT_KEPT : 0;
+        request->slot->flags = request->keep ? SLOT_KEPT : 0;
         request->slot->started_ns = request->started_ns;
         request->slot->used = 1;
     }

@@ -106,21 +106,4 @@ int file_compare(const struct file_view *view, const struct result_file *recorde
                  enum file_state *state, struct result_file *now,
                  struct cairn_error *error);
 
-/* When an attempt may have made files of which nobody knows how it ended (UTC): from
- * before it started until it was over. */
-struct attempt_time {
-    int64_t from_ns, until_ns;
-    uint32_t absent;              /* as outputs_absent told then; 0: not known */
-    struct attempt_time *earlier; /* another such attempt of the task; NULL: none */
-};
-/* Is it what another task has made? */
-typedef bool others_file_fn(void *context, const char *path);
-/* Deletes the outputs that were made at one of these times: a file that was there
- * before is kept, whatever was done to it, and so is one that is also an input, or of
- * another task. Directories stay. */
-int outputs_remove(const struct scope *scope, const struct attempt_time *times,
-                   others_file_fn *is_others, void *context, struct cairn_error *error);
-/* Bit i: the i-th output is not there. Of the first 31. */
-uint32_t outputs_absent(const struct scope *scope);
-
 #endif

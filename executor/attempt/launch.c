@@ -15,20 +15,10 @@
 
 /* ---- Files of a slot ---- */
 
-/* What is not there now is its own if it is there after a crash. */
-static uint32_t find_absent_outputs(struct engine *e, struct job *job)
-{
-    struct asker asker = job_asker(e, job);
-    struct scope scope = lookup_scope(&asker);
-    return scope.def->n_outputs ? outputs_absent(&scope) : 0;
-}
-
-static void fill_slot(struct engine *e, uint32_t index, struct job *job)
+static void fill_slot(struct engine *e, uint32_t index, const struct job *job)
 {
     struct slot *slot = &e->jobs.slots.slots->slot[index];
-    if (job->role !=
-        ROLE_CHECK) /* which runs in the slot of its task, for the same one */
-        slot->flags = find_absent_outputs(e, job) << SLOT_ABSENT_SHIFT;
+    slot->flags = 0;
     slot->gen = e->run.row.gen;
     slot->task = job->intent.task;
     slot->attempt = job->intent.attempt;
@@ -118,8 +108,6 @@ static int prepare_result(struct engine *e, struct job *job, struct cairn_error 
     int rc = launch_mark_secrets(e, job, error);
     if (!rc && def->undo.len)
         rc = launch_describe(&asker, def->undo, &job->arena, &job->result.undo, error);
-    if (!rc)
-        rc = made_remove_outputs(e, job, error);
     return rc ? rc : task_directory(&scope, &job->cwd, error);
 }
 
