@@ -206,8 +206,7 @@ static void judge_open_task(struct judge *j, const struct judged_task *v,
 }
 
 /* Skipped before, and so again if nothing has changed around it: that is no reset. If
- * what it needs runs, and it is another cause that keeps it from running now (its own
- * condition, or what it needs), the recorded outcome would give the wrong one. */
+ * what it needs runs, it is skipped after that: what comes after it waits for both. */
 static void judge_skipped_task(struct judge *j, const struct judged_task *v,
                                enum cairn_reason reason)
 {
@@ -220,10 +219,8 @@ static void judge_skipped_task(struct judge *j, const struct judged_task *v,
         return;
     }
     judge_open_task(j, v, reason);
-    bool excluded = j->out->reason[v->task] == CAIRN_REASON_EXCLUDED;
     if (j->out->fate[v->task] & FATE_BAD)
-        j->out->reset[v->task] =
-            v->needs & FATE_ANEW && excluded != (v->recorded == CAIRN_EXCLUDED);
+        j->out->reset[v->task] = (v->needs & FATE_ANEW) != 0;
 }
 
 static uint8_t fate_of_outcome(uint8_t outcome)
@@ -293,7 +290,9 @@ static void judge_task(struct judge *j, uint32_t task)
         judge_skipped_task(j, &v, reason);
     else
         judge_open_task(j, &v, reason);
-    if (out->fate[task] & FATE_BAD && out->reset[task] && has_ended(v.recorded))
+    /* What needs it needs what it needs, too. */
+    if (out->fate[task] & FATE_BAD && out->reset[task] &&
+        (v.needs & FATE_ANEW || has_ended(v.recorded)))
         out->fate[task] |= FATE_TURNED;
     if (v.def->finally && out->cause[task] == NODE_NONE &&
         out->reason[task] == CAIRN_REASON_UPSTREAM)

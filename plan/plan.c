@@ -219,6 +219,15 @@ static bool lost_result(const struct situation *s, uint32_t task)
     return s->present.evidence && s->present.evidence[task] == RESULT_LOST;
 }
 
+/* One that does not run, as it did not before. */
+static bool only_passes_on(const struct cairn_plan *plan, uint32_t node)
+{
+    const struct states *states = &plan->situation.present.states;
+    return !graph_is_barrier(&plan->workflow->graph, node) &&
+           (states->outcome[node] == CAIRN_EXCLUDED ||
+            states->outcome[node] == CAIRN_SKIPPED);
+}
+
 static const char *describe_upstream(const struct cairn_plan *plan, uint32_t task,
                                      struct arena *arena)
 {
@@ -226,7 +235,12 @@ static const char *describe_upstream(const struct cairn_plan *plan, uint32_t tas
     if (graph_def(&plan->workflow->graph, task)->finally)
         return about_cause(plan, task, "%s runs again, and it runs after that",
                            "other tasks run again", arena);
-    if (d->cause[task] != NODE_NONE && d->fate[d->cause[task]] & FATE_TURNED)
+    uint32_t cause = d->cause[task];
+    if (cause != NODE_NONE && d->fate[cause] & FATE_TURNED &&
+        only_passes_on(plan, cause))
+        return about_cause(plan, task, "something that %s waits for runs again",
+                           "something that it waits for runs again", arena);
+    if (cause != NODE_NONE && d->fate[cause] & FATE_TURNED)
         return about_cause(plan, task, "%s, which it needs, does not run now",
                            "something it needs does not run now", arena);
     return about_cause(plan, task, "%s, which it needs, runs again",

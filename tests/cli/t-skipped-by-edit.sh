@@ -64,4 +64,42 @@ sed -i "s/a: {run/a: {if: 'false', run/; s/z: {run: 'exit 1'/z: {run: 'true'/" f
 exits 0 cairn resume
 exits 0 cairn status --tasks
 says 'tasks       4: 1 completed, 3 skipped' 'a, its handler and what needs that are skipped'
+
+# ---- A step that is skipped does not hide what lies before it ----
+between() { # TEXT-OF-END
+    rm -rf .cairn log x.out here
+    cat >between.yaml <<END
+name: between
+params: {extra: {type: bool, default: false}}
+tasks:
+  x: {run: 'sleep 0.2; cp in x.out; echo "v=\$(cat in)" >>"\$CAIRN_OUTPUT"', inputs: in, outputs: x.out}
+  m: {needs: x, if: params.extra, run: 'echo extra'}
+  n: {needs: m, run: 'echo extra'}
+  e: {needs: n, when: always, env: {V: "\${{ tasks.x.outputs.v }}"}, run: '$1'}
+END
+}
+one='echo "e $V $(cat x.out)" >>log; touch here; test ! -e hold || sleep 60'
+echo 1 >in
+between "$one"
+exits 0 cairn run between.yaml
+echo 2 >in
+exits 0 cairn plan
+matches 'run +e +something that n waits for runs again' 'what comes behind two skipped steps runs, and why'
+exits 0 cairn resume
+is "$(tail -n 1 log)" 'e 2 2' 'with the new value'
+exits 0 cairn plan
+says '0 of 4' 'and then all is settled'
+is "$(cairn status --json | grep -o '"skipped":[0-9]*')" '"skipped":2' 'the two are skipped as before'
+
+between "$one"
+touch hold
+cairn run between.yaml >run.out 2>&1 &
+pid=$!
+wait_for 20 test -e here
+kill -KILL $pid
+wait $pid 2>/dev/null
+rm hold log
+echo 3 >in
+exits 0 cairn resume
+is "$(cat log)" 'e 3 3' 'an interrupted one waits for what runs before the skipped steps'
 done_testing

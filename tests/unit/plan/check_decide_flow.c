@@ -301,7 +301,7 @@ START_TEST(test_waiting)
     judge(CAIRN_RERUN);
     for (const char *id = "bcexyf"; *id; id++)
         expect((const char[]){*id, 0}, CAIRN_REASON_NEVER_RAN, FATE_MAY);
-    expect("d", CAIRN_REASON_EXCLUDED, FATE_BAD);
+    expect("d", CAIRN_REASON_EXCLUDED, FATE_BAD | FATE_TURNED); /* after u */
     expect_cause("c", "b");
     expect_counts(0, 6);
     set("u", CAIRN_COMPLETED);

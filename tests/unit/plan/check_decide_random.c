@@ -222,21 +222,13 @@ static int needs_say(uint8_t when, const struct needs_seen *n)
     return n->waits ? 0 : 1;
 }
 
-/* It does not run now: had it ended in another way? */
-static bool turns(uint32_t task, const struct needs_seen *needs, bool skipped)
+/* It does not run now: had it ended in another way, or does it come after something
+ * that ends anew? */
+static bool turns(uint32_t task, const struct needs_seen *needs)
 {
-    bool moving = needs->waits || needs->may || needs->will || needs->turned;
-    switch (states.outcome[task]) {
-    case CAIRN_COMPLETED:
-    case CAIRN_FAILED:
-        return true;
-    case CAIRN_SKIPPED:
-        return moving && !skipped;
-    case CAIRN_EXCLUDED:
-        return moving && skipped;
-    default:
-        return false;
-    }
+    return needs->waits || needs->may || needs->will || needs->turned ||
+           states.outcome[task] == CAIRN_COMPLETED ||
+           states.outcome[task] == CAIRN_FAILED;
 }
 
 static uint8_t consult(struct oracle *o, uint32_t task)
@@ -257,7 +249,7 @@ static uint8_t consult(struct oracle *o, uint32_t task)
     int go = needs_say(def->when, &needs), holds_now = condition_says(o, task);
     o->waits[task] = needs.waits && go >= 0;
     if (go < 0 || holds_now < 0) {
-        o->turned[task] = turns(task, &needs, go < 0 && def->when == WHEN_SUCCESS);
+        o->turned[task] = turns(task, &needs);
         return *v = STAYS_OUT;
     }
     o->waits[task] |= def->kind == TASK_EXTERNAL;
