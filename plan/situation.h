@@ -113,10 +113,15 @@ uint32_t situation_task_now(const struct situation *s, const struct cairn_workfl
 int situation_states(const struct situation *situation,
                      const struct cairn_workflow *workflow, struct states *states,
                      struct cairn_error *error);
-/* Which task of another run than `run` has written a file as it is now: appends its
- * name and that run's number; nothing if none is known to. */
+struct others_search {
+    uint64_t run;       /* neither this one, nor those inside it or around it */
+    int64_t after_ns;   /* attempts that ended later (UTC) */
+    uint32_t rows_left; /* so many attempts are looked at, in all searches with it */
+};
+/* Which task of another run has written a file as it is now: appends its name and that
+ * run's number; nothing if none is known to. */
 int situation_find_other_writer(struct cairn_workflow *workflow,
-                                struct cairn_store *store, uint64_t run,
+                                struct cairn_store *store, struct others_search *others,
                                 const struct result_file *now, struct buf *name,
                                 struct cairn_error *error);
 /* The i-th notice, or NULL. */

@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "storage/object.h"
 #include "storage/rows_attempt.h"
+#include "storage/rows_parent.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,7 +49,7 @@ struct writer_search {
     struct graph graph;
     int loaded; /* 1: these are of the run; -1: they cannot be had */
     uint32_t results;
-    uint64_t except; /* this run is not looked at; 0: all are */
+    struct others_search *others; /* only these runs; NULL: all */
 };
 
 static int by_inode(const void *a, const void *b)
@@ -59,12 +60,15 @@ static int by_inode(const void *a, const void *b)
 }
 
 /* The times of a directory do not tell what is in it. */
-static bool is_it(const struct result_file *now, const struct result_file *recorded)
+static bool is_it(const struct result_file *now, const struct result_file *recorded,
+                  bool by_times)
 {
+    bool same_time = now->kind == 'f' && now->mtime_ns == recorded->mtime_ns;
+    bool may_be_touched = !by_times || now->kind != 'f';
     return now->kind == recorded->kind && now->inode == recorded->inode &&
            now->size == recorded->size &&
-           ((now->kind == 'f' && now->mtime_ns == recorded->mtime_ns) ||
-            digest_equal(&now->digest, &recorded->digest));
+           (same_time ||
+            (may_be_touched && digest_equal(&now->digest, &recorded->digest)));
 }
 
 /* The name of a task of the run that is looked at; NULL: not to be had. */
@@ -123,7 +127,7 @@ static int match_file(struct writer_search *w, uint32_t task,
             high = middle;
     }
     for (; low < c->n && c->at[low].now.inode == file->inode && !rc; low++)
-        if (is_it(&c->at[low].now, file))
+        if (is_it(&c->at[low].now, file, w->others != NULL))
             rc = name_writer(w, &c->at[low], task);
     return rc;
 }
@@ -138,7 +142,12 @@ static int look_at_attempt(void *context, const struct attempt_row *row)
     struct digest digest;
     struct cairn_error ignored;
     int rc = 0;
-    if (row->gen != w->row.gen || row->outputs.len != DIGEST_SIZE)
+    if (w->others && w->others->rows_left == 0)
+        return 1;
+    if (w->others)
+        w->others->rows_left--;
+    if (row->gen != w->row.gen || row->outputs.len != DIGEST_SIZE ||
+        (w->others && row->ended_ns <= w->others->after_ns))
         return 0;
     if (w->results++ == RESULTS_MOST)
         return 1;
@@ -152,11 +161,43 @@ static int look_at_attempt(void *context, const struct attempt_row *row)
     return rc;
 }
 
+/* 1: one was begun inside the other, however deep: 0: neither; or an error. */
+static int is_inside(struct cairn_store *store, uint64_t run, uint64_t outer,
+                     struct cairn_error *error)
+{
+    enum { DEPTH_MOST = 100 };
+    for (int depth = 0; depth < DEPTH_MOST; depth++) {
+        struct run_parent parent;
+        int rc = store_get_parent(store, run, &parent, error);
+        if (rc < 0)
+            return rc;
+        if (!parent.run)
+            return 0;
+        if (parent.run == outer)
+            return 1;
+        run = parent.run;
+    }
+    return 0;
+}
+
+/* What a run does that was begun inside this one is this one's doing. */
+static int is_other(const struct writer_search *w, const struct run_row *row)
+{
+    const struct others_search *o = w->others;
+    if (row->run == o->run || (row->ended_ns && row->ended_ns <= o->after_ns))
+        return 0;
+    int rc = is_inside(w->l->store, row->run, o->run, w->l->error);
+    if (!rc)
+        rc = is_inside(w->l->store, o->run, row->run, w->l->error);
+    return rc < 0 ? rc : !rc;
+}
+
 static int look_at_run(void *context, const struct run_row *row)
 {
     struct writer_search *w = context;
-    if (row->run == w->except)
-        return 0;
+    int other = w->others ? is_other(w, row) : 1;
+    if (other <= 0)
+        return other;
     w->row = *row;
     int rc = store_each_run_attempt(w->l->store, row->run, row->gen, false,
                                     look_at_attempt, w, w->l->error);
@@ -165,9 +206,9 @@ static int look_at_run(void *context, const struct run_row *row)
 }
 
 static int find_writers(struct loader *l, struct changed_outputs *changed,
-                        uint64_t except)
+                        struct others_search *others)
 {
-    struct writer_search w = {.l = l, .changed = changed, .except = except};
+    struct writer_search w = {.l = l, .changed = changed, .others = others};
     struct run_filter newest = {.limit = RUNS_MOST};
     if (!changed->n || !l->store)
         return 0;
@@ -178,19 +219,19 @@ static int find_writers(struct loader *l, struct changed_outputs *changed,
 
 int situation_find_writers(struct loader *l, struct changed_outputs *changed)
 {
-    return find_writers(l, changed, 0);
+    return find_writers(l, changed, NULL);
 }
 
 int situation_find_other_writer(struct cairn_workflow *workflow,
-                                struct cairn_store *store, uint64_t run,
+                                struct cairn_store *store, struct others_search *others,
                                 const struct result_file *now, struct buf *name,
                                 struct cairn_error *error)
 {
-    struct situation s = {.recorded.row.run = run};
+    struct situation s = {.recorded.row.run = others->run};
     struct loader l = {.s = &s, .w = workflow, .store = store, .error = error};
     struct changed_outputs changed = {0};
     changed_outputs_add(&changed, 0, now);
-    int rc = find_writers(&l, &changed, run);
+    int rc = find_writers(&l, &changed, others);
     if (!rc && s.present.writer && s.present.writer[0])
         buf_text(name, s.present.writer[0]);
     changed_outputs_release(&changed);

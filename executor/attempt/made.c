@@ -6,6 +6,8 @@
 
 #include <stdlib.h>
 
+enum { OTHERS_ROWS_MOST = 1000000 };
+
 struct made_file {
     uint32_t task, output; /* which of its outputs */
     uint32_t order;        /* of several the later one counts */
@@ -13,6 +15,7 @@ struct made_file {
     bool filled; /* changed by design: a directory in which a later task has an
                     output, or a file that no other run has written */
     struct digest digest;
+    int64_t changed_ns; /* with it: as recorded; 0: not known */
 };
 
 struct made_files {
@@ -23,6 +26,7 @@ struct made_files {
     size_t capacity;
     bool wanted; /* some task has inputs */
     bool filled; /* with what had completed before */
+    struct others_search others;
 };
 
 void made_release(struct made_files *made)
@@ -53,10 +57,13 @@ static struct made_files *open_made(struct engine *e)
     if (e->made)
         return e->made;
     e->made = calloc(1, sizeof *e->made);
-    if (e->made)
-        e->made->wanted = is_wanted(e);
-    else
+    if (!e->made) {
         engine_break(e);
+        return NULL;
+    }
+    e->made->wanted = is_wanted(e);
+    e->made->others =
+        (struct others_search){.run = e->run.row.run, .rows_left = OTHERS_ROWS_MOST};
     return e->made;
 }
 
@@ -73,6 +80,13 @@ static bool go_up(struct str *path)
         path->len--;
     path->len -= path->len > 0;
     return path->len > 0;
+}
+
+static void describe_file(struct made_file *file, const struct result_file *result)
+{
+    file->known = true;
+    file->digest = result->digest;
+    file->changed_ns = result->ctime_ns;
 }
 
 /* False: out of memory. */
@@ -113,10 +127,8 @@ static void put_outputs(struct engine *e, struct made_files *made, uint32_t task
     for (uint32_t i = 0; more >= 0 && (more = files_step(&f, NULL)) > 0; i++) {
         struct made_file file = {
             .task = task, .output = i, .order = made->next_order++};
-        if (result && i < result->n_outputs) {
-            file.known = true;
-            file.digest = result->outputs[i].digest;
-        }
+        if (result && i < result->n_outputs)
+            describe_file(&file, &result->outputs[i]);
         if (!put_file(made, buf_view(&f.path), &file))
             engine_break(e);
     }
@@ -175,10 +187,8 @@ static bool find_digest(struct engine *e, struct made_file *file)
     int rc = lookup_result(&e->progress.lookup, file->task, &result, NULL);
     if (rc == CAIRN_ENOMEM)
         engine_break(e);
-    if (!rc && file->output < result->n_outputs) {
-        file->digest = result->outputs[file->output].digest;
-        file->known = true;
-    }
+    if (!rc && file->output < result->n_outputs)
+        describe_file(file, &result->outputs[file->output]);
     return file->known;
 }
 
@@ -196,8 +206,7 @@ static bool was_made_with_directory(const struct made_files *made, struct str pa
 }
 
 static bool is_as_made(struct engine *e, const struct scope *scope, uint32_t task,
-                       const char *path, const struct result_file *input,
-                       uint32_t *maker)
+                       const char *path, const struct result_file *input)
 {
     struct made_file *file = get_file(e->made, str_of(path));
     if (!file || file->task == task || file->filled ||
@@ -205,19 +214,20 @@ static bool is_as_made(struct engine *e, const struct scope *scope, uint32_t tas
         was_made_with_directory(e->made, str_of(path), file) || !find_digest(e, file) ||
         digest_equal(&file->digest, &input->digest))
         return true;
-    *maker = file->task;
     return changes_it(e, scope, task, path);
 }
 
 /* Whether a task of another run has written it since, and what to say then. What
  * somebody else has written may be meant to be used, such as by a task of this run that
  * changes the file in place and does not declare it. */
-static bool was_taken(struct engine *e, const char *name, uint32_t maker,
+static bool was_taken(struct engine *e, const char *name, const struct made_file *made,
                       const struct result_file *now, struct buf *why)
 {
     struct buf writer = BUF_INIT;
-    int rc = situation_find_other_writer(e->request.workflow, e->request.store,
-                                         e->run.row.run, now, &writer, NULL);
+    struct others_search *others = &e->made->others;
+    others->after_ns = made->changed_ns;
+    int rc = situation_find_other_writer(e->request.workflow, e->request.store, others,
+                                         now, &writer, NULL);
     if (rc == CAIRN_ENOMEM)
         engine_break(e);
     bool taken = writer.size > 0;
@@ -225,14 +235,14 @@ static bool was_taken(struct engine *e, const char *name, uint32_t maker,
         buf_format(why,
                    "its input %s is not what %s made: %s has written it since; "
                    "`cairn resume` makes it again",
-                   name, e->request.graph->id[maker], writer.data);
+                   name, e->request.graph->id[made->task], writer.data);
     buf_release(&writer);
     return taken;
 }
 
 int made_check_inputs(struct engine *e, const struct job *job, struct buf *why)
 {
-    uint32_t task = job->intent.task, maker = 0;
+    uint32_t task = job->intent.task;
     struct asker asker = job_asker(e, job);
     struct scope scope = lookup_scope(&asker);
     struct made_files *made = job->result.n_inputs ? open_made(e) : NULL;
@@ -247,11 +257,11 @@ int made_check_inputs(struct engine *e, const struct job *job, struct buf *why)
                          (more = files_step(&f, NULL)) > 0;
          i++) {
         const struct result_file *input = &job->result.inputs[i];
-        if (is_as_made(e, &scope, task, f.path.data, input, &maker))
+        if (is_as_made(e, &scope, task, f.path.data, input))
             continue;
-        taken = was_taken(e, f.name.data, maker, input, why);
-        if (!taken) /* nor is it searched for again */
-            get_file(made, str_of(f.path.data))->filled = true;
+        struct made_file *file = get_file(made, str_of(f.path.data));
+        taken = was_taken(e, f.name.data, file, input, why);
+        file->filled |= !taken; /* nor is it searched for again */
     }
     files_release(&f);
     if (taken)

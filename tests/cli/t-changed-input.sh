@@ -73,6 +73,24 @@ flow 'a: {run: "echo 1 >x", outputs: x}' 'change: {needs: a, run: "echo 2 >>x"}'
 exits 0 cairn run w.yaml
 is "$(cat y.3)" "$(printf '1\n2')" 'a task that changes a file in place need not declare it'
 
+# By a run that a task of this one has begun: that is this run's doing.
+cd "$top" && in_dir nested
+printf 'name: inner\ntasks:\n  t: {run: "echo 2 >>x", outputs: x}\n' >inner.yaml
+flow 'a: {run: "echo 1 >x", outputs: x}' 'm: {needs: a, run: "cairn run inner.yaml"}' \
+    'b: {needs: m, run: "cat x >y", inputs: x}'
+exits 0 cairn run w.yaml
+is "$(tr '\n' ' ' <y)" '1 2 ' 'what an inner run has changed is used'
+
+# With the content that an earlier run had: that was over before.
+cd "$top" && in_dir earlier
+flow 'fetch: {run: "cat server >x", outputs: x}' 'tidy: {needs: fetch, run: "sort -o x x"}' \
+    'b: {needs: tidy, run: "cat x >y", inputs: x}'
+printf '1\n2\n' >server
+exits 0 cairn run w.yaml
+printf '2\n1\n' >server
+exits 0 cairn run --fresh w.yaml
+is "$(tr '\n' ' ' <y)" '1 2 ' 'no earlier run is taken for the writer'
+
 # What changes a file in place by design.
 cd "$top" && in_dir in-place
 flow 'a: {run: "echo 1 >x", outputs: x}' \
