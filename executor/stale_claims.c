@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Only what is offered can be claimed, so all that it needs had ended then. Where any
- * of that does not end as it is recorded, or its own text was edited, it is another
- * question now, which the answer to the old one must not answer. */
+ * of that does not end as it is recorded, or its own definition was edited (its text,
+ * or what that names: env, params), it is another question now, which the answer to the
+ * old one must not answer. */
 #include "executor/stale_claims.h"
 
 #include "executor/state/report.h"
 
 #include "base/array.h"
+#include "graph/fingerprint.h"
 #include "graph/match.h"
 #include "runs/stored.h"
 #include "storage/rows_command.h"
@@ -42,13 +44,33 @@ static bool needs_end_anew(const struct engine *e, uint32_t task)
     return false;
 }
 
-/* `then`: of the claim's generation. */
-static bool is_stale(const struct engine *e, const struct graph *then, uint32_t old,
-                     uint32_t now)
+/* The tasks of a claim's generation, and of the graph as it is now. */
+struct generations {
+    const struct graph *then;
+    uint32_t *now;                /* [then->n_tasks] the same task now, or NODE_NONE */
+    struct digest *meant, *means; /* fingerprints */
+};
+
+static int compare_generations(const struct engine *e, const struct graph *then,
+                               struct generations *g, struct cairn_error *error)
 {
+    const struct graph *now = e->request.graph;
+    g->then = then;
+    g->now = malloc(((size_t)then->n_tasks + 1) * sizeof *g->now);
+    g->meant = malloc(((size_t)then->n_tasks + 1) * sizeof *g->meant);
+    g->means = malloc(((size_t)now->n_tasks + 1) * sizeof *g->means);
+    if (!g->now || !g->meant || !g->means)
+        return error_nomem(error);
+    map_tasks(then, now, g->now);
+    int rc = graph_fingerprints(then, g->meant, error);
+    return rc ? rc : graph_fingerprints(now, g->means, error);
+}
+
+static bool is_stale(const struct engine *e, const struct generations *g, uint32_t task)
+{
+    uint32_t now = g->now[task];
     return now == NODE_NONE || needs_end_anew(e, now) ||
-           !str_equal(graph_def(then, old)->external,
-                      graph_def(e->request.graph, now)->external);
+           !digest_equal(&g->meant[task], &g->means[now]);
 }
 
 static int drop_claim(struct engine *e, const struct graph *then, uint32_t gen,
@@ -67,16 +89,16 @@ static int drop_claim(struct engine *e, const struct graph *then, uint32_t gen,
 static int drop_stale(struct engine *e, const struct open_claims *open, uint32_t gen,
                       const struct graph *then, struct cairn_error *error)
 {
-    uint32_t *now = malloc(((size_t)then->n_tasks + 1) * sizeof *now);
-    int rc = now ? 0 : error_nomem(error);
-    if (!rc)
-        map_tasks(then, e->request.graph, now);
+    struct generations g = {0};
+    int rc = compare_generations(e, then, &g, error);
     for (size_t i = 0; i < open->n && !rc; i++) {
         uint32_t task = open->tasks[i];
-        if (task < then->n_tasks && is_stale(e, then, task, now[task]))
+        if (task < then->n_tasks && is_stale(e, &g, task))
             rc = drop_claim(e, then, gen, task, error);
     }
-    free(now);
+    free(g.now);
+    free(g.meant);
+    free(g.means);
     return rc;
 }
 

@@ -172,6 +172,26 @@ exits 0 cairn complete 1 other --token "$kept"
 exits 0 cairn resume
 is "$(cat published)" 2 'only the answer to the new question counts'
 
+# ---- What the text names is edited ----
+for keep in '' --on-change=keep; do
+    rm -rf .cairn
+    cat >env.yaml <<'END5'
+name: env
+env: {TARGET: staging, OTHER: '1'}
+tasks:
+  a: {run: 'true'}
+  r: {needs: a, external: "Deploy to ${{ env.TARGET }}"}
+END5
+    exits 7 cairn run env.yaml --no-wait
+    exits 0 cairn claim 1 r --lease 1h
+    token=$(cat out)
+    sed -i 's/staging/prod/' env.yaml
+    exits 7 cairn resume --no-wait $keep
+    exits 6 cairn complete 1 r --token "$token"
+    exits 0 cairn next
+    says 'Deploy to prod' 'another env, another question'
+done
+
 # The same after an edit: of what is before it, of its own text, and where the task before
 # it does not run any more.
 for edit in 's/v=1/v=2/' 's/Approve/Refuse/' 's/  a: {/  a: {if: "false", /'; do
