@@ -73,6 +73,8 @@ static bool will_adopt(const struct judge *j, const struct judged_task *v)
 
 static bool is_unknown(const struct judge *j, const struct judged_task *v)
 {
+    if (outcome_is_skipped(v->recorded)) /* unknown only if it is to run */
+        return false;
     return task_is_unknown(v->def, v->recorded, v->mark) ||
            (v->def->once && v->mark & MARK_OUTLIVED && !will_adopt(j, v));
 }
@@ -221,6 +223,10 @@ static void judge_skipped_task(struct judge *j, const struct judged_task *v,
     judge_open_task(j, v, reason);
     if (j->out->fate[v->task] & FATE_BAD)
         j->out->reset[v->task] = (v->needs & FATE_ANEW) != 0;
+    else if (task_is_unknown(v->def, v->recorded, v->mark)) {
+        settle_as(j, v->task, CAIRN_REASON_UNKNOWN, FATE_OPEN, NODE_NONE);
+        j->out->reset[v->task] = false;
+    }
 }
 
 static uint8_t fate_of_outcome(uint8_t outcome)
@@ -266,7 +272,7 @@ static struct judged_task describe_judged_task(struct judge *j, uint32_t task)
 static bool has_ended(uint8_t outcome)
 {
     return outcome == CAIRN_COMPLETED || outcome == CAIRN_FAILED ||
-           outcome == CAIRN_SKIPPED || outcome == CAIRN_EXCLUDED;
+           outcome_is_skipped(outcome);
 }
 
 static void judge_task(struct judge *j, uint32_t task)
@@ -286,7 +292,7 @@ static void judge_task(struct judge *j, uint32_t task)
         reason == CAIRN_REASON_HANDLED || reported) {
         out->kept += reason == CAIRN_REASON_KEPT;
         settle_as(j, task, reason, fate_of_outcome(v.recorded), NODE_NONE);
-    } else if (v.recorded == CAIRN_SKIPPED || v.recorded == CAIRN_EXCLUDED)
+    } else if (outcome_is_skipped(v.recorded))
         judge_skipped_task(j, &v, reason);
     else
         judge_open_task(j, &v, reason);

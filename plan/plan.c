@@ -224,8 +224,7 @@ static bool only_passes_on(const struct cairn_plan *plan, uint32_t node)
 {
     const struct states *states = &plan->situation.present.states;
     return !graph_is_barrier(&plan->workflow->graph, node) &&
-           (states->outcome[node] == CAIRN_EXCLUDED ||
-            states->outcome[node] == CAIRN_SKIPPED);
+           outcome_is_skipped(states->outcome[node]);
 }
 
 static const char *describe_upstream(const struct cairn_plan *plan, uint32_t task,

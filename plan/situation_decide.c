@@ -227,7 +227,8 @@ static int decide_as_is(struct loader *l)
     if (!d.fate || !d.reset || !d.reason || !d.cause)
         return error_nomem(l->error);
     for (uint32_t task = 0; task < g->n_tasks; task++)
-        if (task_is_unknown(graph_def(g, task), s->present.states.outcome[task],
+        if (!outcome_is_skipped(s->present.states.outcome[task]) &&
+            task_is_unknown(graph_def(g, task), s->present.states.outcome[task],
                             situation_mark(s, task)))
             d.reason[task] = CAIRN_REASON_UNKNOWN;
     return 0;

@@ -151,8 +151,9 @@ static int load_lost_marks(struct loader *l, uint32_t gen)
 
 /* ---- Tasks that were taken out of the workflow and put back ---- */
 
-/* Those that must not run twice. What an earlier generation of the run knows of one is
- * no record of the present states, so if it may have run, it is unknown. */
+/* Those that must not run twice; also those that an edit had skipped meanwhile. What an
+ * earlier generation of the run knows of one is no record of the present states, so if
+ * it may have run, it is unknown. */
 struct put_back {
     struct situation *s;
     uint32_t n, *now; /* the tasks of the generation, in the workflow as it is now */
@@ -175,7 +176,9 @@ static int mark_put_back(void *context, const struct attempt_row *row)
     uint32_t task = row->task < p->n ? p->now[row->task] : NODE_NONE;
     if (task == NODE_NONE || !p->wanted[task] || attempt_never_started(row))
         return 0;
-    uint8_t *mark = &p->s->present.new_marks[task];
+    uint32_t old = p->s->present.old_task[task];
+    uint8_t *mark =
+        old == NODE_NONE ? &p->s->present.new_marks[task] : &p->s->recorded.marks[old];
     *mark = put_back_mark(row, *mark);
     p->wanted[task] |= SEEN;
     return 0;
@@ -209,6 +212,16 @@ static int mark_put_back_by(struct loader *l, uint32_t gen, uint8_t *wanted)
     return rc;
 }
 
+static bool was_put_back(const struct loader *l, uint32_t task)
+{
+    const struct situation *s = l->s;
+    uint32_t old = s->present.old_task[task];
+    if (!graph_def(&l->w->graph, task)->once)
+        return false;
+    return old == NODE_NONE ? !s->present.new_marks[task]
+                            : outcome_is_skipped(s->recorded.states.outcome[old]);
+}
+
 static int load_put_back(struct loader *l)
 {
     const struct recorded *r = &l->s->recorded;
@@ -219,9 +232,7 @@ static int load_put_back(struct loader *l)
     if (!wanted)
         return error_nomem(l->error);
     for (uint32_t task = 0; task < n; task++) {
-        wanted[task] = l->s->present.old_task[task] == NODE_NONE &&
-                       !l->s->present.new_marks[task] &&
-                       graph_def(&l->w->graph, task)->once;
+        wanted[task] = was_put_back(l, task);
         n_wanted += wanted[task];
     }
     int rc = 0;

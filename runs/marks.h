@@ -50,6 +50,10 @@ bool attempt_never_started(const struct attempt_row *row);
 uint8_t attempt_mark(const struct attempt_row *row, const struct recovery *recovery);
 /* Whether nobody can say if the task has done its work, and it must not run twice: it
  * waits for its check, or for `cairn resolve`. */
+static inline bool outcome_is_skipped(uint8_t outcome)
+{
+    return outcome == CAIRN_SKIPPED || outcome == CAIRN_EXCLUDED;
+}
 bool task_is_unknown(const struct task_def *def, uint8_t outcome, uint8_t marks);
 
 #endif

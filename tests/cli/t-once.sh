@@ -199,6 +199,31 @@ mv back.yaml.full back.yaml
 exits 8 cairn resume
 is "$(grep -c pay ran)" 1 'also in a run that was completed'
 
+# Turned off for one resume, itself or what it needs, and on again.
+for off in "s/pay: {/pay: {if: 'false', /" "s/first: {/first: {if: 'false', /"; do
+    cat >back.yaml <<'END2'
+name: back
+tasks:
+  first: {run: 'true'}
+  pay: {needs: first, run: 'echo pay >>ran', once: true}
+  last: {run: '[ -e go ]'}
+END2
+    rm -rf .cairn ran go
+    exits 1 cairn run back.yaml
+    sed -i.full "$off" back.yaml
+    exits 1 cairn resume
+    exits 0 cairn status
+    says ' skipped' 'it is skipped'
+    exits 1 cairn resume
+    mv back.yaml.full back.yaml
+    exits 8 cairn resume
+    is "$(grep -c pay ran)" 1 'once turned on again it is asked about'
+    exits 0 cairn resolve 1 pay 'done'
+    touch go
+    exits 0 cairn resume
+    is "$(grep -c pay ran)" 1 'and did not run again'
+done
+
 # One that failed may run again.
 cat >back.yaml <<'END2'
 name: back

@@ -175,9 +175,24 @@ static uint8_t stands(struct oracle *o, uint32_t task, const struct needs_seen *
     }
 }
 
+static bool was_skipped(uint32_t task)
+{
+    return states.outcome[task] == CAIRN_SKIPPED ||
+           states.outcome[task] == CAIRN_EXCLUDED;
+}
+
+/* One that was skipped since it ran last is unknown only if it would run now. */
+static bool is_unknown_again(uint32_t task)
+{
+    return graph_def(&graph, task)->once &&
+           marks[task] & (MARK_INTERRUPTED | MARK_DAMAGED | MARK_UNDOING);
+}
+
 static bool is_unknown(uint32_t task, const struct needs_seen *needs)
 {
     bool moving = needs->waits || needs->may || needs->will;
+    if (was_skipped(task))
+        return false;
     if (states.outcome[task] == CAIRN_UNKNOWN)
         return true;
     if (!graph_def(&graph, task)->once)
@@ -251,6 +266,10 @@ static uint8_t consult(struct oracle *o, uint32_t task)
     if (go < 0 || holds_now < 0) {
         o->turned[task] = turns(task, &needs);
         return *v = STAYS_OUT;
+    }
+    if (was_skipped(task) && is_unknown_again(task)) {
+        o->waits[task] = true;
+        return *v = WAITS;
     }
     o->waits[task] |= def->kind == TASK_EXTERNAL;
     bool sure = go && holds_now && def->kind != TASK_EXTERNAL;
