@@ -175,7 +175,7 @@ static void judge_open_task(struct judge *j, const struct judged_task *v,
         settle_as(j, task,
                   v->def->when == WHEN_SUCCESS ? CAIRN_REASON_NEED_SKIPPED
                                                : CAIRN_REASON_EXCLUDED,
-                  FATE_BAD, blocking_need(j, task));
+                  FATE_BAD | (v->needs & FATE_OPEN), blocking_need(j, task));
         return;
     }
     if (v->def->condition.len) {

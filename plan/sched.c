@@ -199,7 +199,9 @@ void sched_offer(struct sched *s, uint32_t task)
 
 /* ---- The end of a task ---- */
 
-enum { NEED_FAILED = 1, NEED_BAD = 2 };
+/* NEED_OPEN: it was skipped because of another need, so those that need it wait on.
+ * TOLD: those that can never run because of it know. */
+enum { NEED_FAILED = 1, NEED_BAD = 2, NEED_OPEN = 4, TOLD = 8 };
 
 enum sched_end_class sched_class(enum cairn_outcome outcome)
 {
@@ -261,6 +263,8 @@ static void end_node(struct propagation *r, uint32_t node, enum sched_end_class 
 
 static void skip_task(struct propagation *r, uint32_t task, enum cairn_outcome outcome)
 {
+    if (r->s->waiting[task])
+        r->s->flags[task] |= NEED_OPEN;
     end_node(r, task, END_BAD);
     if (r->skipped)
         r->skipped(r->context, task, outcome);
@@ -298,24 +302,41 @@ static void give_up_dependents(struct propagation *r, uint32_t barrier)
     }
 }
 
+/* All that it needs has ended: it was skipped before. */
+static void end_early_skip(struct propagation *r, uint32_t task)
+{
+    uint8_t flags = r->s->flags[task];
+    r->s->flags[task] = flags & (uint8_t) ~(NEED_OPEN | TOLD);
+    if (flags & TOLD) /* else its turn is still to come */
+        r->s->work[r->tail++] = task;
+}
+
+/* Twice for a task that was skipped while something that it needs had not ended: those
+ * that can never run are told at once; for the others it has ended when all of that
+ * has, so that they overtake nothing that comes before it. */
 static void notify_dependents(struct propagation *r, uint32_t node)
 {
     struct sched *s = r->s;
     const struct graph *g = s->graph;
     uint8_t flag = flag_of(s->end[node]);
+    bool over = !(s->flags[node] & NEED_OPEN);
+    s->flags[node] |= over ? 0 : TOLD;
     for (uint32_t e = g->dependent_start[node]; e < g->dependent_start[node + 1]; e++) {
         uint32_t dependent = g->dependents[e];
         bool first = flag && !s->flags[dependent];
         assert(s->waiting[dependent] > 0);
         note_cause(s, dependent, node, flag);
-        s->waiting[dependent]--;
+        s->waiting[dependent] -= over;
+        bool last = s->waiting[dependent] == 0;
         if (!graph_is_barrier(g, dependent)) {
             look_at_task(r, dependent);
+            if (last && s->flags[dependent] & NEED_OPEN)
+                end_early_skip(r, dependent);
             continue;
         }
         if (first)
             give_up_dependents(r, dependent);
-        if (s->waiting[dependent] == 0)
+        if (last)
             end_node(r, dependent, barrier_class(s->flags[dependent]));
     }
 }
@@ -343,6 +364,32 @@ void sched_end(struct sched *s, uint32_t task, enum cairn_outcome outcome,
     check_transition(s);
 }
 
+static void release_handlers(struct sched *s, uint32_t skipped)
+{
+    const struct graph *g = s->graph;
+    for (uint32_t e = g->dependent_start[skipped]; e < g->dependent_start[skipped + 1];
+         e++) {
+        uint32_t task = g->dependents[e];
+        if (graph_is_barrier(g, task) || s->state[task] != WAITING ||
+            graph_def(g, task)->when != WHEN_ALWAYS)
+            continue;
+        if (--s->waiting[task] == 0)
+            make_ready(s, task);
+    }
+}
+
+bool sched_end_early_skips(struct sched *s)
+{
+    assert(s->taken == 0 && s->ready.n == 0);
+    for (uint32_t task = 0; task < s->graph->n_tasks; task++)
+        if (s->flags[task] & NEED_OPEN) {
+            s->flags[task] &= (uint8_t)~NEED_OPEN;
+            release_handlers(s, task);
+        }
+    check_transition(s);
+    return s->ready.n > 0;
+}
+
 void sched_rerun(struct sched *s, uint32_t task)
 {
     assert(s->state[task] == ENDED && s->end[task] == END_OPEN);
@@ -365,7 +412,7 @@ static int allocate_arrays(struct sched *s, struct cairn_error *error)
     s->flags = calloc(g->n_nodes, 1);
     s->waiting = calloc(g->n_nodes, sizeof *s->waiting);
     s->cause = malloc(g->n_nodes * sizeof *s->cause);
-    s->work = malloc(((size_t)g->n_nodes + 1) * sizeof *s->work);
+    s->work = malloc(2 * ((size_t)g->n_nodes + 1) * sizeof *s->work);
     s->ready.at = malloc(g->n_tasks * sizeof *s->ready.at);
     s->parked = calloc((size_t)pools + 1, sizeof *s->parked);
     s->pool_used = calloc((size_t)pools + 1, sizeof *s->pool_used);
@@ -391,7 +438,7 @@ static void count_needs(struct sched *s, uint32_t node)
     const struct graph *g = s->graph;
     for (uint32_t e = g->need_start[node]; e < g->need_start[node + 1]; e++) {
         uint8_t end = s->end[g->needs[e]];
-        s->waiting[node] += end == END_OPEN;
+        s->waiting[node] += end == END_OPEN || s->flags[g->needs[e]] & NEED_OPEN;
         note_cause(s, node, g->needs[e], flag_of(end));
     }
 }
@@ -409,6 +456,7 @@ static void begin_node(struct propagation *r, uint32_t node, uint8_t outcome)
         end_node(r, node, sched_class(outcome));
     else
         look_at_task(r, node);
+    s->flags[node] |= s->flags[node] & NEED_OPEN ? TOLD : 0;
     r->tail = 0;
 }
 

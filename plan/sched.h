@@ -12,10 +12,11 @@
  *
  * A task waits until everything it needs has ended. Then `when` decides: success wants
  * all of it completed (and gives up as soon as one need ended otherwise), failed wants
- * a failed one, always takes anything. A barrier ends when all members have: failed if
- * one failed, else bad if one was skipped. Ready tasks are ordered by priority, then
- * critical path, then file order. A taken task holds its place in its pool until it is
- * held, offered or ends. */
+ * a failed one, always takes anything. One that was given up early has ended, for those
+ * that wait for it, when all that it needs has. A barrier ends when all members have:
+ * failed if one failed, else bad if one was skipped. Ready tasks are ordered by
+ * priority, then critical path, then file order. A taken task holds its place in its
+ * pool until it is held, offered or ends. */
 #ifndef PLAN_SCHED_H
 #define PLAN_SCHED_H
 
@@ -94,6 +95,10 @@ void sched_end(struct sched *sched, uint32_t task, enum cairn_outcome outcome,
 /* A task that ended OPEN is to run after all: READY, or WAITING for a need that runs
  * again, too. */
 void sched_rerun(struct sched *sched, uint32_t task);
+/* Nothing runs any more, and what tasks that were given up early still waited for will
+ * not: tasks that take anything wait for those no longer. True: one is ready. Costs a
+ * look at every task; what waits for another reason waits on. */
+bool sched_end_early_skips(struct sched *sched);
 /* The task because of which `task` was skipped: of a group, the member. */
 uint32_t sched_cause(const struct sched *sched, uint32_t task);
 /* The diagram above: states, counts and queues agree. Asserted after every transition

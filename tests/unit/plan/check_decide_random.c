@@ -262,7 +262,7 @@ static uint8_t consult(struct oracle *o, uint32_t task)
         return *v;
     const struct task_def *def = graph_def(&graph, task);
     int go = needs_say(def->when, &needs), holds_now = condition_says(o, task);
-    o->waits[task] = needs.waits && go >= 0;
+    o->waits[task] = needs.waits;
     if (go < 0 || holds_now < 0) {
         o->turned[task] = turns(task, &needs);
         return *v = STAYS_OUT;

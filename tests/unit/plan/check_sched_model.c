@@ -52,13 +52,22 @@ struct counts {
     uint32_t open, failed, bad;
 };
 
+static struct counts count_needs(const struct model *m, uint32_t i);
+
+/* It was skipped while something that it needs had not ended. */
+static bool is_early_skip(const struct model *m, uint32_t i)
+{
+    return !is_barrier(m, i) && m->fact[i] == NOTHING && m->derived[i] &&
+           count_needs(m, i).open;
+}
+
 static struct counts count_needs(const struct model *m, uint32_t i)
 {
     const struct graph *g = &m->graph;
     struct counts c = {0};
     for (uint32_t e = g->need_start[i]; e < g->need_start[i + 1]; e++) {
         enum sched_end_class end = end_of(m, g->needs[e]);
-        c.open += end == END_OPEN;
+        c.open += end == END_OPEN || is_early_skip(m, g->needs[e]);
         c.failed += end == END_FAILED;
         c.bad += end == END_BAD;
     }

@@ -1,0 +1,52 @@
+# shellcheck shell=sh disable=SC2016
+# A task that is skipped because of one need does not let what comes after it overtake
+# its other needs, however many run at once.
+. "${TESTS:?}/cli/tap.sh"
+
+for why in failed off; do
+    if [ $why = off ]; then
+        y="y: {if: params.extra, run: 'true'}"
+    else
+        y="y: {run: 'false'}
+  hy: {needs: y, when: failed, run: 'true'}"
+    fi
+    cat >w.yaml <<END
+name: w
+params: {extra: {type: bool, default: false}}
+tasks:
+  x: {run: 'sleep 0.2; echo v=1 >>"\$CAIRN_OUTPUT"; echo new >x.out'}
+  $y
+  m: {needs: [x, y], run: 'echo extra'}
+  n: {needs: m, run: 'echo extra'}
+  e: {needs: n, when: always, run: 'echo "\$V" \$(cat x.out) >>log', env: {V: "\${{ tasks.x.outputs.v }}"}}
+  f: {needs: m, when: always, if: "tasks.x.status == 'completed'", run: 'echo f >>log'}
+END
+    for jobs in 1 4; do
+        rm -f log
+        echo old >x.out
+        exits 0 cairn run w.yaml --fresh -j$jobs
+        is "$(sort log | tr '\n' ' ')" '1 new f ' "y is $why, -j$jobs: after what it depends on"
+        exits 0 cairn resume
+        says 'nothing to do' 'and all is settled'
+    done
+done
+
+# Where a failure stops the run, what would have come before will not: a handler behind
+# what was skipped runs, as it would with more jobs.
+cat >stop.yaml <<'END'
+name: stop
+jobs: 1
+tasks:
+  y: {priority: 1, run: '[ -e ok ]'}
+  x: {run: 'echo x >>log'}
+  m: {needs: [x, y], run: 'echo m >>log'}
+  report: {needs: m, when: always, run: 'echo report >>log'}
+  direct: {needs: x, when: always, run: 'echo direct >>log'}
+END
+rm -f log
+exits 1 cairn run stop.yaml
+is "$(tr '\n' ' ' <log)" 'report ' 'the handler runs when nothing else will'
+touch ok
+exits 0 cairn resume
+is "$(sort log | tr '\n' ' ')" 'direct m report report x ' 'the rest runs on resume, and the handler again after it'
+done_testing
