@@ -276,7 +276,7 @@ tsan-tests: $(TSAN_TESTS)
 	@CAIRN_TEST_LEVEL=short CK_TIMEOUT_MULTIPLIER=5 $(RUN_TESTS) $^
 # Not those that start processes: memcheck does not follow a clone that shares memory.
 # Nor what is too much for it.
-VALGRIND_SKIPS = $(addprefix check_,spawn% guard leftovers keeper needed os engine% run_records full_disk store%)
+VALGRIND_SKIPS = $(addprefix check_,spawn% guard leftovers keeper% needed os engine% run_records full_disk store% payload_kind repair_kinds commit_order external resolve failing_calls)
 VALGRIND_TESTS = $(foreach t,$(UNIT_TESTS),$(if $(filter $(VALGRIND_SKIPS),$(notdir $t)),,$t))
 valgrind: check-programs ## the unit tests that start no process, under valgrind memcheck
 	@TEST_WRAPPER='valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite --show-leak-kinds=definite' \
