@@ -263,9 +263,17 @@ static void sim_crash(struct sim *s)
     s->steps_left = UINT32_MAX;
 }
 
+/* What was skipped early is skipped again, as decide has it. */
 static void sim_resume(struct sim *s)
 {
+    const struct graph *g = &s->w->graph;
     sim_crash(s);
+    for (uint32_t i = g->n_nodes; i-- > 0;) {
+        uint32_t t = g->order[i];
+        if (!graph_is_barrier(g, t) && s->outcome[t] == CAIRN_SKIPPED &&
+            is_open(g, s->outcome, t))
+            s->outcome[t] = CAIRN_PENDING;
+    }
     sim_init_sched(s);
     for (uint32_t t = 0; t < s->w->graph.n_tasks; t++)
         if (s->outcome[t] != CAIRN_PENDING)

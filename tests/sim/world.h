@@ -105,12 +105,27 @@ struct needs_seen {
     bool open, failed, bad;
 };
 
-static inline void see(const uint8_t *outcome, uint32_t task, struct needs_seen *seen)
+static inline bool is_open(const struct graph *g, const uint8_t *outcome,
+                           uint32_t task);
+
+static inline void see(const struct graph *g, const uint8_t *outcome, uint32_t task,
+                       struct needs_seen *seen)
 {
     enum sched_end_class end = sched_class(outcome[task]);
-    seen->open |= end == END_OPEN;
+    seen->open |= is_open(g, outcome, task);
     seen->failed |= end == END_FAILED;
     seen->bad |= end == END_BAD;
+}
+
+static inline struct needs_seen see_needs(const struct graph *g, const uint8_t *outcome,
+                                          uint32_t task);
+
+/* Has not ended for those that wait for it: also if it was skipped, and something else
+ * that it needs has not. */
+static inline bool is_open(const struct graph *g, const uint8_t *outcome, uint32_t task)
+{
+    return sched_class(outcome[task]) == END_OPEN ||
+           (outcome[task] == CAIRN_SKIPPED && see_needs(g, outcome, task).open);
 }
 
 /* Everything that a task needs, members of groups one by one. */
@@ -121,11 +136,11 @@ static inline struct needs_seen see_needs(const struct graph *g, const uint8_t *
     for (uint32_t e = g->need_start[task]; e < g->need_start[task + 1]; e++) {
         uint32_t need = g->needs[e];
         if (!graph_is_barrier(g, need)) {
-            see(outcome, need, &seen);
+            see(g, outcome, need, &seen);
             continue;
         }
         for (uint32_t f = g->need_start[need]; f < g->need_start[need + 1]; f++)
-            see(outcome, g->needs[f], &seen);
+            see(g, outcome, g->needs[f], &seen);
     }
     return seen;
 }
