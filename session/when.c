@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: MIT */
+/* One pass over the text, from left to right. What is wrong is told where it stands;
+ * the clock of the zone is asked last. */
+#include "session/when.h"
+
+#include "base/utf8.h"
+
+#define SECOND_NS 1000000000ll
+#define DAY_S 86400ll
+#define FORMS                                                                       \
+    "write 'now', '2 hours ago', 'yesterday 14:30', '2025-01-20 14:30' or, with a " \
+    "zone, '2025-01-20T14:30:05Z'"
+
+struct reader {
+    const char *start, *at, *end;
+    int64_t now_ns;
+    const struct zone *zone;
+    struct cairn_error *error;
+};
+
+static int refuse_at(const struct reader *r, const char *at, const char *what,
+                     const char *remedy)
+{
+    size_t len = (size_t)(r->end - r->start);
+    return error_set(r->error, CAIRN_EUSAGE, "time '%.*s%s', position %zu: %s; %s",
+                     (int)utf8_fit((struct str){r->start, len}, 60), r->start,
+                     len <= 60 ? "" : "...", (size_t)(at - r->start) + 1, what, remedy);
+}
+
+/* ---- Reading ---- */
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+static bool at_end(const struct reader *r)
+{
+    return r->at == r->end;
+}
+
+/* Takes the character, if it is the next one. */
+static bool take(struct reader *r, char c)
+{
+    if (at_end(r) || *r->at != c)
+        return false;
+    r->at++;
+    return true;
+}
+
+static void skip_blanks(struct reader *r)
+{
+    while (!at_end(r) && is_blank(*r->at))
+        r->at++;
+}
+
+static struct str take_word(struct reader *r)
+{
+    const char *start = r->at;
+    while (!at_end(r) && is_letter(*r->at))
+        r->at++;
+    return (struct str){start, (size_t)(r->at - start)};
+}
+
+static bool equal_ignoring_case(struct str word, const char *lower)
+{
+    for (size_t i = 0; i < word.len; i++)
+        if ((word.ptr[i] | 0x20) != lower[i])
+            return false;
+    return lower[word.len] == '\0';
+}
+
+/* Exactly `width` digits, from `least` to `most`. */
+static int take_number(struct reader *r, unsigned width, int least, int most,
+                       const char *what, int *out)
+{
+    const char *start = r->at;
+    int value = 0;
+    for (unsigned i = 0; i < width; i++, r->at++) {
+        if (at_end(r) || !is_digit(*r->at))
+            return refuse_at(r, r->at, "a digit is missing", what);
+        value = value * 10 + (*r->at - '0');
+    }
+    if (value < least || value > most || (!at_end(r) && is_digit(*r->at)))
+        return refuse_at(r, start, "this number is out of range", what);
+    *out = value;
+    return 0;
+}
+
+static int expect_end(struct reader *r, const char *remedy)
+{
+    skip_blanks(r);
+    return at_end(r) ? 0 : refuse_at(r, r->at, "there is more than a time", remedy);
+}
+
+static int within_range(const struct reader *r, int64_t utc_ns, int64_t *out)
+{
+    if (utc_ns < 0)
+        return refuse_at(r, r->start, "that is before 1970", FORMS);
+    *out = utc_ns;
+    return 0;
+}
+
+/* ---- A time ago ---- */
+
+static const struct {
+    const char *name, *many, *brief;
+    int64_t s;
+} units[] = {{"second", "seconds", "sec", 1},
+             {"minute", "minutes", "min", 60},
+             {"hour", "hours", "hr", 3600},
+             {"day", "days", "", DAY_S},
+             {"week", "weeks", "", 7 * DAY_S}};
+
+static int64_t unit_s(struct str word)
+{
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        bool letter = word.len == 1 && (*word.ptr | 0x20) == *units[i].name;
+        if (letter || equal_ignoring_case(word, units[i].name) ||
+            equal_ignoring_case(word, units[i].many) ||
+            (word.len && equal_ignoring_case(word, units[i].brief)))
+            return units[i].s;
+    }
+    return 0;
+}
+
+static int take_unit(struct reader *r, int64_t count, int64_t *total_ns)
+{
+    int64_t ns;
+    skip_blanks(r);
+    const char *at = r->at;
+    int64_t s = unit_s(take_word(r));
+    if (!s)
+        return refuse_at(r, at, "a unit of time is missing",
+                         "write seconds, minutes, hours, days or weeks, or a date");
+    if (__builtin_mul_overflow(count, s * SECOND_NS, &ns) ||
+        __builtin_add_overflow(*total_ns, ns, total_ns))
+        return refuse_at(r, at, "that is too long ago", FORMS);
+    return 0;
+}
+
+static int take_count(struct reader *r, int64_t *count)
+{
+    const char *start = r->at;
+    int64_t value = 0;
+    for (; !at_end(r) && is_digit(*r->at); r->at++)
+        if (__builtin_mul_overflow(value, 10, &value) ||
+            __builtin_add_overflow(value, *r->at - '0', &value))
+            return refuse_at(r, start, "this number is out of range", FORMS);
+    *count = value;
+    return 0;
+}
+
+/* The reader stands on a digit, or behind "a" or "an" if there is a count already. */
+static int read_ago(struct reader *r, int64_t count, int64_t *out)
+{
+    int64_t total_ns = 0;
+    int rc = count ? take_unit(r, count, &total_ns) : 0;
+    while (!rc) {
+        skip_blanks(r);
+        if (at_end(r) || !is_digit(*r->at))
+            break;
+        rc = take_count(r, &count);
+        if (!rc)
+            rc = take_unit(r, count, &total_ns);
+    }
+    if (rc)
+        return rc;
+    const char *at = r->at;
+    if (!equal_ignoring_case(take_word(r), "ago"))
+        return refuse_at(r, at, "'ago' is missing", "as in '2 hours ago'");
+    rc = expect_end(r, "end with 'ago'");
+    if (rc)
+        return rc;
+    return within_range(r, total_ns > r->now_ns ? -1 : r->now_ns - total_ns, out);
+}
+
+/* ---- A time of a day ---- */
+
+struct civil {
+    int64_t day; /* since 1970-01-01 */
+    int hour, minute, second, ns;
+    const char *clock; /* in the text */
+};
+
+static int take_fraction(struct reader *r, int *ns)
+{
+    const char *start = r->at;
+    *ns = 0;
+    for (int place = 100000000; !at_end(r) && is_digit(*r->at); r->at++, place /= 10) {
+        if (place == 0)
+            return refuse_at(r, r->at, "this is finer than a nanosecond",
+                             "write at most nine digits");
+        *ns += (*r->at - '0') * place;
+    }
+    return r->at > start ? 0
+                         : refuse_at(r, r->at, "a digit is missing",
+                                     "leave the point out, or write digits behind it");
+}
+
+static int take_clock(struct reader *r, struct civil *c)
+{
+    c->clock = r->at;
+    if (at_end(r))
+        return refuse_at(r, r->at, "the time of day is missing",
+                         "add hours and minutes, as in 14:30");
+    int rc =
+        take_number(r, 2, 0, 23, "write hours with two digits, 00 to 23", &c->hour);
+    if (!rc && !take(r, ':'))
+        rc = refuse_at(r, r->at, "':' is missing",
+                       "write hours and minutes, as in 14:30");
+    if (!rc)
+        rc = take_number(r, 2, 0, 59, "write minutes with two digits, 00 to 59",
+                         &c->minute);
+    if (!rc && take(r, ':')) {
+        rc = take_number(r, 2, 0, 59, "write seconds with two digits, 00 to 59",
+                         &c->second);
+        if (!rc && take(r, '.'))
+            rc = take_fraction(r, &c->ns);
+    }
+    return rc;
+}
+
+static int take_date(struct reader *r, struct civil *c)
+{
+    static const char form[] = "write a date as year-month-day, 2025-01-20";
+    int year, month, day;
+    int rc = take_number(r, 4, 1970, 2261, "write a year from 1970 to 2261", &year);
+    if (!rc)
+        r->at++; /* a '-', which is_date has seen */
+    if (!rc)
+        rc = take_number(r, 2, 1, 12, "write months with two digits, 01 to 12", &month);
+    if (!rc && !take(r, '-'))
+        rc = refuse_at(r, r->at, "'-' is missing", form);
+    if (rc)
+        return rc;
+    const char *at = r->at;
+    rc = take_number(r, 2, 1, 31, "write days with two digits, 01 to 31", &day);
+    if (rc)
+        return rc;
+    if (day > civil_days_in(year, month))
+        return refuse_at(r, at, "the month has no such day", "write another day");
+    c->day = civil_day(year, month, day);
+    if (!take(r, 'T') && !take(r, 't') && !at_end(r) && !is_blank(*r->at))
+        return refuse_at(r, r->at, "a blank or 'T' is missing",
+                         "write date and time, as in 2025-01-20 14:30");
+    return 0;
+}
+
+/* Z, +05:30 or nothing. */
+static int take_zone(struct reader *r, bool *has, int64_t *offset_s)
+{
+    int hours = 0, minutes = 0, rc;
+    *has = true;
+    *offset_s = 0;
+    if (take(r, 'Z') || take(r, 'z'))
+        return 0;
+    bool ahead = take(r, '+');
+    if (!ahead && !take(r, '-')) {
+        *has = false;
+        return 0;
+    }
+    rc = take_number(r, 2, 0, 23, "write a zone as +05:30 or Z", &hours);
+    if (!rc && !take(r, ':'))
+        rc = refuse_at(r, r->at, "':' is missing", "write a zone as +05:30 or Z");
+    if (!rc)
+        rc = take_number(r, 2, 0, 59, "write a zone as +05:30 or Z", &minutes);
+    *offset_s = (ahead ? 1 : -1) * (hours * 3600ll + minutes * 60);
+    return rc;
+}
+
+/* ---- Local time to UTC ---- */
+
+static int refuse_unknown(const struct reader *r)
+{
+    return refuse_at(r, r->start, "the local time of that moment is not known",
+                     "add a zone, as in 2025-01-20T14:30:05Z");
+}
+
+static void write_offset(int64_t offset_s, char out[16])
+{
+    unsigned minutes = (unsigned)((offset_s < 0 ? -offset_s : offset_s) / 60);
+    snprintf(out, 16, "%c%02u:%02u", offset_s < 0 ? '-' : '+', minutes / 60 % 100,
+             minutes % 60);
+}
+
+static int refuse_local(const struct reader *r, const struct civil *c,
+                        const struct local_offsets *found)
+{
+    char one[16], other[16], remedy[120];
+    write_offset(found->n ? found->fit[0] : found->before, one);
+    write_offset(found->n ? found->fit[1] : found->after, other);
+    snprintf(remedy, sizeof remedy,
+             "write the date and a zone: the clocks changed from %s to %s", one, other);
+    return refuse_at(r, c->clock,
+                     found->n ? "the clocks showed this time twice"
+                              : "the clocks skipped this time",
+                     remedy);
+}
+
+static int local_to_utc(const struct reader *r, const struct civil *c, int64_t local_s,
+                        int64_t *utc_s)
+{
+    struct local_offsets found;
+    if (!local_offsets(r->zone, local_s, &found))
+        return refuse_unknown(r);
+    if (found.n != 1)
+        return refuse_local(r, c, &found);
+    *utc_s = local_s - found.fit[0];
+    return 0;
+}
+
+static int civil_to_utc(const struct reader *r, const struct civil *c,
+                        const int64_t *offset_s, int64_t *out)
+{
+    int64_t local_s = c->day * DAY_S + c->hour * 3600ll + c->minute * 60 + c->second;
+    int64_t utc_s = 0;
+    int rc = 0;
+    if (offset_s)
+        utc_s = local_s - *offset_s;
+    else
+        rc = local_to_utc(r, c, local_s, &utc_s);
+    return rc ? rc : within_range(r, utc_s * SECOND_NS + c->ns, out);
+}
+
+/* ---- All of it ---- */
+
+static int read_date(struct reader *r, int64_t *out)
+{
+    struct civil c = {0};
+    bool has_zone;
+    int64_t offset_s;
+    int rc = take_date(r, &c);
+    if (rc)
+        return rc;
+    skip_blanks(r);
+    rc = take_clock(r, &c);
+    if (rc)
+        return rc;
+    skip_blanks(r);
+    rc = take_zone(r, &has_zone, &offset_s);
+    if (!rc)
+        rc = expect_end(r, "end with the time, or a zone such as Z or +05:30");
+    return rc ? rc : civil_to_utc(r, &c, has_zone ? &offset_s : NULL, out);
+}
+
+static int64_t floor_div(int64_t a, int64_t b)
+{
+    return a / b - (a % b < 0);
+}
+
+static int read_day(struct reader *r, int days_ago, int64_t *out)
+{
+    struct civil c = {0};
+    int64_t now_s = floor_div(r->now_ns, SECOND_NS), offset_s;
+    if (!r->zone->offset_s(r->zone->context, now_s, &offset_s))
+        return refuse_unknown(r);
+    c.day = floor_div(now_s + offset_s, DAY_S) - days_ago;
+    skip_blanks(r);
+    int rc = take_clock(r, &c);
+    if (!rc)
+        rc = expect_end(r, "end with the time; for another zone write the date, as in "
+                           "2025-01-20T14:30:05Z");
+    return rc ? rc : civil_to_utc(r, &c, NULL, out);
+}
+
+static int read_word(struct reader *r, int64_t *out)
+{
+    const char *at = r->at;
+    struct str word = take_word(r);
+    if (equal_ignoring_case(word, "now")) {
+        int rc = expect_end(r, "write 'now' alone");
+        return rc ? rc : within_range(r, r->now_ns, out);
+    }
+    if (equal_ignoring_case(word, "today"))
+        return read_day(r, 0, out);
+    if (equal_ignoring_case(word, "yesterday"))
+        return read_day(r, 1, out);
+    if (equal_ignoring_case(word, "a") || equal_ignoring_case(word, "an"))
+        return read_ago(r, 1, out);
+    return refuse_at(r, at, "this is no time", FORMS);
+}
+
+static bool is_date(const struct reader *r)
+{
+    const char *at = r->at;
+    while (at < r->end && is_digit(*at))
+        at++;
+    return at < r->end && *at == '-';
+}
+
+int when_parse(struct str text, int64_t now_ns, const struct zone *zone,
+               int64_t *utc_ns, struct cairn_error *error)
+{
+    struct reader r = {text.ptr, text.ptr, text.ptr + text.len, now_ns, zone, error};
+    if (text.len == 0)
+        return error_set(error, CAIRN_EUSAGE, "the time is empty; " FORMS);
+    skip_blanks(&r);
+    if (at_end(&r))
+        return refuse_at(&r, r.at, "there are only blanks", FORMS);
+    if (!is_digit(*r.at))
+        return read_word(&r, utc_ns);
+    return is_date(&r) ? read_date(&r, utc_ns) : read_ago(&r, 0, utc_ns);
+}
