@@ -151,6 +151,7 @@ $(BUILD)/tests/unit/executor/check_failing_calls: ALL_LDFLAGS += $(addprefix -Wl
 $(BUILD)/tests/unit/executor/check_large_output: ALL_LDFLAGS += -Wl,--wrap=store_put_object
 $(BUILD)/tests/unit/storage/check_store_faults: ALL_LDFLAGS += -Wl,--wrap=pread
 $(BUILD)/tests/unit/checkpoint/check_gc_beside: ALL_LDFLAGS += -Wl,--wrap=store_commit -Wl,--wrap=store_begin
+$(BUILD)/tests/unit/session/check_session_memory: ALL_LDFLAGS += $(addprefix -Wl$(comma)--wrap=,malloc calloc realloc)
 comma := ,
 
 # ---- Tests --------------------------------------------------------------------
