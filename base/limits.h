@@ -34,6 +34,7 @@ enum {
     LIMIT_SECRETS = 1000,         /* of a workflow */
     LIMIT_CHOICES = 1000,         /* of a param */
     LIMIT_SECRET_LEAST = 6,     /* bytes of a secret: shorter ones cannot be redacted */
+    LIMIT_ITEM_BYTES = 1 << 20, /* of one item of a board */
     LIMIT_TEXT_BYTES = 64 << 10 /* a message given to cairn fail, an external text */
 };
 
