@@ -109,6 +109,11 @@ static enum cairn_reason evidence_reason(uint8_t evidence)
                                         : CAIRN_REASON_OUTPUT;
 }
 
+static bool reads_the_same(const struct judge *j, uint32_t task)
+{
+    return !j->in->evidence || j->in->evidence[task] == EVIDENCE_GOOD;
+}
+
 static enum cairn_reason completed_reason(struct judge *j, const struct judged_task *v)
 {
     const struct decide_input *in = j->in;
@@ -116,11 +121,21 @@ static enum cairn_reason completed_reason(struct judge *j, const struct judged_t
         return CAIRN_REASON_UNDONE;
     if (v->changed && in->on_change != CAIRN_KEEP)
         return CAIRN_REASON_CHANGED;
-    if (in->evidence && in->evidence[v->task] != EVIDENCE_GOOD)
+    if (!reads_the_same(j, v->task))
         return evidence_reason(in->evidence[v->task]);
     if (v->needs & FATE_ANEW)
         return CAIRN_REASON_UPSTREAM;
     return v->changed ? CAIRN_REASON_KEPT : CAIRN_REASON_DONE;
+}
+
+static enum cairn_reason failed_reason(struct judge *j, const struct judged_task *v)
+{
+    const struct decide_input *in = j->in;
+    if (v->changed || v->needs & FATE_ANEW ||
+        !failure_is_handled(in->graph, v->task, in->states, in->old_task))
+        return CAIRN_REASON_FAILED;
+    return reads_the_same(j, v->task) ? CAIRN_REASON_HANDLED
+                                      : evidence_reason(in->evidence[v->task]);
 }
 
 /* Why the recorded outcome does not settle the task; with DONE, KEPT and HANDLED it
@@ -133,11 +148,7 @@ static enum cairn_reason recorded_reason(struct judge *j, const struct judged_ta
     case CAIRN_COMPLETED:
         return completed_reason(j, v);
     case CAIRN_FAILED:
-        return !v->changed && !(v->needs & FATE_ANEW) &&
-                       failure_is_handled(j->in->graph, v->task, j->in->states,
-                                          j->in->old_task)
-                   ? CAIRN_REASON_HANDLED
-                   : CAIRN_REASON_FAILED;
+        return failed_reason(j, v);
     case CAIRN_CANCELLED:
         return CAIRN_REASON_CANCELLED;
     case CAIRN_SKIPPED:
@@ -190,7 +201,10 @@ static void judge_open_task(struct judge *j, const struct judged_task *v,
     }
     if (v->def->kind == TASK_EXTERNAL)
         go = GO_PERHAPS;
-    uint8_t risk = reason == CAIRN_REASON_FAILED && !v->changed ? FATE_RISK : 0;
+    uint8_t risk =
+        reason == CAIRN_REASON_FAILED && !v->changed && reads_the_same(j, v->task)
+            ? FATE_RISK
+            : 0;
     uint32_t cause = NODE_NONE;
     if (reason == CAIRN_REASON_UPSTREAM || go == GO_PERHAPS)
         cause = need_with(j, task, FATE_MAY | FATE_RISK | FATE_OPEN);
@@ -261,7 +275,8 @@ static struct judged_task describe_judged_task(struct judge *j, uint32_t task)
     v.recorded = in->states->outcome[v.old];
     v.mark = in->marks ? in->marks[v.old] : 0;
     /* The result belongs to the record of its end. */
-    if (in->evidence && in->evidence[task] == RESULT_LOST)
+    if (in->evidence && in->evidence[task] == RESULT_LOST &&
+        v.recorded == CAIRN_COMPLETED)
         v.mark |= MARK_DAMAGED;
     v.changed = j->now && !digest_equal(&j->now[task], &j->then[v.old]);
     add_finally_needs(j, &v);
@@ -287,7 +302,7 @@ static void judge_task(struct judge *j, uint32_t task)
     }
     enum cairn_reason reason = recorded_reason(j, &v);
     bool reported = reason == CAIRN_REASON_FAILED && v.mark & MARK_REPORTED &&
-                    !v.changed && !(v.needs & FATE_ANEW);
+                    !v.changed && !(v.needs & FATE_ANEW) && reads_the_same(j, task);
     if (reason == CAIRN_REASON_DONE || reason == CAIRN_REASON_KEPT ||
         reason == CAIRN_REASON_HANDLED || reported) {
         out->kept += reason == CAIRN_REASON_KEPT;

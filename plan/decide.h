@@ -43,8 +43,9 @@
 #include "graph/graph.h"
 #include "runs/marks.h"
 
-/* Whether what a completed task read and made is as it was recorded. plan/evidence.c
- * finds the first difference, outputs before inputs before secrets. */
+/* Whether what a completed task read and made, or a failed one read, is as it was
+ * recorded. plan/evidence.c finds the first difference, outputs before inputs before
+ * secrets. */
 enum evidence {
     EVIDENCE_GOOD,
     OUTPUT_MISSING,

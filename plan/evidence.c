@@ -284,7 +284,9 @@ static int look_at_all(struct evidence_search *k, bool outputs,
 
 static int search(struct evidence_search *k, struct cairn_error *error)
 {
-    bool outputs = k->source->outputs && k->scope.def->n_outputs, same = false;
+    bool completed = k->source->lookup->states->outcome[k->task] == CAIRN_COMPLETED;
+    bool outputs = completed && k->source->outputs && k->scope.def->n_outputs;
+    bool same = false;
     int rc = outputs && k->source->check == CAIRN_OUTPUTS_CHANGED
                  ? look_at_index(k, &same, error)
                  : 0;

@@ -46,12 +46,23 @@ static int map_states(struct loader *l)
     return rc;
 }
 
+static bool is_zero(const struct digest *digest)
+{
+    static const struct digest zero;
+    return digest_equal(digest, &zero);
+}
+
+/* One that failed: whether what it read is still the same. Older releases did not
+ * record that. */
 static bool has_evidence(const struct loader *l, uint32_t task)
 {
     const struct task_def *def = graph_def(&l->w->graph, task);
-    return l->s->present.states.outcome[task] == CAIRN_COMPLETED &&
-           (def->n_inputs || def->n_secrets ||
-            (def->n_outputs && !l->options->ignore_outputs));
+    const struct states *states = &l->s->present.states;
+    bool reads = def->n_inputs || def->n_secrets;
+    if (states->outcome[task] == CAIRN_FAILED)
+        return reads && states->outputs && !is_zero(&states->outputs[task]);
+    return states->outcome[task] == CAIRN_COMPLETED &&
+           (reads || (def->n_outputs && !l->options->ignore_outputs));
 }
 
 static int look_at_task(struct loader *l, struct evidence_source *source, uint32_t task,

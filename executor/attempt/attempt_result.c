@@ -43,6 +43,24 @@ void ending_drop_result(struct ending *ending)
     ending->change.outputs = (struct digest){{0}};
 }
 
+void ending_keep_inputs(struct engine *e, const struct job *job, struct ending *ending)
+{
+    const struct result *known = &job->result;
+    const struct result inputs = {.inputs = known->inputs,
+                                  .n_inputs = known->n_inputs,
+                                  .secrets = known->secrets,
+                                  .n_secrets = known->n_secrets};
+    if (ending->row.outcome != CAIRN_FAILED)
+        return;
+    ending_drop_result(ending);
+    int rc = result_encode(&inputs, &ending->result, NULL);
+    if (!rc && ending->result.size)
+        rc = sha256_of(ending->result.data, ending->result.size,
+                       &ending->change.outputs, NULL);
+    if (rc)
+        engine_break(e);
+}
+
 int read_outputs(const struct asker *asker, struct arena *arena, struct result *result,
                  struct cairn_error *error)
 {

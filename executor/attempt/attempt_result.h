@@ -22,6 +22,8 @@ int read_outputs(const struct asker *asker, struct arena *arena, struct result *
                  struct cairn_error *error);
 /* Of an attempt that did not complete after all. */
 void ending_drop_result(struct ending *ending);
+/* Of one that failed: what it read, which tells later whether it would fail again. */
+void ending_keep_inputs(struct engine *e, const struct job *job, struct ending *ending);
 /* Encodes the result and its digest into the ending. */
 int ending_keep_result(struct engine *e, struct ending *ending,
                        const struct result *result, struct cairn_error *error);

@@ -164,7 +164,8 @@ static uint8_t stands(struct oracle *o, uint32_t task, const struct needs_seen *
                    ? UNASKED
                    : STAYS_DONE;
     case CAIRN_FAILED:
-        return !moving && (handled(states.outcome, task) || marks[task] & MARK_REPORTED)
+        return !moving && evidence[task] == EVIDENCE_GOOD &&
+                       (handled(states.outcome, task) || marks[task] & MARK_REPORTED)
                    ? STAYS_FAILED
                    : UNASKED;
     case CAIRN_SKIPPED:
@@ -274,7 +275,8 @@ static uint8_t consult(struct oracle *o, uint32_t task)
     o->waits[task] |= def->kind == TASK_EXTERNAL;
     bool sure = go && holds_now && def->kind != TASK_EXTERNAL;
     *v = sure && !(def->finally && others_wait(o)) ? WILL_RUN : MAY_RUN;
-    o->risk[task] = states.outcome[task] == CAIRN_FAILED;
+    o->risk[task] =
+        states.outcome[task] == CAIRN_FAILED && evidence[task] == EVIDENCE_GOOD;
     return *v;
 }
 

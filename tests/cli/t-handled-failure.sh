@@ -1,0 +1,50 @@
+# shellcheck shell=sh disable=SC2016
+# A failure that was handled stands as long as what the task read is as it was.
+. "${TESTS:?}/cli/tap.sh"
+
+write() { # MORE-OF-PARSE
+    cat >w.yaml <<END
+name: w
+tasks:
+  parse: {run: 'grep -q good in', inputs: in$1}
+  fallback: {needs: parse, when: failed, run: 'echo fallback >res'}
+  use: {needs: parse, run: 'echo parsed >res'}
+END
+}
+for more in '' ', retries: {max: 1, delay: 10ms}' ', check: "true"'; do
+    write "$more"
+    rm -rf .cairn
+    echo bad >in
+    exits 0 cairn run w.yaml
+    is "$(cat res)" fallback 'the failure is handled'
+    touch in
+    exits 0 cairn resume
+    says 'nothing to do' 'and stands while the input is the same'
+    exits 0 cairn checkpoint verify
+    echo good >in
+    exits 0 cairn plan
+    matches 'run +parse +the content of its input in differs' 'else it runs again'
+    exits 0 cairn resume
+    is "$(cat res)" parsed 'and the run ends as a fresh one does'
+    exits 0 cairn resume
+    says 'nothing to do' 'then it is at rest'
+done
+
+# Its check fails, and a secret that it used is another one.
+cat >s.yaml <<'END'
+name: s
+secrets: [TOKEN]
+tasks:
+  call: {run: 'test "$TOKEN" = right-one', secrets: [TOKEN]}
+  fallback: {needs: call, when: failed, run: 'echo fallback >res'}
+  use: {needs: call, run: 'echo called >res'}
+END
+rm -rf .cairn
+export TOKEN=wrong-one
+exits 0 cairn run s.yaml
+exits 0 cairn resume
+says 'nothing to do' 'with the same secret it stands'
+export TOKEN=right-one
+exits 0 cairn resume
+is "$(cat res)" called 'with another one it runs again'
+done_testing
