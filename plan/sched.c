@@ -364,28 +364,48 @@ void sched_end(struct sched *s, uint32_t task, enum cairn_outcome outcome,
     check_transition(s);
 }
 
-static void release_handlers(struct sched *s, uint32_t skipped)
+static bool is_wanted_now(const struct sched *s, uint32_t task)
 {
-    const struct graph *g = s->graph;
-    for (uint32_t e = g->dependent_start[skipped]; e < g->dependent_start[skipped + 1];
-         e++) {
-        uint32_t task = g->dependents[e];
-        if (graph_is_barrier(g, task) || s->state[task] != WAITING ||
-            graph_def(g, task)->when != WHEN_ALWAYS)
-            continue;
-        if (--s->waiting[task] == 0)
-            make_ready(s, task);
+    uint8_t when = graph_def(s->graph, task)->when;
+    return when == WHEN_ALWAYS || (when == WHEN_FAILED && s->flags[task] & NEED_FAILED);
+}
+
+/* True: it is a group, and has ended with this member. */
+static bool release_dependent(struct sched *s, uint32_t node)
+{
+    assert(s->waiting[node] > 0);
+    s->waiting[node]--;
+    if (s->waiting[node] || s->state[node] != WAITING)
+        return false;
+    if (graph_is_barrier(s->graph, node)) {
+        s->state[node] = ENDED;
+        s->end[node] = (uint8_t)barrier_class(s->flags[node]);
+        return true;
     }
+    if (is_wanted_now(s, node))
+        make_ready(s, node);
+    else /* a resumed run decides */
+        s->waiting[node]++;
+    return false;
 }
 
 bool sched_end_early_skips(struct sched *s)
 {
+    const struct graph *g = s->graph;
+    uint32_t head = 0, tail = 0;
     assert(s->taken == 0 && s->ready.n == 0);
-    for (uint32_t task = 0; task < s->graph->n_tasks; task++)
+    for (uint32_t task = 0; task < g->n_tasks; task++)
         if (s->flags[task] & NEED_OPEN) {
             s->flags[task] &= (uint8_t)~NEED_OPEN;
-            release_handlers(s, task);
+            s->work[tail++] = task;
         }
+    while (head < tail) {
+        uint32_t node = s->work[head++];
+        for (uint32_t e = g->dependent_start[node]; e < g->dependent_start[node + 1];
+             e++)
+            if (release_dependent(s, g->dependents[e]))
+                s->work[tail++] = g->dependents[e];
+    }
     check_transition(s);
     return s->ready.n > 0;
 }

@@ -96,8 +96,8 @@ void sched_end(struct sched *sched, uint32_t task, enum cairn_outcome outcome,
  * again, too. */
 void sched_rerun(struct sched *sched, uint32_t task);
 /* Nothing runs any more, and what tasks that were given up early still waited for will
- * not: tasks that take anything wait for those no longer. True: one is ready. Costs a
- * look at every task; what waits for another reason waits on. */
+ * not: handlers wait for those no longer. True: one is ready. Costs a look at every
+ * task; what waits for another reason waits on. */
 bool sched_end_early_skips(struct sched *sched);
 /* The task because of which `task` was skipped: of a group, the member. */
 uint32_t sched_cause(const struct sched *sched, uint32_t task);

@@ -49,4 +49,26 @@ is "$(tr '\n' ' ' <log)" 'report ' 'the handler runs when nothing else will'
 touch ok
 exits 0 cairn resume
 is "$(sort log | tr '\n' ' ')" 'direct m report report x ' 'the rest runs on resume, and the handler again after it'
+
+# The same behind a group, and for a handler of another failure.
+cat >group.yaml <<'END'
+name: group
+jobs: 1
+tasks:
+  y: {priority: 2, run: 'false'}
+  stops: {priority: 1, run: 'false'}
+  x: {run: 'echo x >>log'}
+  m: {needs: [x, y], foreach: {i: [p, q]}, run: 'echo m >>log'}
+  report: {needs: m, when: always, run: 'echo report >>log'}
+  rollback: {needs: [m, y], when: failed, run: 'echo rollback >>log'}
+  never: {needs: m, when: failed, run: 'echo never >>log'}
+END
+rm -f log
+cairn run group.yaml >run.out 2>&1
+is "$(sort log | tr '\n' ' ')" 'report rollback ' 'the handlers behind a group run'
+cairn status --tasks --json | grep -q '"task":"never","state":"pending"'
+is "$?" 0 'one that no failure calls for is left for the resumed run'
+sed -i "s/run: 'false'/run: 'true'/" group.yaml
+exits 0 cairn resume
+is "$(sort log | tr '\n' ' ')" 'm m report report rollback x ' 'which decides it'
 done_testing
