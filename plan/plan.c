@@ -246,11 +246,19 @@ static const char *describe_upstream(const struct cairn_plan *plan, uint32_t tas
                        "something it needs runs again", arena);
 }
 
+/* Recorded without its end, or with the end of an earlier graph of the run. */
 static const char *describe_undecided(const struct cairn_plan *plan, uint32_t task)
 {
     const struct situation *s = &plan->situation;
     uint8_t mark = situation_mark(s, task);
     bool check = graph_def(&plan->workflow->graph, task)->check.len;
+    bool put_back = s->present.old_task[task] == NODE_NONE ||
+                    outcome_is_skipped(s->present.states.outcome[task]);
+    if (mark && put_back)
+        return check ? "it ran before an edit took it out or skipped it, and it must "
+                       "not run twice; its check decides"
+                     : "it ran before an edit took it out or skipped it, and it must "
+                       "not run twice; decide with `cairn resolve`";
     if (lost_result(s, task))
         return check ? "its stored result is damaged or gone, and it must not run "
                        "twice; its check decides"

@@ -206,7 +206,7 @@ name: back
 tasks:
   first: {run: 'true'}
   pay: {needs: first, run: 'echo pay >>ran', once: true}
-  last: {run: '[ -e go ]'}
+  last: {needs: [first, pay], when: always, run: '[ -e go ]'}
 END2
     rm -rf .cairn ran go
     exits 1 cairn run back.yaml
@@ -216,6 +216,8 @@ END2
     says ' skipped' 'it is skipped'
     exits 1 cairn resume
     mv back.yaml.full back.yaml
+    exits 0 cairn explain pay
+    says 'it ran before an edit took it out or skipped it' 'explain says why'
     exits 8 cairn resume
     is "$(grep -c pay ran)" 1 'once turned on again it is asked about'
     exits 0 cairn resolve 1 pay 'done'
