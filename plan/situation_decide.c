@@ -136,21 +136,51 @@ static int look_at_evidence(struct loader *l)
 
 /* ---- Conditions ---- */
 
-static bool is_condition_settled(struct loader *l, uint32_t task, const uint8_t *fate)
+/* The recorded outcome of a task that does not run now. */
+struct put_aside {
+    uint32_t task;
+    uint8_t outcome;
+};
+
+/* To the condition it is skipped. False: it is not settled how the task ends. */
+static bool settle_status(struct loader *l, uint32_t task, uint8_t fate,
+                          struct buf *aside)
+{
+    uint8_t *outcome = &l->s->present.states.outcome[task];
+    if (fate & FATE_BAD && !outcome_is_skipped(*outcome)) {
+        struct put_aside was = {task, *outcome};
+        buf_add(aside, &was, sizeof was);
+        *outcome = CAIRN_SKIPPED;
+    }
+    return !(fate & FATE_UNSETTLED);
+}
+
+/* Whether all that the condition refers to has ended, as it would end now. */
+static bool is_condition_settled(struct loader *l, uint32_t task, const uint8_t *fate,
+                                 struct buf *aside)
 {
     const struct task_def *def = graph_def(&l->w->graph, task);
     struct arena scratch = ARENA_INIT;
     uint32_t *defs = NULL;
     int n = condition_referred(&l->w->definition, def, &scratch, &defs);
     bool yes = n >= 0;
-    l->no_memory |= n < 0;
     for (int i = 0; i < n && yes; i++) {
         struct node_range range = lookup_referred(&l->w->graph, task, defs[i]);
         for (uint32_t k = 0; k < range.n && yes; k++)
-            yes = !(fate[range.first + k] & FATE_UNSETTLED);
+            yes = settle_status(l, range.first + k, fate[range.first + k], aside);
     }
+    l->no_memory |= n < 0 || aside->failed;
     arena_release(&scratch);
-    return yes;
+    return yes && !aside->failed;
+}
+
+static void put_back(struct loader *l, const struct buf *aside)
+{
+    for (size_t at = 0; at < aside->size; at += sizeof(struct put_aside)) {
+        struct put_aside was;
+        memcpy(&was, aside->data + at, sizeof was);
+        l->s->present.states.outcome[was.task] = was.outcome;
+    }
 }
 
 /* A condition that cannot be evaluated makes the task fail: the run will report
@@ -161,12 +191,16 @@ static enum condition look_at_condition(void *context, uint32_t task,
     struct loader *l = context;
     struct asker asker = {.lookup = &l->s->present.lookup, .task = task};
     struct scope scope = lookup_scope(&asker);
+    struct buf aside = BUF_INIT;
     bool holds = false;
-    if (scope.def->finally || !is_condition_settled(l, task, fate))
+    if (scope.def->finally)
         return CONDITION_OPEN;
-    int rc = condition_holds(&scope, &holds, NULL);
+    bool settled = is_condition_settled(l, task, fate, &aside);
+    int rc = settled ? condition_holds(&scope, &holds, NULL) : 0;
+    put_back(l, &aside);
+    buf_release(&aside);
     l->no_memory |= rc == CAIRN_ENOMEM;
-    if (rc)
+    if (rc || !settled)
         return CONDITION_OPEN;
     return holds ? CONDITION_YES : CONDITION_NO;
 }

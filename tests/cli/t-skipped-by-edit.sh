@@ -65,6 +65,27 @@ exits 0 cairn resume
 exits 0 cairn status --tasks
 says 'tasks       4: 1 completed, 3 skipped' 'a, its handler and what needs that are skipped'
 
+# ---- A condition sees a task that does not run now as skipped ----
+for op in '!=' '=='; do
+    rm -rf .cairn log
+    for off in '' ", if: 'false'"; do
+        cat >cond.yaml <<END
+name: cond
+on_failure: continue
+tasks:
+  x: {run: 'false'$off}
+  e: {needs: x, when: always, if: "tasks.x.status $op 'failed'", run: 'echo e >>log'}
+END
+        [ -n "$off" ] || cairn run cond.yaml >run.out 2>&1
+    done
+    : >log
+    exits 0 cairn plan --run 1
+    planned=$(grep -c '^run  *e ' out)
+    exits 0 cairn resume
+    is "$(grep -c e log)" "$planned" "$op: plan says what resume does"
+    is "$planned" "$([ "$op" = '!=' ] && echo 1 || echo 0)" "$op: with the status that it has now"
+done
+
 # ---- A step that is skipped does not hide what lies before it ----
 between() { # TEXT-OF-END
     rm -rf .cairn log x.out here
