@@ -28,7 +28,7 @@ tasks:
   a: {run: echo a >>ran}
 END
 export ASAN_OPTIONS="${ASAN_OPTIONS-}${ASAN_OPTIONS:+:}verify_asan_link_order=0"
-ok 'the library is made' "${CC:-cc}" -shared -fPIC -o nosync.so nosync.c
+ok 'the library is made' ${CC:-cc} -shared -fPIC -o nosync.so nosync.c
 
 # The intent is stored, the keeper is not there: the next run has to bar it from starting.
 LD_PRELOAD=$BUILD/tests/crash/killer.so CRASH_KILL=clone-entry:1 CRASH_MARK=mark \
@@ -114,7 +114,7 @@ on_crash: adopt
 tasks:
   t: {once: true, run: echo $CAIRN_ATTEMPT >>late.log; sleep 0.1}
 END
-ok 'the library is made' "${CC:-cc}" -shared -fPIC -o late.so late.c -ldl
+ok 'the library is made' ${CC:-cc} -shared -fPIC -o late.so late.c -ldl
 LATE="$PWD/waiting" LD_PRELOAD="$PWD/late.so" cairn run late.yaml >out 2>err &
 wait_for 10 test -e waiting
 kill -9 "$!"

@@ -32,7 +32,7 @@ else
     export PKG_CONFIG_PATH="$PWD/stage/usr/lib/pkgconfig" PKG_CONFIG_SYSROOT_DIR="$PWD/stage" \
         PKG_CONFIG_ALLOW_SYSTEM_LIBS=1 PKG_CONFIG_ALLOW_SYSTEM_CFLAGS=1
     # shellcheck disable=SC2046
-    run "${CC:-cc}" -std=c11 -Wall -Wextra -Werror -o embed "$root/examples/embed/embed.c" \
+    run ${CC:-cc} -std=c11 -Wall -Wextra -Werror -o embed "$root/examples/embed/embed.c" \
         $(pkg-config --cflags --libs cairn)
     is "$status" 0 'compiled with pkg-config'
     tap_context
@@ -43,7 +43,7 @@ else
     # And from the installed archive, with the libraries that cairn.pc says it needs.
     mkdir archive && cp stage/usr/lib/libcairn.a archive
     # shellcheck disable=SC2046
-    run "${CC:-cc}" -std=c11 -Istage/usr/include -o embed-static "$root/examples/embed/embed.c" archive/libcairn.a \
+    run ${CC:-cc} -std=c11 -Istage/usr/include -o embed-static "$root/examples/embed/embed.c" archive/libcairn.a \
         $(pkg-config --libs $(pkg-config --print-requires-private cairn)) $(sed -n 's/^Libs.private: //p' "$PKG_CONFIG_PATH/cairn.pc")
     is "$status" 0 'linked with the archive'
     tap_context

@@ -26,7 +26,7 @@ cxx=$(command -v "${CXX:-c++}" || command -v g++ || command -v clang++ || true)
 for header in $headers; do
     echo "#include \"stage/usr/local/include/$header\"" >alone.c
     ok "$header compiles alone" \
-        "${CC:-cc}" -std=c11 -Wall -Wextra -Wpedantic -Werror -fsyntax-only alone.c
+        ${CC:-cc} -std=c11 -Wall -Wextra -Wpedantic -Werror -fsyntax-only alone.c
     if [ -n "$cxx" ]; then
         ok "$header compiles alone as C++" \
             "$cxx" -Wall -Wextra -Wpedantic -Werror -x c++ -fsyntax-only alone.c
@@ -58,7 +58,7 @@ int main(void)
 }
 EOF
 ok 'one header is enough to use its functions' \
-    "${CC:-cc}" -std=c11 -Wall -Wextra -Wpedantic -Werror -Istage/usr/local/include -fsyntax-only count.c
+    ${CC:-cc} -std=c11 -Wall -Wextra -Wpedantic -Werror -Istage/usr/local/include -fsyntax-only count.c
 echo keep >stage/usr/local/share/doc/cairn/somebody-elses
 staged uninstall
 is "$(find stage -type f -o -type l)" stage/usr/local/share/doc/cairn/somebody-elses 'uninstall takes just its own'

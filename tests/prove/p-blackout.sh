@@ -219,7 +219,7 @@ reason=
 command -v fusermount3 >fusermount || reason='fusermount3 is missing'
 # shellcheck disable=SC2046
 if [ -z "$reason" ] && ! { pkg-config --exists fuse3 &&
-    "${CC:-cc}" -std=c11 -D_GNU_SOURCE -O2 -Wall -Wextra "$root/tests/prove/blackout/lazyfs.c" $(pkg-config --cflags --libs fuse3) -o lazyfs; }; then
+    ${CC:-cc} -std=c11 -D_GNU_SOURCE -O2 -Wall -Wextra "$root/tests/prove/blackout/lazyfs.c" $(pkg-config --cflags --libs fuse3) -o lazyfs; }; then
     reason='libfuse3-dev or a compiler is missing'
 fi
 if [ -z "$reason" ]; then
