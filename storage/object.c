@@ -1,181 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* The content pool, and the only door to zstd.
+/* The content pool: putting content in, getting it out by its digest, and checking all
+ * of it.
  *
- * An object is kept under the SHA-256 of its whole content: compressed as one zstd
- * frame that states its size (codec 1) where that is smaller, else as it is (codec 0).
- * Content is returned only if its digest is right; sizes are checked before, so that a
- * damaged row cannot ask for huge amounts of memory. */
+ * An object is kept under the SHA-256 of its whole content: as one zstd frame (codec 1)
+ * where that is smaller, else as it is (codec 0); or, where the caller names similar
+ * content, as a frame with that one as prefix (codec 2, a delta). Content is returned
+ * only if its digest is right. */
 #include "storage/object.h"
 
 #include "base/limits.h"
-#include "storage/rows_int.h"
+#include "storage/object_int.h"
 
 #include <assert.h>
-#include <stdlib.h>
-#include <zstd.h>
 
-enum { CODEC_RAW = 0, CODEC_ZSTD = 1, ZSTD_LEVEL = 3 };
-
-/* Contexts are kept: making one costs more than compressing a small object. */
-struct object_codec {
-    ZSTD_CCtx *compress;
-    ZSTD_DCtx *decompress;
-    struct buf packed;  /* scratch of put */
-    struct buf content; /* scratch of verify */
-};
-
-void object_codec_free(struct object_codec *codec)
-{
-    if (!codec)
-        return;
-    ZSTD_freeCCtx(codec->compress);
-    ZSTD_freeDCtx(codec->decompress);
-    buf_release(&codec->packed);
-    buf_release(&codec->content);
-    free(codec);
-}
-
-static struct object_codec *get_codec(struct cairn_store *store)
-{
-    if (store->codec)
-        return store->codec;
-    struct object_codec *codec = calloc(1, sizeof *codec);
-    if (!codec)
-        return NULL;
-    codec->compress = ZSTD_createCCtx();
-    codec->decompress = ZSTD_createDCtx();
-    if (!codec->compress || !codec->decompress) {
-        object_codec_free(codec);
-        return NULL;
-    }
-    store->codec = codec;
-    return codec;
-}
-
-static void hash_content(struct cairn_store *store, struct str content,
-                         struct digest *digest)
-{
-    sha256_begin(store->sha);
-    sha256_add(store->sha, content.ptr, content.len);
-    sha256_end(store->sha, digest);
-}
-
-/* So that one huge object does not keep its scratch memory until the store is closed.
- */
-static void release_if_huge(struct buf *buf)
-{
-    if (buf->capacity > 4 << 20)
-        buf_release(buf);
-}
-
-/* ---- Writing ---- */
-
-/* The frame, or an empty str if it would not be smaller. */
-static int compress_content(struct object_codec *codec, struct str content,
-                            struct str *packed, struct cairn_error *error)
-{
-    assert(content.len <= LIMIT_OBJECT_BYTES);
-    *packed = (struct str){NULL, 0};
-    if (content.len < 16) /* a frame has at least 9 bytes of its own */
-        return 0;
-    buf_clear(&codec->packed);
-    /* No room for more than would be of use: zstd then stops with an error. */
-    void *room = buf_grow(&codec->packed, content.len - 1);
-    if (!room)
-        return error_nomem(error);
-    size_t n = ZSTD_compressCCtx(codec->compress, room, content.len - 1, content.ptr,
-                                 content.len, ZSTD_LEVEL);
-    if (!ZSTD_isError(n))
-        *packed = (struct str){room, n};
-    assert(packed->len < content.len);
-    return 0;
-}
-
-static int write_object(struct cairn_store *store, enum sql_id id,
-                        const struct digest *digest, struct str content,
-                        struct cairn_error *error)
-{
-    store_assert_writing(store);
-    struct object_codec *codec = get_codec(store);
-    struct str packed;
-    if (!codec)
-        return error_nomem(error);
-    int rc = compress_content(codec, content, &packed, error);
-    /* Before SQLite refuses it, which would spoil the whole transaction. */
-    if (!rc && (packed.len ? packed.len : content.len) > LIMIT_ROW_BYTES)
-        rc = error_set(error, CAIRN_ELIMIT,
-                       "%zu bytes are too many for one stored object (at most %d)",
-                       content.len, LIMIT_ROW_BYTES);
-    if (!rc)
-        rc = store_write(store, id,
-                         VALUES(value_blob(digest_view(digest)), value_u64(content.len),
-                                value_int(packed.len ? CODEC_ZSTD : CODEC_RAW),
-                                value_blob(packed.len ? packed : content)),
-                         error);
-    release_if_huge(&codec->packed);
-    return rc;
-}
-
-/* ---- Reading ---- */
-
-struct object_row {
-    struct str digest, data;
-    int64_t size, codec;
-};
-
-static void object_from(const struct query *query, struct object_row *row)
-{
-    *row = (struct object_row){.digest = query_blob(query, 0),
-                               .size = query_int(query, 1),
-                               .codec = query_int(query, 2),
-                               .data = query_blob(query, 3)};
-}
-
-/* Appends the content and checks it. Returns NULL or what is wrong with it; *nomem set
- * if that is only a lack of memory. `out` may have grown then. */
-static const char *unpack_row(struct cairn_store *store, const struct object_row *row,
-                              struct buf *out, bool *nomem)
-{
-    assert(row->data.ptr || row->data.len == 0);
-    struct object_codec *codec = get_codec(store);
-    struct digest digest;
-    *nomem = !codec;
-    if (!codec)
-        return "out of memory";
-    if (row->size < 0 || row->size > LIMIT_OBJECT_BYTES)
-        return "its size is impossible";
-    size_t size = (size_t)row->size;
-    if (row->codec == CODEC_RAW && row->data.len != size)
-        return "its length is not what is recorded";
-    if (row->codec == CODEC_ZSTD &&
-        ZSTD_getFrameContentSize(row->data.ptr, row->data.len) != size)
-        return "its compressed data is damaged";
-    if (row->codec != CODEC_RAW && row->codec != CODEC_ZSTD)
-        return "its codec is unknown";
-    char *room = buf_grow(out, size);
-    *nomem = !room;
-    if (!room)
-        return "out of memory";
-    if (row->codec == CODEC_RAW && size)
-        memcpy(room, row->data.ptr, size);
-    if (row->codec == CODEC_ZSTD &&
-        ZSTD_decompressDCtx(codec->decompress, room, size, row->data.ptr,
-                            row->data.len) != size)
-        return "its compressed data is damaged";
-    hash_content(store, (struct str){room, size}, &digest);
-    return str_equal(row->digest, digest_view(&digest))
-               ? NULL
-               : "its content does not match its digest";
-}
-
-/* Removes what was appended. */
-static void cut_back(struct buf *buf, size_t size)
-{
-    assert(size <= buf->size);
-    buf->size = size;
-    if (buf->data)
-        buf->data[size] = 0;
-}
+/* ---- Getting ---- */
 
 int store_get_object(struct cairn_store *store, const struct digest *digest,
                      struct buf *out, struct cairn_error *error)
@@ -183,7 +21,6 @@ int store_get_object(struct cairn_store *store, const struct digest *digest,
     char hex[DIGEST_HEX_SIZE];
     struct query query;
     store_assert_open(store);
-    size_t before = out->size;
     digest_hex(digest, hex);
     int rc = query_start(&query, store->db, SQL_GET_OBJECT,
                          VALUES(value_blob(digest_view(digest))), error);
@@ -193,121 +30,217 @@ int store_get_object(struct cairn_store *store, const struct digest *digest,
         rc = error_set(error, CAIRN_ENOTFOUND, "the store has no object %s", hex);
     } else if (rc > 0) {
         struct object_row row;
-        bool nomem;
+        const char *why;
         object_from(&query, &row);
-        const char *why = unpack_row(store, &row, out, &nomem);
-        rc = 0;
-        if (why) {
-            cut_back(out, before);
-            rc = nomem ? error_nomem(error)
-                       : error_set(error, CAIRN_EDAMAGED,
-                                   "the stored object %s is damaged (%s): run `cairn "
-                                   "doctor`",
-                                   hex, why);
-        }
+        rc = object_read(store, &row, out, &why, error);
+        if (!rc && why)
+            rc = error_set(error, CAIRN_EDAMAGED,
+                           "the stored object %s is damaged (%s): run `cairn doctor`",
+                           hex, why);
     }
     query_end(&query);
     return rc;
 }
 
-/* ---- Putting what may be there already ---- */
+/* ---- Putting ---- */
 
-/* Piece by piece: it may be large, and is in memory already. */
-static bool frame_has(struct object_codec *codec, struct str frame, struct str content)
+struct new_object {
+    const struct digest *digest;
+    struct str content;
+    struct str prefix; /* content of the object `base` */
+    uint64_t base;     /* 0: none */
+};
+
+/* By itself and as a delta: the smaller one is taken. *delta: which one that is. */
+static int pack_object(struct object_codec *codec, const struct new_object *object,
+                       struct str *packed, bool *delta, struct cairn_error *error)
 {
-    enum { PIECE_BYTES = 64 << 10 };
-    ZSTD_inBuffer in = {frame.ptr, frame.len, 0};
-    size_t at = 0, rest = 1;
-    buf_clear(&codec->content);
-    char *piece = buf_grow(&codec->content, PIECE_BYTES);
-    ZSTD_DCtx_reset(codec->decompress, ZSTD_reset_session_only);
-    while (piece && rest) {
-        ZSTD_outBuffer out = {piece, PIECE_BYTES, 0};
-        rest = ZSTD_decompressStream(codec->decompress, &out, &in);
-        if (ZSTD_isError(rest) || (rest && !out.pos) || out.pos > content.len - at ||
-            memcmp(content.ptr + at, piece, out.pos) != 0)
-            return false;
-        at += out.pos;
-    }
-    return !rest && at == content.len && in.pos == in.size;
+    struct str after = {NULL, 0};
+    int rc = object_compress(codec, object->content, (struct str){NULL, 0},
+                             object->content.len, &codec->packed, packed, error);
+    if (!rc && object->prefix.len)
+        rc = object_compress(codec, object->content, object->prefix,
+                             packed->len ? packed->len : object->content.len,
+                             &codec->delta, &after, error);
+    *delta = after.len > 0;
+    if (*delta)
+        *packed = after;
+    return rc;
 }
 
-/* Whether the row has this very content. No digest is needed to tell. */
-static bool row_has(struct cairn_store *store, const struct object_row *row,
-                    struct str content)
+static int write_object(struct cairn_store *store, enum sql_id id,
+                        const struct new_object *object, struct cairn_error *error)
 {
-    struct object_codec *codec = get_codec(store);
+    store_assert_writing(store);
+    struct object_codec *codec = object_codec(store);
+    struct str packed, content = object->content;
+    bool delta;
+    if (!codec)
+        return error_nomem(error);
+    int rc = pack_object(codec, object, &packed, &delta, error);
+    /* Before SQLite refuses it, which would spoil the whole transaction. */
+    if (!rc && (packed.len ? packed.len : content.len) > LIMIT_ROW_BYTES)
+        rc = error_set(error, CAIRN_ELIMIT,
+                       "%zu bytes are too many for one stored object (at most %d)",
+                       content.len, LIMIT_ROW_BYTES);
+    if (!rc)
+        rc = store_write(store, id,
+                         VALUES(value_blob(digest_view(object->digest)),
+                                value_u64(content.len),
+                                value_int(delta        ? CODEC_DELTA
+                                          : packed.len ? CODEC_ZSTD
+                                                       : CODEC_RAW),
+                                value_blob(packed.len ? packed : content),
+                                value_unless(delta ? (int64_t)object->base : 0, 0)),
+                         error);
+    object_release_if_huge(&codec->packed);
+    object_release_if_huge(&codec->delta);
+    return rc;
+}
+
+/* As it is found in place of what may be there already. */
+struct found_object {
+    uint64_t id; /* 0: there is none */
+    bool good;   /* it is not damaged */
+};
+
+/* Whether the row has this very content. Of what is no delta no digest is needed to
+ * tell, nor room for the content. */
+static int row_has(struct cairn_store *store, const struct object_row *row,
+                   struct str content, bool *has, struct cairn_error *error)
+{
+    struct object_codec *codec = object_codec(store);
+    const char *why;
+    int rc = 0;
+    *has = false;
     if (row->size < 0 || (uint64_t)row->size != content.len)
-        return false;
+        return 0;
     if (row->codec == CODEC_RAW)
-        return str_equal(row->data, content);
-    return row->codec == CODEC_ZSTD &&
-           ZSTD_getFrameContentSize(row->data.ptr, row->data.len) == content.len &&
-           frame_has(codec, row->data, content);
+        *has = str_equal(row->data, content);
+    if (row->codec == CODEC_ZSTD)
+        *has = object_frame_has(codec, row->data, content);
+    if (row->codec != CODEC_DELTA)
+        return 0;
+    buf_clear(&codec->content);
+    rc = object_read(store, row, &codec->content, &why, error);
+    *has = !rc && !why && str_equal(buf_view(&codec->content), content);
+    object_release_if_huge(&codec->content);
+    return rc;
 }
 
-/* *id: of the object of that name, 0: there is none; *good: it is not damaged. */
 static int find_object(struct cairn_store *store, const struct digest *digest,
-                       struct str content, uint64_t *id, bool *good,
+                       struct str content, struct found_object *found,
                        struct cairn_error *error)
 {
     struct query query;
-    *id = 0;
-    int rc = query_start(&query, store->db, SQL_FIND_OBJECT,
+    *found = (struct found_object){0};
+    int rc = query_start(&query, store->db, SQL_GET_OBJECT,
                          VALUES(value_blob(digest_view(digest))), error);
     if (!rc)
         rc = query_step(&query, error);
     if (rc > 0) {
         struct object_row row;
         object_from(&query, &row);
-        *id = query_u64(&query, 4);
-        *good = row_has(store, &row, content);
+        found->id = row.id;
+        rc = row_has(store, &row, content, &found->good, error);
     }
     query_end(&query);
     return rc < 0 ? rc : 0;
 }
 
-int store_put_object(struct cairn_store *store, struct str content,
-                     struct digest *digest, struct cairn_error *error)
+/* Sets prefix and base if the object of that name can be one. The prefix lies in
+ * codec->content. */
+static int find_base(struct cairn_store *store, const struct digest *name,
+                     struct new_object *object, struct cairn_error *error)
+{
+    struct buf *content = &object_codec(store)->content;
+    struct query query;
+    struct object_row row;
+    struct object_chain chain;
+    const char *why = NULL;
+    int rc = query_start(&query, store->db, SQL_GET_OBJECT,
+                         VALUES(value_blob(digest_view(name))), error);
+    if (!rc)
+        rc = query_step(&query, error);
+    if (rc > 0) {
+        object_from(&query, &row);
+        rc = object_chain(store, &row, &chain, &why, error);
+        buf_clear(content);
+        if (!rc && !why && chain.n < OBJECT_BASES) {
+            rc = object_read(store, &row, content, &why, error);
+            object->prefix = rc || why ? object->prefix : buf_view(content);
+            object->base = row.id;
+        }
+    }
+    query_end(&query);
+    return rc < 0 ? rc : 0;
+}
+
+/* What is there damaged is mended by itself: as a delta it might become the base of its
+ * own base. Those that refer to it find the same content there. */
+static int put_content(struct cairn_store *store, struct str content,
+                       const struct digest *before, struct digest *digest,
+                       struct cairn_error *error)
 {
     struct digest name;
-    uint64_t present;
-    bool good = true;
+    struct found_object found;
+    struct new_object object = {.digest = &name, .content = content};
     store_assert_writing(store);
     if (content.len > LIMIT_OBJECT_BYTES)
         return error_set(error, CAIRN_ELIMIT,
                          "%zu bytes are too many for one stored object (at most %d)",
                          content.len, LIMIT_OBJECT_BYTES);
-    if (!get_codec(store))
+    struct object_codec *codec = object_codec(store);
+    if (!codec)
         return error_nomem(error);
-    hash_content(store, content, &name);
-    int rc = find_object(store, &name, content, &present, &good, error);
-    if (!rc)
-        rc = !present ? write_object(store, SQL_PUT_OBJECT, &name, content, error)
-             : good   ? store_spare_object(store, present, error)
-                      : write_object(store, SQL_MEND_OBJECT, &name, content, error);
-    if (!rc && present && !good)
-        rc = store_spare_object(store, present, error);
+    object_hash(store, content, &name);
+    int rc = find_object(store, &name, content, &found, error);
+    if (!rc && !found.id && before)
+        rc = find_base(store, before, &object, error);
+    if (!rc && !found.good)
+        rc = write_object(store, found.id ? SQL_MEND_OBJECT : SQL_PUT_OBJECT, &object,
+                          error);
+    if (!rc && found.id)
+        rc = store_spare_object(store, found.id, error);
+    object_release_if_huge(&codec->content);
     if (!rc)
         *digest = name;
     return rc;
 }
 
-int object_sound(struct cairn_store *store, const struct sql_value values[5],
+int store_put_object(struct cairn_store *store, struct str content,
+                     struct digest *digest, struct cairn_error *error)
+{
+    return put_content(store, content, NULL, digest, error);
+}
+
+int store_put_object_after(struct cairn_store *store, struct str content,
+                           const struct digest *before, struct digest *digest,
+                           struct cairn_error *error)
+{
+    assert(before);
+    return put_content(store, content, before, digest, error);
+}
+
+/* ---- Checking ---- */
+
+int object_sound(struct cairn_store *store, const struct sql_value values[6],
                  struct cairn_error *error)
 {
-    const struct object_row row = {.digest = values[1].bytes,
+    const struct object_row row = {.id = (uint64_t)values[0].integer,
+                                   .digest = values[1].bytes,
                                    .size = values[2].integer,
                                    .codec = values[3].integer,
-                                   .data = values[4].bytes};
-    struct object_codec *codec = get_codec(store);
-    bool nomem;
+                                   .data = values[4].bytes,
+                                   .base = (uint64_t)values[5].integer};
+    struct object_codec *codec = object_codec(store);
+    const char *why;
     if (!codec)
         return error_nomem(error);
     buf_clear(&codec->content);
-    const char *why = unpack_row(store, &row, &codec->content, &nomem);
-    release_if_huge(&codec->content);
-    return nomem ? error_nomem(error) : !why;
+    int rc = object_read(store, &row, &codec->content, &why, error);
+    object_release_if_huge(&codec->content);
+    return rc ? rc : !why;
 }
 
 /* 0 if it is good, else what the callback returns; negative also for errors of our own.
@@ -318,17 +251,15 @@ static int verify_row(struct cairn_store *store, const struct object_row *row,
 {
     struct digest digest;
     char hex[DIGEST_HEX_SIZE];
-    bool nomem;
-    struct object_codec *codec = get_codec(store);
+    const char *why;
+    struct object_codec *codec = object_codec(store);
     if (!codec)
         return error_nomem(error);
     buf_clear(&codec->content);
-    const char *why = unpack_row(store, row, &codec->content, &nomem);
-    release_if_huge(&codec->content);
-    if (!why)
-        return 0;
-    if (nomem)
-        return error_nomem(error);
+    int rc = object_read(store, row, &codec->content, &why, error);
+    object_release_if_huge(&codec->content);
+    if (rc || !why)
+        return rc;
     digest_from(row->digest, &digest);
     digest_hex(&digest, hex);
     return bad ? bad(context, hex, why) : 0;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The content pool: bytes under the SHA-256 of them, stored once. */
+/* The content pool: bytes under the SHA-256 of them, stored once, each by itself or as
+ * what makes it differ from another object, its base. Who refers to an object need not
+ * know of bases. */
 #ifndef STORAGE_OBJECT_H
 #define STORAGE_OBJECT_H
 
@@ -12,6 +14,13 @@
  * transaction. CAIRN_ELIMIT: too large, which does not spoil the transaction. */
 int store_put_object(struct cairn_store *store, struct str content,
                      struct digest *digest, struct cairn_error *error);
+/* As store_put_object, of content that is much like that of `before`: where that object
+ * is there, is sound and has a chain of fewer than 16 bases, and where it takes fewer
+ * bytes, it becomes the base of the new one, which then refers to the content of it.
+ * Whoever puts the same content the other way finds it. */
+int store_put_object_after(struct cairn_store *store, struct str content,
+                           const struct digest *before, struct digest *digest,
+                           struct cairn_error *error);
 /* Appends the content to `out` after its digest was checked. CAIRN_ENOTFOUND,
  * CAIRN_EDAMAGED. */
 int store_get_object(struct cairn_store *store, const struct digest *digest,

@@ -77,7 +77,8 @@ int command_sound(struct cairn_store *store,
 int claim_sound(struct cairn_store *store,
                 const struct sql_value values[CLAIM_COLUMNS_READ],
                 struct cairn_error *error);
-int object_sound(struct cairn_store *store, const struct sql_value values[5],
+/* Its bases must be in the store. */
+int object_sound(struct cairn_store *store, const struct sql_value values[6],
                  struct cairn_error *error);
 int run_sound(struct cairn_store *store, uint64_t run, struct cairn_error *error);
 

@@ -13,7 +13,10 @@
  *   (row_checksum.c): a row without one is older, or an older cairn wrote it; in a
  * store with the setting `sums` every row has one.
  * - event.n counts within the turn.
- * - spared: objects that were used again while garbage is collected (rows_gc.c). */
+ * - spared: objects that were used again while garbage is collected (rows_gc.c).
+ * - object.base: the object whose content is the prefix of this one's frame (object.c).
+ *   The reference also keeps a collector of an older cairn, which knows nothing of it,
+ *   from deleting that object: it gets an error. */
 #include "storage/schema.h"
 
 #include "base/clock.h"
@@ -103,20 +106,35 @@ static const char version_3[] = "ALTER TABLE attempt ADD COLUMN sum BLOB;"
 /* Nothing but new kinds of events, and those of the store, whose `run` is 0. */
 static const char version_4[] = "PRAGMA user_version = 4;";
 
-static const char *const migrations[] = {version_1, version_2, version_3, version_4};
+static const char version_5[] =
+    "ALTER TABLE object ADD COLUMN base INTEGER REFERENCES object(id);"
+    "CREATE INDEX object_base ON object(base) WHERE base IS NOT NULL;"
+    "PRAGMA user_version = 5;";
+
+static const char *const migrations[] = {version_1, version_2, version_3, version_4,
+                                         version_5};
 _Static_assert(sizeof migrations / sizeof migrations[0] == SCHEMA_VERSION,
                "each version has its migration");
 
-/* Temporary objects of the same names come before those of the file. */
-static const char stand_in_1[] =
-    "CREATE TEMP VIEW attempt AS SELECT *, NULL AS start_turn, NULL AS end_turn,"
-    " NULL AS checkpoint FROM main.attempt;"
-    "CREATE TEMP TABLE claim(run, gen, task, token, holder, boot, until_boot_ns,"
-    " time_ns, spent, sum);"
-    "CREATE TEMP TABLE event(run, turn, n, time_ns, kind, argument, gen, task, data);";
-static const char stand_in_end_1[] = "DROP VIEW temp.attempt;"
-                                     "DROP TABLE temp.claim;"
-                                     "DROP TABLE temp.event;";
+/* Temporary objects of the same names come before those of the file. Each is for stores
+ * up to a version. */
+static const struct stand_in {
+    int64_t up_to;
+    const char *make, *end;
+} stand_ins[] = {
+    {1,
+     "CREATE TEMP VIEW attempt AS SELECT *, NULL AS start_turn, NULL AS end_turn,"
+     " NULL AS checkpoint FROM main.attempt;"
+     "CREATE TEMP TABLE claim(run, gen, task, token, holder, boot, until_boot_ns,"
+     " time_ns, spent, sum);"
+     "CREATE TEMP TABLE event(run, turn, n, time_ns, kind, argument, gen, task, data);",
+     "DROP VIEW temp.attempt;"
+     "DROP TABLE temp.claim;"
+     "DROP TABLE temp.event;"},
+    {4, "CREATE TEMP VIEW object AS SELECT *, NULL AS base FROM main.object;",
+     "DROP VIEW temp.object;"},
+};
+enum { STAND_INS = sizeof stand_ins / sizeof stand_ins[0] };
 
 int schema_check(const struct db_header *header, const char *dir,
                  struct cairn_error *error)
@@ -236,13 +254,21 @@ int schema_stand_in(struct db *db, const struct db_header *header,
                     struct cairn_error *error)
 {
     assert(header->user_version >= 1 && header->user_version <= SCHEMA_VERSION);
-    return header->user_version == 1 ? db_script(db, stand_in_1, error) : 0;
+    int rc = 0;
+    for (int i = 0; i < STAND_INS && !rc; i++)
+        if (header->user_version <= stand_ins[i].up_to)
+            rc = db_script(db, stand_ins[i].make, error);
+    return rc;
 }
 
 int schema_stand_in_end(struct db *db, int64_t version, struct cairn_error *error)
 {
     assert(version < SCHEMA_VERSION);
-    return version == 1 ? db_script(db, stand_in_end_1, error) : 0;
+    int rc = 0;
+    for (int i = 0; i < STAND_INS && !rc; i++)
+        if (version <= stand_ins[i].up_to)
+            rc = db_script(db, stand_ins[i].end, error);
+    return rc;
 }
 
 /* ---- Comparing the schema with the one that was made ---- */

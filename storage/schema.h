@@ -7,7 +7,7 @@
 
 enum {
     SCHEMA_APPLICATION_ID = 0x6361726e, /* "carn", in the file's header */
-    SCHEMA_VERSION = 4                  /* user_version that this code knows */
+    SCHEMA_VERSION = 5                  /* user_version that this code knows */
 };
 
 /* Makes the tables in an empty database, or migrates an older one, in one transaction.
@@ -23,7 +23,8 @@ int schema_check(const struct db_header *header, const char *dir,
  * views and tables stand in for what it lacks. Changes nothing in the file. */
 int schema_stand_in(struct db *db, const struct db_header *header,
                     struct cairn_error *error);
-/* Removes them once a writer has migrated the store. */
+/* Removes them once a writer has migrated the store; where that was an older cairn,
+ * some are needed again. */
 int schema_stand_in_end(struct db *db, int64_t version, struct cairn_error *error);
 /* Compares the schema with that of a new store of the same version; a call for each
  * difference. */

@@ -19,7 +19,7 @@
 #include <limits.h>
 #include <sys/stat.h>
 
-struct object_codec; /* object.c */
+struct object_codec; /* object_int.h */
 
 /* The newest checkpoint that this handle put; seq 0: none. */
 struct store_tail {
@@ -202,7 +202,7 @@ int store_key_read(const char *path, struct sha256 *sha, struct hmac_key **key,
                    struct cairn_error *error);
 void store_key_free(struct hmac_key *key); /* wipes it */
 
-/* ---- object.c ---- */
+/* ---- object_frame.c ---- */
 
 void object_codec_free(struct object_codec *codec);
 

@@ -168,9 +168,11 @@ static int end_stand_in(struct cairn_store *store, struct cairn_error *error)
     if (rc || header.user_version == store->stands_in)
         return rc;
     rc = schema_stand_in_end(store->db, store->stands_in, error);
-    if (rc == 0)
-        store->stands_in =
-            header.user_version < SCHEMA_VERSION ? header.user_version : 0;
+    bool older = header.user_version < SCHEMA_VERSION;
+    if (!rc && older)
+        rc = schema_stand_in(store->db, &header, error);
+    if (!rc)
+        store->stands_in = older ? header.user_version : 0;
     return rc;
 }
 

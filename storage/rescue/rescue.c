@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows from the damaged files into the new store. */
+#include "storage/object_int.h"
 #include "storage/rescue/rescue_int.h"
 #include "storage/rows_checkpoint.h"
 #include "storage/schema.h"
@@ -161,7 +162,8 @@ static int is_sound(struct rescue *rescue, const struct salvage_row *row,
 {
     assert(row->n > 0 && row->n <= SALVAGE_COLUMNS);
     struct cairn_store *store = rescue->store;
-    bool bare = row->values[row->n - 1].kind == SQL_VALUE_NULL;
+    bool bare = row->table != SALVAGE_OBJECT && /* which has a digest */
+                row->values[row->n - 1].kind == SQL_VALUE_NULL;
     bool unguarded = row->table == SALVAGE_WORKFLOW || row->table == SALVAGE_QUARANTINE;
     if (row->scanned && (bare || unguarded))
         return 0;
@@ -191,6 +193,8 @@ struct filling {
     rescue_lost_fn *lost;
     void *context;
     bool stray;
+    uint64_t left;    /* rows that the tree leads to and that were not kept */
+    uint64_t waiting; /* deltas that are not sound, perhaps for want of their base */
     struct cairn_error *error;
 };
 
@@ -256,6 +260,18 @@ static void add_sum(struct rescue *rescue, struct salvage_row *row,
     row->values[last] = value_blob(value_sum_view(sum));
 }
 
+enum { OBJECT_CODEC_AT = 3, OBJECT_BASE_AT = 5 };
+
+/* What is no delta has no base; an older cairn, which mends an object, leaves it. */
+static int put_object(struct rescue *rescue, struct salvage_row *row,
+                      struct cairn_error *error)
+{
+    assert(row->table == SALVAGE_OBJECT && row->n == OBJECT_BASE_AT + 1);
+    if (row->values[OBJECT_CODEC_AT].integer != CODEC_DELTA)
+        row->values[OBJECT_BASE_AT] = value_unless(0, 0);
+    return keep_row(rescue, row->table, row->values, row->n, error);
+}
+
 static int put_row(struct filling *f, const struct salvage_row *found)
 {
     struct salvage_row row = *found;
@@ -268,6 +284,8 @@ static int put_row(struct filling *f, const struct salvage_row *found)
         return put_setting(f->rescue, &row, f->error);
     if (row.table == SALVAGE_RUN)
         return put_run(f->rescue, &row, f->error);
+    if (row.table == SALVAGE_OBJECT)
+        return put_object(f->rescue, &row, f->error);
     return keep_row(f->rescue, row.table, row.values, row.n, f->error);
 }
 
@@ -277,11 +295,60 @@ static int fill_row(void *context, const struct salvage_row *row)
     struct filling *f = context;
     int rc = put_row(f, row);
     f->saved += rc > 0;
+    f->left += rc <= 0 && !f->stray;
+    f->waiting += rc == CAIRN_EDAMAGED && row->table == SALVAGE_OBJECT &&
+                  row->values[OBJECT_CODEC_AT].integer == CODEC_DELTA;
     if (rc < 0 && rc != CAIRN_EDAMAGED)
         return rc;
     if (rc <= 0 && !f->stray && f->lost)
         f->lost(f->context, row);
     return 0;
+}
+
+/* All rows of a table once. *saved: how many were put that time. */
+static int fill_table(struct filling *f, enum salvage_table table, uint64_t *saved)
+{
+    struct salvage *salvage = &f->rescue->salvage;
+    uint64_t before = f->saved;
+    f->left = f->waiting = 0;
+    f->stray = false;
+    int rc = salvage_reached(salvage, table, fill_row, f, f->error);
+    f->stray = true;
+    if (!rc)
+        rc = salvage_stray(salvage, table, fill_row, f, f->error);
+    *saved = f->saved - before;
+    return rc;
+}
+
+static int report_lost_object(void *context, const struct salvage_row *row)
+{
+    struct filling *f = context;
+    bool there;
+    int rc = db_is(f->rescue->store->db, SQL_HAS_OBJECT,
+                   (const struct sql_value[]){row->values[0], row->values[1]}, 2,
+                   &there, f->error);
+    if (!rc && !there)
+        f->lost(f->context, row);
+    return rc;
+}
+
+/* A delta is kept once its base is there, which may be found after it: so the rows are
+ * gone through again as long as that finds something, which is at most once for each
+ * base of a chain. What is lost is known at the end. */
+static int fill_objects(struct filling *f)
+{
+    rescue_lost_fn *lost = f->lost;
+    uint64_t saved;
+    int rc;
+    f->lost = NULL;
+    do
+        rc = fill_table(f, SALVAGE_OBJECT, &saved);
+    while (!rc && saved && f->waiting);
+    f->lost = lost;
+    if (rc || !lost || !f->left)
+        return rc;
+    return salvage_reached(&f->rescue->salvage, SALVAGE_OBJECT, report_lost_object, f,
+                           f->error);
 }
 
 int rescue_table(struct rescue *rescue, enum salvage_table table, uint64_t *saved,
@@ -290,10 +357,7 @@ int rescue_table(struct rescue *rescue, enum salvage_table table, uint64_t *save
     assert(table != SALVAGE_CHECKPOINT && table < SALVAGE_TABLES);
     struct filling f = {
         .rescue = rescue, .lost = lost, .context = context, .error = error};
-    int rc = salvage_reached(&rescue->salvage, table, fill_row, &f, error);
-    f.stray = true;
-    if (!rc)
-        rc = salvage_stray(&rescue->salvage, table, fill_row, &f, error);
+    int rc = table == SALVAGE_OBJECT ? fill_objects(&f) : fill_table(&f, table, saved);
     *saved = f.saved;
     return rc;
 }

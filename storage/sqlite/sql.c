@@ -56,6 +56,7 @@ const char sql_defer_references[] = "PRAGMA defer_foreign_keys = ON";
 #define COMMAND_COLUMNS \
     "SELECT " COMMAND_READ(FIRST_COLUMN, NEXT_COLUMN) " FROM command "
 #define CLAIM_COLUMNS "SELECT " CLAIM_READ(FIRST_COLUMN, NEXT_COLUMN) " FROM claim "
+#define OBJECT_COLUMNS "SELECT id, digest, size, codec, data, base FROM object "
 #define EVENT_COLUMNS "SELECT " EVENT_READ(FIRST_COLUMN, NEXT_COLUMN) " FROM event "
 
 /* a: the runs that have attempts, e: those that have events. Each is found by one seek
@@ -242,14 +243,14 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_GET_EVENT] = EVENT_COLUMNS "WHERE run = ?1 AND turn = ?2 AND n = ?3",
     [SQL_EVENT_TURN] = "SELECT ifnull(max(turn), 0) FROM event WHERE run = ?1",
 
-    [SQL_FIND_OBJECT] =
-        "SELECT digest, size, codec, data, id FROM object WHERE digest = ?1",
-    [SQL_PUT_OBJECT] =
-        "INSERT INTO object(digest, size, codec, data) VALUES(?1, ?2, ?3, ?4)",
-    [SQL_MEND_OBJECT] =
-        "UPDATE object SET size = ?2, codec = ?3, data = ?4 WHERE digest = ?1",
-    [SQL_GET_OBJECT] = "SELECT digest, size, codec, data FROM object WHERE digest = ?1",
-    [SQL_EACH_OBJECT] = "SELECT digest, size, codec, data FROM object ORDER BY id",
+    [SQL_PUT_OBJECT] = "INSERT INTO object(digest, size, codec, data, base) "
+                       "VALUES(?1, ?2, ?3, ?4, ?5)",
+    [SQL_MEND_OBJECT] = "UPDATE object SET size = ?2, codec = ?3, data = ?4, base = ?5 "
+                        "WHERE digest = ?1",
+    [SQL_GET_OBJECT] = OBJECT_COLUMNS "WHERE digest = ?1",
+    [SQL_NTH_OBJECT] = OBJECT_COLUMNS "WHERE id = ?1",
+    [SQL_EACH_OBJECT] = OBJECT_COLUMNS "ORDER BY id",
+    [SQL_BASE_OF_OBJECT] = "SELECT codec, base FROM object WHERE id = ?1",
 
     [SQL_ALL_META] = "SELECT key, value, sum FROM meta",
     [SQL_ALL_RUN_GRAPH] = "SELECT run, gen, graph, sum FROM run_graph",
@@ -278,7 +279,7 @@ static const char *const texts[SQL_COUNT] = {
         "INSERT OR IGNORE INTO run_graph SELECT ?1, ?2, ?3, ?4 WHERE true "
         "RETURNING 1",
     [SQL_KEEP_OBJECT] =
-        "INSERT OR IGNORE INTO object SELECT ?1, ?2, ?3, ?4, ?5 WHERE true "
+        "INSERT OR IGNORE INTO object SELECT ?1, ?2, ?3, ?4, ?5, ?6 WHERE true "
         "RETURNING 1",
     [SQL_KEEP_CHECKPOINT] =
         "INSERT OR IGNORE INTO checkpoint SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8 "
@@ -306,6 +307,8 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_DROP_RUN] = "DELETE FROM run WHERE run = ?1",
     [SQL_DROP_STRAY_GRAPHS] =
         "DELETE FROM run_graph WHERE run NOT IN (SELECT run FROM run)",
+    [SQL_HAS_OBJECT] =
+        "SELECT EXISTS(SELECT 1 FROM object WHERE id = ?1 AND digest = ?2)",
     [SQL_LAST_GEN] =
         "SELECT max(1, ifnull((SELECT max(gen) FROM attempt WHERE run = ?1), 0), "
         "ifnull((SELECT max(gen) FROM run_graph WHERE run = ?1), 0))",

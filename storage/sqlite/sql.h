@@ -96,11 +96,12 @@ enum sql_id {
     SQL_GET_EVENT,
     SQL_EVENT_TURN,
 
-    SQL_FIND_OBJECT,
     SQL_PUT_OBJECT,
     SQL_MEND_OBJECT,
     SQL_GET_OBJECT,
+    SQL_NTH_OBJECT,
     SQL_EACH_OBJECT,
+    SQL_BASE_OF_OBJECT,
 
     /* row_checksum.c: every row, in all of its columns */
     SQL_ALL_META,
@@ -126,6 +127,7 @@ enum sql_id {
     SQL_KEEP_EVENT,
     SQL_DROP_RUN,
     SQL_DROP_STRAY_GRAPHS,
+    SQL_HAS_OBJECT,
     SQL_LAST_GEN,
     SQL_EACH_ORPHAN,
     SQL_EACH_BARE_RUN,

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/* From rows to content. That of a delta needs the content of its base, which may be a
+ * delta, too: the bases are listed from the row down, then read from the lowest one up,
+ * with two contents in memory at a time.
+ *
+ * A base has a smaller id than what is made from it, and there are at most OBJECT_BASES
+ * of them, so that no damage can lead round in circles. Sizes are checked before
+ * anything is unpacked, so that a damaged row cannot ask for huge amounts of memory,
+ * and the digest of each content before it is used. */
+#include "storage/object_int.h"
+
+#include "base/limits.h"
+
+#include <assert.h>
+
+void object_from(const struct query *query, struct object_row *row)
+{
+    *row = (struct object_row){.id = query_u64(query, 0),
+                               .digest = query_blob(query, 1),
+                               .size = query_int(query, 2),
+                               .codec = query_int(query, 3),
+                               .data = query_blob(query, 4),
+                               .base = query_u64(query, 5)};
+}
+
+void object_hash(struct cairn_store *store, struct str content, struct digest *digest)
+{
+    sha256_begin(store->sha);
+    sha256_add(store->sha, content.ptr, content.len);
+    sha256_end(store->sha, digest);
+}
+
+/* ---- One row ---- */
+
+/* Before there is room for its content. */
+static const char *check_shape(const struct object_row *row)
+{
+    assert(row->data.ptr || row->data.len == 0);
+    if (row->size < 0 || row->size > LIMIT_OBJECT_BYTES)
+        return "its size is impossible";
+    if (row->codec != CODEC_RAW && row->codec != CODEC_ZSTD &&
+        row->codec != CODEC_DELTA)
+        return "its codec is unknown";
+    if (row->codec == CODEC_RAW && row->data.len != (size_t)row->size)
+        return "its length is not what is recorded";
+    if (row->codec != CODEC_RAW && !object_frame_fits(row->data, (uint64_t)row->size))
+        return "its compressed data is damaged";
+    return NULL;
+}
+
+/* Appends what the row unpacks to, whatever that is. */
+static int unpack_bytes(struct cairn_store *store, const struct object_row *row,
+                        struct str prefix, struct buf *out, const char **why,
+                        struct cairn_error *error)
+{
+    struct object_codec *codec = object_codec(store);
+    if (!codec)
+        return error_nomem(error);
+    *why = check_shape(row);
+    if (*why)
+        return 0;
+    size_t size = (size_t)row->size;
+    char *room = buf_grow(out, size);
+    if (!room)
+        return error_nomem(error);
+    if (row->codec == CODEC_RAW && size)
+        memcpy(room, row->data.ptr, size);
+    if (row->codec != CODEC_RAW &&
+        !object_decompress(codec, row->data, prefix, room, size))
+        *why = "its compressed data is damaged";
+    return 0;
+}
+
+/* ... if that is its content. */
+static int unpack_row(struct cairn_store *store, const struct object_row *row,
+                      struct str prefix, struct buf *out, const char **why,
+                      struct cairn_error *error)
+{
+    size_t before = out->size;
+    struct digest digest;
+    int rc = unpack_bytes(store, row, prefix, out, why, error);
+    if (rc || *why)
+        return rc;
+    assert(out->size == before + (size_t)row->size);
+    object_hash(store, (struct str){out->data + before, (size_t)row->size}, &digest);
+    if (!str_equal(row->digest, digest_view(&digest)))
+        *why = "its content does not match its digest";
+    return 0;
+}
+
+/* ---- Its bases ---- */
+
+/* *base: of the object `id`, which is itself a base. */
+static int get_base(struct cairn_store *store, uint64_t id, bool *there, bool *delta,
+                    uint64_t *base, struct cairn_error *error)
+{
+    struct query query;
+    int rc = query_start(&query, store->db, SQL_BASE_OF_OBJECT, VALUES(value_u64(id)),
+                         error);
+    if (!rc)
+        rc = query_step(&query, error);
+    *there = rc > 0;
+    *delta = *there && query_int(&query, 0) == CODEC_DELTA;
+    *base = *there ? query_u64(&query, 1) : 0;
+    query_end(&query);
+    return rc < 0 ? rc : 0;
+}
+
+/* The base of what is no delta counts for nothing: an older cairn, which mends an
+ * object, leaves it. */
+int object_chain(struct cairn_store *store, const struct object_row *row,
+                 struct object_chain *chain, const char **why,
+                 struct cairn_error *error)
+{
+    uint64_t id = row->id, base = row->base;
+    bool delta = row->codec == CODEC_DELTA, there = true;
+    chain->n = 0;
+    *why = NULL;
+    while (delta && !*why) {
+        if (!base)
+            there = false;
+        else if (base >= id)
+            *why = "its base is not older than it is";
+        else if (chain->n == OBJECT_BASES)
+            *why = "it has too many bases";
+        if (*why)
+            return 0;
+        if (there) {
+            id = chain->ids[chain->n++] = base;
+            int rc = get_base(store, id, &there, &delta, &base, error);
+            if (rc)
+                return rc;
+        }
+        if (!there)
+            *why = "its base is missing";
+    }
+    return 0;
+}
+
+/* Replaces the content of `into`. */
+static int read_base(struct cairn_store *store, uint64_t id, struct str prefix,
+                     struct buf *into, const char **why, struct cairn_error *error)
+{
+    struct query query;
+    buf_clear(into);
+    int rc =
+        query_start(&query, store->db, SQL_NTH_OBJECT, VALUES(value_u64(id)), error);
+    if (!rc)
+        rc = query_step(&query, error);
+    if (rc > 0) {
+        struct object_row base;
+        object_from(&query, &base);
+        rc = unpack_row(store, &base, prefix, into, why, error);
+        if (!rc && *why)
+            *why = "its base is damaged";
+    } else if (rc == 0) {
+        *why = "its base is missing";
+    }
+    query_end(&query);
+    return rc;
+}
+
+/* *prefix: the content of the row's base; empty if it has none. */
+static int read_bases(struct cairn_store *store, const struct object_row *row,
+                      struct str *prefix, const char **why, struct cairn_error *error)
+{
+    struct object_codec *codec = object_codec(store);
+    struct object_chain chain;
+    *prefix = (struct str){NULL, 0};
+    if (!codec)
+        return error_nomem(error);
+    int rc = object_chain(store, row, &chain, why, error);
+    for (unsigned i = chain.n; !rc && !*why && i-- > 0;) {
+        struct buf *into = &codec->bases[i & 1];
+        rc = read_base(store, chain.ids[i], *prefix, into, why, error);
+        *prefix = buf_view(into);
+        object_release_if_huge(&codec->bases[!(i & 1)]);
+    }
+    return rc;
+}
+
+/* Removes what was appended. */
+static void cut_back(struct buf *buf, size_t size)
+{
+    assert(size <= buf->size);
+    buf->size = size;
+    if (buf->data)
+        buf->data[size] = 0;
+}
+
+int object_read(struct cairn_store *store, const struct object_row *row,
+                struct buf *out, const char **why, struct cairn_error *error)
+{
+    size_t before = out->size;
+    struct str prefix;
+    *why = check_shape(row);
+    if (*why)
+        return 0;
+    int rc = read_bases(store, row, &prefix, why, error);
+    if (!rc && !*why)
+        rc = unpack_row(store, row, prefix, out, why, error);
+    if (rc || *why)
+        cut_back(out, before);
+    if (store->codec) {
+        object_release_if_huge(&store->codec->bases[0]);
+        object_release_if_huge(&store->codec->bases[1]);
+    }
+    return rc;
+}
