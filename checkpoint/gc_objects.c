@@ -10,7 +10,11 @@
 #include <assert.h>
 #include <stdlib.h>
 
-enum { ROWS_AT_ONCE = 4096, OBJECTS_AT_ONCE = 1024 };
+enum {
+    ROWS_AT_ONCE = 4096,
+    OBJECTS_AT_ONCE = 1024,
+    OBJECTS_LAST = 1 + 16 /* the newest one and its bases */
+};
 
 /* ---- Marks ---- */
 
@@ -172,22 +176,41 @@ static int mark_all(struct gc *gc)
 
 /* ---- Sweeping ---- */
 
+/* By descending id, so that a base is seen after all that was made from it. The newest
+ * object and its bases go last (storage/rows_gc.c says why). */
 struct object_sweep {
     struct gc *gc;
-    uint64_t last; /* id of the newest object that was seen */
+    uint64_t next; /* id to go on from, 0: none */
     uint32_t rows;
-    struct object_size garbage[OBJECTS_AT_ONCE];
-    uint32_t n;
+    struct object_size garbage[OBJECTS_AT_ONCE], last[OBJECTS_LAST];
+    uint32_t n, n_last;
 };
+
+static bool goes_last(const struct object_sweep *s, const struct object_size *object)
+{
+    if (s->n_last == 0)
+        return object->id == s->gc->up_to;
+    return s->n_last < OBJECTS_LAST && object->id == s->last[s->n_last - 1].base;
+}
+
+/* What is kept needs its base. */
+static int keep_object(struct gc *gc, const struct object_size *object)
+{
+    gc->result.kept_objects += object->sound;
+    return object->based ? mark_digest(gc, &object->base_digest) : 0;
+}
 
 static int note_object(void *context, const struct object_size *object)
 {
     struct object_sweep *s = context;
     assert(s->n < OBJECTS_AT_ONCE && s->n <= s->rows);
-    s->last = object->id;
+    assert(s->rows == 0 || object->id <= s->next);
+    s->next = object->id - 1;
     s->rows++;
-    if (is_marked(s->gc, &object->digest))
-        s->gc->result.kept_objects++;
+    if (!object->sound || is_marked(s->gc, &object->digest))
+        return keep_object(s->gc, object);
+    if (goes_last(s, object))
+        s->last[s->n_last++] = *object;
     else
         s->garbage[s->n++] = *object;
     return 0;
@@ -195,39 +218,37 @@ static int note_object(void *context, const struct object_size *object)
 
 static void count_object(struct gc *gc, const struct object_size *object, bool deleted)
 {
-    assert(!deleted || !is_marked(gc, &object->digest));
     gc->result.objects += deleted;
     gc->result.freed_bytes += deleted ? object->bytes : 0;
     gc->result.kept_objects += !deleted;
 }
 
-static int delete_garbage_slice(struct object_sweep *s, uint32_t *next)
+static int delete_garbage_slice(struct gc *gc, const struct object_size *garbage,
+                                uint32_t n, uint32_t *next)
 {
-    struct gc *gc = s->gc;
-    assert(*next < s->n && s->n <= OBJECTS_AT_ONCE);
+    assert(*next < n && n <= OBJECTS_AT_ONCE);
     int rc = gc_begin_slice(gc);
     if (rc)
         return rc;
     uint32_t from = *next;
     bool deleted[OBJECTS_AT_ONCE];
-    for (; *next < s->n && !rc && !gc_slice_full(gc); ++*next)
-        rc = store_delete_object(gc->store, &s->garbage[*next], &deleted[*next],
-                                 gc->error);
+    for (; *next < n && !rc && !gc_slice_full(gc); ++*next)
+        rc =
+            store_delete_object(gc->store, &garbage[*next], &deleted[*next], gc->error);
     rc = gc_end_slice(gc, rc);
     for (; !rc && from < *next; from++)
-        count_object(gc, &s->garbage[from], deleted[from]);
+        count_object(gc, &garbage[from], deleted[from]);
     return rc;
 }
 
-static int delete_garbage(struct object_sweep *s)
+static int delete_garbage(struct gc *gc, const struct object_size *garbage, uint32_t n)
 {
-    assert(s->n <= s->rows);
     int rc = 0;
-    for (uint32_t next = 0; next < s->n && !rc;) {
-        if (!s->gc->dry_run)
-            rc = delete_garbage_slice(s, &next);
+    for (uint32_t next = 0; next < n && !rc;) {
+        if (!gc->dry_run)
+            rc = delete_garbage_slice(gc, garbage, n, &next);
         else
-            count_object(s->gc, &s->garbage[next++], true);
+            count_object(gc, &garbage[next++], true);
     }
     return rc;
 }
@@ -239,13 +260,16 @@ static int sweep_objects(struct gc *gc)
     if (!s)
         return error_nomem(gc->error);
     s->gc = gc;
+    s->next = gc->up_to;
     do {
         s->rows = s->n = 0;
-        rc = store_each_object(gc->store, s->last, gc->up_to, OBJECTS_AT_ONCE,
-                               note_object, s, gc->error);
+        rc = store_each_object(gc->store, s->next, OBJECTS_AT_ONCE, note_object, s,
+                               gc->error);
         if (!rc)
-            rc = delete_garbage(s);
-    } while (!rc && s->rows == OBJECTS_AT_ONCE);
+            rc = delete_garbage(gc, s->garbage, s->n);
+    } while (!rc && s->rows == OBJECTS_AT_ONCE && s->next);
+    if (!rc)
+        rc = delete_garbage(gc, s->last, s->n_last);
     free(s);
     return rc;
 }

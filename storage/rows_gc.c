@@ -11,14 +11,19 @@
  *      larger ids.
  *   2. reads all rows and records, in as many transactions as it likes: what they refer
  *      to stays.
- *   3. deletes the others with ids up to that of 1. which are not in `spared`, in
- *      transactions of its own, by ascending id.
+ *   3. deletes the others with ids up to that of 1. which are not in `spared` and are
+ *      not the base of any object that is still there, in transactions of its own, by
+ *      descending id, so that a base comes after what was made from it.
  *
  * A reference that is in the store at 3. was either there before 1. and was read in 2.
  * (or its copy was: records are read by ascending number, and a copy has a larger one
  * than its original), or it came after 1. with a put, so that the object is spared or
- * new. Ids are not used twice within a collection, because the newest object of 1. is
- * the last one to be deleted.
+ * new. The bases of an object stay as long as the row of the object, whoever put it:
+ * the statement that deletes looks for that itself.
+ *
+ * Ids are not used twice within a collection, because the newest object of 1. is the
+ * last one to be deleted, together with its bases. These may get their ids used again,
+ * but only after they are gone, and what to delete is not looked up any more then.
  *
  * Collectors exclude each other by LOCK_GC. If one is killed, the setting stays, which
  * costs a few rows in `spared` until the next collector clears it.
@@ -148,21 +153,21 @@ int store_last_object(struct cairn_store *store, uint64_t *id,
     return rc;
 }
 
-int store_each_object(struct cairn_store *store, uint64_t after, uint64_t up_to,
-                      uint32_t limit, int (*each)(void *, const struct object_size *),
-                      void *context, struct cairn_error *error)
+int store_each_object(struct cairn_store *store, uint64_t up_to, uint32_t limit,
+                      int (*each)(void *, const struct object_size *), void *context,
+                      struct cairn_error *error)
 {
     struct query query;
     assert(limit && each);
     store_assert_open(store);
     int rc = query_start(&query, store->db, SQL_EACH_OBJECT_SIZE,
-                         VALUES(value_u64(after), value_u64(up_to), value_int(limit)),
-                         error);
+                         VALUES(value_u64(up_to), value_int(limit)), error);
     while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
         struct object_size object = {.id = query_u64(&query, 0),
-                                     .bytes = query_u64(&query, 2)};
-        if (!digest_from(query_blob(&query, 1), &object.digest))
-            continue; /* damaged: it stays */
+                                     .bytes = query_u64(&query, 2),
+                                     .base = query_u64(&query, 3)};
+        object.sound = digest_from(query_blob(&query, 1), &object.digest);
+        object.based = digest_from(query_blob(&query, 4), &object.base_digest);
         rc = each(context, &object);
         if (rc)
             break;

@@ -21,13 +21,16 @@ int store_last_object(struct cairn_store *store, uint64_t *id,
                       struct cairn_error *error);
 struct object_size {
     uint64_t id, bytes; /* as stored */
-    struct digest digest;
+    uint64_t base;      /* 0: none */
+    struct digest digest, base_digest;
+    bool sound; /* its digest can be one; otherwise it stays */
+    bool based; /* its base is there: `base_digest` is set */
 };
-/* Those with after < id <= up_to, by id, at most `limit`. */
-int store_each_object(struct cairn_store *store, uint64_t after, uint64_t up_to,
-                      uint32_t limit, int (*each)(void *, const struct object_size *),
-                      void *context, struct cairn_error *error);
-/* *deleted is false if it was used again. */
+/* Those with ids up to up_to, by descending id, at most `limit`. */
+int store_each_object(struct cairn_store *store, uint64_t up_to, uint32_t limit,
+                      int (*each)(void *, const struct object_size *), void *context,
+                      struct cairn_error *error);
+/* *deleted is false if it was used again, or if it is the base of another one. */
 int store_delete_object(struct cairn_store *store, const struct object_size *object,
                         bool *deleted, struct cairn_error *error);
 typedef int used_object_fn(void *context, uint64_t run, const struct digest *object);

@@ -373,11 +373,14 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_LAST_OBJECT] = "SELECT ifnull(max(id), 0) FROM object",
     [SQL_SPARE_OBJECT] = "INSERT OR IGNORE INTO spared(object) VALUES(?1)",
     [SQL_FORGET_SPARED] = "DELETE FROM spared",
-    [SQL_EACH_OBJECT_SIZE] = "SELECT id, digest, length(data) FROM object "
-                             "WHERE id > ?1 AND id <= ?2 ORDER BY id LIMIT ?3",
+    [SQL_EACH_OBJECT_SIZE] =
+        "SELECT o.id, o.digest, length(o.data), ifnull(o.base, 0), b.digest "
+        "FROM object o LEFT JOIN object b ON b.id = o.base "
+        "WHERE o.id <= ?1 ORDER BY o.id DESC LIMIT ?2",
     [SQL_DELETE_OBJECT] =
         "DELETE FROM object WHERE id = ?1 AND digest = ?2 "
-        "AND NOT EXISTS(SELECT 1 FROM spared WHERE object = ?1) RETURNING id",
+        "AND NOT EXISTS(SELECT 1 FROM spared WHERE object = ?1) "
+        "AND NOT EXISTS(SELECT 1 FROM object WHERE base = ?1) RETURNING id",
     [SQL_EACH_GRAPH_USED] =
         "SELECT run, graph FROM run UNION ALL SELECT run, graph FROM run_graph",
     [SQL_EACH_ATTEMPT_USED] =
