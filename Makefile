@@ -85,7 +85,7 @@ $(BUILD)/rooms/$(1).a: $$(patsubst %.c,$(BUILD)/%.o,$$(wildcard $(1)/*.c)) $(if 
 $$(filter-out $$(HIGH_TESTS),$$(TESTS_$(1))): $$(BELOW_$(1))
 endef
 # Tests in which the rooms above, too, say what they make of a store.
-HIGH_TESTS := $(filter $(addprefix %/check_,gc gc_beside repair store_faults verify),$(UNIT_TESTS))
+HIGH_TESTS := $(filter $(addprefix %/check_,gc gc_bases gc_beside repair store_faults verify),$(UNIT_TESTS))
 $(HIGH_TESTS): $(ALL_ROOMS)
 $(foreach room,$(ROOMS),$(eval $(call room_rules,$(room))))
 # The command without its main stands on the library as programs see it.
@@ -152,6 +152,7 @@ $(BUILD)/tests/unit/executor/check_large_output: ALL_LDFLAGS += -Wl,--wrap=store
 $(BUILD)/tests/unit/storage/check_store_faults: ALL_LDFLAGS += -Wl,--wrap=pread
 $(BUILD)/tests/unit/checkpoint/check_gc_beside: ALL_LDFLAGS += -Wl,--wrap=store_commit -Wl,--wrap=store_begin
 $(BUILD)/tests/unit/session/check_session_memory: ALL_LDFLAGS += $(addprefix -Wl$(comma)--wrap=,malloc calloc realloc)
+$(BUILD)/tests/unit/checkpoint/check_gc_bases: ALL_LDFLAGS += -Wl,--wrap=store_commit
 comma := ,
 
 # ---- Tests --------------------------------------------------------------------
