@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <zstd.h>
 
-/* Makes the directory with the old database in it. */
+/* Makes the directory with the old database in it; that of version 1, or another. */
+void put_store_of_version(const char *directory, int version);
 void put_old_store(const char *directory);
 #endif

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* The store of an older release: read as it is, migrated by the first writer, also
  * while older processes work with it. */
+#include "storage/health.h"
+#include "storage/object.h"
 #include "storage/rows_attempt.h"
 #include "storage/rows_command.h"
 #include "storage/rows_event.h"
 #include "storage/rows_meta.h"
 #include "storage/rows_run.h"
+#include "storage/schema.h"
 #include "storage/store.h"
 #include "tests/support/old_store.h"
 #include "tests/support/store.h"
@@ -275,13 +278,160 @@ START_TEST(migration_fails)
 }
 END_TEST
 
+/* ---- Bases of objects, since version 5 ---- */
+
+static int note_damage(void *context, const char *hex, const char *why)
+{
+    (void)context;
+    ck_abort_msg("%s: %s", hex, why);
+    return 0;
+}
+
+static uint64_t objects(struct cairn_store *store)
+{
+    uint64_t checked = 0;
+    good(store_verify_objects(store, &checked, note_damage, NULL, &error));
+    return checked;
+}
+
+static int64_t version_of(struct cairn_store *store)
+{
+    struct db_header header;
+    good(db_header(store->db, &header, &error));
+    return header.user_version;
+}
+
+static struct str content_of(char letter)
+{
+    static char content[2000];
+    for (size_t i = 0; i < sizeof content; i++)
+        content[i] = (char)(i * i >> 5);
+    memset(content + 100, letter, 20);
+    return (struct str){content, sizeof content};
+}
+
+static int read_content(struct cairn_store *store, const struct digest *digest,
+                        char letter)
+{
+    struct buf out = BUF_INIT;
+    int rc = store_get_object(store, digest, &out, &error);
+    ck_assert(rc || str_equal(buf_view(&out), content_of(letter)));
+    buf_release(&out);
+    return rc;
+}
+
+/* One that is read as it is, then migrated by a writer who puts a delta. */
+START_TEST(bases_come_with_a_writer)
+{
+    struct digest a, b;
+    put_store_of_version(path, _i);
+    struct cairn_store *reader = open_reader();
+    ck_assert_int_eq(reader->stands_in, _i);
+    uint64_t before = objects(reader);
+    ck_assert_uint_gt(before, 5);
+    struct cairn_store *writer = open_store();
+    ck_assert_int_eq(version_of(writer), SCHEMA_VERSION);
+    ck_assert_uint_eq(objects(writer), before);
+    good(store_begin(writer, -1, &error));
+    good(store_put_object(writer, content_of('a'), &a, &error));
+    good(store_put_object_after(writer, content_of('b'), &a, &b, &error));
+    good(store_commit(writer, &error));
+    good(store_begin_read(reader, &error)); /* it notices here */
+    ck_assert_int_eq(reader->stands_in, 0);
+    ck_assert_int_eq(read_content(reader, &b, 'b'), 0);
+    ck_assert_uint_eq(objects(reader), before + 2);
+    store_end_read(reader);
+    cairn_store_close(writer);
+    cairn_store_close(reader);
+    writer = open_store();
+    ck_assert_int_eq(read_content(writer, &b, 'b'), 0);
+    char line[100] = "";
+    good(store_check_schema(writer, note_line, line, &error));
+    ck_assert_str_eq(line, "");
+    cairn_store_close(writer);
+}
+END_TEST
+
+/* A reader of an old store, which an older cairn then migrates to its own version: what
+ * that lacks is still stood in for. */
+START_TEST(migrated_by_an_older_cairn)
+{
+    sqlite3 *handle = NULL;
+    put_store_of_version(path, 3);
+    struct cairn_store *reader = open_reader();
+    uint64_t before = objects(reader);
+    ck_assert_int_eq(sqlite3_open(in_store("cairn.db"), &handle), SQLITE_OK);
+    step(prepare(handle, "PRAGMA user_version = 4"), SQLITE_DONE); /* all of it */
+    good(store_begin_read(reader, &error));
+    ck_assert_int_eq(reader->stands_in, 4);
+    ck_assert_uint_eq(objects(reader), before);
+    store_end_read(reader);
+    struct cairn_store *writer = open_store();
+    good(store_begin_read(reader, &error));
+    ck_assert_int_eq(reader->stands_in, 0);
+    ck_assert_uint_eq(objects(reader), before);
+    store_end_read(reader);
+    cairn_store_close(writer);
+    cairn_store_close(reader);
+    ck_assert_int_eq(sqlite3_close(handle), SQLITE_OK);
+}
+END_TEST
+
+/* An older process that has the store open puts and mends as it always has. */
+START_TEST(older_process_puts_objects)
+{
+    static const char frame[] = "plain, as it was put";
+    sqlite3 *handle = NULL;
+    struct digest a, b, c;
+    put_store_of_version(path, 4);
+    ck_assert_int_eq(sqlite3_open(in_store("cairn.db"), &handle), SQLITE_OK);
+    sqlite3_stmt *put = prepare(handle, "INSERT INTO object(digest, size, codec, data) "
+                                        "VALUES(?1, ?2, 0, ?3)");
+    sqlite3_stmt *mend = prepare(handle, "UPDATE object SET size = ?2, codec = 0, "
+                                         "data = ?3 WHERE digest = ?1");
+    struct cairn_store *store = open_store();
+    uint64_t before = objects(store);
+    good(store_begin(store, -1, &error));
+    good(store_put_object(store, content_of('a'), &a, &error));
+    good(store_put_object_after(store, content_of('b'), &a, &b, &error));
+    good(store_put_object_after(store, content_of('c'), &b, &c, &error));
+    good(store_commit(store, &error));
+    struct digest plain;
+    good(sha256_of(frame, sizeof frame, &plain, &error));
+    sqlite3_bind_blob(put, 1, plain.bytes, DIGEST_SIZE, SQLITE_STATIC);
+    sqlite3_bind_int(put, 2, sizeof frame);
+    sqlite3_bind_blob(put, 3, frame, sizeof frame, SQLITE_STATIC);
+    step(put, SQLITE_DONE);
+    struct str content = content_of('b'); /* to it the delta is of an unknown codec */
+    sqlite3_bind_blob(mend, 1, b.bytes, DIGEST_SIZE, SQLITE_STATIC);
+    sqlite3_bind_int(mend, 2, (int)content.len);
+    sqlite3_bind_blob(mend, 3, content.ptr, (int)content.len, SQLITE_TRANSIENT);
+    step(mend, SQLITE_DONE);
+    ck_assert_uint_eq(objects(store), before + 4);
+    ck_assert_int_eq(read_content(store, &b, 'b'), 0);
+    ck_assert_int_eq(read_content(store, &c, 'c'), 0);
+    cairn_store_close(store);
+    ck_assert_int_eq(sqlite3_close(handle), SQLITE_OK);
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     int status;
     if (played(argc, argv, &status))
         return status;
-    const TTest *const tests[] = {read_as_it_is, migrated_by_a_writer,
-                                  migrated_under_a_reader, older_process_goes_on,
-                                  migration_fails};
-    return run_tests("store_old", tests, sizeof tests / sizeof tests[0]);
+    Suite *suite = suite_create("store_old");
+    TCase *tests = tcase_create("store_old");
+    tcase_set_timeout(tests, 120);
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_test(tests, read_as_it_is);
+    tcase_add_test(tests, migrated_by_a_writer);
+    tcase_add_test(tests, migrated_under_a_reader);
+    tcase_add_test(tests, older_process_goes_on);
+    tcase_add_test(tests, migration_fails);
+    tcase_add_loop_test(tests, bases_come_with_a_writer, 1, 5);
+    tcase_add_test(tests, migrated_by_an_older_cairn);
+    tcase_add_test(tests, older_process_puts_objects);
+    suite_add_tcase(suite, tests);
+    return help_run(suite);
 }
