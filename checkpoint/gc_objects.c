@@ -4,6 +4,7 @@
  * is deleted. */
 #include "checkpoint/gc_int.h"
 
+#include "base/limits.h"
 #include "storage/rows_checkpoint.h"
 #include "storage/rows_gc.h"
 
@@ -13,7 +14,7 @@
 enum {
     ROWS_AT_ONCE = 4096,
     OBJECTS_AT_ONCE = 1024,
-    OBJECTS_LAST = 1 + 16 /* the newest one and its bases */
+    OBJECTS_LAST = 1 + LIMIT_OBJECT_BASES /* the newest one and its bases */
 };
 
 /* ---- Marks ---- */

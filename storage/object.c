@@ -9,9 +9,20 @@
 #include "storage/object.h"
 
 #include "base/limits.h"
-#include "storage/object_int.h"
+#include "storage/pool/pool.h"
+#include "storage/rows_int.h"
 
 #include <assert.h>
+
+/* Made at first use. */
+static int get_source(struct cairn_store *store, struct object_source *source,
+                      struct cairn_error *error)
+{
+    if (!store->codec)
+        store->codec = object_codec_new();
+    *source = (struct object_source){store->db, store->sha, store->codec};
+    return store->codec ? 0 : error_nomem(error);
+}
 
 /* ---- Getting ---- */
 
@@ -19,11 +30,15 @@ int store_get_object(struct cairn_store *store, const struct digest *digest,
                      struct buf *out, struct cairn_error *error)
 {
     char hex[DIGEST_HEX_SIZE];
+    struct object_source source;
     struct query query;
     store_assert_open(store);
     digest_hex(digest, hex);
-    int rc = query_start(&query, store->db, SQL_GET_OBJECT,
-                         VALUES(value_blob(digest_view(digest))), error);
+    int rc = get_source(store, &source, error);
+    if (rc)
+        return rc;
+    rc = query_start(&query, store->db, SQL_GET_OBJECT,
+                     VALUES(value_blob(digest_view(digest))), error);
     if (!rc)
         rc = query_step(&query, error);
     if (rc == 0) {
@@ -32,7 +47,7 @@ int store_get_object(struct cairn_store *store, const struct digest *digest,
         struct object_row row;
         const char *why;
         object_from(&query, &row);
-        rc = object_read(store, &row, out, &why, error);
+        rc = object_read(&source, &row, out, &why, error);
         if (!rc && why)
             rc = error_set(error, CAIRN_EDAMAGED,
                            "the stored object %s is damaged (%s): run `cairn doctor`",
@@ -72,11 +87,9 @@ static int write_object(struct cairn_store *store, enum sql_id id,
                         const struct new_object *object, struct cairn_error *error)
 {
     store_assert_writing(store);
-    struct object_codec *codec = object_codec(store);
+    struct object_codec *codec = store->codec;
     struct str packed, content = object->content;
     bool delta;
-    if (!codec)
-        return error_nomem(error);
     int rc = pack_object(codec, object, &packed, &delta, error);
     /* Before SQLite refuses it, which would spoil the whole transaction. */
     if (!rc && (packed.len ? packed.len : content.len) > LIMIT_ROW_BYTES)
@@ -106,10 +119,10 @@ struct found_object {
 
 /* Whether the row has this very content. Of what is no delta no digest is needed to
  * tell, nor room for the content. */
-static int row_has(struct cairn_store *store, const struct object_row *row,
+static int row_has(const struct object_source *source, const struct object_row *row,
                    struct str content, bool *has, struct cairn_error *error)
 {
-    struct object_codec *codec = object_codec(store);
+    struct object_codec *codec = source->codec;
     const char *why;
     int rc = 0;
     *has = false;
@@ -122,19 +135,19 @@ static int row_has(struct cairn_store *store, const struct object_row *row,
     if (row->codec != CODEC_DELTA)
         return 0;
     buf_clear(&codec->content);
-    rc = object_read(store, row, &codec->content, &why, error);
+    rc = object_read(source, row, &codec->content, &why, error);
     *has = !rc && !why && str_equal(buf_view(&codec->content), content);
     object_release_if_huge(&codec->content);
     return rc;
 }
 
-static int find_object(struct cairn_store *store, const struct digest *digest,
+static int find_object(const struct object_source *source, const struct digest *digest,
                        struct str content, struct found_object *found,
                        struct cairn_error *error)
 {
     struct query query;
     *found = (struct found_object){0};
-    int rc = query_start(&query, store->db, SQL_GET_OBJECT,
+    int rc = query_start(&query, source->db, SQL_GET_OBJECT,
                          VALUES(value_blob(digest_view(digest))), error);
     if (!rc)
         rc = query_step(&query, error);
@@ -142,7 +155,7 @@ static int find_object(struct cairn_store *store, const struct digest *digest,
         struct object_row row;
         object_from(&query, &row);
         found->id = row.id;
-        rc = row_has(store, &row, content, &found->good, error);
+        rc = row_has(source, &row, content, &found->good, error);
     }
     query_end(&query);
     return rc < 0 ? rc : 0;
@@ -150,24 +163,24 @@ static int find_object(struct cairn_store *store, const struct digest *digest,
 
 /* Sets prefix and base if the object of that name can be one. The prefix lies in
  * codec->content. */
-static int find_base(struct cairn_store *store, const struct digest *name,
+static int find_base(const struct object_source *source, const struct digest *name,
                      struct new_object *object, struct cairn_error *error)
 {
-    struct buf *content = &object_codec(store)->content;
+    struct buf *content = &source->codec->content;
     struct query query;
     struct object_row row;
     struct object_chain chain;
     const char *why = NULL;
-    int rc = query_start(&query, store->db, SQL_GET_OBJECT,
+    int rc = query_start(&query, source->db, SQL_GET_OBJECT,
                          VALUES(value_blob(digest_view(name))), error);
     if (!rc)
         rc = query_step(&query, error);
     if (rc > 0) {
         object_from(&query, &row);
-        rc = object_chain(store, &row, &chain, &why, error);
+        rc = object_chain(source->db, &row, &chain, &why, error);
         buf_clear(content);
-        if (!rc && !why && chain.n < OBJECT_BASES) {
-            rc = object_read(store, &row, content, &why, error);
+        if (!rc && !why && chain.n < LIMIT_OBJECT_BASES) {
+            rc = object_read(source, &row, content, &why, error);
             object->prefix = rc || why ? object->prefix : buf_view(content);
             object->base = row.id;
         }
@@ -190,19 +203,20 @@ static int put_content(struct cairn_store *store, struct str content,
         return error_set(error, CAIRN_ELIMIT,
                          "%zu bytes are too many for one stored object (at most %d)",
                          content.len, LIMIT_OBJECT_BYTES);
-    struct object_codec *codec = object_codec(store);
-    if (!codec)
-        return error_nomem(error);
-    object_hash(store, content, &name);
-    int rc = find_object(store, &name, content, &found, error);
+    struct object_source source;
+    int rc = get_source(store, &source, error);
+    if (rc)
+        return rc;
+    object_hash(store->sha, content, &name);
+    rc = find_object(&source, &name, content, &found, error);
     if (!rc && !found.id && before)
-        rc = find_base(store, before, &object, error);
+        rc = find_base(&source, before, &object, error);
     if (!rc && !found.good)
         rc = write_object(store, found.id ? SQL_MEND_OBJECT : SQL_PUT_OBJECT, &object,
                           error);
     if (!rc && found.id)
         rc = store_spare_object(store, found.id, error);
-    object_release_if_huge(&codec->content);
+    object_release_if_huge(&source.codec->content);
     if (!rc)
         *digest = name;
     return rc;
@@ -224,22 +238,32 @@ int store_put_object_after(struct cairn_store *store, struct str content,
 
 /* ---- Checking ---- */
 
-int object_sound(struct cairn_store *store, const struct sql_value values[6],
+/* *why: NULL, or what is wrong with it. */
+static int check_row(struct cairn_store *store, const struct object_row *row,
+                     const char **why, struct cairn_error *error)
+{
+    struct object_source source;
+    int rc = get_source(store, &source, error);
+    if (rc)
+        return rc;
+    buf_clear(&source.codec->content);
+    rc = object_read(&source, row, &source.codec->content, why, error);
+    object_release_if_huge(&source.codec->content);
+    return rc;
+}
+
+int object_sound(struct cairn_store *store,
+                 const struct sql_value values[OBJECT_COLUMNS_READ],
                  struct cairn_error *error)
 {
-    const struct object_row row = {.id = (uint64_t)values[0].integer,
-                                   .digest = values[1].bytes,
-                                   .size = values[2].integer,
-                                   .codec = values[3].integer,
-                                   .data = values[4].bytes,
-                                   .base = (uint64_t)values[5].integer};
-    struct object_codec *codec = object_codec(store);
+    const struct object_row row = {.id = (uint64_t)values[OBJECT_ID_AT].integer,
+                                   .digest = values[OBJECT_DIGEST_AT].bytes,
+                                   .size = values[OBJECT_SIZE_AT].integer,
+                                   .codec = values[OBJECT_CODEC_AT].integer,
+                                   .data = values[OBJECT_DATA_AT].bytes,
+                                   .base = (uint64_t)values[OBJECT_BASE_AT].integer};
     const char *why;
-    if (!codec)
-        return error_nomem(error);
-    buf_clear(&codec->content);
-    int rc = object_read(store, &row, &codec->content, &why, error);
-    object_release_if_huge(&codec->content);
+    int rc = check_row(store, &row, &why, error);
     return rc ? rc : !why;
 }
 
@@ -252,12 +276,7 @@ static int verify_row(struct cairn_store *store, const struct object_row *row,
     struct digest digest;
     char hex[DIGEST_HEX_SIZE];
     const char *why;
-    struct object_codec *codec = object_codec(store);
-    if (!codec)
-        return error_nomem(error);
-    buf_clear(&codec->content);
-    int rc = object_read(store, row, &codec->content, &why, error);
-    object_release_if_huge(&codec->content);
+    int rc = check_row(store, row, &why, error);
     if (rc || !why)
         return rc;
     digest_from(row->digest, &digest);

@@ -3,6 +3,7 @@
 #ifndef STORAGE_ROWS_INT_H
 #define STORAGE_ROWS_INT_H
 
+#include "storage/pool/pool.h"
 #include "storage/sqlite/statement.h"
 #include "storage/store_int.h"
 
@@ -78,7 +79,8 @@ int claim_sound(struct cairn_store *store,
                 const struct sql_value values[CLAIM_COLUMNS_READ],
                 struct cairn_error *error);
 /* Its bases must be in the store. */
-int object_sound(struct cairn_store *store, const struct sql_value values[6],
+int object_sound(struct cairn_store *store,
+                 const struct sql_value values[OBJECT_COLUMNS_READ],
                  struct cairn_error *error);
 int run_sound(struct cairn_store *store, uint64_t run, struct cairn_error *error);
 

@@ -19,7 +19,7 @@
 #include <limits.h>
 #include <sys/stat.h>
 
-struct object_codec; /* object_int.h */
+struct object_codec; /* pool/pool.h */
 
 /* The newest checkpoint that this handle put; seq 0: none. */
 struct store_tail {
@@ -201,9 +201,5 @@ int store_spare_object(struct cairn_store *store, uint64_t id,
 int store_key_read(const char *path, struct sha256 *sha, struct hmac_key **key,
                    struct cairn_error *error);
 void store_key_free(struct hmac_key *key); /* wipes it */
-
-/* ---- object_frame.c ---- */
-
-void object_codec_free(struct object_codec *codec);
 
 #endif

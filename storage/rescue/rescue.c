@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows from the damaged files into the new store. */
-#include "storage/object_int.h"
 #include "storage/rescue/rescue_int.h"
 #include "storage/rows_checkpoint.h"
 #include "storage/schema.h"
@@ -260,13 +259,11 @@ static void add_sum(struct rescue *rescue, struct salvage_row *row,
     row->values[last] = value_blob(value_sum_view(sum));
 }
 
-enum { OBJECT_CODEC_AT = 3, OBJECT_BASE_AT = 5 };
-
 /* What is no delta has no base; an older cairn, which mends an object, leaves it. */
 static int put_object(struct rescue *rescue, struct salvage_row *row,
                       struct cairn_error *error)
 {
-    assert(row->table == SALVAGE_OBJECT && row->n == OBJECT_BASE_AT + 1);
+    assert(row->table == SALVAGE_OBJECT && row->n == OBJECT_COLUMNS_READ);
     if (row->values[OBJECT_CODEC_AT].integer != CODEC_DELTA)
         row->values[OBJECT_BASE_AT] = value_unless(0, 0);
     return keep_row(rescue, row->table, row->values, row->n, error);

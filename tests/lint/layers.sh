@@ -118,7 +118,7 @@ found=$(
     check_circles process
     door '<sqlite3\.h>' 'storage/sqlite/[a-z_]*\.[ch]'
     door '<tpl\.h>' 'checkpoint/payload\.c'
-    door '<zstd[a-z_]*\.h>' 'storage/object[a-z_]*\.c'
+    door '<zstd[a-z_]*\.h>' 'storage/pool/frame\.c'
     door '<yaml\.h>' 'workflow/yaml\.c'
     door '<jansson\.h>' 'cli/json_in\.c'
     door '<openssl/.*' 'base/sha256\.c'

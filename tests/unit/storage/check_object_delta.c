@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Objects that are stored as what makes them differ from others: storage/object.c,
- * object_read.c, object_frame.c. */
+ * pool/. */
 #include "base/limits.h"
-#include "storage/object_int.h"
+#include "storage/object.h"
+#include "storage/rows_int.h"
 #include "tests/support/store.h"
 
 #include <sqlite3.h>

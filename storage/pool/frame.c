@@ -2,9 +2,9 @@
 /* The only door to zstd. Each content is one frame that states its size. A frame may be
  * made after a prefix, to whose bytes it then refers as if they had come before; it
  * cannot be read without them. */
-#include "storage/object_int.h"
+#include "storage/pool/pool.h"
 
-#include "base/limits.h"
+#include "base/error.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -13,21 +13,17 @@
 enum { ZSTD_LEVEL = 3 };
 
 /* Contexts are kept: making one costs more than compressing a small object. */
-struct object_codec *object_codec(struct cairn_store *store)
+struct object_codec *object_codec_new(void)
 {
-    if (store->codec)
-        return store->codec;
     struct object_codec *codec = calloc(1, sizeof *codec);
     if (!codec)
         return NULL;
     codec->compress = ZSTD_createCCtx();
     codec->decompress = ZSTD_createDCtx();
-    if (!codec->compress || !codec->decompress) {
-        object_codec_free(codec);
-        return NULL;
-    }
-    store->codec = codec;
-    return codec;
+    if (codec->compress && codec->decompress)
+        return codec;
+    object_codec_free(codec);
+    return NULL;
 }
 
 void object_codec_free(struct object_codec *codec)

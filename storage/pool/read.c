@@ -3,31 +3,32 @@
  * delta, too: the bases are listed from the row down, then read from the lowest one up,
  * with two contents in memory at a time.
  *
- * A base has a smaller id than what is made from it, and there are at most OBJECT_BASES
- * of them, so that no damage can lead round in circles. Sizes are checked before
- * anything is unpacked, so that a damaged row cannot ask for huge amounts of memory,
- * and the digest of each content before it is used. */
-#include "storage/object_int.h"
+ * A base has a smaller id than what is made from it, and there are at most
+ * LIMIT_OBJECT_BASES of them, so that no damage can lead round in circles. Sizes are
+ * checked before anything is unpacked, so that a damaged row cannot ask for huge
+ * amounts of memory, and the digest of each content before it is used. */
+#include "storage/pool/pool.h"
 
-#include "base/limits.h"
+#include "base/error.h"
+#include "base/sha256.h"
 
 #include <assert.h>
 
 void object_from(const struct query *query, struct object_row *row)
 {
-    *row = (struct object_row){.id = query_u64(query, 0),
-                               .digest = query_blob(query, 1),
-                               .size = query_int(query, 2),
-                               .codec = query_int(query, 3),
-                               .data = query_blob(query, 4),
-                               .base = query_u64(query, 5)};
+    *row = (struct object_row){.id = query_u64(query, OBJECT_ID_AT),
+                               .digest = query_blob(query, OBJECT_DIGEST_AT),
+                               .size = query_int(query, OBJECT_SIZE_AT),
+                               .codec = query_int(query, OBJECT_CODEC_AT),
+                               .data = query_blob(query, OBJECT_DATA_AT),
+                               .base = query_u64(query, OBJECT_BASE_AT)};
 }
 
-void object_hash(struct cairn_store *store, struct str content, struct digest *digest)
+void object_hash(struct sha256 *sha, struct str content, struct digest *digest)
 {
-    sha256_begin(store->sha);
-    sha256_add(store->sha, content.ptr, content.len);
-    sha256_end(store->sha, digest);
+    sha256_begin(sha);
+    sha256_add(sha, content.ptr, content.len);
+    sha256_end(sha, digest);
 }
 
 /* ---- One row ---- */
@@ -49,13 +50,10 @@ static const char *check_shape(const struct object_row *row)
 }
 
 /* Appends what the row unpacks to, whatever that is. */
-static int unpack_bytes(struct cairn_store *store, const struct object_row *row,
-                        struct str prefix, struct buf *out, const char **why,
-                        struct cairn_error *error)
+static int unpack_bytes(const struct object_source *source,
+                        const struct object_row *row, struct str prefix,
+                        struct buf *out, const char **why, struct cairn_error *error)
 {
-    struct object_codec *codec = object_codec(store);
-    if (!codec)
-        return error_nomem(error);
     *why = check_shape(row);
     if (*why)
         return 0;
@@ -66,24 +64,25 @@ static int unpack_bytes(struct cairn_store *store, const struct object_row *row,
     if (row->codec == CODEC_RAW && size)
         memcpy(room, row->data.ptr, size);
     if (row->codec != CODEC_RAW &&
-        !object_decompress(codec, row->data, prefix, room, size))
+        !object_decompress(source->codec, row->data, prefix, room, size))
         *why = "its compressed data is damaged";
     return 0;
 }
 
 /* ... if that is its content. */
-static int unpack_row(struct cairn_store *store, const struct object_row *row,
+static int unpack_row(const struct object_source *source, const struct object_row *row,
                       struct str prefix, struct buf *out, const char **why,
                       struct cairn_error *error)
 {
     size_t before = out->size;
     struct digest digest;
-    int rc = unpack_bytes(store, row, prefix, out, why, error);
+    int rc = unpack_bytes(source, row, prefix, out, why, error);
     if (rc || *why)
         return rc;
     assert(out->size == before + (size_t)row->size);
-    object_hash(store, (struct str){out->data + before, (size_t)row->size}, &digest);
-    if (!str_equal(row->digest, digest_view(&digest)))
+    object_hash(source->sha, (struct str){out->data + before, (size_t)row->size},
+                &digest);
+    if (!str_equal(row->digest, (struct str){(const char *)digest.bytes, DIGEST_SIZE}))
         *why = "its content does not match its digest";
     return 0;
 }
@@ -91,12 +90,11 @@ static int unpack_row(struct cairn_store *store, const struct object_row *row,
 /* ---- Its bases ---- */
 
 /* *base: of the object `id`, which is itself a base. */
-static int get_base(struct cairn_store *store, uint64_t id, bool *there, bool *delta,
+static int get_base(struct db *db, uint64_t id, bool *there, bool *delta,
                     uint64_t *base, struct cairn_error *error)
 {
     struct query query;
-    int rc = query_start(&query, store->db, SQL_BASE_OF_OBJECT, VALUES(value_u64(id)),
-                         error);
+    int rc = query_start(&query, db, SQL_BASE_OF_OBJECT, VALUES(value_u64(id)), error);
     if (!rc)
         rc = query_step(&query, error);
     *there = rc > 0;
@@ -108,7 +106,7 @@ static int get_base(struct cairn_store *store, uint64_t id, bool *there, bool *d
 
 /* The base of what is no delta counts for nothing: an older cairn, which mends an
  * object, leaves it. */
-int object_chain(struct cairn_store *store, const struct object_row *row,
+int object_chain(struct db *db, const struct object_row *row,
                  struct object_chain *chain, const char **why,
                  struct cairn_error *error)
 {
@@ -121,13 +119,13 @@ int object_chain(struct cairn_store *store, const struct object_row *row,
             there = false;
         else if (base >= id)
             *why = "its base is not older than it is";
-        else if (chain->n == OBJECT_BASES)
+        else if (chain->n == LIMIT_OBJECT_BASES)
             *why = "it has too many bases";
         if (*why)
             return 0;
         if (there) {
             id = chain->ids[chain->n++] = base;
-            int rc = get_base(store, id, &there, &delta, &base, error);
+            int rc = get_base(db, id, &there, &delta, &base, error);
             if (rc)
                 return rc;
         }
@@ -138,19 +136,19 @@ int object_chain(struct cairn_store *store, const struct object_row *row,
 }
 
 /* Replaces the content of `into`. */
-static int read_base(struct cairn_store *store, uint64_t id, struct str prefix,
+static int read_base(const struct object_source *source, uint64_t id, struct str prefix,
                      struct buf *into, const char **why, struct cairn_error *error)
 {
     struct query query;
     buf_clear(into);
     int rc =
-        query_start(&query, store->db, SQL_NTH_OBJECT, VALUES(value_u64(id)), error);
+        query_start(&query, source->db, SQL_NTH_OBJECT, VALUES(value_u64(id)), error);
     if (!rc)
         rc = query_step(&query, error);
     if (rc > 0) {
         struct object_row base;
         object_from(&query, &base);
-        rc = unpack_row(store, &base, prefix, into, why, error);
+        rc = unpack_row(source, &base, prefix, into, why, error);
         if (!rc && *why)
             *why = "its base is damaged";
     } else if (rc == 0) {
@@ -161,18 +159,16 @@ static int read_base(struct cairn_store *store, uint64_t id, struct str prefix,
 }
 
 /* *prefix: the content of the row's base; empty if it has none. */
-static int read_bases(struct cairn_store *store, const struct object_row *row,
+static int read_bases(const struct object_source *source, const struct object_row *row,
                       struct str *prefix, const char **why, struct cairn_error *error)
 {
-    struct object_codec *codec = object_codec(store);
+    struct object_codec *codec = source->codec;
     struct object_chain chain;
     *prefix = (struct str){NULL, 0};
-    if (!codec)
-        return error_nomem(error);
-    int rc = object_chain(store, row, &chain, why, error);
+    int rc = object_chain(source->db, row, &chain, why, error);
     for (unsigned i = chain.n; !rc && !*why && i-- > 0;) {
         struct buf *into = &codec->bases[i & 1];
-        rc = read_base(store, chain.ids[i], *prefix, into, why, error);
+        rc = read_base(source, chain.ids[i], *prefix, into, why, error);
         *prefix = buf_view(into);
         object_release_if_huge(&codec->bases[!(i & 1)]);
     }
@@ -188,7 +184,7 @@ static void cut_back(struct buf *buf, size_t size)
         buf->data[size] = 0;
 }
 
-int object_read(struct cairn_store *store, const struct object_row *row,
+int object_read(const struct object_source *source, const struct object_row *row,
                 struct buf *out, const char **why, struct cairn_error *error)
 {
     size_t before = out->size;
@@ -196,14 +192,12 @@ int object_read(struct cairn_store *store, const struct object_row *row,
     *why = check_shape(row);
     if (*why)
         return 0;
-    int rc = read_bases(store, row, &prefix, why, error);
+    int rc = read_bases(source, row, &prefix, why, error);
     if (!rc && !*why)
-        rc = unpack_row(store, row, prefix, out, why, error);
+        rc = unpack_row(source, row, prefix, out, why, error);
     if (rc || *why)
         cut_back(out, before);
-    if (store->codec) {
-        object_release_if_huge(&store->codec->bases[0]);
-        object_release_if_huge(&store->codec->bases[1]);
-    }
+    object_release_if_huge(&source->codec->bases[0]);
+    object_release_if_huge(&source->codec->bases[1]);
     return rc;
 }
