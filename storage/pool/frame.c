@@ -9,6 +9,7 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 enum { ZSTD_LEVEL = 3 };
 
@@ -110,15 +111,19 @@ bool object_frame_fits(struct str frame, uint64_t size)
     return ZSTD_getFrameContentSize(frame.ptr, frame.len) == size;
 }
 
-bool object_decompress(struct object_codec *codec, struct str frame, struct str prefix,
-                       char *out, size_t size)
+int object_decompress(struct object_codec *codec, struct str frame, struct str prefix,
+                      char *out, size_t size, struct cairn_error *error)
 {
     assert(object_frame_fits(frame, size));
     ZSTD_DCtx *d = codec->decompress;
-    ZSTD_DCtx_reset(d, ZSTD_reset_session_only);
-    if (prefix.len && ZSTD_isError(ZSTD_DCtx_refPrefix(d, prefix.ptr, prefix.len)))
-        return false;
-    return ZSTD_decompressDCtx(d, out, size, frame.ptr, frame.len) == size;
+    size_t n = ZSTD_DCtx_reset(d, ZSTD_reset_session_only);
+    if (prefix.len)
+        n = ZSTD_DCtx_refPrefix(d, prefix.ptr, prefix.len);
+    if (!ZSTD_isError(n))
+        n = ZSTD_decompressDCtx(d, out, size, frame.ptr, frame.len);
+    if (ZSTD_getErrorCode(n) == ZSTD_error_memory_allocation)
+        return error_nomem(error);
+    return n == size;
 }
 
 /* Piece by piece: it may be large, and is in memory already. */

@@ -33,8 +33,9 @@ int object_compress(struct object_codec *codec, struct str content, struct str p
                     struct cairn_error *error);
 /* Whether the frame says that it has so much content. */
 bool object_frame_fits(struct str frame, uint64_t size);
-bool object_decompress(struct object_codec *codec, struct str frame, struct str prefix,
-                       char *out, size_t size);
+/* 1: it has that content now, 0: it is damaged, negative: error. */
+int object_decompress(struct object_codec *codec, struct str frame, struct str prefix,
+                      char *out, size_t size, struct cairn_error *error);
 /* Whether a frame without a prefix has this very content. */
 bool object_frame_has(struct object_codec *codec, struct str frame, struct str content);
 

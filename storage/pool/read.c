@@ -61,12 +61,14 @@ static int unpack_bytes(const struct object_source *source,
     char *room = buf_grow(out, size);
     if (!room)
         return error_nomem(error);
-    if (row->codec == CODEC_RAW && size)
+    int whole = 1;
+    if (row->codec != CODEC_RAW)
+        whole = object_decompress(source->codec, row->data, prefix, room, size, error);
+    else if (size)
         memcpy(room, row->data.ptr, size);
-    if (row->codec != CODEC_RAW &&
-        !object_decompress(source->codec, row->data, prefix, room, size))
+    if (whole == 0)
         *why = "its compressed data is damaged";
-    return 0;
+    return whole < 0 ? whole : 0;
 }
 
 /* ... if that is its content. */

@@ -39,6 +39,10 @@ static void make_sound(void)
     HOLDS(store_begin(fuzz_store, -1, &error) == 0);
     HOLDS(store_put_object(fuzz_store, (struct str){large, sizeof large}, &digest,
                            &error) == 0);
+    struct digest base = digest;
+    large[5000] ^= 1;
+    HOLDS(store_put_object_after(fuzz_store, (struct str){large, sizeof large}, &base,
+                                 &digest, &error) == 0);
     HOLDS(store_commit(fuzz_store, &error) == 0);
     read_store("cairn.db-wal", &sound[1]);
     cairn_store_close(fuzz_store);

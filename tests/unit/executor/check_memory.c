@@ -381,6 +381,88 @@ START_TEST(test_salvaging)
 }
 END_TEST
 
+/* Eight versions, of which each is made from the one before; then, with the n-th
+ * allocation failing, one more is put, and read. */
+enum { VERSIONS = 8 };
+static struct str version_of(uint32_t n)
+{
+    static char content[3000];
+    for (size_t k = 0; k < sizeof content; k++)
+        content[k] = (char)(k * 2654435761u >> 13);
+    memcpy(content + 100 * n, &n, sizeof n);
+    return (struct str){content, sizeof content};
+}
+
+/* Put, read, and taken back, so that it can be put anew. */
+static int try_version(struct cairn_store *store, const struct digest *before,
+                       struct buf *out)
+{
+    struct digest digest;
+    int code = store_begin(store, -1, &error);
+    if (code)
+        return code;
+    code = store_put_object_after(store, version_of(VERSIONS), before, &digest, &error);
+    if (!code)
+        code = store_get_object(store, &digest, out, &error);
+    store_abort(store);
+    return code;
+}
+
+static int no_damage(void *context, const char *hex, const char *why)
+{
+    (void)hex;
+    ++*(int *)context;
+    printf("# %s\n", why);
+    return 0;
+}
+
+/* What there was no memory to read is not taken for damage. */
+START_TEST(test_bases)
+{
+    struct digest digests[VERSIONS];
+    struct cairn_store *store = open_store();
+    good(store_begin(store, -1, &error));
+    good(store_put_object(store, version_of(0), &digests[0], &error));
+    for (uint32_t i = 1; i < VERSIONS; i++)
+        good(store_put_object_after(store, version_of(i), &digests[i - 1], &digests[i],
+                                    &error));
+    good(store_commit(store, &error));
+    for (long n = 1;; n++) {
+        struct buf out = BUF_INIT;
+        uint64_t checked;
+        int bad = 0;
+        cairn_store_close(store);
+        store = open_store();
+        arm(n);
+        int code = store_get_object(store, &digests[VERSIONS - 1], &out, &error);
+        int every = store_verify_objects(store, &checked, no_damage, &bad, &error);
+        bool failed = disarm();
+        ck_assert_msg(code == 0 || code == CAIRN_ENOMEM, "%ld: %s", n, error.text);
+        ck_assert_msg(every == 0 || every == CAIRN_ENOMEM, "%ld: %s", n, error.text);
+        ck_assert_int_eq(bad, 0);
+        ck_assert(code ? out.size == 0
+                       : str_equal(buf_view(&out), version_of(VERSIONS - 1)));
+        buf_release(&out);
+        if (!failed)
+            break;
+    }
+    for (long n = 1;; n++) {
+        cairn_store_close(store);
+        store = open_store();
+        arm(n);
+        struct buf out = BUF_INIT;
+        int code = try_version(store, &digests[VERSIONS - 1], &out);
+        bool failed = disarm();
+        ck_assert_msg(code == 0 || code == CAIRN_ENOMEM, "%ld: %s", n, error.text);
+        ck_assert(code || str_equal(buf_view(&out), version_of(VERSIONS)));
+        buf_release(&out);
+        if (!failed)
+            break;
+    }
+    cairn_store_close(store);
+}
+END_TEST
+
 static int note_line(void *context, const char *line)
 {
     snprintf(context, 200, "%s", line);
@@ -518,6 +600,7 @@ int main(void)
     tcase_add_test(c, test_claiming);
     tcase_add_test(c, test_running);
     tcase_add_test(c, test_salvaging);
+    tcase_add_test(c, test_bases);
     tcase_add_test(c, test_checking_pages);
     tcase_add_test(c, test_repairing);
     suite_add_tcase(suite, c);
