@@ -59,6 +59,19 @@ static int window_log(size_t bytes)
     return log;
 }
 
+/* The tables for a large window may have hundreds of megabytes. */
+static void release_tables(struct object_codec *codec)
+{
+    enum { HUGE_BYTES = 4 << 20 };
+    ZSTD_CCtx *fresh = NULL;
+    if (ZSTD_sizeof_CCtx(codec->compress) > HUGE_BYTES)
+        fresh = ZSTD_createCCtx();
+    if (!fresh)
+        return;
+    ZSTD_freeCCtx(codec->compress);
+    codec->compress = fresh;
+}
+
 /* The size of the frame, or an error of zstd. */
 static size_t compress_after(struct object_codec *codec, struct str content,
                              struct str prefix, char *room, size_t size)
@@ -78,6 +91,7 @@ static size_t compress_after(struct object_codec *codec, struct str content,
     if (!ZSTD_isError(n))
         n = ZSTD_compress2(c, room, size, content.ptr, content.len);
     ZSTD_CCtx_reset(c, ZSTD_reset_session_and_parameters);
+    release_tables(codec);
     return n;
 }
 

@@ -321,9 +321,8 @@ static int report_lost_object(void *context, const struct salvage_row *row)
 {
     struct filling *f = context;
     bool there;
-    int rc = db_is(f->rescue->store->db, SQL_HAS_OBJECT,
-                   (const struct sql_value[]){row->values[0], row->values[1]}, 2,
-                   &there, f->error);
+    int rc = db_is(f->rescue->store->db, SQL_HAS_OBJECT, &row->values[OBJECT_DIGEST_AT],
+                   1, &there, f->error);
     if (!rc && !there)
         f->lost(f->context, row);
     return rc;

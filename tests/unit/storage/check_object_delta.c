@@ -7,6 +7,7 @@
 #include "tests/support/store.h"
 
 #include <sqlite3.h>
+#include <zstd.h>
 
 static struct cairn_store *store;
 
@@ -334,6 +335,7 @@ START_TEST(large_content)
     ck_assert_uint_eq(store->codec->bases[0].capacity, 0);
     ck_assert_uint_eq(store->codec->bases[1].capacity, 0);
     ck_assert_uint_eq(store->codec->content.capacity, 0);
+    ck_assert_uint_lt(ZSTD_sizeof_CCtx(store->codec->compress), 4 << 20);
     ck_assert_int_eq(
         ask("SELECT count(*) FROM object WHERE codec = 2 AND length(data) < 20000"), 3);
     buf_release(&content);
