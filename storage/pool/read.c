@@ -91,17 +91,17 @@ static int unpack_row(const struct object_source *source, const struct object_ro
 
 /* ---- Its bases ---- */
 
-/* *base: of the object `id`, which is itself a base. */
-static int get_base(struct db *db, uint64_t id, bool *there, bool *delta,
-                    uint64_t *base, struct cairn_error *error)
+/* Of the object `id`, itself a base: *base is 0 if it names none, *delta whether it
+ * needs one. One that is not there counts as a delta without a base. */
+static int get_base(struct db *db, uint64_t id, bool *delta, uint64_t *base,
+                    struct cairn_error *error)
 {
     struct query query;
     int rc = query_start(&query, db, SQL_BASE_OF_OBJECT, VALUES(value_u64(id)), error);
     if (!rc)
         rc = query_step(&query, error);
-    *there = rc > 0;
-    *delta = *there && query_int(&query, 0) == CODEC_DELTA;
-    *base = *there ? query_u64(&query, 1) : 0;
+    *delta = rc <= 0 || query_int(&query, 0) == CODEC_DELTA;
+    *base = rc > 0 ? query_u64(&query, 1) : 0;
     query_end(&query);
     return rc < 0 ? rc : 0;
 }
@@ -113,28 +113,21 @@ int object_chain(struct db *db, const struct object_row *row,
                  struct cairn_error *error)
 {
     uint64_t id = row->id, base = row->base;
-    bool delta = row->codec == CODEC_DELTA, there = true;
+    bool delta = row->codec == CODEC_DELTA;
+    int rc = 0;
     chain->n = 0;
     *why = NULL;
-    while (delta && !*why) {
-        if (!base)
-            there = false;
-        else if (base >= id)
-            *why = "its base is not older than it is";
-        else if (chain->n == LIMIT_OBJECT_BASES)
-            *why = "it has too many bases";
+    while (delta && !rc) {
+        *why = base == 0                        ? "its base is missing"
+               : base >= id                     ? "its base is not older than it is"
+               : chain->n == LIMIT_OBJECT_BASES ? "it has too many bases"
+                                                : NULL;
         if (*why)
             return 0;
-        if (there) {
-            id = chain->ids[chain->n++] = base;
-            int rc = get_base(db, id, &there, &delta, &base, error);
-            if (rc)
-                return rc;
-        }
-        if (!there)
-            *why = "its base is missing";
+        id = chain->ids[chain->n++] = base;
+        rc = get_base(db, id, &delta, &base, error);
     }
-    return 0;
+    return rc;
 }
 
 /* Replaces the content of `into`. */
