@@ -9,11 +9,8 @@
 
 static const char *first_open_need(const struct run_view *v, uint32_t task)
 {
-    const struct graph *g = &v->workflow->graph;
-    for (uint32_t i = g->need_start[task]; i < g->need_start[task + 1]; i++)
-        if (v->sched.end[g->needs[i]] == END_OPEN)
-            return g->id[g->needs[i]];
-    return "";
+    uint32_t need = sched_open_need(&v->sched, task);
+    return need == NODE_NONE ? "" : v->workflow->graph.id[need];
 }
 
 static int refuse_run(const struct run_view *v, struct cairn_error *error)

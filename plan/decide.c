@@ -283,13 +283,6 @@ static struct judged_task describe_judged_task(struct judge *j, uint32_t task)
     return v;
 }
 
-/* So that others may have been made of how it ended. */
-static bool has_ended(uint8_t outcome)
-{
-    return outcome == CAIRN_COMPLETED || outcome == CAIRN_FAILED ||
-           outcome_is_skipped(outcome);
-}
-
 static void judge_task(struct judge *j, uint32_t task)
 {
     struct decisions *out = j->out;
@@ -311,9 +304,9 @@ static void judge_task(struct judge *j, uint32_t task)
         judge_skipped_task(j, &v, reason);
     else
         judge_open_task(j, &v, reason);
-    /* What needs it needs what it needs, too. */
-    if (out->fate[task] & FATE_BAD && out->reset[task] &&
-        (v.needs & FATE_ANEW || has_ended(v.recorded)))
+    /* What needs it has seen another outcome of it, or none, and needs what it needs.
+     */
+    if (out->fate[task] & FATE_BAD && out->reset[task])
         out->fate[task] |= FATE_TURNED;
     if (v.def->finally && out->cause[task] == NODE_NONE &&
         out->reason[task] == CAIRN_REASON_UPSTREAM)

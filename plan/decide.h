@@ -18,10 +18,11 @@
  *   FAILED     judge_task                      stays: its failure is handled, or was
  *                                              just reported (MARK_REPORTED)
  *   BAD        judge_open_task                 does not run: skipped or excluded
- *   TURNED     judge_task, with BAD            and had ended otherwise, or something
- *                                              that it needs ends anew: what was made
- * of that counts no more OPEN       judge_task, alone               unknown: waits for
- * a decision judge_open_task, with another   waits for such a task, or for somebody
+ *   TURNED     judge_task, with BAD            and is not recorded so, or comes after
+ *                                              what ends anew: what was made of it
+ *                                              counts no more
+ *   OPEN       judge_task, alone               unknown: waits for a decision
+ *              judge_open_task, with another   waits for such a task, or for somebody
  *                                              outside (an external task)
  *
  *   reason (cairn/plan.h)            from

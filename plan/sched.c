@@ -243,6 +243,29 @@ uint32_t sched_cause(const struct sched *s, uint32_t task)
     return graph_is_barrier(s->graph, need) ? s->cause[need] : need;
 }
 
+static bool is_open_for_others(const struct sched *s, uint32_t node)
+{
+    return s->state[node] != ENDED || s->end[node] == END_OPEN ||
+           s->flags[node] & NEED_OPEN;
+}
+
+uint32_t sched_open_need(const struct sched *s, uint32_t task)
+{
+    const struct graph *g = s->graph;
+    uint32_t node = task, e = g->need_start[node];
+    while (e < g->need_start[node + 1]) {
+        if (!is_open_for_others(s, g->needs[e])) {
+            e++;
+            continue;
+        }
+        node = g->needs[e]; /* each is open because of one that comes before it */
+        e = g->need_start[node];
+        if (!graph_is_barrier(g, node) && !(s->flags[node] & NEED_OPEN))
+            return node;
+    }
+    return NODE_NONE;
+}
+
 struct propagation { /* what follows from ended nodes */
     struct sched *s;
     uint32_t head, tail; /* of s->work */
@@ -257,14 +280,13 @@ static void end_node(struct propagation *r, uint32_t node, enum sched_end_class 
         s->open--;
     s->state[node] = ENDED;
     s->end[node] = (uint8_t)end;
+    s->flags[node] |= end == END_BAD && s->waiting[node] ? NEED_OPEN : 0;
     if (end != END_OPEN)
         s->work[r->tail++] = node;
 }
 
 static void skip_task(struct propagation *r, uint32_t task, enum cairn_outcome outcome)
 {
-    if (r->s->waiting[task])
-        r->s->flags[task] |= NEED_OPEN;
     end_node(r, task, END_BAD);
     if (r->skipped)
         r->skipped(r->context, task, outcome);

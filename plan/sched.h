@@ -101,6 +101,8 @@ void sched_rerun(struct sched *sched, uint32_t task);
 bool sched_end_early_skips(struct sched *sched);
 /* The task because of which `task` was skipped: of a group, the member. */
 uint32_t sched_cause(const struct sched *sched, uint32_t task);
+/* The first task that `task` waits for; NODE_NONE: it waits for none. */
+uint32_t sched_open_need(const struct sched *sched, uint32_t task);
 /* The diagram above: states, counts and queues agree. Asserted after every transition
  * in debug builds. */
 bool sched_consistent(const struct sched *sched);

@@ -71,4 +71,51 @@ is "$?" 0 'one that no failure calls for is left for the resumed run'
 sed -i "s/run: 'false'/run: 'true'/" group.yaml
 exits 0 cairn resume
 is "$(sort log | tr '\n' ' ')" 'm m report report rollback x ' 'which decides it'
+
+# Nor is it offered to somebody outside before, by the run or by any command.
+cat >asked.yaml <<'END'
+name: asked
+tasks:
+  y: {run: 'false'}
+  h: {needs: y, when: failed, run: 'true'}
+  x: {external: "Which version?"}
+  m: {needs: [x, y], run: 'true'}
+  e: {needs: m, when: always, external: "Publish version ${{ default(tasks.x.outputs.v, 'none') }}"}
+  p: {needs: e, run: 'echo "version $V" >>published', env: {V: "${{ tasks.x.outputs.v }}"}}
+END
+rm -rf .cairn
+exits 7 cairn run asked.yaml --no-wait
+exits 0 cairn next 1
+ok 'what is behind the skipped step is not offered' sh -c '! grep -q Publish out'
+exits 2 cairn claim 1 e
+says 'task e cannot be done now: it needs x, which has not ended' 'nor can it be claimed'
+exits 2 cairn complete 1 e
+exits 0 cairn complete 1 x --output v=7
+exits 7 cairn resume --no-wait
+exits 0 cairn next 1
+says 'Publish version 7' 'then it is the right question'
+exits 0 cairn complete 1 e
+exits 0 cairn resume
+is "$(cat published)" 'version 7' 'and its answer counts'
+
+# What a handler has seen of a task that was not started then counts no more when that
+# is skipped later.
+cat >late.yaml <<'END'
+name: late
+jobs: 4
+params: {extra: {type: bool, default: false}}
+tasks:
+  y: {priority: 9, run: 'false'}
+  h: {needs: y, when: failed, run: 'true'}
+  z: {run: 'sleep 0.1; test -e okay'}
+  x0: {run: 'sleep 0.3'}
+  x: {needs: x0, if: params.extra, run: 'true'}
+  m: {needs: [y, x], run: 'true'}
+  e: {needs: m, when: always, run: 'echo "e $S" >>seen', env: {S: "${{ tasks.x.status }}"}}
+END
+rm -rf .cairn
+exits 1 cairn run late.yaml
+touch okay
+exits 0 cairn resume
+is "$(tail -n 1 seen)" 'e skipped' 'the handler has run again'
 done_testing

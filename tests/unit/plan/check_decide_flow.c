@@ -41,9 +41,9 @@ START_TEST(test_new_user_of_what_is_excluded)
     give("f=failed");
     set("f", CAIRN_EXCLUDED);
     judge(CAIRN_RERUN);
-    expect("new", CAIRN_REASON_NEED_SKIPPED, FATE_BAD);
+    expect("new", CAIRN_REASON_NEED_SKIPPED, FATE_BAD | FATE_TURNED);
     expect_cause("new", "f");
-    expect("new2", CAIRN_REASON_NEED_SKIPPED, FATE_BAD);
+    expect("new2", CAIRN_REASON_NEED_SKIPPED, FATE_BAD | FATE_TURNED);
     expect_counts(0, 0);
     expect_edits(0, 2, 0);
     end();
@@ -229,8 +229,8 @@ START_TEST(test_conditions)
     expect("c", CAIRN_REASON_NEVER_RAN, FATE_WILL);
     answer = CONDITION_NO;
     judge(CAIRN_RERUN);
-    expect("b", CAIRN_REASON_EXCLUDED, FATE_BAD);
-    expect("c", CAIRN_REASON_NEED_SKIPPED, FATE_BAD);
+    expect("b", CAIRN_REASON_EXCLUDED, FATE_BAD | FATE_TURNED);
+    expect("c", CAIRN_REASON_NEED_SKIPPED, FATE_BAD | FATE_TURNED);
     expect_counts(0, 0);
     answer = CONDITION_OPEN;
     judge(CAIRN_RERUN);
@@ -264,7 +264,7 @@ START_TEST(test_condition_and_when)
     set("f", CAIRN_PENDING);
     answer = CONDITION_YES;
     judge(CAIRN_RERUN);
-    expect("f", CAIRN_REASON_EXCLUDED, FATE_BAD);
+    expect("f", CAIRN_REASON_EXCLUDED, FATE_BAD | FATE_TURNED);
     ck_assert_uint_eq(asked, 0);
     end();
 }

@@ -238,13 +238,12 @@ static int needs_say(uint8_t when, const struct needs_seen *n)
     return n->waits ? 0 : 1;
 }
 
-/* It does not run now: had it ended in another way, or does it come after something
+/* It does not run now: is it recorded in another way, or does it come after something
  * that ends anew? */
 static bool turns(uint32_t task, const struct needs_seen *needs)
 {
     return needs->waits || needs->may || needs->will || needs->turned ||
-           states.outcome[task] == CAIRN_COMPLETED ||
-           states.outcome[task] == CAIRN_FAILED;
+           !was_skipped(task);
 }
 
 static uint8_t consult(struct oracle *o, uint32_t task)

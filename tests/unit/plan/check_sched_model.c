@@ -57,8 +57,7 @@ static struct counts count_needs(const struct model *m, uint32_t i);
 /* It was skipped while something that it needs had not ended. */
 static bool is_early_skip(const struct model *m, uint32_t i)
 {
-    return !is_barrier(m, i) && m->fact[i] == NOTHING && m->derived[i] &&
-           count_needs(m, i).open;
+    return !is_barrier(m, i) && end_of(m, i) == END_BAD && count_needs(m, i).open;
 }
 
 static struct counts count_needs(const struct model *m, uint32_t i)
