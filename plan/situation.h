@@ -116,7 +116,7 @@ int situation_states(const struct situation *situation,
 struct others_search {
     uint64_t run;       /* neither this one, nor those inside it or around it */
     int64_t after_ns;   /* attempts that ended later (UTC) */
-    uint32_t rows_left; /* so many attempts are looked at, in all searches with it */
+    uint32_t rows_left; /* so many runs and attempts are looked at, in all searches */
 };
 /* Which task of another run has written a file as it is now: appends its name and that
  * run's number; nothing if none is known to. */

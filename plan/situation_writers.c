@@ -149,7 +149,7 @@ static int look_at_attempt(void *context, const struct attempt_row *row)
     if (row->gen != w->row.gen || row->outputs.len != DIGEST_SIZE ||
         (w->others && row->ended_ns <= w->others->after_ns))
         return 0;
-    if (w->results++ == RESULTS_MOST)
+    if (!w->others && w->results++ == RESULTS_MOST)
         return 1;
     memcpy(digest.bytes, row->outputs.ptr, DIGEST_SIZE);
     if (store_get_object(w->l->store, &digest, &bytes, &ignored) == 0 &&
@@ -195,6 +195,10 @@ static int is_other(const struct writer_search *w, const struct run_row *row)
 static int look_at_run(void *context, const struct run_row *row)
 {
     struct writer_search *w = context;
+    if (w->others && w->others->rows_left == 0)
+        return 1;
+    if (w->others)
+        w->others->rows_left--;
     int other = w->others ? is_other(w, row) : 1;
     if (other <= 0)
         return other;
@@ -209,7 +213,7 @@ static int find_writers(struct loader *l, struct changed_outputs *changed,
                         struct others_search *others)
 {
     struct writer_search w = {.l = l, .changed = changed, .others = others};
-    struct run_filter newest = {.limit = RUNS_MOST};
+    struct run_filter newest = {.limit = others ? 0 : RUNS_MOST};
     if (!changed->n || !l->store)
         return 0;
     qsort(changed->at, changed->n, sizeof *changed->at, by_inode);
