@@ -375,8 +375,11 @@ int situation_states(const struct situation *s, const struct cairn_workflow *w,
                                                    : s->present.states.outcome[task],
                                 .attempts = s->present.states.attempts[task],
                                 .outputs = none};
-        if (s->present.states.outputs && !unknown)
+        bool was_unknown = s->present.states.outcome[task] == CAIRN_UNKNOWN;
+        if (s->present.states.outputs && (!unknown || was_unknown))
             change.outputs = s->present.states.outputs[task];
+        if (unknown && !was_unknown && s->present.put_back)
+            change.outputs = s->present.put_back[task];
         rc = states_apply(states, &change, error);
     }
     if (rc)
@@ -397,6 +400,7 @@ void situation_release(struct situation *s)
     free(s->recorded.marks);
     free(s->recorded.noted);
     free(s->present.new_marks);
+    free(s->present.put_back);
     free(s->recorded.last_attempt);
     free(s->present.evidence);
     free(s->present.which);

@@ -45,9 +45,11 @@ struct present {
     uint32_t *old_task;   /* [n_tasks] the recorded number, or NODE_NONE */
     uint8_t *new_marks;   /* [n_tasks] enum mark, of tasks without an old number that a
                              lost generation of the run had */
-    struct states states; /* the recorded ones */
-    struct lookup lookup; /* of `states` */
-    uint8_t *evidence;    /* [n_tasks] enum evidence; NULL: nothing was looked at */
+    struct digest *put_back; /* [n_tasks] results of `once` tasks that had completed and
+                                were taken out or skipped by an edit; NULL: none */
+    struct states states;    /* the recorded ones */
+    struct lookup lookup;    /* of `states` */
+    uint8_t *evidence;       /* [n_tasks] enum evidence; NULL: nothing was looked at */
     const char **which; /* [n_tasks] file or secret that is not as it was; NULL: none */
     const char **writer; /* [n_tasks] who wrote that output since; NULL: not known */
     struct output_index index; /* what was seen of outputs */

@@ -157,7 +157,8 @@ static int load_lost_marks(struct loader *l, uint32_t gen)
 struct put_back {
     struct situation *s;
     uint32_t n, *now; /* the tasks of the generation, in the workflow as it is now */
-    uint8_t *wanted;  /* [tasks now] WANTED, SEEN in this generation */
+    uint32_t n_now;
+    uint8_t *wanted; /* [tasks now] WANTED, SEEN in this generation */
 };
 enum { WANTED = 1, SEEN = 2 };
 
@@ -168,6 +169,21 @@ static uint8_t put_back_mark(const struct attempt_row *row, uint8_t before)
     if (row->flags & ATTEMPT_UNDO)
         return row->outcome == CAIRN_COMPLETED ? 0 : before;
     return row->outcome == CAIRN_COMPLETED ? MARK_DAMAGED : 0;
+}
+
+/* What it had passed on: for whoever decides that this counts. */
+static int note_put_back(struct situation *s, uint32_t task, uint32_t n,
+                         const struct attempt_row *row)
+{
+    struct present *p = &s->present;
+    if (row->outputs.len != DIGEST_SIZE)
+        return 0;
+    if (!p->put_back)
+        p->put_back = calloc((size_t)n + 1, sizeof *p->put_back);
+    if (!p->put_back)
+        return CAIRN_ENOMEM;
+    memcpy(p->put_back[task].bytes, row->outputs.ptr, DIGEST_SIZE);
+    return 0;
 }
 
 static int mark_put_back(void *context, const struct attempt_row *row)
@@ -181,7 +197,7 @@ static int mark_put_back(void *context, const struct attempt_row *row)
         old == NODE_NONE ? &p->s->present.new_marks[task] : &p->s->recorded.marks[old];
     *mark = put_back_mark(row, *mark);
     p->wanted[task] |= SEEN;
-    return 0;
+    return *mark & MARK_DAMAGED ? note_put_back(p->s, task, p->n_now, row) : 0;
 }
 
 /* The newest generation that has attempts of a task decides. */
@@ -195,12 +211,14 @@ static int mark_put_back_by(struct loader *l, uint32_t gen, uint8_t *wanted)
         return 0; /* load_lost_marks says what that means */
     if (rc)
         return rc;
-    struct put_back p = {l->s, graph.n_tasks, NULL, wanted};
+    struct put_back p = {l->s, graph.n_tasks, NULL, l->w->graph.n_tasks, wanted};
     p.now = malloc(((size_t)graph.n_tasks + 1) * sizeof *p.now);
     if (p.now) {
         map_tasks(&graph, &l->w->graph, p.now);
         rc = store_each_run_attempt(l->store, row->run, gen, false, mark_put_back, &p,
                                     l->error);
+        if (rc == CAIRN_ENOMEM)
+            rc = error_nomem(l->error);
     } else
         rc = error_nomem(l->error);
     for (uint32_t task = 0; task < l->w->graph.n_tasks; task++)

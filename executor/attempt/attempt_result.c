@@ -9,6 +9,7 @@
 
 #include "runs/outputs.h"
 #include "runs/values.h"
+#include "storage/object.h"
 
 /* What other tasks refer to; and an undo that cannot be read back from the store. */
 static bool is_needed_in_memory(const struct engine *e, uint32_t task)
@@ -41,6 +42,27 @@ void ending_drop_result(struct ending *ending)
 {
     buf_clear(&ending->result);
     ending->change.outputs = (struct digest){{0}};
+}
+
+int result_add_earlier(struct engine *e, uint32_t task, struct arena *arena,
+                       struct result *result, struct cairn_error *error)
+{
+    static const struct digest none;
+    const struct states *states = &e->progress.states;
+    struct result earlier = {0};
+    struct buf bytes = BUF_INIT;
+    if (states->outcome[task] != CAIRN_UNKNOWN || !states->outputs ||
+        result->n_values || digest_equal(&states->outputs[task], &none))
+        return 0;
+    int rc = store_get_object(e->request.store, &states->outputs[task], &bytes, error);
+    if (!rc)
+        rc = result_decode(arena, buf_view(&bytes), &earlier, error);
+    buf_release(&bytes);
+    if (rc)
+        return rc;
+    result->values = earlier.values;
+    result->n_values = earlier.n_values;
+    return 0;
 }
 
 void ending_keep_inputs(struct engine *e, const struct job *job, struct ending *ending)

@@ -164,6 +164,8 @@ static void judge_outputs(struct engine *e, struct job *job, struct ending *endi
     if (ending->row.outcome != CAIRN_COMPLETED)
         return;
     if (!rc)
+        rc = result_add_earlier(e, ending->row.task, &job->arena, &job->result, why);
+    if (!rc)
         rc = ending_keep_result(e, ending, &job->result, why);
     if (!rc)
         return;

@@ -242,4 +242,28 @@ touch go
 exits 0 cairn resume
 is "$(grep -c pay ran)" 2 'what had failed'
 
+
+# What it had passed on is there again.
+for how in done check; do
+    rm -rf .cairn ran
+    for off in '' ", if: 'false'" ''; do
+        cat >receipt.yaml <<END2
+name: receipt
+tasks:
+  pay: {once: true, run: 'echo paid >>ran; echo receipt=5 >>"\$CAIRN_OUTPUT"'$([ $how = done ] || echo ", check: 'grep -q paid ran'")$off}
+  ship: {needs: pay, run: 'echo "ship \$S" >>ran', env: {S: "\${{ tasks.pay.outputs.receipt }}"}}
+END2
+        if [ -n "$off" ] || [ -e ran ]; then
+            cairn resume >out 2>err
+        else
+            cairn run receipt.yaml >out 2>err
+        fi
+    done
+    [ $how = check ] || exits 0 cairn resolve 1 pay 'done'
+    exits 0 cairn resume
+    is "$(tr '\n' ' ' <ran)" 'paid ship 5 ship 5 ' "$how: with the receipt of then"
+    exits 0 cairn resume
+    says 'nothing to do' 'and all is settled'
+    exits 0 cairn checkpoint verify
+done
 done_testing
