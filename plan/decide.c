@@ -67,7 +67,7 @@ struct judged_task {
  * task that must not run twice, even if the task was edited. */
 static bool will_adopt(const struct judge *j, const struct judged_task *v)
 {
-    return v->mark & MARK_OUTLIVED && !(v->needs & FATE_UNSETTLED) &&
+    return v->mark & MARK_OUTLIVED && !(v->needs & FATE_ANEW) &&
            (!v->changed || v->def->once || j->in->on_change == CAIRN_KEEP);
 }
 

@@ -199,8 +199,9 @@ void sched_offer(struct sched *s, uint32_t task)
 
 /* ---- The end of a task ---- */
 
-/* NEED_OPEN: it was skipped because of another need, so those that need it wait on.
- * TOLD: those that can never run because of it know. */
+/* NEED_OPEN: it has ended before all that it needs (it was skipped because of another
+ * need, or decided, or kept), so those that need it wait on. TOLD: those that can never
+ * run because of it know. */
 enum { NEED_FAILED = 1, NEED_BAD = 2, NEED_OPEN = 4, TOLD = 8 };
 
 enum sched_end_class sched_class(enum cairn_outcome outcome)
@@ -280,7 +281,7 @@ static void end_node(struct propagation *r, uint32_t node, enum sched_end_class 
         s->open--;
     s->state[node] = ENDED;
     s->end[node] = (uint8_t)end;
-    s->flags[node] |= end == END_BAD && s->waiting[node] ? NEED_OPEN : 0;
+    s->flags[node] |= end != END_OPEN && s->waiting[node] ? NEED_OPEN : 0;
     if (end != END_OPEN)
         s->work[r->tail++] = node;
 }
@@ -324,7 +325,7 @@ static void give_up_dependents(struct propagation *r, uint32_t barrier)
     }
 }
 
-/* All that it needs has ended: it was skipped before. */
+/* All that it needs has ended: itself it had before. */
 static void end_early_skip(struct propagation *r, uint32_t task)
 {
     uint8_t flags = r->s->flags[task];
@@ -333,7 +334,7 @@ static void end_early_skip(struct propagation *r, uint32_t task)
         r->s->work[r->tail++] = task;
 }
 
-/* Twice for a task that was skipped while something that it needs had not ended: those
+/* Twice for a task that has ended while something that it needs had not: those
  * that can never run are told at once; for the others it has ended when all of that
  * has, so that they overtake nothing that comes before it. */
 static void notify_dependents(struct propagation *r, uint32_t node)

@@ -12,11 +12,11 @@
  *
  * A task waits until everything it needs has ended. Then `when` decides: success wants
  * all of it completed (and gives up as soon as one need ended otherwise), failed wants
- * a failed one, always takes anything. One that was given up early has ended, for those
- * that wait for it, when all that it needs has. A barrier ends when all members have:
- * failed if one failed, else bad if one was skipped. Ready tasks are ordered by
- * priority, then critical path, then file order. A taken task holds its place in its
- * pool until it is held, offered or ends. */
+ * a failed one, always takes anything. One that ends before what it needs (it is given
+ * up early, or decided) has ended, for those that wait for it, when all of that has. A
+ * barrier ends when all members have: failed if one failed, else bad if one was
+ * skipped. Ready tasks are ordered by priority, then critical path, then file order. A
+ * taken task holds its place in its pool until it is held, offered or ends. */
 #ifndef PLAN_SCHED_H
 #define PLAN_SCHED_H
 

@@ -118,4 +118,67 @@ exits 1 cairn run late.yaml
 touch okay
 exits 0 cairn resume
 is "$(tail -n 1 seen)" 'e skipped' 'the handler has run again'
+
+# A command that settles a run evaluates no condition before its time either.
+cat >settled.yaml <<'END'
+name: settled
+tasks:
+  y: {run: 'false'}
+  h: {needs: y, when: failed, run: 'true'}
+  q: {external: "Anything else?"}
+  x: {external: "Which version?"}
+  m: {needs: [y, x], run: 'true'}
+  e: {needs: m, when: always, if: "tasks.x.status == 'completed'", run: 'echo deploy >>deployed'}
+END
+rm -rf .cairn
+exits 7 cairn run settled.yaml --no-wait
+exits 0 cairn complete 1 q
+exits 0 cairn complete 1 x
+exits 0 cairn status --can-resume
+exits 0 cairn resume
+is "$(cat deployed)" deploy 'what waits behind the skip runs'
+
+# ---- Once tasks that ended, or live on, before what they need runs again ----
+# kill_at FILE: kills the run that was begun as soon as FILE is there.
+kill_at() {
+    wait_for 20 test -e "$1"
+    kill -KILL $pid
+    wait $pid 2>/dev/null
+}
+cat >decided.yaml <<'END'
+name: decided
+tasks:
+  x: {run: 'sleep 0.2; cp in out.x', inputs: in, outputs: out.x}
+  pay: {needs: x, once: true, run: 'echo paid >>log; sleep 60', check: 'grep -q paid log'}
+  ship: {needs: pay, run: 'echo ship $(cat out.x) >>log'}
+END
+rm -rf .cairn log
+echo 1 >in
+cairn run decided.yaml >run.out 2>&1 &
+pid=$!
+kill_at log
+echo 2 >in
+exits 0 cairn resume
+is "$(tr '\n' ' ' <log)" 'paid ship 2 ' 'what needs a decided task waits for what that one needs'
+
+for crash in kill adopt; do
+    cat >once.yaml <<END
+name: once
+on_crash: $crash
+params: {extra: {type: bool, default: false}}
+tasks:
+  x: {run: 'cp in x.out', inputs: in, outputs: x.out}
+  m: {needs: x, if: params.extra, run: 'true'}
+  a: {needs: m, when: always, once: true, run: 'echo paid >>log; while [ ! -e go ]; do sleep 0.02; done'}
+END
+    rm -rf .cairn log go
+    echo 1 >in
+    cairn run once.yaml >run.out 2>&1 &
+    pid=$!
+    kill_at log
+    echo 2 >in
+    exits 8 cairn resume
+    touch go
+    is "$(cat log)" paid "$crash: a once task is not started a second time"
+done
 done_testing

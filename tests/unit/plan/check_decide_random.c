@@ -191,7 +191,7 @@ static bool is_unknown_again(uint32_t task)
 
 static bool is_unknown(uint32_t task, const struct needs_seen *needs)
 {
-    bool moving = needs->waits || needs->may || needs->will;
+    bool moving = needs->waits || needs->may || needs->will || needs->turned;
     if (was_skipped(task))
         return false;
     if (states.outcome[task] == CAIRN_UNKNOWN)

@@ -54,10 +54,10 @@ struct counts {
 
 static struct counts count_needs(const struct model *m, uint32_t i);
 
-/* It was skipped while something that it needs had not ended. */
+/* It has ended while something that it needs had not. */
 static bool is_early_skip(const struct model *m, uint32_t i)
 {
-    return !is_barrier(m, i) && end_of(m, i) == END_BAD && count_needs(m, i).open;
+    return !is_barrier(m, i) && end_of(m, i) != END_OPEN && count_needs(m, i).open;
 }
 
 static struct counts count_needs(const struct model *m, uint32_t i)
