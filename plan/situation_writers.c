@@ -202,10 +202,13 @@ static int look_at_run(void *context, const struct run_row *row)
     int other = w->others ? is_other(w, row) : 1;
     if (other <= 0)
         return other;
+    int rc = 0;
     w->row = *row;
-    int rc = store_each_run_attempt(w->l->store, row->run, row->gen, false,
+    for (; w->row.gen > 0 && rc == 0; w->row.gen--) {
+        rc = store_each_run_attempt(w->l->store, row->run, w->row.gen, false,
                                     look_at_attempt, w, w->l->error);
-    forget_run(w);
+        forget_run(w);
+    }
     return rc < 0 ? rc : w->results > RESULTS_MOST;
 }
 

@@ -73,6 +73,19 @@ flow 'a: {run: "echo 1 >x", outputs: x}' 'change: {needs: a, run: "echo 2 >>x"}'
 exits 0 cairn run w.yaml
 is "$(cat y.3)" "$(printf '1\n2')" 'a task that changes a file in place need not declare it'
 
+# By a run that was edited since, so that its writer is of an earlier generation.
+cd "$top" && in_dir edited
+flow 'a: {run: "echo 1 >x", outputs: x}' "s: {needs: a, run: '$hold'}" \
+    'b: {needs: s, run: "cat x >y", inputs: x}'
+printf 'name: other\ntasks:\n  t: {run: "echo 2 >x", outputs: x}\n  u: {needs: t, run: "false"}\n' >other.yaml
+begin cairn run w.yaml
+cairn run other.yaml >other.out 2>&1
+sed -i 's/false/true/' other.yaml
+exits 0 cairn resume 2
+finish 1
+run cat run.out
+says 't of run 2 has written it since' 'the writer is found in an earlier generation'
+
 # By a run that a task of this one has begun: that is this run's doing.
 cd "$top" && in_dir nested
 printf 'name: inner\ntasks:\n  t: {run: "echo 2 >>x", outputs: x}\n' >inner.yaml
