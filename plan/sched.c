@@ -201,8 +201,8 @@ void sched_offer(struct sched *s, uint32_t task)
 
 /* NEED_OPEN: it has ended before all that it needs (it was skipped because of another
  * need, or decided, or kept), so those that need it wait on. TOLD: those that can never
- * run because of it know. */
-enum { NEED_FAILED = 1, NEED_BAD = 2, NEED_OPEN = 4, TOLD = 8 };
+ * run because of it know. LIVE: sched_end_early_skips. */
+enum { NEED_FAILED = 1, NEED_BAD = 2, NEED_OPEN = 4, TOLD = 8, LIVE = 16 };
 
 enum sched_end_class sched_class(enum cairn_outcome outcome)
 {
@@ -226,7 +226,7 @@ static uint8_t flag_of(uint8_t end)
 
 static enum sched_end_class barrier_class(uint8_t flags)
 {
-    return flags & NEED_FAILED ? END_FAILED : flags ? END_BAD : END_MET;
+    return flags & NEED_FAILED ? END_FAILED : flags & NEED_BAD ? END_BAD : END_MET;
 }
 
 static void note_cause(struct sched *s, uint32_t dependent, uint32_t need, uint8_t flag)
@@ -393,42 +393,67 @@ static bool is_wanted_now(const struct sched *s, uint32_t task)
     return when == WHEN_ALWAYS || (when == WHEN_FAILED && s->flags[task] & NEED_FAILED);
 }
 
-/* True: it is a group, and has ended with this member. */
-static bool release_dependent(struct sched *s, uint32_t node)
+/* A group that ends with this member is released itself when its turn comes. */
+static void release_dependent(struct sched *s, uint32_t node)
 {
     assert(s->waiting[node] > 0);
     s->waiting[node]--;
     if (s->waiting[node] || s->state[node] != WAITING)
-        return false;
+        return;
     if (graph_is_barrier(s->graph, node)) {
         s->state[node] = ENDED;
         s->end[node] = (uint8_t)barrier_class(s->flags[node]);
-        return true;
-    }
-    if (is_wanted_now(s, node))
+        s->flags[node] |= NEED_OPEN;
+    } else if (is_wanted_now(s, node))
         make_ready(s, node);
     else /* a resumed run decides */
         s->waiting[node]++;
-    return false;
 }
 
+/* Whether a node may still start something: it runs, or waits for one that does. */
+static bool may_go_on(const struct sched *s, uint32_t node)
+{
+    const struct graph *g = s->graph;
+    bool live = false;
+    for (uint32_t e = g->need_start[node]; e < g->need_start[node + 1] && !live; e++)
+        live = s->flags[g->needs[e]] & LIVE;
+    switch ((enum sched_state)s->state[node]) {
+    case WAITING:
+        return live && (graph_is_barrier(g, node) || is_allowed(s, node));
+    case ENDED:
+        return live && s->flags[node] & NEED_OPEN;
+    case SHELVED:
+        return false;
+    case READY:
+    case PARKED:
+    case TAKEN:
+    case HELD:
+    case OFFERED:
+        break;
+    }
+    return true;
+}
+
+/* In topological order, so that what has become ready holds back what comes after it.
+ */
 bool sched_end_early_skips(struct sched *s)
 {
     const struct graph *g = s->graph;
-    uint32_t head = 0, tail = 0;
     assert(s->taken == 0 && s->ready.n == 0);
-    for (uint32_t task = 0; task < g->n_tasks; task++)
-        if (s->flags[task] & NEED_OPEN) {
-            s->flags[task] &= (uint8_t)~NEED_OPEN;
-            s->work[tail++] = task;
-        }
-    while (head < tail) {
-        uint32_t node = s->work[head++];
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        uint32_t node = g->order[i];
+        bool live = may_go_on(s, node);
+        s->flags[node] &= (uint8_t)~LIVE;
+        s->flags[node] |= live ? LIVE : 0;
+        if (live || s->state[node] != ENDED || !(s->flags[node] & NEED_OPEN))
+            continue;
+        s->flags[node] &= (uint8_t) ~(NEED_OPEN | TOLD);
         for (uint32_t e = g->dependent_start[node]; e < g->dependent_start[node + 1];
              e++)
-            if (release_dependent(s, g->dependents[e]))
-                s->work[tail++] = g->dependents[e];
+            release_dependent(s, g->dependents[e]);
     }
+    for (uint32_t node = 0; node < g->n_nodes; node++)
+        s->flags[node] &= (uint8_t)~LIVE;
     check_transition(s);
     return s->ready.n > 0;
 }

@@ -72,6 +72,25 @@ sed -i "s/run: 'false'/run: 'true'/" group.yaml
 exits 0 cairn resume
 is "$(sort log | tr '\n' ' ')" 'm m report report rollback x ' 'which decides it'
 
+# Of several that are let run then, one does not overtake the other.
+cat >chain.yaml <<'END'
+name: chain
+jobs: 4
+tasks:
+  y: {priority: 1, run: 'false'}
+  h: {needs: y, when: failed, run: 'true'}
+  z: {run: 'sleep 0.2; false'}
+  p0: {run: 'sleep 0.4'}
+  p: {needs: p0, run: 'echo p >>log'}
+  m1: {needs: [y, p], run: 'echo m1 >>log'}
+  x: {needs: m1, when: always, run: 'sleep 0.2; echo x >>log'}
+  m2: {needs: [y, x], run: 'echo m2 >>log'}
+  e: {needs: m2, when: always, run: 'echo e >>log'}
+END
+rm -f log
+exits 1 cairn run chain.yaml
+is "$(tr '\n' ' ' <log)" 'x e ' 'the second handler waits for the first'
+
 # Nor is it offered to somebody outside before, by the run or by any command.
 cat >asked.yaml <<'END'
 name: asked
