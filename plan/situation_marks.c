@@ -158,6 +158,7 @@ struct put_back {
     struct situation *s;
     uint32_t n, *now; /* the tasks of the generation, in the workflow as it is now */
     uint32_t n_now;
+    uint64_t up_to;  /* attempts recorded by this checkpoint count; 0: all do */
     uint8_t *wanted; /* [tasks now] WANTED, SEEN in this generation */
 };
 enum { WANTED = 1, SEEN = 2 };
@@ -190,7 +191,8 @@ static int mark_put_back(void *context, const struct attempt_row *row)
 {
     const struct put_back *p = context;
     uint32_t task = row->task < p->n ? p->now[row->task] : NODE_NONE;
-    if (task == NODE_NONE || !p->wanted[task] || attempt_never_started(row))
+    if (task == NODE_NONE || !p->wanted[task] || attempt_never_started(row) ||
+        (p->up_to && (!row->checkpoint || row->checkpoint > p->up_to)))
         return 0;
     uint32_t old = p->s->present.old_task[task];
     uint8_t *mark =
@@ -200,18 +202,32 @@ static int mark_put_back(void *context, const struct attempt_row *row)
     return *mark & MARK_DAMAGED ? note_put_back(p->s, task, p->n_now, row) : 0;
 }
 
+/* The run itself, or one that it forks from: as far as that checkpoint. */
+struct past_run {
+    struct run_row row; /* its texts are not ours */
+    uint64_t up_to;     /* 0: all of it */
+};
+
+static int copy_run(void *context, const struct run_row *row)
+{
+    *(struct run_row *)context = *row;
+    return 0;
+}
+
 /* The newest generation that has attempts of a task decides. */
-static int mark_put_back_by(struct loader *l, uint32_t gen, uint8_t *wanted)
+static int mark_put_back_by(struct loader *l, const struct past_run *past, uint32_t gen,
+                            uint8_t *wanted)
 {
     struct definition definition;
     struct graph graph;
-    const struct run_row *row = &l->s->recorded.row;
+    const struct run_row *row = &past->row;
     int rc = generation_load(l->store, row, gen, &definition, &graph, l->error);
     if (rc == CAIRN_ENOTFOUND || rc == CAIRN_EDAMAGED)
         return 0; /* load_lost_marks says what that means */
     if (rc)
         return rc;
-    struct put_back p = {l->s, graph.n_tasks, NULL, l->w->graph.n_tasks, wanted};
+    struct put_back p = {l->s,        graph.n_tasks, NULL, l->w->graph.n_tasks,
+                         past->up_to, wanted};
     p.now = malloc(((size_t)graph.n_tasks + 1) * sizeof *p.now);
     if (p.now) {
         map_tasks(&graph, &l->w->graph, p.now);
@@ -244,7 +260,8 @@ static int load_put_back(struct loader *l)
 {
     const struct recorded *r = &l->s->recorded;
     uint32_t n = l->w->graph.n_tasks, n_wanted = 0;
-    if (!r->recovered || r->row.gen < 2)
+    struct past_run past = {.row = r->row};
+    if (!r->recovered || (r->row.gen < 2 && !r->row.from_run))
         return 0;
     uint8_t *wanted = calloc((size_t)n + 1, 1);
     if (!wanted)
@@ -254,10 +271,16 @@ static int load_put_back(struct loader *l)
         n_wanted += wanted[task];
     }
     int rc = 0;
-    for (uint32_t gen = r->row.gen; n_wanted && gen > 0 && !rc; gen--)
-        rc = mark_put_back_by(l, gen, wanted);
+    while (n_wanted && !rc) {
+        for (uint32_t gen = past.row.gen; gen > 0 && !rc; gen--)
+            rc = mark_put_back_by(l, &past, gen, wanted);
+        if (rc || !past.row.from_run || past.row.from_run >= past.row.run)
+            break;
+        past.up_to = past.row.from_seq;
+        rc = store_get_run(l->store, past.row.from_run, copy_run, &past.row, l->error);
+    }
     free(wanted);
-    return rc;
+    return rc == CAIRN_ENOTFOUND ? 0 : rc;
 }
 
 /* ---- Keepers ---- */

@@ -266,4 +266,20 @@ END2
     says 'nothing to do' 'and all is settled'
     exits 0 cairn checkpoint verify
 done
+
+# In a run that forks from the one in which it completed, too.
+cat >fork.yaml <<'END2'
+name: fork
+tasks:
+  pay: {once: true, run: 'echo pay >>ran'}
+  ship: {needs: pay, run: 'echo ship >>ran'}
+END2
+rm -rf .cairn ran
+exits 0 cairn run fork.yaml
+exits 0 cairn resume --from "$(cairn checkpoint list --limit 1 --json | sed -n 's/.*"id":"\(workflow:[^"]*\)".*/\1/p' | head -n 1)"
+sed -i.full "s/pay: {/pay: {if: 'false', /" fork.yaml
+exits 0 cairn resume 2
+mv fork.yaml.full fork.yaml
+exits 8 cairn resume 2
+is "$(grep -c pay ran)" 1 'it is asked about in the fork'
 done_testing
