@@ -79,12 +79,29 @@ static int offer_task(struct engine *e, uint32_t task, struct cairn_error *error
     return rc;
 }
 
+/* It has done its work before an edit skipped it: somebody decides, or its check. */
+static int ask_about(struct engine *e, uint32_t task, struct cairn_error *error)
+{
+    struct intent none = {.task = task};
+    struct ending *ending = turn_draft_ending(e, &none, error);
+    if (!ending)
+        return CAIRN_ENOMEM;
+    buf_text(&ending->text, "it has completed before an edit skipped it");
+    settle_unknown(e, ending);
+    if (!graph_def(e->request.graph, task)->check.len || e->request.mode == MODE_SETTLE)
+        return 0;
+    return turn_add_intent(e, task, ROLE_DECIDE) ? error_nomem(error) : 0;
+}
+
 static int plan_task(struct engine *e, uint32_t task, struct cairn_error *error)
 {
     const struct task_def *def = graph_def(e->request.graph, task);
     int rc = check_condition(e, task, error);
     if (rc <= 0)
         return rc;
+    if (situation_is_put_back(&e->run.situation, e->request.workflow, task) &&
+        !e->progress.failures[task] && !e->turn.attempts[task])
+        return ask_about(e, task, error);
     if (def->kind == TASK_EXTERNAL)
         return offer_task(e, task, error);
     if (e->request.mode == MODE_SETTLE)

@@ -221,6 +221,18 @@ static void judge_open_task(struct judge *j, const struct judged_task *v,
               cause);
 }
 
+/* It completed before an edit skipped it, and must not run twice. Where it is not sure
+ * that it can start now it is asked about when it can (executor/intents.c). */
+static void judge_put_back_task(struct judge *j, const struct judged_task *v)
+{
+    uint8_t *fate = &j->out->fate[v->task];
+    if (*fate & FATE_WILL && !(v->needs & FATE_ANEW)) {
+        settle_as(j, v->task, CAIRN_REASON_UNKNOWN, FATE_OPEN, NODE_NONE);
+        j->out->reset[v->task] = false;
+    } else
+        *fate = (*fate & (uint8_t)~FATE_WILL) | FATE_MAY | FATE_OPEN;
+}
+
 /* Skipped before, and so again if nothing has changed around it: that is no reset. If
  * what it needs runs, it is skipped after that: what comes after it waits for both. */
 static void judge_skipped_task(struct judge *j, const struct judged_task *v,
@@ -237,10 +249,8 @@ static void judge_skipped_task(struct judge *j, const struct judged_task *v,
     judge_open_task(j, v, reason);
     if (j->out->fate[v->task] & FATE_BAD)
         j->out->reset[v->task] = (v->needs & FATE_ANEW) != 0;
-    else if (task_is_unknown(v->def, v->recorded, v->mark)) {
-        settle_as(j, v->task, CAIRN_REASON_UNKNOWN, FATE_OPEN, NODE_NONE);
-        j->out->reset[v->task] = false;
-    }
+    else if (task_is_unknown(v->def, v->recorded, v->mark))
+        judge_put_back_task(j, v);
 }
 
 static uint8_t fate_of_outcome(uint8_t outcome)

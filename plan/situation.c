@@ -353,6 +353,21 @@ uint32_t situation_attempts(const struct situation *s, uint32_t task)
                                                                : 0;
 }
 
+bool situation_is_put_back(const struct situation *s, const struct cairn_workflow *w,
+                           uint32_t task)
+{
+    return s->present.old_task && s->present.old_task[task] != NODE_NONE &&
+           outcome_is_skipped(s->present.states.outcome[task]) &&
+           task_is_unknown(graph_def(&w->graph, task), CAIRN_PENDING,
+                           situation_mark(s, task));
+}
+
+struct digest situation_put_back(const struct situation *s, uint32_t task)
+{
+    static const struct digest none;
+    return s->present.put_back ? s->present.put_back[task] : none;
+}
+
 uint32_t situation_task_now(const struct situation *s, const struct cairn_workflow *w,
                             uint32_t old)
 {

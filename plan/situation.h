@@ -93,6 +93,13 @@ static inline uint8_t situation_mark(const struct situation *s, uint32_t task)
                               : r->marks[old];
 }
 
+/* A `once` task that has completed, was skipped by an edit, and is to run again: not
+ * without a decision. */
+bool situation_is_put_back(const struct situation *situation,
+                           const struct cairn_workflow *workflow, uint32_t task);
+/* Its result; zeros: it had none. */
+struct digest situation_put_back(const struct situation *situation, uint32_t task);
+
 /* The note of the end of a recorded task's newest attempt, or NULL. */
 const struct end_note *situation_noted_end(const struct situation *situation,
                                            uint32_t old_task);

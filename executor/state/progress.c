@@ -203,9 +203,11 @@ void settle_ending(struct engine *e, struct ending *ending)
 void settle_unknown(struct engine *e, struct ending *ending)
 {
     turn_add_ending(e, ending);
-    ending->change = (struct change){.task = ending->row.task,
-                                     .outcome = CAIRN_UNKNOWN,
-                                     .attempts = ending->row.number};
+    ending->change = (struct change){
+        .task = ending->row.task,
+        .outcome = CAIRN_UNKNOWN,
+        .attempts = ending->row.number,
+        .outputs = situation_put_back(&e->run.situation, ending->row.task)};
     apply_change(e, ending);
     sched_end(&e->progress.sched, ending->row.task, CAIRN_UNKNOWN, NULL, NULL);
 }

@@ -267,13 +267,14 @@ static uint8_t consult(struct oracle *o, uint32_t task)
         o->turned[task] = turns(task, &needs);
         return *v = STAYS_OUT;
     }
-    if (was_skipped(task) && is_unknown_again(task)) {
-        o->waits[task] = true;
-        return *v = WAITS;
-    }
     o->waits[task] |= def->kind == TASK_EXTERNAL;
     bool sure = go && holds_now && def->kind != TASK_EXTERNAL;
     *v = sure && !(def->finally && others_wait(o)) ? WILL_RUN : MAY_RUN;
+    bool moving = needs.waits || needs.may || needs.will || needs.turned;
+    if (was_skipped(task) && is_unknown_again(task)) {
+        o->waits[task] = true;
+        return *v = *v == WILL_RUN && !moving ? WAITS : MAY_RUN;
+    }
     o->risk[task] =
         states.outcome[task] == CAIRN_FAILED && evidence[task] == EVIDENCE_GOOD;
     return *v;
