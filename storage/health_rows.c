@@ -18,7 +18,7 @@ static const struct row_kind {
 } kinds[] = {
     {SQL_ALL_META, 3, "a setting of the store", NULL},
     {SQL_ALL_RUN_GRAPH, 4, "the graph of run %lld, generation %lld", NULL},
-    {SQL_ALL_TOMBSTONE, 9,
+    {SQL_ALL_TOMBSTONE, TOMBSTONE_SUMMED_COLUMNS,
      "the note about deleted checkpoints (namespace %lld, run %lld, from %lld to %lld)",
      NULL},
     {SQL_ALL_ATTEMPT, ROW_COLUMNS_MOST,
@@ -33,6 +33,8 @@ static const struct row_kind {
 static int lacks_hmac(struct cairn_store *store, const struct row_kind *kind,
                       const struct sql_value *values, struct cairn_error *error)
 {
+    if (kind->id == SQL_ALL_TOMBSTONE)
+        return tombstone_only_hmac_fails(store, values);
     struct hmac_key *key = store_swap_key(store, NULL);
     int sound = key && kind->sound ? kind->sound(store, values, error) : 0;
     store_swap_key(store, key);
@@ -51,8 +53,20 @@ static int report_bad_row(struct cairn_store *store, const struct row_kind *kind
     snprintf(text, sizeof text, kind->format, key[0], key[1], key[2], key[3]);
     int hmac = lacks_hmac(store, kind, values, error);
     struct bad_row row = {.what = text, .hmac = hmac > 0};
-    row.run = (uint64_t)key[kind->sound == command_sound];
+    row.run =
+        (uint64_t)key[kind->sound == command_sound || kind->id == SQL_ALL_TOMBSTONE];
     return hmac < 0 ? hmac : bad(context, &row);
+}
+
+static int is_sound(struct cairn_store *store, const struct row_kind *kind,
+                    const struct sql_value *values, bool strict,
+                    struct cairn_error *error)
+{
+    if (kind->sound)
+        return kind->sound(store, values, error);
+    return kind->id == SQL_ALL_TOMBSTONE
+               ? tombstone_sound(store, values, strict)
+               : values_sound(store->sha, values, (size_t)kind->columns, strict);
 }
 
 /* Whether a row without a checksum is a damaged one. */
@@ -75,9 +89,7 @@ static int verify_kind(struct cairn_store *store, const struct row_kind *kind,
     while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
         for (int i = 0; i < kind->columns; i++)
             values[i] = query_value(&query, i);
-        int sound = kind->sound ? kind->sound(store, values, error)
-                                : values_sound(store->sha, values,
-                                               (size_t)kind->columns, strict);
+        int sound = is_sound(store, kind, values, strict, error);
         rc = sound < 0 ? sound
              : sound   ? 0
                        : report_bad_row(store, kind, values, bad, context, error);

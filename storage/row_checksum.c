@@ -6,16 +6,15 @@
  * the bytes after their length.
  *
  * Rows of commands, claims and runs decide something: theirs can carry an HMAC
- * (row_hmac.c).
+ * (row_hmac.c). So can those of deleted ranges with a change.
  */
 #include "storage/rows_int.h"
 
 #include <assert.h>
 
-void values_sum(struct sha256 *sha, const struct sql_value *values, size_t n,
-                struct value_sum *sum)
+void values_digest(struct sha256 *sha, const struct sql_value *values, size_t n,
+                   struct digest *digest)
 {
-    struct digest digest;
     uint8_t head[9];
     assert(n < ROW_COLUMNS_MOST);
     sha256_begin(sha);
@@ -32,7 +31,14 @@ void values_sum(struct sha256 *sha, const struct sql_value *values, size_t n,
         if (bytes && v->bytes.len)
             sha256_add(sha, v->bytes.ptr, v->bytes.len);
     }
-    sha256_end(sha, &digest);
+    sha256_end(sha, digest);
+}
+
+void values_sum(struct sha256 *sha, const struct sql_value *values, size_t n,
+                struct value_sum *sum)
+{
+    struct digest digest;
+    values_digest(sha, values, n, &digest);
     memcpy(sum->bytes, digest.bytes, sizeof sum->bytes);
 }
 

@@ -107,3 +107,44 @@ int store_check_keyed(const struct cairn_store *store, uint64_t run, bool keyed,
                      "HMAC: leave out --key and CAIRN_KEY",
                      number);
 }
+
+/* ---- Deleted ranges ---- */
+
+/* Most only say that something was deleted; one with a change decides what later
+ * records add up to. */
+void tombstone_sum(struct cairn_store *store, const struct sql_value *values,
+                   struct row_sum *sum)
+{
+    static const char label[] = "cairn row tombstone"; /* with its NUL */
+    bool changes = values[TOMBSTONE_CHANGE].kind != SQL_VALUE_NULL;
+    struct digest digest, hmac;
+    values_digest(store->sha, values, TOMBSTONE_CHANGE + (size_t)changes, &digest);
+    memcpy(sum->bytes, digest.bytes, SUM_BYTES);
+    sum->size = SUM_BYTES;
+    if (!changes || !store->key)
+        return;
+    const struct str parts[] = {{label, sizeof label}, digest_view(&digest)};
+    hmac_of(store->key, store->sha, parts, 2, &hmac);
+    memcpy(sum->bytes + SUM_BYTES, hmac.bytes, sizeof hmac.bytes);
+    sum->size = SUM_KEYED_BYTES;
+}
+
+bool tombstone_sound(struct cairn_store *store, const struct sql_value *values,
+                     bool strict)
+{
+    const struct sql_value *stored = &values[TOMBSTONE_SUM];
+    struct row_sum sum;
+    if (stored->kind == SQL_VALUE_NULL)
+        return !strict && values[TOMBSTONE_CHANGE].kind == SQL_VALUE_NULL;
+    tombstone_sum(store, values, &sum);
+    return sum_matches(&sum, stored->bytes);
+}
+
+bool tombstone_only_hmac_fails(struct cairn_store *store,
+                               const struct sql_value *values)
+{
+    struct hmac_key *key = store_swap_key(store, NULL);
+    bool sound = key && tombstone_sound(store, values, true);
+    store_swap_key(store, key);
+    return sound;
+}

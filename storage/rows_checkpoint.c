@@ -303,14 +303,82 @@ int store_put_tombstone(struct cairn_store *store, const struct tombstone_row *r
     struct sql_value before = value_blob(digest_view(&row->before));
     if (is_zero(&row->before))
         before.kind = SQL_VALUE_NULL;
-    int rc = store_write_summed(
-        store, SQL_PUT_TOMBSTONE,
-        VALUES(value_int(row->namespace_id), value_u64(row->stream),
-               value_u64(row->first), value_u64(row->last), value_u64(row->count),
-               before, value_blob(digest_view(&row->after)), value_int(row->time_ns)),
-        error);
+    struct sql_value change = value_blob(row->change);
+    if (row->change.len == 0)
+        change.kind = SQL_VALUE_NULL;
+    struct sql_value values[] = {value_int(row->namespace_id),
+                                 value_u64(row->stream),
+                                 value_u64(row->first),
+                                 value_u64(row->last),
+                                 value_u64(row->count),
+                                 before,
+                                 value_blob(digest_view(&row->after)),
+                                 value_int(row->time_ns),
+                                 change,
+                                 {0}};
+    struct row_sum sum;
+    tombstone_sum(store, values, &sum);
+    values[TOMBSTONE_CHANGE] = value_blob(sum_view(&sum)); /* as in the table */
+    values[TOMBSTONE_SUM] = change;
+    int rc =
+        store_write(store, SQL_PUT_TOMBSTONE, values, TOMBSTONE_SUMMED_COLUMNS, error);
     if (!rc && store->next_seq && row->last >= store->next_seq)
         store->next_seq = row->last + 1;
+    return rc;
+}
+
+struct tombstone_reader {
+    int (*got)(void *, const struct tombstone_row *);
+    void *context;
+};
+
+static int read_tombstone(struct cairn_store *store, const struct query *query,
+                          uint64_t id, const struct tombstone_reader *reader,
+                          struct cairn_error *error)
+{
+    struct sql_value values[TOMBSTONE_SUMMED_COLUMNS];
+    for (int i = 0; i < TOMBSTONE_SUMMED_COLUMNS; i++)
+        values[i] = query_value(query, i);
+    struct tombstone_row row = {.id = id,
+                                .namespace_id = query_u8(query, 0),
+                                .stream = query_u64(query, 1),
+                                .first = query_u64(query, 2),
+                                .last = query_u64(query, 3),
+                                .count = query_u64(query, 4),
+                                .time_ns = query_int(query, 7),
+                                .change = query_blob(query, TOMBSTONE_CHANGE)};
+    row.change_bytes = row.change.len;
+    row.keyed = values[TOMBSTONE_SUM].bytes.len == SUM_KEYED_BYTES;
+    digest_from(query_blob(query, 5), &row.before);
+    digest_from(query_blob(query, 6), &row.after);
+    if (tombstone_sound(store, values, row.change_bytes > 0))
+        return reader->got(reader->context, &row);
+    return error_set(error, CAIRN_EDAMAGED,
+                     "the note about the deleted checkpoints %llu to %llu is %s",
+                     (unsigned long long)row.first, (unsigned long long)row.last,
+                     tombstone_only_hmac_fails(store, values)
+                         ? "not to be believed: it has no HMAC of this key"
+                         : "damaged: its checksum does not match");
+}
+
+int store_get_tombstone(struct cairn_store *store, uint64_t id,
+                        int (*got)(void *, const struct tombstone_row *), void *context,
+                        struct cairn_error *error)
+{
+    struct query query;
+    struct tombstone_reader reader = {got, context};
+    store_assert_open(store);
+    assert(got);
+    int rc =
+        query_start(&query, store->db, SQL_GET_TOMBSTONE, VALUES(value_u64(id)), error);
+    if (!rc)
+        rc = query_step(&query, error);
+    if (rc > 0)
+        rc = read_tombstone(store, &query, id, &reader, error);
+    else if (rc == 0)
+        rc = error_set(error, CAIRN_ENOTFOUND, "there is no deleted range %llu",
+                       (unsigned long long)id);
+    query_end(&query);
     return rc;
 }
 
@@ -328,8 +396,10 @@ int store_each_tombstone(struct cairn_store *store, uint8_t namespace_id,
     struct query query;
     store_assert_open(store);
     assert(each);
-    int rc = query_start(&query, store->db, SQL_EACH_TOMBSTONE,
-                         VALUES(value_int(namespace_id), value_u64(stream)), error);
+    int rc =
+        query_start(&query, store->db,
+                    namespace_id && stream ? SQL_EACH_TOMBSTONE_OF : SQL_EACH_TOMBSTONE,
+                    VALUES(value_int(namespace_id), value_u64(stream)), error);
     while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
         struct tombstone_row row = {
             .id = query_u64(&query, TOMBSTONE_ID_AT),
@@ -339,6 +409,7 @@ int store_each_tombstone(struct cairn_store *store, uint8_t namespace_id,
             .last = query_u64(&query, TOMBSTONE_LAST_SEQ_AT),
             .count = query_u64(&query, TOMBSTONE_COUNT_AT),
             .time_ns = query_int(&query, TOMBSTONE_TIME_NS_AT),
+            .change_bytes = query_u64(&query, TOMBSTONE_CHANGE_BYTES_AT),
         };
         digest_from(query_blob(&query, TOMBSTONE_BEFORE_AT), &row.before);
         digest_from(query_blob(&query, TOMBSTONE_AFTER_AT), &row.after);

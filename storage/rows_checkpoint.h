@@ -73,12 +73,22 @@ struct tombstone_row { /* a deleted range of one stream */
     struct digest before; /* digest of the record before the range, zeros: none */
     struct digest after;  /* digest of the last deleted record */
     int64_t time_ns;
+    uint64_t change_bytes; /* set on read; 0: it has no change */
+    bool keyed;            /* set by store_get_tombstone: it has an HMAC */
+    struct str change;     /* what the range added up to (checkpoint/change_int.h), for
+                              store_put_tombstone and by store_get_tombstone */
 };
+/* With a key, a row with a change gets an HMAC over all of it. */
 int store_put_tombstone(struct cairn_store *store, const struct tombstone_row *row,
                         struct cairn_error *error);
 int store_delete_tombstone(struct cairn_store *store, uint64_t id,
                            struct cairn_error *error);
-/* Of a stream (0: all), by first seq. */
+/* The row with its change, once it was verified: CAIRN_EDAMAGED if its checksum does
+ * not hold, or the handle has a key and it has no HMAC of that. CAIRN_ENOTFOUND. */
+int store_get_tombstone(struct cairn_store *store, uint64_t id,
+                        int (*got)(void *, const struct tombstone_row *), void *context,
+                        struct cairn_error *error);
+/* Of a stream (0: all), by first seq. Without their changes, and not verified. */
 int store_each_tombstone(struct cairn_store *store, uint8_t namespace_id,
                          uint64_t stream,
                          int (*each)(void *, const struct tombstone_row *),

@@ -59,6 +59,8 @@ enum { ROW_COLUMNS_MOST = ATTEMPT_COLUMNS_READ + 1 };
 struct value_sum {
     uint8_t bytes[8];
 };
+void values_digest(struct sha256 *sha, const struct sql_value *values, size_t n,
+                   struct digest *digest);
 void values_sum(struct sha256 *sha, const struct sql_value *values, size_t n,
                 struct value_sum *sum);
 static inline struct str value_sum_view(const struct value_sum *sum)
@@ -69,6 +71,21 @@ static inline struct str value_sum_view(const struct value_sum *sum)
  * others. If not `strict` it may also be NULL. */
 bool values_sound(struct sha256 *sha, const struct sql_value *values, size_t n,
                   bool strict);
+
+/* ---- row_hmac.c again ---- */
+
+/* The columns of a tombstone but its id, the checksum last. It is over the others, and
+ * over the change only where there is one. With a change and a key the HMAC follows it,
+ * as in row_hmac.c; it is over the SHA-256 of the columns. */
+enum { TOMBSTONE_CHANGE = 8, TOMBSTONE_SUM, TOMBSTONE_SUMMED_COLUMNS };
+void tombstone_sum(struct cairn_store *store, const struct sql_value *values,
+                   struct row_sum *sum);
+/* Whether the last one holds. If not `strict` it may also be NULL. */
+bool tombstone_sound(struct cairn_store *store, const struct sql_value *values,
+                     bool strict);
+/* With a key: whether it would hold without. */
+bool tombstone_only_hmac_fails(struct cairn_store *store,
+                               const struct sql_value *values);
 
 /* ---- Whether all columns of a row fit its checksum: 1 yes, 0 no, <0 error ---- */
 

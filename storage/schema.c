@@ -109,6 +109,8 @@ static const char version_4[] = "PRAGMA user_version = 4;";
 static const char version_5[] =
     "ALTER TABLE object ADD COLUMN base INTEGER REFERENCES object(id);"
     "CREATE INDEX object_base ON object(base) WHERE base IS NOT NULL;"
+    "ALTER TABLE tombstone ADD COLUMN change BLOB;"
+    "CREATE INDEX tombstone_stream ON tombstone(namespace, stream, first);"
     "PRAGMA user_version = 5;";
 
 static const char *const migrations[] = {version_1, version_2, version_3, version_4,
@@ -131,8 +133,11 @@ static const struct stand_in {
      "DROP VIEW temp.attempt;"
      "DROP TABLE temp.claim;"
      "DROP TABLE temp.event;"},
-    {4, "CREATE TEMP VIEW object AS SELECT *, NULL AS base FROM main.object;",
-     "DROP VIEW temp.object;"},
+    {4,
+     "CREATE TEMP VIEW object AS SELECT *, NULL AS base FROM main.object;"
+     "CREATE TEMP VIEW tombstone AS SELECT *, NULL AS change FROM main.tombstone;",
+     "DROP VIEW temp.object;"
+     "DROP VIEW temp.tombstone;"},
 };
 enum { STAND_INS = sizeof stand_ins / sizeof stand_ins[0] };
 

@@ -155,14 +155,33 @@ int rescue_set_parent(struct rescue *rescue, uint64_t seq, uint64_t parent,
 
 /* ---- Other rows ---- */
 
+/* Of a tombstone, in the table, the change comes after the checksum. */
+enum { TOMBSTONE_SUM_AT = 9, TOMBSTONE_CHANGE_AT };
+
+static int sum_at(const struct salvage_row *row)
+{
+    return row->table == SALVAGE_TOMBSTONE ? TOMBSTONE_SUM_AT : row->n - 1;
+}
+
+/* Its id is not in the checksum. */
+static void tombstone_columns(const struct salvage_row *row,
+                              struct sql_value values[TOMBSTONE_SUMMED_COLUMNS])
+{
+    assert(row->n == TOMBSTONE_CHANGE_AT + 1);
+    memcpy(values, row->values + 1, TOMBSTONE_CHANGE * sizeof *values);
+    values[TOMBSTONE_CHANGE] = row->values[TOMBSTONE_CHANGE_AT];
+    values[TOMBSTONE_SUM] = row->values[TOMBSTONE_SUM_AT];
+}
+
 /* 1 yes, 0 no, <0 error. What only looks like a row must have a checksum. */
 static int is_sound(struct rescue *rescue, const struct salvage_row *row,
                     struct cairn_error *error)
 {
     assert(row->n > 0 && row->n <= SALVAGE_COLUMNS);
     struct cairn_store *store = rescue->store;
+    struct sql_value columns[TOMBSTONE_SUMMED_COLUMNS];
     bool bare = row->table != SALVAGE_OBJECT && /* which has a digest */
-                row->values[row->n - 1].kind == SQL_VALUE_NULL;
+                row->values[sum_at(row)].kind == SQL_VALUE_NULL;
     bool unguarded = row->table == SALVAGE_WORKFLOW || row->table == SALVAGE_QUARANTINE;
     if (row->scanned && (bare || unguarded))
         return 0;
@@ -172,9 +191,9 @@ static int is_sound(struct rescue *rescue, const struct salvage_row *row,
     case SALVAGE_ATTEMPT:
     case SALVAGE_EVENT:
         return values_sound(store->sha, row->values, (size_t)row->n, rescue->strict);
-    case SALVAGE_TOMBSTONE: /* its id is not in the checksum */
-        return values_sound(store->sha, row->values + 1, (size_t)row->n - 1,
-                            rescue->strict);
+    case SALVAGE_TOMBSTONE:
+        tombstone_columns(row, columns);
+        return tombstone_sound(store, columns, rescue->strict);
     case SALVAGE_COMMAND:
         return command_sound(store, row->values, error);
     case SALVAGE_CLAIM:
@@ -252,7 +271,7 @@ static void add_sum(struct rescue *rescue, struct salvage_row *row,
     bool summed = row->table == SALVAGE_META || row->table == SALVAGE_RUN_GRAPH ||
                   row->table == SALVAGE_ATTEMPT || row->table == SALVAGE_EVENT ||
                   row->table == SALVAGE_TOMBSTONE;
-    int first = row->table == SALVAGE_TOMBSTONE, last = row->n - 1;
+    int first = row->table == SALVAGE_TOMBSTONE, last = sum_at(row);
     if (!summed || row->values[last].kind != SQL_VALUE_NULL)
         return;
     values_sum(rescue->store->sha, row->values + first, (size_t)(last - first), sum);

@@ -125,11 +125,16 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_SET_PARENT] = "UPDATE checkpoint SET parent = ?2 WHERE seq = ?1",
     [SQL_PUT_TOMBSTONE] =
         "INSERT INTO tombstone(namespace, stream, first, last, count, before, after, "
-        "time_ns, sum) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+        "time_ns, sum, change) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
     [SQL_DELETE_TOMBSTONE] = "DELETE FROM tombstone WHERE id = ?1",
     [SQL_EACH_TOMBSTONE] = TOMBSTONE_COLUMNS
     "WHERE (?1 = 0 OR namespace = ?1) AND (?2 = 0 OR stream = ?2) "
     "ORDER BY first, id",
+    [SQL_EACH_TOMBSTONE_OF] =
+        TOMBSTONE_COLUMNS "WHERE namespace = ?1 AND stream = ?2 ORDER BY first, id",
+    [SQL_GET_TOMBSTONE] =
+        "SELECT namespace, stream, first, last, count, before, after, time_ns, "
+        "change, sum FROM tombstone WHERE id = ?1",
     [SQL_HAS_TOMBSTONE_BEHIND] =
         "SELECT EXISTS(SELECT 1 FROM tombstone WHERE last > ?3 "
         "AND namespace = ?1 AND stream = ?2)",
@@ -255,8 +260,8 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_ALL_META] = "SELECT key, value, sum FROM meta",
     [SQL_ALL_RUN_GRAPH] = "SELECT run, gen, graph, sum FROM run_graph",
     [SQL_ALL_TOMBSTONE] =
-        "SELECT namespace, stream, first, last, count, before, after, time_ns, sum "
-        "FROM tombstone",
+        "SELECT namespace, stream, first, last, count, before, after, time_ns, "
+        "change, sum FROM tombstone",
     [SQL_ALL_ATTEMPT] =
         "SELECT run, gen, task, n, intent_ns, wait_ns, duration_ns, outcome, flags, "
         "exit_code, signal, cpu_us, peak_kib, out_bytes, err_bytes, out_head, "
@@ -286,7 +291,7 @@ static const char *const texts[SQL_COUNT] = {
         "WHERE true RETURNING 1",
     [SQL_KEEP_TOMBSTONE] =
         "INSERT OR IGNORE INTO tombstone SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, "
-        "?9, ?10 WHERE NOT EXISTS(SELECT 1 FROM tombstone WHERE namespace = ?2 "
+        "?9, ?10, ?11 WHERE NOT EXISTS(SELECT 1 FROM tombstone WHERE namespace = ?2 "
         "AND stream = ?3 AND first <= ?5 AND last >= ?4) RETURNING 1",
     [SQL_KEEP_QUARANTINE] =
         "INSERT OR IGNORE INTO quarantine SELECT ?1, ?2, ?3 WHERE true RETURNING "

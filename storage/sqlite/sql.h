@@ -44,6 +44,8 @@ enum sql_id {
     SQL_PUT_TOMBSTONE,
     SQL_DELETE_TOMBSTONE,
     SQL_EACH_TOMBSTONE,
+    SQL_EACH_TOMBSTONE_OF,
+    SQL_GET_TOMBSTONE,
     SQL_HAS_TOMBSTONE_BEHIND,
     SQL_PUT_QUARANTINE,
 
@@ -188,7 +190,8 @@ enum sql_id {
 #define TOMBSTONE_READ(FIRST, NEXT) \
     FIRST(ID, id) NEXT(NAMESPACE, namespace) NEXT(STREAM, stream) \
     NEXT(FIRST_SEQ, first) NEXT(LAST_SEQ, last) NEXT(COUNT, count) NEXT(BEFORE, before) \
-    NEXT(AFTER, after) NEXT(TIME_NS, time_ns)
+    NEXT(AFTER, after) NEXT(TIME_NS, time_ns) \
+    NEXT(CHANGE_BYTES, ifnull(length(change), 0))
 #define COMMAND_READ(FIRST, NEXT) \
     FIRST(ID, id) NEXT(RUN, run) NEXT(VERB, verb) NEXT(TIME_NS, time_ns) \
     NEXT(TAKEN, taken) NEXT(ARGUMENT, argument) NEXT(GEN, gen) NEXT(TASK, task) \
