@@ -4,6 +4,7 @@
 #include "checkpoint/outcomes.h"
 
 #include "base/limits.h"
+#include "checkpoint/outcomes_int.h"
 #include "checkpoint/trust.h"
 #include "storage/rows_run.h"
 
@@ -59,26 +60,6 @@ static int check_full(const struct sound_record *record, struct payload_check *c
     return rc;
 }
 
-/* Deltas are bound to the tasks and the graph of their full record. */
-static int fit_tasks(const struct delta *delta, uint32_t tasks,
-                     struct cairn_error *error)
-{
-    assert(delta->n > 0 && delta->base > 0);
-    if (delta->last < tasks)
-        return 0;
-    return error_set(error, CAIRN_EDAMAGED,
-                     "it changes a task past the %u of its graph", tasks);
-}
-
-static int fit_graph(const struct delta *delta, const struct digest *graph,
-                     struct cairn_error *error)
-{
-    if (delta->graph_tag == graph_tag(graph))
-        return 0;
-    return error_set(error, CAIRN_EDAMAGED,
-                     "it belongs to another graph than its full record");
-}
-
 struct root_visit {
     const struct payload_check *check;
     int rc;
@@ -116,9 +97,9 @@ static int check_delta(const struct sound_record *record, struct payload_check *
         return rc;
     check->base = delta.base;
     if (frame && frame->base == delta.base) {
-        rc = fit_tasks(&delta, frame->size, error);
+        rc = delta_fit_tasks(&delta, frame->size, error);
         if (!rc)
-            rc = fit_graph(&delta, &frame->subject, error);
+            rc = delta_fit_graph(&delta, &frame->subject, error);
     }
     if (!rc)
         rc = visit_delta_roots(&delta, check, error);
@@ -176,10 +157,10 @@ static int apply_delta(struct outcomes *outcomes, const struct sound_record *rec
         return rc;
     check->base = delta.base;
     outcomes->changes = delta.n;
-    if (fit_graph(&delta, &outcomes->graph, error))
+    if (delta_fit_graph(&delta, &outcomes->graph, error))
         rc = PAYLOAD_FOREIGN;
     if (!rc)
-        rc = fit_tasks(&delta, outcomes->states.n, error);
+        rc = delta_fit_tasks(&delta, outcomes->states.n, error);
     if (!rc)
         rc = delta_each(&delta, outcomes->states.n, apply_change, &target, error);
     delta_release(&delta);
@@ -379,6 +360,10 @@ const struct payload_kind outcomes_kind = {
     .apply = apply_payload,
     .state_release = release_state,
     .summarize = summarize_state,
+    .fold_bytes = sizeof(struct outcome_fold),
+    .fold = outcome_fold,
+    .fold_put = outcome_fold_put,
+    .fold_release = outcome_fold_release,
     .begin = begin_empty,
     .find_forks = find_forks,
     .keep_newest = keep_newest,

@@ -373,6 +373,25 @@ void delta_release(struct delta *delta)
     *delta = (struct delta){0};
 }
 
+int delta_fit_tasks(const struct delta *delta, uint32_t tasks,
+                    struct cairn_error *error)
+{
+    assert(delta->n > 0 && delta->base > 0);
+    if (delta->last < tasks)
+        return 0;
+    return error_set(error, CAIRN_EDAMAGED,
+                     "it changes a task past the %u of its graph", tasks);
+}
+
+int delta_fit_graph(const struct delta *delta, const struct digest *graph,
+                    struct cairn_error *error)
+{
+    if (delta->graph_tag == graph_tag(graph))
+        return 0;
+    return error_set(error, CAIRN_EDAMAGED,
+                     "it belongs to another graph than its full record");
+}
+
 int delta_each(const struct delta *delta, uint32_t tasks,
                int (*each)(void *, const struct change *), void *context,
                struct cairn_error *error)

@@ -32,6 +32,11 @@ struct delta {
 int payload_parse_delta(struct str payload, struct delta *delta,
                         struct cairn_error *error);
 void delta_release(struct delta *delta);
+/* Deltas are bound to the tasks and the graph of their full record: CAIRN_EDAMAGED. */
+int delta_fit_tasks(const struct delta *delta, uint32_t tasks,
+                    struct cairn_error *error);
+int delta_fit_graph(const struct delta *delta, const struct digest *graph,
+                    struct cairn_error *error);
 /* Each change in task order; `tasks` bounds the indexes. */
 int delta_each(const struct delta *delta, uint32_t tasks,
                int (*each)(void *, const struct change *), void *context,

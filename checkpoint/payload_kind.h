@@ -51,6 +51,12 @@ struct payload_check {
 /* What `apply` returns for a record about another subject, which was not applied. */
 enum { PAYLOAD_FOREIGN = 1 };
 
+/* The record that a range was folded into. */
+struct folded {
+    bool full;
+    uint64_t base; /* seq of its full record: inside the range, if it is one */
+};
+
 /* A stream that others start from, as find_forks reports them. */
 struct payload_fork {
     uint64_t seq;    /* of the record that it starts from */
@@ -85,6 +91,19 @@ struct payload_kind {
                  struct payload_check *check, struct cairn_error *error);
     void (*state_release)(void *state);
     void (*summarize)(const void *state, struct cairn_checkpoint_info *info);
+
+    /* What the records of a deleted range add up to. All NULL: only those are deleted
+     * that no other one needs. fold_bytes of zeros begin it, and fold_release frees
+     * what it holds. fold: a full record begins it anew, another one must fit what is
+     * there (CAIRN_EDAMAGED; nothing is changed then). fold_put: appends the payload of
+     * one record that does the same. */
+    size_t fold_bytes;
+    int (*fold)(void *fold, const struct sound_record *record,
+                struct cairn_error *error);
+    int (*fold_put)(const void *fold, struct folded *folded, struct buf *payload,
+                    struct cairn_error *error);
+    void (*fold_release)(void *fold);
+
     /* May be NULL. The state before the first record, if the store knows it from
      * elsewhere: 1; 0 if not. */
     int (*begin)(void *state, struct cairn_store *store, uint64_t stream,
