@@ -2,11 +2,13 @@
 /* Deleting content that nothing refers to; storage/rows_gc.c says why this is safe. A
  * row or record that cannot be read may refer to anything: where there is one, nothing
  * is deleted. */
+#include "checkpoint/change_int.h"
 #include "checkpoint/gc_int.h"
 
 #include "base/limits.h"
 #include "storage/rows_checkpoint.h"
 #include "storage/rows_gc.h"
+#include "storage/store.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -152,6 +154,55 @@ static int mark_records(struct gc *gc)
     return rc;
 }
 
+/* What deleted records added up to, where others need it. */
+static int mark_change(void *context, const struct tombstone_row *row,
+                       const struct sound_record *record)
+{
+    struct gc *gc = context;
+    const struct payload_kind *kind = kind_of(gc->kinds, row->namespace_id);
+    struct payload_check check = {.roots = ROOTS_ALL, .root = mark_root, .context = gc};
+    struct cairn_error reason = {0};
+    int rc = kind ? kind->check(record, &check, &reason) : 0;
+    if (!kind)
+        return error_set(gc->error, CAIRN_ENEWER,
+                         "no content was deleted, because a deleted checkpoint, %llu, "
+                         "is of a kind that this release does not know",
+                         (unsigned long long)row->last);
+    return rc ? error_set(gc->error, rc, "%s", reason.text) : 0;
+}
+
+static int mark_tombstone(struct gc *gc, const struct tombstone_row *row)
+{
+    if (row->change_bytes == 0 ||
+        (gc->dry_run && row->namespace_id == NAMESPACE_WORKFLOW &&
+         gc_is_chosen(gc, row->stream)))
+        return 0;
+    int rc = change_read(gc->store, row, mark_change, gc, gc->error);
+    if (rc == CAIRN_EDAMAGED)
+        error_context(gc->error,
+                      "no content was deleted, because deleted checkpoints, which may "
+                      "refer to any, cannot be read");
+    return rc;
+}
+
+/* In one transaction, since ranges are joined; after the records, since it is from
+ * these that they are made. The HMAC tells nothing about what is referred to. */
+static int mark_tombstones(struct gc *gc)
+{
+    struct tombstones all = {0};
+    int rc = store_begin_read(gc->store, gc->error);
+    if (rc)
+        return rc;
+    struct hmac_key *key = store_swap_key(gc->store, NULL);
+    rc = tombstones_load_all(gc->store, &all, gc->error);
+    for (size_t i = 0; i < all.n && !rc; i++)
+        rc = mark_tombstone(gc, &all.at[i]);
+    store_swap_key(gc->store, key);
+    store_end_read(gc->store);
+    tombstones_release(&all);
+    return rc;
+}
+
 static int mark_attempts(struct gc *gc)
 {
     struct attempt_key from = {0};
@@ -164,7 +215,7 @@ static int mark_attempts(struct gc *gc)
     return rc;
 }
 
-/* Rows before records; the order makes no difference to the result. */
+/* Rows before records; that order makes no difference to the result. */
 static int mark_all(struct gc *gc)
 {
     int rc = store_each_used_graph(gc->store, mark_used, gc, gc->error);
@@ -172,7 +223,9 @@ static int mark_all(struct gc *gc)
         rc = mark_attempts(gc);
     if (rc == CAIRN_EDAMAGED)
         error_context(gc->error, "no content was deleted");
-    return rc ? rc : mark_records(gc);
+    if (!rc)
+        rc = mark_records(gc);
+    return rc ? rc : mark_tombstones(gc);
 }
 
 /* ---- Sweeping ---- */

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The exact state at one checkpoint: its full record, then each one up to it. Bounded
- * by the length of one segment; every record and every link on the way is verified.
+ * by the length of one segment; every record and every link on the way is verified. The
+ * change of a deleted range stands for its records, and may be the full one.
  *
- * A damaged record on the way is CAIRN_EDAMAGED. One that was deleted is no damage but
- * CAIRN_ENOTFOUND: the records after it are sound, and resume can still apply them. */
+ * A damaged record on the way is CAIRN_EDAMAGED. One that was deleted and left no
+ * change is no damage but CAIRN_ENOTFOUND: the records after it are sound, and resume
+ * can still apply them. */
 #include "checkpoint/recover.h"
 #include "checkpoint/walk_int.h"
 
@@ -18,6 +20,7 @@ struct builder {
     struct payload_frame frame;
     uint64_t stream, base, target;
     bool begun, reached;
+    struct tombstones deleted; /* ranges of the stream */
     struct cairn_error *error;
 };
 
@@ -55,32 +58,30 @@ static int find_base(void *context, const struct checkpoint_row *row)
 
 /* ---- Records that were deleted ---- */
 
-struct deleted_search {
-    uint64_t seq;
-    const struct digest *digest; /* that it must have had as the last of its range */
-    bool found;
-};
-
-static int match_tombstone(void *context, const struct tombstone_row *t)
+/* Of a range: `seq` is its last one, with that digest. NULL: any that holds `seq`. */
+static const struct tombstone_row *find_deleted(const struct builder *builder,
+                                                uint64_t seq,
+                                                const struct digest *digest)
 {
-    struct deleted_search *search = context;
-    search->found = search->digest ? t->last == search->seq &&
-                                         digest_equal(&t->after, search->digest)
-                                   : t->first <= search->seq && t->last >= search->seq;
-    return search->found;
+    for (size_t i = 0; i < builder->deleted.n; i++) {
+        const struct tombstone_row *t = &builder->deleted.at[i];
+        if (digest ? t->last == seq && digest_equal(&t->after, digest)
+                   : t->first <= seq && t->last >= seq)
+            return t;
+    }
+    return NULL;
 }
 
 /* CAIRN_ENOTFOUND if what the target needs was deleted; 0 if it was not. */
-static int check_deleted(const struct builder *builder, struct deleted_search *search)
+static int check_deleted(const struct builder *builder, uint64_t seq,
+                         const struct digest *digest)
 {
     uint8_t namespace_id = builder->in->kind->namespace_id;
-    int rc = store_each_tombstone(builder->in->store, namespace_id, builder->stream,
-                                  match_tombstone, search, builder->error);
-    if (rc < 0 || !search->found)
-        return rc < 0 ? rc : 0;
+    if (!find_deleted(builder, seq, digest))
+        return 0;
     char target[CAIRN_ID_MAX], deleted[CAIRN_ID_MAX];
     checkpoint_number(namespace_id, builder->target, target);
-    checkpoint_number(namespace_id, search->seq, deleted);
+    checkpoint_number(namespace_id, seq, deleted);
     return error_set(builder->error, CAIRN_ENOTFOUND,
                      "checkpoint %s cannot be rebuilt: checkpoint %s before it was "
                      "deleted",
@@ -99,6 +100,35 @@ static int apply_later(struct builder *builder, const struct sound_record *recor
             builder->error, CAIRN_EDAMAGED, "it belongs to full record %llu, not %llu",
             (unsigned long long)check.base, (unsigned long long)builder->base);
     return rc == PAYLOAD_FOREIGN ? CAIRN_EDAMAGED : rc;
+}
+
+static int apply_change(void *context, const struct tombstone_row *range,
+                        const struct sound_record *record)
+{
+    struct builder *builder = context;
+    struct payload_check check = {.frame = &builder->frame};
+    int rc;
+    if (builder->begun)
+        rc = apply_later(builder, record);
+    else if (record->header.kind != RECORD_FULL || record->header.seq != builder->base)
+        rc = error_set(builder->error, CAIRN_EDAMAGED,
+                       "it does not hold full record %llu",
+                       (unsigned long long)builder->base);
+    else
+        rc = builder->in->kind->apply(builder->state, record, &check, builder->error);
+    builder->begun = true;
+    return rc == CAIRN_EDAMAGED ? change_blame(range, builder->error) : rc;
+}
+
+/* Where it has no change, the record behind it finds that out. */
+static int cross_range(void *context, const struct tombstone_row *range, bool linked)
+{
+    struct builder *builder = context;
+    if (!builder->begun || !linked || !range->change_bytes)
+        return WALK_PASS;
+    builder->out->bad = range->last;
+    return change_read(builder->in->store, range, apply_change, builder,
+                       builder->error);
 }
 
 static int apply_record(struct builder *builder, const struct walk_step *step)
@@ -133,8 +163,7 @@ static int build_step(void *context, const struct walk_step *step)
     if (step->rc)
         return step->rc == CAIRN_EDAMAGED ? row_blame(row, builder->error) : step->rc;
     if (builder->begun && !step->linked) {
-        struct deleted_search search = {row->parent, &step->record.header.parent, 0};
-        int rc = check_deleted(builder, &search);
+        int rc = check_deleted(builder, row->parent, &step->record.header.parent);
         if (rc)
             return rc;
     }
@@ -161,8 +190,7 @@ static int fail_unreached(const struct builder *builder)
     if (builder->begun)
         return error_set(builder->error, CAIRN_EDAMAGED,
                          "checkpoint %s cannot be rebuilt", target);
-    struct deleted_search search = {builder->base, NULL, false};
-    int rc = check_deleted(builder, &search);
+    int rc = check_deleted(builder, builder->base, NULL);
     return rc ? rc
               : error_set(builder->error, CAIRN_EDAMAGED,
                           "checkpoint %s cannot be rebuilt: its full record %s is "
@@ -170,16 +198,36 @@ static int fail_unreached(const struct builder *builder)
                           target, base);
 }
 
+/* The full record may be in a deleted range that stands for it. */
+static int begin_deleted(struct builder *builder, struct stream_walk *walk)
+{
+    const struct tombstone_row *t = find_deleted(builder, builder->base, NULL);
+    if (!t || !t->change_bytes || t->last >= builder->target)
+        return 0;
+    builder->out->bad = t->last;
+    walk->tip = (struct checkpoint_ref){t->last, t->after};
+    return change_read(builder->in->store, t, apply_change, builder, builder->error);
+}
+
 static int build_from_base(struct builder *builder)
 {
     struct stream_walk walk = {.in = builder->in,
                                .reason = builder->error,
                                .step = build_step,
+                               .cross = cross_range,
+                               .deleted = &builder->deleted,
                                .context = builder};
-    int rc = chain_walk(&walk, builder->stream, builder->base, builder->target,
-                        builder->error);
+    int rc = tombstones_load(builder->in->store, builder->in->kind->namespace_id,
+                             builder->stream, &builder->deleted, builder->error);
+    if (rc == 0 && builder->base != builder->target)
+        rc = begin_deleted(builder, &walk);
+    if (rc == 0)
+        rc = chain_walk(&walk, builder->stream,
+                        builder->begun ? walk.tip.seq + 1 : builder->base,
+                        builder->target, builder->error);
     if (rc == 0 && !builder->reached)
         rc = fail_unreached(builder);
+    tombstones_release(&builder->deleted);
     return rc;
 }
 

@@ -7,7 +7,11 @@
  *   sound record, link broken          yes       no       yes
  *   sound record of another subject    no        no       yes
  *   damaged (record, column, payload)  no        yes      yes
- *   deleted, or lost at a repair       no        no       yes                        */
+ *   deleted, or lost at a repair       no        no       yes
+ *   deleted, with its change           yes       no       where its link is broken
+ *   such a change, damaged             no        yes      yes
+ *
+ * A full record that was deleted counts as one if its change is there.               */
 #include "checkpoint/recover.h"
 #include "checkpoint/walk_int.h"
 
@@ -22,6 +26,8 @@ struct recovering {
     void *state;
     struct payload_frame frame;
     struct chain_recovery *out;
+    struct tombstones deleted; /* ranges of the stream */
+    size_t untried;            /* of these, for a full record, from the newest on */
     bool any;                  /* a row was seen */
     uint64_t full;             /* seq of the full record, 0: not found */
     struct cairn_error reason; /* what is wrong with the row at hand */
@@ -30,22 +36,52 @@ struct recovering {
 
 /* ---- Backward: the newest sound full record ---- */
 
-static int take_base(struct recovering *r, const struct checkpoint_row *row)
+static int begin_with(struct recovering *r, const struct sound_record *record,
+                      uint64_t seq)
 {
     struct chain_recovery *out = r->out;
-    struct sound_record record;
     struct payload_check check = {.frame = &r->frame};
-    int rc = row_check(row, r->in->sha, &record, &r->reason);
-    if (rc == 0)
-        rc = r->in->kind->apply(r->state, &record, &check, &r->reason);
+    int rc = r->in->kind->apply(r->state, record, &check, &r->reason);
     if (rc)
         return rc;
-    assert(r->frame.base == row->seq);
-    out->newest = (struct checkpoint_ref){row->seq, record.digest};
-    out->head.position = record.header.position;
-    out->head.base = row->seq;
-    out->head.base_bytes = chain_base_bytes(record.bytes, r->frame.size);
-    r->full = row->seq;
+    assert(r->frame.base == record->header.seq);
+    out->newest = (struct checkpoint_ref){seq, record->digest};
+    out->head.position = record->header.position;
+    out->head.base = record->header.seq;
+    out->head.base_bytes = chain_base_bytes(record->bytes, r->frame.size);
+    r->full = record->header.seq;
+    return 0;
+}
+
+static int take_base(struct recovering *r, const struct checkpoint_row *row)
+{
+    struct sound_record record;
+    int rc = row_check(row, r->in->sha, &record, &r->reason);
+    return rc ? rc : begin_with(r, &record, row->seq);
+}
+
+static int take_deleted(void *context, const struct tombstone_row *range,
+                        const struct sound_record *record)
+{
+    struct recovering *r = context;
+    return record->header.kind == RECORD_FULL ? begin_with(r, record, range->last) : 0;
+}
+
+/* The deleted ranges behind row `seq`: 1 if one is, or stands for, a full record. */
+static int try_deleted(struct recovering *r, uint64_t seq)
+{
+    for (; r->untried > 0; r->untried--) {
+        const struct tombstone_row *t = &r->deleted.at[r->untried - 1];
+        if (t->last < seq)
+            return 0;
+        if (t->change_bytes == 0)
+            continue;
+        int rc = change_read(r->in->store, t, take_deleted, r, &r->reason);
+        if (rc && rc != CAIRN_EDAMAGED) /* the forward pass lists a damaged one */
+            return error_set(r->error, rc, "%s", r->reason.text);
+        if (r->full)
+            return 1;
+    }
     return 0;
 }
 
@@ -54,9 +90,12 @@ static int try_base(void *context, const struct checkpoint_row *row)
     struct recovering *r = context;
     assert(r->full == 0); /* found, it ends the pass */
     r->any = true;
+    int rc = try_deleted(r, row->seq);
+    if (rc)
+        return rc;
     if (row->kind != RECORD_FULL || row->namespace_id != r->in->kind->namespace_id)
         return 0;
-    int rc = take_base(r, row);
+    rc = take_base(r, row);
     if (rc == CAIRN_EDAMAGED)
         return 0; /* the forward pass lists it */
     if (rc)
@@ -135,15 +174,43 @@ static int recover_step(void *context, const struct walk_step *step)
     return 0;
 }
 
+/* The newest record stays the one that is there. */
+static int cross_change(void *context, const struct tombstone_row *range,
+                        const struct sound_record *record)
+{
+    struct recovering *r = context;
+    int rc = apply_record(r, record);
+    if (rc == 0)
+        r->out->head.tail_bytes += record->bytes;
+    return rc == CAIRN_EDAMAGED ? change_blame(range, &r->reason) : rc;
+}
+
+/* What deleted records held is not known any more, if they left no change: the next
+ * record must be a full one. */
+static int cross_range(void *context, const struct tombstone_row *range, bool linked)
+{
+    struct recovering *r = context;
+    if (!linked || !range->change_bytes)
+        r->out->gap = true;
+    if (!range->change_bytes)
+        return WALK_PASS;
+    int rc = change_read(r->in->store, range, cross_change, r, &r->reason);
+    if (rc == CAIRN_EDAMAGED)
+        return note_damaged(r, range->last);
+    return rc < 0 ? error_set(r->error, rc, "%s", r->reason.text) : rc;
+}
+
 static int apply_later(struct recovering *r)
 {
-    assert(r->out->newest.seq == r->full);
+    assert(r->out->newest.seq >= r->full);
     struct stream_walk walk = {.in = r->in,
                                .tip = r->out->newest,
                                .reason = &r->reason,
                                .step = recover_step,
+                               .cross = cross_range,
+                               .deleted = &r->deleted,
                                .context = r};
-    return chain_walk(&walk, r->stream, r->full + 1, 0, r->error);
+    return chain_walk(&walk, r->stream, r->out->newest.seq + 1, 0, r->error);
 }
 
 /* ---- No full record is left ---- */
@@ -172,24 +239,18 @@ static int begin_empty(struct recovering *r)
 
 /* ---- The call ---- */
 
-/* What deleted records held is not known any more: the next record must be a full one.
- */
-static int note_deleted(struct recovering *r)
-{
-    bool cut = false;
-    assert(r->out->newest.seq > 0 && r->out->newest.seq >= r->full);
-    int rc = store_has_tombstone_behind(r->in->store, r->in->kind->namespace_id,
-                                        r->stream, r->full, &cut, r->error);
-    r->out->gap = r->out->gap || cut;
-    return rc;
-}
-
 static int recover_newest(struct recovering *r)
 {
     struct checkpoint_range range = {.namespace_id = r->in->kind->namespace_id,
                                      .stream = r->stream,
                                      .descending = true};
-    int rc = store_each_checkpoint(r->in->store, &range, try_base, r, r->error);
+    int rc = tombstones_load(r->in->store, range.namespace_id, r->stream, &r->deleted,
+                             r->error);
+    r->untried = r->deleted.n;
+    if (rc == 0)
+        rc = store_each_checkpoint(r->in->store, &range, try_base, r, r->error);
+    if (rc >= 0 && r->any && !r->full)
+        rc = try_deleted(r, 0);
     if (rc < 0)
         return rc;
     if (!r->any)
@@ -200,7 +261,7 @@ static int recover_newest(struct recovering *r)
         rc = apply_later(r);
     if (rc >= 0 && r->out->newest.seq == 0)
         return fail_no_base(r);
-    return rc < 0 ? rc : note_deleted(r);
+    return rc < 0 ? rc : 0;
 }
 
 int chain_recover(const struct chains *in, uint64_t stream, void *state,
@@ -211,6 +272,7 @@ int chain_recover(const struct chains *in, uint64_t stream, void *state,
         .in = in, .stream = stream, .state = state, .out = &made, .error = error};
     assert_chains(in);
     int rc = recover_newest(&r);
+    tombstones_release(&r.deleted);
     if (rc) {
         chain_recovery_release(&made);
         in->kind->state_release(state);

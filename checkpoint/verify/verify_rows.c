@@ -7,6 +7,8 @@
  */
 #include "checkpoint/verify/verify_int.h"
 
+#include "checkpoint/change_int.h"
+
 #include "base/array.h"
 #include "base/limits.h"
 #include "storage/rows_checkpoint.h"
@@ -110,82 +112,6 @@ static int report_row(struct verifier *v, const struct checkpoint_row *row,
                           reason);
 }
 
-/* ---- Deleted ranges ---- */
-
-/* The record before the range, if it is still there, must be the one it names. */
-static bool before_matches(const struct stream_state *seen,
-                           const struct tombstone_row *t)
-{
-    if (seen->passed)
-        return digest_equal(&t->before, &seen->passed->after);
-    return seen->seq == 0 || digest_equal(&t->before, &seen->digest);
-}
-
-static int pass_tombstones(struct verifier *v, struct stream_state *seen, uint64_t seq)
-{
-    const struct tombstones *all = &v->tombstones;
-    char number[CAIRN_ID_MAX];
-    assert(seen->tombstone <= all->n && seen->damaged <= seen->skipped);
-    for (; seen->tombstone < all->n; seen->tombstone++) {
-        const struct tombstone_row *t = &all->at[seen->tombstone];
-        unsigned long long first = t->first, last = t->last;
-        if (t->namespace_id != seen->namespace_id || t->stream != seen->stream ||
-            t->first > seq)
-            return 0;
-        if (t->last >= seq) {
-            checkpoint_number(seen->namespace_id, seq, number);
-            return verify_report(v, seq, number,
-                                 "it lies in the range %llu to %llu, which is recorded "
-                                 "as deleted",
-                                 first, last);
-        }
-        int rc = 0;
-        checkpoint_number(seen->namespace_id, last, number);
-        if (seen->damaged == 0 && !before_matches(seen, t))
-            rc = verify_report(v, last, number,
-                               "the note about the deleted checkpoints %llu to %llu "
-                               "does not fit the record before them",
-                               first, last);
-        if (rc)
-            return rc;
-        seen->skipped += t->count;
-        seen->passed = t;
-    }
-    return 0;
-}
-
-/* ---- Links ---- */
-
-static int check_link(struct verifier *v, struct stream_state *seen,
-                      const struct checkpoint_row *row,
-                      const struct sound_record *checked)
-{
-    const struct record_header *h = &checked->header;
-    struct question question = {.namespace_id = row->namespace_id,
-                                .stream = row->stream,
-                                .seq = row->seq,
-                                .target = row->parent,
-                                .digest = h->parent};
-    assert(h->seq == row->seq && h->stream == row->stream);
-    row_id(row, question.id);
-    if (h->position <= seen->position)
-        return verify_report(v, row->seq, question.id,
-                             "its position in the stream, %llu, does not follow %llu",
-                             (unsigned long long)h->position,
-                             (unsigned long long)seen->position);
-    uint64_t missing = h->position - seen->position - 1;
-    question.gap = missing > seen->skipped ? missing - seen->skipped : 0;
-    if (row->parent == 0 && question.gap == 0)
-        return 0;
-    if (row->parent != seen->seq || row->parent == 0)
-        return verify_add_question(v, &question);
-    if (!digest_equal(&h->parent, &seen->digest))
-        return verify_report(v, row->seq, question.id,
-                             "its parent digest is not that of checkpoint %llu",
-                             (unsigned long long)row->parent);
-    return question.gap ? verify_add_question(v, &question) : 0;
-}
-
 /* ---- Payloads ---- */
 
 struct root_context {
@@ -243,6 +169,120 @@ static int check_payload(struct verifier *v, struct stream_state *seen,
     return question_base(v, seen, record, check.base) ? error_nomem(reason) : 0;
 }
 
+/* ---- Deleted ranges ---- */
+
+/* The record before the range, if it is still there, must be the one it names. */
+static bool before_matches(const struct stream_state *seen,
+                           const struct tombstone_row *t)
+{
+    if (seen->passed)
+        return digest_equal(&t->before, &seen->passed->after);
+    return seen->seq == 0 || digest_equal(&t->before, &seen->digest);
+}
+
+struct change_check {
+    struct verifier *v;
+    struct stream_state *seen;
+    struct cairn_error reason;
+};
+
+/* Its checksum held: what is wrong with the rest is damage that only shows here. */
+static int check_change_record(void *context, const struct tombstone_row *t,
+                               const struct sound_record *record)
+{
+    struct change_check *check = context;
+    char number[CAIRN_ID_MAX];
+    int rc = check_payload(check->v, check->seen, record, &check->reason);
+    if (rc != CAIRN_EDAMAGED)
+        return rc;
+    checkpoint_number(t->namespace_id, t->last, number);
+    return verify_report(check->v, t->last, number,
+                         "the note about the deleted checkpoints %llu to %llu is "
+                         "damaged: %s",
+                         (unsigned long long)t->first, (unsigned long long)t->last,
+                         check->reason.text);
+}
+
+static int check_change(struct verifier *v, struct stream_state *seen,
+                        const struct tombstone_row *t)
+{
+    struct change_check check = {v, seen, {0}};
+    if (!t->change_bytes)
+        return 0;
+    int rc = change_read(v->store, t, check_change_record, &check, &check.reason);
+    if (rc == CAIRN_EDAMAGED) /* verify_run_rows reports it */
+        return 0;
+    return rc < 0 ? error_set(v->error, rc, "%s", check.reason.text) : rc;
+}
+
+static int pass_tombstones(struct verifier *v, struct stream_state *seen, uint64_t seq)
+{
+    const struct tombstones *all = &v->tombstones;
+    char number[CAIRN_ID_MAX];
+    assert(seen->tombstone <= all->n && seen->damaged <= seen->skipped);
+    for (; seen->tombstone < all->n; seen->tombstone++) {
+        const struct tombstone_row *t = &all->at[seen->tombstone];
+        unsigned long long first = t->first, last = t->last;
+        if (t->namespace_id != seen->namespace_id || t->stream != seen->stream ||
+            t->first > seq)
+            return 0;
+        if (t->last >= seq) {
+            checkpoint_number(seen->namespace_id, seq, number);
+            return verify_report(v, seq, number,
+                                 "it lies in the range %llu to %llu, which is recorded "
+                                 "as deleted",
+                                 first, last);
+        }
+        int rc = 0;
+        checkpoint_number(seen->namespace_id, last, number);
+        if (seen->damaged == 0 && !before_matches(seen, t))
+            rc = verify_report(v, last, number,
+                               "the note about the deleted checkpoints %llu to %llu "
+                               "does not fit the record before them",
+                               first, last);
+        if (rc)
+            return rc;
+        seen->skipped += t->count;
+        seen->passed = t;
+        rc = check_change(v, seen, t);
+        if (rc)
+            return rc;
+    }
+    return 0;
+}
+
+/* ---- Links ---- */
+
+static int check_link(struct verifier *v, struct stream_state *seen,
+                      const struct checkpoint_row *row,
+                      const struct sound_record *checked)
+{
+    const struct record_header *h = &checked->header;
+    struct question question = {.namespace_id = row->namespace_id,
+                                .stream = row->stream,
+                                .seq = row->seq,
+                                .target = row->parent,
+                                .digest = h->parent};
+    assert(h->seq == row->seq && h->stream == row->stream);
+    row_id(row, question.id);
+    if (h->position <= seen->position)
+        return verify_report(v, row->seq, question.id,
+                             "its position in the stream, %llu, does not follow %llu",
+                             (unsigned long long)h->position,
+                             (unsigned long long)seen->position);
+    uint64_t missing = h->position - seen->position - 1;
+    question.gap = missing > seen->skipped ? missing - seen->skipped : 0;
+    if (row->parent == 0 && question.gap == 0)
+        return 0;
+    if (row->parent != seen->seq || row->parent == 0)
+        return verify_add_question(v, &question);
+    if (!digest_equal(&h->parent, &seen->digest))
+        return verify_report(v, row->seq, question.id,
+                             "its parent digest is not that of checkpoint %llu",
+                             (unsigned long long)row->parent);
+    return question.gap ? verify_add_question(v, &question) : 0;
+}
+
 /* ---- The pass ---- */
 
 /* A run that was recorded without a key is not damaged because of that; but then none
@@ -278,14 +318,15 @@ static int check_row(void *context, const struct checkpoint_row *row)
     rc = find_stream(v, row->namespace_id, row->stream, &seen);
     if (rc)
         return rc;
+    rc = pass_tombstones(v, seen, row->seq);
+    if (rc)
+        return rc;
     rc = check_payload(v, seen, &checked, &reason);
     if (rc == CAIRN_EDAMAGED)
         return report_row(v, row, reason.text);
     if (rc)
         return error_set(v->error, rc, "%s", reason.text);
-    rc = pass_tombstones(v, seen, row->seq);
-    if (rc == 0)
-        rc = check_link(v, seen, row, &checked);
+    rc = check_link(v, seen, row, &checked);
     seen->seq = row->seq;
     seen->digest = checked.digest;
     seen->position = checked.header.position;
