@@ -56,8 +56,8 @@ static const struct option option_table[OPT_NONE] = {
                           "(default: 1M, at most 900M)",
                           1, 900 << 20, 0},
     [OPT_KEEP] = {"keep", 0, OPTION_NUMBER, "N",
-                  "keep at least N checkpoints when the run ends; only whole segments "
-                  "are deleted, so more may stay; 0 keeps all (default: 50)",
+                  "keep the newest N checkpoints when the run ends, and those that "
+                  "runs forked from; 0 keeps all (default: 50)",
                   0, UINT32_MAX, 0},
     [OPT_RUN] = {"run", 0, OPTION_NUMBER, "N", "this run instead of the newest", 1,
                  INT64_MAX, 0},

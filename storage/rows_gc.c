@@ -10,7 +10,8 @@
  *      stored under an id up to that one notes the id in `spared`; new objects get
  *      larger ids.
  *   2. reads all rows and records, in as many transactions as it likes: what they refer
- *      to stays.
+ *      to stays. Tombstones come after the records, all in one: what a record that is
+ *      deleted meanwhile refers to is then in one of them, or was read.
  *   3. deletes the others with ids up to that of 1. which are not in `spared` and are
  *      not the base of any object that is still there, in transactions of its own, by
  *      descending id, so that a base comes after what was made from it.

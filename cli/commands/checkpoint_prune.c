@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cairn checkpoint prune: deletes old segments of every run. */
+/* cairn checkpoint prune: deletes old checkpoints of every run. */
 #include "cli/commands/store_commands.h"
 #include "cli/format.h"
 #include "cli/json.h"
@@ -20,9 +20,8 @@ static int report_pruned(const struct cairn_prune_result *result, bool dry_run)
             dry_run ? "would be free" : "freed");
         out_flush();
         if (result->surplus > 0)
-            say("%llu more than --keep asks for: only whole segments (a full "
-                "checkpoint and its deltas) are deleted, and none that a run forked "
-                "from",
+            say("%llu more than --keep asks for: none is deleted that a run forked "
+                "from, and of a run with a key only with that key",
                 (unsigned long long)result->surplus);
         return 0;
     }

@@ -4,7 +4,7 @@
 #include "executor/state/report.h"
 #include "executor/state/turn_rows.h"
 
-#include "checkpoint/retain.h"
+#include "checkpoint/retain/retain.h"
 #include "storage/rows_command.h"
 #include "storage/rows_event.h"
 #include "storage/rows_run.h"

@@ -13,8 +13,9 @@
 extern "C" {
 #endif
 
-/* Deletes one checkpoint. Refused: a full one that deltas build on, the newest of an
- * unfinished run, and the parent of a fork. */
+/* Deletes one checkpoint; the others can be rebuilt as before. Refused: the newest of
+ * an unfinished run, and the parent of a fork; without its key, one of a keyed run that
+ * others build on. */
 CAIRN_API int cairn_checkpoint_delete(struct cairn_store *store, const char *id,
                                       struct cairn_error *error);
 
@@ -29,10 +30,10 @@ struct cairn_prune_result {
     uint64_t surplus; /* of those kept: beyond what `keep` asks for */
 };
 
-/* Deletes whole segments (a full record with its deltas) older than the newest `keep`
- * checkpoints of each run, except one that a run forked from. So more than `keep` can
- * stay: `surplus`. The next cairn_gc deletes content that nothing refers to any more.
- */
+/* Deletes what is older than the newest `keep` checkpoints of each run, except those
+ * that a run forked from. So more than `keep` can stay: `surplus`. (And of a keyed run,
+ * without the key, only whole segments go: a full record with its deltas.) The next
+ * cairn_gc deletes content that nothing refers to any more. */
 CAIRN_API int cairn_checkpoint_prune(struct cairn_store *store,
                                      const struct cairn_prune_options *options,
                                      struct cairn_prune_result *result,

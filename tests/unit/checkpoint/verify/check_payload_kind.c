@@ -6,7 +6,7 @@
 
 #include "checkpoint/find.h"
 #include "checkpoint/gc.h"
-#include "checkpoint/retain.h"
+#include "checkpoint/retain/retain.h"
 #include "checkpoint/tombstones_int.h"
 #include "storage/object.h"
 #include "storage/rows_attempt.h"

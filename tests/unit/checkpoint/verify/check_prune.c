@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Pruning: whole segments are deleted, and the store still verifies. */
+/* Pruning: exactly the newest stay, and the store still verifies. */
 #include "storage/rows_checkpoint.h"
 #include "storage/store.h"
 #include "tests/support/verify.h"
@@ -9,7 +9,7 @@ static int delete_one(struct lab *lab, const char *id)
     return cairn_checkpoint_delete(lab->store, id, &lab->error);
 }
 
-/* Damaged records are deleted with their segment. */
+/* Damaged records are deleted like others. */
 START_TEST(pruning_damaged_ones)
 {
     for (int bad = 1; bad <= 3; bad++) {
@@ -25,13 +25,13 @@ START_TEST(pruning_damaged_ones)
         struct cairn_prune_options options = {.keep = 4};
         struct cairn_prune_result pruned;
         MUST(lab, cairn_checkpoint_prune(lab->store, &options, &pruned, &lab->error));
-        ck_assert_uint_eq(pruned.deleted, 8);
+        ck_assert_uint_eq(pruned.deleted, 9);
         lab_expect_sound(lab);
-        ck_assert_uint_eq(lab_found.result.pruned, 8);
+        ck_assert_uint_eq(lab_found.result.pruned, 9);
         options.keep = 1;
         MUST(lab, cairn_checkpoint_prune(lab->store, &options, &pruned, &lab->error));
         lab_expect_sound(lab);
-        ck_assert_uint_eq(lab_found.result.pruned, 11);
+        ck_assert_uint_eq(lab_found.result.pruned, 12);
         lab_close(lab);
     }
 }
@@ -71,17 +71,13 @@ START_TEST(prune_random_streams)
             struct cairn_prune_result dry = prune(lab, keep, true);
             struct cairn_prune_result real = prune(lab, keep, false);
             ck_assert_int_eq(memcmp(&dry, &real, sizeof dry), 0);
-            ck_assert_uint_ge(real.kept, keep < 21 ? keep : 21);
+            ck_assert_uint_eq(real.kept, keep < dry.total ? keep : dry.total);
             ck_assert_uint_eq(prune(lab, keep, false).deleted, 0);
-            bool kept = false;
             uint64_t left = 0;
             for (int i = 0; i < lab->n; i++) {
                 bool there = has(lab, i);
-                ck_assert(there || !kept); /* only old ones go */
-                ck_assert(there || i < lab->n - (int)keep);
-                if (there && !kept)
-                    ck_assert(lab->full[i]); /* whole segments */
-                kept = kept || there;
+                if (i >= lab->n - (int)keep)
+                    ck_assert(there == (i >= lab->n - (int)real.kept));
                 left += there;
                 if (there)
                     MUST(lab, lab_rebuild(lab, i));
@@ -121,7 +117,7 @@ START_TEST(prune_merges_tombstones)
     MUST(lab, delete_one(lab, "9"));
     lab_expect_sound(lab);
     ck_assert_int_eq(tombstones_in(lab), 2);
-    prune(lab, 1, false);
+    prune(lab, 3, false);
     ck_assert_int_eq(tombstones_in(lab), 1);
     lab_expect_sound(lab);
     ck_assert_uint_eq(lab_found.result.pruned, 9);
@@ -147,15 +143,16 @@ START_TEST(prune_keeps_fork_points)
         lab_fork_at(lab, 4, &lab->stream); /* in the second segment */
     struct cairn_prune_result result = prune(lab, 1, false);
     ck_assert_uint_eq(result.total, 13);
-    ck_assert_uint_eq(result.deleted, 6);
+    ck_assert_uint_eq(result.deleted, 10);
+    ck_assert_uint_eq(result.surplus, 1);
     for (int i = 0; i < lab->n; i++)
-        ck_assert(has(lab, i) == ((i >= 3 && i < 6) || i >= 9));
-    for (int i = 3; i < 6; i++)
-        MUST(lab, lab_rebuild(lab, i));
+        ck_assert(has(lab, i) == (i == 4 || i == 11));
+    MUST(lab, lab_rebuild(lab, 4));
+    MUST(lab, lab_rebuild(lab, 11));
     lab_expect_sound(lab);
     ck_assert_int_eq(tombstones_in(lab), 2);
     ck_assert_uint_eq(prune(lab, 1, false).deleted, 0);
-    /* The fork's own first segment goes; its link to the other run is kept in mind. */
+    /* The fork's own first record goes; its link to the other run is kept in mind. */
     struct states states;
     MUST(lab, states_init(&states, LAB_TASKS, &lab->error));
     MUST(lab, store_begin(lab->store, -1, &lab->error));
@@ -172,13 +169,18 @@ START_TEST(prune_with_damage)
 {
     struct lab *lab = lab_open(42);
     lab_put(lab, "FDDFDDFDDFDD");
-    lab_damage(lab, 6); /* full: its segment counts to the one before */
-    ck_assert_uint_eq(prune(lab, 5, true).deleted, 3);
-    prune(lab, 5, false);
+    lab_damage(lab, 6); /* full: those behind it cannot be rebuilt */
+    ck_assert_uint_eq(prune(lab, 6, true).deleted, 6);
+    prune(lab, 6, false);
     lab_expect_named(lab, 7, "kept");
+    prune(lab, 5, false);
+    lab_expect_sound(lab);
+    ck_assert_int_eq(lab_rebuild(lab, 7), CAIRN_ENOTFOUND);
+    MUST(lab, lab_rebuild(lab, 9));
     prune(lab, 1, false);
     lab_expect_sound(lab);
-    ck_assert_uint_eq(lab_found.result.pruned, 9);
+    ck_assert_uint_eq(lab_found.result.pruned, 11);
+    MUST(lab, lab_rebuild(lab, 11));
     lab_close(lab);
 }
 END_TEST

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* Deleting records of a stream, in any namespace. A deleted range leaves a tombstone,
- * so that the chain verifies across it. cairn_checkpoint_delete and _prune stand on
- * these with the outcomes of runs as their kind. */
-#ifndef CHECKPOINT_RETAIN_H
-#define CHECKPOINT_RETAIN_H
+ * so that the chain verifies, and can be rebuilt, across it. cairn_checkpoint_delete
+ * and _prune stand on these with the outcomes of runs as their kind. */
+#ifndef CHECKPOINT_RETAIN_RETAIN_H
+#define CHECKPOINT_RETAIN_RETAIN_H
 
 #include "cairn/gc.h"
 #include "checkpoint/chain.h"
 
-/* Keeps the newest `keep` records of a stream and deletes whole segments before them,
- * inside the caller's transaction (a write transaction unless dry_run). Records that
- * other streams start from are kept with their segment. */
+/* Keeps the newest `keep` records of a stream, and those that other streams start from,
+ * and deletes the others, inside the caller's transaction (a write transaction unless
+ * dry_run). Of a kind that cannot fold, or of a keyed run without the key, only whole
+ * segments. Linear in the records of the stream. */
 struct retention {
     uint64_t stream;
     uint32_t keep; /* at least 1 */
@@ -22,7 +23,8 @@ int chain_prune(const struct chains *in, const struct retention *wanted,
 int run_stream_prune(struct cairn_store *store, struct sha256 *sha, uint64_t run,
                      uint32_t keep, struct cairn_error *error);
 
-/* Deletes one record that no other needs; a damaged one may always be deleted.
+/* Deletes one record; what others need of it stays in its tombstone. A damaged one may
+ * always be deleted, and leaves nothing.
  * In a write transaction of its own. CAIRN_EUSAGE says what needs it. */
 int chain_delete(const struct chains *in, const char *id, struct cairn_error *error);
 

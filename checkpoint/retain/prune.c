@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT */
+/* Retention: the newest records stay, and those that other streams start from. The rest
+ * goes, in gaps between records that stay (span_int.h). What a kept record needs of a
+ * gap before it is in the gap's tombstone. Where that cannot be made (the run is keyed,
+ * and there is no key) the gap ends before the newest full record in it, so that only
+ * whole segments go.
+ */
+#include "checkpoint/outcomes.h"
+#include "checkpoint/retain/retain.h"
+#include "checkpoint/retain/span_int.h"
+
+#include "base/array.h"
+#include "storage/rows_checkpoint.h"
+#include "storage/rows_event.h"
+#include "storage/rows_run.h"
+#include "storage/store.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct part {
+    uint64_t count, bytes; /* records */
+};
+
+struct gap {               /* records between two that are kept */
+    uint64_t before, next; /* seqs of those; before 0: none */
+    struct part all;
+    struct part segments; /* of these the ones before `full` */
+    uint64_t full;        /* seq of the newest sound full record in it, 0: none */
+};
+
+struct pruning {
+    const struct chains *in;
+    uint64_t stream;
+    uint64_t cutoff; /* seq of the oldest record that must be kept, 0: all are kept */
+    struct gap *gaps;
+    size_t n, room;
+    struct gap gap; /* the one after `last`, so far */
+    uint64_t seen;  /* seq of the row before */
+    struct seqs forks;
+    struct cairn_prune_result sum;
+    bool dry_run;
+    struct cairn_error *error;
+};
+
+static void pruning_release(struct pruning *p)
+{
+    free(p->gaps);
+    seqs_release(&p->forks);
+}
+
+/* ---- Gaps ---- */
+
+static int end_gap(struct pruning *p, uint64_t kept)
+{
+    int rc = 0;
+    if (p->gap.all.count) {
+        struct gap *gaps = array_room(p->gaps, p->n, &p->room, sizeof *gaps);
+        p->gap.next = kept;
+        if (gaps) {
+            p->gaps = gaps;
+            p->gaps[p->n++] = p->gap;
+        } else {
+            rc = error_nomem(p->error);
+        }
+    }
+    p->gap = (struct gap){.before = kept};
+    return rc;
+}
+
+static int scan_row(void *context, const struct checkpoint_row *row)
+{
+    struct pruning *p = context;
+    struct sound_record checked;
+    struct gap *gap = &p->gap;
+    if (row->seq <= p->seen) /* by a damaged index */
+        return error_set(p->error, CAIRN_EDAMAGED,
+                         "the index of checkpoints leads to a wrong row: run `cairn "
+                         "doctor`");
+    p->seen = row->seq;
+    p->sum.total++;
+    if (row->seq >= p->cutoff || seqs_has(&p->forks, row->seq))
+        return end_gap(p, row->seq);
+    if (row->kind == RECORD_FULL && row_check(row, p->in->sha, &checked, NULL) == 0) {
+        gap->full = row->seq;
+        gap->segments = gap->all;
+    }
+    gap->all.count++;
+    gap->all.bytes += row->record.len;
+    return 0;
+}
+
+static int note_seq(void *context, const struct checkpoint_row *row)
+{
+    *(uint64_t *)context = row->seq;
+    return 1;
+}
+
+static int find_gaps(struct pruning *p, uint32_t keep)
+{
+    struct checkpoint_range range = {.namespace_id = p->in->kind->namespace_id,
+                                     .stream = p->stream,
+                                     .descending = true,
+                                     .offset = keep - 1,
+                                     .limit = 1};
+    assert(keep >= 1 && p->n == 0);
+    int rc =
+        store_each_checkpoint(p->in->store, &range, note_seq, &p->cutoff, p->error);
+    if (rc < 0)
+        return rc;
+    rc = fork_points(p->in, p->stream, &p->forks, p->error);
+    if (rc)
+        return rc;
+    range = (struct checkpoint_range){.namespace_id = p->in->kind->namespace_id,
+                                      .stream = p->stream};
+    rc = store_each_checkpoint(p->in->store, &range, scan_row, p, p->error);
+    assert(rc < 0 || p->gap.all.count == 0); /* the newest is always kept */
+    return rc < 0 ? rc : 0;
+}
+
+/* ---- Deleting ---- */
+
+/* 1: refused. */
+static int delete_part(struct pruning *p, uint64_t before, uint64_t next,
+                       const struct part *part)
+{
+    struct span span = {.in = p->in,
+                        .stream = p->stream,
+                        .before = before,
+                        .next = next,
+                        .forks = &p->forks,
+                        .error = p->error};
+    int rc = span_plan(&span);
+    bool refused = span.refused;
+    if (rc == 0 && !refused && !p->dry_run)
+        rc = span_delete(&span);
+    span_release(&span);
+    if (rc || refused)
+        return rc ? rc : 1;
+    p->sum.deleted += part->count;
+    p->sum.freed_bytes += part->bytes;
+    return 0;
+}
+
+static int delete_gap(struct pruning *p, const struct gap *gap)
+{
+    assert(gap->before < gap->next && gap->all.count > 0);
+    int rc = delete_part(p, gap->before, gap->next, &gap->all);
+    if (rc == 1 && gap->segments.count)
+        rc = delete_part(p, gap->before, gap->full, &gap->segments);
+    return rc < 0 ? rc : 0;
+}
+
+static int prune_stream(struct pruning *p, const struct retention *wanted,
+                        struct cairn_prune_result *result)
+{
+    int rc = find_gaps(p, wanted->keep);
+    for (size_t i = 0; i < p->n && rc == 0; i++)
+        rc = delete_gap(p, &p->gaps[i]);
+    if (rc)
+        return rc;
+    assert(p->sum.deleted <= p->sum.total);
+    p->sum.kept = p->sum.total - p->sum.deleted;
+    p->sum.surplus = p->sum.kept > wanted->keep ? p->sum.kept - wanted->keep : 0;
+    *result = p->sum;
+    return 0;
+}
+
+int chain_prune(const struct chains *in, const struct retention *wanted,
+                struct cairn_prune_result *result, struct cairn_error *error)
+{
+    struct pruning p = {
+        .in = in, .stream = wanted->stream, .dry_run = wanted->dry_run, .error = error};
+    assert_chains(in);
+    if (wanted->keep == 0 || wanted->stream == 0)
+        return error_set(error, CAIRN_EUSAGE,
+                         "at least one checkpoint of each %s must be kept",
+                         in->kind->stream_noun);
+    int rc = prune_stream(&p, wanted, result);
+    pruning_release(&p);
+    return rc;
+}
+
+int run_stream_prune(struct cairn_store *store, struct sha256 *sha, uint64_t run,
+                     uint32_t keep, struct cairn_error *error)
+{
+    struct chains in = {.store = store, .sha = sha, .kind = &outcomes_kind};
+    struct retention wanted = {.stream = run, .keep = keep};
+    struct cairn_prune_result unused;
+    return chain_prune(&in, &wanted, &unused, error);
+}
+
+/* ---- The call ---- */
+
+static int note_run(void *context, const struct run_row *row)
+{
+    return seqs_add(context, row->run);
+}
+
+static int list_runs(struct cairn_store *store, uint64_t run, struct seqs *runs,
+                     struct cairn_error *error)
+{
+    struct run_filter every = {.ascending = true};
+    int rc = run ? store_get_run(store, run, note_run, runs, error)
+                 : store_each_run(store, &every, note_run, runs, error);
+    if (rc == CAIRN_ENOTFOUND)
+        return error_set(error, rc, "there is no run %llu", (unsigned long long)run);
+    if (rc == CAIRN_ENOMEM)
+        return error_nomem(error);
+    return rc < 0 ? rc : 0;
+}
+
+static int note_pruning(struct cairn_store *store, uint64_t run,
+                        const struct cairn_prune_result *result,
+                        struct cairn_error *error)
+{
+    char text[80];
+    snprintf(text, sizeof text, "%llu checkpoint%s, %llu kept",
+             (unsigned long long)result->deleted, result->deleted == 1 ? "" : "s",
+             (unsigned long long)result->kept);
+    return store_note_event(store, run, EVENT_PRUNED, str_of(text), error);
+}
+
+/* In a transaction of its own; adds to `sum`. */
+static int prune_run(const struct chains *in, const struct retention *wanted,
+                     struct cairn_prune_result *sum, struct cairn_error *error)
+{
+    struct cairn_prune_result one = {0};
+    int rc = wanted->dry_run ? store_begin_read(in->store, error)
+                             : store_begin(in->store, -1, error);
+    if (rc)
+        return rc;
+    rc = chain_prune(in, wanted, &one, error);
+    if (rc == 0 && one.deleted && !wanted->dry_run)
+        rc = note_pruning(in->store, wanted->stream, &one, error);
+    if (wanted->dry_run)
+        store_end_read(in->store);
+    else
+        rc = store_end(in->store, rc, error);
+    if (rc)
+        return rc;
+    assert(one.kept + one.deleted == one.total);
+    sum->total += one.total;
+    sum->kept += one.kept;
+    sum->deleted += one.deleted;
+    sum->freed_bytes += one.freed_bytes;
+    sum->surplus += one.surplus;
+    return 0;
+}
+
+int cairn_checkpoint_prune(struct cairn_store *store,
+                           const struct cairn_prune_options *options,
+                           struct cairn_prune_result *result, struct cairn_error *error)
+{
+    struct chains in = {.store = store, .kind = &outcomes_kind};
+    struct cairn_prune_result sum = {0};
+    struct seqs runs = {0};
+    if (options->keep == 0)
+        return error_set(error, CAIRN_EUSAGE,
+                         "at least one checkpoint of each run must be kept");
+    in.sha = sha256_new();
+    if (!in.sha)
+        return error_nomem(error);
+    int rc = list_runs(store, options->run, &runs, error);
+    for (size_t i = 0; i < runs.n && rc == 0; i++) {
+        struct retention wanted = {runs.at[i], options->keep, options->dry_run};
+        rc = prune_run(&in, &wanted, &sum, error);
+    }
+    seqs_release(&runs);
+    sha256_free(in.sha);
+    if (rc == 0 && result)
+        *result = sum;
+    return rc;
+}
