@@ -224,7 +224,7 @@ static int put_item(struct span *s, const struct item *item, bool joins)
 
 static int fold_item(struct span *s, const struct item *item)
 {
-    struct cairn_error why;
+    struct cairn_error why = {0};
     int rc = s->in->kind->fold(s->fold, item->record, &why);
     return rc && rc != CAIRN_EDAMAGED ? error_set(s->error, rc, "%s", why.text) : rc;
 }
@@ -242,7 +242,7 @@ static int add_full(struct span *s, const struct item *item)
 static int add_delta(struct span *s, const struct item *item)
 {
     const struct span_range *last = s->n ? &s->ranges[s->n - 1] : NULL;
-    bool joins = s->folding && !is_named(s, last->row.last) &&
+    bool joins = last && s->folding && !is_named(s, last->row.last) &&
                  digest_equal(&last->row.after, &item->row.before);
     int rc = joins ? fold_item(s, item) : CAIRN_EDAMAGED;
     if (rc == 0)
@@ -329,7 +329,7 @@ static int take_change(void *context, const struct tombstone_row *row,
 static int add_tombstone(struct span *s, const struct tombstone_row *t)
 {
     struct item item = {.row = *t, .linked = true};
-    struct cairn_error why;
+    struct cairn_error why = {0};
     if (t->change_bytes == 0)
         return add_item(s, &item);
     if (is_needed(s, t->last)) {
