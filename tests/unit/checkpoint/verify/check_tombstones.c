@@ -390,6 +390,32 @@ START_TEST(content_stays_while_a_change_names_it)
 }
 END_TEST
 
+/* Also the newest one of a run that has ended; and such a run can be removed. */
+START_TEST(what_follows_nothing)
+{
+    struct lab *lab = lab_open(73);
+    struct recovery r;
+    lab_put(lab, "FDDDD");
+    MUST(lab, try_delete(lab, 0));
+    MUST(lab, try_delete(lab, 3));
+    lab_finish(lab, 1);
+    MUST(lab, try_delete(lab, 4));
+    expect_kept_rebuild(lab);
+    MUST(lab, outcomes_recover(lab->store, lab->sha, 1, &r, &lab->error));
+    ck_assert(r.gap && r.newest.seq == 3 && lab_same(&r.states, &lab->model[2]));
+    recovery_release(&r);
+    uint64_t run = lab_ended_run(lab, "odd", "FDDFDD", "text");
+    MUST(lab, try_delete(lab, lab->n - 3));
+    MUST(lab, try_delete(lab, lab->n - 5));
+    lab_expect_sound(lab);
+    lab_ended_run(lab, "odd", "FDD", "text");
+    ck_assert_uint_eq(lab_collect(lab, 1).runs, 1);
+    ck_assert(!lab_has_run(lab, run));
+    lab_expect_sound(lab);
+    lab_close(lab);
+}
+END_TEST
+
 /* ---- Keys ---- */
 
 static void open_with(struct lab *lab, char byte)
@@ -503,6 +529,7 @@ static void add(TCase *tests)
     tcase_add_test(tests, no_byte_is_believed_unseen);
     tcase_add_test(tests, damage_is_named_where_it_is_needed);
     tcase_add_test(tests, content_stays_while_a_change_names_it);
+    tcase_add_test(tests, what_follows_nothing);
     tcase_add_test(tests, keyed_changes);
     tcase_add_test(tests, pruning_with_another_key);
     tcase_add_test(tests, forged_changes);
