@@ -20,7 +20,7 @@ void board_init(struct board *board)
 
 void board_release(struct board *board)
 {
-    for (uint8_t kind = 1; kind < ITEM_KINDS_END; kind++)
+    for (unsigned kind = 1; kind < ITEM_KINDS_END; kind++)
         free(board->lists[kind].items);
     arena_release(&board->arena);
     board_init(board);
@@ -475,7 +475,7 @@ static uint32_t list_referrers(const struct board *board, struct item_ref id, ch
     char name[ITEM_ID_MAX];
     uint32_t n = 0;
     size_t used = 0;
-    for (uint8_t kind = 1; kind < ITEM_KINDS_END; kind++)
+    for (unsigned kind = 1; kind < ITEM_KINDS_END; kind++)
         for (uint32_t i = 0; i < board->lists[kind].n; i++) {
             const struct item *item = &board->lists[kind].items[i];
             if (!refers_to(item, id) || n++ >= NAMED)

@@ -134,9 +134,9 @@ void item_id(struct item_ref ref, char out[ITEM_ID_MAX])
 
 static uint8_t kind_of_prefix(struct str prefix)
 {
-    for (uint8_t kind = 1; kind < ITEM_KINDS_END; kind++)
+    for (unsigned kind = 1; kind < ITEM_KINDS_END; kind++)
         if (str_equal(prefix, str_of(kinds[kind].prefix)))
-            return kind;
+            return (uint8_t)kind;
     return 0;
 }
 
@@ -460,7 +460,7 @@ static bool same_value(enum field_type type, const struct item_value *a,
     case FIELD_COUNT:
         return a->count == b->count;
     case FIELD_NUMBER:
-        return memcmp(&a->number, &b->number, sizeof a->number) == 0;
+        return a->number == b->number; /* neither NaN nor -0 */
     case FIELD_TIME:
         return a->time_ns == b->time_ns;
     case FIELD_FLAG:
