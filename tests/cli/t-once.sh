@@ -247,13 +247,13 @@ is "$(grep -c pay ran)" 2 'what had failed'
 
 
 # What it had passed on is there again.
-for how in done check; do
+for how in 'done' check; do
     rm -rf .cairn ran
     for off in '' ", if: 'false'" ''; do
         cat >receipt.yaml <<END2
 name: receipt
 tasks:
-  pay: {once: true, run: 'echo paid >>ran; echo receipt=5 >>"\$CAIRN_OUTPUT"'$([ $how = done ] || echo ", check: 'grep -q paid ran'")$off}
+  pay: {once: true, run: 'echo paid >>ran; echo receipt=5 >>"\$CAIRN_OUTPUT"'$([ $how = 'done' ] || echo ", check: 'grep -q paid ran'")$off}
   ship: {needs: pay, run: 'echo "ship \$S" >>ran', env: {S: "\${{ tasks.pay.outputs.receipt }}"}}
 END2
         if [ -n "$off" ] || [ -e ran ]; then
