@@ -5,7 +5,7 @@
 #include "process/keeper_int.h"
 #include "tests/fuzz/fuzz.h"
 
-static const struct attempt_id id = {fuzz_dir, 7, 1, 2, 3};
+static const struct attempt_id id = {fuzz_dir, 7, 1, 2, 3, 0};
 
 static void check_believed(const struct keeper_halves *halves)
 {
