@@ -18,8 +18,8 @@ cat >modes.yaml <<'END'
 name: modes
 secrets: [SECRET]
 tasks:
-  plain: {run: "echo x; echo n=1 >>$CAIRN_OUTPUT; find $STORE -perm /077 >>open; umask >>mask"}
-  secret: {run: "echo $SECRET; find $STORE -perm /077 >>open", secrets: [SECRET]}
+  plain: {run: "echo x; echo n=1 >>$CAIRN_OUTPUT; find $STORE -ignore_readdir_race -perm /077 >>open; umask >>mask"}
+  secret: {run: "echo $SECRET; find $STORE -ignore_readdir_race -perm /077 >>open", secrets: [SECRET]}
 END
 sed 's/^name: modes/name: adopt\non_crash: adopt/' modes.yaml >adopt.yaml
 (

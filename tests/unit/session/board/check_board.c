@@ -211,7 +211,7 @@ START_TEST(test_dependencies)
     struct item circle = dependency(3, 1, DEPENDENCY_CAUSE);
     ck_assert_int_eq(board_put(&board, &circle, 1, &changes, &failure), CAIRN_EUSAGE);
     for (int i = 1; i <= 3; i++) {
-        char id[8];
+        char id[ITEM_ID_MAX];
         snprintf(id, sizeof id, "b%d", i);
         ck_assert_msg(strstr(failure.text, id) != NULL, "%s", failure.text);
     }
