@@ -20,6 +20,13 @@ static inline bool digest_equal(const struct digest *a, const struct digest *b)
     return memcmp(a->bytes, b->bytes, DIGEST_SIZE) == 0;
 }
 
+/* Zeros stand for no digest. */
+static inline bool digest_is_none(const struct digest *digest)
+{
+    static const struct digest none;
+    return digest_equal(digest, &none);
+}
+
 /* Lower-case hex and a NUL. */
 void digest_hex(const struct digest *digest, char out[DIGEST_HEX_SIZE]);
 

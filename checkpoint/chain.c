@@ -21,10 +21,9 @@ void assert_chains(const struct chains *in)
 
 void assert_chain(const struct chain *chain)
 {
-    static const struct digest none;
     assert_chains(&chain->in);
     assert(chain->id > 0);
-    assert((chain->parent == 0) == digest_equal(&chain->parent_digest, &none));
+    assert((chain->parent == 0) == digest_is_none(&chain->parent_digest));
     assert(chain->position == 0 || chain->parent > 0);
     assert(chain->base <= chain->parent);
     assert(chain->base == 0 || chain->position > 0);

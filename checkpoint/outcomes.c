@@ -11,8 +11,6 @@
 #include <assert.h>
 #include <stdio.h>
 
-static const struct digest no_digest;
-
 void outcomes_release(struct outcomes *outcomes)
 {
     states_release(&outcomes->states);
@@ -31,7 +29,7 @@ static int visit_full_roots(const struct states *states, const struct digest *gr
     if (check->roots != ROOTS_ALL || !states->outputs)
         return rc;
     for (uint32_t i = 0; i < states->n && !rc; i++)
-        if (!digest_equal(&states->outputs[i], &no_digest))
+        if (!digest_is_none(&states->outputs[i]))
             rc = check->root(check->context, &states->outputs[i]);
     return rc;
 }
@@ -68,7 +66,7 @@ struct root_visit {
 static int visit_output(void *context, const struct change *change)
 {
     struct root_visit *visit = context;
-    if (digest_equal(&change->outputs, &no_digest))
+    if (digest_is_none(&change->outputs))
         return 0;
     visit->rc = visit->check->root(visit->check->context, &change->outputs);
     return visit->rc;

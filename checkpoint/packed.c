@@ -31,7 +31,7 @@ static int put_state(const struct change *state, struct buf *out,
         return error_set(error, CAIRN_EUSAGE,
                          "task %u: outcome %u cannot be stored in a checkpoint",
                          state->task, state->outcome);
-    bool outputs = !digest_equal(&state->outputs, &no_outputs);
+    bool outputs = !digest_is_none(&state->outputs);
     unsigned flags =
         (state->attempts != 1 ? STATE_ATTEMPTS : 0u) | (outputs ? STATE_OUTPUTS : 0u);
     buf_byte(out, (uint8_t)(state->outcome | flags));
@@ -59,7 +59,7 @@ static int get_state(struct reader *in, struct change *state, struct cairn_error
         return set_damaged(error, "it holds an unknown outcome");
     if (attempts > UINT32_MAX || ((byte & STATE_ATTEMPTS) && attempts == 1))
         return set_damaged(error, "it holds a wrong number of attempts");
-    if ((byte & STATE_OUTPUTS) && digest_equal(&state->outputs, &no_outputs))
+    if ((byte & STATE_OUTPUTS) && digest_is_none(&state->outputs))
         return set_damaged(error, "it holds an empty digest of outputs");
     state->outcome = byte & STATE_OUTCOME;
     state->attempts = (uint32_t)attempts;

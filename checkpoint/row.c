@@ -29,7 +29,6 @@ static int refuse_column(struct cairn_error *error, const char *name)
 int row_check(const struct checkpoint_row *row, struct sha256 *sha,
               struct sound_record *out, struct cairn_error *error)
 {
-    static const struct digest none;
     struct sound_record found = {.bytes = row->record.len};
     int rc = record_decode(row->record, row->digest, sha, &found.header, &found.payload,
                            error);
@@ -48,8 +47,7 @@ int row_check(const struct checkpoint_row *row, struct sha256 *sha,
         return refuse_column(error, "kind");
     if (h->time_ns != row->time_ns)
         return refuse_column(error, "time_ns");
-    if ((row->parent == 0) != digest_equal(&h->parent, &none) ||
-        row->parent >= row->seq)
+    if ((row->parent == 0) != digest_is_none(&h->parent) || row->parent >= row->seq)
         return refuse_column(error, "parent");
     memcpy(found.digest.bytes, row->digest.ptr, DIGEST_SIZE);
     assert_sound(&found);

@@ -75,13 +75,12 @@ int states_copy(struct states *to, const struct states *from, struct cairn_error
 int states_fill(struct states *states, const struct change *change, uint32_t n,
                 struct cairn_error *error)
 {
-    static const struct digest none;
     uint32_t from = change->task;
     assert_states(states);
     if (from >= states->n || n > states->n - from)
         return error_set(error, CAIRN_EDAMAGED, "a change of task %u, of only %u", from,
                          states->n);
-    if (!digest_equal(&change->outputs, &none)) {
+    if (!digest_is_none(&change->outputs)) {
         int rc = need_outputs(states, error);
         if (rc)
             return rc;

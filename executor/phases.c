@@ -107,7 +107,7 @@ void phases_begin_undo(struct engine *e)
 static int end_main(struct engine *e, bool *over, struct cairn_error *error)
 {
     if (e->request.mode == MODE_RUN && e->halting.level == HALT_FAILURE &&
-        sched_end_early_skips(&e->progress.sched))
+        sched_release_handlers(&e->progress.sched))
         return 0;
     if (e->request.mode == MODE_SETTLE || is_waiting(e)) {
         *over = true;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Only what is offered can be claimed, so all that it needs had ended then. Where any
- * of that does not end as it is recorded, or its own definition was edited (its text,
- * or what that names: env, params), it is another question now, which the answer to the
- * old one must not answer. */
+ * of that does not end as it is recorded, or its own definition was edited (text, env,
+ * params), it is another question now, which the answer to the old one must not answer.
+ */
 #include "executor/stale_claims.h"
 
 #include "executor/state/report.h"
@@ -46,16 +46,18 @@ static bool needs_end_anew(const struct engine *e, uint32_t task)
 
 /* The tasks of a claim's generation, and of the graph as it is now. */
 struct generations {
-    const struct graph *then;
-    uint32_t *now;                /* [then->n_tasks] the same task now, or NODE_NONE */
-    struct digest *meant, *means; /* fingerprints */
+    bool edited;                  /* else the two are one */
+    uint32_t *now;                /* [tasks then] the same task now, or NODE_NONE */
+    struct digest *meant, *means; /* fingerprints, then and now */
 };
 
 static int compare_generations(const struct engine *e, const struct graph *then,
                                struct generations *g, struct cairn_error *error)
 {
     const struct graph *now = e->request.graph;
-    g->then = then;
+    g->edited = then != now;
+    if (!g->edited)
+        return 0;
     g->now = malloc(((size_t)then->n_tasks + 1) * sizeof *g->now);
     g->meant = malloc(((size_t)then->n_tasks + 1) * sizeof *g->meant);
     g->means = malloc(((size_t)now->n_tasks + 1) * sizeof *g->means);
@@ -68,9 +70,9 @@ static int compare_generations(const struct engine *e, const struct graph *then,
 
 static bool is_stale(const struct engine *e, const struct generations *g, uint32_t task)
 {
-    uint32_t now = g->now[task];
+    uint32_t now = g->edited ? g->now[task] : task;
     return now == NODE_NONE || needs_end_anew(e, now) ||
-           !digest_equal(&g->meant[task], &g->means[now]);
+           (g->edited && !digest_equal(&g->meant[task], &g->means[now]));
 }
 
 static int drop_claim(struct engine *e, const struct graph *then, uint32_t gen,

@@ -2,7 +2,7 @@
 /* See sched.h for the states. Cost per step: O(log ready) for the queue and
  * O(dependents) for what follows from an end; nothing is proportional to the number of
  * tasks. */
-#include "plan/sched.h"
+#include "plan/sched_int.h"
 
 #include "base/heap.h"
 
@@ -10,15 +10,6 @@
 #include <stdlib.h>
 
 /* ---- Order: a binary heap of tasks ---- */
-
-static inline bool starts_before(struct heap_entry a, struct heap_entry b)
-{
-    if (a.priority != b.priority)
-        return a.priority > b.priority;
-    if (a.height != b.height)
-        return a.height > b.height;
-    return a.task < b.task;
-}
 
 HEAP_OF(entries, struct heap_entry, starts_before)
 
@@ -45,11 +36,6 @@ static void check_transition(const struct sched *s)
 
 /* ---- Pools ---- */
 
-static uint32_t pool_of(const struct sched *s, uint32_t task)
-{
-    return graph_def(s->graph, task)->pool;
-}
-
 static bool pool_full(const struct sched *s, uint32_t pool)
 {
     return pool != UINT32_MAX &&
@@ -61,11 +47,6 @@ enum sched_kind sched_kind_of(const struct task_def *def)
     if (def->finally)
         return SCHED_FINALLY;
     return def->when == WHEN_SUCCESS ? SCHED_ORDINARY : SCHED_HANDLERS;
-}
-
-static bool is_allowed(const struct sched *s, uint32_t task)
-{
-    return s->allowed & sched_kind_of(graph_def(s->graph, task));
 }
 
 static void make_ready(struct sched *s, uint32_t task)
@@ -199,10 +180,10 @@ void sched_offer(struct sched *s, uint32_t task)
 
 /* ---- The end of a task ---- */
 
-/* NEED_OPEN: it has ended before all that it needs (it was skipped because of another
+/* EARLY: it has ended before all that it needs (it was skipped because of another
  * need, or decided, or kept), so those that need it wait on. TOLD: those that can never
- * run because of it know. LIVE: sched_end_early_skips. */
-enum { NEED_FAILED = 1, NEED_BAD = 2, NEED_OPEN = 4, TOLD = 8, LIVE = 16 };
+ * run because of it know. LIVE: sched_release_handlers. */
+enum { NEED_FAILED = 1, NEED_BAD = 2, EARLY = 4, TOLD = 8, LIVE = 16 };
 
 enum sched_end_class sched_class(enum cairn_outcome outcome)
 {
@@ -244,10 +225,10 @@ uint32_t sched_cause(const struct sched *s, uint32_t task)
     return graph_is_barrier(s->graph, need) ? s->cause[need] : need;
 }
 
-static bool is_open_for_others(const struct sched *s, uint32_t node)
+/* To those that need it. */
+static bool is_open(const struct sched *s, uint32_t node)
 {
-    return s->state[node] != ENDED || s->end[node] == END_OPEN ||
-           s->flags[node] & NEED_OPEN;
+    return s->end[node] == END_OPEN || s->flags[node] & EARLY;
 }
 
 uint32_t sched_open_need(const struct sched *s, uint32_t task)
@@ -255,13 +236,13 @@ uint32_t sched_open_need(const struct sched *s, uint32_t task)
     const struct graph *g = s->graph;
     uint32_t node = task, e = g->need_start[node];
     while (e < g->need_start[node + 1]) {
-        if (!is_open_for_others(s, g->needs[e])) {
+        if (!is_open(s, g->needs[e])) {
             e++;
             continue;
         }
         node = g->needs[e]; /* each is open because of one that comes before it */
         e = g->need_start[node];
-        if (!graph_is_barrier(g, node) && !(s->flags[node] & NEED_OPEN))
+        if (!graph_is_barrier(g, node) && !(s->flags[node] & EARLY))
             return node;
     }
     return NODE_NONE;
@@ -281,7 +262,7 @@ static void end_node(struct propagation *r, uint32_t node, enum sched_end_class 
         s->open--;
     s->state[node] = ENDED;
     s->end[node] = (uint8_t)end;
-    s->flags[node] |= end != END_OPEN && s->waiting[node] ? NEED_OPEN : 0;
+    s->flags[node] |= end != END_OPEN && s->waiting[node] ? EARLY : 0;
     if (end != END_OPEN)
         s->work[r->tail++] = node;
 }
@@ -326,10 +307,10 @@ static void give_up_dependents(struct propagation *r, uint32_t barrier)
 }
 
 /* All that it needs has ended: itself it had before. */
-static void end_early_skip(struct propagation *r, uint32_t task)
+static void end_early(struct propagation *r, uint32_t task)
 {
     uint8_t flags = r->s->flags[task];
-    r->s->flags[task] = flags & (uint8_t) ~(NEED_OPEN | TOLD);
+    r->s->flags[task] = flags & (uint8_t) ~(EARLY | TOLD);
     if (flags & TOLD) /* else its turn is still to come */
         r->s->work[r->tail++] = task;
 }
@@ -342,7 +323,7 @@ static void notify_dependents(struct propagation *r, uint32_t node)
     struct sched *s = r->s;
     const struct graph *g = s->graph;
     uint8_t flag = flag_of(s->end[node]);
-    bool over = !(s->flags[node] & NEED_OPEN);
+    bool over = !(s->flags[node] & EARLY);
     s->flags[node] |= over ? 0 : TOLD;
     for (uint32_t e = g->dependent_start[node]; e < g->dependent_start[node + 1]; e++) {
         uint32_t dependent = g->dependents[e];
@@ -353,8 +334,8 @@ static void notify_dependents(struct propagation *r, uint32_t node)
         bool last = s->waiting[dependent] == 0;
         if (!graph_is_barrier(g, dependent)) {
             look_at_task(r, dependent);
-            if (last && s->flags[dependent] & NEED_OPEN)
-                end_early_skip(r, dependent);
+            if (last && s->flags[dependent] & EARLY)
+                end_early(r, dependent);
             continue;
         }
         if (first)
@@ -393,21 +374,22 @@ static bool is_wanted_now(const struct sched *s, uint32_t task)
     return when == WHEN_ALWAYS || (when == WHEN_FAILED && s->flags[task] & NEED_FAILED);
 }
 
-/* A group that ends with this member is released itself when its turn comes. */
+/* A group that ends with this member is released itself when its turn comes. What is
+ * not wanted waits on: a resumed run decides. */
 static void release_dependent(struct sched *s, uint32_t node)
 {
+    bool last = s->waiting[node] == 1 && s->state[node] == WAITING;
+    bool group = graph_is_barrier(s->graph, node);
     assert(s->waiting[node] > 0);
-    s->waiting[node]--;
-    if (s->waiting[node] || s->state[node] != WAITING)
+    if (last && !group && !is_wanted_now(s, node))
         return;
-    if (graph_is_barrier(s->graph, node)) {
+    s->waiting[node]--;
+    if (last && group) {
         s->state[node] = ENDED;
         s->end[node] = (uint8_t)barrier_class(s->flags[node]);
-        s->flags[node] |= NEED_OPEN;
-    } else if (is_wanted_now(s, node))
+        s->flags[node] |= EARLY;
+    } else if (last)
         make_ready(s, node);
-    else /* a resumed run decides */
-        s->waiting[node]++;
 }
 
 /* Whether a node may still start something: it runs, or waits for one that does. */
@@ -421,7 +403,7 @@ static bool may_go_on(const struct sched *s, uint32_t node)
     case WAITING:
         return live && (graph_is_barrier(g, node) || is_allowed(s, node));
     case ENDED:
-        return live && s->flags[node] & NEED_OPEN;
+        return live && s->flags[node] & EARLY;
     case SHELVED:
         return false;
     case READY:
@@ -436,7 +418,7 @@ static bool may_go_on(const struct sched *s, uint32_t node)
 
 /* In topological order, so that what has become ready holds back what comes after it.
  */
-bool sched_end_early_skips(struct sched *s)
+bool sched_release_handlers(struct sched *s)
 {
     const struct graph *g = s->graph;
     assert(s->taken == 0 && s->ready.n == 0);
@@ -445,9 +427,9 @@ bool sched_end_early_skips(struct sched *s)
         bool live = may_go_on(s, node);
         s->flags[node] &= (uint8_t)~LIVE;
         s->flags[node] |= live ? LIVE : 0;
-        if (live || s->state[node] != ENDED || !(s->flags[node] & NEED_OPEN))
+        if (live || s->state[node] != ENDED || !(s->flags[node] & EARLY))
             continue;
-        s->flags[node] &= (uint8_t) ~(NEED_OPEN | TOLD);
+        s->flags[node] &= (uint8_t) ~(EARLY | TOLD);
         for (uint32_t e = g->dependent_start[node]; e < g->dependent_start[node + 1];
              e++)
             release_dependent(s, g->dependents[e]);
@@ -505,9 +487,9 @@ static void count_needs(struct sched *s, uint32_t node)
 {
     const struct graph *g = s->graph;
     for (uint32_t e = g->need_start[node]; e < g->need_start[node + 1]; e++) {
-        uint8_t end = s->end[g->needs[e]];
-        s->waiting[node] += end == END_OPEN || s->flags[g->needs[e]] & NEED_OPEN;
-        note_cause(s, node, g->needs[e], flag_of(end));
+        uint32_t need = g->needs[e];
+        s->waiting[node] += is_open(s, need);
+        note_cause(s, node, need, flag_of(s->end[need]));
     }
 }
 
@@ -524,7 +506,7 @@ static void begin_node(struct propagation *r, uint32_t node, uint8_t outcome)
         end_node(r, node, sched_class(outcome));
     else
         look_at_task(r, node);
-    s->flags[node] |= s->flags[node] & NEED_OPEN ? TOLD : 0;
+    s->flags[node] |= s->flags[node] & EARLY ? TOLD : 0;
     r->tail = 0;
 }
 
@@ -577,53 +559,4 @@ void sched_release(struct sched *s)
     free(s->parked);
     free(s->pool_used);
     *s = (struct sched){0};
-}
-
-/* Every entry is in the state that the queue is for, and none is better than the one
- * above it. */
-static bool queue_consistent(const struct sched *s, const struct heap *heap,
-                             enum sched_state state)
-{
-    for (uint32_t i = 0; i < heap->n; i++)
-        if (s->state[heap->at[i].task] != state ||
-            (i && starts_before(heap->at[i], heap->at[(i - 1) / 2])))
-            return false;
-    return true;
-}
-
-/* Taken tasks hold the places, and for each free place a parked task was made ready
- * (which may find it lost to a better one, and is parked again). */
-static bool pool_consistent(const struct sched *s, uint32_t pool)
-{
-    uint32_t taken = 0, ready = 0, limit = s->graph->definition->pools[pool].limit;
-    for (uint32_t i = 0; i < s->graph->n_tasks; i++) {
-        taken += pool_of(s, i) == pool && s->state[i] == TAKEN;
-        ready += pool_of(s, i) == pool && s->state[i] == READY;
-    }
-    if (taken != s->pool_used[pool]) /* more than the limit: sched_take_tasks */
-        return false;
-    return (!s->parked[pool].n || taken + ready >= limit) &&
-           queue_consistent(s, &s->parked[pool], PARKED);
-}
-
-bool sched_consistent(const struct sched *s)
-{
-    uint32_t count[ENDED + 1] = {0}, parked = 0;
-    for (uint32_t i = 0; i < s->graph->n_tasks; i++) {
-        count[s->state[i]]++;
-        if (s->state[i] != ENDED && (s->state[i] == WAITING) != (s->waiting[i] > 0))
-            return false;
-        if ((s->state[i] == SHELVED) && is_allowed(s, i))
-            return false;
-    }
-    for (uint32_t p = 0; p < s->graph->definition->n_pools; p++) {
-        parked += s->parked[p].n;
-        if (!pool_consistent(s, p))
-            return false;
-    }
-    return queue_consistent(s, &s->ready, READY) &&
-           s->graph->n_tasks - count[ENDED] == s->open && count[READY] == s->ready.n &&
-           count[TAKEN] == s->taken && count[HELD] == s->held &&
-           count[OFFERED] == s->offered && count[SHELVED] == s->shelved &&
-           count[PARKED] == parked;
 }

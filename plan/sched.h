@@ -98,7 +98,7 @@ void sched_rerun(struct sched *sched, uint32_t task);
 /* Nothing runs any more, and what tasks that were given up early still waited for will
  * not: handlers wait for those no longer. True: one is ready. Costs a look at every
  * task; what waits for another reason waits on. */
-bool sched_end_early_skips(struct sched *sched);
+bool sched_release_handlers(struct sched *sched);
 /* The task because of which `task` was skipped: of a group, the member. */
 uint32_t sched_cause(const struct sched *sched, uint32_t task);
 /* The first task that `task` waits for; NODE_NONE: it waits for none. */

@@ -364,8 +364,7 @@ bool situation_is_put_back(const struct situation *s, const struct cairn_workflo
 
 struct digest situation_put_back(const struct situation *s, uint32_t task)
 {
-    static const struct digest none;
-    return s->present.put_back ? s->present.put_back[task] : none;
+    return s->present.put_back ? s->present.put_back[task] : (struct digest){{0}};
 }
 
 uint32_t situation_task_now(const struct situation *s, const struct cairn_workflow *w,
@@ -378,7 +377,6 @@ uint32_t situation_task_now(const struct situation *s, const struct cairn_workfl
 int situation_states(const struct situation *s, const struct cairn_workflow *w,
                      struct states *states, struct cairn_error *error)
 {
-    static const struct digest none;
     int rc = states_init(states, w->graph.n_tasks, error);
     for (uint32_t task = 0; task < w->graph.n_tasks && !rc; task++) {
         bool unknown = s->decisions.reason[task] == CAIRN_REASON_UNKNOWN;
@@ -388,13 +386,12 @@ int situation_states(const struct situation *s, const struct cairn_workflow *w,
         struct change change = {.task = task,
                                 .outcome = unknown ? (uint8_t)CAIRN_UNKNOWN
                                                    : s->present.states.outcome[task],
-                                .attempts = s->present.states.attempts[task],
-                                .outputs = none};
+                                .attempts = s->present.states.attempts[task]};
         bool was_unknown = s->present.states.outcome[task] == CAIRN_UNKNOWN;
-        if (s->present.states.outputs && (!unknown || was_unknown))
+        if (unknown && !was_unknown)
+            change.outputs = situation_put_back(s, task);
+        else if (s->present.states.outputs)
             change.outputs = s->present.states.outputs[task];
-        if (unknown && !was_unknown && s->present.put_back)
-            change.outputs = s->present.put_back[task];
         rc = states_apply(states, &change, error);
     }
     if (rc)

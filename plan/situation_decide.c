@@ -46,12 +46,6 @@ static int map_states(struct loader *l)
     return rc;
 }
 
-static bool is_zero(const struct digest *digest)
-{
-    static const struct digest zero;
-    return digest_equal(digest, &zero);
-}
-
 /* One that failed: whether what it read is still the same. Older releases did not
  * record that. */
 static bool has_evidence(const struct loader *l, uint32_t task)
@@ -60,7 +54,7 @@ static bool has_evidence(const struct loader *l, uint32_t task)
     const struct states *states = &l->s->present.states;
     bool reads = def->n_inputs || def->n_secrets;
     if (states->outcome[task] == CAIRN_FAILED)
-        return reads && states->outputs && !is_zero(&states->outputs[task]);
+        return reads && states->outputs && !digest_is_none(&states->outputs[task]);
     return states->outcome[task] == CAIRN_COMPLETED &&
            (reads || (def->n_outputs && !l->options->ignore_outputs));
 }

@@ -137,7 +137,6 @@ static int look_at_attempt(void *context, const struct attempt_row *row)
 {
     struct writer_search *w = context;
     struct arena arena = ARENA_INIT;
-    struct buf bytes = BUF_INIT;
     struct result result = {0};
     struct digest digest;
     struct cairn_error ignored;
@@ -146,22 +145,20 @@ static int look_at_attempt(void *context, const struct attempt_row *row)
         return 1;
     if (w->others)
         w->others->rows_left--;
-    if (row->gen != w->row.gen || row->outputs.len != DIGEST_SIZE ||
+    if (row->outputs.len != DIGEST_SIZE ||
         (w->others && row->ended_ns <= w->others->after_ns))
         return 0;
     if (!w->others && w->results++ == RESULTS_MOST)
         return 1;
     memcpy(digest.bytes, row->outputs.ptr, DIGEST_SIZE);
-    if (store_get_object(w->l->store, &digest, &bytes, &ignored) == 0 &&
-        result_decode(&arena, buf_view(&bytes), &result, &ignored) == 0)
+    if (result_load(w->l->store, &digest, &arena, &result, &ignored) == 0)
         for (uint32_t i = 0; i < result.n_outputs && !rc; i++)
             rc = match_file(w, row->task, &result.outputs[i]);
-    buf_release(&bytes);
     arena_release(&arena);
     return rc;
 }
 
-/* 1: one was begun inside the other, however deep: 0: neither; or an error. */
+/* 1: `run` was begun inside `outer`, however deep; 0: it was not; or an error. */
 static int is_inside(struct cairn_store *store, uint64_t run, uint64_t outer,
                      struct cairn_error *error)
 {

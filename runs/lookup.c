@@ -37,10 +37,8 @@ int lookup_put(struct lookup *l, uint32_t task, struct str encoded,
 static int load_result(const struct lookup *l, uint32_t task, struct buf *bytes,
                        struct cairn_error *error)
 {
-    static const struct digest none;
     struct cairn_error why = {0};
-    if (!l->store || !l->states->outputs ||
-        digest_equal(&l->states->outputs[task], &none))
+    if (!l->store || !l->states->outputs || digest_is_none(&l->states->outputs[task]))
         return 0;
     int rc = store_get_object(l->store, &l->states->outputs[task], bytes, &why);
     return rc ? error_set(error, rc == CAIRN_ENOTFOUND ? CAIRN_EDAMAGED : rc, "%s",

@@ -112,6 +112,17 @@ int generation_load(struct cairn_store *store, const struct run_row *row, uint32
     return rc ? rc : graph_load(store, &digest, definition, graph, error);
 }
 
+int result_load(struct cairn_store *store, const struct digest *digest,
+                struct arena *arena, struct result *result, struct cairn_error *error)
+{
+    struct buf bytes = BUF_INIT;
+    int rc = store_get_object(store, digest, &bytes, error);
+    if (!rc)
+        rc = result_decode(arena, buf_view(&bytes), result, error);
+    buf_release(&bytes);
+    return rc;
+}
+
 int generation_find_task(struct cairn_store *store, const struct run_row *row,
                          uint32_t gen, const char *id, uint32_t *task,
                          struct cairn_error *error)

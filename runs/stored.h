@@ -7,6 +7,7 @@
 
 #include "checkpoint/outcomes.h"
 #include "graph/graph.h"
+#include "runs/result.h"
 #include "storage/rows_parent.h"
 #include "storage/rows_run.h"
 
@@ -33,6 +34,11 @@ int graph_load(struct cairn_store *store, const struct digest *digest,
 int generation_load(struct cairn_store *store, const struct run_row *row, uint32_t gen,
                     struct definition *definition, struct graph *graph,
                     struct cairn_error *error);
+
+/* The result that an object of the pool holds, in the arena. CAIRN_ENOTFOUND,
+ * CAIRN_EDAMAGED. */
+int result_load(struct cairn_store *store, const struct digest *digest,
+                struct arena *arena, struct result *result, struct cairn_error *error);
 
 /* *task: the number of a task in a generation, or NODE_NONE. Builds no graph. */
 int generation_find_task(struct cairn_store *store, const struct run_row *row,

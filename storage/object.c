@@ -24,6 +24,20 @@ static int get_source(struct cairn_store *store, struct object_source *source,
     return store->codec ? 0 : error_nomem(error);
 }
 
+/* The row of that name: 1, 0: there is none, or an error. `row` has views until
+ * query_end, which the caller calls in any case. */
+static int find_row(struct db *db, const struct digest *name, struct query *query,
+                    struct object_row *row, struct cairn_error *error)
+{
+    int rc = query_start(query, db, SQL_GET_OBJECT,
+                         VALUES(value_blob(digest_view(name))), error);
+    if (!rc)
+        rc = query_step(query, error);
+    if (rc > 0)
+        object_from(query, row);
+    return rc;
+}
+
 /* ---- Getting ---- */
 
 int store_get_object(struct cairn_store *store, const struct digest *digest,
@@ -31,22 +45,18 @@ int store_get_object(struct cairn_store *store, const struct digest *digest,
 {
     char hex[DIGEST_HEX_SIZE];
     struct object_source source;
+    struct object_row row;
     struct query query;
     store_assert_open(store);
     digest_hex(digest, hex);
     int rc = get_source(store, &source, error);
     if (rc)
         return rc;
-    rc = query_start(&query, store->db, SQL_GET_OBJECT,
-                     VALUES(value_blob(digest_view(digest))), error);
-    if (!rc)
-        rc = query_step(&query, error);
+    rc = find_row(store->db, digest, &query, &row, error);
     if (rc == 0) {
         rc = error_set(error, CAIRN_ENOTFOUND, "the store has no object %s", hex);
     } else if (rc > 0) {
-        struct object_row row;
         const char *why;
-        object_from(&query, &row);
         rc = object_read(&source, &row, out, &why, error);
         if (!rc && why)
             rc = error_set(error, CAIRN_EDAMAGED,
@@ -146,14 +156,10 @@ static int find_object(const struct object_source *source, const struct digest *
                        struct cairn_error *error)
 {
     struct query query;
+    struct object_row row;
     *found = (struct found_object){0};
-    int rc = query_start(&query, source->db, SQL_GET_OBJECT,
-                         VALUES(value_blob(digest_view(digest))), error);
-    if (!rc)
-        rc = query_step(&query, error);
+    int rc = find_row(source->db, digest, &query, &row, error);
     if (rc > 0) {
-        struct object_row row;
-        object_from(&query, &row);
         found->id = row.id;
         rc = row_has(source, &row, content, &found->good, error);
     }
@@ -171,12 +177,8 @@ static int find_base(const struct object_source *source, const struct digest *na
     struct object_row row;
     struct object_chain chain;
     const char *why = NULL;
-    int rc = query_start(&query, source->db, SQL_GET_OBJECT,
-                         VALUES(value_blob(digest_view(name))), error);
-    if (!rc)
-        rc = query_step(&query, error);
+    int rc = find_row(source->db, name, &query, &row, error);
     if (rc > 0) {
-        object_from(&query, &row);
         rc = object_chain(source->db, &row, &chain, &why, error);
         buf_clear(content);
         if (!rc && !why && chain.n < LIMIT_OBJECT_BASES) {

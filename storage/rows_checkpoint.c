@@ -290,18 +290,12 @@ int store_last_seq(struct cairn_store *store, uint8_t namespace_id, uint64_t str
 
 /* ---- Notes about deleted and damaged ones ---- */
 
-static bool is_zero(const struct digest *digest)
-{
-    static const struct digest zero;
-    return digest_equal(digest, &zero);
-}
-
 int store_put_tombstone(struct cairn_store *store, const struct tombstone_row *row,
                         struct cairn_error *error)
 {
     assert(row->namespace_id);
     struct sql_value before = value_blob(digest_view(&row->before));
-    if (is_zero(&row->before))
+    if (digest_is_none(&row->before))
         before.kind = SQL_VALUE_NULL;
     struct sql_value change = value_blob(row->change);
     if (row->change.len == 0)

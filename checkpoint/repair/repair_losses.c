@@ -175,8 +175,7 @@ static int report_tasks(void *context, const struct run_row *row)
  * records. If both have, the column is right: the header is among damaged bytes. */
 static void settle_namespace(const struct repair *r, struct known_record *lost)
 {
-    static const struct digest none;
-    bool known = !digest_equal(&lost->digest, &none);
+    bool known = !digest_is_none(&lost->digest);
     bool by_column = false, by_header = false;
     assert(lost->other_namespace && lost->other_namespace != lost->namespace_id);
     for (size_t i = 0; i < r->n_links; i++) {

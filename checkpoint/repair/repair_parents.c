@@ -170,10 +170,9 @@ static int drop_record(struct repair *r, struct chain_link *link)
 static int correct_parent(struct repair *r, struct parent_list *ends,
                           struct chain_link *link)
 {
-    static const struct digest none;
     const struct chain_link *named = find_link(r, link->parent);
     assert(!link->dropped);
-    if (digest_equal(&link->parent_digest, &none) ||
+    if (digest_is_none(&link->parent_digest) ||
         (named && digest_equal(&named->record.digest, &link->parent_digest)))
         return 0;
     int rc = ends->at ? 0 : sort_ends(r, ends);

@@ -77,7 +77,6 @@ static int take_record(void *context, const struct checkpoint_row *found)
     struct repair *r = t->repair;
     struct checkpoint_row row = *found;
     struct sound_record record = {.bytes = row.record.len};
-    static const struct digest none;
     int rc = record_decode(row.record, row.digest, r->sha, &record.header,
                            &record.payload, NULL);
     if (!rc) {
@@ -88,7 +87,7 @@ static int take_record(void *context, const struct checkpoint_row *found)
         return error_nomem(r->error);
     if (rc)
         return t->stray ? 0 : note_bad(r, found);
-    bool root = digest_equal(&record.header.parent, &none);
+    bool root = digest_is_none(&record.header.parent);
     correct_columns(&row, &record.header, root);
     if (!root && !row.parent) /* seq 1 has no older one */
         return note_bad(r, &row);

@@ -8,8 +8,8 @@
 #include "executor/state/values_file.h"
 
 #include "runs/outputs.h"
+#include "runs/stored.h"
 #include "runs/values.h"
-#include "storage/object.h"
 
 /* What other tasks refer to; and an undo that cannot be read back from the store. */
 static bool is_needed_in_memory(const struct engine *e, uint32_t task)
@@ -20,15 +20,28 @@ static bool is_needed_in_memory(const struct engine *e, uint32_t task)
            (unstored && graph_def(e->request.graph, task)->undo.len);
 }
 
-int ending_keep_result(struct engine *e, struct ending *ending,
-                       const struct result *result, struct cairn_error *error)
+void ending_drop_result(struct ending *ending)
 {
-    uint32_t task = ending->row.task;
     buf_clear(&ending->result);
+    ending->change.outputs = (struct digest){{0}};
+}
+
+static int encode_result(struct ending *ending, const struct result *result,
+                         struct cairn_error *error)
+{
+    ending_drop_result(ending);
     int rc = result_encode(result, &ending->result, error);
     if (!rc && ending->result.size)
         rc = sha256_of(ending->result.data, ending->result.size,
                        &ending->change.outputs, error);
+    return rc;
+}
+
+int ending_keep_result(struct engine *e, struct ending *ending,
+                       const struct result *result, struct cairn_error *error)
+{
+    uint32_t task = ending->row.task;
+    int rc = encode_result(ending, result, error);
     if (!rc) {
         progress_saw_outputs(e, &ending->change.outputs, result);
         made_note(e, ending, result);
@@ -38,33 +51,6 @@ int ending_keep_result(struct engine *e, struct ending *ending,
     return rc;
 }
 
-void ending_drop_result(struct ending *ending)
-{
-    buf_clear(&ending->result);
-    ending->change.outputs = (struct digest){{0}};
-}
-
-int result_add_earlier(struct engine *e, uint32_t task, struct arena *arena,
-                       struct result *result, struct cairn_error *error)
-{
-    static const struct digest none;
-    const struct states *states = &e->progress.states;
-    struct result earlier = {0};
-    struct buf bytes = BUF_INIT;
-    if (states->outcome[task] != CAIRN_UNKNOWN || !states->outputs ||
-        result->n_values || digest_equal(&states->outputs[task], &none))
-        return 0;
-    int rc = store_get_object(e->request.store, &states->outputs[task], &bytes, error);
-    if (!rc)
-        rc = result_decode(arena, buf_view(&bytes), &earlier, error);
-    buf_release(&bytes);
-    if (rc)
-        return rc;
-    result->values = earlier.values;
-    result->n_values = earlier.n_values;
-    return 0;
-}
-
 void ending_keep_inputs(struct engine *e, const struct job *job, struct ending *ending)
 {
     const struct result *known = &job->result;
@@ -72,15 +58,25 @@ void ending_keep_inputs(struct engine *e, const struct job *job, struct ending *
                                   .n_inputs = known->n_inputs,
                                   .secrets = known->secrets,
                                   .n_secrets = known->n_secrets};
-    if (ending->row.outcome != CAIRN_FAILED)
-        return;
-    ending_drop_result(ending);
-    int rc = result_encode(&inputs, &ending->result, NULL);
-    if (!rc && ending->result.size)
-        rc = sha256_of(ending->result.data, ending->result.size,
-                       &ending->change.outputs, NULL);
-    if (rc)
+    if (encode_result(ending, &inputs, NULL))
         engine_break(e);
+}
+
+int result_add_earlier(struct engine *e, uint32_t task, struct arena *arena,
+                       struct result *result, struct cairn_error *error)
+{
+    const struct states *states = &e->progress.states;
+    struct result earlier = {0};
+    if (states->outcome[task] != CAIRN_UNKNOWN || !states->outputs ||
+        result->n_values || digest_is_none(&states->outputs[task]))
+        return 0;
+    int rc =
+        result_load(e->request.store, &states->outputs[task], arena, &earlier, error);
+    if (rc)
+        return rc;
+    result->values = earlier.values;
+    result->n_values = earlier.n_values;
+    return 0;
 }
 
 int read_outputs(const struct asker *asker, struct arena *arena, struct result *result,

@@ -188,7 +188,8 @@ int check_looked(struct engine *e, struct job *job, struct ending *ending, int r
     judge_outputs(e, job, ending, rc, why);
     if (ending->row.outcome != CAIRN_COMPLETED)
         ending_drop_result(ending);
-    ending_keep_inputs(e, job, ending);
+    if (ending->row.outcome == CAIRN_FAILED)
+        ending_keep_inputs(e, job, ending);
     jobs_free(e, job);
     settle_ending(e, ending);
     return 0;

@@ -65,7 +65,8 @@ static void check_or_settle(struct engine *e, struct job *job, struct ending *en
         graph_def(e->request.graph, job->intent.task)->check.len &&
         check_start(e, job, ending))
         return;
-    ending_keep_inputs(e, job, ending);
+    if (ending->row.outcome == CAIRN_FAILED)
+        ending_keep_inputs(e, job, ending);
     jobs_free(e, job);
     settle_ending(e, ending);
 }
