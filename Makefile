@@ -352,8 +352,8 @@ fuzz-programs-if-possible: $(BUILD)/process/helper_image.o # else p-fuzz says wh
 	  $(MAKE) --no-print-directory fuzz-programs
 fuzz: fuzz-programs ## feed hostile bytes to every decoder, FUZZ_SECONDS (600) to each
 	@FUZZ_SECONDS='$(FUZZ_SECONDS)' $(RUN_FUZZ)
-fuzz-short: fuzz-programs ## the same for 20 seconds each
-	@FUZZ_SECONDS=20 $(RUN_FUZZ)
+fuzz-short: fuzz-programs ## the same for 10 seconds each
+	@FUZZ_SECONDS=10 $(RUN_FUZZ)
 fuzz-corpus: fuzz-programs ## only what is in tests/fuzz/corpus
 	@FUZZ_SECONDS=0 $(RUN_FUZZ)
 

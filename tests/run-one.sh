@@ -1,6 +1,7 @@
 #!/bin/sh
 # One test program for run.sh, which sets BUILD, TESTS, root and work. Leaves
-# $work/NAME.counts ("passed failed skipped") and prints one line, and every failure.
+# $work/NAME.counts ("passed failed skipped") and prints one line, with the
+# time from 10 seconds on, and every failure.
 set -u
 : "${work:?}" "${TESTS:?}" "${BUILD:?}" "${root:?}"
 test=$1
@@ -13,6 +14,7 @@ tap=$work/$key.tap
 mkdir "$dir" && cd "$dir" || exit 1
 limit=${TEST_TIMEOUT:-600}
 : >"$tap"
+began=$(date +%s)
 
 case $test in
 *.sh)
@@ -31,6 +33,7 @@ case $test in
     ;;
 esac
 
+took=$(($(date +%s) - began))
 passed=$(grep -c '^ok ' "$tap")
 failed=$(grep -c '^not ok ' "$tap")
 skipped=$(grep -ci '^ok .*# skip' "$tap")
@@ -56,7 +59,7 @@ echo "$passed $failed $skipped" >"$work/$key.counts"
              { said = said "    " $0 "\n" }' "$tap" | head -n 120
         tail -n 40 "$log" | sed 's/^/    | /'
     else
-        echo "ok   $name: $passed passed$([ "$skipped" -eq 0 ] || echo ", $skipped skipped")"
+        echo "ok   $name: $passed passed$([ "$skipped" -eq 0 ] || echo ", $skipped skipped")$([ "$took" -lt 10 ] || echo " ($took s)")"
         grep -i '^ok .*# skip' "$tap" | sed 's/^/    /'
     fi
 } >"$work/$key.text"

@@ -12,18 +12,18 @@ sweep() {
     cat "$1.out"
 }
 (
-    sweep run 23 2
-    sweep undo 47 4
-    sweep verify 31 1
+    sweep run 41 2
+    sweep undo 79 4
+    sweep verify 53 1
 ) >one &
 (
-    sweep resume 37 3
-    sweep adopt 61 6
-    sweep adopting 61 6
-    sweep required 61 6
-    sweep prune 47 3
-    sweep doctor 31 1
-    sweep resolve 47 3
+    sweep resume 61 3
+    sweep adopt 101 6
+    sweep adopting 101 6
+    sweep required 101 6
+    sweep prune 79 3
+    sweep doctor 53 1
+    sweep resolve 79 3
 ) >two &
 wait
 cat one two
