@@ -121,6 +121,7 @@ SIM_TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/sim/check_*.c))
 # What they share is an archive, of which each takes what it uses, and for some rooms
 # objects with the short names in which their tests are written.
 SHARED_storage := store
+SHARED_storage/sessions := store
 SHARED_graph/expression := expression
 SHARED_workflow := parse
 SHARED_process := process

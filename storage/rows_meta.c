@@ -41,6 +41,67 @@ int store_set_setting(struct cairn_store *store, const char *key, const char *te
                               error);
 }
 
+int store_drop_setting(struct cairn_store *store, const char *key,
+                       struct cairn_error *error)
+{
+    assert(key[0]);
+    return store_write(store, SQL_DELETE_META, VALUES(value_text(str_of(key))), error);
+}
+
+/* ---- Settings under their checksum ---- */
+
+struct sound_setting {
+    struct str key;
+    char *out;
+    size_t size;
+    bool found;
+};
+
+/* A row may be one whose key is damaged, and then it stands beside the place of the key
+ * (storage/sessions/rows_checked_int.h has the reason). */
+static int check_setting(struct cairn_store *store, const struct query *query,
+                         struct sound_setting *setting, struct cairn_error *error)
+{
+    enum { META_KEY, META_VALUE, META_SUM, META_COLUMNS };
+    struct sql_value values[META_COLUMNS];
+    for (int i = 0; i < META_COLUMNS; i++)
+        values[i] = query_value(query, i);
+    struct str key = values[META_KEY].bytes, text = values[META_VALUE].bytes;
+    bool same = str_equal(key, setting->key);
+    if (!values_sound(store->sha, values, META_COLUMNS, same))
+        return error_set(error, CAIRN_EDAMAGED,
+                         "the setting %.*s of the store is damaged: its checksum does "
+                         "not match; `cairn doctor --repair` saves all others",
+                         (int)(key.len < 100 ? key.len : 100), key.len ? key.ptr : "");
+    if (same)
+        snprintf(setting->out, setting->size, "%.*s",
+                 (int)(text.len < setting->size ? text.len : setting->size),
+                 text.len ? text.ptr : "");
+    setting->found = setting->found || same;
+    return 0;
+}
+
+int store_sound_setting(struct cairn_store *store, const char *key, char *out,
+                        size_t size, struct cairn_error *error)
+{
+    enum { CHECKSUMS_SINCE = 3 };
+    struct sound_setting setting = {str_of(key), out, size, false};
+    struct query query;
+    assert(key[0] && size > 0);
+    store_assert_open(store);
+    if (store->stands_in && store->stands_in < CHECKSUMS_SINCE)
+        return 0;
+    int rc = query_start(&query, store->db, SQL_META_BESIDE,
+                         VALUES(value_text(setting.key)), error);
+    while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
+        rc = check_setting(store, &query, &setting, error);
+        if (rc)
+            break;
+    }
+    query_end(&query);
+    return rc ? rc : setting.found;
+}
+
 /* ---- The key for values of secrets ---- */
 
 enum { KEY_BYTES = 32, CHECK_BYTES = 8, KEY_HEX = 2 * (KEY_BYTES + CHECK_BYTES) };

@@ -11,9 +11,16 @@
  * there is none, <0 error. */
 int store_setting(struct cairn_store *store, const char *key, char *out, size_t size,
                   struct cairn_error *error);
-/* Needs a write transaction. */
+/* The same; but CAIRN_EDAMAGED, with a text that names it, if its checksum does not
+ * hold, or if it may be one whose key is damaged. For settings that every release which
+ * knows them has written with a checksum. */
+int store_sound_setting(struct cairn_store *store, const char *key, char *out,
+                        size_t size, struct cairn_error *error);
+/* These need a write transaction. */
 int store_set_setting(struct cairn_store *store, const char *key, const char *text,
                       struct cairn_error *error);
+int store_drop_setting(struct cairn_store *store, const char *key,
+                       struct cairn_error *error);
 
 /* 32 random bytes of this store, made when first asked for with `create` (needs a write
  * transaction then): the key under which values of secrets are hashed. CAIRN_ENOTFOUND

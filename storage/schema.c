@@ -14,6 +14,8 @@
  * store with the setting `sums` every row has one.
  * - event.n counts within the turn.
  * - spared: objects that were used again while garbage is collected (rows_gc.c).
+ * - session, branch, item and session_log: see sessions/rows_session.h. Every row of
+ *   them has a sum (row_checksum.c), since they say what was known.
  * - object.base: the object whose content is the prefix of this one's frame (object.c).
  *   The reference also keeps a collector of an older cairn, which knows nothing of it,
  *   from deleting that object: it gets an error. */
@@ -113,8 +115,30 @@ static const char version_5[] =
     "CREATE INDEX tombstone_stream ON tombstone(namespace, stream, first);"
     "PRAGMA user_version = 5;";
 
-static const char *const migrations[] = {version_1, version_2, version_3, version_4,
-                                         version_5};
+static const char version_6[] =
+    "CREATE TABLE session("
+    " session INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,"
+    " started_ns INTEGER NOT NULL, started_boot_ns INTEGER NOT NULL,"
+    " boot TEXT NOT NULL, ended_ns INTEGER NOT NULL, branch INTEGER NOT NULL,"
+    " numbers BLOB NOT NULL, settings BLOB NOT NULL, sum BLOB NOT NULL) STRICT;"
+    "CREATE TABLE branch("
+    " branch INTEGER PRIMARY KEY, session INTEGER NOT NULL, name TEXT NOT NULL,"
+    " status INTEGER NOT NULL, from_seq INTEGER NOT NULL,"
+    " started_ns INTEGER NOT NULL, reason TEXT NOT NULL, sum BLOB NOT NULL,"
+    " UNIQUE(session, name)) STRICT;"
+    "CREATE TABLE item("
+    " session INTEGER NOT NULL, kind INTEGER NOT NULL, n INTEGER NOT NULL,"
+    " body BLOB NOT NULL, sum BLOB NOT NULL, PRIMARY KEY(session, kind, n))"
+    " STRICT, WITHOUT ROWID;"
+    "CREATE TABLE session_log("
+    " session INTEGER NOT NULL, turn INTEGER NOT NULL, n INTEGER NOT NULL,"
+    " time_ns INTEGER NOT NULL, verb INTEGER NOT NULL, kind INTEGER NOT NULL,"
+    " number INTEGER NOT NULL, before BLOB, after BLOB, sum BLOB NOT NULL,"
+    " PRIMARY KEY(session, turn, n)) STRICT, WITHOUT ROWID;"
+    "PRAGMA user_version = 6;";
+
+static const char *const migrations[] = {version_1, version_2, version_3,
+                                         version_4, version_5, version_6};
 _Static_assert(sizeof migrations / sizeof migrations[0] == SCHEMA_VERSION,
                "each version has its migration");
 
@@ -138,6 +162,18 @@ static const struct stand_in {
      "CREATE TEMP VIEW tombstone AS SELECT *, NULL AS change FROM main.tombstone;",
      "DROP VIEW temp.object;"
      "DROP VIEW temp.tombstone;"},
+    {5,
+     "CREATE TEMP TABLE session(session, name, started_ns, started_boot_ns, boot,"
+     " ended_ns, branch, numbers, settings, sum);"
+     "CREATE TEMP TABLE branch(branch, session, name, status, from_seq, started_ns,"
+     " reason, sum);"
+     "CREATE TEMP TABLE item(session, kind, n, body, sum);"
+     "CREATE TEMP TABLE session_log(session, turn, n, time_ns, verb, kind, number,"
+     " before, after, sum);",
+     "DROP TABLE temp.session;"
+     "DROP TABLE temp.branch;"
+     "DROP TABLE temp.item;"
+     "DROP TABLE temp.session_log;"},
 };
 enum { STAND_INS = sizeof stand_ins / sizeof stand_ins[0] };
 

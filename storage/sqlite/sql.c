@@ -58,6 +58,12 @@ const char sql_defer_references[] = "PRAGMA defer_foreign_keys = ON";
 #define CLAIM_COLUMNS "SELECT " CLAIM_READ(FIRST_COLUMN, NEXT_COLUMN) " FROM claim "
 #define OBJECT_COLUMNS "SELECT id, digest, size, codec, data, base FROM object "
 #define EVENT_COLUMNS "SELECT " EVENT_READ(FIRST_COLUMN, NEXT_COLUMN) " FROM event "
+#define SESSION_COLUMNS \
+    "SELECT " SESSION_READ(FIRST_COLUMN, NEXT_COLUMN) " FROM session "
+#define BRANCH_COLUMNS "SELECT " BRANCH_READ(FIRST_COLUMN, NEXT_COLUMN) " FROM branch "
+#define ITEM_COLUMNS "SELECT " ITEM_READ(FIRST_COLUMN, NEXT_COLUMN) " FROM item "
+#define SESSION_LOG_COLUMNS \
+    "SELECT " SESSION_LOG_READ(FIRST_COLUMN, NEXT_COLUMN) " FROM session_log "
 
 /* a: the runs that have attempts, e: those that have events. Each is found by one seek
  * in the index from the one before, however many rows they have. */
@@ -83,6 +89,10 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_COUNT_TABLES] = "SELECT count(*) FROM sqlite_schema",
     [SQL_PUT_META] = "INSERT INTO meta(key, value, sum) VALUES(?1, ?2, ?3)",
     [SQL_GET_META] = "SELECT value FROM meta WHERE key = ?1",
+    [SQL_META_BESIDE] =
+        "SELECT * FROM (SELECT key, value, sum FROM meta WHERE key < ?1 "
+        "ORDER BY key DESC LIMIT 1) UNION ALL SELECT * FROM (SELECT key, value, sum "
+        "FROM meta WHERE key >= ?1 ORDER BY key LIMIT 1)",
     [SQL_SET_META] = "INSERT OR REPLACE INTO meta(key, value, sum) VALUES(?1, ?2, ?3)",
     [SQL_DELETE_META] = "DELETE FROM meta WHERE key = ?1",
     [SQL_DELETE_META_RANGE] = "DELETE FROM meta WHERE key >= ?1 AND key < ?2",
@@ -248,6 +258,60 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_GET_EVENT] = EVENT_COLUMNS "WHERE run = ?1 AND turn = ?2 AND n = ?3",
     [SQL_EVENT_TURN] = "SELECT ifnull(max(turn), 0) FROM event WHERE run = ?1",
 
+    /* Every place that names one: a number is never used again. */
+    [SQL_LAST_SESSION] = "SELECT max(ifnull((SELECT max(session) FROM session), 0), "
+                         "ifnull((SELECT max(session) FROM branch), 0), "
+                         "ifnull((SELECT max(session) FROM item), 0), "
+                         "ifnull((SELECT max(session) FROM session_log), 0))",
+    [SQL_ADD_SESSION] =
+        "INSERT INTO session(session, name, started_ns, started_boot_ns, boot, "
+        "ended_ns, branch, numbers, settings, sum) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, "
+        "?8, ?9, ?10) RETURNING 1",
+    [SQL_SET_SESSION] =
+        "UPDATE session SET name = ?2, started_ns = ?3, started_boot_ns = ?4, "
+        "boot = ?5, ended_ns = ?6, branch = ?7, numbers = ?8, settings = ?9, "
+        "sum = ?10 WHERE session = ?1 RETURNING 1",
+    [SQL_GET_SESSION] = SESSION_COLUMNS "WHERE session = ?1",
+    [SQL_FIND_SESSION] = "SELECT session FROM session WHERE name = ?1",
+    [SQL_EACH_SESSION_ASC] = SESSION_COLUMNS "ORDER BY session LIMIT ?1 OFFSET ?2",
+    [SQL_EACH_SESSION_DESC] =
+        SESSION_COLUMNS "ORDER BY session DESC LIMIT ?1 OFFSET ?2",
+    [SQL_COUNT_SESSIONS] = "SELECT count(*) FROM session",
+    [SQL_LAST_BRANCH] =
+        "SELECT max(ifnull((SELECT max(branch) FROM branch), 0), "
+        "ifnull((SELECT max(branch) FROM session), 0), "
+        "ifnull((SELECT max(stream) FROM checkpoint WHERE namespace = 2), 0), "
+        "ifnull((SELECT max(stream) FROM tombstone WHERE namespace = 2), 0))",
+    [SQL_ADD_BRANCH] =
+        "INSERT INTO branch(branch, session, name, status, from_seq, started_ns, "
+        "reason, sum) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) RETURNING 1",
+    [SQL_SET_BRANCH] =
+        "UPDATE branch SET session = ?2, name = ?3, status = ?4, from_seq = ?5, "
+        "started_ns = ?6, reason = ?7, sum = ?8 WHERE branch = ?1 RETURNING 1",
+    [SQL_GET_BRANCH] = BRANCH_COLUMNS "WHERE branch = ?1",
+    [SQL_FIND_BRANCH] = "SELECT branch FROM branch WHERE session = ?1 AND name = ?2",
+    [SQL_EACH_BRANCH] = BRANCH_COLUMNS "ORDER BY branch",
+    [SQL_PUT_ITEM] = "INSERT OR REPLACE INTO item(session, kind, n, body, sum) "
+                     "VALUES(?1, ?2, ?3, ?4, ?5)",
+    [SQL_DROP_ITEM] = "DELETE FROM item WHERE session = ?1 AND kind = ?2 AND n = ?3",
+    /* It goes on with the next session: see rows_checked_int.h. */
+    [SQL_EACH_ITEM] = ITEM_COLUMNS "WHERE session >= ?1 ORDER BY session, kind, n",
+    [SQL_ITEM_BEFORE] =
+        ITEM_COLUMNS "WHERE session < ?1 ORDER BY session DESC, kind DESC, n DESC "
+                     "LIMIT 1",
+    [SQL_PUT_SESSION_LOG] =
+        "INSERT INTO session_log(session, turn, n, time_ns, verb, kind, number, "
+        "before, after, sum) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+    [SQL_EACH_SESSION_LOG_ASC] =
+        SESSION_LOG_COLUMNS "WHERE session = ?1 AND turn > ?2 ORDER BY turn, n",
+    [SQL_EACH_SESSION_LOG_DESC] =
+        SESSION_LOG_COLUMNS "WHERE session = ?1 AND turn <= ?2 ORDER BY turn DESC, n",
+    [SQL_SESSION_LOG_BEFORE] =
+        SESSION_LOG_COLUMNS "WHERE (session, turn) <= (?1, ?2) "
+                            "ORDER BY session DESC, turn DESC, n DESC LIMIT 1",
+    [SQL_SESSION_LOG_BEHIND] = SESSION_LOG_COLUMNS "WHERE (session, turn) > (?1, ?2) "
+                                                   "ORDER BY session, turn, n LIMIT 1",
+
     [SQL_PUT_OBJECT] = "INSERT INTO object(digest, size, codec, data, base) "
                        "VALUES(?1, ?2, ?3, ?4, ?5)",
     [SQL_MEND_OBJECT] = "UPDATE object SET size = ?2, codec = ?3, data = ?4, base = ?5 "
@@ -271,6 +335,10 @@ static const char *const texts[SQL_COUNT] = {
         "SELECT run, turn, n, time_ns, kind, argument, gen, task, data, sum FROM event",
     [SQL_ALL_COMMAND] = COMMAND_COLUMNS,
     [SQL_ALL_CLAIM] = CLAIM_COLUMNS,
+    [SQL_ALL_SESSION] = SESSION_COLUMNS,
+    [SQL_ALL_BRANCH] = BRANCH_COLUMNS,
+    [SQL_ALL_ITEM] = ITEM_COLUMNS,
+    [SQL_ALL_SESSION_LOG] = SESSION_LOG_COLUMNS,
 
     [SQL_KEEP_META] =
         "INSERT OR IGNORE INTO meta SELECT ?1, ?2, ?3 WHERE true RETURNING 1",
@@ -309,6 +377,17 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_KEEP_EVENT] =
         "INSERT OR IGNORE INTO event SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, "
         "?10 WHERE true RETURNING 1",
+    [SQL_KEEP_SESSION] =
+        "INSERT OR IGNORE INTO session SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, "
+        "?10 WHERE true RETURNING 1",
+    [SQL_KEEP_BRANCH] =
+        "INSERT OR IGNORE INTO branch SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8 "
+        "WHERE true RETURNING 1",
+    [SQL_KEEP_ITEM] = "INSERT OR IGNORE INTO item SELECT ?1, ?2, ?3, ?4, ?5 "
+                      "WHERE true RETURNING 1",
+    [SQL_KEEP_SESSION_LOG] =
+        "INSERT OR IGNORE INTO session_log SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, "
+        "?9, ?10 WHERE true RETURNING 1",
     [SQL_DROP_RUN] = "DELETE FROM run WHERE run = ?1",
     [SQL_DROP_STRAY_GRAPHS] =
         "DELETE FROM run_graph WHERE run NOT IN (SELECT run FROM run)",

@@ -19,6 +19,7 @@ enum sql_id {
     SQL_COUNT_TABLES,
     SQL_PUT_META,
     SQL_GET_META,
+    SQL_META_BESIDE,
     SQL_SET_META,
     SQL_DELETE_META,
     SQL_DELETE_META_RANGE,
@@ -98,6 +99,31 @@ enum sql_id {
     SQL_GET_EVENT,
     SQL_EVENT_TURN,
 
+    /* storage/sessions/ */
+    SQL_LAST_SESSION,
+    SQL_ADD_SESSION,
+    SQL_SET_SESSION,
+    SQL_GET_SESSION,
+    SQL_FIND_SESSION,
+    SQL_EACH_SESSION_ASC,
+    SQL_EACH_SESSION_DESC,
+    SQL_COUNT_SESSIONS,
+    SQL_LAST_BRANCH,
+    SQL_ADD_BRANCH,
+    SQL_SET_BRANCH,
+    SQL_GET_BRANCH,
+    SQL_FIND_BRANCH,
+    SQL_EACH_BRANCH,
+    SQL_PUT_ITEM,
+    SQL_DROP_ITEM,
+    SQL_EACH_ITEM,
+    SQL_ITEM_BEFORE,
+    SQL_PUT_SESSION_LOG,
+    SQL_EACH_SESSION_LOG_ASC,
+    SQL_EACH_SESSION_LOG_DESC,
+    SQL_SESSION_LOG_BEFORE,
+    SQL_SESSION_LOG_BEHIND,
+
     SQL_PUT_OBJECT,
     SQL_MEND_OBJECT,
     SQL_GET_OBJECT,
@@ -113,6 +139,10 @@ enum sql_id {
     SQL_ALL_EVENT,
     SQL_ALL_COMMAND,
     SQL_ALL_CLAIM,
+    SQL_ALL_SESSION,
+    SQL_ALL_BRANCH,
+    SQL_ALL_ITEM,
+    SQL_ALL_SESSION_LOG,
 
     /* rescue.c, in the order of enum salvage_table: keep a row unless there is one */
     SQL_KEEP_META,
@@ -127,6 +157,10 @@ enum sql_id {
     SQL_KEEP_COMMAND,
     SQL_KEEP_CLAIM,
     SQL_KEEP_EVENT,
+    SQL_KEEP_SESSION,
+    SQL_KEEP_BRANCH,
+    SQL_KEEP_ITEM,
+    SQL_KEEP_SESSION_LOG,
     SQL_DROP_RUN,
     SQL_DROP_STRAY_GRAPHS,
     SQL_HAS_OBJECT,
@@ -204,6 +238,21 @@ enum sql_id {
     FIRST(RUN, run) NEXT(TURN, turn) NEXT(N, n) NEXT(TIME_NS, time_ns) \
     NEXT(KIND, kind) NEXT(ARGUMENT, argument) NEXT(GEN, gen) NEXT(TASK, task) \
     NEXT(DATA, data)
+#define SESSION_READ(FIRST, NEXT) \
+    FIRST(SESSION, session) NEXT(NAME, name) NEXT(STARTED_NS, started_ns) \
+    NEXT(STARTED_BOOT_NS, started_boot_ns) NEXT(BOOT, boot) \
+    NEXT(ENDED_NS, ended_ns) NEXT(BRANCH, branch) NEXT(NUMBERS, numbers) \
+    NEXT(SETTINGS, settings) NEXT(SUM, sum)
+#define BRANCH_READ(FIRST, NEXT) \
+    FIRST(BRANCH, branch) NEXT(SESSION, session) NEXT(NAME, name) \
+    NEXT(STATUS, status) NEXT(FROM_SEQ, from_seq) NEXT(STARTED_NS, started_ns) \
+    NEXT(REASON, reason) NEXT(SUM, sum)
+#define ITEM_READ(FIRST, NEXT) \
+    FIRST(SESSION, session) NEXT(KIND, kind) NEXT(N, n) NEXT(BODY, body) NEXT(SUM, sum)
+#define SESSION_LOG_READ(FIRST, NEXT) \
+    FIRST(SESSION, session) NEXT(TURN, turn) NEXT(N, n) NEXT(TIME_NS, time_ns) \
+    NEXT(VERB, verb) NEXT(KIND, kind) NEXT(NUMBER, number) NEXT(BEFORE, before) \
+    NEXT(AFTER, after) NEXT(SUM, sum)
 /* clang-format on */
 #define ATTEMPT_INDEX(name, column) ATTEMPT_##name##_AT,
 #define RUN_INDEX(name, column) RUN_##name##_AT,
@@ -212,6 +261,10 @@ enum sql_id {
 #define COMMAND_INDEX(name, column) COMMAND_##name##_AT,
 #define CLAIM_INDEX(name, column) CLAIM_##name##_AT,
 #define EVENT_INDEX(name, column) EVENT_##name##_AT,
+#define SESSION_INDEX(name, column) SESSION_##name##_AT,
+#define BRANCH_INDEX(name, column) BRANCH_##name##_AT,
+#define ITEM_INDEX(name, column) ITEM_##name##_AT,
+#define SESSION_LOG_INDEX(name, column) SESSION_LOG_##name##_AT,
 enum attempt_column { ATTEMPT_READ(ATTEMPT_INDEX, ATTEMPT_INDEX) ATTEMPT_COLUMNS_READ };
 enum run_column { RUN_READ(RUN_INDEX, RUN_INDEX) RUN_COLUMNS_READ };
 enum checkpoint_column {
@@ -223,6 +276,12 @@ enum tombstone_column {
 enum command_column { COMMAND_READ(COMMAND_INDEX, COMMAND_INDEX) COMMAND_COLUMNS_READ };
 enum claim_column { CLAIM_READ(CLAIM_INDEX, CLAIM_INDEX) CLAIM_COLUMNS_READ };
 enum event_column { EVENT_READ(EVENT_INDEX, EVENT_INDEX) EVENT_COLUMNS_READ };
+enum session_column { SESSION_READ(SESSION_INDEX, SESSION_INDEX) SESSION_COLUMNS_READ };
+enum branch_column { BRANCH_READ(BRANCH_INDEX, BRANCH_INDEX) BRANCH_COLUMNS_READ };
+enum item_column { ITEM_READ(ITEM_INDEX, ITEM_INDEX) ITEM_COLUMNS_READ };
+enum session_log_column {
+    SESSION_LOG_READ(SESSION_LOG_INDEX, SESSION_LOG_INDEX) SESSION_LOG_COLUMNS_READ
+};
 
 const char *sql_text(enum sql_id id);
 

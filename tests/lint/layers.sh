@@ -113,6 +113,7 @@ found=$(
     check_circles storage
     check_circles storage/sqlite
     check_circles storage/rescue
+    check_circles storage/sessions
     check_circles workflow
     check_circles cli
     check_circles process

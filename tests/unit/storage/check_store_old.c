@@ -429,7 +429,7 @@ int main(int argc, char **argv)
     tcase_add_test(tests, migrated_under_a_reader);
     tcase_add_test(tests, older_process_goes_on);
     tcase_add_test(tests, migration_fails);
-    tcase_add_loop_test(tests, bases_come_with_a_writer, 1, 5);
+    tcase_add_loop_test(tests, bases_come_with_a_writer, 1, SCHEMA_VERSION);
     tcase_add_test(tests, migrated_by_an_older_cairn);
     tcase_add_test(tests, older_process_puts_objects);
     suite_add_tcase(suite, tests);

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/* Rows of branches. The table is read whole where branches of one session are asked
+ * for: see rows_checked_int.h. */
+#include "storage/sessions/rows_checked_int.h"
+#include "storage/sessions/rows_session.h"
+
+#include <assert.h>
+
+/* ---- Writing ---- */
+
+static int check_name(struct cairn_store *store, const struct branch_row *row,
+                      struct cairn_error *error)
+{
+    int64_t other = 0;
+    int rc = db_get_int(store->db, SQL_FIND_BRANCH,
+                        VALUES(value_number(row->session), value_text(row->name)),
+                        &other, error);
+    if (rc == CAIRN_ENOTFOUND || (!rc && (uint64_t)other == row->branch))
+        return 0;
+    return rc ? rc
+              : error_set(error, CAIRN_EUSAGE,
+                          "session %llu has a branch %.*s already: take another name",
+                          (unsigned long long)row->session, (int)row->name.len,
+                          row->name.ptr);
+}
+
+static int no_branch(uint64_t branch, struct cairn_error *error)
+{
+    return error_set(error, CAIRN_ENOTFOUND, "there is no branch %llu",
+                     (unsigned long long)branch);
+}
+
+int store_put_branch(struct cairn_store *store, struct branch_row *row,
+                     struct cairn_error *error)
+{
+    uint64_t branch = row->branch;
+    store_assert_writing(store);
+    assert(row->session && row->name.len);
+    int rc = check_name(store, row, error);
+    if (!rc && !row->branch)
+        rc = checked_next_number(store, SQL_LAST_BRANCH, "branch", &branch, error);
+    if (rc)
+        return rc;
+    rc = checked_put(store, row->branch ? SQL_SET_BRANCH : SQL_ADD_BRANCH,
+                     VALUES(value_number(branch), value_number(row->session),
+                            value_text(row->name), value_int(row->status),
+                            value_number(row->from_seq), value_int(row->started_ns),
+                            value_text(row->reason)),
+                     error);
+    if (!rc)
+        row->branch = branch;
+    return rc == CAIRN_ENOTFOUND ? no_branch(branch, error) : rc;
+}
+
+/* ---- Reading ---- */
+
+static void branch_from(const struct checked *rows, struct branch_row *row)
+{
+    const struct sql_value *v = rows->values;
+    *row = (struct branch_row){.branch = (uint64_t)v[BRANCH_BRANCH_AT].integer,
+                               .session = (uint64_t)v[BRANCH_SESSION_AT].integer,
+                               .name = v[BRANCH_NAME_AT].bytes,
+                               .status = (uint8_t)v[BRANCH_STATUS_AT].integer,
+                               .from_seq = (uint64_t)v[BRANCH_FROM_SEQ_AT].integer,
+                               .started_ns = v[BRANCH_STARTED_NS_AT].integer,
+                               .reason = v[BRANCH_REASON_AT].bytes};
+}
+
+/* Where it is not found, it may be one whose number is damaged. */
+int store_get_branch(struct cairn_store *store, uint64_t branch, branch_row_fn *got,
+                     void *context, struct cairn_error *error)
+{
+    struct checked rows = {.store = store, .table = &checked_branches};
+    assert(got);
+    int rc = checked_start(&rows, SQL_GET_BRANCH, VALUES(value_number(branch)), error);
+    if (!rc)
+        rc = checked_step(&rows, error);
+    if (rc > 0) {
+        struct branch_row row;
+        branch_from(&rows, &row);
+        rc = got(context, &row);
+        checked_stop(&rows);
+        return rc < 0 ? rc : 0;
+    }
+    checked_stop(&rows);
+    if (!rc)
+        rc = checked_look(&rows, SQL_EACH_BRANCH, NO_VALUES, error);
+    rc = checked_result(&rows, rc, error);
+    return rc ? rc : no_branch(branch, error);
+}
+
+int store_each_branch(struct cairn_store *store, uint64_t session, branch_row_fn *each,
+                      void *context, struct cairn_error *error)
+{
+    struct checked rows = {.store = store, .table = &checked_branches};
+    assert(each);
+    int rc = checked_start(&rows, SQL_EACH_BRANCH, NO_VALUES, error);
+    while (rc >= 0 && (rc = checked_step(&rows, error)) > 0) {
+        struct branch_row row;
+        branch_from(&rows, &row);
+        if (session && row.session != session)
+            continue;
+        rc = each(context, &row);
+        if (rc)
+            break;
+    }
+    checked_stop(&rows);
+    return rc > 0 ? 0 : checked_result(&rows, rc, error);
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/* Rows of debugging sessions: sessions, their branches, the items of their boards, and
+ * the log of what was done. What a body, numbers or settings mean is the business of
+ * session/; here they are bytes under a checksum. Sessions have no HMAC key.
+ *
+ * No field of a row whose checksum does not hold is handed out. Whoever asks for that
+ * row, or for a list with it, gets CAIRN_EDAMAGED with a text that names it; the other
+ * rows of a list are handed out before. A row whose number is damaged may be any: where
+ * it could be the one that is missing, the answer is CAIRN_EDAMAGED, too.
+ *
+ * A store of an older version that is only read has none of these rows.
+ *
+ * Numbers have 63 bits, times are nanoseconds (UTC) unless said otherwise. What is put
+ * needs a write transaction. A failed check (CAIRN_EUSAGE, CAIRN_ENOTFOUND) leaves the
+ * transaction usable. */
+#ifndef STORAGE_SESSIONS_ROWS_SESSION_H
+#define STORAGE_SESSIONS_ROWS_SESSION_H
+
+#include "base/str.h"
+#include "cairn/store.h"
+
+/* Callbacks get views that are valid during the call. A non-zero return stops, and is
+ * returned if negative. */
+
+/* ---- rows_session.c ---- */
+
+struct session_row {
+    uint64_t session;                    /* from 1, never used again */
+    struct str name;                     /* unique, not empty */
+    int64_t started_ns, started_boot_ns; /* UTC; CLOCK_BOOTTIME of `boot` */
+    struct str boot;                     /* boot id */
+    int64_t ended_ns;                    /* 0: not ended */
+    uint64_t branch;                     /* the current one */
+    struct str numbers, settings;
+};
+/* Replaces the row of its number (CAIRN_ENOTFOUND if there is none); number 0: a new
+ * session, whose number is put there. CAIRN_EUSAGE if another has its name. */
+int store_put_session(struct cairn_store *store, struct session_row *row,
+                      struct cairn_error *error);
+typedef int session_row_fn(void *context, const struct session_row *row);
+/* CAIRN_ENOTFOUND */
+int store_get_session(struct cairn_store *store, uint64_t session, session_row_fn *got,
+                      void *context, struct cairn_error *error);
+/* CAIRN_ENOTFOUND */
+int store_find_session(struct cairn_store *store, struct str name, uint64_t *session,
+                       struct cairn_error *error);
+/* By number, the highest first unless page->oldest_first; limit 0: all. `total` (may be
+ * NULL): how many there are. */
+int store_each_session(struct cairn_store *store, const struct cairn_page *page,
+                       session_row_fn *each, void *context, uint64_t *total,
+                       struct cairn_error *error);
+
+/* The current session of the store, 0: none. It is the setting `session`, a number; its
+ * row may be gone. CAIRN_EDAMAGED if the setting is damaged, or may be. */
+int store_current_session(struct cairn_store *store, uint64_t *session,
+                          struct cairn_error *error);
+int store_set_current_session(struct cairn_store *store, uint64_t session,
+                              struct cairn_error *error);
+
+/* ---- rows_branch.c ---- */
+
+/* A branch is a stream of the namespace debug, and has the number of the stream. */
+struct branch_row {
+    uint64_t branch; /* from 1, never used again */
+    uint64_t session;
+    struct str name;   /* unique in its session, not empty */
+    uint8_t status;    /* of session/ */
+    uint64_t from_seq; /* the checkpoint it starts from; 0: the session's first */
+    int64_t started_ns;
+    struct str reason; /* why it was abandoned, or "" */
+};
+int store_put_branch(struct cairn_store *store, struct branch_row *row,
+                     struct cairn_error *error); /* as store_put_session */
+typedef int branch_row_fn(void *context, const struct branch_row *row);
+/* CAIRN_ENOTFOUND */
+int store_get_branch(struct cairn_store *store, uint64_t branch, branch_row_fn *got,
+                     void *context, struct cairn_error *error);
+/* By number; session 0: of all. Reads all branches of the store. */
+int store_each_branch(struct cairn_store *store, uint64_t session, branch_row_fn *each,
+                      void *context, struct cairn_error *error);
+
+/* ---- rows_item.c ---- */
+
+struct item_row {
+    uint64_t session;
+    uint8_t kind;
+    uint32_t n;
+    struct str body;
+};
+/* Inserts or replaces. */
+int store_put_item(struct cairn_store *store, const struct item_row *row,
+                   struct cairn_error *error);
+/* 0, too, if there is none. */
+int store_drop_item(struct cairn_store *store, uint64_t session, uint8_t kind,
+                    uint32_t n, struct cairn_error *error);
+typedef int item_row_fn(void *context, const struct item_row *row);
+/* By kind and number. */
+int store_each_item(struct cairn_store *store, uint64_t session, item_row_fn *each,
+                    void *context, struct cairn_error *error);
+
+/* ---- rows_session_log.c ---- */
+
+/* What was done in a session. Turns count its transactions; n counts within a turn. */
+struct session_log_row {
+    uint64_t session, turn; /* both from 1 */
+    uint32_t n;
+    int64_t time_ns;
+    uint8_t verb;             /* of session/ */
+    uint8_t kind;             /* of the item, or 0 */
+    uint64_t number;          /* of the item, a checkpoint or a branch, by verb */
+    struct str before, after; /* of session/; ptr NULL: there is none */
+};
+/* There must be no row with its session, turn and n. */
+int store_put_session_log(struct cairn_store *store, const struct session_log_row *row,
+                          struct cairn_error *error);
+typedef int session_log_row_fn(void *context, const struct session_log_row *row);
+/* Those with turn > after, by turn and n; `newest_first`: with turn <= after, by
+ * descending turn and ascending n within it. */
+int store_each_session_log(struct cairn_store *store, uint64_t session, uint64_t after,
+                           bool newest_first, session_log_row_fn *each, void *context,
+                           struct cairn_error *error);
+/* The highest turn, 0: none. */
+int store_last_session_turn(struct cairn_store *store, uint64_t session, uint64_t *turn,
+                            struct cairn_error *error);
+
+#endif
