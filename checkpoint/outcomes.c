@@ -367,7 +367,3 @@ const struct payload_kind outcomes_kind = {
     .keep_newest = keep_newest,
     .identify = identify_run,
 };
-
-const struct payload_kinds payload_kinds = {
-    .at = {[NAMESPACE_WORKFLOW] = &outcomes_kind},
-};

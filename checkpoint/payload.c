@@ -139,14 +139,14 @@ static tpl_bin bin_of(struct str bytes)
 /* One image of either format: its fields, and the place for its bytes. */
 struct image {
     bool full;
-    uint32_t tasks;
-    uint64_t base, tag;
-    tpl_bin graph, packed;
+    uint32_t number;       /* full: of tasks, or of a trigger */
+    tpl_bin first, packed; /* full: graph digest or head; then what is packed */
+    uint64_t base, tag;    /* not full */
     void *bytes;
     size_t size;
 };
 
-enum { IMAGE_HEAD = 12, FULL_FIXED = 4 + 4 + DIGEST_SIZE + 4, DELTA_FIXED = 8 + 8 + 4 };
+enum { IMAGE_HEAD = 12, FULL_FIXED = 4 + 4 + 4, DELTA_FIXED = 8 + 8 + 4 };
 
 static const char *format_of(const struct image *image)
 {
@@ -157,7 +157,7 @@ static tpl_node *map_image(struct image *image)
 {
     char full[] = "uBB", delta[] = "UUB"; /* tpl_map wants writable text */
     if (image->full)
-        return tpl_map(full, &image->tasks, &image->graph, &image->packed);
+        return tpl_map(full, &image->number, &image->first, &image->packed);
     return tpl_map(delta, &image->base, &image->tag, &image->packed);
 }
 
@@ -178,8 +178,8 @@ static int write_image(void *context)
 static int put_image(struct image *image, const struct buf *packed, struct buf *out,
                      struct cairn_error *error)
 {
-    size_t size =
-        IMAGE_HEAD + packed->size + (size_t)(image->full ? FULL_FIXED : DELTA_FIXED);
+    size_t size = IMAGE_HEAD + image->first.sz + packed->size +
+                  (size_t)(image->full ? FULL_FIXED : DELTA_FIXED);
     if (size > LIMIT_PAYLOAD_BYTES)
         return error_set(error, CAIRN_ELIMIT,
                          "a checkpoint of %zu bytes is larger than the limit of %d",
@@ -208,8 +208,8 @@ int payload_full(const struct states *states, const struct digest *graph,
     int rc = pack_runs(states, &packed, error);
     if (rc == 0) {
         assert(packed.size > 0);
-        struct image image = {.full = true, .tasks = states->n};
-        image.graph = bin_of((struct str){(const char *)graph->bytes, DIGEST_SIZE});
+        struct image image = {.full = true, .number = states->n};
+        image.first = bin_of((struct str){(const char *)graph->bytes, DIGEST_SIZE});
         rc = put_image(&image, &packed, out, error);
     }
     buf_release(&packed);
@@ -259,6 +259,15 @@ int payload_delta(uint64_t base, uint64_t tag, const struct change *changes, siz
     return rc;
 }
 
+int payload_sections(uint32_t trigger, struct str head, const struct buf *sections,
+                     struct buf *out, struct cairn_error *error)
+{
+    assert(head.len > 0 && sections->size > 0);
+    struct image image = {.full = true, .number = trigger};
+    image.first = bin_of(head);
+    return put_image(&image, sections, out, error);
+}
+
 uint64_t graph_tag(const struct digest *graph)
 {
     struct reader in = reader_of(graph->bytes, DIGEST_SIZE);
@@ -267,11 +276,11 @@ uint64_t graph_tag(const struct digest *graph)
 
 /* ---- Reading ---- */
 
-/* On success graph.addr and packed.addr are the caller's to free. */
+/* On success first.addr and packed.addr are the caller's to free. */
 static int read_image(void *context)
 {
     struct image *image = context;
-    assert(!image->graph.addr && !image->packed.addr);
+    assert(!image->first.addr && !image->packed.addr);
     tpl_node *node = map_image(image);
     if (!node)
         return 1;
@@ -279,7 +288,7 @@ static int read_image(void *context)
               tpl_unpack(node, 0) < 0;
     tpl_free(node);
     if (!bad) {
-        guard_forget(image->graph.addr);
+        guard_forget(image->first.addr);
         guard_forget(image->packed.addr);
     }
     return bad;
@@ -306,13 +315,13 @@ static int take_full(const struct image *image, struct states *states,
                      struct cairn_error *error)
 {
     assert(image->full);
-    if (image->graph.sz != DIGEST_SIZE)
+    if (image->first.sz != DIGEST_SIZE)
         return error_set(error, CAIRN_EDAMAGED, "its graph digest is not 32 bytes");
-    if (image->tasks == 0 || image->tasks > LIMIT_TASKS)
+    if (image->number == 0 || image->number > LIMIT_TASKS)
         return error_set(error, CAIRN_EDAMAGED, "it claims to hold %u tasks",
-                         image->tasks);
+                         image->number);
     struct states made;
-    int rc = states_init(&made, image->tasks, error);
+    int rc = states_init(&made, image->number, error);
     if (rc)
         return rc;
     rc = unpack_runs(view_of(&image->packed), &made, error);
@@ -332,10 +341,31 @@ int payload_parse_full(struct str payload, struct states *states, struct digest 
         return rc;
     rc = take_full(&image, states, error);
     if (rc == 0)
-        memcpy(graph->bytes, image.graph.addr, DIGEST_SIZE);
-    free(image.graph.addr);
+        memcpy(graph->bytes, image.first.addr, DIGEST_SIZE);
+    free(image.first.addr);
     free(image.packed.addr);
     return rc;
+}
+
+int payload_parse_sections(struct str payload, struct sections_image *out,
+                           struct cairn_error *error)
+{
+    struct image image = {.full = true};
+    int rc = load_image(payload, &image, error);
+    if (rc)
+        return rc;
+    *out = (struct sections_image){.trigger = image.number,
+                                   .head = view_of(&image.first),
+                                   .sections = view_of(&image.packed),
+                                   .blocks = {image.first.addr, image.packed.addr}};
+    return 0;
+}
+
+void sections_image_release(struct sections_image *image)
+{
+    free(image->blocks[0]);
+    free(image->blocks[1]);
+    *image = (struct sections_image){0};
 }
 
 int payload_parse_delta(struct str payload, struct delta *delta,

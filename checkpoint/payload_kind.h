@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the records of a namespace mean. The chain (chain.h) knows bytes, links, numbers
- * and deletion; everything that needs the payload goes through one of these tables. The
- * outcomes of runs (outcomes.h) are the first kind.
+ * and deletion; everything that needs the payload goes through one of these tables:
+ * outcomes of runs (outcomes.h), and sections of sessions (sections.h).
  *
  * A program lists the kinds that it knows in a `struct payload_kinds`. Records of a
  * namespace that is not in the list are treated as follows:
@@ -110,8 +110,8 @@ struct payload_kind {
                  struct payload_frame *frame, struct cairn_error *error);
 
     /* What other rows say about the stream; each may be NULL.
-     * find_forks: streams that start from records of `stream` (0: of any), newest
-     * first.
+     * find_forks: streams that start from records of `stream` (0: of any). Which
+     * record belongs to which stream it may leave to the caller: seqs are unique.
      * keep_newest: CAIRN_EUSAGE says why the newest record, `seq`, must stay.
      * identify: fills what a list shows of the stream; CAIRN_EDAMAGED if its row failed
      * verification. */
@@ -127,7 +127,7 @@ struct payload_kinds {
     const struct payload_kind
         *at[NAMESPACE_DEBUG + 1]; /* by namespace; NULL: unknown */
 };
-/* Those of this release. */
+/* Those of this release (payload_kinds.c). */
 extern const struct payload_kinds payload_kinds;
 
 /* NULL: not known. */

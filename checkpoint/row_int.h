@@ -7,8 +7,8 @@
 #include "checkpoint/chain.h"
 #include "storage/rows_checkpoint.h"
 
-/* Decodes the record, checks its HMAC if the store was opened with a key, and compares
- * every column that repeats its header.
+/* Decodes the record, checks its HMAC if the store was opened with a key and it is not
+ * of a session, and compares every column that repeats its header.
  * CAIRN_EDAMAGED: the text says what is wrong, without naming the checkpoint. */
 int row_check(const struct checkpoint_row *row, struct sha256 *sha,
               struct sound_record *out, struct cairn_error *error);

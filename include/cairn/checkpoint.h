@@ -17,16 +17,31 @@ extern "C" {
 
 #define CAIRN_ID_MAX 48 /* bytes of a printed id, with the final NUL */
 
+enum cairn_namespace {
+    CAIRN_NAMESPACE_WORKFLOW = 1, /* checkpoints of runs */
+    CAIRN_NAMESPACE_DEBUG = 2     /* checkpoints of debugging sessions */
+};
+
+/* What does not apply to the namespace is 0 or empty. Texts are UTF-8; one that is
+ * longer than its place is cut at a character and ends with an ellipsis (U+2026). */
 struct cairn_checkpoint_info {
     uint64_t seq;
-    char id[CAIRN_ID_MAX]; /* workflow:42-9f3ac1d20b7e */
+    char id[CAIRN_ID_MAX]; /* workflow:42-9f3ac1d20b7e, debug:43-0b1c2d3e4f5a */
+    enum cairn_namespace namespace_id;
     char workflow[256];
     uint64_t run;
-    uint64_t parent; /* seq, 0: the first of its stream or pruned */
+    uint64_t session; /* 0 also where the row of its branch is damaged or lost */
+    uint64_t branch;  /* of the session */
+    char session_name[256], branch_name[256];
+    uint32_t trigger;  /* why it was made: a number */
+    char message[256]; /* of a person, or of the trigger */
+    char tags[256];    /* joined by commas, which no tag has in it */
+    uint64_t parent;   /* seq, 0: the first of its stream or pruned */
     int64_t time_ns;
     bool full;
-    bool head;         /* newest of its run */
-    bool damaged;      /* then only seq, run and what the row itself says is set */
+    bool head;         /* newest of its run or branch */
+    bool damaged;      /* then only seq, run, branch and what the row itself says is
+                          set */
     uint64_t position; /* number of the record in its stream, from 1; 0 when damaged */
     uint32_t bytes;    /* stored size of the record */
     uint32_t changes;  /* outcomes in a delta */

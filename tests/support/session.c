@@ -144,6 +144,7 @@ const struct payload_kind session_kind = {
 
 const struct payload_kinds session_kinds = {
     .at = {[NAMESPACE_WORKFLOW] = &outcomes_kind, [NAMESPACE_DEBUG] = &session_kind}};
+const struct payload_kinds old_kinds = {.at = {[NAMESPACE_WORKFLOW] = &outcomes_kind}};
 
 /* ---- Writing it ---- */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A second payload kind, which only exists in tests: sessions of notes. It writes a
+/* A payload kind that only exists in tests: sessions of notes, with deltas. It writes a
  * `debug:` stream into the store of a run. Both streams have the number 1, so that code
  * that forgets the namespace is noticed. */
 #ifndef TESTS_SUPPORT_SESSION_H
@@ -18,6 +18,7 @@ struct notes {
 
 extern const struct payload_kind session_kind;
 extern const struct payload_kinds session_kinds; /* with that of runs */
+extern const struct payload_kinds old_kinds;     /* runs only, as in a first release */
 
 struct chains session_chains(struct lab *lab);
 /* The session's chain as it is; it may have no record yet. */

@@ -47,7 +47,7 @@ static void repair(struct lab *lab, const struct payload_kinds *kinds)
 /* By a release that does not know the kind as well: nothing else of it is lost. */
 START_TEST(repairing_a_session)
 {
-    static const struct payload_kinds *const kinds[] = {&session_kinds, &payload_kinds};
+    static const struct payload_kinds *const kinds[] = {&session_kinds, &old_kinds};
     for (int i = 0; i < 2; i++) {
         struct written w = session_write_both(8);
         struct lab *lab = w.lab;
@@ -80,7 +80,7 @@ START_TEST(repairing_a_run)
     struct buf session = session_bytes(lab, NAMESPACE_DEBUG);
     char text[80];
     lab_damage(lab, 4);
-    repair(lab, &payload_kinds);
+    repair(lab, &old_kinds);
     snprintf(text, sizeof text, "checkpoint workflow:%llu of run 1",
              (unsigned long long)lab->seqs[4]);
     ck_assert_str_eq(losses[0], text);

@@ -21,7 +21,7 @@ START_TEST(both_verify)
     snprintf(id, sizeof id, "debug:%llu", (unsigned long long)w.notes[7]);
     MUST(w.lab, session_verify(w.lab, &session_kinds, id));
     /* A release that does not know the kind says so, once, and finds no damage. */
-    MUST(w.lab, session_verify(w.lab, &payload_kinds, NULL));
+    MUST(w.lab, session_verify(w.lab, &old_kinds, NULL));
     ck_assert_int_eq(session_found.n, 1);
     ck_assert_int_eq(session_found.at[0].kind, CAIRN_PROBLEM_UNREAD);
     ck_assert_msg(strstr(session_found.text[0], "namespace debug") != NULL, "%s",
@@ -38,23 +38,22 @@ START_TEST(unknown_kinds_are_verified_one_by_one)
     char id[40];
     for (int i = 0; i < 8; i++) {
         snprintf(id, sizeof id, "debug:%llu", (unsigned long long)w.notes[i]);
-        MUST(lab, session_verify(lab, &payload_kinds, id));
+        MUST(lab, session_verify(lab, &old_kinds, id));
         ck_assert_int_eq(session_found.n, 1);
         ck_assert_int_eq(session_found.at[0].kind, CAIRN_PROBLEM_UNREAD);
     }
     ck_assert(lab_flip(lab, w.notes[4], "record", -1, 2));
     snprintf(id, sizeof id, "debug:%llu", (unsigned long long)w.notes[4]);
-    ck_assert_int_eq(session_verify(lab, &payload_kinds, id), CAIRN_EDAMAGED);
+    ck_assert_int_eq(session_verify(lab, &old_kinds, id), CAIRN_EDAMAGED);
     ck_assert_int_eq(session_found.n, 1);
     ck_assert_int_eq(session_found.at[0].kind, CAIRN_PROBLEM_DAMAGE);
     ck_assert_uint_eq(session_found.at[0].seq, w.notes[4]);
     lab_sql(lab, "DELETE FROM checkpoint WHERE seq = %llu", w.notes[6]);
     snprintf(id, sizeof id, "debug:%llu", (unsigned long long)w.notes[7]);
-    ck_assert_int_eq(session_verify(lab, &payload_kinds, id), CAIRN_EDAMAGED);
+    ck_assert_int_eq(session_verify(lab, &old_kinds, id), CAIRN_EDAMAGED);
     ck_assert_msg(strstr(session_found.text[0], "the record is missing") != NULL, "%s",
                   session_found.text[0]);
-    ck_assert_int_eq(session_verify(lab, &payload_kinds, "debug:99999"),
-                     CAIRN_ENOTFOUND);
+    ck_assert_int_eq(session_verify(lab, &old_kinds, "debug:99999"), CAIRN_ENOTFOUND);
     lab_close(lab);
 }
 END_TEST
@@ -125,7 +124,7 @@ START_TEST(unknown_kinds_are_listed)
 {
     struct written w = session_write_both(13);
     struct lab *lab = w.lab;
-    struct chains in = {lab->store, lab->sha, debug_kind_of(&payload_kinds)};
+    struct chains in = {lab->store, lab->sha, debug_kind_of(&old_kinds)};
     struct cairn_checkpoint_filter all = {.page = {.all = true}};
     struct cairn_checkpoint_info info;
     struct listed listed = {0};
@@ -162,7 +161,7 @@ START_TEST(damage_is_named)
     ck_assert(lab_flip(w.lab, w.notes[4], "record", -1, 2));
     session_expect_named(w.lab, &session_kinds, "debug", w.notes[4],
                          "What was noted there is lost");
-    session_expect_named(w.lab, &payload_kinds, "debug", w.notes[4],
+    session_expect_named(w.lab, &old_kinds, "debug", w.notes[4],
                          "SHA-256 does not match");
     session_resume_run(w.lab);
     buf_release(&before);
@@ -195,7 +194,7 @@ START_TEST(payloads_are_checked_by_their_kind)
     MUST(lab, store_commit(lab->store, &lab->error));
     session_expect_named(lab, &session_kinds, "debug", ref.seq,
                          "it changes note 4 of 4");
-    MUST(lab, session_verify(lab, &payload_kinds, NULL));
+    MUST(lab, session_verify(lab, &old_kinds, NULL));
     lab_close(lab);
 }
 END_TEST
@@ -309,9 +308,8 @@ START_TEST(notes_are_kept_while_named)
     MUST(lab, store_commit(lab->store, &lab->error));
     struct buf session = session_bytes(lab, NAMESPACE_DEBUG);
     /* Where the kind is not known nothing is deleted. */
-    ck_assert_int_eq(
-        checkpoint_gc(lab->store, &payload_kinds, NULL, &result, &lab->error),
-        CAIRN_ENEWER);
+    ck_assert_int_eq(checkpoint_gc(lab->store, &old_kinds, NULL, &result, &lab->error),
+                     CAIRN_ENEWER);
     ck_assert_msg(strstr(lab->error.text, "checkpoint debug:") != NULL, "%s",
                   lab->error.text);
     ck_assert_uint_eq(result.objects, 0);

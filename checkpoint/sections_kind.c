@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/* The payload kind of sessions: how the chain reads and describes debug records, and
+ * what the rows of sessions say about streams. */
+#include "checkpoint/sections_int.h"
+
+#include "base/utf8.h"
+#include "storage/sessions/rows_session.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+/* ---- Reading ---- */
+
+int sections_of_record(struct arena *arena, const struct sound_record *record,
+                       struct sections *out, struct cairn_error *error)
+{
+    assert_sound(record);
+    assert(record->header.namespace_id == NAMESPACE_DEBUG);
+    if (record->header.kind != RECORD_FULL)
+        return error_set(error, CAIRN_EDAMAGED,
+                         "it is not a full record, as all of sessions are");
+    return sections_decode(arena, record->payload, out, error);
+}
+
+static void note_frame(const struct sound_record *record, const struct sections *found,
+                       struct payload_check *check)
+{
+    check->base = record->header.seq;
+    if (check->frame)
+        *check->frame =
+            (struct payload_frame){.base = record->header.seq, .size = found->n};
+}
+
+static int check_payload(const struct sound_record *record, struct payload_check *check,
+                         struct cairn_error *error)
+{
+    struct arena arena = ARENA_INIT;
+    struct sections found;
+    assert(check->roots == ROOTS_NONE || check->root);
+    check->base = 0;
+    int rc = sections_of_record(&arena, record, &found, error);
+    arena_release(&arena);
+    if (rc)
+        return rc;
+    note_frame(record, &found, check);
+    if (check->roots == ROOTS_NONE)
+        return 0;
+    for (uint32_t i = 0; i < found.n && !rc; i++)
+        rc = check->root(check->context, &found.list[i].digest);
+    return rc;
+}
+
+/* ---- The state: the newest record ---- */
+
+struct sections_state {
+    struct arena arena; /* of `now` */
+    struct sections now;
+};
+
+static int apply_payload(void *state, const struct sound_record *record,
+                         struct payload_check *check, struct cairn_error *error)
+{
+    struct sections_state *before = state, made = {.arena = ARENA_INIT};
+    check->base = 0;
+    int rc = sections_of_record(&made.arena, record, &made.now, error);
+    if (rc) {
+        arena_release(&made.arena);
+        return rc;
+    }
+    note_frame(record, &made.now, check);
+    arena_release(&before->arena);
+    *before = made;
+    return 0;
+}
+
+static void release_state(void *state)
+{
+    struct sections_state *held = state;
+    arena_release(&held->arena);
+    *held = (struct sections_state){.arena = ARENA_INIT};
+}
+
+/* ---- Describing ---- */
+
+enum { TEXT_ROOM = 256 };
+
+/* Cut at a character; the ellipsis says that it was. */
+static void put_text(char out[TEXT_ROOM], struct str text)
+{
+    static const char ellipsis[] = "\xe2\x80\xa6";
+    bool whole = text.len < TEXT_ROOM;
+    size_t n = whole ? text.len : utf8_fit(text, TEXT_ROOM - sizeof ellipsis);
+    if (n)
+        memcpy(out, text.ptr, n);
+    out[n] = 0;
+    if (!whole)
+        memcpy(out + n, ellipsis, sizeof ellipsis);
+}
+
+/* Joined as far as they fit, and what is cut off then shows. */
+static void put_tags(char out[TEXT_ROOM], const struct sections *found)
+{
+    char joined[TEXT_ROOM + 1 + CHECKPOINT_TAG_BYTES];
+    size_t n = 0;
+    for (uint32_t i = 0; i < found->n_tags && n < TEXT_ROOM; i++) {
+        struct str tag = found->tags[i];
+        assert(tag.len > 0 && tag.len <= CHECKPOINT_TAG_BYTES);
+        if (i)
+            joined[n++] = ',';
+        memcpy(joined + n, tag.ptr, tag.len);
+        n += tag.len;
+    }
+    put_text(out, (struct str){joined, n});
+}
+
+static void describe_sections(const struct sections *found,
+                              struct cairn_checkpoint_info *info)
+{
+    info->trigger = found->trigger;
+    put_text(info->message, found->message);
+    put_tags(info->tags, found);
+}
+
+static int describe_payload(const struct sound_record *record,
+                            struct cairn_checkpoint_info *info,
+                            struct cairn_error *error)
+{
+    struct arena arena = ARENA_INIT;
+    struct sections found;
+    int rc = sections_of_record(&arena, record, &found, error);
+    if (rc == 0)
+        describe_sections(&found, info);
+    arena_release(&arena);
+    return rc;
+}
+
+static void summarize_state(const void *state, struct cairn_checkpoint_info *info)
+{
+    const struct sections_state *held = state;
+    describe_sections(&held->now, info);
+}
+
+/* ---- What the rows of sessions say ---- */
+
+struct fork_search {
+    payload_fork_fn *each;
+    void *context;
+};
+
+static int note_fork(void *context, const struct branch_row *row)
+{
+    const struct fork_search *search = context;
+    struct payload_fork start = {row->from_seq, row->branch};
+    return row->from_seq ? search->each(search->context, &start) : 0;
+}
+
+/* A row names the record that a branch starts from, not its stream: all are reported.
+ */
+static int find_forks(struct cairn_store *store, uint64_t branch, payload_fork_fn *each,
+                      void *context, struct cairn_error *error)
+{
+    struct fork_search search = {each, context};
+    (void)branch;
+    int rc = store_each_branch(store, 0, note_fork, &search, error);
+    return rc < 0 ? rc : 0;
+}
+
+static int name_branch(void *context, const struct branch_row *row)
+{
+    struct cairn_checkpoint_info *info = context;
+    info->session = row->session;
+    put_text(info->branch_name, row->name);
+    return 0;
+}
+
+static int name_session(void *context, const struct session_row *row)
+{
+    struct cairn_checkpoint_info *info = context;
+    put_text(info->session_name, row->name);
+    return 0;
+}
+
+/* A record stands by itself: where the row of its branch or session is damaged or lost,
+ * which a verification names, what that says is left out. */
+static int identify_branch(struct cairn_store *store,
+                           struct cairn_checkpoint_info *info,
+                           struct cairn_error *error)
+{
+    struct cairn_error why = {0};
+    int rc = store_get_branch(store, info->branch, name_branch, info, &why);
+    if (rc == 0)
+        rc = store_get_session(store, info->session, name_session, info, &why);
+    if (rc == 0 || rc == CAIRN_ENOTFOUND || rc == CAIRN_EDAMAGED)
+        return 0;
+    return error_set(error, rc, "%s", why.text);
+}
+
+const struct payload_kind sections_kind = {
+    .namespace_id = NAMESPACE_DEBUG,
+    .stream_noun = "branch",
+    .loss_text = "What it held of its session is lost; the others stand by themselves",
+    .restart = "`cairn branch start` begins another one",
+    .root_noun = "section",
+    .root_loss = "they cannot be restored",
+    .check = check_payload,
+    .describe = describe_payload,
+    .state_bytes = sizeof(struct sections_state),
+    .apply = apply_payload,
+    .state_release = release_state,
+    .summarize = summarize_state,
+    .find_forks = find_forks,
+    .identify = identify_branch,
+};
