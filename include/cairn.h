@@ -15,6 +15,8 @@
  *   cairn/checkpoint.h  list, get, verify, compare checkpoints
  *   cairn/gc.h          delete checkpoints, runs, content
  *   cairn/recorder.h    checkpoints for programs that run their tasks themselves
+ *   cairn/session.h     debugging sessions, their checkpoints and branches
+ *   cairn/board.h       what a session knows: hypotheses, evidence, beliefs, notes
  *   cairn/repair.h      examine a store, and repair a damaged one
  *
  * Conventions
@@ -33,6 +35,7 @@
 #ifndef CAIRN_H
 #define CAIRN_H
 
+#include "cairn/board.h"
 #include "cairn/checkpoint.h"
 #include "cairn/error.h"
 #include "cairn/external.h"
@@ -43,6 +46,7 @@
 #include "cairn/repair.h"
 #include "cairn/run.h"
 #include "cairn/runs.h"
+#include "cairn/session.h"
 #include "cairn/store.h"
 #include "cairn/workflow.h"
 

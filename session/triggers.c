@@ -46,6 +46,8 @@ static const struct {
         AUTO(TRIGGER_COMPACTION_WARNING, "compaction-warning", "compaction warning", 0),
     [TRIGGER_TASK_FAILED] = AUTO(TRIGGER_TASK_FAILED, "task-failed", "task failed", 0),
     [TRIGGER_TOOL_CALL] = AUTO(TRIGGER_TOOL_CALL, "tool-call", "tool call", 0),
+    [TRIGGER_BEFORE_RESTORE] =
+        AUTO(TRIGGER_BEFORE_RESTORE, "before-restore", "before restore", 0),
 };
 
 /* A number that is none reads the empty row 0. */

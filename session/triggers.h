@@ -13,8 +13,8 @@
 #include <stdint.h>
 
 /* Stored: never renumbered. There are eight kinds of automatic triggers, of which two
- * have cases that are told apart because they are significant; and two more kinds that
- * come from a run's task and from an agent. */
+ * have cases that are told apart because they are significant; and three more kinds
+ * that come from a run's task, from an agent and from a restore. */
 enum trigger {
     TRIGGER_MANUAL = 1,
     TRIGGER_SCHEDULED = 2,
@@ -31,8 +31,9 @@ enum trigger {
     TRIGGER_COMPACTION_WARNING = 13, /* of an agent's context */
     TRIGGER_TASK_FAILED = 14,
     TRIGGER_TOOL_CALL = 15,
+    TRIGGER_BEFORE_RESTORE = 16,
 };
-enum { TRIGGERS_END = 16 };
+enum { TRIGGERS_END = 17 };
 
 /* "hypothesis-confirmed"; NULL for a number that is none. */
 const char *trigger_name(enum trigger trigger);

@@ -86,7 +86,14 @@ missing() { # WANTED GOT: the lines that are not there any more
     [ ! -s missing ]
 }
 
-for store in "$root"/tests/data/store-v*.db.zst; do
+# Each answer is a process, which a sanitizer makes slow: there, the first and the newest.
+set -- "$root"/tests/data/store-v*.db.zst
+if ldd "$BUILD/cairn" | grep -q libasan; then
+    first=$1
+    shift $(($# - 1))
+    set -- "$first" "$1"
+fi
+for store; do
     name=$(basename "$store" .db.zst)
     "$BUILD/tests/tools/unpack" "${store%.db.zst}.answers.zst" "$name.wanted"
     unpack "$store"

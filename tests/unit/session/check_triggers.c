@@ -29,6 +29,7 @@ static const struct {
     {13, 13, "compaction-warning", "Auto: compaction warning", true, false},
     {14, 14, "task-failed", "Auto: task failed", true, false},
     {15, 15, "tool-call", "Auto: tool call", true, false},
+    {16, 16, "before-restore", "Auto: before restore", true, false},
 };
 enum { N = sizeof all / sizeof all[0] };
 

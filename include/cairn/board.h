@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/* cairn: the board of a debugging session: hypotheses, evidence, beliefs and what they
+ * depend on, knowledge gaps and notes, as items with named fields.
+ *
+ *   kind        id  fields (* required)
+ *   hypothesis  h1  statement*, prior, status, created, closed, reason, tags
+ *   evidence    e1  text*, hypothesis*, kind, strength*, source, created
+ *   belief      b1  statement*, confidence, subject, claim, denied, created, tags
+ *   dependency  d1  from*, to*, kind, created
+ *   gap         g1  text*, kind, criticality, status, hypothesis, created, ended,
+ *                   resolution
+ *   note        n1  text*, severity, tags, about, created
+ *
+ * Numbers of ids are never used again in a session. */
+#ifndef CAIRN_BOARD_H
+#define CAIRN_BOARD_H
+
+#include "checkpoint.h"
+#include "error.h"
+#include "store.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define CAIRN_ITEM_ID_MAX 24
+
+enum cairn_field_type {
+    CAIRN_FIELD_TEXT,   /* text; also words such as "confirmed", and ids: `text` */
+    CAIRN_FIELD_NUMBER, /* `number` */
+    CAIRN_FIELD_TIME,   /* `time_ns` */
+    CAIRN_FIELD_FLAG,   /* it is there: yes */
+    CAIRN_FIELD_LIST    /* texts, or ids: `texts` */
+};
+struct cairn_field {
+    const char *name;
+    enum cairn_field_type type;
+    const char *text;
+    double number;
+    int64_t time_ns; /* UTC */
+    const char *const *texts;
+    size_t n;
+};
+/* Views, during the callback that gets it. */
+struct cairn_item {
+    char id[CAIRN_ITEM_ID_MAX];
+    const char *kind;
+    const struct cairn_field *fields; /* those that are there, in the order above */
+    size_t n_fields;
+    bool has_confidence; /* of a hypothesis, from its prior and its evidence */
+    double confidence;
+    uint32_t supporting, refuting; /* pieces of evidence of a hypothesis */
+    bool has_score;                /* of an open gap: 0 to 1, how much it matters now */
+    double score;
+    const char *suggestion, *rationale; /* what to do about a gap, or NULL */
+};
+
+/* A field to be set: text as people write it (numbers in digits, times as in
+ * cairn/session.h, lists with commas, a flag "yes" or "no"); NULL takes it away. */
+struct cairn_set {
+    const char *field, *text;
+};
+struct cairn_board_result {
+    char id[CAIRN_ITEM_ID_MAX];
+    uint32_t changed; /* items, with those that follow by themselves (closed gaps) */
+    char checkpoint[CAIRN_ID_MAX];       /* made by itself because of it, or "" */
+    char contradicts[CAIRN_ITEM_ID_MAX]; /* a belief that it contradicts now, or "" */
+};
+
+/* Adds an item. Fields that are not given get what is usual: prior 0.5, status proposed
+ * or open, confidence 0.5, created now, kind observation, implication or other,
+ * criticality medium. The strength of evidence is cut to what its kind can have.
+ * CAIRN_EUSAGE: no such kind, field or value, or what the rules of the board refuse,
+ * with the reason; nothing is changed. `session`: as in cairn/session.h. */
+CAIRN_API int cairn_item_add(struct cairn_store *store, const char *session,
+                             const char *kind, const struct cairn_set *sets, size_t n,
+                             struct cairn_board_result *result,
+                             struct cairn_error *error);
+/* Changes fields of an item. CAIRN_ENOTFOUND. A gap with the status filled gets
+ * `ended`, a hypothesis that is confirmed or rejected `closed`. */
+CAIRN_API int cairn_item_set(struct cairn_store *store, const char *session,
+                             const char *id, const struct cairn_set *sets, size_t n,
+                             struct cairn_board_result *result,
+                             struct cairn_error *error);
+/* Removes an item. CAIRN_EUSAGE: others refer to it, and are named. */
+CAIRN_API int cairn_item_remove(struct cairn_store *store, const char *session,
+                                const char *id, struct cairn_board_result *result,
+                                struct cairn_error *error);
+
+struct cairn_item_filter {
+    const char *kind;  /* NULL: all */
+    const char *field; /* with `value`: only items of which that field is, or has, this
+                          word, id or text; NULL: any */
+    const char *value;
+    const char *checkpoint; /* as they were there; NULL: now */
+    bool by_score;          /* gaps: open ones only, the one that matters most first */
+    struct cairn_page page; /* by number */
+};
+/* One item, as it is now or (`checkpoint` not NULL) was. CAIRN_ENOTFOUND */
+CAIRN_API int cairn_item_get(struct cairn_store *store, const char *session,
+                             const char *id, const char *checkpoint,
+                             int (*got)(void *, const struct cairn_item *),
+                             void *context, struct cairn_error *error);
+CAIRN_API int cairn_item_list(struct cairn_store *store, const char *session,
+                              const struct cairn_item_filter *filter,
+                              int (*each)(void *, const struct cairn_item *),
+                              void *context, uint64_t *total,
+                              struct cairn_error *error);
+
+/* One thing that was done in a session: views. */
+struct cairn_session_event {
+    uint64_t turn; /* counts transactions of the session */
+    uint32_t n;    /* within the turn */
+    int64_t time_ns;
+    const char *verb; /* "started", "added", "changed", "removed", "checkpoint",
+                         "restored", "undid-restore", "branched", "switched",
+                         "abandoned", "ended", "continued", "configured", "undone" */
+    const char *id;   /* of the item, checkpoint or branch; may be "" */
+    const char *text; /* for people, one line */
+};
+/* Those of turns greater than `after`, in order. The callback must not use the store.
+ */
+CAIRN_API int cairn_session_events(struct cairn_store *store, const char *session,
+                                   uint64_t after,
+                                   int (*each)(void *,
+                                               const struct cairn_session_event *),
+                                   void *context, struct cairn_error *error);
+/* Takes back the last change of items of a session: what one call has changed. Refused
+ * (CAIRN_EUSAGE) where the last thing that was done is something else, which is named.
+ * A second call takes back the one before it. */
+CAIRN_API int cairn_session_undo(struct cairn_store *store, const char *session,
+                                 uint32_t *changed, struct cairn_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

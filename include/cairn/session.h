@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+/* cairn: debugging sessions, and their checkpoints. A session has a board
+ * (cairn/board.h) of what somebody knows; its checkpoints hold the board as it was. */
+#ifndef CAIRN_SESSION_H
+#define CAIRN_SESSION_H
+
+#include "board.h"
+#include "checkpoint.h"
+#include "error.h"
+#include "store.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A session is given by its name or its number, as text; NULL is the current one of the
+ * store. CAIRN_ENOTFOUND, with a text that says what to do, if there is none. Functions
+ * that write need a store that was opened for writing, without a key: sessions are
+ * never keyed (CAIRN_EUSAGE). Each is one transaction: all of it, or nothing. */
+
+#define CAIRN_SESSION_NAME_MAX 128 /* bytes of a name, with the final NUL */
+
+struct cairn_session_info {
+    uint64_t session; /* its number */
+    char name[CAIRN_SESSION_NAME_MAX];
+    char branch[CAIRN_SESSION_NAME_MAX]; /* the one that work goes on on */
+    bool current;                        /* of the store */
+    int64_t started_ns, ended_ns;        /* UTC; ended_ns 0: it has not ended */
+    int64_t spent_ms;                    /* from its start to its end, or until now */
+    uint64_t items;                      /* on the board now */
+    uint64_t branches;
+    uint64_t checkpoints;       /* ever made */
+    uint64_t hypotheses_tested; /* that were confirmed or rejected, each once */
+    uint64_t gaps_filled;
+};
+
+/* Starts a session (name NULL: "session-N") with the branch "main". With `current` it
+ * becomes the current one of the store. CAIRN_EUSAGE: the name is taken, too long,
+ * empty or a number, or has control characters or white space around it. */
+CAIRN_API int cairn_session_start(struct cairn_store *store, const char *name,
+                                  bool current, struct cairn_session_info *info,
+                                  struct cairn_error *error);
+CAIRN_API int cairn_session_get(struct cairn_store *store, const char *session,
+                                struct cairn_session_info *info,
+                                struct cairn_error *error);
+/* Newest first. */
+CAIRN_API int cairn_session_list(struct cairn_store *store,
+                                 const struct cairn_page *page,
+                                 int (*each)(void *, const struct cairn_session_info *),
+                                 void *context, uint64_t *total,
+                                 struct cairn_error *error);
+/* Makes it the current one of the store; one that has ended goes on. */
+CAIRN_API int cairn_session_switch(struct cairn_store *store, const char *session,
+                                   struct cairn_session_info *info,
+                                   struct cairn_error *error);
+/* After that nothing of it changes until it is switched to. */
+CAIRN_API int cairn_session_end(struct cairn_store *store, const char *session,
+                                struct cairn_session_info *info,
+                                struct cairn_error *error);
+
+/* Settings, as texts: "interval" and "schedule" (a time such as 300s or 10m; schedule:
+ * or "off"), and the name of each automatic trigger ("on", "off"). */
+CAIRN_API int cairn_session_config(struct cairn_store *store, const char *session,
+                                   int (*each)(void *, const char *name,
+                                               const char *value, bool is_default),
+                                   void *context, struct cairn_error *error);
+/* CAIRN_EUSAGE: no such setting, or no such value. */
+CAIRN_API int cairn_session_configure(struct cairn_store *store, const char *session,
+                                      const char *name, const char *value,
+                                      struct cairn_error *error);
+
+/* ---- Checkpoints ---- */
+
+struct cairn_capture {
+    const char *message; /* required for a manual one */
+    const char *const *tags;
+    size_t n_tags;
+    const char *trigger; /* "manual" (also NULL), "compaction-warning", "code-modified",
+                            "tool-call" or "significant-time" */
+};
+struct cairn_captured {
+    bool made;
+    const char *why;       /* if not: "off", "too soon", "unchanged" */
+    char id[CAIRN_ID_MAX]; /* of the one that was made, else of the last one or "" */
+    uint64_t seq;
+};
+/* The whole state of a session. Only a manual one is stored where nothing has changed
+ * since the last. */
+CAIRN_API int cairn_session_checkpoint(struct cairn_store *store, const char *session,
+                                       const struct cairn_capture *capture,
+                                       struct cairn_captured *captured,
+                                       struct cairn_error *error);
+
+/* Exactly one of `time`, `seq` and `id` is set. */
+struct cairn_moment {
+    const char *time; /* "2 hours ago", "2025-01-20 14:30", ...: the newest one of the
+                         session at that time or before, by the time of its record */
+    uint64_t seq;
+    const char *id;
+    const char *tag; /* may be NULL: only those with this tag */
+};
+/* The checkpoint of a session that is meant. CAIRN_EUSAGE: more or less than one, or a
+ * time that cannot be read; CAIRN_ENOTFOUND: there was none yet; CAIRN_EDAMAGED. */
+CAIRN_API int cairn_session_at(struct cairn_store *store, const char *session,
+                               const struct cairn_moment *moment,
+                               struct cairn_checkpoint_info *info,
+                               struct cairn_error *error);
+
+/* What a checkpoint says of itself; views during the callback. */
+struct cairn_session_checkpoint_info {
+    struct cairn_checkpoint_info checkpoint;
+    const char *trigger; /* "manual", "hypothesis-confirmed", ... */
+    bool significant;    /* it always stays when others are pruned */
+    const char *message; /* whole */
+    const char *const *tags;
+    size_t n_tags;
+    uint64_t items;
+};
+/* CAIRN_ENOTFOUND, also for the checkpoint of a run; CAIRN_EDAMAGED. */
+CAIRN_API int cairn_session_checkpoint_get(
+    struct cairn_store *store, const char *id,
+    int (*got)(void *, const struct cairn_session_checkpoint_info *), void *context,
+    struct cairn_error *error);
+
+/* One item that differs between two states. */
+struct cairn_board_change {
+    const char *id, *kind;
+    const struct cairn_item *before, *after; /* NULL: it was added, or removed */
+    /* Of one that is in both: the fields that differ, in order. */
+    const struct cairn_field *const *fields_before, *const *fields_after; /* [n]; an
+                                               entry is NULL where there was none */
+    size_t n;
+};
+struct cairn_board_summary {
+    char from[CAIRN_ID_MAX], to[CAIRN_ID_MAX]; /* "" for the present state */
+    int64_t from_ns, to_ns;
+    uint64_t added, changed, removed;
+    char text[256]; /* one line: "1 hypothesis confirmed, 2 notes added; 3 hours" */
+};
+/* What is different at `to` from how it was at `from`: ids of checkpoints of sessions,
+ * or NULL for the present state of `session`. Equal states have no changes; the other
+ * way round gives the mirrored ones. By kind and number. */
+CAIRN_API int cairn_session_diff(struct cairn_store *store, const char *session,
+                                 const char *from, const char *to,
+                                 int (*each)(void *, const struct cairn_board_change *),
+                                 void *context, struct cairn_board_summary *summary,
+                                 struct cairn_error *error);
+
+struct cairn_restored {
+    char id[CAIRN_ID_MAX]; /* what was restored */
+    int64_t time_ns;
+    char message[256];
+    char before[CAIRN_ID_MAX]; /* the checkpoint of the state that was there before */
+    char branch[CAIRN_SESSION_NAME_MAX];     /* work goes on on this one */
+    char old_branch[CAIRN_SESSION_NAME_MAX]; /* and the old line is this one */
+    uint64_t added, changed, removed; /* items, against the state that was there */
+};
+/* Puts the board of a session back to one of its checkpoints, after verifying all of
+ * it. The state that was there is checkpointed before (if the last checkpoint does not
+ * have it already), and work goes on on a new branch, which starts from the restored
+ * one. CAIRN_EDAMAGED: nothing was changed. */
+CAIRN_API int cairn_session_restore(struct cairn_store *store, const char *session,
+                                    const char *id, struct cairn_restored *report,
+                                    struct cairn_error *error);
+/* Goes back to the branch and state before the last restore, if that is still the
+ * newest thing that was done with branches of the session; CAIRN_EUSAGE if not. What
+ * was changed since the restore is checkpointed on its branch. */
+CAIRN_API int cairn_session_undo_restore(struct cairn_store *store, const char *session,
+                                         struct cairn_restored *report,
+                                         struct cairn_error *error);
+
+/* ---- Branches ---- */
+
+struct cairn_branch_info {
+    char name[CAIRN_SESSION_NAME_MAX];
+    uint64_t branch;
+    bool current;
+    const char *status;      /* "active", "merged", "abandoned", "archived" */
+    char from[CAIRN_ID_MAX]; /* the checkpoint where it begins, or "" */
+    char head[CAIRN_ID_MAX]; /* its newest checkpoint, or "" */
+    int64_t started_ns;
+    char reason[256]; /* why it was abandoned */
+};
+/* In the order in which they were begun. The callback must not use the store. */
+CAIRN_API int cairn_branch_list(struct cairn_store *store, const char *session,
+                                int (*each)(void *, const struct cairn_branch_info *),
+                                void *context, struct cairn_error *error);
+/* Begins a branch with the present state, or with that of a checkpoint of the session
+ * (`from` not NULL), and switches to it. */
+CAIRN_API int cairn_branch_start(struct cairn_store *store, const char *session,
+                                 const char *name, const char *from,
+                                 struct cairn_branch_info *info,
+                                 struct cairn_error *error);
+/* Checkpoints the present state where it has changed, and takes up the state of the
+ * other branch. CAIRN_EUSAGE: it was abandoned, or is the current one. */
+CAIRN_API int cairn_branch_switch(struct cairn_store *store, const char *session,
+                                  const char *name, struct cairn_branch_info *info,
+                                  struct cairn_error *error);
+/* Not the current one. */
+CAIRN_API int cairn_branch_abandon(struct cairn_store *store, const char *session,
+                                   const char *name, const char *reason,
+                                   struct cairn_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

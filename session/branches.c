@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/* Branches of a session: lines of checkpoints that begin where another one was. */
+#include "session/moves_int.h"
+
+#include "base/utf8.h"
+#include "session/board/status.h"
+
+#include <stdio.h>
+
+static int start_branch(struct move *m, const char *name, const char *from)
+{
+    struct branch_row taken;
+    struct log_entry entry = {.verb = VERB_BRANCHED};
+    int rc = session_check_name("branch", str_of(name), m->error);
+    if (!rc)
+        rc = branch_find(&m->live, str_of(name), &taken, m->error);
+    if (!rc && taken.branch)
+        rc = error_set(m->error, CAIRN_EUSAGE,
+                       "there is a branch '%.128s' already: `cairn branch switch` goes "
+                       "on with it",
+                       name);
+    if (!rc && from)
+        rc = debug_seq(m->live.store, from, &m->seq, m->error);
+    if (!rc)
+        rc =
+            capture_before(&m->live, TRIGGER_BRANCH_SWITCH, NULL, &m->before, m->error);
+    if (rc)
+        return rc;
+    if (!from)
+        m->seq = m->before.ref.seq;
+    m->to = (struct branch_row){
+        .name = str_of(name), .from_seq = m->seq, .reason = STR("")};
+    rc = move_read_target(m);
+    return rc ? rc : move_finish(m, &entry);
+}
+
+static int switch_branch(struct move *m, const char *name)
+{
+    struct log_entry entry = {.verb = VERB_SWITCHED};
+    struct arena arena = ARENA_INIT;
+    struct chain head;
+    int rc = branch_must_find(&m->live, name, &m->to, m->error);
+    if (rc)
+        return rc;
+    if (m->to.branch == m->from.branch)
+        return error_set(m->error, CAIRN_EUSAGE, "branch %.128s is the current one",
+                         name);
+    if (m->to.status == BRANCH_ABANDONED)
+        return error_set(
+            m->error, CAIRN_EUSAGE,
+            "branch %.128s was abandoned: `cairn branch start NAME --from` "
+            "one of its checkpoints goes on from there",
+            name);
+    rc = capture_before(&m->live, TRIGGER_BRANCH_SWITCH, NULL, &m->before, m->error);
+    if (!rc)
+        rc = sections_open(m->live.store, m->live.sha, m->to.branch, &head, &arena,
+                           NULL, m->error);
+    arena_release(&arena);
+    if (rc)
+        return rc;
+    m->seq = head.parent;
+    rc = move_read_target(m);
+    return rc ? rc : move_finish(m, &entry);
+}
+
+static int tell_branch(struct live *live, const struct branch_row *row,
+                       struct cairn_branch_info *info, struct cairn_error *error);
+
+struct branch_list {
+    struct live *live;
+    int (*each)(void *, const struct cairn_branch_info *);
+    void *context;
+    struct cairn_error *error;
+};
+
+static int tell_each(void *context, const struct branch_row *row)
+{
+    struct branch_list *list = context;
+    struct cairn_branch_info info;
+    int rc = tell_branch(list->live, row, &info, list->error);
+    return rc ? rc : list->each(list->context, &info) ? 1 : 0;
+}
+
+/* The id of a record, or its number where it is damaged or gone. */
+static int name_checkpoint(struct live *live, uint64_t seq, char out[CAIRN_ID_MAX],
+                           struct cairn_error *error)
+{
+    struct arena arena = ARENA_INIT;
+    struct sections sections;
+    struct sections_at at;
+    if (!seq)
+        return 0;
+    int rc = sections_read(live->store, live->sha, seq, &arena, &sections, &at, error);
+    arena_release(&arena);
+    if (!rc)
+        checkpoint_id(NAMESPACE_DEBUG, seq, &at.ref.digest, out);
+    else
+        checkpoint_number(NAMESPACE_DEBUG, seq, out);
+    return rc == CAIRN_ENOTFOUND || rc == CAIRN_EDAMAGED ? 0 : rc;
+}
+
+static int tell_branch(struct live *live, const struct branch_row *row,
+                       struct cairn_branch_info *info, struct cairn_error *error)
+{
+    struct arena arena = ARENA_INIT;
+    struct chain head = {0};
+    const char *status = branch_status_name((enum branch_status)row->status);
+    *info = (struct cairn_branch_info){.branch = row->branch,
+                                       .current = row->branch == live->row.branch,
+                                       .status = status ? status : "unknown",
+                                       .started_ns = row->started_ns};
+    snprintf(info->name, sizeof info->name, "%.*s", (int)row->name.len, row->name.ptr);
+    snprintf(info->reason, sizeof info->reason, "%.*s",
+             (int)utf8_fit(row->reason, sizeof info->reason - 1), row->reason.ptr);
+    int rc =
+        sections_open(live->store, live->sha, row->branch, &head, &arena, NULL, error);
+    arena_release(&arena);
+    if (!rc)
+        rc = name_checkpoint(live, row->from_seq, info->from, error);
+    return rc ? rc
+              : name_checkpoint(live, head.position ? head.parent : 0, info->head,
+                                error);
+}
+
+int cairn_branch_list(struct cairn_store *store, const char *session,
+                      int (*each)(void *, const struct cairn_branch_info *),
+                      void *context, struct cairn_error *error)
+{
+    struct live live;
+    struct branch_list list = {&live, each, context, error};
+    int rc = live_read(&live, store, session, error);
+    if (!rc)
+        rc = store_each_branch(store, live.row.session, tell_each, &list, error);
+    return live_close(&live, rc, error);
+}
+
+static int tell_and_end(struct move *m, int rc, struct cairn_branch_info *info)
+{
+    struct cairn_branch_info told;
+    if (!rc)
+        rc = tell_branch(&m->live, &m->to, &told, m->error);
+    rc = move_end(m, rc);
+    if (!rc && info)
+        *info = told;
+    return rc;
+}
+
+int cairn_branch_start(struct cairn_store *store, const char *session, const char *name,
+                       const char *from, struct cairn_branch_info *info,
+                       struct cairn_error *error)
+{
+    struct move m;
+    int rc = move_begin(&m, store, session, error);
+    if (!rc)
+        rc = start_branch(&m, name, from);
+    return tell_and_end(&m, rc, info);
+}
+
+int cairn_branch_switch(struct cairn_store *store, const char *session,
+                        const char *name, struct cairn_branch_info *info,
+                        struct cairn_error *error)
+{
+    struct move m;
+    int rc = move_begin(&m, store, session, error);
+    if (!rc)
+        rc = switch_branch(&m, name);
+    return tell_and_end(&m, rc, info);
+}
+
+static int abandon_branch(struct live *live, const char *name, const char *reason,
+                          struct cairn_error *error)
+{
+    struct branch_row row;
+    int rc = branch_must_find(live, name, &row, error);
+    if (rc)
+        return rc;
+    if (row.branch == live->row.branch)
+        return error_set(
+            error, CAIRN_EUSAGE,
+            "branch %.128s is the current one: switch to another one first", name);
+    struct log_entry entry = {.verb = VERB_ABANDONED, .number = row.branch};
+    row.status = BRANCH_ABANDONED;
+    row.reason = str_of(reason ? reason : "");
+    rc = store_put_branch(live->store, &row, error);
+    return rc ? rc : live_log(live, &entry, error);
+}
+
+int cairn_branch_abandon(struct cairn_store *store, const char *session,
+                         const char *name, const char *reason,
+                         struct cairn_error *error)
+{
+    struct live live;
+    int rc = live_write(&live, store, session, error);
+    if (!rc)
+        rc = live_check_open(&live, error);
+    if (!rc)
+        rc = abandon_branch(&live, name, reason, error);
+    return live_close(&live, rc, error);
+}

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: MIT */
+/* The state of a session as a checkpoint: every kind of item is one section, stored as
+ * what makes it differ from the section of the checkpoint before. */
+#include "session/session_int.h"
+#include "storage/object.h"
+#include "storage/store.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+/* What a checkpoint would hold, next to what the last one holds. */
+struct capturing {
+    struct live *live;
+    struct chain head;
+    struct arena arena;
+    struct sections last, now;
+    struct sections_at last_at; /* seq 0: there is none */
+    struct buf content[ITEM_KINDS_END];
+    struct cairn_error *error;
+};
+
+static const struct section_ref *section_of(const struct sections *sections,
+                                            uint8_t kind)
+{
+    for (uint32_t i = 0; i < sections->n; i++)
+        if (sections->list[i].kind == kind)
+            return &sections->list[i];
+    return NULL;
+}
+
+/* ---- What there is ---- */
+
+static int read_last(struct capturing *c)
+{
+    struct live *live = c->live;
+    int rc = sections_open(live->store, live->sha, live->row.branch, &c->head,
+                           &c->arena, NULL, c->error);
+    if (rc || !c->head.parent)
+        return rc;
+    rc = sections_read(live->store, live->sha, c->head.parent, &c->arena, &c->last,
+                       &c->last_at, c->error);
+    return rc == CAIRN_ENOTFOUND ? 0 : rc; /* it was deleted */
+}
+
+static int read_present(struct capturing *c)
+{
+    int rc = 0;
+    for (uint8_t kind = 1; kind < ITEM_KINDS_END && !rc; kind++) {
+        struct section section = board_section(&c->live->board, kind);
+        struct buf *content = &c->content[kind];
+        if (!c->live->numbers[kind])
+            continue;
+        rc = section_encode(&section, content, c->error);
+        struct section_ref *ref = &c->now.list[c->now.n];
+        if (!rc)
+            rc = sha256_of(content->data, content->size, &ref->digest, c->error);
+        ref->kind = kind;
+        ref->n = section.n;
+        ref->last = c->live->numbers[kind];
+        c->now.n++;
+    }
+    return rc;
+}
+
+/* No section and an empty one are the same state. */
+static bool same_content(const struct sections *sections, const struct sections *others)
+{
+    for (uint32_t i = 0; i < sections->n; i++) {
+        const struct section_ref *ref = &sections->list[i];
+        const struct section_ref *other = section_of(others, ref->kind);
+        if (other ? !digest_equal(&ref->digest, &other->digest) : ref->n > 0)
+            return false;
+    }
+    return true;
+}
+
+static bool is_unchanged(const struct capturing *c)
+{
+    return c->last_at.ref.seq && same_content(&c->now, &c->last) &&
+           same_content(&c->last, &c->now);
+}
+
+/* ---- Storing it ---- */
+
+static int put_sections(struct capturing *c)
+{
+    int rc = 0;
+    for (uint32_t i = 0; i < c->now.n && !rc; i++) {
+        struct section_ref *ref = &c->now.list[i];
+        const struct section_ref *last = section_of(&c->last, ref->kind);
+        struct str content = buf_view(&c->content[ref->kind]);
+        struct digest stored;
+        rc = last ? store_put_object_after(c->live->store, content, &last->digest,
+                                           &stored, c->error)
+                  : store_put_object(c->live->store, content, &stored, c->error);
+        assert(rc || digest_equal(&stored, &ref->digest));
+    }
+    return rc;
+}
+
+static void add_tag(struct sections *sections, struct str tag)
+{
+    for (uint32_t i = 0; i < sections->n_tags; i++)
+        if (str_equal(sections->tags[i], tag))
+            return;
+    sections->tags[sections->n_tags++] = tag;
+}
+
+static int describe(struct capturing *c, const struct capture *capture)
+{
+    const char *own[TRIGGER_TAGS];
+    unsigned n_own = trigger_tags(capture->trigger, own);
+    const char *message = trigger_message(capture->trigger);
+    c->now.tags = arena_take(&c->arena, n_own + capture->n_tags, sizeof *c->now.tags);
+    if ((n_own || capture->n_tags) && !c->now.tags)
+        return error_nomem(c->error);
+    for (unsigned i = 0; i < n_own; i++)
+        add_tag(&c->now, str_of(own[i]));
+    for (uint32_t i = 0; i < capture->n_tags; i++)
+        add_tag(&c->now, capture->tags[i]);
+    c->now.trigger = (uint32_t)capture->trigger;
+    c->now.message = capture->message.len ? capture->message : str_of(message);
+    c->now.boot_ns = c->live->now.boot_ns;
+    c->now.boot = c->live->now.boot_id;
+    return 0;
+}
+
+static int store_capture(struct capturing *c, const struct capture *capture,
+                         struct checkpoint_ref *ref)
+{
+    struct live *live = c->live;
+    int rc = put_sections(c);
+    if (!rc)
+        rc = describe(c, capture);
+    if (!rc)
+        rc = sections_append(&c->head, &c->now, live->now.utc_ns, ref, c->error);
+    if (rc)
+        return rc;
+    struct log_entry entry = {.verb = VERB_CHECKPOINT, .number = ref->seq};
+    live->counters.checkpoints++;
+    if (capture->trigger == TRIGGER_SCHEDULED)
+        live->settings.scheduled = live->now;
+    rc = live_log(live, &entry, c->error);
+    return rc ? rc : live_put_row(live, c->error);
+}
+
+/* ---- Whether ---- */
+
+/* The start of the session counts as the last checkpoint where there is none. */
+static struct moment last_moment(const struct capturing *c)
+{
+    const struct session_row *row = &c->live->row;
+    if (c->last_at.ref.seq)
+        return (struct moment){c->last_at.time_ns, c->last.boot_ns, c->last.boot};
+    return (struct moment){row->started_ns, row->started_boot_ns, row->boot};
+}
+
+static int capture_with(struct capturing *c, const struct capture *capture,
+                        struct captured *captured)
+{
+    int rc = read_last(c);
+    if (!rc)
+        rc = read_present(c);
+    if (rc)
+        return rc;
+    struct trigger_case raised = {capture->trigger, last_moment(c), c->live->now,
+                                  is_unchanged(c)};
+    struct trigger_settings settings = c->live->settings.triggers;
+    if (capture->always)
+        settings.off &= ~(1u << trigger_kind(capture->trigger));
+    captured->answer = trigger_decide(&settings, &raised);
+    captured->ref = c->last_at.ref;
+    if (captured->answer != TRIGGER_MAKES)
+        return 0;
+    return store_capture(c, capture, &captured->ref);
+}
+
+int capture_state(struct live *live, const struct capture *capture,
+                  struct captured *captured, struct cairn_error *error)
+{
+    struct capturing c = {.live = live, .arena = ARENA_INIT, .error = error};
+    assert(live->writing);
+    int rc = capture_with(&c, capture, captured);
+    for (unsigned kind = 1; kind < ITEM_KINDS_END; kind++)
+        buf_release(&c.content[kind]);
+    arena_release(&c.arena);
+    return rc;
+}
+
+int capture_before(struct live *live, enum trigger trigger, const char *message,
+                   struct captured *captured, struct cairn_error *error)
+{
+    struct capture capture = {
+        .trigger = trigger, .message = str_of(message), .always = true};
+    return capture_state(live, &capture, captured, error);
+}
+
+/* ---- By itself ---- */
+
+static uint64_t word_of(const struct item *item, uint32_t field)
+{
+    return item->values[field].count;
+}
+
+/* 0: the change raises none. */
+static enum trigger trigger_of_change(const struct board_change *change)
+{
+    if (!change->had || !change->has)
+        return 0;
+    if (change->id.kind == ITEM_HYPOTHESIS) {
+        uint64_t is = word_of(&change->after, HYPOTHESIS_STATUS);
+        return is != word_of(&change->before, HYPOTHESIS_STATUS)
+                   ? trigger_of_hypothesis((enum hypothesis_status)is)
+                   : 0;
+    }
+    bool filled = change->id.kind == ITEM_GAP &&
+                  word_of(&change->before, GAP_STATUS) == GAP_OPEN &&
+                  word_of(&change->after, GAP_STATUS) != GAP_OPEN;
+    return filled ? TRIGGER_GAP_FILLED : 0;
+}
+
+/* One checkpoint has the whole state, so it is made for the significant one of several.
+ */
+static enum trigger choose(const struct board_changes *changes, bool contradiction)
+{
+    enum trigger chosen = contradiction ? TRIGGER_CONTRADICTION : 0;
+    for (uint32_t i = 0; i < changes->n; i++) {
+        enum trigger trigger = trigger_of_change(&changes->at[i]);
+        if (trigger && (!chosen || (!trigger_is_significant(chosen) &&
+                                    trigger_is_significant(trigger))))
+            chosen = trigger;
+    }
+    return chosen;
+}
+
+static int raise_trigger(struct live *live, enum trigger trigger,
+                         struct checkpoint_ref *ref, struct cairn_error *error)
+{
+    struct capture capture = {.trigger = trigger};
+    struct captured captured = {0};
+    int rc = capture_state(live, &capture, &captured, error);
+    if (!rc && captured.answer == TRIGGER_MAKES)
+        *ref = captured.ref;
+    return rc;
+}
+
+int capture_automatic(struct live *live, const struct board_changes *changes,
+                      bool contradiction, struct checkpoint_ref *ref,
+                      struct cairn_error *error)
+{
+    enum trigger trigger = choose(changes, contradiction);
+    int64_t wait_ns;
+    *ref = (struct checkpoint_ref){0};
+    int rc = trigger ? raise_trigger(live, trigger, ref, error) : 0;
+    if (!rc && schedule_due(&live->settings.triggers, &live->settings.scheduled,
+                            &live->now, &wait_ns))
+        rc = raise_trigger(live, TRIGGER_SCHEDULED, ref, error);
+    if (!rc && !ref->seq)
+        rc = raise_trigger(live, TRIGGER_SIGNIFICANT_TIME, ref, error);
+    return rc;
+}
+
+/* ---- Public ---- */
+
+/* Those that somebody may raise by hand. */
+static int hand_trigger(const char *name, enum trigger *trigger,
+                        struct cairn_error *error)
+{
+    *trigger = TRIGGER_MANUAL;
+    int rc = name ? trigger_parse(str_of(name), trigger, error) : 0;
+    if (rc)
+        return rc;
+    switch (*trigger) {
+    case TRIGGER_MANUAL:
+    case TRIGGER_SCHEDULED:
+    case TRIGGER_CODE_MODIFIED:
+    case TRIGGER_SIGNIFICANT_TIME:
+    case TRIGGER_COMPACTION_WARNING:
+    case TRIGGER_TOOL_CALL:
+        return 0;
+    default:
+        return error_set(error, CAIRN_EUSAGE,
+                         "the trigger %s belongs to what it is named after: it is not "
+                         "raised by hand",
+                         name);
+    }
+}
+
+static int capture_by_hand(struct live *live, const struct cairn_capture *given,
+                           struct captured *captured, struct cairn_error *error)
+{
+    struct capture capture = {.message = str_of(given->message ? given->message : "")};
+    int rc = hand_trigger(given->trigger, &capture.trigger, error);
+    if (!rc && capture.trigger == TRIGGER_MANUAL && !capture.message.len)
+        rc = error_set(error, CAIRN_EUSAGE, "a checkpoint needs a message");
+    if (!rc && given->n_tags > CHECKPOINT_TAGS_MOST)
+        rc = error_set(error, CAIRN_EUSAGE, "a checkpoint has at most %d tags",
+                       CHECKPOINT_TAGS_MOST);
+    if (rc)
+        return rc;
+    struct str *tags = arena_take(&live->arena, given->n_tags, sizeof *tags);
+    for (size_t i = 0; i < given->n_tags && tags; i++)
+        tags[i] = str_of(given->tags[i]);
+    capture.tags = tags;
+    capture.n_tags = (uint32_t)given->n_tags;
+    rc = given->n_tags && !tags ? error_nomem(error) : live_load_board(live, error);
+    return rc ? rc : capture_state(live, &capture, captured, error);
+}
+
+int cairn_session_checkpoint(struct cairn_store *store, const char *session,
+                             const struct cairn_capture *capture,
+                             struct cairn_captured *captured, struct cairn_error *error)
+{
+    struct live live;
+    struct captured made = {0};
+    int rc = live_write(&live, store, session, error);
+    if (!rc)
+        rc = live_check_open(&live, error);
+    if (!rc)
+        rc = capture_by_hand(&live, capture, &made, error);
+    rc = live_close(&live, rc, error);
+    if (rc)
+        return rc;
+    *captured = (struct cairn_captured){.made = made.answer == TRIGGER_MAKES,
+                                        .seq = made.ref.seq};
+    if (!captured->made)
+        captured->why = trigger_answer_name(made.answer);
+    if (made.ref.seq)
+        checkpoint_id(NAMESPACE_DEBUG, made.ref.seq, &made.ref.digest, captured->id);
+    return 0;
+}

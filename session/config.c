@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* The settings of a session for people and programs. */
+#include "session/session_int.h"
+
+struct setting_sink {
+    int (*each)(void *, const char *, const char *, bool);
+    void *context;
+    int stopped;
+};
+
+static void tell_time(struct setting_sink *sink, const char *name, int64_t ns,
+                      int64_t usual)
+{
+    char text[32] = "off";
+    if (ns > 0)
+        settings_time(ns, text);
+    if (!sink->stopped)
+        sink->stopped = sink->each(sink->context, name, text, ns == usual);
+}
+
+int cairn_session_config(struct cairn_store *store, const char *session,
+                         int (*each)(void *, const char *name, const char *value,
+                                     bool is_default),
+                         void *context, struct cairn_error *error)
+{
+    struct live live;
+    struct setting_sink sink = {each, context, 0};
+    struct trigger_settings usual = trigger_settings_default(), is;
+    int rc = live_read(&live, store, session, error);
+    is = live.settings.triggers;
+    rc = live_close(&live, rc, error);
+    if (rc)
+        return rc;
+    tell_time(&sink, "interval", is.interval_ns, usual.interval_ns);
+    tell_time(&sink, "schedule", is.schedule_ns, usual.schedule_ns);
+    for (unsigned t = 1; t < TRIGGERS_END && !sink.stopped; t++) {
+        uint32_t bit = 1u << t;
+        if (settings_has_switch((enum trigger)t))
+            sink.stopped =
+                each(context, trigger_name((enum trigger)t),
+                     is.off & bit ? "off" : "on", (is.off & bit) == (usual.off & bit));
+    }
+    return 0;
+}
+
+int cairn_session_configure(struct cairn_store *store, const char *session,
+                            const char *name, const char *value,
+                            struct cairn_error *error)
+{
+    struct live live;
+    struct buf said = BUF_INIT;
+    int rc = live_write(&live, store, session, error);
+    if (!rc)
+        rc = live_check_open(&live, error);
+    if (!rc)
+        rc = settings_set(&live.settings, str_of(name), str_of(value), error);
+    if (!rc) {
+        buf_format(&said, "%s=%s", name, value);
+        rc = buf_check(&said, error);
+    }
+    struct log_entry entry = {.verb = VERB_CONFIGURED, .after = buf_view(&said)};
+    if (!rc)
+        rc = live_log(&live, &entry, error);
+    if (!rc)
+        rc = live_put_row(&live, error);
+    buf_release(&said);
+    return live_close(&live, rc, error);
+}

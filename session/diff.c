@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT */
+/* What is different between two states of a session, item by item. */
+#include "base/array.h"
+#include "session/session_int.h"
+#include "storage/store.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* One of the two: a checkpoint, or the present. */
+struct side {
+    struct state_at state;
+    bool read;
+    const struct board *board;
+    int64_t time_ns;
+    char id[CAIRN_ID_MAX];
+};
+struct comparison {
+    struct live live;
+    struct side from, to;
+    struct board_changes changes;
+    struct cairn_error *error;
+};
+
+static int open_side(struct comparison *c, const char *id, struct side *side)
+{
+    struct live *live = &c->live;
+    uint64_t seq;
+    if (!id) {
+        side->board = &live->board;
+        side->time_ns = live->now.utc_ns;
+        return 0;
+    }
+    int rc = debug_seq(live->store, id, &seq, c->error);
+    if (rc)
+        return rc;
+    side->read = true;
+    side->board = &side->state.board;
+    rc = state_read(live->store, live->sha, seq, &side->state, c->error);
+    if (rc)
+        return rc;
+    side->time_ns = side->state.at.time_ns;
+    checkpoint_id(NAMESPACE_DEBUG, seq, &side->state.at.ref.digest, side->id);
+    return 0;
+}
+
+static int open_both(struct comparison *c, struct cairn_store *store,
+                     const char *session, const char *from, const char *to)
+{
+    bool present = !from || !to;
+    int rc = present ? live_read(&c->live, store, session, c->error)
+                     : live_begin(&c->live, store, false, c->error);
+    if (!rc && present)
+        rc = live_load_board(&c->live, c->error);
+    if (!rc)
+        rc = open_side(c, from, &c->from);
+    if (!rc)
+        rc = open_side(c, to, &c->to);
+    if (c->live.open)
+        store_end_read(store); /* the callbacks may use it */
+    c->live.open = false;
+    return rc;
+}
+
+static void close_both(struct comparison *c)
+{
+    if (c->from.read)
+        state_release(&c->from.state);
+    if (c->to.read)
+        state_release(&c->to.state);
+    free(c->changes.at);
+    live_close(&c->live, 0, NULL);
+}
+
+/* ---- Confidence, which follows from evidence ---- */
+
+static bool is_listed(const struct board_changes *changes, uint32_t n, uint32_t known)
+{
+    for (uint32_t i = 0; i < known; i++)
+        if (changes->at[i].id.kind == ITEM_HYPOTHESIS && changes->at[i].id.n == n)
+            return true;
+    return false;
+}
+
+static int confidence_differs(struct comparison *c, struct item_ref id, bool *differs)
+{
+    double before, after;
+    int rc = board_confidence(c->from.board, id, &before, c->error);
+    if (!rc)
+        rc = board_confidence(c->to.board, id, &after, c->error);
+    *differs = !rc && (before < after || before > after);
+    return rc;
+}
+
+static int by_id(const void *a, const void *b)
+{
+    const struct item_ref *x = &((const struct board_change *)a)->id,
+                          *y = &((const struct board_change *)b)->id;
+    if (x->kind != y->kind)
+        return x->kind < y->kind ? -1 : 1;
+    return (x->n > y->n) - (x->n < y->n);
+}
+
+/* Hypotheses that are the same but for what their evidence makes of them. */
+static int add_moved(struct comparison *c)
+{
+    struct section section = board_section(c->to.board, ITEM_HYPOTHESIS);
+    uint32_t known = c->changes.n;
+    int rc = 0;
+    for (uint32_t i = 0; i < section.n && !rc; i++) {
+        const struct item *after = &section.items[i],
+                          *before = board_find(c->from.board, after->id);
+        bool differs = false;
+        if (!before || is_listed(&c->changes, after->id.n, known))
+            continue;
+        rc = confidence_differs(c, after->id, &differs);
+        struct board_change *at = !rc && differs
+                                      ? array_room(c->changes.at, c->changes.n,
+                                                   &c->changes.capacity, sizeof *at)
+                                      : NULL;
+        if (!rc && differs && !at)
+            rc = error_nomem(c->error);
+        if (rc || !differs)
+            continue;
+        c->changes.at = at;
+        at[c->changes.n++] = (struct board_change){.id = after->id,
+                                                   .had = true,
+                                                   .has = true,
+                                                   .before = *before,
+                                                   .after = *after};
+    }
+    if (c->changes.n)
+        qsort(c->changes.at, c->changes.n, sizeof *c->changes.at, by_id);
+    return rc;
+}
+
+/* ---- Telling it ---- */
+
+struct telling {
+    struct arena arena;
+    struct cairn_item before, after;
+    const struct cairn_field *was[ITEM_FIELDS_MOST + 1], *is[ITEM_FIELDS_MOST + 1];
+    struct cairn_field confidence[2];
+    size_t n;
+};
+
+static const struct cairn_field *field_named(const struct cairn_item *item,
+                                             const char *name)
+{
+    for (size_t i = 0; i < item->n_fields; i++)
+        if (strcmp(item->fields[i].name, name) == 0)
+            return &item->fields[i];
+    return NULL;
+}
+
+static int add_field(void *context, const struct item_field *field,
+                     const struct item_value *before, const struct item_value *after)
+{
+    struct telling *t = context;
+    (void)before;
+    (void)after;
+    t->was[t->n] = field_named(&t->before, field->name);
+    t->is[t->n] = field_named(&t->after, field->name);
+    t->n++;
+    return 0;
+}
+
+static void add_confidence(struct telling *t)
+{
+    bool same = !(t->before.confidence < t->after.confidence) &&
+                !(t->before.confidence > t->after.confidence);
+    if (!t->before.has_confidence || same)
+        return;
+    t->confidence[0] = (struct cairn_field){.name = "confidence",
+                                            .type = CAIRN_FIELD_NUMBER,
+                                            .number = t->before.confidence};
+    t->confidence[1] = t->confidence[0];
+    t->confidence[1].number = t->after.confidence;
+    t->was[t->n] = &t->confidence[0];
+    t->is[t->n] = &t->confidence[1];
+    t->n++;
+}
+
+static int tell_change(struct comparison *c, const struct board_change *change,
+                       int (*each)(void *, const struct cairn_board_change *),
+                       void *context, int *stopped)
+{
+    struct telling t = {.arena = ARENA_INIT};
+    char id[ITEM_ID_MAX];
+    int64_t now_ns = c->live.now.utc_ns;
+    int rc = change->had ? item_show(&t.arena, c->from.board, &change->before, now_ns,
+                                     &t.before, c->error)
+                         : 0;
+    if (!rc && change->has)
+        rc = item_show(&t.arena, c->to.board, &change->after, now_ns, &t.after,
+                       c->error);
+    if (!rc && change->had && change->has) {
+        rc = item_changes(&change->before, &change->after, add_field, &t);
+        add_confidence(&t);
+    }
+    item_id(change->id, id);
+    struct cairn_board_change told = {.id = id,
+                                      .kind = item_kind_info(change->id.kind)->name,
+                                      .before = change->had ? &t.before : NULL,
+                                      .after = change->has ? &t.after : NULL,
+                                      .fields_before = t.was,
+                                      .fields_after = t.is,
+                                      .n = t.n};
+    if (!rc)
+        *stopped = each(context, &told);
+    arena_release(&t.arena);
+    return rc;
+}
+
+/* ---- One line ---- */
+
+static const char *const plurals[ITEM_KINDS_END] = {[ITEM_HYPOTHESIS] = "hypotheses",
+                                                    [ITEM_EVIDENCE] =
+                                                        "pieces of evidence",
+                                                    [ITEM_BELIEF] = "beliefs",
+                                                    [ITEM_DEPENDENCY] = "dependencies",
+                                                    [ITEM_GAP] = "gaps",
+                                                    [ITEM_NOTE] = "notes"};
+static const char *const singulars[ITEM_KINDS_END] = {[ITEM_HYPOTHESIS] = "hypothesis",
+                                                      [ITEM_EVIDENCE] =
+                                                          "piece of evidence",
+                                                      [ITEM_BELIEF] = "belief",
+                                                      [ITEM_DEPENDENCY] = "dependency",
+                                                      [ITEM_GAP] = "gap",
+                                                      [ITEM_NOTE] = "note"};
+
+struct counts {
+    uint32_t added, removed, changed;
+};
+
+static void add_part(struct buf *line, uint32_t n, uint8_t kind, const char *what)
+{
+    if (n)
+        buf_format(line, "%s%u %s %s", line->size ? ", " : "", n,
+                   n == 1 ? singulars[kind] : plurals[kind], what);
+}
+
+static void add_time(struct buf *line, int64_t ns)
+{
+    static const struct {
+        int64_t seconds;
+        const char *name;
+    } units[] = {{86400, "day"}, {3600, "hour"}, {60, "minute"}, {1, "second"}};
+    uint64_t seconds = (ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns) / 1000000000;
+    size_t unit = 0;
+    while (unit < 3 && seconds < (uint64_t)units[unit].seconds)
+        unit++;
+    unsigned long long n = seconds / (uint64_t)units[unit].seconds;
+    buf_format(line, "; %llu %s%s %s", n, units[unit].name, n == 1 ? "" : "s",
+               ns < 0 ? "earlier" : "later");
+}
+
+static int make_line(struct comparison *c, struct cairn_board_summary *summary)
+{
+    struct counts counts[ITEM_KINDS_END] = {{0}};
+    struct buf line = BUF_INIT;
+    for (uint32_t i = 0; i < c->changes.n; i++) {
+        const struct board_change *change = &c->changes.at[i];
+        struct counts *of = &counts[change->id.kind];
+        of->added += !change->had;
+        of->removed += !change->has;
+        of->changed += change->had && change->has;
+    }
+    for (uint8_t kind = 1; kind < ITEM_KINDS_END; kind++) {
+        add_part(&line, counts[kind].added, kind, "added");
+        add_part(&line, counts[kind].changed, kind, "changed");
+        add_part(&line, counts[kind].removed, kind, "removed");
+        summary->added += counts[kind].added;
+        summary->changed += counts[kind].changed;
+        summary->removed += counts[kind].removed;
+    }
+    if (!line.size)
+        buf_text(&line, "no difference");
+    add_time(&line, c->to.time_ns - c->from.time_ns);
+    int rc = buf_check(&line, c->error);
+    if (!rc)
+        snprintf(summary->text, sizeof summary->text, "%s", line.data);
+    buf_release(&line);
+    return rc;
+}
+
+static int summarize(struct comparison *c, struct cairn_board_summary *out)
+{
+    struct cairn_board_summary summary = {.from_ns = c->from.time_ns,
+                                          .to_ns = c->to.time_ns};
+    int rc = make_line(c, &summary);
+    memcpy(summary.from, c->from.id, sizeof summary.from);
+    memcpy(summary.to, c->to.id, sizeof summary.to);
+    if (!rc && out)
+        *out = summary;
+    return rc;
+}
+
+int cairn_session_diff(struct cairn_store *store, const char *session, const char *from,
+                       const char *to,
+                       int (*each)(void *, const struct cairn_board_change *),
+                       void *context, struct cairn_board_summary *summary,
+                       struct cairn_error *error)
+{
+    struct comparison c = {.error = error};
+    int stopped = 0;
+    int rc = open_both(&c, store, session, from, to);
+    if (!rc)
+        rc = boards_compare(c.from.board, c.to.board, &c.changes, error);
+    if (!rc)
+        rc = add_moved(&c);
+    if (!rc)
+        rc = summarize(&c, summary);
+    for (uint32_t i = 0; i < c.changes.n && !rc && !stopped; i++)
+        rc = tell_change(&c, &c.changes.at[i], each, context, &stopped);
+    close_both(&c);
+    return rc;
+}

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: MIT */
+/* Adding, changing and removing items: one transaction each, with what follows from it.
+ */
+#include "session/board/confidence.h"
+#include "session/board/contradictions.h"
+#include "session/session_int.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct editing {
+    struct live live;
+    struct item item;
+    struct board_changes changes;
+    struct item_ref opposed; /* a belief that the item contradicts now, n 0: none */
+    struct cairn_error *error;
+};
+
+/* ---- Contradictions ---- */
+
+/* The beliefs that `id` contradicts, by number; freed by the caller. */
+struct opposed {
+    uint32_t *numbers;
+    uint32_t n;
+};
+
+static struct belief belief_of(const struct item *item)
+{
+    const struct item_value *values = item->values;
+    return (struct belief){values[BELIEF_SUBJECT].text, values[BELIEF_CLAIM].text,
+                           values[BELIEF_DENIED].present,
+                           values[BELIEF_CONFIDENCE].number};
+}
+
+static uint32_t place_of(const struct section *section, uint32_t n)
+{
+    uint32_t at = 0;
+    while (at < section->n && section->items[at].id.n != n)
+        at++;
+    return at;
+}
+
+struct belief_copy {
+    struct belief *beliefs;
+    struct dependency *edges;
+};
+
+static bool copy_beliefs(const struct section *beliefs, const struct section *edges,
+                         struct belief_copy *copy)
+{
+    copy->beliefs = calloc((size_t)beliefs->n + 1, sizeof *copy->beliefs);
+    copy->edges = calloc((size_t)edges->n + 1, sizeof *copy->edges);
+    for (uint32_t i = 0; i < beliefs->n && copy->beliefs; i++)
+        copy->beliefs[i] = belief_of(&beliefs->items[i]);
+    for (uint32_t i = 0; i < edges->n && copy->edges; i++) {
+        const struct item_value *values = edges->items[i].values;
+        copy->edges[i] =
+            (struct dependency){place_of(beliefs, values[DEPENDENCY_FROM].ref.n),
+                                place_of(beliefs, values[DEPENDENCY_TO].ref.n),
+                                (enum dependency_kind)values[DEPENDENCY_KIND].count};
+    }
+    return copy->beliefs && copy->edges;
+}
+
+static int list_opposed(const struct board *board, uint32_t belief, struct opposed *out,
+                        struct cairn_error *error)
+{
+    struct section beliefs = board_section(board, ITEM_BELIEF),
+                   edges = board_section(board, ITEM_DEPENDENCY);
+    struct belief_copy copy = {0};
+    struct contradictions found = {0};
+    uint32_t at = place_of(&beliefs, belief);
+    if (at == beliefs.n)
+        return 0;
+    int rc = copy_beliefs(&beliefs, &edges, &copy) ? 0 : error_nomem(error);
+    struct belief_board all = {copy.beliefs, beliefs.n, copy.edges, edges.n};
+    if (!rc)
+        rc = belief_contradictions(&all, at, &found, error);
+    if (!rc)
+        out->numbers = calloc((size_t)found.n + 1, sizeof *out->numbers);
+    if (!rc && !out->numbers)
+        rc = error_nomem(error);
+    for (uint32_t i = 0; i < found.n && !rc; i++)
+        out->numbers[out->n++] =
+            beliefs.items[found.at[i].a == at ? found.at[i].b : found.at[i].a].id.n;
+    free(found.at);
+    free(copy.beliefs);
+    free(copy.edges);
+    return rc;
+}
+
+/* Of a belief itself; of a dependency, that from which it goes. 0: of none. */
+static uint32_t belief_concerned(const struct item *item)
+{
+    if (item->id.kind == ITEM_BELIEF)
+        return item->id.n;
+    return item->id.kind == ITEM_DEPENDENCY ? item->values[DEPENDENCY_FROM].ref.n : 0;
+}
+
+static void note_new(struct editing *e, const struct opposed *before,
+                     const struct opposed *after)
+{
+    for (uint32_t i = 0; i < after->n && !e->opposed.n; i++) {
+        uint32_t b = 0;
+        while (b < before->n && before->numbers[b] != after->numbers[i])
+            b++;
+        if (b == before->n)
+            e->opposed = (struct item_ref){ITEM_BELIEF, after->numbers[i]};
+    }
+}
+
+/* ---- One change ---- */
+
+static int put_item(struct editing *e)
+{
+    struct opposed before = {0}, after = {0};
+    struct live *live = &e->live;
+    uint32_t belief = belief_concerned(&e->item);
+    int rc = belief ? list_opposed(&live->board, belief, &before, e->error) : 0;
+    if (!rc)
+        rc = board_put(&live->board, &e->item, live->now.utc_ns, &e->changes, e->error);
+    belief = belief_concerned(&e->item); /* a new one has its number now */
+    if (!rc && belief)
+        rc = list_opposed(&live->board, belief, &after, e->error);
+    if (!rc)
+        note_new(e, &before, &after);
+    free(before.numbers);
+    free(after.numbers);
+    return rc;
+}
+
+/* The times that follow from a status. */
+static void set_times(struct item *item, int64_t now_ns)
+{
+    struct item_value now = {.present = true, .time_ns = now_ns};
+    if (item->id.kind == ITEM_HYPOTHESIS) {
+        bool closed = item->values[HYPOTHESIS_STATUS].count >= HYPOTHESIS_CONFIRMED;
+        if (closed && !item->values[HYPOTHESIS_CLOSED].present)
+            item->values[HYPOTHESIS_CLOSED] = now;
+    }
+    if (item->id.kind == ITEM_GAP) {
+        bool open = item->values[GAP_STATUS].count == GAP_OPEN;
+        if (open)
+            item->values[GAP_ENDED] = (struct item_value){0};
+        else if (!item->values[GAP_ENDED].present)
+            item->values[GAP_ENDED] = now;
+    }
+}
+
+static int clamp_strength(struct item *item, struct cairn_error *error)
+{
+    struct item_value *values = item->values;
+    struct evidence fitted;
+    if (item->id.kind != ITEM_EVIDENCE || !values[EVIDENCE_STRENGTH].present)
+        return 0;
+    int rc = evidence_init(&fitted, (enum evidence_kind)values[EVIDENCE_KIND].count,
+                           values[EVIDENCE_STRENGTH].number, error);
+    if (!rc)
+        values[EVIDENCE_STRENGTH].number = fitted.strength;
+    return rc;
+}
+
+static int finish_item(struct editing *e, const struct cairn_set *sets, size_t n)
+{
+    struct live *live = &e->live;
+    int rc = fields_set(&live->arena, &e->item, sets, n, live->now.utc_ns, e->error);
+    if (!rc)
+        rc = clamp_strength(&e->item, e->error);
+    if (rc)
+        return rc;
+    set_times(&e->item, live->now.utc_ns);
+    return put_item(e);
+}
+
+/* ---- Transactions ---- */
+
+static int begin_editing(struct editing *e, struct cairn_store *store,
+                         const char *session, struct cairn_error *error)
+{
+    *e = (struct editing){.error = error};
+    int rc = live_write(&e->live, store, session, error);
+    if (!rc)
+        rc = live_check_open(&e->live, error);
+    return rc ? rc : live_load_board(&e->live, error);
+}
+
+static int end_editing(struct editing *e, int rc, struct cairn_board_result *out)
+{
+    struct checkpoint_ref made = {0};
+    struct cairn_board_result result = {.changed = e->changes.n};
+    if (!rc)
+        rc = live_put_changes(&e->live, &e->changes, true, e->error);
+    if (!rc)
+        rc = capture_automatic(&e->live, &e->changes, e->opposed.n != 0, &made,
+                               e->error);
+    item_id(e->item.id, result.id);
+    if (e->opposed.n)
+        item_id(e->opposed, result.contradicts);
+    if (made.seq)
+        checkpoint_id(NAMESPACE_DEBUG, made.seq, &made.digest, result.checkpoint);
+    rc = live_close(&e->live, rc, e->error);
+    free(e->changes.at);
+    if (!rc && out)
+        *out = result;
+    return rc;
+}
+
+static int find_item(struct editing *e, const char *id)
+{
+    int rc = item_id_parse(str_of(id), &e->item.id, e->error);
+    const struct item *found = rc ? NULL : board_find(&e->live.board, e->item.id);
+    if (rc)
+        return rc;
+    if (!found)
+        return error_set(e->error, CAIRN_ENOTFOUND, "there is no %.80s in session %.*s",
+                         id, (int)e->live.row.name.len, e->live.row.name.ptr);
+    e->item = *found;
+    return 0;
+}
+
+/* ---- Public ---- */
+
+static const struct usual {
+    uint8_t kind;
+    struct cairn_set set;
+} usual[] = {
+    {ITEM_HYPOTHESIS, {"prior", "0.5"}},
+    {ITEM_HYPOTHESIS, {"status", "proposed"}},
+    {ITEM_EVIDENCE, {"kind", "observation"}},
+    {ITEM_BELIEF, {"confidence", "0.5"}},
+    {ITEM_DEPENDENCY, {"kind", "implication"}},
+    {ITEM_GAP, {"kind", "other"}},
+    {ITEM_GAP, {"criticality", "medium"}},
+    {ITEM_GAP, {"status", "open"}},
+};
+
+static int set_usual(struct editing *e)
+{
+    struct cairn_set created = {"created", "now"};
+    int64_t now_ns = e->live.now.utc_ns;
+    int rc = fields_set(&e->live.arena, &e->item, &created, 1, now_ns, e->error);
+    for (size_t i = 0; i < sizeof usual / sizeof usual[0] && !rc; i++)
+        if (usual[i].kind == e->item.id.kind)
+            rc = fields_set(&e->live.arena, &e->item, &usual[i].set, 1, now_ns,
+                            e->error);
+    return rc;
+}
+
+static int refuse_kind(const char *kind, struct cairn_error *error)
+{
+    return error_set(error, CAIRN_EUSAGE,
+                     "'%.80s' is no kind of item: give hypothesis, evidence, belief, "
+                     "dependency, gap or note",
+                     kind);
+}
+
+int cairn_item_add(struct cairn_store *store, const char *session, const char *kind,
+                   const struct cairn_set *sets, size_t n,
+                   struct cairn_board_result *result, struct cairn_error *error)
+{
+    struct editing e;
+    uint8_t number = item_kind_parse(kind);
+    if (!number)
+        return refuse_kind(kind, error);
+    int rc = begin_editing(&e, store, session, error);
+    e.item.id.kind = number;
+    if (!rc)
+        rc = set_usual(&e);
+    if (!rc)
+        rc = finish_item(&e, sets, n);
+    return end_editing(&e, rc, result);
+}
+
+int cairn_item_set(struct cairn_store *store, const char *session, const char *id,
+                   const struct cairn_set *sets, size_t n,
+                   struct cairn_board_result *result, struct cairn_error *error)
+{
+    struct editing e;
+    int rc = begin_editing(&e, store, session, error);
+    if (!rc)
+        rc = find_item(&e, id);
+    if (!rc)
+        rc = finish_item(&e, sets, n);
+    return end_editing(&e, rc, result);
+}
+
+int cairn_item_remove(struct cairn_store *store, const char *session, const char *id,
+                      struct cairn_board_result *result, struct cairn_error *error)
+{
+    struct editing e;
+    int rc = begin_editing(&e, store, session, error);
+    if (!rc)
+        rc = find_item(&e, id);
+    if (!rc)
+        rc = board_remove(&e.live.board, e.item.id, &e.changes, error);
+    return end_editing(&e, rc, result);
+}

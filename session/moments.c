@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/* Which checkpoint of a session is meant, and what it says of itself. */
+#include "session/session_int.h"
+#include "session/when.h"
+#include "storage/rows_checkpoint.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static bool has_tag(const struct sections *sections, const char *tag)
+{
+    for (uint32_t i = 0; tag && i < sections->n_tags; i++)
+        if (str_equal(sections->tags[i], str_of(tag)))
+            return true;
+    return !tag;
+}
+
+/* ---- By time ---- */
+
+struct searching {
+    struct live *live;
+    int64_t until_ns;
+    const char *tag;
+    uint64_t branch, least; /* of which only later ones count */
+    uint64_t found;         /* seq, 0: none yet */
+    struct cairn_error *error;
+};
+
+/* Of a damaged record the row's own time is all that there is: it is chosen, and then
+ * named as damaged, not passed over for an older one. */
+static int see_row(void *context, const struct checkpoint_row *row)
+{
+    struct searching *s = context;
+    struct arena arena = ARENA_INIT;
+    struct sections sections;
+    if (row->time_ns > s->until_ns)
+        return 0;
+    bool fits = true;
+    if (s->tag) {
+        int rc = sections_read(s->live->store, s->live->sha, row->seq, &arena,
+                               &sections, NULL, s->error);
+        fits = !rc && has_tag(&sections, s->tag);
+        arena_release(&arena);
+        if (rc && rc != CAIRN_EDAMAGED)
+            return rc;
+    }
+    if (fits)
+        s->found = row->seq;
+    return fits;
+}
+
+static int search_branch(void *context, const struct branch_row *row)
+{
+    struct searching *s = context;
+    struct checkpoint_range range = {.namespace_id = NAMESPACE_DEBUG,
+                                     .stream = row->branch,
+                                     .first = s->found + 1,
+                                     .descending = true};
+    return store_each_checkpoint(s->live->store, &range, see_row, s, s->error);
+}
+
+static int find_by_time(struct live *live, const struct cairn_moment *moment,
+                        uint64_t *seq, struct cairn_error *error)
+{
+    struct searching s = {.live = live, .tag = moment->tag, .error = error};
+    int rc = when_parse(str_of(moment->time), live->now.utc_ns, &zone_local,
+                        &s.until_ns, error);
+    if (!rc)
+        rc =
+            store_each_branch(live->store, live->row.session, search_branch, &s, error);
+    if (!rc && !s.found)
+        rc = error_set(error, CAIRN_ENOTFOUND,
+                       "session %.*s had no checkpoint%s%.80s%s at that time or before",
+                       (int)live->row.name.len, live->row.name.ptr,
+                       moment->tag ? " with the tag '" : "",
+                       moment->tag ? moment->tag : "", moment->tag ? "'" : "");
+    *seq = s.found;
+    return rc;
+}
+
+/* ---- By number or id ---- */
+
+static int check_meant(struct live *live, uint64_t seq, const char *tag,
+                       struct cairn_error *error)
+{
+    struct arena arena = ARENA_INIT;
+    struct sections sections;
+    struct sections_at at;
+    char number[CAIRN_ID_MAX];
+    int rc = sections_read(live->store, live->sha, seq, &arena, &sections, &at, error);
+    bool of_session = !rc && (!at.session || at.session == live->row.session);
+    bool tagged = !rc && has_tag(&sections, tag);
+    arena_release(&arena);
+    if (rc || (of_session && tagged))
+        return rc;
+    checkpoint_number(NAMESPACE_DEBUG, seq, number);
+    return of_session ? error_set(error, CAIRN_ENOTFOUND,
+                                  "checkpoint %s has no tag '%.80s'", number, tag)
+                      : error_set(error, CAIRN_ENOTFOUND,
+                                  "checkpoint %s is not one of session %.*s", number,
+                                  (int)live->row.name.len, live->row.name.ptr);
+}
+
+static int find_meant(struct live *live, const struct cairn_moment *moment,
+                      uint64_t *seq, struct cairn_error *error)
+{
+    int given = (moment->time != NULL) + (moment->seq != 0) + (moment->id != NULL);
+    if (given != 1)
+        return error_set(error, CAIRN_EUSAGE,
+                         "give one of a time, a sequence number and an id, not %s",
+                         given ? "several" : "none");
+    if (moment->time)
+        return find_by_time(live, moment, seq, error);
+    *seq = moment->seq;
+    int rc = moment->id ? debug_seq(live->store, moment->id, seq, error) : 0;
+    return rc ? rc : check_meant(live, *seq, moment->tag, error);
+}
+
+int cairn_session_at(struct cairn_store *store, const char *session,
+                     const struct cairn_moment *moment,
+                     struct cairn_checkpoint_info *info, struct cairn_error *error)
+{
+    struct live live;
+    uint64_t seq = 0;
+    char id[CAIRN_ID_MAX];
+    int rc = live_read(&live, store, session, error);
+    if (!rc)
+        rc = find_meant(&live, moment, &seq, error);
+    rc = live_close(&live, rc, error);
+    if (rc)
+        return rc;
+    checkpoint_number(NAMESPACE_DEBUG, seq, id);
+    return cairn_checkpoint_get(store, id, info, error);
+}
+
+/* ---- What it says of itself ---- */
+
+static int tell(const struct sections *sections,
+                struct cairn_session_checkpoint_info *info,
+                int (*got)(void *, const struct cairn_session_checkpoint_info *),
+                void *context, struct cairn_error *error)
+{
+    const char **tags = calloc((size_t)sections->n_tags + 1, sizeof *tags);
+    if (!tags)
+        return error_nomem(error);
+    for (uint32_t i = 0; i < sections->n_tags; i++)
+        tags[i] = sections->tags[i].ptr; /* texts of an arena end with a NUL */
+    for (uint32_t i = 0; i < sections->n; i++)
+        info->items += sections->list[i].n;
+    const char *trigger = trigger_name((enum trigger)sections->trigger);
+    info->trigger = trigger ? trigger : "unknown";
+    info->significant = trigger_is_significant((enum trigger)sections->trigger);
+    info->message = sections->message.ptr;
+    info->tags = tags;
+    info->n_tags = sections->n_tags;
+    got(context, info);
+    free(tags);
+    return 0;
+}
+
+int cairn_session_checkpoint_get(
+    struct cairn_store *store, const char *id,
+    int (*got)(void *, const struct cairn_session_checkpoint_info *), void *context,
+    struct cairn_error *error)
+{
+    struct cairn_session_checkpoint_info info = {0};
+    struct arena arena = ARENA_INIT;
+    struct sections sections;
+    uint64_t seq = 0;
+    struct sha256 *sha = sha256_new();
+    int rc = sha ? debug_seq(store, id, &seq, error) : error_nomem(error);
+    if (!rc)
+        rc = cairn_checkpoint_get(store, id, &info.checkpoint, error);
+    if (!rc)
+        rc = sections_read(store, sha, seq, &arena, &sections, NULL, error);
+    if (!rc)
+        rc = tell(&sections, &info, got, context, error);
+    arena_release(&arena);
+    sha256_free(sha);
+    return rc;
+}

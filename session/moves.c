@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/* Going back to a checkpoint, and from branch to branch. In each case the present state
+ * is checkpointed first, everything of the other state is verified and read, and then
+ * the items that differ are written, in the same transaction. */
+#include "session/board/status.h"
+#include "session/moves_int.h"
+
+#include <stdlib.h>
+
+int move_begin(struct move *m, struct cairn_store *store, const char *session,
+               struct cairn_error *error)
+{
+    *m = (struct move){.error = error};
+    int rc = live_write(&m->live, store, session, error);
+    if (!rc)
+        rc = live_check_open(&m->live, error);
+    if (!rc)
+        rc = live_load_board(&m->live, error);
+    return rc ? rc : live_branch(&m->live, m->live.row.branch, &m->from, error);
+}
+
+int move_end(struct move *m, int rc)
+{
+    if (m->read)
+        state_release(&m->state);
+    return live_close(&m->live, rc, m->error);
+}
+
+int move_read_target(struct move *m)
+{
+    char number[CAIRN_ID_MAX];
+    const struct session_row *row = &m->live.row;
+    m->read = true;
+    int rc = state_read(m->live.store, m->live.sha, m->seq, &m->state, m->error);
+    if (rc || !m->state.at.session || m->state.at.session == row->session)
+        return rc;
+    checkpoint_number(NAMESPACE_DEBUG, m->seq, number);
+    return error_set(
+        m->error, CAIRN_EUSAGE,
+        "checkpoint %s is of another session: give --session with its name", number);
+}
+
+static void count(struct move *m, const struct board_changes *changes)
+{
+    for (uint32_t i = 0; i < changes->n; i++) {
+        m->added += !changes->at[i].had;
+        m->removed += !changes->at[i].has;
+        m->changed += changes->at[i].had && changes->at[i].has;
+    }
+}
+
+/* From the present board to the one that was read. */
+static int put_target(struct move *m)
+{
+    struct board_changes changes = {0};
+    int rc = boards_compare(&m->live.board, &m->state.board, &changes, m->error);
+    if (!rc)
+        rc = live_put_changes(&m->live, &changes, false, m->error);
+    if (!rc)
+        count(m, &changes);
+    free(changes.at);
+    return rc;
+}
+
+static int put_branch(struct move *m)
+{
+    if (!m->to.branch) {
+        m->to.session = m->live.row.session;
+        m->to.status = BRANCH_ACTIVE;
+        m->to.started_ns = m->live.now.utc_ns;
+        int rc = store_put_branch(m->live.store, &m->to, m->error);
+        if (rc)
+            return rc;
+    }
+    m->live.row.branch = m->to.branch;
+    return live_put_row(&m->live, m->error);
+}
+
+int move_finish(struct move *m, const struct log_entry *entry)
+{
+    int rc = put_target(m);
+    if (!rc)
+        rc = put_branch(m);
+    if (rc)
+        return rc;
+    struct log_entry logged = *entry;
+    if (entry->verb != VERB_RESTORED)
+        logged.number = m->to.branch;
+    return live_log(&m->live, &logged, m->error);
+}
+
+/* ---- Branches by name ---- */
+
+struct branch_search {
+    struct live *live;
+    struct str name;
+    struct branch_row found; /* branch 0: there is none; copied */
+};
+
+static int see_branch(void *context, const struct branch_row *row)
+{
+    struct branch_search *search = context;
+    struct arena *arena = &search->live->arena;
+    if (!str_equal(row->name, search->name))
+        return 0;
+    search->found = *row;
+    search->found.name = arena_str(arena, row->name);
+    search->found.reason = arena_str(arena, row->reason);
+    return 1;
+}
+
+/* found->branch 0: there is none. */
+int branch_find(struct live *live, struct str name, struct branch_row *found,
+                struct cairn_error *error)
+{
+    struct branch_search search = {.live = live, .name = name};
+    int rc =
+        store_each_branch(live->store, live->row.session, see_branch, &search, error);
+    if (!rc && live->arena.failed)
+        rc = error_nomem(error);
+    *found = search.found;
+    return rc;
+}
+
+int branch_must_find(struct live *live, const char *name, struct branch_row *found,
+                     struct cairn_error *error)
+{
+    int rc = branch_find(live, str_of(name), found, error);
+    if (rc || found->branch)
+        return rc;
+    return error_set(error, CAIRN_ENOTFOUND,
+                     "session %.*s has no branch '%.128s': `cairn branch list` shows "
+                     "those that there are",
+                     (int)live->row.name.len, live->row.name.ptr, name);
+}

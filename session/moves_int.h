@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* Taking up another state of a session: that of a checkpoint, or of a branch. */
+#ifndef SESSION_MOVES_INT_H
+#define SESSION_MOVES_INT_H
+
+#include "session/session_int.h"
+
+struct move {
+    struct live live;
+    struct branch_row from; /* the branch that was current */
+    struct branch_row to;   /* and the one that is then; branch 0: to be made */
+    struct captured before; /* the state that was there */
+    uint64_t seq;           /* of the state that is taken up */
+    struct state_at state;
+    bool read;
+    uint64_t added, changed, removed;
+    struct cairn_error *error;
+};
+
+/* A write transaction, the board and the branch. move_end is called in any case. */
+int move_begin(struct move *m, struct cairn_store *store, const char *session,
+               struct cairn_error *error);
+int move_end(struct move *m, int rc);
+/* Verifies and reads the state m->seq, which must be of the session. */
+int move_read_target(struct move *m);
+/* Makes it the present state, on the branch m->to (which is made if it has no number),
+ * and logs it. */
+int move_finish(struct move *m, const struct log_entry *entry);
+
+/* A branch of the session by name, copied into its arena; found->branch 0: there is
+ * none, or CAIRN_ENOTFOUND. */
+int branch_find(struct live *live, struct str name, struct branch_row *found,
+                struct cairn_error *error);
+int branch_must_find(struct live *live, const char *name, struct branch_row *found,
+                     struct cairn_error *error);
+
+#endif

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+/* Going back to a checkpoint, and taking that back. */
+#include "session/moves_int.h"
+
+#include "base/decimal.h"
+#include "base/reader.h"
+#include "base/utf8.h"
+#include "session/board/status.h"
+
+#include <stdio.h>
+
+/* "main" becomes "main-2", and that "main-3". */
+static int next_name(struct move *m, char out[CAIRN_SESSION_NAME_MAX])
+{
+    struct str base = m->from.name;
+    struct branch_row taken = {.branch = 1};
+    uint64_t number;
+    size_t dash = base.len;
+    int rc = 0;
+    while (dash > 0 && base.ptr[dash - 1] != '-')
+        dash--;
+    if (dash > 1 && str_to_u64((struct str){base.ptr + dash, base.len - dash}, &number))
+        base.len = dash - 1;
+    base.len = utf8_fit(base, CAIRN_SESSION_NAME_MAX - 24);
+    for (unsigned long long n = 2; !rc && taken.branch; n++) {
+        snprintf(out, CAIRN_SESSION_NAME_MAX, "%.*s-%llu", (int)base.len, base.ptr, n);
+        rc = branch_find(&m->live, str_of(out), &taken, m->error);
+    }
+    return rc;
+}
+
+/* ---- Restoring ---- */
+
+static void report_restore(const struct move *m, struct cairn_restored *report)
+{
+    const struct sections *sections = &m->state.sections;
+    *report = (struct cairn_restored){.time_ns = m->state.at.time_ns,
+                                      .added = m->added,
+                                      .changed = m->changed,
+                                      .removed = m->removed};
+    checkpoint_id(NAMESPACE_DEBUG, m->seq, &m->state.at.ref.digest, report->id);
+    if (m->before.ref.seq)
+        checkpoint_id(NAMESPACE_DEBUG, m->before.ref.seq, &m->before.ref.digest,
+                      report->before);
+    snprintf(report->message, sizeof report->message, "%.*s",
+             (int)utf8_fit(sections->message, sizeof report->message - 1),
+             sections->message.ptr);
+    snprintf(report->old_branch, sizeof report->old_branch, "%.*s",
+             (int)m->from.name.len, m->from.name.ptr);
+    snprintf(report->branch, sizeof report->branch, "%.*s", (int)m->to.name.len,
+             m->to.name.ptr);
+}
+
+static int restore(struct move *m, const char *id)
+{
+    char name[CAIRN_SESSION_NAME_MAX];
+    struct buf origin = BUF_INIT;
+    int rc = debug_seq(m->live.store, id, &m->seq, m->error);
+    if (!rc)
+        rc = move_read_target(m);
+    if (!rc)
+        rc = capture_before(&m->live, TRIGGER_BEFORE_RESTORE, NULL, &m->before,
+                            m->error);
+    if (rc)
+        return rc;
+    m->to = m->from;
+    if (m->before.ref.seq == m->seq) /* the present state is that checkpoint */
+        return 0;
+    rc = next_name(m, name);
+    m->to = (struct branch_row){.name = arena_str(&m->live.arena, str_of(name)),
+                                .from_seq = m->seq};
+    m->to.reason = STR("");
+    buf_varint(&origin, m->from.branch);
+    buf_varint(&origin, m->before.ref.seq);
+    if (!rc)
+        rc =
+            m->live.arena.failed ? error_nomem(m->error) : buf_check(&origin, m->error);
+    struct log_entry entry = {
+        .verb = VERB_RESTORED, .number = m->seq, .after = buf_view(&origin)};
+    if (!rc)
+        rc = move_finish(m, &entry);
+    buf_release(&origin);
+    return rc;
+}
+
+int cairn_session_restore(struct cairn_store *store, const char *session,
+                          const char *id, struct cairn_restored *report,
+                          struct cairn_error *error)
+{
+    struct move m;
+    struct cairn_restored told;
+    int rc = move_begin(&m, store, session, error);
+    if (!rc)
+        rc = restore(&m, id);
+    if (!rc)
+        report_restore(&m, &told);
+    rc = move_end(&m, rc);
+    if (!rc && report)
+        *report = told;
+    return rc;
+}
+
+/* ---- Taking a restore back ---- */
+
+struct restore_search {
+    bool found, blocked;
+    uint64_t branch, seq; /* where it was before */
+};
+
+static int see_log(void *context, const struct session_log_row *row)
+{
+    struct restore_search *search = context;
+    struct reader in = reader_of(row->after.ptr, row->after.len);
+    switch ((enum session_verb)row->verb) {
+    case VERB_PUT:
+    case VERB_REMOVED:
+    case VERB_CHECKPOINT:
+    case VERB_UNDONE:
+    case VERB_CONFIGURED:
+    case VERB_ENDED:
+    case VERB_CONTINUED:
+        return 0;
+    case VERB_RESTORED:
+        search->branch = read_varint(&in);
+        search->seq = read_varint(&in);
+        search->found = reader_done(&in);
+        return 1;
+    case VERB_STARTED:
+    case VERB_BRANCHED:
+    case VERB_SWITCHED:
+    case VERB_ABANDONED:
+    case VERB_BACK:
+        break;
+    }
+    search->blocked = true;
+    return 1;
+}
+
+/* Nothing was ever recorded on the branch that the restore had made. */
+static int abandon_empty(struct move *m)
+{
+    struct branch_row row = m->from;
+    struct chain head;
+    struct arena arena = ARENA_INIT;
+    int rc = sections_open(m->live.store, m->live.sha, row.branch, &head, &arena, NULL,
+                           m->error);
+    arena_release(&arena);
+    if (rc || head.position)
+        return rc;
+    row.status = BRANCH_ABANDONED;
+    row.reason = STR("the restore was undone");
+    return store_put_branch(m->live.store, &row, m->error);
+}
+
+static int undo_restore(struct move *m)
+{
+    struct restore_search search = {0};
+    struct log_entry entry = {.verb = VERB_BACK};
+    int rc = store_each_session_log(m->live.store, m->live.row.session, UINT64_MAX,
+                                    true, see_log, &search, m->error);
+    if (!rc && !search.found)
+        return error_set(m->error, CAIRN_EUSAGE, "there is no restore to undo%s",
+                         search.blocked ? ": branches were started, switched or "
+                                          "abandoned since, or it was undone already"
+                                        : "");
+    m->seq = search.seq;
+    if (!rc)
+        rc = move_read_target(m);
+    if (!rc)
+        rc = live_branch(&m->live, search.branch, &m->to, m->error);
+    if (!rc)
+        rc = capture_before(&m->live, TRIGGER_BEFORE_RESTORE, NULL, &m->before,
+                            m->error);
+    if (!rc)
+        rc = move_finish(m, &entry);
+    return rc ? rc : abandon_empty(m);
+}
+
+int cairn_session_undo_restore(struct cairn_store *store, const char *session,
+                               struct cairn_restored *report, struct cairn_error *error)
+{
+    struct move m;
+    struct cairn_restored told;
+    int rc = move_begin(&m, store, session, error);
+    if (!rc)
+        rc = undo_restore(&m);
+    if (!rc)
+        report_restore(&m, &told);
+    rc = move_end(&m, rc);
+    if (!rc && report)
+        *report = told;
+    return rc;
+}

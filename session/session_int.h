@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of the room share: a session as one call sees it, from the store and
+ * back. */
+#ifndef SESSION_SESSION_INT_H
+#define SESSION_SESSION_INT_H
+
+#include "base/sha256.h"
+#include "cairn/session.h"
+#include "checkpoint/sections.h"
+#include "session/board/board.h"
+#include "session/board/gaps.h"
+#include "session/triggers.h"
+#include "storage/sessions/rows_session.h"
+
+/* ---- live.c: loading a session, and writing what has changed ---- */
+
+/* Stored in the log of a session: never renumbered. `number` and the two texts of a row
+ * are, by verb:
+ *
+ *   put       item, its body before (none: it was added) and after
+ *   removed   item, its body before
+ *   checkpoint, restored    seq of the checkpoint
+ *   branched, switched, abandoned, back   the branch that is or was current then
+ *   undone    the turn that was undone
+ *   restored, back          after: varint branch before, varint seq that it was at
+ *   configured              after: name and value */
+enum session_verb {
+    VERB_STARTED = 1,
+    VERB_PUT = 2,
+    VERB_REMOVED = 3,
+    VERB_CHECKPOINT = 4,
+    VERB_RESTORED = 5,
+    VERB_BRANCHED = 6,
+    VERB_SWITCHED = 7,
+    VERB_ABANDONED = 8,
+    VERB_ENDED = 9,
+    VERB_CONTINUED = 10,
+    VERB_CONFIGURED = 11,
+    VERB_UNDONE = 12,
+    VERB_BACK = 13, /* a restore was undone */
+};
+
+/* How often what was done since the session began. */
+struct session_counters {
+    uint64_t checkpoints, hypotheses_tested, gaps_filled;
+};
+struct session_settings {
+    struct trigger_settings triggers;
+    struct moment scheduled; /* when the last scheduled checkpoint was made */
+};
+
+struct live {
+    struct cairn_store *store;
+    struct sha256 *sha;
+    struct arena arena; /* of what rows hold */
+    struct session_row row;
+    uint32_t numbers[ITEM_KINDS_END]; /* highest ever given */
+    struct session_counters counters;
+    struct session_settings settings;
+    struct board board;
+    struct moment now;
+    char boot[37];
+    bool open, writing;
+    uint64_t turn; /* of what this call logs; 0: nothing yet */
+    uint32_t logged;
+};
+
+/* Begins a transaction, to read or to write, and loads the row of the session (as
+ * cairn/session.h says it is given) without its board. live_close is called in any
+ * case. */
+int live_read(struct live *live, struct cairn_store *store, const char *session,
+              struct cairn_error *error);
+int live_write(struct live *live, struct cairn_store *store, const char *session,
+               struct cairn_error *error);
+/* For what concerns no session that there is: the transaction and the moment alone. */
+int live_begin(struct live *live, struct cairn_store *store, bool writing,
+               struct cairn_error *error);
+int live_find(struct live *live, const char *session, struct cairn_error *error);
+/* Ends the transaction: rc 0 commits, anything else aborts and is returned. */
+int live_close(struct live *live, int rc, struct cairn_error *error);
+
+int live_load_board(struct live *live, struct cairn_error *error);
+/* A session that has ended is not changed: CAIRN_EUSAGE. */
+int live_check_open(const struct live *live, struct cairn_error *error);
+
+/* Writes the row, from the members of `live`. */
+int live_put_row(struct live *live, struct cairn_error *error);
+struct log_entry {
+    enum session_verb verb;
+    uint8_t kind; /* of the item */
+    uint64_t number;
+    struct str before, after; /* ptr NULL: none */
+};
+int live_log(struct live *live, const struct log_entry *entry,
+             struct cairn_error *error);
+/* Writes the items that have changed. `logged`: and a row of the log for each, and what
+ * is counted. */
+int live_put_changes(struct live *live, const struct board_changes *changes,
+                     bool logged, struct cairn_error *error);
+/* The current session of the store: 1 there is one, 0 none. */
+int current_session(struct cairn_store *store, uint64_t *session,
+                    struct cairn_error *error);
+/* A copy in the arena of `live`; CAIRN_ENOTFOUND. */
+int live_branch(struct live *live, uint64_t branch, struct branch_row *out,
+                struct cairn_error *error);
+
+/* ---- sessions.c ---- */
+
+/* May it be the name of a session or branch (`what`)? CAIRN_EUSAGE says why not. */
+int session_check_name(const char *what, struct str name, struct cairn_error *error);
+
+/* ---- settings.c ---- */
+
+struct session_settings session_settings_default(void);
+void settings_encode(const struct session_settings *settings, struct buf *out);
+/* Untrusted bytes: CAIRN_EDAMAGED. The boot id is a view. */
+int settings_decode(struct str bytes, struct session_settings *out,
+                    struct cairn_error *error);
+
+/* One by name. CAIRN_EUSAGE: no such setting, or no such value. */
+int settings_set(struct session_settings *settings, struct str name, struct str value,
+                 struct cairn_error *error);
+/* "5m": in the largest unit of which it is a whole number, of more than 0. */
+void settings_time(int64_t ns, char out[32]);
+/* A trigger that can be switched off. */
+bool settings_has_switch(enum trigger trigger);
+
+/* ---- capture.c: the state as a checkpoint ---- */
+
+struct capture {
+    enum trigger trigger;
+    struct str message;     /* of a manual one */
+    const struct str *tags; /* besides those of the trigger */
+    uint32_t n_tags;
+    bool always; /* also where the settings say no */
+};
+struct captured {
+    enum trigger_answer answer;
+    struct checkpoint_ref ref; /* of the one that has the state: made, or the last; seq
+                                  0: there is none */
+};
+/* Makes a checkpoint of the board on the current branch, if trigger_decide says so, and
+ * logs it. Needs a write transaction and the board. */
+int capture_state(struct live *live, const struct capture *capture,
+                  struct captured *captured, struct cairn_error *error);
+/* Before the board is replaced: unless the last checkpoint has this state. */
+int capture_before(struct live *live, enum trigger trigger, const char *message,
+                   struct captured *captured, struct cairn_error *error);
+/* What follows from changes of items by itself, and what is due. *ref is the one that
+ * was made last, seq 0: none. `contradiction`: two beliefs are opposed since. */
+int capture_automatic(struct live *live, const struct board_changes *changes,
+                      bool contradiction, struct checkpoint_ref *ref,
+                      struct cairn_error *error);
+
+/* ---- state_at.c: checkpoints back to boards ---- */
+
+struct state_at {
+    struct arena arena;
+    struct sections sections;
+    struct sections_at at;
+    struct board board;
+};
+/* Verified and read whole. state_release in any case. */
+int state_read(struct cairn_store *store, struct sha256 *sha, uint64_t seq,
+               struct state_at *out, struct cairn_error *error);
+void state_release(struct state_at *state);
+/* The seq that a printed id of a session's checkpoint means. */
+int debug_seq(struct cairn_store *store, const char *id, uint64_t *seq,
+              struct cairn_error *error);
+
+/* ---- fields.c: fields as text, and for the public header ---- */
+
+int fields_set(struct arena *arena, struct item *item, const struct cairn_set *sets,
+               size_t n, int64_t now_ns, struct cairn_error *error);
+/* Everything is in the arena. */
+int item_show(struct arena *arena, const struct board *board, const struct item *item,
+              int64_t now_ns, struct cairn_item *out, struct cairn_error *error);
+uint8_t item_kind_parse(const char *name); /* 0: none */
+int gap_of(const struct board *board, const struct item *item, struct gap *gap,
+           struct cairn_error *error);
+
+/* ---- compare.c: what differs between two boards ---- */
+
+/* Items that are in one, or differ; nothing of the boards is changed. The views are
+ * those of the boards. The caller frees changes->at. */
+int boards_compare(const struct board *before, const struct board *after,
+                   struct board_changes *changes, struct cairn_error *error);
+
+#endif

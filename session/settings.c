@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/* The settings of a session, as bytes of its row and as texts.
+ *
+ *   byte version 1, u32 triggers that are off, u64 interval, u64 schedule (ns),
+ *   the last scheduled checkpoint: u64 UTC, u64 CLOCK_BOOTTIME (ns), lstr boot id */
+#include "base/reader.h"
+#include "base/utf8.h"
+#include "session/session_int.h"
+
+#include <stdio.h>
+
+#define SECOND_NS 1000000000ll
+
+enum { VERSION = 1, BOOT_ID_BYTES = 64 };
+
+struct session_settings session_settings_default(void)
+{
+    return (struct session_settings){.triggers = trigger_settings_default()};
+}
+
+void settings_encode(const struct session_settings *settings, struct buf *out)
+{
+    buf_byte(out, VERSION);
+    buf_u32(out, settings->triggers.off);
+    buf_u64(out, (uint64_t)settings->triggers.interval_ns);
+    buf_u64(out, (uint64_t)settings->triggers.schedule_ns);
+    buf_u64(out, (uint64_t)settings->scheduled.utc_ns);
+    buf_u64(out, (uint64_t)settings->scheduled.boot_ns);
+    buf_lstr(out, settings->scheduled.boot_id);
+}
+
+int settings_decode(struct str bytes, struct session_settings *out,
+                    struct cairn_error *error)
+{
+    struct reader in = reader_of(bytes.ptr, bytes.len);
+    bool good = read_byte(&in) == VERSION;
+    struct session_settings made = {0};
+    made.triggers.off = read_u32(&in);
+    made.triggers.interval_ns = (int64_t)read_u64(&in);
+    made.triggers.schedule_ns = (int64_t)read_u64(&in);
+    made.scheduled.utc_ns = (int64_t)read_u64(&in);
+    made.scheduled.boot_ns = (int64_t)read_u64(&in);
+    made.scheduled.boot_id = read_lstr(&in);
+    good = good && reader_done(&in) && made.scheduled.boot_id.len <= BOOT_ID_BYTES &&
+           made.triggers.interval_ns >= 0 && made.triggers.schedule_ns >= 0;
+    if (!good)
+        return error_set(error, CAIRN_EDAMAGED,
+                         "the settings of the session are damaged: run `cairn doctor`");
+    *out = made;
+    return 0;
+}
+
+/* ---- As texts ---- */
+
+static const struct unit {
+    const char *name;
+    int64_t ns;
+} units[] = {{"d", 86400 * SECOND_NS},
+             {"h", 3600 * SECOND_NS},
+             {"m", 60 * SECOND_NS},
+             {"s", SECOND_NS}};
+enum { UNITS = sizeof units / sizeof units[0] };
+#define TIME_MOST (366 * 86400 * SECOND_NS)
+
+/* In the largest unit of which it is a whole number; whatever is set here is one. */
+void settings_time(int64_t ns, char out[32])
+{
+    const struct unit *unit = units;
+    while (unit < &units[UNITS - 1] && ns % unit->ns)
+        unit++;
+    snprintf(out, 32, "%lld%s", (long long)(ns / unit->ns), unit->name);
+}
+
+/* "300s", "10m", "1h30m": each unit once, the larger ones first. */
+static bool time_parse(struct str text, int64_t *out)
+{
+    int64_t sum = 0;
+    size_t at = 0;
+    for (const struct unit *unit = units; unit < &units[UNITS] && at < text.len;
+         unit++) {
+        size_t digits = at;
+        int64_t n = 0;
+        while (digits < text.len && text.ptr[digits] >= '0' &&
+               text.ptr[digits] <= '9' && n < TIME_MOST / 10)
+            n = 10 * n + (text.ptr[digits++] - '0');
+        if (digits == at || digits == text.len)
+            return false;
+        if (text.ptr[digits] != unit->name[0])
+            continue;
+        if (n > TIME_MOST / unit->ns)
+            return false;
+        sum += n * unit->ns;
+        at = digits + 1;
+    }
+    *out = sum;
+    return at == text.len && sum > 0 && sum <= TIME_MOST;
+}
+
+bool settings_has_switch(enum trigger trigger)
+{
+    return trigger_is_automatic(trigger) && trigger_kind(trigger) == trigger;
+}
+
+static int set_time(struct str value, bool may_be_off, const char *name, int64_t *ns,
+                    struct cairn_error *error)
+{
+    if (may_be_off && str_equal(value, STR("off"))) {
+        *ns = 0;
+        return 0;
+    }
+    return time_parse(value, ns)
+               ? 0
+               : error_set(error, CAIRN_EUSAGE,
+                           "'%.*s' is no value of %s: give a time such as 300s or "
+                           "1h30m, at most 366 days%s",
+                           (int)utf8_fit(value, 80), value.ptr, name,
+                           may_be_off ? ", or off" : "");
+}
+
+static int set_switch(struct session_settings *settings, struct str name,
+                      struct str value, struct cairn_error *error)
+{
+    enum trigger trigger;
+    bool off = str_equal(value, STR("off"));
+    if (trigger_parse(name, &trigger, NULL) || !settings_has_switch(trigger))
+        return error_set(error, CAIRN_EUSAGE,
+                         "there is no setting '%.*s': `cairn session config` shows "
+                         "those that there are",
+                         (int)utf8_fit(name, 80), name.ptr);
+    if (!off && !str_equal(value, STR("on")))
+        return error_set(error, CAIRN_EUSAGE,
+                         "'%.*s' is no value of %s: give on or off",
+                         (int)utf8_fit(value, 80), value.ptr, trigger_name(trigger));
+    uint32_t bit = 1u << trigger;
+    settings->triggers.off =
+        off ? settings->triggers.off | bit : settings->triggers.off & ~bit;
+    return 0;
+}
+
+int settings_set(struct session_settings *settings, struct str name, struct str value,
+                 struct cairn_error *error)
+{
+    if (str_equal(name, STR("interval")))
+        return set_time(value, false, "interval", &settings->triggers.interval_ns,
+                        error);
+    if (str_equal(name, STR("schedule")))
+        return set_time(value, true, "schedule", &settings->triggers.schedule_ns,
+                        error);
+    return set_switch(settings, name, value, error);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/* The board at a checkpoint. */
+#include "checkpoint/find.h"
+#include "session/session_int.h"
+#include "storage/object.h"
+
+#include <stdio.h>
+
+static int read_section(struct cairn_store *store, const struct section_ref *ref,
+                        struct state_at *out, struct cairn_error *error)
+{
+    struct buf content = BUF_INIT;
+    struct section section = {0};
+    const struct item_kind_info *info = item_kind_info(ref->kind);
+    if (!info)
+        return error_set(error, CAIRN_ENEWER,
+                         "it holds a part of a kind that this release does not know: "
+                         "use the cairn that wrote it");
+    int rc = store_get_object(store, &ref->digest, &content, error);
+    if (rc == CAIRN_ENOTFOUND)
+        rc = error_set(error, CAIRN_EDAMAGED, "the content of its part %s is missing",
+                       info->name);
+    struct str kept = rc ? STR("") : arena_str(&out->arena, buf_view(&content));
+    buf_release(&content);
+    if (!rc && out->arena.failed)
+        rc = error_nomem(error);
+    if (!rc)
+        rc = section_decode(&out->arena, ref->kind, kept, &section, error);
+    if (!rc && (section.n != ref->n ||
+                (section.n && section.items[section.n - 1].id.n > ref->last)))
+        rc =
+            error_set(error, CAIRN_EDAMAGED, "its part %s does not fit it", info->name);
+    return rc ? rc : board_load(&out->board, ref->kind, &section, ref->last, error);
+}
+
+int state_read(struct cairn_store *store, struct sha256 *sha, uint64_t seq,
+               struct state_at *out, struct cairn_error *error)
+{
+    char number[CAIRN_ID_MAX];
+    struct cairn_error why = {0};
+    *out = (struct state_at){.arena = ARENA_INIT};
+    board_init(&out->board);
+    int rc =
+        sections_read(store, sha, seq, &out->arena, &out->sections, &out->at, error);
+    if (rc)
+        return rc;
+    for (uint32_t i = 0; i < out->sections.n && !rc; i++)
+        rc = read_section(store, &out->sections.list[i], out, &why);
+    if (!rc)
+        return 0;
+    checkpoint_number(NAMESPACE_DEBUG, seq, number);
+    return error_set(error, rc, "checkpoint %s: %s", number, why.text);
+}
+
+void state_release(struct state_at *state)
+{
+    board_release(&state->board);
+    arena_release(&state->arena);
+}
+
+/* A number alone means the checkpoint of a session here, of whatever namespace a whole
+ * id says that it is. */
+int debug_seq(struct cairn_store *store, const char *id, uint64_t *seq,
+              struct cairn_error *error)
+{
+    struct chains in = {.store = store, .sha = sha256_new(), .kind = &sections_kind};
+    bool sound;
+    if (!in.sha)
+        return error_nomem(error);
+    int rc = chain_find(&in, id, seq, &sound, error);
+    sha256_free(in.sha);
+    return !rc && !sound ? CAIRN_EDAMAGED : rc;
+}
