@@ -155,23 +155,27 @@ static struct moment last_moment(const struct capturing *c)
     return (struct moment){row->started_ns, row->started_boot_ns, row->boot};
 }
 
+/* What there is is only put together where the rest does not say no already. */
 static int capture_with(struct capturing *c, const struct capture *capture,
                         struct captured *captured)
 {
+    struct trigger_settings settings = c->live->settings.triggers;
     int rc = read_last(c);
-    if (!rc)
-        rc = read_present(c);
     if (rc)
         return rc;
     struct trigger_case raised = {capture->trigger, last_moment(c), c->live->now,
-                                  is_unchanged(c)};
-    struct trigger_settings settings = c->live->settings.triggers;
+                                  false};
     if (capture->always)
         settings.off &= ~(1u << trigger_kind(capture->trigger));
-    captured->answer = trigger_decide(&settings, &raised);
     captured->ref = c->last_at.ref;
+    captured->answer = trigger_decide(&settings, &raised);
     if (captured->answer != TRIGGER_MAKES)
         return 0;
+    rc = read_present(c);
+    raised.unchanged = is_unchanged(c);
+    captured->answer = trigger_decide(&settings, &raised);
+    if (rc || captured->answer != TRIGGER_MAKES)
+        return rc;
     return store_capture(c, capture, &captured->ref);
 }
 

@@ -27,6 +27,8 @@ static const char *verb_name(const struct session_log_row *row)
         return "switched";
     case VERB_ABANDONED:
         return "abandoned";
+    case VERB_MERGED:
+        return "merged";
     case VERB_ENDED:
         return "ended";
     case VERB_CONTINUED:
@@ -144,6 +146,7 @@ static int describe(struct telling *t, const struct session_log_row *row,
     case VERB_BRANCHED:
     case VERB_SWITCHED:
     case VERB_ABANDONED:
+    case VERB_MERGED:
     case VERB_BACK:
         rc = live_branch(t->live, row->number, &branch, t->error);
         if (!rc)
@@ -265,6 +268,7 @@ static int look_for_turn(void *context, const struct session_log_row *row)
     case VERB_BRANCHED:
     case VERB_SWITCHED:
     case VERB_ABANDONED:
+    case VERB_MERGED:
     case VERB_BACK:
         break;
     }

@@ -129,6 +129,7 @@ static int see_log(void *context, const struct session_log_row *row)
     case VERB_BRANCHED:
     case VERB_SWITCHED:
     case VERB_ABANDONED:
+    case VERB_MERGED:
     case VERB_BACK:
         break;
     }

@@ -20,10 +20,9 @@
  *   put       item, its body before (none: it was added) and after
  *   removed   item, its body before
  *   checkpoint, restored    seq of the checkpoint
- *   branched, switched, abandoned, back   the branch that is or was current then
- *   undone    the turn that was undone
- *   restored, back          after: varint branch before, varint seq that it was at
- *   configured              after: name and value */
+ *   branched, switched, abandoned, merged, back   the branch that is or was current
+ * then undone    the turn that was undone restored, back          after: varint branch
+ * before, varint seq that it was at configured              after: name and value */
 enum session_verb {
     VERB_STARTED = 1,
     VERB_PUT = 2,
@@ -37,7 +36,8 @@ enum session_verb {
     VERB_CONTINUED = 10,
     VERB_CONFIGURED = 11,
     VERB_UNDONE = 12,
-    VERB_BACK = 13, /* a restore was undone */
+    VERB_BACK = 13,   /* a restore was undone */
+    VERB_MERGED = 14, /* into the current branch */
 };
 
 /* How often what was done since the session began. */

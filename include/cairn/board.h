@@ -91,6 +91,30 @@ CAIRN_API int cairn_item_remove(struct cairn_store *store, const char *session,
                                 const char *id, struct cairn_board_result *result,
                                 struct cairn_error *error);
 
+/* What a new confidence of a belief does to those that depend on it: times 0.95 for
+ * each step that they are away, and not less than 0.1. */
+struct cairn_cascade_step {
+    const char *id; /* of a belief; the first one is the one that is changed */
+    uint32_t depth;
+    double before, after;
+};
+#define CAIRN_CASCADE_TOKEN_MAX 33
+struct cairn_cascade {
+    uint32_t steps, page, pages;         /* of 50 steps each, from 1 */
+    char token[CAIRN_CASCADE_TOKEN_MAX]; /* names what was shown */
+};
+/* Shows a page of it; nothing is changed. */
+CAIRN_API int cairn_belief_preview(
+    struct cairn_store *store, const char *session, const char *id, double confidence,
+    uint32_t page, int (*each)(void *, const struct cairn_cascade_step *),
+    void *context, struct cairn_cascade *cascade, struct cairn_error *error);
+/* Does it, in one change that cairn_session_undo takes back. `token`: of the preview;
+ * CAIRN_EUSAGE if it would do something else by now. NULL: whatever it does. */
+CAIRN_API int cairn_belief_cascade(struct cairn_store *store, const char *session,
+                                   const char *id, double confidence, const char *token,
+                                   struct cairn_board_result *result,
+                                   struct cairn_error *error);
+
 struct cairn_item_filter {
     const char *kind;  /* NULL: all */
     const char *field; /* with `value`: only items of which that field is, or has, this
@@ -116,9 +140,10 @@ struct cairn_session_event {
     uint64_t turn; /* counts transactions of the session */
     uint32_t n;    /* within the turn */
     int64_t time_ns;
-    const char *verb; /* "started", "added", "changed", "removed", "checkpoint",
+    const char
+        *verb;        /* "started", "added", "changed", "removed", "checkpoint",
                          "restored", "undid-restore", "branched", "switched",
-                         "abandoned", "ended", "continued", "configured", "undone" */
+                         "abandoned", "merged", "ended", "continued", "configured", "undone" */
     const char *id;   /* of the item, checkpoint or branch; may be "" */
     const char *text; /* for people, one line */
 };

@@ -290,6 +290,79 @@ static void branch(struct life *life)
     free(before);
 }
 
+/* A branch alone has changed: merged, the board is as it was there. */
+static void merge_alone(struct life *life)
+{
+    char name[32];
+    struct cairn_session_info session;
+    struct cairn_merged report;
+    snprintf(name, sizeof name, "merged %d-%u", life->n,
+             help_below(&life->seed, 1000000));
+    MUST(cairn_session_get(life->store, NULL, &session, &error));
+    MUST(cairn_branch_start(life->store, NULL, name, NULL, NULL, &error));
+    for (uint32_t n = help_below(&life->seed, 6); n > 0; n--) {
+        change_some(life);
+        add_some(life);
+        remove_some(life);
+    }
+    char *there = tell(life, NULL), *now;
+    MUST(cairn_branch_switch(life->store, NULL, session.branch, NULL, &error));
+    MUST(cairn_branch_merge(life->store, NULL, name,
+                            (enum cairn_merge)help_below(&life->seed, 3), NULL, NULL,
+                            &report, &error));
+    ck_assert_uint_eq(report.conflicts, 0);
+    now = tell(life, NULL);
+    ck_assert_str_eq(now, there);
+    free(now);
+    now = tell(life, report.checkpoint);
+    ck_assert_str_eq(now, there);
+    free(now);
+    free(there);
+    ck_assert_int_eq(
+        cairn_branch_merge(life->store, NULL, name, 0, NULL, NULL, NULL, &error),
+        CAIRN_EUSAGE);
+}
+
+static int check_refs(void *context, const struct cairn_item *item)
+{
+    struct life *life = context;
+    for (size_t i = 0; i < item->n_fields; i++) {
+        const char *name = item->fields[i].name;
+        if (strcmp(name, "hypothesis") == 0 || strcmp(name, "from") == 0 ||
+            strcmp(name, "to") == 0)
+            MUST(cairn_item_get(life->store, NULL, item->fields[i].text, NULL, list_id,
+                                life, &error));
+    }
+    return 0;
+}
+
+/* Both have changed: whatever is chosen, nothing refers to what is not there. */
+static void merge_both(struct life *life)
+{
+    char name[32];
+    struct cairn_session_info session;
+    struct cairn_item_filter all = {.page = {.all = true}};
+    snprintf(name, sizeof name, "both %d-%u", life->n,
+             help_below(&life->seed, 1000000));
+    MUST(cairn_session_get(life->store, NULL, &session, &error));
+    MUST(cairn_branch_start(life->store, NULL, name, NULL, NULL, &error));
+    for (int n = 0; n < 4; n++) {
+        change_some(life);
+        add_some(life);
+        remove_some(life);
+    }
+    MUST(cairn_branch_switch(life->store, NULL, session.branch, NULL, &error));
+    for (int n = 0; n < 4; n++) {
+        change_some(life);
+        add_some(life);
+        remove_some(life);
+    }
+    MUST(cairn_branch_merge(life->store, NULL, name,
+                            (enum cairn_merge)help_below(&life->seed, 3), NULL, NULL,
+                            NULL, &error));
+    MUST(cairn_item_list(life->store, NULL, &all, check_refs, life, NULL, &error));
+}
+
 static void step(struct life *life)
 {
     switch (help_below(&life->seed, 16)) {
@@ -315,6 +388,12 @@ static void step(struct life *life)
         break;
     case 8:
         branch(life);
+        break;
+    case 9:
+        merge_alone(life);
+        break;
+    case 10:
+        merge_both(life);
         break;
     default:
         add_some(life);
