@@ -39,6 +39,8 @@ static const char *verb_name(const struct session_log_row *row)
         return "undone";
     case VERB_BACK:
         return "undid-restore";
+    case VERB_PRUNED:
+        return "pruned";
     }
     return "unknown";
 }
@@ -153,6 +155,7 @@ static int describe(struct telling *t, const struct session_log_row *row,
             buf_str(&t->text, branch.name);
         return rc == CAIRN_ENOTFOUND ? 0 : rc;
     case VERB_CONFIGURED:
+    case VERB_PRUNED:
         add_line(&t->text, row->after);
         return 0;
     case VERB_UNDONE:
@@ -262,6 +265,7 @@ static int look_for_turn(void *context, const struct session_log_row *row)
     case VERB_CONFIGURED:
     case VERB_ENDED:
     case VERB_CONTINUED:
+    case VERB_PRUNED:
         return 0;
     case VERB_STARTED:
     case VERB_RESTORED:

@@ -119,6 +119,7 @@ static int see_log(void *context, const struct session_log_row *row)
     case VERB_CONFIGURED:
     case VERB_ENDED:
     case VERB_CONTINUED:
+    case VERB_PRUNED:
         return 0;
     case VERB_RESTORED:
         search->branch = read_varint(&in);

@@ -38,6 +38,7 @@ enum session_verb {
     VERB_UNDONE = 12,
     VERB_BACK = 13,   /* a restore was undone */
     VERB_MERGED = 14, /* into the current branch */
+    VERB_PRUNED = 15, /* number: how many checkpoints; after: for people */
 };
 
 /* How often what was done since the session began. */

@@ -34,6 +34,7 @@ struct pruning {
     const struct chains *in;
     uint64_t stream;
     uint64_t cutoff; /* seq of the oldest record that must be kept, 0: all are kept */
+    const struct kept_seqs *chosen; /* or: these, and damaged ones */
     struct gap *gaps;
     size_t n, room;
     struct gap gap; /* the one after `last`, so far */
@@ -69,6 +70,30 @@ static int end_gap(struct pruning *p, uint64_t kept)
     return rc;
 }
 
+static bool is_chosen(const struct kept_seqs *chosen, uint64_t seq)
+{
+    size_t low = 0, high = chosen->n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (chosen->at[middle] < seq)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < chosen->n && chosen->at[low] == seq;
+}
+
+static bool is_kept(const struct pruning *p, const struct checkpoint_row *row)
+{
+    struct sound_record checked;
+    if (seqs_has(&p->forks, row->seq))
+        return true;
+    if (!p->chosen)
+        return row->seq >= p->cutoff;
+    return is_chosen(p->chosen, row->seq) ||
+           row_check(row, p->in->sha, &checked, NULL) != 0;
+}
+
 static int scan_row(void *context, const struct checkpoint_row *row)
 {
     struct pruning *p = context;
@@ -80,7 +105,7 @@ static int scan_row(void *context, const struct checkpoint_row *row)
                          "doctor`");
     p->seen = row->seq;
     p->sum.total++;
-    if (row->seq >= p->cutoff || seqs_has(&p->forks, row->seq))
+    if (is_kept(p, row))
         return end_gap(p, row->seq);
     if (row->kind == RECORD_FULL && row_check(row, p->in->sha, &checked, NULL) == 0) {
         gap->full = row->seq;
@@ -97,7 +122,7 @@ static int note_seq(void *context, const struct checkpoint_row *row)
     return 1;
 }
 
-static int find_gaps(struct pruning *p, uint32_t keep)
+static int find_cutoff(struct pruning *p, uint32_t keep)
 {
     struct checkpoint_range range = {.namespace_id = p->in->kind->namespace_id,
                                      .stream = p->stream,
@@ -107,15 +132,18 @@ static int find_gaps(struct pruning *p, uint32_t keep)
     assert(keep >= 1 && p->n == 0);
     int rc =
         store_each_checkpoint(p->in->store, &range, note_seq, &p->cutoff, p->error);
-    if (rc < 0)
-        return rc;
-    rc = fork_points(p->in, p->stream, &p->forks, p->error);
+    return rc < 0 ? rc : 0;
+}
+
+static int find_gaps(struct pruning *p)
+{
+    struct checkpoint_range range = {.namespace_id = p->in->kind->namespace_id,
+                                     .stream = p->stream};
+    int rc = fork_points(p->in, p->stream, &p->forks, p->error);
     if (rc)
         return rc;
-    range = (struct checkpoint_range){.namespace_id = p->in->kind->namespace_id,
-                                      .stream = p->stream};
     rc = store_each_checkpoint(p->in->store, &range, scan_row, p, p->error);
-    assert(rc < 0 || p->gap.all.count == 0); /* the newest is always kept */
+    assert(rc < 0 || p->chosen || p->gap.all.count == 0); /* the newest is kept */
     return rc < 0 ? rc : 0;
 }
 
@@ -152,17 +180,16 @@ static int delete_gap(struct pruning *p, const struct gap *gap)
     return rc < 0 ? rc : 0;
 }
 
-static int prune_stream(struct pruning *p, const struct retention *wanted,
-                        struct cairn_prune_result *result)
+/* Records behind the last one that is kept stay. */
+static int prune_stream(struct pruning *p, struct cairn_prune_result *result)
 {
-    int rc = find_gaps(p, wanted->keep);
+    int rc = find_gaps(p);
     for (size_t i = 0; i < p->n && rc == 0; i++)
         rc = delete_gap(p, &p->gaps[i]);
     if (rc)
         return rc;
     assert(p->sum.deleted <= p->sum.total);
     p->sum.kept = p->sum.total - p->sum.deleted;
-    p->sum.surplus = p->sum.kept > wanted->keep ? p->sum.kept - wanted->keep : 0;
     *result = p->sum;
     return 0;
 }
@@ -177,7 +204,26 @@ int chain_prune(const struct chains *in, const struct retention *wanted,
         return error_set(error, CAIRN_EUSAGE,
                          "at least one checkpoint of each %s must be kept",
                          in->kind->stream_noun);
-    int rc = prune_stream(&p, wanted, result);
+    int rc = find_cutoff(&p, wanted->keep);
+    if (!rc)
+        rc = prune_stream(&p, result);
+    pruning_release(&p);
+    if (!rc)
+        result->surplus = result->kept > wanted->keep ? result->kept - wanted->keep : 0;
+    return rc;
+}
+
+int chain_prune_except(const struct chains *in, uint64_t stream,
+                       const struct kept_seqs *chosen, bool dry_run,
+                       struct cairn_prune_result *result, struct cairn_error *error)
+{
+    struct pruning p = {.in = in,
+                        .stream = stream,
+                        .chosen = chosen,
+                        .dry_run = dry_run,
+                        .error = error};
+    assert_chains(in);
+    int rc = prune_stream(&p, result);
     pruning_release(&p);
     return rc;
 }

@@ -19,6 +19,16 @@ struct retention {
 };
 int chain_prune(const struct chains *in, const struct retention *wanted,
                 struct cairn_prune_result *result, struct cairn_error *error);
+/* Keeps the chosen ones, those that other streams start from, damaged ones and whatever
+ * is newer than the last of them, and deletes the others, inside the caller's
+ * transaction. */
+struct kept_seqs {
+    const uint64_t *at; /* ascending */
+    size_t n;
+};
+int chain_prune_except(const struct chains *in, uint64_t stream,
+                       const struct kept_seqs *chosen, bool dry_run,
+                       struct cairn_prune_result *result, struct cairn_error *error);
 /* chain_prune for a run. */
 int run_stream_prune(struct cairn_store *store, struct sha256 *sha, uint64_t run,
                      uint32_t keep, struct cairn_error *error);

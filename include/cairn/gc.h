@@ -7,6 +7,7 @@
 #include "store.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -38,6 +39,24 @@ CAIRN_API int cairn_checkpoint_prune(struct cairn_store *store,
                                      const struct cairn_prune_options *options,
                                      struct cairn_prune_result *result,
                                      struct cairn_error *error);
+
+/* Which checkpoints of a session stay: the union of the rules. Without any: the newest
+ * 100, those of the last 7 days, and the newest of each hour. */
+struct cairn_keep_rules {
+    uint32_t last; /* the newest N of each branch */
+    uint32_t days; /* those that are not older */
+    bool hourly;   /* the newest of each hour of UTC */
+    const char *const *tags;
+    size_t n_tags; /* those with one of these tags */
+};
+/* Deletes the others, of every branch. Manual ones, those of significant triggers, the
+ * newest valid one of each branch, damaged ones and those where a branch begins always
+ * stay. A second call with the same rules at the same time deletes nothing.
+ * `session`: as in cairn/session.h. */
+CAIRN_API int cairn_session_prune(struct cairn_store *store, const char *session,
+                                  const struct cairn_keep_rules *rules, bool dry_run,
+                                  struct cairn_prune_result *result,
+                                  struct cairn_error *error);
 
 /* Garbage collection of whole runs, and of content that nothing refers to any more.
  * Runs are deleted only if at least one of the two limits is set, and then only those

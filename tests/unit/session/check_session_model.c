@@ -3,6 +3,7 @@
  * and branches, each through a handle of its own. Every state that can be gone back to
  * is told as text when it is there, and again at each later look. */
 #include "base/str.h"
+#include "cairn/gc.h"
 #include "cairn/session.h"
 #include "tests/support/random.h"
 #include "tests/support/remove_tree.h"
@@ -363,6 +364,23 @@ static void merge_both(struct life *life)
     MUST(cairn_item_list(life->store, NULL, &all, check_refs, life, NULL, &error));
 }
 
+/* Those that are made by hand always stay. */
+static void prune(struct life *life)
+{
+    struct cairn_keep_rules rules = {.last = 1 + help_below(&life->seed, 3)};
+    struct cairn_prune_result planned, done, again;
+    MUST(cairn_session_prune(life->store, NULL, &rules, true, &planned, &error));
+    MUST(cairn_session_prune(life->store, NULL, &rules, false, &done, &error));
+    ck_assert_uint_eq(planned.deleted, done.deleted);
+    ck_assert_uint_eq(planned.total, done.total);
+    ck_assert_uint_eq(done.total, done.kept + done.deleted);
+    MUST(cairn_session_prune(life->store, NULL, &rules, false, &again, &error));
+    ck_assert_uint_eq(again.deleted, 0);
+    ck_assert_uint_eq(again.total, done.kept);
+    struct cairn_gc_result collected;
+    MUST(cairn_gc(life->store, &(struct cairn_gc_options){0}, &collected, &error));
+}
+
 static void step(struct life *life)
 {
     switch (help_below(&life->seed, 16)) {
@@ -394,6 +412,9 @@ static void step(struct life *life)
         break;
     case 10:
         merge_both(life);
+        break;
+    case 11:
+        prune(life);
         break;
     default:
         add_some(life);

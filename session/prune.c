@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/* Deleting old checkpoints of a session. */
+#include "session/session_int.h"
+
+#include "base/array.h"
+#include "checkpoint/retain/retain.h"
+#include "session/retention.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct pruning {
+    struct live live;
+    const struct cairn_keep_rules *given;
+    struct keep_rules rules;
+    bool dry_run;
+    struct kept *list; /* sound records of one branch, ascending */
+    size_t n, capacity;
+    struct cairn_prune_result sum;
+    struct cairn_error *error;
+};
+
+static int make_rules(struct pruning *p)
+{
+    const struct cairn_keep_rules *given = p->given;
+    p->rules = (struct keep_rules){
+        .last = given->last, .hourly = given->hourly, .tagged = given->n_tags > 0};
+    if (!given->last && !given->days && !given->hourly && !given->n_tags)
+        p->rules = keep_rules_default();
+    return given->days ? keep_days(given->days, &p->rules.within_ns, p->error) : 0;
+}
+
+/* ---- The records of a branch ---- */
+
+static bool has_wanted_tag(const struct pruning *p, const struct sections *sections)
+{
+    for (uint32_t t = 0; t < sections->n_tags; t++)
+        for (size_t w = 0; w < p->given->n_tags; w++)
+            if (str_equal(sections->tags[t], str_of(p->given->tags[w])))
+                return true;
+    return false;
+}
+
+static int list_record(void *context, const struct checkpoint_row *row)
+{
+    struct pruning *p = context;
+    struct arena arena = ARENA_INIT;
+    struct sections sections;
+    struct kept *list = array_room(p->list, p->n, &p->capacity, sizeof *list);
+    if (!list)
+        return error_nomem(p->error);
+    p->list = list;
+    int rc = sections_read(p->live.store, p->live.sha, row->seq, &arena, &sections,
+                           NULL, p->error);
+    enum trigger trigger = rc ? 0 : (enum trigger)sections.trigger;
+    list[p->n] = (struct kept){.seq = row->seq, .utc_ns = row->time_ns};
+    if (trigger == TRIGGER_MANUAL)
+        list[p->n].flags |= KEEP_MANUAL;
+    if (trigger_is_significant(trigger))
+        list[p->n].flags |= KEEP_SIGNIFICANT;
+    if (!rc && has_wanted_tag(p, &sections))
+        list[p->n].flags |= KEEP_TAGGED;
+    p->n += rc == 0;
+    arena_release(&arena);
+    return rc == CAIRN_EDAMAGED ? 0 : rc;
+}
+
+static int choose(struct pruning *p, uint64_t *chosen, size_t *n)
+{
+    struct retention_report report;
+    uint32_t *why = calloc(p->n + 1, sizeof *why);
+    if (!why)
+        return error_nomem(p->error);
+    if (p->n)
+        p->list[p->n - 1].flags |= KEEP_NEWEST_VALID;
+    int rc = retention_decide(p->list, p->n, &p->rules, p->live.now.utc_ns, why,
+                              &report, p->error);
+    for (size_t i = 0; i < p->n && !rc; i++)
+        if (why[i])
+            chosen[(*n)++] = p->list[i].seq;
+    free(why);
+    return rc;
+}
+
+/* Where another branch starts is kept below, by the rows of branches. */
+static int prune_branch(void *context, const struct branch_row *row)
+{
+    struct pruning *p = context;
+    struct chains in = {p->live.store, p->live.sha, &sections_kind};
+    struct checkpoint_range range = {.namespace_id = NAMESPACE_DEBUG,
+                                     .stream = row->branch};
+    struct cairn_prune_result one = {0};
+    size_t n = 0;
+    p->n = 0;
+    int rc = store_each_checkpoint(p->live.store, &range, list_record, p, p->error);
+    uint64_t *chosen = rc < 0 ? NULL : calloc(p->n + 1, sizeof *chosen);
+    if (rc >= 0 && !chosen)
+        rc = error_nomem(p->error);
+    if (!rc)
+        rc = choose(p, chosen, &n);
+    struct kept_seqs kept = {chosen, n};
+    if (!rc)
+        rc = chain_prune_except(&in, row->branch, &kept, p->dry_run, &one, p->error);
+    free(chosen);
+    p->sum.total += one.total;
+    p->sum.kept += one.kept;
+    p->sum.deleted += one.deleted;
+    p->sum.freed_bytes += one.freed_bytes;
+    return rc;
+}
+
+static int log_pruning(struct pruning *p)
+{
+    char text[80];
+    snprintf(text, sizeof text, "%llu checkpoint%s, %llu kept",
+             (unsigned long long)p->sum.deleted, p->sum.deleted == 1 ? "" : "s",
+             (unsigned long long)p->sum.kept);
+    struct log_entry entry = {
+        .verb = VERB_PRUNED, .number = p->sum.deleted, .after = str_of(text)};
+    return live_log(&p->live, &entry, p->error);
+}
+
+int cairn_session_prune(struct cairn_store *store, const char *session,
+                        const struct cairn_keep_rules *rules, bool dry_run,
+                        struct cairn_prune_result *result, struct cairn_error *error)
+{
+    struct pruning p = {.given = rules, .dry_run = dry_run, .error = error};
+    int rc = make_rules(&p);
+    if (rc)
+        return rc;
+    rc = dry_run ? live_read(&p.live, store, session, error)
+                 : live_write(&p.live, store, session, error);
+    if (!rc)
+        rc = store_each_branch(store, p.live.row.session, prune_branch, &p, error);
+    if (!rc && !dry_run && p.sum.deleted)
+        rc = log_pruning(&p);
+    free(p.list);
+    rc = live_close(&p.live, rc, error);
+    if (!rc && result)
+        *result = p.sum;
+    return rc;
+}
