@@ -4,6 +4,7 @@
 
 #include "cli/describe.h"
 #include "cli/display.h"
+#include "cli/failure_watch.h"
 #include "cli/format.h"
 #include "cli/open.h"
 #include "cli/report.h"
@@ -191,8 +192,10 @@ static int carry_out(struct settings *settings, struct work *work)
     catch_signals(work->options.stop);
     display_init(&display, store_hint(settings), work->store);
     work->options.task_files = raise_file_limit();
-    work->options.observe = display_event;
-    work->options.observe_context = &display;
+    struct failure_watch watch = {
+        .store = work->store, .next = display_event, .next_context = &display};
+    work->options.observe = failure_watch_event;
+    work->options.observe_context = &watch;
     ui_queue_start();
     rc = work->call(work, &result, &error);
     release_signals();
@@ -206,6 +209,7 @@ static int carry_out(struct settings *settings, struct work *work)
             (void)each_unfinished(work->store, store_hint(settings), result.run,
                                   show_notice, &display);
         display_result(&display, &result);
+        failure_watch_end(&watch);
         status = result.exit_status;
     } else {
         block_clear(&display.block);

@@ -122,6 +122,9 @@ static int describe(struct capturing *c, const struct capture *capture)
     c->now.message = capture->message.len ? capture->message : str_of(message);
     c->now.boot_ns = c->live->now.boot_ns;
     c->now.boot = c->live->now.boot_id;
+    c->now.linked = capture->link;
+    if (capture->link)
+        c->now.link = *capture->link;
     return 0;
 }
 
@@ -172,7 +175,7 @@ static int capture_with(struct capturing *c, const struct capture *capture,
     if (captured->answer != TRIGGER_MAKES)
         return 0;
     rc = read_present(c);
-    raised.unchanged = is_unchanged(c);
+    raised.unchanged = is_unchanged(c) && !capture->link;
     captured->answer = trigger_decide(&settings, &raised);
     if (rc || captured->answer != TRIGGER_MAKES)
         return rc;
@@ -266,6 +269,19 @@ int capture_automatic(struct live *live, const struct board_changes *changes,
 
 /* ---- Public ---- */
 
+static int tell_captured(const struct captured *made, struct cairn_captured *out)
+{
+    struct cairn_captured told = {.made = made->answer == TRIGGER_MAKES,
+                                  .seq = made->ref.seq};
+    if (!told.made)
+        told.why = trigger_answer_name(made->answer);
+    if (made->ref.seq)
+        checkpoint_id(NAMESPACE_DEBUG, made->ref.seq, &made->ref.digest, told.id);
+    if (out)
+        *out = told;
+    return 0;
+}
+
 /* Those that somebody may raise by hand. */
 static int hand_trigger(const char *name, enum trigger *trigger,
                         struct cairn_error *error)
@@ -323,13 +339,54 @@ int cairn_session_checkpoint(struct cairn_store *store, const char *session,
     if (!rc)
         rc = capture_by_hand(&live, capture, &made, error);
     rc = live_close(&live, rc, error);
-    if (rc)
-        return rc;
-    *captured = (struct cairn_captured){.made = made.answer == TRIGGER_MAKES,
-                                        .seq = made.ref.seq};
-    if (!captured->made)
-        captured->why = trigger_answer_name(made.answer);
-    if (made.ref.seq)
-        checkpoint_id(NAMESPACE_DEBUG, made.ref.seq, &made.ref.digest, captured->id);
-    return 0;
+    return rc ? rc : tell_captured(&made, captured);
+}
+
+static int capture_failure(struct live *live, const struct cairn_task_failure *failure,
+                           struct captured *captured, struct cairn_error *error)
+{
+    size_t skip = failure->tail_bytes > CHECKPOINT_TAIL_BYTES
+                      ? failure->tail_bytes - CHECKPOINT_TAIL_BYTES
+                      : 0;
+    struct task_link link = {.run = failure->run,
+                             .seq = failure->checkpoint,
+                             .task = str_of(failure->task),
+                             .attempt = failure->attempt,
+                             .end = failure->signal > 0      ? 1
+                                    : failure->exit_code < 0 ? 2
+                                                             : 0};
+    link.code = (uint32_t)(link.end == 1   ? failure->signal
+                           : link.end == 0 ? failure->exit_code
+                                           : 0);
+    if (failure->tail_bytes)
+        link.tail = (struct str){failure->tail + skip, failure->tail_bytes - skip};
+    struct buf message = BUF_INIT;
+    buf_format(&message, "%s: %s (run %llu, attempt %u)",
+               trigger_message(TRIGGER_TASK_FAILED), failure->task,
+               (unsigned long long)failure->run, failure->attempt);
+    int rc = buf_check(&message, error);
+    struct capture capture = {
+        .trigger = TRIGGER_TASK_FAILED, .message = buf_view(&message), .link = &link};
+    if (!rc)
+        rc = live_load_board(live, error);
+    if (!rc)
+        rc = capture_state(live, &capture, captured, error);
+    buf_release(&message);
+    return rc;
+}
+
+int cairn_session_task_failed(struct cairn_store *store, const char *session,
+                              const struct cairn_task_failure *failure,
+                              struct cairn_captured *captured,
+                              struct cairn_error *error)
+{
+    struct live live;
+    struct captured made = {0};
+    int rc = live_write(&live, store, session, error);
+    if (!rc)
+        rc = live_check_open(&live, error);
+    if (!rc)
+        rc = capture_failure(&live, failure, &made, error);
+    rc = live_close(&live, rc, error);
+    return rc ? rc : tell_captured(&made, captured);
 }

@@ -153,6 +153,18 @@ static int tell(const struct sections *sections,
     info->message = sections->message.ptr;
     info->tags = tags;
     info->n_tags = sections->n_tags;
+    const struct task_link *link = &sections->link;
+    struct cairn_task_failure failure = {.run = link->run,
+                                         .checkpoint = link->seq,
+                                         .task = link->task.ptr,
+                                         .attempt = link->attempt,
+                                         .exit_code =
+                                             link->end == 0 ? (int)link->code : -1,
+                                         .signal = link->end == 1 ? (int)link->code : 0,
+                                         .tail = link->tail.ptr,
+                                         .tail_bytes = link->tail.len};
+    if (sections->linked)
+        info->failure = &failure;
     got(context, info);
     free(tags);
     return 0;

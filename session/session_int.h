@@ -133,7 +133,8 @@ struct capture {
     struct str message;     /* of a manual one */
     const struct str *tags; /* besides those of the trigger */
     uint32_t n_tags;
-    bool always; /* also where the settings say no */
+    const struct task_link *link; /* or NULL */
+    bool always;                  /* also where the settings say no */
 };
 struct captured {
     enum trigger_answer answer;

@@ -95,6 +95,22 @@ CAIRN_API int cairn_session_checkpoint(struct cairn_store *store, const char *se
                                        struct cairn_captured *captured,
                                        struct cairn_error *error);
 
+/* The end of an attempt of a run, by which a task failed. */
+struct cairn_task_failure {
+    uint64_t run, checkpoint; /* seq of its checkpoint, 0: not saved */
+    const char *task;
+    uint32_t attempt;
+    int exit_code, signal; /* -1 and 0: none */
+    const char *tail;      /* the end of its output, any bytes; 64 KiB of it are kept */
+    size_t tail_bytes;
+};
+/* Makes a checkpoint that names it, unless the trigger task-failed is off. May be
+ * called by an observer of the run, with the store of the run. */
+CAIRN_API int cairn_session_task_failed(struct cairn_store *store, const char *session,
+                                        const struct cairn_task_failure *failure,
+                                        struct cairn_captured *captured,
+                                        struct cairn_error *error);
+
 /* Exactly one of `time`, `seq` and `id` is set. */
 struct cairn_moment {
     const char *time; /* "2 hours ago", "2025-01-20 14:30", ...: the newest one of the
@@ -119,6 +135,7 @@ struct cairn_session_checkpoint_info {
     const char *const *tags;
     size_t n_tags;
     uint64_t items;
+    const struct cairn_task_failure *failure; /* that it was made for, or NULL */
 };
 /* CAIRN_ENOTFOUND, also for the checkpoint of a run; CAIRN_EDAMAGED. */
 CAIRN_API int cairn_session_checkpoint_get(
