@@ -1,24 +1,44 @@
 /* SPDX-License-Identifier: MIT */
-/* Finding commands in the table that main hands over. So only main knows the commands,
+/* Finding commands in the tables that main hands over. So only main knows the commands,
  * and the commands may use everything here. */
 #include "cli/command.h"
 
 #include <string.h>
 
-static struct {
-    const struct command *table;
-    size_t n;
-} used;
+static const struct command_tables *used;
 
-void command_use(const struct command *table, size_t n)
+void command_use(const struct command_tables *tables)
 {
-    used.table = table;
-    used.n = n;
+    used = tables;
 }
 
 const struct command *command_at(size_t i)
 {
-    return i < used.n ? &used.table[i] : NULL;
+    size_t parts = sizeof used->parts / sizeof used->parts[0];
+    for (size_t at = 0; at < parts && used->parts[at]; at++) {
+        const struct command_part *part = used->parts[at];
+        if (i < part->n)
+            return &part->table[i];
+        i -= part->n;
+    }
+    return NULL;
+}
+
+const struct command_group *command_group_at(size_t i)
+{
+    return i < used->n_groups ? &used->groups[i] : NULL;
+}
+
+const struct command_group *command_group_of(const char *words)
+{
+    const struct command_group *group;
+    for (size_t i = 0; (group = command_group_at(i)); i++) {
+        size_t n = strlen(group->name);
+        if (strncmp(words, group->name, n) == 0 &&
+            (words[n] == '\0' || words[n] == ' '))
+            return group;
+    }
+    return NULL;
 }
 
 const struct command *command_find(const char *words)

@@ -18,10 +18,28 @@ struct command {
     int (*function)(struct settings *settings); /* returns the exit status */
 };
 
-/* The table for all that follows; it must outlive it. */
-void command_use(const struct command *table, size_t n);
+/* Commands of two words of which the overview shows the first word alone. */
+struct command_group {
+    const char *name; /* "session" */
+    const char *summary;
+};
+struct command_part {
+    const struct command *table;
+    size_t n;
+};
+struct command_tables {
+    const struct command_part *parts[4]; /* ended by NULL, or full */
+    const struct command_group *groups;  /* [n_groups] */
+    size_t n_groups;
+};
+/* The tables for all that follows; they must outlive it. */
+void command_use(const struct command_tables *tables);
 /* The i-th command, NULL past the end. */
 const struct command *command_at(size_t i);
+/* The i-th group, NULL past the end. */
+const struct command_group *command_group_at(size_t i);
+/* The group whose name is the first word of `words`, or NULL. */
+const struct command_group *command_group_of(const char *words);
 /* Finds `words` ("run", "checkpoint list"); NULL if there is none. */
 const struct command *command_find(const char *words);
 /* Whether `word` is the first of several commands' two words. */

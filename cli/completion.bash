@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Completion of cairn for bash. Words are those of `cairn help`; run numbers and task
-# names come from the store.
+# Completion of cairn for bash. Words are those of `cairn help`; numbers of runs, names of
+# tasks, ids of items and the like come from the store.
 
 _cairn_runs()
 {
@@ -15,6 +15,24 @@ _cairn_tasks()
 _cairn_checkpoints()
 {
     cairn checkpoint list --limit 50 --quiet 2>/dev/null | awk 'NR > 1 { print $1 }'
+}
+
+_cairn_sessions()
+{
+    cairn session list --limit 50 --quiet 2>/dev/null | awk 'NR > 1 { print $1; print $NF }'
+}
+
+_cairn_branches()
+{
+    cairn branch list --quiet 2>/dev/null | awk 'NR > 1 { print $6 }'
+}
+
+# Of items: their ids. KIND LIST
+_cairn_items()
+{
+    local all=()
+    [[ $1 == gap ]] && all=(--all)
+    cairn "$1" "${2:-list}" --limit 100 --quiet "${all[@]}" 2>/dev/null | awk 'NR > 1 { print $1 }'
 }
 
 # Candidates one a line; names like convert[part=3] are quoted for the shell.
@@ -58,6 +76,37 @@ _cairn_options()
     'checkpoint timeline') printf '%s\n' --workflow --limit ;;
     'checkpoint delete') printf '%s\n' --yes ;;
     'checkpoint prune') printf '%s\n' --run --keep --dry-run ;;
+    'checkpoint create') printf '%s\n' --tag --trigger --session ;;
+    'checkpoint at') printf '%s\n' --seq --tag --section --session ;;
+    'checkpoint diff' | 'checkpoint undo-restore') printf '%s\n' --session ;;
+    'checkpoint restore') printf '%s\n' --yes --session ;;
+    'session start') printf '%s\n' --no-switch ;;
+    'session list') printf '%s\n' --limit --offset ;;
+    'session log') printf '%s\n' --after --session ;;
+    'session switch') ;;
+    'session '* | 'branch list' | 'branch switch') printf '%s\n' --session ;;
+    'branch start') printf '%s\n' --from --session ;;
+    'branch abandon') printf '%s\n' --reason --session ;;
+    'hypothesis add') printf '%s\n' --prior --tag --session ;;
+    'hypothesis update') printf '%s\n' --statement --prior --tag --session ;;
+    'hypothesis confirm' | 'hypothesis reject') printf '%s\n' --reason --session ;;
+    'evidence add') printf '%s\n' --strength --kind --source --session ;;
+    'evidence update') printf '%s\n' --text --strength --kind --source --session ;;
+    'belief add') printf '%s\n' --confidence --subject --claim --denied --tag --session ;;
+    'belief update') printf '%s\n' --statement --confidence --subject --claim --denied --tag --session ;;
+    'belief depend') printf '%s\n' --kind --session ;;
+    'gap add') printf '%s\n' --kind --criticality --hypothesis --session ;;
+    'gap update') printf '%s\n' --text --kind --criticality --hypothesis --session ;;
+    'note add') printf '%s\n' --severity --tag --about --session ;;
+    'note update') printf '%s\n' --text --severity --tag --about --session ;;
+    'hypothesis list') printf '%s\n' --status --tag --at --limit --offset --sort --session ;;
+    'evidence list') printf '%s\n' --hypothesis --at --limit --offset --sort --session ;;
+    'belief list') printf '%s\n' --tag --at --limit --offset --sort --session ;;
+    'belief dependencies') printf '%s\n' --at --limit --offset --sort --session ;;
+    'gap list') printf '%s\n' --all --at --limit --offset --session ;;
+    'note list') printf '%s\n' --tag --about --at --limit --offset --sort --session ;;
+    *' show') printf '%s\n' --at --session ;;
+    *' test' | *' remove' | 'belief undepend' | 'gap fill') printf '%s\n' --session ;;
     '') printf '%s\n' --version ;;
     esac
 }
@@ -74,14 +123,36 @@ _cairn_values()
     --sort)
         case $1 in
         runs) printf '%s\n' -started started ;;
+        *' list' | *' dependencies')
+            [[ $1 == checkpoint* ]] && printf '%s\n' -seq seq || printf '%s\n' -number number
+            ;;
         *) printf '%s\n' -seq seq ;;
         esac
         ;;
     --run) _cairn_runs ;;
-    --from) _cairn_checkpoints ;;
+    --from | --at) _cairn_checkpoints ;;
+    --session) _cairn_sessions ;;
+    --hypothesis) _cairn_items hypothesis ;;
+    --status) printf '%s\n' proposed testing confirmed rejected ;;
+    --severity) printf '%s\n' info warning critical ;;
+    --criticality) printf '%s\n' high medium low ;;
+    --trigger) printf '%s\n' manual compaction-warning code-modified tool-call significant-time ;;
+    --section) printf '%s\n' hypotheses evidence beliefs dependencies gaps notes ;;
+    --denied)
+        [[ $1 == 'belief update' ]] || return 1
+        printf '%s\n' yes no
+        ;;
+    --kind)
+        case $1 in
+        evidence*) printf '%s\n' observation experiment reference deduction ;;
+        gap*) printf '%s\n' assumption information contradiction dependency other ;;
+        *) printf '%s\n' implication cause evidence derivation assumption measurement contradicts ;;
+        esac
+        ;;
     --store | --key | --param | --jobs | -j | --output-limit | --keep | --interval | --workflow | \
         --limit | --offset | --attempt | --secrets-fd | --head | --lease | --holder | --token | --output | \
-        --message | --keep-runs | --older-than) : ;;
+        --message | --keep-runs | --older-than | --after | --prior | --tag | --reason | --statement | --text | \
+        --strength | --source | --confidence | --subject | --claim | --about | --seq) : ;;
     *) return 1 ;;
     esac
 }
@@ -90,17 +161,35 @@ _cairn_operands()
 {
     case $1 in
     '') printf '%s\n' run resume plan explain status watch runs log events graph init \
-        validate cancel resolve undo next claim complete fail doctor gc checkpoint help version ;;
-    checkpoint) printf '%s\n' list show timeline verify head delete prune ;;
+        validate cancel resolve undo next claim complete fail doctor gc checkpoint session hypothesis \
+        evidence belief gap note branch help version ;;
+    checkpoint) printf '%s\n' list show timeline verify head delete prune create at diff restore \
+        undo-restore ;;
+    session) printf '%s\n' start list show switch end config undo log ;;
+    hypothesis) printf '%s\n' add list show test confirm reject update remove ;;
+    evidence | note) printf '%s\n' add list show update remove ;;
+    belief) printf '%s\n' add list show update remove depend dependencies undepend ;;
+    gap) printf '%s\n' add list show fill update remove ;;
+    branch) printf '%s\n' start list switch abandon ;;
     help) printf '%s\n' run resume plan explain status watch runs log events graph init \
-        validate cancel resolve undo next claim complete fail doctor gc checkpoint ;;
+        validate cancel resolve undo next claim complete fail doctor gc checkpoint session hypothesis \
+        evidence belief gap note branch ;;
     resume | status | watch | cancel | events | next | 'checkpoint head') _cairn_runs ;;
     resolve | undo | claim | complete | fail)
         _cairn_runs
         _cairn_tasks
         ;;
     log | explain) _cairn_tasks ;;
-    'checkpoint show' | 'checkpoint verify' | 'checkpoint delete') _cairn_checkpoints ;;
+    'checkpoint show' | 'checkpoint verify' | 'checkpoint delete' | 'checkpoint at' | \
+        'checkpoint diff' | 'checkpoint restore') _cairn_checkpoints ;;
+    'session show' | 'session switch' | 'session end') _cairn_sessions ;;
+    'session config') cairn session config 2>/dev/null | awk '{ print $1 }' ;;
+    'branch switch' | 'branch abandon') _cairn_branches ;;
+    'evidence add') _cairn_items hypothesis ;;
+    'belief depend') _cairn_items belief ;;
+    'belief undepend') _cairn_items belief dependencies ;;
+    'hypothesis add' | 'belief add' | 'gap add' | 'note add') ;;
+    hypothesis\ * | evidence\ * | belief\ * | gap\ * | note\ *) _cairn_items "${1%% *}" ;;
     esac
 }
 
@@ -123,8 +212,8 @@ _cairn()
             [[ $word != *=* ]] && _cairn_values "$command" "$word" >/dev/null && skip=1
         elif [[ -z $command ]]; then
             command=$word
-        elif [[ $command == checkpoint ]]; then
-            command="checkpoint $word"
+        elif [[ " checkpoint session hypothesis evidence belief gap note branch " == *" $command "* ]]; then
+            command="$command $word"
         fi
     done
     if [[ $cur == --*=* ]]; then

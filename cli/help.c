@@ -25,7 +25,8 @@ static const struct {
     {EXIT_STOPPED, "stopped with work left"},
     {EXIT_UNKNOWN, "the outcome of a task is unknown and needs a decision"},
     {EXIT_UNSAVED, "done, but some checkpoints could not be saved"},
-    {EXIT_NOT_FOUND, "not found: a file, store, run, task or checkpoint"},
+    {EXIT_NOT_FOUND,
+     "not found: a file, store, run, task, checkpoint, session or item"},
     {EXIT_SYSTEM, "the system refused (a lock wait ran out, disk full, no permission)"},
 };
 
@@ -96,12 +97,31 @@ void help_command(FILE *to, const struct command *command)
     print_statuses(to, command->exits);
 }
 
+static bool is_of_group(const struct command *command, const char *group)
+{
+    size_t n = strlen(group);
+    return strncmp(command->name, group, n) == 0 && command->name[n] == ' ';
+}
+
+/* With `group` its commands, else those that belong to no group of the tables. */
 static void print_summaries(FILE *to, const char *group)
 {
     const struct command *command;
     for (size_t i = 0; (command = command_at(i)); i++) {
-        if (!group || strncmp(command->name, group, strlen(group)) == 0)
-            fprintf(to, "  %-21s %s\n", command->name, command->summary);
+        if (group ? is_of_group(command, group) : !command_group_of(command->name))
+            fprintf(to, "  %-23s %s\n", command->name, command->summary);
+    }
+}
+
+static void print_groups(FILE *to)
+{
+    const struct command_group *group;
+    char name[64];
+    fputs("\ndebugging sessions (`cairn GROUP --help` lists the commands of each):\n",
+          to);
+    for (size_t i = 0; (group = command_group_at(i)); i++) {
+        snprintf(name, sizeof name, "%s COMMAND", group->name);
+        fprintf(to, "  %-23s %s\n", name, group->summary);
     }
 }
 
@@ -113,6 +133,7 @@ void help_all(FILE *to)
           "that a run that was killed continues where it stopped.\n\ncommands:\n",
           to);
     print_summaries(to, NULL);
+    print_groups(to);
     fputs("\noptions of every command:\n", to);
     for (int id = 0; id < OPT_GLOBALS; id++)
         print_option(to, (enum option_id)id);
@@ -126,8 +147,11 @@ void help_all(FILE *to)
 
 void help_group(FILE *to, const char *group)
 {
-    fprintf(to, "usage: cairn %s COMMAND [OPERAND]... [OPTION]...\n\ncommands:\n",
-            group);
+    const struct command_group *info = command_group_of(group);
+    fprintf(to, "usage: cairn %s COMMAND [OPERAND]... [OPTION]...\n\n", group);
+    if (info)
+        fprintf(to, "%s: %s\n\n", info->name, info->summary);
+    fputs("commands:\n", to);
     print_summaries(to, group);
     fprintf(to, "\nFor details: `cairn %s COMMAND --help`.\n", group);
 }
@@ -135,11 +159,14 @@ void help_group(FILE *to, const char *group)
 int help_unknown(const char *words)
 {
     const struct command *command;
+    const struct command_group *group_info;
     struct nearest nearest;
     const char *space = strchr(words, ' ');
     char group[64] = "";
     nearest_init(&nearest, words);
     nearest_try(&nearest, "checkpoint");
+    for (size_t i = 0; (group_info = command_group_at(i)); i++)
+        nearest_try(&nearest, group_info->name);
     for (size_t i = 0; (command = command_at(i)); i++)
         nearest_try(&nearest, command->name);
     if (space)

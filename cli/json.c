@@ -190,6 +190,17 @@ void doc_real(struct doc *doc, const char *key, double number)
     put_text(doc, text);
 }
 
+void doc_exact(struct doc *doc, const char *key, double number)
+{
+    char text[64];
+    int digits = 1;
+    do {
+        snprintf(text, sizeof text, "%.*g", digits, number);
+    } while (strtod(text, NULL) != number && ++digits <= 17);
+    put_key(doc, key);
+    put_text(doc, text);
+}
+
 void doc_bool(struct doc *doc, const char *key, bool value)
 {
     put_key(doc, key);

@@ -39,7 +39,10 @@ void doc_number(struct doc *doc, const char *key, int64_t number);
 void doc_count(struct doc *doc, const char *key, uint64_t number);
 /* A number that means "none" when 0: then null. */
 void doc_some(struct doc *doc, const char *key, uint64_t number);
+/* Three decimals. */
 void doc_real(struct doc *doc, const char *key, double number);
+/* As many digits as it takes to read back the same number, which is finite. */
+void doc_exact(struct doc *doc, const char *key, double number);
 void doc_bool(struct doc *doc, const char *key, bool value);
 void doc_null(struct doc *doc, const char *key);
 void doc_time(struct doc *doc, const char *key, int64_t time_ns); /* null for 0 */

@@ -85,7 +85,7 @@ int main(int argc, char **argv)
     struct settings settings;
     int status;
     ui_start();
-    command_use(command_table, command_table_size);
+    command_use(&command_tables);
     settings_init(&settings);
     status = ui_end(run_command_line(&settings, argc > 0 ? argc - 1 : 0, argv + 1));
     settings_release(&settings);

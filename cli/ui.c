@@ -219,6 +219,21 @@ void ui_paint(const char *bytes, size_t n)
     clearerr(stderr);
 }
 
+bool ui_ask(const char *question)
+{
+    char answer[16];
+    ui_paint(question, strlen(question));
+    ui_paint(" [y/N] ", 7);
+    if (!fgets(answer, sizeof answer, stdin))
+        return false;
+    return answer[0] == 'y' || answer[0] == 'Y';
+}
+
+bool ui_can_ask(void)
+{
+    return ui_terminal(0) && ui_terminal(2) && !ui.json;
+}
+
 bool ui_paint_waits(void)
 {
     return ui.queued && output_queue_waits();

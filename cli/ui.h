@@ -33,6 +33,10 @@ void say_bytes(const char *prefix, const char *bytes, size_t n); /* one line, al
 void ui_warn(const char *format, ...) PRINTS(1, 2);              /* "cairn: ..." */
 /* Bytes for stderr as they are, flushed. */
 void ui_paint(const char *bytes, size_t n);
+/* Asks on the terminal, on stderr; anything that does not begin with y means no. */
+bool ui_ask(const char *question);
+/* Whether there is somebody to ask: stdin and stderr are a terminal, without --json. */
+bool ui_can_ask(void);
 /* Whether the terminal has not taken yet what was printed: painting must wait, too. */
 bool ui_paint_waits(void);
 

@@ -6,16 +6,10 @@
 #include "cli/report.h"
 #include "cli/ui.h"
 
-/* Asks on the terminal; anything that does not begin with y means no. */
 static bool ask_to_delete(const char *id)
 {
-    char answer[16];
-    static const char prompt[] = "Delete it permanently? [y/N] ";
     say_always("checkpoint %s", id);
-    ui_paint(prompt, sizeof prompt - 1);
-    if (!fgets(answer, sizeof answer, stdin))
-        return false;
-    return answer[0] == 'y' || answer[0] == 'Y';
+    return ui_ask("Delete it permanently?");
 }
 
 static int delete_checkpoint(const struct settings *settings, struct cairn_store *store)
@@ -48,9 +42,8 @@ static int delete_checkpoint(const struct settings *settings, struct cairn_store
 int command_checkpoint_delete(struct settings *settings)
 {
     struct cairn_store *store = NULL;
-    bool ask = ui_terminal(0) && ui_terminal(2) && !ui_json();
     int status;
-    if (!settings->given[OPT_YES] && !ask)
+    if (!settings->given[OPT_YES] && !ui_can_ask())
         return report_usage("checkpoint delete",
                             "deleting without a terminal needs --yes");
     status = store_for_writing(settings, &store, false);

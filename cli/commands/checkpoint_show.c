@@ -5,6 +5,7 @@
 #include "cli/format.h"
 #include "cli/open.h"
 #include "cli/report.h"
+#include "cli/sessions/checkpoint_state.h"
 #include "cli/ui.h"
 
 static int print_task(void *context, const char *task, enum cairn_outcome outcome,
@@ -49,6 +50,14 @@ static void print_checkpoint(const struct cairn_checkpoint_info *info)
             info->total, info->completed, info->failed, info->skipped, info->cancelled);
 }
 
+/* What a checkpoint of a session adds. */
+static int print_state(struct cairn_store *store,
+                       const struct cairn_checkpoint_info *info)
+{
+    return is_session_checkpoint(info->id) ? checkpoint_state_print(store, info->id)
+                                           : 0;
+}
+
 static int show_document(struct settings *settings, struct cairn_store *store,
                          const struct cairn_checkpoint_info *info)
 {
@@ -56,6 +65,13 @@ static int show_document(struct settings *settings, struct cairn_store *store,
     struct doc doc = {0};
     doc_begin(&doc);
     checkpoint_document(&doc, info);
+    if (is_session_checkpoint(info->id)) {
+        int status = checkpoint_state_document(&doc, store, info->id);
+        if (status != 0) {
+            doc_discard(&doc);
+            return status;
+        }
+    }
     if (settings->given[OPT_TASKS]) {
         doc_array(&doc, "tasks");
         if (cairn_checkpoint_tasks(store, info->id, add_task, &doc, &error) != 0) {
@@ -79,7 +95,8 @@ int command_checkpoint_show(struct settings *settings)
         status = show_document(settings, store, &info);
     else if (status == 0) {
         print_checkpoint(&info);
-        if (settings->given[OPT_TASKS] &&
+        status = print_state(store, &info);
+        if (status == 0 && settings->given[OPT_TASKS] &&
             cairn_checkpoint_tasks(store, info.id, print_task, NULL, &error) != 0)
             status = report_error(&error);
     }

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of commands, in the order of the help page. */
+/* The table of commands, in the order of the help page; those of debugging sessions are
+ * in cli/sessions/. */
 #include "cli/commands/table.h"
 
 #include "cli/commands/run_commands.h"
 #include "cli/commands/store_commands.h"
+#include "cli/sessions/commands.h"
+#include "cli/sessions/tables.h"
 
 /* How a run is carried out. */
 #define TUNING                                                            \
     OPT_JOBS, OPT_ON_CHANGE, OPT_CHECK_OUTPUTS, OPT_CHECKPOINT, OPT_SYNC, \
         OPT_OUTPUT_LIMIT, OPT_KEEP
 
-const struct command command_table[] = {
+static const struct command command_table[] = {
     {"run",
      "[FILE]",
      "run a workflow, or resume its unfinished run",
@@ -353,6 +356,69 @@ const struct command command_table[] = {
      0,
      {OPT_ONLY_RUN, OPT_PRUNE_KEEP, OPT_DRY_RUN, OPT_NONE},
      command_checkpoint_prune},
+    {"checkpoint create",
+     "[MESSAGE]",
+     "make a checkpoint of a debugging session",
+     "Stores the whole state of the session, and prints the id of the checkpoint. "
+     "MESSAGE says what it is for (required, unless it is made for another --trigger); "
+     "- is read from stdin. One that is made for another trigger is not stored where "
+     "nothing has changed since the last checkpoint, or where `cairn session config` "
+     "says so; the exit status is 0 then, too.",
+     "  cairn checkpoint create 'before the upgrade' --tag risky",
+     "0 2 5 10 75",
+     0,
+     1,
+     {OPT_TAG, OPT_TRIGGER, OPT_SESSION, OPT_NONE},
+     command_checkpoint_create},
+    {"checkpoint at",
+     "[TIME|CHECKPOINT]",
+     "show what was known in a session at some time",
+     "Shows the newest checkpoint of the session at a time or before it, or the one "
+     "with an id or a number (--seq), with every item. TIME is local unless it has a "
+     "zone: '2 hours ago', 'yesterday 14:30', '2025-01-20 14:30'.",
+     "  cairn checkpoint at '2 hours ago' --section beliefs",
+     "0 2 5 10 75",
+     0,
+     1,
+     {OPT_SEQ, OPT_TAGGED, OPT_SECTION, OPT_SESSION, OPT_NONE},
+     command_checkpoint_at},
+    {"checkpoint diff",
+     "FROM [TO]",
+     "compare two states of a session",
+     "Lists the items that were added (+), changed (~, with each field) or removed (-) "
+     "between two checkpoints, or between one and the present state, and sums them up "
+     "in the last line.",
+     "  cairn checkpoint diff 42\n  cairn checkpoint diff 42 57 --json",
+     "0 2 5 10 75",
+     1,
+     2,
+     {OPT_SESSION, OPT_NONE},
+     command_checkpoint_diff},
+    {"checkpoint restore",
+     "CHECKPOINT",
+     "put a session back to a checkpoint",
+     "Verifies a checkpoint of the session, makes one of the present state, and puts "
+     "the board back to what it was: all of it, or nothing. Work goes on on a new "
+     "branch; the one before stays. Asks on a terminal; elsewhere --yes is required. "
+     "`cairn checkpoint undo-restore` takes it back.",
+     "  cairn checkpoint restore 42 --yes",
+     "0 2 5 10 75",
+     1,
+     1,
+     {OPT_YES, OPT_SESSION, OPT_NONE},
+     command_checkpoint_restore},
+    {"checkpoint undo-restore",
+     "",
+     "take back the last restore",
+     "Goes back to the branch and the state before the last restore. What was done "
+     "since stays, in a checkpoint of the branch that the restore began. Refused if "
+     "other things were done with branches of the session since.",
+     "  cairn checkpoint undo-restore",
+     "0 2 5 10 75",
+     0,
+     0,
+     {OPT_SESSION, OPT_NONE},
+     command_checkpoint_undo_restore},
     {"help",
      "[COMMAND]",
      "show help",
@@ -375,4 +441,20 @@ const struct command command_table[] = {
      command_version},
 };
 
-const size_t command_table_size = sizeof command_table / sizeof command_table[0];
+static const struct command_group groups[] = {
+    {"session", "start a debugging session, switch between them, undo"},
+    {"hypothesis", "what may be the cause, and how likely each is"},
+    {"evidence", "what supports or refutes a hypothesis"},
+    {"belief", "what is taken to be true, and what rests on what"},
+    {"gap", "what is not known yet, and how much it matters"},
+    {"note", "anything else to remember"},
+    {"branch", "several lines of work in one session"},
+};
+
+static const struct command_part own_commands = {
+    command_table, sizeof command_table / sizeof command_table[0]};
+const struct command_tables command_tables = {
+    .parts = {&own_commands, &session_commands, &board_commands},
+    .groups = groups,
+    .n_groups = sizeof groups / sizeof groups[0],
+};

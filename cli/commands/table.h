@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of commands, for main and the tests. */
+/* The tables of commands, for main. */
 #ifndef CLI_COMMANDS_TABLE_H
 #define CLI_COMMANDS_TABLE_H
 
 #include "cli/command.h"
 
-extern const struct command command_table[];
-extern const size_t command_table_size;
+extern const struct command_tables command_tables;
 
 #endif

@@ -3,13 +3,26 @@
 
 exits 0 cairn --help
 says 'usage: cairn COMMAND'
-awk '/^commands:/ { on = 1; next } /^[a-z]/ { on = 0 }
-    on && /^  [a-z]/ { print $1 == "checkpoint" ? $1 " " $2 : $1 }' out >commands
+listed() { # the commands that the page in `out` lists
+    awk '/^commands:/ { on = 1; next } /^[a-z]/ { on = 0 }
+        on && /^  [a-z]/ { print substr($0, 3, 23) }' out | sed 's/ *$//'
+}
+listed >commands
+sed -n 's/^  \([a-z]*\) COMMAND .*/\1/p' out >groups
 for command in run resume plan explain status watch runs log graph validate cancel doctor gc \
     'checkpoint list' 'checkpoint show' 'checkpoint timeline' 'checkpoint verify' \
     'checkpoint delete' 'checkpoint prune'; do
     ok "cairn --help lists $command" grep -qxF "$command" commands
 done
+for group in session hypothesis evidence belief gap note branch; do
+    ok "cairn --help names the group $group" grep -qxF "$group" groups
+done
+while read -r group; do
+    exits 0 cairn "$group" --help
+    listed >more
+    ok "cairn $group --help lists its commands" grep -q "^$group [a-z]" more
+    cat more >>commands
+done <groups
 while read -r command; do
     # shellcheck disable=SC2086
     exits 0 cairn $command --help
@@ -30,6 +43,10 @@ exits 2 cairn stauts
 says 'status' 'a mistyped command: the nearest is named'
 exits 2 cairn checkpoint lst
 says 'checkpoint list' 'the same for a command of two words'
+exits 2 cairn hypothesis lst
+says 'hypothesis list' 'the same in a group'
+exits 2 cairn sesion
+says 'cairn session' 'a mistyped group: the nearest is named'
 exits 2 cairn run --job 3
 says '--jobs' 'a mistyped option: the nearest is named'
 exits 2 cairn run --paralel 3

@@ -16,8 +16,16 @@ MANWIDTH=100 LC_ALL=C.UTF-8 man --warnings -E UTF-8 -l "$page" >"$work/text" 2>"
 # Bold and underlining by overstriking, if there is any.
 sed 's/.\x08//g; s/\x1b\[[0-9;]*m//g' "$work/text" | tr -s ' \n' ' ' >"$work/plain"
 
-"$cairn" --help | awk '/^commands:/ { on = 1; next } /^[a-z]/ { on = 0 }
-    on && /^  [a-z]/ { print ($2 == tolower($2) && $1 == "checkpoint") ? $1 " " $2 : $1 }' >"$work/commands"
+listed() { # the commands that a page of help lists
+    awk '/^commands:/ { on = 1; next } /^[a-z]/ { on = 0 }
+        on && /^  [a-z]/ { print substr($0, 3, 23) }' | sed 's/ *$//'
+}
+"$cairn" --help >"$work/overview"
+listed <"$work/overview" >"$work/commands"
+# Of a group the overview has the name alone.
+for group in $(sed -n 's/^  \([a-z]*\) COMMAND .*/\1/p' "$work/overview"); do
+    "$cairn" "$group" --help | listed >>"$work/commands"
+done
 if [ "$(wc -l <"$work/commands")" -lt 10 ]; then
     echo 'manual: found too few commands in cairn --help' >&2
     exit 1

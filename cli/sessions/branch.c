@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/* cairn branch start, list, switch, abandon. */
+#include "cli/format.h"
+#include "cli/json.h"
+#include "cli/report.h"
+#include "cli/sessions/commands.h"
+#include "cli/sessions/session_of.h"
+#include "cli/ui.h"
+
+static const char *or_null(const char *text)
+{
+    return text[0] != '\0' ? text : NULL;
+}
+
+static void branch_document(struct doc *doc, const struct cairn_branch_info *info)
+{
+    doc_text(doc, "name", info->name);
+    doc_count(doc, "branch", info->branch);
+    doc_bool(doc, "current", info->current);
+    doc_text(doc, "status", info->status);
+    doc_text(doc, "from", or_null(info->from));
+    doc_text(doc, "head", or_null(info->head));
+    doc_time(doc, "started", info->started_ns);
+    doc_text(doc, "reason", or_null(info->reason));
+}
+
+static int report_branch(const struct cairn_branch_info *info)
+{
+    struct doc doc;
+    if (!ui_json()) {
+        say("work goes on on branch %s%s%s", info->name,
+            info->from[0] != '\0' ? ", which begins at " : "", info->from);
+        return 0;
+    }
+    doc_begin(&doc);
+    branch_document(&doc, info);
+    return doc_print(&doc);
+}
+
+int command_branch_start(struct settings *settings)
+{
+    struct cairn_branch_info info = {0};
+    struct cairn_store *store = NULL;
+    struct cairn_error error = {0};
+    int status = session_store(settings, STORE_WRITE, &store);
+    if (status == 0 &&
+        cairn_branch_start(store, session_option(settings), settings->operands[0],
+                           settings->text[OPT_BRANCH_FROM], &info, &error) != 0)
+        status = report_error(&error);
+    else if (status == 0)
+        status = report_branch(&info);
+    cairn_store_close(store);
+    return status;
+}
+
+int command_branch_switch(struct settings *settings)
+{
+    struct cairn_branch_info info = {0};
+    struct cairn_store *store = NULL;
+    struct cairn_error error = {0};
+    int status = session_store(settings, STORE_WRITE, &store);
+    if (status == 0 && cairn_branch_switch(store, session_option(settings),
+                                           settings->operands[0], &info, &error) != 0)
+        status = report_error(&error);
+    else if (status == 0)
+        status = report_branch(&info);
+    cairn_store_close(store);
+    return status;
+}
+
+static int abandon_branch(const struct settings *settings, struct cairn_store *store,
+                          const char *reason)
+{
+    const char *name = settings->operands[0];
+    struct cairn_error error = {0};
+    struct doc doc;
+    if (cairn_branch_abandon(store, session_option(settings), name, reason, &error) !=
+        0)
+        return report_error(&error);
+    if (!ui_json()) {
+        say("branch %s is abandoned; its checkpoints stay", name);
+        return 0;
+    }
+    doc_begin(&doc);
+    doc_text(&doc, "name", name);
+    doc_text(&doc, "status", "abandoned");
+    doc_text(&doc, "reason", reason);
+    return doc_print(&doc);
+}
+
+int command_branch_abandon(struct settings *settings)
+{
+    struct texts texts = {.command = settings->command};
+    struct cairn_store *store = NULL;
+    const char *reason = NULL;
+    int status;
+    if (!settings->given[OPT_REASON])
+        return report_usage(settings->command,
+                            "say why, for those who read it later: --reason TEXT");
+    status = texts_take(&texts, settings->text[OPT_REASON], &reason);
+    if (status == 0)
+        status = session_store(settings, STORE_WRITE, &store);
+    if (status == 0)
+        status = abandon_branch(settings, store, reason);
+    cairn_store_close(store);
+    texts_release(&texts);
+    return status;
+}
+
+struct branch_listing {
+    struct doc *doc; /* with --json */
+    bool any;
+};
+
+static int each_branch(void *context, const struct cairn_branch_info *info)
+{
+    struct branch_listing *listing = context;
+    char when[FORMAT_MAX];
+    bool first = !listing->any;
+    listing->any = true;
+    if (listing->doc) {
+        doc_object(listing->doc, NULL);
+        branch_document(listing->doc, info);
+        doc_end(listing->doc);
+        return 0;
+    }
+    if (first)
+        out("%-9s  %-19s  %-21s  %-21s  %s\n", "STATUS", "STARTED", "FROM", "HEAD",
+            "NAME");
+    out("%-9s  %-19s  %-21s  %-21s  %s%s%s%s\n",
+        info->current ? "current" : info->status, format_local(when, info->started_ns),
+        info->from[0] != '\0' ? info->from : "-",
+        info->head[0] != '\0' ? info->head : "-", info->name,
+        info->reason[0] != '\0' ? "  (" : "", info->reason,
+        info->reason[0] != '\0' ? ")" : "");
+    return ui_output_lost();
+}
+
+static int list_branches(const struct settings *settings, struct cairn_store *store)
+{
+    struct doc doc = {0};
+    struct branch_listing listing = {.doc = ui_json() ? &doc : NULL};
+    struct cairn_error error = {0};
+    if (listing.doc) {
+        doc_begin(&doc);
+        doc_array(&doc, "branches");
+    }
+    if (cairn_branch_list(store, session_option(settings), each_branch, &listing,
+                          &error) == 0)
+        return listing.doc ? doc_print(&doc) : 0;
+    if (listing.doc)
+        doc_discard(&doc);
+    return report_error(&error);
+}
+
+int command_branch_list(struct settings *settings)
+{
+    struct cairn_store *store = NULL;
+    int status = session_store(settings, STORE_READ, &store);
+    if (status == 0)
+        status = list_branches(settings, store);
+    cairn_store_close(store);
+    return status;
+}

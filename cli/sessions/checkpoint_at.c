@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/* cairn checkpoint at: what was known in a session at some time. */
+#include "cli/format.h"
+#include "cli/report.h"
+#include "cli/sessions/checkpoint_state.h"
+#include "cli/sessions/commands.h"
+#include "cli/sessions/item.h"
+#include "cli/sessions/session_of.h"
+#include "cli/ui.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* An operand is an id if it begins with a namespace, or has only hex digits; anything
+ * else is a time. */
+static bool looks_like_id(const char *text)
+{
+    return is_session_checkpoint(text) || strncmp(text, "workflow:", 9) == 0 ||
+           text[strspn(text, "0123456789abcdef")] == '\0';
+}
+
+static int take_moment(const struct settings *settings, struct cairn_moment *moment)
+{
+    const char *text = settings->operands[0];
+    bool seq = settings->given[OPT_SEQ];
+    if ((text != NULL) + seq != 1)
+        return report_usage(settings->command,
+                            "give exactly one of TIME, CHECKPOINT and --seq N");
+    moment->seq = seq ? settings->number[OPT_SEQ] : 0;
+    moment->tag = settings->text[OPT_TAGGED];
+    if (text && looks_like_id(text))
+        moment->id = text;
+    else
+        moment->time = text;
+    return 0;
+}
+
+struct state {
+    const struct item_kind *kind;
+    struct doc *doc; /* with --json */
+    bool any;        /* an item of this kind was printed */
+};
+
+static int print_item(void *context, const struct cairn_item *item)
+{
+    struct state *state = context;
+    if (state->doc) {
+        doc_object(state->doc, NULL);
+        item_document(state->doc, item);
+        doc_end(state->doc);
+        return 0;
+    }
+    if (!state->any) {
+        out("\n");
+        item_headings(state->kind);
+    }
+    state->any = true;
+    item_line(state->kind, item);
+    return ui_output_lost();
+}
+
+/* The items of one kind, or of all, by kind and number. */
+static int print_items(const struct settings *settings, struct cairn_store *store,
+                       const char *id, struct doc *doc)
+{
+    const struct item_kind *kind;
+    for (size_t i = 0; (kind = item_kind_at(i)); i++) {
+        struct state state = {.kind = kind, .doc = doc};
+        struct cairn_item_filter filter = {.kind = kind->name,
+                                           .checkpoint = id,
+                                           .page = {.oldest_first = true, .all = true}};
+        struct cairn_error error = {0};
+        uint64_t total = 0;
+        if (settings->given[OPT_SECTION] && settings->number[OPT_SECTION] != i)
+            continue;
+        if (cairn_item_list(store, NULL, &filter, print_item, &state, &total, &error) !=
+            0)
+            return report_error(&error);
+    }
+    return 0;
+}
+
+static int print_state(const struct settings *settings, struct cairn_store *store,
+                       const struct cairn_checkpoint_info *info)
+{
+    char when[FORMAT_MAX];
+    int status;
+    out("%s\ntime      %s\n", info->id, format_local(when, info->time_ns));
+    status = checkpoint_state_print(store, info->id);
+    return status == 0 ? print_items(settings, store, info->id, NULL) : status;
+}
+
+static int print_state_document(const struct settings *settings,
+                                struct cairn_store *store,
+                                const struct cairn_checkpoint_info *info)
+{
+    struct doc doc;
+    int status;
+    doc_begin(&doc);
+    doc_object(&doc, "checkpoint");
+    doc_text(&doc, "id", info->id);
+    doc_count(&doc, "seq", info->seq);
+    doc_time(&doc, "time", info->time_ns);
+    status = checkpoint_state_document(&doc, store, info->id);
+    doc_end(&doc);
+    doc_array(&doc, "items");
+    if (status == 0)
+        status = print_items(settings, store, info->id, &doc);
+    if (status == 0)
+        return doc_print(&doc);
+    doc_discard(&doc);
+    return status;
+}
+
+int command_checkpoint_at(struct settings *settings)
+{
+    struct cairn_checkpoint_info info = {0};
+    struct cairn_moment moment = {0};
+    struct cairn_store *store = NULL;
+    struct cairn_error error = {0};
+    int status = take_moment(settings, &moment);
+    if (status == 0)
+        status = session_store(settings, STORE_READ, &store);
+    if (status == 0 &&
+        cairn_session_at(store, session_option(settings), &moment, &info, &error) != 0)
+        status = report_error(&error);
+    else if (status == 0)
+        status = ui_json() ? print_state_document(settings, store, &info)
+                           : print_state(settings, store, &info);
+    cairn_store_close(store);
+    return status;
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/* cairn checkpoint diff: what two states of a session differ in. */
+#include "cli/format.h"
+#include "cli/report.h"
+#include "cli/sessions/commands.h"
+#include "cli/sessions/item.h"
+#include "cli/sessions/session_of.h"
+#include "cli/ui.h"
+
+static const char *change_word(const struct cairn_board_change *change)
+{
+    return !change->before ? "added" : !change->after ? "removed" : "changed";
+}
+
+/* ---- Text ---- */
+
+static void print_field(const char *name, const struct cairn_field *before,
+                        const struct cairn_field *after)
+{
+    char *old = before ? field_text(before) : strdup("-");
+    char *new = after ? field_text(after) : strdup("-");
+    out("    %-11s %s -> %s\n", name, old ? old : "?", new ? new : "?");
+    if (!old || !new)
+        out_incomplete();
+    free(old);
+    free(new);
+}
+
+static int print_change(void *context, const struct cairn_board_change *change)
+{
+    const char *sign = !change->before ? "+" : !change->after ? "-" : "~";
+    char *title = item_title(change->after ? change->after : change->before);
+    (void)context;
+    out("%s %-5s %-10s  %s\n", sign, change->id, change->kind, title ? title : "?");
+    if (!title)
+        out_incomplete();
+    free(title);
+    for (size_t i = 0; i < change->n; i++) {
+        const struct cairn_field *before = change->fields_before[i],
+                                 *after = change->fields_after[i];
+        print_field(before ? before->name : after->name, before, after);
+    }
+    return ui_output_lost();
+}
+
+/* ---- JSON ---- */
+
+static void side_document(struct doc *doc, const char *key,
+                          const struct cairn_item *item)
+{
+    if (!item) {
+        doc_null(doc, key);
+        return;
+    }
+    doc_object(doc, key);
+    item_document(doc, item);
+    doc_end(doc);
+}
+
+static void changed_fields(struct doc *doc, const struct cairn_board_change *change)
+{
+    for (size_t i = 0; i < change->n; i++) {
+        const struct cairn_field *before = change->fields_before[i],
+                                 *after = change->fields_after[i];
+        doc_object(doc, NULL);
+        doc_text(doc, "field", before ? before->name : after->name);
+        field_document(doc, "before", before);
+        field_document(doc, "after", after);
+        doc_end(doc);
+    }
+}
+
+static int add_change(void *context, const struct cairn_board_change *change)
+{
+    struct doc *doc = context;
+    doc_object(doc, NULL);
+    doc_text(doc, "id", change->id);
+    doc_text(doc, "item", change->kind);
+    doc_text(doc, "change", change_word(change));
+    doc_array(doc, "fields");
+    changed_fields(doc, change);
+    doc_end(doc);
+    side_document(doc, "before", change->before);
+    side_document(doc, "after", change->after);
+    doc_end(doc);
+    return 0;
+}
+
+static int end_document(struct doc *doc, const struct cairn_board_summary *summary)
+{
+    doc_end(doc);
+    doc_text(doc, "from", summary->from[0] != '\0' ? summary->from : NULL);
+    doc_text(doc, "to", summary->to[0] != '\0' ? summary->to : NULL);
+    doc_time(doc, "from_time", summary->from_ns);
+    doc_time(doc, "to_time", summary->to_ns);
+    doc_number(doc, "between_ms", (summary->to_ns - summary->from_ns) / 1000000);
+    doc_count(doc, "added", summary->added);
+    doc_count(doc, "changed", summary->changed);
+    doc_count(doc, "removed", summary->removed);
+    doc_text(doc, "text", summary->text);
+    return doc_print(doc);
+}
+
+static int print_diff(const struct settings *settings, struct cairn_store *store)
+{
+    struct doc doc = {0}, *used = ui_json() ? &doc : NULL;
+    struct cairn_board_summary summary = {0};
+    struct cairn_error error = {0};
+    if (used) {
+        doc_begin(used);
+        doc_array(used, "changes");
+    }
+    if (cairn_session_diff(store, session_option(settings), settings->operands[0],
+                           settings->operands[1], used ? add_change : print_change,
+                           used, &summary, &error) != 0) {
+        if (used)
+            doc_discard(used);
+        return report_error(&error);
+    }
+    if (used)
+        return end_document(used, &summary);
+    out("%s\n", summary.text);
+    return 0;
+}
+
+int command_checkpoint_diff(struct settings *settings)
+{
+    struct cairn_store *store = NULL;
+    int status = session_store(settings, STORE_READ, &store);
+    if (status == 0)
+        status = print_diff(settings, store);
+    cairn_store_close(store);
+    return status;
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/sessions/checkpoint_state.h"
+
+#include "cli/format.h"
+#include "cli/report.h"
+#include "cli/sessions/item.h"
+#include "cli/ui.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+bool is_session_checkpoint(const char *id)
+{
+    return strncmp(id, "debug:", strlen("debug:")) == 0;
+}
+
+/* ---- Counts ---- */
+
+static int stop_at_once(void *context, const struct cairn_item *item)
+{
+    (void)context;
+    (void)item;
+    return 1;
+}
+
+static int count_items(struct cairn_store *store, const char *id, const char *kind,
+                       uint64_t *count)
+{
+    struct cairn_item_filter filter = {
+        .kind = kind, .checkpoint = id, .page = {.limit = 1}};
+    struct cairn_error error = {0};
+    if (cairn_item_list(store, NULL, &filter, stop_at_once, NULL, count, &error) != 0)
+        return report_error(&error);
+    return 0;
+}
+
+static int print_counts(struct cairn_store *store, const char *id, uint64_t items)
+{
+    const struct item_kind *kind;
+    const char *separator = ": ";
+    int status = 0;
+    out("items     %" PRIu64, items);
+    for (size_t i = 0; status == 0 && (kind = item_kind_at(i)); i++) {
+        uint64_t count = 0;
+        status = count_items(store, id, kind->name, &count);
+        if (count == 0)
+            continue;
+        out("%s%" PRIu64 " %s", separator, count,
+            count == 1 ? kind->name : kind->plural);
+        separator = ", ";
+    }
+    out("\n");
+    return status;
+}
+
+static int counts_document(struct doc *doc, struct cairn_store *store, const char *id)
+{
+    const struct item_kind *kind;
+    int status = 0;
+    doc_object(doc, "counts");
+    for (size_t i = 0; status == 0 && (kind = item_kind_at(i)); i++) {
+        uint64_t count = 0;
+        status = count_items(store, id, kind->name, &count);
+        doc_count(doc, kind->plural, count);
+    }
+    doc_end(doc);
+    return status;
+}
+
+/* ---- What it says of itself ---- */
+
+struct told {
+    struct doc *doc; /* NULL: text */
+    uint64_t items;
+};
+
+static void print_lines(const char *label, const char *text)
+{
+    for (;;) {
+        int n = (int)strcspn(text, "\n");
+        out("%-9s %.*s\n", label, n, text);
+        text += n;
+        if (*text == '\0')
+            return;
+        text++;
+        label = "";
+    }
+}
+
+static void print_told(const struct cairn_session_checkpoint_info *info)
+{
+    out("trigger   %s%s\n", info->trigger, info->significant ? ", significant" : "");
+    print_lines("message", info->message);
+    if (info->n_tags == 0)
+        return;
+    out("tags      ");
+    for (size_t i = 0; i < info->n_tags; i++)
+        out("%s%s", i > 0 ? ", " : "", info->tags[i]);
+    out("\n");
+}
+
+static int tell(void *context, const struct cairn_session_checkpoint_info *info)
+{
+    struct told *told = context;
+    told->items = info->items;
+    if (!told->doc) {
+        print_told(info);
+        return 0;
+    }
+    doc_text(told->doc, "trigger", info->trigger);
+    doc_bool(told->doc, "significant", info->significant);
+    doc_text(told->doc, "message", info->message);
+    doc_array(told->doc, "tags");
+    for (size_t i = 0; i < info->n_tags; i++)
+        doc_text(told->doc, NULL, info->tags[i]);
+    doc_end(told->doc);
+    doc_count(told->doc, "items", info->items);
+    return 0;
+}
+
+int checkpoint_state_print(struct cairn_store *store, const char *id)
+{
+    struct told told = {0};
+    struct cairn_error error = {0};
+    if (cairn_session_checkpoint_get(store, id, tell, &told, &error) != 0)
+        return report_error(&error);
+    return print_counts(store, id, told.items);
+}
+
+int checkpoint_state_document(struct doc *doc, struct cairn_store *store,
+                              const char *id)
+{
+    struct told told = {.doc = doc};
+    struct cairn_error error = {0};
+    if (cairn_session_checkpoint_get(store, id, tell, &told, &error) != 0)
+        return report_error(&error);
+    return counts_document(doc, store, id);
+}

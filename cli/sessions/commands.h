@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* The commands of debugging sessions. Each returns the exit status. */
+#ifndef CLI_SESSIONS_COMMANDS_H
+#define CLI_SESSIONS_COMMANDS_H
+
+#include "cli/options.h"
+
+int command_session_start(struct settings *settings);
+int command_session_list(struct settings *settings);
+int command_session_show(struct settings *settings);
+int command_session_switch(struct settings *settings);
+int command_session_end(struct settings *settings);
+int command_session_config(struct settings *settings);
+int command_session_undo(struct settings *settings);
+int command_session_log(struct settings *settings);
+int command_branch_start(struct settings *settings);
+int command_branch_list(struct settings *settings);
+int command_branch_switch(struct settings *settings);
+int command_branch_abandon(struct settings *settings);
+/* All of `cairn hypothesis`, `evidence`, `belief`, `gap` and `note`. */
+int command_item(struct settings *settings);
+int command_checkpoint_create(struct settings *settings);
+int command_checkpoint_at(struct settings *settings);
+int command_checkpoint_diff(struct settings *settings);
+int command_checkpoint_restore(struct settings *settings);
+int command_checkpoint_undo_restore(struct settings *settings);
+
+#endif

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/sessions/item.h"
+
+#include "cli/format.h"
+#include "cli/ui.h"
+
+#include <string.h>
+
+#define TITLE_COLUMNS 60 /* characters of a text in a table */
+
+static const struct item_kind kinds[] = {
+    {"hypothesis",
+     "hypotheses",
+     "h",
+     {{"STATUS", "status", 9},
+      {"CONFIDENCE", "confidence", 10},
+      {"EVIDENCE", "evidence", 8},
+      {"STATEMENT", "statement", 0}},
+     {{"statement", CAIRN_FIELD_TEXT},
+      {"prior", CAIRN_FIELD_NUMBER},
+      {"status", CAIRN_FIELD_TEXT},
+      {"created", CAIRN_FIELD_TIME},
+      {"closed", CAIRN_FIELD_TIME},
+      {"reason", CAIRN_FIELD_TEXT},
+      {"tags", CAIRN_FIELD_LIST}}},
+    {"evidence",
+     "evidence",
+     "e",
+     {{"HYPOTHESIS", "hypothesis", 10},
+      {"STRENGTH", "strength", 8},
+      {"KIND", "kind", 11},
+      {"TEXT", "text", 0}},
+     {{"text", CAIRN_FIELD_TEXT},
+      {"hypothesis", CAIRN_FIELD_TEXT},
+      {"kind", CAIRN_FIELD_TEXT},
+      {"strength", CAIRN_FIELD_NUMBER},
+      {"source", CAIRN_FIELD_TEXT},
+      {"created", CAIRN_FIELD_TIME}}},
+    {"belief",
+     "beliefs",
+     "b",
+     {{"CONFIDENCE", "confidence", 10}, {"STATEMENT", "statement", 0}},
+     {{"statement", CAIRN_FIELD_TEXT},
+      {"confidence", CAIRN_FIELD_NUMBER},
+      {"subject", CAIRN_FIELD_TEXT},
+      {"claim", CAIRN_FIELD_TEXT},
+      {"denied", CAIRN_FIELD_FLAG},
+      {"created", CAIRN_FIELD_TIME},
+      {"tags", CAIRN_FIELD_LIST}}},
+    {"dependency",
+     "dependencies",
+     "d",
+     {{"FROM", "from", 6}, {"TO", "to", 6}, {"KIND", "kind", 0}},
+     {{"from", CAIRN_FIELD_TEXT},
+      {"to", CAIRN_FIELD_TEXT},
+      {"kind", CAIRN_FIELD_TEXT},
+      {"created", CAIRN_FIELD_TIME}}},
+    {"gap",
+     "gaps",
+     "g",
+     {{"STATUS", "status", 6},
+      {"SCORE", "score", 5},
+      {"CRITICALITY", "criticality", 11},
+      {"HYPOTHESIS", "hypothesis", 10},
+      {"TEXT", "text", 0}},
+     {{"text", CAIRN_FIELD_TEXT},
+      {"kind", CAIRN_FIELD_TEXT},
+      {"criticality", CAIRN_FIELD_TEXT},
+      {"status", CAIRN_FIELD_TEXT},
+      {"hypothesis", CAIRN_FIELD_TEXT},
+      {"created", CAIRN_FIELD_TIME},
+      {"ended", CAIRN_FIELD_TIME},
+      {"resolution", CAIRN_FIELD_TEXT}}},
+    {"note",
+     "notes",
+     "n",
+     {{"SEVERITY", "severity", 8},
+      {"ABOUT", "about", 8},
+      {"CREATED", "created", 19},
+      {"TEXT", "text", 0}},
+     {{"text", CAIRN_FIELD_TEXT},
+      {"severity", CAIRN_FIELD_TEXT},
+      {"tags", CAIRN_FIELD_LIST},
+      {"about", CAIRN_FIELD_LIST},
+      {"created", CAIRN_FIELD_TIME}}},
+};
+
+const struct item_kind *item_kind_at(size_t i)
+{
+    return i < sizeof kinds / sizeof kinds[0] ? &kinds[i] : NULL;
+}
+
+const struct item_kind *item_kind_named(const char *name)
+{
+    const struct item_kind *kind;
+    for (size_t i = 0; (kind = item_kind_at(i)); i++) {
+        if (strcmp(kind->name, name) == 0)
+            return kind;
+    }
+    return NULL;
+}
+
+bool item_kind_has(const struct item_kind *kind, const char *id)
+{
+    size_t n = strlen(kind->prefix);
+    return strncmp(id, kind->prefix, n) == 0 && id[n] != '\0' &&
+           id[n + strspn(id + n, "0123456789")] == '\0';
+}
+
+const struct cairn_field *item_field(const struct cairn_item *item, const char *name)
+{
+    for (size_t i = 0; i < item->n_fields; i++) {
+        if (strcmp(item->fields[i].name, name) == 0)
+            return &item->fields[i];
+    }
+    return NULL;
+}
+
+/* ---- Text ---- */
+
+static char *join_words(const struct cairn_field *field)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *file = open_memstream(&text, &length);
+    if (!file)
+        return NULL;
+    for (size_t i = 0; i < field->n; i++)
+        fprintf(file, "%s%s", i > 0 ? "," : "", field->texts[i]);
+    if (fclose(file) == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
+char *field_text(const struct cairn_field *field)
+{
+    char text[FORMAT_MAX] = "";
+    switch (field->type) {
+    case CAIRN_FIELD_TEXT:
+        return strdup(field->text);
+    case CAIRN_FIELD_NUMBER:
+        snprintf(text, sizeof text, "%g", field->number);
+        break;
+    case CAIRN_FIELD_TIME:
+        format_local(text, field->time_ns);
+        break;
+    case CAIRN_FIELD_FLAG:
+        return strdup("yes");
+    case CAIRN_FIELD_LIST:
+        return join_words(field);
+    }
+    return strdup(text);
+}
+
+/* A cell of a table; numbers have two decimals there. Heap, NULL: out of memory. */
+static char *cell_text(const struct cairn_item *item, const char *name)
+{
+    const struct cairn_field *field = item_field(item, name);
+    char text[FORMAT_MAX] = "-";
+    if (field && field->type != CAIRN_FIELD_NUMBER)
+        return field_text(field);
+    if (field)
+        snprintf(text, sizeof text, "%.2f", field->number);
+    else if (strcmp(name, "confidence") == 0 && item->has_confidence)
+        snprintf(text, sizeof text, "%.2f", item->confidence);
+    else if (strcmp(name, "score") == 0 && item->has_score)
+        snprintf(text, sizeof text, "%.2f", item->score);
+    else if (strcmp(name, "evidence") == 0)
+        snprintf(text, sizeof text, "+%u -%u", item->supporting, item->refuting);
+    return strdup(text);
+}
+
+/* The first line of a text, cut to so many characters with "..." at its end. Takes the
+ * text and returns heap; NULL: out of memory. */
+static char *cut_text(char *text)
+{
+    size_t n = text ? strcspn(text, "\r\n") : 0, at = 0, room = 0, shown = 0;
+    char *cut;
+    for (; at < n && shown < TITLE_COLUMNS; shown++) {
+        size_t length = utf8_length(text + at, n - at);
+        if (shown == TITLE_COLUMNS - 3)
+            room = at;
+        at += length > 0 ? length : 1;
+    }
+    if (!text || text[at] == '\0')
+        return text;
+    if (shown > TITLE_COLUMNS - 3)
+        at = room;
+    if (asprintf(&cut, "%.*s...", (int)at, text) < 0)
+        cut = NULL;
+    free(text);
+    return cut;
+}
+
+/* Of a dependency: "b2 -> b1, implication". */
+static char *edge_text(const struct cairn_item *item)
+{
+    static const char *const names[] = {"from", "to", "kind"};
+    const char *parts[3];
+    char *text;
+    for (size_t i = 0; i < 3; i++) {
+        const struct cairn_field *field = item_field(item, names[i]);
+        parts[i] = field && field->type == CAIRN_FIELD_TEXT ? field->text : "?";
+    }
+    return asprintf(&text, "%s -> %s, %s", parts[0], parts[1], parts[2]) < 0 ? NULL
+                                                                             : text;
+}
+
+char *item_title(const struct cairn_item *item)
+{
+    const struct cairn_field *field = item_field(item, "statement");
+    if (!field)
+        field = item_field(item, "text");
+    return field ? cut_text(field_text(field)) : edge_text(item);
+}
+
+void item_headings(const struct item_kind *kind)
+{
+    const struct item_column *column = kind->columns;
+    out("%-5s", "ID");
+    for (; column->width > 0; column++)
+        out("  %-*s", column->width, column->heading);
+    out("  %s\n", column->heading);
+}
+
+void item_line(const struct item_kind *kind, const struct cairn_item *item)
+{
+    const struct item_column *column = kind->columns;
+    out("%-5s", item->id);
+    for (; column->heading; column++) {
+        char *text = cell_text(item, column->field);
+        if (column->width == 0)
+            text = cut_text(text);
+        out("  %-*s", column->width, text ? text : "?");
+        if (!text)
+            out_incomplete();
+        free(text);
+        if (column->width == 0)
+            break;
+    }
+    out("\n");
+}
+
+/* A text of several lines is indented. */
+static void print_value(const char *label, const char *text)
+{
+    for (;;) {
+        int n = (int)strcspn(text, "\n");
+        out("%-11s %.*s\n", label, n, text);
+        text += n;
+        if (*text == '\0')
+            return;
+        text++;
+        label = "";
+    }
+}
+
+static void print_computed(const struct cairn_item *item)
+{
+    if (item->has_confidence)
+        out("confidence  %.2f, with %u supporting and %u refuting\n", item->confidence,
+            item->supporting, item->refuting);
+    if (item->has_score)
+        out("score       %.2f\n", item->score);
+    if (item->suggestion)
+        out("suggestion  %s%s%s\n", item->suggestion, item->rationale ? ": " : "",
+            item->rationale ? item->rationale : "");
+}
+
+void item_page(const struct cairn_item *item)
+{
+    out("%s  %s\n", item->id, item->kind);
+    for (size_t i = 0; i < item->n_fields; i++) {
+        char *text = field_text(&item->fields[i]);
+        print_value(item->fields[i].name, text ? text : "?");
+        if (!text)
+            out_incomplete();
+        free(text);
+    }
+    print_computed(item);
+}
+
+/* ---- JSON ---- */
+
+void field_document(struct doc *doc, const char *key, const struct cairn_field *field)
+{
+    if (!field) {
+        doc_null(doc, key);
+        return;
+    }
+    switch (field->type) {
+    case CAIRN_FIELD_TEXT:
+        doc_text(doc, key, field->text);
+        break;
+    case CAIRN_FIELD_NUMBER:
+        doc_exact(doc, key, field->number);
+        break;
+    case CAIRN_FIELD_TIME:
+        doc_time(doc, key, field->time_ns);
+        break;
+    case CAIRN_FIELD_FLAG:
+        doc_bool(doc, key, true);
+        break;
+    case CAIRN_FIELD_LIST:
+        doc_array(doc, key);
+        for (size_t i = 0; i < field->n; i++)
+            doc_text(doc, NULL, field->texts[i]);
+        doc_end(doc);
+        break;
+    }
+}
+
+static void absent_document(struct doc *doc, const char *key,
+                            enum cairn_field_type type)
+{
+    if (type == CAIRN_FIELD_FLAG) {
+        doc_bool(doc, key, false);
+    } else if (type == CAIRN_FIELD_LIST) {
+        doc_array(doc, key);
+        doc_end(doc);
+    } else {
+        doc_null(doc, key);
+    }
+}
+
+static void computed_document(struct doc *doc, const struct cairn_item *item)
+{
+    if (strcmp(item->kind, "hypothesis") == 0) {
+        doc_exact(doc, "confidence", item->confidence);
+        doc_count(doc, "supporting", item->supporting);
+        doc_count(doc, "refuting", item->refuting);
+    } else if (strcmp(item->kind, "gap") == 0) {
+        if (item->has_score)
+            doc_exact(doc, "score", item->score);
+        else
+            doc_null(doc, "score");
+        doc_text(doc, "suggestion", item->suggestion);
+        doc_text(doc, "rationale", item->rationale);
+    }
+}
+
+void item_document(struct doc *doc, const struct cairn_item *item)
+{
+    const struct item_kind *kind = item_kind_named(item->kind);
+    doc_text(doc, "id", item->id);
+    doc_text(doc, "item", item->kind);
+    for (size_t i = 0; kind && i < ITEM_FIELDS && kind->fields[i].name; i++) {
+        const char *name = kind->fields[i].name;
+        const struct cairn_field *field = item_field(item, name);
+        if (field)
+            field_document(doc, name, field);
+        else
+            absent_document(doc, name, kind->fields[i].type);
+    }
+    computed_document(doc, item);
+}

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: MIT */
+/* Every command about items, from its row in item_verbs.c. */
+#include "cli/exit_status.h"
+#include "cli/report.h"
+#include "cli/sessions/commands.h"
+#include "cli/sessions/item.h"
+#include "cli/sessions/item_verbs.h"
+#include "cli/sessions/session_of.h"
+#include "cli/ui.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { SETS_MOST = VERB_OPTIONS + 3 };
+struct work {
+    struct settings *settings;
+    const struct item_verb *verb;
+    const struct item_kind *kind;
+    struct cairn_store *store;
+    const char *session; /* or NULL: the current one */
+    struct texts texts;
+};
+
+/* ---- What is asked for ---- */
+
+/* Is the field free text, which may come from stdin? */
+static bool is_prose(const char *field)
+{
+    static const char *const prose[] = {"statement", "text", "reason", "source",
+                                        "resolution"};
+    for (size_t i = 0; i < sizeof prose / sizeof prose[0]; i++) {
+        if (strcmp(prose[i], field) == 0)
+            return true;
+    }
+    return false;
+}
+
+static int take_set(struct work *work, const char *field, const char *given,
+                    struct cairn_set *sets, size_t *n)
+{
+    const char *text = given;
+    int status = is_prose(field) ? texts_take(&work->texts, given, &text) : 0;
+    if (status != 0)
+        return status;
+    sets[(*n)++] = (struct cairn_set){field, text};
+    return 0;
+}
+
+/* An option that is empty takes its field away; of a new item it sets nothing. */
+static int take_option(struct work *work, const struct verb_option *option,
+                       struct cairn_set *sets, size_t *n)
+{
+    const char *text = work->settings->text[option->option];
+    if (option_get(option->option)->kind == OPTION_FLAG)
+        text = "yes";
+    if (text[0] != '\0')
+        return take_set(work, option->field, text, sets, n);
+    if (work->verb->action == ITEM_SET)
+        sets[(*n)++] = (struct cairn_set){option->field, NULL};
+    return 0;
+}
+
+/* The fields that operands and options set, and those that the command itself sets. */
+static int take_sets(struct work *work, struct cairn_set sets[SETS_MOST], size_t *n)
+{
+    const struct item_verb *verb = work->verb;
+    int at = verb->action == ITEM_SET, status = 0;
+    *n = 0;
+    if (verb->fixed.field)
+        sets[(*n)++] = verb->fixed;
+    for (size_t i = 0; i < 2 && verb->operands[i] && status == 0; i++)
+        status =
+            take_set(work, verb->operands[i], work->settings->operands[at++], sets, n);
+    for (size_t i = 0; i < VERB_OPTIONS && verb->options[i].field && status == 0; i++) {
+        if (work->settings->given[verb->options[i].option])
+            status = take_option(work, &verb->options[i], sets, n);
+    }
+    if (status == 0 && *n == 0)
+        return report_usage(verb->command, "nothing is to be changed: give an option");
+    return status;
+}
+
+/* The id of the item that is meant must be of the kind of the command. */
+static int check_id(const struct work *work)
+{
+    const char *id = work->settings->operands[0];
+    if (item_kind_has(work->kind, id))
+        return 0;
+    return report_usage(work->verb->command,
+                        "'%s' is not the id of a %s: those are %s1, %s2 and so on", id,
+                        work->kind->name, work->kind->prefix, work->kind->prefix);
+}
+
+/* ---- Changing ---- */
+
+static int print_result_document(const struct cairn_board_result *result)
+{
+    struct doc doc;
+    doc_begin(&doc);
+    doc_text(&doc, "id", result->id);
+    doc_count(&doc, "changed", result->changed);
+    doc_text(&doc, "checkpoint", result->checkpoint[0] ? result->checkpoint : NULL);
+    doc_text(&doc, "contradicts", result->contradicts[0] ? result->contradicts : NULL);
+    return doc_print(&doc);
+}
+
+static int say_confidence(void *context, const struct cairn_item *item)
+{
+    (void)context;
+    if (item->has_confidence)
+        say("%s is now at %.2f", item->id, item->confidence);
+    return 0;
+}
+
+/* What followed from the change by itself. */
+static void say_consequences(const struct work *work,
+                             const struct cairn_board_result *result)
+{
+    struct cairn_error error = {0};
+    if (work->verb->action == ITEM_ADD && strcmp(work->kind->name, "evidence") == 0)
+        (void)cairn_item_get(work->store, work->session, work->settings->operands[0],
+                             NULL, say_confidence, NULL, &error);
+    if (result->changed > 1)
+        say("%u more item%s changed because of it: cairn session log",
+            result->changed - 1, result->changed == 2 ? "" : "s");
+    if (result->contradicts[0] != '\0')
+        ui_warn("%s contradicts %s: at most one of them is true", result->id,
+                result->contradicts);
+    if (result->checkpoint[0] != '\0')
+        say("checkpoint %s was made because of it", result->checkpoint);
+}
+
+static int report_result(const struct work *work,
+                         const struct cairn_board_result *result)
+{
+    if (ui_json())
+        return print_result_document(result);
+    if (work->verb->action == ITEM_ADD)
+        out("%s\n", result->id);
+    out_flush();
+    if (result->changed == 0)
+        say("%s is as it was: nothing has changed", work->settings->operands[0]);
+    else if (work->verb->done)
+        say("%s %s", result->id, work->verb->done);
+    say_consequences(work, result);
+    return 0;
+}
+
+static int change_item(struct work *work)
+{
+    const struct item_verb *verb = work->verb;
+    const char *id = work->settings->operands[0];
+    struct cairn_board_result result = {0};
+    struct cairn_set sets[SETS_MOST];
+    struct cairn_error error = {0};
+    size_t n = 0;
+    int rc, status = verb->action == ITEM_REMOVE ? 0 : take_sets(work, sets, &n);
+    if (status == 0)
+        status = session_store(work->settings, STORE_WRITE, &work->store);
+    if (status != 0)
+        return status;
+    if (verb->action == ITEM_ADD)
+        rc = cairn_item_add(work->store, work->session, verb->kind, sets, n, &result,
+                            &error);
+    else if (verb->action == ITEM_SET)
+        rc = cairn_item_set(work->store, work->session, id, sets, n, &result, &error);
+    else
+        rc = cairn_item_remove(work->store, work->session, id, &result, &error);
+    return rc != 0 ? report_error(&error) : report_result(work, &result);
+}
+
+/* ---- Looking ---- */
+
+static int show_one(void *context, const struct cairn_item *item)
+{
+    struct doc *doc = context;
+    if (doc)
+        item_document(doc, item);
+    else
+        item_page(item);
+    return 0;
+}
+
+static int show_item(struct work *work)
+{
+    const struct settings *settings = work->settings;
+    struct doc doc = {0}, *used = ui_json() ? &doc : NULL;
+    struct cairn_error error = {0};
+    int status = session_store(work->settings, STORE_READ, &work->store);
+    if (status != 0)
+        return status;
+    if (used)
+        doc_begin(used);
+    if (cairn_item_get(work->store, work->session, settings->operands[0],
+                       settings->text[OPT_AT], show_one, used, &error) == 0)
+        return used ? doc_print(used) : 0;
+    if (used)
+        doc_discard(used);
+    return report_error(&error);
+}
+
+struct listing {
+    const struct item_kind *kind;
+    struct doc *doc; /* with --json */
+    uint64_t shown;
+};
+
+static int list_one(void *context, const struct cairn_item *item)
+{
+    struct listing *listing = context;
+    listing->shown++;
+    if (listing->doc) {
+        doc_object(listing->doc, NULL);
+        item_document(listing->doc, item);
+        doc_end(listing->doc);
+        return 0;
+    }
+    if (listing->shown == 1)
+        item_headings(listing->kind);
+    item_line(listing->kind, item);
+    return ui_output_lost();
+}
+
+/* Which items are wanted: at most one option restricts them. */
+static int take_filter(const struct work *work, struct cairn_item_filter *filter)
+{
+    const struct settings *settings = work->settings;
+    const struct verb_option *options = work->verb->options;
+    *filter = (struct cairn_item_filter){
+        .kind = work->verb->kind,
+        .checkpoint = settings->text[OPT_AT],
+        .by_score = work->verb->by_score && !settings->given[OPT_ALL_GAPS],
+        .page = {.limit = (uint32_t)settings->number[OPT_LIMIT],
+                 .offset = settings->number[OPT_OFFSET],
+                 .oldest_first = settings->number[OPT_SORT_ITEMS] == 1}};
+    for (size_t i = 0; i < VERB_OPTIONS && options[i].field; i++) {
+        if (!settings->given[options[i].option])
+            continue;
+        if (filter->field)
+            return report_usage(work->verb->command, "give only one of --%s and --%s",
+                                option_get(options[0].option)->name,
+                                option_get(options[i].option)->name);
+        filter->field = options[i].field;
+        filter->value = settings->text[options[i].option];
+    }
+    return 0;
+}
+
+static int end_list(const struct listing *listing, const struct cairn_page *page,
+                    uint64_t total)
+{
+    if (!listing->doc) {
+        out_flush();
+        say("%" PRIu64 " of %" PRIu64 " %s", listing->shown, total,
+            total == 1 ? listing->kind->name : listing->kind->plural);
+        return 0;
+    }
+    doc_end(listing->doc);
+    doc_count(listing->doc, "total", total);
+    doc_count(listing->doc, "limit", page->limit);
+    doc_count(listing->doc, "offset", page->offset);
+    return doc_print(listing->doc);
+}
+
+static int list_items(struct work *work)
+{
+    struct doc doc = {0};
+    struct listing listing = {.kind = work->kind, .doc = ui_json() ? &doc : NULL};
+    struct cairn_item_filter filter;
+    struct cairn_error error = {0};
+    uint64_t total = 0;
+    int status = take_filter(work, &filter);
+    if (status == 0)
+        status = session_store(work->settings, STORE_READ, &work->store);
+    if (status != 0)
+        return status;
+    if (listing.doc) {
+        doc_begin(&doc);
+        doc_array(&doc, "items");
+    }
+    if (cairn_item_list(work->store, work->session, &filter, list_one, &listing, &total,
+                        &error) == 0)
+        return end_list(&listing, &filter.page, total);
+    if (listing.doc)
+        doc_discard(&doc);
+    return report_error(&error);
+}
+
+int command_item(struct settings *settings)
+{
+    const struct item_verb *verb = item_verb(settings->command);
+    struct work work = {.settings = settings,
+                        .verb = verb,
+                        .kind = item_kind_named(verb->kind),
+                        .session = session_option(settings),
+                        .texts = {.command = settings->command}};
+    bool has_id = verb->action != ITEM_ADD && verb->action != ITEM_LIST;
+    int status = has_id ? check_id(&work) : 0;
+    if (status == 0)
+        status = verb->action == ITEM_LIST   ? list_items(&work)
+                 : verb->action == ITEM_SHOW ? show_item(&work)
+                                             : change_item(&work);
+    cairn_store_close(work.store);
+    texts_release(&work.texts);
+    return status;
+}

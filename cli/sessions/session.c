@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/* cairn session start, list, show, switch, end. */
+#include "cli/describe.h"
+#include "cli/format.h"
+#include "cli/report.h"
+#include "cli/sessions/commands.h"
+#include "cli/sessions/session_of.h"
+#include "cli/ui.h"
+
+#include <inttypes.h>
+
+static void session_document(struct doc *doc, const struct cairn_session_info *info)
+{
+    doc_count(doc, "session", info->session);
+    doc_text(doc, "name", info->name);
+    doc_text(doc, "branch", info->branch);
+    doc_bool(doc, "current", info->current);
+    doc_time(doc, "started", info->started_ns);
+    doc_time(doc, "ended", info->ended_ns);
+    doc_number(doc, "spent_ms", info->spent_ms);
+    doc_count(doc, "items", info->items);
+    doc_count(doc, "branches", info->branches);
+    doc_count(doc, "checkpoints", info->checkpoints);
+    doc_count(doc, "hypotheses_tested", info->hypotheses_tested);
+    doc_count(doc, "gaps_filled", info->gaps_filled);
+}
+
+static int print_document(const struct cairn_session_info *info)
+{
+    struct doc doc;
+    doc_begin(&doc);
+    session_document(&doc, info);
+    return doc_print(&doc);
+}
+
+static const char *state_text(const struct cairn_session_info *info)
+{
+    return info->ended_ns != 0 ? "ended" : info->current ? "current" : "open";
+}
+
+static void print_session(const struct cairn_session_info *info)
+{
+    char text[FORMAT_MAX];
+    out("session      %" PRIu64 ", %s\n", info->session, state_text(info));
+    out("name         %s\n", info->name);
+    out("branch       %s, of %" PRIu64 "\n", info->branch, info->branches);
+    out("started      %s\n", format_local(text, info->started_ns));
+    if (info->ended_ns != 0)
+        out("ended        %s\n", format_local(text, info->ended_ns));
+    out("time spent   %s\n", format_duration(text, info->spent_ms));
+    out("items        %" PRIu64 "\n", info->items);
+    out("checkpoints  %" PRIu64 "\n", info->checkpoints);
+    out("hypotheses confirmed or rejected  %" PRIu64 "\n", info->hypotheses_tested);
+    out("gaps filled  %" PRIu64 "\n", info->gaps_filled);
+}
+
+/* ---- Starting, switching, ending ---- */
+
+int command_session_start(struct settings *settings)
+{
+    struct cairn_session_info info = {0};
+    struct cairn_store *store = NULL;
+    struct cairn_error error = {0};
+    bool current = !settings->given[OPT_NO_SWITCH];
+    int status = session_store(settings, STORE_CREATE, &store);
+    if (status == 0 &&
+        cairn_session_start(store, settings->operands[0], current, &info, &error) != 0)
+        status = report_error(&error);
+    else if (status == 0 && ui_json())
+        status = print_document(&info);
+    else if (status == 0) {
+        out("%s\n", info.name);
+        out_flush();
+        if (current)
+            session_say_variable();
+    }
+    cairn_store_close(store);
+    return status;
+}
+
+int command_session_switch(struct settings *settings)
+{
+    struct cairn_session_info info = {0};
+    struct cairn_store *store = NULL;
+    struct cairn_error error = {0};
+    int status = session_store(settings, STORE_WRITE, &store);
+    if (status == 0 &&
+        cairn_session_switch(store, settings->operands[0], &info, &error) != 0)
+        status = report_error(&error);
+    else if (status == 0 && ui_json())
+        status = print_document(&info);
+    else if (status == 0) {
+        say("session %" PRIu64 " (%s) is the current one, on branch %s", info.session,
+            info.name, info.branch);
+        session_say_variable();
+    }
+    cairn_store_close(store);
+    return status;
+}
+
+/* The session from the operand, or from --session. */
+static int session_operand(const struct settings *settings, const char **session)
+{
+    if (settings->n_operands > 0 && settings->given[OPT_SESSION])
+        return report_usage(settings->command,
+                            "give only one of SESSION and --session");
+    *session =
+        settings->n_operands > 0 ? settings->operands[0] : session_option(settings);
+    return 0;
+}
+
+int command_session_end(struct settings *settings)
+{
+    struct cairn_session_info info = {0};
+    struct cairn_store *store = NULL;
+    struct cairn_error error = {0};
+    const char *session = NULL;
+    int status = session_operand(settings, &session);
+    if (status == 0)
+        status = session_store(settings, STORE_WRITE, &store);
+    if (status == 0 && cairn_session_end(store, session, &info, &error) != 0)
+        status = report_error(&error);
+    else if (status == 0 && ui_json())
+        status = print_document(&info);
+    else if (status == 0)
+        say("session %" PRIu64 " (%s) has ended", info.session, info.name);
+    cairn_store_close(store);
+    return status;
+}
+
+/* ---- Looking ---- */
+
+int command_session_show(struct settings *settings)
+{
+    struct cairn_session_info info = {0};
+    struct cairn_store *store = NULL;
+    struct cairn_error error = {0};
+    const char *session = NULL;
+    int status = session_operand(settings, &session);
+    if (status == 0)
+        status = session_store(settings, STORE_READ, &store);
+    if (status == 0 && cairn_session_get(store, session, &info, &error) != 0)
+        status = report_error(&error);
+    else if (status == 0 && ui_json())
+        status = print_document(&info);
+    else if (status == 0)
+        print_session(&info);
+    cairn_store_close(store);
+    return status;
+}
+
+struct session_listing {
+    struct doc *doc; /* with --json */
+    uint64_t shown;
+};
+
+static int each_session(void *context, const struct cairn_session_info *info)
+{
+    struct session_listing *listing = context;
+    char started[FORMAT_MAX], ended[FORMAT_MAX];
+    listing->shown++;
+    if (listing->doc) {
+        doc_object(listing->doc, NULL);
+        session_document(listing->doc, info);
+        doc_end(listing->doc);
+        return 0;
+    }
+    if (listing->shown == 1)
+        out("%7s  %-7s  %-19s  %-19s  %11s  %5s  %s\n", "SESSION", "STATE", "STARTED",
+            "ENDED", "CHECKPOINTS", "ITEMS", "NAME");
+    out("%7" PRIu64 "  %-7s  %-19s  %-19s  %11" PRIu64 "  %5" PRIu64 "  %s\n",
+        info->session, state_text(info), format_local(started, info->started_ns),
+        format_local(ended, info->ended_ns), info->checkpoints, info->items,
+        info->name);
+    return ui_output_lost();
+}
+
+static int list_sessions(struct settings *settings, struct cairn_store *store)
+{
+    struct doc doc = {0};
+    struct session_listing listing = {.doc = ui_json() ? &doc : NULL};
+    struct cairn_error error = {0};
+    struct cairn_page page = {.limit = (uint32_t)settings->number[OPT_LIMIT],
+                              .offset = settings->number[OPT_OFFSET]};
+    uint64_t total = 0;
+    if (listing.doc) {
+        doc_begin(&doc);
+        doc_array(&doc, "sessions");
+    }
+    if (cairn_session_list(store, &page, each_session, &listing, &total, &error) == 0)
+        return page_end(listing.doc, &page, "session", listing.shown, total);
+    if (listing.doc)
+        doc_discard(&doc);
+    return report_error(&error);
+}
+
+int command_session_list(struct settings *settings)
+{
+    struct cairn_store *store = NULL;
+    int status = session_store(settings, STORE_READ, &store);
+    if (status == 0)
+        status = list_sessions(settings, store);
+    cairn_store_close(store);
+    return status;
+}

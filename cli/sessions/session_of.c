@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/sessions/session_of.h"
+
+#include "cli/exit_status.h"
+#include "cli/open.h"
+#include "cli/report.h"
+#include "cli/ui.h"
+
+#include <errno.h>
+#include <string.h>
+
+static const char *session_variable(void)
+{
+    const char *name = getenv("CAIRN_SESSION");
+    return name && name[0] != '\0' ? name : NULL;
+}
+
+const char *session_option(const struct settings *settings)
+{
+    if (settings->given[OPT_SESSION])
+        return settings->text[OPT_SESSION];
+    return session_variable();
+}
+
+void session_say_variable(void)
+{
+    const char *name = session_variable();
+    if (name && !ui_json())
+        say("CAIRN_SESSION is set: commands here work on session %s", name);
+}
+
+int session_store(struct settings *settings, enum store_use use,
+                  struct cairn_store **store)
+{
+    struct cairn_error error = {0};
+    struct cairn_store_options options = {
+        .path = store_path(settings),
+        .read_only = use == STORE_READ,
+        .key_file = settings->text[OPT_KEY],
+    };
+    int rc = cairn_store_open(store, &options, &error);
+    if (rc == CAIRN_ENOTFOUND && use == STORE_CREATE) {
+        options.create = true;
+        rc = cairn_store_open(store, &options, &error);
+        if (rc == 0)
+            say("cairn: created a store in %s", cairn_store_path(*store));
+    }
+    if (rc == CAIRN_ENOTFOUND && !options.path)
+        return report_failure(EXIT_NOT_FOUND, cairn_code_name(rc),
+                              "there is no store here or above: `cairn session start` "
+                              "makes one");
+    return rc == 0 ? 0 : report_error(&error);
+}
+
+/* ---- Texts ---- */
+
+static int out_of_memory(void)
+{
+    return report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_ENOMEM), "out of memory");
+}
+
+/* Reads stdin to its end; `n` is how much there was, up to one byte too many. */
+static int read_stdin(struct texts *texts, size_t *n)
+{
+    size_t most = TEXT_STDIN_MAX + 2; /* a line break, and the byte too many */
+    texts->from_stdin = malloc(most + 1);
+    if (!texts->from_stdin)
+        return out_of_memory();
+    *n = fread(texts->from_stdin, 1, most, stdin);
+    texts->from_stdin[*n] = '\0';
+    if (!ferror(stdin))
+        return 0;
+    return report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_EIO),
+                          "cannot read stdin: %s", strerror(errno));
+}
+
+int texts_take(struct texts *texts, const char *given, const char **out)
+{
+    size_t n = 0;
+    int status;
+    *out = given;
+    if (strcmp(given, "-") != 0)
+        return 0;
+    if (texts->from_stdin)
+        return report_usage(texts->command, "only one text can be read from stdin");
+    status = read_stdin(texts, &n);
+    if (status != 0)
+        return status;
+    if (n > 0 && texts->from_stdin[n - 1] == '\n')
+        texts->from_stdin[--n] = '\0';
+    if (n > TEXT_STDIN_MAX)
+        return report_usage(texts->command,
+                            "there is more than %zu KiB on stdin: keep the text in a "
+                            "file, and name it",
+                            TEXT_STDIN_MAX >> 10);
+    if (n == 0)
+        return report_usage(texts->command, "there is no text on stdin");
+    if (strlen(texts->from_stdin) != n)
+        return report_usage(texts->command, "what is on stdin has a NUL byte in it");
+    *out = texts->from_stdin;
+    return 0;
+}
+
+void texts_release(struct texts *texts)
+{
+    free(texts->from_stdin);
+    texts->from_stdin = NULL;
+}
+
+/* ---- Lists of words ---- */
+
+bool word_list_init(struct word_list *list, const char *given)
+{
+    static const char blanks[] = " \t";
+    char *rest, *part;
+    size_t most = 1;
+    *list = (struct word_list){0};
+    if (!given)
+        return true;
+    for (const char *comma = given; (comma = strchr(comma, ',')); comma++)
+        most++;
+    list->text = strdup(given);
+    list->words = calloc(most, sizeof *list->words);
+    if (!list->text || !list->words) {
+        word_list_release(list);
+        out_of_memory();
+        return false;
+    }
+    for (part = strtok_r(list->text, ",", &rest); part;
+         part = strtok_r(NULL, ",", &rest)) {
+        size_t n;
+        part += strspn(part, blanks);
+        for (n = strlen(part); n > 0 && strchr(blanks, part[n - 1]); n--)
+            part[n - 1] = '\0';
+        if (n > 0)
+            list->words[list->n++] = part;
+    }
+    return true;
+}
+
+void word_list_release(struct word_list *list)
+{
+    free(list->words);
+    free(list->text);
+    *list = (struct word_list){0};
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* The store and the session that a command works on, and the texts that it is given. */
+#ifndef CLI_SESSIONS_SESSION_OF_H
+#define CLI_SESSIONS_SESSION_OF_H
+
+#include "cli/options.h"
+
+/* What a command needs of the store. */
+enum store_use { STORE_READ, STORE_WRITE, STORE_CREATE };
+
+/* From --session, or from $CAIRN_SESSION if that is not empty; or NULL: the current one
+ * of the store. */
+const char *session_option(const struct settings *settings);
+/* Says on stderr that $CAIRN_SESSION names the session of the commands that follow. */
+void session_say_variable(void);
+/* The store. Sessions have no key: $CAIRN_KEY does not apply, --key is refused by the
+ * library where something is written. Returns an exit status, after printing what is
+ * wrong. */
+int session_store(struct settings *settings, enum store_use use,
+                  struct cairn_store **store);
+
+/* Texts from the command line, of which one may be `-`: all of stdin. */
+struct texts {
+    const char *command; /* for messages */
+    char *from_stdin;    /* heap, or NULL */
+};
+#define TEXT_STDIN_MAX ((size_t)65536)
+/* `given`, or what stdin has, without a line break at its end. Returns an exit status,
+ * after printing what is wrong: more than TEXT_STDIN_MAX bytes, a NUL, nothing at all.
+ */
+int texts_take(struct texts *texts, const char *given, const char **out);
+void texts_release(struct texts *texts);
+
+/* The parts of "a,b" without the blanks around them; empty ones are left out. Of the
+ * array and the text both are heap. */
+struct word_list {
+    const char **words;
+    size_t n;
+    char *text;
+};
+/* False: out of memory, which was printed. `given` may be NULL. */
+bool word_list_init(struct word_list *list, const char *given);
+void word_list_release(struct word_list *list);
+
+#endif

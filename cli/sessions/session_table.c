@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/* The commands about sessions and their branches, in the order of their help pages. */
+#include "cli/sessions/commands.h"
+#include "cli/sessions/tables.h"
+
+#define EXITS "0 2 5 10 75"
+
+static const struct command session_table[] = {
+    {"session start",
+     "[NAME]",
+     "start a session and make it the current one",
+     "Starts a debugging session (default name: session-N) with an empty board and the "
+     "branch main, and prints its name. It becomes the current one of the store, which "
+     "commands use that name no other; with --no-switch it does not. $CAIRN_SESSION "
+     "names the session of one terminal or agent, so that several can work side by "
+     "side. A store is created here if there is none.",
+     "  cairn session start slow-login\n"
+     "  CAIRN_SESSION=$(cairn session start agent-2 --no-switch)",
+     EXITS,
+     0,
+     1,
+     {OPT_NO_SWITCH, OPT_NONE},
+     command_session_start},
+    {"session list",
+     "",
+     "list sessions",
+     "Lists the sessions in the store, newest first, and the total.",
+     "  cairn session list --limit 20",
+     EXITS,
+     0,
+     0,
+     {OPT_LIMIT, OPT_OFFSET, OPT_NONE},
+     command_session_list},
+    {"session show",
+     "[SESSION]",
+     "show a session and its counts",
+     "Shows a session (default: the current one): its branch, when it started, the "
+     "time spent, and how many items, checkpoints, hypotheses that were confirmed or "
+     "rejected, and gaps that were filled there are.",
+     "  cairn session show slow-login",
+     EXITS,
+     0,
+     1,
+     {OPT_SESSION, OPT_NONE},
+     command_session_show},
+    {"session switch",
+     "SESSION",
+     "make a session the current one",
+     "Makes a session, by its name or number, the current one of the store. One that "
+     "had ended goes on.",
+     "  cairn session switch slow-login",
+     EXITS,
+     1,
+     1,
+     {OPT_NONE},
+     command_session_switch},
+    {"session end",
+     "[SESSION]",
+     "end a session",
+     "Ends a session (default: the current one). Nothing of it changes after that, and "
+     "everything can still be looked at; `cairn session switch` goes on with it.",
+     "  cairn session end slow-login",
+     EXITS,
+     0,
+     1,
+     {OPT_SESSION, OPT_NONE},
+     command_session_end},
+    {"session config",
+     "[NAME [VALUE]]",
+     "show or change the settings of a session",
+     "Without NAME, lists all settings; with NAME, prints its value; with VALUE, sets "
+     "it. `interval` is how long after the last checkpoint the trigger "
+     "significant-time "
+     "makes one, `schedule` how often one is made anyway (a time such as 10m, or off). "
+     "The others are the automatic triggers, on or off.",
+     "  cairn session config schedule 10m\n  cairn session config contradiction off",
+     EXITS,
+     0,
+     2,
+     {OPT_SESSION, OPT_NONE},
+     command_session_config},
+    {"session undo",
+     "",
+     "take back the last change of the board",
+     "Takes back what the last command changed on the board of the session, with all "
+     "that followed from it. Called again, it takes back the change before that one. "
+     "If the last thing that was done is not a change of the board, it is refused and "
+     "that is named: `cairn checkpoint undo-restore` takes back a restore.",
+     "  cairn session undo",
+     EXITS,
+     0,
+     0,
+     {OPT_SESSION, OPT_NONE},
+     command_session_undo},
+    {"session log",
+     "",
+     "list what was done in a session",
+     "Lists what was done in the session, in order. What has the same turn was done by "
+     "one command.",
+     "  cairn session log --after 12 --json",
+     EXITS,
+     0,
+     0,
+     {OPT_SESSION, OPT_AFTER, OPT_NONE},
+     command_session_log},
+    {"branch start",
+     "NAME",
+     "begin a branch and switch to it",
+     "Begins a branch of the session with its present state, or with that of a "
+     "checkpoint, and goes on with it. The branch before keeps its state.",
+     "  cairn branch start without-cache --from debug:42",
+     EXITS,
+     1,
+     1,
+     {OPT_BRANCH_FROM, OPT_SESSION, OPT_NONE},
+     command_branch_start},
+    {"branch list",
+     "",
+     "list the branches of a session",
+     "Lists the branches of the session: the checkpoint where each begins, its newest "
+     "one, and why it was abandoned.",
+     "  cairn branch list",
+     EXITS,
+     0,
+     0,
+     {OPT_SESSION, OPT_NONE},
+     command_branch_list},
+    {"branch switch",
+     "NAME",
+     "go on with another branch",
+     "Makes a checkpoint of the present state, if it has changed, and takes up the "
+     "state of the other branch.",
+     "  cairn branch switch main",
+     EXITS,
+     1,
+     1,
+     {OPT_SESSION, OPT_NONE},
+     command_branch_switch},
+    {"branch abandon",
+     "NAME",
+     "give a branch up",
+     "Marks a branch, but not the current one, as abandoned, with the reason "
+     "(required). Its checkpoints stay.",
+     "  cairn branch abandon without-cache --reason 'the cache is not involved'",
+     EXITS,
+     1,
+     1,
+     {OPT_REASON, OPT_SESSION, OPT_NONE},
+     command_branch_abandon},
+};
+
+const struct command_part session_commands = {
+    session_table, sizeof session_table / sizeof session_table[0]};
