@@ -88,7 +88,15 @@ static const char *system_reason(int sys, char *out, size_t size)
     return out;
 }
 
-static int describe_error(struct db *db, int rc, struct cairn_error *error)
+/* Nothing that SQLite refuses to read for its size was ever written by it. */
+static bool is_damage(int rc, bool write)
+{
+    int kind = rc & 0xff;
+    return kind == SQLITE_CORRUPT || kind == SQLITE_NOTADB ||
+           (kind == SQLITE_TOOBIG && !write);
+}
+
+static int describe_error(struct db *db, int rc, bool write, struct cairn_error *error)
 {
     assert(db->dir);
     bool replaced = rc == SQLITE_IOERR_READ; /* SQLite's message is about damage */
@@ -111,9 +119,8 @@ static int describe_error(struct db *db, int rc, struct cairn_error *error)
             "next command that writes, such as `cairn resume`, puts it "
             "right",
             db->dir);
-    switch (rc & 0xff) {
+    switch (is_damage(rc, write) ? SQLITE_CORRUPT : rc & 0xff) {
     case SQLITE_CORRUPT:
-    case SQLITE_NOTADB:
     case SQLITE_ERROR: /* a table or column of the schema is missing */
     case SQLITE_CONSTRAINT:
     case SQLITE_MISMATCH:
@@ -159,13 +166,13 @@ int db_fail(struct db *db, int rc, bool write, struct cairn_error *error)
     rc = find_read_error(db, rc);
     int kind = rc & 0xff;
     db->result = rc;
-    db->malformed = db->malformed || kind == SQLITE_CORRUPT || kind == SQLITE_NOTADB;
+    db->malformed = db->malformed || is_damage(rc, write);
     if (db->writing && (write || sqlite3_get_autocommit(db->handle))) {
         db->failed = true;
         if (kind == SQLITE_IOERR || kind == SQLITE_FULL || kind == SQLITE_CANTOPEN)
             db->broken = true;
     }
-    int code = describe_error(db, rc, error);
+    int code = describe_error(db, rc, write, error);
     assert(code < 0);
     return code;
 }
