@@ -3,7 +3,7 @@
  * secrets. */
 #include "cairn/gc.h"
 
-#include "checkpoint/gc.h"
+#include "checkpoint/gc/gc.h"
 #include "runs/live_values.h"
 
 int cairn_gc(struct cairn_store *store, const struct cairn_gc_options *options,

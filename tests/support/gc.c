@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "checkpoint/gc.h"
+#include "checkpoint/gc/gc.h"
 #include "tests/support/gc.h"
 
 #include "storage/object.h"

@@ -4,7 +4,7 @@
 #include "cairn/run.h"
 #include "cairn/runs.h"
 #include "cairn/workflow.h"
-#include "checkpoint/gc.h"
+#include "checkpoint/gc/gc.h"
 #include "storage/object.h"
 #include "storage/rows_attempt.h"
 #include "storage/rows_event.h"

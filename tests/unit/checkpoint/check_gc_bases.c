@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn_gc and objects that are made from others: a base stays as long as something is
  * made from it, and goes then. */
-#include "checkpoint/gc.h"
+#include "checkpoint/gc/gc.h"
 #include "storage/object.h"
 #include "storage/rows_attempt.h"
 #include "storage/rows_gc.h"

@@ -5,7 +5,7 @@
 #include "tests/support/session.h"
 
 #include "checkpoint/find.h"
-#include "checkpoint/gc.h"
+#include "checkpoint/gc/gc.h"
 #include "checkpoint/retain/retain.h"
 #include "checkpoint/tombstones_int.h"
 #include "storage/object.h"

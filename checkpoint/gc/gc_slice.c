@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The write transactions of a collection: each is short, and leaves the write lock to
  * others for a while. */
-#include "checkpoint/gc_int.h"
+#include "checkpoint/gc/gc_int.h"
 
 #include "base/clock.h"
 #include "base/lock.h"

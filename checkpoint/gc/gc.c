@@ -11,8 +11,8 @@
  * The write transactions are short (gc_slice.c), and the store is valid after each: a
  * run that has lost its older checkpoints looks like a pruned one, and what is left of
  * a run without a row and checkpoints is deleted by the next collection. */
-#include "checkpoint/gc.h"
-#include "checkpoint/gc_int.h"
+#include "checkpoint/gc/gc.h"
+#include "checkpoint/gc/gc_int.h"
 
 #include "storage/rows_event.h"
 #include "storage/rows_gc.h"

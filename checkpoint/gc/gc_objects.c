@@ -3,7 +3,7 @@
  * row or record that cannot be read may refer to anything: where there is one, nothing
  * is deleted. */
 #include "checkpoint/change_int.h"
-#include "checkpoint/gc_int.h"
+#include "checkpoint/gc/gc_int.h"
 
 #include "base/limits.h"
 #include "storage/rows_checkpoint.h"

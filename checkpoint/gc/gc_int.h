@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* One collection of garbage; shared by the files gc*.c. */
-#ifndef CHECKPOINT_GC_INT_H
-#define CHECKPOINT_GC_INT_H
+#ifndef CHECKPOINT_GC_GC_INT_H
+#define CHECKPOINT_GC_GC_INT_H
 
 #include "cairn/gc.h"
 #include "checkpoint/payload_kind.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Garbage collection. */
-#ifndef CHECKPOINT_GC_H
-#define CHECKPOINT_GC_H
+#ifndef CHECKPOINT_GC_GC_H
+#define CHECKPOINT_GC_GC_H
 
 #include "cairn/gc.h"
 #include "checkpoint/payload_kind.h"

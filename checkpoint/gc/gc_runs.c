@@ -2,7 +2,7 @@
 /* Removing runs. A chosen run is compared with its row again in each transaction, and
  * is kept if it was resumed or forked from meanwhile. (A fork, in turn, checks in its
  * first transaction that the checkpoint that it starts from is still there.) */
-#include "checkpoint/gc_int.h"
+#include "checkpoint/gc/gc_int.h"
 
 #include "base/array.h"
 #include "base/clock.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Which runs are removed: those that the limits allow and that no kept run needs. */
-#include "checkpoint/gc_int.h"
+#include "checkpoint/gc/gc_int.h"
 
 #include "base/arena.h"
 #include "base/array.h"
