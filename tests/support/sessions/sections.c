@@ -4,19 +4,31 @@
 #include "base/limits.h"
 #include "storage/sessions/rows_session.h"
 
-extern struct branch_row stand_in_branches[8];
+uint64_t sections_session(struct lab *lab, const char *name)
+{
+    struct session_row row = {.name = str_of(name),
+                              .started_ns = 1,
+                              .boot = STR(""),
+                              .numbers = STR(""),
+                              .settings = STR("")};
+    MUST(lab, store_begin(lab->store, -1, &lab->error));
+    MUST(lab, store_put_session(lab->store, &row, &lab->error));
+    MUST(lab, store_commit(lab->store, &lab->error));
+    return row.session;
+}
 
 uint64_t sections_branch(struct lab *lab, uint64_t session, const char *name,
                          uint64_t from_seq)
 {
-    static uint64_t last;
-    (void)lab;
-    stand_in_branches[last] = (struct branch_row){.branch = last + 1,
-                                                  .session = session,
-                                                  .name = str_of(name),
-                                                  .from_seq = from_seq,
-                                                  .started_ns = 1};
-    return ++last;
+    struct branch_row row = {.session = session,
+                             .name = str_of(name),
+                             .from_seq = from_seq,
+                             .started_ns = 1,
+                             .reason = STR("")};
+    MUST(lab, store_begin(lab->store, -1, &lab->error));
+    MUST(lab, store_put_branch(lab->store, &row, &lab->error));
+    MUST(lab, store_commit(lab->store, &lab->error));
+    return row.branch;
 }
 
 /* ---- Content ---- */

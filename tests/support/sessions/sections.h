@@ -6,6 +6,8 @@
 #include "checkpoint/sections.h"
 #include "tests/support/checkpoint.h"
 
+/* A session in a transaction of its own; its number. */
+uint64_t sections_session(struct lab *lab, const char *name);
 /* A branch in a transaction of its own; its number. */
 uint64_t sections_branch(struct lab *lab, uint64_t session, const char *name,
                          uint64_t from_seq);
