@@ -2,14 +2,14 @@
 /* Printed ids:
  *
  *   workflow:42-9f3ac1d20b7e   seq and the start of the record's SHA-256
- *   workflow:42   42           seq
+ *   workflow:42   debug:42     seq
+ *   42
  *   9f3a                       4 or more hex digits, not all of them decimal
  *
  * Invariant: an id never silently means another checkpoint: a digest part that does not
  * match is refused. */
 #include "checkpoint/find.h"
 #include "base/decimal.h"
-#include "checkpoint/outcomes.h"
 #include "checkpoint/row_int.h"
 #include "storage/rows_checkpoint.h"
 
@@ -78,18 +78,22 @@ static uint8_t other_namespace(uint8_t namespace_id)
     return namespace_id == NAMESPACE_DEBUG ? NAMESPACE_WORKFLOW : NAMESPACE_DEBUG;
 }
 
-static int parse_id(uint8_t namespace_id, const char *id, struct parsed_id *out,
+/* Of the namespace `wanted`, or if that is 0 of the one that its prefix names, which is
+ * put there. */
+static int parse_id(uint8_t *wanted, const char *id, struct parsed_id *out,
                     struct cairn_error *error)
 {
-    uint8_t other = other_namespace(namespace_id);
-    const char *name = namespace_name(namespace_id);
+    const char *rest = NULL, *name = namespace_name(*wanted);
     *out = (struct parsed_id){0};
-    if (id && skip_prefix(id, other))
-        return error_set(error, CAIRN_ENOTFOUND,
-                         "%.40s is a %s checkpoint; this command looks only at %s "
-                         "checkpoints (%s:42)",
-                         id, adjective_of(other), adjective_of(namespace_id), name);
-    const char *rest = id ? skip_prefix(id, namespace_id) : NULL;
+    for (uint8_t i = NAMESPACE_WORKFLOW; id && !rest && i <= NAMESPACE_DEBUG; i++) {
+        rest = skip_prefix(id, i);
+        if (rest && *wanted && *wanted != i)
+            return error_set(error, CAIRN_ENOTFOUND,
+                             "%.40s is a %s checkpoint; this command looks only at %s "
+                             "checkpoints (%s:42)",
+                             id, adjective_of(i), adjective_of(*wanted), name);
+        *wanted = rest ? i : *wanted;
+    }
     if (id && take_id(str_of(rest ? rest : id), rest != NULL, out)) {
         assert(out->seq > 0 || out->hex_digits >= HEX_MIN);
         return 0;
@@ -131,8 +135,10 @@ static int seq_of_hex(struct cairn_store *store, struct parsed_id *id,
 
 struct match {
     const struct parsed_id *id;
-    const struct chains *in;
-    bool ours, matches; /* of the namespace; of the digits */
+    struct sha256 *sha;
+    uint8_t wanted;       /* 0: any */
+    uint8_t namespace_id; /* of the row, damaged or not */
+    bool ours, matches;   /* of the namespace; of the digits */
     char printed[CAIRN_ID_MAX];
     int sound; /* 0 or the code of what is wrong */
     struct cairn_error *error;
@@ -150,18 +156,27 @@ static bool hex_matches(const struct parsed_id *id, struct str digest)
     return memcmp(hex, id->hex, id->hex_digits) == 0;
 }
 
+/* A damaged column must not hide the record. */
+static uint8_t namespace_of(const struct checkpoint_row *row)
+{
+    uint8_t header = record_peek(row->record).namespace_id;
+    if (row->namespace_id == NAMESPACE_WORKFLOW || row->namespace_id == NAMESPACE_DEBUG)
+        return row->namespace_id;
+    return header == NAMESPACE_DEBUG ? NAMESPACE_DEBUG : NAMESPACE_WORKFLOW;
+}
+
 static int match_row(void *context, const struct checkpoint_row *row)
 {
     struct match *match = context;
-    uint8_t wanted = match->in->kind->namespace_id;
+    uint8_t wanted = match->wanted;
     struct sound_record record;
-    match->sound = row_verify(row, match->in->sha, &record, match->error);
-    match->ours = row->namespace_id == wanted ||
-                  /* a damaged column must not hide the record */
+    match->sound = row_verify(row, match->sha, &record, match->error);
+    match->namespace_id = wanted ? wanted : namespace_of(row);
+    match->ours = !wanted || row->namespace_id == wanted ||
                   (match->sound && row->namespace_id != other_namespace(wanted));
     match->matches = match->id->hex_digits == 0 || hex_matches(match->id, row->digest);
     if (!match->matches && match->sound) {
-        struct digest before = row_digest(row, match->in->sha);
+        struct digest before = row_digest(row, match->sha);
         struct str view = {(const char *)before.bytes, DIGEST_SIZE};
         match->matches = hex_matches(match->id, view);
     }
@@ -169,58 +184,76 @@ static int match_row(void *context, const struct checkpoint_row *row)
     return match->sound == CAIRN_EDAMAGED ? 0 : match->sound;
 }
 
-int chain_find(const struct chains *in, const char *id, uint64_t *seq, bool *sound,
-               struct cairn_error *error)
+static int refuse_match(const struct match *match, const char *id, uint64_t seq,
+                        struct cairn_error *error)
+{
+    unsigned long long number = seq;
+    assert(!match->ours || !match->matches);
+    if (!match->ours)
+        return error_set(error, CAIRN_ENOTFOUND,
+                         "checkpoint %llu is a %s checkpoint, not one of a %s", number,
+                         adjective_of(other_namespace(match->wanted)),
+                         match->wanted == NAMESPACE_WORKFLOW ? "workflow" : "session");
+    return error_set(error, CAIRN_ENOTFOUND,
+                     "the id %.80s names another checkpoint than the one stored as "
+                     "%llu, which is %s",
+                     id, number, match->printed);
+}
+
+const struct payload_kind *catalog_kind(const struct catalog *catalog,
+                                        uint8_t namespace_id)
+{
+    return namespace_id == NAMESPACE_DEBUG ? debug_kind_of(catalog->kinds)
+                                           : kind_of(catalog->kinds, namespace_id);
+}
+
+int catalog_find(const struct catalog *catalog, const char *id,
+                 struct found_checkpoint *found, struct cairn_error *error)
 {
     struct parsed_id parsed;
-    struct match match = {.id = &parsed, .in = in, .error = error};
-    uint8_t wanted = in->kind->namespace_id;
-    assert_chains(in);
-    int rc = parse_id(wanted, id, &parsed, error);
+    struct match match = {.id = &parsed,
+                          .sha = catalog->sha,
+                          .wanted = catalog->namespace_id,
+                          .error = error};
+    assert(catalog->store && catalog->sha && catalog->kinds);
+    int rc = parse_id(&match.wanted, id, &parsed, error);
     if (rc == 0 && parsed.seq == 0)
-        rc = seq_of_hex(in->store, &parsed, error);
+        rc = seq_of_hex(catalog->store, &parsed, error);
     if (rc)
         return rc;
     assert(parsed.seq > 0);
-    unsigned long long number = parsed.seq;
-    rc = store_get_checkpoint(in->store, parsed.seq, match_row, &match, error);
+    rc = store_get_checkpoint(catalog->store, parsed.seq, match_row, &match, error);
     if (rc == CAIRN_ENOTFOUND)
         return error_set(error, rc,
                          "there is no checkpoint %llu (pruned ones are gone); `cairn "
                          "checkpoint list` shows what there is",
-                         number);
+                         (unsigned long long)parsed.seq);
     if (rc)
         return rc;
-    if (!match.ours)
-        return error_set(error, CAIRN_ENOTFOUND,
-                         "checkpoint %llu is a %s checkpoint, not one of a %s", number,
-                         adjective_of(other_namespace(wanted)),
-                         wanted == NAMESPACE_WORKFLOW ? "workflow" : "session");
-    if (!match.matches)
-        return error_set(error, CAIRN_ENOTFOUND,
-                         "the id %.80s names another checkpoint than the one stored "
-                         "as %llu, which is %s",
-                         id, number, match.printed);
-    *seq = parsed.seq;
-    *sound = match.sound == 0;
+    if (!match.ours || !match.matches)
+        return refuse_match(&match, id, parsed.seq, error);
+    const struct payload_kind *kind = catalog_kind(catalog, match.namespace_id);
+    assert(kind);
+    *found = (struct found_checkpoint){.in = {catalog->store, catalog->sha, kind},
+                                       .seq = parsed.seq,
+                                       .sound = match.sound == 0};
     return 0;
 }
 
 int checkpoint_find(struct cairn_store *store, const char *id, uint64_t *seq,
                     struct cairn_error *error)
 {
-    struct chains in = {.store = store, .sha = sha256_new(), .kind = &outcomes_kind};
-    if (!in.sha)
+    struct catalog runs = {store, sha256_new(), &payload_kinds, NAMESPACE_WORKFLOW};
+    struct found_checkpoint found = {0};
+    if (!runs.sha)
         return error_nomem(error);
-    uint64_t found = 0;
-    bool sound = false;
-    int rc = chain_find(&in, id, &found, &sound, error);
-    sha256_free(in.sha);
+    int rc = catalog_find(&runs, id, &found, error);
+    sha256_free(runs.sha);
     if (rc)
         return rc;
-    if (!sound)
-        return CAIRN_EDAMAGED; /* chain_find filled the error */
-    assert(found > 0);
-    *seq = found;
+    if (!found.sound)
+        return CAIRN_EDAMAGED; /* catalog_find filled the error */
+    assert(found.seq > 0);
+    *seq = found.seq;
     return 0;
 }

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Exported heads: the newest record of each run, written down outside the store, to be
- * compared with it later. The store itself cannot show that its newest records were
+/* Exported heads: the newest record of each stream, written down outside the store, to
+ * be compared with it later. The store itself cannot show that its newest records were
  * removed, or that it was replaced by an older copy. */
 #include "checkpoint/find.h"
 #include "checkpoint/outcomes.h"
+#include "checkpoint/sections.h"
 #include "checkpoint/tombstones_int.h"
 #include "checkpoint/trust.h"
 #include "storage/rows_checkpoint.h"
 #include "storage/rows_lost.h"
 #include "storage/rows_run.h"
+#include "storage/sessions/rows_session.h"
 #include "storage/store.h"
 
 #include <assert.h>
@@ -47,7 +49,9 @@ int chain_head(const struct chains *in, uint64_t stream, struct cairn_head *head
                                      .stream = stream};
     uint64_t seq = 0;
     assert_chains(in);
-    *head = (struct cairn_head){.run = stream};
+    bool debug = range.namespace_id == NAMESPACE_DEBUG;
+    *head =
+        (struct cairn_head){.run = debug ? 0 : stream, .branch = debug ? stream : 0};
     int rc = store_last_seq(in->store, range.namespace_id, stream, &seq, error);
     if (rc || seq == 0)
         return rc;
@@ -63,18 +67,27 @@ struct head_export {
     struct cairn_error *error;
 };
 
-static int export_head(void *context, const struct run_row *row)
+static int export_stream(struct head_export *h, uint64_t stream)
 {
-    struct head_export *h = context;
     struct cairn_head head = {0};
     assert(!h->stop);
-    int rc = run_check_forged(h->in.store, row, h->error);
-    if (!rc)
-        rc = chain_head(&h->in, row->run, &head, h->error);
+    int rc = chain_head(&h->in, stream, &head, h->error);
     if (rc || head.seq == 0)
         return rc;
     h->stop = h->each(h->context, &head) != 0;
     return h->stop;
+}
+
+static int export_run(void *context, const struct run_row *row)
+{
+    struct head_export *h = context;
+    int rc = run_check_forged(h->in.store, row, h->error);
+    return rc ? rc : export_stream(h, row->run);
+}
+
+static int export_branch(void *context, const struct branch_row *row)
+{
+    return export_stream(context, row->branch);
 }
 
 static int export_heads(struct head_export *h, uint64_t run,
@@ -84,9 +97,13 @@ static int export_heads(struct head_export *h, uint64_t run,
     struct run_filter every = {.ascending = true};
     snprintf(of->store, sizeof of->store, "%s", store_lineage(store));
     int rc = store_seq_after(store, &of->next_seq, h->error);
+    h->in.kind = &outcomes_kind;
     if (!rc)
-        rc = run ? store_get_run(store, run, export_head, h, h->error)
-                 : store_each_run(store, &every, export_head, h, h->error);
+        rc = run ? store_get_run(store, run, export_run, h, h->error)
+                 : store_each_run(store, &every, export_run, h, h->error);
+    h->in.kind = &sections_kind;
+    if (rc >= 0 && !run && !h->stop)
+        rc = store_each_branch(store, 0, export_branch, h, h->error);
     return rc < 0 ? rc : 0;
 }
 
@@ -94,11 +111,10 @@ int cairn_checkpoint_head(struct cairn_store *store, uint64_t run,
                           int (*each)(void *, const struct cairn_head *), void *context,
                           struct cairn_head_store *of, struct cairn_error *error)
 {
-    struct head_export h = {.in = {.store = store, .kind = &outcomes_kind},
+    struct head_export h = {.in = {.store = store, .sha = sha256_new()},
                             .each = each,
                             .context = context,
                             .error = error};
-    h.in.sha = sha256_new();
     if (!h.in.sha)
         return error_nomem(error);
     int rc = store_begin_read(store, error);
@@ -142,6 +158,24 @@ static void report_problem(struct comparison *c, uint64_t seq, const char *id,
         c->stop = c->each(c->context, &problem) != 0;
 }
 
+static uint8_t namespace_of(const struct cairn_head *head)
+{
+    return head->branch ? NAMESPACE_DEBUG : NAMESPACE_WORKFLOW;
+}
+
+static uint64_t stream_of(const struct cairn_head *head)
+{
+    return head->branch ? head->branch : head->run;
+}
+
+/* "run 3", "branch 3" */
+static const char *stream_text(const struct cairn_head *head, char text[40])
+{
+    snprintf(text, 40, "%s %llu", head->branch ? "branch" : "run",
+             (unsigned long long)stream_of(head));
+    return text;
+}
+
 struct head_match {
     struct comparison *comparison;
     const struct cairn_head *head;
@@ -155,7 +189,8 @@ static int compare_record(void *context, const struct checkpoint_row *row)
     struct digest digest = row_digest(row, match->comparison->sha);
     char hex[DIGEST_HEX_SIZE];
     digest_hex(&digest, hex);
-    if (row->stream != head->run || strcmp(hex, head->digest) != 0)
+    if (row->stream != stream_of(head) || row->namespace_id != namespace_of(head) ||
+        strcmp(hex, head->digest) != 0)
         report_problem(
             match->comparison, head->seq, head->id,
             "the record was replaced: the exported head has the SHA-256 %.12s, it "
@@ -169,26 +204,29 @@ static int report_missing(struct comparison *c, const struct cairn_head *head)
 {
     uint64_t last = 0;
     bool lost = false;
-    int rc = store_last_seq(c->store, NAMESPACE_WORKFLOW, head->run, &last, c->error);
+    char text[40];
+    int rc =
+        store_last_seq(c->store, namespace_of(head), stream_of(head), &last, c->error);
     if (!rc)
         rc = store_was_quarantined(c->store, head->seq, &lost, c->error);
     if (rc)
         return rc;
     if (lost)
-        report_problem(
-            c, head->seq, head->id,
-            "the record was damaged, and is lost: it was the newest of run %llu",
-            (unsigned long long)head->run);
+        report_problem(c, head->seq, head->id,
+                       "the record was damaged, and is lost: it was the newest of %s",
+                       stream_text(head, text));
     else if (last && last < head->seq)
         report_problem(
             c, head->seq, head->id,
-            "the record is missing: run %llu now ends with checkpoint %llu, so its "
+            "the record is missing: %s now ends with checkpoint %llu, so its "
             "newest records were removed, or this is an older copy of the store",
-            (unsigned long long)head->run, (unsigned long long)last);
+            stream_text(head, text), (unsigned long long)last);
     else
         report_problem(c, head->seq, head->id,
                        "the record is missing, and it was not deleted by cairn%s",
-                       last ? "" : ": nothing is left of its run");
+                       last           ? ""
+                       : head->branch ? ": nothing is left of its branch"
+                                      : ": nothing is left of its run");
     return 0;
 }
 
@@ -202,10 +240,10 @@ static int compare_one(struct comparison *c, const struct cairn_head *head)
         store_get_checkpoint(c->store, head->seq, compare_record, &match, c->error);
     if (rc != CAIRN_ENOTFOUND)
         return rc;
-    const struct tombstone_row *t =
-        tombstones_cover(&c->tombstones, NAMESPACE_WORKFLOW, head->run, head->seq);
+    const struct tombstone_row *t = tombstones_cover(&c->tombstones, namespace_of(head),
+                                                     stream_of(head), head->seq);
     rc = store_was_quarantined(c->store, head->seq, &lost, c->error);
-    if (rc || !t || lost || t->stream != head->run)
+    if (rc || !t || lost || t->stream != stream_of(head))
         return rc ? rc : report_missing(c, head);
     char hex[DIGEST_HEX_SIZE];
     digest_hex(&t->after, hex);

@@ -189,12 +189,35 @@ void process_end_document(struct doc *doc, int exit_code, int signal)
     doc_some(doc, "signal", (uint64_t)signal);
 }
 
+static const char *namespace_text(const struct cairn_checkpoint_info *info)
+{
+    return info->namespace_id == CAIRN_NAMESPACE_DEBUG ? "debug" : "workflow";
+}
+
+static void run_members(struct doc *doc, const struct cairn_checkpoint_info *info)
+{
+    doc_text(doc, "namespace", namespace_text(info));
+    doc_text(doc, "workflow", info->workflow);
+    doc_count(doc, "run", info->run);
+}
+
+static void session_members(struct doc *doc, const struct cairn_checkpoint_info *info)
+{
+    doc_text(doc, "namespace", namespace_text(info));
+    doc_some(doc, "session", info->session);
+    doc_text(doc, "session_name", info->session ? info->session_name : NULL);
+    doc_count(doc, "branch", info->branch);
+    doc_text(doc, "branch_name", info->session ? info->branch_name : NULL);
+}
+
 void checkpoint_document(struct doc *doc, const struct cairn_checkpoint_info *info)
 {
     doc_count(doc, "seq", info->seq);
     doc_text(doc, "id", info->id);
-    doc_text(doc, "workflow", info->workflow);
-    doc_count(doc, "run", info->run);
+    if (info->namespace_id == CAIRN_NAMESPACE_DEBUG)
+        session_members(doc, info);
+    else
+        run_members(doc, info);
     doc_bool(doc, "damaged", info->damaged);
     doc_some(doc, "parent", info->parent);
     doc_time(doc, "time", info->time_ns);
@@ -211,6 +234,47 @@ void checkpoint_document(struct doc *doc, const struct cairn_checkpoint_info *in
     doc_count(doc, "failed", info->failed);
     doc_count(doc, "skipped", info->skipped);
     doc_count(doc, "cancelled", info->cancelled);
+}
+
+static void tags_document(struct doc *doc, const char *tags)
+{
+    char tag[sizeof((struct cairn_checkpoint_info *)0)->tags];
+    doc_array(doc, "tags");
+    for (size_t n; *tags; tags += n + (tags[n] == ',')) {
+        n = strcspn(tags, ",");
+        snprintf(tag, sizeof tag, "%.*s", (int)n, tags);
+        doc_text(doc, NULL, tag);
+    }
+    doc_end(doc);
+}
+
+void checkpoint_list_document(struct doc *doc, const struct cairn_checkpoint_info *info)
+{
+    checkpoint_document(doc, info);
+    if (info->namespace_id != CAIRN_NAMESPACE_DEBUG)
+        return;
+    doc_text(doc, "message", info->damaged ? NULL : info->message);
+    tags_document(doc, info->tags);
+}
+
+const char *checkpoint_line(char out[CHECKPOINT_LINE_MAX],
+                            const struct cairn_checkpoint_info *info)
+{
+    char of[2 * sizeof info->session_name];
+    const char *message = info->message;
+    if (info->namespace_id != CAIRN_NAMESPACE_DEBUG) {
+        snprintf(out, CHECKPOINT_LINE_MAX, "%s", info->workflow);
+        return out;
+    }
+    if (info->session != 0)
+        snprintf(of, sizeof of, "%s/%s", info->session_name, info->branch_name);
+    else
+        snprintf(of, sizeof of, "branch %llu", (unsigned long long)info->branch);
+    message += strspn(message, "\r\n");
+    int n = (int)strcspn(message, "\r\n");
+    snprintf(out, CHECKPOINT_LINE_MAX, "%s%s%.*s%s%s%s", of, n ? "  " : "", n, message,
+             info->tags[0] ? "  [" : "", info->tags, info->tags[0] ? "]" : "");
+    return out;
 }
 
 int page_end(struct doc *doc, const struct cairn_page *page, const char *thing,

@@ -26,6 +26,15 @@ int each_unfinished(struct cairn_store *store, const char *hint, uint64_t but,
 /* The members exit_code (null for -1: none) and signal (null for 0). */
 void process_end_document(struct doc *doc, int exit_code, int signal);
 void checkpoint_document(struct doc *doc, const struct cairn_checkpoint_info *info);
+/* The same in lists, which show what a checkpoint of a session says of itself as far as
+ * it fits: the members message and tags. */
+void checkpoint_list_document(struct doc *doc,
+                              const struct cairn_checkpoint_info *info);
+/* For people, in one line: the workflow; or the session, its branch, the first line of
+ * the message and the tags. */
+enum { CHECKPOINT_LINE_MAX = 1200 };
+const char *checkpoint_line(char out[CHECKPOINT_LINE_MAX],
+                            const struct cairn_checkpoint_info *info);
 /* The end of a page of a list: closes and prints the document, or without one (NULL)
  * prints how many were shown of how many; `thing` is "run". Returns an exit status. */
 int page_end(struct doc *doc, const struct cairn_page *page, const char *thing,

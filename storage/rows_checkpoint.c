@@ -172,6 +172,7 @@ struct range_plan {
 
 static struct range_plan plan_range(const struct checkpoint_range *range)
 {
+    assert(!range->session || range->namespace_id == NAMESPACE_DEBUG);
     struct range_plan plan = {
         SQL_EACH_CHECKPOINT_ASC,
         SQL_EACH_CHECKPOINT_DESC,
@@ -190,6 +191,11 @@ static struct range_plan plan_range(const struct checkpoint_range *range)
         plan.count = SQL_COUNT_WORKFLOW;
         plan.values[0] = value_int(NAMESPACE_WORKFLOW);
         plan.values[1] = value_u64(range->workflow);
+    } else if (range->namespace_id == NAMESPACE_DEBUG) {
+        plan.ascending = SQL_EACH_SESSION_CHECKPOINT_ASC;
+        plan.descending = SQL_EACH_SESSION_CHECKPOINT_DESC;
+        plan.count = SQL_COUNT_SESSION_CHECKPOINTS;
+        plan.values[1] = value_u64(range->session);
     }
     return plan;
 }

@@ -42,6 +42,8 @@ struct checkpoint_range {
     uint8_t namespace_id; /* 0: any */
     uint64_t stream;      /* 0: any */
     uint64_t workflow;    /* workflow row id, 0: any (joins run) */
+    uint64_t session;     /* with namespace_id debug, 0: any (joins branch, whose rows
+                             are not verified by this) */
     uint64_t first, last; /* seq, inclusive; last 0: no end */
     bool descending;
     uint64_t offset, limit; /* limit 0: all */

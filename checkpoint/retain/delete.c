@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn_checkpoint_delete: one record. What the ones behind it need of it stays in its
  * tombstone (span_int.h). A damaged one may always be deleted. */
-#include "checkpoint/find.h"
-#include "checkpoint/outcomes.h"
 #include "checkpoint/retain/retain.h"
 #include "checkpoint/retain/span_int.h"
 
@@ -14,7 +12,8 @@
 #include <assert.h>
 
 struct deletion {
-    const struct chains *in;
+    const struct chains *in; /* of `found` */
+    struct found_checkpoint found;
     uint64_t seq, stream;
     uint64_t before, next; /* its neighbours in the stream, 0: none */
     bool sound;
@@ -143,13 +142,16 @@ static int note_deletion(struct deletion *d)
                             d->error);
 }
 
-static int delete_in(struct deletion *d, const char *id)
+static int delete_in(struct deletion *d, const struct catalog *catalog, const char *id)
 {
     struct cairn_error reason; /* of damage, which is no error here */
-    int rc = chain_find(d->in, id, &d->seq, &d->sound, &reason);
+    int rc = catalog_find(catalog, id, &d->found, &reason);
     if (rc)
         return error_set(d->error, rc, "%s", reason.text);
-    assert(d->seq > 0);
+    assert(d->found.seq > 0);
+    d->in = &d->found.in;
+    d->seq = d->found.seq;
+    d->sound = d->found.sound;
     rc = store_get_checkpoint(d->in->store, d->seq, see_stream, d, d->error);
     if (rc == 0)
         rc = see_neighbours(d);
@@ -160,23 +162,23 @@ static int delete_in(struct deletion *d, const char *id)
     return rc ? rc : note_deletion(d);
 }
 
-int chain_delete(const struct chains *in, const char *id, struct cairn_error *error)
+int catalog_delete(const struct catalog *catalog, const char *id,
+                   struct cairn_error *error)
 {
-    struct deletion d = {.in = in, .error = error};
-    assert_chains(in);
-    int rc = store_begin(in->store, -1, error);
+    struct deletion d = {.error = error};
+    int rc = store_begin(catalog->store, -1, error);
     if (rc)
         return rc;
-    return store_end(in->store, delete_in(&d, id), error);
+    return store_end(catalog->store, delete_in(&d, catalog, id), error);
 }
 
 int cairn_checkpoint_delete(struct cairn_store *store, const char *id,
                             struct cairn_error *error)
 {
-    struct chains in = {.store = store, .sha = sha256_new(), .kind = &outcomes_kind};
-    if (!in.sha)
+    struct catalog all = {store, sha256_new(), &payload_kinds, 0};
+    if (!all.sha)
         return error_nomem(error);
-    int rc = chain_delete(&in, id, error);
-    sha256_free(in.sha);
+    int rc = catalog_delete(&all, id, error);
+    sha256_free(all.sha);
     return rc;
 }

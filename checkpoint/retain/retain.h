@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Deleting records of a stream, in any namespace. A deleted range leaves a tombstone,
  * so that the chain verifies, and can be rebuilt, across it. cairn_checkpoint_delete
- * and _prune stand on these with the outcomes of runs as their kind. */
+ * stands on these with the kinds of this release, _prune with the outcomes of runs. */
 #ifndef CHECKPOINT_RETAIN_RETAIN_H
 #define CHECKPOINT_RETAIN_RETAIN_H
 
 #include "cairn/gc.h"
-#include "checkpoint/chain.h"
+#include "checkpoint/find.h"
 
 /* Keeps the newest `keep` records of a stream, and those that other streams start from,
  * and deletes the others, inside the caller's transaction (a write transaction unless
@@ -36,6 +36,7 @@ int run_stream_prune(struct cairn_store *store, struct sha256 *sha, uint64_t run
 /* Deletes one record; what others need of it stays in its tombstone. A damaged one may
  * always be deleted, and leaves nothing.
  * In a write transaction of its own. CAIRN_EUSAGE says what needs it. */
-int chain_delete(const struct chains *in, const char *id, struct cairn_error *error);
+int catalog_delete(const struct catalog *catalog, const char *id,
+                   struct cairn_error *error);
 
 #endif

@@ -89,16 +89,6 @@ static int try_rebuild(const struct chains *in, uint64_t seq, uint64_t *bad,
     return rc;
 }
 
-/* By the prefix of the id; without one it is a workflow checkpoint. */
-static const struct payload_kind *kind_of_id(const struct payload_kinds *kinds,
-                                             const char *id)
-{
-    const char *debug = namespace_name(NAMESPACE_DEBUG);
-    size_t n = strlen(debug);
-    bool is_debug = strncmp(id, debug, n) == 0 && id[n] == ':';
-    return is_debug ? debug_kind_of(kinds) : kind_of(kinds, NAMESPACE_WORKFLOW);
-}
-
 /* Its parent, and that it was read at all. */
 static int verify_sound(struct verifier *v, uint8_t namespace_id, uint64_t seq)
 {
@@ -116,26 +106,25 @@ static int verify_sound(struct verifier *v, uint8_t namespace_id, uint64_t seq)
 
 int verify_one(struct verifier *v, const char *id)
 {
-    struct chains in = {v->store, v->sha, kind_of_id(v->kinds, id)};
+    struct catalog all = {v->store, v->sha, v->kinds, 0};
+    struct found_checkpoint found;
     struct cairn_error reason = {0};
-    uint64_t seq = 0, bad;
-    bool sound = false;
-    assert(v->n_questions == 0 && in.kind);
-    int rc = chain_find(&in, id, &seq, &sound, &reason);
+    assert(v->n_questions == 0);
+    int rc = catalog_find(&all, id, &found, &reason);
     if (rc)
         return error_set(v->error, rc, "%s", reason.text);
     v->result.checked = 1;
-    bad = seq;
-    bool known = kind_of(v->kinds, in.kind->namespace_id) != NULL;
-    if (!sound)
+    uint64_t bad = found.seq;
+    uint8_t namespace_id = found.in.kind->namespace_id;
+    if (!found.sound)
         rc = CAIRN_EDAMAGED;
-    else if (known)
-        rc = try_rebuild(&in, seq, &bad, &reason);
+    else if (kind_of(v->kinds, namespace_id))
+        rc = try_rebuild(&found.in, found.seq, &bad, &reason);
     if (rc == CAIRN_EDAMAGED) {
-        report_bad(v, in.kind->namespace_id, bad, reason.text);
+        report_bad(v, namespace_id, bad, reason.text);
         return 0;
     }
     if (rc)
         return error_set(v->error, rc, "%s", reason.text);
-    return verify_sound(v, in.kind->namespace_id, seq);
+    return verify_sound(v, namespace_id, found.seq);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* cairn checkpoint head, and reading what it printed: the newest record of each run, to
- * be kept elsewhere and compared with `cairn checkpoint verify --head FILE`. */
+/* cairn checkpoint head, and reading what it printed: the newest record of each run and
+ * branch, to be kept elsewhere and compared with `cairn checkpoint verify --head FILE`.
+ */
 #include "cli/commands/checkpoint_head.h"
 
 #include "cli/commands/store_commands.h"
@@ -44,7 +45,8 @@ static int print_document(const struct head_list *list)
     for (size_t i = 0; i < list->n; i++) {
         const struct cairn_head *head = &list->heads[i];
         doc_object(&doc, NULL);
-        doc_count(&doc, "run", head->run);
+        doc_some(&doc, "run", head->run);
+        doc_some(&doc, "branch", head->branch);
         doc_text(&doc, "id", head->id);
         doc_count(&doc, "seq", head->seq);
         doc_count(&doc, "position", head->position);
@@ -61,9 +63,10 @@ static void print_text(const struct head_list *list)
     out("cairn head 1\nstore %s next %" PRIu64 "\n", list->of.store, list->of.next_seq);
     for (size_t i = 0; i < list->n; i++) {
         const struct cairn_head *head = &list->heads[i];
-        out("run %" PRIu64 " seq %" PRIu64 " position %" PRIu64 " records %" PRIu64
+        out("%s %" PRIu64 " seq %" PRIu64 " position %" PRIu64 " records %" PRIu64
             " sha256 %s\n",
-            head->run, head->seq, head->position, head->records, head->digest);
+            head->branch ? "branch" : "run", head->branch ? head->branch : head->run,
+            head->seq, head->position, head->records, head->digest);
     }
     out("end %zu\n", list->n);
 }
@@ -110,11 +113,30 @@ static bool is_hex(const char *text, size_t n)
 /* Makes the id from the number and the digest, for messages. */
 static bool accept_head(struct head_list *list, struct cairn_head *head)
 {
-    if (!is_hex(head->digest, 64) || head->seq == 0 || head->run == 0)
+    if (!is_hex(head->digest, 64) || head->seq == 0 ||
+        (head->run == 0) == (head->branch == 0))
         return false;
-    snprintf(head->id, sizeof head->id, "workflow:%" PRIu64 "-%.12s", head->seq,
-             head->digest);
+    snprintf(head->id, sizeof head->id, "%s:%" PRIu64 "-%.12s",
+             head->branch ? "debug" : "workflow", head->seq, head->digest);
     return add_head(list, head) == 0;
+}
+
+/* "run 3 seq ..." or "branch 3 seq ..."; *used is where it ends. */
+static bool read_line(const char *line, struct cairn_head *head, int *used)
+{
+    char of[8];
+    uint64_t stream = 0;
+    if (sscanf(line,
+               "%7s %" SCNu64 " seq %" SCNu64 " position %" SCNu64 " records %" SCNu64
+               " sha256 %64s%n",
+               of, &stream, &head->seq, &head->position, &head->records, head->digest,
+               used) != 6)
+        return false;
+    if (strcmp(of, "run") == 0)
+        head->run = stream;
+    else if (strcmp(of, "branch") == 0)
+        head->branch = stream;
+    return true;
 }
 
 /* Line by line, since sscanf measures its whole text each time. */
@@ -135,12 +157,7 @@ static bool read_text(struct head_list *list, char *text)
             return n == list->n &&
                    line[used + (int)strspn(line + used, "\r")] == '\0' &&
                    rest[strspn(rest, "\r\n")] == '\0';
-        if (sscanf(line,
-                   "run %" SCNu64 " seq %" SCNu64 " position %" SCNu64
-                   " records %" SCNu64 " sha256 %64s%n",
-                   &head.run, &head.seq, &head.position, &head.records, head.digest,
-                   &used) != 5 ||
-            !accept_head(list, &head))
+        if (!read_line(line, &head, &used) || !accept_head(list, &head))
             return false;
     }
     return false;
@@ -159,7 +176,9 @@ static bool read_document(struct head_list *list, const char *text)
         const struct json_in *at = json_in_at(heads, i);
         const char *digest = json_in_text(json_in_member(at, "digest"));
         struct cairn_head head = {0};
-        good = digest && json_in_number(json_in_member(at, "run"), &head.run) &&
+        good = digest &&
+               (json_in_number(json_in_member(at, "run"), &head.run) ||
+                json_in_number(json_in_member(at, "branch"), &head.branch)) &&
                json_in_number(json_in_member(at, "seq"), &head.seq) &&
                json_in_number(json_in_member(at, "position"), &head.position) &&
                json_in_number(json_in_member(at, "records"), &head.records);

@@ -14,16 +14,18 @@ struct checkpoint_listing {
 
 static void print_row(const struct cairn_checkpoint_info *info, bool first)
 {
-    char when[FORMAT_MAX], done[32] = "-";
+    char when[FORMAT_MAX], run[32] = "-", done[32] = "-", line[CHECKPOINT_LINE_MAX];
+    if (info->run != 0)
+        snprintf(run, sizeof run, "%llu", (unsigned long long)info->run);
     if (info->counted)
         snprintf(done, sizeof done, "%u/%u", info->completed, info->total);
     if (first)
         out("%-30s  %5s  %8s  %-5s  %9s  %-19s  %s\n", "ID", "RUN", "POSITION", "KIND",
-            "COMPLETED", "TIME", "WORKFLOW");
-    out("%-30s  %5llu  %8llu  %-5s  %9s  %-19s  %s%s%s\n", info->id,
-        (unsigned long long)info->run, (unsigned long long)info->position,
-        info->full ? "full" : "delta", done, format_local(when, info->time_ns),
-        info->workflow, info->head ? "  head" : "", info->damaged ? "  DAMAGED" : "");
+            "COMPLETED", "TIME", "WORKFLOW OR SESSION");
+    out("%-30s  %5s  %8llu  %-5s  %9s  %-19s  %s%s%s\n", info->id, run,
+        (unsigned long long)info->position, info->full ? "full" : "delta", done,
+        format_local(when, info->time_ns), checkpoint_line(line, info),
+        info->head ? "  head" : "", info->damaged ? "  DAMAGED" : "");
 }
 
 static int each_checkpoint(void *context, const struct cairn_checkpoint_info *info)
@@ -35,7 +37,7 @@ static int each_checkpoint(void *context, const struct cairn_checkpoint_info *in
         return ui_output_lost();
     }
     doc_object(listing->doc, NULL);
-    checkpoint_document(listing->doc, info);
+    checkpoint_list_document(listing->doc, info);
     doc_end(listing->doc);
     return 0;
 }

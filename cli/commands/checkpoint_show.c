@@ -34,13 +34,24 @@ static int add_task(void *context, const char *task, enum cairn_outcome outcome,
 static void print_checkpoint(const struct cairn_checkpoint_info *info)
 {
     char text[FORMAT_MAX];
+    bool debug = info->namespace_id == CAIRN_NAMESPACE_DEBUG;
     out("%s  %s%s%s\n", info->id, info->full ? "full" : "delta",
-        info->head ? ", newest of its run" : "", info->damaged ? ", DAMAGED" : "");
-    out("workflow  %s, run %llu\n", info->workflow, (unsigned long long)info->run);
+        !info->head ? ""
+        : debug     ? ", newest of its branch"
+                    : ", newest of its run",
+        info->damaged ? ", DAMAGED" : "");
+    if (!debug)
+        out("workflow  %s, run %llu\n", info->workflow, (unsigned long long)info->run);
+    else if (info->session != 0)
+        out("session   %s, branch %s\n", info->session_name, info->branch_name);
+    else
+        out("session   unknown, branch number %llu\n",
+            (unsigned long long)info->branch);
     out("time      %s\n", format_local(text, info->time_ns));
     out("position  %llu\n", (unsigned long long)info->position);
     if (info->parent != 0)
-        out("parent    workflow:%llu\n", (unsigned long long)info->parent);
+        out("parent    %s:%llu\n", debug ? "debug" : "workflow",
+            (unsigned long long)info->parent);
     out("record    %s", format_bytes(text, info->bytes));
     if (!info->full)
         out(", %u change%s", info->changes, info->changes == 1 ? "" : "s");

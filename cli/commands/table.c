@@ -274,7 +274,8 @@ static const struct command command_table[] = {
     {"checkpoint list",
      "",
      "list checkpoints",
-     "Lists checkpoints, newest first, and the total.",
+     "Lists the checkpoints of runs and of sessions, newest first, and the total. "
+     "With --run or --workflow only those of runs.",
      "  cairn checkpoint list --run 3 --limit 50",
      "0 2 5 10 75",
      0,
@@ -286,8 +287,8 @@ static const struct command command_table[] = {
      "CHECKPOINT",
      "show one checkpoint",
      "Verifies one checkpoint and shows it. A checkpoint is named by its id "
-     "(workflow:42-9f3ac1d20b7e), by its number (42), or by 4 or more hex digits "
-     "of its digest.",
+     "(workflow:42-9f3ac1d20b7e; debug:43-... of a session), by its number (42), or "
+     "by 4 or more hex digits of its digest.",
      "  cairn checkpoint show 42 --tasks",
      "0 2 5 10 75",
      1,
@@ -322,8 +323,9 @@ static const struct command command_table[] = {
     {"checkpoint head",
      "[RUN]",
      "print the newest checkpoints, for later comparison",
-     "Prints number, position and SHA-256 of the newest checkpoint of every run, "
-     "or of one. Keep them outside the store: `cairn checkpoint verify --head "
+     "Prints number, position and SHA-256 of the newest checkpoint of every run and "
+     "of every branch of a session, or of one run. Keep them outside the store: `cairn "
+     "checkpoint verify --head "
      "FILE` then shows whether the newest checkpoints were removed or the store "
      "was replaced by an older copy.",
      "  cairn checkpoint head >/mnt/other/heads",

@@ -18,6 +18,7 @@ extern "C" {
 #define CAIRN_ID_MAX 48 /* bytes of a printed id, with the final NUL */
 
 enum cairn_namespace {
+    CAIRN_NAMESPACE_ANY = 0,      /* of a filter */
     CAIRN_NAMESPACE_WORKFLOW = 1, /* checkpoints of runs */
     CAIRN_NAMESPACE_DEBUG = 2     /* checkpoints of debugging sessions */
 };
@@ -50,20 +51,25 @@ struct cairn_checkpoint_info {
     char digest[65]; /* SHA-256 of the record, hex */
 };
 
+/* All that is set must hold. What only runs have and what only sessions have together
+ * is CAIRN_EUSAGE. */
 struct cairn_checkpoint_filter {
-    const char *workflow; /* NULL: any */
-    uint64_t run;         /* 0: any */
+    const char *workflow;     /* NULL: any */
+    uint64_t run;             /* 0: any */
+    uint64_t session, branch; /* 0: any */
+    enum cairn_namespace namespace_id;
     struct cairn_page page;
 };
 
-/* Checkpoints by seq, newest first. With a key, CAIRN_EDAMAGED after the last one if
- * the row of a run is forged: its checkpoints are listed as damaged. */
+/* Checkpoints by seq, newest first. With a session, CAIRN_EDAMAGED if the row of a
+ * branch is damaged, since it may be one of it. With a key, CAIRN_EDAMAGED after the
+ * last one if the row of a run is forged: its checkpoints are listed as damaged. */
 CAIRN_API int cairn_checkpoint_list(
     struct cairn_store *store, const struct cairn_checkpoint_filter *filter,
     int (*each)(void *, const struct cairn_checkpoint_info *), void *context,
     uint64_t *total, struct cairn_error *error);
-/* One checkpoint by id: `workflow:42-9f3ac1d20b7e`, `workflow:42`, `42`, or 4 or more
- * hex digits of its digest. Verified, rebuilt and counted. ENOTFOUND (also if a record
+/* One checkpoint by id: `workflow:42-9f3ac1d20b7e`, `debug:42`, `42`, or 4 or more hex
+ * digits of its digest. Verified, rebuilt and counted. ENOTFOUND (also if a record
  * that it needs was deleted), EAMBIGUOUS or EDAMAGED otherwise; a digest part that does
  * not match is refused. */
 CAIRN_API int cairn_checkpoint_get(struct cairn_store *store, const char *id,
@@ -74,7 +80,12 @@ CAIRN_API int cairn_checkpoint_get(struct cairn_store *store, const char *id,
 CAIRN_API int cairn_checkpoint_latest(struct cairn_store *store, const char *workflow,
                                       struct cairn_checkpoint_info *out,
                                       uint32_t *skipped, struct cairn_error *error);
-/* The outcome of every task at a checkpoint. */
+/* The same of those that the filter selects, whose page does not count. */
+CAIRN_API int cairn_checkpoint_newest(struct cairn_store *store,
+                                      const struct cairn_checkpoint_filter *filter,
+                                      struct cairn_checkpoint_info *out,
+                                      uint32_t *skipped, struct cairn_error *error);
+/* The outcome of every task at a checkpoint of a run. */
 CAIRN_API int cairn_checkpoint_tasks(struct cairn_store *store, const char *id,
                                      int (*each)(void *, const char *task,
                                                  enum cairn_outcome outcome,
@@ -124,14 +135,16 @@ struct cairn_head_store {
 };
 
 struct cairn_head {
-    uint64_t run, seq, position;
-    uint64_t records;      /* of the run that are stored */
+    uint64_t run;    /* 0: it is of a branch */
+    uint64_t branch; /* of a session; 0: it is of a run */
+    uint64_t seq, position;
+    uint64_t records;      /* of the run or branch that are stored */
     char id[CAIRN_ID_MAX]; /* made from seq and digest */
     char digest[65];       /* SHA-256 of the record, hex */
 };
 
-/* The newest record of a run (0: of every run), oldest run first. CAIRN_EDAMAGED if one
- * of them is. */
+/* The newest record of a run; 0: of every run and then of every branch of a session,
+ * the oldest first. CAIRN_EDAMAGED if one of them, or the row of a branch, is. */
 CAIRN_API int cairn_checkpoint_head(struct cairn_store *store, uint64_t run,
                                     int (*each)(void *, const struct cairn_head *),
                                     void *context, struct cairn_head_store *of,

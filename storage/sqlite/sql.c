@@ -40,6 +40,14 @@ const char sql_defer_references[] = "PRAGMA defer_foreign_keys = ON";
     "AND stream IN (SELECT run FROM run WHERE workflow = ?2) "       \
     "AND seq BETWEEN ?3 AND ?4 "
 
+/* By the index, as most checkpoints may be those of runs. */
+#define OF_SESSION                                           \
+    "WHERE namespace = ?1 AND seq BETWEEN ?3 AND ?4 AND "    \
+    "(?2 = 0 OR stream IN (SELECT branch FROM branch WHERE " \
+    "session = ?2)) "
+#define EACH_SESSION_CHECKPOINT \
+    CHECKPOINT_COLUMNS "WHERE seq IN (SELECT seq FROM checkpoint " OF_SESSION
+
 #define RUN_COLUMNS     \
     "SELECT " RUN_READ( \
         FIRST_COLUMN,   \
@@ -123,6 +131,11 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_COUNT_WORKFLOW] = "SELECT count(*) FROM checkpoint "
                            "WHERE namespace = ?1 AND seq BETWEEN ?3 AND ?4 "
                            "AND stream IN (SELECT run FROM run WHERE workflow = ?2)",
+    [SQL_EACH_SESSION_CHECKPOINT_ASC] =
+        EACH_SESSION_CHECKPOINT "ORDER BY seq LIMIT ?5 OFFSET ?6) ORDER BY seq",
+    [SQL_EACH_SESSION_CHECKPOINT_DESC] = EACH_SESSION_CHECKPOINT
+    "ORDER BY seq DESC LIMIT ?5 OFFSET ?6) ORDER BY seq DESC",
+    [SQL_COUNT_SESSION_CHECKPOINTS] = "SELECT count(*) FROM checkpoint " OF_SESSION,
     [SQL_FIND_DIGEST] = "SELECT seq FROM checkpoint WHERE digest BETWEEN ?1 AND ?2 "
                         "ORDER BY seq LIMIT ?3",
     [SQL_LAST_SEQ] = "SELECT seq FROM checkpoint WHERE namespace = ?1 AND stream = ?2 "

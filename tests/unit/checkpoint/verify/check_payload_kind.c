@@ -58,11 +58,18 @@ START_TEST(unknown_kinds_are_verified_one_by_one)
 }
 END_TEST
 
+static struct catalog catalog_of(struct lab *lab, const struct payload_kinds *kinds,
+                                 uint8_t namespace_id)
+{
+    return (struct catalog){lab->store, lab->sha, kinds, namespace_id};
+}
+
 static int count_info(void *context, const struct cairn_checkpoint_info *info)
 {
     int *n = context;
     ck_assert(!info->damaged);
-    ck_assert_uint_eq(info->run, 1);
+    ck_assert_uint_eq(info->run + info->branch, 1);
+    ck_assert_uint_eq(info->branch, info->namespace_id == CAIRN_NAMESPACE_DEBUG);
     ++*n;
     return 0;
 }
@@ -71,21 +78,29 @@ START_TEST(each_lists_its_own)
 {
     struct written w = session_write_both(2);
     struct chains in = session_chains(w.lab);
+    struct catalog debug = catalog_of(w.lab, &session_kinds, NAMESPACE_DEBUG);
+    struct catalog both = catalog_of(w.lab, &session_kinds, 0);
     struct cairn_checkpoint_filter all = {.page = {.all = true}};
+    struct cairn_checkpoint_filter runs = {.namespace_id = CAIRN_NAMESPACE_WORKFLOW,
+                                           .page = {.all = true}};
     struct cairn_checkpoint_info info;
     struct cairn_head head;
     uint64_t total, seq;
     char id[40];
     int n = 0;
     struct checkpoint_reader reader = {count_info, &n};
-    MUST(w.lab, cairn_checkpoint_list(w.lab->store, &all, count_info, &n, &total,
+    MUST(w.lab, cairn_checkpoint_list(w.lab->store, &runs, count_info, &n, &total,
                                       &w.lab->error));
     ck_assert_int_eq(n, w.lab->n + 1);
     n = 0;
-    MUST(w.lab, chain_list(&in, &all, &reader, &total, &w.lab->error));
+    MUST(w.lab, catalog_list(&debug, &all, &reader, &total, &w.lab->error));
     ck_assert_int_eq(n, 9);
+    n = 0;
+    MUST(w.lab, catalog_list(&both, &all, &reader, &total, &w.lab->error));
+    ck_assert_int_eq(n, w.lab->n + 10);
+    ck_assert_uint_eq(total, (uint64_t)n);
     snprintf(id, sizeof id, "debug:%llu", (unsigned long long)w.notes[7]);
-    MUST(w.lab, chain_get(&in, id, &info, &w.lab->error));
+    MUST(w.lab, catalog_get(&debug, id, &info, &w.lab->error));
     ck_assert_uint_eq(info.total, NOTES);
     ck_assert_int_eq(strncmp(info.id, id, strlen(id)), 0);
     MUST(w.lab, chain_head(&in, SESSION, &head, &w.lab->error));
@@ -93,7 +108,7 @@ START_TEST(each_lists_its_own)
     ck_assert_uint_eq(head.position, 9);
     ck_assert_int_eq(checkpoint_find(w.lab->store, id, &seq, &w.lab->error),
                      CAIRN_ENOTFOUND);
-    ck_assert_int_eq(chain_get(&in, "workflow:1", &info, &w.lab->error),
+    ck_assert_int_eq(catalog_get(&debug, "workflow:1", &info, &w.lab->error),
                      CAIRN_ENOTFOUND);
     lab_close(w.lab);
 }
@@ -124,30 +139,30 @@ START_TEST(unknown_kinds_are_listed)
 {
     struct written w = session_write_both(13);
     struct lab *lab = w.lab;
-    struct chains in = {lab->store, lab->sha, debug_kind_of(&old_kinds)};
+    struct catalog old = catalog_of(lab, &old_kinds, NAMESPACE_DEBUG);
     struct cairn_checkpoint_filter all = {.page = {.all = true}};
     struct cairn_checkpoint_info info;
     struct listed listed = {0};
     struct checkpoint_reader reader = {note_listed, &listed};
     char id[40];
     ck_assert_ptr_eq(debug_kind_of(&session_kinds), &session_kind);
-    MUST(lab, chain_list(&in, &all, &reader, NULL, &lab->error));
+    MUST(lab, catalog_list(&old, &all, &reader, NULL, &lab->error));
     ck_assert_int_eq(listed.n, 9);
     ck_assert_int_eq(listed.damaged, 0);
     for (int i = 0; i < 8; i++) {
         snprintf(id, sizeof id, "debug:%llu", (unsigned long long)w.notes[i]);
-        ck_assert_int_eq(chain_get(&in, id, &info, &lab->error), CAIRN_ENEWER);
+        ck_assert_int_eq(catalog_get(&old, id, &info, &lab->error), CAIRN_ENEWER);
         ck_assert_msg(strstr(lab->error.text, "does not know") != NULL, "%s",
                       lab->error.text);
     }
     ck_assert(lab_flip(lab, w.notes[4], "record", -1, 2));
     listed = (struct listed){0};
-    MUST(lab, chain_list(&in, &all, &reader, NULL, &lab->error));
+    MUST(lab, catalog_list(&old, &all, &reader, NULL, &lab->error));
     ck_assert_int_eq(listed.n, 9);
     ck_assert_int_eq(listed.damaged, 1);
     ck_assert_uint_eq(listed.damaged_seq, w.notes[4]);
     snprintf(id, sizeof id, "debug:%llu", (unsigned long long)w.notes[4]);
-    ck_assert_int_eq(chain_get(&in, id, &info, &lab->error), CAIRN_EDAMAGED);
+    ck_assert_int_eq(catalog_get(&old, id, &info, &lab->error), CAIRN_EDAMAGED);
     lab_close(lab);
 }
 END_TEST
@@ -156,7 +171,7 @@ START_TEST(damage_is_named)
 {
     struct written w = session_write_both(3);
     struct buf before = session_bytes(w.lab, NAMESPACE_WORKFLOW);
-    struct chains in = session_chains(w.lab);
+    struct catalog runs = catalog_of(w.lab, &session_kinds, NAMESPACE_WORKFLOW);
     char id[40];
     ck_assert(lab_flip(w.lab, w.notes[4], "record", -1, 2));
     session_expect_named(w.lab, &session_kinds, "debug", w.notes[4],
@@ -167,10 +182,9 @@ START_TEST(damage_is_named)
     buf_release(&before);
     before = session_bytes(w.lab, NAMESPACE_WORKFLOW);
     snprintf(id, sizeof id, "debug:%llu", (unsigned long long)w.notes[4]);
-    ck_assert_int_eq(cairn_checkpoint_delete(w.lab->store, id, &w.lab->error),
-                     CAIRN_ENOTFOUND);
-    in = session_chains(w.lab);
-    MUST(w.lab, chain_delete(&in, id, &w.lab->error));
+    ck_assert_int_eq(catalog_delete(&runs, id, &w.lab->error), CAIRN_ENOTFOUND);
+    struct catalog both = catalog_of(w.lab, &session_kinds, 0);
+    MUST(w.lab, catalog_delete(&both, id, &w.lab->error));
     session_expect_sound(w.lab);
     session_expect_untouched(w.lab, NAMESPACE_WORKFLOW, &before);
     lab_close(w.lab);
@@ -233,15 +247,15 @@ START_TEST(deleting_asks_the_kind)
 {
     struct written w = session_write_both(6);
     struct lab *lab = w.lab;
-    struct chains in = session_chains(lab);
+    struct catalog both = catalog_of(lab, &session_kinds, 0);
     struct buf run = session_bytes(lab, NAMESPACE_WORKFLOW);
     char id[40];
     snprintf(id, sizeof id, "debug:%llu", (unsigned long long)w.notes[6]);
-    ck_assert_int_eq(chain_delete(&in, id, &lab->error), CAIRN_EUSAGE);
+    ck_assert_int_eq(catalog_delete(&both, id, &lab->error), CAIRN_EUSAGE);
     ck_assert_msg(strstr(lab->error.text, id) != NULL, "%s", lab->error.text);
     for (int i = 7; i >= 5; i--) { /* newest first; nothing keeps the newest here */
         snprintf(id, sizeof id, "debug:%llu", (unsigned long long)w.notes[i]);
-        MUST(lab, chain_delete(&in, id, &lab->error));
+        MUST(lab, catalog_delete(&both, id, &lab->error));
     }
     session_expect_sound(lab);
     session_expect_untouched(lab, NAMESPACE_WORKFLOW, &run);
