@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+/* What checkpoints of debugging sessions cost.
+ *
+ *   sessions [ITEMS [CHECKPOINTS [MANY]]]        1000 500 100000
+ *
+ * A board of ITEMS notes, of which one in a hundred changes before each of CHECKPOINTS
+ * checkpoints; create and restore are one call each, every write synced. floor: a bare
+ * SQLite transaction that inserts as many bytes as a create stored. size: the content
+ * of all checkpoints as it is stored, in percent of full copies. one_note: what a
+ * checkpoint stores after a change of a single note. Then a session of MANY checkpoints
+ * of ten notes, not synced, and questions to it, each with a handle of its own. */
+#include "bench.h"
+
+#include <sqlite3.h>
+
+enum { NOTE_BYTES = 160, FEW = 10 };
+
+static struct cairn_error error;
+static char db_path[4200];
+
+/* ---- The board ---- */
+
+static void note_text(char out[NOTE_BYTES], unsigned long n)
+{
+    static unsigned long seed = 88172645463325252ul;
+    seed ^= seed << 13;
+    seed ^= seed >> 7;
+    seed ^= seed << 17;
+    snprintf(out, NOTE_BYTES,
+             "note %lu: request %016lx took %lu ms on host %lu, twice as long as the "
+             "one before it, and its cache key was %08lx",
+             n, seed, seed % 997, seed % 61, seed >> 32);
+}
+
+static void add_notes(struct cairn_store *store, unsigned long n)
+{
+    char text[NOTE_BYTES];
+    struct cairn_set set = {"text", text};
+    for (unsigned long i = 0; i < n; i++) {
+        note_text(text, i);
+        bench_check(cairn_item_add(store, NULL, "note", &set, 1, NULL, &error), "add",
+                    &error);
+    }
+}
+
+static void change_note(struct cairn_store *store, unsigned long n)
+{
+    char text[NOTE_BYTES], id[32];
+    struct cairn_set set = {"text", text};
+    note_text(text, n);
+    snprintf(id, sizeof id, "n%lu", n + 1);
+    bench_check(cairn_item_set(store, NULL, id, &set, 1, NULL, &error), "change",
+                &error);
+}
+
+static void checkpoint(struct cairn_store *store, struct cairn_captured *made)
+{
+    struct cairn_capture capture = {.message = "bench"};
+    bench_check(cairn_session_checkpoint(store, NULL, &capture, made, &error), "create",
+                &error);
+    if (!made->made)
+        bench_fail("create", "no checkpoint was made");
+}
+
+/* ---- What is stored ---- */
+
+static double stored(const char *sql)
+{
+    sqlite3 *db;
+    sqlite3_stmt *statement;
+    if (sqlite3_open_v2(db_path, &db, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK ||
+        sqlite3_prepare_v2(db, sql, -1, &statement, NULL) != SQLITE_OK ||
+        sqlite3_step(statement) != SQLITE_ROW)
+        bench_fail(sql, sqlite3_errmsg(db));
+    double value = sqlite3_column_double(statement, 0);
+    sqlite3_finalize(statement);
+    sqlite3_close(db);
+    return value;
+}
+
+static const char content_sql[] = "SELECT sum(length(data)) FROM object";
+static const char copies_sql[] = "SELECT sum(size) FROM object";
+static const char records_sql[] =
+    "SELECT sum(length(record) + length(digest)) FROM checkpoint";
+
+/* ---- The floor ---- */
+
+static void run_sql(sqlite3 *db, const char *sql)
+{
+    if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK)
+        bench_fail(sql, sqlite3_errmsg(db));
+}
+
+static sqlite3 *floor_open(const char *dir)
+{
+    char path[4200];
+    sqlite3 *db;
+    snprintf(path, sizeof path, "%s/floor.db", dir);
+    if (sqlite3_open(path, &db) != SQLITE_OK)
+        bench_fail(path, sqlite3_errmsg(db));
+    run_sql(db, "PRAGMA page_size = 2048; PRAGMA journal_mode = WAL;"
+                "PRAGMA synchronous = FULL; CREATE TABLE t(id INTEGER PRIMARY KEY, "
+                "content BLOB);");
+    return db;
+}
+
+static double floor_step(sqlite3 *db, int bytes)
+{
+    sqlite3_stmt *insert;
+    int64_t began = bench_now();
+    run_sql(db, "BEGIN IMMEDIATE");
+    if (sqlite3_prepare_v2(db, "INSERT INTO t(content) VALUES(zeroblob(?1))", -1,
+                           &insert, NULL) != SQLITE_OK)
+        bench_fail("floor", sqlite3_errmsg(db));
+    sqlite3_bind_int(insert, 1, bytes);
+    if (sqlite3_step(insert) != SQLITE_DONE)
+        bench_fail("floor", sqlite3_errmsg(db));
+    sqlite3_finalize(insert);
+    run_sql(db, "COMMIT");
+    return (double)(bench_now() - began) / 1e6;
+}
+
+/* ---- Create and restore ---- */
+
+static void measure_board(const char *dir, unsigned long items, unsigned long n)
+{
+    struct bench_samples create = {0}, restore = {0}, floor = {0};
+    struct cairn_store *store = bench_store(dir, CAIRN_SYNC_FULL);
+    struct cairn_captured made;
+    struct cairn_restored report;
+    sqlite3 *db = floor_open(dir);
+    bench_check(cairn_session_start(store, "bench", true, NULL, &error), "start",
+                &error);
+    add_notes(store, items);
+    checkpoint(store, &made);
+    double before = stored(content_sql) + stored(records_sql);
+    for (unsigned long i = 0; i < n; i++) {
+        for (unsigned long k = 0; k < (items + 99) / 100; k++)
+            change_note(store, (i * 37 + k * 101) % items);
+        int64_t began = bench_now();
+        checkpoint(store, &made);
+        bench_add(&create, (double)(bench_now() - began) / 1e6);
+        double bytes =
+            (stored(content_sql) + stored(records_sql) - before) / (double)(i + 1);
+        bench_add(&floor, floor_step(db, (int)bytes));
+    }
+    double share = 100 * stored(content_sql) / stored(copies_sql);
+    for (unsigned long i = 0; i < 20 && i < n; i++) {
+        char id[CAIRN_ID_MAX];
+        snprintf(id, sizeof id, "%s", made.id);
+        change_note(store, i);
+        checkpoint(store, &made);
+        int64_t began = bench_now();
+        bench_check(cairn_session_restore(store, NULL, id, &report, &error), "restore",
+                    &error);
+        bench_add(&restore, (double)(bench_now() - began) / 1e6);
+    }
+    before = stored(content_sql) + stored(records_sql);
+    change_note(store, 0);
+    checkpoint(store, &made);
+    double one = stored(content_sql) + stored(records_sql) - before;
+    bench_figure("sessions.create", &create, "ms");
+    bench_figure("sessions.floor", &floor, "ms");
+    bench_figure("sessions.restore", &restore, "ms");
+    bench_value("sessions.size", share, "% of full copies");
+    bench_value("sessions.one_note", one, "bytes");
+    sqlite3_close(db);
+    cairn_store_close(store);
+}
+
+/* ---- Many ---- */
+
+static int ignore_info(void *context, const struct cairn_checkpoint_info *info)
+{
+    (void)context;
+    (void)info;
+    return 0;
+}
+
+static struct cairn_store *open_again(const char *dir, struct bench_samples *samples)
+{
+    int64_t began = bench_now();
+    struct cairn_store *store = bench_store(dir, CAIRN_SYNC_OFF);
+    if (samples)
+        bench_add(samples, (double)(bench_now() - began) / 1e6);
+    return store;
+}
+
+static void ask_many(const char *dir)
+{
+    struct bench_samples opened = {0}, listed = {0}, found = {0}, told = {0};
+    struct cairn_checkpoint_filter filter = {.page = {.limit = 10}};
+    struct cairn_moment now = {.time = "now"};
+    struct cairn_checkpoint_info info;
+    struct cairn_session_info session;
+    for (int i = 0; i < 10; i++) {
+        struct cairn_store *store = open_again(dir, &opened);
+        int64_t began = bench_now();
+        bench_check(
+            cairn_checkpoint_list(store, &filter, ignore_info, NULL, NULL, &error),
+            "list", &error);
+        int64_t at = bench_now();
+        bench_add(&listed, (double)(at - began) / 1e6);
+        bench_check(cairn_session_at(store, NULL, &now, &info, &error), "at", &error);
+        began = bench_now();
+        bench_add(&found, (double)(began - at) / 1e6);
+        bench_check(cairn_session_get(store, NULL, &session, &error), "get", &error);
+        bench_add(&told, (double)(bench_now() - began) / 1e6);
+        cairn_store_close(store);
+    }
+    bench_figure("sessions.many.open", &opened, "ms");
+    bench_figure("sessions.many.list", &listed, "ms");
+    bench_figure("sessions.many.at", &found, "ms");
+    bench_figure("sessions.many.show", &told, "ms");
+}
+
+static void measure_many(const char *dir, unsigned long n)
+{
+    struct bench_samples first = {0}, last = {0};
+    struct cairn_store *store = open_again(dir, NULL);
+    struct cairn_captured made;
+    bench_check(cairn_session_start(store, "many", true, NULL, &error), "start",
+                &error);
+    add_notes(store, FEW);
+    for (unsigned long i = 0; i < n; i++) {
+        change_note(store, i % FEW);
+        int64_t began = bench_now();
+        checkpoint(store, &made);
+        if (i < 1000 || i + 1000 >= n)
+            bench_add(i < 1000 ? &first : &last, (double)(bench_now() - began) / 1e3);
+    }
+    cairn_store_close(store);
+    bench_figure("sessions.many.first_1000", &first, "us");
+    bench_figure("sessions.many.last_1000", &last, "us");
+    ask_many(dir);
+}
+
+int main(int argc, char **argv)
+{
+    unsigned long items = argc > 1 ? bench_number(argv[1]) : 1000;
+    unsigned long n = argc > 2 ? bench_number(argv[2]) : 500;
+    unsigned long many = argc > 3 ? bench_number(argv[3]) : 100000;
+    char dir[4096], path[4200];
+    snprintf(dir, sizeof dir, "%s", bench_make_dir());
+    snprintf(db_path, sizeof db_path, "%s/.cairn/cairn.db", dir);
+    bench_head("sessions: checkpoints of a board");
+    measure_board(dir, items, n);
+    snprintf(path, sizeof path, "%s/.cairn", dir);
+    remove_tree(path);
+    measure_many(dir, many);
+    remove_tree(dir);
+    return 0;
+}
