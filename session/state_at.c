@@ -58,16 +58,20 @@ void state_release(struct state_at *state)
     arena_release(&state->arena);
 }
 
-/* A number alone means the checkpoint of a session here, of whatever namespace a whole
- * id says that it is. */
 int debug_seq(struct cairn_store *store, const char *id, uint64_t *seq,
               struct cairn_error *error)
 {
-    struct chains in = {.store = store, .sha = sha256_new(), .kind = &sections_kind};
-    bool sound;
-    if (!in.sha)
+    struct catalog catalog = {.store = store,
+                              .sha = sha256_new(),
+                              .kinds = &payload_kinds,
+                              .namespace_id = NAMESPACE_DEBUG};
+    struct found_checkpoint found;
+    if (!catalog.sha)
         return error_nomem(error);
-    int rc = chain_find(&in, id, seq, &sound, error);
-    sha256_free(in.sha);
-    return !rc && !sound ? CAIRN_EDAMAGED : rc;
+    int rc = catalog_find(&catalog, id, &found, error);
+    sha256_free(catalog.sha);
+    if (rc)
+        return rc;
+    *seq = found.seq;
+    return found.sound ? 0 : CAIRN_EDAMAGED;
 }
