@@ -15,18 +15,25 @@ static const struct row_kind {
     const char *format;
     /* or values_sound */
     int (*sound)(struct cairn_store *, const struct sql_value *, struct cairn_error *);
+    bool strict; /* every release that knows the table wrote checksums */
 } kinds[] = {
-    {SQL_ALL_META, 3, "a setting of the store", NULL},
-    {SQL_ALL_RUN_GRAPH, 4, "the graph of run %lld, generation %lld", NULL},
+    {SQL_ALL_META, 3, "a setting of the store", NULL, false},
+    {SQL_ALL_RUN_GRAPH, 4, "the graph of run %lld, generation %lld", NULL, false},
     {SQL_ALL_TOMBSTONE, TOMBSTONE_SUMMED_COLUMNS,
      "the note about deleted checkpoints (namespace %lld, run %lld, from %lld to %lld)",
-     NULL},
+     NULL, false},
     {SQL_ALL_ATTEMPT, ROW_COLUMNS_MOST,
-     "the row of run %lld, generation %lld, task %lld, attempt %lld", NULL},
-    {SQL_ALL_EVENT, 10, "the event of run %lld, turn %lld, number %lld", NULL},
-    {SQL_ALL_COMMAND, 10, "command %lld to run %lld", command_sound},
+     "the row of run %lld, generation %lld, task %lld, attempt %lld", NULL, false},
+    {SQL_ALL_EVENT, 10, "the event of run %lld, turn %lld, number %lld", NULL, false},
+    {SQL_ALL_COMMAND, 10, "command %lld to run %lld", command_sound, false},
     {SQL_ALL_CLAIM, 10, "the claim of run %lld, generation %lld, task %lld",
-     claim_sound},
+     claim_sound, false},
+    {SQL_ALL_SESSION, SESSION_COLUMNS_READ, "the row of session %lld", NULL, true},
+    {SQL_ALL_BRANCH, BRANCH_COLUMNS_READ, "branch %lld of session %lld", NULL, true},
+    {SQL_ALL_ITEM, ITEM_COLUMNS_READ,
+     "the item of session %lld, kind %lld, number %lld", NULL, true},
+    {SQL_ALL_SESSION_LOG, SESSION_LOG_COLUMNS_READ,
+     "the log of session %lld, turn %lld, number %lld", NULL, true},
 };
 
 /* With a key: whether it is sound for a handle that has none. */
@@ -66,7 +73,8 @@ static int is_sound(struct cairn_store *store, const struct row_kind *kind,
         return kind->sound(store, values, error);
     return kind->id == SQL_ALL_TOMBSTONE
                ? tombstone_sound(store, values, strict)
-               : values_sound(store->sha, values, (size_t)kind->columns, strict);
+               : values_sound(store->sha, values, (size_t)kind->columns,
+                              strict || kind->strict);
 }
 
 /* Whether a row without a checksum is a damaged one. */
@@ -100,15 +108,16 @@ static int verify_kind(struct cairn_store *store, const struct row_kind *kind,
     return rc;
 }
 
-/* An older store that nobody has migrated yet has no such columns. */
+/* A store of version 1 or 2 that nobody has migrated yet has no such columns. */
 int store_verify_rows(struct cairn_store *store,
                       int (*bad)(void *, const struct bad_row *), void *context,
                       struct cairn_error *error)
 {
     store_assert_open(store);
     assert(bad);
+    enum { CHECKSUMS_SINCE = 3 };
     bool strict = false;
-    if (store->stands_in)
+    if (store->stands_in && store->stands_in < CHECKSUMS_SINCE)
         return 0;
     int rc = is_strict(store, &strict, error);
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0] && rc == 0; i++)

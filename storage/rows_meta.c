@@ -54,6 +54,7 @@ struct sound_setting {
     struct str key;
     char *out;
     size_t size;
+    bool strict; /* every setting of the store has a checksum */
     bool found;
 };
 
@@ -68,7 +69,10 @@ static int check_setting(struct cairn_store *store, const struct query *query,
         values[i] = query_value(query, i);
     struct str key = values[META_KEY].bytes, text = values[META_VALUE].bytes;
     bool same = str_equal(key, setting->key);
-    if (!values_sound(store->sha, values, META_COLUMNS, same))
+    bool texts = values[META_KEY].kind == SQL_VALUE_TEXT &&
+                 values[META_VALUE].kind == SQL_VALUE_TEXT;
+    if (!texts ||
+        !values_sound(store->sha, values, META_COLUMNS, same || setting->strict))
         return error_set(error, CAIRN_EDAMAGED,
                          "the setting %.*s of the store is damaged: its checksum does "
                          "not match; `cairn doctor --repair` saves all others",
@@ -85,14 +89,19 @@ int store_sound_setting(struct cairn_store *store, const char *key, char *out,
                         size_t size, struct cairn_error *error)
 {
     enum { CHECKSUMS_SINCE = 3 };
-    struct sound_setting setting = {str_of(key), out, size, false};
+    struct sound_setting setting = {.key = str_of(key), .out = out, .size = size};
     struct query query;
+    char sums[8] = "";
     assert(key[0] && size > 0);
     store_assert_open(store);
     if (store->stands_in && store->stands_in < CHECKSUMS_SINCE)
         return 0;
-    int rc = query_start(&query, store->db, SQL_META_BESIDE,
-                         VALUES(value_text(setting.key)), error);
+    int rc = store_setting(store, "sums", sums, sizeof sums, error);
+    if (rc < 0)
+        return rc;
+    setting.strict = strcmp(sums, "all") == 0;
+    rc = query_start(&query, store->db, SQL_META_BESIDE,
+                     VALUES(value_text(setting.key)), error);
     while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
         rc = check_setting(store, &query, &setting, error);
         if (rc)

@@ -22,6 +22,27 @@
 
 /* ---- Other rows ---- */
 
+static void report_session_row(struct repair *r, const struct salvage_row *row)
+{
+    const struct cairn_loss loss = {.kind = CAIRN_LOSS_ROW};
+    const struct sql_value *v = row->values;
+    long long first = v[0].integer, second = v[1].integer, third = v[2].integer;
+    if (row->n == 0)
+        repair_report_loss(r, &loss, "a row of the table %s, which cannot be read",
+                           salvage_name(row->table));
+    else if (row->table == SALVAGE_SESSION)
+        repair_report_loss(r, &loss, "the row of session %lld", first);
+    else if (row->table == SALVAGE_BRANCH)
+        repair_report_loss(r, &loss, "the row of branch %lld of session %lld", first,
+                           second);
+    else if (row->table == SALVAGE_ITEM)
+        repair_report_loss(r, &loss, "the item of session %lld, kind %lld, number %lld",
+                           first, second, third);
+    else
+        repair_report_loss(r, &loss, "the log of session %lld, turn %lld, number %lld",
+                           first, second, third);
+}
+
 static void note_lost_row(void *context, const struct salvage_row *row)
 {
     struct repair *r = context;
@@ -44,6 +65,12 @@ static void note_lost_row(void *context, const struct salvage_row *row)
         repair_report_loss(r, &loss,
                            "the row of attempt %lld of task number %lld in run %llu",
                            (long long)v[3].integer, (long long)v[2].integer, first);
+        break;
+    case SALVAGE_SESSION:
+    case SALVAGE_BRANCH:
+    case SALVAGE_ITEM:
+    case SALVAGE_SESSION_LOG:
+        report_session_row(r, row);
         break;
     default:
         repair_report_loss(r, &loss, "a row of the table %s", salvage_name(row->table));

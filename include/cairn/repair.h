@@ -40,7 +40,7 @@ enum cairn_loss_kind {
     CAIRN_LOSS_RUN,     /* its row; text: whether it was rebuilt */
     CAIRN_LOSS_ATTEMPT, /* the details of one attempt */
     CAIRN_LOSS_OBJECT,  /* stored content: output, a result, or a graph */
-    CAIRN_LOSS_ROW,     /* another row that is only for display */
+    CAIRN_LOSS_ROW,     /* another row: of a session, or only for display */
     CAIRN_LOSS_FILE     /* part of a file: its content is unknown */
 };
 

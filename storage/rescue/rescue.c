@@ -116,7 +116,7 @@ int rescue_each_record(struct rescue *rescue, struct str mark, size_t head,
     return salvage_blobs(&rescue->salvage, &wanted, error);
 }
 
-_Static_assert(SQL_KEEP_EVENT - SQL_KEEP_META == SALVAGE_TABLES - 1,
+_Static_assert(SQL_KEEP_SESSION_LOG - SQL_KEEP_META == SALVAGE_TABLES - 1,
                "the statements stand in the order of the tables");
 _Static_assert((int)SQL_KEEP_CHECKPOINT - (int)SQL_KEEP_META == (int)SALVAGE_CHECKPOINT,
                "the statements stand in the order of the tables");
@@ -191,6 +191,11 @@ static int is_sound(struct rescue *rescue, const struct salvage_row *row,
     case SALVAGE_ATTEMPT:
     case SALVAGE_EVENT:
         return values_sound(store->sha, row->values, (size_t)row->n, rescue->strict);
+    case SALVAGE_SESSION:
+    case SALVAGE_BRANCH:
+    case SALVAGE_ITEM:
+    case SALVAGE_SESSION_LOG:
+        return values_sound(store->sha, row->values, (size_t)row->n, true);
     case SALVAGE_TOMBSTONE:
         tombstone_columns(row, columns);
         return tombstone_sound(store, columns, rescue->strict);
@@ -321,6 +326,18 @@ static int fill_row(void *context, const struct salvage_row *row)
     return 0;
 }
 
+/* Of other tables, what cannot be read is found by what refers to it, or only shown. A
+ * stray that was kept may be what should have stood there. */
+static void report_unread(struct filling *f, enum salvage_table table, size_t unread,
+                          uint64_t strays)
+{
+    const struct salvage_row nothing = {.table = table};
+    if (table < SALVAGE_SESSION || !f->lost)
+        return;
+    for (uint64_t i = strays; i < unread; i++)
+        f->lost(f->context, &nothing);
+}
+
 /* All rows of a table once. *saved: how many were put that time. */
 static int fill_table(struct filling *f, enum salvage_table table, uint64_t *saved)
 {
@@ -329,9 +346,13 @@ static int fill_table(struct filling *f, enum salvage_table table, uint64_t *sav
     f->left = f->waiting = 0;
     f->stray = false;
     int rc = salvage_reached(salvage, table, fill_row, f, f->error);
+    size_t unread = salvage->unread;
+    uint64_t reached = f->saved;
     f->stray = true;
     if (!rc)
         rc = salvage_stray(salvage, table, fill_row, f, f->error);
+    if (!rc)
+        report_unread(f, table, unread, f->saved - reached);
     *saved = f->saved - before;
     return rc;
 }

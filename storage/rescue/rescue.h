@@ -67,7 +67,7 @@ int rescue_set_parent(struct rescue *rescue, uint64_t seq, uint64_t parent,
 /* The rows of a table other than checkpoint into the new store: first what its tree
  * leads to, then strays. In the order of enum salvage_table. *saved: how many. `lost`
  * (may be NULL) is called for each row that is not kept and that no better one
- * replaces. */
+ * replaces; with n 0 for one of a session of which nothing can be read. */
 typedef void rescue_lost_fn(void *context, const struct salvage_row *row);
 int rescue_table(struct rescue *rescue, enum salvage_table table, uint64_t *saved,
                  rescue_lost_fn *lost, void *context, struct cairn_error *error);

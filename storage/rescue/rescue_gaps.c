@@ -144,10 +144,10 @@ static void report_tables(const struct gaps *gaps)
         any = any || s->roots[i];
     assert(!any || first); /* it leads to all of them */
     for (int i = 0; any && i < SALVAGE_TABLES; i++) {
-        bool newer = i == SALVAGE_CLAIM || i == SALVAGE_EVENT; /* than version 1 */
-        if (!s->roots[i] && !(newer && big32(first + USER_VERSION) < 2))
-            report_gap(gaps, "the table %s: all of its rows",
-                       salvage_name((enum salvage_table)i));
+        enum salvage_table table = (enum salvage_table)i;
+        uint32_t since = (uint32_t)salvage_since(table);
+        if (!s->roots[i] && (since == 1 || big32(first + USER_VERSION) >= since))
+            report_gap(gaps, "the table %s: all of its rows", salvage_name(table));
     }
 }
 

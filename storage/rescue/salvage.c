@@ -82,6 +82,7 @@ struct visit {
     int table; /* SCHEMA_TABLE too */
     salvage_fn *each;
     void *context;
+    size_t unread; /* cells without a row */
 };
 
 /* Calls for every row of the table on the page. */
@@ -105,7 +106,9 @@ static int visit_page(struct visit *visit, uint32_t number)
         at += at && kind == INDEX_INTERIOR ? 4 : 0; /* behind the child's number */
         bool good =
             at && salvage_read_cell(visit->salvage, leaf.page, at, of_table, &cell);
-        if (good && salvage_read_row(shape, &cell, &row))
+        good = good && salvage_read_row(shape, &cell, &row);
+        visit->unread += !good;
+        if (good)
             rc = visit->each(visit->context, &row);
     }
     return rc;
@@ -221,6 +224,7 @@ static int each_on(struct salvage *s, int table, uint8_t owner, salvage_fn *each
     for (uint32_t page = 1; page <= s->pages->n && rc == 0; page++)
         if (s->owner[page] == owner)
             rc = visit_page(&visit, page);
+    s->unread = visit.unread;
     if (s->payload.failed)
         return error_nomem(error);
     return rc < 0 ? rc : 0;

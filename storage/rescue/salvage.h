@@ -25,6 +25,10 @@ enum salvage_table { /* in the order in which rows may refer to earlier ones */
                      SALVAGE_COMMAND,
                      SALVAGE_CLAIM,
                      SALVAGE_EVENT,
+                     SALVAGE_SESSION,
+                     SALVAGE_BRANCH,
+                     SALVAGE_ITEM,
+                     SALVAGE_SESSION_LOG,
                      SALVAGE_TABLES
 };
 enum { SALVAGE_COLUMNS = 26 };
@@ -40,8 +44,9 @@ struct salvage {
     const struct pages *pages;
     uint8_t *owner; /* per page: table + 1, OTHER, FREE, or 0: not reached */
     uint32_t roots[SALVAGE_TABLES];
-    size_t bad_pages;   /* that a tree leads to, and that are not pages of a tree */
-    size_t bad_tables;  /* of these, those of tables */
+    size_t bad_pages;  /* that a tree leads to, and that are not pages of a tree */
+    size_t bad_tables; /* of these, those of tables */
+    size_t unread;     /* cells that salvage_reached found last, and that hold no row */
     struct buf payload; /* scratch */
 };
 /* Finds the trees and what pages they have. `pages` stays borrowed. */
@@ -73,5 +78,7 @@ struct salvage_blob {
 int salvage_blobs(struct salvage *salvage, const struct salvage_blob *wanted,
                   struct cairn_error *error);
 const char *salvage_name(enum salvage_table table);
+/* The version of the store that first has the table. */
+int salvage_since(enum salvage_table table);
 
 #endif

@@ -20,6 +20,10 @@ const struct salvage_shape salvage_shapes[SALVAGE_TABLES + 1] = {
     [SALVAGE_COMMAND] = {"command", "iiiiiIIIBB", 5, true},
     [SALVAGE_CLAIM] = {"claim", "iiitttiiib", 10, false},
     [SALVAGE_EVENT] = {"event", "iiiiiIIIBB", 9, false},
+    [SALVAGE_SESSION] = {"session", "itiitiibbb", 10, true},
+    [SALVAGE_BRANCH] = {"branch", "iitiiitb", 8, true},
+    [SALVAGE_ITEM] = {"item", "iiibb", 5, false},
+    [SALVAGE_SESSION_LOG] = {"session_log", "iiiiiiiBBb", 10, false},
     [SCHEMA_TABLE] = {"sqlite_schema", "tttIT", 5, false},
 };
 
@@ -27,6 +31,14 @@ const char *salvage_name(enum salvage_table table)
 {
     assert(table < SALVAGE_TABLES);
     return salvage_shapes[table].name;
+}
+
+int salvage_since(enum salvage_table table)
+{
+    assert(table < SALVAGE_TABLES);
+    if (table >= SALVAGE_SESSION)
+        return 6;
+    return table == SALVAGE_CLAIM || table == SALVAGE_EVENT ? 2 : 1;
 }
 
 /* ---- Rows ---- */

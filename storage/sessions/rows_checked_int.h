@@ -15,8 +15,9 @@
  * both of its neighbours. So whoever reads a range also reads the row before it and the
  * one behind it. Where all rows of the table are few, they are all read.
  *
- * SQLite leaves a bound of one column out of the conditions that it looks at for each
- * row, but not one of several columns: a list with the latter passes over rows. */
+ * For this a bound must be of one column, and the columns before it equal: then SQLite
+ * compares it once, with the key at which the search ends. What it compares with each
+ * row (bounds of several columns) makes it pass over the row that is out of order. */
 #ifndef STORAGE_SESSIONS_ROWS_CHECKED_INT_H
 #define STORAGE_SESSIONS_ROWS_CHECKED_INT_H
 

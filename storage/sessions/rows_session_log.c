@@ -40,45 +40,91 @@ static void log_from(const struct checked *rows, struct session_log_row *row)
                                  .after = v[SESSION_LOG_AFTER_AT].bytes};
 }
 
-/* ---- One row beside a bound ---- */
+/* ---- Single rows, to compare keys ---- */
 
-static int note_row(struct checked *rows, struct session_log_row *out,
+struct log_key {
+    uint64_t turn; /* 0: there is no such row of the session */
+    uint32_t n;
+};
+
+static bool same_key(struct log_key a, struct log_key b)
+{
+    return a.turn == b.turn && (a.turn == 0 || a.n == b.n);
+}
+
+/* The key of the one row that a statement finds, if it is of this session. */
+static int find_key(struct checked *rows, enum sql_id id, const struct sql_value *bound,
+                    size_t n, uint64_t session, struct log_key *key,
                     struct cairn_error *error)
 {
-    int rc = checked_step(rows, error);
-    if (rc > 0)
-        log_from(rows, out);
-    out->before = out->after = (struct str){NULL, 0};
+    *key = (struct log_key){0};
+    int rc = checked_start(rows, id, bound, n, error);
+    if (!rc)
+        rc = checked_step(rows, error);
+    if (rc > 0) {
+        struct session_log_row row;
+        log_from(rows, &row);
+        if (row.session == session)
+            *key = (struct log_key){row.turn, row.n};
+    }
+    checked_stop(rows);
     return rc < 0 ? rc : 0;
 }
 
-/* The last row up to a turn of a session, or the first one behind it, of whatever
- * session; `session` 0: there is none that is sound. Without `before` and `after`. */
-static int row_beside(struct checked *rows, bool behind, uint64_t session,
-                      uint64_t turn, struct session_log_row *out,
-                      struct cairn_error *error)
+/* The first or last row of a session, once the row beside it was looked at. */
+static int find_end(struct checked *rows, bool last, uint64_t session,
+                    struct log_key *key, struct cairn_error *error)
 {
-    *out = (struct session_log_row){0};
+    const struct sql_value bound[] = {value_number(session)};
+    const struct sql_value beside[] = {value_int(bound[0].integer + (last ? 1 : -1))};
+    enum sql_id id = last ? SQL_LAST_SESSION_LOG : SQL_FIRST_SESSION_LOG;
+    enum sql_id other = last ? SQL_FIRST_SESSION_LOG : SQL_LAST_SESSION_LOG;
     int rc =
-        checked_start(rows, behind ? SQL_SESSION_LOG_BEHIND : SQL_SESSION_LOG_BEFORE,
-                      VALUES(value_number(session), value_number(turn)), error);
-    if (!rc)
-        rc = note_row(rows, out, error);
-    checked_stop(rows);
-    return rc;
+        bound[0].integer == INT64_MAX ? 0 : checked_look(rows, other, beside, 1, error);
+    return rc ? rc : find_key(rows, id, bound, 1, session, key, error);
 }
 
 /* ---- A list ---- */
 
-/* From a turn on, or back from there. The last one that was handed out must stand at
- * the end of the session's rows: a list ends early at a row with a damaged key. */
+/* From behind a turn on, or back from it. */
 struct log_list {
     struct checked rows;
     uint64_t session, from;
     bool back;
-    uint64_t turn; /* of the last one */
-    uint32_t n;
+    struct log_key edge; /* the highest that was handed out; going back, the lowest */
 };
+
+static int is_cut(const struct log_list *list, uint64_t turn, struct cairn_error *error)
+{
+    return error_set(error, CAIRN_EDAMAGED,
+                     "the log of session %llu is damaged beside turn %llu: run `cairn "
+                     "doctor`",
+                     (unsigned long long)list->session, (unsigned long long)turn);
+}
+
+/* Where the place of the bound has no row of the session on one side, it must be at
+ * that end of the session. */
+static int check_start(struct log_list *list, struct cairn_error *error)
+{
+    struct checked *rows = &list->rows;
+    const struct sql_value bound[] = {value_number(list->session),
+                                      value_number(list->from)};
+    struct log_key below, above, end;
+    int rc =
+        find_key(rows, SQL_SESSION_LOG_BELOW, bound, 2, list->session, &below, error);
+    if (!rc)
+        rc = find_key(rows, SQL_SESSION_LOG_ABOVE, bound, 2, list->session, &above,
+                      error);
+    for (int last = 0; last <= 1 && !rc; last++) {
+        struct log_key beyond = last ? above : below, inside = last ? below : above;
+        if (beyond.turn)
+            continue;
+        rc = find_end(rows, last, list->session, &end, error);
+        if (!rc && !rows->damaged[0] && !same_key(end, inside))
+            rc = is_cut(list, list->from, error);
+    }
+    return rc;
+}
 
 static int each_row(struct log_list *list, session_log_row_fn *each, void *context,
                     struct cairn_error *error)
@@ -87,9 +133,9 @@ static int each_row(struct log_list *list, session_log_row_fn *each, void *conte
     while ((rc = checked_step(&list->rows, error)) > 0) {
         struct session_log_row row;
         log_from(&list->rows, &row);
-        if (!list->back || row.turn != list->turn) /* within a turn n grows */
-            list->n = row.n;
-        list->turn = row.turn;
+        if (!list->back || row.turn != list->edge.turn) /* within a turn n grows */
+            list->edge.n = row.n;
+        list->edge.turn = row.turn;
         rc = each(context, &row);
         if (rc)
             break;
@@ -97,40 +143,30 @@ static int each_row(struct log_list *list, session_log_row_fn *each, void *conte
     return rc;
 }
 
+/* A list ends at a row that says that it is of another session. */
 static int check_end(struct log_list *list, struct cairn_error *error)
 {
-    struct checked *rows = &list->rows;
-    struct session_log_row end, other;
-    uint64_t bound = list->back ? 0 : INT64_MAX;
-    int rc = row_beside(rows, list->back, list->session, bound, &end, error);
-    if (!rc)
-        rc = row_beside(rows, !list->back, list->session, bound, &other, error);
-    bool within = end.session == list->session &&
-                  (list->back ? end.turn <= list->from : end.turn > list->from);
-    if (rc || rows->damaged[0] || !within ||
-        (end.turn == list->turn && end.n == list->n))
+    struct log_key end;
+    int rc = find_end(&list->rows, !list->back, list->session, &end, error);
+    bool within =
+        end.turn && (list->back ? end.turn <= list->from : end.turn > list->from);
+    if (rc || list->rows.damaged[0] || !within || same_key(end, list->edge))
         return rc;
-    return error_set(error, CAIRN_EDAMAGED,
-                     "the log of session %llu is damaged beside turn %llu: run `cairn "
-                     "doctor`",
-                     (unsigned long long)list->session,
-                     (unsigned long long)(list->turn ? list->turn : list->from));
+    return is_cut(list, list->edge.turn, error);
 }
 
 static int each_of(struct log_list *list, session_log_row_fn *each, void *context,
                    struct cairn_error *error)
 {
-    struct checked *rows = &list->rows;
-    struct session_log_row beside;
-    int rc = row_beside(rows, list->back, list->session, list->from, &beside, error);
+    int rc = check_start(list, error);
     if (rc)
         return rc;
     rc = checked_start(
-        rows, list->back ? SQL_EACH_SESSION_LOG_DESC : SQL_EACH_SESSION_LOG_ASC,
+        &list->rows, list->back ? SQL_EACH_SESSION_LOG_DESC : SQL_EACH_SESSION_LOG_ASC,
         VALUES(value_number(list->session), value_number(list->from)), error);
     if (!rc)
         rc = each_row(list, each, context, error);
-    checked_stop(rows);
+    checked_stop(&list->rows);
     return rc ? rc : check_end(list, error);
 }
 
@@ -157,14 +193,12 @@ int store_last_session_turn(struct cairn_store *store, uint64_t session, uint64_
                             struct cairn_error *error)
 {
     struct checked rows = {.store = store, .table = &checked_logs};
-    struct session_log_row last = {0}, other;
+    struct log_key last = {0};
     int rc = store_begin_read(store, error);
     if (rc)
         return rc;
-    rc = row_beside(&rows, true, session, INT64_MAX, &other, error);
-    if (!rc)
-        rc = row_beside(&rows, false, session, INT64_MAX, &last, error);
+    rc = find_end(&rows, true, session, &last, error);
     store_end_read(store);
-    *turn = last.session == session ? last.turn : 0;
+    *turn = last.turn;
     return checked_result(&rows, rc, error);
 }

@@ -319,11 +319,15 @@ static const char *const texts[SQL_COUNT] = {
         SESSION_LOG_COLUMNS "WHERE session = ?1 AND turn > ?2 ORDER BY turn, n",
     [SQL_EACH_SESSION_LOG_DESC] =
         SESSION_LOG_COLUMNS "WHERE session = ?1 AND turn <= ?2 ORDER BY turn DESC, n",
-    [SQL_SESSION_LOG_BEFORE] =
-        SESSION_LOG_COLUMNS "WHERE (session, turn) <= (?1, ?2) "
+    [SQL_SESSION_LOG_BELOW] = SESSION_LOG_COLUMNS
+    "WHERE session = ?1 AND turn <= ?2 ORDER BY turn DESC, n DESC LIMIT 1",
+    [SQL_SESSION_LOG_ABOVE] =
+        SESSION_LOG_COLUMNS "WHERE session = ?1 AND turn > ?2 ORDER BY turn, n LIMIT 1",
+    [SQL_LAST_SESSION_LOG] =
+        SESSION_LOG_COLUMNS "WHERE session <= ?1 "
                             "ORDER BY session DESC, turn DESC, n DESC LIMIT 1",
-    [SQL_SESSION_LOG_BEHIND] = SESSION_LOG_COLUMNS "WHERE (session, turn) > (?1, ?2) "
-                                                   "ORDER BY session, turn, n LIMIT 1",
+    [SQL_FIRST_SESSION_LOG] =
+        SESSION_LOG_COLUMNS "WHERE session >= ?1 ORDER BY session, turn, n LIMIT 1",
 
     [SQL_PUT_OBJECT] = "INSERT INTO object(digest, size, codec, data, base) "
                        "VALUES(?1, ?2, ?3, ?4, ?5)",

@@ -2,9 +2,7 @@
 /* Rows of sessions, branches, items and logs: written, read in a new handle, found. */
 #include "storage/rows_checkpoint.h"
 #include "storage/rows_meta.h"
-#include "storage/schema.h"
 #include "storage/sessions/rows_session.h"
-#include "tests/support/old_store.h"
 #include "tests/support/store.h"
 #include "tests/support/suite.h"
 
@@ -478,57 +476,6 @@ START_TEST(no_number_is_left)
 }
 END_TEST
 
-/* ---- Older stores ---- */
-
-static void expect_none(struct cairn_store *store)
-{
-    const struct cairn_page all = {.all = true};
-    struct buf text = BUF_INIT;
-    uint64_t n = 9;
-    good(store_each_session(store, &all, add_session, &text, &n, &error));
-    ck_assert_uint_eq(n, 0);
-    good(store_each_branch(store, 0, add_branch, &text, &error));
-    good(store_each_item(store, 1, add_item, &text, &error));
-    good(store_each_session_log(store, 1, 0, false, add_log, &text, &error));
-    good(store_each_session_log(store, 1, 9, true, add_log, &text, &error));
-    good(store_last_session_turn(store, 1, &n, &error));
-    ck_assert_uint_eq(n, 0);
-    good(store_current_session(store, &n, &error));
-    ck_assert_uint_eq(n, 0);
-    ck_assert_int_eq(store_get_session(store, 1, add_session, &text, &error),
-                     CAIRN_ENOTFOUND);
-    ck_assert_int_eq(store_get_branch(store, 1, add_branch, &text, &error),
-                     CAIRN_ENOTFOUND);
-    ck_assert_int_eq(store_find_session(store, STR("a"), &n, &error), CAIRN_ENOTFOUND);
-    expect_text(&text, "");
-    buf_release(&text);
-}
-
-START_TEST(older_store)
-{
-    struct buf text = BUF_INIT;
-    put_store_of_version(path, _i);
-    struct cairn_store *reader = open_reader();
-    ck_assert_int_eq(reader->stands_in, _i);
-    expect_none(reader);
-    struct cairn_store *writer = open_fast();
-    expect_none(writer);
-    ck_assert_uint_eq(put_session(writer, "new"), 1);
-    good(store_begin(writer, -1, &error));
-    put_item(writer, 1, 1, 1, STR("x"));
-    good(store_commit(writer, &error));
-    good(store_begin_read(reader, &error)); /* here it notices */
-    ck_assert_int_eq(reader->stands_in, 0);
-    good(store_get_session(reader, 1, add_session, &text, &error));
-    good(store_each_item(reader, 1, add_item, &text, &error));
-    expect_text(&text, "1 new; 1.1.1 x; ");
-    store_end_read(reader);
-    cairn_store_close(reader);
-    cairn_store_close(writer);
-    buf_release(&text);
-}
-END_TEST
-
 int main(void)
 {
     Suite *suite = suite_create("rows_session");
@@ -543,7 +490,6 @@ int main(void)
     tcase_add_test(tests, logs);
     tcase_add_test(tests, numbers_are_never_used_again);
     tcase_add_test(tests, no_number_is_left);
-    tcase_add_loop_test(tests, older_store, 1, SCHEMA_VERSION);
     suite_add_tcase(suite, tests);
     return help_run(suite);
 }
