@@ -144,9 +144,10 @@ int live_find(struct live *live, const char *session, struct cairn_error *error)
 {
     uint64_t number = 0;
     int rc = resolve(live->store, session, &number, error);
-    if (!rc)
-        rc = store_get_session(live->store, number, copy_row, live, error);
-    if (rc == CAIRN_ENOTFOUND && (!session || str_to_u64(str_of(session), &number)))
+    if (rc)
+        return rc;
+    rc = store_get_session(live->store, number, copy_row, live, error);
+    if (rc == CAIRN_ENOTFOUND)
         return error_set(error, CAIRN_ENOTFOUND, "there is no session %llu",
                          (unsigned long long)number);
     if (!rc && live->arena.failed)
