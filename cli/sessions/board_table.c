@@ -31,7 +31,8 @@ static const struct command board_table[] = {
      "propose a hypothesis",
      "Adds a hypothesis to the board, with the status proposed, and prints its id. Its "
      "confidence is the prior until there is evidence." FROM_STDIN,
-     "  id=$(cairn hypothesis add 'The cache is stale' --prior 0.3)",
+     "  cairn hypothesis add 'The cache is stale' --prior 0.3 --tag cache\n"
+     "  id=$(cairn hypothesis add - <statement)",
      EXITS,
      1,
      1,

@@ -45,10 +45,10 @@ int session_store(struct settings *settings, enum store_use use,
         if (rc == 0)
             say("cairn: created a store in %s", cairn_store_path(*store));
     }
-    if (rc == CAIRN_ENOTFOUND && !options.path)
+    if (rc == CAIRN_ENOTFOUND)
         return report_failure(EXIT_NOT_FOUND, cairn_code_name(rc),
-                              "there is no store here or above: `cairn session start` "
-                              "makes one");
+                              "there is no store %s: `cairn session start` makes one",
+                              options.path ? options.path : "here or above");
     return rc == 0 ? 0 : report_error(&error);
 }
 

@@ -84,8 +84,8 @@ static const struct command session_table[] = {
      "take back the last change of the board",
      "Takes back what the last command changed on the board of the session, with all "
      "that followed from it. Called again, it takes back the change before that one. "
-     "If the last thing that was done is not a change of the board, it is refused and "
-     "that is named: `cairn checkpoint undo-restore` takes back a restore.",
+     "Refused where a restore or work on another branch came later, which is named: "
+     "`cairn checkpoint undo-restore` takes back a restore. Checkpoints stay.",
      "  cairn session undo",
      EXITS,
      0,

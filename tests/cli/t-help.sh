@@ -19,9 +19,9 @@ for group in session hypothesis evidence belief gap note branch; do
 done
 while read -r group; do
     exits 0 cairn "$group" --help
-    listed >more
-    ok "cairn $group --help lists its commands" grep -q "^$group [a-z]" more
-    cat more >>commands
+    listed >members
+    ok "cairn $group --help lists its commands" grep -q "^$group [a-z]" members
+    cat members >>commands
 done <groups
 while read -r command; do
     # shellcheck disable=SC2086

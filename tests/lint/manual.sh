@@ -23,7 +23,7 @@ listed() { # the commands that a page of help lists
 "$cairn" --help >"$work/overview"
 listed <"$work/overview" >"$work/commands"
 # Of a group the overview has the name alone.
-for group in $(sed -n 's/^  \([a-z]*\) COMMAND .*/\1/p' "$work/overview"); do
+sed -n 's/^  \([a-z]*\) COMMAND .*/\1/p' "$work/overview" | while read -r group; do
     "$cairn" "$group" --help | listed >>"$work/commands"
 done
 if [ "$(wc -l <"$work/commands")" -lt 10 ]; then
