@@ -16,7 +16,7 @@
 static bool looks_like_id(const char *text)
 {
     return is_session_checkpoint(text) || strncmp(text, "workflow:", 9) == 0 ||
-           text[strspn(text, "0123456789abcdef")] == '\0';
+           (text[0] != '\0' && text[strspn(text, "0123456789abcdef")] == '\0');
 }
 
 static int take_moment(const struct settings *settings, struct cairn_moment *moment)
