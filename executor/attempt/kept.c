@@ -20,7 +20,7 @@ static void read_record(struct job *job, const struct keeper_record *record,
         job->started_ns = record->started_ns;
     job->ended_ns = record->ended_ns;
     if (record->error) {
-        struct spawn_request failed = {.argv = job->vector,
+        struct spawn_request failed = {.argv = job->given.vector,
                                        .error = record->error,
                                        .exit_code = record->exit_code,
                                        .stage = record->stage,

@@ -125,10 +125,9 @@ static void close_job(struct engine *e, struct job *job)
     }
     if (job->has_held)
         ending_release(&job->held);
-    buf_release(&job->text);
+    invocation_release(&job->given);
     buf_release(&job->cwd);
     buf_release(&job->outputs);
-    free(job->vector);
     free(job->values);
     arena_release(&job->arena);
 }

@@ -4,6 +4,7 @@
 #ifndef EXECUTOR_STATE_JOBS_H
 #define EXECUTOR_STATE_JOBS_H
 
+#include "executor/state/invocation.h"
 #include "executor/state/turn.h"
 #include "process/runner.h"
 #include "runs/result.h"
@@ -46,11 +47,9 @@ struct job { /* one slot */
     int64_t started_ns;
     int64_t ended_ns; /* 0: when it is noticed */
     bool timed_out, cancelled, killed;
-    struct buf text; /* argv and environment strings of the attempt */
+    struct invocation given; /* command line and environment */
     struct buf cwd;
-    struct buf outputs; /* for the spawner: its declared files, each with a NUL */
-    char **vector;      /* argv, NULL, envp, NULL, otherwise, NULL */
-    size_t vector_size;
+    struct buf outputs;   /* for the spawner: its declared files, each with a NUL */
     struct arena arena;   /* of `result` */
     struct result result; /* what is known of it so far */
     struct ending

@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: MIT */
+/* Command line and environment of an attempt. All strings of one stand in one buffer;
+ * their offsets are noted first, because the buffer moves while it grows. */
+#include "executor/state/invocation.h"
+
+#include "base/array.h"
+#include "base/limits.h"
+#include "graph/members.h"
+#include "process/shell_words.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- The inherited environment ---- */
+
+/* NULL: the entry is another variable's. */
+static const char *value_in(const char *entry, struct str name)
+{
+    bool is = strncmp(entry, name.ptr, name.len) == 0 && entry[name.len] == '=';
+    return is ? entry + name.len + 1 : NULL;
+}
+
+/* Of several, the last one counts. NULL: none. */
+static const char *value_of(char *const *entries, size_t n, struct str name)
+{
+    const char *value = NULL;
+    while (n && !value)
+        value = value_in(entries[--n], name);
+    return value;
+}
+
+int environments_read(struct environments *es, const struct definition *definition,
+                      struct arena *arena, struct cairn_error *error)
+{
+    uint32_t n = 0;
+    while (environ && environ[n])
+        n++;
+    *es = (struct environments){.definition = definition, .arena = arena};
+    es->inherited = arena_take(arena, (size_t)n + 1, sizeof(char *));
+    es->of_def = arena_take(arena, definition->n_defs, sizeof *es->of_def);
+    for (uint32_t i = 0; i < n && !arena->failed; i++)
+        if (strncmp(environ[i], "CAIRN_", 6) != 0)
+            es->inherited[es->n++] = arena_text(arena, str_of(environ[i]));
+    if (arena->failed)
+        return error_nomem(error);
+    const char *path = value_of(es->inherited, es->n, STR("PATH"));
+    es->direct = path && direct_shell(path);
+    return 0;
+}
+
+/* Not inherited: variables that the task has a value of its own for, and secrets. */
+static bool task_overrides(const struct definition *d, const struct task_def *def,
+                           struct str name)
+{
+    bool found = names_have(d->secrets, d->n_secrets, name);
+    for (uint32_t i = 0; i < d->n_params && !found; i++)
+        found = str_equal(d->params[i].key, name) && task_def_takes_param(def, name);
+    for (uint32_t i = 0; i < def->n_foreach && !found; i++)
+        found = str_equal(def->foreach[i].name, name);
+    for (uint32_t i = 0; i < def->n_env && !found; i++)
+        found = str_equal(def->env[i].key, name);
+    return found;
+}
+
+struct environment *environment_of(struct environments *es, const struct task_def *def)
+{
+    const struct definition *d = es->definition;
+    struct environment *env = &es->of_def[def - d->defs];
+    if (env->made)
+        return env;
+    env->entries = arena_take(es->arena, (size_t)es->n + 1, sizeof(char *));
+    if (!env->entries)
+        return NULL;
+    for (uint32_t i = 0; i < es->n; i++) {
+        const char *entry = es->inherited[i];
+        const char *equals = strchr(entry, '=');
+        struct str name = {entry, equals ? (size_t)(equals - entry) : strlen(entry)};
+        if (!task_overrides(d, def, name))
+            env->entries[env->n++] = es->inherited[i];
+    }
+    env->direct = es->direct && !task_overrides(d, def, STR("PATH")) &&
+                  !task_overrides(d, def, STR("PWD"));
+    env->made = true;
+    return env;
+}
+
+/* ---- One attempt's strings ---- */
+
+struct strings {
+    struct invocation *to;
+    const struct invocation_of *of;
+    size_t *offset;
+    size_t n, capacity;
+    size_t n_env, n_argv; /* then comes the other command line, if there is one */
+    bool own_pwd;
+};
+
+static int begin_string(struct strings *s)
+{
+    size_t *offset = array_room(s->offset, s->n, &s->capacity, sizeof *offset);
+    if (!offset)
+        return CAIRN_ENOMEM;
+    s->offset = offset;
+    s->offset[s->n++] = s->to->text.size;
+    return 0;
+}
+
+static int add_variable(struct strings *s, struct str name, struct str value)
+{
+    if (begin_string(s))
+        return CAIRN_ENOMEM;
+    buf_str(&s->to->text, name);
+    buf_byte(&s->to->text, '=');
+    buf_str(&s->to->text, value);
+    buf_byte(&s->to->text, 0);
+    return 0;
+}
+
+static int add_text(struct strings *s, struct str text)
+{
+    if (begin_string(s))
+        return CAIRN_ENOMEM;
+    buf_str(&s->to->text, text);
+    buf_byte(&s->to->text, 0);
+    return 0;
+}
+
+/* NAME=text, or only the text, with values put in. The kernel's strings end at a NUL.
+ */
+static int add_expanded(struct strings *s, const struct scope *scope, struct str name,
+                        struct str text, struct cairn_error *error)
+{
+    struct buf *out = &s->to->text;
+    if (begin_string(s))
+        return error_nomem(error);
+    if (name.len) {
+        buf_str(out, name);
+        buf_byte(out, '=');
+    }
+    size_t start = out->size;
+    int rc = text_expand(scope, text, out, error);
+    if (!rc && !out->failed && memchr(out->data, 0, out->size) &&
+        memchr(out->data + start, 0, out->size - start))
+        rc = error_set(error, CAIRN_EWORKFLOW,
+                       "%.*s would have a NUL byte in it, which no process can be "
+                       "given",
+                       name.len ? (int)name.len : 11,
+                       name.len ? name.ptr : "an argument");
+    buf_byte(out, 0);
+    return rc;
+}
+
+static int add_shell(struct strings *s, const struct task_def *def)
+{
+    int rc = 0;
+    for (uint32_t i = 0; i < def->n_shell && !rc; i++)
+        rc = add_text(s, def->shell[i]);
+    return rc ? rc : add_text(s, def->run);
+}
+
+static bool is_default_shell(const struct task_def *def)
+{
+    return def->n_shell == 3 && str_equal(def->shell[0], STR("sh")) &&
+           str_equal(def->shell[1], STR("-eu")) && str_equal(def->shell[2], STR("-c"));
+}
+
+/* A shell passes PWD on to what it starts; without a shell we do. */
+static int add_directory(struct strings *s)
+{
+    const struct environment *env = s->of->inherited;
+    const char *cwd = s->of->cwd;
+    const char *inherited = value_of(env->entries, env->n, STR("PWD"));
+    char real[PATH_MAX];
+    struct stat here, there;
+    if (inherited && *inherited == '/' && !stat(inherited, &there) &&
+        !stat(cwd, &here) && here.st_dev == there.st_dev && here.st_ino == there.st_ino)
+        return 0;
+    s->own_pwd = realpath(cwd, real) != NULL;
+    return s->own_pwd ? add_variable(s, STR("PWD"), str_of(real)) : 0;
+}
+
+/* ---- Commands that need no shell ---- */
+
+/* As the shell would see it. */
+static struct str find_variable(void *context, struct str name)
+{
+    const struct strings *s = context;
+    const struct environment *env = s->of->inherited;
+    const char *value = NULL;
+    for (size_t i = s->n; i > 0 && !value; i--)
+        value = value_in(s->to->text.data + s->offset[i - 1], name);
+    if (!value)
+        value = value_of(env->entries, env->n, name);
+    return value ? str_of(value) : (struct str){NULL, 0};
+}
+
+/* The words of a text that needs no shell, each with its NUL; their number. */
+static uint32_t find_words(struct strings *s, struct buf *words)
+{
+    const struct task_def *def = s->of->scope->def;
+    const struct direct_values values = {find_variable, s};
+    bool may = s->of->may_be_direct && s->of->inherited->direct &&
+               !s->to->text.failed && def->kind == TASK_RUN && is_default_shell(def);
+    return may ? direct_words(def->run, &values, words) : 0;
+}
+
+static int add_words(struct strings *s, const struct buf *words, uint32_t n)
+{
+    const char *at = words->data;
+    int rc = 0;
+    for (uint32_t i = 0; i < n && !rc; i++) {
+        struct str word = str_of(at);
+        rc = add_text(s, word);
+        at += word.len + 1;
+    }
+    return rc;
+}
+
+static int add_arguments(struct strings *s, const struct scope *scope,
+                         struct cairn_error *error)
+{
+    const struct task_def *def = scope->def;
+    int rc = 0;
+    for (uint32_t i = 0; i < def->n_argv && !rc; i++)
+        rc = add_expanded(s, scope, STR(""), def->argv[i], error);
+    return rc || def->kind != TASK_RUN ? rc : add_shell(s, def);
+}
+
+static int add_told(struct strings *s)
+{
+    const struct told *told = &s->of->told;
+    char run[24], attempt[16];
+    snprintf(run, sizeof run, "%llu", (unsigned long long)told->run);
+    snprintf(attempt, sizeof attempt, "%u", told->attempt);
+    const struct {
+        struct str name;
+        const char *value;
+    } variables[] = {{STR("CAIRN_TASK"), told->task},
+                     {STR("CAIRN_RUN"), run},
+                     {STR("CAIRN_ATTEMPT"), attempt},
+                     {STR("CAIRN_TOKEN"), told->token},
+                     {STR("CAIRN_OUTPUT"), told->output},
+                     {STR("CAIRN_RUN_STATUS"), told->run_status}};
+    int rc = 0;
+    for (size_t i = 0; i < sizeof variables / sizeof variables[0] && !rc; i++)
+        if (variables[i].value)
+            rc = add_variable(s, variables[i].name, str_of(variables[i].value));
+    return rc;
+}
+
+static int add_secrets(struct strings *s, const struct str *names, uint32_t n)
+{
+    int rc = 0;
+    for (uint32_t i = 0; i < n && !rc; i++) {
+        struct str value = secrets_value(s->of->secrets, names[i]);
+        if (value.ptr)
+            rc = add_variable(s, names[i], value);
+    }
+    return rc;
+}
+
+static int add_variables(struct strings *s, struct cairn_error *error)
+{
+    const struct scope *scope = s->of->scope;
+    const struct definition *d = scope->definition;
+    const struct task_def *def = scope->def;
+    int rc = 0;
+    for (uint32_t i = 0; i < d->n_params && !rc; i++)
+        if (task_def_takes_param(def, d->params[i].key))
+            rc = add_variable(s, d->params[i].key, d->params[i].value);
+    for (uint32_t k = 0; k < def->n_foreach && !rc; k++)
+        rc = add_variable(s, def->foreach[k].name,
+                          def->foreach[k].values[member_value(def, scope->member, k)]);
+    for (uint32_t i = 0; i < def->n_env && !rc; i++)
+        rc = add_expanded(s, scope, def->env[i].key, def->env[i].value, error);
+    if (!rc)
+        rc = add_secrets(s, def->secrets, def->n_secrets);
+    return rc ? rc : add_told(s);
+}
+
+static char **put_strings(const struct strings *s, size_t from, size_t to, char **at)
+{
+    for (size_t i = from; i < to; i++)
+        *at++ = s->to->text.data + s->offset[i];
+    *at++ = NULL;
+    return at;
+}
+
+/* Turns offsets into the pointer arrays that exec wants. */
+static int make_vectors(struct strings *s)
+{
+    struct invocation *to = s->to;
+    const struct environment *env = s->of->inherited;
+    size_t need = s->n + env->n + 3, n = s->n_env + s->n_argv;
+    if (need > to->vector_size) {
+        char **vector = realloc(to->vector, need * sizeof *vector);
+        if (!vector)
+            return CAIRN_ENOMEM;
+        to->vector = vector;
+        to->vector_size = need;
+    }
+    char **at = put_strings(s, s->n_env, n, to->vector);
+    to->envp = at;
+    /* Without its NULL: the inherited ones follow. */
+    at = put_strings(s, 0, s->n_env, at) - 1;
+    for (uint32_t i = 0; i < env->n; i++)
+        if (!s->own_pwd || !value_in(env->entries[i], STR("PWD")))
+            *at++ = env->entries[i];
+    *at++ = NULL;
+    put_strings(s, n, s->n, at);
+    to->otherwise = s->n > n ? at : NULL;
+    to->n_own = s->n_env;
+    to->path = value_of(to->envp, (size_t)(at - to->envp) - 1, STR("PATH"));
+    return 0;
+}
+
+/* The kernel takes no single string over 128 KiB; so name the one that is longer. */
+static int check_lengths(const struct strings *s, struct buf *why)
+{
+    for (size_t i = 0; i < s->n_env + s->n_argv; i++) {
+        const char *text = s->to->text.data + s->offset[i];
+        size_t length = strlen(text);
+        if (length <= LIMIT_ENV_STRING)
+            continue;
+        if (i < s->n_env)
+            buf_format(why, "variable %.*s is %zu bytes long, the kernel takes %d",
+                       (int)strcspn(text, "="), text, length, LIMIT_ENV_STRING);
+        else
+            buf_format(why, "argument %zu is %zu bytes long, the kernel takes %d",
+                       i - s->n_env, length, LIMIT_ENV_STRING);
+        return CAIRN_ELIMIT;
+    }
+    return 0;
+}
+
+static int finish_strings(struct strings *s, int rc, struct buf *why)
+{
+    if (!rc && s->to->text.failed)
+        rc = CAIRN_ENOMEM;
+    if (!rc)
+        rc = check_lengths(s, why);
+    if (!rc)
+        rc = make_vectors(s);
+    free(s->offset);
+    if (rc == CAIRN_ENOMEM)
+        buf_text(why, "out of memory");
+    return rc;
+}
+
+/* The command line: of a text that is one plain command, the command's own, and behind
+ * it that of the shell, in case it cannot be executed. */
+static int add_command(struct strings *s, struct cairn_error *error)
+{
+    const struct scope *scope = s->of->scope;
+    struct buf words = BUF_INIT;
+    uint32_t n = find_words(s, &words);
+    int rc = n || s->of->own_directory ? add_directory(s) : 0;
+    s->n_env = s->n;
+    if (!rc)
+        rc = n ? add_words(s, &words, n) : add_arguments(s, scope, error);
+    s->n_argv = s->n - s->n_env;
+    if (!rc && n)
+        rc = add_shell(s, scope->def);
+    buf_release(&words);
+    return rc;
+}
+
+int invocation_make(struct invocation *to, const struct invocation_of *of,
+                    struct buf *why)
+{
+    struct strings s = {.to = to, .of = of};
+    struct cairn_error error = {0};
+    buf_clear(&to->text);
+    int rc = of->inherited ? add_variables(&s, &error) : CAIRN_ENOMEM;
+    if (!rc)
+        rc = add_command(&s, &error);
+    if (rc && rc != CAIRN_ENOMEM)
+        buf_text(why, error.text);
+    return finish_strings(&s, rc, why);
+}
+
+int invocation_make_action(struct invocation *to, const struct invocation_of *of,
+                           const struct undo_action *action, struct buf *why)
+{
+    struct strings s = {.to = to, .of = of};
+    int rc = of->inherited ? 0 : CAIRN_ENOMEM;
+    buf_clear(&to->text);
+    for (uint32_t i = 0; i < action->n_env && !rc; i++)
+        rc = add_variable(&s, action->env[i].key, action->env[i].value);
+    if (!rc)
+        rc = add_secrets(&s, action->secrets, action->n_secrets);
+    if (!rc)
+        rc = add_told(&s);
+    s.n_env = s.n;
+    for (uint32_t i = 0; i < action->n_shell && !rc; i++)
+        rc = add_text(&s, action->shell[i]);
+    if (!rc)
+        rc = add_text(&s, action->text);
+    s.n_argv = s.n - s.n_env;
+    return finish_strings(&s, rc, why);
+}
+
+void invocation_release(struct invocation *invocation)
+{
+    buf_release(&invocation->text);
+    free(invocation->vector);
+    *invocation = (struct invocation){0};
+}
