@@ -11,6 +11,7 @@
  *   cairn/run.h         run a workflow; cancel, undo and resolve what a run did
  *   cairn/plan.h        what a run would do, and why
  *   cairn/runs.h        past and live runs: tasks, attempts, output, audit log
+ *   cairn/shell.h       what the process of an attempt was given
  *   cairn/external.h    tasks that a person or another program carries out
  *   cairn/checkpoint.h  list, get, verify, compare checkpoints
  *   cairn/gc.h          delete checkpoints, runs, content
@@ -47,6 +48,7 @@
 #include "cairn/run.h"
 #include "cairn/runs.h"
 #include "cairn/session.h"
+#include "cairn/shell.h"
 #include "cairn/store.h"
 #include "cairn/workflow.h"
 
