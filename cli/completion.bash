@@ -61,6 +61,7 @@ _cairn_options()
     runs) printf '%s\n' --workflow --limit --offset --sort ;;
     log) printf '%s\n' --run --attempt --stdout --stderr --follow ;;
     events) printf '%s\n' --follow ;;
+    shell) printf '%s\n' --attempt --print --secrets-fd ;;
     graph) printf '%s\n' --format --param --run ;;
     validate) printf '%s\n' --param --undo ;;
     undo) printf '%s\n' --secrets-fd ;;
@@ -160,7 +161,7 @@ _cairn_values()
 _cairn_operands()
 {
     case $1 in
-    '') printf '%s\n' run resume plan explain status watch runs log events graph init \
+    '') printf '%s\n' run resume plan explain status watch runs log shell events graph init \
         validate cancel resolve undo next claim complete fail doctor gc checkpoint session hypothesis \
         evidence belief gap note branch help version ;;
     checkpoint) printf '%s\n' list show timeline verify head delete prune create at diff restore \
@@ -171,11 +172,11 @@ _cairn_operands()
     belief) printf '%s\n' add list show update remove depend dependencies undepend ;;
     gap) printf '%s\n' add list show fill update remove ;;
     branch) printf '%s\n' start list switch abandon ;;
-    help) printf '%s\n' run resume plan explain status watch runs log events graph init \
+    help) printf '%s\n' run resume plan explain status watch runs log shell events graph init \
         validate cancel resolve undo next claim complete fail doctor gc checkpoint session hypothesis \
         evidence belief gap note branch ;;
     resume | status | watch | cancel | events | next | 'checkpoint head') _cairn_runs ;;
-    resolve | undo | claim | complete | fail)
+    shell | resolve | undo | claim | complete | fail)
         _cairn_runs
         _cairn_tasks
         ;;

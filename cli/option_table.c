@@ -232,6 +232,8 @@ static const struct option option_table[OPT_NONE] = {
     [OPT_SECTION] = {"section", 0, OPTION_CHOICE,
                      "hypotheses|evidence|beliefs|dependencies|gaps|notes",
                      "only this part of it", 0, 0, 0},
+    [OPT_PRINT] = {"print", 0, OPTION_FLAG, NULL,
+                   "print a script for sh that does it, without secrets", 0, 0, 0},
 };
 
 const struct option *option_get(enum option_id id)

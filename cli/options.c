@@ -295,6 +295,12 @@ static int take_operand(struct settings *settings, const struct command *command
     return 1;
 }
 
+/* What stands behind `--` is another command's: its usage line shows that. */
+static bool takes_rest(const struct command *command)
+{
+    return command && strstr(command->operands, "[-- ");
+}
+
 int settings_parse(struct settings *settings, const struct command *command, int argc,
                    char **argv)
 {
@@ -308,7 +314,10 @@ int settings_parse(struct settings *settings, const struct command *command, int
             break;
         if (operand)
             used = take_operand(settings, command, argument);
-        else if (strcmp(argument, "--") == 0)
+        else if (strcmp(argument, "--") == 0 && takes_rest(command)) {
+            settings->rest = argv + i + 1;
+            return argc;
+        } else if (strcmp(argument, "--") == 0)
             only_operands = true;
         else if (argument[1] == '-')
             used = take_long(settings, command, argument, next);

@@ -94,6 +94,7 @@ enum option_id {
     OPT_SEQ,
     OPT_TAGGED,
     OPT_SECTION,
+    OPT_PRINT,
     OPT_NONE /* ends a list, and counts */
 };
 #define OPT_GLOBALS OPT_VERSION
@@ -129,6 +130,8 @@ struct settings {
     size_t n_params;
     const char *operands[OPERANDS_MAX]; /* point into argv */
     int n_operands;
+    char *const *rest; /* the arguments behind `--` of a command that takes a command
+                          there, ended by NULL; NULL: there is no `--` */
 };
 
 struct command;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Attempts of a task. */
-#include "runs/attempts_int.h"
+#include "runs/attempts.h"
 #include "runs/marks.h"
 
 #include "cairn/runs.h"

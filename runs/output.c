@@ -5,7 +5,7 @@
 #include "cairn/runs.h"
 #include "process/capture.h"
 #include "process/slot_map.h"
-#include "runs/attempts_int.h"
+#include "runs/attempts.h"
 #include "runs/marks.h"
 #include "storage/object.h"
 #include "storage/rows_attempt.h"

@@ -109,6 +109,22 @@ static const struct command command_table[] = {
      1,
      {OPT_RUN, OPT_ATTEMPT, OPT_STDOUT, OPT_STDERR, OPT_FOLLOW, OPT_NONE},
      command_log},
+    {"shell",
+     "[RUN] TASK [-- CMD...]",
+     "open a shell, or run a command, as a task of a run",
+     "Opens $SHELL, or runs CMD, with the environment, directory, params and values "
+     "that the newest attempt of the task had, of a run (default: the newest). It is "
+     "outside the run: nothing is recorded, nothing of the run changes. Secrets come "
+     "from the environment or --secrets-fd; on a terminal those that are missing are "
+     "asked for. The exit status is that of the shell or of CMD: 128 + n if signal n "
+     "ended it, 127 if there is no such program, 126 if it cannot be executed.",
+     "  cairn shell convert\n  cairn shell 3 'convert[part=3]' -- ./convert --debug\n"
+     "  cairn shell convert --print >again.sh",
+     "0 2 3 5 10 75 126 127",
+     1,
+     2,
+     {OPT_ATTEMPT, OPT_PRINT, OPT_SECRETS_FD, OPT_NONE},
+     command_shell},
     {"events",
      "[RUN]",
      "list every decision of a run",

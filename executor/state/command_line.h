@@ -4,7 +4,7 @@
 #ifndef EXECUTOR_STATE_COMMAND_LINE_H
 #define EXECUTOR_STATE_COMMAND_LINE_H
 
-#include "executor/state/invocation.h"
+#include "executor/given/invocation.h"
 
 struct engine;
 struct job;

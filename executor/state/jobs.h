@@ -4,7 +4,7 @@
 #ifndef EXECUTOR_STATE_JOBS_H
 #define EXECUTOR_STATE_JOBS_H
 
-#include "executor/state/invocation.h"
+#include "executor/given/invocation.h"
 #include "executor/state/turn.h"
 #include "process/runner.h"
 #include "runs/result.h"

@@ -35,10 +35,9 @@ struct cairn_shell {
     const char *text;        /* of a `run:` task, or NULL */
     const char *const *argv; /* its command line: shell options and text, or `exec:` */
     /* NAME=value: the task's own variables, n_own of them, then what it inherits of the
-     * environment of this process. No CAIRN_TOKEN: that is of living attempts, and what
-     * has it in its environment is ended as a left-over. With `shown` only the own
-     * ones, without secrets, and what is found of their values is [REDACTED], in all
-     * texts. */
+     * environment of this process. CAIRN_TOKEN is a new one each time, and of no
+     * attempt. With `shown` only the own ones, without CAIRN_TOKEN and secrets, and
+     * what is found of the values of secrets is [REDACTED], in all texts. */
     const char *const *env;
     size_t n_own;
     const char *const *secrets;  /* names of those that the task is given */

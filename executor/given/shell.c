@@ -3,9 +3,10 @@
  * by invocation.c, as for the engine; nothing is started or recorded here. */
 #include "cairn/shell.h"
 
-#include "executor/shell_script.h"
-#include "executor/state/invocation.h"
-#include "runs/attempt_view.h"
+#include "base/clock.h"
+#include "executor/given/attempt_view.h"
+#include "executor/given/invocation.h"
+#include "executor/given/shell_script.h"
 #include "runs/outputs.h"
 
 #include <stdlib.h>
@@ -17,6 +18,7 @@ struct shell {
     struct invocation given;
     struct secrets secrets;
     struct buf directory, script;
+    char token[32];
 };
 
 struct maker {
@@ -118,7 +120,24 @@ static int refuse_kind(const struct maker *m)
                          "task `%s` is a function of the program that ran the "
                          "workflow: there is no command. Debug that program",
                          id);
+    if (!m->view->attempt)
+        return error_set(m->error, CAIRN_ENOTFOUND,
+                         "task `%s` has not started in run %llu: what it will be given "
+                         "is known when it does",
+                         id, run);
     return 0;
+}
+
+/* Not that of the attempt: what has the token of a store in its environment is a
+ * process of a run, and is ended as left over. This one is of no store. */
+static const char *make_token(struct maker *m)
+{
+    struct shell *s = m->shell;
+    if (m->options->shown)
+        return NULL;
+    snprintf(s->token, sizeof s->token, "shell.%016llx",
+             (unsigned long long)random_u64());
+    return s->token;
 }
 
 static int make_invocation(struct maker *m, struct environments *environments)
@@ -132,6 +151,7 @@ static int make_invocation(struct maker *m, struct environments *environments)
         .told = {.task = v->graph.id[v->task],
                  .run = v->run.row.run,
                  .attempt = v->attempt,
+                 .token = make_token(m),
                  .output = m->options->output,
                  .run_status = v->lookup.run_status},
         .cwd = m->shell->directory.size ? m->shell->directory.data : ".",

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* What the process of an attempt is given: its command line and its environment. The
  * engine makes it before it starts an attempt (command_line.c), `cairn shell` for an
- * attempt that was made before (executor/shell.c), with the same functions. */
-#ifndef EXECUTOR_STATE_INVOCATION_H
-#define EXECUTOR_STATE_INVOCATION_H
+ * attempt that was made before (executor/given/shell.c), with the same functions. */
+#ifndef EXECUTOR_GIVEN_INVOCATION_H
+#define EXECUTOR_GIVEN_INVOCATION_H
 
 #include "graph/text_expand.h"
 #include "runs/result.h"

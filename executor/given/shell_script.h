@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What an attempt was given, as a text for sh. */
-#ifndef EXECUTOR_SHELL_SCRIPT_H
-#define EXECUTOR_SHELL_SCRIPT_H
+#ifndef EXECUTOR_GIVEN_SHELL_SCRIPT_H
+#define EXECUTOR_GIVEN_SHELL_SCRIPT_H
 
 #include "base/str.h"
 #include "cairn/shell.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Command line and environment of an attempt. All strings of one stand in one buffer;
  * their offsets are noted first, because the buffer moves while it grows. */
-#include "executor/state/invocation.h"
+#include "executor/given/invocation.h"
 
 #include "base/array.h"
 #include "base/limits.h"

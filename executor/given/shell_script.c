@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "executor/shell_script.h"
+#include "executor/given/shell_script.h"
 
 #include "base/identifier.h"
 
@@ -108,9 +108,11 @@ static void write_directory(const struct cairn_shell *shell, struct buf *out)
     buf_text(out, " || exit\n");
 }
 
-/* A file for $CAIRN_OUTPUT, which goes when the script ends. */
-static void write_output_file(struct buf *out)
+/* What is new each time; the file goes when the script ends. */
+static void write_scratch(struct buf *out)
 {
+    buf_text(out, "CAIRN_TOKEN=shell.$(od -An -N8 -tx1 /dev/urandom | tr -cd 0-9a-f)\n"
+                  "export CAIRN_TOKEN\n");
     buf_text(out, "CAIRN_OUTPUT=$(mktemp) || exit\n"
                   "export CAIRN_OUTPUT\n"
                   "trap 'rm -f -- \"$CAIRN_OUTPUT\"' EXIT\n"
@@ -146,7 +148,7 @@ void shell_script_write(const struct cairn_shell *shell, const char *const *comm
     write_secrets(shell, out);
     write_withheld(shell, out);
     write_directory(shell, out);
-    write_output_file(out);
+    write_scratch(out);
     write_environment(shell, out);
     write_command(shell, command, out);
 }

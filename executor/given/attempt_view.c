@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "runs/attempt_view.h"
+#include "executor/given/attempt_view.h"
 
 #include "graph/match.h"
-#include "runs/attempts_int.h"
+#include "runs/attempts.h"
 #include "runs/marks.h"
 #include "runs/moved_store.h"
 #include "storage/rows_attempt.h"
@@ -55,9 +55,10 @@ static int find_attempt(struct attempt_finder *f, const char *task)
         return error_set(f->error, CAIRN_ENOTFOUND,
                          "task `%s` has no attempt %u in run %llu", task, f->wanted,
                          run);
-    if (!f->found)
-        return error_set(f->error, CAIRN_ENOTFOUND,
-                         "task `%s` has not started in run %llu", task, run);
+    if (!f->found) {
+        f->view->gen = f->place.gen;
+        f->view->task = f->place.task;
+    }
     return f->undo ? error_set(f->error, CAIRN_EUSAGE,
                                "attempt %u of task `%s` ran its undo, not the task",
                                f->wanted, task)

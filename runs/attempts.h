@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What attempts.c and output.c share. */
-#ifndef RUNS_ATTEMPTS_INT_H
-#define RUNS_ATTEMPTS_INT_H
+#ifndef RUNS_ATTEMPTS_H
+#define RUNS_ATTEMPTS_H
 
 #include "runs/stored.h"
 
