@@ -234,6 +234,29 @@ static const struct option option_table[OPT_NONE] = {
                      "only this part of it", 0, 0, 0},
     [OPT_PRINT] = {"print", 0, OPTION_FLAG, NULL,
                    "print a script for sh that does it, without secrets", 0, 0, 0},
+    [OPT_MERGE] = {"take", 0, OPTION_CHOICE, "union|ours|theirs",
+                   "of items that both branches changed: field by field, where the "
+                   "current branch counts for what both changed (default), as the "
+                   "current one has them, or as the other one has them",
+                   0, 0, 0},
+    [OPT_PREVIEW] = {"preview", 0, OPTION_FLAG, NULL,
+                     "only show what would change, and a token for it", 0, 0, 0},
+    [OPT_PAGE] = {"page", 0, OPTION_NUMBER, "N",
+                  "show this page, of 50 beliefs each (default: 1)", 1, UINT32_MAX, 1},
+    [OPT_PREVIEWED] = {"token", 0, OPTION_TEXT, "TOKEN",
+                       "only if it would still do what the preview with this token "
+                       "showed",
+                       0, 0, 0},
+    [OPT_KEEP_LAST] = {"keep-last", 0, OPTION_NUMBER, "N",
+                       "of a session: keep the newest N of each branch", 1, UINT32_MAX,
+                       0},
+    [OPT_KEEP_DAYS] = {"keep-days", 0, OPTION_NUMBER, "D",
+                       "of a session: keep those of the last D days", 1, 36500, 0},
+    [OPT_KEEP_HOURLY] = {"keep-hourly", 0, OPTION_FLAG, NULL,
+                         "of a session: keep the newest one of each hour (UTC)", 0, 0,
+                         0},
+    [OPT_KEEP_TAG] = {"keep-tag", 0, OPTION_TEXT, "A,B",
+                      "of a session: keep those with one of these tags", 0, 0, 0},
 };
 
 const struct option *option_get(enum option_id id)

@@ -95,6 +95,14 @@ enum option_id {
     OPT_TAGGED,
     OPT_SECTION,
     OPT_PRINT,
+    OPT_MERGE,
+    OPT_PREVIEW,
+    OPT_PAGE,
+    OPT_PREVIEWED,
+    OPT_KEEP_LAST,
+    OPT_KEEP_DAYS,
+    OPT_KEEP_HOURLY,
+    OPT_KEEP_TAG,
     OPT_NONE /* ends a list, and counts */
 };
 #define OPT_GLOBALS OPT_VERSION

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* cairn checkpoint prune: deletes old checkpoints of every run. */
+/* cairn checkpoint prune: deletes old checkpoints of every run, or of a session. */
 #include "cli/commands/store_commands.h"
+#include "cli/exit_status.h"
 #include "cli/format.h"
 #include "cli/json.h"
 #include "cli/open.h"
 #include "cli/report.h"
+#include "cli/sessions/session_of.h"
 #include "cli/ui.h"
 
 static int report_pruned(const struct cairn_prune_result *result, bool dry_run)
@@ -34,7 +36,7 @@ static int report_pruned(const struct cairn_prune_result *result, bool dry_run)
     return doc_print(&doc);
 }
 
-int command_checkpoint_prune(struct settings *settings)
+static int prune_runs(struct settings *settings)
 {
     struct cairn_prune_options options = {
         .run = settings->number[OPT_ONLY_RUN],
@@ -44,16 +46,58 @@ int command_checkpoint_prune(struct settings *settings)
     struct cairn_prune_result result = {0};
     struct cairn_store *store = NULL;
     struct cairn_error error = {0};
-    int status;
-    if (!settings->given[OPT_PRUNE_KEEP])
-        return report_usage("checkpoint prune",
-                            "the number to keep is missing: give --keep N");
-    status = options.dry_run ? store_for_reading(settings, &store)
-                             : store_for_writing(settings, &store, false);
+    int status = options.dry_run ? store_for_reading(settings, &store)
+                                 : store_for_writing(settings, &store, false);
     if (status == 0 && cairn_checkpoint_prune(store, &options, &result, &error) != 0)
         status = report_error(&error);
     else if (status == 0)
         status = report_pruned(&result, options.dry_run);
     cairn_store_close(store);
     return status;
+}
+
+static int prune_session(struct settings *settings)
+{
+    struct word_list tags;
+    struct cairn_prune_result result = {0};
+    struct cairn_store *store = NULL;
+    struct cairn_error error = {0};
+    bool dry_run = settings->given[OPT_DRY_RUN];
+    if (!word_list_init(&tags, settings->text[OPT_KEEP_TAG]))
+        return EXIT_SYSTEM;
+    struct cairn_keep_rules rules = {
+        .last = (uint32_t)settings->number[OPT_KEEP_LAST],
+        .days = (uint32_t)settings->number[OPT_KEEP_DAYS],
+        .hourly = settings->given[OPT_KEEP_HOURLY],
+        .tags = tags.words,
+        .n_tags = tags.n,
+    };
+    int status = session_store(settings, dry_run ? STORE_READ : STORE_WRITE, &store);
+    if (status == 0 && cairn_session_prune(store, session_option(settings), &rules,
+                                           dry_run, &result, &error) != 0)
+        status = report_error(&error);
+    else if (status == 0)
+        status = report_pruned(&result, dry_run);
+    cairn_store_close(store);
+    word_list_release(&tags);
+    return status;
+}
+
+int command_checkpoint_prune(struct settings *settings)
+{
+    const bool *given = settings->given;
+    bool session = given[OPT_SESSION] || given[OPT_KEEP_LAST] || given[OPT_KEEP_DAYS] ||
+                   given[OPT_KEEP_HOURLY] || given[OPT_KEEP_TAG];
+    bool runs = given[OPT_PRUNE_KEEP] || given[OPT_ONLY_RUN];
+    if (runs && session)
+        return report_usage(
+            "checkpoint prune",
+            "--keep and --run are for runs, --session and the --keep-... "
+            "rules for a session: give one kind");
+    if (!session && !given[OPT_PRUNE_KEEP])
+        return report_usage("checkpoint prune",
+                            "what to keep is missing: give --keep N for runs; or "
+                            "--session, --keep-last, --keep-days, --keep-hourly or "
+                            "--keep-tag for a session");
+    return session ? prune_session(settings) : prune_runs(settings);
 }

@@ -364,15 +364,22 @@ static const struct command command_table[] = {
      command_checkpoint_delete},
     {"checkpoint prune",
      "",
-     "delete old checkpoints",
-     "Deletes all but the newest checkpoints of every run, or of --run. Only whole "
-     "segments (a full checkpoint and the deltas that follow it) are deleted, and "
-     "none that a run forked from, so more than --keep may stay.",
-     "  cairn checkpoint prune --keep 20 --dry-run",
+     "delete old checkpoints of runs, or of a session",
+     "With --keep, deletes all but the newest checkpoints of every run, or of --run; "
+     "none that a run forked from, so more than --keep may stay. With --session or one "
+     "of --keep-last, --keep-days, --keep-hourly and --keep-tag, deletes checkpoints "
+     "of "
+     "a debugging session: what one of these rules keeps stays (without any of them: "
+     "100, 7 days and hourly), and so do those that were made by hand or for a "
+     "significant trigger, the newest valid one of each branch, and those where a "
+     "branch begins.",
+     "  cairn checkpoint prune --keep 20 --dry-run\n"
+     "  cairn checkpoint prune --keep-last 100 --keep-days 7",
      "0 2 5 10 75",
      0,
      0,
-     {OPT_ONLY_RUN, OPT_PRUNE_KEEP, OPT_DRY_RUN, OPT_NONE},
+     {OPT_ONLY_RUN, OPT_PRUNE_KEEP, OPT_KEEP_LAST, OPT_KEEP_DAYS, OPT_KEEP_HOURLY,
+      OPT_KEEP_TAG, OPT_SESSION, OPT_DRY_RUN, OPT_NONE},
      command_checkpoint_prune},
     {"checkpoint create",
      "[MESSAGE]",

@@ -192,6 +192,21 @@ static const struct command board_table[] = {
      {LISTED, OPT_SORT_ITEMS, OPT_SESSION, OPT_NONE},
      command_item},
     REMOVE_ROW("belief undepend", "a dependency between beliefs", "d1"),
+    {"belief cascade",
+     "ID CONFIDENCE",
+     "change a confidence, and with it what depends on the belief",
+     "Gives a belief another confidence (0 to 1), and those that depend on it, however "
+     "far away, that confidence times 0.95 for every step, but not less than 0.1. With "
+     "--preview nothing is changed: it shows what would become of each, and a token. "
+     "With --token it is done only if it is still what was shown. `cairn session undo` "
+     "takes all of it back.",
+     "  cairn belief cascade b1 0.3 --preview\n"
+     "  cairn belief cascade b1 0.3 --token 1b0e...",
+     EXITS,
+     2,
+     2,
+     {OPT_PREVIEW, OPT_PAGE, OPT_PREVIEWED, OPT_SESSION, OPT_NONE},
+     command_belief_cascade},
 
     {"gap add",
      "TEXT",

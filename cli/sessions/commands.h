@@ -17,6 +17,8 @@ int command_branch_start(struct settings *settings);
 int command_branch_list(struct settings *settings);
 int command_branch_switch(struct settings *settings);
 int command_branch_abandon(struct settings *settings);
+int command_branch_merge(struct settings *settings);
+int command_belief_cascade(struct settings *settings);
 /* All of `cairn hypothesis`, `evidence`, `belief`, `gap` and `note`. */
 int command_item(struct settings *settings);
 int command_checkpoint_create(struct settings *settings);

@@ -136,6 +136,19 @@ static const struct command session_table[] = {
      1,
      {OPT_SESSION, OPT_NONE},
      command_branch_switch},
+    {"branch merge",
+     "NAME",
+     "take the changes of a branch over into the current one",
+     "Takes over what was changed on the branch since it and the current one parted, "
+     "item by item, and marks it as merged. What only one of the two has changed is as "
+     "that one has it; --take says what becomes of items that both have changed, whose "
+     "ids are printed. The state before is in a checkpoint.",
+     "  cairn branch merge without-cache --take theirs",
+     EXITS,
+     1,
+     1,
+     {OPT_MERGE, OPT_SESSION, OPT_NONE},
+     command_branch_merge},
     {"branch abandon",
      "NAME",
      "give a branch up",

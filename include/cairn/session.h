@@ -222,7 +222,7 @@ CAIRN_API int cairn_branch_abandon(struct cairn_store *store, const char *sessio
                                    const char *name, const char *reason,
                                    struct cairn_error *error);
 
-enum cairn_merge { CAIRN_MERGE_OURS, CAIRN_MERGE_THEIRS, CAIRN_MERGE_UNION };
+enum cairn_merge { CAIRN_MERGE_UNION, CAIRN_MERGE_OURS, CAIRN_MERGE_THEIRS };
 struct cairn_merged {
     char base[CAIRN_ID_MAX];          /* where the two branches parted */
     char checkpoint[CAIRN_ID_MAX];    /* of the merged state */
@@ -231,7 +231,7 @@ struct cairn_merged {
 };
 /* Takes the changes of a branch over into the current one, item by item: what only one
  * of them has changed since they parted is as that one has it. Of what both changed
- * `how` says: ours or theirs as a whole; or union, field by field, where ours counts
+ * `how` says: ours or theirs as a whole; or union: field by field, where ours counts
  * for a field that both changed and nothing is removed that the other one changed.
  * `each` (may be NULL) gets the ids of those. An item that others refer to stays in any
  * case. The present state is checkpointed before, and the branch is `merged` then. */

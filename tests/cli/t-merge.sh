@@ -1,0 +1,98 @@
+# shellcheck shell=sh disable=SC2154
+# Merging branches, carrying a confidence on, and pruning the checkpoints of a session: each
+# step a process of its own.
+. "${TESTS:?}/cli/tap.sh"
+unset CAIRN_SESSION
+
+exits 0 cairn session start merging -q
+exits 0 cairn belief add 'the cache is warm' --confidence 0.9
+exits 0 cairn belief add 'the hosts are alike' --confidence 0.9
+exits 0 cairn belief add 'one host stands for all' --confidence 0.9
+exits 0 cairn belief depend b2 b1
+exits 0 cairn belief depend b3 b2
+
+# ---- A cascade: shown, refused when stale, done, taken back ----
+exits 0 cairn belief cascade b1 0.8 --preview
+ok 'one step away' grep -q '^b2 *1 *0.90 *0.76$' out
+ok 'two steps away' grep -q '^b3 *2 *0.90 *0.72$' out
+token=$(sed -n 's/.*--token \([0-9a-f]*\).*/\1/p' err)
+ok 'the preview has a token' test -n "$token"
+cairn belief show b2 >b2
+ok 'and changes nothing' grep -q '0.9' b2
+exits 0 cairn belief update b3 --confidence 0.5
+exits 2 cairn belief cascade b1 0.8 --token "$token"
+says 'has changed since that preview' err
+cairn belief show b1 >b1
+ok 'a stale one changes nothing' grep -q '0.9' b1
+exits 0 cairn belief cascade b1 0.8 --preview --json
+token=$(json_get '.token' out)
+is "$(json_get '.total' out)" 3 'three steps'
+exits 0 cairn belief cascade b1 0.8 --token "$token"
+cairn belief show b3 >b3
+ok 'done as it was shown' grep -q '0.722' b3
+exits 0 cairn session undo
+cairn belief show b3 >b3
+ok 'and taken back by one command' grep -q '0.5' b3
+exits 2 cairn belief cascade b1 1.5
+says 'confidence' err
+exits 2 cairn belief cascade b1 half
+exits 10 cairn belief cascade b9 0.5
+
+# ---- Merging ----
+exits 0 cairn note add 'both will change this' --tag a
+exits 0 cairn note add 'only the branch changes this'
+exits 0 cairn note add 'only main changes this'
+exits 0 cairn branch start other -q
+exits 0 cairn note update n1 --text 'theirs' -q
+exits 0 cairn note update n2 --text 'changed by the branch' -q
+exits 0 cairn note add 'new on the branch' -q
+exits 0 cairn branch switch main -q
+exits 0 cairn note update n1 --tag b -q
+exits 0 cairn note update n3 --text 'changed by main' -q
+exits 0 cairn branch merge other --json
+is "$(json_get '.conflicts[0]' out)" n1 'what both changed is named'
+is "$(json_get '.added' out)" 1 'one was added'
+ok 'a checkpoint has the merged state' cairn checkpoint show "$(json_get '.checkpoint' out)"
+cairn note list --limit 100 >notes
+ok 'the field that only they changed is theirs' grep -q theirs notes
+cairn note show n1 >n1
+ok 'and the one that only we changed ours' grep -q 'tags *b' n1
+ok 'what one branch changed is as it has it' grep -q 'changed by the branch' notes
+ok 'on both sides' grep -q 'changed by main' notes
+ok 'what was new there is here' grep -q 'new on the branch' notes
+exits 2 cairn branch merge other
+says 'merged' err
+exits 2 cairn branch merge main
+exits 10 cairn branch merge nowhere
+cairn branch list >branches
+ok 'the branch is merged' grep -q '^merged.*other' branches
+
+# ---- Pruning ----
+for i in 1 2 3 4 5; do
+    exits 0 cairn branch start "line $i" -q
+    exits 0 cairn note add "on line $i" -q
+    exits 0 cairn branch switch main -q
+done
+exits 0 cairn checkpoint create 'by hand' --tag kept -q
+cairn checkpoint list --json --limit 100 >list
+before=$(json_get '.total' list)
+exits 2 cairn checkpoint prune
+exits 2 cairn checkpoint prune --keep 1 --keep-last 1
+exits 0 cairn checkpoint prune --keep-last 1 --dry-run --json
+planned=$(json_get '.deleted' out)
+cairn checkpoint list --json --limit 100 >list
+is "$(json_get '.total' list)" "$before" 'a dry run deletes nothing'
+exits 0 cairn checkpoint prune --keep-last 1 --json
+is "$(json_get '.deleted' out)" "$planned" 'a prune deletes what the dry run said'
+ok 'that is some' test "$planned" -gt 0
+exits 0 cairn checkpoint prune --keep-last 1 --json
+is "$(json_get '.deleted' out)" 0 'a second one deletes nothing'
+cairn checkpoint list --limit 100 >left
+ok 'one made by hand stays' grep -q 'by hand' left
+exits 0 cairn checkpoint verify
+for i in 1 2 3 4 5; do
+    exits 0 cairn branch switch "line $i" -q
+    cairn note list --limit 100 >notes
+    ok "line $i has its state" grep -q "on line $i" notes
+done
+done_testing
