@@ -22,27 +22,6 @@
 
 /* ---- Other rows ---- */
 
-static void report_session_row(struct repair *r, const struct salvage_row *row)
-{
-    const struct cairn_loss loss = {.kind = CAIRN_LOSS_ROW};
-    const struct sql_value *v = row->values;
-    long long first = v[0].integer, second = v[1].integer, third = v[2].integer;
-    if (row->n == 0)
-        repair_report_loss(r, &loss, "a row of the table %s, which cannot be read",
-                           salvage_name(row->table));
-    else if (row->table == SALVAGE_SESSION)
-        repair_report_loss(r, &loss, "the row of session %lld", first);
-    else if (row->table == SALVAGE_BRANCH)
-        repair_report_loss(r, &loss, "the row of branch %lld of session %lld", first,
-                           second);
-    else if (row->table == SALVAGE_ITEM)
-        repair_report_loss(r, &loss, "the item of session %lld, kind %lld, number %lld",
-                           first, second, third);
-    else
-        repair_report_loss(r, &loss, "the log of session %lld, turn %lld, number %lld",
-                           first, second, third);
-}
-
 static void note_lost_row(void *context, const struct salvage_row *row)
 {
     struct repair *r = context;
@@ -70,7 +49,7 @@ static void note_lost_row(void *context, const struct salvage_row *row)
     case SALVAGE_BRANCH:
     case SALVAGE_ITEM:
     case SALVAGE_SESSION_LOG:
-        report_session_row(r, row);
+        repair_note_session_row(r, row);
         break;
     default:
         repair_report_loss(r, &loss, "a row of the table %s", salvage_name(row->table));
@@ -176,6 +155,8 @@ static int fill_store(struct repair *r)
         rc = repair_attempts(r);
     if (!rc)
         rc = repair_runs(r);
+    if (!rc)
+        rc = repair_sessions(r);
     if (!rc)
         rc = repair_report_losses(r);
     if (!rc)
@@ -284,6 +265,7 @@ int checkpoint_repair(const struct repair_options *options,
     seqs_release(&r.lost_runs);
     seqs_release(&r.bare_runs);
     seqs_release(&r.gone_seqs);
+    seqs_release(&r.lost_sessions);
     free(r.bad_runs);
     free(r.bad_attempts);
     seqs_release(&r.bad_objects);

@@ -54,6 +54,7 @@ struct repair {
     struct seqs lost_seqs; /* of all of them, once they are known */
     struct seqs lost_runs; /* whose newest rows are damaged, or gone */
     struct seqs bare_runs; /* of which there is no record */
+    struct seqs lost_sessions;
     struct seqs gone_seqs; /* of records that nothing is left of */
     struct bad_run *bad_runs;
     size_t n_bad_runs, bad_run_room;
@@ -88,6 +89,9 @@ int repair_report_losses(struct repair *r);
 void repair_note_run(struct repair *r, const struct salvage_row *row);
 void repair_note_attempt(struct repair *r, const struct salvage_row *row);
 void repair_note_object(struct repair *r, const struct salvage_row *row);
+void repair_note_session_row(struct repair *r, const struct salvage_row *row);
+/* Makes rows of sessions again that other rows name. */
+int repair_sessions(struct repair *r);
 /* Make rows of runs again from other rows; and rows of attempts as interrupted ones,
  * since it is known that they began. */
 int repair_runs(struct repair *r);

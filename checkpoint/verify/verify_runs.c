@@ -4,6 +4,7 @@
 #include "storage/health.h"
 #include "storage/rows_lost.h"
 #include "storage/rows_run.h"
+#include "storage/sessions/rows_session.h"
 #include "storage/store.h"
 
 #include <assert.h>
@@ -131,9 +132,28 @@ static int missing_graph(void *context, uint64_t run, uint64_t gen)
         (unsigned long long)run, (unsigned long long)gen);
 }
 
+static int missing_session(void *context, uint64_t session)
+{
+    struct verifier *v = context;
+    v->result.damaged++;
+    return verify_report(v, 0, NULL,
+                         "the row of session %llu is missing: other rows name it",
+                         (unsigned long long)session);
+}
+
+/* A damaged row may name any session. */
+static int verify_other_rows(struct verifier *v)
+{
+    uint64_t before = v->result.damaged;
+    int rc = store_verify_rows(v->store, bad_row, v, v->error);
+    if (rc >= 0 && !v->stop && v->result.damaged == before)
+        rc = store_each_lost_session(v->store, missing_session, v, v->error);
+    return rc;
+}
+
 int verify_run_rows(struct verifier *v)
 {
-    int rc = store_verify_rows(v->store, bad_row, v, v->error);
+    int rc = verify_other_rows(v);
     seqs_sort(&v->damaged);
     if (rc >= 0 && !v->stop)
         rc = store_each_orphan(v->store, missing_run, v, v->error);

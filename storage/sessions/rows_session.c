@@ -32,27 +32,43 @@ static int no_session(uint64_t session, struct cairn_error *error)
                      (unsigned long long)session);
 }
 
+static int put_row(struct cairn_store *store, enum sql_id id, uint64_t session,
+                   const struct session_row *row, struct cairn_error *error)
+{
+    return checked_put(store, id,
+                       VALUES(value_number(session), value_text(row->name),
+                              value_int(row->started_ns),
+                              value_int(row->started_boot_ns), value_text(row->boot),
+                              value_int(row->ended_ns), value_number(row->branch),
+                              value_blob(row->numbers), value_blob(row->settings)),
+                       error);
+}
+
 int store_put_session(struct cairn_store *store, struct session_row *row,
                       struct cairn_error *error)
 {
     uint64_t session = row->session;
+    enum sql_id id = session ? SQL_SET_SESSION : SQL_ADD_SESSION;
     store_assert_writing(store);
     assert(row->name.len);
     int rc = check_name(store, row, error);
-    if (!rc && !row->session)
+    if (!rc && !session)
         rc = checked_next_number(store, SQL_LAST_SESSION, "session", &session, error);
     if (rc)
         return rc;
-    rc = checked_put(store, row->session ? SQL_SET_SESSION : SQL_ADD_SESSION,
-                     VALUES(value_number(session), value_text(row->name),
-                            value_int(row->started_ns), value_int(row->started_boot_ns),
-                            value_text(row->boot), value_int(row->ended_ns),
-                            value_number(row->branch), value_blob(row->numbers),
-                            value_blob(row->settings)),
-                     error);
+    rc = put_row(store, id, session, row, error);
     if (!rc)
         row->session = session;
     return rc == CAIRN_ENOTFOUND ? no_session(session, error) : rc;
+}
+
+int store_restore_session(struct cairn_store *store, const struct session_row *row,
+                          struct cairn_error *error)
+{
+    store_assert_writing(store);
+    assert(row->session && row->name.len);
+    int rc = check_name(store, row, error);
+    return rc ? rc : put_row(store, SQL_ADD_SESSION, row->session, row, error);
 }
 
 /* ---- Reading ---- */
@@ -173,6 +189,14 @@ int store_each_session(struct cairn_store *store, const struct cairn_page *page,
     }
     checked_stop(&rows);
     return rc > 0 ? 0 : checked_result(&rows, rc, error);
+}
+
+int store_each_lost_session(struct cairn_store *store,
+                            int (*each)(void *, uint64_t session), void *context,
+                            struct cairn_error *error)
+{
+    store_assert_open(store);
+    return db_each_number(store->db, SQL_EACH_LOST_SESSION, each, context, error);
 }
 
 /* ---- The current one ---- */

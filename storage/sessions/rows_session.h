@@ -31,7 +31,7 @@ struct session_row {
     struct str boot;                     /* boot id */
     int64_t ended_ns;                    /* 0: not ended */
     uint64_t branch;                     /* the current one */
-    struct str numbers, settings;
+    struct str numbers, settings; /* both empty where a repair made the row again */
 };
 /* Replaces the row of its number (CAIRN_ENOTFOUND if there is none); number 0: a new
  * session, whose number is put there. CAIRN_EUSAGE if another has its name. */
@@ -49,6 +49,14 @@ int store_find_session(struct cairn_store *store, struct str name, uint64_t *ses
 int store_each_session(struct cairn_store *store, const struct cairn_page *page,
                        session_row_fn *each, void *context, uint64_t *total,
                        struct cairn_error *error);
+
+/* Sessions that other rows name and that have no row, by number. */
+int store_each_lost_session(struct cairn_store *store,
+                            int (*each)(void *, uint64_t session), void *context,
+                            struct cairn_error *error);
+/* Gives such a session a row again. CAIRN_EUSAGE if another has its name. */
+int store_restore_session(struct cairn_store *store, const struct session_row *row,
+                          struct cairn_error *error);
 
 /* The current session of the store, 0: none. It is the setting `session`, a number; its
  * row may be gone. CAIRN_EDAMAGED if the setting is damaged, or may be. */

@@ -290,6 +290,18 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_EACH_SESSION_DESC] =
         SESSION_COLUMNS "ORDER BY session DESC LIMIT ?1 OFFSET ?2",
     [SQL_COUNT_SESSIONS] = "SELECT count(*) FROM session",
+    /* The sessions of large tables are found by seeking through their keys. */
+    [SQL_EACH_LOST_SESSION] =
+        "WITH RECURSIVE i(session) AS (SELECT min(session) FROM item UNION ALL "
+        "SELECT (SELECT min(session) FROM item WHERE session > i.session) FROM i "
+        "WHERE i.session IS NOT NULL), "
+        "l(session) AS (SELECT min(session) FROM session_log UNION ALL "
+        "SELECT (SELECT min(session) FROM session_log WHERE session > l.session) "
+        "FROM l WHERE l.session IS NOT NULL) "
+        "SELECT session FROM (SELECT session FROM i UNION SELECT session FROM l "
+        "UNION SELECT session FROM branch) n WHERE session IS NOT NULL "
+        "AND NOT EXISTS(SELECT 1 FROM session s WHERE s.session = n.session) "
+        "ORDER BY 1",
     [SQL_LAST_BRANCH] =
         "SELECT max(ifnull((SELECT max(branch) FROM branch), 0), "
         "ifnull((SELECT max(branch) FROM session), 0), "

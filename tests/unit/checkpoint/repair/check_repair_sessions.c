@@ -54,6 +54,14 @@ static bool repair(struct lab *lab)
 
 enum { SESSIONS = 3 };
 
+/* But those that the repair has made. */
+static int add_session(void *context, const struct session_row *row)
+{
+    static const char made[] = "recovered-";
+    bool is_made = strncmp(row->name.ptr, made, sizeof made - 1) == 0;
+    return is_made ? 0 : session_line(context, row);
+}
+
 /* All of all sessions. */
 static void list_rows(struct lab *lab, struct buf *lines)
 {
@@ -61,7 +69,7 @@ static void list_rows(struct lab *lab, struct buf *lines)
     uint64_t current = 0;
     buf_clear(lines);
     MUST(lab,
-         store_each_session(lab->store, &all, session_line, lines, NULL, &lab->error));
+         store_each_session(lab->store, &all, add_session, lines, NULL, &lab->error));
     MUST(lab, store_each_branch(lab->store, 0, branch_line, lines, &lab->error));
     for (uint64_t session = 1; session <= SESSIONS; session++) {
         MUST(lab, store_each_item(lab->store, session, item_line, lines, &lab->error));
@@ -133,13 +141,64 @@ START_TEST(damaged_row)
     lab_sql(lab, damage[_i].sql, 0);
     ck_assert(repair(lab));
     ck_assert_msg(strstr(losses, damage[_i].loss) != NULL, "%s", losses);
-    ck_assert_int_eq(n_losses, damage[_i].missing);
+    ck_assert_int_eq(n_losses, damage[_i].missing + (_i == 0)); /* and the name */
     list_rows(lab, &after);
     if (_i == 6) {
         ck_assert_ptr_nonnull(strstr(after.data, "current 0\n"));
         after.data[after.size - sizeof "current 0"] = 0;
     }
     ck_assert_int_eq(count_missing(&before, &after), damage[_i].missing + (_i == 5));
+    ck_assert(!repair(lab));
+    lab_close(lab);
+    buf_release(&before);
+    buf_release(&after);
+}
+END_TEST
+
+static int check_made(void *context, const struct session_row *row)
+{
+    const char *name = context;
+    ck_assert(str_equal(row->name, str_of(name)));
+    ck_assert_uint_eq(row->branch, 5);
+    ck_assert_int_eq(row->started_ns, 0);
+    ck_assert_uint_eq(row->numbers.len + row->settings.len + row->boot.len, 0);
+    return 0;
+}
+
+static int note_problem(void *context, const struct cairn_finding *finding)
+{
+    if (finding->health == CAIRN_HEALTH_BAD)
+        snprintf(context, 300, "%s", finding->text);
+    return 0;
+}
+
+/* What is left of a session can be found again, by a name that no other has. */
+START_TEST(lost_session)
+{
+    struct lab *lab = open_lab(7);
+    struct buf before = BUF_INIT, after = BUF_INIT;
+    char found[300] = "", made[] = "recovered-2", other[] = "recovered-2-2";
+    struct doctor_options doctor = {.path = lab->path,
+                                    .kinds = &payload_kinds,
+                                    .each = note_problem,
+                                    .context = found};
+    list_rows(lab, &before);
+    struct session_row taken = {.name = str_of(made)};
+    if (_i) {
+        MUST(lab, store_begin(lab->store, -1, &lab->error));
+        MUST(lab, store_put_session(lab->store, &taken, &lab->error));
+        MUST(lab, store_commit(lab->store, &lab->error));
+    }
+    lab_sql(lab, "DELETE FROM session WHERE session = 2", 0);
+    ck_assert_int_eq(checkpoint_doctor(&doctor, &lab->error), CAIRN_EDAMAGED);
+    ck_assert_str_eq(found, "the row of session 2 is missing: other rows name it");
+    ck_assert(repair(lab));
+    ck_assert_int_eq(n_losses, 1);
+    ck_assert_ptr_nonnull(strstr(losses, _i ? other : made));
+    MUST(lab,
+         store_get_session(lab->store, 2, check_made, _i ? other : made, &lab->error));
+    list_rows(lab, &after);
+    ck_assert_int_eq(count_missing(&before, &after), 1);
     ck_assert(!repair(lab));
     lab_close(lab);
     buf_release(&before);
@@ -275,6 +334,7 @@ END_TEST
 static void add(TCase *tests)
 {
     tcase_add_loop_test(tests, damaged_row, 0, sizeof damage / sizeof damage[0]);
+    tcase_add_loop_test(tests, lost_session, 0, 2);
     tcase_add_loop_test(tests, flipped_bit, 0, 4);
     tcase_add_loop_test(tests, damaged_page, 0, 2);
     tcase_add_test(tests, old_rows_stay_away);
