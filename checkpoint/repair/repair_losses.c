@@ -38,23 +38,40 @@ void repair_note_object(struct repair *r, const struct salvage_row *row)
     r->nomem = !key.ptr || map_add(&r->bad_digests, key, index, NULL) < 0;
 }
 
-static int note_lost_object(void *context, const char *hex)
+/* `text` says what it is. */
+static int note_lost_content(struct repair *r, const char *hex, const char *text)
 {
-    struct repair *r = context;
     struct cairn_loss loss = {.kind = CAIRN_LOSS_OBJECT};
     uint32_t index = map_get(&r->bad_digests, str_of(hex));
     assert(index == MAP_NONE || index < r->bad_objects.n);
     if (index != MAP_NONE)
         r->bad_objects.at[index] = 0; /* this is its report */
-    repair_report_loss(r, &loss, "the stored content %.12s, to which other rows refer",
-                       hex);
+    repair_report_loss(r, &loss, "the stored content %.12s, %s", hex, text);
     return store_put_known_loss(r->store, hex, r->error);
 }
 
+static int note_lost_object(void *context, const char *hex)
+{
+    return note_lost_content(context, hex, "to which other rows refer");
+}
+
+enum { ROOTS_SEEN = 64 };
 struct root_notes {
     struct repair *repair;
-    int rc; /* of noting, apart from that of the record's check */
+    char text[120];                 /* what the roots of the record are */
+    int rc;                         /* of noting, apart from that of its check */
+    struct digest seen[ROOTS_SEEN]; /* the last ones: records have much in common */
+    size_t n;                       /* ever put there */
 };
+
+static bool was_seen(const struct root_notes *notes, const struct digest *digest)
+{
+    size_t n = notes->n < ROOTS_SEEN ? notes->n : ROOTS_SEEN;
+    for (size_t i = 0; i < n; i++)
+        if (digest_equal(&notes->seen[i], digest))
+            return true;
+    return false;
+}
 
 static int note_missing_root(void *context, const struct digest *digest)
 {
@@ -63,37 +80,46 @@ static int note_missing_root(void *context, const struct digest *digest)
     struct buf content = BUF_INIT;
     char hex[DIGEST_HEX_SIZE];
     bool known = false;
+    if (was_seen(notes, digest))
+        return 0;
+    notes->seen[notes->n++ % ROOTS_SEEN] = *digest;
     int rc = store_get_object(r->store, digest, &content, NULL);
     buf_release(&content);
     if (rc != CAIRN_ENOTFOUND)
         return 0;
     digest_hex(digest, hex);
     rc = store_is_known_loss(r->store, hex, &known, r->error);
-    notes->rc = rc || known ? rc : note_lost_object(r, hex);
+    notes->rc = rc || known ? rc : note_lost_content(r, hex, notes->text);
     return notes->rc;
 }
 
-/* Objects that records cannot be used without: graphs of runs whose rows are lost. */
+/* Objects that records cannot be used without: graphs of runs whose rows are lost, and
+ * sections of sessions. The first record that needs one is named. */
 static int note_roots(void *context, const struct checkpoint_row *row)
 {
-    struct repair *r = context;
+    struct root_notes *notes = context;
+    struct repair *r = notes->repair;
     const struct payload_kind *kind = kind_of(r->options->kinds, row->namespace_id);
-    struct root_notes notes = {.repair = r};
+    char number[CAIRN_ID_MAX];
     struct payload_check check = {
-        .roots = ROOTS_NEEDED, .root = note_missing_root, .context = &notes};
+        .roots = ROOTS_NEEDED, .root = note_missing_root, .context = notes};
     struct sound_record record;
     if (row->kind != RECORD_FULL || !kind || row_check(row, r->sha, &record, NULL))
         return 0;
+    checkpoint_number(row->namespace_id, row->seq, number);
+    snprintf(notes->text, sizeof notes->text, "the %s of checkpoint %s",
+             kind->root_noun, number);
     int rc = kind->check(&record, &check, NULL);
-    return notes.rc ? notes.rc : rc == CAIRN_ENOMEM ? error_nomem(r->error) : 0;
+    return notes->rc ? notes->rc : rc == CAIRN_ENOMEM ? error_nomem(r->error) : 0;
 }
 
 static int report_objects(struct repair *r)
 {
     struct checkpoint_range all = {0};
+    struct root_notes notes = {.repair = r};
     int rc = store_each_lost_object(r->store, note_lost_object, r, r->error);
     if (!rc)
-        rc = store_each_checkpoint(r->store, &all, note_roots, r, r->error);
+        rc = store_each_checkpoint(r->store, &all, note_roots, &notes, r->error);
     for (size_t i = 0; i < r->bad_objects.n && rc >= 0; i++)
         if (r->bad_objects.at[i]) {
             struct cairn_loss loss = {.kind = CAIRN_LOSS_OBJECT};

@@ -22,10 +22,7 @@
 
 static int bad_object(void *context, const char *digest_hex_text, const char *why)
 {
-    struct verifier *v = context;
-    v->result.bad_objects++;
-    return verify_report(v, 0, NULL, "object %.64s is damaged: %s", digest_hex_text,
-                         why);
+    return verify_bad_object(context, digest_hex_text, why);
 }
 
 /* The pages of the database: damage outside of every record and object is found here.

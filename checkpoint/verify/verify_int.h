@@ -27,6 +27,8 @@ struct question {
 struct needed_root {
     struct digest digest; /* first, to be sorted by */
     uint8_t namespace_id;
+    uint64_t seq;     /* the lowest of the records that need it */
+    uint64_t records; /* how many */
 };
 
 struct stream_state; /* verify_rows.c */
@@ -37,6 +39,7 @@ struct verifier {
     const struct payload_kinds *kinds;
     const struct verify_reader *reader;
     bool stop; /* the callback wants no more */
+    bool one;  /* one checkpoint is verified, not everything */
     struct cairn_verify_result result;
     bool bad_database; /* its pages, not what stands in them */
     bool other_key;    /* no HMAC in the store is of the key */
@@ -81,10 +84,13 @@ int verify_one(struct verifier *v, const char *id);
 /* Adds a question; verify_questions answers all. */
 int verify_add_question(struct verifier *v, const struct question *question);
 int verify_questions(struct verifier *v);
-/* Every object that records cannot be used without is in the pool. */
-int verify_note_root(struct verifier *v, uint8_t namespace_id,
+/* Every object that records cannot be used without is in the pool. Records are noted by
+ * ascending seq. */
+int verify_note_root(struct verifier *v, uint8_t namespace_id, uint64_t seq,
                      const struct digest *digest);
 int verify_roots(struct verifier *v);
+/* Reports a damaged object, and which records cannot be used because of it. */
+int verify_bad_object(struct verifier *v, const char *digest_hex_text, const char *why);
 /* Records whose payloads were not read, since their kinds are unknown: no damage. */
 int verify_report_unread(struct verifier *v);
 

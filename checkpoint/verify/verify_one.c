@@ -89,6 +89,40 @@ static int try_rebuild(const struct chains *in, uint64_t seq, uint64_t *bad,
     return rc;
 }
 
+struct one_record {
+    struct verifier *v;
+    const struct payload_kind *kind;
+    uint64_t seq;
+};
+
+static int note_root(void *context, const struct digest *digest)
+{
+    const struct one_record *one = context;
+    return verify_note_root(one->v, one->kind->namespace_id, one->seq, digest);
+}
+
+static int note_roots(void *context, const struct checkpoint_row *row)
+{
+    struct one_record *one = context;
+    struct sound_record record;
+    struct payload_check check = {
+        .roots = ROOTS_NEEDED, .root = note_root, .context = one};
+    int rc = row_check(row, one->v->sha, &record, one->v->error);
+    if (rc)
+        return rc;
+    rc = one->kind->check(&record, &check, one->v->error);
+    return rc == CAIRN_ENOMEM ? error_nomem(one->v->error) : rc;
+}
+
+/* The objects that it names itself and cannot be used without. */
+static int verify_content(struct verifier *v, const struct found_checkpoint *found)
+{
+    struct one_record one = {v, found->in.kind, found->seq};
+    int rc = store_get_checkpoint(v->store, found->seq, note_roots, &one, v->error);
+    v->one = true;
+    return rc ? rc : verify_roots(v);
+}
+
 /* Its parent, and that it was read at all. */
 static int verify_sound(struct verifier *v, uint8_t namespace_id, uint64_t seq)
 {
@@ -126,5 +160,6 @@ int verify_one(struct verifier *v, const char *id)
     }
     if (rc)
         return error_set(v->error, rc, "%s", reason.text);
-    return verify_sound(v, namespace_id, found.seq);
+    rc = kind_of(v->kinds, namespace_id) ? verify_content(v, &found) : 0;
+    return rc || v->stop ? (rc < 0 ? rc : 0) : verify_sound(v, namespace_id, found.seq);
 }

@@ -8,54 +8,135 @@
 #include "storage/rows_lost.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 
-int verify_note_root(struct verifier *v, uint8_t namespace_id,
+/* A record needs much of what the ones right before it need: so memory does not grow
+ * with the number of records that have the same. */
+static struct needed_root *find_recent(const struct verifier *v,
+                                       const struct digest *digest)
+{
+    enum { RECENT = 64 };
+    size_t first = v->n_roots > RECENT ? v->n_roots - RECENT : 0;
+    for (size_t i = v->n_roots; i > first; i--)
+        if (digest_equal(&v->roots[i - 1].digest, digest))
+            return &v->roots[i - 1];
+    return NULL;
+}
+
+int verify_note_root(struct verifier *v, uint8_t namespace_id, uint64_t seq,
                      const struct digest *digest)
 {
-    if (v->n_roots && digest_equal(&v->roots[v->n_roots - 1].digest, digest))
+    struct needed_root *recent = find_recent(v, digest);
+    if (recent) {
+        recent->records++;
         return 0;
+    }
     struct needed_root *roots =
         array_room(v->roots, v->n_roots, &v->root_room, sizeof *roots);
     if (!roots)
         return CAIRN_ENOMEM;
     v->roots = roots;
-    v->roots[v->n_roots++] = (struct needed_root){*digest, namespace_id};
+    v->roots[v->n_roots++] = (struct needed_root){*digest, namespace_id, seq, 1};
     return 0;
 }
 
 static int by_digest(const void *a, const void *b)
 {
-    return memcmp(a, b, DIGEST_SIZE);
+    const struct needed_root *x = a, *y = b;
+    int order = memcmp(&x->digest, &y->digest, DIGEST_SIZE);
+    return order ? order : (x->seq > y->seq) - (x->seq < y->seq);
 }
 
-static int report_missing(struct verifier *v, const struct needed_root *root,
-                          const char *hex)
+/* Sorts them, and makes one of those with the same digest. */
+static void join_roots(struct verifier *v)
+{
+    size_t kept = 0;
+    if (v->n_roots)
+        qsort(v->roots, v->n_roots, sizeof *v->roots, by_digest);
+    for (size_t i = 1; i < v->n_roots; i++) {
+        if (digest_equal(&v->roots[kept].digest, &v->roots[i].digest))
+            v->roots[kept].records += v->roots[i].records;
+        else
+            v->roots[++kept] = v->roots[i];
+    }
+    v->n_roots = v->n_roots ? kept + 1 : 0;
+}
+
+enum { RECORDS_MAX = 100 };
+
+/* "checkpoint debug:42 and 3 others" */
+static const char *name_records(const struct needed_root *root, char out[RECORDS_MAX])
+{
+    char number[CAIRN_ID_MAX];
+    unsigned long long others = root->records - 1;
+    assert(root->records > 0);
+    checkpoint_number(root->namespace_id, root->seq, number);
+    if (others)
+        snprintf(out, RECORDS_MAX, "checkpoint %s and %llu other%s", number, others,
+                 others == 1 ? "" : "s");
+    else
+        snprintf(out, RECORDS_MAX, "checkpoint %s", number);
+    return out;
+}
+
+enum { ROOT_USE_MAX = 250 };
+
+/* "the section of checkpoint debug:42; ..." for the object, or "" if no record needs
+ * it. */
+static const char *describe_use(const struct verifier *v, const char *digest_hex_text,
+                                char out[ROOT_USE_MAX])
+{
+    char hex[DIGEST_HEX_SIZE], records[RECORDS_MAX];
+    *out = 0;
+    for (size_t i = 0; i < v->n_roots; i++) {
+        const struct needed_root *root = &v->roots[i];
+        const struct payload_kind *kind = kind_of(v->kinds, root->namespace_id);
+        digest_hex(&root->digest, hex);
+        if (strcmp(hex, digest_hex_text) == 0)
+            snprintf(out, ROOT_USE_MAX, "the %s of %s; %s", kind->root_noun,
+                     name_records(root, records), kind->root_loss);
+    }
+    return out;
+}
+
+static int report_root(struct verifier *v, const struct needed_root *root,
+                       const char *hex, const char *state)
 {
     const struct payload_kind *kind = kind_of(v->kinds, root->namespace_id);
+    char records[RECORDS_MAX];
     assert(kind); /* a payload was read by it */
     v->result.bad_objects++;
-    return verify_report(v, 0, NULL,
-                         "the %s %.12s that checkpoints refer to is missing; %s",
-                         kind->root_noun, hex, kind->root_loss);
+    return verify_report(v, 0, NULL, "the %s %.12s of %s is %s; %s", kind->root_noun,
+                         hex, name_records(root, records), state, kind->root_loss);
+}
+
+int verify_bad_object(struct verifier *v, const char *digest_hex_text, const char *why)
+{
+    char use[ROOT_USE_MAX];
+    v->result.bad_objects++;
+    describe_use(v, digest_hex_text, use);
+    return verify_report(v, 0, NULL, "object %.64s is damaged: %s%s%s", digest_hex_text,
+                         why, *use ? "; it is " : "", use);
 }
 
 static int verify_root(struct verifier *v, const struct needed_root *root,
                        struct buf *content)
 {
     char hex[DIGEST_HEX_SIZE];
+    struct cairn_error why = {0};
     bool known = false;
     buf_clear(content);
-    int rc = store_get_object(v->store, &root->digest, content, v->error);
-    if (rc == CAIRN_EDAMAGED)
-        return 0; /* the check of all objects reports it */
-    if (rc != CAIRN_ENOTFOUND)
-        return rc;
+    int rc = store_get_object(v->store, &root->digest, content, &why);
     digest_hex(&root->digest, hex);
+    if (rc == CAIRN_EDAMAGED) /* the check of all objects reports it */
+        return v->one ? report_root(v, root, hex, "damaged") : 0;
+    if (rc != CAIRN_ENOTFOUND)
+        return rc ? error_set(v->error, rc, "%s", why.text) : 0;
     rc = store_is_known_loss(v->store, hex, &known, v->error);
     if (rc == CAIRN_EDAMAGED)
         return 0; /* the check of the pages reports it */
-    return rc || known ? rc : report_missing(v, root, hex);
+    return rc || known ? rc : report_root(v, root, hex, "missing");
 }
 
 int verify_roots(struct verifier *v)
@@ -63,11 +144,9 @@ int verify_roots(struct verifier *v)
     struct buf content = BUF_INIT;
     int rc = 0;
     assert(v->n_roots <= v->root_room);
-    if (v->n_roots)
-        qsort(v->roots, v->n_roots, sizeof *v->roots, by_digest);
+    join_roots(v);
     for (size_t i = 0; i < v->n_roots && rc == 0; i++)
-        if (i == 0 || !digest_equal(&v->roots[i - 1].digest, &v->roots[i].digest))
-            rc = verify_root(v, &v->roots[i], &content);
+        rc = verify_root(v, &v->roots[i], &content);
     buf_release(&content);
     return rc;
 }

@@ -41,7 +41,10 @@ static int add_stream(struct verifier *v, uint8_t namespace_id, uint64_t stream)
         return CAIRN_ENOMEM;
     v->streams = streams;
     /* Sessions have no key. */
-    v->result.unkeyed_runs += store_key(v->store) && namespace_id == NAMESPACE_DEBUG;
+    if (store_key(v->store) && namespace_id == NAMESPACE_DEBUG) {
+        v->result.unkeyed_runs++;
+        v->result.unkeyed_branches++;
+    }
     v->streams[v->n_streams++] = (struct stream_state){
         .namespace_id = namespace_id,
         .stream = stream,
@@ -120,12 +123,13 @@ static int report_row(struct verifier *v, const struct checkpoint_row *row,
 struct root_context {
     struct verifier *v;
     uint8_t namespace_id;
+    uint64_t seq;
 };
 
 static int note_root(void *context, const struct digest *digest)
 {
     const struct root_context *note = context;
-    return verify_note_root(note->v, note->namespace_id, digest);
+    return verify_note_root(note->v, note->namespace_id, note->seq, digest);
 }
 
 /* Its full record is not the newest one of the stream. */
@@ -148,7 +152,7 @@ static int check_payload(struct verifier *v, struct stream_state *seen,
 {
     uint8_t namespace_id = record->header.namespace_id;
     const struct payload_kind *kind = kind_of(v->kinds, namespace_id);
-    struct root_context note = {v, namespace_id};
+    struct root_context note = {v, namespace_id, record->header.seq};
     assert(namespace_id <= NAMESPACE_DEBUG);
     struct payload_check check = {.frame = &seen->frame,
                                   .roots = ROOTS_NEEDED,

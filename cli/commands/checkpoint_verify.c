@@ -53,6 +53,7 @@ static void print_document(const struct verify_report *report,
     doc_count(doc, "hmacs", result->hmacs);
     doc_count(doc, "unchecked_hmacs", result->unchecked_hmacs);
     doc_count(doc, "unkeyed_runs", result->unkeyed_runs);
+    doc_count(doc, "unkeyed_branches", result->unkeyed_branches);
     doc_count(doc, "bad_hmacs", result->bad_hmacs);
     if (report->heads) {
         doc_object(doc, "head");
@@ -63,6 +64,14 @@ static void print_document(const struct verify_report *report,
         doc_null(doc, "head");
     }
     doc_print(doc);
+}
+
+static const char *heads_text(const struct head_list *heads)
+{
+    for (size_t i = 0; i < heads->n; i++)
+        if (heads->heads[i].branch != 0)
+            return " and branches were";
+    return heads->n == 1 ? " was" : " were";
 }
 
 /* What to do about what was named. */
@@ -83,8 +92,22 @@ static void print_advice(const struct verify_report *report)
             "or, if you know the reason, export a new head with `cairn checkpoint "
             "head`");
     else if (report->heads)
-        say("the exported head matches: %zu run%s compared", report->heads->n,
-            report->heads->n == 1 ? " was" : "s were");
+        say("the exported head matches: %zu run%s%s compared", report->heads->n,
+            report->heads->n == 1 ? "" : "s", heads_text(report->heads));
+}
+
+static void print_unkeyed(const struct cairn_verify_result *result)
+{
+    uint64_t branches = result->unkeyed_branches;
+    uint64_t runs = result->unkeyed_runs - branches;
+    if (runs > 0)
+        say("%llu run%s recorded without a key: nothing proves who wrote %s",
+            (unsigned long long)runs, runs == 1 ? " was" : "s were",
+            runs == 1 ? "it" : "them");
+    if (branches > 0)
+        say("%llu branch%s of sessions, which have no key: nothing proves who wrote %s",
+            (unsigned long long)branches, branches == 1 ? "" : "es",
+            branches == 1 ? "it" : "them");
 }
 
 static void print_text(const struct verify_report *report,
@@ -104,11 +127,7 @@ static void print_text(const struct verify_report *report,
         say("%llu HMAC%s not checked: give the key with --key FILE",
             (unsigned long long)result->unchecked_hmacs,
             result->unchecked_hmacs == 1 ? " was" : "s were");
-    if (result->unkeyed_runs > 0)
-        say("%llu run%s recorded without a key: nothing proves who wrote %s",
-            (unsigned long long)result->unkeyed_runs,
-            result->unkeyed_runs == 1 ? " was" : "s were",
-            result->unkeyed_runs == 1 ? "it" : "them");
+    print_unkeyed(result);
     print_advice(report);
 }
 

@@ -115,9 +115,11 @@ struct cairn_verify_result {
     int64_t duration_ms;
     uint64_t hmacs;           /* intact records that carry one */
     uint64_t unchecked_hmacs; /* of these, not checked because no key was given */
-    uint64_t unkeyed_runs;    /* with a key given: recorded without one; still verified,
-                                 but nothing proves who wrote them */
+    uint64_t unkeyed_runs;    /* with a key given: runs, and branches of sessions,
+                                 recorded without one; still verified, but nothing
+                                 proves who wrote them */
     uint64_t bad_hmacs; /* also in `damaged`: intact, but without an HMAC of the key */
+    uint64_t unkeyed_branches; /* of unkeyed_runs: sessions have no key */
 };
 
 /* Checks one checkpoint (id), or every record, chain link and object (id NULL).
