@@ -202,7 +202,10 @@ static int load_view(struct attempt_view *v, const char *task, uint32_t attempt,
 {
     struct attempt_finder finder = {.view = v, .wanted = attempt, .error = error};
     struct digest graph;
-    int rc = find_attempt(&finder, task);
+    /* What it says is going to be executed. */
+    int rc = store_check_keyed(v->store, v->run.row.run, v->run.row.keyed, error);
+    if (!rc)
+        rc = find_attempt(&finder, task);
     if (!rc)
         rc = run_graph(v->store, &v->run.row, v->gen, &graph, error);
     if (!rc)

@@ -53,8 +53,9 @@ struct cairn_shell {
  * environment of this process, as for cairn_run. A missing secret is no error: it is
  * in `missing` and not in `env`.
  * ENOTFOUND (run, task or attempt), EUSAGE (the task is external or a callback, the
- * attempt ran the undo, a secret is too short), EWORKFLOW (a text cannot be evaluated,
- * as when the attempt failed before its process started), EDAMAGED. */
+ * attempt ran the undo, a secret is too short, the run needs a key), EWORKFLOW (a text
+ * cannot be evaluated, as when the attempt failed before its process started),
+ * EDAMAGED. */
 CAIRN_API int cairn_shell(struct cairn_shell **out, struct cairn_store *store,
                           uint64_t run, const char *task,
                           const struct cairn_shell_options *options,
