@@ -12,7 +12,7 @@
 #include "session/triggers.h"
 #include "storage/sessions/rows_session.h"
 
-/* ---- live.c: loading a session, and writing what has changed ---- */
+/* ---- live.c: loading a session ---- */
 
 /* Stored in the log of a session: never renumbered. `number` and the two texts of a row
  * are, by verb:
@@ -84,6 +84,15 @@ int live_load_board(struct live *live, struct cairn_error *error);
 /* A session that has ended is not changed: CAIRN_EUSAGE. */
 int live_check_open(const struct live *live, struct cairn_error *error);
 
+/* The current session of the store: 1 there is one, 0 none. */
+int current_session(struct cairn_store *store, uint64_t *session,
+                    struct cairn_error *error);
+/* A copy in the arena of `live`; CAIRN_ENOTFOUND. */
+int live_branch(struct live *live, uint64_t branch, struct branch_row *out,
+                struct cairn_error *error);
+
+/* ---- live_put.c ---- */
+
 /* Writes the row, from the members of `live`. */
 int live_put_row(struct live *live, struct cairn_error *error);
 struct log_entry {
@@ -98,12 +107,19 @@ int live_log(struct live *live, const struct log_entry *entry,
  * is counted. */
 int live_put_changes(struct live *live, const struct board_changes *changes,
                      bool logged, struct cairn_error *error);
-/* The current session of the store: 1 there is one, 0 none. */
-int current_session(struct cairn_store *store, uint64_t *session,
-                    struct cairn_error *error);
-/* A copy in the arena of `live`; CAIRN_ENOTFOUND. */
-int live_branch(struct live *live, uint64_t branch, struct branch_row *out,
-                struct cairn_error *error);
+
+/* ---- numbers.c ---- */
+
+void numbers_encode(const struct live *live, struct buf *out);
+/* From live->row: CAIRN_EDAMAGED. */
+int numbers_decode(struct live *live, struct cairn_error *error);
+
+/* ---- recovered.c ---- */
+
+/* Of a session whose row was lost: a repair left a row without numbers and settings.
+ * The numbers come from what is left, the settings are the usual ones; a write
+ * transaction also stores that, and begins a branch if none is left. */
+int live_recover(struct live *live, struct cairn_error *error);
 
 /* ---- sessions.c ---- */
 

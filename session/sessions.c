@@ -66,12 +66,12 @@ static int tell(struct live *live, struct cairn_session_info *info,
                 struct cairn_error *error)
 {
     const struct session_row *row = &live->row;
-    struct branch_row branch;
+    struct branch_row branch = {.name = STR("")};
     uint64_t current = 0, items = 0, branches = 0;
     int64_t end_ns = row->ended_ns ? row->ended_ns : live->now.utc_ns;
     int rc = current_session(live->store, &current, NULL);
     if (rc != CAIRN_ENOMEM && rc != CAIRN_EIO)
-        rc = live_branch(live, row->branch, &branch, error);
+        rc = row->branch ? live_branch(live, row->branch, &branch, error) : 0;
     if (!rc)
         rc = store_each_item(live->store, row->session, count_item, &items, error);
     if (!rc)
