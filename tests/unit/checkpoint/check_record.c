@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The record codec, and the worked example of docs/format.md. */
+/* The record codec, and the worked examples of docs/format.md. */
 #include "cairn/outcome.h"
 #include "checkpoint/payload.h"
 #include "checkpoint/record.h"
+#include "checkpoint/sections.h"
 #include "storage/rows_checkpoint.h"
 #include "tests/support/suite.h"
 
@@ -222,7 +223,7 @@ struct example {
     struct str payload;
 };
 
-static void read_example(const char **at, const char *fence, struct example *out)
+static void read_record(const char **at, const char *fence, struct example *out)
 {
     *out = (struct example){.record = BUF_INIT, .trailer = BUF_INIT};
     read_block(at, fence, &out->record);
@@ -230,6 +231,11 @@ static void read_example(const char **at, const char *fence, struct example *out
     ck_assert_int_eq(record_decode(buf_view(&out->record), buf_view(&out->trailer), sha,
                                    &out->header, &out->payload, NULL),
                      0);
+}
+
+static void read_example(const char **at, const char *fence, struct example *out)
+{
+    read_record(at, fence, out);
     ck_assert_uint_eq(out->header.stream, 7);
     ck_assert_uint_eq(out->header.namespace_id, NAMESPACE_WORKFLOW);
 }
@@ -312,6 +318,47 @@ START_TEST(documented_example)
 }
 END_TEST
 
+START_TEST(documented_example_of_a_session)
+{
+    struct arena arena = ARENA_INIT;
+    struct buf page = BUF_INIT, again = BUF_INIT;
+    struct example debug;
+    struct sections found;
+    read_page(&page);
+    const char *at = page.data;
+    read_record(&at, "```debug\n", &debug);
+    ck_assert_uint_eq(debug.header.namespace_id, NAMESPACE_DEBUG);
+    ck_assert_uint_eq(debug.header.stream, 3);
+    ck_assert_uint_eq(debug.header.seq, 43);
+    ck_assert_int_eq(sections_decode(&arena, debug.payload, &found, NULL), 0);
+    ck_assert_uint_eq(found.trigger, 14);
+    ck_assert(str_equal(found.message, STR("Auto: task failed")));
+    ck_assert_uint_eq(found.n_tags, 1);
+    ck_assert(str_equal(found.tags[0], STR("auto")));
+    ck_assert_int_eq(found.boot_ns, 60000000000);
+    ck_assert(found.linked && found.link.run == 7 && found.link.seq == 42);
+    ck_assert(str_equal(found.link.task, STR("publish")));
+    ck_assert(found.link.attempt == 3 && found.link.end == 0 && found.link.code == 1);
+    ck_assert(str_equal(found.link.tail, STR("no\n")));
+    ck_assert_uint_eq(found.n, 1);
+    ck_assert(found.list[0].kind == 1 && found.list[0].n == 2);
+    ck_assert_uint_eq(found.list[0].last, 5);
+    ck_assert_uint_eq(found.list[0].digest.bytes[31], 0xdf);
+    ck_assert_int_eq(sections_encode(&found, &again, NULL), 0);
+    ck_assert(str_equal(buf_view(&again), debug.payload));
+    char id[CAIRN_ID_MAX];
+    struct digest digest;
+    memcpy(digest.bytes, debug.trailer.data, DIGEST_SIZE);
+    checkpoint_id(NAMESPACE_DEBUG, debug.header.seq, &digest, id);
+    ck_assert_msg(strstr(page.data, id) != NULL, "%s", id);
+    buf_release(&debug.record);
+    buf_release(&debug.trailer);
+    buf_release(&again);
+    buf_release(&page);
+    arena_release(&arena);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("record");
@@ -323,6 +370,7 @@ int main(void)
     tcase_add_test(tests, fields_are_checked_behind_the_hash);
     tcase_add_test(tests, wrong_headers_are_not_written);
     tcase_add_test(tests, documented_example);
+    tcase_add_test(tests, documented_example_of_a_session);
     suite_add_tcase(suite, tests);
     return help_run(suite);
 }
