@@ -69,14 +69,15 @@ _cairn_options()
     claim) printf '%s\n' --lease --holder ;;
     complete) printf '%s\n' --token --output ;;
     fail) printf '%s\n' --token --message ;;
-    'checkpoint list') printf '%s\n' --run --workflow --limit --offset --sort ;;
+    'checkpoint list') printf '%s\n' --run --workflow --session --limit --offset --sort ;;
     doctor) printf '%s\n' --repair ;;
     gc) printf '%s\n' --keep-runs --older-than --dry-run ;;
     'checkpoint show') printf '%s\n' --tasks ;;
     'checkpoint verify') printf '%s\n' --head ;;
     'checkpoint timeline') printf '%s\n' --workflow --limit ;;
     'checkpoint delete') printf '%s\n' --yes ;;
-    'checkpoint prune') printf '%s\n' --run --keep --dry-run ;;
+    'checkpoint prune') printf '%s\n' --run --keep --session --keep-last --keep-days --keep-hourly \
+        --keep-tag --dry-run ;;
     'checkpoint create') printf '%s\n' --tag --trigger --session ;;
     'checkpoint at') printf '%s\n' --seq --tag --section --session ;;
     'checkpoint diff' | 'checkpoint undo-restore') printf '%s\n' --session ;;
@@ -88,6 +89,8 @@ _cairn_options()
     'session '* | 'branch list' | 'branch switch') printf '%s\n' --session ;;
     'branch start') printf '%s\n' --from --session ;;
     'branch abandon') printf '%s\n' --reason --session ;;
+    'branch merge') printf '%s\n' --take --session ;;
+    'belief cascade') printf '%s\n' --preview --page --token --session ;;
     'hypothesis add') printf '%s\n' --prior --tag --session ;;
     'hypothesis update') printf '%s\n' --statement --prior --tag --session ;;
     'hypothesis confirm' | 'hypothesis reject') printf '%s\n' --reason --session ;;
@@ -134,6 +137,7 @@ _cairn_values()
     --from | --at) _cairn_checkpoints ;;
     --session) _cairn_sessions ;;
     --hypothesis) _cairn_items hypothesis ;;
+    --take) printf '%s\n' union ours theirs ;;
     --status) printf '%s\n' proposed testing confirmed rejected ;;
     --severity) printf '%s\n' info warning critical ;;
     --criticality) printf '%s\n' high medium low ;;
@@ -153,7 +157,7 @@ _cairn_values()
     --store | --key | --param | --jobs | -j | --output-limit | --keep | --interval | --workflow | \
         --limit | --offset | --attempt | --secrets-fd | --head | --lease | --holder | --token | --output | \
         --message | --keep-runs | --older-than | --after | --prior | --tag | --reason | --statement | --text | \
-        --strength | --source | --confidence | --subject | --claim | --about | --seq) : ;;
+        --page | --keep-last | --keep-days | --keep-tag | --strength | --source | --confidence | --subject | --claim | --about | --seq) : ;;
     *) return 1 ;;
     esac
 }
@@ -169,9 +173,9 @@ _cairn_operands()
     session) printf '%s\n' start list show switch end config undo log ;;
     hypothesis) printf '%s\n' add list show test confirm reject update remove ;;
     evidence | note) printf '%s\n' add list show update remove ;;
-    belief) printf '%s\n' add list show update remove depend dependencies undepend ;;
+    belief) printf '%s\n' add list show update remove depend dependencies undepend cascade ;;
     gap) printf '%s\n' add list show fill update remove ;;
-    branch) printf '%s\n' start list switch abandon ;;
+    branch) printf '%s\n' start list switch merge abandon ;;
     help) printf '%s\n' run resume plan explain status watch runs log shell events graph init \
         validate cancel resolve undo next claim complete fail doctor gc checkpoint session hypothesis \
         evidence belief gap note branch ;;
@@ -185,7 +189,7 @@ _cairn_operands()
         'checkpoint diff' | 'checkpoint restore') _cairn_checkpoints ;;
     'session show' | 'session switch' | 'session end') _cairn_sessions ;;
     'session config') cairn session config 2>/dev/null | awk '{ print $1 }' ;;
-    'branch switch' | 'branch abandon') _cairn_branches ;;
+    'branch switch' | 'branch merge' | 'branch abandon') _cairn_branches ;;
     'evidence add') _cairn_items hypothesis ;;
     'belief depend') _cairn_items belief ;;
     'belief undepend') _cairn_items belief dependencies ;;

@@ -229,6 +229,8 @@ static const struct option option_table[OPT_NONE] = {
                  INT64_MAX, 0},
     [OPT_TAGGED] = {"tag", 0, OPTION_TEXT, "TAG",
                     "only among checkpoints with this tag", 0, 0, 0},
+    [OPT_ONLY_SESSION] = {"session", 0, OPTION_TEXT, "SESSION",
+                          "only those of this session, by its name or number", 0, 0, 0},
     [OPT_SECTION] = {"section", 0, OPTION_CHOICE,
                      "hypotheses|evidence|beliefs|dependencies|gaps|notes",
                      "only this part of it", 0, 0, 0},

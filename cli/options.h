@@ -93,6 +93,7 @@ enum option_id {
     OPT_TRIGGER,
     OPT_SEQ,
     OPT_TAGGED,
+    OPT_ONLY_SESSION,
     OPT_SECTION,
     OPT_PRINT,
     OPT_MERGE,

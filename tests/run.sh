@@ -17,7 +17,7 @@ chmod 711 "$work"
 trap 'exit 130' INT TERM
 export BUILD TESTS work root
 # Under `make -j` these would be inherited by the makes that tests start.
-unset MAKEFLAGS MAKELEVEL MFLAGS CAIRN_STORE
+unset MAKEFLAGS MAKELEVEL MFLAGS CAIRN_STORE CAIRN_SESSION
 
 if [ $# -eq 0 ]; then
     echo 'run.sh: no tests were given' >&2

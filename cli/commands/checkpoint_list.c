@@ -42,7 +42,8 @@ static int each_checkpoint(void *context, const struct cairn_checkpoint_info *in
     return 0;
 }
 
-static int list_checkpoints(struct settings *settings, struct cairn_store *store)
+static int list_checkpoints(struct settings *settings, struct cairn_store *store,
+                            uint64_t session)
 {
     struct doc doc = {0};
     struct checkpoint_listing listing = {.doc = ui_json() ? &doc : NULL};
@@ -50,6 +51,7 @@ static int list_checkpoints(struct settings *settings, struct cairn_store *store
     struct cairn_checkpoint_filter filter = {
         .workflow = settings->text[OPT_WORKFLOW],
         .run = settings->number[OPT_ONLY_RUN],
+        .session = session,
         .page = {.limit = (uint32_t)settings->number[OPT_LIMIT],
                  .offset = settings->number[OPT_OFFSET],
                  .oldest_first = settings->number[OPT_SORT_CHECKPOINTS] == 1},
@@ -73,13 +75,18 @@ int command_checkpoint_list(struct settings *settings)
     struct cairn_store *store = NULL;
     struct cairn_error error = {0};
     struct cairn_run_info run = {0};
+    struct cairn_session_info session = {0};
     int status = store_for_reading(settings, &store);
-    /* A run that does not exist is an error, not an empty list. */
+    /* A run or session that does not exist is an error, not an empty list. */
     if (status == 0 && settings->given[OPT_ONLY_RUN] &&
         cairn_run_look(store, settings->number[OPT_ONLY_RUN], &run, &error) != 0)
         status = report_error(&error);
+    if (status == 0 && settings->given[OPT_ONLY_SESSION] &&
+        cairn_session_get(store, settings->text[OPT_ONLY_SESSION], &session, &error) !=
+            0)
+        status = report_error(&error);
     if (status == 0)
-        status = list_checkpoints(settings, store);
+        status = list_checkpoints(settings, store, session.session);
     cairn_store_close(store);
     return status;
 }

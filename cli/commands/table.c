@@ -296,8 +296,8 @@ static const struct command command_table[] = {
      "0 2 5 10 75",
      0,
      0,
-     {OPT_ONLY_RUN, OPT_WORKFLOW, OPT_LIMIT, OPT_OFFSET, OPT_SORT_CHECKPOINTS,
-      OPT_NONE},
+     {OPT_ONLY_RUN, OPT_WORKFLOW, OPT_ONLY_SESSION, OPT_LIMIT, OPT_OFFSET,
+      OPT_SORT_CHECKPOINTS, OPT_NONE},
      command_checkpoint_list},
     {"checkpoint show",
      "CHECKPOINT",
@@ -368,8 +368,8 @@ static const struct command command_table[] = {
      "With --keep, deletes all but the newest checkpoints of every run, or of --run; "
      "none that a run forked from, so more than --keep may stay. With --session or one "
      "of --keep-last, --keep-days, --keep-hourly and --keep-tag, deletes checkpoints "
-     "of "
-     "a debugging session: what one of these rules keeps stays (without any of them: "
+     "of a debugging session: what one of these rules keeps stays (without any of "
+     "them: "
      "100, 7 days and hourly), and so do those that were made by hand or for a "
      "significant trigger, the newest valid one of each branch, and those where a "
      "branch begins.",

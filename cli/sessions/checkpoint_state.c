@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/sessions/checkpoint_state.h"
 
+#include "cli/describe.h"
 #include "cli/format.h"
 #include "cli/report.h"
 #include "cli/sessions/item.h"
@@ -8,6 +9,8 @@
 
 #include <inttypes.h>
 #include <string.h>
+
+#define TAIL_LINES 20 /* of the output of a failed task */
 
 bool is_session_checkpoint(const char *id)
 {
@@ -87,16 +90,62 @@ static void print_lines(const char *label, const char *text)
     }
 }
 
+/* Where the last so many lines of a text begin. */
+static size_t last_lines(const char *text, size_t n, unsigned lines)
+{
+    size_t at = n > 0 && text[n - 1] == '\n' ? n - 1 : n;
+    while (at > 0 && (text[at - 1] != '\n' || --lines > 0))
+        at--;
+    return at;
+}
+
+/* The task whose failure it was made for, with the end of its output. */
+static void print_failure(const struct cairn_task_failure *failure)
+{
+    char end[FORMAT_MAX];
+    size_t at = last_lines(failure->tail, failure->tail_bytes, TAIL_LINES);
+    out("failure   %s of run %" PRIu64 ", attempt %u: %s\n", failure->task,
+        failure->run, failure->attempt,
+        format_end(end, failure->exit_code, failure->signal, false, NULL));
+    if (failure->checkpoint != 0)
+        out("recorded  workflow:%" PRIu64 "\n", failure->checkpoint);
+    while (at < failure->tail_bytes) {
+        const char *line = failure->tail + at;
+        const char *newline = memchr(line, '\n', failure->tail_bytes - at);
+        size_t n = newline ? (size_t)(newline - line) : failure->tail_bytes - at;
+        out("  | %.*s\n", (int)n, line);
+        at += n + 1;
+    }
+}
+
 static void print_told(const struct cairn_session_checkpoint_info *info)
 {
     out("trigger   %s%s\n", info->trigger, info->significant ? ", significant" : "");
     print_lines("message", info->message);
-    if (info->n_tags == 0)
-        return;
-    out("tags      ");
+    if (info->n_tags > 0)
+        out("tags      ");
     for (size_t i = 0; i < info->n_tags; i++)
         out("%s%s", i > 0 ? ", " : "", info->tags[i]);
-    out("\n");
+    if (info->n_tags > 0)
+        out("\n");
+    if (info->failure)
+        print_failure(info->failure);
+}
+
+static void failure_document(struct doc *doc, const struct cairn_task_failure *failure)
+{
+    if (!failure) {
+        doc_null(doc, "failure");
+        return;
+    }
+    doc_object(doc, "failure");
+    doc_count(doc, "run", failure->run);
+    doc_some(doc, "checkpoint", failure->checkpoint);
+    doc_text(doc, "task", failure->task);
+    doc_count(doc, "attempt", failure->attempt);
+    process_end_document(doc, failure->exit_code, failure->signal);
+    doc_bytes(doc, "tail", failure->tail, failure->tail_bytes);
+    doc_end(doc);
 }
 
 static int tell(void *context, const struct cairn_session_checkpoint_info *info)
@@ -115,6 +164,7 @@ static int tell(void *context, const struct cairn_session_checkpoint_info *info)
         doc_text(told->doc, NULL, info->tags[i]);
     doc_end(told->doc);
     doc_count(told->doc, "items", info->items);
+    failure_document(told->doc, info->failure);
     return 0;
 }
 

@@ -268,7 +268,59 @@ ok 'with the reason' grep -qF '"reason":"the cache is not involved"' out
 exits 2 cairn branch switch without-cache
 is "$(get .message cairn checkpoint show "$fork")" 'on the new branch' 'checkpoints of other branches stay'
 
+# ---- Pruning by rules (T-90 to T-94) ----
+exits 0 cairn session start pruning
+exits 0 cairn session config tool-call on
+for i in 1 2 3 4 5 6; do
+    cairn note add "step $i" >/dev/null
+    tag=$((i % 3))
+    cairn checkpoint create --trigger tool-call --tag "rest-$tag"
+done >made.ids 2>err
+is "$(wc -l <made.ids)" 6 'six automatic ones'
+exits 0 cairn checkpoint create 'by hand'
+by_hand=$(cat out)
+exits 0 cairn note add 'one more'
+exits 0 cairn checkpoint create --trigger tool-call
+newest=$(cat out)
+left() { cairn checkpoint list --session pruning --limit 100 --quiet | awk 'NR > 1 { print $1 }' | sort; }
+left >all
+exits 0 cairn checkpoint prune --session pruning
+matches '^deleted 0 of 8 ' 'the usual rules keep all of today'
+exits 0 cairn checkpoint prune --keep-last 2 --keep-tag rest-0 --dry-run
+matches '^would delete 4 of 8 '
+is "$(left)" "$(cat all)" 'a dry run deletes nothing'
+exits 0 cairn checkpoint prune --keep-last 2 --keep-tag rest-0
+matches '^deleted 4 of 8 ' 'which deletes as many'
+{
+    sed -n '3p;6p' made.ids
+    echo "$by_hand"
+    echo "$newest"
+} | sort >wanted
+is "$(left)" "$(cat wanted)" 'the newest two, those with the tag, the manual one'
+exits 0 cairn checkpoint prune --keep-last 2 --keep-tag rest-0
+matches '^deleted 0 of 4 ' 'a second time there is nothing to delete'
+exits 0 cairn checkpoint prune --keep-last 1 --json
+is "$(json_get .total) $(json_get .kept) $(json_get .deleted)" '4 2 2' 'the manual one always stays'
+exits 0 cairn checkpoint verify
+exits 2 cairn checkpoint prune --keep-last 1 --keep 3
+exits 2 cairn checkpoint prune --session pruning --run 1
+exits 2 cairn checkpoint prune --keep-last 0
+exits 10 cairn checkpoint prune --session nobody
+exits 10 cairn checkpoint list --session nobody
+ok 'the list of one session has none of another (T-42)' test "$(left | wc -l)" -eq 2
+exits 0 cairn session switch first
+
 # ---- Both namespaces in one store ----
+cat >fails.yaml <<'END'
+name: fails
+tasks: {a: {run: "echo the reason; exit 3"}}
+END
+exits 1 cairn run fails.yaml
+exits 0 cairn checkpoint list --session first --limit 1
+exits 0 cairn checkpoint show "$(awk 'NR == 2 { print $1 }' out)"
+matches '^trigger +task-failed$' 'a failed task is noted in the session'
+matches '^failure +a of run 1, attempt 1: exit 3$' 'with run, attempt and exit status'
+matches '^  \| the reason$' 'and the end of its output (T-19)'
 cat >one.yaml <<'END'
 name: one
 tasks: {a: {run: "true"}}
