@@ -62,6 +62,11 @@ bool command_is_group(const char *word)
     return false;
 }
 
+bool command_takes_rest(const struct command *command)
+{
+    return strstr(command->operands, "[-- ") != NULL;
+}
+
 bool command_takes(const struct command *command, enum option_id id)
 {
     if (id < OPT_GLOBALS)

@@ -44,6 +44,8 @@ const struct command_group *command_group_of(const char *words);
 const struct command *command_find(const char *words);
 /* Whether `word` is the first of several commands' two words. */
 bool command_is_group(const char *word);
+/* Whether what stands behind `--` is another command's: its usage line shows that. */
+bool command_takes_rest(const struct command *command);
 /* Whether the command takes an option, the global ones included. */
 bool command_takes(const struct command *command, enum option_id id);
 

@@ -15,5 +15,7 @@
 #define EXIT_UNSAVED 9
 #define EXIT_NOT_FOUND 10
 #define EXIT_SYSTEM 75
+#define EXIT_NOT_EXECUTABLE 126
+#define EXIT_NO_PROGRAM 127
 
 #endif

@@ -28,6 +28,8 @@ static const struct {
     {EXIT_NOT_FOUND,
      "not found: a file, store, run, task, checkpoint, session or item"},
     {EXIT_SYSTEM, "the system refused (a lock wait ran out, disk full, no permission)"},
+    {EXIT_NOT_EXECUTABLE, "the command cannot be executed"},
+    {EXIT_NO_PROGRAM, "there is no such command"},
 };
 
 /* Prints text wrapped, from `column` on, where the cursor already is. */
@@ -78,15 +80,17 @@ static void print_statuses(FILE *to, const char *exits)
         long status = strtol(at, &rest, 10);
         for (size_t i = 0; i < sizeof statuses / sizeof statuses[0]; i++) {
             if (statuses[i].status == status)
-                fprintf(to, "  %2ld  %s\n", status, statuses[i].meaning);
+                fprintf(to, " %3ld  %s\n", status, statuses[i].meaning);
         }
     }
 }
 
 void help_command(FILE *to, const struct command *command)
 {
-    fprintf(to, "usage: cairn %s%s%s [OPTION]...\n\n", command->name,
-            command->operands[0] ? " " : "", command->operands);
+    const char *options = " [OPTION]...", *none = "";
+    bool first = command_takes_rest(command); /* behind `--` they would be CMD's */
+    fprintf(to, "usage: cairn %s%s%s%s%s\n\n", command->name, first ? options : none,
+            command->operands[0] ? " " : "", command->operands, first ? none : options);
     print_wrapped(to, command->details, 0);
     fputs("\noptions:\n", to);
     for (size_t i = 0; command->options[i] != OPT_NONE; i++)

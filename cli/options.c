@@ -295,12 +295,6 @@ static int take_operand(struct settings *settings, const struct command *command
     return 1;
 }
 
-/* What stands behind `--` is another command's: its usage line shows that. */
-static bool takes_rest(const struct command *command)
-{
-    return command && strstr(command->operands, "[-- ");
-}
-
 int settings_parse(struct settings *settings, const struct command *command, int argc,
                    char **argv)
 {
@@ -314,7 +308,8 @@ int settings_parse(struct settings *settings, const struct command *command, int
             break;
         if (operand)
             used = take_operand(settings, command, argument);
-        else if (strcmp(argument, "--") == 0 && takes_rest(command)) {
+        else if (command && strcmp(argument, "--") == 0 &&
+                 command_takes_rest(command)) {
             settings->rest = argv + i + 1;
             return argc;
         } else if (strcmp(argument, "--") == 0)

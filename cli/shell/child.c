@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-enum { NOT_FOUND = 127, NOT_EXECUTABLE = 126, SIGNALLED = 128 };
+enum { SIGNALLED = 128 };
 
 static int refused(int status, const char *what, const char *name, int sys)
 {
@@ -115,11 +115,11 @@ int child_run(const char *directory, const char *const *argv, const char *const 
     sys = start(&child, argv);
     environ = own;
     if (sys == ENOENT || sys == ENOTDIR)
-        status = refused(NOT_FOUND, "cannot execute", argv[0], sys);
+        status = refused(EXIT_NO_PROGRAM, "cannot execute", argv[0], sys);
     else if (sys == EAGAIN || sys == ENOMEM)
         status = refused(EXIT_SYSTEM, "cannot start", argv[0], sys);
     else if (sys != 0)
-        status = refused(NOT_EXECUTABLE, "cannot execute", argv[0], sys);
+        status = refused(EXIT_NOT_EXECUTABLE, "cannot execute", argv[0], sys);
     else
         status = wait_for(child, &waited);
     foreground_restore(&foreground);
