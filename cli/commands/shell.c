@@ -48,12 +48,14 @@ static int read_operands(struct shell *shell)
 static int make(struct shell *shell)
 {
     struct cairn_error error = {0};
+    struct cairn_shell *made = NULL;
+    if (cairn_shell(&made, shell->store, shell->run, shell->task, &shell->options,
+                    &error) != 0 ||
+        !made)
+        return missing_task(shell->store, shell->run, shell->task, &error);
     cairn_shell_free(shell->made);
-    shell->made = NULL;
-    if (cairn_shell(&shell->made, shell->store, shell->run, shell->task,
-                    &shell->options, &error) == 0)
-        return 0;
-    return missing_task(shell->store, shell->run, shell->task, &error);
+    shell->made = made;
+    return 0;
 }
 
 /* ---- Secrets ---- */
@@ -125,7 +127,7 @@ static int complete_secrets(struct shell *shell)
         return status;
     shell->options.secrets = shell->asked;
     shell->options.n_secrets += shell->n_asked;
-    return make(shell);
+    return 0;
 }
 
 static void release_asked(struct shell *shell)
@@ -253,31 +255,34 @@ static int print(struct shell *shell)
 
 /* ---- Running ---- */
 
-static int open_shell(struct shell *shell)
+/* From here on the store is not needed: what is run may take hours. */
+static int run(struct shell *shell)
 {
     const char *own = getenv("SHELL");
     const char *argv[] = {own && own[0] != '\0' ? own : "/bin/sh", NULL};
     const char *const *rest = (const char *const *)(uintptr_t)shell->settings->rest;
-    int status = make(shell);
-    if (status == 0)
-        status = complete_secrets(shell);
-    /* From here on the store is not needed: what is run may take hours. */
     cairn_store_close(shell->store);
     shell->store = NULL;
-    if (status != 0)
-        return status;
     announce(shell);
     return child_run(shell->made->directory, rest ? rest : argv, shell->made->env);
 }
 
-static int open_with_scratch(struct shell *shell)
+/* It is made twice, so that there is nothing to be removed while somebody is asked. */
+static int open_shell(struct shell *shell)
 {
-    struct scratch scratch;
-    int status = scratch_make(&scratch);
+    struct scratch scratch = {.directory = ""};
+    int status = make(shell);
+    if (status == 0)
+        status = complete_secrets(shell);
+    if (status == 0)
+        status = scratch_make(&scratch);
     if (status != 0)
         return status;
     shell->options.output = scratch.file;
-    status = open_shell(shell);
+    status = make(shell);
+    shell->options.output = NULL;
+    if (status == 0)
+        status = run(shell);
     scratch_remove(&scratch);
     return status;
 }
@@ -295,7 +300,7 @@ int command_shell(struct settings *settings)
     if (status == 0)
         status = store_for_reading(settings, &shell.store);
     if (status == 0)
-        status = settings->given[OPT_PRINT] ? print(&shell) : open_with_scratch(&shell);
+        status = settings->given[OPT_PRINT] ? print(&shell) : open_shell(&shell);
     cairn_shell_free(shell.made);
     cairn_store_close(shell.store);
     release_asked(&shell);
