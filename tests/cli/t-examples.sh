@@ -22,4 +22,15 @@ for file in "$root/README.md" "$root"/docs/*.md "$root"/examples/*/README.md; do
     done
 done
 
+# The debugging session, in a directory of its own.
+mkdir debugging && cd debugging || exit 1
+unset CAIRN_STORE CAIRN_SESSION
+exits 0 sh "$root/examples/debugging/session.sh" now
+says 'h1 is now at 0.79' err
+says 'b2 contradicts b1' err
+says '1 hypothesis changed, 2 pieces of evidence added, 1 belief added' out
+says 'rejected   0.79' out
+says 'undamaged' err
+ok 'the old line stays' grep -q '^active .* main$' out
+
 done_testing
