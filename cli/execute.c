@@ -107,6 +107,7 @@ void tuning_options(const struct settings *settings, struct cairn_run_options *o
     options->keep = (uint32_t)number[OPT_KEEP];
     options->keep_all = settings->given[OPT_KEEP] && number[OPT_KEEP] == 0;
     options->no_wait = settings->given[OPT_NO_WAIT];
+    options->force = settings->given[OPT_FORCE];
 }
 
 /* The inode's change time also moves when another file is renamed to this name. */

@@ -241,6 +241,9 @@ static const struct option option_table[OPT_NONE] = {
                    "current branch counts for what both changed (default), as the "
                    "current one has them, or as the other one has them",
                    0, 0, 0},
+    [OPT_FORCE] = {"force", 0, OPTION_FLAG, NULL,
+                   "also from a checkpoint that is labelled broken", 0, 0, 0},
+    [OPT_REMOVE] = {"remove", 0, OPTION_FLAG, NULL, "take the label off", 0, 0, 0},
     [OPT_PREVIEW] = {"preview", 0, OPTION_FLAG, NULL,
                      "only show what would change, and a token for it", 0, 0, 0},
     [OPT_PAGE] = {"page", 0, OPTION_NUMBER, "N",

@@ -97,6 +97,8 @@ enum option_id {
     OPT_SECTION,
     OPT_PRINT,
     OPT_MERGE,
+    OPT_FORCE,
+    OPT_REMOVE,
     OPT_PREVIEW,
     OPT_PAGE,
     OPT_PREVIEWED,

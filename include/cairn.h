@@ -14,6 +14,7 @@
  *   cairn/shell.h       what the process of an attempt was given
  *   cairn/external.h    tasks that a person or another program carries out
  *   cairn/checkpoint.h  list, get, verify, compare checkpoints
+ *   cairn/annotation.h  labels and notes of checkpoints
  *   cairn/gc.h          delete checkpoints, runs, content
  *   cairn/recorder.h    checkpoints for programs that run their tasks themselves
  *   cairn/session.h     debugging sessions, their checkpoints and branches
@@ -36,6 +37,7 @@
 #ifndef CAIRN_H
 #define CAIRN_H
 
+#include "cairn/annotation.h"
 #include "cairn/board.h"
 #include "cairn/checkpoint.h"
 #include "cairn/error.h"

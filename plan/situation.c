@@ -4,6 +4,7 @@
 #include "plan/situation_int.h"
 
 #include "cairn/plan.h"
+#include "checkpoint/annotations.h"
 #include "checkpoint/find.h"
 #include "checkpoint/trust.h"
 #include "graph/definition_codec.h"
@@ -98,6 +99,14 @@ int situation_advise_fresh(int rc, struct cairn_error *error)
     return rc;
 }
 
+static int check_label(struct loader *l, uint64_t seq)
+{
+    char number[CAIRN_ID_MAX];
+    checkpoint_number(NAMESPACE_WORKFLOW, seq, number);
+    return l->options->force ? 0
+                             : checkpoint_check_broken(l->store, seq, number, l->error);
+}
+
 static int load_recovery(struct loader *l)
 {
     struct situation *s = l->s;
@@ -116,6 +125,10 @@ static int load_recovery(struct loader *l)
     if (rc)
         return rc;
     s->recorded.recovered = s->recorded.exists = true;
+    if (!l->as_is)
+        rc = check_label(l, s->recorded.recovery.newest.seq);
+    if (rc)
+        return rc;
     if (s->recorded.row.keyed && !store_key(l->store) && !l->as_is)
         situation_add_notice(
             s,
@@ -143,6 +156,8 @@ static int load_fork(struct loader *l, struct digest *graph)
     struct rebuilt at = {0};
     int rc =
         checkpoint_find(l->store, l->options->from, &s->recorded.from_seq, l->error);
+    if (!rc)
+        rc = check_label(l, s->recorded.from_seq);
     if (!rc)
         rc = outcomes_rebuild(l->store, s->recorded.from_seq, &outcomes, &at, l->error);
     if (!rc) {

@@ -3,6 +3,7 @@
 #include "session/session_int.h"
 
 #include "base/array.h"
+#include "checkpoint/annotations.h"
 #include "checkpoint/retain/retain.h"
 #include "session/retention.h"
 
@@ -62,6 +63,12 @@ static int list_record(void *context, const struct checkpoint_row *row)
         list[p->n].flags |= KEEP_TAGGED;
     p->n += rc == 0;
     arena_release(&arena);
+    int labelled =
+        rc ? 0 : checkpoint_has_label(p->live.store, row->seq, "keep", p->error);
+    if (labelled > 0)
+        list[p->n - 1].flags |= KEEP_LABELLED;
+    if (labelled < 0)
+        return labelled;
     return rc == CAIRN_EDAMAGED ? 0 : rc;
 }
 

@@ -5,6 +5,7 @@
 #include "base/decimal.h"
 #include "base/reader.h"
 #include "base/utf8.h"
+#include "checkpoint/annotations.h"
 #include "session/board/status.h"
 
 #include <stdio.h>
@@ -51,11 +52,13 @@ static void report_restore(const struct move *m, struct cairn_restored *report)
              m->to.name.ptr);
 }
 
-static int restore(struct move *m, const char *id)
+static int restore(struct move *m, const char *id, bool force)
 {
     char name[CAIRN_SESSION_NAME_MAX];
     struct buf origin = BUF_INIT;
     int rc = debug_seq(m->live.store, id, &m->seq, m->error);
+    if (!rc && !force)
+        rc = checkpoint_check_broken(m->live.store, m->seq, id, m->error);
     if (!rc)
         rc = move_read_target(m);
     if (!rc)
@@ -84,14 +87,14 @@ static int restore(struct move *m, const char *id)
 }
 
 int cairn_session_restore(struct cairn_store *store, const char *session,
-                          const char *id, struct cairn_restored *report,
+                          const char *id, bool force, struct cairn_restored *report,
                           struct cairn_error *error)
 {
     struct move m;
     struct cairn_restored told;
     int rc = move_begin(&m, store, session, error);
     if (!rc)
-        rc = restore(&m, id);
+        rc = restore(&m, id, force);
     if (!rc)
         report_restore(&m, &told);
     rc = move_end(&m, rc);

@@ -34,6 +34,8 @@ static const struct row_kind {
      "the item of session %lld, kind %lld, number %lld", NULL, true},
     {SQL_ALL_SESSION_LOG, SESSION_LOG_COLUMNS_READ,
      "the log of session %lld, turn %lld, number %lld", NULL, true},
+    {SQL_ALL_ANNOTATION, ANNOTATION_COLUMNS_READ,
+     "the annotation of checkpoint %lld, number %lld", NULL, true},
 };
 
 /* With a key: whether it is sound for a handle that has none. */

@@ -91,6 +91,8 @@ int store_delete_checkpoints(struct cairn_store *store, uint8_t namespace_id,
     }
     query_end(&query);
     if (rc >= 0)
+        rc = store_write(store, SQL_DROP_ANNOTATIONS, values, 4, error);
+    if (!rc)
         rc = store_write(store, SQL_DELETE_CHECKPOINTS, values, 4, error);
     if (rc)
         return rc;

@@ -14,7 +14,7 @@
  * store with the setting `sums` every row has one.
  * - event.n counts within the turn.
  * - spared: objects that were used again while garbage is collected (rows_gc.c).
- * - session, branch, item and session_log: see sessions/rows_session.h. Every row of
+ * - session, branch, item, session_log and annotation: see sessions/. Every row of
  *   them has a sum (row_checksum.c), since they say what was known.
  * - object.base: the object whose content is the prefix of this one's frame (object.c).
  *   The reference also keeps a collector of an older cairn, which knows nothing of it,
@@ -135,6 +135,10 @@ static const char version_6[] =
     " time_ns INTEGER NOT NULL, verb INTEGER NOT NULL, kind INTEGER NOT NULL,"
     " number INTEGER NOT NULL, before BLOB, after BLOB, sum BLOB NOT NULL,"
     " PRIMARY KEY(session, turn, n)) STRICT, WITHOUT ROWID;"
+    "CREATE TABLE annotation("
+    " seq INTEGER NOT NULL, n INTEGER NOT NULL, time_ns INTEGER NOT NULL,"
+    " kind INTEGER NOT NULL, severity INTEGER NOT NULL, text TEXT NOT NULL,"
+    " sum BLOB NOT NULL, PRIMARY KEY(seq, n)) STRICT, WITHOUT ROWID;"
     "PRAGMA user_version = 6;";
 
 static const char *const migrations[] = {version_1, version_2, version_3,
@@ -169,11 +173,13 @@ static const struct stand_in {
      " reason, sum);"
      "CREATE TEMP TABLE item(session, kind, n, body, sum);"
      "CREATE TEMP TABLE session_log(session, turn, n, time_ns, verb, kind, number,"
-     " before, after, sum);",
+     " before, after, sum);"
+     "CREATE TEMP TABLE annotation(seq, n, time_ns, kind, severity, text, sum);",
      "DROP TABLE temp.session;"
      "DROP TABLE temp.branch;"
      "DROP TABLE temp.item;"
-     "DROP TABLE temp.session_log;"},
+     "DROP TABLE temp.session_log;"
+     "DROP TABLE temp.annotation;"},
 };
 enum { STAND_INS = sizeof stand_ins / sizeof stand_ins[0] };
 

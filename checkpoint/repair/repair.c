@@ -49,6 +49,7 @@ static void note_lost_row(void *context, const struct salvage_row *row)
     case SALVAGE_BRANCH:
     case SALVAGE_ITEM:
     case SALVAGE_SESSION_LOG:
+    case SALVAGE_ANNOTATION:
         repair_note_session_row(r, row);
         break;
     default:

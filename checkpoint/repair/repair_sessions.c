@@ -25,6 +25,9 @@ void repair_note_session_row(struct repair *r, const struct salvage_row *row)
     else if (row->table == SALVAGE_ITEM)
         repair_report_loss(r, &loss, "the item of session %lld, kind %lld, number %lld",
                            first, second, third);
+    else if (row->table == SALVAGE_ANNOTATION)
+        repair_report_loss(r, &loss, "the annotation of checkpoint %lld, number %lld",
+                           first, second);
     else
         repair_report_loss(r, &loss, "the log of session %lld, turn %lld, number %lld",
                            first, second, third);

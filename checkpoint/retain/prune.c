@@ -13,6 +13,7 @@
 #include "storage/rows_checkpoint.h"
 #include "storage/rows_event.h"
 #include "storage/rows_run.h"
+#include "storage/sessions/rows_annotation.h"
 #include "storage/store.h"
 
 #include <assert.h>
@@ -39,7 +40,7 @@ struct pruning {
     size_t n, room;
     struct gap gap; /* the one after `last`, so far */
     uint64_t seen;  /* seq of the row before */
-    struct seqs forks;
+    struct seqs forks, labelled;
     struct cairn_prune_result sum;
     bool dry_run;
     struct cairn_error *error;
@@ -49,6 +50,7 @@ static void pruning_release(struct pruning *p)
 {
     free(p->gaps);
     seqs_release(&p->forks);
+    seqs_release(&p->labelled);
 }
 
 /* ---- Gaps ---- */
@@ -86,7 +88,7 @@ static bool is_chosen(const struct kept_seqs *chosen, uint64_t seq)
 static bool is_kept(const struct pruning *p, const struct checkpoint_row *row)
 {
     struct sound_record checked;
-    if (seqs_has(&p->forks, row->seq))
+    if (seqs_has(&p->forks, row->seq) || seqs_has(&p->labelled, row->seq))
         return true;
     if (!p->chosen)
         return row->seq >= p->cutoff;
@@ -122,6 +124,14 @@ static int note_seq(void *context, const struct checkpoint_row *row)
     return 1;
 }
 
+/* Labels are few: those of all checkpoints are looked at, in order. */
+static int note_label(void *context, const struct annotation_row *row)
+{
+    struct pruning *p = context;
+    bool keeps = row->kind == ANNOTATION_LABEL && str_equal(row->text, STR("keep"));
+    return keeps && seqs_add(&p->labelled, row->seq) ? error_nomem(p->error) : 0;
+}
+
 static int find_cutoff(struct pruning *p, uint32_t keep)
 {
     struct checkpoint_range range = {.namespace_id = p->in->kind->namespace_id,
@@ -140,6 +150,8 @@ static int find_gaps(struct pruning *p)
     struct checkpoint_range range = {.namespace_id = p->in->kind->namespace_id,
                                      .stream = p->stream};
     int rc = fork_points(p->in, p->stream, &p->forks, p->error);
+    if (!rc)
+        rc = store_each_annotation(p->in->store, 0, note_label, p, p->error);
     if (rc)
         return rc;
     rc = store_each_checkpoint(p->in->store, &range, scan_row, p, p->error);

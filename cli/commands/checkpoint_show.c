@@ -5,6 +5,7 @@
 #include "cli/format.h"
 #include "cli/open.h"
 #include "cli/report.h"
+#include "cli/sessions/annotations.h"
 #include "cli/sessions/checkpoint_state.h"
 #include "cli/ui.h"
 
@@ -76,12 +77,12 @@ static int show_document(struct settings *settings, struct cairn_store *store,
     struct doc doc = {0};
     doc_begin(&doc);
     checkpoint_document(&doc, info);
-    if (is_session_checkpoint(info->id)) {
-        int status = checkpoint_state_document(&doc, store, info->id);
-        if (status != 0) {
-            doc_discard(&doc);
-            return status;
-        }
+    int status = annotations_document(&doc, store, info->id);
+    if (status == 0 && is_session_checkpoint(info->id))
+        status = checkpoint_state_document(&doc, store, info->id);
+    if (status != 0) {
+        doc_discard(&doc);
+        return status;
     }
     if (settings->given[OPT_TASKS]) {
         doc_array(&doc, "tasks");
@@ -106,7 +107,9 @@ int command_checkpoint_show(struct settings *settings)
         status = show_document(settings, store, &info);
     else if (status == 0) {
         print_checkpoint(&info);
-        status = print_state(store, &info);
+        status = annotations_print(store, info.id);
+        if (status == 0)
+            status = print_state(store, &info);
         if (status == 0 && settings->given[OPT_TASKS] &&
             cairn_checkpoint_tasks(store, info.id, print_task, NULL, &error) != 0)
             status = report_error(&error);

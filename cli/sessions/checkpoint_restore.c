@@ -72,7 +72,7 @@ static int restore(const struct settings *settings, struct cairn_store *store)
     if (status != 0 || !agreed)
         return status;
     if (cairn_session_restore(store, session_option(settings), settings->operands[0],
-                              &report, &error) != 0)
+                              settings->given[OPT_FORCE], &report, &error) != 0)
         return report_error(&error);
     status = report_restored(&report);
     out_flush();

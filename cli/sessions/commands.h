@@ -25,6 +25,8 @@ int command_checkpoint_create(struct settings *settings);
 int command_checkpoint_at(struct settings *settings);
 int command_checkpoint_diff(struct settings *settings);
 int command_checkpoint_restore(struct settings *settings);
+int command_checkpoint_label(struct settings *settings);
+int command_checkpoint_note(struct settings *settings);
 int command_checkpoint_undo_restore(struct settings *settings);
 
 #endif

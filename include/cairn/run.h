@@ -97,6 +97,7 @@ struct cairn_run_options { /* zero is the default everywhere */
                               900 MiB */
     uint32_t keep;         /* checkpoints kept at the end; 0: 50 */
     bool keep_all;         /* no retention */
+    bool force;            /* also from a checkpoint that is labelled `broken` */
     bool no_wait; /* return, exit status 7, once only external tasks are left */
     const struct cairn_param *secrets; /* values of the workflow's secrets; those not */
     size_t n_secrets;                  /* listed come from the environment */

@@ -181,7 +181,8 @@ struct cairn_restored {
  * have it already), and work goes on on a new branch, which starts from the restored
  * one. CAIRN_EDAMAGED: nothing was changed. */
 CAIRN_API int cairn_session_restore(struct cairn_store *store, const char *session,
-                                    const char *id, struct cairn_restored *report,
+                                    const char *id, bool force,
+                                    struct cairn_restored *report,
                                     struct cairn_error *error);
 /* Goes back to the branch and state before the last restore, if that is still the
  * newest thing that was done with branches of the session; CAIRN_EUSAGE if not. What

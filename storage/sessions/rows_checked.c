@@ -12,7 +12,10 @@ const struct checked_table checked_sessions = {"ntiitinbbb", "the row of session
                                             "number %lld"},
                            checked_logs = {"nnwiyynBBb",
                                            "the log of session %lld, turn %lld, number "
-                                           "%lld"};
+                                           "%lld"},
+                           checked_annotations = {"nwiyytb",
+                                                  "the annotation of checkpoint %lld, "
+                                                  "number %lld"};
 
 /* ---- Whether a row is what was written ---- */
 

@@ -33,7 +33,7 @@ struct checked_table {
     const char *format; /* of a row's name, with its first three columns */
 };
 extern const struct checked_table checked_sessions, checked_branches, checked_items,
-    checked_logs;
+    checked_logs, checked_annotations;
 
 struct checked {
     struct cairn_store *store;

@@ -72,6 +72,8 @@ const char sql_defer_references[] = "PRAGMA defer_foreign_keys = ON";
 #define ITEM_COLUMNS "SELECT " ITEM_READ(FIRST_COLUMN, NEXT_COLUMN) " FROM item "
 #define SESSION_LOG_COLUMNS \
     "SELECT " SESSION_LOG_READ(FIRST_COLUMN, NEXT_COLUMN) " FROM session_log "
+#define ANNOTATION_COLUMNS \
+    "SELECT " ANNOTATION_READ(FIRST_COLUMN, NEXT_COLUMN) " FROM annotation "
 
 /* a: the runs that have attempts, e: those that have events. Each is found by one seek
  * in the index from the one before, however many rows they have. */
@@ -340,6 +342,18 @@ static const char *const texts[SQL_COUNT] = {
                             "ORDER BY session DESC, turn DESC, n DESC LIMIT 1",
     [SQL_FIRST_SESSION_LOG] =
         SESSION_LOG_COLUMNS "WHERE session >= ?1 ORDER BY session, turn, n LIMIT 1",
+    [SQL_PUT_ANNOTATION] = "INSERT INTO annotation(seq, n, time_ns, kind, severity, "
+                           "text, sum) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    [SQL_DROP_ANNOTATION] = "DELETE FROM annotation WHERE seq = ?1 AND n = ?2",
+    /* Of checkpoints that are still there. */
+    [SQL_DROP_ANNOTATIONS] =
+        "DELETE FROM annotation WHERE seq BETWEEN ?3 AND ?4 AND EXISTS(SELECT 1 FROM "
+        "checkpoint c WHERE c.seq = annotation.seq AND c.namespace = ?1 AND "
+        "c.stream = ?2)",
+    /* It goes on with the next checkpoint: see rows_checked_int.h. */
+    [SQL_EACH_ANNOTATION] = ANNOTATION_COLUMNS "WHERE seq >= ?1 ORDER BY seq, n",
+    [SQL_ANNOTATION_BEFORE] =
+        ANNOTATION_COLUMNS "WHERE seq < ?1 ORDER BY seq DESC, n DESC LIMIT 1",
 
     [SQL_PUT_OBJECT] = "INSERT INTO object(digest, size, codec, data, base) "
                        "VALUES(?1, ?2, ?3, ?4, ?5)",
@@ -368,6 +382,7 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_ALL_BRANCH] = BRANCH_COLUMNS,
     [SQL_ALL_ITEM] = ITEM_COLUMNS,
     [SQL_ALL_SESSION_LOG] = SESSION_LOG_COLUMNS,
+    [SQL_ALL_ANNOTATION] = ANNOTATION_COLUMNS,
 
     [SQL_KEEP_META] =
         "INSERT OR IGNORE INTO meta SELECT ?1, ?2, ?3 WHERE true RETURNING 1",
@@ -417,6 +432,9 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_KEEP_SESSION_LOG] =
         "INSERT OR IGNORE INTO session_log SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, "
         "?9, ?10 WHERE true RETURNING 1",
+    [SQL_KEEP_ANNOTATION] =
+        "INSERT OR IGNORE INTO annotation SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7 "
+        "WHERE true RETURNING 1",
     [SQL_DROP_RUN] = "DELETE FROM run WHERE run = ?1",
     [SQL_DROP_STRAY_GRAPHS] =
         "DELETE FROM run_graph WHERE run NOT IN (SELECT run FROM run)",

@@ -129,6 +129,11 @@ enum sql_id {
     SQL_SESSION_LOG_ABOVE,
     SQL_LAST_SESSION_LOG,
     SQL_FIRST_SESSION_LOG,
+    SQL_PUT_ANNOTATION,
+    SQL_DROP_ANNOTATION,
+    SQL_DROP_ANNOTATIONS,
+    SQL_EACH_ANNOTATION,
+    SQL_ANNOTATION_BEFORE,
 
     SQL_PUT_OBJECT,
     SQL_MEND_OBJECT,
@@ -149,6 +154,7 @@ enum sql_id {
     SQL_ALL_BRANCH,
     SQL_ALL_ITEM,
     SQL_ALL_SESSION_LOG,
+    SQL_ALL_ANNOTATION,
 
     /* rescue.c, in the order of enum salvage_table: keep a row unless there is one */
     SQL_KEEP_META,
@@ -167,6 +173,7 @@ enum sql_id {
     SQL_KEEP_BRANCH,
     SQL_KEEP_ITEM,
     SQL_KEEP_SESSION_LOG,
+    SQL_KEEP_ANNOTATION,
     SQL_DROP_RUN,
     SQL_DROP_STRAY_GRAPHS,
     SQL_HAS_OBJECT,
@@ -259,6 +266,9 @@ enum sql_id {
     FIRST(SESSION, session) NEXT(TURN, turn) NEXT(N, n) NEXT(TIME_NS, time_ns) \
     NEXT(VERB, verb) NEXT(KIND, kind) NEXT(NUMBER, number) NEXT(BEFORE, before) \
     NEXT(AFTER, after) NEXT(SUM, sum)
+#define ANNOTATION_READ(FIRST, NEXT) \
+    FIRST(SEQ, seq) NEXT(N, n) NEXT(TIME_NS, time_ns) NEXT(KIND, kind) \
+    NEXT(SEVERITY, severity) NEXT(TEXT, text) NEXT(SUM, sum)
 /* clang-format on */
 #define ATTEMPT_INDEX(name, column) ATTEMPT_##name##_AT,
 #define RUN_INDEX(name, column) RUN_##name##_AT,
@@ -271,6 +281,7 @@ enum sql_id {
 #define BRANCH_INDEX(name, column) BRANCH_##name##_AT,
 #define ITEM_INDEX(name, column) ITEM_##name##_AT,
 #define SESSION_LOG_INDEX(name, column) SESSION_LOG_##name##_AT,
+#define ANNOTATION_INDEX(name, column) ANNOTATION_##name##_AT,
 enum attempt_column { ATTEMPT_READ(ATTEMPT_INDEX, ATTEMPT_INDEX) ATTEMPT_COLUMNS_READ };
 enum run_column { RUN_READ(RUN_INDEX, RUN_INDEX) RUN_COLUMNS_READ };
 enum checkpoint_column {
@@ -287,6 +298,9 @@ enum branch_column { BRANCH_READ(BRANCH_INDEX, BRANCH_INDEX) BRANCH_COLUMNS_READ
 enum item_column { ITEM_READ(ITEM_INDEX, ITEM_INDEX) ITEM_COLUMNS_READ };
 enum session_log_column {
     SESSION_LOG_READ(SESSION_LOG_INDEX, SESSION_LOG_INDEX) SESSION_LOG_COLUMNS_READ
+};
+enum annotation_column {
+    ANNOTATION_READ(ANNOTATION_INDEX, ANNOTATION_INDEX) ANNOTATION_COLUMNS_READ
 };
 
 const char *sql_text(enum sql_id id);

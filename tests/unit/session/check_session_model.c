@@ -251,8 +251,8 @@ static void restore(struct life *life, bool back)
         return;
     int at = (int)help_below(&life->seed, (uint32_t)life->n);
     char *before = tell(life, NULL);
-    MUST(
-        cairn_session_restore(life->store, NULL, life->states[at].id, &report, &error));
+    MUST(cairn_session_restore(life->store, NULL, life->states[at].id, false, &report,
+                               &error));
     ck_assert_str_eq(report.id, life->states[at].id);
     char *now = tell(life, NULL);
     ck_assert_str_eq(now, life->states[at].text);
@@ -263,7 +263,8 @@ static void restore(struct life *life, bool back)
     free(now);
     if (back && strcmp(report.branch, report.old_branch) != 0) {
         if (help_below(&life->seed, 2))
-            MUST(cairn_session_restore(life->store, NULL, report.before, NULL, &error));
+            MUST(cairn_session_restore(life->store, NULL, report.before, false, NULL,
+                                       &error));
         else
             MUST(cairn_session_undo_restore(life->store, NULL, NULL, &error));
         now = tell(life, NULL);

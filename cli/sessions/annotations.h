@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* Labels and notes of a checkpoint, shown with it. Return an exit status, after
+ * printing what is wrong. */
+#ifndef CLI_SESSIONS_ANNOTATIONS_H
+#define CLI_SESSIONS_ANNOTATIONS_H
+
+#include "cairn.h"
+#include "cli/json.h"
+
+int annotations_print(struct cairn_store *store, const char *id);
+/* The members `labels` and `notes`. */
+int annotations_document(struct doc *doc, struct cairn_store *store, const char *id);
+
+#endif

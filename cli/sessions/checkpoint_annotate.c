@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/* cairn checkpoint label and note, and what they have put on a checkpoint. */
+#include "cli/format.h"
+#include "cli/open.h"
+#include "cli/report.h"
+#include "cli/sessions/annotations.h"
+#include "cli/sessions/commands.h"
+#include "cli/sessions/session_of.h"
+#include "cli/ui.h"
+
+int command_checkpoint_label(struct settings *settings)
+{
+    const char *id = settings->operands[0], *label = settings->operands[1];
+    bool on = !settings->given[OPT_REMOVE];
+    struct cairn_store *store = NULL;
+    struct cairn_error error = {0};
+    struct doc doc;
+    int status = store_for_writing(settings, &store, false);
+    if (status == 0 && cairn_checkpoint_label(store, id, label, on, &error) != 0)
+        status = report_error(&error);
+    cairn_store_close(store);
+    if (status != 0)
+        return status;
+    if (!ui_json()) {
+        say("checkpoint %s %s labelled %s", id, on ? "is" : "is no longer", label);
+        return 0;
+    }
+    doc_begin(&doc);
+    doc_text(&doc, "checkpoint", id);
+    doc_text(&doc, "label", label);
+    doc_bool(&doc, "on", on);
+    return doc_print(&doc);
+}
+
+static int add_note(struct settings *settings, struct texts *texts)
+{
+    static const char *const severities[] = {"info", "warning", "critical"};
+    const char *id = settings->operands[0], *text = NULL, *severity = NULL;
+    struct cairn_store *store = NULL;
+    struct cairn_error error = {0};
+    struct doc doc;
+    int status = texts_take(texts, settings->operands[1], &text);
+    if (settings->given[OPT_SEVERITY])
+        severity = severities[settings->number[OPT_SEVERITY]];
+    if (status == 0)
+        status = store_for_writing(settings, &store, false);
+    if (status == 0 && cairn_checkpoint_note(store, id, text, severity, &error) != 0)
+        status = report_error(&error);
+    cairn_store_close(store);
+    if (status != 0)
+        return status;
+    if (!ui_json()) {
+        say("checkpoint %s has a note", id);
+        return 0;
+    }
+    doc_begin(&doc);
+    doc_text(&doc, "checkpoint", id);
+    doc_text(&doc, "text", text);
+    doc_text(&doc, "severity", severity ? severity : "info");
+    return doc_print(&doc);
+}
+
+int command_checkpoint_note(struct settings *settings)
+{
+    struct texts texts = {.command = settings->command};
+    int status = add_note(settings, &texts);
+    texts_release(&texts);
+    return status;
+}
+
+/* ---- With the checkpoint ---- */
+
+static int print_annotation(void *context, const struct cairn_annotation *annotation)
+{
+    char when[FORMAT_MAX];
+    (void)context;
+    if (annotation->label)
+        out("label     %s\n", annotation->text);
+    else
+        out("note      %s, %s: %s\n", format_local(when, annotation->time_ns),
+            annotation->severity, annotation->text);
+    return ui_output_lost();
+}
+
+int annotations_print(struct cairn_store *store, const char *id)
+{
+    struct cairn_error error = {0};
+    return cairn_checkpoint_annotations(store, id, print_annotation, NULL, &error) != 0
+               ? report_error(&error)
+               : 0;
+}
+
+struct part {
+    struct doc *doc;
+    bool labels;
+};
+
+static int add_part(void *context, const struct cairn_annotation *annotation)
+{
+    const struct part *part = context;
+    if (annotation->label != part->labels)
+        return 0;
+    if (part->labels) {
+        doc_text(part->doc, NULL, annotation->text);
+        return 0;
+    }
+    doc_object(part->doc, NULL);
+    doc_time(part->doc, "time", annotation->time_ns);
+    doc_text(part->doc, "severity", annotation->severity);
+    doc_text(part->doc, "text", annotation->text);
+    doc_end(part->doc);
+    return 0;
+}
+
+int annotations_document(struct doc *doc, struct cairn_store *store, const char *id)
+{
+    struct part parts[] = {{doc, true}, {doc, false}};
+    struct cairn_error error = {0};
+    for (int i = 0; i < 2; i++) {
+        doc_array(doc, parts[i].labels ? "labels" : "notes");
+        if (cairn_checkpoint_annotations(store, id, add_part, &parts[i], &error) != 0)
+            return report_error(&error);
+        doc_end(doc);
+    }
+    return 0;
+}

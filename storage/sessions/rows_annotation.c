@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* Rows of labels and notes. */
+#include "storage/sessions/rows_annotation.h"
+
+#include "storage/sessions/rows_checked_int.h"
+
+#include <assert.h>
+
+int store_put_annotation(struct cairn_store *store, const struct annotation_row *row,
+                         struct cairn_error *error)
+{
+    assert(row->seq && row->n && row->text.len);
+    return store_write_summed(store, SQL_PUT_ANNOTATION,
+                              VALUES(value_number(row->seq), value_int(row->n),
+                                     value_int(row->time_ns), value_int(row->kind),
+                                     value_int(row->severity), value_text(row->text)),
+                              error);
+}
+
+int store_drop_annotation(struct cairn_store *store, uint64_t seq, uint32_t n,
+                          struct cairn_error *error)
+{
+    return store_write(store, SQL_DROP_ANNOTATION,
+                       VALUES(value_number(seq), value_int(n)), error);
+}
+
+/* Calls for rows until one is of another checkpoint. */
+static int each_of(struct checked *rows, uint64_t seq, annotation_row_fn *each,
+                   void *context, struct cairn_error *error)
+{
+    int rc;
+    while ((rc = checked_step(rows, error)) > 0) {
+        const struct sql_value *v = rows->values;
+        struct annotation_row row = {.seq = (uint64_t)v[ANNOTATION_SEQ_AT].integer,
+                                     .n = (uint32_t)v[ANNOTATION_N_AT].integer,
+                                     .time_ns = v[ANNOTATION_TIME_NS_AT].integer,
+                                     .kind = (uint8_t)v[ANNOTATION_KIND_AT].integer,
+                                     .severity =
+                                         (uint8_t)v[ANNOTATION_SEVERITY_AT].integer,
+                                     .text = v[ANNOTATION_TEXT_AT].bytes};
+        if (seq && row.seq != seq)
+            return 0;
+        rc = each(context, &row);
+        if (rc)
+            break;
+    }
+    return rc;
+}
+
+int store_each_annotation(struct cairn_store *store, uint64_t seq,
+                          annotation_row_fn *each, void *context,
+                          struct cairn_error *error)
+{
+    struct checked rows = {.store = store, .table = &checked_annotations};
+    const struct sql_value bound[] = {value_number(seq)};
+    assert(each);
+    int rc = store_begin_read(store, error); /* both see one moment */
+    if (rc)
+        return rc;
+    rc = checked_look(&rows, SQL_ANNOTATION_BEFORE, bound, 1, error);
+    if (!rc) {
+        rc = checked_start(&rows, SQL_EACH_ANNOTATION, bound, 1, error);
+        if (!rc)
+            rc = each_of(&rows, seq, each, context, error);
+        checked_stop(&rows);
+    }
+    store_end_read(store);
+    return rc > 0 ? 0 : checked_result(&rows, rc, error);
+}

@@ -1,0 +1,103 @@
+# shellcheck shell=sh disable=SC2154
+# Labels and notes of checkpoints of runs and of sessions: what they decide, and that they go
+# with their checkpoint.
+. "${TESTS:?}/cli/tap.sh"
+unset CAIRN_SESSION
+store=$CAIRN_STORE
+
+cat >w.yaml <<'Y'
+name: w
+tasks:
+  a: {run: echo a}
+  b: {run: 'test -e go', needs: [a]}
+Y
+exits 1 cairn run w.yaml --keep 0
+cairn checkpoint list --json --limit 100 >list
+head=$(json_get '.checkpoints[0].id' list)
+
+# ---- Broken ----
+exits 0 cairn checkpoint label "$head" broken
+exits 2 cairn checkpoint label "$head" broken
+says 'has the label' err
+touch go
+exits 2 cairn resume
+says 'is labelled broken' err
+exits 2 cairn run w.yaml
+exits 2 cairn run w.yaml --fresh --from "$head"
+exits 2 cairn resume --from "$head"
+says 'is labelled broken' err
+exits 0 cairn checkpoint show "$head" --json
+is "$(json_get '.labels[0]' out)" broken 'shown with it'
+exits 0 cairn checkpoint label "$head" broken --remove
+exits 2 cairn checkpoint label "$head" broken --remove
+says 'has no label' err
+exits 0 cairn checkpoint label "$head" broken
+exits 0 cairn resume --force
+is "$(cairn status --json >s; json_get '.state' s)" completed 'forced, it goes on'
+
+# ---- Notes ----
+exits 0 cairn checkpoint note "$head" 'before the disk was changed' --severity warning
+printf 'of two\nlines\n' >text
+exits 0 sh -c "cairn checkpoint note $head - <text"
+exits 0 cairn checkpoint show "$head"
+says 'warning: before the disk was changed' out
+exits 0 cairn checkpoint show "$head" --json
+is "$(json_get '.notes[1].severity' out)" info 'info unless said'
+exits 2 cairn checkpoint note "$head" ''
+exits 10 cairn checkpoint note 4711 'no such'
+exits 2 cairn checkpoint label "$head" 'two words'
+exits 2 cairn checkpoint label "$head" ''
+exits 0 cairn checkpoint verify
+
+# ---- Keep ----
+cairn checkpoint list --json --limit 100 --sort seq >list
+first=$(json_get '.checkpoints[0].id' list)
+exits 0 cairn checkpoint label "$first" keep
+exits 0 cairn checkpoint prune --keep 1
+cairn checkpoint list --json --limit 100 >list
+is "$(json_get '.total' list)" 2 'the newest stays, and the labelled one'
+exits 0 cairn checkpoint show "$first"
+exits 0 cairn checkpoint verify
+exits 10 cairn checkpoint show "$head"
+is "$(sqlite3 "$store/cairn.db" 'SELECT count(*) FROM annotation')" 1 'the others went with their checkpoints'
+exits 0 cairn checkpoint label "$first" keep --remove
+exits 0 cairn checkpoint prune --keep 1
+exits 10 cairn checkpoint show "$first"
+
+# ---- Of a session ----
+exits 0 cairn session start s -q
+exits 0 cairn hypothesis add 'one' -q
+exits 0 cairn hypothesis test h1 -q
+exits 0 cairn checkpoint list --json
+auto=$(json_get '.checkpoints[0].id' out)
+exits 0 cairn note add 'later' -q
+exits 0 cairn checkpoint create 'by hand' -q
+exits 0 cairn checkpoint label "$auto" broken
+exits 2 cairn checkpoint restore "$auto" --yes
+says 'is labelled broken' err
+exits 0 cairn checkpoint restore "$auto" --yes --force
+exits 0 cairn checkpoint undo-restore
+exits 0 cairn checkpoint label "$auto" keep
+exits 0 cairn branch start other -q
+exits 0 cairn branch switch main -q
+exits 0 cairn checkpoint prune --keep-last 1
+exits 0 cairn checkpoint show "$auto"
+exits 2 cairn checkpoint delete "$auto" --yes
+says 'forks from it' err
+exits 0 cairn checkpoint verify
+
+# ---- Damage ----
+exits 0 cairn checkpoint list --json
+id=$(json_get '.checkpoints[0].id' out)
+exits 0 cairn checkpoint note "$id" 'to be damaged'
+exits 0 cairn checkpoint note "$id" 'to be saved'
+exits 0 sqlite3 "$store/cairn.db" "UPDATE annotation SET text = 'other' WHERE text = 'to be damaged'"
+exits 5 cairn checkpoint show "$id"
+says 'annotation of checkpoint' err
+exits 5 cairn checkpoint verify
+exits 5 cairn doctor --repair
+says 'the annotation of checkpoint' out
+exits 0 cairn checkpoint show "$id"
+says 'to be saved' out
+exits 0 cairn checkpoint verify
+done_testing
