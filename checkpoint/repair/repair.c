@@ -267,6 +267,7 @@ int checkpoint_repair(const struct repair_options *options,
     seqs_release(&r.bare_runs);
     seqs_release(&r.gone_seqs);
     seqs_release(&r.lost_sessions);
+    seqs_release(&r.lost_branches);
     free(r.bad_runs);
     free(r.bad_attempts);
     seqs_release(&r.bad_objects);

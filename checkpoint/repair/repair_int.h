@@ -55,7 +55,8 @@ struct repair {
     struct seqs lost_runs; /* whose newest rows are damaged, or gone */
     struct seqs bare_runs; /* of which there is no record */
     struct seqs lost_sessions;
-    struct seqs gone_seqs; /* of records that nothing is left of */
+    struct seqs lost_branches; /* each followed by its session */
+    struct seqs gone_seqs;     /* of records that nothing is left of */
     struct bad_run *bad_runs;
     size_t n_bad_runs, bad_run_room;
     struct attempt_row *bad_attempts; /* only their keys and intents are there */
@@ -90,7 +91,7 @@ void repair_note_run(struct repair *r, const struct salvage_row *row);
 void repair_note_attempt(struct repair *r, const struct salvage_row *row);
 void repair_note_object(struct repair *r, const struct salvage_row *row);
 void repair_note_session_row(struct repair *r, const struct salvage_row *row);
-/* Makes rows of sessions again that other rows name. */
+/* Makes rows of sessions and branches again that other rows name. */
 int repair_sessions(struct repair *r);
 /* Make rows of runs again from other rows; and rows of attempts as interrupted ones,
  * since it is known that they began. */

@@ -33,7 +33,37 @@ void repair_note_session_row(struct repair *r, const struct salvage_row *row)
                            first, second, third);
 }
 
-/* ---- Sessions without a row ---- */
+/* ---- Rows that are made again ---- */
+
+enum { NAME_BYTES = 80, NAMES_TRIED = 100 };
+
+/* "recovered-2", or that with "-2" and so on behind it. */
+static void name_again(uint64_t number, int tried, char name[NAME_BYTES])
+{
+    int n = snprintf(name, NAME_BYTES, "recovered-%llu", (unsigned long long)number);
+    if (tried > 0)
+        snprintf(name + n, NAME_BYTES - (size_t)n, "-%d", tried + 1);
+}
+
+static int restore_branch(struct repair *r, uint64_t number, uint64_t session)
+{
+    const struct cairn_loss loss = {.kind = CAIRN_LOSS_ROW};
+    struct branch_row row = {
+        .branch = number, .session = session, .status = BRANCH_ROW_ACTIVE};
+    char name[NAME_BYTES];
+    int rc = CAIRN_EUSAGE; /* while the name is taken */
+    for (int i = 0; rc == CAIRN_EUSAGE && i < NAMES_TRIED; i++) {
+        name_again(number, i, name);
+        row.name = str_of(name);
+        rc = store_restore_branch(r->store, &row, r->error);
+    }
+    if (!rc)
+        repair_report_loss(
+            r, &loss,
+            "the name and the start of branch %llu of session %llu: it is %s now",
+            (unsigned long long)number, (unsigned long long)session, name);
+    return rc;
+}
 
 static int note_branch(void *context, const struct branch_row *row)
 {
@@ -51,25 +81,28 @@ static int note_start(void *context, const struct session_log_row *row)
     return 1;
 }
 
+/* What is known of it from other rows. */
+static int find_session(struct repair *r, struct session_row *row)
+{
+    int rc = store_each_branch(r->store, row->session, note_branch, row, r->error);
+    return rc ? rc
+              : store_each_session_log(r->store, row->session, 0, false, note_start,
+                                       row, r->error);
+}
+
 static int restore_session(struct repair *r, uint64_t number)
 {
-    enum { NAMES = 100 };
     const struct cairn_loss loss = {.kind = CAIRN_LOSS_ROW};
     struct session_row row = {.session = number};
-    char name[80];
-    int rc = store_each_branch(r->store, number, note_branch, &row, r->error);
-    if (!rc)
-        rc = store_each_session_log(r->store, number, 0, false, note_start, &row,
-                                    r->error);
+    char name[NAME_BYTES];
+    int rc = find_session(r, &row);
     if (rc)
         return rc;
-    int n = snprintf(name, sizeof name, "recovered-%llu", (unsigned long long)number);
-    rc = CAIRN_EUSAGE; /* while the name is taken */
-    for (int i = 2; rc == CAIRN_EUSAGE && i < NAMES; i++) {
+    rc = CAIRN_EUSAGE;
+    for (int i = 0; rc == CAIRN_EUSAGE && i < NAMES_TRIED; i++) {
+        name_again(number, i, name);
         row.name = str_of(name);
         rc = store_restore_session(r->store, &row, r->error);
-        if (rc == CAIRN_EUSAGE)
-            snprintf(name + n, sizeof name - (size_t)n, "-%d", i);
     }
     if (!rc)
         repair_report_loss(r, &loss,
@@ -78,17 +111,33 @@ static int restore_session(struct repair *r, uint64_t number)
     return rc;
 }
 
-static int note_lost(void *context, uint64_t session)
+/* ---- Which ---- */
+
+static int note_session(void *context, uint64_t session)
 {
     struct repair *r = context;
     return seqs_add(&r->lost_sessions, session) ? error_nomem(r->error) : 0;
 }
 
+/* A branch, and the session that names it behind it. */
+static int note_lost_branch(void *context, uint64_t branch, uint64_t session)
+{
+    struct repair *r = context;
+    bool noted = seqs_add(&r->lost_branches, branch) == 0 &&
+                 seqs_add(&r->lost_branches, session) == 0;
+    return noted ? 0 : error_nomem(r->error);
+}
+
 int repair_sessions(struct repair *r)
 {
-    assert(r->lost_sessions.n == 0);
-    int rc = store_each_lost_session(r->store, note_lost, r, r->error);
-    for (size_t i = 0; i < r->lost_sessions.n && !rc; i++)
-        rc = restore_session(r, r->lost_sessions.at[i]);
+    struct seqs *sessions = &r->lost_sessions, *branches = &r->lost_branches;
+    assert(sessions->n == 0 && branches->n == 0);
+    int rc = store_each_lost_session(r->store, note_session, r, r->error);
+    for (size_t i = 0; i < sessions->n && !rc; i++)
+        rc = restore_session(r, sessions->at[i]);
+    if (!rc)
+        rc = store_each_lost_branch(r->store, note_lost_branch, r, r->error);
+    for (size_t i = 0; i + 1 < branches->n && !rc; i += 2)
+        rc = restore_branch(r, branches->at[i], branches->at[i + 1]);
     return rc;
 }

@@ -141,6 +141,15 @@ static int missing_session(void *context, uint64_t session)
                          (unsigned long long)session);
 }
 
+static int missing_branch(void *context, uint64_t branch, uint64_t session)
+{
+    struct verifier *v = context;
+    v->result.damaged++;
+    return verify_report(v, 0, NULL,
+                         "the row of branch %llu is missing: session %llu names it",
+                         (unsigned long long)branch, (unsigned long long)session);
+}
+
 /* A damaged row may name any session. */
 static int verify_other_rows(struct verifier *v)
 {
@@ -148,6 +157,8 @@ static int verify_other_rows(struct verifier *v)
     int rc = store_verify_rows(v->store, bad_row, v, v->error);
     if (rc >= 0 && !v->stop && v->result.damaged == before)
         rc = store_each_lost_session(v->store, missing_session, v, v->error);
+    if (rc >= 0 && !v->stop && v->result.damaged == before)
+        rc = store_each_lost_branch(v->store, missing_branch, v, v->error);
     return rc;
 }
 

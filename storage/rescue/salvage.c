@@ -282,9 +282,15 @@ static bool is_misplaced(struct salvage *s, uint32_t page)
  * leads to. */
 static void disown_misplaced(struct salvage *s)
 {
-    for (uint32_t page = 1; page <= s->pages->n; page++)
-        if (is_misplaced(s, page))
-            s->owner[page] = 0;
+    struct leaf leaf;
+    for (uint32_t page = 1; page <= s->pages->n; page++) {
+        if (!is_misplaced(s, page))
+            continue;
+        int owner = s->owner[page];
+        if (owner != OTHER && open_page(s->pages, page, &leaf))
+            s->misplaced[owner - 1] += leaf.cells;
+        s->owner[page] = 0;
+    }
 }
 
 int salvage_open(struct salvage *salvage, const struct pages *pages,
@@ -320,7 +326,9 @@ int salvage_reached(struct salvage *salvage, enum salvage_table table, salvage_f
                     void *context, struct cairn_error *error)
 {
     assert(salvage->owner && table < SALVAGE_TABLES);
-    return each_on(salvage, (int)table, (uint8_t)(table + 1), each, context, error);
+    int rc = each_on(salvage, (int)table, (uint8_t)(table + 1), each, context, error);
+    salvage->unread += salvage->misplaced[table];
+    return rc;
 }
 
 int salvage_stray(struct salvage *salvage, enum salvage_table table, salvage_fn *each,

@@ -47,7 +47,9 @@ struct salvage {
     uint32_t roots[SALVAGE_TABLES];
     size_t bad_pages;  /* that a tree leads to, and that are not pages of a tree */
     size_t bad_tables; /* of these, those of tables */
-    size_t unread;     /* cells that salvage_reached found last, and that hold no row */
+    /* Cells of pages to which the table's tree leads and that have no row of it. */
+    size_t misplaced[SALVAGE_TABLES];
+    size_t unread;      /* cells without a row, of the table that was reached last */
     struct buf payload; /* scratch */
 };
 /* Finds the trees and what pages they have. `pages` stays borrowed. */

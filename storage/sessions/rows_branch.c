@@ -30,26 +30,50 @@ static int no_branch(uint64_t branch, struct cairn_error *error)
                      (unsigned long long)branch);
 }
 
+static int put_row(struct cairn_store *store, enum sql_id id, uint64_t branch,
+                   const struct branch_row *row, struct cairn_error *error)
+{
+    return checked_put(store, id,
+                       VALUES(value_number(branch), value_number(row->session),
+                              value_text(row->name), value_int(row->status),
+                              value_number(row->from_seq), value_int(row->started_ns),
+                              value_text(row->reason)),
+                       error);
+}
+
 int store_put_branch(struct cairn_store *store, struct branch_row *row,
                      struct cairn_error *error)
 {
     uint64_t branch = row->branch;
+    enum sql_id id = branch ? SQL_SET_BRANCH : SQL_ADD_BRANCH;
     store_assert_writing(store);
     assert(row->session && row->name.len);
     int rc = check_name(store, row, error);
-    if (!rc && !row->branch)
+    if (!rc && !branch)
         rc = checked_next_number(store, SQL_LAST_BRANCH, "branch", &branch, error);
     if (rc)
         return rc;
-    rc = checked_put(store, row->branch ? SQL_SET_BRANCH : SQL_ADD_BRANCH,
-                     VALUES(value_number(branch), value_number(row->session),
-                            value_text(row->name), value_int(row->status),
-                            value_number(row->from_seq), value_int(row->started_ns),
-                            value_text(row->reason)),
-                     error);
+    rc = put_row(store, id, branch, row, error);
     if (!rc)
         row->branch = branch;
     return rc == CAIRN_ENOTFOUND ? no_branch(branch, error) : rc;
+}
+
+int store_restore_branch(struct cairn_store *store, const struct branch_row *row,
+                         struct cairn_error *error)
+{
+    store_assert_writing(store);
+    assert(row->branch && row->session && row->name.len);
+    int rc = check_name(store, row, error);
+    return rc ? rc : put_row(store, SQL_ADD_BRANCH, row->branch, row, error);
+}
+
+int store_each_lost_branch(struct cairn_store *store,
+                           int (*each)(void *, uint64_t branch, uint64_t session),
+                           void *context, struct cairn_error *error)
+{
+    store_assert_open(store);
+    return db_each_pair(store->db, SQL_EACH_LOST_BRANCH, each, context, error);
 }
 
 /* ---- Reading ---- */

@@ -67,12 +67,13 @@ int store_set_current_session(struct cairn_store *store, uint64_t session,
 
 /* ---- rows_branch.c ---- */
 
+enum { BRANCH_ROW_ACTIVE = 1 };
 /* A branch is a stream of the namespace debug, and has the number of the stream. */
 struct branch_row {
     uint64_t branch; /* from 1, never used again */
     uint64_t session;
     struct str name;   /* unique in its session, not empty */
-    uint8_t status;    /* of session/ */
+    uint8_t status;    /* of session/, or this where a repair made the row again */
     uint64_t from_seq; /* the checkpoint it starts from; 0: the session's first */
     int64_t started_ns;
     struct str reason; /* why it was abandoned, or "" */
@@ -86,6 +87,14 @@ int store_get_branch(struct cairn_store *store, uint64_t branch, branch_row_fn *
 /* By number; session 0: of all. Reads all branches of the store. */
 int store_each_branch(struct cairn_store *store, uint64_t session, branch_row_fn *each,
                       void *context, struct cairn_error *error);
+
+/* Branches that sessions name as their current and that have no row. */
+int store_each_lost_branch(struct cairn_store *store,
+                           int (*each)(void *, uint64_t branch, uint64_t session),
+                           void *context, struct cairn_error *error);
+/* As store_restore_session. */
+int store_restore_branch(struct cairn_store *store, const struct branch_row *row,
+                         struct cairn_error *error);
 
 /* ---- rows_item.c ---- */
 

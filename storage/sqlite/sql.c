@@ -318,6 +318,9 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_GET_BRANCH] = BRANCH_COLUMNS "WHERE branch = ?1",
     [SQL_FIND_BRANCH] = "SELECT branch FROM branch WHERE session = ?1 AND name = ?2",
     [SQL_EACH_BRANCH] = BRANCH_COLUMNS "ORDER BY branch",
+    [SQL_EACH_LOST_BRANCH] =
+        "SELECT branch, session FROM session s WHERE branch > 0 "
+        "AND NOT EXISTS(SELECT 1 FROM branch b WHERE b.branch = s.branch) ORDER BY 1",
     [SQL_PUT_ITEM] = "INSERT OR REPLACE INTO item(session, kind, n, body, sum) "
                      "VALUES(?1, ?2, ?3, ?4, ?5)",
     [SQL_DROP_ITEM] = "DELETE FROM item WHERE session = ?1 AND kind = ?2 AND n = ?3",

@@ -26,14 +26,16 @@ void session_rows_put(struct cairn_store *store, uint64_t session)
     char name[80], body[160];
     session_row_name(session, name);
     snprintf(body, sizeof body, "%s: it takes some space on its page", name);
-    struct session_row row = {.name = str_of(name), .boot = STR("b"), .branch = 1};
+    struct session_row row = {.name = str_of(name), .boot = STR("b")};
     good(store_put_session(store, &row, &error));
     ck_assert_uint_eq(row.session, session);
     for (size_t i = 0; i < SESSION_BRANCHES; i++) {
         struct branch_row branch = {.session = session, .name = row.name, .status = 1};
         branch.name.len -= i;
         good(store_put_branch(store, &branch, &error));
+        row.branch = branch.branch;
     }
+    good(store_put_session(store, &row, &error));
     for (uint32_t i = 1; i <= SESSION_ITEMS; i++) {
         struct item_row item = {session, (uint8_t)(1 + i % 2), i * i * i * i,
                                 str_of(body)};
