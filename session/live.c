@@ -5,14 +5,11 @@
 #include "base/decimal.h"
 #include "base/os.h"
 #include "session/session_int.h"
-#include "storage/rows_meta.h"
 #include "storage/store.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-static const char current_key[] = "session"; /* of the setting */
 
 /* ---- Transactions ---- */
 
@@ -55,15 +52,8 @@ int live_close(struct live *live, int rc, struct cairn_error *error)
 int current_session(struct cairn_store *store, uint64_t *session,
                     struct cairn_error *error)
 {
-    char text[24] = "";
-    int rc = store_setting(store, current_key, text, sizeof text, error);
-    if (rc <= 0)
-        return rc;
-    return str_to_u64(str_of(text), session) && *session > 0
-               ? 1
-               : error_set(error, CAIRN_EDAMAGED,
-                           "the setting that names the current session is damaged: "
-                           "choose one with `cairn session switch`");
+    int rc = store_current_session(store, session, error);
+    return rc ? rc : *session > 0;
 }
 
 static int resolve(struct cairn_store *store, const char *name, uint64_t *session,

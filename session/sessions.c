@@ -4,7 +4,6 @@
 
 #include "base/decimal.h"
 #include "base/utf8.h"
-#include "storage/rows_meta.h"
 #include "storage/store.h"
 
 #include <stdio.h>
@@ -171,9 +170,7 @@ int cairn_session_list(struct cairn_store *store, const struct cairn_page *page,
 
 static int make_current(struct live *live, struct cairn_error *error)
 {
-    char text[24];
-    snprintf(text, sizeof text, "%llu", (unsigned long long)live->row.session);
-    return store_set_setting(live->store, "session", text, error);
+    return store_set_current_session(live->store, live->row.session, error);
 }
 
 static int check_free(struct live *live, struct str name, struct cairn_error *error)

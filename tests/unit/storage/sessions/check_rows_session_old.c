@@ -36,7 +36,7 @@ static const struct {
     {SESSION, "UPDATE session SET session = 9 WHERE session = 1",
      "the row of session 9"},
     {BRANCH, "UPDATE branch SET reason = 'x' WHERE branch = 3",
-     "branch 3 of session 1"},
+     "branch 3 of session 2"},
     {BRANCH, "UPDATE branch SET session = 4 WHERE branch = 2", "branch 2 of session 4"},
     {ITEM, "UPDATE item SET n = 82 WHERE n = 81 AND session = 1",
      "the item of session 1, kind 2, number 82"},
