@@ -17,9 +17,29 @@ uint64_t sections_session(struct lab *lab, const char *name)
     return row.session;
 }
 
+static int see_session(void *context, const struct session_row *row)
+{
+    (void)context, (void)row;
+    return 0;
+}
+
+/* A session that nobody has begun: its number is all that matters. */
+static void begin_session(struct lab *lab, uint64_t session)
+{
+    char name[40];
+    snprintf(name, sizeof name, "begun-%d", (int)session);
+    struct session_row row = {.session = session, .name = str_of(name)};
+    if (store_get_session(lab->store, session, see_session, NULL, NULL) == 0)
+        return;
+    MUST(lab, store_begin(lab->store, -1, &lab->error));
+    MUST(lab, store_restore_session(lab->store, &row, &lab->error));
+    MUST(lab, store_commit(lab->store, &lab->error));
+}
+
 uint64_t sections_branch(struct lab *lab, uint64_t session, const char *name,
                          uint64_t from_seq)
 {
+    begin_session(lab, session);
     struct branch_row row = {.session = session,
                              .name = str_of(name),
                              .from_seq = from_seq,
