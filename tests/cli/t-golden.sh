@@ -22,7 +22,7 @@ answer() { # CAIRN'S ARGUMENTS
     cairn "$@" --json >document 2>words </dev/null || code=$?
     printf '%s\texit\t%s\n' "$*" "$code"
     "$BUILD/tests/tools/json" flat document 2>/dev/null |
-        sed "/^\.duration_ms/d; s|^|$*	|"
+        sed "/^\.duration_ms/d; /\.spent_ms/d; s|^|$*	|"
 }
 
 # All that concerns single runs and checkpoints: true for ever.
@@ -47,6 +47,21 @@ answers_of_runs() {
             answer log "$task" --run "$run"
         done <tasks
     done
+}
+
+# Of sessions, which nothing here goes on with but at the end.
+answers_of_sessions() {
+    answer session list --limit 100
+    cairn session list --limit 100 --json >list 2>/dev/null
+    "$BUILD/tests/tools/json" flat list | sed -n 's/^\.sessions\[[0-9]*\]\.session\t//p' | sort -n >sessions
+    while read -r session; do
+        answer session show "$session"
+        answer session log --session "$session" --limit 100
+        answer branch list --session "$session"
+        for kind in hypothesis evidence belief gap check note; do
+            answer "$kind" list --session "$session" --limit 100
+        done
+    done <sessions
 }
 
 # And what changes with the next run.
@@ -75,6 +90,7 @@ if [ -n "${GOLDEN_RECORD-}" ]; then
     runs=$(numbers)
     answers_of_all "$runs"
     answers_of_runs "$runs" "$(newest)"
+    answers_of_sessions
     exit
 fi
 
@@ -100,7 +116,7 @@ for store; do
     cp .cairn/cairn.db before
     runs=$(numbers)
     newest=$(newest)
-    { answers_of_all "$runs" && answers_of_runs "$runs" "$newest"; } >"$name.got"
+    { answers_of_all "$runs" && answers_of_runs "$runs" "$newest" && answers_of_sessions; } >"$name.got"
     ok "$name: $(wc -l <"$name.wanted") answers of $(echo "$runs" | wc -w) runs are the same" \
         missing "$name.wanted" "$name.got"
     ok "$name: reading left it as it was" cmp before .cairn/cairn.db
@@ -108,7 +124,7 @@ for store; do
     # A newer cairn writes into it: another workflow, then each unfinished run.
     printf 'name: newcomer\ntasks: {n: {cwd: /, run: echo new}}\n' >newcomer.yaml
     exits 0 cairn run newcomer.yaml
-    answers_of_runs "$runs" "$newest" >"$name.later"
+    { answers_of_runs "$runs" "$newest" && answers_of_sessions; } >"$name.later"
     grep -Ev "^(plan|graph|runs|checkpoint timeline|checkpoint verify|events --maintenance)" "$name.wanted" >wanted.runs
     ok "$name: the same after a newer cairn wrote into it" missing wanted.runs "$name.later"
     exits 0 cairn checkpoint verify
@@ -126,6 +142,13 @@ for store; do
         exits 0 cairn status "$run"
     done
     ok "$name: some run went on" test -s open
+    if [ -s sessions ]; then
+        exits 0 cairn note add 'said later' --session first
+        exits 0 cairn checkpoint create 'said later' --session first
+    else
+        exits 0 cairn session start first
+        exits 0 cairn note add 'in a store that had no sessions'
+    fi
     exits 0 cairn checkpoint verify
 
     # One of the next format is refused, and nothing of it is touched.

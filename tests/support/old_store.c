@@ -4,7 +4,7 @@
 void put_store_of_version(const char *directory, int version)
 {
     const char *root = getenv("SOURCE_ROOT");
-    static char plain[100000];
+    static char plain[1 << 20];
     char name[4096];
     struct buf packed = BUF_INIT;
     struct cairn_error why = {0};

@@ -142,6 +142,35 @@ expect 0 checkpoint prune --run 10 --keep 1
 newest=$("$cairn" checkpoint list --run 12 --limit 1 --json | sed 's/.*"seq":\([0-9]*\).*/\1/')
 expect 0 checkpoint delete "$newest" --yes
 
+# Sessions: the first with every kind of item, a branch that was given up, a state that
+# was restored, something undone; the second, which has ended, of something else.
+expect 0 session start first
+expect 0 session config interval 1h
+expect 0 hypothesis add 'it is the disk' --prior 0.4
+expect 0 hypothesis add 'it is the cache'
+expect 0 evidence add h1 'the disk is full' --kind observation --strength 0.8
+expect 0 hypothesis test h1
+expect 0 hypothesis confirm h1
+expect 0 belief add 'the cache is cold' --confidence 0.6
+expect 0 gap add 'who writes there'
+expect 0 note add 'a note' --tag a,b
+expect 0 checkpoint create 'before the branch' --tag keep
+expect 0 branch start side
+expect 0 note add 'only on the branch'
+expect 0 hypothesis reject h2
+expect 0 branch switch main
+expect 0 branch abandon side --reason 'it led nowhere'
+expect 0 note remove n1
+expect 0 note add 'taken back'
+expect 0 session undo
+expect 0 checkpoint create 'without the note'
+expect 0 checkpoint restore "$("$cairn" checkpoint list --session 1 --json | sed 's/.*"seq":\([0-9]*\).*/\1/')" --yes
+expect 0 session start second
+expect 0 note add 'of the second'
+expect 0 checkpoint create 'of the second'
+expect 0 session end
+expect 0 session switch first
+
 expect 0 checkpoint verify
 sleep 1.1 # the lease is over, whenever the store is looked at
 rm -rf .cairn/live .cairn/cairn.db-wal .cairn/cairn.db-shm
