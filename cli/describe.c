@@ -257,23 +257,28 @@ void checkpoint_list_document(struct doc *doc, const struct cairn_checkpoint_inf
     tags_document(doc, info->tags);
 }
 
+const char *checkpoint_message(char out[CHECKPOINT_LINE_MAX],
+                               const struct cairn_checkpoint_info *info)
+{
+    const char *message = info->message + strspn(info->message, "\r\n");
+    int n = (int)strcspn(message, "\r\n");
+    snprintf(out, CHECKPOINT_LINE_MAX, "%s%.*s%s%s%s", n ? "  " : "", n, message,
+             info->tags[0] ? "  [" : "", info->tags, info->tags[0] ? "]" : "");
+    return out;
+}
+
 const char *checkpoint_line(char out[CHECKPOINT_LINE_MAX],
                             const struct cairn_checkpoint_info *info)
 {
-    char of[2 * sizeof info->session_name];
-    const char *message = info->message;
-    if (info->namespace_id != CAIRN_NAMESPACE_DEBUG) {
+    char message[CHECKPOINT_LINE_MAX];
+    if (info->namespace_id != CAIRN_NAMESPACE_DEBUG)
         snprintf(out, CHECKPOINT_LINE_MAX, "%s", info->workflow);
-        return out;
-    }
-    if (info->session != 0)
-        snprintf(of, sizeof of, "%s/%s", info->session_name, info->branch_name);
+    else if (info->session != 0)
+        snprintf(out, CHECKPOINT_LINE_MAX, "%s/%s%s", info->session_name,
+                 info->branch_name, checkpoint_message(message, info));
     else
-        snprintf(of, sizeof of, "branch %llu", (unsigned long long)info->branch);
-    message += strspn(message, "\r\n");
-    int n = (int)strcspn(message, "\r\n");
-    snprintf(out, CHECKPOINT_LINE_MAX, "%s%s%.*s%s%s%s", of, n ? "  " : "", n, message,
-             info->tags[0] ? "  [" : "", info->tags, info->tags[0] ? "]" : "");
+        snprintf(out, CHECKPOINT_LINE_MAX, "branch %llu%s",
+                 (unsigned long long)info->branch, checkpoint_message(message, info));
     return out;
 }
 

@@ -30,11 +30,15 @@ void checkpoint_document(struct doc *doc, const struct cairn_checkpoint_info *in
  * it fits: the members message and tags. */
 void checkpoint_list_document(struct doc *doc,
                               const struct cairn_checkpoint_info *info);
-/* For people, in one line: the workflow; or the session, its branch, the first line of
- * the message and the tags. */
+/* For people, in one line: the workflow; or the session, its branch and
+ * checkpoint_message. */
 enum { CHECKPOINT_LINE_MAX = 1200 };
 const char *checkpoint_line(char out[CHECKPOINT_LINE_MAX],
                             const struct cairn_checkpoint_info *info);
+/* Of a session: the first line of the message and the tags, each with two blanks in
+ * front, or nothing. */
+const char *checkpoint_message(char out[CHECKPOINT_LINE_MAX],
+                               const struct cairn_checkpoint_info *info);
 /* The end of a page of a list: closes and prints the document, or without one (NULL)
  * prints how many were shown of how many; `thing` is "run". Returns an exit status. */
 int page_end(struct doc *doc, const struct cairn_page *page, const char *thing,

@@ -81,9 +81,9 @@ static const struct option option_table[OPT_NONE] = {
                        "newest first (default), or oldest first", 0, 0, 0},
     [OPT_SORT_CHECKPOINTS] = {"sort", 0, OPTION_CHOICE, "-seq|seq",
                               "newest first (default), or oldest first", 0, 0, 0},
-    [OPT_LIMIT_PER_RUN] = {"limit", 0, OPTION_NUMBER, "N",
-                           "show at most N checkpoints of each run (default: 10)", 1,
-                           100, 10},
+    [OPT_LIMIT_PER_RUN] =
+        {"limit", 0, OPTION_NUMBER, "N",
+         "show at most N checkpoints of each run and branch (default: 10)", 1, 100, 10},
     [OPT_ATTEMPT] = {"attempt", 0, OPTION_NUMBER, "N",
                      "this attempt instead of the newest", 1, UINT32_MAX, 0},
     [OPT_STDOUT] = {"stdout", 0, OPTION_FLAG, NULL, "only what it wrote to stdout", 0,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cairn checkpoint timeline: runs as a tree, each with its newest checkpoints. Runs
+/* cairn checkpoint timeline: runs as a tree, each with its newest checkpoints, and then
+ * sessions (cli/sessions/sessions_tree.c). Runs
  * are walked with a stack of indexes, since forks of forks may go as deep as there are
  * runs; the indentation stops at DEPTH_SHOWN. */
 #include "cli/commands/store_commands.h"
@@ -8,6 +9,7 @@
 #include "cli/format.h"
 #include "cli/open.h"
 #include "cli/report.h"
+#include "cli/sessions/documents.h"
 #include "cli/ui.h"
 
 #include <string.h>
@@ -213,11 +215,34 @@ static int print_tree(struct tree *tree)
     return status;
 }
 
+/* Sessions belong to no workflow. */
+static int print_sessions(const struct tree *tree, bool *any)
+{
+    const struct settings *settings = tree->settings;
+    *any = false;
+    if (settings->given[OPT_WORKFLOW])
+        return 0;
+    return sessions_tree(tree->store, tree->doc,
+                         (uint32_t)settings->number[OPT_LIMIT_PER_RUN], any);
+}
+
+static int print_all(struct tree *tree)
+{
+    bool any = false;
+    int status = print_tree(tree);
+    if (status == 0)
+        status = print_sessions(tree, &any);
+    if (status == 0 && tree->n == 0 && !any)
+        say("no runs");
+    return status;
+}
+
 static int show_tree(struct tree *tree)
 {
     struct cairn_page page = {.all = true};
     struct cairn_error error = {0};
     struct doc doc = {0};
+    bool any = false;
     int status;
     if (cairn_runs(tree->store, tree->settings->text[OPT_WORKFLOW], &page, add_run,
                    tree, NULL, &error) != 0)
@@ -227,15 +252,16 @@ static int show_tree(struct tree *tree)
         return EXIT_SYSTEM;
     }
     link_runs(tree);
-    if (!ui_json()) {
-        if (tree->n == 0)
-            say("no runs");
-        return print_tree(tree);
-    }
+    if (!ui_json())
+        return print_all(tree);
     tree->doc = &doc;
     doc_begin(&doc);
     doc_array(&doc, "runs");
     status = print_tree(tree);
+    doc_end(&doc);
+    doc_array(&doc, "sessions");
+    if (status == 0)
+        status = print_sessions(tree, &any);
     tree->doc = NULL;
     if (status != 0) {
         doc_discard(&doc);

@@ -313,10 +313,11 @@ static const struct command command_table[] = {
      command_checkpoint_show},
     {"checkpoint timeline",
      "",
-     "show runs, forks and their checkpoints as a tree",
+     "show runs, sessions and their checkpoints as a tree",
      "Shows every run with its newest checkpoints; a run that forks from a "
-     "checkpoint is shown below the run it forked from. `head` marks the newest "
-     "checkpoint of a run.",
+     "checkpoint is shown below the run it forked from. Then every session with its "
+     "branches in the same way (not with --workflow). `head` marks the newest "
+     "checkpoint of a run or branch.",
      "  cairn checkpoint timeline --workflow nightly-report",
      "0 2 5 10 75",
      0,

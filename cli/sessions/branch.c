@@ -4,6 +4,7 @@
 #include "cli/json.h"
 #include "cli/report.h"
 #include "cli/sessions/commands.h"
+#include "cli/sessions/documents.h"
 #include "cli/sessions/session_of.h"
 #include "cli/ui.h"
 
@@ -12,7 +13,7 @@ static const char *or_null(const char *text)
     return text[0] != '\0' ? text : NULL;
 }
 
-static void branch_document(struct doc *doc, const struct cairn_branch_info *info)
+void branch_document(struct doc *doc, const struct cairn_branch_info *info)
 {
     doc_text(doc, "name", info->name);
     doc_count(doc, "branch", info->branch);

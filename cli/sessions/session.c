@@ -4,12 +4,13 @@
 #include "cli/format.h"
 #include "cli/report.h"
 #include "cli/sessions/commands.h"
+#include "cli/sessions/documents.h"
 #include "cli/sessions/session_of.h"
 #include "cli/ui.h"
 
 #include <inttypes.h>
 
-static void session_document(struct doc *doc, const struct cairn_session_info *info)
+void session_document(struct doc *doc, const struct cairn_session_info *info)
 {
     doc_count(doc, "session", info->session);
     doc_text(doc, "name", info->name);
