@@ -11,6 +11,16 @@
 
 extern char **environ;
 
+/* Of the lab's session, which is made first. */
+static uint64_t branch_of(struct lab *lab, const char *name, uint64_t from_seq)
+{
+    uint64_t session = 1;
+    if (strcmp(name, "main") == 0)
+        session = sections_session(lab, "cache");
+    ck_assert_uint_eq(session, 1);
+    return sections_branch(lab, session, name, from_seq);
+}
+
 static struct chain open_branch(struct lab *lab, uint64_t branch, struct arena *arena,
                                 struct sections *last)
 {
@@ -42,7 +52,7 @@ START_TEST(written_and_read)
     enum { N = 40 };
     struct lab *lab = lab_open(21);
     struct arena arena = ARENA_INIT;
-    uint64_t branch = sections_branch(lab, 3, "main", 0), seqs[N];
+    uint64_t branch = branch_of(lab, "main", 0), seqs[N];
     struct sections what[N], last;
     for (int i = 0; i < N; i++) {
         what[i] = sections_random(lab, &arena);
@@ -56,7 +66,7 @@ START_TEST(written_and_read)
         sections_expect(lab, seqs[i], &what[i]);
         struct sections_at at = read_at(lab, seqs[i]);
         ck_assert_uint_eq(at.branch, branch);
-        ck_assert_uint_eq(at.session, 3);
+        ck_assert_uint_eq(at.session, 1);
         ck_assert_uint_eq(at.parent, i ? seqs[i - 1] : 0);
         ck_assert_int_eq(at.time_ns, 1000);
     }
@@ -75,7 +85,7 @@ START_TEST(what_is_not_there)
     struct arena arena = ARENA_INIT;
     struct sections found;
     struct chain head;
-    uint64_t branch = sections_branch(lab, 1, "main", 0);
+    uint64_t branch = branch_of(lab, "main", 0);
     lab_put(lab, "F");
     ck_assert_int_eq(sections_read(lab->store, lab->sha, lab->seqs[0], &arena, &found,
                                    NULL, &lab->error),
@@ -103,10 +113,10 @@ START_TEST(branches_begin_at_checkpoints)
 {
     struct lab *lab = lab_open(23);
     struct arena arena = ARENA_INIT;
-    uint64_t main = sections_branch(lab, 1, "main", 0), seqs[3];
+    uint64_t main = branch_of(lab, "main", 0), seqs[3];
     for (int i = 0; i < 3; i++)
         seqs[i] = sections_note(lab, main, "on main");
-    uint64_t side = sections_branch(lab, 1, "side", seqs[1]);
+    uint64_t side = branch_of(lab, "side", seqs[1]);
     struct chain head = open_branch(lab, side, &arena, NULL);
     ck_assert_uint_eq(head.position, 0);
     ck_assert_uint_eq(head.parent, seqs[1]);
@@ -129,7 +139,7 @@ START_TEST(damaged_records_are_passed_over)
     struct arena arena = ARENA_INIT;
     struct sections last;
     struct cairn_verify_result result;
-    uint64_t main = sections_branch(lab, 1, "main", 0), seqs[4];
+    uint64_t main = branch_of(lab, "main", 0), seqs[4];
     for (int i = 0; i < 4; i++)
         seqs[i] = sections_note(lab, main, i == 1 ? "the second" : "another");
     ck_assert(lab_flip(lab, seqs[2], "record", -1, 1));
@@ -155,9 +165,9 @@ START_TEST(nothing_sound_is_left)
 {
     struct lab *lab = lab_open(25);
     struct cairn_verify_result result;
-    uint64_t main = sections_branch(lab, 1, "main", 0);
+    uint64_t main = branch_of(lab, "main", 0);
     uint64_t from = sections_note(lab, main, "where it leaves");
-    uint64_t side = sections_branch(lab, 1, "side", from);
+    uint64_t side = branch_of(lab, "side", from);
     ck_assert(lab_flip(lab, sections_note(lab, side, "damaged"), "record", 50, 1));
     uint64_t again = sections_note(lab, side, "again");
     ck_assert_uint_eq(read_at(lab, again).parent, from);
@@ -208,7 +218,7 @@ START_TEST(two_processes_append)
 {
     struct lab *lab = lab_open(26);
     struct arena arena = ARENA_INIT;
-    uint64_t branch = sections_branch(lab, 1, "main", 0);
+    uint64_t branch = branch_of(lab, "main", 0);
     pid_t pids[2];
     sections_note(lab, branch, "the first");
     for (int i = 0; i < 2; i++)

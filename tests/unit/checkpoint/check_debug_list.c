@@ -281,7 +281,8 @@ START_TEST(any_can_be_deleted)
         struct lab *lab = lab_open(38);
         struct arena arena = ARENA_INIT;
         struct sections what[N], found;
-        uint64_t branch = sections_branch(lab, 1, "main", 0), seqs[N];
+        uint64_t session = sections_session(lab, "one"), seqs[N];
+        uint64_t branch = sections_branch(lab, session, "main", 0);
         for (int i = 0; i < N; i++) {
             what[i] = sections_random(lab, &arena);
             seqs[i] = sections_put(lab, branch, &what[i]);
