@@ -40,13 +40,25 @@ const char sql_defer_references[] = "PRAGMA defer_foreign_keys = ON";
     "AND stream IN (SELECT run FROM run WHERE workflow = ?2) "       \
     "AND seq BETWEEN ?3 AND ?4 "
 
-/* By the index, as most checkpoints may be those of runs. */
+/* Those of a namespace, or of a session, wherever they are among the others: of each
+ * stream, which is found by one seek in the index, only as many as are wanted. */
 #define OF_SESSION                                           \
     "WHERE namespace = ?1 AND seq BETWEEN ?3 AND ?4 AND "    \
     "(?2 = 0 OR stream IN (SELECT branch FROM branch WHERE " \
     "session = ?2)) "
-#define EACH_SESSION_CHECKPOINT \
-    CHECKPOINT_COLUMNS "WHERE seq IN (SELECT seq FROM checkpoint " OF_SESSION
+#define LAST_SEQ "9223372036854775807"
+#define NEXT_STREAM "(SELECT min(stream) FROM checkpoint WHERE namespace = ?1 "
+#define EACH_SESSION_CHECKPOINT(ORDER)                                                 \
+    CHECKPOINT_COLUMNS                                                                 \
+    "WHERE seq IN (WITH RECURSIVE streams(stream) AS (SELECT " NEXT_STREAM             \
+    ") UNION ALL SELECT " NEXT_STREAM "AND stream > s.stream) FROM streams s WHERE "   \
+    "s.stream IS NOT NULL) SELECT c.seq FROM streams s CROSS JOIN checkpoint c WHERE " \
+    "s.stream IS NOT NULL AND (?2 = 0 OR s.stream IN (SELECT branch FROM branch "      \
+    "WHERE session = ?2)) AND c.seq IN (SELECT seq FROM checkpoint WHERE "             \
+    "namespace = ?1 AND stream = s.stream AND seq BETWEEN ?3 AND ?4 ORDER BY "         \
+    "seq" ORDER " LIMIT CASE WHEN ?5 < 0 OR ?6 > " LAST_SEQ                            \
+    " - ?5 THEN -1 ELSE ?5 + ?6 END) "                                                 \
+    "ORDER BY c.seq" ORDER " LIMIT ?5 OFFSET ?6) ORDER BY seq" ORDER
 
 #define RUN_COLUMNS     \
     "SELECT " RUN_READ( \
@@ -133,10 +145,8 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_COUNT_WORKFLOW] = "SELECT count(*) FROM checkpoint "
                            "WHERE namespace = ?1 AND seq BETWEEN ?3 AND ?4 "
                            "AND stream IN (SELECT run FROM run WHERE workflow = ?2)",
-    [SQL_EACH_SESSION_CHECKPOINT_ASC] =
-        EACH_SESSION_CHECKPOINT "ORDER BY seq LIMIT ?5 OFFSET ?6) ORDER BY seq",
-    [SQL_EACH_SESSION_CHECKPOINT_DESC] = EACH_SESSION_CHECKPOINT
-    "ORDER BY seq DESC LIMIT ?5 OFFSET ?6) ORDER BY seq DESC",
+    [SQL_EACH_SESSION_CHECKPOINT_ASC] = EACH_SESSION_CHECKPOINT(""),
+    [SQL_EACH_SESSION_CHECKPOINT_DESC] = EACH_SESSION_CHECKPOINT(" DESC"),
     [SQL_COUNT_SESSION_CHECKPOINTS] = "SELECT count(*) FROM checkpoint " OF_SESSION,
     [SQL_FIND_DIGEST] = "SELECT seq FROM checkpoint WHERE digest BETWEEN ?1 AND ?2 "
                         "ORDER BY seq LIMIT ?3",

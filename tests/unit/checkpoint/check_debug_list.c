@@ -3,6 +3,7 @@
  * deleted, pruned around, and exported as heads. */
 #include "tests/support/sessions/sections.h"
 
+#include "checkpoint/row_int.h"
 #include "storage/rows_checkpoint.h"
 
 /* One run of 3 checkpoints; sessions "cache" (main 3, side 2) and "disk" (main 1). */
@@ -163,6 +164,72 @@ START_TEST(filters_that_contradict)
                                            NULL, &s.lab->error),
                      CAIRN_ENOTFOUND);
     ck_assert_int_eq(listed.n, 0);
+    lab_close(s.lab);
+}
+END_TEST
+
+static int note_seq(void *context, const struct cairn_checkpoint_info *info)
+{
+    struct seqs *seqs = context;
+    return seqs_add(seqs, info->seq);
+}
+
+static struct seqs seqs_of(struct lab *lab, struct cairn_checkpoint_filter filter)
+{
+    struct seqs seqs = {0};
+    MUST(lab, cairn_checkpoint_list(lab->store, &filter, note_seq, &seqs, NULL,
+                                    &lab->error));
+    return seqs;
+}
+
+/* Each page is the part of the whole list that it should be. */
+static void expect_pages(struct lab *lab, struct cairn_checkpoint_filter filter)
+{
+    filter.page =
+        (struct cairn_page){.all = true, .oldest_first = filter.page.oldest_first};
+    struct seqs all = seqs_of(lab, filter);
+    filter.page.all = false;
+    for (uint32_t limit = 1; limit <= 7; limit += 2)
+        for (size_t offset = 0; offset < all.n + 2; offset++) {
+            filter.page.limit = limit;
+            filter.page.offset = offset;
+            struct seqs part = seqs_of(lab, filter);
+            size_t left = offset < all.n ? all.n - offset : 0;
+            ck_assert_uint_eq(part.n, left < limit ? left : limit);
+            ck_assert(part.n == 0 ||
+                      memcmp(part.at, all.at + offset, part.n * sizeof *part.at) == 0);
+            seqs_release(&part);
+        }
+    filter.page.offset = UINT64_MAX;
+    struct seqs none = seqs_of(lab, filter);
+    ck_assert_uint_eq(none.n, 0);
+    filter.page.offset = INT64_MAX;
+    none = seqs_of(lab, filter);
+    ck_assert_uint_eq(none.n, 0);
+    seqs_release(&all);
+}
+
+START_TEST(pages)
+{
+    struct scene s = make_scene(42);
+    for (int i = 0; i < 2; i++) {
+        struct cairn_page page = {.oldest_first = i};
+        const struct cairn_checkpoint_filter filters[] = {
+            {.page = page},
+            {.namespace_id = CAIRN_NAMESPACE_DEBUG, .page = page},
+            {.session = s.cache, .page = page},
+            {.session = s.cache, .branch = s.side, .page = page},
+            {.namespace_id = CAIRN_NAMESPACE_WORKFLOW, .page = page},
+        };
+        for (size_t at = 0; at < sizeof filters / sizeof filters[0]; at++)
+            expect_pages(s.lab, filters[at]);
+    }
+    struct seqs newest = seqs_of(
+        s.lab, (struct cairn_checkpoint_filter){.session = s.cache, .page.limit = 3});
+    ck_assert_uint_eq(newest.at[0], s.on_side[1]);
+    ck_assert_uint_eq(newest.at[1], s.on_main[2]);
+    ck_assert_uint_eq(newest.at[2], s.on_side[0]);
+    seqs_release(&newest);
     lab_close(s.lab);
 }
 END_TEST
@@ -415,6 +482,7 @@ static void add(TCase *tests)
     tcase_add_test(tests, a_record_is_described);
     tcase_add_test(tests, long_texts_are_cut);
     tcase_add_test(tests, filters_that_contradict);
+    tcase_add_test(tests, pages);
     tcase_add_test(tests, rows_of_branches_are_damaged);
     tcase_add_test(tests, found_by_any_form);
     tcase_add_test(tests, the_newest);
