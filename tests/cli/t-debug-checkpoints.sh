@@ -259,6 +259,8 @@ exits 10 cairn branch switch nobody
 exits 2 cairn branch abandon without-cache --reason x
 exits 0 cairn branch switch main
 is "$(board)" "$(cat now)" 'each branch has its own state'
+exits 0 cairn checkpoint list --session first --limit 100
+matches 'first/without-cache  Auto: branch switch  \[auto,branch-switch\]' 'what was left is in a checkpoint'
 exits 2 cairn branch abandon without-cache
 says '--reason' 'a reason is required'
 exits 0 cairn branch abandon without-cache --reason 'the cache is not involved'
@@ -267,6 +269,26 @@ json_ok 'branches as JSON'
 ok 'with the reason' grep -qF '"reason":"the cache is not involved"' out
 exits 2 cairn branch switch without-cache
 is "$(get .message cairn checkpoint show "$fork")" 'on the new branch' 'checkpoints of other branches stay'
+
+# ---- Deleting one (T-46, T-96) ----
+exits 0 cairn session start deleting
+for i in 1 2 3; do
+    cairn note add "step $i" >/dev/null
+    cairn checkpoint create "step $i"
+done >made.ids 2>err
+middle=$(sed -n 2p made.ids)
+newest=$(sed -n 3p made.ids)
+exits 2 cairn checkpoint delete "$middle"
+exits 0 cairn checkpoint delete "$middle" --yes
+exits 10 cairn checkpoint show "$middle"
+exits 10 cairn checkpoint at "$middle"
+is "$(get .total cairn note list --at "$newest")" 3 'the others have what they had'
+exits 0 cairn checkpoint delete "$newest" --yes
+exits 0 cairn checkpoint create 'after that'
+was=${newest#debug:}
+is_now=$(sed 's/debug:\([0-9]*\)-.*/\1/' out)
+ok 'the number of the newest one is not used again' test "$is_now" -gt "${was%-*}"
+exits 0 cairn checkpoint verify
 
 # ---- Pruning by rules (T-90 to T-94) ----
 exits 0 cairn session start pruning

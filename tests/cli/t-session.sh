@@ -115,6 +115,21 @@ is "$(sort -u both.ids | wc -l)" 16 'two processes on one session: every id once
 is "$(get .total cairn note list)" 16 'and every note is there'
 is "$(get .items cairn session show)" 16 'the session counts them'
 
+# Checkpoints of two sessions at once: one series of numbers, none twice (T-120).
+for agent in agent-a agent-b; do
+    (for i in 1 2 3 4 5 6 7 8; do
+        cairn checkpoint create "$agent $i" --session $agent >>$agent.made 2>>$agent.err
+    done) &
+done
+wait
+is "$(cat agent-a.made agent-b.made | sed 's/debug:\([0-9]*\)-.*/\1/' | sort -u | wc -l)" 16 'sixteen checkpoints have sixteen numbers'
+for agent in agent-a agent-b; do
+    sed 's/debug:\([0-9]*\)-.*/\1/' $agent.made >numbers
+    is "$(cat numbers)" "$(sort -n numbers)" "$agent: they ascend (T-03)"
+    cairn checkpoint list --session $agent --limit 100 --quiet >list
+    is "$(grep -c "$agent" list) $(awk 'NR > 1' list | wc -l)" '8 8' 'and the list of one has none of the other (T-42)'
+done
+
 # ---- Ending ----
 exits 0 cairn session end
 exits 2 cairn note add late
@@ -150,6 +165,16 @@ exits 2 cairn session config interval never
 exits 2 cairn session config contradiction maybe
 exits 0 cairn session config --session side hypothesis-status
 is "$(cat out)" on 'the settings of another session are its own'
+
+# On a schedule: with the first command after it is due, however many times were missed.
+exits 0 cairn session start scheduled
+exits 0 cairn session config schedule 1s
+due() {
+    cairn note add tick >tick.out 2>&1
+    cairn checkpoint list --session scheduled --limit 100 --quiet | grep -q 'Scheduled.*\[scheduled\]'
+}
+ok 'a command makes the checkpoint that is due' wait_for 20 due
+exits 0 cairn session config schedule off
 
 # ---- Counters (T-20), derived from the store, right in every process ----
 exits 0 cairn session start counting
