@@ -4,13 +4,13 @@
 #include <string.h>
 
 /* The commands that are the same for every kind. */
-#define SHOW(group, of)                                            \
-    {                                                              \
-        .command = group " show", .kind = of, .action = ITEM_SHOW, \
+#define SHOW(group, of)                                              \
+    {                                                                \
+        .command = group " show", .kind = (of), .action = ITEM_SHOW, \
     }
-#define REMOVE(name, of)                                                      \
-    {                                                                         \
-        .command = name, .kind = of, .action = ITEM_REMOVE, .done = "removed" \
+#define REMOVE(name, of)                                                          \
+    {                                                                             \
+        .command = (name), .kind = (of), .action = ITEM_REMOVE, .done = "removed" \
     }
 
 static const struct item_verb verbs[] = {

@@ -16,6 +16,9 @@ board() { # everything on the board, now or as told by the arguments
     cairn gap list --all --limit 100 --json "$@" | sed 's/"score":[^,]*,//g'
     cairn belief dependencies --sort number --limit 100 --json "$@"
 }
+run_script() { # COMMAND: on a terminal, with the answers of stdin
+    TERM=dumb script -qec "$1" /dev/null 2>&1
+}
 # Was the command right, and did it print an id of a checkpoint alone?
 made() {
     matches '^debug:[0-9]+-[0-9a-f]{12}$' "$tap_last prints the id"
@@ -240,6 +243,17 @@ fork=$(cat out)
 is "$(get .parent cairn checkpoint show "$fork")" "$seq" 'its parent is the restored one'
 exits 0 cairn branch switch main
 is "$(board)" "$(cat now)" 'the old line is reachable'
+if command -v script >/dev/null; then
+    echo n | run_script "cairn checkpoint restore $first" >asked
+    ok 'on a terminal it asks' grep -q 'Restore it?' asked
+    ok 'and says what would change' grep -q 'from now to then: .*note' asked
+    is "$(board)" "$(cat now)" 'no: nothing is restored'
+    echo y | run_script "cairn checkpoint restore $first" >asked
+    is "$(board)" "$(cat before)" 'yes: it is'
+    exits 0 cairn checkpoint undo-restore
+else
+    skip 'restoring on a terminal' 'there is no program script'
+fi
 exits 10 cairn checkpoint restore 999999 --yes
 exits 0 cairn session switch times
 run cairn checkpoint restore "$first" --yes

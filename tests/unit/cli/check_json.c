@@ -150,6 +150,26 @@ START_TEST(test_random)
 }
 END_TEST
 
+/* `text`: as it must be written; NULL: any way. */
+static void check_number(double number, const char *text)
+{
+    struct doc doc;
+    doc_begin(&doc);
+    doc_exact(&doc, "a", number);
+    doc_end(&doc);
+    ck_assert(!doc.failed && fflush(doc.file) == 0);
+    json_t *read = json_loads(doc.text, 0, NULL);
+    double got = json_number_value(json_object_get(read, "a"));
+    ck_assert_msg(memcmp(&got, &number, sizeof got) == 0, "%s", doc.text);
+    if (text) {
+        char want[64];
+        snprintf(want, sizeof want, "{\"a\":%s}", text);
+        ck_assert_str_eq(doc.text, want);
+    }
+    json_decref(read);
+    doc_discard(&doc);
+}
+
 START_TEST(test_base64)
 {
     static const struct {
@@ -170,6 +190,24 @@ START_TEST(test_base64)
 }
 END_TEST
 
+/* A number reads back as the same one, in no more digits than that takes. */
+START_TEST(test_exact_numbers)
+{
+    static const struct {
+        double number;
+        const char *text;
+    } samples[] = {{0, "0"},         {1, "1"},         {0.5, "0.5"},     {-0.1, "-0.1"},
+                   {0.972, "0.972"}, {1e-07, "1e-07"}, {1e300, "1e+300"}};
+    uint64_t seed = 20261123;
+    for (size_t i = 0; i < sizeof samples / sizeof samples[0]; i++)
+        check_number(samples[i].number, samples[i].text);
+    for (int round = 0; round < 20000; round++)
+        check_number((double)help_below(&seed, 1u << 31) /
+                         (1 + help_below(&seed, 1u << 30)),
+                     NULL);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("json");
@@ -178,6 +216,7 @@ int main(void)
     tcase_add_test(c, test_every_pair_of_bytes);
     tcase_add_test(c, test_random);
     tcase_add_test(c, test_base64);
+    tcase_add_test(c, test_exact_numbers);
     suite_add_tcase(suite, c);
     return help_run(suite);
 }
