@@ -323,5 +323,16 @@ ok 'Ctrl-C is for that command' wait_for 20 grep -q still-here out
 wait $pid
 is $? 5 'the exit status of the shell'
 exec 9>&-
+# A shell that is killed has not given the terminal back.
+: >out
+SHELL=/bin/sh script -qec 'cairn shell make; echo "ended-with-$?"; read line && echo "got-$line"' /dev/null >out 2>&1 <keys &
+pid=$!
+exec 9>keys
+# shellcheck disable=SC2016
+typed 'kill -9 $$' 'its command is'
+typed after 'ended-with-137'
+ok 'the terminal is ours again' wait_for 20 grep -q got-after out
+wait $pid
+exec 9>&-
 scratch_is_gone
 done_testing
