@@ -292,13 +292,19 @@ static void clear(void)
     remove_tree(".cairn");
 }
 
+/* Calls from one failure to the next. */
+static int step_of(bool forever)
+{
+    const char *level = getenv("CAIRN_TEST_LEVEL");
+    return level && strcmp(level, "full") == 0 ? 1 : forever ? 11 : 5;
+}
+
 /* Fails call after call until none is left to fail. */
 static int sweep(void (*act)(struct done *, struct cairn_workflow *), bool anew,
                  enum kind kind, bool forever)
 {
     struct cairn_workflow *w = the_workflow();
-    const char *level = getenv("CAIRN_TEST_LEVEL");
-    int step = level && strcmp(level, "full") == 0 ? 1 : forever ? 11 : 5;
+    int step = step_of(forever);
     int n = 1 + (int)kind % step;
     for (;; n += step) {
         struct done done = {.rc = 0};
@@ -420,6 +426,61 @@ START_TEST(while_it_is_thinned_out)
 }
 END_TEST
 
+/* ---- What an attempt was given ---- */
+
+static const char shell_text[] = "name: s\n"
+                                 "secrets: [TOKEN_A]\n"
+                                 "tasks:\n"
+                                 "  make: {run: 'echo n=7 >>\"$CAIRN_OUTPUT\"'}\n"
+                                 "  use:\n"
+                                 "    needs: [make]\n"
+                                 "    secrets: [TOKEN_A]\n"
+                                 "    env: {N: '${{ tasks.make.outputs.n }}'}\n"
+                                 "    run: exit 1\n";
+
+/* All of it or an error. */
+static int try_shell(bool shown)
+{
+    struct cairn_shell_options options = {.output = "/x", .shown = shown};
+    struct cairn_shell *shell = NULL;
+    struct cairn_store *store = NULL;
+    bool found = false;
+    int rc = try_store(&store, true);
+    if (!rc)
+        rc = cairn_shell(&shell, store, 0, "use", &options, &error);
+    plan.on = false;
+    for (size_t i = 0; !rc && shell->env[i]; i++)
+        found |= strcmp(shell->env[i], "N=7") == 0;
+    ck_assert(rc || (found && shell->argv[0] && shell->secrets[0]));
+    ck_assert(rc || !shown || strstr(shell->script, "N=7"));
+    cairn_shell_free(shell);
+    cairn_store_close(store);
+    return rc;
+}
+
+START_TEST(while_a_shell_is_made)
+{
+    struct cairn_store *store = NULL;
+    int n = 0;
+    setenv("TOKEN_A", "token-a-value", 1);
+    good(try_store(&store, false));
+    run_text(shell_text, store, (struct cairn_run_options){0}, NULL);
+    cairn_store_close(store);
+    for (plan.failed = 1; plan.failed; n += step_of(_i % 2)) {
+        error = (struct cairn_error){0};
+        plan.kind = kinds[_i / 2];
+        plan.forever = _i % 2;
+        plan.left = n + 1;
+        plan.failed = 0;
+        plan.on = true;
+        int rc = try_shell(n % 2);
+        ck_assert_msg(rc <= 0 && (!rc || error.text[0]), "%d", rc);
+        ck_assert_msg(!rc || plan.failed, "without a failure: %s", error.text);
+    }
+    ck_assert_int_gt(n, 5);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("failing calls");
@@ -430,6 +491,7 @@ int main(void)
     tcase_add_loop_test(tests, while_a_store_is_written, 0, n);
     tcase_add_loop_test(tests, while_it_is_read, 0, n);
     tcase_add_loop_test(tests, while_it_is_thinned_out, 0, n);
+    tcase_add_loop_test(tests, while_a_shell_is_made, 0, n);
     suite_add_tcase(suite, tests);
     TCase *runs = tcase_create("runs");
     tcase_add_checked_fixture(runs, setup, teardown);
