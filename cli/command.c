@@ -64,7 +64,7 @@ bool command_is_group(const char *word)
 
 bool command_takes_rest(const struct command *command)
 {
-    return strstr(command->operands, "[-- ") != NULL;
+    return strstr(command->operands, "-- ") != NULL;
 }
 
 bool command_takes(const struct command *command, enum option_id id)

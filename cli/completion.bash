@@ -82,6 +82,7 @@ _cairn_options()
     'checkpoint at') printf '%s\n' --seq --tag --section --session ;;
     'checkpoint diff' | 'checkpoint undo-restore') printf '%s\n' --session ;;
     'checkpoint restore') printf '%s\n' --yes --session ;;
+    'checkpoint bisect') printf '%s\n' --good --bad --check ;;
     'session start') printf '%s\n' --no-switch ;;
     'session list') printf '%s\n' --limit --offset ;;
     'session log') printf '%s\n' --after --session ;;
@@ -134,7 +135,7 @@ _cairn_values()
         esac
         ;;
     --run) _cairn_runs ;;
-    --from | --at) _cairn_checkpoints ;;
+    --from | --at | --good | --bad) _cairn_checkpoints ;;
     --session) _cairn_sessions ;;
     --hypothesis) _cairn_items hypothesis ;;
     --take) printf '%s\n' union ours theirs ;;
@@ -169,7 +170,7 @@ _cairn_operands()
         validate cancel resolve undo next claim complete fail doctor gc checkpoint session hypothesis \
         evidence belief gap note branch help version ;;
     checkpoint) printf '%s\n' list show timeline verify head delete prune create at diff restore \
-        undo-restore ;;
+        undo-restore bisect ;;
     session) printf '%s\n' start list show switch end config undo log ;;
     hypothesis) printf '%s\n' add list show test confirm reject update remove ;;
     evidence | note) printf '%s\n' add list show update remove ;;

@@ -262,6 +262,12 @@ static const struct option option_table[OPT_NONE] = {
                          0},
     [OPT_KEEP_TAG] = {"keep-tag", 0, OPTION_TEXT, "A,B",
                       "of a session: keep those with one of these tags", 0, 0, 0},
+    [OPT_GOOD] = {"good", 0, OPTION_TEXT, "CHECKPOINT",
+                  "one whose state is known to be good (required)", 0, 0, 0},
+    [OPT_BAD] = {"bad", 0, OPTION_TEXT, "CHECKPOINT",
+                 "a later one whose state is known to be bad (required)", 0, 0, 0},
+    [OPT_CHECK] = {"check", 0, OPTION_FLAG, NULL,
+                   "first try whether these two are good and bad", 0, 0, 0},
 };
 
 const struct option *option_get(enum option_id id)

@@ -106,6 +106,9 @@ enum option_id {
     OPT_KEEP_DAYS,
     OPT_KEEP_HOURLY,
     OPT_KEEP_TAG,
+    OPT_GOOD,
+    OPT_BAD,
+    OPT_CHECK,
     OPT_NONE /* ends a list, and counts */
 };
 #define OPT_GLOBALS OPT_VERSION

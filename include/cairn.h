@@ -19,6 +19,7 @@
  *   cairn/recorder.h    checkpoints for programs that run their tasks themselves
  *   cairn/session.h     debugging sessions, their checkpoints and branches
  *   cairn/board.h       what a session knows: hypotheses, evidence, beliefs, notes
+ *   cairn/history.h     lines of checkpoints, bisecting, copies of states
  *   cairn/repair.h      examine a store, and repair a damaged one
  *
  * Conventions
@@ -43,6 +44,7 @@
 #include "cairn/error.h"
 #include "cairn/external.h"
 #include "cairn/gc.h"
+#include "cairn/history.h"
 #include "cairn/outcome.h"
 #include "cairn/plan.h"
 #include "cairn/recorder.h"

@@ -126,6 +126,14 @@ int live_recover(struct live *live, struct cairn_error *error);
 /* May it be the name of a session or branch (`what`)? CAIRN_EUSAGE says why not. */
 int session_check_name(const char *what, struct str name, struct cairn_error *error);
 
+/* What is told of the session that `live` has loaded or begun. */
+int session_tell(struct live *live, struct cairn_session_info *info,
+                 struct cairn_error *error);
+/* Makes the session that `live` has from then on: its row, its branch main and the log
+ * of its start. name NULL: the first free one. */
+int session_begin(struct live *live, const char *name, const struct moment *started,
+                  bool current, struct cairn_error *error);
+
 /* ---- settings.c ---- */
 
 struct session_settings session_settings_default(void);

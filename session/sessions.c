@@ -61,8 +61,8 @@ static int count_branch(void *context, const struct branch_row *row)
     return 0;
 }
 
-static int tell(struct live *live, struct cairn_session_info *info,
-                struct cairn_error *error)
+int session_tell(struct live *live, struct cairn_session_info *info,
+                 struct cairn_error *error)
 {
     const struct session_row *row = &live->row;
     struct branch_row branch = {.name = STR("")};
@@ -101,7 +101,7 @@ int cairn_session_get(struct cairn_store *store, const char *session,
     struct cairn_session_info told;
     int rc = live_read(&live, store, session, error);
     if (!rc)
-        rc = tell(&live, &told, error);
+        rc = session_tell(&live, &told, error);
     rc = live_close(&live, rc, error);
     if (!rc)
         *info = told;
@@ -227,23 +227,22 @@ static int name_new(struct live *live, char out[CAIRN_SESSION_NAME_MAX],
     return rc == CAIRN_ENOTFOUND ? 0 : rc;
 }
 
-static int start(struct live *live, const char *name, bool current,
-                 struct cairn_session_info *info, struct cairn_error *error)
+int session_begin(struct live *live, const char *name, const struct moment *started,
+                  bool current, struct cairn_error *error)
 {
     char own[CAIRN_SESSION_NAME_MAX];
     int rc = name ? check_free(live, str_of(name), error) : name_new(live, own, error);
     if (rc)
         return rc;
-    live->row = (struct session_row){.name = str_of(name ? name : own),
-                                     .started_ns = live->now.utc_ns,
-                                     .started_boot_ns = live->now.boot_ns,
-                                     .boot = live->now.boot_id};
+    live->row =
+        (struct session_row){.name = arena_str(&live->arena, str_of(name ? name : own)),
+                             .started_ns = started->utc_ns,
+                             .started_boot_ns = started->boot_ns,
+                             .boot = started->boot_id};
     live->settings = session_settings_default();
     live->settings.scheduled = live->now;
-    rc = put_new(live, error);
-    if (!rc && current)
-        rc = make_current(live, error);
-    return rc ? rc : tell(live, info, error);
+    rc = live->arena.failed ? error_nomem(error) : put_new(live, error);
+    return rc || !current ? rc : make_current(live, error);
 }
 
 int cairn_session_start(struct cairn_store *store, const char *name, bool current,
@@ -253,7 +252,9 @@ int cairn_session_start(struct cairn_store *store, const char *name, bool curren
     struct cairn_session_info told;
     int rc = live_begin(&live, store, true, error);
     if (!rc)
-        rc = start(&live, name, current, &told, error);
+        rc = session_begin(&live, name, &live.now, current, error);
+    if (!rc)
+        rc = session_tell(&live, &told, error);
     rc = live_close(&live, rc, error);
     if (!rc && info)
         *info = told;
@@ -283,7 +284,7 @@ int cairn_session_switch(struct cairn_store *store, const char *session,
     if (!rc)
         rc = make_current(&live, error);
     if (!rc)
-        rc = tell(&live, &told, error);
+        rc = session_tell(&live, &told, error);
     rc = live_close(&live, rc, error);
     if (!rc && info)
         *info = told;
@@ -309,7 +310,7 @@ int cairn_session_end(struct cairn_store *store, const char *session,
     if (!rc)
         rc = end(&live, error);
     if (!rc)
-        rc = tell(&live, &told, error);
+        rc = session_tell(&live, &told, error);
     rc = live_close(&live, rc, error);
     if (!rc && info)
         *info = told;

@@ -470,6 +470,20 @@ static const struct command command_table[] = {
      0,
      {OPT_SESSION, OPT_NONE},
      command_checkpoint_undo_restore},
+    {"checkpoint bisect",
+     "-- COMMAND [ARG]...",
+     "find the first checkpoint whose state makes a command fail",
+     "Tries states between a good checkpoint and a bad one that it led to, over "
+     "branches, and prints the first bad one. Each is put into a new store in an empty "
+     "directory, in which COMMAND runs, with CAIRN_STORE, CAIRN_SESSION and "
+     "CAIRN_CHECKPOINT set: exit 0 means good, 125 that it cannot be tried, up to 127 "
+     "bad; a signal, or more than 127, stops. This store is only read.",
+     "  cairn checkpoint bisect --good 12 --bad 57 -- sh -c '! cairn belief show b3'",
+     "0 1 2 5 7 10 75",
+     0,
+     0,
+     {OPT_GOOD, OPT_BAD, OPT_CHECK, OPT_NONE},
+     command_checkpoint_bisect},
     {"help",
      "[COMMAND]",
      "show help",

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT */
+/* cairn checkpoint bisect: the first checkpoint whose state makes a command fail. */
+#include "cli/exit_status.h"
+#include "cli/format.h"
+#include "cli/json.h"
+#include "cli/report.h"
+#include "cli/sessions/bisect_command.h"
+#include "cli/sessions/bisect_scratch.h"
+#include "cli/sessions/commands.h"
+#include "cli/sessions/session_of.h"
+#include "cli/ui.h"
+
+#include <inttypes.h>
+
+enum { EXIT_NOT_ONE = 1, SKIPS = 125, STOPS_FROM = 128 };
+
+struct ids {
+    char (*at)[CAIRN_ID_MAX]; /* heap */
+    size_t n;
+};
+struct bisect {
+    struct cairn_store *store;
+    struct bisect_command command;
+    struct bisect_scratch scratch;
+    struct doc *doc; /* with --json; its array of steps is open */
+    struct ids skipped, candidates;
+    int status; /* what went wrong was reported; 0: nothing */
+};
+
+static bool add_id(struct ids *ids, const char *id)
+{
+    char(*at)[CAIRN_ID_MAX] = realloc(ids->at, (ids->n + 1) * sizeof *at);
+    if (!at)
+        return false;
+    ids->at = at;
+    snprintf(at[ids->n++], sizeof at[0], "%s", id);
+    return true;
+}
+
+/* ---- The scratch store ---- */
+
+static bool set_variables(const struct bisect *b, const char *path, const char *session,
+                          const char *id)
+{
+    char *here = getcwd(NULL, 0);
+    bool set = setenv("CAIRN_STORE", path, 1) == 0 &&
+               setenv("CAIRN_SESSION", session, 1) == 0 &&
+               setenv("CAIRN_CHECKPOINT", id, 1) == 0 &&
+               setenv("PWD", b->scratch.probe, 1) == 0 &&
+               (!here || setenv("OLDPWD", here, 1) == 0);
+    free(here);
+    return set;
+}
+
+/* A code of the library; *fits is false if the state cannot be tried. */
+static int make_store(struct bisect *b, const char *id, bool *fits)
+{
+    char path[sizeof b->scratch.probe + 8];
+    struct cairn_store_options options = {
+        .path = path, .create = true, .sync = CAIRN_SYNC_OFF};
+    struct cairn_session_info info = {0};
+    struct cairn_store *store = NULL;
+    struct cairn_error error = {0};
+    int rc;
+    snprintf(path, sizeof path, "%s/.cairn", b->scratch.probe);
+    rc = cairn_store_open(&store, &options, &error);
+    if (rc == 0)
+        rc = cairn_session_copy(b->store, id, store, NULL, &info, &error);
+    cairn_store_close(store);
+    *fits = rc == 0;
+    if (rc == CAIRN_EDAMAGED || rc == CAIRN_ENOTFOUND) {
+        ui_warn("%s", error.text);
+        return 0;
+    }
+    if (rc == 0 && set_variables(b, path, info.name, id))
+        return 0;
+    if (rc == 0)
+        error = (struct cairn_error){.code = CAIRN_ENOMEM, .text = "out of memory"};
+    b->status = report_error(&error);
+    return error.code;
+}
+
+/* ---- One probe ---- */
+
+static const char *verdict_word(enum cairn_verdict verdict)
+{
+    return verdict == CAIRN_VERDICT_GOOD   ? "good"
+           : verdict == CAIRN_VERDICT_BAD  ? "bad"
+           : verdict == CAIRN_VERDICT_SKIP ? "skipped"
+                                           : "stopped";
+}
+
+static enum cairn_verdict verdict_of(const struct command_end *end)
+{
+    if (end->asked || end->signal || end->code >= STOPS_FROM)
+        return CAIRN_VERDICT_STOP;
+    return end->code == 0       ? CAIRN_VERDICT_GOOD
+           : end->code == SKIPS ? CAIRN_VERDICT_SKIP
+                                : CAIRN_VERDICT_BAD;
+}
+
+static void tell_before(const struct cairn_probe *probe)
+{
+    char when[FORMAT_MAX];
+    if (probe->candidates > 0)
+        say("probe %u: %s of %s, one of %" PRIu64 " that may be the first bad one",
+            probe->number, probe->id, format_local(when, probe->time_ns),
+            probe->candidates);
+    else
+        say("probe %u: %s of %s, to check what was given", probe->number, probe->id,
+            format_local(when, probe->time_ns));
+}
+
+static void tell_after(struct bisect *b, const struct cairn_probe *probe,
+                       const struct command_end *end, enum cairn_verdict verdict)
+{
+    char how[FORMAT_MAX];
+    bool ran = end->code >= 0 || end->signal > 0;
+    if (ran)
+        say("probe %u: %s (%s)", probe->number, verdict_word(verdict),
+            end->code == 0 ? "exit 0"
+                           : format_end(how, end->code, end->signal, false, NULL));
+    else
+        say("%s is damaged: skipped", probe->id);
+    if (!b->doc)
+        return;
+    doc_object(b->doc, NULL);
+    doc_text(b->doc, "checkpoint", probe->id);
+    doc_text(b->doc, "verdict", verdict_word(verdict));
+    if (end->code >= 0)
+        doc_number(b->doc, "exit_code", end->code);
+    else
+        doc_null(b->doc, "exit_code");
+    doc_some(b->doc, "signal", (uint64_t)end->signal);
+    doc_end(b->doc);
+}
+
+/* Leaves b->status and returns a code of the library if it cannot be done. */
+static int run_probe(struct bisect *b, const struct cairn_probe *probe,
+                     struct command_end *end, enum cairn_verdict *verdict)
+{
+    bool fits;
+    int rc;
+    b->status = scratch_next(&b->scratch, probe->number);
+    if (b->status != 0)
+        return CAIRN_EIO;
+    rc = make_store(b, probe->id, &fits);
+    if (rc != 0 || !fits)
+        return rc;
+    b->status = bisect_command_run(&b->command, b->scratch.probe, b->scratch.fd, end);
+    if (b->status != 0)
+        return CAIRN_EIO;
+    *verdict = verdict_of(end);
+    return 0;
+}
+
+static int probe_state(void *context, const struct cairn_probe *probe,
+                       enum cairn_verdict *verdict)
+{
+    struct bisect *b = context;
+    struct command_end end = {.code = -1};
+    int rc = 0;
+    if (!probe->damaged) {
+        tell_before(probe);
+        rc = run_probe(b, probe, &end, verdict);
+        scratch_empty(&b->scratch);
+    }
+    if (rc != 0)
+        return rc;
+    tell_after(b, probe, &end, *verdict);
+    if (*verdict != CAIRN_VERDICT_SKIP || add_id(&b->skipped, probe->id))
+        return 0;
+    b->status = cairn_exit_status(CAIRN_ENOMEM);
+    return CAIRN_ENOMEM;
+}
+
+/* ---- What was found ---- */
+
+static int list_candidate(void *context, const struct cairn_line_entry *entry)
+{
+    struct bisect *b = context;
+    if (add_id(&b->candidates, entry->id))
+        return 0;
+    b->status = cairn_exit_status(CAIRN_ENOMEM);
+    return 1;
+}
+
+static void list_ids(struct doc *doc, const char *key, const struct ids *ids)
+{
+    doc_array(doc, key);
+    for (size_t i = 0; i < ids->n; i++)
+        doc_text(doc, NULL, ids->at[i]);
+    doc_end(doc);
+}
+
+static int print_document(struct bisect *b, const struct cairn_bisected *found)
+{
+    bool one = found->candidates == 1 && !found->stopped;
+    doc_end(b->doc);
+    doc_text(b->doc, "first_bad", one ? found->first_bad : NULL);
+    doc_text(b->doc, "last_good", found->good_fails ? NULL : found->last_good);
+    list_ids(b->doc, "candidates", &b->candidates);
+    list_ids(b->doc, "skipped", &b->skipped);
+    doc_count(b->doc, "probes", found->probes);
+    doc_bool(b->doc, "stopped", found->stopped);
+    return doc_print(b->doc);
+}
+
+static void explain(const struct bisect *b, const struct cairn_bisected *found)
+{
+    struct cairn_checkpoint_info info;
+    if (found->good_fails)
+        say_always("the checkpoint that was given as good, %s, is bad",
+                   found->last_good);
+    else if (found->bad_passes)
+        say_always("the checkpoint that was given as bad, %s, is good",
+                   found->first_bad);
+    else if (found->candidates > 1)
+        say_always("%s: the first bad one is one of the %" PRIu64 " after %s, up to %s",
+                   found->stopped ? "stopped" : "those between were skipped",
+                   found->candidates, found->last_good, found->first_bad);
+    else if (cairn_checkpoint_get(b->store, found->first_bad, &info, NULL) == 0)
+        say("%s is the first bad checkpoint: %s", info.id, info.message);
+}
+
+static int report_found(struct bisect *b, const struct cairn_bisected *found)
+{
+    bool stopped = found->stopped && found->candidates != 1;
+    int status = stopped ? EXIT_STOPPED : found->candidates == 1 ? 0 : EXIT_NOT_ONE;
+    int printed = 0;
+    if (b->doc)
+        printed = print_document(b, found);
+    for (size_t i = 0; !b->doc && !stopped && i < b->candidates.n; i++)
+        out("%s\n", b->candidates.at[i]);
+    out_flush();
+    explain(b, found);
+    return status == 0 ? printed : status;
+}
+
+/* ---- The command ---- */
+
+static int search(struct bisect *b, const struct settings *settings)
+{
+    struct doc doc = {0};
+    struct cairn_bisected found = {0};
+    struct cairn_error error = {0};
+    int rc;
+    if (ui_json()) {
+        b->doc = &doc;
+        doc_begin(&doc);
+        doc_array(&doc, "steps");
+    }
+    rc = cairn_session_bisect(b->store, settings->text[OPT_GOOD],
+                              settings->text[OPT_BAD], settings->given[OPT_CHECK],
+                              probe_state, list_candidate, b, &found, &error);
+    scratch_close(&b->scratch);
+    if (rc == 0 && b->status == 0)
+        return report_found(b, &found);
+    if (b->doc)
+        doc_discard(&doc);
+    return b->status != 0 ? b->status : report_error(&error);
+}
+
+static int bisect_with(struct bisect *b, const struct settings *settings)
+{
+    int status = bisect_command_prepare(&b->command, settings->rest);
+    if (status == 0)
+        status = scratch_open(&b->scratch);
+    if (status == 0)
+        status = search(b, settings);
+    bisect_command_release(&b->command);
+    return status;
+}
+
+int command_checkpoint_bisect(struct settings *settings)
+{
+    struct bisect b = {.scratch.fd = -1};
+    int status;
+    if (!settings->given[OPT_GOOD] || !settings->given[OPT_BAD])
+        return report_usage(settings->command,
+                            "give --good and --bad, with a checkpoint each");
+    if (!settings->rest || !settings->rest[0])
+        return report_usage(settings->command,
+                            "there is no command behind --, which tells good states "
+                            "from bad ones");
+    status = session_store(settings, STORE_READ, &b.store);
+    if (status == 0)
+        status = bisect_with(&b, settings);
+    cairn_store_close(b.store);
+    free(b.skipped.at);
+    free(b.candidates.at);
+    return status;
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/* The state of a checkpoint as a session of its own, in the same store or another. */
+#include "cairn/history.h"
+#include "session/session_int.h"
+
+#include "base/utf8.h"
+#include "storage/store.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct copying {
+    struct state_at state;
+    bool read;
+    char name[CAIRN_SESSION_NAME_MAX]; /* of the session that it is from, or "" */
+    int64_t started_ns;
+    struct cairn_error *error;
+};
+
+/* ---- Reading ---- */
+
+static int note_session(void *context, const struct session_row *row)
+{
+    struct copying *c = context;
+    snprintf(c->name, sizeof c->name, "%.*s",
+             (int)utf8_fit(row->name, sizeof c->name - 1), row->name.ptr);
+    c->started_ns = row->started_ns;
+    return 0;
+}
+
+/* The state counts, not what the row of its session says. */
+static int read_session(struct copying *c, struct live *live)
+{
+    struct cairn_error why = {0};
+    c->started_ns = c->state.at.time_ns;
+    int rc = store_get_session(live->store, c->state.at.session, note_session, c, &why);
+    if (!rc || rc == CAIRN_ENOTFOUND || rc == CAIRN_EDAMAGED)
+        return 0;
+    return error_set(c->error, rc, "%s", why.text);
+}
+
+static int read_source(struct copying *c, struct cairn_store *store, const char *id)
+{
+    struct live live;
+    uint64_t seq = 0;
+    int rc = live_begin(&live, store, false, c->error);
+    if (!rc)
+        rc = debug_seq(store, id, &seq, c->error);
+    c->read = rc == 0;
+    if (!rc)
+        rc = state_read(store, live.sha, seq, &c->state, c->error);
+    if (!rc)
+        rc = read_session(c, &live);
+    return live_close(&live, rc, c->error);
+}
+
+/* ---- Writing ---- */
+
+/* "slow" where nobody has that name, else "slow-2". */
+static int choose_name(struct copying *c, struct cairn_store *store)
+{
+    char base[104];
+    int rc = 0;
+    snprintf(base, sizeof base, "%.*s", (int)utf8_fit(str_of(c->name), sizeof base - 1),
+             c->name);
+    for (unsigned n = 2; !rc; n++) {
+        uint64_t taken;
+        rc = store_find_session(store, str_of(c->name), &taken, c->error);
+        if (!rc)
+            snprintf(c->name, sizeof c->name, "%s-%u", base, n);
+    }
+    return rc == CAIRN_ENOTFOUND ? 0 : rc;
+}
+
+static int load_board(struct copying *c, struct live *live)
+{
+    int rc = 0;
+    for (uint8_t kind = 1; kind < ITEM_KINDS_END && !rc; kind++) {
+        struct section section = board_section(&c->state.board, kind);
+        live->numbers[kind] = c->state.board.lists[kind].last;
+        rc = board_load(&live->board, kind, &section, live->numbers[kind], c->error);
+    }
+    return rc;
+}
+
+static int put_items(struct copying *c, struct live *live)
+{
+    struct board_changes changes = {0};
+    struct board none;
+    board_init(&none);
+    int rc = boards_compare(&none, &live->board, &changes, c->error);
+    if (!rc)
+        rc = live_put_changes(live, &changes, false, c->error);
+    free(changes.at);
+    board_release(&none);
+    return rc;
+}
+
+/* What it said of itself, and when: only the settings of the session are new. */
+static int put_checkpoint(struct copying *c, struct live *live)
+{
+    const struct sections *said = &c->state.sections;
+    struct session_settings settings = live->settings;
+    struct captured captured;
+    struct capture capture = {.trigger = (enum trigger)said->trigger,
+                              .message = said->message,
+                              .tags = said->tags,
+                              .n_tags = said->n_tags,
+                              .link = said->linked ? &said->link : NULL,
+                              .always = true};
+    live->now = (struct moment){c->state.at.time_ns, said->boot_ns, said->boot};
+    live->settings.triggers.interval_ns = 0;
+    int rc = capture_state(live, &capture, &captured, c->error);
+    live->settings = settings;
+    return rc ? rc : live_put_row(live, c->error);
+}
+
+static int write_copy(struct copying *c, struct live *live, const char *name)
+{
+    struct moment started = {.utc_ns = c->started_ns, .boot_id = STR("")};
+    int rc = name || !c->name[0] ? 0 : choose_name(c, live->store);
+    if (!name && c->name[0])
+        name = c->name;
+    if (!rc)
+        rc = session_begin(live, name, &started, true, c->error);
+    if (!rc)
+        rc = load_board(c, live);
+    if (!rc)
+        rc = put_items(c, live);
+    if (!rc)
+        rc = live_put_row(live, c->error);
+    return rc ? rc : put_checkpoint(c, live);
+}
+
+static int put_copy(struct copying *c, struct cairn_store *to, const char *name,
+                    struct cairn_session_info *told)
+{
+    struct live live;
+    int rc = live_begin(&live, to, true, c->error);
+    if (!rc)
+        rc = write_copy(c, &live, name);
+    if (!rc)
+        rc = session_tell(&live, told, c->error);
+    return live_close(&live, rc, c->error);
+}
+
+int cairn_session_copy(struct cairn_store *from, const char *checkpoint,
+                       struct cairn_store *to, const char *name,
+                       struct cairn_session_info *info, struct cairn_error *error)
+{
+    struct copying c = {.error = error};
+    struct cairn_session_info told;
+    int rc = read_source(&c, from, checkpoint);
+    if (!rc)
+        rc = put_copy(&c, to, name, &told);
+    if (c.read)
+        state_release(&c.state);
+    if (!rc && info)
+        *info = told;
+    return rc;
+}
