@@ -80,7 +80,7 @@ _cairn_options()
         --keep-tag --dry-run ;;
     'checkpoint create') printf '%s\n' --tag --trigger --session ;;
     'checkpoint at') printf '%s\n' --seq --tag --section --session ;;
-    'checkpoint diff' | 'checkpoint undo-restore') printf '%s\n' --session ;;
+    'checkpoint diff' | 'checkpoint undo-restore' | 'checkpoint recover') printf '%s\n' --session ;;
     'checkpoint restore') printf '%s\n' --yes --session ;;
     'checkpoint bisect') printf '%s\n' --good --bad --check ;;
     'session start') printf '%s\n' --no-switch ;;
@@ -170,7 +170,7 @@ _cairn_operands()
         validate cancel resolve undo next claim complete fail doctor gc checkpoint session hypothesis \
         evidence belief gap note branch help version ;;
     checkpoint) printf '%s\n' list show timeline verify head delete prune create at diff restore \
-        undo-restore bisect ;;
+        undo-restore bisect recover ;;
     session) printf '%s\n' start list show switch end config undo log ;;
     hypothesis) printf '%s\n' add list show test confirm reject update remove ;;
     evidence | note) printf '%s\n' add list show update remove ;;

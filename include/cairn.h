@@ -19,7 +19,7 @@
  *   cairn/recorder.h    checkpoints for programs that run their tasks themselves
  *   cairn/session.h     debugging sessions, their checkpoints and branches
  *   cairn/board.h       what a session knows: hypotheses, evidence, beliefs, notes
- *   cairn/history.h     lines of checkpoints, bisecting, copies of states
+ *   cairn/history.h     lines of checkpoints: bisecting, copying, recovering
  *   cairn/repair.h      examine a store, and repair a damaged one
  *
  * Conventions

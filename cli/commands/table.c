@@ -484,6 +484,19 @@ static const struct command command_table[] = {
      0,
      {OPT_GOOD, OPT_BAD, OPT_CHECK, OPT_NONE},
      command_checkpoint_bisect},
+    {"checkpoint recover",
+     "",
+     "show what to do to go on from the newest valid checkpoint",
+     "Prints the newest checkpoint of the session whose state is whole, and what it "
+     "takes "
+     "to go on from it, in order: variables to set, commands to run, what was open. "
+     "Newer ones that are damaged are named. Nothing is executed.",
+     "  cairn checkpoint recover --session slow-login",
+     "0 2 5 10 75",
+     0,
+     0,
+     {OPT_SESSION, OPT_NONE},
+     command_checkpoint_recover},
     {"help",
      "[COMMAND]",
      "show help",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn: the checkpoints of a session as a line: what led to a checkpoint, the first
- * one that is bad, and a state as a session of its own. */
+ * one that is bad, a state as a session of its own, and what there is to go on from. */
 #ifndef CAIRN_HISTORY_H
 #define CAIRN_HISTORY_H
 
@@ -90,6 +90,44 @@ CAIRN_API int cairn_session_copy(struct cairn_store *from, const char *checkpoin
                                  struct cairn_store *to, const char *name,
                                  struct cairn_session_info *info,
                                  struct cairn_error *error);
+
+/* ---- What there is to go on from ---- */
+
+struct cairn_recovery {
+    char id[CAIRN_ID_MAX]; /* the newest checkpoint whose state is whole */
+    uint64_t seq;
+    int64_t time_ns;
+    char session[CAIRN_SESSION_NAME_MAX];
+    char message[256];
+    uint32_t damaged; /* newer ones that are not */
+};
+enum cairn_step_kind {
+    CAIRN_STEP_ENVIRONMENT, /* a line for a POSIX shell that sets a variable */
+    CAIRN_STEP_REPLAY,      /* a command line for a POSIX shell */
+    CAIRN_STEP_MANUAL       /* what somebody has to do or to know; any text */
+};
+struct cairn_step {
+    enum cairn_step_kind kind;
+    const char *text;
+};
+/* The newest checkpoint of a session, on any branch, whose record and content are all
+ * verified. `damaged` gets each newer one that is not, with the reason, newest first;
+ * where a row is damaged by which others might be found, `id` is "". CAIRN_ENOTFOUND:
+ * the session has no checkpoint; CAIRN_EDAMAGED: none is whole. */
+CAIRN_API int cairn_session_newest(struct cairn_store *store, const char *session,
+                                   int (*damaged)(void *, const char *id,
+                                                  const char *text),
+                                   void *context, struct cairn_recovery *found,
+                                   struct cairn_error *error);
+/* What it takes to go on from a checkpoint, in order: the variables that name store and
+ * session; what makes the session go on if it has ended, and restores the state if the
+ * present one is another; for one that was made because a task failed, a shell as that
+ * task had it and the resuming of the run, as long as there is that run; and what was
+ * open then: hypotheses that were being tested, and the three gaps that mattered most.
+ * Nothing is executed. The callback may use the store. */
+CAIRN_API int cairn_session_steps(struct cairn_store *store, const char *checkpoint,
+                                  int (*each)(void *, const struct cairn_step *),
+                                  void *context, struct cairn_error *error);
 
 #ifdef __cplusplus
 }
