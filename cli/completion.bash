@@ -168,7 +168,7 @@ _cairn_operands()
     case $1 in
     '') printf '%s\n' run resume plan explain status watch runs log shell events graph init \
         validate cancel resolve undo next claim complete fail doctor gc checkpoint session hypothesis \
-        evidence belief gap note branch help version ;;
+        evidence belief gap note branch report help version ;;
     checkpoint) printf '%s\n' list show timeline verify head delete prune create at diff restore \
         undo-restore bisect recover ;;
     session) printf '%s\n' start list show switch end config undo log ;;
@@ -179,7 +179,7 @@ _cairn_operands()
     branch) printf '%s\n' start list switch merge abandon ;;
     help) printf '%s\n' run resume plan explain status watch runs log shell events graph init \
         validate cancel resolve undo next claim complete fail doctor gc checkpoint session hypothesis \
-        evidence belief gap note branch ;;
+        evidence belief gap note branch report ;;
     resume | status | watch | cancel | events | next | 'checkpoint head') _cairn_runs ;;
     shell | resolve | undo | claim | complete | fail)
         _cairn_runs
@@ -187,7 +187,7 @@ _cairn_operands()
         ;;
     log | explain) _cairn_tasks ;;
     'checkpoint show' | 'checkpoint verify' | 'checkpoint delete' | 'checkpoint at' | \
-        'checkpoint diff' | 'checkpoint restore') _cairn_checkpoints ;;
+        'checkpoint diff' | 'checkpoint restore' | report) _cairn_checkpoints ;;
     'session show' | 'session switch' | 'session end') _cairn_sessions ;;
     'session config') cairn session config 2>/dev/null | awk '{ print $1 }' ;;
     'branch switch' | 'branch merge' | 'branch abandon') _cairn_branches ;;

@@ -30,5 +30,6 @@ int command_checkpoint_note(struct settings *settings);
 int command_checkpoint_undo_restore(struct settings *settings);
 int command_checkpoint_bisect(struct settings *settings);
 int command_checkpoint_recover(struct settings *settings);
+int command_report(struct settings *settings);
 
 #endif
