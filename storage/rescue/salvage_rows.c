@@ -23,7 +23,7 @@ const struct salvage_shape salvage_shapes[SALVAGE_TABLES + 1] = {
     [SALVAGE_SESSION] = {"session", "itiitiibbb", 10, true},
     [SALVAGE_BRANCH] = {"branch", "iitiiitb", 8, true},
     [SALVAGE_ITEM] = {"item", "iiibb", 5, false},
-    [SALVAGE_SESSION_LOG] = {"session_log", "iiiiiiiBBb", 10, false},
+    [SALVAGE_SESSION_LOG] = {"session_log", "iiiiiiibbb", 10, false},
     [SALVAGE_ANNOTATION] = {"annotation", "iiiiitb", 7, false},
     [SCHEMA_TABLE] = {"sqlite_schema", "tttIT", 5, false},
 };

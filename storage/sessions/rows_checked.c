@@ -10,7 +10,7 @@ const struct checked_table checked_sessions = {"ntiitinbbb", "the row of session
                            checked_items = {"nywbb",
                                             "the item of session %lld, kind %lld, "
                                             "number %lld"},
-                           checked_logs = {"nnwiyynBBb",
+                           checked_logs = {"nnwiyynbbb",
                                            "the log of session %lld, turn %lld, number "
                                            "%lld"},
                            checked_annotations = {"nwiyytb",

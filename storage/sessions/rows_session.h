@@ -125,7 +125,7 @@ struct session_log_row {
     uint8_t verb;             /* of session/ */
     uint8_t kind;             /* of the item, or 0 */
     uint64_t number;          /* of the item, a checkpoint or a branch, by verb */
-    struct str before, after; /* of session/; ptr NULL: there is none */
+    struct str before, after; /* of session/; empty (on reading ptr NULL): none */
 };
 /* There must be no row with its session, turn and n. */
 int store_put_session_log(struct cairn_store *store, const struct session_log_row *row,

@@ -44,7 +44,7 @@ static const struct {
      "the item of session 2, kind 0, number 1"},
     {ITEM, "UPDATE item SET sum = x'' WHERE session = 1 AND n = 16",
      "the item of session 1, kind 1, number 16"},
-    {LOG, "UPDATE session_log SET after = NULL WHERE session = 1 AND n = 2",
+    {LOG, "UPDATE session_log SET after = x'' WHERE session = 1 AND n = 2",
      "the log of session 1, turn 3, number 2"},
     {LOG, "UPDATE session_log SET verb = 300 WHERE session = 1 AND n = 3",
      "the log of session 1, turn 4, number 3"},
