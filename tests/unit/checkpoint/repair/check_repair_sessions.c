@@ -132,7 +132,7 @@ static const struct {
      "the item of session 3, kind 2, number 81; ", 1},
     {"UPDATE item SET sum = x'0000000000000000' WHERE session = 1 AND kind = 1",
      "the item of session 1, kind 1, number 16; ", 7},
-    {"UPDATE session_log SET before = x'' WHERE session = 1 AND n = 5",
+    {"UPDATE session_log SET before = x'01' WHERE session = 1 AND n = 5",
      "the log of session 1, turn 4, number 5; ", 1},
     {"UPDATE session_log SET session = 2 WHERE session = 1 AND n = 5",
      "the log of session 2, turn 4, number 5; ", 1},
