@@ -25,7 +25,6 @@ uint8_t item_kind_parse(const char *name)
 
 struct setting {
     struct arena *arena;
-    const struct item_kind_info *info;
     const struct item_field *field;
     struct str text;
     int64_t now_ns;
@@ -34,9 +33,8 @@ struct setting {
 
 static int refuse(const struct setting *s, const char *what)
 {
-    return error_set(s->error, CAIRN_EUSAGE, "'%.*s' is no %s of a %s: %s",
-                     (int)utf8_fit(s->text, 80), s->text.ptr, s->field->name,
-                     s->info->name, what);
+    return error_set(s->error, CAIRN_EUSAGE, "'%.*s' is no valid %s: %s",
+                     (int)utf8_fit(s->text, 80), s->text.ptr, s->field->name, what);
 }
 
 /* Digits, a point and an exponent, in every locale. */
@@ -108,6 +106,15 @@ struct listing {
     struct item_value *value;
 };
 
+/* They are shown in one line, and separated by commas. */
+static bool is_plain(struct str part)
+{
+    for (size_t i = 0; i < part.len; i++)
+        if ((unsigned char)part.ptr[i] < 0x20 || part.ptr[i] == 0x7f)
+            return false;
+    return true;
+}
+
 static int add_text(void *context, struct str part)
 {
     struct listing *l = context;
@@ -115,6 +122,8 @@ static int add_text(void *context, struct str part)
         if (str_equal(l->value->texts[i], part))
             return 0;
     l->value->texts[l->value->n++] = part;
+    if (!is_plain(part))
+        return refuse(l->s, "it has a line break or another control character");
     return part.len ? 0 : refuse(l->s, "a part between two commas is empty");
 }
 
@@ -202,7 +211,6 @@ int fields_set(struct arena *arena, struct item *item, const struct cairn_set *s
             return error_set(error, CAIRN_EUSAGE, "a %s has no field '%.80s'",
                              info->name, sets[i].field);
         struct setting s = {.arena = arena,
-                            .info = info,
                             .field = &info->fields[field - 1],
                             .text = str_of(sets[i].text),
                             .now_ns = now_ns,

@@ -3,6 +3,7 @@
  */
 #include "session/board/confidence.h"
 #include "session/board/contradictions.h"
+#include "session/board/status.h"
 #include "session/session_int.h"
 
 #include <stdio.h>
@@ -160,12 +161,31 @@ static int clamp_strength(struct item *item, struct cairn_error *error)
     return rc;
 }
 
+/* A status that is given is a move, also to what it is already. */
+static int check_move(struct editing *e, const struct item *before,
+                      const struct cairn_set *sets, size_t n)
+{
+    const struct item_value *was = &before->values[HYPOTHESIS_STATUS],
+                            *is = &e->item.values[HYPOTHESIS_STATUS];
+    bool moved = false;
+    for (size_t i = 0; i < n; i++)
+        moved |= strcmp(sets[i].field, "status") == 0;
+    if (!moved || e->item.id.kind != ITEM_HYPOTHESIS || !e->item.id.n ||
+        was->count != is->count)
+        return 0;
+    return hypothesis_move((enum hypothesis_status)was->count,
+                           (enum hypothesis_status)is->count, e->error);
+}
+
 static int finish_item(struct editing *e, const struct cairn_set *sets, size_t n)
 {
     struct live *live = &e->live;
+    struct item before = e->item;
     int rc = fields_set(&live->arena, &e->item, sets, n, live->now.utc_ns, e->error);
     if (!rc)
         rc = clamp_strength(&e->item, e->error);
+    if (!rc)
+        rc = check_move(e, &before, sets, n);
     if (rc)
         return rc;
     set_times(&e->item, live->now.utc_ns);
