@@ -3,7 +3,7 @@
  * kept, and what is lost is named. */
 #include "base/os.h"
 #include "checkpoint/repair/repair.h"
-#include "storage/health.h"
+#include "storage/rows_event.h"
 #include "storage/sessions/rows_session.h"
 #include "tests/support/checkpoint.h"
 #include "tests/support/random.h"
@@ -240,6 +240,13 @@ static void read_file(struct lab *lab, struct buf *bytes)
     file_size = bytes->size;
 }
 
+static int count_event(void *context, const struct event_row *row)
+{
+    ck_assert_uint_eq(row->kind, EVENT_COMMAND);
+    ++*(int *)context;
+    return 0;
+}
+
 static const char *const marks[] = {"MARK", NULL};
 static struct db_cell cells[DB_CELLS_MOST];
 
@@ -312,6 +319,41 @@ START_TEST(damaged_page)
 }
 END_TEST
 
+/* Where nothing says any more which page is of which table, an event looks like a row
+ * of a log, and the other way round. */
+START_TEST(damaged_schema)
+{
+    struct lab *lab = open_lab(8);
+    struct buf before = BUF_INIT, after = BUF_INIT, bytes = BUF_INIT;
+    struct event_row event = {.run = 1,
+                              .turn = 1,
+                              .kind = EVENT_COMMAND,
+                              .argument = 1,
+                              .gen = 1,
+                              .task = UINT32_MAX,
+                              .data = STR("x")};
+    int events = 0;
+    MUST(lab, store_begin(lab->store, -1, &lab->error));
+    MUST(lab, store_put_event(lab->store, &event, &lab->error));
+    MUST(lab, store_commit(lab->store, &lab->error));
+    list_rows(lab, &before);
+    read_file(lab, &bytes);
+    memset(file, 0x5a, DB_PAGE);
+    write_file(lab);
+    ck_assert(repair(lab));
+    list_rows(lab, &after);
+    ck_assert_int_eq(count_missing(&before, &after), 0);
+    for (uint64_t run = 1; run <= SESSIONS; run++)
+        MUST(lab,
+             store_each_event(lab->store, run, 0, count_event, &events, &lab->error));
+    ck_assert_int_eq(events, 1);
+    lab_close(lab);
+    buf_release(&before);
+    buf_release(&after);
+    buf_release(&bytes);
+}
+END_TEST
+
 /* What was dropped or replaced does not come back from the rest of a page. */
 START_TEST(old_rows_stay_away)
 {
@@ -346,6 +388,7 @@ static void add(TCase *tests)
     tcase_add_loop_test(tests, lost_session, 0, 2);
     tcase_add_loop_test(tests, flipped_bit, 0, 4);
     tcase_add_loop_test(tests, damaged_page, 0, 2);
+    tcase_add_test(tests, damaged_schema);
     tcase_add_test(tests, old_rows_stay_away);
 }
 
