@@ -202,6 +202,23 @@ int capture_before(struct live *live, enum trigger trigger, const char *message,
     return capture_state(live, &capture, captured, error);
 }
 
+int capture_due(struct live *live, int64_t *scheduled_ns, int64_t *significant_ns,
+                struct cairn_error *error)
+{
+    struct capturing c = {.live = live, .arena = ARENA_INIT, .error = error};
+    const struct trigger_settings *settings = &live->settings.triggers;
+    int rc = read_last(&c);
+    struct moment last = last_moment(&c);
+    int64_t since = rc ? 0 : moment_since(&last, &live->now);
+    bool off = settings->off >> TRIGGER_SIGNIFICANT_TIME & 1;
+    schedule_due(settings, &live->settings.scheduled, &live->now, scheduled_ns);
+    *significant_ns = off                             ? INT64_MAX
+                      : since < settings->interval_ns ? settings->interval_ns - since
+                                                      : 0;
+    arena_release(&c.arena);
+    return rc;
+}
+
 /* ---- By itself ---- */
 
 static uint64_t word_of(const struct item *item, uint32_t field)

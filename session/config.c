@@ -43,6 +43,30 @@ int cairn_session_config(struct cairn_store *store, const char *session,
     return 0;
 }
 
+static int64_t to_ms(int64_t ns)
+{
+    return ns == INT64_MAX ? -1 : ns / 1000000 + (ns % 1000000 > 0);
+}
+
+int cairn_session_due(struct cairn_store *store, const char *session,
+                      int64_t *scheduled_ms, int64_t *significant_ms, bool *ended,
+                      struct cairn_error *error)
+{
+    struct live live;
+    int64_t scheduled = INT64_MAX, significant = INT64_MAX;
+    int rc = live_read(&live, store, session, error);
+    bool over = !rc && live.row.ended_ns;
+    if (!rc && !over)
+        rc = capture_due(&live, &scheduled, &significant, error);
+    rc = live_close(&live, rc, error);
+    if (rc)
+        return rc;
+    *ended = over;
+    *scheduled_ms = to_ms(scheduled);
+    *significant_ms = to_ms(significant);
+    return 0;
+}
+
 int cairn_session_configure(struct cairn_store *store, const char *session,
                             const char *name, const char *value,
                             struct cairn_error *error)

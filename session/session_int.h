@@ -172,6 +172,10 @@ int capture_state(struct live *live, const struct capture *capture,
 /* Before the board is replaced: unless the last checkpoint has this state. */
 int capture_before(struct live *live, enum trigger trigger, const char *message,
                    struct captured *captured, struct cairn_error *error);
+/* How long it is until a scheduled one and one for significant time are due: 0: now,
+ * INT64_MAX: never. */
+int capture_due(struct live *live, int64_t *scheduled_ns, int64_t *significant_ns,
+                struct cairn_error *error);
 /* What follows from changes of items by itself, and what is due. *ref is the one that
  * was made last, seq 0: none. `contradiction`: two beliefs are opposed since. */
 int capture_automatic(struct live *live, const struct board_changes *changes,

@@ -13,6 +13,7 @@ int command_session_end(struct settings *settings);
 int command_session_config(struct settings *settings);
 int command_session_undo(struct settings *settings);
 int command_session_log(struct settings *settings);
+int command_session_watch(struct settings *settings);
 int command_branch_start(struct settings *settings);
 int command_branch_list(struct settings *settings);
 int command_branch_switch(struct settings *settings);

@@ -103,6 +103,21 @@ static const struct command session_table[] = {
      0,
      {OPT_SESSION, OPT_AFTER, OPT_NONE},
      command_session_log},
+    {"session watch",
+     "[SESSION]",
+     "print what is done in a session, and make checkpoints on time",
+     "Prints what is done in the session from now on (--after: from that turn on), by "
+     "whatever process, a line each; with --json one document a line. Meanwhile it "
+     "makes "
+     "the checkpoints that are due: scheduled ones (`cairn session config schedule`), "
+     "and "
+     "those after a significant time. Ends when the session ends, or with Ctrl-C.",
+     "  cairn session watch --json",
+     EXITS,
+     0,
+     1,
+     {OPT_SESSION, OPT_AFTER, OPT_NONE},
+     command_session_watch},
     {"branch start",
      "NAME",
      "begin a branch and switch to it",

@@ -154,6 +154,12 @@ CAIRN_API int cairn_session_events(struct cairn_store *store, const char *sessio
                                    int (*each)(void *,
                                                const struct cairn_session_event *),
                                    void *context, struct cairn_error *error);
+/* How long it is, in milliseconds, until checkpoints for the triggers "scheduled" and
+ * "significant-time" are due (cairn_session_checkpoint makes them): 0 now, -1 never. Of
+ * a session that has ended none is. */
+CAIRN_API int cairn_session_due(struct cairn_store *store, const char *session,
+                                int64_t *scheduled_ms, int64_t *significant_ms,
+                                bool *ended, struct cairn_error *error);
 /* Takes back the last change of items of a session: what one call has changed. Refused
  * (CAIRN_EUSAGE) where the last thing that was done is something else, which is named.
  * A second call takes back the one before it. */
