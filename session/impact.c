@@ -21,19 +21,6 @@ struct impact {
     struct cairn_error *error;
 };
 
-static uint32_t place_of(const struct section *beliefs, uint32_t n)
-{
-    uint32_t low = 0, high = beliefs->n;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (beliefs->items[middle].id.n < n)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 static int make_graph(struct impact *i)
 {
     struct section edges = board_section(&i->live.board, ITEM_DEPENDENCY);
@@ -46,10 +33,10 @@ static int make_graph(struct impact *i)
         i->confidence[b] = i->beliefs.items[b].values[BELIEF_CONFIDENCE].number;
     for (uint32_t e = 0; e < edges.n; e++) {
         const struct item_value *values = edges.items[e].values;
-        i->edges[e] =
-            (struct dependency){place_of(&i->beliefs, values[DEPENDENCY_FROM].ref.n),
-                                place_of(&i->beliefs, values[DEPENDENCY_TO].ref.n),
-                                (enum dependency_kind)values[DEPENDENCY_KIND].count};
+        i->edges[e] = (struct dependency){
+            section_place(&i->beliefs, values[DEPENDENCY_FROM].ref.n),
+            section_place(&i->beliefs, values[DEPENDENCY_TO].ref.n),
+            (enum dependency_kind)values[DEPENDENCY_KIND].count};
     }
     return belief_graph_init(&i->graph, i->beliefs.n, i->edges, edges.n, i->error);
 }
@@ -86,7 +73,7 @@ static int find_belief(struct impact *i, const char *id, uint32_t *place)
         return rc;
     if (ref.kind != ITEM_BELIEF)
         return error_set(i->error, CAIRN_EUSAGE, "%s is no belief", id);
-    *place = place_of(&i->beliefs, ref.n);
+    *place = section_place(&i->beliefs, ref.n);
     return board_find(&i->live.board, ref)
                ? 0
                : error_set(i->error, CAIRN_ENOTFOUND, "there is no %s", id);

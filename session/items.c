@@ -33,14 +33,6 @@ static struct belief belief_of(const struct item *item)
                            values[BELIEF_CONFIDENCE].number};
 }
 
-static uint32_t place_of(const struct section *section, uint32_t n)
-{
-    uint32_t at = 0;
-    while (at < section->n && section->items[at].id.n != n)
-        at++;
-    return at;
-}
-
 struct belief_copy {
     struct belief *beliefs;
     struct dependency *edges;
@@ -56,8 +48,8 @@ static bool copy_beliefs(const struct section *beliefs, const struct section *ed
     for (uint32_t i = 0; i < edges->n && copy->edges; i++) {
         const struct item_value *values = edges->items[i].values;
         copy->edges[i] =
-            (struct dependency){place_of(beliefs, values[DEPENDENCY_FROM].ref.n),
-                                place_of(beliefs, values[DEPENDENCY_TO].ref.n),
+            (struct dependency){section_place(beliefs, values[DEPENDENCY_FROM].ref.n),
+                                section_place(beliefs, values[DEPENDENCY_TO].ref.n),
                                 (enum dependency_kind)values[DEPENDENCY_KIND].count};
     }
     return copy->beliefs && copy->edges;
@@ -70,8 +62,8 @@ static int list_opposed(const struct board *board, uint32_t belief, struct oppos
                    edges = board_section(board, ITEM_DEPENDENCY);
     struct belief_copy copy = {0};
     struct contradictions found = {0};
-    uint32_t at = place_of(&beliefs, belief);
-    if (at == beliefs.n)
+    uint32_t at = section_place(&beliefs, belief);
+    if (at == beliefs.n || beliefs.items[at].id.n != belief)
         return 0;
     int rc = copy_beliefs(&beliefs, &edges, &copy) ? 0 : error_nomem(error);
     struct belief_board all = {copy.beliefs, beliefs.n, copy.edges, edges.n};

@@ -242,14 +242,6 @@ static int merge_kind(struct merging *g, uint8_t kind)
 
 /* ---- Dependencies, which must close no circle ---- */
 
-static uint32_t place_in(const struct section *section, uint32_t n)
-{
-    uint32_t at = 0;
-    while (at < section->n && section->items[at].id.n != n)
-        at++;
-    return at;
-}
-
 /* Ours first, then theirs, each that closes no circle and is not there already. */
 struct joining {
     struct merging *g;
@@ -262,8 +254,8 @@ struct joining {
 static int try_edge(struct joining *j, const struct item *item, bool *fits)
 {
     const struct item_value *values = item->values;
-    struct dependency edge = {place_in(&j->beliefs, values[DEPENDENCY_FROM].ref.n),
-                              place_in(&j->beliefs, values[DEPENDENCY_TO].ref.n),
+    struct dependency edge = {section_place(&j->beliefs, values[DEPENDENCY_FROM].ref.n),
+                              section_place(&j->beliefs, values[DEPENDENCY_TO].ref.n),
                               (enum dependency_kind)values[DEPENDENCY_KIND].count};
     struct belief_graph graph = {0};
     struct belief_list cycle = {0};

@@ -31,15 +31,8 @@ void board_release(struct board *board)
 /* Where it is, or would be. */
 static uint32_t place_of(const struct board_list *list, uint32_t n)
 {
-    uint32_t low = 0, high = list->n;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (list->items[middle].id.n < n)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    struct section section = {list->items, list->n};
+    return section_place(&section, n);
 }
 
 static struct item *item_at(const struct board *board, struct item_ref id)

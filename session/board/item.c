@@ -496,6 +496,19 @@ int item_changes(const struct item *before, const struct item *after,
 
 /* ---- Sections ---- */
 
+uint32_t section_place(const struct section *section, uint32_t n)
+{
+    uint32_t low = 0, high = section->n;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (section->items[middle].id.n < n)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 int section_encode(const struct section *section, struct buf *out,
                    struct cairn_error *error)
 {

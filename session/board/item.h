@@ -161,6 +161,8 @@ struct section {
     const struct item *items;
     uint32_t n;
 };
+/* Where the item of this number is, or would be. */
+uint32_t section_place(const struct section *section, uint32_t n);
 int section_encode(const struct section *section, struct buf *out,
                    struct cairn_error *error);
 /* As item_decode; the items are in the arena. */
