@@ -165,6 +165,51 @@ static int find_forks(struct cairn_store *store, uint64_t branch, payload_fork_f
     return rc < 0 ? rc : 0;
 }
 
+struct head_of {
+    uint64_t branch;
+    uint64_t session; /* 0: its work is over */
+    char name[256];
+    bool current;
+};
+
+static int see_branch(void *context, const struct branch_row *row)
+{
+    struct head_of *head = context;
+    if (row->status != BRANCH_GOES_ON)
+        return 0;
+    head->session = row->session;
+    put_text(head->name, row->name);
+    return 0;
+}
+
+static int see_session(void *context, const struct session_row *row)
+{
+    struct head_of *head = context;
+    head->current = row->branch == head->branch;
+    return 0;
+}
+
+/* The newest record of a branch that is not the current one is all that there is of its
+ * state. (Of the current one there are the items.) */
+static int keep_newest(struct cairn_store *store, uint64_t branch, uint64_t seq,
+                       struct cairn_error *error)
+{
+    struct head_of head = {.branch = branch};
+    int rc = store_get_branch(store, branch, see_branch, &head, error);
+    if (!rc && head.session)
+        rc = store_get_session(store, head.session, see_session, &head, error);
+    if (rc == CAIRN_ENOTFOUND || (!rc && (!head.session || head.current)))
+        return 0;
+    if (rc)
+        return rc;
+    return error_set(
+        error, CAIRN_EUSAGE,
+        "checkpoint debug:%llu is kept: it is the newest of branch %s, and "
+        "all that there is of its state; switch to that branch, merge it or "
+        "abandon it first",
+        (unsigned long long)seq, head.name);
+}
+
 static int name_branch(void *context, const struct branch_row *row)
 {
     struct cairn_checkpoint_info *info = context;
@@ -209,5 +254,6 @@ const struct payload_kind sections_kind = {
     .state_release = release_state,
     .summarize = summarize_state,
     .find_forks = find_forks,
+    .keep_newest = keep_newest,
     .identify = identify_branch,
 };

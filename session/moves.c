@@ -7,6 +7,8 @@
 
 #include <stdlib.h>
 
+_Static_assert((int)BRANCH_ACTIVE == (int)BRANCH_GOES_ON, "a status that is stored");
+
 int move_begin(struct move *m, struct cairn_store *store, const char *session,
                struct cairn_error *error)
 {

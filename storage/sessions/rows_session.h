@@ -68,6 +68,7 @@ int store_set_current_session(struct cairn_store *store, uint64_t session,
 /* ---- rows_branch.c ---- */
 
 enum { BRANCH_ROW_ACTIVE = 1 };
+enum { BRANCH_GOES_ON = 1 }; /* a status; what others mean is of session/ */
 /* A branch is a stream of the namespace debug, and has the number of the stream. */
 struct branch_row {
     uint64_t branch; /* from 1, never used again */

@@ -95,4 +95,14 @@ for i in 1 2 3 4 5; do
     cairn note list --limit 100 >notes
     ok "line $i has its state" grep -q "on line $i" notes
 done
+
+# ---- The head of another branch is all that there is of it ----
+exits 0 cairn branch switch main -q
+cairn branch list --json >list
+head=$("$BUILD/tests/tools/json" flat list | sed -n 's/^\.branches\[3\]\.head\t//p')
+exits 2 cairn checkpoint delete "$head" --yes
+says 'all that there is of its state' err
+exits 0 cairn branch abandon 'line 2' --reason 'not needed'
+exits 0 cairn checkpoint delete "$head" --yes
+exits 0 cairn checkpoint verify
 done_testing
