@@ -99,8 +99,7 @@ static int plan_task(struct engine *e, uint32_t task, struct cairn_error *error)
     int rc = check_condition(e, task, error);
     if (rc <= 0)
         return rc;
-    if (situation_is_put_back(&e->run.situation, e->request.workflow, task) &&
-        !e->progress.failures[task] && !e->turn.attempts[task])
+    if (state_is_put_back(&e->progress.states, task))
         return ask_about(e, task, error);
     if (def->kind == TASK_EXTERNAL)
         return offer_task(e, task, error);

@@ -61,6 +61,7 @@ struct judged_task {
     uint8_t recorded; /* enum cairn_outcome */
     uint8_t mark;
     bool changed;
+    bool put_back; /* recorded as waiting to be asked about; see state_is_put_back */
 };
 
 /* An attempt that still runs is adopted if it is what would be started now; one of a
@@ -239,7 +240,7 @@ static void judge_skipped_task(struct judge *j, const struct judged_task *v,
                                enum cairn_reason reason)
 {
     if (v->def->finally && j->first_will == NODE_NONE && j->first_may == NODE_NONE &&
-        !(v->needs & FATE_ANEW) && !v->changed) {
+        !(v->needs & FATE_ANEW) && !v->changed && !v->put_back) {
         settle_as(j, v->task,
                   v->recorded == CAIRN_EXCLUDED ? CAIRN_REASON_EXCLUDED
                                                 : CAIRN_REASON_NEED_SKIPPED,
@@ -248,7 +249,7 @@ static void judge_skipped_task(struct judge *j, const struct judged_task *v,
     }
     judge_open_task(j, v, reason);
     if (j->out->fate[v->task] & FATE_BAD)
-        j->out->reset[v->task] = (v->needs & FATE_ANEW) != 0;
+        j->out->reset[v->task] = v->put_back || v->needs & FATE_ANEW;
     else if (task_is_unknown(v->def, v->recorded, v->mark))
         judge_put_back_task(j, v);
 }
@@ -283,6 +284,9 @@ static struct judged_task describe_judged_task(struct judge *j, uint32_t task)
         return v;
     }
     v.recorded = in->states->outcome[v.old];
+    v.put_back = state_is_put_back(in->states, v.old);
+    if (v.put_back) /* as it was before */
+        v.recorded = CAIRN_SKIPPED;
     v.mark = in->marks ? in->marks[v.old] : 0;
     /* The result belongs to the record of its end. */
     if (in->evidence && in->evidence[task] == RESULT_LOST &&

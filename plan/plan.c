@@ -253,7 +253,7 @@ static const char *describe_undecided(const struct cairn_plan *plan, uint32_t ta
     uint8_t mark = situation_mark(s, task);
     bool check = graph_def(&plan->workflow->graph, task)->check.len;
     bool put_back = s->present.old_task[task] == NODE_NONE ||
-                    outcome_is_skipped(s->present.states.outcome[task]);
+                    situation_is_put_back(s, plan->workflow, task);
     if (mark && put_back)
         return check ? "it ran before an edit took it out or skipped it, and it must "
                        "not run twice; its check decides"
@@ -293,7 +293,10 @@ static const char *describe_reason(const struct cairn_plan *plan, uint32_t task,
     case CAIRN_REASON_CANCELLED:
         return "it was cancelled last time";
     case CAIRN_REASON_SKIPPED:
-        return "it was skipped last time because something it needs failed";
+        return situation_is_put_back(s, plan->workflow, task)
+                   ? "it ran before an edit skipped it, and it must not run twice: it "
+                     "is asked about when it can start"
+                   : "it was skipped last time because something it needs failed";
     case CAIRN_REASON_INTERRUPTED:
         return "it was running, or about to start, when the run was interrupted";
     case CAIRN_REASON_DAMAGED:

@@ -371,15 +371,12 @@ uint32_t situation_attempts(const struct situation *s, uint32_t task)
 bool situation_is_put_back(const struct situation *s, const struct cairn_workflow *w,
                            uint32_t task)
 {
-    return s->present.old_task && s->present.old_task[task] != NODE_NONE &&
-           outcome_is_skipped(s->present.states.outcome[task]) &&
+    const struct states *states = &s->present.states;
+    bool skipped =
+        outcome_is_skipped(states->outcome[task]) || state_is_put_back(states, task);
+    return s->present.old_task && s->present.old_task[task] != NODE_NONE && skipped &&
            task_is_unknown(graph_def(&w->graph, task), CAIRN_PENDING,
                            situation_mark(s, task));
-}
-
-struct digest situation_put_back(const struct situation *s, uint32_t task)
-{
-    return s->present.put_back ? s->present.put_back[task] : (struct digest){{0}};
 }
 
 uint32_t situation_task_now(const struct situation *s, const struct cairn_workflow *w,
@@ -389,24 +386,47 @@ uint32_t situation_task_now(const struct situation *s, const struct cairn_workfl
     return old < graph->n_tasks ? map_task(graph, old, &w->graph) : NODE_NONE;
 }
 
+static struct change recorded_state(const struct situation *s, uint32_t task)
+{
+    const struct states *states = &s->present.states;
+    struct change change = {.task = task,
+                            .outcome = states->outcome[task],
+                            .attempts = states->attempts[task]};
+    if (states->outputs)
+        change.outputs = states->outputs[task];
+    return change;
+}
+
+static struct put_back put_back_of(const struct situation *s, uint32_t task)
+{
+    return s->present.put_back ? s->present.put_back[task] : (struct put_back){0};
+}
+
+static struct change state_to_start_from(const struct situation *s,
+                                         const struct cairn_workflow *w, uint32_t task)
+{
+    bool unknown = s->decisions.reason[task] == CAIRN_REASON_UNKNOWN;
+    bool reset = s->decisions.reset[task] || s->present.old_task[task] == NODE_NONE;
+    bool was_unknown = s->present.states.outcome[task] == CAIRN_UNKNOWN;
+    struct put_back before = put_back_of(s, task);
+    struct change change = recorded_state(s, task);
+    if (unknown && !was_unknown)
+        change.outputs = before.outputs;
+    else if (!unknown && reset && situation_is_put_back(s, w, task))
+        change = (struct change){
+            .task = task, .attempts = before.number, .outputs = before.outputs};
+    else if (!unknown && reset)
+        change = (struct change){.task = task};
+    change.outcome = unknown ? (uint8_t)CAIRN_UNKNOWN : change.outcome;
+    return change;
+}
+
 int situation_states(const struct situation *s, const struct cairn_workflow *w,
                      struct states *states, struct cairn_error *error)
 {
     int rc = states_init(states, w->graph.n_tasks, error);
     for (uint32_t task = 0; task < w->graph.n_tasks && !rc; task++) {
-        bool unknown = s->decisions.reason[task] == CAIRN_REASON_UNKNOWN;
-        if (!unknown &&
-            (s->decisions.reset[task] || s->present.old_task[task] == NODE_NONE))
-            continue;
-        struct change change = {.task = task,
-                                .outcome = unknown ? (uint8_t)CAIRN_UNKNOWN
-                                                   : s->present.states.outcome[task],
-                                .attempts = s->present.states.attempts[task]};
-        bool was_unknown = s->present.states.outcome[task] == CAIRN_UNKNOWN;
-        if (unknown && !was_unknown)
-            change.outputs = situation_put_back(s, task);
-        else if (s->present.states.outputs)
-            change.outputs = s->present.states.outputs[task];
+        struct change change = state_to_start_from(s, w, task);
         rc = states_apply(states, &change, error);
     }
     if (rc)

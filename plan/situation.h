@@ -37,6 +37,12 @@ struct recorded {
     uint64_t last_named;    /* highest checkpoint that an attempt names */
 };
 
+/* The attempt that completed; number 0: none. */
+struct put_back {
+    uint32_t number;
+    struct digest outputs; /* its result; zeros: it had none */
+};
+
 /* The workflow as it is now, and how what is recorded stands by it. Tasks are numbered
  * as in the workflow's graph. */
 struct present {
@@ -45,11 +51,11 @@ struct present {
     uint32_t *old_task;   /* [n_tasks] the recorded number, or NODE_NONE */
     uint8_t *new_marks;   /* [n_tasks] enum mark, of tasks without an old number that a
                              lost generation of the run had */
-    struct digest *put_back; /* [n_tasks] results of `once` tasks that had completed and
-                                were taken out or skipped by an edit; NULL: none */
-    struct states states;    /* the recorded ones */
-    struct lookup lookup;    /* of `states` */
-    uint8_t *evidence;       /* [n_tasks] enum evidence; NULL: nothing was looked at */
+    struct put_back *put_back; /* [n_tasks] of `once` tasks that had completed and were
+                                  taken out or skipped by an edit; NULL: none */
+    struct states states;      /* the recorded ones */
+    struct lookup lookup;      /* of `states` */
+    uint8_t *evidence;  /* [n_tasks] enum evidence; NULL: nothing was looked at */
     const char **which; /* [n_tasks] file or secret that is not as it was; NULL: none */
     const char **writer; /* [n_tasks] who wrote that output since; NULL: not known */
     struct output_index index; /* what was seen of outputs */
@@ -97,8 +103,6 @@ static inline uint8_t situation_mark(const struct situation *s, uint32_t task)
  * without a decision. */
 bool situation_is_put_back(const struct situation *situation,
                            const struct cairn_workflow *workflow, uint32_t task);
-/* Its result; zeros: it had none. */
-struct digest situation_put_back(const struct situation *situation, uint32_t task);
 
 /* The note of the end of a recorded task's newest attempt, or NULL. */
 const struct end_note *situation_noted_end(const struct situation *situation,

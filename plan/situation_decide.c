@@ -267,6 +267,7 @@ static int decide_as_is(struct loader *l)
         return error_nomem(l->error);
     for (uint32_t task = 0; task < g->n_tasks; task++)
         if (!outcome_is_skipped(s->present.states.outcome[task]) &&
+            !state_is_put_back(&s->present.states, task) &&
             task_is_unknown(graph_def(g, task), s->present.states.outcome[task],
                             situation_mark(s, task)))
             d.reason[task] = CAIRN_REASON_UNKNOWN;

@@ -154,7 +154,7 @@ static int load_lost_marks(struct loader *l, uint32_t gen)
 /* Those that must not run twice; also those that an edit had skipped meanwhile. What an
  * earlier generation of the run knows of one is no record of the present states, so if
  * it may have run, it is unknown. */
-struct put_back {
+struct put_back_search {
     struct situation *s;
     uint32_t n, *now; /* the tasks of the generation, in the workflow as it is now */
     uint32_t n_now;
@@ -172,24 +172,24 @@ static uint8_t put_back_mark(const struct attempt_row *row, uint8_t before)
     return row->outcome == CAIRN_COMPLETED ? MARK_DAMAGED : 0;
 }
 
-/* What it had passed on: for whoever decides that this counts. */
+/* What it had passed on is for whoever decides that this counts. */
 static int note_put_back(struct situation *s, uint32_t task, uint32_t n,
-                         const struct attempt_row *row)
+                         uint32_t number, struct str outputs)
 {
     struct present *p = &s->present;
-    if (row->outputs.len != DIGEST_SIZE)
-        return 0;
     if (!p->put_back)
         p->put_back = calloc((size_t)n + 1, sizeof *p->put_back);
     if (!p->put_back)
         return CAIRN_ENOMEM;
-    memcpy(p->put_back[task].bytes, row->outputs.ptr, DIGEST_SIZE);
+    p->put_back[task].number = number;
+    if (outputs.len == DIGEST_SIZE)
+        memcpy(p->put_back[task].outputs.bytes, outputs.ptr, DIGEST_SIZE);
     return 0;
 }
 
 static int mark_put_back(void *context, const struct attempt_row *row)
 {
-    const struct put_back *p = context;
+    const struct put_back_search *p = context;
     uint32_t task = row->task < p->n ? p->now[row->task] : NODE_NONE;
     if (task == NODE_NONE || !p->wanted[task] || attempt_never_started(row) ||
         (p->up_to && (!row->checkpoint || row->checkpoint > p->up_to)))
@@ -199,7 +199,9 @@ static int mark_put_back(void *context, const struct attempt_row *row)
         old == NODE_NONE ? &p->s->present.new_marks[task] : &p->s->recorded.marks[old];
     *mark = put_back_mark(row, *mark);
     p->wanted[task] |= SEEN;
-    return *mark & MARK_DAMAGED ? note_put_back(p->s, task, p->n_now, row) : 0;
+    return *mark ? note_put_back(p->s, task, p->n_now, row->number,
+                                 *mark & MARK_DAMAGED ? row->outputs : STR(""))
+                 : 0;
 }
 
 /* The run itself, or one that it forks from: as far as that checkpoint. */
@@ -226,8 +228,8 @@ static int mark_put_back_by(struct loader *l, const struct past_run *past, uint3
         return 0; /* load_lost_marks says what that means */
     if (rc)
         return rc;
-    struct put_back p = {l->s,        graph.n_tasks, NULL, l->w->graph.n_tasks,
-                         past->up_to, wanted};
+    struct put_back_search p = {l->s,        graph.n_tasks, NULL, l->w->graph.n_tasks,
+                                past->up_to, wanted};
     p.now = malloc(((size_t)graph.n_tasks + 1) * sizeof *p.now);
     if (p.now) {
         map_tasks(&graph, &l->w->graph, p.now);
@@ -256,31 +258,70 @@ static bool was_put_back(const struct loader *l, uint32_t task)
                             : outcome_is_skipped(s->recorded.states.outcome[old]);
 }
 
+/* It waited to be asked about when the record was made, and does again. */
+static int mark_recorded_put_back(struct loader *l, uint32_t task)
+{
+    struct recorded *r = &l->s->recorded;
+    const struct states *states = &r->states;
+    uint32_t old = l->s->present.old_task[task];
+    struct str outputs = STR("");
+    if (old == NODE_NONE || !state_is_put_back(states, old))
+        return 0;
+    if (states->outputs)
+        outputs = (struct str){(const char *)states->outputs[old].bytes, DIGEST_SIZE};
+    r->marks[old] = MARK_DAMAGED;
+    return note_put_back(l->s, task, l->w->graph.n_tasks, states->attempts[old],
+                         outputs)
+               ? error_nomem(l->error)
+               : 0;
+}
+
+/* To the run that this one forks from. 1: there is none. */
+static int step_to_source(struct loader *l, struct past_run *past)
+{
+    uint64_t from = past->row.from_run;
+    if (!from || (past->row.run && from >= past->row.run))
+        return 1;
+    past->up_to = past->row.from_seq;
+    int rc = store_get_run(l->store, from, copy_run, &past->row, l->error);
+    return rc == CAIRN_ENOTFOUND ? 1 : rc;
+}
+
+static int search_past(struct loader *l, uint8_t *wanted)
+{
+    const struct recorded *r = &l->s->recorded;
+    struct past_run past = {.row = r->row};
+    int rc = 0;
+    if (!r->recovered) { /* a fork that begins now */
+        past.row.from_run = r->from_run;
+        past.row.from_seq = r->from_seq;
+        rc = step_to_source(l, &past);
+    }
+    while (!rc) {
+        for (uint32_t gen = past.row.gen; gen > 0 && !rc; gen--)
+            rc = mark_put_back_by(l, &past, gen, wanted);
+        if (!rc)
+            rc = step_to_source(l, &past);
+    }
+    return rc > 0 ? 0 : rc;
+}
+
 static int load_put_back(struct loader *l)
 {
     const struct recorded *r = &l->s->recorded;
     uint32_t n = l->w->graph.n_tasks, n_wanted = 0;
-    struct past_run past = {.row = r->row};
-    if (!r->recovered || (r->row.gen < 2 && !r->row.from_run))
-        return 0;
+    bool has_past = !r->recovered || r->row.gen > 1 || r->row.from_run;
     uint8_t *wanted = calloc((size_t)n + 1, 1);
-    if (!wanted)
-        return error_nomem(l->error);
-    for (uint32_t task = 0; task < n; task++) {
-        wanted[task] = was_put_back(l, task);
+    int rc = wanted ? 0 : error_nomem(l->error);
+    for (uint32_t task = 0; task < n && !rc; task++) {
+        rc = mark_recorded_put_back(l, task);
+        wanted[task] = has_past && was_put_back(l, task);
         n_wanted += wanted[task];
     }
-    int rc = 0;
-    while (n_wanted && !rc) {
-        for (uint32_t gen = past.row.gen; gen > 0 && !rc; gen--)
-            rc = mark_put_back_by(l, &past, gen, wanted);
-        if (rc || !past.row.from_run || past.row.from_run >= past.row.run)
-            break;
-        past.up_to = past.row.from_seq;
-        rc = store_get_run(l->store, past.row.from_run, copy_run, &past.row, l->error);
-    }
+    if (!rc && n_wanted)
+        rc = search_past(l, wanted);
     free(wanted);
-    return rc == CAIRN_ENOTFOUND ? 0 : rc;
+    return rc;
 }
 
 /* ---- Keepers ---- */

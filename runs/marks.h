@@ -48,12 +48,19 @@ bool attempt_never_started(const struct attempt_row *row);
  * that completed all the same means a lost record only where records are gone:
  * otherwise the task was reset. Not for undos. */
 uint8_t attempt_mark(const struct attempt_row *row, const struct recovery *recovery);
-/* Whether nobody can say if the task has done its work, and it must not run twice: it
- * waits for its check, or for `cairn resolve`. */
 static inline bool outcome_is_skipped(uint8_t outcome)
 {
     return outcome == CAIRN_SKIPPED || outcome == CAIRN_EXCLUDED;
 }
+/* Pending, but with the number and the result of an attempt: a `once` task that has
+ * completed, was skipped by an edit, and is asked about when it can start. Any other
+ * pending task is recorded without them. */
+static inline bool state_is_put_back(const struct states *states, uint32_t task)
+{
+    return states->outcome[task] == CAIRN_PENDING && states->attempts[task];
+}
+/* Whether nobody can say if the task has done its work, and it must not run twice: it
+ * waits for its check, or for `cairn resolve`. */
 bool task_is_unknown(const struct task_def *def, uint8_t outcome, uint8_t marks);
 
 #endif

@@ -24,8 +24,9 @@ static void note_skip(void *context, uint32_t task, enum cairn_outcome outcome)
     const struct skipping *s = context;
     struct progress *p = &s->e->progress;
     struct skip_list *list = s->list;
-    p->states.outcome[task] = (uint8_t)outcome;
-    p->states.attempts[task] = 0;
+    struct change change = {.task = task, .outcome = (uint8_t)outcome};
+    if (states_apply(&p->states, &change, NULL))
+        engine_break(s->e);
     struct skip *grown = array_room(list->at, list->n, &list->capacity, sizeof *grown);
     if (!grown) {
         engine_break(s->e);
@@ -202,14 +203,15 @@ void settle_ending(struct engine *e, struct ending *ending)
 
 void settle_unknown(struct engine *e, struct ending *ending)
 {
+    uint32_t task = ending->row.task;
+    const struct states *states = &e->progress.states;
     turn_add_ending(e, ending);
     ending->change = (struct change){
-        .task = ending->row.task,
-        .outcome = CAIRN_UNKNOWN,
-        .attempts = ending->row.number,
-        .outputs = situation_put_back(&e->run.situation, ending->row.task)};
+        .task = task, .outcome = CAIRN_UNKNOWN, .attempts = ending->row.number};
+    if (state_is_put_back(states, task) && states->outputs)
+        ending->change.outputs = states->outputs[task];
     apply_change(e, ending);
-    sched_end(&e->progress.sched, ending->row.task, CAIRN_UNKNOWN, NULL, NULL);
+    sched_end(&e->progress.sched, task, CAIRN_UNKNOWN, NULL, NULL);
 }
 
 void settle_undone(struct engine *e, struct ending *ending)

@@ -300,7 +300,9 @@ static uint32_t sim_resume_as_decided(struct sim *s, struct decisions *decisions
     const struct graph *g = &s->w->graph;
     uint32_t *same = malloc(g->n_tasks * sizeof *same), runs;
     uint8_t *marks = calloc(g->n_tasks, 1);
-    struct states states = {.n = g->n_tasks, .outcome = s->outcome};
+    struct states states = {.n = g->n_tasks,
+                            .outcome = s->outcome,
+                            .attempts = calloc(g->n_tasks, sizeof *states.attempts)};
     for (uint32_t t = 0; t < g->n_tasks; t++)
         if (s->active[t] || s->offered[t])
             marks[t] = MARK_INTERRUPTED;
@@ -323,6 +325,7 @@ static uint32_t sim_resume_as_decided(struct sim *s, struct decisions *decisions
     runs = decisions->will + decisions->may;
     free(same);
     free(marks);
+    free(states.attempts);
     return runs;
 }
 

@@ -176,10 +176,16 @@ static uint8_t stands(struct oracle *o, uint32_t task, const struct needs_seen *
     }
 }
 
+/* It waited to be asked about, which it does until it can start. */
+static bool waited_to_be_asked(uint32_t task)
+{
+    return states.outcome[task] == CAIRN_PENDING && states.attempts[task];
+}
+
 static bool was_skipped(uint32_t task)
 {
     return states.outcome[task] == CAIRN_SKIPPED ||
-           states.outcome[task] == CAIRN_EXCLUDED;
+           states.outcome[task] == CAIRN_EXCLUDED || waited_to_be_asked(task);
 }
 
 /* One that was skipped since it ran last is unknown only if it would run now. */
@@ -243,7 +249,7 @@ static int needs_say(uint8_t when, const struct needs_seen *n)
 static bool turns(uint32_t task, const struct needs_seen *needs)
 {
     return needs->waits || needs->may || needs->will || needs->turned ||
-           !was_skipped(task);
+           !was_skipped(task) || waited_to_be_asked(task);
 }
 
 static uint8_t consult(struct oracle *o, uint32_t task)
@@ -489,12 +495,17 @@ static void random_record(uint64_t *seed)
                                    MARK_UNDOING,     MARK_OUTLIVED, MARK_REPORTED};
     for (uint32_t t = 0; t < graph.n_tasks; t++) {
         states.outcome[t] = random_outcome(seed);
-        if (states.outcome[t] == CAIRN_UNKNOWN && !graph_def(&graph, t)->once)
+        bool once = graph_def(&graph, t)->once;
+        if (states.outcome[t] == CAIRN_UNKNOWN && !once)
             states.outcome[t] = CAIRN_PENDING;
         if (help_below(seed, 10) == 0)
             marks[t] = some[help_below(seed, sizeof some)];
         if (help_below(seed, 20) == 0)
             evidence[t] = (uint8_t)(1 + help_below(seed, SECRET_DIFFERS));
+        if (once && states.outcome[t] == CAIRN_PENDING && help_below(seed, 2)) {
+            states.attempts[t] = 1;
+            marks[t] = MARK_DAMAGED;
+        }
     }
 }
 
