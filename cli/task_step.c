@@ -63,9 +63,13 @@ int step_report(const struct settings *settings, struct cairn_store *store,
         if (resume)
             say("continue with: cairn resume %llu%s", (unsigned long long)run,
                 store_hint(settings));
-        else if (!info.live && info.state == CAIRN_RUN_FAILED)
+        else if (!info.live && info.state == CAIRN_RUN_FAILED &&
+                 strcmp(what, "failed") == 0)
             say("the run has failed; cairn resume %llu%s runs %s again",
                 (unsigned long long)run, store_hint(settings), task);
+        else if (!info.live && info.state == CAIRN_RUN_FAILED)
+            say("the run has failed; go on with it: cairn resume %llu%s",
+                (unsigned long long)run, store_hint(settings));
         return 0;
     }
     doc_begin(&doc);

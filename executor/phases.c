@@ -106,10 +106,12 @@ void phases_begin_undo(struct engine *e)
 
 static int end_main(struct engine *e, bool *over, struct cairn_error *error)
 {
-    if (e->request.mode == MODE_RUN && e->halting.level == HALT_FAILURE &&
+    bool waits = is_waiting(e);
+    /* What an unknown task becomes decides about what comes after it. */
+    if (e->request.mode == MODE_RUN && e->halting.level == HALT_FAILURE && !waits &&
         sched_release_handlers(&e->progress.sched))
         return 0;
-    if (e->request.mode == MODE_SETTLE || is_waiting(e)) {
+    if (e->request.mode == MODE_SETTLE || waits) {
         *over = true;
         return 0;
     }

@@ -95,9 +95,9 @@ void sched_end(struct sched *sched, uint32_t task, enum cairn_outcome outcome,
 /* A task that ended OPEN is to run after all: READY, or WAITING for a need that runs
  * again, too. */
 void sched_rerun(struct sched *sched, uint32_t task);
-/* Nothing runs any more, and what tasks that were given up early still waited for will
- * not: handlers wait for those no longer. True: one is ready. Costs a look at every
- * task; what waits for another reason waits on. */
+/* Nothing runs any more, nothing is unknown, and what tasks that were given up early
+ * still waited for will not run: handlers wait for those no longer. True: one is ready.
+ * Costs a look at every task; what waits for another reason waits on. */
 bool sched_release_handlers(struct sched *sched);
 /* The task because of which `task` was skipped: of a group, the member. */
 uint32_t sched_cause(const struct sched *sched, uint32_t task);

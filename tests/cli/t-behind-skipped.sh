@@ -157,6 +157,41 @@ exits 0 cairn status --can-resume
 exits 0 cairn resume
 is "$(cat deployed)" deploy 'what waits behind the skip runs'
 
+# What an unknown task becomes is not known yet, so nothing behind an early skip that
+# waits for it, or for what needs it, is let run when a failure stops the run.
+for answer in 'done' failed; do
+    cat >unknown.yaml <<'END'
+name: unknown
+tasks:
+  y: {run: 'false'}
+  h: {needs: y, when: failed, run: 'true'}
+  u: {once: true, run: 'touch at; while :; do sleep 0.02; done'}
+  hu: {needs: u, when: failed, run: 'true'}
+  x: {needs: u, run: 'true'}
+  m: {needs: [y, u], run: 'true'}
+  n: {needs: [y, x], run: 'true'}
+  e: {needs: m, when: always, run: 'echo "e $S" >>seen', env: {S: "${{ tasks.u.status }}"}}
+  f: {needs: n, when: always, run: 'echo "f $S" >>seen', env: {S: "${{ tasks.x.status }}"}}
+  z: {needs: h, run: 'test -e okay'}
+END
+    rm -rf .cairn at okay seen
+    : >seen
+    cairn run -j4 unknown.yaml >run.out 2>&1 &
+    pid=$!
+    wait_for 20 test -e at
+    kill -KILL $pid
+    wait $pid 2>/dev/null
+    exits 8 cairn resume
+    is "$(cat seen)" '' "$answer: nothing runs before it is decided"
+    exits 0 cairn resolve 1 u $answer
+    touch okay
+    exits 0 cairn resume
+    [ $answer = 'done' ] && all='e completed f completed ' || all='e failed f skipped '
+    is "$(sort seen | tr '\n' ' ')" "$all" "$answer: then it runs, and sees that"
+    exits 0 cairn resume
+    says 'nothing to do' "$answer: and all is settled"
+done
+
 # ---- Once tasks that ended, or live on, before what they need runs again ----
 # kill_at FILE: kills the run that was begun as soon as FILE is there.
 kill_at() {
