@@ -129,11 +129,15 @@ static enum cairn_reason completed_reason(struct judge *j, const struct judged_t
     return v->changed ? CAIRN_REASON_KEPT : CAIRN_REASON_DONE;
 }
 
+static bool is_handled(const struct judge *j, uint32_t task)
+{
+    return failure_is_handled(j->in->graph, task, j->in->states, j->in->old_task);
+}
+
 static enum cairn_reason failed_reason(struct judge *j, const struct judged_task *v)
 {
     const struct decide_input *in = j->in;
-    if (v->changed || v->needs & FATE_ANEW ||
-        !failure_is_handled(in->graph, v->task, in->states, in->old_task))
+    if (v->changed || v->needs & FATE_ANEW || !is_handled(j, v->task))
         return CAIRN_REASON_FAILED;
     return reads_the_same(j, v->task) ? CAIRN_REASON_HANDLED
                                       : evidence_reason(in->evidence[v->task]);
@@ -263,8 +267,9 @@ static uint8_t fate_of_outcome(uint8_t outcome)
  */
 static void add_finally_needs(const struct judge *j, struct judged_task *v)
 {
-    if (!v->def->finally ||
-        (v->recorded != CAIRN_COMPLETED && !(v->mark & MARK_OUTLIVED)))
+    bool stands = v->recorded == CAIRN_COMPLETED || v->mark & MARK_OUTLIVED ||
+                  (v->recorded == CAIRN_FAILED && is_handled(j, v->task));
+    if (!v->def->finally || !stands)
         return;
     if (j->first_will != NODE_NONE)
         v->needs |= FATE_WILL;

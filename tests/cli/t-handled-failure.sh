@@ -47,4 +47,32 @@ says 'nothing to do' 'with the same secret it stands'
 export TOKEN=right-one
 exits 0 cairn resume
 is "$(cat res)" called 'with another one it runs again'
+
+# One of `finally` runs again if some other task does, as one that completed.
+cat >f.yaml <<'END'
+name: f
+tasks:
+  x: {run: 'echo x >>log; touch tmp', inputs: in}
+  y: {needs: x, run: 'echo y >>log; test -e good'}
+finally:
+  clean: {run: 'echo clean >>log; test -e ok && rm -f tmp'}
+  fallback: {needs: clean, when: failed, run: 'echo fallback >>log'}
+END
+for what in change failure; do
+    rm -rf .cairn log ok good
+    echo 1 >in
+    [ $what = failure ] || touch good
+    cairn run f.yaml >out 2>err
+    exits 0 cairn checkpoint verify
+    is "$(tr '\n' ' ' <log)" 'x y clean fallback ' "$what: the failure of the cleaning is handled"
+    touch ok good
+    [ $what = failure ] || echo 2 >in
+    exits 0 cairn plan
+    matches 'run +clean' 'plan says that it runs again'
+    exits 0 cairn resume
+    is "$(tail -n 1 log)" clean "$what: it runs again after the others"
+    ok 'and does its work' test ! -e tmp
+    exits 0 cairn resume
+    says 'nothing to do' 'then it is at rest'
+done
 done_testing

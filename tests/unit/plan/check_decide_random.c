@@ -141,7 +141,9 @@ static bool others_wait(struct oracle *o)
 /* One of `finally` that has begun waits for all of them, as if it needed them. */
 static void see_others(struct oracle *o, uint32_t task, struct needs_seen *needs)
 {
-    bool begun = states.outcome[task] == CAIRN_COMPLETED || marks[task] & MARK_OUTLIVED;
+    bool begun =
+        states.outcome[task] == CAIRN_COMPLETED || marks[task] & MARK_OUTLIVED ||
+        (states.outcome[task] == CAIRN_FAILED && handled(states.outcome, task));
     bool sure = false;
     if (!graph_def(&graph, task)->finally || !begun || !others_run(o))
         return;
