@@ -36,7 +36,7 @@ static int fail_before_start(struct engine *e, uint32_t task, const char *what,
                             .intent_ns = loop_utc_ns(e)};
     snprintf(text, sizeof text, "%s: %s", what, why);
     progress_no_retry(e, task);
-    return engine_not_started(e, &intent, text, error);
+    return engine_not_started(e, &intent, NULL, text, error);
 }
 
 /* 1: it may go on, 0: it has ended, <0 error. */

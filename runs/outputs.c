@@ -98,9 +98,12 @@ int file_look_begin(struct file_look *look, const struct asker *asker, bool inpu
         more = files_step(&f, error);
         if (more <= 0)
             break;
-        if (!os_is_there(AT_FDCWD, f.path.data))
+        if (!os_is_there(AT_FDCWD, f.path.data)) {
             rc = error_set(error, CAIRN_ENOTFOUND, "its %s %s is missing (%s)", f.what,
                            f.name.data, f.path.data);
+            look->next = i;
+            look->failed = true;
+        }
         look->files[i].name = arena_str(&look->arena, buf_view(&f.name));
         look->paths[i] = arena_text(&look->arena, buf_view(&f.path));
     }
@@ -108,6 +111,12 @@ int file_look_begin(struct file_look *look, const struct asker *asker, bool inpu
     if (!rc && more >= 0 && look->arena.failed)
         rc = error_nomem(error);
     return rc ? rc : more < 0 ? more : 0;
+}
+
+/* Of the file, about which more would be known with more memory or time. */
+static bool says_nothing(int rc)
+{
+    return rc == CAIRN_ENOMEM || rc == CAIRN_ESTOPPED;
 }
 
 int file_look_go_on(struct file_look *look, struct file_reader *reader,
@@ -121,6 +130,7 @@ int file_look_go_on(struct file_look *look, struct file_reader *reader,
         rc = file_take(look->paths[look->next], reader, file, error);
         look->next += !rc;
     }
+    look->failed = rc < 0 && !says_nothing(rc);
     return rc;
 }
 
@@ -136,6 +146,23 @@ int file_look_take(const struct file_look *look, struct arena *arena,
         return error_nomem(error);
     *out = list;
     *n = look->n;
+    return 0;
+}
+
+int file_look_take_failed(const struct file_look *look, struct arena *arena,
+                          struct result_file **out, uint32_t *n,
+                          struct cairn_error *error)
+{
+    if (!look->failed)
+        return 0;
+    struct result_file *file = arena_take(arena, 1, sizeof *file);
+    if (file)
+        *file = (struct result_file){
+            .name = arena_str(arena, look->files[look->next].name), .kind = 'f'};
+    if (!file || arena->failed)
+        return error_nomem(error);
+    *out = file;
+    *n = 1;
     return 0;
 }
 
@@ -207,6 +234,18 @@ static int compare_at(const char *path, const struct file_view *view,
     return compare_content(path, &st, view, recorded, now, state, error);
 }
 
+/* What could not be read: can it be now? */
+static int compare_unreadable(const char *path, const struct file_view *view,
+                              enum file_state *state, struct result_file *now,
+                              struct cairn_error *error)
+{
+    struct file_reader reader = {.digests = view->digests, .stop = view->stop};
+    struct cairn_error why = {0};
+    int rc = file_take(path, &reader, now, &why);
+    *state = rc ? FILE_SAME : FILE_DIFFERS;
+    return says_nothing(rc) ? error_set(error, rc, "%s", why.text) : 0;
+}
+
 int file_compare(const struct file_view *view, const struct result_file *recorded,
                  enum file_state *state, struct result_file *now,
                  struct cairn_error *error)
@@ -216,7 +255,9 @@ int file_compare(const struct file_view *view, const struct result_file *recorde
     set_path(&path, view->directory, recorded->name);
     int rc = buf_check(&path, error);
     if (!rc)
-        rc = compare_at(path.data, view, recorded, state, now, error);
+        rc = file_was_unreadable(recorded)
+                 ? compare_unreadable(path.data, view, state, now, error)
+                 : compare_at(path.data, view, recorded, state, now, error);
     buf_release(&path);
     return rc;
 }

@@ -73,6 +73,7 @@ struct file_look {
     struct result_file *files;
     char **paths;
     uint32_t n, next; /* files before `next` are done */
+    bool failed;      /* file `next` is missing, or cannot be read */
 };
 /* Names and places. CAIRN_ENOTFOUND with the missing one named. Also to be released
  * after an error. */
@@ -84,6 +85,10 @@ int file_look_go_on(struct file_look *look, struct file_reader *reader,
 /* Copies to the arena. */
 int file_look_take(const struct file_look *look, struct arena *arena,
                    struct result_file **out, uint32_t *n, struct cairn_error *error);
+/* The same of the file because of which it failed, if it did. */
+int file_look_take_failed(const struct file_look *look, struct arena *arena,
+                          struct result_file **out, uint32_t *n,
+                          struct cairn_error *error);
 void file_look_release(struct file_look *look);
 
 /* All of it, with the digests and the stop of the asker's lookup. */
@@ -101,7 +106,7 @@ struct file_view {
     const _Atomic uint32_t *stop; /* as in struct file_reader */
 };
 /* *now: what is there now, if it is there; its digest only where the content was read.
- */
+ * What could not be read then, and cannot now, is the same. */
 int file_compare(const struct file_view *view, const struct result_file *recorded,
                  enum file_state *state, struct result_file *now,
                  struct cairn_error *error);

@@ -33,6 +33,13 @@ static inline bool file_time_is_coarse(const struct result_file *file)
     int64_t at = file->changed_ns ? file->changed_ns : file->ctime_ns;
     return at % 1000000000 == 0;
 }
+/* An input because of which the attempt failed: it was missing, or could not be read.
+ * Of it only the name is recorded. (One that has no digest, but an inode, may have
+ * changed while the attempt ran: it is equal to nothing.) */
+static inline bool file_was_unreadable(const struct result_file *file)
+{
+    return digest_is_none(&file->digest) && !file->inode;
+}
 struct secret_mark {
     struct str name;
     struct digest mac; /* HMAC-SHA-256 with the store's key */

@@ -51,9 +51,9 @@ int ending_keep_result(struct engine *e, struct ending *ending,
     return rc;
 }
 
-void ending_keep_inputs(struct engine *e, const struct job *job, struct ending *ending)
+void ending_keep_inputs(struct engine *e, const struct result *known,
+                        struct ending *ending)
 {
-    const struct result *known = &job->result;
     const struct result inputs = {.inputs = known->inputs,
                                   .n_inputs = known->n_inputs,
                                   .secrets = known->secrets,

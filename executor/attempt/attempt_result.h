@@ -27,7 +27,8 @@ void ending_drop_result(struct ending *ending);
 int result_add_earlier(struct engine *e, uint32_t task, struct arena *arena,
                        struct result *result, struct cairn_error *error);
 /* Of one that failed: what it read, which tells later whether it would fail again. */
-void ending_keep_inputs(struct engine *e, const struct job *job, struct ending *ending);
+void ending_keep_inputs(struct engine *e, const struct result *known,
+                        struct ending *ending);
 /* Encodes the result and its digest into the ending. */
 int ending_keep_result(struct engine *e, struct ending *ending,
                        const struct result *result, struct cairn_error *error);

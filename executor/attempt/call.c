@@ -154,8 +154,8 @@ int call_launch(struct engine *e, const struct intent *intent,
 {
     const struct task_def *def = graph_def(e->request.graph, intent->task);
     if (!def->call)
-        return engine_not_started(e, intent, "its callback is not in this program",
-                                  error);
+        return engine_not_started(e, intent, NULL,
+                                  "its callback is not in this program", error);
     struct job *job = jobs_take(e, intent);
     jobs_begin_call(e, job);
     job->started_ns = loop_utc_ns(e);

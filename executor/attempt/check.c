@@ -189,7 +189,7 @@ int check_looked(struct engine *e, struct job *job, struct ending *ending, int r
     if (ending->row.outcome != CAIRN_COMPLETED)
         ending_drop_result(ending);
     if (ending->row.outcome == CAIRN_FAILED)
-        ending_keep_inputs(e, job, ending);
+        ending_keep_inputs(e, &job->result, ending);
     jobs_free(e, job);
     settle_ending(e, ending);
     return 0;
@@ -301,10 +301,12 @@ int decide_launch(struct engine *e, struct job *job, struct buf *why)
     return start_check(e, job, why);
 }
 
-int decide_not_started(struct engine *e, const struct intent *intent, const char *why,
+int decide_not_started(struct engine *e, const struct intent *intent,
+                       const struct result *read, const char *why,
                        struct cairn_error *error)
 {
     struct ending *ending = turn_draft_ending(e, intent, error);
+    (void)read;
     if (!ending)
         return CAIRN_ENOMEM;
     ending->row.flags |= ATTEMPT_CHECK;

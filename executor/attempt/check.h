@@ -15,7 +15,8 @@ int check_looked(struct engine *e, struct job *job, struct ending *ending, int r
 /* Adds intents for unknown tasks that have a check. */
 int decide_unknown(struct engine *e, struct cairn_error *error);
 int decide_launch(struct engine *e, struct job *job, struct buf *why);
-int decide_not_started(struct engine *e, const struct intent *intent, const char *why,
+int decide_not_started(struct engine *e, const struct intent *intent,
+                       const struct result *read, const char *why,
                        struct cairn_error *error);
 int decide_ended(struct engine *e, struct job *job, const struct process_end *end,
                  const struct buf *text, struct cairn_error *error);

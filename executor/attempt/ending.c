@@ -123,10 +123,11 @@ int engine_spawned(struct engine *e, struct spawn_request *request,
     return rc;
 }
 
-int engine_not_started(struct engine *e, const struct intent *intent, const char *why,
+int engine_not_started(struct engine *e, const struct intent *intent,
+                       const struct result *read, const char *why,
                        struct cairn_error *error)
 {
-    int rc = role_ops[intent->role].not_started(e, intent, why, error);
+    int rc = role_ops[intent->role].not_started(e, intent, read, why, error);
     failure_check_settled(e);
     return rc;
 }

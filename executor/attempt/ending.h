@@ -10,7 +10,8 @@ int engine_spawned(struct engine *e, struct spawn_request *request,
 /* The runner may start another task in the place of this one. */
 void let_next_start(struct engine *e, uint64_t ticket);
 int engine_exited(struct engine *e, struct job *job, struct cairn_error *error);
-int engine_not_started(struct engine *e, const struct intent *intent, const char *why,
+int engine_not_started(struct engine *e, const struct intent *intent,
+                       const struct result *read, const char *why,
                        struct cairn_error *error);
 
 #endif

@@ -10,8 +10,10 @@ struct role_ops {
      * first. On failure the reason is in `why`. NULL: it is started behind another one
      * in its slot. */
     int (*launch)(struct engine *e, struct job *job, struct buf *why);
-    /* It was not launched, and its slot is free again. */
-    int (*not_started)(struct engine *e, const struct intent *intent, const char *why,
+    /* It was not launched, and its slot is free again. `read`: its inputs and secrets,
+     * as far as they were looked at; NULL: not at all. */
+    int (*not_started)(struct engine *e, const struct intent *intent,
+                       const struct result *read, const char *why,
                        struct cairn_error *error);
     /* Its process is there. NULL: nothing to do. */
     void (*started)(struct engine *e, const struct job *job);

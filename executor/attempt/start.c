@@ -24,11 +24,12 @@ static int settle_start(struct engine *e, struct job *job, int rc, const char *w
                         struct cairn_error *error)
 {
     struct intent intent = job->intent;
+    struct result read = job->result; /* the slot keeps it until it is taken again */
     if (!rc || rc == LOOK_WAITS)
         return 0;
     jobs_free(e, job);
     return rc == CAIRN_ESTOPPED ? drop_intent(e, &intent, error)
-                                : engine_not_started(e, &intent, why, error);
+                                : engine_not_started(e, &intent, &read, why, error);
 }
 
 static int start_process(struct engine *e, const struct intent *intent,

@@ -46,7 +46,8 @@ void task_started(struct engine *e, const struct job *job)
     report_start(e, job);
 }
 
-int task_not_started(struct engine *e, const struct intent *intent, const char *why,
+int task_not_started(struct engine *e, const struct intent *intent,
+                     const struct result *read, const char *why,
                      struct cairn_error *error)
 {
     struct ending *ending = turn_draft_ending(e, intent, error);
@@ -55,6 +56,8 @@ int task_not_started(struct engine *e, const struct intent *intent, const char *
     ending->row.started_ns = loop_utc_ns(e);
     ending->row.outcome = CAIRN_FAILED;
     buf_text(&ending->text, why);
+    if (read)
+        ending_keep_inputs(e, read, ending);
     settle_ending(e, ending);
     return 0;
 }
@@ -66,7 +69,7 @@ static void check_or_settle(struct engine *e, struct job *job, struct ending *en
         check_start(e, job, ending))
         return;
     if (ending->row.outcome == CAIRN_FAILED)
-        ending_keep_inputs(e, job, ending);
+        ending_keep_inputs(e, &job->result, ending);
     jobs_free(e, job);
     settle_ending(e, ending);
 }

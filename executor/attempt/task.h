@@ -6,7 +6,8 @@
 #include "executor/state/engine.h"
 
 void task_started(struct engine *e, const struct job *job);
-int task_not_started(struct engine *e, const struct intent *intent, const char *why,
+int task_not_started(struct engine *e, const struct intent *intent,
+                     const struct result *read, const char *why,
                      struct cairn_error *error);
 int task_ended(struct engine *e, struct job *job, const struct process_end *end,
                const struct buf *text, struct cairn_error *error);

@@ -149,10 +149,12 @@ int undo_launch(struct engine *e, struct job *job, struct buf *why)
     return launch_action(e, job, &action, why);
 }
 
-int undo_not_started(struct engine *e, const struct intent *intent, const char *why,
+int undo_not_started(struct engine *e, const struct intent *intent,
+                     const struct result *read, const char *why,
                      struct cairn_error *error)
 {
     struct ending *ending = turn_draft_ending(e, intent, error);
+    (void)read;
     if (!ending)
         return CAIRN_ENOMEM;
     buf_text(&ending->text, why);

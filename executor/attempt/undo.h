@@ -13,7 +13,8 @@ int undo_collect(struct engine *e, enum undo_scope scope, struct cairn_error *er
 int undo_next(struct engine *e, struct cairn_error *error);
 /* See roles.h. */
 int undo_launch(struct engine *e, struct job *job, struct buf *why);
-int undo_not_started(struct engine *e, const struct intent *intent, const char *why,
+int undo_not_started(struct engine *e, const struct intent *intent,
+                     const struct result *read, const char *why,
                      struct cairn_error *error);
 int undo_ended(struct engine *e, struct job *job, const struct process_end *end,
                const struct buf *text, struct cairn_error *error);

@@ -61,6 +61,17 @@ static int take_files(struct job *job, const struct file_look *files, bool input
                           inputs ? &r->n_inputs : &r->n_outputs, error);
 }
 
+/* The input because of which a task cannot start is all that it has read. Returns `rc`,
+ * of the look, or an error. */
+static int take_failed_input(struct job *job, const struct file_look *files, int rc,
+                             struct cairn_error *error)
+{
+    struct result *r = &job->result;
+    int taken =
+        file_look_take_failed(files, &job->arena, &r->inputs, &r->n_inputs, error);
+    return taken ? taken : rc;
+}
+
 /* ---- For a job ---- */
 
 int looks_begin(struct engine *e, struct job *job, bool inputs,
@@ -81,6 +92,8 @@ int looks_begin(struct engine *e, struct job *job, bool inputs,
     }
     if (!rc)
         rc = take_files(job, &files, inputs, error);
+    else if (inputs)
+        rc = take_failed_input(job, &files, rc, error);
     file_look_release(&files);
     return rc;
 }
@@ -91,6 +104,8 @@ int looks_finish(struct job *job, struct look *look, struct cairn_error *error)
     *error = look->error;
     if (!rc)
         rc = take_files(job, &look->files, job->awaits_inputs, error);
+    else if (job->awaits_inputs)
+        rc = take_failed_input(job, &look->files, rc, error);
     jobs_end_look(job);
     look_free(look);
     return rc;

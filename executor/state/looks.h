@@ -35,7 +35,8 @@ struct looks {
 enum { LOOK_WAITS = 1 };
 
 /* Looks at the files of the job's task, for job->result. 0: done; LOOK_WAITS: the job
- * waits, and the look is collected; else an error. */
+ * waits, and the look is collected; else an error: of inputs, job->result has the one
+ * that is missing or cannot be read. */
 int looks_begin(struct engine *e, struct job *job, bool inputs,
                 struct cairn_error *error);
 /* Takes a collected one over into job->result, and frees it. Returns what became of it.

@@ -30,6 +30,47 @@ for more in '' ', retries: {max: 1, delay: 10ms}' ', check: "true"'; do
     says 'nothing to do' 'then it is at rest'
 done
 
+# It could not even start, because an input was missing, or cannot be read; what lies
+# beside that one is of no account.
+cat >m.yaml <<'END'
+name: m
+tasks:
+  parse: {run: 'cp -r in2 parsed', inputs: [in1, in2, in3], outputs: parsed, retries: {max: 1, delay: 10ms}}
+  fallback: {needs: parse, when: failed, run: 'echo fallback >>log'}
+  use: {needs: [parse, fallback], when: always, if: "tasks.parse.status == 'completed'", run: 'echo parsed >>log'}
+END
+for kind in file directory loop; do
+    rm -rf .cairn in? parsed log
+    echo 1 >in1
+    [ $kind != loop ] || ln -s in2 in2
+    exits 0 cairn run m.yaml
+    is "$(cat log)" fallback "$kind: the failure is handled"
+    exits 0 cairn resume
+    says 'nothing to do' 'and stands while the input cannot be read'
+    echo 2 >in1
+    exits 0 cairn resume
+    says 'nothing to do' 'whatever else has changed'
+    exits 0 cairn checkpoint verify
+    rm -f in2
+    if [ $kind = directory ]; then
+        mkdir in2
+        : >in2/file
+    else
+        : >in2
+    fi
+    exits 0 cairn plan
+    matches 'run +parse +the content of its input in2 differs' "$kind: else it is tried again"
+    exits 0 cairn resume
+    is "$(tr '\n' ' ' <log)" 'fallback fallback ' "$kind: now the next one is missing"
+    exits 0 cairn resume
+    says 'nothing to do' 'which stands as well'
+    echo 3 >in3
+    exits 0 cairn resume
+    is "$(tail -n 1 log)" parsed "$kind: and at last the run ends as a fresh one does"
+    exits 0 cairn resume
+    says 'nothing to do' 'then it is at rest'
+done
+
 # Its check fails, and a secret that it used is another one.
 cat >s.yaml <<'END'
 name: s
