@@ -27,6 +27,8 @@ int situation_leave_to_other_task(struct loader *l);
 int situation_notice_parent(struct loader *l);
 /* Once run, states, definition and old_task are loaded. */
 int situation_load_marks(struct loader *l);
+/* Within that: the marks of `once` tasks that an edit had taken out or skipped. */
+int situation_load_put_back(struct loader *l);
 /* After the marks: ends that were noted. They need the values of secrets. */
 int situation_find_end_notes(struct loader *l);
 /* Once it is decided: can the results be read that what runs needs of what stays? 1: of

@@ -122,4 +122,31 @@ begin "$plain"
 write '' "$plain"
 exits 8 cairn resume --from "$(cairn checkpoint list --limit 1 --json | sed -n 's/.*"id":"\(workflow:[^"]*\)".*/\1/p' | head -n 1)"
 is "$(tr '\n' ' ' <ran)" 'pay ship 5 ' 'a fork asks'
+
+# Unknown in the record from which a run forks, taken out of the fork and put back.
+newest() { cairn checkpoint list --limit 1 --json | sed -n 's/.*"id":"\(workflow:[^"]*\)".*/\1/p' | head -n 1; }
+write_fork() { # PAY
+    cat >fork.yaml <<END
+name: fork
+tasks:
+  other: {run: 'true'}
+$1
+  ship: {needs: other, run: 'true'}
+END
+}
+pay="  pay: {needs: other, once: true, run: 'echo pay >>ran; touch at; while [ ! -e go ]; do sleep 0.02; done'}"
+rm -rf .cairn ran at go
+write_fork "$pay"
+cairn run fork.yaml >run.out 2>&1 &
+pid=$!
+wait_for 20 test -e at
+kill -KILL $pid
+wait $pid 2>/dev/null
+touch go
+exits 8 cairn resume
+write_fork ''
+exits 0 cairn resume --from "$(newest)"
+write_fork "$pay"
+exits 8 cairn resume 2
+is "$(cat ran)" pay 'the fork remembers that it is unknown'
 done_testing
