@@ -30,6 +30,16 @@ static bool had_these_secrets(const struct loader *l, const struct end_note *not
             basis == note->basis);
 }
 
+/* An output that was there before its task started: it was moved there since, or the
+ * clock was set back. Times of files lag a little behind the clock, and may be those of
+ * a clock of seconds. */
+static bool is_older(int64_t changed_ns, int64_t started_ns)
+{
+    enum { LAG_NS = 20000000, SECOND_NS = 1000000000 };
+    int64_t lag = changed_ns % SECOND_NS ? LAG_NS : LAG_NS + SECOND_NS;
+    return changed_ns < started_ns - lag;
+}
+
 /* Names the first file that has changed since, if one has. CAIRN_ENOTFOUND: one is
  * gone. */
 static int find_touched(struct loader *l, const struct end_note *note, bool inputs,
@@ -44,11 +54,23 @@ static int find_touched(struct loader *l, const struct end_note *note, bool inpu
         rc = file_changed(f.path.data, &changed_ns, error);
         bool later =
             inputs ? changed_ns >= note->started_ns : changed_ns > note->ended_ns;
-        if (rc || later)
+        if (rc || later || (!inputs && is_older(changed_ns, note->started_ns)))
             buf_str(which, buf_view(&f.name));
     }
     files_release(&f);
     return rc ? rc : more < 0 ? more : 0;
+}
+
+/* Times tell nothing of what was moved there, or of a clock that was set. */
+static int compare_inputs(struct loader *l, const struct end_note *note,
+                          struct buf *which, struct cairn_error *error)
+{
+    struct asker asker = {&l->s->present.lookup, note->task, note->attempt};
+    uint64_t now;
+    int rc = inputs_sign_now(&asker, &now, error);
+    if (!rc && now != note->inputs)
+        buf_text(which, "what it read");
+    return rc;
 }
 
 static void notice_touched(struct collecting *c, uint32_t task, struct str which,
@@ -71,6 +93,8 @@ static int check_files(struct collecting *c, const struct end_note *note, bool *
     struct buf which = BUF_INIT;
     const struct task_def *def = graph_def(&c->l->w->graph, note->task);
     int rc = def->n_inputs ? find_touched(c->l, note, true, &which, &why) : 0;
+    if (!rc && !which.size && def->n_inputs)
+        rc = compare_inputs(c->l, note, &which, &why);
     if (!rc && !which.size && def->n_outputs && !note->exit_code)
         rc = find_touched(c->l, note, false, &which, &why);
     bool nomem = rc == CAIRN_ENOMEM || which.failed;
@@ -123,6 +147,7 @@ static int check_keeper(void *context, struct keeper *keeper)
     struct end_note note = {.task = task,
                             .attempt = keeper->id.attempt,
                             .exit_code = end->exit_code,
+                            .inputs = keeper->inputs,
                             .started_ns = end->started_ns,
                             .ended_ns = end->ended_ns};
     bool counts;

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { HEADER_MAGIC = 0x73646e65, NOTE_MAGIC = 0x65746f6e, VERSION = 1, HEADER = 256 };
+enum { HEADER_MAGIC = 0x73646e65, NOTE_MAGIC = 0x65746f6e, VERSION = 2, HEADER = 256 };
 
 struct end_header {
     uint32_t magic, version, note_bytes, reserved;

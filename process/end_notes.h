@@ -44,7 +44,8 @@ struct end_note {
     int64_t started_ns, ended_ns; /* UTC */
     int64_t cpu_us;
     uint64_t values_bytes; /* size of the file for $CAIRN_OUTPUT */
-    uint64_t basis;        /* the owner's: a hash of what the attempt was given */
+    uint64_t basis;        /* the owner's: a hash of what the attempt was given, */
+    uint64_t inputs;       /* and one of how its inputs looked before; 0: it has none */
     uint32_t reserved, crc;
 };
 

@@ -147,6 +147,7 @@ void keeper_apply_file(struct keeper *keeper, const struct keeper_halves *halves
     keeper->pid = start->pid;
     keeper->spawn_boot_ns = start->spawn_boot_ns;
     keeper->started_ns = start->claimed_ns;
+    keeper->inputs = start->inputs;
     if (start->pid == 0) {
         keeper->fate = KEEPER_NEVER;
         keeper->error = EEXIST;

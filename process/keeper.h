@@ -41,6 +41,8 @@ struct keeper_order { /* all borrowed until the request comes back */
                            also in the request's envp */
     int64_t timeout_ms; /* 0: none */
     int64_t grace_ms;   /* between TERM and KILL */
+    uint64_t inputs;    /* kept for who takes the attempt over: a hash of how its inputs
+                           look */
 };
 
 enum keeper_fate { KEEPER_LIVE, KEEPER_ENDED, KEEPER_NEVER, KEEPER_LOST };
@@ -66,6 +68,7 @@ struct keeper {
     char token[SLOTS_TOKEN + 32]; /* "" if not known */
     int64_t spawn_boot_ns;        /* as in its slot */
     int64_t started_ns;           /* UTC, when it took the attempt; 0 unknown */
+    uint64_t inputs;              /* as it was ordered */
     int error;                    /* NEVER: errno that kept it from starting;
                                      EEXIST: revoked */
     bool damaged;                 /* LOST: its file could not be believed */

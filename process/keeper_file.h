@@ -28,7 +28,7 @@ enum {
     KEEP_START_MAGIC = 0x6b656570,
     KEEP_END_MAGIC = 0x646f6e65,
     KEEP_SPEC_MAGIC = 0x73706563,
-    KEEP_VERSION = 1,
+    KEEP_VERSION = 2,
     KEEP_HALF = 512,
     KEEP_BYTES = 2 * KEEP_HALF,
     KEEP_TOKEN = SLOTS_TOKEN + 32, /* <slots' token>.<task>.<attempt> */
@@ -61,6 +61,7 @@ struct keep_start {
     uint64_t start;        /* its start time in clock ticks, as in /proc/PID/stat */
     int64_t spawn_boot_ns; /* CLOCK_BOOTTIME just before it was made */
     int64_t claimed_ns;    /* UTC */
+    uint64_t inputs;       /* as in an end note */
     uint32_t pid_ns, crc;  /* the number is of this PID namespace; 0: unknown */
 };
 

@@ -49,6 +49,7 @@ static bool make_spec(const struct spawn_request *request, const char *epoch,
     snprintf(spec.epoch, sizeof spec.epoch, "%s", epoch);
     keeper_start_fill(&spec.start, &order->id);
     snprintf(spec.start.token, sizeof spec.start.token, "%s", order->token);
+    spec.start.inputs = order->inputs;
     spec.start.spawn_boot_ns =
         request->slot ? request->slot->spawn_boot_ns : clock_boot_ns();
     buf_add(out, &spec, sizeof spec);

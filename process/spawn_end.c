@@ -85,6 +85,7 @@ void spawn_end_note(const struct spawn_end *end, const struct spawn_request *req
         .ended_ns = request->ended_ns,
         .cpu_us = usage_cpu_us(&end->usage),
         .values_bytes = end->values_bytes,
-        .basis = request->basis};
+        .basis = request->basis,
+        .inputs = request->inputs};
     (void)end_notes_write(notes, request->note, &note);
 }

@@ -48,8 +48,8 @@ struct spawn_request {
     const char *outputs;    /* paths, each with its NUL, then an empty one */
     uint64_t ticket;        /* for spawner_go_on; the caller's choice, never reused */
     bool may_recall;
-    uint32_t note;  /* where its end is noted (end_notes.h); NOTE_NONE: nowhere */
-    uint64_t basis; /* ... with this */
+    uint32_t note; /* where its end is noted (end_notes.h); NOTE_NONE: nowhere */
+    uint64_t basis, inputs; /* ... with these */
     /* NOTE_...; the caller adds NOTE_TIMED_OUT or NOTE_STOPPED before it signals. */
     _Atomic uint32_t note_flags;
     void *context;

@@ -270,6 +270,58 @@ static bool has_sign(const char *path, const struct result_file *recorded)
            memcmp(now.bytes, then.bytes, sizeof now.bytes) == 0;
 }
 
+static void add_sign(struct buf *signs, struct str name, const struct file_sign *sign)
+{
+    buf_lstr(signs, name);
+    buf_byte(signs, sign->kind);
+    buf_add(signs, sign->bytes, sizeof sign->bytes);
+}
+
+static int fold_signs(const struct buf *signs, uint64_t *sign,
+                      struct cairn_error *error)
+{
+    struct digest digest;
+    int rc = buf_check(signs, error);
+    *sign = 0;
+    if (rc || !signs->size)
+        return rc;
+    rc = sha256_of(signs->data, signs->size, &digest, error);
+    if (!rc)
+        memcpy(sign, digest.bytes, sizeof *sign);
+    return rc;
+}
+
+int inputs_sign_of(const struct result_file *inputs, uint32_t n, uint64_t *sign,
+                   struct cairn_error *error)
+{
+    struct buf signs = BUF_INIT;
+    for (uint32_t i = 0; i < n; i++) {
+        struct file_sign one = output_sign(&inputs[i]);
+        add_sign(&signs, inputs[i].name, &one);
+    }
+    int rc = fold_signs(&signs, sign, error);
+    buf_release(&signs);
+    return rc;
+}
+
+int inputs_sign_now(const struct asker *asker, uint64_t *sign,
+                    struct cairn_error *error)
+{
+    struct buf signs = BUF_INIT;
+    struct scope scope = lookup_scope(asker);
+    struct files f;
+    int rc = files_begin(&f, &scope, true, error), more = 0;
+    while (!rc && (more = files_step(&f, error)) > 0) {
+        struct file_sign one = {0};
+        (void)file_sign_at(AT_FDCWD, f.path.data, f.path.data, &one);
+        add_sign(&signs, buf_view(&f.name), &one);
+    }
+    files_release(&f);
+    rc = rc ? rc : more < 0 ? more : fold_signs(&signs, sign, error);
+    buf_release(&signs);
+    return rc;
+}
+
 bool outputs_untouched(const struct scope *scope, const struct result_file *recorded,
                        uint32_t n)
 {

@@ -60,6 +60,14 @@ int files_begin(struct files *files, const struct scope *scope, bool inputs,
 int files_step(struct files *files, struct cairn_error *error);
 void files_release(struct files *files);
 
+/* How the declared inputs look, as one number: their names, kinds, sizes, times and
+ * inodes (of a directory: of all that is in it). 0: there are none. Of what a look has
+ * seen, and of what is there now. */
+int inputs_sign_of(const struct result_file *inputs, uint32_t n, uint64_t *sign,
+                   struct cairn_error *error);
+int inputs_sign_now(const struct asker *asker, uint64_t *sign,
+                    struct cairn_error *error);
+
 /* Whether the declared outputs look as they were recorded, by size, times and inode:
  * false where one is a directory, or cannot be looked at. */
 bool outputs_untouched(const struct scope *scope, const struct result_file *recorded,

@@ -55,9 +55,40 @@ static int note_orphan(void *context, const struct attempt_row *row)
     return 0;
 }
 
-/* What the attempt read is what is there now, unless that is younger than the attempt;
- * then nobody knows, and a digest of zeros is equal to none. */
-static int find_inputs(struct engine *e, struct job *job, struct cairn_error *error)
+/* Nobody knows what the attempt read: a digest of zeros is equal to none. */
+static void forget_input(struct result_file *input)
+{
+    enum { SOME_INODE = 1 };
+    input->digest = (struct digest){{0}};
+    input->mtime_ns = input->ctime_ns = 0;
+    input->inode = SOME_INODE; /* else it would be one that could not be read */
+}
+
+/* Some of them are gone, or cannot be read. */
+static int forget_inputs(struct job *job, const struct scope *scope,
+                         struct cairn_error *error)
+{
+    struct result *r = &job->result;
+    struct files f;
+    r->n_inputs = 0;
+    r->inputs = arena_take(&job->arena, scope->def->n_inputs, sizeof *r->inputs);
+    int rc = r->inputs ? files_begin(&f, scope, true, error) : error_nomem(error);
+    if (!r->inputs)
+        return rc;
+    while (!rc && files_step(&f, NULL) > 0) {
+        struct result_file *input = &r->inputs[r->n_inputs++];
+        *input = (struct result_file){.name = arena_str(&job->arena, buf_view(&f.name)),
+                                      .kind = 'f'};
+        forget_input(input);
+    }
+    files_release(&f);
+    return !rc && job->arena.failed ? error_nomem(error) : rc;
+}
+
+/* What the attempt read is what is there now, unless that looks otherwise than before
+ * the attempt, or is younger. */
+static int find_inputs(struct engine *e, struct job *job, uint64_t before,
+                       struct cairn_error *error)
 {
     struct cairn_error why = {0};
     struct result *r = &job->result;
@@ -67,17 +98,18 @@ static int find_inputs(struct engine *e, struct job *job, struct cairn_error *er
         return error_nomem(error);
     if (rc == CAIRN_ESTOPPED && e->phase == PHASE_MAIN) /* nothing was begun */
         return error_set(error, rc, "%s", why.text);
+    struct scope scope = lookup_scope(&asker);
+    uint64_t now = 0;
     if (rc)
-        r->n_inputs = 0; /* gone: it is found missing at its next decision */
-    for (uint32_t i = 0; i < r->n_inputs; i++)
-        if (r->inputs[i].changed_ns >= job->started_ns) {
-            r->inputs[i].digest = (struct digest){{0}};
-            r->inputs[i].mtime_ns = r->inputs[i].ctime_ns = 0;
-        }
-    return 0;
+        return forget_inputs(job, &scope, error);
+    rc = inputs_sign_of(r->inputs, r->n_inputs, &now, error);
+    for (uint32_t i = 0; !rc && i < r->n_inputs; i++)
+        if (now != before || r->inputs[i].changed_ns >= job->started_ns)
+            forget_input(&r->inputs[i]);
+    return rc;
 }
 
-static int find_what_it_read(struct engine *e, struct job *job,
+static int find_what_it_read(struct engine *e, struct job *job, uint64_t before,
                              struct cairn_error *error)
 {
     const struct task_def *def = graph_def(e->request.graph, job->intent.task);
@@ -86,7 +118,7 @@ static int find_what_it_read(struct engine *e, struct job *job,
     arena_release(&job->arena);
     job->result = (struct result){0};
     if (def->n_inputs)
-        rc = find_inputs(e, job, error);
+        rc = find_inputs(e, job, before, error);
     if (!rc)
         rc = launch_mark_secrets(e, job, error);
     if (!rc && def->undo.len)
@@ -130,7 +162,7 @@ static int take_over(struct engine *e, const struct orphan *orphan,
     job->capture_open = !capture_attempt_open(&job->capture, &keeper->id, NULL);
     int rc = jobs_adopt(e, job, keeper, error);
     if (!rc)
-        rc = find_what_it_read(e, job, error);
+        rc = find_what_it_read(e, job, keeper->inputs, error);
     if (!rc && orphan->row.gen != e->run.row.gen)
         rc = close_old_row(e, orphan, "taken over", error);
     if (rc)

@@ -123,6 +123,15 @@ static int prepare_attempt(struct engine *e, struct job *job, struct buf *why)
     return command_line_make(e, job, why);
 }
 
+/* For who takes the attempt over if we die: whether it has read what is there then. */
+static int order_sign(struct job *job, struct cairn_error *error)
+{
+    uint64_t sign;
+    int rc = inputs_sign_of(job->result.inputs, job->result.n_inputs, &sign, error);
+    job->order.inputs = job->request.inputs = rc ? 0 : sign;
+    return rc;
+}
+
 static void order_keeper(struct engine *e, struct job *job)
 {
     const struct task_def *def = graph_def(e->request.graph, job->intent.task);
@@ -190,7 +199,9 @@ static int submit_job(struct engine *e, struct job *job, struct cairn_error *err
     uint32_t index = job_index(&e->jobs, job);
     job->request.stdout_fd = job->capture.fd[0];
     job->request.stderr_fd = job->capture.fd[1];
-    int rc = job_pipes_open(e, job, error);
+    int rc = order_sign(job, error);
+    if (!rc)
+        rc = job_pipes_open(e, job, error);
     if (rc)
         return rc;
     jobs_stamp(e, job);

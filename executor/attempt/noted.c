@@ -77,6 +77,7 @@ struct keeper noted_keeper(const struct attempt_id *id, const struct end_note *n
         .fate = KEEPER_ENDED,
         .pidfd = -1,
         .started_ns = note->started_ns,
+        .inputs = note->inputs,
         .record = {.exit_code = as_shell ? 128 + note->signal : note->exit_code,
                    .signal = as_shell ? 0 : note->signal,
                    .timed_out = note->flags & NOTE_TIMED_OUT,

@@ -44,4 +44,42 @@ touch go
 exits 0 cairn resume 1
 is "$(cat out err | grep -c 'was still running')" 0 'a resume adopts them'
 is "$(sort came | tr '\n' ' ')" 'x 1 y 1 ' 'and nothing runs twice'
+
+# What an adopted task has read is known only if it looks as it did before the start.
+cat >reads.yaml <<'END'
+name: reads
+on_crash: adopt
+on_failure: continue
+jobs: 2
+tasks:
+  b: {run: '[ -e again ] && touch adopted'}
+  a: {run: 'cp d/in a.out; touch begun; until [ -e go ]; do sleep 0.02; done', inputs: d/in, outputs: a.out}
+END
+for how in same gone moved; do
+    rm -rf .cairn begun go again adopted d d2 d.old
+    mkdir d d2
+    echo 1 >d/in
+    echo 2 >d2/in
+    cairn run reads.yaml >run.out 2>&1 &
+    pid=$!
+    wait_for 20 test -e begun
+    kill -9 $pid
+    wait $pid 2>/dev/null
+    [ $how = same ] || mv d d.old
+    [ $how != moved ] || mv d2 d
+    touch again
+    (wait_for 20 test -e adopted && touch go) &
+    cairn resume >resume.out 2>&1
+    is $? 0 "$how: it is adopted"
+    wait $!
+    [ $how != gone ] || mv d2 d
+    exits 0 cairn resume
+    if [ $how = same ]; then
+        says 'nothing to do' "$how: it has read what is there"
+    else
+        is "$(cat a.out)" 2 "$how: it runs again with what is there now"
+        exits 0 cairn resume
+        says 'nothing to do' 'then it is at rest'
+    fi
+done
 done_testing

@@ -147,7 +147,7 @@ END4
     wait $holder
     cd ..
 }
-noted() { tail -c +257 .cairn/live/run-1.*.ends | od -An -v -tx1 -w80 | grep -q ' [1-9a-f]'; }
+noted() { tail -c +257 .cairn/live/run-1.*.ends | od -An -v -tx1 -w88 | grep -q ' [1-9a-f]'; }
 # Resumes the run that is here; so often its task has run then.
 goes_on() { # TIMES NAME [OPTION...]
     times=$1 name=$2

@@ -8,6 +8,12 @@ export ASAN_OPTIONS="${ASAN_OPTIONS-}${ASAN_OPTIONS:+:}verify_asan_link_order=0"
 
 hold=$BUILD/tests/tools/hold
 
+# For the test of what is moved, near the end: older than all that runs here.
+mkdir in1 in2 out1 out2
+echo old >in1/in
+echo new >in2/in
+echo foreign >out2/o.txt
+
 # begin FILE N: runs the workflow until N tasks wait for `go`, takes the write lock, and
 # lets them end.
 begin() {
@@ -36,9 +42,9 @@ crash() {
     wait "$holder"
     return $result
 }
-# The notes are 80 bytes behind a header of 256; an unused one is zeros.
+# The notes are 88 bytes behind a header of 256; an unused one is zeros.
 noted() {
-    [ "$(tail -c +257 .cairn/live/run-1.*.ends | od -An -v -tx1 -w80 | grep -c ' [1-9a-f]')" -ge "$1" ]
+    [ "$(tail -c +257 .cairn/live/run-1.*.ends | od -An -v -tx1 -w88 | grep -c ' [1-9a-f]')" -ge "$1" ]
 }
 # Each line of `ran` once?
 once() { [ -z "$(sort ran | uniq -d)" ]; }
@@ -270,4 +276,28 @@ CRASH_KILL=any-sync:2 CRASH_MARK=$PWD/mark LD_PRELOAD=$BUILD/tests/crash/killer.
 exits 8 cairn resume
 is "$(wc -l <ran)" 1 'edited, killed, resumed: it ran once'
 
+
+# What was moved there since has times from before.
+cat >moved.yaml <<END
+name: moved
+jobs: 3
+tasks:
+  read: {inputs: [from/in], outputs: [r.txt], run: '$body; cat from/in >r.txt'}
+  made: {outputs: [to/o.txt], run: '$body; echo mine >to/o.txt'}
+  same: {inputs: [other], outputs: [s.txt], run: '$body; cat other >s.txt; echo same >>ends'}
+  user: {needs: [read, made, same], run: 'cat r.txt to/o.txt >all'}
+END
+mv in1 from
+ln -s out1 to
+rm -f ends
+ok 'moved: three tasks run while the store is locked' begin moved.yaml 3
+ok 'they end and are noted' crash 3
+mv from in1
+mv in2 from
+ln -sfn out2 to
+exits 0 cairn resume
+says 'read had ended when the run was killed, but what it read has changed since' 'an input in a directory that was replaced'
+says 'made had ended when the run was killed, but to/o.txt has changed since' 'an output behind a link that was turned'
+is "$(tr '\n' ' ' <all)" 'new mine ' 'both run again'
+is "$(cat ends)" same 'the third does not'
 done_testing

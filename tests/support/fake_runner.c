@@ -137,7 +137,8 @@ static void write_claim(struct fake_process *process, int64_t utc)
                                          .attempt = order->id.attempt,
                                          .pid = process->pid,
                                          .start = 1,
-                                         .claimed_ns = utc};
+                                         .claimed_ns = utc,
+                                         .inputs = order->inputs};
     os_boot_id(process->claim.boot_id);
     snprintf(process->claim.token, sizeof process->claim.token, "%s", order->token);
     process->claim.crc = keep_start_crc(&process->claim);
