@@ -79,10 +79,21 @@ static int note_attempt(void *context, const struct attempt_row *row)
     return 0;
 }
 
-/* An earlier generation has its own numbers: its attempts are found by task. */
-static int note_earlier(struct cairn_store *store, struct stored_run *v, uint32_t gen,
-                        const struct digest *digest, struct task_lister *l,
-                        struct cairn_error *error)
+/* What a generation knows of a task of which no later one has an attempt. Attempts are
+ * numbered anew in some generations, so their numbers do not tell which came last. */
+static void note_generation(struct newest *newest, const struct newest *then)
+{
+    if (newest->number)
+        return;
+    struct newest_undo undo = newest->undo.number ? newest->undo : then->undo;
+    *newest = *then;
+    newest->undo = undo;
+}
+
+/* It has its own numbers of tasks. */
+static int note_other_graph(struct cairn_store *store, struct stored_run *v,
+                            uint32_t gen, const struct digest *digest,
+                            struct task_lister *l, struct cairn_error *error)
 {
     struct definition definition;
     struct graph graph;
@@ -99,12 +110,8 @@ static int note_earlier(struct cairn_store *store, struct stored_run *v, uint32_
     if (!rc)
         map_tasks(&v->graph, &graph, number);
     for (uint32_t task = 0; task < l->n && !rc; task++)
-        if (number[task] != NODE_NONE) {
-            const struct newest *then = &old.newest[number[task]];
-            note_undo(&l->newest[task], &then->undo);
-            if (then->number > l->newest[task].number)
-                note_task(&l->newest[task], then);
-        }
+        if (number[task] != NODE_NONE)
+            note_generation(&l->newest[task], &old.newest[number[task]]);
     free(old.newest);
     free(number);
     graph_release(&graph);
@@ -112,6 +119,22 @@ static int note_earlier(struct cairn_store *store, struct stored_run *v, uint32_
     return rc;
 }
 
+static int note_same_graph(struct cairn_store *store, struct stored_run *v,
+                           uint32_t gen, struct task_lister *l,
+                           struct cairn_error *error)
+{
+    struct task_lister one = {l->n, calloc((size_t)l->n + 1, sizeof *one.newest),
+                              l->recovery, l->arena};
+    int rc = one.newest ? store_each_run_attempt(store, v->row.run, gen, false,
+                                                 note_attempt, &one, error)
+                        : error_nomem(error);
+    for (uint32_t task = 0; task < l->n && !rc; task++)
+        note_generation(&l->newest[task], &one.newest[task]);
+    free(one.newest);
+    return rc;
+}
+
+/* The newest generation first. */
 static int note_attempts(struct cairn_store *store, struct stored_run *v,
                          struct task_lister *l, struct cairn_error *error)
 {
@@ -120,10 +143,9 @@ static int note_attempts(struct cairn_store *store, struct stored_run *v,
         struct digest graph;
         rc = run_graph(store, &v->row, gen, &graph, error);
         if (!rc && digest_equal(&graph, &v->recovery.graph))
-            rc = store_each_run_attempt(store, v->row.run, gen, false, note_attempt, l,
-                                        error);
+            rc = note_same_graph(store, v, gen, l, error);
         else if (!rc)
-            rc = note_earlier(store, v, gen, &graph, l, error);
+            rc = note_other_graph(store, v, gen, &graph, l, error);
         if (rc == CAIRN_ENOTFOUND && gen < v->row.gen)
             rc = 0; /* its definition is lost, so its numbers mean nothing */
     }

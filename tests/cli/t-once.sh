@@ -320,4 +320,26 @@ for check in '' ", check: 'grep -q pay ran'"; do
         is "$(tr '\n' ' ' <ran)" 'pay ship pay ship ' 'and runs again if so decided'
     fi
 done
+
+# After an edit its attempts are numbered anew: the last one counts, not the highest.
+rm -rf .cairn ran at first
+cat >numbers.yaml <<'END2'
+name: numbers
+tasks:
+  pay: {once: true, run: 'echo pay >>ran; [ -e first ] || { touch first; exit 1; }; touch at; while :; do sleep 0.02; done'}
+  other: {run: 'true'}
+END2
+exits 1 cairn run numbers.yaml
+cairn resume >run.out 2>&1 &
+pid=$!
+wait_for 20 test -e at
+kill -9 $pid
+wait $pid 2>/dev/null
+sed -i "s/'true'/'true '/" numbers.yaml
+exits 8 cairn resume
+exits 0 cairn resolve 1 pay rerun
+exits 0 cairn status --tasks
+matches 'not run +pay' 'status knows that it is decided'
+exits 0 cairn status --json
+is "$(json_get .unknown)" 0 'in JSON, too'
 done_testing
