@@ -39,10 +39,23 @@ static bool is_kept(const struct engine *e, const struct attempt_row *row)
 struct open_attempts {
     struct engine *e;
     struct cairn_error *error;
-    struct ending *interrupted;
+    struct ending *closed; /* interrupted, or moved */
     uint32_t n;
     size_t capacity;
 };
+
+/* One that is taken over after an edit gets a row of the new generation in place of the
+ * old one, with the beginning of that generation: whoever comes next finds it there.
+ * NODE_NONE: it gets none. */
+static uint32_t moves_to(const struct engine *e, const struct attempt_row *row)
+{
+    const struct situation *s = &e->run.situation;
+    uint32_t now = situation_task_now(s, e->request.workflow, row->task);
+    bool taken = e->request.mode == MODE_RUN && now != NODE_NONE &&
+                 e->run.row.gen != s->recorded.row.gen &&
+                 s->decisions.reason[now] == CAIRN_REASON_ADOPTED;
+    return taken ? now : NODE_NONE;
+}
 
 /* After this no keeper can start the attempt. 1: one just has. */
 static int revoke_keeper(struct engine *e, const struct attempt_row *row,
@@ -69,21 +82,37 @@ static int collect_open(void *context, const struct attempt_row *row)
     struct open_attempts *open = context;
     struct engine *e = open->e;
     int kept = is_kept(e, row) ? 1 : revoke_keeper(e, row, open->error);
-    if (kept)
+    bool moves = kept > 0 && moves_to(e, row) != NODE_NONE;
+    if (kept && !moves)
         return kept < 0 ? kept : 0;
     struct ending *list =
-        array_room(open->interrupted, open->n, &open->capacity, sizeof *list);
+        array_room(open->closed, open->n, &open->capacity, sizeof *list);
     if (!list)
         return error_nomem(open->error);
-    open->interrupted = list;
+    open->closed = list;
     struct ending *ending = &list[open->n++];
     *ending = (struct ending){.row = *row};
     ending->row.ended_ns = loop_utc_ns(e);
     ending->row.flags |= ATTEMPT_INTERRUPTED;
     ending->row.outcome = CAIRN_PENDING;
     ending->row.text = (struct str){NULL, 0};
-    buf_text(&ending->text, "interrupted");
+    ending->kept = moves;
+    buf_text(&ending->text, moves ? "taken over" : "interrupted");
     return 0;
+}
+
+static int put_moved(struct engine *e, const struct attempt_row *old, uint64_t turn,
+                     struct cairn_error *error)
+{
+    struct attempt_row row = {.run = old->run,
+                              .gen = e->run.row.gen,
+                              .task = moves_to(e, old),
+                              .number = old->number,
+                              .intent_ns = old->intent_ns,
+                              .flags = ATTEMPT_ADOPTED,
+                              .exit_code = -1,
+                              .start_turn = turn};
+    return store_put_attempt(e->request.store, &row, error);
 }
 
 /* What an interrupted attempt wrote is still in the live directory. */
@@ -118,14 +147,18 @@ static int close_interrupted(struct engine *e, uint64_t turn, struct cairn_error
                                     collect_open, &o, error);
     if (!rc && o.n && slots_open(&map, e->run.live_dir, e->run.row.run, NULL) == 0) {
         for (uint32_t i = 0; i < o.n; i++)
-            rescue_output(e, &o.interrupted[i], &map);
+            if (!o.closed[i].kept)
+                rescue_output(e, &o.closed[i], &map);
         slots_close(&map, false);
     }
-    for (uint32_t i = 0; i < o.n && !rc; i++)
-        rc = put_attempt(e, &o.interrupted[i], turn, error);
+    for (uint32_t i = 0; i < o.n && !rc; i++) {
+        rc = put_attempt(e, &o.closed[i], turn, error);
+        if (!rc && o.closed[i].kept)
+            rc = put_moved(e, &o.closed[i].row, turn, error);
+    }
     for (uint32_t i = 0; i < o.n; i++)
-        ending_release(&o.interrupted[i]);
-    free(o.interrupted);
+        ending_release(&o.closed[i]);
+    free(o.closed);
     return rc;
 }
 

@@ -139,9 +139,8 @@ static int check_keeper(void *context, struct keeper *keeper)
     struct collecting *c = context;
     struct recorded *r = &c->l->s->recorded;
     const struct keeper_record *end = &keeper->record;
-    uint32_t task = keeper->id.task;
-    if (keeper->fate != KEEPER_ENDED || keeper->id.gen != r->row.gen ||
-        task >= r->states.n || keeper->id.attempt != r->last_attempt[task] ||
+    uint32_t task = situation_kept_task(c->l->s, &keeper->id);
+    if (keeper->fate != KEEPER_ENDED || task == NODE_NONE ||
         !(r->marks[task] & MARK_OUTLIVED))
         return 0;
     struct end_note note = {.task = task,

@@ -13,6 +13,13 @@
 #include "storage/rows_run.h"
 #include "workflow/workflow.h"
 
+/* Under which numbers the keeper of an attempt has it. They are those of an earlier
+ * generation if an owner took the attempt over after an edit. */
+struct kept_as {
+    uint32_t gen, task; /* gen 0: no keeper was found */
+    bool moved;         /* it was taken over so */
+};
+
 /* What the store has: the run to continue, or the checkpoint that a new one forks
  * from. Tasks are numbered as in the graph that they were recorded with
  * (situation_old). */
@@ -31,6 +38,7 @@ struct recorded {
     struct graph graph;
     uint8_t *marks;         /* [states.n] enum mark, or-ed */
     uint32_t n_outlived;    /* of them MARK_OUTLIVED */
+    struct kept_as *kept;   /* [states.n] */
     struct end_note *noted; /* the notes of those that have ended, sorted by task */
     uint32_t n_noted;
     uint32_t *last_attempt; /* [states.n] highest attempt number known */
@@ -107,6 +115,10 @@ bool situation_is_put_back(const struct situation *situation,
 /* The note of the end of a recorded task's newest attempt, or NULL. */
 const struct end_note *situation_noted_end(const struct situation *situation,
                                            uint32_t old_task);
+
+/* The recorded task whose newest attempt this is, of a keeper, or NODE_NONE. */
+uint32_t situation_kept_task(const struct situation *situation,
+                             const struct attempt_id *id);
 
 /* The graph that what is recorded is numbered by. */
 static inline const struct graph *situation_old(const struct situation *s,

@@ -56,6 +56,7 @@ static int mark_attempt(void *context, const struct attempt_row *row)
     if (attempt_never_started(row))
         return 0;
     r->marks[row->task] = recorded_mark(r, row);
+    r->kept[row->task].moved = attempt_is_open(row) && row->flags & ATTEMPT_ADOPTED;
     return 0;
 }
 
@@ -151,18 +152,42 @@ static int load_lost_marks(struct loader *l, uint32_t gen)
 
 /* ---- Keepers ---- */
 
+/* The recorded task that the keeper's was in an earlier generation, if an owner has
+ * taken it over since; NODE_NONE. */
+static int find_moved(struct loader *l, const struct attempt_id *id, uint32_t *task)
+{
+    struct definition definition;
+    struct graph graph;
+    const struct recorded *r = &l->s->recorded;
+    int rc = generation_load(l->store, &r->row, id->gen, &definition, &graph, l->error);
+    *task = NODE_NONE;
+    if (rc)
+        return rc == CAIRN_ENOTFOUND || rc == CAIRN_EDAMAGED ? 0 : rc;
+    if (id->task < graph.n_tasks)
+        *task = map_task(&graph, id->task, situation_old(l->s, l->w));
+    if (*task != NODE_NONE && !r->kept[*task].moved)
+        *task = NODE_NONE;
+    graph_release(&graph);
+    definition_release(&definition);
+    return 0;
+}
+
 /* Attempts whose keeper lives, or has recorded their end, were not interrupted. */
 static int note_keeper(void *context, struct keeper *keeper)
 {
-    struct recorded *r = context;
-    uint32_t task = keeper->id.task;
+    struct loader *l = context;
+    struct recorded *r = &l->s->recorded;
+    const struct attempt_id *id = &keeper->id;
+    uint32_t task = id->task;
     bool outlived = keeper->fate == KEEPER_LIVE ||
                     (keeper->fate == KEEPER_ENDED && !keeper->record.stopped);
-    if (!outlived || keeper->id.gen != r->row.gen || task >= r->states.n ||
-        keeper->id.attempt != r->last_attempt[task] ||
-        !(r->marks[task] & MARK_INTERRUPTED))
-        return 0;
+    int rc = outlived && id->gen < r->row.gen ? find_moved(l, id, &task) : 0;
+    if (rc || !outlived || id->gen > r->row.gen || task >= r->states.n ||
+        id->attempt != r->last_attempt[task] || !(r->marks[task] & MARK_INTERRUPTED))
+        return rc;
     r->marks[task] = MARK_OUTLIVED;
+    r->kept[task].gen = id->gen;
+    r->kept[task].task = id->task;
     r->n_outlived++;
     return 0;
 }
@@ -207,8 +232,8 @@ static void note_untaken(struct loader *l, const struct graph *old)
     if (!has_slots(l))
         return;
     for (uint32_t task = 0; task < r->states.n; task++)
-        if (r->marks[task] == MARK_INTERRUPTED && !graph_def(old, task)->n_secrets &&
-            !has_claim(l, task))
+        if (r->marks[task] == MARK_INTERRUPTED && !r->kept[task].moved &&
+            !graph_def(old, task)->n_secrets && !has_claim(l, task))
             r->marks[task] = MARK_RESET;
 }
 
@@ -219,7 +244,7 @@ static int look_at_keepers(struct loader *l)
     if (!r->recovered || old->definition->on_crash != ON_CRASH_ADOPT)
         return 0;
     int rc = keepers_each(store_live_dir(l->store), store_id(l->store), r->row.run,
-                          note_keeper, r, l->error);
+                          note_keeper, l, l->error);
     if (!rc)
         note_untaken(l, old);
     return rc;
@@ -250,8 +275,9 @@ static int allocate_marks(struct loader *l)
     size_t old = (size_t)r->states.n + 1, now = (size_t)l->w->graph.n_tasks + 1;
     r->marks = calloc(old, 1);
     r->last_attempt = calloc(old, sizeof *r->last_attempt);
+    r->kept = calloc(old, sizeof *r->kept);
     l->s->present.new_marks = calloc(now, 1);
-    return r->marks && r->last_attempt && l->s->present.new_marks
+    return r->marks && r->last_attempt && r->kept && l->s->present.new_marks
                ? 0
                : error_nomem(l->error);
 }

@@ -16,6 +16,7 @@
 
 struct orphan {
     struct attempt_row row;
+    uint32_t old;  /* its task, as recorded */
     uint32_t task; /* in the workflow as it is now */
     bool wanted;   /* its end, if there is one, is that of its task */
     struct keeper keeper;
@@ -32,11 +33,15 @@ struct orphans {
 static int note_orphan(void *context, const struct attempt_row *row)
 {
     struct orphans *o = context;
-    const struct recorded *r = &o->e->run.situation.recorded;
-    if (row->task >= r->states.n || !(r->marks[row->task] & MARK_OUTLIVED))
+    const struct situation *s = &o->e->run.situation;
+    const struct recorded *r = &s->recorded;
+    bool moved = row->gen != r->row.gen; /* by begin.c, to the generation of now */
+    uint32_t old = moved ? s->present.old_task[row->task] : row->task;
+    if (old >= r->states.n || !(r->marks[old] & MARK_OUTLIVED) ||
+        row->number != r->last_attempt[old])
         return 0;
     uint32_t task =
-        situation_task_now(&o->e->run.situation, o->e->request.workflow, row->task);
+        moved ? row->task : situation_task_now(s, o->e->request.workflow, row->task);
     bool finally = task != NODE_NONE && graph_def(o->e->request.graph, task)->finally;
     if (finally != o->finally)
         return 0;
@@ -48,6 +53,7 @@ static int note_orphan(void *context, const struct attempt_row *row)
                                       .number = row->number,
                                       .intent_ns = row->intent_ns,
                                       .start_turn = row->start_turn},
+                              .old = old,
                               .task = task,
                               .next = o->first};
     o->first = orphan;
@@ -215,11 +221,15 @@ static int find_keeper(struct engine *e, struct orphan *orphan,
                        struct cairn_error *error)
 {
     struct runner *runner = e->request.runner;
-    struct attempt_id id = {e->run.live_dir,    e->run.row.run,
-                            orphan->row.gen,    orphan->row.task,
-                            orphan->row.number, live_store(e->run.identity)};
-    const struct end_note *note =
-        situation_noted_end(&e->run.situation, orphan->row.task);
+    const struct recorded *r = &e->run.situation.recorded;
+    struct kept_as kept = r->kept[orphan->old];
+    struct attempt_id id = {e->run.live_dir,
+                            e->run.row.run,
+                            kept.gen ? kept.gen : r->row.gen,
+                            kept.gen ? kept.task : orphan->old,
+                            orphan->row.number,
+                            live_store(e->run.identity)};
+    const struct end_note *note = situation_noted_end(&e->run.situation, orphan->old);
     if (!note)
         return runner->ops->look(runner, &orphan->keeper, &id, e->run.identity, error);
     orphan->keeper = noted_keeper(&id, note);
@@ -277,11 +287,9 @@ static int end_if_unknown(void *context, struct keeper *keeper)
 {
     struct engine *e = context;
     const struct recorded *r = &e->run.situation.recorded;
-    uint32_t task = keeper->id.task;
+    uint32_t task = situation_kept_task(&e->run.situation, &keeper->id);
     keeper->id.store = live_store(e->run.identity);
-    bool known = keeper->id.gen == r->row.gen && task < r->states.n &&
-                 r->marks[task] & MARK_OUTLIVED &&
-                 keeper->id.attempt == r->last_attempt[task];
+    bool known = task != NODE_NONE && r->marks[task] & MARK_OUTLIVED;
     if (!known)
         end_unwanted(e, keeper);
     return 0;
@@ -293,9 +301,12 @@ static int adopt_orphans(struct engine *e, bool finally, struct cairn_error *err
     struct orphans orphans = {.e = e, .finally = finally, .error = error};
     if (!e->run.situation.recorded.n_outlived)
         return 0;
-    int rc = store_each_run_attempt(e->request.store, e->run.row.run,
-                                    e->run.situation.recorded.row.gen, true,
+    uint32_t before = e->run.situation.recorded.row.gen;
+    int rc = store_each_run_attempt(e->request.store, e->run.row.run, before, true,
                                     note_orphan, &orphans, error);
+    if (!rc && e->run.row.gen != before)
+        rc = store_each_run_attempt(e->request.store, e->run.row.run, e->run.row.gen,
+                                    true, note_orphan, &orphans, error);
     for (struct orphan *o = orphans.first; o && !rc; o = o->next)
         rc = look_at_orphan(e, o, error);
     if (!rc && orphans.n)

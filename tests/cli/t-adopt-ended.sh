@@ -82,4 +82,51 @@ for how in same gone moved; do
         says 'nothing to do' 'then it is at rest'
     fi
 done
+
+# Taken over after an edit, by an owner that is killed as well, and once more: it is found
+# again under the numbers that it had at first.
+write_edits() { # TASKS-BEFORE
+    {
+        printf 'name: edits\non_crash: adopt\non_failure: continue\njobs: 9\ntasks:\n'
+        for t in $1; do
+            echo "  $t: {run: '[ -e again-$t ] && touch adopted-$t'}"
+        done
+        echo "  pay: {once: true, run: 'echo begun >>log; until [ -e go ]; do sleep 0.02; done; echo ended >>log'}"
+    } >edits.yaml
+}
+kill_when() { # FILE COMMAND...
+    awaited=$1
+    shift
+    "$@" >run.out 2>&1 &
+    pid=$!
+    wait_for 20 test -e "$awaited"
+    kill -9 $pid
+    wait $pid 2>/dev/null
+}
+for how in lives ended; do
+    rm -rf .cairn log go again-* adopted-*
+    write_edits ''
+    kill_when log cairn run edits.yaml
+    tasks=
+    for t in z y; do
+        tasks="$t $tasks"
+        touch again-$t
+        write_edits "$tasks"
+        kill_when adopted-$t cairn resume
+    done
+    if [ $how = ended ]; then
+        touch go
+        wait_for 20 grep -q ended log
+    else
+        touch again-x
+        write_edits "x $tasks"
+        (wait_for 20 test -e adopted-x && touch go) &
+    fi
+    exits 0 cairn resume
+    wait
+    is "$(tr '\n' ' ' <log)" 'begun ended ' "$how: it was started once"
+    exits 0 cairn resume
+    says 'nothing to do' 'and all is settled'
+    exits 0 cairn checkpoint verify
+done
 done_testing
