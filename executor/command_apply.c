@@ -59,7 +59,7 @@ static int complete_externally(struct engine *e, const struct command_row *row,
     struct result result = {0};
     int rc = values_unpack(&arena, data, &result.values, &result.n_values, error);
     if (!rc)
-        rc = result_add_earlier(e, ending->row.task, &arena, &result, error);
+        rc = result_add_earlier(e, &asker, &arena, &result, error);
     if (!rc)
         rc = look_at_outputs(e, row->id, &asker, &arena, &result, error);
     if (!rc && scope.def->undo.len)

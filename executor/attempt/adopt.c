@@ -126,7 +126,7 @@ static int find_what_it_read(struct engine *e, struct job *job, uint64_t before,
     if (def->n_inputs)
         rc = find_inputs(e, job, before, error);
     if (!rc)
-        rc = launch_mark_secrets(e, job, error);
+        rc = launch_mark_secrets(e, job->intent.task, &job->arena, &job->result, error);
     if (!rc && def->undo.len)
         rc = launch_describe(&asker, def->undo, &job->arena, &job->result.undo, error);
     return rc;

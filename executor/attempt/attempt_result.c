@@ -3,6 +3,7 @@
  * known of it before it started, as one object. */
 #include "executor/attempt/attempt_result.h"
 
+#include "executor/attempt/launch.h"
 #include "executor/attempt/made.h"
 #include "executor/state/report.h"
 #include "executor/state/values_file.h"
@@ -62,13 +63,31 @@ void ending_keep_inputs(struct engine *e, const struct result *known,
         engine_break(e);
 }
 
-int result_add_earlier(struct engine *e, uint32_t task, struct arena *arena,
-                       struct result *result, struct cairn_error *error)
+/* What is there when it is decided. An input that is missing is recorded so. */
+static int look_at_inputs(const struct asker *asker, struct arena *arena,
+                          struct result *result, struct cairn_error *error)
+{
+    struct file_look look;
+    struct file_reader reader = {.digests = &asker->lookup->digests,
+                                 .stop = asker->lookup->stop};
+    int rc = file_look_begin(&look, asker, true, error);
+    if (!rc)
+        rc = file_look_go_on(&look, &reader, error);
+    if (!rc)
+        rc = file_look_take(&look, arena, &result->inputs, &result->n_inputs, error);
+    else if (look.failed)
+        rc = file_look_take_failed(&look, arena, &result->inputs, &result->n_inputs,
+                                   error);
+    file_look_release(&look);
+    return rc;
+}
+
+static int add_earlier_values(struct engine *e, uint32_t task, struct arena *arena,
+                              struct result *result, struct cairn_error *error)
 {
     const struct states *states = &e->progress.states;
     struct result earlier = {0};
-    if (states->outcome[task] != CAIRN_UNKNOWN || !states->outputs ||
-        result->n_values || digest_is_none(&states->outputs[task]))
+    if (!states->outputs || result->n_values || digest_is_none(&states->outputs[task]))
         return 0;
     int rc =
         result_load(e->request.store, &states->outputs[task], arena, &earlier, error);
@@ -77,6 +96,21 @@ int result_add_earlier(struct engine *e, uint32_t task, struct arena *arena,
     result->values = earlier.values;
     result->n_values = earlier.n_values;
     return 0;
+}
+
+int result_add_earlier(struct engine *e, const struct asker *asker, struct arena *arena,
+                       struct result *result, struct cairn_error *error)
+{
+    const struct task_def *def = lookup_scope(asker).def;
+    if (e->progress.states.outcome[asker->task] != CAIRN_UNKNOWN)
+        return 0;
+    int rc = add_earlier_values(e, asker->task, arena, result, error);
+    if (!rc && def->n_inputs)
+        rc = look_at_inputs(asker, arena, result, error);
+    /* Who only decides need not have them. */
+    if (!rc && !secrets_missing(&e->run.situation.secrets).len)
+        rc = launch_mark_secrets(e, asker->task, arena, result, error);
+    return rc;
 }
 
 int read_outputs(const struct asker *asker, struct arena *arena, struct result *result,

@@ -22,9 +22,10 @@ int read_outputs(const struct asker *asker, struct arena *arena, struct result *
                  struct cairn_error *error);
 /* Of an attempt that did not complete after all. */
 void ending_drop_result(struct ending *ending);
-/* Of an unknown task that counts as done, and that had completed before an edit took it
- * out of the workflow: the values that it had passed on then. */
-int result_add_earlier(struct engine *e, uint32_t task, struct arena *arena,
+/* Of an unknown task that counts as done: the values that it had passed on, if it had
+ * completed before an edit took it out of the workflow or skipped it; its inputs and
+ * secrets as they are now, when it is decided. */
+int result_add_earlier(struct engine *e, const struct asker *asker, struct arena *arena,
                        struct result *result, struct cairn_error *error);
 /* Of one that failed: what it read, which tells later whether it would fail again. */
 void ending_keep_inputs(struct engine *e, const struct result *known,

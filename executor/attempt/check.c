@@ -163,8 +163,13 @@ static void judge_outputs(struct engine *e, struct job *job, struct ending *endi
     }
     if (ending->row.outcome != CAIRN_COMPLETED)
         return;
+    struct asker asker = job_asker(e, job);
     if (!rc)
-        rc = result_add_earlier(e, ending->row.task, &job->arena, &job->result, why);
+        rc = result_add_earlier(e, &asker, &job->arena, &job->result, why);
+    if (rc == CAIRN_ESTOPPED) {
+        ending_stop_look(e, ending, why->text);
+        return;
+    }
     if (!rc)
         rc = ending_keep_result(e, ending, &job->result, why);
     if (!rc)

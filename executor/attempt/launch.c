@@ -27,13 +27,13 @@ static void fill_slot(struct engine *e, uint32_t index, const struct job *job)
 
 /* ---- What is known of an attempt before it starts ---- */
 
-int launch_mark_secrets(struct engine *e, struct job *job, struct cairn_error *error)
+int launch_mark_secrets(const struct engine *e, uint32_t task, struct arena *arena,
+                        struct result *r, struct cairn_error *error)
 {
-    const struct task_def *def = graph_def(e->request.graph, job->intent.task);
-    struct result *r = &job->result;
+    const struct task_def *def = graph_def(e->request.graph, task);
     if (!def->n_secrets || !e->run.situation.secrets.has_key)
         return 0;
-    r->secrets = arena_take(&job->arena, def->n_secrets, sizeof *r->secrets);
+    r->secrets = arena_take(arena, def->n_secrets, sizeof *r->secrets);
     for (uint32_t i = 0; r->secrets && i < def->n_secrets; i++) {
         r->secrets[i].name = def->secrets[i];
         int rc = secrets_mark(&e->run.situation.secrets, def->secrets[i],
@@ -105,7 +105,7 @@ static int prepare_result(struct engine *e, struct job *job, struct cairn_error 
     struct asker asker = job_asker(e, job);
     struct scope scope = lookup_scope(&asker);
     const struct task_def *def = scope.def;
-    int rc = launch_mark_secrets(e, job, error);
+    int rc = launch_mark_secrets(e, job->intent.task, &job->arena, &job->result, error);
     if (!rc && def->undo.len)
         rc = launch_describe(&asker, def->undo, &job->arena, &job->result.undo, error);
     return rc ? rc : task_directory(&scope, &job->cwd, error);

@@ -16,7 +16,8 @@ int launch_action(struct engine *e, struct job *job, const struct undo_action *a
 int launch_describe(const struct asker *asker, struct str text, struct arena *arena,
                     struct undo_action *out, struct cairn_error *error);
 /* Adds marks of the values of its secrets to what is known of the attempt. */
-int launch_mark_secrets(struct engine *e, struct job *job, struct cairn_error *error);
+int launch_mark_secrets(const struct engine *e, uint32_t task, struct arena *arena,
+                        struct result *r, struct cairn_error *error);
 bool task_was_interrupted(const struct engine *e, uint32_t task);
 
 #endif

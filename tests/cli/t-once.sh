@@ -342,4 +342,29 @@ exits 0 cairn status --tasks
 matches 'not run +pay' 'status knows that it is decided'
 exits 0 cairn status --json
 is "$(json_get .unknown)" 0 'in JSON, too'
+
+# One that counts as done because somebody, or its check, has decided so runs again if
+# its input changes after that, as one that ended by itself.
+for how in 'done' check; do
+    rm -rf .cairn ran at in
+    echo 1 >in
+    cat >input.yaml <<END2
+name: input
+tasks:
+  pay: {once: true, inputs: in, run: 'echo pay >>ran; touch at; [ -e go ] || sleep 60'$([ $how = 'done' ] || echo ", check: 'grep -q pay ran'")}
+END2
+    rm -f go
+    crash input.yaml
+    echo 2 >in
+    touch go
+    [ $how = check ] || exits 0 cairn resolve 1 pay 'done'
+    exits 0 cairn resume
+    exits 0 cairn resume
+    says 'nothing to do' "$how: what is there when it is decided counts"
+    echo 3 >in
+    exits 0 cairn plan
+    matches 'run +pay +the content of its input in differs' "$how: a change after that does, too"
+    exits 0 cairn resume
+    is "$(wc -l <ran)" 2 "$how: it runs again"
+done
 done_testing
