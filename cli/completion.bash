@@ -86,7 +86,8 @@ _cairn_options()
     'session start') printf '%s\n' --no-switch ;;
     'session list') printf '%s\n' --limit --offset ;;
     'session log') printf '%s\n' --after --session ;;
-    'session switch') ;;
+    'session switch' | 'session import') ;;
+    'session export') printf '%s\n' --all --session ;;
     'session '* | 'branch list' | 'branch switch') printf '%s\n' --session ;;
     'branch start') printf '%s\n' --from --session ;;
     'branch abandon') printf '%s\n' --reason --session ;;
@@ -171,7 +172,7 @@ _cairn_operands()
         evidence belief gap note branch report help version ;;
     checkpoint) printf '%s\n' list show timeline verify head delete prune create at diff restore \
         undo-restore bisect recover ;;
-    session) printf '%s\n' start list show switch end config undo log ;;
+    session) printf '%s\n' start list show switch end config undo log export import ;;
     hypothesis) printf '%s\n' add list show test confirm reject update remove ;;
     evidence | note) printf '%s\n' add list show update remove ;;
     belief) printf '%s\n' add list show update remove depend dependencies undepend cascade ;;
@@ -236,7 +237,7 @@ _cairn()
         _cairn_words < <(_cairn_options "$command")
     else
         case $command in
-        run | plan | graph | validate)
+        run | plan | graph | validate | 'session export' | 'session import')
             compopt -o filenames 2>/dev/null
             mapfile -t COMPREPLY < <(compgen -f -- "$cur")
             ;;

@@ -268,6 +268,8 @@ static const struct option option_table[OPT_NONE] = {
                  "a later one whose state is known to be bad (required)", 0, 0, 0},
     [OPT_CHECK] = {"check", 0, OPTION_FLAG, NULL,
                    "first try whether these two are good and bad", 0, 0, 0},
+    [OPT_ALL_SESSIONS] = {"all", 0, OPTION_FLAG, NULL, "every session of the store", 0,
+                          0, 0},
 };
 
 const struct option *option_get(enum option_id id)

@@ -109,6 +109,7 @@ enum option_id {
     OPT_GOOD,
     OPT_BAD,
     OPT_CHECK,
+    OPT_ALL_SESSIONS,
     OPT_NONE /* ends a list, and counts */
 };
 #define OPT_GLOBALS OPT_VERSION

@@ -20,6 +20,7 @@
  *   cairn/session.h     debugging sessions, their checkpoints and branches
  *   cairn/board.h       what a session knows: hypotheses, evidence, beliefs, notes
  *   cairn/history.h     lines of checkpoints: bisecting, copying, recovering
+ *   cairn/transfer.h    sessions in a file, to be taken to another store
  *   cairn/repair.h      examine a store, and repair a damaged one
  *
  * Conventions
@@ -54,6 +55,7 @@
 #include "cairn/session.h"
 #include "cairn/shell.h"
 #include "cairn/store.h"
+#include "cairn/transfer.h"
 #include "cairn/workflow.h"
 
 #endif

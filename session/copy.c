@@ -12,6 +12,7 @@
 struct copying {
     struct state_at state;
     bool read;
+    bool same_store;                   /* where its runs are, too */
     char name[CAIRN_SESSION_NAME_MAX]; /* of the session that it is from, or "" */
     int64_t started_ns;
     struct cairn_error *error;
@@ -56,44 +57,42 @@ static int read_source(struct copying *c, struct cairn_store *store, const char 
 
 /* ---- Writing ---- */
 
-/* "slow" where nobody has that name, else "slow-2". */
-static int choose_name(struct copying *c, struct cairn_store *store)
+int session_free_name(struct cairn_store *store, char name[CAIRN_SESSION_NAME_MAX],
+                      struct cairn_error *error)
 {
     char base[104];
     int rc = 0;
-    snprintf(base, sizeof base, "%.*s", (int)utf8_fit(str_of(c->name), sizeof base - 1),
-             c->name);
+    snprintf(base, sizeof base, "%.*s", (int)utf8_fit(str_of(name), sizeof base - 1),
+             name);
     for (unsigned n = 2; !rc; n++) {
         uint64_t taken;
-        rc = store_find_session(store, str_of(c->name), &taken, c->error);
+        rc = store_find_session(store, str_of(name), &taken, error);
         if (!rc)
-            snprintf(c->name, sizeof c->name, "%s-%u", base, n);
+            snprintf(name, CAIRN_SESSION_NAME_MAX, "%s-%u", base, n);
     }
     return rc == CAIRN_ENOTFOUND ? 0 : rc;
 }
 
-static int load_board(struct copying *c, struct live *live)
-{
-    int rc = 0;
-    for (uint8_t kind = 1; kind < ITEM_KINDS_END && !rc; kind++) {
-        struct section section = board_section(&c->state.board, kind);
-        live->numbers[kind] = c->state.board.lists[kind].last;
-        rc = board_load(&live->board, kind, &section, live->numbers[kind], c->error);
-    }
-    return rc;
-}
-
-static int put_items(struct copying *c, struct live *live)
+int live_take_state(struct live *live, const struct state_at *state,
+                    struct cairn_error *error)
 {
     struct board_changes changes = {0};
     struct board none;
+    int rc = 0;
     board_init(&none);
-    int rc = boards_compare(&none, &live->board, &changes, c->error);
+    for (uint8_t kind = 1; kind < ITEM_KINDS_END && !rc; kind++) {
+        struct section section = board_section(&state->board, kind);
+        if (live->numbers[kind] < state->board.lists[kind].last)
+            live->numbers[kind] = state->board.lists[kind].last;
+        rc = board_load(&live->board, kind, &section, live->numbers[kind], error);
+    }
     if (!rc)
-        rc = live_put_changes(live, &changes, false, c->error);
+        rc = boards_compare(&none, &live->board, &changes, error);
+    if (!rc)
+        rc = live_put_changes(live, &changes, false, error);
     free(changes.at);
     board_release(&none);
-    return rc;
+    return rc ? rc : live_put_row(live, error);
 }
 
 /* What it said of itself, and when: only the settings of the session are new. */
@@ -106,7 +105,8 @@ static int put_checkpoint(struct copying *c, struct live *live)
                               .message = said->message,
                               .tags = said->tags,
                               .n_tags = said->n_tags,
-                              .link = said->linked ? &said->link : NULL,
+                              .link =
+                                  c->same_store && said->linked ? &said->link : NULL,
                               .always = true};
     live->now = (struct moment){c->state.at.time_ns, said->boot_ns, said->boot};
     live->settings.triggers.interval_ns = 0;
@@ -118,17 +118,14 @@ static int put_checkpoint(struct copying *c, struct live *live)
 static int write_copy(struct copying *c, struct live *live, const char *name)
 {
     struct moment started = {.utc_ns = c->started_ns, .boot_id = STR("")};
-    int rc = name || !c->name[0] ? 0 : choose_name(c, live->store);
+    int rc =
+        name || !c->name[0] ? 0 : session_free_name(live->store, c->name, c->error);
     if (!name && c->name[0])
         name = c->name;
     if (!rc)
         rc = session_begin(live, name, &started, true, c->error);
     if (!rc)
-        rc = load_board(c, live);
-    if (!rc)
-        rc = put_items(c, live);
-    if (!rc)
-        rc = live_put_row(live, c->error);
+        rc = live_take_state(live, &c->state, c->error);
     return rc ? rc : put_checkpoint(c, live);
 }
 
@@ -148,7 +145,7 @@ int cairn_session_copy(struct cairn_store *from, const char *checkpoint,
                        struct cairn_store *to, const char *name,
                        struct cairn_session_info *info, struct cairn_error *error)
 {
-    struct copying c = {.error = error};
+    struct copying c = {.same_store = from == to, .error = error};
     struct cairn_session_info told;
     int rc = read_source(&c, from, checkpoint);
     if (!rc)

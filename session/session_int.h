@@ -209,6 +209,21 @@ uint8_t item_kind_parse(const char *name); /* 0: none */
 int gap_of(const struct board *board, const struct item *item, struct gap *gap,
            struct cairn_error *error);
 
+/* The same of sections that are at hand: out->sections, with the arena and an empty
+ * board. */
+int state_load(struct cairn_store *store, struct state_at *out,
+               struct cairn_error *error);
+
+/* ---- copy.c ---- */
+
+/* Makes a state the present one of a session that has an empty board. Numbers of items
+ * are never lower than those that the session has given. The state must outlive it. */
+int live_take_state(struct live *live, const struct state_at *state,
+                    struct cairn_error *error);
+/* "slow" stays where no session has that name, else it becomes "slow-2". */
+int session_free_name(struct cairn_store *store, char name[CAIRN_SESSION_NAME_MAX],
+                      struct cairn_error *error);
+
 /* ---- compare.c: what differs between two boards ---- */
 
 /* Items that are in one, or differ; nothing of the boards is changed. The views are

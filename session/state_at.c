@@ -33,6 +33,15 @@ static int read_section(struct cairn_store *store, const struct section_ref *ref
     return rc ? rc : board_load(&out->board, ref->kind, &section, ref->last, error);
 }
 
+int state_load(struct cairn_store *store, struct state_at *out,
+               struct cairn_error *error)
+{
+    int rc = 0;
+    for (uint32_t i = 0; i < out->sections.n && !rc; i++)
+        rc = read_section(store, &out->sections.list[i], out, error);
+    return rc;
+}
+
 int state_read(struct cairn_store *store, struct sha256 *sha, uint64_t seq,
                struct state_at *out, struct cairn_error *error)
 {
@@ -44,8 +53,7 @@ int state_read(struct cairn_store *store, struct sha256 *sha, uint64_t seq,
         sections_read(store, sha, seq, &out->arena, &out->sections, &out->at, error);
     if (rc)
         return rc;
-    for (uint32_t i = 0; i < out->sections.n && !rc; i++)
-        rc = read_section(store, &out->sections.list[i], out, &why);
+    rc = state_load(store, out, &why);
     if (!rc)
         return 0;
     checkpoint_number(NAMESPACE_DEBUG, seq, number);

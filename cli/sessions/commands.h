@@ -14,6 +14,8 @@ int command_session_config(struct settings *settings);
 int command_session_undo(struct settings *settings);
 int command_session_log(struct settings *settings);
 int command_session_watch(struct settings *settings);
+int command_session_export(struct settings *settings);
+int command_session_import(struct settings *settings);
 int command_branch_start(struct settings *settings);
 int command_branch_list(struct settings *settings);
 int command_branch_switch(struct settings *settings);

@@ -118,6 +118,33 @@ static const struct command session_table[] = {
      1,
      {OPT_SESSION, OPT_AFTER, OPT_NONE},
      command_session_watch},
+    {"session export",
+     "FILE",
+     "write a session with its checkpoints into a file",
+     "Writes the session, or all of the store, with the present state and every "
+     "checkpoint into a file that `cairn session import` reads (- for stdout). What is "
+     "damaged is left out and named, with exit status 5.",
+     "  cairn session export slow-login.cairn\n"
+     "  cairn session export --all - | ssh build cairn session import -",
+     EXITS,
+     1,
+     1,
+     {OPT_ALL_SESSIONS, OPT_SESSION, OPT_NONE},
+     command_session_export},
+    {"session import",
+     "FILE",
+     "take sessions from a file into this store",
+     "Reads a file that `cairn session export` wrote (- for stdin), and prints the "
+     "name "
+     "of each session that it made. Everything is verified first: what is damaged or "
+     "not known is refused and named, the rest imported, and the exit status is 5. "
+     "Checkpoints that are here already are skipped.",
+     "  cairn session import slow-login.cairn",
+     EXITS,
+     1,
+     1,
+     {OPT_NONE},
+     command_session_import},
     {"branch start",
      "NAME",
      "begin a branch and switch to it",

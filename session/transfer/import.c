@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+/* The lines of a file, in order. */
+#include "session/transfer/transfer_int.h"
+
+#include "base/array.h"
+#include "base/limits.h"
+#include "storage/rows_checkpoint.h"
+#include "storage/store.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { READ_BYTES = 1 << 16, ROOM_LEAST = 1 << 17 };
+/* An object of the most bytes in base64, with the rest of its line. */
+static const size_t line_most = (size_t)LIMIT_OBJECT_BYTES / 3 * 4 + 4096;
+
+struct reading {
+    int64_t (*read)(void *, char *, size_t);
+    void *context;
+    char *room; /* heap; [begin, end) is not used yet */
+    size_t begin, end, size;
+    bool at_end;
+};
+
+/* ---- Lines ---- */
+
+static bool make_room(struct reading *in)
+{
+    if (in->begin > 0)
+        memmove(in->room, in->room + in->begin, in->end - in->begin);
+    in->end -= in->begin;
+    in->begin = 0;
+    if (in->size - in->end >= READ_BYTES)
+        return true;
+    size_t size = in->size ? in->size * 2 : ROOM_LEAST;
+    char *room = size <= 4 * line_most ? realloc(in->room, size) : NULL;
+    if (!room)
+        return false;
+    in->room = room;
+    in->size = size;
+    return true;
+}
+
+/* 1: a line, without its end; 0: the file has ended. The last one may have no end. */
+static int next_line(struct importing *im, struct reading *in, struct str *line)
+{
+    size_t searched = 0;
+    for (;;) {
+        size_t n = in->end - in->begin;
+        char *start = in->room + in->begin;
+        char *found =
+            n > searched ? memchr(start + searched, '\n', n - searched) : NULL;
+        if (found || (in->at_end && n > 0)) {
+            *line = (struct str){start, found ? (size_t)(found - start) : n};
+            in->begin += line->len + (found != NULL);
+            return 1;
+        }
+        if (in->at_end)
+            return 0;
+        searched = n;
+        if (!make_room(in))
+            return error_nomem(im->error);
+        int64_t got = in->read(in->context, in->room + in->end, READ_BYTES);
+        if (got < 0 || got > READ_BYTES)
+            return error_set(im->error, CAIRN_EIO, "the file could not be read");
+        in->end += (size_t)got;
+        in->at_end = got == 0;
+    }
+}
+
+/* ---- What is there already ---- */
+
+struct known_list {
+    struct known_record *at;
+    size_t n, capacity;
+    struct sha256 *sha;
+    struct cairn_store *store;
+    struct cairn_error *error;
+};
+
+static int add_known(struct known_list *list, struct str id, uint64_t seq)
+{
+    struct known_record *at =
+        array_room(list->at, list->n, &list->capacity, sizeof *at);
+    if (!at)
+        return error_nomem(list->error);
+    list->at = at;
+    at[list->n].seq = seq;
+    snprintf(at[list->n++].id, sizeof at->id, "%.*s",
+             (int)(id.len < CAIRN_ID_MAX ? id.len : CAIRN_ID_MAX - 1), id.ptr);
+    return 0;
+}
+
+static int note_record(void *context, const struct checkpoint_row *row)
+{
+    struct known_list *list = context;
+    struct arena arena = ARENA_INIT;
+    struct sections said;
+    struct sections_at at;
+    struct cairn_error why = {0};
+    char id[CAIRN_ID_MAX];
+    int rc = sections_read(list->store, list->sha, row->seq, &arena, &said, &at, &why);
+    if (!rc) {
+        checkpoint_id(NAMESPACE_DEBUG, row->seq, &at.ref.digest, id);
+        rc = add_known(list, str_of(id), row->seq);
+    } else if (rc == CAIRN_EDAMAGED) {
+        arena_release(&arena);
+        return 0;
+    }
+    for (uint32_t i = 0; i < said.n_tags && !rc; i++) {
+        struct str tag = said.tags[i];
+        if (tag.len > 5 && memcmp(tag.ptr, "from:", 5) == 0)
+            rc = add_known(list, (struct str){tag.ptr + 5, tag.len - 5}, row->seq);
+    }
+    arena_release(&arena);
+    return rc && rc != CAIRN_ENOMEM ? error_set(list->error, rc, "%s", why.text) : rc;
+}
+
+static int by_id(const void *a, const void *b)
+{
+    return strcmp(((const struct known_record *)a)->id,
+                  ((const struct known_record *)b)->id);
+}
+
+static int load_known(struct importing *im)
+{
+    struct known_list list = {.sha = im->sha, .store = im->store, .error = im->error};
+    struct checkpoint_range range = {.namespace_id = NAMESPACE_DEBUG};
+    int rc = store_begin_read(im->store, im->error);
+    if (rc)
+        return rc;
+    rc = store_each_checkpoint(im->store, &range, note_record, &list, im->error);
+    store_end_read(im->store);
+    if (list.n)
+        qsort(list.at, list.n, sizeof *list.at, by_id);
+    im->known = list.at;
+    im->n_known = list.n;
+    return rc < 0 ? rc : 0;
+}
+
+/* ---- The parts ---- */
+
+static int check_header(struct importing *im, const struct line *line)
+{
+    struct str type;
+    uint64_t version;
+    if (!line_get_text(line, "type", &type) || !str_equal(type, STR("cairn-export")) ||
+        !line_get_number(line, "version", &version))
+        return error_set(im->error, CAIRN_EUSAGE,
+                         "this is no file of `cairn session export`");
+    if (version > TRANSFER_VERSION)
+        return error_set(im->error, CAIRN_ENEWER,
+                         "the file has version %llu, which this release does not know: "
+                         "use the cairn that wrote it",
+                         (unsigned long long)version);
+    return 0;
+}
+
+static int take_part(struct importing *im, const struct line *line, struct str type)
+{
+    static const struct {
+        const char *type;
+        int (*take)(struct importing *, const struct line *);
+    } parts[] = {{"branch", import_branch},
+                 {"object", import_object},
+                 {"checkpoint", import_checkpoint},
+                 {"present", import_present}};
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        if (str_equal(type, str_of(parts[i].type))) {
+            if (im->session.open)
+                return parts[i].take(im, line);
+            import_refuse(im, "line %llu: this %s belongs to no session",
+                          (unsigned long long)im->line, parts[i].type);
+            return 0;
+        }
+    import_refuse(im, "line %llu: '%.*s' is not known", (unsigned long long)im->line,
+                  (int)(type.len < 40 ? type.len : 40), type.ptr);
+    return 0;
+}
+
+/* ---- The file ---- */
+
+struct file {
+    struct reading in;
+    struct sha256 *sha; /* over the lines so far */
+    bool ended;
+};
+
+static void check_end(struct importing *im, struct file *file, const struct line *line)
+{
+    struct digest found, wanted;
+    uint64_t lines;
+    sha256_end(file->sha, &found);
+    sha256_begin(file->sha);
+    file->ended = true;
+    if (!line_get_number(line, "lines", &lines) ||
+        !line_get_digest(line, "sha256", &wanted) || lines != im->line - 1 ||
+        !digest_equal(&found, &wanted))
+        import_refuse(im, "the file is not as it was written: what was changed is "
+                          "named above, or is a name or a time");
+}
+
+static int take_session_or_part(struct importing *im, const struct line *line,
+                                struct str type)
+{
+    if (!str_equal(type, STR("session")))
+        return take_part(im, line, type);
+    int rc = import_session_end(im, 0);
+    return rc ? rc : import_session_begin(im, line);
+}
+
+/* Hashed before it is parsed, which changes it. */
+static int take_line(struct importing *im, struct file *file, struct str text)
+{
+    static const char end[] = "{\"type\":\"end\"";
+    struct line line;
+    struct str type;
+    if (text.len < sizeof end - 1 || memcmp(text.ptr, end, sizeof end - 1) != 0) {
+        sha256_add(file->sha, text.ptr, text.len);
+        sha256_add(file->sha, "\n", 1);
+    }
+    bool parsed = line_parse((char *)(uintptr_t)text.ptr, text.len, &line) &&
+                  line_get_text(&line, "type", &type);
+    if (im->line == 1) {
+        line.n = parsed ? line.n : 0;
+        return check_header(im, &line);
+    }
+    if (file->ended || !parsed)
+        import_refuse(im, "line %llu %s", (unsigned long long)im->line,
+                      file->ended ? "is behind the end" : "cannot be read");
+    else if (str_equal(type, STR("end")))
+        check_end(im, file, &line);
+    else
+        return take_session_or_part(im, &line, type);
+    return 0;
+}
+
+static int take_lines(struct importing *im, struct file *file)
+{
+    struct str text = {NULL, 0};
+    int rc = 0;
+    while (!rc && (rc = next_line(im, &file->in, &text)) > 0) {
+        im->line++;
+        rc = take_line(im, file, text);
+    }
+    if (!rc && !im->line)
+        rc = check_header(im, &(struct line){.n = 0});
+    if (!rc && !file->ended)
+        import_refuse(im, "the file ends early, behind line %llu",
+                      (unsigned long long)im->line);
+    return import_session_end(im, rc);
+}
+
+int cairn_session_import(struct cairn_store *store,
+                         int64_t (*read)(void *, char *, size_t), void *context,
+                         const struct cairn_transfer_calls *calls,
+                         struct cairn_transfer *result, struct cairn_error *error)
+{
+    struct cairn_error own;
+    struct importing im = {.store = store,
+                           .sha = sha256_new(),
+                           .calls = calls,
+                           .error = error ? error : &own};
+    struct file file = {.in = {.read = read, .context = context}, .sha = sha256_new()};
+    int rc = im.sha && file.sha ? load_known(&im) : error_nomem(im.error);
+    if (!rc) {
+        sha256_begin(file.sha);
+        rc = take_lines(&im, &file);
+    }
+    free(file.in.room);
+    free(im.known);
+    sha256_free(im.sha);
+    sha256_free(file.sha);
+    if (!rc && result)
+        *result = im.result;
+    if (!rc && im.result.refused)
+        rc = error_set(error, CAIRN_EDAMAGED,
+                       "%llu parts of the file were refused, and the rest was imported",
+                       (unsigned long long)im.result.refused);
+    return rc;
+}

@@ -1,0 +1,224 @@
+# cairn session export and import: sessions in a file, to another store and back (T-121,
+# T-122).
+. "$TESTS/cli/tap.sh"
+sql=$BUILD/tests/tools/sql
+home=$CAIRN_STORE
+
+board() { # everything on the board of a session, now or as told by the arguments
+    for kind in hypothesis evidence belief note; do
+        cairn $kind list --sort number --limit 100 --json "$@"
+    done
+    cairn gap list --all --limit 100 --json "$@" | sed 's/"score":[^,]*,//g'
+    cairn belief dependencies --sort number --limit 100 --json "$@"
+}
+at() { # DIRECTORY COMMAND...: in the store there
+    at_store=$PWD/$1/.cairn
+    shift
+    CAIRN_STORE=$at_store "$@"
+}
+# The checkpoint that was imported as this one.
+imported() { # DIRECTORY ID
+    at "$1" cairn checkpoint list --limit 100 --json | tr '{' '\n' | sed -n "s/.*\"id\":\"\(debug:[^\"]*\)\".*from:$2.*/\1/p" | head -n 1
+}
+
+# Two sessions: branches, a restore, an item that was removed, a failed task, an end.
+exits 0 cairn session start "it's *slow*"
+exits 0 cairn hypothesis add 'The cache is stale' --prior 0.3 --tag cache
+exits 0 cairn evidence add h1 'slow on two hosts' --strength 0.25
+exits 0 cairn belief add 'it was cold' --confidence 0.9 --subject cache --claim warm --denied
+exits 0 cairn belief add 'the probe is right' --confidence 0.6
+exits 0 cairn belief depend b1 b2
+exits 0 cairn gap add 'which hosts?' --criticality high --hypothesis h1
+exits 0 cairn note add 'to be removed'
+exits 0 cairn checkpoint create 'the first
+of several lines' --tag a,b
+first=$(cat out)
+exits 0 cairn note remove n1
+exits 0 cairn hypothesis test h1
+exits 0 cairn checkpoint create 'the second'
+second=$(cat out)
+exits 0 cairn checkpoint restore "$first" --yes
+exits 0 cairn note add 'on the other branch'
+exits 0 cairn checkpoint create 'on the other branch'
+third=$(cat out)
+exits 0 cairn branch start side
+exits 0 cairn branch switch main-2
+exits 0 cairn branch abandon side --reason 'led nowhere'
+exits 0 cairn note add 'not in any checkpoint'
+cat >failing.yaml <<'END'
+name: failing
+tasks: {convert: {run: 'echo no such part >&2; exit 3'}}
+END
+exits 0 cairn session start other
+exits 1 cairn run failing.yaml
+exits 0 cairn session end
+exits 0 cairn session switch "it's *slow*"
+
+# ---- Into a new store ----
+exits 0 cairn session export --all all.cairn
+is "$(ls -- *.cairn*)" all.cairn 'one file'
+json_ok 'it is NDJSON' all.cairn
+mkdir new
+exits 0 at new cairn session import "$PWD/all.cairn"
+is "$(cat out)" "it's *slow*
+other" 'both sessions are made, under their names'
+exits 0 at new cairn checkpoint verify
+exits 0 at new cairn doctor
+board --session 1 >want
+at new board --session 1 >got
+ok 'the present state is the same' cmp -s want got
+for id in "$first" "$second" "$third"; do
+    there=$(imported new "$id")
+    board --at "$id" >want
+    at new board --at "$there" >got
+    ok "$id: the state is the same" cmp -s want got
+    cairn checkpoint show "$id" --json | sed 's/.*"time":"\([^"]*\)".*"message":\("[^]]*"\).*/\1 \2/' >want
+    at new cairn checkpoint show "$there" --json | sed "s/,\{0,1\}\"from:$id\"//" |
+        sed 's/.*"time":"\([^"]*\)".*"message":\("[^]]*"\).*/\1 \2/' >got
+    is "$(cat got)" "$(cat want)" "$id: time, message and tags"
+done
+cairn branch list --session 1 | awk 'NR > 1 { print $NF, $1, $2 }' >want
+at new cairn branch list --session 1 | awk 'NR > 1 { print $NF, $1, $2 }' >got
+is "$(wc -l <got)" "$(wc -l <want)" 'all branches'
+exits 0 at new cairn branch list --session 1
+says 'led nowhere'
+exits 0 at new cairn session show 1 --json
+is "$(json_get .branch)" main-2 'work goes on on the branch that was current'
+exits 0 at new cairn session show 2 --json
+ok 'the other one has ended' test "$(json_get .ended)" != null
+exits 0 at new cairn note add another --session 1
+is "$(cat out)" "$(cairn note add another --session 1 2>/dev/null)" 'numbers go on where they were'
+exits 0 at new cairn checkpoint list --session 2 --json
+is "$(json_get '.checkpoints[0].message')" 'Auto: task failed: convert (run 1, attempt 1)' 'the message names the task'
+exits 0 at new cairn checkpoint recover --session 2
+ok 'but a run of the other store is not resumed here' sh -c '! grep -q resume out'
+
+# ---- Again ----
+exits 0 at new cairn session import "$PWD/all.cairn" --json
+json_ok 'as JSON'
+is "$(json_get .checkpoints) $(json_get '.sessions[0].name')" '0 ' 'what is there is not made again'
+ok 'but skipped' test "$(json_get .skipped)" -gt 4
+exits 0 cairn session import all.cairn
+silent_on out
+exits 0 at new cairn session export - --session 1
+cp out again.cairn
+exits 0 cairn session import again.cairn
+silent_on out
+mkdir third
+run sh -c "CAIRN_STORE=$PWD/third/.cairn cairn session import - <again.cairn"
+is "$status $(cat out)" "0 it's *slow*" 'from stdin'
+exits 0 at third cairn session import all.cairn
+is "$(cat out)" other 'of a file with both only the one that is not there'
+exits 0 at third cairn session start free
+exits 0 cairn session start other-2
+exits 0 cairn session export --session other-2 empty.cairn
+exits 0 at third cairn session import empty.cairn
+is "$(cat out)" other-2 'one without checkpoints'
+mkdir taken
+exits 0 at taken cairn session start other
+exits 0 at taken cairn session import all.cairn
+says 'other-2' 'a name that is taken gets a number'
+exits 0 at taken cairn session show
+says 'other' 'the current session stays'
+
+# ---- A file that was changed ----
+exits 0 cairn session export clean.cairn --session 1
+lines=$(wc -l <clean.cairn)
+line_of() { grep -n "\"id\":\"$1\"" clean.cairn | cut -d : -f 1; }
+n=$(line_of "$second")
+# One character of the record: its message, say.
+sed "${n}s/\(\"record\":\".\{200\}\)./\1-/" clean.cairn >changed.cairn
+mkdir changed
+exits 5 at changed cairn session import changed.cairn
+says "$second" 'the changed checkpoint is named'
+is "$(imported changed "$second")" '' 'and refused'
+ok 'the others are there' test -n "$(imported changed "$first")" -a -n "$(imported changed "$third")"
+exits 0 at changed cairn checkpoint verify
+board --session 1 >want
+at changed board --session 1 >got
+ok 'with the present state' cmp -s want got
+exits 0 at changed cairn session import clean.cairn
+ok 'the sound file brings it' test -n "$(imported changed "$second")"
+
+# Content: all checkpoints that need it are refused, and no others.
+n=$(grep -n '"type":"object"' clean.cairn | tail -n 1 | cut -d : -f 1)
+sed "${n}s/\"content\":\"..../\"content\":\"AAAA/" clean.cairn >object.cairn
+mkdir object
+exits 5 at object cairn session import object.cairn
+matches 'the content [0-9a-f]{12} is damaged'
+matches 'is missing'
+exits 0 at object cairn checkpoint verify
+ok 'what does not need it is there' test -n "$(imported object "$first")"
+
+# A name, which has no digest of its own.
+sed 's/"name":"main-2"/"name":"mine"/' clean.cairn >name.cairn
+mkdir name
+exits 5 at name cairn session import name.cairn
+says 'not as it was written'
+exits 0 at name cairn branch list --session 1
+says 'mine'
+
+# An unknown line, a missing line, an end that is missing, a line in the middle of which the file ends.
+sed '3i{"type":"surprise","n":1}' clean.cairn >unknown.cairn
+mkdir unknown
+exits 5 at unknown cairn session import unknown.cairn
+says "'surprise' is not known"
+ok 'everything else is imported' test -n "$(imported unknown "$third")"
+sed "$(line_of "$first")d" clean.cairn >missing.cairn
+mkdir missing
+exits 5 at missing cairn session import missing.cairn
+for cut in 1 2 5 $((lines - 1)); do
+    mkdir "cut$cut"
+    head -n "$cut" clean.cairn >cut.cairn
+    exits 5 at "cut$cut" cairn session import cut.cairn
+    says 'ends early'
+    exits 0 at "cut$cut" cairn checkpoint verify
+done
+size=$(wc -c <clean.cairn)
+for part in 3 5 7; do
+    mkdir "part$part"
+    head -c $((size * part / 8)) clean.cairn >part.cairn
+    exits 5 at "part$part" cairn session import part.cairn
+    exits 0 at "part$part" cairn checkpoint verify
+done
+
+# ---- What is no export ----
+exits 2 cairn session import failing.yaml
+says 'no file of'
+exits 2 cairn session import /dev/null
+sed 's/"version":1/"version":2/' clean.cairn >newer.cairn
+exits 75 cairn session import newer.cairn
+exits 10 cairn session import nothing.cairn
+exits 10 cairn session export --session nobody x.cairn
+exits 10 cairn session export no/such/directory/x.cairn
+ok 'nothing is left of it' test ! -e x.cairn
+exits 2 cairn session export
+
+# ---- A damaged store ----
+seq=$(echo "$second" | sed 's/debug:\([0-9]*\)-.*/\1/')
+"$sql" "$home/cairn.db" "UPDATE checkpoint SET record = flip(record, length(record) - 3) WHERE seq = $seq" >sql.out
+exits 5 cairn session export --session 1 damaged.cairn
+says "debug:$seq" 'the damaged one is named'
+mkdir damaged
+exits 0 at damaged cairn session import damaged.cairn
+ok 'the rest was exported' test -n "$(imported damaged "$third")"
+
+# ---- Killed in the middle ----
+mkdir killed
+mkfifo feed
+CAIRN_STORE=$PWD/killed/.cairn cairn session import - <feed >out 2>err &
+pid=$!
+exec 3>feed
+head -n $((lines / 2)) clean.cairn >&3
+ok 'an import waits for the rest of the file' wait_for 20 test -e killed/.cairn/cairn.db
+sleep 0.5
+kill -9 $pid
+wait $pid 2>/dev/null
+exec 3>&-
+exits 0 at killed cairn checkpoint verify
+exits 0 at killed cairn session list --json
+is "$(json_get .total)" 0 'nothing of a session whose import was killed is there'
+exits 0 at killed cairn session import clean.cairn
+is "$(cat out)" "it's *slow*" 'and it can be imported then'
+
+done_testing
