@@ -379,17 +379,6 @@ bool situation_is_put_back(const struct situation *s, const struct cairn_workflo
                            situation_mark(s, task));
 }
 
-uint32_t situation_kept_task(const struct situation *s, const struct attempt_id *id)
-{
-    const struct recorded *r = &s->recorded;
-    uint32_t task = id->gen == r->row.gen ? id->task : 0;
-    while (id->gen != r->row.gen && task < r->states.n &&
-           (r->kept[task].gen != id->gen || r->kept[task].task != id->task))
-        task++;
-    return task < r->states.n && id->attempt == r->last_attempt[task] ? task
-                                                                      : NODE_NONE;
-}
-
 uint32_t situation_task_now(const struct situation *s, const struct cairn_workflow *w,
                             uint32_t old)
 {
