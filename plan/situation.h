@@ -140,7 +140,8 @@ int situation_states(const struct situation *situation,
                      struct cairn_error *error);
 struct others_search {
     uint64_t run;       /* neither this one, nor those inside it or around it */
-    int64_t after_ns;   /* attempts that ended later (UTC) */
+    int64_t after_ns;   /* attempts that ended later (UTC), or are recorded after: */
+    uint64_t since;     /* this checkpoint, since clocks are set back */
     uint32_t rows_left; /* so many runs and attempts are looked at, in all searches */
 };
 /* Which task of another run has written a file as it is now: appends its name and that

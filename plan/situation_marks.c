@@ -192,6 +192,17 @@ static int note_keeper(void *context, struct keeper *keeper)
     return 0;
 }
 
+uint32_t situation_kept_task(const struct situation *s, const struct attempt_id *id)
+{
+    const struct recorded *r = &s->recorded;
+    uint32_t task = id->gen == r->row.gen ? id->task : 0;
+    while (id->gen != r->row.gen && task < r->states.n &&
+           (r->kept[task].gen != id->gen || r->kept[task].task != id->task))
+        task++;
+    return task < r->states.n && id->attempt == r->last_attempt[task] ? task
+                                                                      : NODE_NONE;
+}
+
 static bool path_exists(const char *path)
 {
     return access(path, F_OK) == 0 || errno != ENOENT;

@@ -146,7 +146,8 @@ static int look_at_attempt(void *context, const struct attempt_row *row)
     if (w->others)
         w->others->rows_left--;
     if (row->outputs.len != DIGEST_SIZE ||
-        (w->others && row->ended_ns <= w->others->after_ns))
+        (w->others && row->ended_ns <= w->others->after_ns &&
+         row->checkpoint <= w->others->since))
         return 0;
     if (!w->others && w->results++ == RESULTS_MOST)
         return 1;
@@ -177,11 +178,13 @@ static int is_inside(struct cairn_store *store, uint64_t run, uint64_t outer,
     return 0;
 }
 
-/* What a run does that was begun inside this one is this one's doing. */
+/* What a run does that was begun inside this one is this one's doing. One that is older
+ * than this one, and had ended before, has written nothing since. */
 static int is_other(const struct writer_search *w, const struct run_row *row)
 {
     const struct others_search *o = w->others;
-    if (row->run == o->run || (row->ended_ns && row->ended_ns <= o->after_ns))
+    bool over = row->run < o->run && row->ended_ns && row->ended_ns <= o->after_ns;
+    if (row->run == o->run || over)
         return 0;
     int rc = is_inside(w->l->store, row->run, o->run, w->l->error);
     if (!rc)

@@ -123,11 +123,14 @@ static int prepare_attempt(struct engine *e, struct job *job, struct buf *why)
     return command_line_make(e, job, why);
 }
 
-/* For who takes the attempt over if we die: whether it has read what is there then. */
+/* For who takes the attempt over if we die: whether it has read what is there then. Of
+ * a check or an undo nothing is taken over. */
 static int order_sign(struct job *job, struct cairn_error *error)
 {
-    uint64_t sign;
-    int rc = inputs_sign_of(job->result.inputs, job->result.n_inputs, &sign, error);
+    uint64_t sign = 0;
+    int rc = job->role == ROLE_TASK ? inputs_sign_of(job->result.inputs,
+                                                     job->result.n_inputs, &sign, error)
+                                    : 0;
     job->order.inputs = job->request.inputs = rc ? 0 : sign;
     return rc;
 }

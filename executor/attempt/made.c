@@ -62,8 +62,8 @@ static struct made_files *open_made(struct engine *e)
         return NULL;
     }
     e->made->wanted = is_wanted(e);
-    e->made->others =
-        (struct others_search){.run = e->run.row.run, .rows_left = OTHERS_ROWS_MOST};
+    e->made->others = (struct others_search){
+        .run = e->run.row.run, .since = e->saving.since, .rows_left = OTHERS_ROWS_MOST};
     return e->made;
 }
 

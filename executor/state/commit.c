@@ -29,6 +29,7 @@ void saving_release(struct engine *e)
 void saving_begin_chain(struct engine *e, const struct run_stream *head)
 {
     e->saving.stream = *head;
+    e->saving.since = head->chain.parent;
     e->saving.stream.chain.in.store = e->request.store;
     e->saving.stream.chain.in.sha = e->saving.sha;
     e->saving.stream.graph = e->run.situation.present.digest;

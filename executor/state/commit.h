@@ -15,6 +15,7 @@ enum { AHEAD_MOST = 32 };
 
 struct saving {
     struct run_stream stream;
+    uint64_t since; /* the newest record of the run when this owner began; 0: none */
     struct sha256 *sha;
     uint32_t ahead;        /* intents beyond those for what may run now */
     int64_t acted_ns;      /* of the last commit */

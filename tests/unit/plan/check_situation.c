@@ -5,6 +5,8 @@
 
 #include "cairn/plan.h"
 #include "cairn/runs.h"
+#include "storage/object.h"
+#include "storage/store.h"
 #include "tests/support/recorded_run.h"
 
 static const char text[] = "name: flow\n"
@@ -243,6 +245,50 @@ START_TEST(test_interrupted_undo)
 }
 END_TEST
 
+/* Another run wrote a file, and the clock was set back before that: the number of its
+ * record tells that it was later. */
+START_TEST(test_writer_by_a_clock_that_was_set_back)
+{
+    struct cairn_workflow *w = workflow_of(repeated);
+    static const uint8_t outcome[] = {CAIRN_COMPLETED, CAIRN_COMPLETED};
+    struct result_file file = {
+        .name = STR("x"), .kind = 'f', .size = 3, .mtime_ns = 50, .inode = 7};
+    struct result result = {.outputs = &file, .n_outputs = 1};
+    struct buf bytes = BUF_INIT, name = BUF_INIT;
+    struct digest digest;
+    uint64_t own = record_run(&w, 1, outcome, CAIRN_RUN_UNFINISHED);
+    uint64_t other = record_run(&w, 1, outcome, CAIRN_RUN_COMPLETED);
+    memset(file.digest.bytes, 1, DIGEST_SIZE);
+    must(result_encode(&result, &bytes, &run_error));
+    must(store_begin(run_store, -1, &run_error));
+    must(store_end(run_store,
+                   store_put_object(run_store, buf_view(&bytes), &digest, &run_error),
+                   &run_error));
+    put_attempt(
+        &(struct attempt_row){.run = other,
+                              .gen = 1,
+                              .task = 0,
+                              .number = 1,
+                              .intent_ns = 1,
+                              .started_ns = 2,
+                              .ended_ns = 60,
+                              .outcome = CAIRN_COMPLETED,
+                              .outputs = {(const char *)digest.bytes, DIGEST_SIZE},
+                              .checkpoint = 9});
+    for (uint64_t since = 8; since <= 9; since++) {
+        struct others_search others = {
+            .run = own, .after_ns = 100, .since = since, .rows_left = 100};
+        buf_clear(&name);
+        must(situation_find_other_writer(w, run_store, &others, &file, &name,
+                                         &run_error));
+        ck_assert_int_eq(name.size > 0, since < 9);
+    }
+    buf_release(&name);
+    buf_release(&bytes);
+    cairn_workflow_free(w);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("situation");
@@ -256,6 +302,7 @@ int main(void)
     tcase_add_test(c, test_run_of_another_workflow);
     tcase_add_test(c, test_withdrawn_retry);
     tcase_add_test(c, test_interrupted_undo);
+    tcase_add_test(c, test_writer_by_a_clock_that_was_set_back);
     suite_add_tcase(suite, c);
     return help_run(suite);
 }
