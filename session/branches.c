@@ -4,6 +4,7 @@
 
 #include "base/utf8.h"
 #include "session/board/status.h"
+#include "storage/rows_checkpoint.h"
 
 #include <stdio.h>
 
@@ -37,8 +38,6 @@ static int start_branch(struct move *m, const char *name, const char *from)
 static int switch_branch(struct move *m, const char *name)
 {
     struct log_entry entry = {.verb = VERB_SWITCHED};
-    struct arena arena = ARENA_INIT;
-    struct chain head;
     int rc = branch_must_find(&m->live, name, &m->to, m->error);
     if (rc)
         return rc;
@@ -53,12 +52,9 @@ static int switch_branch(struct move *m, const char *name)
             name);
     rc = capture_before(&m->live, TRIGGER_BRANCH_SWITCH, NULL, &m->before, m->error);
     if (!rc)
-        rc = sections_open(m->live.store, m->live.sha, m->to.branch, &head, &arena,
-                           NULL, m->error);
-    arena_release(&arena);
+        rc = branch_state(&m->live, &m->to, &m->seq, m->error);
     if (rc)
         return rc;
-    m->seq = head.parent;
     rc = move_read_target(m);
     return rc ? rc : move_finish(m, &entry);
 }
@@ -102,8 +98,7 @@ static int name_checkpoint(struct live *live, uint64_t seq, char out[CAIRN_ID_MA
 static int tell_branch(struct live *live, const struct branch_row *row,
                        struct cairn_branch_info *info, struct cairn_error *error)
 {
-    struct arena arena = ARENA_INIT;
-    struct chain head = {0};
+    uint64_t last = 0;
     const char *status = branch_status_name((enum branch_status)row->status);
     *info = (struct cairn_branch_info){.branch = row->branch,
                                        .current = row->branch == live->row.branch,
@@ -112,14 +107,12 @@ static int tell_branch(struct live *live, const struct branch_row *row,
     snprintf(info->name, sizeof info->name, "%.*s", (int)row->name.len, row->name.ptr);
     snprintf(info->reason, sizeof info->reason, "%.*s",
              (int)utf8_fit(row->reason, sizeof info->reason - 1), row->reason.ptr);
-    int rc =
-        sections_open(live->store, live->sha, row->branch, &head, &arena, NULL, error);
-    arena_release(&arena);
+    int rc = store_last_seq(live->store, NAMESPACE_DEBUG, row->branch, &last, error);
+    if (rc == CAIRN_ENOTFOUND)
+        rc = 0;
     if (!rc)
         rc = name_checkpoint(live, row->from_seq, info->from, error);
-    return rc ? rc
-              : name_checkpoint(live, head.position ? head.parent : 0, info->head,
-                                error);
+    return rc ? rc : name_checkpoint(live, last, info->head, error);
 }
 
 int cairn_branch_list(struct cairn_store *store, const char *session,

@@ -90,9 +90,10 @@ static int put_sections(struct capturing *c)
         const struct section_ref *last = section_of(&c->last, ref->kind);
         struct str content = buf_view(&c->content[ref->kind]);
         struct digest stored;
-        rc = last ? store_put_object_after(c->live->store, content, &last->digest,
-                                           &stored, c->error)
-                  : store_put_object(c->live->store, content, &stored, c->error);
+        bool other = last && !digest_equal(&last->digest, &ref->digest);
+        rc = other ? store_put_object_after(c->live->store, content, &last->digest,
+                                            &stored, c->error)
+                   : store_put_object(c->live->store, content, &stored, c->error);
         assert(rc || digest_equal(&stored, &ref->digest));
     }
     return rc;
@@ -177,6 +178,8 @@ static int capture_with(struct capturing *c, const struct capture *capture,
     rc = read_present(c);
     raised.unchanged = is_unchanged(c) && !capture->link;
     captured->answer = trigger_decide(&settings, &raised);
+    if (!rc && captured->answer == TRIGGER_UNCHANGED && capture->always)
+        return put_sections(c); /* of the last one: mended where they are damaged */
     if (rc || captured->answer != TRIGGER_MAKES)
         return rc;
     return store_capture(c, capture, &captured->ref);

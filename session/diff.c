@@ -44,6 +44,19 @@ static int open_side(struct comparison *c, const char *id, struct side *side)
     return 0;
 }
 
+static int check_session(struct comparison *c)
+{
+    uint64_t present = c->from.read && c->to.read ? 0 : c->live.row.session;
+    uint64_t from = c->from.read ? c->from.state.at.session : present,
+             to = c->to.read ? c->to.state.at.session : present;
+    if (!from || !to || from == to)
+        return 0;
+    return error_set(c->error, CAIRN_EUSAGE,
+                     "they are of two sessions: numbers %llu and %llu%s",
+                     (unsigned long long)from, (unsigned long long)to,
+                     present ? "; give --session with the one of the checkpoint" : "");
+}
+
 static int open_both(struct comparison *c, struct cairn_store *store,
                      const char *session, const char *from, const char *to)
 {
@@ -56,6 +69,8 @@ static int open_both(struct comparison *c, struct cairn_store *store,
         rc = open_side(c, from, &c->from);
     if (!rc)
         rc = open_side(c, to, &c->to);
+    if (!rc)
+        rc = check_session(c);
     if (c->live.open)
         store_end_read(store); /* the callbacks may use it */
     c->live.open = false;

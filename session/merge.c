@@ -348,8 +348,6 @@ static int merge_boards(struct merging *g)
 static int read_states(struct merging *g, const char *name)
 {
     struct live *live = &g->m.live;
-    struct arena arena = ARENA_INIT;
-    struct chain head;
     int rc = branch_must_find(live, name, &g->m.to, g->m.error);
     if (!rc && (g->m.to.branch == g->m.from.branch || g->m.to.status != BRANCH_ACTIVE))
         rc = error_set(g->m.error, CAIRN_EUSAGE,
@@ -359,12 +357,9 @@ static int read_states(struct merging *g, const char *name)
                            ? "the current one"
                            : branch_status_name((enum branch_status)g->m.to.status));
     if (!rc)
-        rc = sections_open(live->store, live->sha, g->m.to.branch, &head, &arena, NULL,
-                           g->m.error);
-    arena_release(&arena);
+        rc = branch_state(live, &g->m.to, &g->m.seq, g->m.error);
     if (rc)
         return rc;
-    g->m.seq = head.parent;
     rc = move_read_target(&g->m);
     if (!rc)
         rc = find_base(g);

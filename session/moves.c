@@ -4,6 +4,7 @@
  * the items that differ are written, in the same transaction. */
 #include "session/board/status.h"
 #include "session/moves_int.h"
+#include "storage/rows_checkpoint.h"
 
 #include <stdlib.h>
 
@@ -134,4 +135,19 @@ int branch_must_find(struct live *live, const char *name, struct branch_row *fou
                      "session %.*s has no branch '%.128s': `cairn branch list` shows "
                      "those that there are",
                      (int)live->row.name.len, live->row.name.ptr, name);
+}
+
+int branch_state(struct live *live, const struct branch_row *row, uint64_t *seq,
+                 struct cairn_error *error)
+{
+    uint64_t last = 0;
+    int rc = store_last_seq(live->store, NAMESPACE_DEBUG, row->branch, &last, error);
+    if (rc && rc != CAIRN_ENOTFOUND)
+        return rc;
+    *seq = last ? last : row->from_seq;
+    return *seq ? 0
+                : error_set(
+                      error, CAIRN_ENOTFOUND,
+                      "branch %.*s has no checkpoint: there is no state to take up",
+                      (int)row->name.len, row->name.ptr);
 }

@@ -74,8 +74,9 @@ struct cairn_board_result {
 /* Adds an item. Fields that are not given get what is usual: prior 0.5, status proposed
  * or open, confidence 0.5, created now, kind observation, implication or other,
  * criticality medium. The strength of evidence is cut to what its kind can have.
- * CAIRN_EUSAGE: no such kind, field or value, or what the rules of the board refuse,
- * with the reason; nothing is changed. `session`: as in cairn/session.h. */
+ * CAIRN_ENOTFOUND: an item that a field names; CAIRN_EUSAGE: no such kind, field or
+ * value, or what the rules of the board refuse, with the reason; nothing is changed.
+ * `session`: as in cairn/session.h. */
 CAIRN_API int cairn_item_add(struct cairn_store *store, const char *session,
                              const char *kind, const struct cairn_set *sets, size_t n,
                              struct cairn_board_result *result,

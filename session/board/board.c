@@ -178,7 +178,7 @@ static int refuse_missing(struct item_ref id, struct cairn_error *error)
 {
     char text[ITEM_ID_MAX];
     item_id(id, text);
-    return error_set(error, CAIRN_EUSAGE, "there is no %s", text);
+    return error_set(error, CAIRN_ENOTFOUND, "there is no %s", text);
 }
 
 static int check_ref(const struct board *board, struct item_ref ref,

@@ -49,7 +49,7 @@ struct section board_section(const struct board *board, uint8_t kind);
 /* Adds an item (id.n 0: gets the next number, which is put there) or puts another one
  * in the place of one that is there. Its contents are copied. What is refused, with
  * CAIRN_EUSAGE and a text:
- *   - a ref to what is not there; an item that is not there to be changed
+ *   - (CAIRN_ENOTFOUND) a ref to what is not there; an item that is not there
  *   - confidences and priors out of 0..1; a strength beyond what its kind of evidence
  *     can have (evidence_init makes it fit)
  *   - a hypothesis that is not proposed at first, or makes a move that there is not

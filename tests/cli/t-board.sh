@@ -109,7 +109,7 @@ ok 'a prior of 0 stays' near "$(confidence h7)" 0
 
 # ---- Evidence is checked before it is stored; taking it away takes its effect away (R-07) ----
 before=$(get .total cairn evidence list)
-exits 2 cairn evidence add h99 'of nothing' --strength 1
+exits 10 cairn evidence add h99 'of nothing' --strength 1
 exits 2 cairn evidence add h6 'without strength'
 says 'strength' 'the strength is required'
 exits 2 cairn evidence add h6 'x' --strength nan
@@ -186,7 +186,7 @@ exits 2 cairn belief depend b1 b1
 exits 2 cairn belief depend b3 b1
 says 'b3 -> b1 -> b2 -> b3' 'a circle is refused, and all of it is named'
 exits 2 cairn belief depend b1 b2
-exits 2 cairn belief depend b1 b9
+exits 10 cairn belief depend b1 b9
 exits 2 cairn belief depend b1 h1
 exits 2 cairn belief depend b1 b3 --kind magic
 is "$(get .total cairn belief dependencies)" 2 'nothing of that was stored'
@@ -271,7 +271,7 @@ is "$(awk 'NR > 1 { print $1 }' out)" n2 'by tag'
 exits 0 cairn note list --about b1
 is "$(awk 'NR > 1 { print $1 }' out)" n2 'by what they are about'
 is "$(get '.about[1]' cairn note show n2)" b1 'in JSON a list'
-exits 2 cairn note add x --about h77
+exits 10 cairn note add x --about h77
 exits 2 cairn note add x --severity loud
 exits 2 cairn note add x --about 'h1,,b1'
 exits 0 cairn note update n2 --severity critical --about ''

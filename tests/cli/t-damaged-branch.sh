@@ -1,0 +1,53 @@
+# shellcheck shell=sh disable=SC2154
+# A damaged state of a branch is never passed over for an older one, and what stands for a state
+# that is replaced is whole.
+. "${TESTS:?}/cli/tap.sh"
+unset CAIRN_SESSION
+store=$CAIRN_STORE
+
+exits 0 cairn session start damaged -q
+exits 0 cairn note add 'on main' -q
+exits 0 cairn branch start other -q
+exits 0 cairn note add 'on the other' -q
+exits 0 cairn checkpoint create 'of the other' -q
+exits 0 cairn branch switch main -q
+cairn checkpoint list --json --limit 100 >list
+head=$(json_get '.checkpoints[0].seq' list)
+exits 0 sqlite3 "$store/cairn.db" "UPDATE checkpoint SET record = zeroblob(length(record)) WHERE seq = $head"
+exits 5 cairn branch switch other
+says "debug:$head" err
+exits 5 cairn branch merge other
+exits 0 cairn note list
+is "$(grep -c '^n[0-9]' out)" 1 'nothing was changed'
+exits 0 cairn branch list
+ok 'the list names it' grep -q "debug:$head.*other" out
+exits 5 cairn doctor --repair
+exits 0 cairn branch switch other
+
+# The content of the newest checkpoint is damaged, the board is not: it is stored again.
+exits 0 cairn branch switch main -q
+exits 0 cairn note add 'only here' -q
+exits 0 cairn checkpoint create 'whole' -q
+cairn checkpoint list --json --limit 1 >list
+newest=$(json_get '.checkpoints[0].seq' list)
+exits 0 sqlite3 "$store/cairn.db" "UPDATE object SET data = zeroblob(length(data)) WHERE id = (SELECT max(id) FROM object)"
+exits 5 cairn checkpoint verify
+exits 0 cairn checkpoint restore debug:1 --yes
+exits 0 cairn checkpoint undo-restore
+exits 0 cairn note list
+says 'only here' out
+exits 0 cairn checkpoint show "debug:$newest"
+exits 0 cairn checkpoint verify
+
+# What belongs to two sessions is not compared.
+exits 0 cairn session start another -q
+exits 2 cairn checkpoint diff debug:1
+says 'of two sessions' err
+exits 0 cairn checkpoint create 'of another' -q
+cairn checkpoint list --json --limit 1 >list
+exits 2 cairn checkpoint diff debug:1 "$(json_get '.checkpoints[0].id' list)"
+exits 0 cairn checkpoint diff debug:1 --session damaged
+
+exits 0 cairn hypothesis add 'h' -q
+exits 10 cairn evidence add h9 'e' --strength 1
+done_testing
