@@ -134,11 +134,10 @@ static const struct command session_table[] = {
     {"session import",
      "FILE",
      "take sessions from a file into this store",
-     "Reads a file that `cairn session export` wrote (- for stdin), and prints the "
-     "name "
-     "of each session that it made. Everything is verified first: what is damaged or "
-     "not known is refused and named, the rest imported, and the exit status is 5. "
-     "Checkpoints that are here already are skipped.",
+     "Makes the sessions of a file that `cairn session export` wrote (- for stdin). "
+     "Prints their names. Everything is verified first: what is damaged or not known "
+     "is refused and named, the rest is imported, and the exit status is 5. What is "
+     "here already is skipped.",
      "  cairn session import slow-login.cairn",
      EXITS,
      1,

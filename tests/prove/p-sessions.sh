@@ -100,8 +100,13 @@ sweep() { # NAME COMMAND...
     done
 }
 
+CAIRN_STORE=$PWD/elsewhere
+make_store
+cairn session export elsewhere.cairn -q
+CAIRN_STORE=$store
 make_store
 cp -a "$store" keep
+mkdir -p tmp
 sweep 'a new item' cairn hypothesis add 'the index is broken'
 sweep 'a status' cairn hypothesis confirm h1
 sweep 'a checkpoint' cairn checkpoint create 'three'
@@ -109,6 +114,8 @@ sweep 'a restore' cairn checkpoint restore debug:2 --yes
 sweep 'a branch' cairn branch switch other
 sweep 'an undo' cairn session undo
 sweep 'a start' cairn session start another
+sweep 'an import' cairn session import elsewhere.cairn
+TMPDIR=$PWD/tmp sweep 'a bisect' cairn checkpoint bisect --good debug:1 --bad debug:3 -- false
 printf 'figure|G1 G2 G10|commands of sessions, killed before each system call and made to fail|%s trials|%s|0|0|%s\n' \
     "$tries" "$lost" "$other"
 
