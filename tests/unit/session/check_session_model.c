@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Random lives of sessions: changes of the board, checkpoints, restores, their undoing
  * and branches, each through a handle of its own. Every state that can be gone back to
- * is told as text when it is there, and again at each later look. */
+ * is told as text when it is there, and again at each later look; at the end also in
+ * other stores, into which it was copied and imported. */
 #include "base/str.h"
 #include "cairn/gc.h"
+#include "cairn/history.h"
 #include "cairn/session.h"
+#include "cairn/transfer.h"
 #include "tests/support/random.h"
 #include "tests/support/remove_tree.h"
 #include "tests/support/suite.h"
@@ -58,17 +61,23 @@ static int add_item(void *context, const struct cairn_item *item)
     return 0;
 }
 
-/* NULL: as it is now. The caller frees it. */
-static char *tell(struct life *life, const char *checkpoint)
+/* checkpoint NULL: as it is now. The caller frees it. */
+static char *tell_in(struct cairn_store *store, const char *session,
+                     const char *checkpoint)
 {
     struct buf out = BUF_INIT;
     struct cairn_item_filter all = {.checkpoint = checkpoint,
                                     .page = {.all = true, .oldest_first = true}};
     buf_text(&out, "");
-    MUST(cairn_item_list(life->store, NULL, &all, add_item, &out, NULL, &error));
+    MUST(cairn_item_list(store, session, &all, add_item, &out, NULL, &error));
     buf_add(&out, "", 1);
     ck_assert(!out.failed);
     return out.data;
+}
+
+static char *tell(struct life *life, const char *checkpoint)
+{
+    return tell_in(life->store, NULL, checkpoint);
 }
 
 /* ---- Handles ---- */
@@ -435,6 +444,114 @@ static void look_back(struct life *life)
                                  &(struct cairn_verify_result){0}, &error));
 }
 
+/* ---- In other stores ---- */
+
+static struct cairn_store *open_other(struct life *life, const char *name)
+{
+    char path[280];
+    struct cairn_store *store = NULL;
+    snprintf(path, sizeof path, "%s/%s", life->dir, name);
+    struct cairn_store_options options = {
+        .path = path, .create = true, .sync = CAIRN_SYNC_OFF};
+    MUST(cairn_store_open(&store, &options, &error));
+    return store;
+}
+
+/* Each state as a session of its own, present and at its checkpoint. */
+static void copy_states(struct life *life)
+{
+    struct cairn_store *other = open_other(life, "copies");
+    struct cairn_moment newest = {.time = "now"};
+    for (int i = 0; i < life->n; i++) {
+        struct cairn_session_info info;
+        struct cairn_checkpoint_info made;
+        MUST(cairn_session_copy(life->store, life->states[i].id, other, NULL, &info,
+                                &error));
+        char *present = tell_in(other, NULL, NULL), *then;
+        ck_assert_str_eq(present, life->states[i].text);
+        free(present);
+        ck_assert_uint_eq(info.checkpoints, 1);
+        MUST(cairn_session_at(other, NULL, &newest, &made, &error));
+        ck_assert_str_eq(made.message, "by the test");
+        then = tell_in(other, NULL, made.id);
+        ck_assert_str_eq(then, life->states[i].text);
+        free(then);
+    }
+    MUST(cairn_checkpoint_verify(other, NULL, NULL, NULL,
+                                 &(struct cairn_verify_result){0}, &error));
+    cairn_store_close(other);
+}
+
+static int keep_bytes(void *context, const char *bytes, size_t n)
+{
+    buf_add(context, bytes, n);
+    return 0;
+}
+
+struct reading {
+    struct buf file;
+    size_t at;
+};
+
+static int64_t give_bytes(void *context, char *bytes, size_t n)
+{
+    struct reading *reading = context;
+    size_t left = reading->file.size - reading->at;
+    n = left < n ? left : n;
+    if (n)
+        memcpy(bytes, reading->file.data + reading->at, n);
+    reading->at += n;
+    return (int64_t)n;
+}
+
+struct tag_search {
+    char tag[64], id[CAIRN_ID_MAX];
+};
+
+static int see_tag(void *context, const struct cairn_checkpoint_info *info)
+{
+    struct tag_search *search = context;
+    if (!strstr(info->tags, search->tag))
+        return 0;
+    snprintf(search->id, sizeof search->id, "%s", info->id);
+    return 1;
+}
+
+/* The whole session, read from its file: each state under the tag that names it. */
+static void move_session(struct life *life)
+{
+    struct cairn_store *other = open_other(life, "imported");
+    struct cairn_checkpoint_filter all = {.page = {.all = true}};
+    struct cairn_transfer out, in;
+    struct reading reading = {.at = 0};
+    MUST(cairn_session_export(life->store, NULL, false, keep_bytes, &reading.file, NULL,
+                              &out, &error));
+    MUST(cairn_session_import(other, give_bytes, &reading, NULL, &in, &error));
+    ck_assert_uint_eq(in.checkpoints, out.checkpoints);
+    ck_assert(in.sessions == 1 && in.skipped == 0 && in.refused == 0);
+    char *here = tell(life, NULL), *there = tell_in(other, "model", NULL);
+    ck_assert_str_eq(here, there);
+    free(here);
+    free(there);
+    for (int i = 0; i < life->n; i++) {
+        struct tag_search search = {.id = ""};
+        snprintf(search.tag, sizeof search.tag, "from:%s", life->states[i].id);
+        MUST(cairn_checkpoint_list(other, &all, see_tag, &search, NULL, &error));
+        ck_assert_str_ne(search.id, "");
+        there = tell_in(other, NULL, search.id);
+        ck_assert_str_eq(there, life->states[i].text);
+        free(there);
+    }
+    reading.at = 0;
+    MUST(cairn_session_import(other, give_bytes, &reading, NULL, &in, &error));
+    ck_assert(in.sessions == (out.checkpoints == 0) && in.checkpoints == 0 &&
+              in.skipped == out.checkpoints);
+    MUST(cairn_checkpoint_verify(other, NULL, NULL, NULL,
+                                 &(struct cairn_verify_result){0}, &error));
+    buf_release(&reading.file);
+    cairn_store_close(other);
+}
+
 START_TEST(test_lives)
 {
     const char *level = getenv("CAIRN_TEST_LEVEL");
@@ -446,6 +563,8 @@ START_TEST(test_lives)
         for (int i = 0; i < 40; i++)
             step(&life);
         look_back(&life);
+        copy_states(&life);
+        move_session(&life);
         end(&life);
     }
 }
