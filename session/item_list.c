@@ -16,6 +16,21 @@ struct view {
     bool past;
 };
 
+/* Of another session than the one that is named it would be a wrong answer. */
+static int check_session(struct view *view, const char *session,
+                         struct cairn_error *error)
+{
+    uint64_t of = view->state.at.session;
+    int rc = session ? live_find(&view->live, session, error) : 0;
+    if (rc || !session || !of || of == view->live.row.session)
+        return rc;
+    return error_set(error, CAIRN_EUSAGE,
+                     "that checkpoint is of session %llu, not of %.*s: give --session "
+                     "%llu",
+                     (unsigned long long)of, (int)view->live.row.name.len,
+                     view->live.row.name.ptr, (unsigned long long)of);
+}
+
 static int open_view(struct view *view, struct cairn_store *store, const char *session,
                      const char *checkpoint, struct cairn_error *error)
 {
@@ -33,7 +48,8 @@ static int open_view(struct view *view, struct cairn_store *store, const char *s
         return rc;
     view->past = true;
     view->board = &view->state.board;
-    return state_read(store, view->live.sha, seq, &view->state, error);
+    rc = state_read(store, view->live.sha, seq, &view->state, error);
+    return rc ? rc : check_session(view, session, error);
 }
 
 /* The transaction ends before the callbacks, which may use the store. */

@@ -10,9 +10,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* In a seq that is listed: it leads to the present state. No seq has this bit. */
+#define OURS (1ull << 63)
+
 struct newest {
     struct live live;
-    uint64_t *seqs; /* of all branches, descending */
+    uint64_t *seqs; /* of the current branch, descending, then of the others */
+    uint64_t mark;  /* OURS for those of the branch that is listed */
+    uint64_t from;  /* where the current branch begins */
     size_t n, capacity;
     int (*damaged)(void *, const char *id, const char *text);
     void *context;
@@ -28,7 +33,7 @@ static int add_seq(void *context, const struct checkpoint_row *row)
     if (!seqs)
         return error_nomem(newest->error);
     newest->seqs = seqs;
-    seqs[newest->n++] = row->seq;
+    seqs[newest->n++] = row->seq | newest->mark;
     return 0;
 }
 
@@ -37,6 +42,10 @@ static int add_branch(void *context, const struct branch_row *row)
     struct newest *newest = context;
     struct checkpoint_range range = {.namespace_id = NAMESPACE_DEBUG,
                                      .stream = row->branch};
+    bool current = row->branch == newest->live.row.branch;
+    newest->mark = current ? OURS : 0;
+    if (current)
+        newest->from = row->from_seq;
     return store_each_checkpoint(newest->live.store, &range, add_seq, newest,
                                  newest->error);
 }
@@ -66,6 +75,9 @@ static int list_seqs(struct newest *newest)
         return error_set(error, rc, "%s", why.text);
     if (rc)
         report(newest, "", why.text);
+    for (size_t i = 0; i < newest->n; i++)
+        if (newest->seqs[i] == newest->from)
+            newest->seqs[i] |= OURS;
     if (newest->n)
         qsort(newest->seqs, newest->n, sizeof *newest->seqs, by_seq);
     return 0;
@@ -108,7 +120,7 @@ static int search(struct newest *newest)
     struct str name = newest->live.row.name;
     int rc = list_seqs(newest);
     for (size_t i = 0; i < newest->n && !rc; i++)
-        rc = try_seq(newest, newest->seqs[i]);
+        rc = try_seq(newest, newest->seqs[i] & ~OURS);
     if (rc)
         return rc < 0 ? rc : 0;
     if (!newest->found.damaged)

@@ -18,6 +18,7 @@ struct work {
     const struct item_kind *kind;
     struct cairn_store *store;
     const char *session; /* or NULL: the current one */
+    char current[24];    /* its number, where an earlier state of it is meant */
     struct texts texts;
 };
 
@@ -181,6 +182,18 @@ static int show_one(void *context, const struct cairn_item *item)
     return 0;
 }
 
+/* An earlier state is one of the current session, too, where no other is named. */
+static void name_current(struct work *work)
+{
+    struct cairn_session_info info;
+    if (work->session || !work->settings->given[OPT_AT] ||
+        cairn_session_get(work->store, NULL, &info, NULL) != 0)
+        return;
+    snprintf(work->current, sizeof work->current, "%llu",
+             (unsigned long long)info.session);
+    work->session = work->current;
+}
+
 static int show_item(struct work *work)
 {
     const struct settings *settings = work->settings;
@@ -191,6 +204,7 @@ static int show_item(struct work *work)
         return status;
     if (used)
         doc_begin(used);
+    name_current(work);
     if (cairn_item_get(work->store, work->session, settings->operands[0],
                        settings->text[OPT_AT], show_one, used, &error) == 0)
         return used ? doc_print(used) : 0;
@@ -278,6 +292,7 @@ static int list_items(struct work *work)
         doc_begin(&doc);
         doc_array(&doc, "items");
     }
+    name_current(work);
     if (cairn_item_list(work->store, work->session, &filter, list_one, &listing, &total,
                         &error) == 0)
         return end_list(&listing, &filter.page, total);

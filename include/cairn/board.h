@@ -121,7 +121,8 @@ struct cairn_item_filter {
     const char *field; /* with `value`: only items of which that field is, or has, this
                           word, id or text; NULL: any */
     const char *value;
-    const char *checkpoint; /* as they were there; NULL: now */
+    const char *checkpoint; /* as they were there, of the session that is named (or any,
+                               if none is); NULL: now */
     bool by_score;          /* gaps: open ones only, the one that matters most first */
     struct cairn_page page; /* by number */
 };

@@ -111,8 +111,9 @@ struct cairn_step {
     enum cairn_step_kind kind;
     const char *text;
 };
-/* The newest checkpoint of a session, on any branch, whose record and content are all
- * verified. `damaged` gets each newer one that is not, with the reason, newest first;
+/* The newest checkpoint of a session whose record and content are all verified: of its
+ * current branch, or where that begins; else of another one. `damaged` gets each that
+ * would have come before it and is not sound, with the reason, in that order;
  * where a row is damaged by which others might be found, `id` is "". CAIRN_ENOTFOUND:
  * the session has no checkpoint; CAIRN_EDAMAGED: none is whole. */
 CAIRN_API int cairn_session_newest(struct cairn_store *store, const char *session,

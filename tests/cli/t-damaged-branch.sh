@@ -47,6 +47,16 @@ exits 0 cairn checkpoint create 'of another' -q
 cairn checkpoint list --json --limit 1 >list
 exits 2 cairn checkpoint diff debug:1 "$(json_get '.checkpoints[0].id' list)"
 exits 0 cairn checkpoint diff debug:1 --session damaged
+exits 2 cairn note list --at debug:1
+says 'is of session 1' err
+exits 0 cairn note list --at debug:1 --session damaged
+exits 0 cairn session switch damaged -q
+exits 0 cairn branch switch other -q
+exits 0 cairn note add 'newer, and on another branch' -q
+exits 0 cairn branch switch main -q
+exits 0 cairn checkpoint recover
+ok 'what is newest on the current branch comes first' grep -q "debug:$newest" out
+exits 0 cairn session switch another -q
 
 exits 0 cairn hypothesis add 'h' -q
 exits 10 cairn evidence add h9 'e' --strength 1
