@@ -3,6 +3,7 @@
 #include "session/moves_int.h"
 
 #include "base/array.h"
+#include "base/reader.h"
 #include "session/board/beliefs.h"
 #include "session/board/status.h"
 
@@ -57,6 +58,51 @@ static int line_of(struct merging *g, uint64_t branch, struct place **line, size
     return rc;
 }
 
+/* What was merged into one of ours is known there as well, up to what it was then. */
+struct merged_lines {
+    struct merging *g;
+    struct place **line;
+    size_t *n, capacity;
+};
+
+static int see_merge(void *context, const struct session_log_row *row)
+{
+    struct merged_lines *m = context;
+    struct reader in = reader_of(row->after.ptr, row->after.len);
+    uint64_t into = read_varint(&in), merged = read_varint(&in),
+             made = read_varint(&in);
+    bool ours = false;
+    if (row->verb != VERB_MERGED || !reader_done(&in))
+        return 0;
+    for (size_t i = 0; i < *m->n; i++)
+        ours |= (*m->line)[i].branch == into && made <= (*m->line)[i].seq;
+    if (!ours)
+        return 0;
+    struct place *places = array_room(*m->line, *m->n, &m->capacity, sizeof *places);
+    if (!places)
+        return error_nomem(m->g->m.error);
+    *m->line = places;
+    places[(*m->n)++] = (struct place){row->number, merged};
+    return 0;
+}
+
+/* In the order in which it was done, so that what was merged into what was merged later
+ * counts. */
+static int add_merged(struct merging *g, struct place **line, size_t *n)
+{
+    struct merged_lines m = {.g = g, .line = line, .n = n, .capacity = *n};
+    return store_each_session_log(g->m.live.store, g->m.live.row.session, 0, false,
+                                  see_merge, &m, g->m.error);
+}
+
+static void take_newer(struct merging *g, const struct place *a, const struct place *b)
+{
+    uint64_t seq = a->seq < b->seq ? a->seq : b->seq;
+    if (a->branch == b->branch && seq > g->base_seq)
+        g->base_seq = seq;
+}
+
+/* The newest state that both have in them. */
 static int find_base(struct merging *g)
 {
     struct place *ours = NULL, *theirs = NULL;
@@ -64,10 +110,13 @@ static int find_base(struct merging *g)
     int rc = line_of(g, g->m.from.branch, &ours, &n);
     if (!rc)
         rc = line_of(g, g->m.to.branch, &theirs, &others);
-    for (size_t i = 0; i < n && !rc && !g->base_seq; i++)
-        for (size_t k = 0; k < others && !g->base_seq; k++)
-            if (ours[i].branch == theirs[k].branch)
-                g->base_seq = ours[i].seq < theirs[k].seq ? ours[i].seq : theirs[k].seq;
+    if (!rc)
+        rc = add_merged(g, &ours, &n);
+    if (!rc)
+        rc = add_merged(g, &theirs, &others);
+    for (size_t i = 0; i < n && !rc; i++)
+        for (size_t k = 0; k < others; k++)
+            take_newer(g, &ours[i], &theirs[k]);
     free(ours);
     free(theirs);
     if (!rc && !g->base_seq)
@@ -369,7 +418,7 @@ static int read_states(struct merging *g, const char *name)
     return state_read(live->store, live->sha, g->base_seq, &g->base, g->m.error);
 }
 
-static int put_merged(struct merging *g, struct cairn_merged *report)
+static int put_merged(struct merging *g, struct cairn_merged *report, uint64_t *seq)
 {
     struct live *live = &g->m.live;
     struct board_changes changes = {0};
@@ -388,15 +437,31 @@ static int put_merged(struct merging *g, struct cairn_merged *report)
     if (!rc)
         rc = capture_before(live, TRIGGER_BRANCH_MERGED, NULL, &made, g->m.error);
     live->board = before;
+    *seq = made.ref.seq;
     if (!rc)
         checkpoint_id(NAMESPACE_DEBUG, made.ref.seq, &made.ref.digest,
                       report->checkpoint);
     return rc;
 }
 
+static int log_merge(struct merging *g, uint64_t made)
+{
+    struct buf after = BUF_INIT;
+    buf_varint(&after, g->m.from.branch);
+    buf_varint(&after, g->m.seq);
+    buf_varint(&after, made);
+    struct log_entry entry = {
+        .verb = VERB_MERGED, .number = g->m.to.branch, .after = buf_view(&after)};
+    int rc = buf_check(&after, g->m.error);
+    if (!rc)
+        rc = live_log(&g->m.live, &entry, g->m.error);
+    buf_release(&after);
+    return rc;
+}
+
 static int merge(struct merging *g, const char *name, struct cairn_merged *report)
 {
-    struct log_entry entry = {.verb = VERB_MERGED};
+    uint64_t made = 0;
     int rc = read_states(g, name);
     if (!rc)
         rc = capture_before(&g->m.live, TRIGGER_BRANCH_SWITCH, NULL, &g->m.before,
@@ -404,15 +469,14 @@ static int merge(struct merging *g, const char *name, struct cairn_merged *repor
     if (!rc)
         rc = merge_boards(g);
     if (!rc)
-        rc = put_merged(g, report);
+        rc = put_merged(g, report, &made);
     if (rc)
         return rc;
     report->conflicts = g->n_conflicts;
     checkpoint_id(NAMESPACE_DEBUG, g->base_seq, &g->base.at.ref.digest, report->base);
     g->m.to.status = BRANCH_MERGED;
-    entry.number = g->m.to.branch;
     rc = store_put_branch(g->m.live.store, &g->m.to, g->m.error);
-    return rc ? rc : live_log(&g->m.live, &entry, g->m.error);
+    return rc ? rc : log_merge(g, made);
 }
 
 static void tell_conflicts(const struct merging *g, int (*each)(void *, const char *),

@@ -17,12 +17,15 @@
 /* Stored in the log of a session: never renumbered. `number` and the two texts of a row
  * are, by verb:
  *
- *   put       item, its body before (none: it was added) and after
- *   removed   item, its body before
- *   checkpoint, restored    seq of the checkpoint
- *   branched, switched, abandoned, merged, back   the branch that is or was current
- * then undone    the turn that was undone restored, back          after: varint branch
- * before, varint seq that it was at configured              after: name and value */
+ *   - put: the item, its body before (none: it was added) and after
+ *   - removed: the item, its body before
+ *   - checkpoint, restored: seq of the checkpoint
+ *   - branched, switched, abandoned, back: the branch that is current then, or was
+ *   - restored and back, after: varint branch before, varint seq that it was at
+ *   - merged: the other branch; after: varint branch that it was merged into, varint
+ * seq of the state that was merged, varint seq of what came of it
+ *   - undone: the turn that was undone
+ *   - configured, after: name and value; pruned: how many, after: for people */
 enum session_verb {
     VERB_STARTED = 1,
     VERB_PUT = 2,

@@ -67,6 +67,24 @@ exits 10 cairn branch merge nowhere
 cairn branch list >branches
 ok 'the branch is merged' grep -q '^merged.*other' branches
 
+# ---- What was merged before is known: only the other branch has changed since ----
+exits 0 cairn note add 'of b, later changed by c'
+exits 0 cairn note add 'of b, later removed by c'
+exits 0 cairn branch start b -q
+exits 0 cairn note update n5 --text 'changed by b' -q
+exits 0 cairn branch start c -q
+exits 0 cairn branch switch main -q
+exits 0 cairn branch merge b -q
+exits 0 cairn branch switch c -q
+exits 0 cairn note update n5 --text 'changed by c' -q
+exits 0 cairn note remove n6 -q
+exits 0 cairn branch switch main -q
+exits 0 cairn branch merge c --json
+ok 'no item was changed by both' grep -q '"conflicts":\[\]' out
+cairn note list --limit 100 >notes
+ok 'as c has it' grep -q 'changed by c' notes
+ok 'and what it removed' test "$(grep -c '^n6' notes)" -eq 0
+
 # ---- Pruning ----
 for i in 1 2 3 4 5; do
     exits 0 cairn branch start "line $i" -q
@@ -98,8 +116,8 @@ done
 
 # ---- The head of another branch is all that there is of it ----
 exits 0 cairn branch switch main -q
-cairn branch list --json >list
-head=$("$BUILD/tests/tools/json" flat list | sed -n 's/^\.branches\[3\]\.head\t//p')
+cairn branch list >branches
+head=$(awk '/line 2$/ { print $5 }' branches)
 exits 2 cairn checkpoint delete "$head" --yes
 says 'all that there is of its state' err
 exits 0 cairn branch abandon 'line 2' --reason 'not needed'
