@@ -55,8 +55,8 @@ int checkpoint_check_broken(struct cairn_store *store, uint64_t seq, const char 
     if (rc <= 0)
         return rc;
     return error_set(error, CAIRN_EUSAGE,
-                     "checkpoint %s is labelled broken: take another one, or give "
-                     "--force",
+                     "checkpoint %s is labelled broken: take another one, give --force "
+                     "where there is that option, or take the label off",
                      id);
 }
 

@@ -3,6 +3,7 @@
 #include "session/moves_int.h"
 
 #include "base/utf8.h"
+#include "checkpoint/annotations.h"
 #include "session/board/status.h"
 #include "storage/rows_checkpoint.h"
 
@@ -22,6 +23,8 @@ static int start_branch(struct move *m, const char *name, const char *from)
                        name);
     if (!rc && from)
         rc = debug_seq(m->live.store, from, &m->seq, m->error);
+    if (!rc && from)
+        rc = checkpoint_check_broken(m->live.store, m->seq, from, m->error);
     if (!rc)
         rc =
             capture_before(&m->live, TRIGGER_BRANCH_SWITCH, NULL, &m->before, m->error);

@@ -84,6 +84,8 @@ static int compute(struct impact *i, const char *id, double confidence)
     uint32_t place = 0;
     int rc = live_load_board(&i->live, i->error);
     if (!rc)
+        rc = board_check(&i->live.board, i->error);
+    if (!rc)
         rc = confidence_check("confidence", confidence, i->error);
     if (!rc)
         rc = make_graph(i);

@@ -39,7 +39,9 @@ static int open_view(struct view *view, struct cairn_store *store, const char *s
     if (!checkpoint) {
         int rc = live_read(&view->live, store, session, error);
         view->board = &view->live.board;
-        return rc ? rc : live_load_board(&view->live, error);
+        if (!rc)
+            rc = live_load_board(&view->live, error);
+        return rc ? rc : board_check(view->board, error);
     }
     int rc = live_begin(&view->live, store, false, error);
     if (!rc)

@@ -277,6 +277,8 @@ int cairn_item_add(struct cairn_store *store, const char *session, const char *k
     int rc = begin_editing(&e, store, session, error);
     e.item.id.kind = number;
     if (!rc)
+        rc = board_check(&e.live.board, error);
+    if (!rc)
         rc = set_usual(&e);
     if (!rc)
         rc = finish_item(&e, sets, n);
@@ -289,6 +291,8 @@ int cairn_item_set(struct cairn_store *store, const char *session, const char *i
 {
     struct editing e;
     int rc = begin_editing(&e, store, session, error);
+    if (!rc)
+        rc = board_check(&e.live.board, error);
     if (!rc)
         rc = find_item(&e, id);
     if (!rc)

@@ -149,12 +149,41 @@ static bool is_about(const struct item *evidence, struct item_ref hypothesis)
     return evidence->values[EVIDENCE_HYPOTHESIS].ref.n == hypothesis.n;
 }
 
+/* Rows that were removed by something else, or lost. */
+static int refuse_lost(struct item_ref id, struct cairn_error *error)
+{
+    char text[ITEM_ID_MAX];
+    item_id(id, text);
+    return error_set(error, CAIRN_EDAMAGED,
+                     "%s is missing, though other items name it: remove those, or go "
+                     "back to a checkpoint (`cairn checkpoint recover`)",
+                     text);
+}
+
+int board_check(const struct board *board, struct cairn_error *error)
+{
+    for (uint8_t kind = 1; kind < ITEM_KINDS_END; kind++) {
+        const struct item_kind_info *info = item_kind_info(kind);
+        struct section section = board_section(board, kind);
+        for (uint32_t i = 0; i < section.n; i++)
+            for (uint32_t f = 1; f <= info->n_fields; f++) {
+                const struct item_value *value = &section.items[i].values[f];
+                if (value->present && info->fields[f - 1].type == FIELD_REF &&
+                    !board_find(board, value->ref))
+                    return refuse_lost(value->ref, error);
+            }
+    }
+    return 0;
+}
+
 int board_confidence(const struct board *board, struct item_ref hypothesis,
                      double *confidence, struct cairn_error *error)
 {
     const struct item *item = board_find(board, hypothesis);
     const struct board_list *all = &board->lists[ITEM_EVIDENCE];
-    assert(item && hypothesis.kind == ITEM_HYPOTHESIS);
+    assert(hypothesis.kind == ITEM_HYPOTHESIS);
+    if (!item)
+        return refuse_lost(hypothesis, error);
     struct evidence *list = calloc((size_t)all->n + 1, sizeof *list);
     size_t n = 0;
     if (!list)

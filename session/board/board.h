@@ -64,7 +64,11 @@ int board_put(struct board *board, struct item *item, int64_t now_ns,
 int board_remove(struct board *board, struct item_ref id, struct board_changes *changes,
                  struct cairn_error *error);
 
-/* Of a hypothesis: its prior and all evidence for it, in order. */
+/* Is everything there that items refer to? CAIRN_EDAMAGED names what is not: rows may
+ * be lost. (Notes may be about what was removed.) Before board_put. */
+int board_check(const struct board *board, struct cairn_error *error);
+/* Of a hypothesis: its prior and all evidence for it, in order. CAIRN_EDAMAGED: it is
+ * not there. */
 int board_confidence(const struct board *board, struct item_ref hypothesis,
                      double *confidence, struct cairn_error *error);
 

@@ -60,4 +60,26 @@ exits 0 cairn session switch another -q
 
 exits 0 cairn hypothesis add 'h' -q
 exits 10 cairn evidence add h9 'e' --strength 1
+
+# What other items name is gone: that is damage, and what can be done about it works.
+exits 0 cairn session start lost -q
+exits 0 cairn hypothesis add 'h' -q
+exits 0 cairn evidence add h1 'e' --strength 0.5 -q
+exits 0 cairn gap add 'g' --hypothesis h1 -q
+exits 0 cairn checkpoint create 'with h1' -q
+cairn checkpoint list --json --limit 1 >list
+id=$(json_get '.checkpoints[0].id' list)
+exits 0 sqlite3 "$store/cairn.db" 'DELETE FROM item WHERE kind = 1 AND session = (SELECT max(session) FROM session)'
+for command in 'gap list' 'evidence list' 'hypothesis list' 'note add x' 'gap update g1 --text y'; do
+    # shellcheck disable=SC2086
+    exits 5 cairn $command
+    says 'h1 is missing' err
+done
+exits 0 cairn checkpoint restore "$id" --yes
+exits 0 cairn gap list
+exits 0 cairn note add 'x'
+exits 0 sqlite3 "$store/cairn.db" 'DELETE FROM item WHERE kind = 1 AND session = (SELECT max(session) FROM session)'
+exits 0 cairn evidence remove e1
+exits 0 cairn gap remove g1
+exits 0 cairn hypothesis list
 done_testing
