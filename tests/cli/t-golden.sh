@@ -58,7 +58,7 @@ answers_of_sessions() {
         answer session show "$session"
         answer session log --session "$session" --limit 100
         answer branch list --session "$session"
-        for kind in hypothesis evidence belief gap check note; do
+        for kind in hypothesis evidence belief gap note; do
             answer "$kind" list --session "$session" --limit 100
         done
     done <sessions

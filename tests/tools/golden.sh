@@ -142,6 +142,7 @@ expect 0 checkpoint prune --run 10 --keep 1
 newest=$("$cairn" checkpoint list --run 12 --limit 1 --json | sed 's/.*"seq":\([0-9]*\).*/\1/')
 expect 0 checkpoint delete "$newest" --yes
 
+newest_run=$("$cairn" checkpoint list --run 12 --limit 1 --json | sed 's/.*"seq":\([0-9]*\).*/\1/')
 # Sessions: the first with every kind of item, a branch that was given up, a state that
 # was restored, something undone; the second, which has ended, of something else.
 expect 0 session start first
@@ -152,6 +153,8 @@ expect 0 evidence add h1 'the disk is full' --kind observation --strength 0.8
 expect 0 hypothesis test h1
 expect 0 hypothesis confirm h1
 expect 0 belief add 'the cache is cold' --confidence 0.6
+expect 0 belief add 'the host is slow' --confidence 0.5
+expect 0 belief depend b2 b1
 expect 0 gap add 'who writes there'
 expect 0 note add 'a note' --tag a,b
 expect 0 checkpoint create 'before the branch' --tag keep
@@ -160,6 +163,12 @@ expect 0 note add 'only on the branch'
 expect 0 hypothesis reject h2
 expect 0 branch switch main
 expect 0 branch abandon side --reason 'it led nowhere'
+expect 0 branch start joined
+expect 0 note add 'merged later'
+expect 0 branch switch main
+expect 0 branch merge joined
+expect 0 checkpoint label debug:"$("$cairn" checkpoint list --session 1 --limit 1 --json | sed 's/.*"seq":\([0-9]*\).*/\1/')" keep
+expect 0 checkpoint note "$newest_run" 'a note on a checkpoint of a run' --severity warning
 expect 0 note remove n1
 expect 0 note add 'taken back'
 expect 0 session undo
