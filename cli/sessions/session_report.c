@@ -12,7 +12,6 @@
 
 #include <ctype.h>
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 #include <time.h>
 
@@ -58,6 +57,11 @@ static bool is_told(const struct cairn_field *field)
     return false;
 }
 
+static bool is_whole(double number)
+{
+    return number > -1e15 && number < 1e15 && (double)(int64_t)number == number;
+}
+
 static bool is_long(const struct cairn_field *field)
 {
     if (field->type != CAIRN_FIELD_TEXT)
@@ -73,8 +77,7 @@ static void put_value(FILE *file, const struct cairn_field *field)
     if (!field)
         fputs("none", file);
     else if (field->type == CAIRN_FIELD_NUMBER)
-        fprintf(file, "%.*f", field->number == floor(field->number) ? 0 : 2,
-                field->number);
+        fprintf(file, "%.*f", is_whole(field->number) ? 0 : 2, field->number);
     else if ((text = field_text(field)))
         markdown_words(file, text);
     else
