@@ -111,6 +111,12 @@ _cairn_options()
     'belief dependencies') printf '%s\n' --at --limit --offset --sort --session ;;
     'gap list') printf '%s\n' --all --at --limit --offset --session ;;
     'note list') printf '%s\n' --tag --about --at --limit --offset --sort --session ;;
+    'command list') printf '%s\n' --at --limit --offset --sort --session ;;
+    exec) printf '%s\n' --session ;;
+    'check add') printf '%s\n' --run --hypothesis --timeout --retries --session ;;
+    'check update') printf '%s\n' --text --run --hypothesis --timeout --retries --session ;;
+    'check list') printf '%s\n' --status --hypothesis --at --limit --offset --sort --session ;;
+    'check run') printf '%s\n' --all --session ;;
     *' show') printf '%s\n' --at --session ;;
     *' test' | *' remove' | 'belief undepend' | 'gap fill') printf '%s\n' --session ;;
     '') printf '%s\n' --version ;;
@@ -135,6 +141,8 @@ _cairn_values()
         *) printf '%s\n' -seq seq ;;
         esac
         ;;
+    command) printf '%s\n' list show remove ;;
+    check) printf '%s\n' add list show run update remove ;;
     --run) _cairn_runs ;;
     --from | --at | --good | --bad) _cairn_checkpoints ;;
     --session) _cairn_sessions ;;
@@ -144,7 +152,8 @@ _cairn_values()
     --severity) printf '%s\n' info warning critical ;;
     --criticality) printf '%s\n' high medium low ;;
     --trigger) printf '%s\n' manual compaction-warning code-modified tool-call significant-time ;;
-    --section) printf '%s\n' hypotheses evidence beliefs dependencies gaps notes ;;
+    --section) printf '%s\n' hypotheses evidence beliefs dependencies gaps notes \
+        commands checks ;;
     --denied)
         [[ $1 == 'belief update' ]] || return 1
         printf '%s\n' yes no
@@ -159,6 +168,8 @@ _cairn_values()
     --store | --key | --param | --jobs | -j | --output-limit | --keep | --interval | --workflow | \
         --limit | --offset | --attempt | --secrets-fd | --head | --lease | --holder | --token | --output | \
         --message | --keep-runs | --older-than | --after | --prior | --tag | --reason | --statement | --text | \
+    command) printf '%s\n' list show remove ;;
+    check) printf '%s\n' add list show run update remove ;;
         --page | --keep-last | --keep-days | --keep-tag | --strength | --source | --confidence | --subject | --claim | --about | --seq) : ;;
     *) return 1 ;;
     esac
@@ -169,7 +180,7 @@ _cairn_operands()
     case $1 in
     '') printf '%s\n' run resume plan explain status watch runs log shell events graph init \
         validate cancel resolve undo next claim complete fail doctor gc checkpoint session hypothesis \
-        evidence belief gap note branch report help version ;;
+        evidence belief gap note branch exec command check report help version ;;
     checkpoint) printf '%s\n' list show timeline verify head delete prune create at diff restore \
         undo-restore bisect recover ;;
     session) printf '%s\n' start list show switch end config undo log export import ;;
@@ -177,10 +188,12 @@ _cairn_operands()
     evidence | note) printf '%s\n' add list show update remove ;;
     belief) printf '%s\n' add list show update remove depend dependencies undepend cascade ;;
     gap) printf '%s\n' add list show fill update remove ;;
+    command) printf '%s\n' list show remove ;;
+    check) printf '%s\n' add list show run update remove ;;
     branch) printf '%s\n' start list switch merge abandon ;;
     help) printf '%s\n' run resume plan explain status watch runs log shell events graph init \
         validate cancel resolve undo next claim complete fail doctor gc checkpoint session hypothesis \
-        evidence belief gap note branch report ;;
+        evidence belief gap note branch exec command check report ;;
     resume | status | watch | cancel | events | next | 'checkpoint head') _cairn_runs ;;
     shell | resolve | undo | claim | complete | fail)
         _cairn_runs
@@ -195,8 +208,8 @@ _cairn_operands()
     'evidence add') _cairn_items hypothesis ;;
     'belief depend') _cairn_items belief ;;
     'belief undepend') _cairn_items belief dependencies ;;
-    'hypothesis add' | 'belief add' | 'gap add' | 'note add') ;;
-    hypothesis\ * | evidence\ * | belief\ * | gap\ * | note\ *) _cairn_items "${1%% *}" ;;
+    'hypothesis add' | 'belief add' | 'gap add' | 'note add' | 'check add') ;;
+    hypothesis\ * | evidence\ * | belief\ * | gap\ * | note\ * | command\ * | check\ *) _cairn_items "${1%% *}" ;;
     esac
 }
 
@@ -219,7 +232,7 @@ _cairn()
             [[ $word != *=* ]] && _cairn_values "$command" "$word" >/dev/null && skip=1
         elif [[ -z $command ]]; then
             command=$word
-        elif [[ " checkpoint session hypothesis evidence belief gap note branch " == *" $command "* ]]; then
+        elif [[ " checkpoint session hypothesis evidence belief gap note branch command check " == *" $command "* ]]; then
             command="$command $word"
         fi
     done

@@ -231,9 +231,10 @@ static const struct option option_table[OPT_NONE] = {
                     "only among checkpoints with this tag", 0, 0, 0},
     [OPT_ONLY_SESSION] = {"session", 0, OPTION_TEXT, "SESSION",
                           "only those of this session, by its name or number", 0, 0, 0},
-    [OPT_SECTION] = {"section", 0, OPTION_CHOICE,
-                     "hypotheses|evidence|beliefs|dependencies|gaps|notes",
-                     "only this part of it", 0, 0, 0},
+    [OPT_SECTION] =
+        {"section", 0, OPTION_CHOICE,
+         "hypotheses|evidence|beliefs|dependencies|gaps|notes|commands|checks",
+         "only this part of it", 0, 0, 0},
     [OPT_PRINT] = {"print", 0, OPTION_FLAG, NULL,
                    "print a script for sh that does it, without secrets", 0, 0, 0},
     [OPT_MERGE] = {"take", 0, OPTION_CHOICE, "union|ours|theirs",
@@ -270,6 +271,21 @@ static const struct option option_table[OPT_NONE] = {
                    "first try whether these two are good and bad", 0, 0, 0},
     [OPT_ALL_SESSIONS] = {"all", 0, OPTION_FLAG, NULL, "every session of the store", 0,
                           0, 0},
+    [OPT_CHECK_COMMAND] = {"run", 0, OPTION_TEXT, "COMMAND",
+                           "the shell command that verifies it", 0, 0, 0},
+    [OPT_CHECK_TIMEOUT] =
+        {"timeout", 0, OPTION_TIME, "TIME",
+         "end an attempt that takes longer, at most 7d (60s unless given)", 1,
+         7ull * 86400000, 60000},
+    [OPT_RETRIES] =
+        {"retries", 0, OPTION_NUMBER, "N",
+         "try again so often where it fails or takes too long (3 unless given)", 0, 100,
+         3},
+    [OPT_CHECK_STATUS] = {"status", 0, OPTION_CHOICE,
+                          "pending|passed|failed|timeout|error",
+                          "only those with this status", 0, 0, 0},
+    [OPT_ALL_CHECKS] = {"all", 0, OPTION_FLAG, NULL, "every check of the session", 0, 0,
+                        0},
 };
 
 const struct option *option_get(enum option_id id)

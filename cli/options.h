@@ -110,6 +110,11 @@ enum option_id {
     OPT_BAD,
     OPT_CHECK,
     OPT_ALL_SESSIONS,
+    OPT_CHECK_COMMAND,
+    OPT_CHECK_TIMEOUT,
+    OPT_RETRIES,
+    OPT_CHECK_STATUS,
+    OPT_ALL_CHECKS,
     OPT_NONE /* ends a list, and counts */
 };
 #define OPT_GLOBALS OPT_VERSION

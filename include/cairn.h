@@ -42,6 +42,7 @@
 #include "cairn/annotation.h"
 #include "cairn/board.h"
 #include "cairn/checkpoint.h"
+#include "cairn/command.h"
 #include "cairn/error.h"
 #include "cairn/external.h"
 #include "cairn/gc.h"

@@ -5,9 +5,10 @@
  *  1. Between clone and exec the child shares all memory with a program that we do not
  *     know, so it allocates nothing, takes no lock and runs no signal handler: all
  *     signals stay blocked until every disposition is the default one.
- *  2. Order matters: own group, then parent-death signal, then a look whether the
- *     parent still lives (it may have died before the signal was armed), then the pid
- *     into the slot. Whoever finds a pid in a slot finds a group of that number.
+ *  2. Order matters: own group (unless it is attached), then parent-death signal, then
+ * a look whether the parent still lives (it may have died before the signal was armed),
+ * then the pid into the slot. Whoever finds a pid in a slot finds a group of that
+ * number, or none: what is attached is told by its token alone.
  *  3. It leaves by exec or _exit only. */
 #include "process/become.h"
 #include "process/child_int.h"
@@ -102,11 +103,34 @@ IN_CHILD static void leave_terminal(void)
     close(fd);
 }
 
+static const int job_signals[] = {SIGINT, SIGQUIT, SIGHUP};
+enum { JOB_SIGNALS = sizeof job_signals / sizeof job_signals[0] };
+
+/* Those of a job that are ignored (nohup, a shell's background job), as bits. */
+IN_CHILD static unsigned long ignored_signals(void)
+{
+    unsigned long found = 0;
+    for (unsigned i = 0; i < JOB_SIGNALS; i++) {
+        struct sigaction action;
+        if (sigaction(job_signals[i], NULL, &action) == 0 &&
+            action.sa_handler == SIG_IGN)
+            found |= 1ul << i;
+    }
+    return found;
+}
+
+IN_CHILD static void ignore_signals(unsigned long which)
+{
+    for (unsigned i = 0; i < JOB_SIGNALS; i++)
+        if (which & 1ul << i)
+            (void)signal(job_signals[i], SIG_IGN);
+}
+
 IN_CHILD int child_task(void *arg)
 {
     const struct task_job *job = arg;
     struct spawn_request *request = job->request;
-    if (setpgid(0, 0))
+    if (!request->attached && setpgid(0, 0))
         task_failed(request, "setpgid", errno, -1);
     if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0))
         task_failed(request, "prctl", errno, -1);
@@ -118,16 +142,20 @@ IN_CHILD int child_task(void *arg)
         atomic_store(&request->slot->pid, getpid());
 
     int out = request->stdout_fd, err = request->stderr_fd;
-    int fds[3] = {job->null_fd, out < 0 ? job->null_fd : out,
+    bool has_stdin = request->attached && fcntl(0, F_GETFD) >= 0;
+    int fds[3] = {has_stdin ? 0 : job->null_fd, out < 0 ? job->null_fd : out,
                   err < 0 ? job->null_fd : err};
     if (place_fds(fds, 3))
         task_failed(request, "dup", errno, -1);
     close_from(3);
-    leave_terminal();
+    if (!request->attached)
+        leave_terminal();
     limit_files(request->files);
     if (request->cwd && chdir(request->cwd))
         task_failed(request, "chdir", errno, -1);
+    unsigned long kept = request->attached ? ignored_signals() : 0;
     default_signals();
+    ignore_signals(kept);
     if (unblock_signals())
         task_failed(request, "sigprocmask", errno, -1);
     int sys = exec_program(request->path, request->argv, request->envp);

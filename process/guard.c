@@ -47,7 +47,10 @@ static void image_path(char *out, size_t size, const struct slot_map *map)
     char dir[sizeof map->path];
     snprintf(dir, sizeof dir, "%s", map->path);
     *strrchr(dir, '/') = 0;
-    live_path(out, size, dir, live_of_run(LIVE_SLOTS_IMAGE, map->slots->run));
+    if (map->slots->run)
+        live_path(out, size, dir, live_of_run(LIVE_SLOTS_IMAGE, map->slots->run));
+    else
+        live_keeper_image(out, size, dir, getpid());
 }
 
 static int clone_from_file(struct guard *guard, struct guard_job *job,

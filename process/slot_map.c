@@ -141,16 +141,42 @@ void slots_tell_head(const struct slot_map *map)
     write_to_file(map, map->slots, sizeof *map->slots);
 }
 
-int slots_create(struct slot_map *map, const char *live_dir, const char *store_id,
-                 uint64_t run, uint32_t n, struct cairn_error *error)
+static int check_size(const char *store_id, uint32_t n, struct cairn_error *error)
 {
     if (n == 0 || n > SLOTS_MAX)
         return error_set(error, CAIRN_ELIMIT, "%" PRIu32 " slots: 1 to %d are possible",
                          n, SLOTS_MAX);
     if (strlen(store_id) > SLOTS_TOKEN - 40)
         return error_set(error, CAIRN_ELIMIT, "the store's id is too long");
+    return 0;
+}
+
+int slots_create_unnamed(struct slot_map *map, const char *live_dir,
+                         const char *store_id, uint32_t n, struct cairn_error *error)
+{
     struct slot_map made = {.fd = -1, .file = -1};
-    int rc = slots_path(&made, live_dir, run, error);
+    int rc = check_size(store_id, n, error);
+    if (!rc && !live_keeper_image(made.path, sizeof made.path, live_dir, getpid()))
+        rc = error_set(error, CAIRN_ELIMIT, "%s: the path is too long", live_dir);
+    if (!rc)
+        rc = make_memory(&made, made.path, (size_t)slots_bytes(n), error);
+    if (!rc)
+        rc = slots_fill(made.slots, store_id, 0, n, error);
+    if (rc) {
+        slots_close(&made, false);
+        return rc;
+    }
+    *map = made;
+    return 0;
+}
+
+int slots_create(struct slot_map *map, const char *live_dir, const char *store_id,
+                 uint64_t run, uint32_t n, struct cairn_error *error)
+{
+    struct slot_map made = {.fd = -1, .file = -1};
+    int rc = check_size(store_id, n, error);
+    if (!rc)
+        rc = slots_path(&made, live_dir, run, error);
     if (rc)
         return rc;
     char path[LIVE_PATH];

@@ -21,6 +21,10 @@ struct slot_map {
  * token "<store id>.<run>.<16 random hex digits>". */
 int slots_create(struct slot_map *map, const char *live_dir, const char *store_id,
                  uint64_t run, uint32_t n, struct cairn_error *error);
+/* The same for what belongs to no run: nobody but the guard looks, there is no file,
+ * and the token has the run 0. */
+int slots_create_unnamed(struct slot_map *map, const char *live_dir,
+                         const char *store_id, uint32_t n, struct cairn_error *error);
 /* Writes a slot, or what stands before the slots, into the file, for those who come
  * later. */
 void slots_tell(const struct slot_map *map, const struct slot *slot);

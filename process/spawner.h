@@ -4,7 +4,7 @@
  * A child is made by clone(CLONE_VM | CLONE_VFORK | CLONE_PIDFD) from one of them, with
  * all signals blocked. It sets its process group and a parent-death signal (SIGKILL),
  * checks that the engine still lives, puts its pid into its slot, restores default
- * signal handling, and execs (child.c).
+ * signal handling, and execs (child.c). One that is `attached` gets no group.
  *
  *   spawner_submit -> spawner_collect: it has started, or says why not
  *                  -> spawner_collect: its child has ended -> process_reap (reap.h)
@@ -36,7 +36,10 @@ struct spawn_request {
     char *const *envp;
     const char *path; /* PATH to search when argv[0] has no '/'; NULL: a default one */
     const char *cwd;  /* NULL: inherit */
-    int stdout_fd, stderr_fd;     /* -1: /dev/null */
+    int stdout_fd, stderr_fd; /* -1: /dev/null */
+    /* It is a part of our job: stays in our group, keeps our terminal and stdin, and a
+     * SIGINT, SIGQUIT or SIGHUP that we ignore. Its pid is no group, then. */
+    bool attached;
     uint32_t files;               /* soft limit of its descriptors; 0: as ours */
     struct slot *slot;            /* pid and spawn_boot_ns are set here, */
     const struct slot_map *slots; /* and told here; NULL: nowhere */

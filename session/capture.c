@@ -240,6 +240,8 @@ static enum trigger trigger_of_change(const struct board_change *change)
                    ? trigger_of_hypothesis((enum hypothesis_status)is)
                    : 0;
     }
+    if (board_change_is_verification(change))
+        return TRIGGER_VERIFICATION;
     bool filled = change->id.kind == ITEM_GAP &&
                   word_of(&change->before, GAP_STATUS) == GAP_OPEN &&
                   word_of(&change->after, GAP_STATUS) != GAP_OPEN;

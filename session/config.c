@@ -18,6 +18,24 @@ static void tell_time(struct setting_sink *sink, const char *name, int64_t ns,
         sink->stopped = sink->each(sink->context, name, text, ns == usual);
 }
 
+static void tell_settings(struct setting_sink *sink, const struct trigger_settings *is,
+                          const char *redact)
+{
+    struct trigger_settings usual = trigger_settings_default();
+    tell_time(sink, "interval", is->interval_ns, usual.interval_ns);
+    tell_time(sink, "schedule", is->schedule_ns, usual.schedule_ns);
+    if (!sink->stopped)
+        sink->stopped =
+            sink->each(sink->context, "redact", redact, strcmp(redact, "off") == 0);
+    for (unsigned t = 1; t < TRIGGERS_END && !sink->stopped; t++) {
+        uint32_t bit = 1u << t;
+        if (settings_has_switch((enum trigger)t))
+            sink->stopped = sink->each(sink->context, trigger_name((enum trigger)t),
+                                       is->off & bit ? "off" : "on",
+                                       (is->off & bit) == (usual.off & bit));
+    }
+}
+
 int cairn_session_config(struct cairn_store *store, const char *session,
                          int (*each)(void *, const char *name, const char *value,
                                      bool is_default),
@@ -25,22 +43,18 @@ int cairn_session_config(struct cairn_store *store, const char *session,
 {
     struct live live;
     struct setting_sink sink = {each, context, 0};
-    struct trigger_settings usual = trigger_settings_default(), is;
+    struct trigger_settings is;
     int rc = live_read(&live, store, session, error);
     is = live.settings.triggers;
+    struct buf redact = BUF_INIT;
+    buf_str(&redact, rc ? STR("") : live.settings.redact);
+    if (!rc)
+        rc = redact.size ? buf_check(&redact, error) : 0;
     rc = live_close(&live, rc, error);
-    if (rc)
-        return rc;
-    tell_time(&sink, "interval", is.interval_ns, usual.interval_ns);
-    tell_time(&sink, "schedule", is.schedule_ns, usual.schedule_ns);
-    for (unsigned t = 1; t < TRIGGERS_END && !sink.stopped; t++) {
-        uint32_t bit = 1u << t;
-        if (settings_has_switch((enum trigger)t))
-            sink.stopped =
-                each(context, trigger_name((enum trigger)t),
-                     is.off & bit ? "off" : "on", (is.off & bit) == (usual.off & bit));
-    }
-    return 0;
+    if (!rc)
+        tell_settings(&sink, &is, redact.size ? redact.data : "off");
+    buf_release(&redact);
+    return rc;
 }
 
 static int64_t to_ms(int64_t ns)

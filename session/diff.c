@@ -235,14 +235,18 @@ static const char *const plurals[ITEM_KINDS_END] = {[ITEM_HYPOTHESIS] = "hypothe
                                                     [ITEM_BELIEF] = "beliefs",
                                                     [ITEM_DEPENDENCY] = "dependencies",
                                                     [ITEM_GAP] = "gaps",
-                                                    [ITEM_NOTE] = "notes"};
+                                                    [ITEM_NOTE] = "notes",
+                                                    [ITEM_COMMAND] = "commands",
+                                                    [ITEM_CHECK] = "checks"};
 static const char *const singulars[ITEM_KINDS_END] = {[ITEM_HYPOTHESIS] = "hypothesis",
                                                       [ITEM_EVIDENCE] =
                                                           "piece of evidence",
                                                       [ITEM_BELIEF] = "belief",
                                                       [ITEM_DEPENDENCY] = "dependency",
                                                       [ITEM_GAP] = "gap",
-                                                      [ITEM_NOTE] = "note"};
+                                                      [ITEM_NOTE] = "note",
+                                                      [ITEM_COMMAND] = "command",
+                                                      [ITEM_CHECK] = "check"};
 
 struct counts {
     uint32_t added, removed, changed;

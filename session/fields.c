@@ -2,6 +2,7 @@
 /* Fields of items from the texts that people write, and for the public header. */
 #include "session/session_int.h"
 
+#include "base/decimal.h"
 #include "base/utf8.h"
 #include "session/board/beliefs.h"
 #include "session/board/confidence.h"
@@ -187,9 +188,11 @@ static int set_value(const struct setting *s, struct item_value *value)
     case FIELD_REFS:
         return set_list(s, value);
     case FIELD_COUNT:
-        break;
+        return str_to_u64(s->text, &value->count)
+                   ? 0
+                   : refuse(s, "give a whole number in digits");
     }
-    return refuse(s, "it is not set by hand");
+    return 0;
 }
 
 static uint32_t field_of(const struct item_kind_info *info, const char *name)
@@ -263,9 +266,12 @@ static void show_field(struct arena *arena, const struct item_field *field,
         out->text = id_of(arena, value->ref);
         break;
     case FIELD_NUMBER:
-    case FIELD_COUNT:
         out->type = CAIRN_FIELD_NUMBER;
-        out->number = field->type == FIELD_COUNT ? (double)value->count : value->number;
+        out->number = value->number;
+        break;
+    case FIELD_COUNT:
+        out->type = CAIRN_FIELD_COUNT;
+        out->count = value->count;
         break;
     case FIELD_TIME:
         out->type = CAIRN_FIELD_TIME;

@@ -4,6 +4,7 @@
 #include "session/board/confidence.h"
 #include "session/board/contradictions.h"
 #include "session/board/status.h"
+#include "session/known_secrets.h"
 #include "session/session_int.h"
 
 #include <stdio.h>
@@ -169,17 +170,79 @@ static int check_move(struct editing *e, const struct item *before,
                            (enum hypothesis_status)is->count, e->error);
 }
 
+/* What a run has found is not set by hand. */
+static int check_sets(uint8_t kind, const struct cairn_set *sets, size_t n,
+                      struct cairn_error *error)
+{
+    static const char *const results[] = {
+        "status", "output", "exit_code", "duration_ms", "attempts", "ran", NULL};
+    if (kind == ITEM_COMMAND)
+        return error_set(error, CAIRN_EUSAGE,
+                         "commands are recorded as they are run, and not changed");
+    for (size_t i = 0; i < n && kind == ITEM_CHECK; i++)
+        if (str_among(str_of(sets[i].field), results))
+            return error_set(error, CAIRN_EUSAGE,
+                             "the %s of a check comes from running it", sets[i].field);
+    return 0;
+}
+
+/* Another command, or other limits, have no result yet. */
+static void forget_result(const struct item *before, struct item *item)
+{
+    const struct item_value *was = before->values;
+    struct item_value *is = item->values;
+    if (str_equal(was[CHECK_COMMAND].text, is[CHECK_COMMAND].text) &&
+        was[CHECK_LIMIT].count == is[CHECK_LIMIT].count)
+        return;
+    is[CHECK_STATUS].count = CHECK_PENDING;
+    for (int field = CHECK_OUTPUT; field <= CHECK_RAN; field++)
+        is[field] = (struct item_value){0};
+}
+
+/* Of a variable that the session's settings name? */
+static bool has_secret_value(struct live *live, struct str text)
+{
+    struct str names = live->settings.redact;
+    while (names.len && !live->arena.failed) {
+        const char *name = arena_str(&live->arena, settings_next_name(&names)).ptr;
+        const char *value = name ? getenv(name) : NULL;
+        if (value && *value && memmem(text.ptr, text.len, value, strlen(value)))
+            return true;
+    }
+    return false;
+}
+
+static int check_secrets(struct editing *e)
+{
+    struct str command = e->item.values[CHECK_COMMAND].text;
+    if (e->item.id.kind != ITEM_CHECK || !command.len)
+        return 0;
+    bool found = known_secrets_found(command) || has_secret_value(&e->live, command);
+    if (e->live.arena.failed)
+        return error_nomem(e->error);
+    return found ? error_set(e->error, CAIRN_EUSAGE,
+                             "there is a secret in the command of the check, which is "
+                             "stored: take it from a variable of the environment")
+                 : 0;
+}
+
 static int finish_item(struct editing *e, const struct cairn_set *sets, size_t n)
 {
     struct live *live = &e->live;
     struct item before = e->item;
-    int rc = fields_set(&live->arena, &e->item, sets, n, live->now.utc_ns, e->error);
+    int rc = check_sets(e->item.id.kind, sets, n, e->error);
+    if (!rc)
+        rc = fields_set(&live->arena, &e->item, sets, n, live->now.utc_ns, e->error);
     if (!rc)
         rc = clamp_strength(&e->item, e->error);
     if (!rc)
         rc = check_move(e, &before, sets, n);
+    if (!rc)
+        rc = check_secrets(e);
     if (rc)
         return rc;
+    if (e->item.id.kind == ITEM_CHECK)
+        forget_result(&before, &e->item);
     set_times(&e->item, live->now.utc_ns);
     return put_item(e);
 }
@@ -244,6 +307,9 @@ static const struct usual {
     {ITEM_GAP, {"kind", "other"}},
     {ITEM_GAP, {"criticality", "medium"}},
     {ITEM_GAP, {"status", "open"}},
+    {ITEM_CHECK, {"timeout_ms", "60000"}},
+    {ITEM_CHECK, {"retries", "3"}},
+    {ITEM_CHECK, {"status", "pending"}},
 };
 
 static int set_usual(struct editing *e)
@@ -262,7 +328,7 @@ static int refuse_kind(const char *kind, struct cairn_error *error)
 {
     return error_set(error, CAIRN_EUSAGE,
                      "'%.80s' is no kind of item: give hypothesis, evidence, belief, "
-                     "dependency, gap or note",
+                     "dependency, gap, note or check",
                      kind);
 }
 

@@ -63,6 +63,8 @@ static void count_change(struct live *live, const struct board_change *change)
     if (change->id.kind == ITEM_GAP)
         live->counters.gaps_filled += word_of(change, false, GAP_STATUS) == GAP_OPEN &&
                                       word_of(change, true, GAP_STATUS) > GAP_OPEN;
+    live->counters.commands += change->id.kind == ITEM_COMMAND && !change->had;
+    live->counters.verifications += board_change_is_verification(change);
 }
 
 static int put_change(struct live *live, const struct board_change *change, bool logged,

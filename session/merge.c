@@ -246,6 +246,7 @@ static bool is_named(const struct board *board, struct item_ref id)
         uint8_t kind, field;
     } refs[] = {{ITEM_EVIDENCE, EVIDENCE_HYPOTHESIS},
                 {ITEM_GAP, GAP_HYPOTHESIS},
+                {ITEM_CHECK, CHECK_HYPOTHESIS},
                 {ITEM_DEPENDENCY, DEPENDENCY_FROM},
                 {ITEM_DEPENDENCY, DEPENDENCY_TO}};
     for (size_t r = 0; r < sizeof refs / sizeof refs[0]; r++) {
@@ -381,8 +382,9 @@ static int join_dependencies(struct merging *g)
 /* ---- All of it ---- */
 
 /* What refers to others comes before these, so that those stay. */
-static const uint8_t order[] = {ITEM_NOTE,       ITEM_GAP,    ITEM_EVIDENCE,
-                                ITEM_DEPENDENCY, ITEM_BELIEF, ITEM_HYPOTHESIS};
+static const uint8_t order[] = {ITEM_COMMAND, ITEM_CHECK,     ITEM_NOTE,
+                                ITEM_GAP,     ITEM_EVIDENCE,  ITEM_DEPENDENCY,
+                                ITEM_BELIEF,  ITEM_HYPOTHESIS};
 _Static_assert(sizeof order == ITEM_KINDS_END - 1, "every kind has its place");
 
 static int merge_boards(struct merging *g)

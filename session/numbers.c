@@ -2,7 +2,7 @@
 /* The numbers and counters in the row of a session.
  *
  *   byte version 1, varint number of kinds, for each from 1 on: varint highest number;
- *   varint checkpoints, hypotheses tested, gaps filled */
+ *   varint checkpoints, hypotheses tested, gaps filled, commands, verifications */
 #include "base/reader.h"
 #include "session/session_int.h"
 
@@ -17,6 +17,8 @@ void numbers_encode(const struct live *live, struct buf *out)
     buf_varint(out, live->counters.checkpoints);
     buf_varint(out, live->counters.hypotheses_tested);
     buf_varint(out, live->counters.gaps_filled);
+    buf_varint(out, live->counters.commands);
+    buf_varint(out, live->counters.verifications);
 }
 
 int numbers_decode(struct live *live, struct cairn_error *error)
@@ -32,6 +34,8 @@ int numbers_decode(struct live *live, struct cairn_error *error)
     live->counters.checkpoints = read_varint(&in);
     live->counters.hypotheses_tested = read_varint(&in);
     live->counters.gaps_filled = read_varint(&in);
+    live->counters.commands = read_varint(&in);
+    live->counters.verifications = read_varint(&in);
     if (good && n < ITEM_KINDS_END && reader_done(&in))
         return 0;
     return error_set(error, CAIRN_EDAMAGED,

@@ -47,10 +47,13 @@ enum session_verb {
 /* How often what was done since the session began. */
 struct session_counters {
     uint64_t checkpoints, hypotheses_tested, gaps_filled;
+    uint64_t commands, verifications; /* that were run */
 };
 struct session_settings {
     struct trigger_settings triggers;
     struct moment scheduled; /* when the last scheduled checkpoint was made */
+    struct str redact; /* names of environment variables whose values are not stored,
+                          with commas between them */
 };
 
 struct live {
@@ -150,6 +153,9 @@ int settings_set(struct session_settings *settings, struct str name, struct str 
                  struct cairn_error *error);
 /* "5m": in the largest unit of which it is a whole number, of more than 0. */
 void settings_time(int64_t ns, char out[32]);
+/* The first name of a list of names with commas between them, taken off the list; len
+ * 0: there is none. */
+struct str settings_next_name(struct str *list);
 /* A trigger that can be switched off. */
 bool settings_has_switch(enum trigger trigger);
 

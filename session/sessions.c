@@ -88,7 +88,9 @@ int session_tell(struct live *live, struct cairn_session_info *info,
         .branches = branches,
         .checkpoints = live->counters.checkpoints,
         .hypotheses_tested = live->counters.hypotheses_tested,
-        .gaps_filled = live->counters.gaps_filled};
+        .gaps_filled = live->counters.gaps_filled,
+        .commands = live->counters.commands,
+        .verifications = live->counters.verifications};
     copy_name(info->name, row->name);
     copy_name(info->branch, branch.name);
     return 0;

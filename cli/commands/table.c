@@ -539,13 +539,15 @@ static const struct command_group groups[] = {
     {"belief", "what is taken to be true, and what rests on what"},
     {"gap", "what is not known yet, and how much it matters"},
     {"note", "anything else to remember"},
+    {"command", "commands that `cairn exec` has run"},
+    {"check", "commands that verify something, and what they said"},
     {"branch", "several lines of work in one session"},
 };
 
 static const struct command_part own_commands = {
     command_table, sizeof command_table / sizeof command_table[0]};
 const struct command_tables command_tables = {
-    .parts = {&own_commands, &session_commands, &board_commands},
+    .parts = {&own_commands, &session_commands, &board_commands, &run_commands},
     .groups = groups,
     .n_groups = sizeof groups / sizeof groups[0],
 };

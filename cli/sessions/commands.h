@@ -22,8 +22,11 @@ int command_branch_switch(struct settings *settings);
 int command_branch_abandon(struct settings *settings);
 int command_branch_merge(struct settings *settings);
 int command_belief_cascade(struct settings *settings);
-/* All of `cairn hypothesis`, `evidence`, `belief`, `gap` and `note`. */
+/* All of `cairn hypothesis`, `evidence`, `belief`, `gap`, `note`, and what `command`
+ * and `check` have in common with them. */
 int command_item(struct settings *settings);
+int command_exec(struct settings *settings);
+int command_check_run(struct settings *settings);
 int command_checkpoint_create(struct settings *settings);
 int command_checkpoint_at(struct settings *settings);
 int command_checkpoint_diff(struct settings *settings);

@@ -83,6 +83,40 @@ static const struct item_kind kinds[] = {
       {"tags", CAIRN_FIELD_LIST},
       {"about", CAIRN_FIELD_LIST},
       {"created", CAIRN_FIELD_TIME}}},
+    {"command",
+     "commands",
+     "c",
+     {{"EXIT", "exit_code", 4},
+      {"TIME", "duration_ms", 9},
+      {"STARTED", "created", 19},
+      {"COMMAND", "command", 0}},
+     {{"command", CAIRN_FIELD_TEXT},
+      {"directory", CAIRN_FIELD_TEXT},
+      {"exit_code", CAIRN_FIELD_COUNT},
+      {"duration_ms", CAIRN_FIELD_COUNT},
+      {"stdout", CAIRN_FIELD_TEXT},
+      {"stderr", CAIRN_FIELD_TEXT},
+      {"created", CAIRN_FIELD_TIME}}},
+    {"check",
+     "checks",
+     "v",
+     {{"STATUS", "status", 7},
+      {"TIME", "duration_ms", 9},
+      {"RAN", "ran", 19},
+      {"HYPOTHESIS", "hypothesis", 10},
+      {"TEXT", "text", 0}},
+     {{"text", CAIRN_FIELD_TEXT},
+      {"command", CAIRN_FIELD_TEXT},
+      {"hypothesis", CAIRN_FIELD_TEXT},
+      {"timeout_ms", CAIRN_FIELD_COUNT},
+      {"retries", CAIRN_FIELD_COUNT},
+      {"created", CAIRN_FIELD_TIME},
+      {"status", CAIRN_FIELD_TEXT},
+      {"output", CAIRN_FIELD_TEXT},
+      {"exit_code", CAIRN_FIELD_COUNT},
+      {"duration_ms", CAIRN_FIELD_COUNT},
+      {"attempts", CAIRN_FIELD_COUNT},
+      {"ran", CAIRN_FIELD_TIME}}},
 };
 
 const struct item_kind *item_kind_at(size_t i)
@@ -133,12 +167,25 @@ static char *join_words(const struct cairn_field *field)
     return NULL;
 }
 
+/* Of milliseconds: "duration_ms". */
+static bool is_duration(const char *name)
+{
+    size_t n = strlen(name);
+    return n > 3 && strcmp(name + n - 3, "_ms") == 0;
+}
+
 char *field_text(const struct cairn_field *field)
 {
     char text[FORMAT_MAX] = "";
     switch (field->type) {
     case CAIRN_FIELD_TEXT:
         return strdup(field->text);
+    case CAIRN_FIELD_COUNT:
+        if (is_duration(field->name))
+            format_duration(text, (int64_t)field->count);
+        else
+            snprintf(text, sizeof text, "%llu", (unsigned long long)field->count);
+        break;
     case CAIRN_FIELD_NUMBER:
         snprintf(text, sizeof text, "%g", field->number);
         break;
@@ -212,6 +259,8 @@ char *item_title(const struct cairn_item *item)
     const struct cairn_field *field = item_field(item, "statement");
     if (!field)
         field = item_field(item, "text");
+    if (!field)
+        field = item_field(item, "command");
     return field ? cut_text(field_text(field)) : edge_text(item);
 }
 
@@ -243,8 +292,11 @@ void item_line(const struct item_kind *kind, const struct cairn_item *item)
 }
 
 /* A text of several lines is indented. */
-static void print_value(const char *label, const char *text)
+static void print_value(const char *name, const char *text)
 {
+    char label[16];
+    int shown = (int)strlen(name) - (is_duration(name) ? 3 : 0);
+    snprintf(label, sizeof label, "%.*s", shown, name);
     for (;;) {
         int n = (int)strcspn(text, "\n");
         out("%-11s %.*s\n", label, n, text);
@@ -252,7 +304,7 @@ static void print_value(const char *label, const char *text)
         if (*text == '\0')
             return;
         text++;
-        label = "";
+        label[0] = '\0';
     }
 }
 
@@ -292,6 +344,9 @@ void field_document(struct doc *doc, const char *key, const struct cairn_field *
     switch (field->type) {
     case CAIRN_FIELD_TEXT:
         doc_text(doc, key, field->text);
+        break;
+    case CAIRN_FIELD_COUNT:
+        doc_count(doc, key, field->count);
         break;
     case CAIRN_FIELD_NUMBER:
         doc_exact(doc, key, field->number);

@@ -7,7 +7,7 @@
 #include "cairn.h"
 #include "cli/json.h"
 
-enum { ITEM_COLUMNS = 6, ITEM_FIELDS = 8 };
+enum { ITEM_COLUMNS = 6, ITEM_FIELDS = 12 };
 
 struct item_column {
     const char *heading;

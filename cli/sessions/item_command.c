@@ -20,6 +20,7 @@ struct work {
     const char *session; /* or NULL: the current one */
     char current[24];    /* its number, where an earlier state of it is meant */
     struct texts texts;
+    char milliseconds[24]; /* of an option that is a time */
 };
 
 /* ---- What is asked for ---- */
@@ -52,8 +53,14 @@ static int take_option(struct work *work, const struct verb_option *option,
                        struct cairn_set *sets, size_t *n)
 {
     const char *text = work->settings->text[option->option];
-    if (option_get(option->option)->kind == OPTION_FLAG)
+    enum option_kind kind = option_get(option->option)->kind;
+    if (kind == OPTION_FLAG)
         text = "yes";
+    if (kind == OPTION_TIME) {
+        snprintf(work->milliseconds, sizeof work->milliseconds, "%" PRIu64,
+                 work->settings->number[option->option]);
+        text = work->milliseconds;
+    }
     if (text[0] != '\0')
         return take_set(work, option->field, text, sets, n);
     if (work->verb->action == ITEM_SET)

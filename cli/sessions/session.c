@@ -24,6 +24,8 @@ void session_document(struct doc *doc, const struct cairn_session_info *info)
     doc_count(doc, "checkpoints", info->checkpoints);
     doc_count(doc, "hypotheses_tested", info->hypotheses_tested);
     doc_count(doc, "gaps_filled", info->gaps_filled);
+    doc_count(doc, "commands", info->commands);
+    doc_count(doc, "verifications", info->verifications);
 }
 
 static int print_document(const struct cairn_session_info *info)
@@ -53,6 +55,8 @@ static void print_session(const struct cairn_session_info *info)
     out("checkpoints  %" PRIu64 "\n", info->checkpoints);
     out("hypotheses confirmed or rejected  %" PRIu64 "\n", info->hypotheses_tested);
     out("gaps filled  %" PRIu64 "\n", info->gaps_filled);
+    out("commands run  %" PRIu64 "\n", info->commands);
+    out("checks run   %" PRIu64 "\n", info->verifications);
 }
 
 /* ---- Starting, switching, ending ---- */

@@ -36,7 +36,8 @@ static const struct command session_table[] = {
      "show a session and its counts",
      "Shows a session (default: the current one): its branch, when it started, the "
      "time spent, and how many items, checkpoints, hypotheses that were confirmed or "
-     "rejected, and gaps that were filled there are.",
+     "rejected, gaps that were filled, and commands and checks that were run there "
+     "are.",
      "  cairn session show slow-login",
      EXITS,
      0,
@@ -71,7 +72,9 @@ static const struct command session_table[] = {
      "Without NAME, lists all settings; with NAME, prints its value; with VALUE, sets "
      "it. `interval` is how long after the last checkpoint the trigger "
      "significant-time "
-     "makes one, `schedule` how often one is made anyway (a time such as 10m, or off). "
+     "makes one, `schedule` how often one is made anyway (a time such as 10m, or off), "
+     "`redact` the names of environment variables, with commas between them, whose "
+     "values are not stored with commands (or off). "
      "The others are the automatic triggers, on or off.",
      "  cairn session config schedule 10m\n  cairn session config contradiction off",
      EXITS,

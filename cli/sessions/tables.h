@@ -8,5 +8,6 @@
 
 extern const struct command_part session_commands; /* and branches */
 extern const struct command_part board_commands;
+extern const struct command_part run_commands; /* exec, command, check */
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn: the board of a debugging session: hypotheses, evidence, beliefs and what they
- * depend on, knowledge gaps and notes, as items with named fields.
+ * depend on, knowledge gaps, notes, commands that were run and checks
+ * (cairn/command.h), as items with named fields.
  *
  *   kind        id  fields (* required)
  *   hypothesis  h1  statement*, prior, status, created, closed, reason, tags
@@ -10,6 +11,9 @@
  *   gap         g1  text*, kind, criticality, status, hypothesis, created, ended,
  *                   resolution
  *   note        n1  text*, severity, tags, about, created
+ *   command     c1  command*, directory*, exit_code*, duration_ms*, stdout, stderr,
+ * created check       v1  text*, command*, hypothesis, timeout_ms, retries, created,
+ * status, output, exit_code, duration_ms, attempts, ran
  *
  * Numbers of ids are never used again in a session. */
 #ifndef CAIRN_BOARD_H
@@ -32,6 +36,7 @@ extern "C" {
 enum cairn_field_type {
     CAIRN_FIELD_TEXT,   /* text; also words such as "confirmed", and ids: `text` */
     CAIRN_FIELD_NUMBER, /* `number` */
+    CAIRN_FIELD_COUNT,  /* `count` */
     CAIRN_FIELD_TIME,   /* `time_ns` */
     CAIRN_FIELD_FLAG,   /* it is there: yes */
     CAIRN_FIELD_LIST    /* texts, or ids: `texts` */
@@ -41,6 +46,7 @@ struct cairn_field {
     enum cairn_field_type type;
     const char *text;
     double number;
+    uint64_t count;
     int64_t time_ns; /* UTC */
     const char *const *texts;
     size_t n;
@@ -73,10 +79,11 @@ struct cairn_board_result {
 
 /* Adds an item. Fields that are not given get what is usual: prior 0.5, status proposed
  * or open, confidence 0.5, created now, kind observation, implication or other,
- * criticality medium. The strength of evidence is cut to what its kind can have.
- * CAIRN_ENOTFOUND: an item that a field names; CAIRN_EUSAGE: no such kind, field or
- * value, or what the rules of the board refuse, with the reason; nothing is changed.
- * `session`: as in cairn/session.h. */
+ * criticality medium, timeout_ms 60000, retries 3. The strength of evidence is cut to
+ * what its kind can have. CAIRN_ENOTFOUND: an item that a field names; CAIRN_EUSAGE: no
+ * such kind, field or value, a field that is not set by hand (all of a command; of a
+ * check `status` and what follows), or what the rules of the board refuse, with the
+ * reason; nothing is changed. `session`: as in cairn/session.h. */
 CAIRN_API int cairn_item_add(struct cairn_store *store, const char *session,
                              const char *kind, const struct cairn_set *sets, size_t n,
                              struct cairn_board_result *result,

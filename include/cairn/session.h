@@ -36,6 +36,7 @@ struct cairn_session_info {
     uint64_t checkpoints;       /* ever made */
     uint64_t hypotheses_tested; /* that were confirmed or rejected, each once */
     uint64_t gaps_filled;
+    uint64_t commands, verifications; /* ever run: cairn/command.h */
 };
 
 /* Starts a session (name NULL: "session-N") with the branch "main". With `current` it
@@ -63,7 +64,8 @@ CAIRN_API int cairn_session_end(struct cairn_store *store, const char *session,
                                 struct cairn_error *error);
 
 /* Settings, as texts: "interval" and "schedule" (a time such as 300s or 10m; schedule:
- * or "off"), and the name of each automatic trigger ("on", "off"). */
+ * or "off"), "redact" (names of environment variables, with commas, whose values are
+ * not stored with commands; or "off"), each automatic trigger by name ("on", "off"). */
 CAIRN_API int cairn_session_config(struct cairn_store *store, const char *session,
                                    int (*each)(void *, const char *name,
                                                const char *value, bool is_default),

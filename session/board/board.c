@@ -357,6 +357,23 @@ static int check_dependency(const struct board *board, const struct item *before
     return rc;
 }
 
+static int check_check(const struct item *item, struct cairn_error *error)
+{
+    const struct item_value *values = item->values;
+    if (values[CHECK_LIMIT].count < 1 || values[CHECK_LIMIT].count > CHECK_TIMEOUT_MOST)
+        return error_set(error, CAIRN_EUSAGE,
+                         "the time limit of a check is from 1 ms to %d days, not %llu "
+                         "ms",
+                         CHECK_TIMEOUT_MOST / 86400000,
+                         (unsigned long long)values[CHECK_LIMIT].count);
+    return values[CHECK_RETRIES].count <= CHECK_RETRIES_MOST
+               ? 0
+               : error_set(error, CAIRN_EUSAGE,
+                           "a check is tried again at most %d times, not %llu",
+                           CHECK_RETRIES_MOST,
+                           (unsigned long long)values[CHECK_RETRIES].count);
+}
+
 static int check_item(const struct board *board, const struct item *before,
                       const struct item *item, struct cairn_error *error)
 {
@@ -377,8 +394,11 @@ static int check_item(const struct board *board, const struct item *before,
                                 error);
     case ITEM_DEPENDENCY:
         return check_dependency(board, before, item, error);
+    case ITEM_CHECK:
+        return check_check(item, error);
     case ITEM_GAP:
     case ITEM_NOTE:
+    case ITEM_COMMAND:
         break;
     }
     return 0;
@@ -529,4 +549,13 @@ int board_remove(struct board *board, struct item_ref id, struct board_changes *
     change->before = *item;
     take_out(&board->lists[id.kind], id.n);
     return 0;
+}
+
+bool board_change_is_verification(const struct board_change *change)
+{
+    if (change->id.kind != ITEM_CHECK || !change->had || !change->has)
+        return false;
+    const struct item_value *before = &change->before.values[CHECK_RAN],
+                            *after = &change->after.values[CHECK_RAN];
+    return after->present && (!before->present || before->time_ns < after->time_ns);
 }

@@ -12,6 +12,11 @@
 
 #include "session/board/item.h"
 
+enum {
+    CHECK_TIMEOUT_MOST = 7 * 86400000, /* ms */
+    CHECK_RETRIES_MOST = 100
+};
+
 struct board_list {
     struct item *items; /* ascending by number */
     uint32_t n;
@@ -55,6 +60,8 @@ struct section board_section(const struct board *board, uint8_t kind);
  *   - a hypothesis that is not proposed at first, or makes a move that there is not
  *   - a dependency that closes a circle, or that is there already
  *   - a change of what evidence or a dependency is about: remove it, add another one
+ *   - a time limit of a check that is 0 or more than CHECK_TIMEOUT_MOST, more retries
+ *     than CHECK_RETRIES_MOST
  * A hypothesis that is more certain than CONFIDENCE_CERTAIN closes its open gaps, at
  * `now_ns`. */
 int board_put(struct board *board, struct item *item, int64_t now_ns,
@@ -63,6 +70,9 @@ int board_put(struct board *board, struct item *item, int64_t now_ns,
  * stay. */
 int board_remove(struct board *board, struct item_ref id, struct board_changes *changes,
                  struct cairn_error *error);
+
+/* A check was run. */
+bool board_change_is_verification(const struct board_change *change);
 
 /* Is everything there that items refer to? CAIRN_EDAMAGED names what is not: rows may
  * be lost. (Notes may be about what was removed.) Before board_put. */

@@ -51,6 +51,11 @@ static const char *name_gap_status(unsigned n)
     return gap_status_name((enum gap_status)n);
 }
 
+static const char *name_check_status(unsigned n)
+{
+    return check_status_name((enum check_status)n);
+}
+
 static const char *name_severity(unsigned n)
 {
     static const char *const names[] = {NULL, "info", "warning", "critical"};
@@ -100,6 +105,27 @@ static const struct item_field note_fields[] = {
     {"tags", FIELD_TEXTS, false, NULL, 0},
     {"about", FIELD_REFS, false, NULL, 0},
     {"created", FIELD_TIME, true, NULL, 0}};
+static const struct item_field command_fields[] = {
+    {"command", FIELD_TEXT, true, NULL, 0},
+    {"directory", FIELD_TEXT, true, NULL, 0},
+    {"exit_code", FIELD_COUNT, true, NULL, 0},
+    {"duration_ms", FIELD_COUNT, true, NULL, 0},
+    {"stdout", FIELD_TEXT, false, NULL, 0},
+    {"stderr", FIELD_TEXT, false, NULL, 0},
+    {"created", FIELD_TIME, true, NULL, 0}};
+static const struct item_field check_fields[] = {
+    {"text", FIELD_TEXT, true, NULL, 0},
+    {"command", FIELD_TEXT, true, NULL, 0},
+    {"hypothesis", FIELD_REF, false, NULL, ITEM_HYPOTHESIS},
+    {"timeout_ms", FIELD_COUNT, true, NULL, 0},
+    {"retries", FIELD_COUNT, true, NULL, 0},
+    {"created", FIELD_TIME, true, NULL, 0},
+    {"status", FIELD_WORD, true, name_check_status, 0},
+    {"output", FIELD_TEXT, false, NULL, 0},
+    {"exit_code", FIELD_COUNT, false, NULL, 0},
+    {"duration_ms", FIELD_COUNT, false, NULL, 0},
+    {"attempts", FIELD_COUNT, false, NULL, 0},
+    {"ran", FIELD_TIME, false, NULL, 0}};
 
 #define FIELDS(list) list, sizeof(list) / sizeof(list)[0]
 static const struct item_kind_info kinds[ITEM_KINDS_END] = {
@@ -108,7 +134,9 @@ static const struct item_kind_info kinds[ITEM_KINDS_END] = {
     [ITEM_BELIEF] = {"belief", "b", FIELDS(belief_fields)},
     [ITEM_DEPENDENCY] = {"dependency", "d", FIELDS(dependency_fields)},
     [ITEM_GAP] = {"gap", "g", FIELDS(gap_fields)},
-    [ITEM_NOTE] = {"note", "n", FIELDS(note_fields)}};
+    [ITEM_NOTE] = {"note", "n", FIELDS(note_fields)},
+    [ITEM_COMMAND] = {"command", "c", FIELDS(command_fields)},
+    [ITEM_CHECK] = {"check", "v", FIELDS(check_fields)}};
 #define FITS(list)                                                     \
     _Static_assert(sizeof(list) / sizeof(list)[0] <= ITEM_FIELDS_MOST, \
                    "an item has room for its fields")
@@ -118,6 +146,8 @@ FITS(belief_fields);
 FITS(dependency_fields);
 FITS(gap_fields);
 FITS(note_fields);
+FITS(command_fields);
+FITS(check_fields);
 
 const struct item_kind_info *item_kind_info(uint8_t kind)
 {

@@ -40,8 +40,10 @@ enum item_kind {
     ITEM_DEPENDENCY = 4, /* of beliefs */
     ITEM_GAP = 5,
     ITEM_NOTE = 6,
+    ITEM_COMMAND = 7, /* that was run, as it was */
+    ITEM_CHECK = 8,   /* a command that verifies something, with its last result */
 };
-enum { ITEM_KINDS_END = 7, ITEM_FIELDS_MOST = 8, ITEM_ID_MAX = 24 };
+enum { ITEM_KINDS_END = 9, ITEM_FIELDS_MOST = 12, ITEM_ID_MAX = 24 };
 
 enum field_type {
     FIELD_TEXT,
@@ -99,6 +101,29 @@ enum gap_field {
     GAP_RESOLUTION
 };
 enum note_field { NOTE_TEXT = 1, NOTE_SEVERITY, NOTE_TAGS, NOTE_ABOUT, NOTE_CREATED };
+enum command_field {
+    COMMAND_TEXT = 1, /* as it can be typed into a shell */
+    COMMAND_DIRECTORY,
+    COMMAND_EXIT, /* 128 + n: signal n ended it */
+    COMMAND_DURATION,
+    COMMAND_STDOUT, /* the ends of its outputs */
+    COMMAND_STDERR,
+    COMMAND_CREATED /* when it began */
+};
+enum check_field {
+    CHECK_TEXT = 1, /* what it verifies */
+    CHECK_COMMAND,
+    CHECK_HYPOTHESIS,
+    CHECK_LIMIT,
+    CHECK_RETRIES,
+    CHECK_CREATED,
+    CHECK_STATUS, /* from here on: of its last run */
+    CHECK_OUTPUT,
+    CHECK_EXIT,
+    CHECK_DURATION, /* of all attempts, with the pauses between them */
+    CHECK_ATTEMPTS,
+    CHECK_RAN /* when it began */
+};
 
 struct item_field {
     const char *name; /* in JSON and in comparisons: "statement" */

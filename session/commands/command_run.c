@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: MIT */
+/* The loop of one command. What only shows when one looks (a signal to us, a command
+ * that was stopped, another size of the terminal) is looked at ten times a second: the
+ * library sets no signal handlers. */
+#include "session/commands/command_run.h"
+
+#include "base/clock.h"
+#include "process/pidfd.h"
+#include "process/runner.h"
+#include "process/slot_map.h"
+#include "session/commands/stream.h"
+#include "storage/store.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MS_NS 1000000ll
+
+enum {
+    TICK_MS = 100,
+    QUIET_MS = 20,      /* so long nothing comes: there is nothing more */
+    DRAIN_MS = 1000,    /* what processes that it left behind write is not waited for */
+    PATIENCE_MS = 10000 /* from SIGTERM to SIGKILL, as of tasks */
+};
+
+struct running {
+    const struct command_job *job;
+    struct command_end *end;
+    struct runner *runner;
+    struct slot_map slots;
+    struct spawn_request request;
+    struct runner_process process;
+    struct stream streams[2];
+    int n_streams;
+    char token[SLOTS_TOKEN + 32];
+    char **environment;
+    int64_t began_ns, moved_ns, over_ns, kill_ns; /* monotonic; kill_ns 0: it is not to
+                                                     be killed */
+    bool started, over;
+    bool halted; /* by Ctrl-Z, and we are to follow */
+    struct cairn_error *error;
+};
+
+/* ---- Starting ---- */
+
+extern char **environ;
+
+/* Ours, with the token by which the guard finds what the command starts. */
+static int make_environment(struct running *r)
+{
+    static const char name[] = "CAIRN_TOKEN=";
+    size_t n = 0, kept = 0;
+    while (environ[n])
+        n++;
+    r->environment = calloc(n + 2, sizeof *r->environment);
+    if (!r->environment)
+        return error_nomem(r->error);
+    for (size_t i = 0; i < n; i++)
+        if (strncmp(environ[i], name, sizeof name - 1) != 0)
+            r->environment[kept++] = environ[i];
+    snprintf(r->token, sizeof r->token, "%s%s.0.1", name, r->slots.slots->token);
+    r->environment[kept] = r->token;
+    return 0;
+}
+
+static int open_streams(struct running *r)
+{
+    const struct command_job *job = r->job;
+    int rc =
+        stream_open(&r->streams[0], job->out, job->attached, job->redactor, r->error);
+    r->n_streams = 1;
+    if (rc || job->joined)
+        return rc;
+    r->n_streams = 2;
+    return stream_open(&r->streams[1], job->err, job->attached, job->redactor,
+                       r->error);
+}
+
+static int open_runner(struct running *r, struct cairn_store *store)
+{
+    int rc = slots_create_unnamed(&r->slots, store_live_dir(store), store_id(store), 1,
+                                  r->error);
+    if (rc)
+        return rc;
+    r->runner = local_runner_new();
+    if (!r->runner)
+        return error_nomem(r->error);
+    return r->runner->ops->open(r->runner, &r->slots, NULL, 1, r->error);
+}
+
+static void submit(struct running *r)
+{
+    const struct command_job *job = r->job;
+    r->request = (struct spawn_request){
+        .argv = (char *const *)(uintptr_t)job->argv,
+        .envp = r->environment,
+        .path = getenv("PATH"),
+        .stdout_fd = r->streams[0].command,
+        .stderr_fd = r->streams[r->n_streams - 1].command,
+        .attached = job->attached,
+        .slot = &r->slots.slots->slot[0],
+        .slots = &r->slots,
+        .ahead = SPAWN_AFTER_CALLER,
+        .ticket = 1,
+        .note = NOTE_NONE,
+        .pidfd = -1,
+    };
+    r->began_ns = clock_mono_ns();
+    r->end->started_ns = clock_utc_ns();
+    r->runner->ops->submit(r->runner, &r->request);
+}
+
+/* ---- What has become of it ---- */
+
+static void has_started(struct running *r)
+{
+    for (int i = 0; i < r->n_streams; i++)
+        stream_started(&r->streams[i]);
+    r->process = runner_process_of(&r->request);
+    r->started = r->end->started = true;
+}
+
+static int not_started(struct running *r)
+{
+    for (int i = 0; i < r->n_streams; i++)
+        stream_give_up(&r->streams[i]);
+    r->over = true;
+    r->end->exit_code = r->request.exit_code;
+    spawn_describe_failure(&r->request, &r->end->failure);
+    int rc = buf_check(&r->end->failure, r->error);
+    if (rc || r->request.exit_code > 0)
+        return rc;
+    return error_set(r->error, CAIRN_EIO, "%s", r->end->failure.data);
+}
+
+static int has_ended(struct running *r)
+{
+    struct process_end end = {0};
+    r->over = true;
+    r->over_ns = r->moved_ns = clock_mono_ns();
+    r->end->duration_ms = (r->over_ns - r->began_ns) / MS_NS;
+    r->runner->ops->go_on(r->runner, r->request.ticket);
+    int rc = r->runner->ops->reap(r->runner, &r->process, &end, r->error);
+    r->end->exit_code = end.signal ? 128 + end.signal : end.exit_code;
+    return rc;
+}
+
+static int take_news(struct running *r)
+{
+    struct spawn_request *news = NULL;
+    int rc = r->runner->ops->collect(r->runner, &news, r->error);
+    if (rc || !news || r->over)
+        return rc;
+    if (!r->started && r->request.error)
+        return not_started(r);
+    if (!r->started)
+        has_started(r);
+    return r->request.ended ? has_ended(r) : 0;
+}
+
+static int tend(struct running *r)
+{
+    const char *notice;
+    return r->runner->ops->tend(r->runner, &notice, r->error);
+}
+
+/* ---- What is to be done to it ---- */
+
+static bool runs(struct running *r)
+{
+    return r->started && !r->over && !r->runner->ops->has_ended(r->runner, &r->process);
+}
+
+static void send_signal(struct running *r, int signal)
+{
+    if (r->job->attached)
+        (void)pidfd_signal(r->process.pidfd, signal);
+    else
+        process_signal(r->process.pid, signal);
+}
+
+/* A stopped process cannot act on TERM before it is continued. */
+static void ask_to_end(struct running *r, int signal)
+{
+    send_signal(r, signal);
+    send_signal(r, SIGCONT);
+    r->kill_ns = clock_mono_ns() + PATIENCE_MS * MS_NS;
+}
+
+static void obey_signal(struct running *r)
+{
+    volatile sig_atomic_t *place = r->job->host->signal;
+    int signal = place ? *place : 0;
+    if (!signal || !runs(r))
+        return;
+    *place = 0;
+    if (signal == SIGTERM || signal == SIGHUP || !r->job->attached) {
+        r->end->stopped = true;
+        ask_to_end(r, signal);
+    } else {
+        send_signal(r, signal);
+    }
+}
+
+static void keep_limits(struct running *r)
+{
+    int64_t now = clock_mono_ns(), limit = r->job->limit_ms;
+    if (!runs(r))
+        return;
+    if (r->kill_ns && now >= r->kill_ns) {
+        send_signal(r, SIGKILL);
+        r->kill_ns = now + TICK_MS * MS_NS;
+    } else if (limit && !r->kill_ns && (now - r->began_ns) / MS_NS >= limit) {
+        r->end->timed_out = true;
+        ask_to_end(r, SIGTERM);
+    }
+}
+
+static void follow_terminal(struct running *r)
+{
+    bool changed = false;
+    for (int i = 0; i < r->n_streams; i++) {
+        struct stream *stream = &r->streams[i];
+        if (!stream->is_terminal || stream->in < 0)
+            continue;
+        terminal_follow_modes(&stream->terminal);
+        changed |= terminal_follow_size(&stream->terminal);
+    }
+    if (changed) /* it was told of the real terminal before the other had the size */
+        (void)kill(0, SIGWINCH);
+}
+
+/* By a key, or for using the terminal from the background. */
+static bool was_halted(struct running *r)
+{
+    siginfo_t info = {.si_pid = 0};
+    if (!runs(r) || waitid(P_PID, (id_t)r->process.pid, &info, WSTOPPED | WNOHANG) ||
+        info.si_pid == 0)
+        return false;
+    return info.si_status == SIGTSTP || info.si_status == SIGTTIN ||
+           info.si_status == SIGTTOU;
+}
+
+static bool is_quiet(const struct running *r)
+{
+    return clock_mono_ns() - r->moved_ns >= QUIET_MS * MS_NS;
+}
+
+/* What it wrote last (the screen as it was before) is shown first. */
+static void follow_halt(struct running *r)
+{
+    const struct cairn_command_host *host = r->job->host;
+    if (!r->job->attached || !host->suspend)
+        return;
+    if (!r->halted && was_halted(r)) {
+        r->halted = true;
+        r->moved_ns = clock_mono_ns();
+    }
+    if (r->halted && is_quiet(r)) {
+        host->suspend(host->context);
+        send_signal(r, SIGCONT);
+        r->halted = false;
+    }
+}
+
+/* ---- The loop ---- */
+
+enum { NEWS, TEND, STREAMS, WATCHED = STREAMS + 2 };
+
+static int wait_ms(const struct running *r)
+{
+    int64_t limit = r->job->limit_ms;
+    if (r->over || r->halted)
+        return QUIET_MS;
+    if (!limit || r->kill_ns)
+        return TICK_MS;
+    int64_t left = limit - (clock_mono_ns() - r->began_ns) / MS_NS;
+    return left < 1 ? 1 : left < TICK_MS ? (int)left : TICK_MS;
+}
+
+static void move_streams(struct running *r, const struct pollfd *watched)
+{
+    for (int i = 0; i < r->n_streams; i++)
+        if (stream_move(&r->streams[i], watched[i].revents))
+            r->moved_ns = clock_mono_ns();
+}
+
+/* Where what is written goes nowhere any more, a signal to us ends the wait for it. */
+static bool is_done(const struct running *r)
+{
+    bool pending = false, open = false;
+    if (!r->over)
+        return false;
+    for (int i = 0; i < r->n_streams; i++) {
+        pending |= r->streams[i].n > 0;
+        open |= r->streams[i].in >= 0;
+    }
+    bool stop = r->end->stopped || (r->job->host->signal && *r->job->host->signal);
+    if (pending)
+        return stop && is_quiet(r);
+    return !open || is_quiet(r) || clock_mono_ns() - r->over_ns >= DRAIN_MS * MS_NS;
+}
+
+static int run_to_end(struct running *r)
+{
+    int rc = 0;
+    while (!rc && !is_done(r)) {
+        struct pollfd watched[WATCHED] = {
+            [NEWS] = {.fd = r->runner->news_fd, .events = POLLIN},
+            [TEND] = {.fd = r->runner->tend_fd, .events = POLLIN}};
+        for (int i = 0; i < r->n_streams; i++)
+            watched[STREAMS + i] = stream_watch(&r->streams[i]);
+        if (poll(watched, (nfds_t)(STREAMS + r->n_streams), wait_ms(r)) < 0)
+            for (int i = 0; i < WATCHED; i++)
+                watched[i].revents = 0;
+        move_streams(r, &watched[STREAMS]);
+        if (watched[TEND].revents)
+            rc = tend(r);
+        if (!rc && (watched[NEWS].revents || watched[TEND].revents))
+            rc = take_news(r);
+        obey_signal(r);
+        keep_limits(r);
+        follow_terminal(r);
+        follow_halt(r);
+    }
+    return rc;
+}
+
+static int read_tails(struct running *r)
+{
+    int rc = 0;
+    for (int i = 0; i < r->n_streams && !rc; i++)
+        rc = tail_end(&r->streams[i].tail, &r->end->tails[i], r->error);
+    return rc;
+}
+
+static void release(struct running *r)
+{
+    if (r->runner) {
+        r->runner->ops->close(r->runner);
+        r->runner->ops->free(r->runner);
+    }
+    if (r->slots.slots)
+        slots_close(&r->slots, false);
+    for (int i = 0; i < r->n_streams; i++) {
+        stream_close(&r->streams[i]);
+        tail_release(&r->streams[i].tail);
+    }
+    free(r->environment);
+}
+
+int run_one_command(struct cairn_store *store, const struct command_job *job,
+                    struct command_end *end, struct cairn_error *error)
+{
+    struct running r = {.job = job, .end = end, .error = error};
+    *end = (struct command_end){0};
+    int rc = open_runner(&r, store);
+    if (!rc)
+        rc = make_environment(&r);
+    if (!rc)
+        rc = open_streams(&r);
+    if (!rc) {
+        submit(&r);
+        rc = run_to_end(&r);
+    }
+    if (!rc)
+        rc = read_tails(&r);
+    release(&r);
+    return rc;
+}
+
+void command_end_release(struct command_end *end)
+{
+    buf_release(&end->tails[0]);
+    buf_release(&end->tails[1]);
+    buf_release(&end->failure);
+}

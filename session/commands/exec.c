@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+/* Running a command and recording it. */
+#include "base/utf8.h"
+#include "session/commands/commands_int.h"
+#include "session/commands/tail.h"
+#include "session/known_secrets.h"
+#include "storage/store.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* ---- Secrets ---- */
+
+int session_redactor(const struct live *live, struct redactor **out,
+                     struct cairn_error *error)
+{
+    struct str names = live->settings.redact;
+    struct secret *secrets = calloc(names.len + 1, sizeof *secrets);
+    struct arena arena = ARENA_INIT;
+    size_t n = 0;
+    if (!secrets)
+        return error_nomem(error);
+    while (names.len && !arena.failed) {
+        struct str name = settings_next_name(&names);
+        const char *plain = arena_str(&arena, name).ptr;
+        const char *value = plain ? getenv(plain) : NULL;
+        if (value && *value)
+            secrets[n++] = (struct secret){name, str_of(value)};
+    }
+    int rc = arena.failed ? error_nomem(error) : redactor_new(out, secrets, n, error);
+    arena_release(&arena);
+    free(secrets);
+    return rc;
+}
+
+/* Appends bytes as text without secrets. */
+static int add_clean(const struct redactor *redactor, struct str bytes, struct buf *out)
+{
+    struct buf values = BUF_INIT, known = BUF_INIT;
+    redact_text(redactor, bytes, &values);
+    known_secrets_redact(buf_view(&values), 0, &known);
+    add_visible(out, buf_view(&known));
+    bool failed = values.failed || known.failed;
+    buf_release(&values);
+    buf_release(&known);
+    out->failed |= failed;
+    return 0;
+}
+
+/* ---- The command as text ---- */
+
+static bool is_plain(struct str word)
+{
+    static const char others[] = "_-+=./:,@%^";
+    for (size_t i = 0; i < word.len; i++) {
+        char c = word.ptr[i];
+        bool alnum =
+            (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+        if (!alnum && (!c || !strchr(others, c)))
+            return false;
+    }
+    return word.len > 0;
+}
+
+static void add_quoted(struct buf *out, struct str word)
+{
+    buf_byte(out, '\'');
+    for (size_t i = 0; i < word.len; i++)
+        if (word.ptr[i] == '\'')
+            buf_text(out, "'\\''");
+        else
+            buf_byte(out, (uint8_t)word.ptr[i]);
+    buf_byte(out, '\'');
+}
+
+/* As it can be typed into a shell, but for secrets and the end of a very long one. */
+static int quote_command(const struct redactor *redactor, const char *const *argv,
+                         struct buf *out, struct cairn_error *error)
+{
+    enum { MOST = 16 << 10 };
+    struct buf word = BUF_INIT, all = BUF_INIT;
+    for (size_t i = 0; argv[i]; i++) {
+        buf_clear(&word);
+        add_clean(redactor, str_of(argv[i]), &word);
+        if (i)
+            buf_byte(&all, ' ');
+        if (is_plain(buf_view(&word)))
+            buf_str(&all, buf_view(&word));
+        else
+            add_quoted(&all, buf_view(&word));
+        all.failed |= word.failed;
+    }
+    struct str text = buf_view(&all);
+    buf_str(out, (struct str){text.ptr, utf8_fit(text, MOST)});
+    if (text.len > MOST)
+        buf_text(out, " ...");
+    out->failed |= all.failed;
+    buf_release(&word);
+    buf_release(&all);
+    return buf_check(out, error);
+}
+
+static int add_directory(const struct redactor *redactor, struct buf *out,
+                         struct cairn_error *error)
+{
+    char *directory = getcwd(NULL, 0);
+    add_clean(redactor, str_of(directory ? directory : "(it was removed)"), out);
+    free(directory);
+    return buf_check(out, error);
+}
+
+/* ---- Recording it ---- */
+
+struct item_value text_value(const struct buf *text)
+{
+    return (struct item_value){.present = text->size > 0, .text = buf_view(text)};
+}
+
+struct item_value count_value(uint64_t count)
+{
+    return (struct item_value){.present = true, .count = count};
+}
+
+struct item_value time_value(int64_t time_ns)
+{
+    return (struct item_value){.present = true, .time_ns = time_ns};
+}
+
+struct recording {
+    struct redactor *redactor;
+    struct buf command, directory;
+    struct command_end end;
+};
+
+static struct item item_of(const struct recording *rec)
+{
+    const struct command_end *end = &rec->end;
+    struct item item = {.id = {ITEM_COMMAND, 0}};
+    item.values[COMMAND_TEXT] = text_value(&rec->command);
+    item.values[COMMAND_DIRECTORY] = text_value(&rec->directory);
+    item.values[COMMAND_EXIT] = count_value((uint64_t)end->exit_code);
+    item.values[COMMAND_DURATION] = count_value((uint64_t)end->duration_ms);
+    item.values[COMMAND_STDOUT] = text_value(&end->tails[0]);
+    item.values[COMMAND_STDERR] =
+        text_value(end->started ? &end->tails[1] : &end->failure);
+    item.values[COMMAND_CREATED] = time_value(end->started_ns);
+    return item;
+}
+
+static int put_command(struct live *live, struct item *item,
+                       struct cairn_exec_result *result, struct cairn_error *error)
+{
+    struct board_changes changes = {0};
+    struct checkpoint_ref made = {0};
+    int rc = live_check_open(live, error);
+    if (!rc)
+        rc = live_load_board(live, error);
+    if (!rc)
+        rc = board_put(&live->board, item, live->now.utc_ns, &changes, error);
+    if (!rc)
+        rc = live_put_changes(live, &changes, true, error);
+    if (!rc)
+        rc = capture_automatic(live, &changes, false, &made, error);
+    if (!rc && made.seq)
+        checkpoint_id(NAMESPACE_DEBUG, made.seq, &made.digest, result->checkpoint);
+    free(changes.at);
+    return rc;
+}
+
+static int record(struct cairn_store *store, uint64_t session,
+                  const struct recording *rec, struct cairn_exec_result *result,
+                  struct cairn_error *error)
+{
+    struct live live;
+    struct item item = item_of(rec);
+    char number[24];
+    snprintf(number, sizeof number, "%llu", (unsigned long long)session);
+    int rc = live_write(&live, store, number, error);
+    if (!rc)
+        rc = put_command(&live, &item, result, error);
+    rc = live_close(&live, rc, error);
+    if (rc)
+        result->checkpoint[0] = '\0';
+    else
+        item_id(item.id, result->id);
+    return rc;
+}
+
+/* ---- Public ---- */
+
+/* Which session it is is decided before the command, which may switch to another. */
+static int prepare(struct cairn_store *store, const char *session,
+                   const char *const *argv, struct recording *rec, uint64_t *number,
+                   struct cairn_error *error)
+{
+    struct live live;
+    int rc = live_read(&live, store, session, error);
+    if (!rc)
+        rc = live_check_open(&live, error);
+    if (!rc)
+        rc = session_redactor(&live, &rec->redactor, error);
+    *number = live.row.session;
+    rc = live_close(&live, rc, error);
+    if (!rc)
+        rc = quote_command(rec->redactor, argv, &rec->command, error);
+    return rc ? rc : add_directory(rec->redactor, &rec->directory, error);
+}
+
+static int exec_and_record(struct cairn_store *store, uint64_t session,
+                           const struct cairn_exec *exec, struct recording *rec,
+                           struct cairn_exec_result *result, struct cairn_error *error)
+{
+    const struct command_job job = {.argv = exec->argv,
+                                    .out = exec->out,
+                                    .err = exec->err,
+                                    .attached = true,
+                                    .host = &exec->host,
+                                    .redactor = rec->redactor};
+    int rc = run_one_command(store, &job, &rec->end, error);
+    if (rc)
+        return rc;
+    result->ran = rec->end.started;
+    result->exit_code = rec->end.exit_code;
+    result->duration_ms = rec->end.duration_ms;
+    if (!rec->end.started)
+        snprintf(result->reason, sizeof result->reason, "%s", rec->end.failure.data);
+    return record(store, session, rec, result, error);
+}
+
+int cairn_session_exec(struct cairn_store *store, const char *session,
+                       const struct cairn_exec *exec, struct cairn_exec_result *result,
+                       struct cairn_error *error)
+{
+    struct recording rec = {0};
+    struct cairn_exec_result made = {0};
+    uint64_t number = 0;
+    if (!exec->argv || !exec->argv[0] || !exec->argv[0][0])
+        return error_set(error, CAIRN_EUSAGE, "there is no command to run");
+    if (store_read_only(store))
+        return error_set(error, CAIRN_EUSAGE, "the store was opened read-only");
+    int rc = prepare(store, session, exec->argv, &rec, &number, error);
+    if (!rc)
+        rc = exec_and_record(store, number, exec, &rec, &made, error);
+    command_end_release(&rec.end);
+    buf_release(&rec.command);
+    buf_release(&rec.directory);
+    redactor_free(rec.redactor);
+    if (result)
+        *result = made;
+    return rc;
+}
