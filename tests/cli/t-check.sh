@@ -8,7 +8,7 @@ h=$(cairn hypothesis add 'the file is there')
 # ---- The result, and evidence ----
 
 exits 2 cairn check add 'there is no command'
-exits 2 cairn check add 'no such hypothesis' --run true --hypothesis h9
+exits 10 cairn check add 'no such hypothesis' --run true --hypothesis h9
 exits 0 cairn check add 'the file is there' --run 'echo looking; echo for it >&2; test -e file' --hypothesis "$h" --retries 0
 is "$(cat out)" v1 'add prints the id'
 exits 0 cairn check show v1 --json
@@ -99,7 +99,7 @@ exits 0 cairn check show v1 --json
 is "$(json_get .status)" pending 'the result and its evidence are one change, which undo takes back'
 exits 0 cairn check remove v5
 exits 10 cairn check show v5
-exits 2 cairn check update v1 --hypothesis h9
+exits 10 cairn check update v1 --hypothesis h9
 
 # ---- Secrets, signals ----
 
