@@ -3,6 +3,8 @@
 #include "base/array.h"
 #include "session/session_int.h"
 
+#include <assert.h>
+
 static int see_difference(void *context, const struct item_field *field,
                           const struct item_value *before,
                           const struct item_value *after)
@@ -26,6 +28,7 @@ static int add_change(struct board_changes *changes, const struct item *before,
 {
     struct board_change *at =
         array_room(changes->at, changes->n, &changes->capacity, sizeof *at);
+    assert(before || after);
     if (!at)
         return error_nomem(error);
     changes->at = at;

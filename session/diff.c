@@ -285,7 +285,7 @@ static int make_line(struct comparison *c, struct cairn_board_summary *summary)
         of->removed += !change->has;
         of->changed += change->had && change->has;
     }
-    for (uint8_t kind = 1; kind < ITEM_KINDS_END; kind++) {
+    for (uint8_t kind = 1; kind < (uint8_t)ITEM_KINDS_END; kind++) {
         add_part(&line, counts[kind].added, kind, "added");
         add_part(&line, counts[kind].changed, kind, "changed");
         add_part(&line, counts[kind].removed, kind, "removed");

@@ -16,7 +16,7 @@
 
 uint8_t item_kind_parse(const char *name)
 {
-    for (uint8_t kind = 1; kind < ITEM_KINDS_END; kind++)
+    for (uint8_t kind = 1; kind < (uint8_t)ITEM_KINDS_END; kind++)
         if (strcmp(item_kind_info(kind)->name, name) == 0)
             return kind;
     return 0;

@@ -25,8 +25,9 @@ static int make_graph(struct impact *i)
 {
     struct section edges = board_section(&i->live.board, ITEM_DEPENDENCY);
     i->beliefs = board_section(&i->live.board, ITEM_BELIEF);
-    i->confidence = calloc((size_t)i->beliefs.n + 1, sizeof *i->confidence);
-    i->edges = calloc((size_t)edges.n + 1, sizeof *i->edges);
+    i->confidence =
+        arena_take(&i->live.arena, (size_t)i->beliefs.n + 1, sizeof *i->confidence);
+    i->edges = arena_take(&i->live.arena, (size_t)edges.n + 1, sizeof *i->edges);
     if (!i->confidence || !i->edges)
         return error_nomem(i->error);
     for (uint32_t b = 0; b < i->beliefs.n; b++)
@@ -101,8 +102,6 @@ static int close_impact(struct impact *i, int rc)
 {
     cascade_release(&i->cascade);
     belief_graph_release(&i->graph);
-    free(i->confidence);
-    free(i->edges);
     return live_close(&i->live, rc, i->error);
 }
 

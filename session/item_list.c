@@ -133,8 +133,8 @@ static int choose_kind(struct view *view, const struct cairn_item_filter *filter
                        uint8_t kind, struct chosen *chosen, struct cairn_error *error)
 {
     struct section section = board_section(view->board, kind);
-    const struct item **items =
-        realloc(chosen->items, (chosen->n + section.n + 1) * sizeof *items);
+    const struct item **items = realloc(chosen->items, (chosen->n + section.n + 1) *
+                                                           sizeof(const struct item *));
     if (!items)
         return error_nomem(error);
     chosen->items = items;
@@ -153,7 +153,7 @@ static int rank_gaps(struct view *view, struct chosen *chosen,
 {
     struct gap *gaps = calloc(chosen->n + 1, sizeof *gaps);
     struct gap_rank *ranked = calloc(chosen->n + 1, sizeof *ranked);
-    const struct item **items = calloc(chosen->n + 1, sizeof *items);
+    const struct item **items = calloc(chosen->n + 1, sizeof(const struct item *));
     uint32_t n = 0;
     int rc = gaps && ranked && items ? 0 : error_nomem(error);
     for (size_t i = 0; i < chosen->n && !rc; i++)

@@ -194,7 +194,7 @@ int live_load_board(struct live *live, struct cairn_error *error)
     struct loading loading = {.live = live, .error = error};
     int rc =
         store_each_item(live->store, live->row.session, load_item, &loading, error);
-    for (uint8_t kind = 1; kind < ITEM_KINDS_END; kind++) {
+    for (uint8_t kind = 1; kind < (uint8_t)ITEM_KINDS_END; kind++) {
         struct section section = {loading.items[kind], loading.n[kind]};
         if (!rc)
             rc = board_load(&live->board, kind, &section, live->numbers[kind], error);

@@ -117,7 +117,7 @@ static void add_title(struct buf *out, const struct item *item)
 static int describe_item(struct telling *t, const struct session_log_row *row)
 {
     struct item_ref id = {row->kind, (uint32_t)row->number};
-    struct item before, after;
+    struct item before = {0}, after = {0};
     int rc = row->before.ptr
                  ? item_decode(&t->arena, id, row->before, &before, t->error)
                  : 0;

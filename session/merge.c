@@ -90,7 +90,8 @@ static int see_merge(void *context, const struct session_log_row *row)
  * counts. */
 static int add_merged(struct merging *g, struct place **line, size_t *n)
 {
-    struct merged_lines m = {.g = g, .line = line, .n = n, .capacity = *n};
+    struct merged_lines m = {.g = g, .line = line, .capacity = *n};
+    m.n = n;
     return store_each_session_log(g->m.live.store, g->m.live.row.session, 0, false,
                                   see_merge, &m, g->m.error);
 }

@@ -70,9 +70,8 @@ static int give_restore(struct steps *steps)
              (unsigned long long)steps->session.session);
     int rc = cairn_session_diff(steps->store, session, steps->id, NULL, ignore_change,
                                 NULL, &summary, steps->error);
-    if (rc == CAIRN_EDAMAGED) /* the present board: this puts it right */
-        rc = 0;
-    else if (rc || !(summary.added + summary.changed + summary.removed))
+    bool damaged = rc == CAIRN_EDAMAGED; /* the present board: this puts it right */
+    if (!damaged && (rc || !(summary.added + summary.changed + summary.removed)))
         return rc;
     buf_format(&steps->text, "cairn checkpoint restore %s", steps->id);
     return give(steps, CAIRN_STEP_REPLAY);

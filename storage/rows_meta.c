@@ -89,10 +89,11 @@ int store_sound_setting(struct cairn_store *store, const char *key, char *out,
                         size_t size, struct cairn_error *error)
 {
     enum { CHECKSUMS_SINCE = 3 };
-    struct sound_setting setting = {.key = str_of(key), .out = out, .size = size};
+    struct sound_setting setting = {.key = str_of(key), .size = size};
     struct query query;
     char sums[8] = "";
     assert(key[0] && size > 0);
+    setting.out = out;
     store_assert_open(store);
     if (store->stands_in && store->stands_in < CHECKSUMS_SINCE)
         return 0;

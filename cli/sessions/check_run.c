@@ -158,12 +158,14 @@ static int run_and_tell(struct work *work)
         doc_array(&doc, "checks");
     }
     status = run_all(work);
+    bool document = work->doc;
+    work->doc = NULL; /* it ends here */
     if (status != 0) {
-        if (work->doc)
+        if (document)
             doc_discard(&doc);
         return status;
     }
-    if (work->doc) {
+    if (document) {
         doc_end(&doc);
         doc_count(&doc, "passed", work->passed);
         doc_count(&doc, "not_passed", work->others);

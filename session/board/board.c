@@ -162,7 +162,7 @@ static int refuse_lost(struct item_ref id, struct cairn_error *error)
 
 int board_check(const struct board *board, struct cairn_error *error)
 {
-    for (uint8_t kind = 1; kind < ITEM_KINDS_END; kind++) {
+    for (uint8_t kind = 1; kind < (uint8_t)ITEM_KINDS_END; kind++) {
         const struct item_kind_info *info = item_kind_info(kind);
         struct section section = board_section(board, kind);
         for (uint32_t i = 0; i < section.n; i++)

@@ -46,8 +46,6 @@ struct running {
 
 /* ---- Starting ---- */
 
-extern char **environ;
-
 /* Ours, with the token by which the guard finds what the command starts. */
 static int make_environment(struct running *r)
 {
@@ -313,7 +311,7 @@ static int run_to_end(struct running *r)
             [TEND] = {.fd = r->runner->tend_fd, .events = POLLIN}};
         for (int i = 0; i < r->n_streams; i++)
             watched[STREAMS + i] = stream_watch(&r->streams[i]);
-        if (poll(watched, (nfds_t)(STREAMS + r->n_streams), wait_ms(r)) < 0)
+        if (poll(watched, (nfds_t)STREAMS + (nfds_t)r->n_streams, wait_ms(r)) < 0)
             for (int i = 0; i < WATCHED; i++)
                 watched[i].revents = 0;
         move_streams(r, &watched[STREAMS]);

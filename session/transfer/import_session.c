@@ -80,7 +80,7 @@ static int note_seq(struct importing *im, uint64_t file, uint64_t here)
 
 static uint8_t status_number(struct str name)
 {
-    for (uint8_t status = BRANCH_ACTIVE; status <= BRANCH_ARCHIVED; status++)
+    for (uint8_t status = BRANCH_ACTIVE; status <= (uint8_t)BRANCH_ARCHIVED; status++)
         if (str_equal(name, str_of(branch_status_name((enum branch_status)status))))
             return status;
     return 0;

@@ -221,7 +221,9 @@ static bool take_member(struct scan *scan, struct line *line)
 
 bool line_parse(char *bytes, size_t n, struct line *line)
 {
-    struct scan scan = {bytes, bytes + n};
+    struct scan scan;
+    scan.at = bytes;
+    scan.end = bytes + n;
     line->n = 0;
     if (!take(&scan, '{'))
         return false;

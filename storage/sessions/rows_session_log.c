@@ -146,7 +146,7 @@ static int each_row(struct log_list *list, session_log_row_fn *each, void *conte
 /* A list ends at a row that says that it is of another session. */
 static int check_end(struct log_list *list, struct cairn_error *error)
 {
-    struct log_key end;
+    struct log_key end = {0};
     int rc = find_end(&list->rows, !list->back, list->session, &end, error);
     bool within =
         end.turn && (list->back ? end.turn <= list->from : end.turn > list->from);
