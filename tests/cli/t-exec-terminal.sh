@@ -3,9 +3,10 @@
 command -v bash >/dev/null || skip_all 'no bash, which controls jobs'
 command -v script >/dev/null || skip_all 'no program script to make a terminal'
 
-# A command line on a terminal of its own; what it reads comes from stdin.
+# A command line on a terminal of its own; what it reads comes from stdin. A shell that
+# waits for cairn would get its keys too: a lone command is begun with exec.
 on_terminal() {
-    script -qec "$1" /dev/null >raw 2>&1
+    SHELL=/bin/sh script -qec "$1" /dev/null >raw 2>&1
     status=$?
     tr -d '\r' <raw >out
     : >err
@@ -46,12 +47,12 @@ ok 'and set back' grep -q ' icanon' out
 # ---- Ctrl-C ----
 
 type_when ready '\003'
-on_terminal "cairn exec -- sh -c 'trap \"echo got it; exit 5\" INT; >ready; while :; do sleep 0.1; done'" <keys
+on_terminal "exec cairn exec -- sh -c 'trap \"echo got it; exit 5\" INT; >ready; while :; do sleep 0.1; done'" <keys
 is "$status" 5 'Ctrl-C reaches the command, and cairn goes on'
 ok 'which says so' grep -q 'got it' out
 rm ready
 type_when ready '\003'
-on_terminal "cairn exec -- sh -c '>ready; exec sleep 60'" <keys
+on_terminal "exec cairn exec -- sh -c '>ready; exec sleep 60'" <keys
 is "$status" 130 'the command may be ended by it'
 exits 0 cairn command list --limit 1
 says ' 130 ' 'which is recorded'
