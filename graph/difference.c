@@ -6,6 +6,7 @@
 #include "graph/task_fields.h"
 
 #include "base/limits.h"
+#include "base/shell_word.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -64,33 +65,12 @@ static bool same_words(struct words a, struct words b)
     return same;
 }
 
-/* A word that a shell would not read as one word is put in quotes. */
-static void add_word(struct buf *out, struct str word)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                "0123456789_-+.,:/=@%^${}[]";
-    bool quote = word.len == 0;
-    for (size_t i = 0; i < word.len && !quote; i++)
-        quote = word.ptr[i] == 0 || !strchr(plain, word.ptr[i]);
-    if (!quote) {
-        buf_str(out, word);
-        return;
-    }
-    buf_byte(out, '\'');
-    for (size_t i = 0; i < word.len; i++)
-        if (word.ptr[i] == '\'')
-            buf_text(out, "'\\''");
-        else
-            buf_byte(out, (uint8_t)word.ptr[i]);
-    buf_byte(out, '\'');
-}
-
 static void add_words(struct buf *out, struct words words, const char *between)
 {
     for (uint32_t i = 0; i < words.n; i++) {
         if (i)
             buf_text(out, between);
-        add_word(out, words.words[i]);
+        buf_shell_word(out, words.words[i]);
     }
 }
 

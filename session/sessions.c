@@ -68,8 +68,8 @@ int session_tell(struct live *live, struct cairn_session_info *info,
     struct branch_row branch = {.name = STR("")};
     uint64_t current = 0, items = 0, branches = 0;
     int64_t end_ns = row->ended_ns ? row->ended_ns : live->now.utc_ns;
-    int rc = current_session(live->store, &current, NULL);
-    if (rc != CAIRN_ENOMEM && rc != CAIRN_EIO)
+    int rc = current_session(live->store, &current, error);
+    if (rc >= 0 || rc == CAIRN_EDAMAGED) /* doctor tells of it; here none is current */
         rc = row->branch ? live_branch(live, row->branch, &branch, error) : 0;
     if (!rc)
         rc = store_each_item(live->store, row->session, count_item, &items, error);
@@ -275,24 +275,6 @@ static int go_on(struct live *live, struct cairn_error *error)
     return rc ? rc : live_log(live, &entry, error);
 }
 
-int cairn_session_switch(struct cairn_store *store, const char *session,
-                         struct cairn_session_info *info, struct cairn_error *error)
-{
-    struct live live;
-    struct cairn_session_info told;
-    int rc = live_write(&live, store, session, error);
-    if (!rc)
-        rc = go_on(&live, error);
-    if (!rc)
-        rc = make_current(&live, error);
-    if (!rc)
-        rc = session_tell(&live, &told, error);
-    rc = live_close(&live, rc, error);
-    if (!rc && info)
-        *info = told;
-    return rc;
-}
-
 static int end(struct live *live, struct cairn_error *error)
 {
     struct log_entry entry = {.verb = VERB_ENDED};
@@ -303,18 +285,37 @@ static int end(struct live *live, struct cairn_error *error)
     return rc ? rc : live_log(live, &entry, error);
 }
 
-int cairn_session_end(struct cairn_store *store, const char *session,
-                      struct cairn_session_info *info, struct cairn_error *error)
+static int go_on_as_current(struct live *live, struct cairn_error *error)
+{
+    int rc = go_on(live, error);
+    return rc ? rc : make_current(live, error);
+}
+
+static int change(struct cairn_store *store, const char *session,
+                  int (*make)(struct live *, struct cairn_error *),
+                  struct cairn_session_info *info, struct cairn_error *error)
 {
     struct live live;
     struct cairn_session_info told;
     int rc = live_write(&live, store, session, error);
     if (!rc)
-        rc = end(&live, error);
+        rc = make(&live, error);
     if (!rc)
         rc = session_tell(&live, &told, error);
     rc = live_close(&live, rc, error);
     if (!rc && info)
         *info = told;
     return rc;
+}
+
+int cairn_session_switch(struct cairn_store *store, const char *session,
+                         struct cairn_session_info *info, struct cairn_error *error)
+{
+    return change(store, session, go_on_as_current, info, error);
+}
+
+int cairn_session_end(struct cairn_store *store, const char *session,
+                      struct cairn_session_info *info, struct cairn_error *error)
+{
+    return change(store, session, end, info, error);
 }

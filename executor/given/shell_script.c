@@ -2,27 +2,7 @@
 #include "executor/given/shell_script.h"
 
 #include "base/identifier.h"
-
-/* Everything in quotes but what never needs them. */
-static void add_word(struct buf *out, struct str word)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                "0123456789_@%+:,./-";
-    size_t n = 0;
-    while (n < word.len && memchr(plain, word.ptr[n], sizeof plain - 1))
-        n++;
-    if (word.len && n == word.len) {
-        buf_str(out, word);
-        return;
-    }
-    buf_byte(out, '\'');
-    for (size_t i = 0; i < word.len; i++)
-        if (word.ptr[i] == '\'')
-            buf_text(out, "'\\''");
-        else
-            buf_byte(out, (uint8_t)word.ptr[i]);
-    buf_byte(out, '\'');
-}
+#include "base/shell_word.h"
 
 /* A comment ends with its line. */
 static void add_comment(struct buf *out, const char *text)
@@ -94,7 +74,7 @@ static void write_environment(const struct cairn_shell *shell, struct buf *out)
         buf_text(out, "export ");
         buf_str(out, name);
         buf_byte(out, '=');
-        add_word(out, str_of(shell->env[i] + name.len + 1));
+        buf_shell_word(out, str_of(shell->env[i] + name.len + 1));
         buf_byte(out, '\n');
     }
 }
@@ -104,7 +84,7 @@ static void write_directory(const struct cairn_shell *shell, struct buf *out)
     if (!shell->directory[0])
         return;
     buf_text(out, "cd -- ");
-    add_word(out, str_of(shell->directory));
+    buf_shell_word(out, str_of(shell->directory));
     buf_text(out, " || exit\n");
 }
 
@@ -131,12 +111,12 @@ static void write_command(const struct cairn_shell *shell, const char *const *co
             continue;
         buf_text(out, before);
         buf_byte(out, ' ');
-        add_word(out, str_of(shell->env[i]));
+        buf_shell_word(out, str_of(shell->env[i]));
         buf_byte(out, ' ');
         before = "";
     }
     for (const char *const *word = command ? command : shell->argv; *word; word++) {
-        add_word(out, str_of(*word));
+        buf_shell_word(out, str_of(*word));
         buf_byte(out, word[1] ? ' ' : '\n');
     }
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Running a command and recording it. */
+#include "base/shell_word.h"
 #include "base/utf8.h"
 #include "session/commands/commands_int.h"
 #include "session/commands/tail.h"
@@ -51,30 +52,6 @@ static int add_clean(const struct redactor *redactor, struct str bytes, struct b
 
 /* ---- The command as text ---- */
 
-static bool is_plain(struct str word)
-{
-    static const char others[] = "_-+=./:,@%^";
-    for (size_t i = 0; i < word.len; i++) {
-        char c = word.ptr[i];
-        bool alnum =
-            (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-        if (!alnum && (!c || !strchr(others, c)))
-            return false;
-    }
-    return word.len > 0;
-}
-
-static void add_quoted(struct buf *out, struct str word)
-{
-    buf_byte(out, '\'');
-    for (size_t i = 0; i < word.len; i++)
-        if (word.ptr[i] == '\'')
-            buf_text(out, "'\\''");
-        else
-            buf_byte(out, (uint8_t)word.ptr[i]);
-    buf_byte(out, '\'');
-}
-
 /* As it can be typed into a shell, but for secrets and the end of a very long one. */
 static int quote_command(const struct redactor *redactor, const char *const *argv,
                          struct buf *out, struct cairn_error *error)
@@ -86,10 +63,7 @@ static int quote_command(const struct redactor *redactor, const char *const *arg
         add_clean(redactor, str_of(argv[i]), &word);
         if (i)
             buf_byte(&all, ' ');
-        if (is_plain(buf_view(&word)))
-            buf_str(&all, buf_view(&word));
-        else
-            add_quoted(&all, buf_view(&word));
+        buf_shell_word(&all, buf_view(&word));
         all.failed |= word.failed;
     }
     struct str text = buf_view(&all);

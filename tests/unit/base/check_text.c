@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The small modules about texts and pauses: UTF-8, identifiers, backoff. */
+/* The small modules about texts and pauses: UTF-8, identifiers, words of a shell,
+ * backoff. */
 #include "base/backoff.h"
 #include "base/identifier.h"
+#include "base/shell_word.h"
 #include "base/utf8.h"
 
 #include "tests/support/suite.h"
@@ -46,6 +48,25 @@ START_TEST(test_utf8_fit)
         ck_assert_uint_eq(utf8_fit(text, max), fit[max]);
     /* Bytes that are no UTF-8 are cut anywhere. */
     ck_assert_uint_ge(utf8_fit(STR("\x80\x80\x80\x80\x80\x80\x80\x80"), 6), 2);
+}
+END_TEST
+
+START_TEST(test_shell_words)
+{
+    static const struct str cases[][2] = {{STR("--level=3"), STR("--level=3")},
+                                          {STR(""), STR("''")},
+                                          {STR("a b"), STR("'a b'")},
+                                          {STR("$HOME"), STR("'$HOME'")},
+                                          {STR("~"), STR("'~'")},
+                                          {STR("it's"), STR("'it'\\''s'")},
+                                          {STR("a\nb"), STR("'a\nb'")},
+                                          {STR("\xc3\xa9"), STR("'\xc3\xa9'")}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct buf word = BUF_INIT;
+        buf_shell_word(&word, cases[i][0]);
+        ck_assert(!word.failed && str_equal(buf_view(&word), cases[i][1]));
+        buf_release(&word);
+    }
 }
 END_TEST
 
@@ -106,6 +127,7 @@ int main(void)
     TCase *c = tcase_create("text");
     tcase_add_test(c, test_utf8);
     tcase_add_test(c, test_utf8_fit);
+    tcase_add_test(c, test_shell_words);
     tcase_add_test(c, test_identifiers);
     tcase_add_test(c, test_backoff);
     tcase_add_test(c, test_pauses_double);
