@@ -132,7 +132,7 @@ int cairn_branch_list(struct cairn_store *store, const char *session,
 
 static int tell_and_end(struct move *m, int rc, struct cairn_branch_info *info)
 {
-    struct cairn_branch_info told;
+    struct cairn_branch_info told = {0};
     if (!rc)
         rc = tell_branch(&m->live, &m->to, &told, m->error);
     rc = move_end(m, rc);

@@ -32,13 +32,16 @@ static int add_change(struct board_changes *changes, const struct item *before,
     if (!at)
         return error_nomem(error);
     changes->at = at;
-    at[changes->n] = (struct board_change){
-        .id = before ? before->id : after->id, .had = before, .has = after};
-    if (before)
-        at[changes->n].before = *before;
-    if (after)
-        at[changes->n].after = *after;
-    changes->n++;
+    at += changes->n++;
+    *at = (struct board_change){.had = before, .has = after};
+    if (before) {
+        at->id = before->id;
+        at->before = *before;
+    }
+    if (after) {
+        at->id = after->id;
+        at->after = *after;
+    }
     return 0;
 }
 

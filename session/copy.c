@@ -146,7 +146,7 @@ int cairn_session_copy(struct cairn_store *from, const char *checkpoint,
                        struct cairn_session_info *info, struct cairn_error *error)
 {
     struct copying c = {.same_store = from == to, .error = error};
-    struct cairn_session_info told;
+    struct cairn_session_info told = {0};
     int rc = read_source(&c, from, checkpoint);
     if (!rc)
         rc = put_copy(&c, to, name, &told);

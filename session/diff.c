@@ -99,7 +99,7 @@ static bool is_listed(const struct board_changes *changes, uint32_t n, uint32_t 
 
 static int confidence_differs(struct comparison *c, struct item_ref id, bool *differs)
 {
-    double before, after;
+    double before = 0, after = 0;
     int rc = board_confidence(c->from.board, id, &before, c->error);
     if (!rc)
         rc = board_confidence(c->to.board, id, &after, c->error);

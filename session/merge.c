@@ -187,7 +187,7 @@ static int merge_item(struct merging *g, const struct item *base,
     else if (!differences(base, ours))
         chosen = theirs;
     else if (differences(base, theirs)) {
-        int rc = note_conflict(g, ours ? ours->id : theirs->id);
+        int rc = note_conflict(g, (ours ? ours : theirs)->id);
         if (rc)
             return rc;
         if (g->how == CAIRN_MERGE_UNION && ours && theirs) {

@@ -136,23 +136,24 @@ int cairn_session_at(struct cairn_store *store, const char *session,
 /* ---- What it says of itself ---- */
 
 static int tell(const struct sections *sections,
-                struct cairn_session_checkpoint_info *info,
+                const struct cairn_session_checkpoint_info *known,
                 int (*got)(void *, const struct cairn_session_checkpoint_info *),
                 void *context, struct cairn_error *error)
 {
+    struct cairn_session_checkpoint_info info = *known;
     const char **tags = calloc((size_t)sections->n_tags + 1, sizeof *tags);
     if (!tags)
         return error_nomem(error);
     for (uint32_t i = 0; i < sections->n_tags; i++)
         tags[i] = sections->tags[i].ptr; /* texts of an arena end with a NUL */
     for (uint32_t i = 0; i < sections->n; i++)
-        info->items += sections->list[i].n;
+        info.items += sections->list[i].n;
     const char *trigger = trigger_name((enum trigger)sections->trigger);
-    info->trigger = trigger ? trigger : "unknown";
-    info->significant = trigger_is_significant((enum trigger)sections->trigger);
-    info->message = sections->message.ptr;
-    info->tags = tags;
-    info->n_tags = sections->n_tags;
+    info.trigger = trigger ? trigger : "unknown";
+    info.significant = trigger_is_significant((enum trigger)sections->trigger);
+    info.message = sections->message.ptr;
+    info.tags = tags;
+    info.n_tags = sections->n_tags;
     const struct task_link *link = &sections->link;
     struct cairn_task_failure failure = {.run = link->run,
                                          .checkpoint = link->seq,
@@ -164,8 +165,8 @@ static int tell(const struct sections *sections,
                                          .tail = link->tail.ptr,
                                          .tail_bytes = link->tail.len};
     if (sections->linked)
-        info->failure = &failure;
-    got(context, info);
+        info.failure = &failure;
+    got(context, &info);
     free(tags);
     return 0;
 }

@@ -91,7 +91,7 @@ int cairn_session_restore(struct cairn_store *store, const char *session,
                           struct cairn_error *error)
 {
     struct move m;
-    struct cairn_restored told;
+    struct cairn_restored told = {0};
     int rc = move_begin(&m, store, session, error);
     if (!rc)
         rc = restore(&m, id, force);
@@ -185,7 +185,7 @@ int cairn_session_undo_restore(struct cairn_store *store, const char *session,
                                struct cairn_restored *report, struct cairn_error *error)
 {
     struct move m;
-    struct cairn_restored told;
+    struct cairn_restored told = {0};
     int rc = move_begin(&m, store, session, error);
     if (!rc)
         rc = undo_restore(&m);

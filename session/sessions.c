@@ -100,7 +100,7 @@ int cairn_session_get(struct cairn_store *store, const char *session,
                       struct cairn_session_info *info, struct cairn_error *error)
 {
     struct live live;
-    struct cairn_session_info told;
+    struct cairn_session_info told = {0};
     int rc = live_read(&live, store, session, error);
     if (!rc)
         rc = session_tell(&live, &told, error);
@@ -251,7 +251,7 @@ int cairn_session_start(struct cairn_store *store, const char *name, bool curren
                         struct cairn_session_info *info, struct cairn_error *error)
 {
     struct live live;
-    struct cairn_session_info told;
+    struct cairn_session_info told = {0};
     int rc = live_begin(&live, store, true, error);
     if (!rc)
         rc = session_begin(&live, name, &live.now, current, error);
@@ -296,7 +296,7 @@ static int change(struct cairn_store *store, const char *session,
                   struct cairn_session_info *info, struct cairn_error *error)
 {
     struct live live;
-    struct cairn_session_info told;
+    struct cairn_session_info told = {0};
     int rc = live_write(&live, store, session, error);
     if (!rc)
         rc = make(&live, error);

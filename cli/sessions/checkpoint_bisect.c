@@ -22,7 +22,8 @@ struct bisect {
     struct cairn_store *store;
     struct bisect_command command;
     struct bisect_scratch scratch;
-    struct doc *doc; /* with --json; its array of steps is open */
+    struct doc *doc; /* `document` with --json; its array of steps is open */
+    struct doc document;
     struct ids skipped, candidates;
     int status; /* what went wrong was reported; 0: nothing */
 };
@@ -241,14 +242,13 @@ static int report_found(struct bisect *b, const struct cairn_bisected *found)
 
 static int search(struct bisect *b, const struct settings *settings)
 {
-    struct doc doc = {0};
     struct cairn_bisected found = {0};
     struct cairn_error error = {0};
     int rc;
     if (ui_json()) {
-        b->doc = &doc;
-        doc_begin(&doc);
-        doc_array(&doc, "steps");
+        b->doc = &b->document;
+        doc_begin(b->doc);
+        doc_array(b->doc, "steps");
     }
     rc = cairn_session_bisect(b->store, settings->text[OPT_GOOD],
                               settings->text[OPT_BAD], settings->given[OPT_CHECK],
@@ -257,7 +257,7 @@ static int search(struct bisect *b, const struct settings *settings)
     if (rc == 0 && b->status == 0)
         return report_found(b, &found);
     if (b->doc)
-        doc_discard(&doc);
+        doc_discard(b->doc);
     return b->status != 0 ? b->status : report_error(&error);
 }
 

@@ -137,18 +137,22 @@ static void put_long_fields(FILE *file, const struct cairn_item *item)
     }
 }
 
+static bool is_statement(const struct cairn_field *field)
+{
+    return strcmp(field->name, "text") == 0 || strcmp(field->name, "statement") == 0;
+}
+
 static void put_changed_field(FILE *file, const struct cairn_field *before,
                               const struct cairn_field *after)
 {
     const struct cairn_field *field = after ? after : before;
-    bool text =
-        strcmp(field->name, "text") == 0 || strcmp(field->name, "statement") == 0;
-    if (is_told(field) && !text)
+    if (!field || (is_told(field) && !is_statement(field)))
         return;
-    fprintf(file, "  - %s: ", text ? "before" : field->name);
-    if (text || (is_long(field) && !before)) {
-        const struct cairn_field *shown = text ? before : after;
-        markdown_lines(file, shown ? shown->text : "", "    ", TEXT_LINES);
+    fprintf(file, "  - %s: ", is_statement(field) ? "before" : field->name);
+    if (is_statement(field)) {
+        markdown_lines(file, before ? before->text : "", "    ", TEXT_LINES);
+    } else if (is_long(field) && !before) {
+        markdown_lines(file, field->text, "    ", TEXT_LINES);
     } else {
         put_value(file, before);
         fputs(" → ", file);

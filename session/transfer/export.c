@@ -369,7 +369,7 @@ int cairn_session_export(struct cairn_store *store, const char *session, bool al
                          const struct cairn_transfer_calls *calls,
                          struct cairn_transfer *result, struct cairn_error *error)
 {
-    struct cairn_error own;
+    struct cairn_error own = {0};
     struct exporting e = {.store = store,
                           .sha = sha256_new(),
                           .write = write,

@@ -256,7 +256,7 @@ int cairn_session_import(struct cairn_store *store,
                          const struct cairn_transfer_calls *calls,
                          struct cairn_transfer *result, struct cairn_error *error)
 {
-    struct cairn_error own;
+    struct cairn_error own = {0};
     struct importing im = {.store = store,
                            .sha = sha256_new(),
                            .calls = calls,
