@@ -166,7 +166,7 @@ CRASH_TESTS := $(if $(CRASH_SOURCES),$(addprefix $(BUILD)/tests/crash/,crash tas
 FLOW_SOURCES := $(wildcard tests/flow/*.c)
 TEST_TOOLS := $(patsubst tests/tools/%.c,$(BUILD)/tests/tools/%,$(wildcard tests/tools/*.c)) $(BUILD)/tests/tools/schema
 EXAMPLES := $(BUILD)/examples/wf2cairn $(BUILD)/examples/embed
-TEST_JOBS ?= $(JOBS)
+TEST_JOBS ?= $$((2 * $(JOBS))) # most of the time they wait, for a disk or a clock
 RUN_TESTS = BUILD='$(BUILD)' CC='$(CC)' TEST_JOBS=$(TEST_JOBS) sh tests/run.sh
 
 $(SIM_TESTS): $(ALL_ROOMS)
@@ -443,6 +443,6 @@ help: ## this list
 	@printf '  %-14s %s\n' check-ROOM 'the unit tests of one room: $(ROOMS) cli'
 	@echo
 	@echo '  Variables: PREFIX DESTDIR BUILD CC CFLAGS LDFLAGS WERROR=1 DEBUG=1 SANITIZE=address,undefined'
-	@echo '  JOBS and TEST_JOBS (one for each processor), V=1 (print the commands), T (see check)'
+	@echo '  JOBS (one for each processor), TEST_JOBS (two), V=1 (print the commands), T (see check)'
 
 -include $(C_TESTS:=.d) $(BUILD)/tests/sim/scene.d $(BENCHES:=.d)
