@@ -43,6 +43,7 @@
 #include "cairn/board.h"
 #include "cairn/checkpoint.h"
 #include "cairn/command.h"
+#include "cairn/environment.h"
 #include "cairn/error.h"
 #include "cairn/external.h"
 #include "cairn/gc.h"

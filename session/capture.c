@@ -16,6 +16,7 @@ struct capturing {
     struct sections last, now;
     struct sections_at last_at; /* seq 0: there is none */
     struct buf content[ITEM_KINDS_END];
+    struct buf environment;
     struct cairn_error *error;
 };
 
@@ -62,12 +63,14 @@ static int read_present(struct capturing *c)
     return rc;
 }
 
-/* No section and an empty one are the same state. */
+/* No section and an empty one are the same state; the environment is none. */
 static bool same_content(const struct sections *sections, const struct sections *others)
 {
     for (uint32_t i = 0; i < sections->n; i++) {
         const struct section_ref *ref = &sections->list[i];
         const struct section_ref *other = section_of(others, ref->kind);
+        if (ref->kind == SECTION_ENVIRONMENT)
+            continue;
         if (other ? !digest_equal(&ref->digest, &other->digest) : ref->n > 0)
             return false;
     }
@@ -80,6 +83,24 @@ static bool is_unchanged(const struct capturing *c)
            same_content(&c->last, &c->now);
 }
 
+/* Behind the other sections. */
+static int read_environment(struct capturing *c)
+{
+    const struct session_settings *settings = &c->live->settings;
+    struct section_ref *ref = &c->now.list[c->now.n];
+    if (!settings->environment.len)
+        return 0;
+    int rc = environment_encode(settings->environment, settings->redact,
+                                &c->environment, &ref->n, c->error);
+    if (!rc)
+        rc =
+            sha256_of(c->environment.data, c->environment.size, &ref->digest, c->error);
+    ref->kind = SECTION_ENVIRONMENT;
+    ref->last = 0;
+    c->now.n++;
+    return rc;
+}
+
 /* ---- Storing it ---- */
 
 static int put_sections(struct capturing *c)
@@ -88,7 +109,9 @@ static int put_sections(struct capturing *c)
     for (uint32_t i = 0; i < c->now.n && !rc; i++) {
         struct section_ref *ref = &c->now.list[i];
         const struct section_ref *last = section_of(&c->last, ref->kind);
-        struct str content = buf_view(&c->content[ref->kind]);
+        bool is_items = ref->kind < ITEM_KINDS_END;
+        struct str content =
+            buf_view(is_items ? &c->content[ref->kind] : &c->environment);
         struct digest stored;
         bool other = last && !digest_equal(&last->digest, &ref->digest);
         rc = other ? store_put_object_after(c->live->store, content, &last->digest,
@@ -133,7 +156,9 @@ static int store_capture(struct capturing *c, const struct capture *capture,
                          struct checkpoint_ref *ref)
 {
     struct live *live = c->live;
-    int rc = put_sections(c);
+    int rc = read_environment(c);
+    if (!rc)
+        rc = put_sections(c);
     if (!rc)
         rc = describe(c, capture);
     if (!rc)
@@ -193,6 +218,7 @@ int capture_state(struct live *live, const struct capture *capture,
     int rc = capture_with(&c, capture, captured);
     for (unsigned kind = 1; kind < ITEM_KINDS_END; kind++)
         buf_release(&c.content[kind]);
+    buf_release(&c.environment);
     arena_release(&c.arena);
     return rc;
 }

@@ -18,15 +18,23 @@ static void tell_time(struct setting_sink *sink, const char *name, int64_t ns,
         sink->stopped = sink->each(sink->context, name, text, ns == usual);
 }
 
-static void tell_settings(struct setting_sink *sink, const struct trigger_settings *is,
-                          const char *redact)
+/* A list of names, or a command; the text ends with a NUL. */
+static void tell_text(struct setting_sink *sink, const char *name, struct str value)
 {
+    if (!sink->stopped)
+        sink->stopped = sink->each(sink->context, name, value.len ? value.ptr : "off",
+                                   value.len == 0);
+}
+
+static void tell_settings(struct setting_sink *sink,
+                          const struct session_settings *settings)
+{
+    const struct trigger_settings *is = &settings->triggers;
     struct trigger_settings usual = trigger_settings_default();
     tell_time(sink, "interval", is->interval_ns, usual.interval_ns);
     tell_time(sink, "schedule", is->schedule_ns, usual.schedule_ns);
-    if (!sink->stopped)
-        sink->stopped =
-            sink->each(sink->context, "redact", redact, strcmp(redact, "off") == 0);
+    tell_text(sink, "redact", settings->redact);
+    tell_text(sink, "environment", settings->environment);
     for (unsigned t = 1; t < TRIGGERS_END && !sink->stopped; t++) {
         uint32_t bit = 1u << t;
         if (settings_has_switch((enum trigger)t))
@@ -36,6 +44,17 @@ static void tell_settings(struct setting_sink *sink, const struct trigger_settin
     }
 }
 
+/* A copy whose texts are in the arena, and end with a NUL. */
+static struct session_settings copy_settings(const struct session_settings *settings,
+                                             struct arena *arena)
+{
+    struct session_settings copy = *settings;
+    copy.redact = arena_str(arena, settings->redact);
+    copy.environment = arena_str(arena, settings->environment);
+    return copy;
+}
+
+/* The callback may use the store. */
 int cairn_session_config(struct cairn_store *store, const char *session,
                          int (*each)(void *, const char *name, const char *value,
                                      bool is_default),
@@ -43,17 +62,17 @@ int cairn_session_config(struct cairn_store *store, const char *session,
 {
     struct live live;
     struct setting_sink sink = {each, context, 0};
-    struct trigger_settings is;
+    struct session_settings settings = {0};
+    struct arena arena = ARENA_INIT;
     int rc = live_read(&live, store, session, error);
-    is = live.settings.triggers;
-    struct buf redact = BUF_INIT;
-    buf_str(&redact, rc ? STR("") : live.settings.redact);
     if (!rc)
-        rc = redact.size ? buf_check(&redact, error) : 0;
+        settings = copy_settings(&live.settings, &arena);
+    if (!rc && arena.failed)
+        rc = error_nomem(error);
     rc = live_close(&live, rc, error);
     if (!rc)
-        tell_settings(&sink, &is, redact.size ? redact.data : "off");
-    buf_release(&redact);
+        tell_settings(&sink, &settings);
+    arena_release(&arena);
     return rc;
 }
 

@@ -4,7 +4,8 @@
 #include "session/board/confidence.h"
 #include "session/board/contradictions.h"
 #include "session/board/status.h"
-#include "session/known_secrets.h"
+#include "session/outside/known_secrets.h"
+#include "session/outside/name_list.h"
 #include "session/session_int.h"
 
 #include <stdio.h>
@@ -204,7 +205,7 @@ static bool has_secret_value(struct live *live, struct str text)
 {
     struct str names = live->settings.redact;
     while (names.len && !live->arena.failed) {
-        const char *name = arena_str(&live->arena, settings_next_name(&names)).ptr;
+        const char *name = arena_str(&live->arena, next_name(&names)).ptr;
         const char *value = name ? getenv(name) : NULL;
         if (value && *value && memmem(text.ptr, text.len, value, strlen(value)))
             return true;

@@ -9,6 +9,7 @@
 #include "checkpoint/sections.h"
 #include "session/board/board.h"
 #include "session/board/gaps.h"
+#include "session/outside/environment.h"
 #include "session/triggers.h"
 #include "storage/sessions/rows_session.h"
 
@@ -54,6 +55,8 @@ struct session_settings {
     struct moment scheduled; /* when the last scheduled checkpoint was made */
     struct str redact; /* names of environment variables whose values are not stored,
                           with commas between them */
+    struct str environment; /* names of those that are stored with checkpoints, with
+                               commas between them; NAME*: all that begin so */
 };
 
 struct live {
@@ -153,9 +156,6 @@ int settings_set(struct session_settings *settings, struct str name, struct str 
                  struct cairn_error *error);
 /* "5m": in the largest unit of which it is a whole number, of more than 0. */
 void settings_time(int64_t ns, char out[32]);
-/* The first name of a list of names with commas between them, taken off the list; len
- * 0: there is none. */
-struct str settings_next_name(struct str *list);
 /* A trigger that can be switched off. */
 bool settings_has_switch(enum trigger trigger);
 
@@ -198,6 +198,8 @@ struct state_at {
     struct sections sections;
     struct sections_at at;
     struct board board;
+    bool has_environment; /* one was stored */
+    struct environment environment;
 };
 /* Verified and read whole. state_release in any case. */
 int state_read(struct cairn_store *store, struct sha256 *sha, uint64_t seq,

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* The settings of a session, as bytes of its row and as texts.
  *
- *   byte version 1, u32 triggers that are off, u64 interval, u64 schedule (ns),
+ *   byte version, u32 triggers that are off, u64 interval, u64 schedule (ns),
  *   the last scheduled checkpoint: u64 UTC, u64 CLOCK_BOOTTIME (ns), lstr boot id,
- *   lstr names of variables that are redacted, each once, with commas between them */
+ *   lstr names of variables that are redacted, each once, with commas between them
+ *   version 2 also: lstr names of variables that checkpoints keep, likewise */
 #include "base/reader.h"
 #include "base/utf8.h"
+#include "session/outside/name_list.h"
 #include "session/session_int.h"
 
 #include <stdio.h>
 
 #define SECOND_NS 1000000000ll
 
-enum { VERSION = 1, BOOT_ID_BYTES = 64, REDACT_BYTES = 4096 };
+enum { VERSION = 2, BOOT_ID_BYTES = 64 };
 
 struct session_settings session_settings_default(void)
 {
@@ -29,59 +31,15 @@ void settings_encode(const struct session_settings *settings, struct buf *out)
     buf_u64(out, (uint64_t)settings->scheduled.boot_ns);
     buf_lstr(out, settings->scheduled.boot_id);
     buf_lstr(out, settings->redact);
-}
-
-/* ---- Names of variables ---- */
-
-struct str settings_next_name(struct str *list)
-{
-    size_t n = 0;
-    while (n < list->len && list->ptr[n] != ',')
-        n++;
-    struct str name = {list->ptr, n};
-    size_t used = n < list->len ? n + 1 : n;
-    *list = (struct str){list->ptr + used, list->len - used};
-    return name;
-}
-
-static bool is_name(struct str name)
-{
-    for (size_t i = 0; i < name.len; i++) {
-        char c = name.ptr[i];
-        bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-        if (!letter && (i == 0 || c < '0' || c > '9'))
-            return false;
-    }
-    return name.len > 0;
-}
-
-static bool is_in_list(struct str list, struct str name)
-{
-    while (list.len)
-        if (str_equal(settings_next_name(&list), name))
-            return true;
-    return false;
-}
-
-/* No name or several, each once. */
-static bool is_name_list(struct str list)
-{
-    struct str rest = list;
-    if (list.len > REDACT_BYTES || (list.len && list.ptr[list.len - 1] == ','))
-        return false;
-    while (rest.len) {
-        struct str name = settings_next_name(&rest);
-        if (!is_name(name) || is_in_list(rest, name))
-            return false;
-    }
-    return true;
+    buf_lstr(out, settings->environment);
 }
 
 int settings_decode(struct str bytes, struct session_settings *out,
                     struct cairn_error *error)
 {
     struct reader in = reader_of(bytes.ptr, bytes.len);
-    bool good = read_byte(&in) == VERSION;
+    uint8_t version = read_byte(&in);
+    bool good = version >= 1 && version <= VERSION;
     struct session_settings made = {0};
     made.triggers.off = read_u32(&in);
     made.triggers.interval_ns = (int64_t)read_u64(&in);
@@ -90,8 +48,10 @@ int settings_decode(struct str bytes, struct session_settings *out,
     made.scheduled.boot_ns = (int64_t)read_u64(&in);
     made.scheduled.boot_id = read_lstr(&in);
     made.redact = read_lstr(&in);
-    good = good && is_name_list(made.redact) && reader_done(&in) &&
-           made.scheduled.boot_id.len <= BOOT_ID_BYTES &&
+    if (version > 1)
+        made.environment = read_lstr(&in);
+    good = good && is_name_list(made.redact) && is_pattern_list(made.environment) &&
+           reader_done(&in) && made.scheduled.boot_id.len <= BOOT_ID_BYTES &&
            made.triggers.interval_ns >= 0 && made.triggers.schedule_ns >= 0;
     if (!good)
         return error_set(error, CAIRN_EDAMAGED,
@@ -182,6 +142,22 @@ static int set_redact(struct session_settings *settings, struct str value,
     return 0;
 }
 
+/* The value must outlive the settings. */
+static int set_environment(struct session_settings *settings, struct str value,
+                           struct cairn_error *error)
+{
+    if (str_equal(value, STR("off")))
+        value.len = 0;
+    if (!is_pattern_list(value))
+        return error_set(error, CAIRN_EUSAGE,
+                         "'%.*s' is no value of environment: give the names of "
+                         "environment variables, each once, with commas between them "
+                         "(NAME* for all that begin with NAME), or off",
+                         (int)utf8_fit(value, 80), value.ptr);
+    settings->environment = value;
+    return 0;
+}
+
 static int set_switch(struct session_settings *settings, struct str name,
                       struct str value, struct cairn_error *error)
 {
@@ -213,5 +189,7 @@ int settings_set(struct session_settings *settings, struct str name, struct str 
                         error);
     if (str_equal(name, STR("redact")))
         return set_redact(settings, value, error);
+    if (str_equal(name, STR("environment")))
+        return set_environment(settings, value, error);
     return set_switch(settings, name, value, error);
 }

@@ -6,24 +6,47 @@
 
 #include <stdio.h>
 
+/* What it holds, in the arena. */
+static int read_content(struct cairn_store *store, const struct section_ref *ref,
+                        const char *name, struct arena *arena, struct str *kept,
+                        struct cairn_error *error)
+{
+    struct buf content = BUF_INIT;
+    int rc = store_get_object(store, &ref->digest, &content, error);
+    if (rc == CAIRN_ENOTFOUND)
+        rc = error_set(error, CAIRN_EDAMAGED, "the content of its part %s is missing",
+                       name);
+    *kept = rc ? STR("") : arena_str(arena, buf_view(&content));
+    buf_release(&content);
+    return !rc && arena->failed ? error_nomem(error) : rc;
+}
+
+static int read_environment(struct cairn_store *store, const struct section_ref *ref,
+                            struct state_at *out, struct cairn_error *error)
+{
+    struct str kept;
+    int rc = read_content(store, ref, "environment", &out->arena, &kept, error);
+    if (!rc)
+        rc = environment_decode(&out->arena, kept, &out->environment, error);
+    if (!rc && out->environment.n != ref->n)
+        rc = error_set(error, CAIRN_EDAMAGED, "its part environment does not fit it");
+    out->has_environment = rc == 0;
+    return rc;
+}
+
 static int read_section(struct cairn_store *store, const struct section_ref *ref,
                         struct state_at *out, struct cairn_error *error)
 {
-    struct buf content = BUF_INIT;
+    struct str kept;
     struct section section = {0};
     const struct item_kind_info *info = item_kind_info(ref->kind);
+    if (ref->kind == SECTION_ENVIRONMENT)
+        return read_environment(store, ref, out, error);
     if (!info)
         return error_set(error, CAIRN_ENEWER,
                          "it holds a part of a kind that this release does not know: "
                          "use the cairn that wrote it");
-    int rc = store_get_object(store, &ref->digest, &content, error);
-    if (rc == CAIRN_ENOTFOUND)
-        rc = error_set(error, CAIRN_EDAMAGED, "the content of its part %s is missing",
-                       info->name);
-    struct str kept = rc ? STR("") : arena_str(&out->arena, buf_view(&content));
-    buf_release(&content);
-    if (!rc && out->arena.failed)
-        rc = error_nomem(error);
+    int rc = read_content(store, ref, info->name, &out->arena, &kept, error);
     if (!rc)
         rc = section_decode(&out->arena, ref->kind, kept, &section, error);
     if (!rc && (section.n != ref->n ||

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What it takes to go on from a checkpoint, as steps for people and programs. */
+#include "cairn/environment.h"
 #include "cairn/history.h"
+#include "session/outside/known_secrets.h"
 #include "session/session_int.h"
 
 #include "storage/rows_run.h"
@@ -89,6 +91,47 @@ static int give_session(struct steps *steps)
         rc = give(steps, CAIRN_STEP_REPLAY);
     }
     return rc ? rc : give_restore(steps);
+}
+
+/* ---- The environment then ---- */
+
+static int give_directory(struct steps *steps, const char *directory)
+{
+    if (!*directory)
+        return 0;
+    if (strstr(directory, KNOWN_SECRET_MARK))
+        return 0;
+    buf_text(&steps->text, "cd ");
+    add_word(&steps->text, directory);
+    return give(steps, CAIRN_STEP_ENVIRONMENT);
+}
+
+/* Of what was not kept whole only the name is known. */
+static int see_environment(void *context, const struct cairn_environment *environment)
+{
+    struct steps *steps = context;
+    steps->rc = give_directory(steps, environment->directory);
+    for (size_t i = 0; i < environment->n && !steps->rc && !steps->stopped; i++) {
+        const struct cairn_variable *variable = &environment->variables[i];
+        if (!variable->partial) {
+            steps->rc = give_variable(steps, variable->name, variable->value);
+            continue;
+        }
+        buf_format(&steps->text, "%s was set; its value was not stored whole",
+                   variable->name);
+        steps->rc = give(steps, CAIRN_STEP_MANUAL);
+    }
+    return 0;
+}
+
+static int give_environment(struct steps *steps)
+{
+    struct cairn_error why = {0};
+    int rc = cairn_session_environment(steps->store, NULL, steps->id, see_environment,
+                                       steps, &why);
+    if (rc && rc != CAIRN_ENOTFOUND)
+        return error_set(steps->error, rc, "%s", why.text);
+    return steps->rc;
 }
 
 /* ---- The task that failed ---- */
@@ -195,6 +238,8 @@ int cairn_session_steps(struct cairn_store *store, const char *checkpoint,
     steps.id = info.id;
     if (!rc)
         rc = find_session(&steps, &info);
+    if (!rc)
+        rc = give_environment(&steps);
     if (!rc)
         rc = give_session(&steps);
     if (!rc)

@@ -3,6 +3,7 @@
 #include "cli/format.h"
 #include "cli/report.h"
 #include "cli/sessions/commands.h"
+#include "cli/sessions/environment.h"
 #include "cli/sessions/item.h"
 #include "cli/sessions/session_of.h"
 #include "cli/ui.h"
@@ -86,9 +87,8 @@ static int add_change(void *context, const struct cairn_board_change *change)
     return 0;
 }
 
-static int end_document(struct doc *doc, const struct cairn_board_summary *summary)
+static void add_summary(struct doc *doc, const struct cairn_board_summary *summary)
 {
-    doc_end(doc);
     doc_text(doc, "from", summary->from[0] != '\0' ? summary->from : NULL);
     doc_text(doc, "to", summary->to[0] != '\0' ? summary->to : NULL);
     doc_time(doc, "from_time", summary->from_ns);
@@ -98,7 +98,6 @@ static int end_document(struct doc *doc, const struct cairn_board_summary *summa
     doc_count(doc, "changed", summary->changed);
     doc_count(doc, "removed", summary->removed);
     doc_text(doc, "text", summary->text);
-    return doc_print(doc);
 }
 
 static int print_diff(const struct settings *settings, struct cairn_store *store)
@@ -106,21 +105,31 @@ static int print_diff(const struct settings *settings, struct cairn_store *store
     struct doc doc = {0}, *used = ui_json() ? &doc : NULL;
     struct cairn_board_summary summary = {0};
     struct cairn_error error = {0};
+    const char *session = session_option(settings), *from = settings->operands[0],
+               *to = settings->operands[1];
     if (used) {
         doc_begin(used);
         doc_array(used, "changes");
     }
-    if (cairn_session_diff(store, session_option(settings), settings->operands[0],
-                           settings->operands[1], used ? add_change : print_change,
-                           used, &summary, &error) != 0) {
+    int status = 0;
+    if (cairn_session_diff(store, session, from, to, used ? add_change : print_change,
+                           used, &summary, &error) != 0)
+        status = report_error(&error);
+    if (status == 0 && used)
+        doc_end(used);
+    if (status == 0)
+        status = environment_compare(used, store, session, from, to);
+    if (status != 0) {
         if (used)
             doc_discard(used);
-        return report_error(&error);
+        return status;
     }
-    if (used)
-        return end_document(used, &summary);
-    out("%s\n", summary.text);
-    return 0;
+    if (!used) {
+        out("%s\n", summary.text);
+        return 0;
+    }
+    add_summary(used, &summary);
+    return doc_print(used);
 }
 
 int command_checkpoint_diff(struct settings *settings)

@@ -4,6 +4,7 @@
 #include "cli/describe.h"
 #include "cli/format.h"
 #include "cli/report.h"
+#include "cli/sessions/environment.h"
 #include "cli/sessions/item.h"
 #include "cli/ui.h"
 
@@ -174,7 +175,8 @@ int checkpoint_state_print(struct cairn_store *store, const char *id)
     struct cairn_error error = {0};
     if (cairn_session_checkpoint_get(store, id, tell, &told, &error) != 0)
         return report_error(&error);
-    return print_counts(store, id, told.items);
+    int status = print_counts(store, id, told.items);
+    return status != 0 ? status : environment_print(store, id);
 }
 
 int checkpoint_state_document(struct doc *doc, struct cairn_store *store,
@@ -184,5 +186,6 @@ int checkpoint_state_document(struct doc *doc, struct cairn_store *store,
     struct cairn_error error = {0};
     if (cairn_session_checkpoint_get(store, id, tell, &told, &error) != 0)
         return report_error(&error);
-    return counts_document(doc, store, id);
+    int status = counts_document(doc, store, id);
+    return status != 0 ? status : environment_document(doc, store, id);
 }

@@ -74,7 +74,8 @@ static const struct command session_table[] = {
      "significant-time "
      "makes one, `schedule` how often one is made anyway (a time such as 10m, or off), "
      "`redact` the names of environment variables, with commas between them, whose "
-     "values are not stored with commands (or off). "
+     "values are not stored (or off), `environment` those that are stored with each "
+     "checkpoint (NAME* for all that begin so; or off). "
      "The others are the automatic triggers, on or off.",
      "  cairn session config schedule 10m\n  cairn session config contradiction off",
      EXITS,

@@ -121,7 +121,8 @@ CAIRN_API int cairn_session_newest(struct cairn_store *store, const char *sessio
                                                   const char *text),
                                    void *context, struct cairn_recovery *found,
                                    struct cairn_error *error);
-/* What it takes to go on from a checkpoint, in order: the variables that name store and
+/* What it takes to go on from a checkpoint, in order: the working directory and the
+ * variables that are stored with it; those that name store and
  * session; what makes the session go on if it has ended, and restores the state if the
  * present one is another; for one that was made because a task failed, a shell as that
  * task had it and the resuming of the run, as long as there is that run; and what was

@@ -63,9 +63,9 @@ CAIRN_API int cairn_session_end(struct cairn_store *store, const char *session,
                                 struct cairn_session_info *info,
                                 struct cairn_error *error);
 
-/* Settings, as texts: "interval" and "schedule" (a time such as 300s or 10m; schedule:
- * or "off"), "redact" (names of environment variables, with commas, whose values are
- * not stored with commands; or "off"), each automatic trigger by name ("on", "off"). */
+/* Settings, as texts: "interval" and "schedule" (a time such as 10m; schedule: or
+ * "off"), "redact" and "environment" (names of environment variables, with commas, or
+ * "off": cairn/environment.h), each automatic trigger by name ("on", "off"). */
 CAIRN_API int cairn_session_config(struct cairn_store *store, const char *session,
                                    int (*each)(void *, const char *name,
                                                const char *value, bool is_default),

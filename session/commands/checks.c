@@ -6,6 +6,7 @@
 #include "session/board/confidence.h"
 #include "session/board/status.h"
 #include "session/commands/commands_int.h"
+#include "session/outside/redaction.h"
 #include "storage/store.h"
 
 #include <poll.h>
@@ -59,7 +60,7 @@ static int read_check(struct checking *c, struct cairn_store *store,
     if (!rc)
         rc = find_check(&live, c->id, &check, c->error);
     if (!rc)
-        rc = session_redactor(&live, &c->redactor, c->error);
+        rc = redactor_of_variables(live.settings.redact, &c->redactor, c->error);
     if (!rc) {
         c->session = live.row.session;
         c->command = arena_str(&c->arena, check->values[CHECK_COMMAND].text);

@@ -6,10 +6,6 @@
 #include "session/commands/command_run.h"
 #include "session/session_int.h"
 
-/* Of the values of the variables that the session's settings name, as they are in our
- * environment. CAIRN_EUSAGE: one is too short to be found again. */
-int session_redactor(const struct live *live, struct redactor **out,
-                     struct cairn_error *error);
 /* A text as a field; an empty one is not there. */
 struct item_value text_value(const struct buf *text);
 struct item_value count_value(uint64_t count);

@@ -3,52 +3,13 @@
 #include "base/shell_word.h"
 #include "base/utf8.h"
 #include "session/commands/commands_int.h"
-#include "session/commands/tail.h"
-#include "session/known_secrets.h"
+#include "session/outside/redaction.h"
 #include "storage/store.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-/* ---- Secrets ---- */
-
-int session_redactor(const struct live *live, struct redactor **out,
-                     struct cairn_error *error)
-{
-    struct str names = live->settings.redact;
-    struct secret *secrets = calloc(names.len + 1, sizeof *secrets);
-    struct arena arena = ARENA_INIT;
-    size_t n = 0;
-    if (!secrets)
-        return error_nomem(error);
-    while (names.len && !arena.failed) {
-        struct str name = settings_next_name(&names);
-        const char *plain = arena_str(&arena, name).ptr;
-        const char *value = plain ? getenv(plain) : NULL;
-        if (value && *value)
-            secrets[n++] = (struct secret){name, str_of(value)};
-    }
-    int rc = arena.failed ? error_nomem(error) : redactor_new(out, secrets, n, error);
-    arena_release(&arena);
-    free(secrets);
-    return rc;
-}
-
-/* Appends bytes as text without secrets. */
-static int add_clean(const struct redactor *redactor, struct str bytes, struct buf *out)
-{
-    struct buf values = BUF_INIT, known = BUF_INIT;
-    redact_text(redactor, bytes, &values);
-    known_secrets_redact(buf_view(&values), 0, &known);
-    add_visible(out, buf_view(&known));
-    bool failed = values.failed || known.failed;
-    buf_release(&values);
-    buf_release(&known);
-    out->failed |= failed;
-    return 0;
-}
 
 /* ---- The command as text ---- */
 
@@ -174,7 +135,7 @@ static int prepare(struct cairn_store *store, const char *session,
     if (!rc)
         rc = live_check_open(&live, error);
     if (!rc)
-        rc = session_redactor(&live, &rec->redactor, error);
+        rc = redactor_of_variables(live.settings.redact, &rec->redactor, error);
     *number = live.row.session;
     rc = live_close(&live, rc, error);
     if (!rc)

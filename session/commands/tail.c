@@ -4,7 +4,8 @@
 #include "session/commands/tail.h"
 
 #include "base/utf8.h"
-#include "session/known_secrets.h"
+#include "session/outside/known_secrets.h"
+#include "session/outside/redaction.h"
 
 enum { WINDOW = 64 << 10 };
 
@@ -26,20 +27,6 @@ void tail_add(struct tail *tail, struct str bytes)
 {
     redact_add(&tail->values, bytes, &tail->window);
     drop_front(&tail->window);
-}
-
-void add_visible(struct buf *out, struct str bytes)
-{
-    const char *at = bytes.ptr, *end = bytes.ptr + bytes.len;
-    while (at < end) {
-        uint32_t code = 0;
-        size_t n = utf8_next(at, end, &code);
-        if (n && code)
-            buf_str(out, (struct str){at, n});
-        else
-            buf_format(out, "\\x%02x", (unsigned char)*at);
-        at += n ? n : 1;
-    }
 }
 
 /* Behind a character of which only the end is there. */

@@ -21,7 +21,4 @@ void tail_add(struct tail *tail, struct str bytes);
 int tail_end(struct tail *tail, struct buf *text, struct cairn_error *error);
 void tail_release(struct tail *tail);
 
-/* Appends any bytes as text, likewise. */
-void add_visible(struct buf *out, struct str bytes);
-
 #endif

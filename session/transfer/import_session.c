@@ -296,7 +296,7 @@ static int put_record(struct importing *im, struct file_record *record)
     }
     for (uint32_t i = 0; i < record->state.sections.n; i++) {
         const struct section_ref *ref = &record->state.sections.list[i];
-        if (s->numbers[ref->kind] < ref->last)
+        if (ref->kind < ITEM_KINDS_END && s->numbers[ref->kind] < ref->last)
             s->numbers[ref->kind] = ref->last;
     }
     return append_record(im, record, branch->here);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "session/known_secrets.h"
+#include "session/outside/known_secrets.h"
 
 #include <strings.h>
 
