@@ -183,6 +183,9 @@ enum log_health store_judge_log(const struct store_paths *paths)
         health = LOG_WHOLE;
     else if (wal.state == WAL_TORN || wal.state == WAL_NONE || wal.file.size < needed)
         health = LOG_ENDS_EARLY;
+    /* SQLite reads whole transactions only, and ends at the first that is not. */
+    if (!wal.unreadable && health != LOG_LOST && store_lost_last_commit(paths))
+        health = LOG_LOST;
     wal_release(&wal);
     return health;
 }
@@ -210,7 +213,8 @@ int store_check_log(const struct store_paths *paths, struct lock_file *lock,
     if (judge_log(paths, lock) != LOG_LOST)
         return 0;
     return commits_lost(
-        paths, "the write-ahead log is damaged or empty (cairn.db-wal).", error);
+        paths, "the write-ahead log is damaged, cut off or empty (cairn.db-wal).",
+        error);
 }
 
 /* ---- The rollback journal ---- */

@@ -61,6 +61,13 @@ bool store_log_begun(const struct store_paths *paths);
  * notes: then another program has transferred the log, and nothing is lost
  * (store_marker_read.c). */
 bool store_holds_last_commit(const struct store_paths *paths);
+/* Whether the database with its log lacks that commit, though each commit was synced
+ * before it was noted, in this place and since the last boot: then the end of the log
+ * is lost. False where it cannot be told. */
+bool store_lost_last_commit(const struct store_paths *paths);
+/* The line of a marker that is made now; "" where that cannot be told. */
+enum { STORE_MARKER_HERE = 96 };
+void store_marker_here(const struct store_paths *paths, char line[STORE_MARKER_HERE]);
 /* The state of the log; nobody may be writing to it. */
 enum log_health store_judge_log(const struct store_paths *paths);
 /* Refuses a store whose log was damaged while it had no live writer: SQLite would

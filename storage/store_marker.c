@@ -7,12 +7,14 @@
  *   pid 4711 on host      who made it
  *   log empty             followed by `log begun` once something was committed
  *   sync full             normal, off; `sync less` once somebody joined who syncs less
+ *   at 2049 131 BOOT      device and inode of the database, the kernel's boot id
  *   last checkpoint 42    what the last commit was (store_int.h): 64 bytes with blanks
  *
  * It is durable before the first commit. The last line is written after each commit and
  * not synced: after a power cut it may tell of an earlier commit, never of a later one
  * than the disk has. If the log is missing, or empty, the database is asked for that
- * commit. */
+ * commit. Where the log is there and the marker was made in this place and boot, the
+ * database is asked with its log: without that commit the end of the log is lost. */
 #include "base/decimal.h"
 #include "base/lock.h"
 #include "base/os.h"
@@ -58,17 +60,18 @@ static void format_last(char line[LAST_LINE + 1], const struct last_commit *last
 static int make_marker(struct cairn_store *store, struct cairn_error *error)
 {
     static const struct last_commit none;
-    char host[64], line[LAST_LINE + 1];
+    char host[64], here[STORE_MARKER_HERE], line[LAST_LINE + 1];
     assert(store->journal == DB_WAL);
     os_host_name(host);
+    store_marker_here(&store->paths, here);
     format_last(line, &none);
     struct buf text = BUF_INIT;
-    buf_format(&text, "pid %ld on %s\n" STORE_LOG_EMPTY "\nsync %s\n%s", (long)getpid(),
-               host,
+    buf_format(&text, "pid %ld on %s\n" STORE_LOG_EMPTY "\nsync %s\n%s%s",
+               (long)getpid(), host,
                store->sync == CAIRN_SYNC_FULL     ? "full"
                : store->sync == CAIRN_SYNC_NORMAL ? "normal"
                                                   : "off",
-               line);
+               here, line);
     int rc = buf_check(&text, error);
     /* The name of the WAL first: directories keep no order, and after a power cut the
      * marker without the WAL would be taken for lost commits. */

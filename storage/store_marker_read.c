@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What the marker of a store says (store_marker.c has its text), and whether the
- * database by itself has the last commit that it names. */
+ * database, by itself or with its log, has the last commit that it names. */
 #include "base/os.h"
 #include "storage/sqlite/statement.h"
 #include "storage/store_int.h"
@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 const char *const last_commit_names[] = {"none", "checkpoint", "turn", "count"};
 
@@ -59,53 +60,103 @@ static bool read_last(const struct store_paths *paths, struct last_commit *last)
     return false;
 }
 
-/* The largest number of a query; 0 if it cannot be told. */
-static uint64_t ask(struct db *db, enum sql_id id, const struct sql_value *values,
-                    size_t n)
+/* A copy of a store that was in use may have a marker that is newer than its log, and
+ * after a power cut the marker may have any bytes. */
+void store_marker_here(const struct store_paths *paths, char line[STORE_MARKER_HERE])
 {
-    int64_t found = 0;
-    return db_get_int(db, id, values, n, &found, NULL) || found < 0 ? 0
-                                                                    : (uint64_t)found;
+    char boot[37];
+    struct stat st;
+    line[0] = 0;
+    os_boot_id(boot);
+    if (boot[0] && stat(paths->db, &st) == 0)
+        snprintf(line, STORE_MARKER_HERE, "at %" PRIu64 " %" PRIu64 " %s\n",
+                 (uint64_t)st.st_dev, (uint64_t)st.st_ino, boot);
 }
 
-static uint64_t ask_count(struct db *db)
+static bool made_here(const struct store_paths *paths)
+{
+    char line[STORE_MARKER_HERE];
+    store_marker_here(paths, line);
+    return line[0] && marker_says(paths, line);
+}
+
+/* ---- Whether a database has that commit: 1 yes, 0 no, <0 it cannot be read ---- */
+
+static int reaches(struct db *db, enum sql_id id, const struct sql_value *values,
+                   size_t n, uint64_t number)
+{
+    int64_t found = 0;
+    int rc = db_get_int(db, id, values, n, &found, NULL);
+    return rc ? rc : found >= 0 && (uint64_t)found >= number;
+}
+
+static int reaches_count(struct db *db, uint64_t number)
 {
     struct query query;
     char text[32] = "";
     int rc = query_start(&query, db, SQL_GET_META,
                          VALUES(value_text(str_of(STORE_COMMITS))), NULL);
-    if (!rc && query_step(&query, NULL) > 0)
+    if (!rc)
+        rc = query_step(&query, NULL);
+    if (rc > 0)
         snprintf(text, sizeof text, "%.*s", (int)query_text(&query, 0).len,
                  query_text(&query, 0).ptr);
     query_end(&query);
-    return strtoull(text, NULL, 10);
+    return rc < 0 ? rc : strtoull(text, NULL, 10) >= number;
 }
 
-static bool holds(struct db *db, const struct last_commit *last)
+/* The rows of a run that was removed since then went with it. */
+static int reaches_turn(struct db *db, const struct last_commit *last)
+{
+    static const enum sql_id ids[] = {SQL_EVENT_TURN, SQL_ATTEMPT_TURN};
+    int rc = 0;
+    for (int i = 0; i < 2 && rc == 0; i++)
+        rc = reaches(db, ids[i], VALUES(value_u64(last->run)), last->number);
+    return rc ? rc : reaches(db, SQL_WAS_REMOVED, VALUES(value_u64(last->run)), 1);
+}
+
+static int holds(struct db *db, const struct last_commit *last)
 {
     switch (last->kind) {
     case LAST_CHECKPOINT:
-        return ask(db, SQL_NEXT_SEQ, NO_VALUES) > last->number;
+        return last->number == UINT64_MAX
+                   ? 0
+                   : reaches(db, SQL_NEXT_SEQ, NO_VALUES, last->number + 1);
     case LAST_TURN:
-        return ask(db, SQL_EVENT_TURN, VALUES(value_u64(last->run))) >= last->number ||
-               ask(db, SQL_ATTEMPT_TURN, VALUES(value_u64(last->run))) >= last->number;
+        return reaches_turn(db, last);
     case LAST_COUNT:
-        return ask_count(db) >= last->number;
+        return reaches_count(db, last->number);
     case LAST_NONE: /* its writer was killed before its first one */
-        return true;
+        return 1;
     }
-    return false;
+    return 0;
+}
+
+static int look_for(const struct store_paths *paths, bool with_log)
+{
+    struct db_options options = {.dir = paths->dir,
+                                 .path = paths->db,
+                                 .immutable = !with_log,
+                                 .read_only = true};
+    struct last_commit last;
+    struct db *db;
+    /* The marker is read first: the database may only become newer meanwhile. */
+    if (!read_last(paths, &last))
+        return CAIRN_ENOTFOUND;
+    int rc = db_open(&db, &options, NULL);
+    if (rc)
+        return rc;
+    rc = holds(db, &last);
+    db_close(db);
+    return rc;
 }
 
 bool store_holds_last_commit(const struct store_paths *paths)
 {
-    struct db_options alone = {
-        .dir = paths->dir, .path = paths->db, .immutable = true, .read_only = true};
-    struct last_commit last;
-    struct db *db;
-    if (!read_last(paths, &last) || db_open(&db, &alone, NULL))
-        return false;
-    bool held = holds(db, &last);
-    db_close(db);
-    return held;
+    return look_for(paths, false) > 0;
+}
+
+bool store_lost_last_commit(const struct store_paths *paths)
+{
+    return store_was_synced(paths) && made_here(paths) && look_for(paths, true) == 0;
 }

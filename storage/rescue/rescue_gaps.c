@@ -72,6 +72,10 @@ static void report_log(const struct gaps *gaps)
             "%zu page%s in the write-ahead log: what was committed to %s, as far as it "
             "is not saved from what is left",
             bad, bad == 1 ? "" : "s", bad == 1 ? "it" : "them");
+    else if (!trouble && store_lost_last_commit(&rescue->paths))
+        report_gap(gaps,
+                   "the end of the write-ahead log cairn.db-wal: the last of what "
+                   "was committed since the store was last closed");
 }
 
 /* ---- Pages ---- */

@@ -283,6 +283,11 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_GET_EVENT] = EVENT_COLUMNS "WHERE run = ?1 AND turn = ?2 AND n = ?3",
     [SQL_EVENT_TURN] = "SELECT ifnull(max(turn), 0) FROM event WHERE run = ?1",
 
+    /* A run: its row goes first, and its checkpoints are noted as deleted. */
+    [SQL_WAS_REMOVED] =
+        "SELECT NOT EXISTS(SELECT 1 FROM run WHERE run = ?1) AND EXISTS(SELECT 1 "
+        "FROM tombstone WHERE namespace = 1 AND stream = ?1)",
+
     /* Every place that names one: a number is never used again. */
     [SQL_LAST_SESSION] = "SELECT max(ifnull((SELECT max(session) FROM session), 0), "
                          "ifnull((SELECT max(session) FROM branch), 0), "

@@ -103,6 +103,7 @@ enum sql_id {
     SQL_EVENT_TURN,
 
     /* storage/sessions/ */
+    SQL_WAS_REMOVED,
     SQL_LAST_SESSION,
     SQL_ADD_SESSION,
     SQL_SET_SESSION,
