@@ -169,8 +169,9 @@ static const struct option option_table[OPT_NONE] = {
         {"strength", 0, OPTION_TEXT, "S",
          "how much it supports (above 0) or refutes (below 0) the hypothesis: -1 to 1 "
          "for an experiment; for a deduction up to 0.7, an observation 0.5, a "
-         "reference "
-         "0.3, either way, and more is cut to that",
+         "reference 0.3, either way, and more is cut to that; the full strength of a "
+         "kind multiplies the odds by 9, whatever the kind (required when evidence is "
+         "added)",
          0, 0, 0},
     [OPT_EVIDENCE_KIND] = {"kind", 0, OPTION_CHOICE,
                            "observation|experiment|reference|deduction",

@@ -15,7 +15,10 @@ struct editing {
     struct live live;
     struct item item;
     struct board_changes changes;
-    struct item_ref opposed; /* a belief that the item contradicts now, n 0: none */
+    struct item_ref opposed;    /* a belief that the item contradicts now, n 0: none */
+    struct item_ref hypothesis; /* whose confidence follows from it, n 0: none */
+    double confidence[2];       /* of it, before and after */
+    double strength_given;
     struct cairn_error *error;
 };
 
@@ -104,6 +107,44 @@ static void note_new(struct editing *e, const struct opposed *before,
     }
 }
 
+/* ---- Confidence ---- */
+
+/* Evidence may name one that is not there, which board_put refuses. */
+static int look_before(struct editing *e)
+{
+    struct item_ref id = e->item.id;
+    if (id.kind == ITEM_EVIDENCE)
+        id = e->item.values[EVIDENCE_HYPOTHESIS].ref;
+    if (id.kind != ITEM_HYPOTHESIS || !board_find(&e->live.board, id))
+        return 0;
+    e->hypothesis = id;
+    return board_confidence(&e->live.board, id, &e->confidence[0], e->error);
+}
+
+static int look_after(struct editing *e)
+{
+    if (!e->hypothesis.n || !board_find(&e->live.board, e->hypothesis))
+        return 0;
+    return board_confidence(&e->live.board, e->hypothesis, &e->confidence[1], e->error);
+}
+
+static void tell_confidence(const struct editing *e, struct cairn_board_result *out)
+{
+    const struct item *item = board_find(&e->live.board, e->hypothesis);
+    if (!e->hypothesis.n || !item)
+        return;
+    item_id(e->hypothesis, out->hypothesis);
+    out->confidence_before = e->confidence[0];
+    out->confidence = e->confidence[1];
+    out->doubtful = item->values[HYPOTHESIS_STATUS].count == HYPOTHESIS_CONFIRMED &&
+                    confidence_above(0.5, out->confidence) &&
+                    !confidence_above(0.5, out->confidence_before);
+    if (e->item.id.kind != ITEM_EVIDENCE)
+        return;
+    out->strength = e->item.values[EVIDENCE_STRENGTH].number;
+    out->strength_given = e->strength_given;
+}
+
 /* ---- One change ---- */
 
 static int put_item(struct editing *e)
@@ -113,10 +154,14 @@ static int put_item(struct editing *e)
     uint32_t belief = belief_concerned(&e->item);
     int rc = belief ? list_opposed(&live->board, belief, &before, e->error) : 0;
     if (!rc)
+        rc = look_before(e);
+    if (!rc)
         rc = board_put(&live->board, &e->item, live->now.utc_ns, &e->changes, e->error);
     belief = belief_concerned(&e->item); /* a new one has its number now */
     if (!rc && belief)
         rc = list_opposed(&live->board, belief, &after, e->error);
+    if (!rc)
+        rc = look_after(e);
     if (!rc)
         note_new(e, &before, &after);
     free(before.numbers);
@@ -142,17 +187,29 @@ static void set_times(struct item *item, int64_t now_ns)
     }
 }
 
-static int clamp_strength(struct item *item, struct cairn_error *error)
+static int clamp_strength(struct editing *e)
 {
-    struct item_value *values = item->values;
+    struct item_value *values = e->item.values;
+    double given = values[EVIDENCE_STRENGTH].number;
     struct evidence fitted;
-    if (item->id.kind != ITEM_EVIDENCE || !values[EVIDENCE_STRENGTH].present)
+    if (e->item.id.kind != ITEM_EVIDENCE)
         return 0;
+    if (!values[EVIDENCE_STRENGTH].present)
+        return error_set(e->error, CAIRN_EUSAGE,
+                         "the strength of the evidence is missing: --strength S, from "
+                         "-1 (refutes) to 1 (supports)");
     int rc = evidence_init(&fitted, (enum evidence_kind)values[EVIDENCE_KIND].count,
-                           values[EVIDENCE_STRENGTH].number, error);
-    if (!rc)
-        values[EVIDENCE_STRENGTH].number = fitted.strength;
-    return rc;
+                           given, e->error);
+    if (rc)
+        return rc;
+    if (given < -1 || given > 1)
+        return error_set(e->error, CAIRN_EUSAGE,
+                         "strength is %g; give a number from -1 (refutes) to 1 "
+                         "(supports)",
+                         given);
+    e->strength_given = given;
+    values[EVIDENCE_STRENGTH].number = fitted.strength;
+    return 0;
 }
 
 /* A status that is given is a move, also to what it is already. */
@@ -235,7 +292,7 @@ static int finish_item(struct editing *e, const struct cairn_set *sets, size_t n
     if (!rc)
         rc = fields_set(&live->arena, &e->item, sets, n, live->now.utc_ns, e->error);
     if (!rc)
-        rc = clamp_strength(&e->item, e->error);
+        rc = clamp_strength(e);
     if (!rc)
         rc = check_move(e, &before, sets, n);
     if (!rc)
@@ -272,6 +329,8 @@ static int end_editing(struct editing *e, int rc, struct cairn_board_result *out
     item_id(e->item.id, result.id);
     if (e->opposed.n)
         item_id(e->opposed, result.contradicts);
+    if (!rc)
+        tell_confidence(e, &result);
     if (made.seq)
         checkpoint_id(NAMESPACE_DEBUG, made.seq, &made.digest, result.checkpoint);
     rc = live_close(&e->live, rc, e->error);
@@ -375,6 +434,10 @@ int cairn_item_remove(struct cairn_store *store, const char *session, const char
     if (!rc)
         rc = find_item(&e, id);
     if (!rc)
+        rc = look_before(&e);
+    if (!rc)
         rc = board_remove(&e.live.board, e.item.id, &e.changes, error);
+    if (!rc)
+        rc = look_after(&e);
     return end_editing(&e, rc, result);
 }

@@ -101,7 +101,30 @@ static int check_id(const struct work *work)
 
 /* ---- Changing ---- */
 
-static int print_result_document(const struct cairn_board_result *result)
+static bool of_evidence(const struct work *work)
+{
+    return strcmp(work->verb->kind, "evidence") == 0;
+}
+
+static void confidence_document(struct doc *doc, const struct work *work,
+                                const struct cairn_board_result *result)
+{
+    if (of_evidence(work) && work->verb->action != ITEM_REMOVE)
+        doc_exact(doc, "strength", result->strength);
+    else
+        doc_null(doc, "strength");
+    if (result->hypothesis[0] == '\0') {
+        doc_null(doc, "confidence");
+        doc_null(doc, "confidence_before");
+    } else {
+        doc_exact(doc, "confidence", result->confidence);
+        doc_exact(doc, "confidence_before", result->confidence_before);
+    }
+    doc_bool(doc, "doubtful", result->doubtful);
+}
+
+static int print_result_document(const struct work *work,
+                                 const struct cairn_board_result *result)
 {
     struct doc doc;
     doc_begin(&doc);
@@ -109,25 +132,42 @@ static int print_result_document(const struct cairn_board_result *result)
     doc_count(&doc, "changed", result->changed);
     doc_text(&doc, "checkpoint", result->checkpoint[0] ? result->checkpoint : NULL);
     doc_text(&doc, "contradicts", result->contradicts[0] ? result->contradicts : NULL);
+    confidence_document(&doc, work, result);
     return doc_print(&doc);
 }
 
-static int say_confidence(void *context, const struct cairn_item *item)
+/* Evidence of which less counts than was given. */
+static void say_strength(const struct work *work,
+                         const struct cairn_board_result *result)
 {
-    (void)context;
-    if (item->has_confidence)
-        say("%s is now at %.2f", item->id, item->confidence);
-    return 0;
+    bool less = result->strength < result->strength_given ||
+                result->strength > result->strength_given;
+    if (of_evidence(work) && work->verb->action != ITEM_REMOVE && less)
+        ui_warn("strength %g counts as %g, the most that evidence of this kind has "
+                "(--kind experiment: up to 1)",
+                result->strength_given, result->strength);
+}
+
+static void say_confidence(const struct work *work,
+                           const struct cairn_board_result *result)
+{
+    bool same = !(result->confidence < result->confidence_before) &&
+                !(result->confidence > result->confidence_before);
+    if (result->hypothesis[0] == '\0' || (same && !of_evidence(work)))
+        return;
+    say("%s is now at %.2f (it was at %.2f)", result->hypothesis, result->confidence,
+        result->confidence_before);
+    if (result->doubtful)
+        ui_warn("%s is confirmed, but now at %.2f", result->hypothesis,
+                result->confidence);
 }
 
 /* What followed from the change by itself. */
 static void say_consequences(const struct work *work,
                              const struct cairn_board_result *result)
 {
-    struct cairn_error error = {0};
-    if (work->verb->action == ITEM_ADD && strcmp(work->kind->name, "evidence") == 0)
-        (void)cairn_item_get(work->store, work->session, work->settings->operands[0],
-                             NULL, say_confidence, NULL, &error);
+    say_strength(work, result);
+    say_confidence(work, result);
     if (result->changed > 1)
         say("%u more item%s changed because of it: cairn session log",
             result->changed - 1, result->changed == 2 ? "" : "s");
@@ -142,7 +182,7 @@ static int report_result(const struct work *work,
                          const struct cairn_board_result *result)
 {
     if (ui_json())
-        return print_result_document(result);
+        return print_result_document(work, result);
     if (work->verb->action == ITEM_ADD)
         out("%s\n", result->id);
     out_flush();

@@ -75,15 +75,23 @@ struct cairn_board_result {
     uint32_t changed; /* items, with those that follow by themselves (closed gaps) */
     char checkpoint[CAIRN_ID_MAX];       /* made by itself because of it, or "" */
     char contradicts[CAIRN_ITEM_ID_MAX]; /* a belief that it contradicts now, or "" */
+    /* The hypothesis whose confidence follows from the item: of evidence, or a
+     * hypothesis that was there before; "" for others. */
+    char hypothesis[CAIRN_ITEM_ID_MAX];
+    double confidence_before, confidence; /* of it */
+    bool doubtful; /* it is confirmed, and this change took it below 0.5 */
+    /* Of evidence that is added or changed: as it is stored, and as it was given, which
+     * may be more than its kind can have. */
+    double strength, strength_given;
 };
 
 /* Adds an item. Fields that are not given get what is usual: prior 0.5, status proposed
  * or open, confidence 0.5, created now, kind observation, implication or other,
- * criticality medium, timeout_ms 60000, retries 3. The strength of evidence is cut to
- * what its kind can have. CAIRN_ENOTFOUND: an item that a field names; CAIRN_EUSAGE: no
- * such kind, field or value, a field that is not set by hand (all of a command; of a
- * check `status` and what follows), or what the rules of the board refuse, with the
- * reason; nothing is changed. `session`: as in cairn/session.h. */
+ * criticality medium, timeout_ms 60000, retries 3. The strength of evidence, from -1 to
+ * 1, is cut to what its kind can have. CAIRN_ENOTFOUND: an item that a field names;
+ * CAIRN_EUSAGE: no such kind, field or value, a field that is not set by hand (all of a
+ * command; of a check `status` and what follows), or what the rules of the board
+ * refuse, with the reason; nothing is changed. `session`: as in cairn/session.h. */
 CAIRN_API int cairn_item_add(struct cairn_store *store, const char *session,
                              const char *kind, const struct cairn_set *sets, size_t n,
                              struct cairn_board_result *result,

@@ -88,10 +88,12 @@ ok 'the same against it: 0.5 again' near "$(confidence h6)" 0.5
 for case in 'observation 0.5' 'experiment 1' 'reference 0.3' 'deduction 0.7'; do
     kind=${case% *}
     cap=${case#* }
-    id=$(cairn evidence add h6 "$kind" --strength 5 --kind "$kind" 2>err)
+    id=$(cairn evidence add h6 "$kind" --strength 1 --kind "$kind" 2>err)
     is "$(get .strength cairn evidence show "$id")" "$cap" "$kind: cut to $cap"
-    exits 0 cairn evidence update "$id" --strength -5
+    [ "$cap" = 1 ] || ok "$kind: that it was cut is told" grep -q "strength 1 counts as $cap," err
+    exits 0 cairn evidence update "$id" --strength -1
     is "$(get .strength cairn evidence show "$id")" "-$cap" "$kind: cut to -$cap"
+    says 'h6 is now at 0.10 (it was at 0.90)' "$kind: and the new confidence"
     exits 0 cairn evidence remove "$id"
 done
 exits 0 cairn evidence add h6 'half of an observation' --strength 0.25
@@ -111,7 +113,11 @@ ok 'a prior of 0 stays' near "$(confidence h7)" 0
 before=$(get .total cairn evidence list)
 exits 10 cairn evidence add h99 'of nothing' --strength 1
 exits 2 cairn evidence add h6 'without strength'
-says 'strength' 'the strength is required'
+says '--strength S, from -1 (refutes) to 1 (supports)' 'the strength is required, and how it is given is told'
+for strength in 1.01 -1.5 7; do
+    exits 2 cairn evidence add h6 x --strength $strength
+    says "strength is $strength; give a number from -1" "a strength of $strength is refused"
+done
 exits 2 cairn evidence add h6 'x' --strength nan
 exits 2 cairn evidence add h6 'x' --strength inf
 exits 2 cairn evidence add h6 'x' --strength 1 --kind rumour
@@ -129,6 +135,40 @@ ok 'changing evidence changes the confidence' near "$(confidence h6)" 0.9
 is "$(get .source cairn evidence show "$last")" 'a log file' 'and its source is told'
 exits 0 cairn evidence remove "$last"
 ok 'without evidence the confidence is the prior' near "$(confidence h6)" 0.5
+says 'h6 is now at 0.50 (it was at 0.90)' 'which is told when the evidence goes'
+exits 0 cairn evidence add h6 'seen once' --strength 0.9 --json
+json_ok 'evidence that is added, as JSON'
+is "$(json_get .strength) $(json_get .confidence_before)" '0.5 0.5' 'with the strength that counts'
+ok 'and the confidence that follows' near "$(json_get .confidence)" 0.9
+is "$(json_get .doubtful)" false 'it is not confirmed'
+id=$(json_get .id)
+exits 0 cairn hypothesis update h6 --prior 0.1
+says 'h6 is now at 0.50 (it was at 0.90)' 'another prior tells it, too'
+exits 0 cairn hypothesis update h6 --prior 0.5 --json
+is "$(json_get .strength)" null 'a hypothesis has no strength'
+ok 'but a confidence' near "$(json_get .confidence_before)" 0.5
+exits 0 cairn evidence remove "$id" --json
+is "$(json_get .strength)" null 'nor has what is removed'
+ok 'what is left is told' near "$(json_get .confidence)" 0.5
+
+# Evidence against what is confirmed is told.
+exits 0 cairn hypothesis add 'settled'
+settled=$(cat out)
+exits 0 cairn hypothesis test "$settled"
+exits 0 cairn hypothesis confirm "$settled"
+exits 0 cairn evidence add "$settled" 'a little against it' --strength -0.001
+says "$settled is confirmed, but now at 0.50" 'below 0.5 is told'
+exits 0 cairn evidence add "$settled" 'more against it' --strength -1 --kind experiment
+silent_on_doubt() { ! grep -q 'is confirmed, but' err; }
+ok 'once' silent_on_doubt
+exits 0 cairn evidence add "$settled" 'for it' --strength 1 --kind experiment
+exits 0 cairn evidence add "$settled" 'for it again' --strength 1 --kind experiment
+exits 0 cairn evidence add "$settled" 'against it again' --strength -1 --kind experiment --json
+is "$(json_get .doubtful)" true 'as JSON, too'
+for id in $(cairn evidence list --hypothesis "$settled" | awk 'NR > 1 { print $1 }'); do
+    cairn evidence remove "$id" 2>>removed.err
+done
+exits 0 cairn hypothesis remove "$settled"
 exits 2 cairn hypothesis remove h7
 says 'e' 'a hypothesis with evidence is not removed'
 matches 'needed by e[0-9]+' 'the evidence is named'
@@ -337,6 +377,10 @@ exits 0 cairn belief dependencies --json
 json_ok 'so does belief dependencies'
 exits 10 cairn note show n999 --json
 is "$(json_get .error.exit_status)" 10 'an error is a document'
+
+exits 0 cairn note add 'of no hypothesis' --json
+is "$(json_get .strength) $(json_get .confidence) $(json_get .confidence_before)" 'null null null' 'a note has none of it'
+exits 0 cairn note remove "$(json_get .id)"
 
 # ---- Damage is named, and nothing of it is shown ----
 sql=$BUILD/tests/tools/sql
