@@ -17,7 +17,8 @@
  *   cairn/annotation.h  labels and notes of checkpoints
  *   cairn/gc.h          delete checkpoints, runs, content
  *   cairn/recorder.h    checkpoints for programs that run their tasks themselves
- *   cairn/session.h     debugging sessions, their checkpoints and branches
+ *   cairn/session.h     debugging sessions and their checkpoints
+ *   cairn/branch.h      branches of sessions
  *   cairn/board.h       what a session knows: hypotheses, evidence, beliefs, notes
  *   cairn/history.h     lines of checkpoints: bisecting, copying, recovering
  *   cairn/transfer.h    sessions in a file, to be taken to another store
@@ -41,6 +42,7 @@
 
 #include "cairn/annotation.h"
 #include "cairn/board.h"
+#include "cairn/branch.h"
 #include "cairn/checkpoint.h"
 #include "cairn/command.h"
 #include "cairn/environment.h"

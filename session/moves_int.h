@@ -3,6 +3,7 @@
 #ifndef SESSION_MOVES_INT_H
 #define SESSION_MOVES_INT_H
 
+#include "cairn/branch.h"
 #include "session/session_int.h"
 
 struct move {

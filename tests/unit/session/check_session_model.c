@@ -4,6 +4,7 @@
  * is told as text when it is there, and again at each later look; at the end also in
  * other stores, into which it was copied and imported. */
 #include "base/str.h"
+#include "cairn/branch.h"
 #include "cairn/gc.h"
 #include "cairn/history.h"
 #include "cairn/session.h"

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/* cairn: the branches of a debugging session: several lines of work, each with a state
+ * of its own. */
+#ifndef CAIRN_BRANCH_H
+#define CAIRN_BRANCH_H
+
+#include "error.h"
+#include "session.h"
+#include "store.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* `session`: as in cairn/session.h. */
+
+struct cairn_branch_info {
+    char name[CAIRN_SESSION_NAME_MAX];
+    uint64_t branch;
+    bool current;
+    const char *status;      /* "active", "merged", "abandoned", "archived" */
+    char from[CAIRN_ID_MAX]; /* the checkpoint where it begins, or "" */
+    char head[CAIRN_ID_MAX]; /* its newest checkpoint, or "" */
+    int64_t started_ns;
+    char reason[256]; /* why it was abandoned */
+};
+/* In the order in which they were begun. The callback must not use the store. */
+CAIRN_API int cairn_branch_list(struct cairn_store *store, const char *session,
+                                int (*each)(void *, const struct cairn_branch_info *),
+                                void *context, struct cairn_error *error);
+/* Begins a branch with the present state, or with that of a checkpoint of the session
+ * (`from` not NULL), and switches to it. */
+CAIRN_API int cairn_branch_start(struct cairn_store *store, const char *session,
+                                 const char *name, const char *from,
+                                 struct cairn_branch_info *info,
+                                 struct cairn_error *error);
+/* Checkpoints the present state where it has changed, and takes up the state of the
+ * other branch. CAIRN_EUSAGE: it was abandoned, or is the current one. */
+CAIRN_API int cairn_branch_switch(struct cairn_store *store, const char *session,
+                                  const char *name, struct cairn_branch_info *info,
+                                  struct cairn_error *error);
+/* Not the current one. */
+CAIRN_API int cairn_branch_abandon(struct cairn_store *store, const char *session,
+                                   const char *name, const char *reason,
+                                   struct cairn_error *error);
+
+enum cairn_merge { CAIRN_MERGE_UNION, CAIRN_MERGE_OURS, CAIRN_MERGE_THEIRS };
+struct cairn_merged {
+    char base[CAIRN_ID_MAX];          /* where the two branches parted */
+    char checkpoint[CAIRN_ID_MAX];    /* of the merged state */
+    uint64_t added, changed, removed; /* items of the current branch */
+    uint64_t conflicts;               /* items that both had changed */
+};
+/* Takes the changes of a branch over into the current one, item by item: what only one
+ * of them has changed since they parted is as that one has it. Of what both changed
+ * `how` says: ours or theirs as a whole; or union: field by field, where ours counts
+ * for a field that both changed and nothing is removed that the other one changed.
+ * `each` (may be NULL) gets the ids of those. An item that others refer to stays in any
+ * case. The present state is checkpointed before, and the branch is `merged` then. */
+CAIRN_API int cairn_branch_merge(struct cairn_store *store, const char *session,
+                                 const char *name, enum cairn_merge how,
+                                 int (*each)(void *, const char *id), void *context,
+                                 struct cairn_merged *report,
+                                 struct cairn_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
