@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* One of the two: a checkpoint, or the present. */
+/* One of the two: a checkpoint, the present, or the empty board at the beginning. */
 struct side {
     struct state_at state;
     bool read;
@@ -18,6 +18,7 @@ struct side {
 struct comparison {
     struct live live;
     struct side from, to;
+    struct board empty;
     struct board_changes changes;
     struct cairn_error *error;
 };
@@ -29,6 +30,11 @@ static int open_side(struct comparison *c, const char *id, struct side *side)
     if (!id) {
         side->board = &live->board;
         side->time_ns = live->now.utc_ns;
+        return 0;
+    }
+    if (!*id) {
+        side->board = &c->empty;
+        side->time_ns = live->row.started_ns;
         return 0;
     }
     int rc = debug_seq(live->store, id, &seq, c->error);
@@ -61,8 +67,9 @@ static int open_both(struct comparison *c, struct cairn_store *store,
                      const char *session, const char *from, const char *to)
 {
     bool present = !from || !to;
-    int rc = present ? live_read(&c->live, store, session, c->error)
-                     : live_begin(&c->live, store, false, c->error);
+    bool of_session = present || !*from || !*to;
+    int rc = of_session ? live_read(&c->live, store, session, c->error)
+                        : live_begin(&c->live, store, false, c->error);
     if (!rc && present)
         rc = live_load_board(&c->live, c->error);
     if (!rc)
@@ -323,6 +330,7 @@ int cairn_session_diff(struct cairn_store *store, const char *session, const cha
 {
     struct comparison c = {.error = error};
     int stopped = 0;
+    board_init(&c.empty);
     int rc = open_both(&c, store, session, from, to);
     if (!rc)
         rc = boards_compare(c.from.board, c.to.board, &c.changes, error);

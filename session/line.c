@@ -9,6 +9,7 @@
 #include "storage/store.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct walk {
     struct cairn_store *store;
@@ -109,16 +110,14 @@ int line_load(struct cairn_store *store, uint64_t from, uint64_t to, struct line
     return rc;
 }
 
-int line_describe(struct cairn_store *store, struct sha256 *sha,
-                  const struct line_entry *entry, struct cairn_line_entry *out,
-                  struct cairn_error *error)
+static int describe(struct cairn_store *store, struct sha256 *sha,
+                    const struct line_entry *entry, struct arena *arena,
+                    struct sections *sections, struct cairn_line_entry *out,
+                    struct cairn_error *error)
 {
-    struct arena arena = ARENA_INIT;
-    struct sections sections;
     struct sections_at at;
     struct cairn_error why = {0};
-    int rc = sections_read(store, sha, entry->seq, &arena, &sections, &at, &why);
-    arena_release(&arena);
+    int rc = sections_read(store, sha, entry->seq, arena, sections, &at, &why);
     if (rc && rc != CAIRN_EDAMAGED && rc != CAIRN_ENOTFOUND)
         return error_set(error, rc, "%s", why.text);
     *out = (struct cairn_line_entry){.seq = entry->seq,
@@ -130,6 +129,17 @@ int line_describe(struct cairn_store *store, struct sha256 *sha,
     else
         checkpoint_id(NAMESPACE_DEBUG, entry->seq, &at.ref.digest, out->id);
     return 0;
+}
+
+int line_describe(struct cairn_store *store, struct sha256 *sha,
+                  const struct line_entry *entry, struct cairn_line_entry *out,
+                  struct cairn_error *error)
+{
+    struct arena arena = ARENA_INIT;
+    struct sections sections;
+    int rc = describe(store, sha, entry, &arena, &sections, out, error);
+    arena_release(&arena);
+    return rc;
 }
 
 /* ---- Public ---- */
@@ -178,22 +188,63 @@ static int load_public(struct cairn_store *store, const char *session, const cha
     return live_close(&live, rc, error);
 }
 
+/* What the one before it holds. */
+struct held {
+    struct section_ref list[SECTIONS_MOST];
+    uint32_t n;
+    bool known;
+};
+
+static bool is_held(const struct held *held, const struct sections *now)
+{
+    bool same = held->known && held->n == now->n;
+    for (uint32_t i = 0; i < now->n && same; i++)
+        same = held->list[i].kind == now->list[i].kind &&
+               digest_equal(&held->list[i].digest, &now->list[i].digest);
+    return same;
+}
+
+static int tell_entry(struct cairn_store *store, struct sha256 *sha,
+                      const struct line_entry *at, struct held *held,
+                      int (*each)(void *, const struct cairn_line_entry *),
+                      void *context, int *stopped, struct cairn_error *error)
+{
+    struct arena arena = ARENA_INIT;
+    struct sections sections = {0};
+    struct cairn_task_failure failure;
+    struct cairn_line_entry entry;
+    int rc = describe(store, sha, at, &arena, &sections, &entry, error);
+    bool sound = !rc && !entry.damaged;
+    if (sound) {
+        failure = failure_of(&sections);
+        entry.trigger = trigger_name((enum trigger)sections.trigger);
+        entry.trigger = entry.trigger ? entry.trigger : "unknown";
+        entry.message = sections.message.ptr;
+        entry.failure = sections.linked ? &failure : NULL;
+        entry.same_state = is_held(held, &sections);
+        memcpy(held->list, sections.list, sizeof held->list);
+        held->n = sections.n;
+    }
+    held->known = sound;
+    if (!rc)
+        *stopped = each(context, &entry);
+    arena_release(&arena);
+    return rc;
+}
+
 int cairn_session_line(struct cairn_store *store, const char *session, const char *from,
                        const char *to,
                        int (*each)(void *, const struct cairn_line_entry *),
                        void *context, struct cairn_error *error)
 {
     struct line line = {0};
+    struct held held = {.known = false};
     struct sha256 *sha = sha256_new();
     int stopped = 0;
     int rc =
         sha ? load_public(store, session, from, to, &line, error) : error_nomem(error);
-    for (size_t i = 0; i < line.n && !rc && !stopped; i++) {
-        struct cairn_line_entry entry;
-        rc = line_describe(store, sha, &line.at[i], &entry, error);
-        if (!rc)
-            stopped = each(context, &entry);
-    }
+    for (size_t i = 0; i < line.n && !rc && !stopped; i++)
+        rc = tell_entry(store, sha, &line.at[i], &held, each, context, &stopped, error);
     free(line.at);
     sha256_free(sha);
     return rc;

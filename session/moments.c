@@ -135,6 +135,20 @@ int cairn_session_at(struct cairn_store *store, const char *session,
 
 /* ---- What it says of itself ---- */
 
+struct cairn_task_failure failure_of(const struct sections *sections)
+{
+    const struct task_link *link = &sections->link;
+    return (struct cairn_task_failure){.run = link->run,
+                                       .checkpoint = link->seq,
+                                       .task = link->task.ptr,
+                                       .attempt = link->attempt,
+                                       .exit_code =
+                                           link->end == 0 ? (int)link->code : -1,
+                                       .signal = link->end == 1 ? (int)link->code : 0,
+                                       .tail = link->tail.ptr,
+                                       .tail_bytes = link->tail.len};
+}
+
 static int tell(const struct sections *sections,
                 const struct cairn_session_checkpoint_info *known,
                 int (*got)(void *, const struct cairn_session_checkpoint_info *),
@@ -155,16 +169,7 @@ static int tell(const struct sections *sections,
     info.message = sections->message.ptr;
     info.tags = tags;
     info.n_tags = sections->n_tags;
-    const struct task_link *link = &sections->link;
-    struct cairn_task_failure failure = {.run = link->run,
-                                         .checkpoint = link->seq,
-                                         .task = link->task.ptr,
-                                         .attempt = link->attempt,
-                                         .exit_code =
-                                             link->end == 0 ? (int)link->code : -1,
-                                         .signal = link->end == 1 ? (int)link->code : 0,
-                                         .tail = link->tail.ptr,
-                                         .tail_bytes = link->tail.len};
+    struct cairn_task_failure failure = failure_of(sections);
     if (sections->linked)
         info.failure = &failure;
     got(context, &info);

@@ -235,6 +235,11 @@ int live_take_state(struct live *live, const struct state_at *state,
 int session_free_name(struct cairn_store *store, char name[CAIRN_SESSION_NAME_MAX],
                       struct cairn_error *error);
 
+/* ---- moments.c ---- */
+
+/* What a record says of the task for which it was made; views into it. */
+struct cairn_task_failure failure_of(const struct sections *sections);
+
 /* ---- compare.c: what differs between two boards ---- */
 
 /* Items that are in one, or differ; nothing of the boards is changed. The views are

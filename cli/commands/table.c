@@ -498,17 +498,20 @@ static const struct command command_table[] = {
      {OPT_SESSION, OPT_NONE},
      command_checkpoint_recover},
     {"report",
-     "CHECKPOINT [CHECKPOINT]",
+     "[CHECKPOINT [CHECKPOINT]]",
      "write what happened in a session as Markdown",
-     "Writes a page of Markdown about what happened in a session between two "
-     "checkpoints, or from one until now: what was confirmed or rejected and why, "
-     "evidence, beliefs, gaps, notes, the checkpoints in between and the tasks that "
-     "failed. Texts are escaped: they make no headings or links.",
-     "  cairn report 3 >report.md\n  cairn report debug:3-9f3ac1d20b7e 57",
+     "Writes a page of Markdown about what happened in a session: from its start until "
+     "now, from a checkpoint until now, or between two checkpoints. It has what was "
+     "confirmed or rejected and why, evidence, beliefs, gaps, notes, the checkpoints "
+     "in "
+     "between, and the tasks that failed, with what has become of each since. Texts "
+     "are "
+     "escaped: they make no headings or links.",
+     "  cairn report >report.md\n  cairn report debug:3-9f3ac1d20b7e 57",
      "0 2 5 10 75",
-     1,
+     0,
      2,
-     {OPT_NONE},
+     {OPT_SESSION, OPT_NONE},
      command_report},
     {"help",
      "[COMMAND]",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/sessions/markdown.h"
+#include "cli/markdown/markdown.h"
 
 #include "cli/format.h"
 

@@ -1,25 +1,35 @@
 /* SPDX-License-Identifier: MIT */
-/* cairn report: what happened in a session between two checkpoints, as Markdown. */
+/* cairn report: what happened in a session, from its start or between two checkpoints,
+ * as Markdown. */
 #include "cli/exit_status.h"
 #include "cli/format.h"
 #include "cli/json.h"
+#include "cli/markdown/failures.h"
+#include "cli/markdown/markdown.h"
 #include "cli/report.h"
 #include "cli/sessions/commands.h"
 #include "cli/sessions/item.h"
-#include "cli/sessions/markdown.h"
 #include "cli/sessions/session_of.h"
 #include "cli/ui.h"
 
 #include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
-#include <time.h>
 
-enum { TEXT_LINES = 20, TAIL_LINES = 15, CHECKPOINTS_SHOWN = 100, SHORT_TEXT = 40 };
+enum { TEXT_LINES = 20, CHECKPOINTS_SHOWN = 100, SHORT_TEXT = 40 };
 
 struct ends {
-    struct cairn_checkpoint_info from, to; /* to.seq 0: now */
-    char session[24];                      /* its number */
+    /* from.seq 0: the start of the session, to.seq 0: now */
+    struct cairn_checkpoint_info from, to;
+    char session[24]; /* its number */
+    char name[256];
+};
+/* Checkpoints in a row that were made for failures in one run, of one state. */
+struct series {
+    char first[CAIRN_ID_MAX], last[CAIRN_ID_MAX];
+    int64_t time_ns; /* of the last one */
+    uint64_t run, n;
+    char message[256]; /* of the first one */
 };
 struct page {
     struct cairn_store *store;
@@ -27,21 +37,13 @@ struct page {
     FILE *file;
     char *text; /* heap, once the file is closed */
     size_t length;
-    char kind[40]; /* of the items that are being listed, "": none yet */
-    uint64_t checkpoints, failures;
+    char kind[40];        /* of the items that are being listed, "": none yet */
+    uint64_t checkpoints; /* rows of them */
+    struct series series; /* that is not written yet; n 0: none */
+    struct failures failures;
     int rc; /* of what was looked up in a callback */
     struct cairn_error error;
 };
-
-static void put_time(FILE *file, int64_t time_ns)
-{
-    time_t seconds = (time_t)(time_ns / 1000000000);
-    struct tm tm;
-    char text[40];
-    if (gmtime_r(&seconds, &tm) &&
-        strftime(text, sizeof text, "%Y-%m-%d %H:%M UTC", &tm) > 0)
-        fputs(text, file);
-}
 
 /* ---- Items ---- */
 
@@ -200,92 +202,102 @@ static int add_change(void *context, const struct cairn_board_change *change)
 
 /* ---- Checkpoints ---- */
 
-static int add_checkpoint(void *context,
-                          const struct cairn_session_checkpoint_info *info)
+/* Is there room for one more row? It counts in any case. */
+static bool begin_row(struct page *page)
 {
-    FILE *file = ((struct page *)context)->file;
-    fprintf(file, "| %s | ", info->checkpoint.id);
-    put_time(file, info->checkpoint.time_ns);
-    fprintf(file, " | %s | ", info->trigger);
-    markdown_words(file, info->checkpoint.message);
-    fputs(" |\n", file);
-    return 0;
+    if (page->checkpoints++ >= CHECKPOINTS_SHOWN)
+        return false;
+    if (page->checkpoints == 1)
+        fputs("\n## Checkpoints\n\n| checkpoint | time | made by | message |\n"
+              "|---|---|---|---|\n",
+              page->file);
+    return true;
+}
+
+static void put_row(struct page *page, const char *id, int64_t time_ns,
+                    const char *trigger, const char *message)
+{
+    fprintf(page->file, "%s | ", id);
+    put_time(page->file, time_ns);
+    fprintf(page->file, " | %s | ", trigger);
+    markdown_words(page->file, message);
+    fputs(" |\n", page->file);
+}
+
+static void end_series(struct page *page)
+{
+    struct series *series = &page->series;
+    char many[80];
+    if (series->n > 0 && begin_row(page)) {
+        snprintf(many, sizeof many, "Auto: %" PRIu64 " tasks of run %" PRIu64 " failed",
+                 series->n, series->run);
+        fputs("| ", page->file);
+        if (series->n > 1)
+            fprintf(page->file, "%s to ", series->first);
+        put_row(page, series->last, series->time_ns, "task-failed",
+                series->n > 1 ? many : series->message);
+    }
+    series->n = 0;
+}
+
+static void add_to_series(struct page *page, const struct cairn_line_entry *entry)
+{
+    struct series *series = &page->series;
+    if (series->n > 0 && (!entry->same_state || series->run != entry->failure->run))
+        end_series(page);
+    if (series->n++ == 0) {
+        series->run = entry->failure->run;
+        snprintf(series->first, sizeof series->first, "%s", entry->id);
+        snprintf(series->message, sizeof series->message, "%s", entry->message);
+    }
+    snprintf(series->last, sizeof series->last, "%s", entry->id);
+    series->time_ns = entry->time_ns;
 }
 
 static int list_checkpoint(void *context, const struct cairn_line_entry *entry)
 {
     struct page *page = context;
-    if (entry->seq == page->ends.from.seq || page->checkpoints++ >= CHECKPOINTS_SHOWN)
+    if (entry->seq == page->ends.from.seq)
         return 0;
-    if (page->checkpoints == 1)
-        fputs("\n## Checkpoints\n\n| checkpoint | time | made by | message |\n"
-              "|---|---|---|---|\n",
-              page->file);
-    if (entry->damaged)
-        fprintf(page->file, "| %s | | | damaged |\n", entry->id);
-    else
-        page->rc = cairn_session_checkpoint_get(page->store, entry->id, add_checkpoint,
-                                                page, &page->error);
-    return page->rc;
-}
-
-static void put_failure(struct page *page, const char *id,
-                        const struct cairn_task_failure *failure)
-{
-    char how[FORMAT_MAX];
-    format_end(how, failure->exit_code, failure->signal, false, NULL);
-    if (page->failures++ == 0)
-        fputs("\n## Tasks that failed\n\n", page->file);
-    fputs("- **", page->file);
-    markdown_words(page->file, failure->task);
-    fprintf(page->file, "** in run %" PRIu64 ", attempt %u: %s; noted in %s",
-            failure->run, failure->attempt, how[0] != '\0' ? how : "no exit status",
-            id);
-    if (failure->checkpoint > 0)
-        fprintf(page->file, ", the run's own checkpoint is workflow:%" PRIu64,
-                failure->checkpoint);
-    fputc('\n', page->file);
-    if (failure->tail_bytes > 0) {
-        fputc('\n', page->file);
-        markdown_block(page->file, failure->tail, failure->tail_bytes, "      ",
-                       TAIL_LINES);
+    if (entry->failure) {
+        add_to_series(page, entry);
+        return failures_add(&page->failures, entry->id, entry->failure)
+                   ? 0
+                   : (page->rc = CAIRN_ENOMEM);
     }
-}
-
-static int add_failure(void *context, const struct cairn_session_checkpoint_info *info)
-{
-    if (info->failure)
-        put_failure(context, info->checkpoint.id, info->failure);
+    end_series(page);
+    if (!begin_row(page))
+        return 0;
+    fputs("| ", page->file);
+    if (entry->damaged)
+        fprintf(page->file, "%s | | | damaged |\n", entry->id);
+    else
+        put_row(page, entry->id, entry->time_ns, entry->trigger, entry->message);
     return 0;
 }
 
-static int list_failure(void *context, const struct cairn_line_entry *entry)
-{
-    struct page *page = context;
-    if (entry->seq != page->ends.from.seq && !entry->damaged)
-        page->rc = cairn_session_checkpoint_get(page->store, entry->id, add_failure,
-                                                page, &page->error);
-    return page->rc;
-}
-
-/* Where one did not lead to the other there is none in between. */
+/* Where one did not lead to the other there is none in between; where there is none at
+ * all, neither. */
 static int put_line(struct page *page)
 {
     const struct ends *ends = &page->ends;
-    const char *to = ends->to.seq > 0 ? ends->to.id : NULL;
-    int rc = cairn_session_line(page->store, ends->session, ends->from.id, to,
-                                list_checkpoint, page, &page->error);
+    const char *from = ends->from.seq > 0 ? ends->from.id : NULL,
+               *to = ends->to.seq > 0 ? ends->to.id : NULL;
+    int rc = cairn_session_line(page->store, ends->session, from, to, list_checkpoint,
+                                page, &page->error);
     if (rc == CAIRN_EUSAGE) {
         fputs("\nThe two are on different branches.\n", page->file);
         return 0;
     }
+    if (rc == CAIRN_ENOTFOUND && !from && !to)
+        return 0;
+    if (rc != 0 || page->rc != 0)
+        return rc != 0 ? rc : page->rc;
+    end_series(page);
     if (page->checkpoints > CHECKPOINTS_SHOWN)
         fprintf(page->file, "\nand %" PRIu64 " more\n",
                 page->checkpoints - CHECKPOINTS_SHOWN);
-    if (rc == 0 && page->rc == 0)
-        rc = cairn_session_line(page->store, ends->session, ends->from.id, to,
-                                list_failure, page, &page->error);
-    return rc != 0 ? rc : page->rc;
+    return failures_put(&page->failures, page->store, page->file, &page->error);
 }
 
 /* ---- The page ---- */
@@ -293,10 +305,11 @@ static int put_line(struct page *page)
 static void put_end(FILE *file, const char *which,
                     const struct cairn_checkpoint_info *info)
 {
-    fprintf(file, "| %s | %s | ", which, info->seq > 0 ? info->id : "now");
+    fprintf(file, "| %s | %s | ", which, info->seq > 0 ? info->id : info->message);
     put_time(file, info->time_ns);
     fputs(" | ", file);
-    markdown_words(file, info->message);
+    if (info->seq > 0)
+        markdown_words(file, info->message);
     fputs(" |\n", file);
 }
 
@@ -310,21 +323,23 @@ static int ignore_change(void *context, const struct cairn_board_change *change)
 static int write_page(struct page *page)
 {
     struct ends *ends = &page->ends;
-    const char *to = ends->to.seq > 0 ? ends->to.id : NULL;
+    const char *from = ends->from.seq > 0 ? ends->from.id : "",
+               *to = ends->to.seq > 0 ? ends->to.id : NULL;
     struct cairn_board_summary summary;
-    int rc = cairn_session_diff(page->store, ends->session, ends->from.id, to,
-                                ignore_change, NULL, &summary, &page->error);
+    int rc = cairn_session_diff(page->store, ends->session, from, to, ignore_change,
+                                NULL, &summary, &page->error);
     if (rc != 0)
         return rc;
+    ends->from.time_ns = summary.from_ns;
     ends->to.time_ns = summary.to_ns;
     fputs("# Debugging session ", page->file);
-    markdown_words(page->file, ends->from.session_name);
+    markdown_words(page->file, ends->name);
     fputs("\n\n| | checkpoint | time | message |\n|---|---|---|---|\n", page->file);
     put_end(page->file, "from", &ends->from);
     put_end(page->file, "to", &ends->to);
     fprintf(page->file, "\n**%s**\n", summary.text);
-    rc = cairn_session_diff(page->store, ends->session, ends->from.id, to, add_change,
-                            page, NULL, &page->error);
+    rc = cairn_session_diff(page->store, ends->session, from, to, add_change, page,
+                            NULL, &page->error);
     return rc != 0 ? rc : put_line(page);
 }
 
@@ -337,19 +352,55 @@ static int note_checkpoint(void *context,
     return 0;
 }
 
+static int find_session(const struct settings *settings, struct page *page)
+{
+    struct ends *ends = &page->ends;
+    struct cairn_session_info info;
+    if (cairn_session_get(page->store, session_option(settings), &info, &page->error) !=
+        0)
+        return report_error(&page->error);
+    snprintf(ends->session, sizeof ends->session, "%" PRIu64, info.session);
+    snprintf(ends->name, sizeof ends->name, "%s", info.name);
+    return 0;
+}
+
+/* Checkpoints say themselves of which session they are; --session must say the same. */
+static int check_session(const struct settings *settings, struct page *page)
+{
+    struct ends *ends = &page->ends;
+    struct ends named = *ends;
+    int status;
+    snprintf(ends->session, sizeof ends->session, "%" PRIu64, ends->from.session);
+    snprintf(ends->name, sizeof ends->name, "%s", ends->from.session_name);
+    if (!settings->given[OPT_SESSION])
+        return 0;
+    named = *ends;
+    status = find_session(settings, page);
+    if (status == 0 && strcmp(named.session, ends->session) != 0)
+        return report_usage(settings->command,
+                            "checkpoint %s is one of session %s, not of %s",
+                            ends->from.id, named.name, ends->name);
+    return status;
+}
+
 static int find_ends(const struct settings *settings, struct page *page)
 {
     struct ends *ends = &page->ends;
     const char *from = settings->operands[0], *to = settings->operands[1];
+    int status;
+    snprintf(ends->from.message, sizeof ends->from.message, "the start");
+    snprintf(ends->to.message, sizeof ends->to.message, "now");
+    if (!from)
+        return find_session(settings, page);
     if (cairn_session_checkpoint_get(page->store, from, note_checkpoint, &ends->from,
                                      &page->error) != 0)
         return report_error(&page->error);
     if (to && cairn_session_checkpoint_get(page->store, to, note_checkpoint, &ends->to,
                                            &page->error) != 0)
         return report_error(&page->error);
-    snprintf(ends->session, sizeof ends->session, "%" PRIu64, ends->from.session);
-    if (!to)
-        return 0;
+    status = check_session(settings, page);
+    if (status != 0 || !to)
+        return status;
     if (ends->to.session != ends->from.session)
         return report_usage(settings->command,
                             "the two checkpoints are of different sessions");
@@ -369,7 +420,7 @@ static int print_page(const struct page *page)
         return 0;
     }
     doc_begin(&doc);
-    doc_text(&doc, "from", ends->from.id);
+    doc_text(&doc, "from", ends->from.seq > 0 ? ends->from.id : NULL);
     doc_text(&doc, "to", ends->to.seq > 0 ? ends->to.id : NULL);
     doc_text(&doc, "markdown", page->text);
     return doc_print(&doc);
@@ -398,6 +449,7 @@ int command_report(struct settings *settings)
     if (status == 0)
         status = make_page(&page);
     cairn_store_close(page.store);
+    failures_release(&page.failures);
     free(page.text);
     return status;
 }

@@ -17,20 +17,24 @@
 extern "C" {
 #endif
 
-/* One checkpoint of a line. */
+/* One checkpoint of a line. Texts are views during the callback. */
 struct cairn_line_entry {
     uint64_t seq;
     uint64_t branch;
     int64_t time_ns;       /* UTC */
     char id[CAIRN_ID_MAX]; /* "debug:42" if it is damaged */
     bool damaged;          /* its record; what it holds is not looked at here */
+    /* What it says of itself, unless it is damaged (NULL, false). */
+    const char *trigger, *message;
+    const struct cairn_task_failure *failure; /* that it was made for, or NULL */
+    bool same_state; /* it holds what the one before it on the line holds */
 };
 /* The checkpoints that led to `to`, over branches: from `from` (NULL: from the first
  * one) to `to` (NULL: to the newest one of the current branch of `session`), both
  * included, oldest first. Deleted ones are left out. CAIRN_EUSAGE: `from` did not lead
  * to `to`; CAIRN_ENOTFOUND: there is no such checkpoint, none at all, or the one where
- * a branch begins was deleted; CAIRN_EDAMAGED: so is that one. The callback may use the
- * store. */
+ * a branch begins was deleted; CAIRN_EDAMAGED: so is that one. A callback that does not
+ * return 0 ends it. It may use the store. */
 CAIRN_API int cairn_session_line(struct cairn_store *store, const char *session,
                                  const char *from, const char *to,
                                  int (*each)(void *, const struct cairn_line_entry *),

@@ -5,6 +5,13 @@ has() { ok "the report has: $1" grep -qxF -e "$1" out; }
 lacks() { ok "the report has no $1" sh -c '! grep -qF -e "$1" out' sh "$1"; }
 
 exits 0 cairn session start 'slow *login*'
+
+# ---- Without a checkpoint: from the start of the session ----
+exits 0 cairn report
+has '# Debugging session slow \*login\*'
+ok 'from the start' grep -q '^| from | the start | [0-9-]* [0-9:]* UTC |  |$' out
+ok 'an empty session has nothing in it' grep -q '^\*\*no difference; ' out
+lacks '## '
 exits 0 cairn hypothesis add 'The session cache is stale' --prior 0.3
 exits 0 cairn hypothesis add 'The clocks differ' --prior 0.2
 exits 0 cairn hypothesis add 'Nobody looks at this one'
@@ -12,6 +19,12 @@ exits 0 cairn hypothesis test h1
 exits 0 cairn belief add 'web-3 was restarted' --confidence 0.6
 exits 0 cairn gap add 'Which hosts?' --criticality high --hypothesis h1
 exits 0 cairn note add 'from before'
+exits 0 cairn report
+has '- **n1 added**: from before'
+has '- **g1 added** (kind other, criticality high, hypothesis h1): Which hosts?'
+ok 'what an automatic checkpoint was made of' grep -q '^| debug:1-[0-9a-f]* | .* | hypothesis-status | ' out
+exits 0 cairn report --json
+is "$(json_get .from) $(json_get .to)" 'null null' 'from the start until now'
 exits 0 cairn checkpoint create 'before the | upgrade'
 from=$(cat out)
 
@@ -89,32 +102,67 @@ exits 0 cairn report "$to" "$there"
 has 'The two are on different branches.'
 has '- **h1 testing**: The session cache is stale'
 
-# ---- A task that failed ----
+# ---- Tasks that failed ----
 cat >failing.yaml <<'END'
 name: failing
+on_failure: continue
 tasks:
   convert:
-    foreach: {part: [1, 2]}
+    foreach: {part: [1, 2, 3, 4]}
     run: |
-      test "$part" = 1 || { printf '# converting\n\n**no** such part\n' >&2; exit 3; }
+      test "$part" = 1 || test -e "repaired-$part" || { printf '# converting\n\n**no** such part %s\n' "$part" >&2; exit 3; }
 END
 exits 1 cairn run failing.yaml -j 1
 exits 0 cairn report "$there"
 has '## Tasks that failed'
-ok 'the task, its run and its end' grep -q '^- \*\*convert.\[part=2.\]\*\* in run 1, attempt 1: exit 3; noted in debug:[0-9]*-[0-9a-f]*, the run.s own checkpoint is workflow:[0-9]*$' out
+has '### Run 1'
+ok 'the task and its end' grep -q '^- \*\*convert.\[part=2.\]\*\*, attempt 1: exit 3; noted in debug:[0-9]*-[0-9a-f]*, the run.s own checkpoint is workflow:[0-9]*; still failed$' out
 has '      # converting'
-has '      **no** such part'
+has '      **no** such part 2'
+is "$(grep -c '^### ' out)" 1 'one part for the run'
+ok 'one row for checkpoints of the same state' grep -q '^| debug:[0-9]*-[0-9a-f]* to debug:[0-9]*-[0-9a-f]* | .* UTC | task-failed | Auto: 3 tasks of run 1 failed |$' out
+is "$(grep -c '| task-failed |' out)" 1 'and no other'
+touch repaired-2 repaired-3
+exits 1 cairn resume 1
+exits 0 cairn report "$there"
+ok 'what completed since' grep -q '^- \*\*convert.\[part=2.\]\*\*, attempt 1: exit 3; .*; \*completed in attempt 2\*, [0-9-]* [0-9:]* UTC$' out
+ok 'and what did not' grep -q '^- \*\*convert.\[part=4.\]\*\*, attempt 1: exit 3; .*; still failed in attempt 2$' out
+cairn note add 'in between' >/dev/null 2>&1
+exits 1 cairn run --fresh failing.yaml
+exits 0 cairn report "$there"
+is "$(grep '^### ' out | tr '\n' ' ')" '### Run 1 ### Run 2 ' 'each run has a part'
+exits 0 cairn report
+has '### Run 2'
+
+# A run that was collected is not there to ask.
+touch repaired-4
+exits 0 cairn resume 2
+exits 0 cairn report
+ok 'a run that was mended' grep -q '^- \*\*convert.\[part=4.\]\*\*, attempt 1: exit 3; .*; \*completed in attempt 2\*, ' out
+exits 0 cairn run --fresh failing.yaml
+exits 0 cairn gc --keep-runs 1
+exits 10 cairn status 2
+exits 0 cairn report
+ok 'is not said to have an end' grep -q '^- \*\*convert.\[part=4.\]\*\*, attempt 1: exit 3; .*; what became of it is not in this store$' out
 
 # ---- What cannot be ----
 exits 2 cairn report "$to" "$from"
 says "cairn report $from $to"
-exits 2 cairn report
 exits 10 cairn report 999
+exits 10 cairn report --session nobody
 exits 10 cairn report workflow:1
 exits 0 cairn session start other
 exits 0 cairn checkpoint create 'of another session'
 other=$(cat out)
 exits 2 cairn report "$from" "$other"
+exits 2 cairn report "$from" --session other
+says 'is one of session slow *login*, not of other'
+exits 0 cairn report --session 'slow *login*'
+has '# Debugging session slow \*login\*'
+exits 0 cairn report
+has '# Debugging session other'
+CAIRN_SESSION='slow *login*' cairn report >out 2>err
+has '# Debugging session slow \*login\*'
 exits 0 cairn report "$from"
 has '# Debugging session slow \*login\*'
 "$BUILD/tests/tools/sql" .cairn/cairn.db "UPDATE checkpoint SET record = flip(record, length(record) - 3) WHERE seq = $(seq "$there")" >sql.out

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/markdown/failures.h"
+
+#include "cli/format.h"
+#include "cli/markdown/markdown.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { TAIL_LINES = 15 };
+
+struct failure {
+    char id[CAIRN_ID_MAX]; /* of the checkpoint that names it */
+    uint64_t run, checkpoint;
+    uint32_t attempt;
+    int exit_code, signal;
+    char *task;
+    char *tail; /* the block of Markdown; heap */
+    size_t order;
+    /* What the store has of it now. */
+    bool known; /* that attempt, with that end */
+    enum cairn_outcome outcome;
+    bool running;
+    uint32_t attempts;
+    int64_t ended_ns;
+};
+
+void put_time(FILE *file, int64_t time_ns)
+{
+    time_t seconds = (time_t)(time_ns / 1000000000);
+    struct tm tm;
+    char text[40];
+    if (gmtime_r(&seconds, &tm) &&
+        strftime(text, sizeof text, "%Y-%m-%d %H:%M UTC", &tm) > 0)
+        fputs(text, file);
+}
+
+/* ---- Noting them ---- */
+
+static char *tail_block(const struct cairn_task_failure *failure)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *file = open_memstream(&text, &length);
+    bool lost;
+    if (!file)
+        return NULL;
+    if (failure->tail_bytes > 0)
+        markdown_block(file, failure->tail, failure->tail_bytes, "      ", TAIL_LINES);
+    lost = ferror(file);
+    if (fclose(file) == 0 && !lost)
+        return text;
+    free(text);
+    return NULL;
+}
+
+bool failures_add(struct failures *failures, const char *id,
+                  const struct cairn_task_failure *failure)
+{
+    struct failure *at = failures->at;
+    if (failures->n == failures->capacity) {
+        size_t capacity = failures->capacity > 0 ? 2 * failures->capacity : 16;
+        at = reallocarray(at, capacity, sizeof *at);
+        if (!at)
+            return false;
+        failures->at = at;
+        failures->capacity = capacity;
+    }
+    at += failures->n;
+    *at = (struct failure){.run = failure->run,
+                           .checkpoint = failure->checkpoint,
+                           .attempt = failure->attempt,
+                           .exit_code = failure->exit_code,
+                           .signal = failure->signal,
+                           .task = strdup(failure->task),
+                           .tail = tail_block(failure),
+                           .order = failures->n};
+    snprintf(at->id, sizeof at->id, "%s", id);
+    failures->n++;
+    return at->task && at->tail;
+}
+
+void failures_release(struct failures *failures)
+{
+    for (size_t i = 0; i < failures->n; i++) {
+        free(failures->at[i].task);
+        free(failures->at[i].tail);
+    }
+    free(failures->at);
+    *failures = (struct failures){0};
+}
+
+/* ---- What became of them ---- */
+
+struct of_run {
+    struct failure *at; /* those of one run */
+    size_t n;
+};
+
+static int see_task(void *context, const struct cairn_task_info *task)
+{
+    struct of_run *run = context;
+    for (size_t i = 0; i < run->n; i++) {
+        struct failure *failure = &run->at[i];
+        if (strcmp(failure->task, task->id) != 0)
+            continue;
+        failure->outcome = task->outcome;
+        failure->running = task->running;
+        failure->attempts = task->attempts;
+        failure->ended_ns = task->ended_ns;
+    }
+    return 0;
+}
+
+/* A session that came from another store names a run of that store, and this one may
+ * have another run of that number. */
+static int see_attempt(void *context, const struct cairn_attempt_info *attempt)
+{
+    struct failure *failure = context;
+    if (attempt->attempt == failure->attempt && !attempt->undo)
+        failure->known = !attempt->open && attempt->outcome == CAIRN_FAILED &&
+                         attempt->exit_code == failure->exit_code &&
+                         attempt->signal == failure->signal;
+    return 0;
+}
+
+/* What cannot be read of a run is left out: the failures themselves are told. */
+static bool is_absent(int rc)
+{
+    return rc == CAIRN_ENOTFOUND || rc == CAIRN_EDAMAGED || rc == CAIRN_EUSAGE;
+}
+
+static int look_at_run(struct of_run *run, struct cairn_store *store,
+                       struct cairn_error *error)
+{
+    int rc = cairn_run_tasks(store, run->at[0].run, see_task, run, error);
+    for (size_t i = 0; i < run->n && rc == 0; i++) {
+        rc = cairn_attempts(store, run->at[i].run, run->at[i].task, see_attempt,
+                            &run->at[i], error);
+        if (is_absent(rc))
+            rc = 0;
+    }
+    return is_absent(rc) ? 0 : rc;
+}
+
+static void put_now(FILE *file, const struct failure *failure)
+{
+    if (!failure->known) {
+        fputs("; what became of it is not in this store", file);
+    } else if (failure->running) {
+        fprintf(file, "; attempt %u is running", failure->attempts);
+    } else if (failure->outcome == CAIRN_FAILED) {
+        fputs("; still failed", file);
+        if (failure->attempts > failure->attempt)
+            fprintf(file, " in attempt %u", failure->attempts);
+    } else if (failure->outcome == CAIRN_COMPLETED) {
+        fprintf(file, "; *completed in attempt %u*, ", failure->attempts);
+        put_time(file, failure->ended_ns);
+    } else {
+        fprintf(file, "; now %s", cairn_outcome_name(failure->outcome));
+    }
+}
+
+/* ---- The page ---- */
+
+static void put_failure(FILE *file, const struct failure *failure)
+{
+    char how[FORMAT_MAX];
+    format_end(how, failure->exit_code, failure->signal, false, NULL);
+    fputs("- **", file);
+    markdown_words(file, failure->task);
+    fprintf(file, "**, attempt %u: %s; noted in %s", failure->attempt,
+            how[0] != '\0' ? how : "no exit status", failure->id);
+    if (failure->checkpoint > 0)
+        fprintf(file, ", the run's own checkpoint is workflow:%" PRIu64,
+                failure->checkpoint);
+    put_now(file, failure);
+    fputc('\n', file);
+    if (failure->tail[0] != '\0')
+        fprintf(file, "\n%s", failure->tail);
+}
+
+static int by_run(const void *a, const void *b)
+{
+    const struct failure *x = a, *y = b;
+    if (x->run != y->run)
+        return x->run < y->run ? -1 : 1;
+    return (x->order > y->order) - (x->order < y->order);
+}
+
+int failures_put(struct failures *failures, struct cairn_store *store, FILE *file,
+                 struct cairn_error *error)
+{
+    size_t i = 0;
+    int rc = 0;
+    if (failures->n == 0)
+        return 0;
+    qsort(failures->at, failures->n, sizeof *failures->at, by_run);
+    fputs("\n## Tasks that failed\n", file);
+    while (i < failures->n && rc == 0) {
+        struct of_run run = {&failures->at[i], 0};
+        while (i < failures->n && failures->at[i].run == run.at[0].run) {
+            run.n++;
+            i++;
+        }
+        fprintf(file, "\n### Run %" PRIu64 "\n\n", run.at[0].run);
+        rc = look_at_run(&run, store, error);
+        for (size_t k = 0; k < run.n; k++)
+            put_failure(file, &run.at[k]);
+    }
+    return rc;
+}
