@@ -98,8 +98,8 @@ static const struct command board_table[] = {
      "HYPOTHESIS TEXT",
      "add evidence for or against a hypothesis",
      "Adds evidence to a hypothesis and prints its id. --strength is required. The "
-     "confidence of the hypothesis follows by the rule of Bayes; its gaps close once "
-     "it is over 0.9." FROM_STDIN,
+     "confidence of the hypothesis follows by the rule of Bayes; its gaps close "
+     "when it rises over 0.9." FROM_STDIN,
      "  cairn evidence add h1 'wrong only on hosts with a warm cache' --strength 0.8 "
      "--kind experiment",
      EXITS,
@@ -212,7 +212,8 @@ static const struct command board_table[] = {
      "TEXT",
      "note what is not known yet",
      "Adds a knowledge gap and prints its id. One that belongs to a hypothesis closes "
-     "by itself once that has a confidence over 0.9." FROM_STDIN,
+     "by itself when the confidence of that rises over 0.9; one that is added later "
+     "stays open." FROM_STDIN,
      "  cairn gap add 'Which hosts have a warm cache?' --criticality high "
      "--hypothesis h1",
      EXITS,

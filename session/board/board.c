@@ -439,18 +439,22 @@ static int close_gaps_of(struct board *board, struct item_ref hypothesis,
     return rc;
 }
 
-static int follow_up(struct board *board, const struct item *item, int64_t now_ns,
-                     struct board_changes *changes, struct cairn_error *error)
+/* Before the change: is there a hypothesis that it concerns and that may become certain
+ * by it? A gap that is put on one that is certain already is still a question. */
+static int find_uncertain(const struct board *board, const struct item *item,
+                          struct item_ref *hypothesis, struct cairn_error *error)
 {
-    const struct item_value *values = item->values;
-    if (item->id.kind == ITEM_HYPOTHESIS)
-        return close_gaps_of(board, item->id, now_ns, changes, error);
-    if (item->id.kind == ITEM_EVIDENCE)
-        return close_gaps_of(board, values[EVIDENCE_HYPOTHESIS].ref, now_ns, changes,
-                             error);
-    if (item->id.kind == ITEM_GAP && values[GAP_HYPOTHESIS].present)
-        return close_gaps_of(board, values[GAP_HYPOTHESIS].ref, now_ns, changes, error);
-    return 0;
+    struct item_ref id = item->id;
+    double confidence = 0;
+    *hypothesis = (struct item_ref){0};
+    if (id.kind == ITEM_EVIDENCE)
+        id = item->values[EVIDENCE_HYPOTHESIS].ref;
+    if (id.kind != ITEM_HYPOTHESIS || !board_find(board, id))
+        return 0;
+    int rc = board_confidence(board, id, &confidence, error);
+    if (!rc && !confidence_above(confidence, CONFIDENCE_CERTAIN))
+        *hypothesis = id;
+    return rc;
 }
 
 /* ---- Changes ---- */
@@ -475,9 +479,12 @@ int board_put(struct board *board, struct item *item, int64_t now_ns,
     if (!is_new && !before)
         return refuse_missing(item->id, error);
     struct item made = *item;
+    struct item_ref uncertain = {0};
     int rc = is_new ? number_item(list, &made, error) : 0;
     if (!rc)
         rc = check_item(board, before, &made, error);
+    if (!rc)
+        rc = find_uncertain(board, &made, &uncertain, error);
     if (!rc)
         rc = make_room(list, error);
     if (rc)
@@ -494,7 +501,7 @@ int board_put(struct board *board, struct item *item, int64_t now_ns,
     change->after = made;
     insert(list, &made);
     item->id = made.id;
-    return follow_up(board, &made, now_ns, changes, error);
+    return uncertain.n ? close_gaps_of(board, uncertain, now_ns, changes, error) : 0;
 }
 
 static bool refers_to(const struct item *item, struct item_ref id)

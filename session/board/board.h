@@ -62,8 +62,8 @@ struct section board_section(const struct board *board, uint8_t kind);
  *   - a change of what evidence or a dependency is about: remove it, add another one
  *   - a time limit of a check that is 0 or more than CHECK_TIMEOUT_MOST, more retries
  *     than CHECK_RETRIES_MOST
- * A hypothesis that is more certain than CONFIDENCE_CERTAIN closes its open gaps, at
- * `now_ns`. */
+ * A hypothesis that becomes more certain than CONFIDENCE_CERTAIN closes its open gaps,
+ * at `now_ns`. */
 int board_put(struct board *board, struct item *item, int64_t now_ns,
               struct board_changes *changes, struct cairn_error *error);
 /* CAIRN_ENOTFOUND; CAIRN_EUSAGE: others refer to it, and are named. Notes about it

@@ -299,6 +299,10 @@ is "$(get .status cairn gap show "$gap")" open 'at 0.9 it stays open'
 exits 0 cairn hypothesis update "$sure" --prior 0.53
 is "$(get .status cairn gap show "$gap")" closed 'at 0.91 it closes'
 says '1 more item changed' 'which is told'
+exits 0 cairn gap add 'why so late?' --hypothesis "$sure"
+late=$(cat out)
+is "$(get .status cairn gap show "$late")" open 'one that is added after that is open'
+exits 0 cairn gap remove "$late"
 exits 0 cairn gap update g1 --hypothesis h6
 exits 0 cairn gap update g1 --hypothesis ''
 is "$(get .hypothesis cairn gap show g1)" null 'a gap leaves its hypothesis'

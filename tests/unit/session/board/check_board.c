@@ -247,7 +247,12 @@ START_TEST(test_gaps_close)
     ck_assert_uint_eq(find(ITEM_GAP, 2)->values[GAP_STATUS].count, GAP_OPEN);
     ck_assert_uint_eq(changes.n, 6);
     ck_assert(changes.at[5].id.kind == ITEM_GAP && changes.at[5].had);
-    put(gap(1)); /* which is not open for long */
+    put(gap(1)); /* of one that is certain already: a question all the same */
+    ck_assert_uint_eq(find(ITEM_GAP, 3)->values[GAP_STATUS].count, GAP_OPEN);
+    put(evidence(1, EVIDENCE_OBSERVATION, 0.1)); /* which was certain before */
+    ck_assert_uint_eq(find(ITEM_GAP, 3)->values[GAP_STATUS].count, GAP_OPEN);
+    put(evidence(1, EVIDENCE_EXPERIMENT, -1));
+    put(evidence(1, EVIDENCE_EXPERIMENT, 1));
     ck_assert_uint_eq(find(ITEM_GAP, 3)->values[GAP_STATUS].count, GAP_CLOSED);
     end();
 }
