@@ -172,6 +172,45 @@ static int rank_gaps(struct view *view, struct chosen *chosen,
     return rc;
 }
 
+struct likely {
+    double confidence;
+    const struct item *item;
+};
+
+/* The most likely first, then by number. */
+static int by_confidence(const void *a, const void *b)
+{
+    const struct likely *x = a, *y = b;
+    if (x->confidence < y->confidence || x->confidence > y->confidence)
+        return x->confidence < y->confidence ? 1 : -1;
+    return (x->item->id.n > y->item->id.n) - (x->item->id.n < y->item->id.n);
+}
+
+static int rank_hypotheses(struct view *view, struct chosen *chosen,
+                           struct cairn_error *error)
+{
+    struct likely *ranked = calloc(chosen->n + 1, sizeof *ranked);
+    int rc = ranked ? 0 : error_nomem(error);
+    for (size_t i = 0; i < chosen->n && !rc; i++) {
+        ranked[i].item = chosen->items[i];
+        rc = board_confidence(view->board, ranked[i].item->id, &ranked[i].confidence,
+                              error);
+    }
+    if (!rc && chosen->n)
+        qsort(ranked, chosen->n, sizeof *ranked, by_confidence);
+    for (size_t i = 0; i < chosen->n && !rc; i++)
+        chosen->items[i] = ranked[i].item;
+    free(ranked);
+    return rc;
+}
+
+static int rank(struct view *view, uint8_t kind, struct chosen *chosen,
+                struct cairn_error *error)
+{
+    return kind == ITEM_GAP ? rank_gaps(view, chosen, error)
+                            : rank_hypotheses(view, chosen, error);
+}
+
 static int choose(struct view *view, const struct cairn_item_filter *filter,
                   struct chosen *chosen, struct cairn_error *error)
 {
@@ -180,13 +219,13 @@ static int choose(struct view *view, const struct cairn_item_filter *filter,
     if (filter->kind && !only)
         return error_set(error, CAIRN_EUSAGE, "'%.80s' is no kind of item",
                          filter->kind);
-    if (filter->by_score && only != ITEM_GAP)
-        return error_set(error, CAIRN_EUSAGE, "only gaps have a score");
+    if (filter->by_score && only != ITEM_GAP && only != ITEM_HYPOTHESIS)
+        return error_set(error, CAIRN_EUSAGE, "only gaps and hypotheses have a score");
     for (uint8_t kind = 1; kind < ITEM_KINDS_END && !rc; kind++)
         if (!only || only == kind)
             rc = choose_kind(view, filter, kind, chosen, error);
     if (!rc && filter->by_score)
-        rc = rank_gaps(view, chosen, error);
+        rc = rank(view, only, chosen, error);
     return rc;
 }
 
@@ -228,6 +267,38 @@ int cairn_item_list(struct cairn_store *store, const char *session,
     if (!rc && total)
         *total = chosen.n;
     free(chosen.items);
+    close_view(&view);
+    return rc;
+}
+
+/* ---- Beliefs of which at most one is true ---- */
+
+int cairn_belief_contradictions(struct cairn_store *store, const char *session,
+                                const char *belief, const char *checkpoint,
+                                int (*each)(void *, const char *a, const char *b),
+                                void *context, uint64_t *total,
+                                struct cairn_error *error)
+{
+    struct view view;
+    struct item_ref id = {0};
+    struct contradictions found = {0};
+    int rc = open_view(&view, store, session, checkpoint, error);
+    close_transaction(&view);
+    if (!rc && belief)
+        rc = item_id_parse(str_of(belief), &id, error);
+    if (!rc && belief && (id.kind != ITEM_BELIEF || !board_find(view.board, id)))
+        rc = error_set(error, CAIRN_ENOTFOUND, "there is no belief %.80s", belief);
+    if (!rc)
+        rc = board_contradictions(view.board, id.n, &found, error);
+    for (uint32_t i = 0, stopped = 0; i < found.n && !rc && !stopped; i++) {
+        char a[ITEM_ID_MAX], b[ITEM_ID_MAX];
+        item_id((struct item_ref){ITEM_BELIEF, found.at[i].a}, a);
+        item_id((struct item_ref){ITEM_BELIEF, found.at[i].b}, b);
+        stopped = each(context, a, b) != 0;
+    }
+    if (!rc && total)
+        *total = found.total;
+    free(found.at);
     close_view(&view);
     return rc;
 }

@@ -2,7 +2,6 @@
 /* Adding, changing and removing items: one transaction each, with what follows from it.
  */
 #include "session/board/confidence.h"
-#include "session/board/contradictions.h"
 #include "session/board/status.h"
 #include "session/outside/known_secrets.h"
 #include "session/outside/name_list.h"
@@ -24,69 +23,6 @@ struct editing {
 
 /* ---- Contradictions ---- */
 
-/* The beliefs that `id` contradicts, by number; freed by the caller. */
-struct opposed {
-    uint32_t *numbers;
-    uint32_t n;
-};
-
-static struct belief belief_of(const struct item *item)
-{
-    const struct item_value *values = item->values;
-    return (struct belief){values[BELIEF_SUBJECT].text, values[BELIEF_CLAIM].text,
-                           values[BELIEF_DENIED].present,
-                           values[BELIEF_CONFIDENCE].number};
-}
-
-struct belief_copy {
-    struct belief *beliefs;
-    struct dependency *edges;
-};
-
-static bool copy_beliefs(const struct section *beliefs, const struct section *edges,
-                         struct belief_copy *copy)
-{
-    copy->beliefs = calloc((size_t)beliefs->n + 1, sizeof *copy->beliefs);
-    copy->edges = calloc((size_t)edges->n + 1, sizeof *copy->edges);
-    for (uint32_t i = 0; i < beliefs->n && copy->beliefs; i++)
-        copy->beliefs[i] = belief_of(&beliefs->items[i]);
-    for (uint32_t i = 0; i < edges->n && copy->edges; i++) {
-        const struct item_value *values = edges->items[i].values;
-        copy->edges[i] =
-            (struct dependency){section_place(beliefs, values[DEPENDENCY_FROM].ref.n),
-                                section_place(beliefs, values[DEPENDENCY_TO].ref.n),
-                                (enum dependency_kind)values[DEPENDENCY_KIND].count};
-    }
-    return copy->beliefs && copy->edges;
-}
-
-static int list_opposed(const struct board *board, uint32_t belief, struct opposed *out,
-                        struct cairn_error *error)
-{
-    struct section beliefs = board_section(board, ITEM_BELIEF),
-                   edges = board_section(board, ITEM_DEPENDENCY);
-    struct belief_copy copy = {0};
-    struct contradictions found = {0};
-    uint32_t at = section_place(&beliefs, belief);
-    if (at == beliefs.n || beliefs.items[at].id.n != belief)
-        return 0;
-    int rc = copy_beliefs(&beliefs, &edges, &copy) ? 0 : error_nomem(error);
-    struct belief_board all = {copy.beliefs, beliefs.n, copy.edges, edges.n};
-    if (!rc)
-        rc = belief_contradictions(&all, at, &found, error);
-    if (!rc)
-        out->numbers = calloc((size_t)found.n + 1, sizeof *out->numbers);
-    if (!rc && !out->numbers)
-        rc = error_nomem(error);
-    for (uint32_t i = 0; i < found.n && !rc; i++)
-        out->numbers[out->n++] =
-            beliefs.items[found.at[i].a == at ? found.at[i].b : found.at[i].a].id.n;
-    free(found.at);
-    free(copy.beliefs);
-    free(copy.edges);
-    return rc;
-}
-
 /* Of a belief itself; of a dependency, that from which it goes. 0: of none. */
 static uint32_t belief_concerned(const struct item *item)
 {
@@ -95,16 +31,14 @@ static uint32_t belief_concerned(const struct item *item)
     return item->id.kind == ITEM_DEPENDENCY ? item->values[DEPENDENCY_FROM].ref.n : 0;
 }
 
-static void note_new(struct editing *e, const struct opposed *before,
-                     const struct opposed *after)
+static void note_new(struct editing *e, uint32_t belief,
+                     const struct contradictions *before,
+                     const struct contradictions *after)
 {
-    for (uint32_t i = 0; i < after->n && !e->opposed.n; i++) {
-        uint32_t b = 0;
-        while (b < before->n && before->numbers[b] != after->numbers[i])
-            b++;
-        if (b == before->n)
-            e->opposed = (struct item_ref){ITEM_BELIEF, after->numbers[i]};
-    }
+    const struct contradiction *found = new_contradiction(before, after);
+    if (found)
+        e->opposed =
+            (struct item_ref){ITEM_BELIEF, found->a == belief ? found->b : found->a};
 }
 
 /* ---- Confidence ---- */
@@ -149,23 +83,23 @@ static void tell_confidence(const struct editing *e, struct cairn_board_result *
 
 static int put_item(struct editing *e)
 {
-    struct opposed before = {0}, after = {0};
+    struct contradictions before = {0}, after = {0};
     struct live *live = &e->live;
     uint32_t belief = belief_concerned(&e->item);
-    int rc = belief ? list_opposed(&live->board, belief, &before, e->error) : 0;
+    int rc = belief ? board_contradictions(&live->board, belief, &before, e->error) : 0;
     if (!rc)
         rc = look_before(e);
     if (!rc)
         rc = board_put(&live->board, &e->item, live->now.utc_ns, &e->changes, e->error);
     belief = belief_concerned(&e->item); /* a new one has its number now */
     if (!rc && belief)
-        rc = list_opposed(&live->board, belief, &after, e->error);
+        rc = board_contradictions(&live->board, belief, &after, e->error);
     if (!rc)
         rc = look_after(e);
     if (!rc)
-        note_new(e, &before, &after);
-    free(before.numbers);
-    free(after.numbers);
+        note_new(e, belief, &before, &after);
+    free(before.at);
+    free(after.at);
     return rc;
 }
 

@@ -8,6 +8,7 @@
 #include "cairn/session.h"
 #include "checkpoint/sections.h"
 #include "session/board/board.h"
+#include "session/board/contradictions.h"
 #include "session/board/gaps.h"
 #include "session/outside/environment.h"
 #include "session/triggers.h"
@@ -239,6 +240,15 @@ int session_free_name(struct cairn_store *store, char name[CAIRN_SESSION_NAME_MA
 
 /* What a record says of the task for which it was made; views into it. */
 struct cairn_task_failure failure_of(const struct sections *sections);
+
+/* ---- opposed.c: beliefs of which at most one can be true ---- */
+
+/* As belief_contradictions, with the numbers of beliefs: of one, or of all (0). */
+int board_contradictions(const struct board *board, uint32_t belief,
+                         struct contradictions *out, struct cairn_error *error);
+/* The first that is in the second list alone; NULL: none. */
+const struct contradiction *new_contradiction(const struct contradictions *before,
+                                              const struct contradictions *after);
 
 /* ---- compare.c: what differs between two boards ---- */
 

@@ -2,6 +2,7 @@
 /* Every command about items, from its row in item_verbs.c. */
 #include "cli/exit_status.h"
 #include "cli/report.h"
+#include "cli/sessions/board_page.h"
 #include "cli/sessions/commands.h"
 #include "cli/sessions/item.h"
 #include "cli/sessions/item_verbs.h"
@@ -254,10 +255,15 @@ static int show_item(struct work *work)
     name_current(work);
     if (cairn_item_get(work->store, work->session, settings->operands[0],
                        settings->text[OPT_AT], show_one, used, &error) == 0)
-        return used ? doc_print(used) : 0;
+        status = item_belongings(work->store, work->session, work->verb->kind,
+                                 settings->operands[0], settings->text[OPT_AT], used);
+    else
+        status = report_error(&error);
+    if (used && status == 0)
+        return doc_print(used);
     if (used)
         doc_discard(used);
-    return report_error(&error);
+    return status;
 }
 
 struct listing {

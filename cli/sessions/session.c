@@ -3,6 +3,7 @@
 #include "cli/describe.h"
 #include "cli/format.h"
 #include "cli/report.h"
+#include "cli/sessions/board_page.h"
 #include "cli/sessions/commands.h"
 #include "cli/sessions/documents.h"
 #include "cli/sessions/session_of.h"
@@ -135,21 +136,40 @@ int command_session_end(struct settings *settings)
 
 /* ---- Looking ---- */
 
-int command_session_show(struct settings *settings)
+static int show_session(struct cairn_store *store, const char *session)
 {
     struct cairn_session_info info = {0};
-    struct cairn_store *store = NULL;
     struct cairn_error error = {0};
+    struct doc doc = {0};
+    char number[24];
+    int status;
+    if (cairn_session_get(store, session, &info, &error) != 0)
+        return report_error(&error);
+    snprintf(number, sizeof number, "%" PRIu64, info.session);
+    if (!ui_json()) {
+        print_session(&info);
+        return board_page(store, number, NULL);
+    }
+    doc_begin(&doc);
+    session_document(&doc, &info);
+    doc_object(&doc, "board");
+    status = board_page(store, number, &doc);
+    doc_end(&doc);
+    if (status == 0)
+        return doc_print(&doc);
+    doc_discard(&doc);
+    return status;
+}
+
+int command_session_show(struct settings *settings)
+{
+    struct cairn_store *store = NULL;
     const char *session = NULL;
     int status = session_operand(settings, &session);
     if (status == 0)
         status = session_store(settings, STORE_READ, &store);
-    if (status == 0 && cairn_session_get(store, session, &info, &error) != 0)
-        status = report_error(&error);
-    else if (status == 0 && ui_json())
-        status = print_document(&info);
-    else if (status == 0)
-        print_session(&info);
+    if (status == 0)
+        status = show_session(store, session);
     cairn_store_close(store);
     return status;
 }

@@ -33,11 +33,13 @@ static const struct command session_table[] = {
      command_session_list},
     {"session show",
      "[SESSION]",
-     "show a session and its counts",
+     "show a session, its counts and its board",
      "Shows a session (default: the current one): its branch, when it started, the "
      "time spent, and how many items, checkpoints, hypotheses that were confirmed or "
      "rejected, gaps that were filled, and commands and checks that were run there "
-     "are.",
+     "are. Then the board at a glance: hypotheses, the most likely first, open gaps, "
+     "contradictions that remain (ten of each, and how many more there are) and the "
+     "last checkpoint.",
      "  cairn session show slow-login",
      EXITS,
      0,

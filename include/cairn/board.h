@@ -138,7 +138,8 @@ struct cairn_item_filter {
     const char *value;
     const char *checkpoint; /* as they were there, of the session that is named (or any,
                                if none is); NULL: now */
-    bool by_score;          /* gaps: open ones only, the one that matters most first */
+    bool by_score;          /* gaps: open ones only, the one that matters most first;
+                               hypotheses: the most likely first */
     struct cairn_page page; /* by number */
 };
 /* One item, as it is now or (`checkpoint` not NULL) was. CAIRN_ENOTFOUND */
@@ -151,6 +152,14 @@ CAIRN_API int cairn_item_list(struct cairn_store *store, const char *session,
                               int (*each)(void *, const struct cairn_item *),
                               void *context, uint64_t *total,
                               struct cairn_error *error);
+
+/* Pairs of beliefs of which at most one can be true, as they are now or were at a
+ * checkpoint: of one belief, or of all (NULL); by number, the first 10,000. `total`
+ * (may be NULL) counts all. CAIRN_ENOTFOUND */
+CAIRN_API int cairn_belief_contradictions(
+    struct cairn_store *store, const char *session, const char *belief,
+    const char *checkpoint, int (*each)(void *, const char *a, const char *b),
+    void *context, uint64_t *total, struct cairn_error *error);
 
 /* One thing that was done in a session: views. */
 struct cairn_session_event {

@@ -386,6 +386,59 @@ exits 0 cairn note add 'of no hypothesis' --json
 is "$(json_get .strength) $(json_get .confidence) $(json_get .confidence_before)" 'null null null' 'a note has none of it'
 exits 0 cairn note remove "$(json_get .id)"
 
+# ---- The board at a glance, and what belongs to an item ----
+exits 0 cairn session start glance
+exits 0 cairn session show
+silent_on err
+ok 'an empty board has no parts' sh -c '! grep -q -e Hypotheses -e gaps, -e Contradictions -e "Last checkpoint" out'
+exits 0 cairn session show --json
+json_ok 'as JSON'
+is "$(json_get .board.hypotheses_total) $(json_get .board.gaps_total) $(json_get .board.contradictions_total) $(json_get .board.last_checkpoint)" '0 0 0 null' 'with what there is'
+for i in 1 2 3 4 5 6 7 8 9 10 11 12; do
+    cairn hypothesis add "cause $i" --prior "0.$((10 + i))" >>ids 2>&1
+done
+exits 0 cairn hypothesis reject h3
+exits 0 cairn checkpoint create 'twelve causes'
+exits 0 cairn gap add 'an important one' --criticality high --hypothesis h2
+exits 0 cairn gap add 'another one' --criticality low
+exits 0 cairn gap fill g2 'answered'
+exits 0 cairn belief add 'it is warm' --confidence 0.9 --subject cache --claim warm
+exits 0 cairn belief add 'it is cold' --confidence 0.9 --subject cache --claim warm --denied
+exits 0 cairn belief add 'it is lukewarm' --confidence 0.5 --subject cache --claim warm
+for i in 1 2 3 4 5 6 7 8 9 10 11; do
+    cairn evidence add h2 "seen $i" --strength 0.1 >>ids 2>&1
+done
+exits 0 cairn session show
+is "$(sed -n '/^Hypotheses/,/^$/p' out | awk 'NR > 1 && $1 ~ /^h/ { print $1 }' | tr '\n' ' ')" 'h2 h12 h11 h10 h9 h8 h7 h6 h5 h4 ' 'ten hypotheses, the most likely first'
+matches '^h2     0\.[0-9]*  proposed   cause 2$' 'a line of one'
+matches '^and 2 more: cairn hypothesis list$' 'and how many there are'
+is "$(sed -n '/^Open gaps/,/^$/p' out | awk 'NR > 1 && $1 != "" { print $1 }')" g1 'the open gap'
+matches '^b1 contradicts b2$' 'the contradiction that remains'
+ok 'the last checkpoint' grep -q '^debug:[0-9]*-[0-9a-f]*  .*  Auto: ' out
+exits 0 cairn session show --json
+json_ok 'all of it as JSON'
+is "$(json_get '.board.hypotheses[0].id') $(json_get .board.hypotheses_total) $(json_get '.board.hypotheses[10].id')" 'h2 12 ' 'ten hypotheses there, too'
+is "$(json_get '.board.gaps[0].id') $(json_get '.board.contradictions[0][1]')" 'g1 b2' 'gaps and contradictions'
+exits 0 cairn hypothesis show h2
+is "$(sed -n '/^Evidence/,/^$/p' out | grep -c '^e')" 10 'a hypothesis lists its evidence'
+matches '^e1     \+0\.10  observation  seen 1$'
+matches '^and 1 more: cairn evidence list --hypothesis h2$'
+matches '^g1     0\.[0-9]*  an important one$' 'and its gaps'
+exits 0 cairn hypothesis show h2 --json
+is "$(json_get '.evidence[10]') $(json_get '.gaps[0]')" 'e11 g1' 'all ids as JSON'
+exits 0 cairn hypothesis show h1
+ok 'where there is none it lists none' sh -c '! grep -q -e ^Evidence -e ^Gaps out'
+exits 0 cairn belief show b2
+matches '^b1     it is warm$' 'a belief names what it contradicts'
+exits 0 cairn belief show b2 --json
+is "$(json_get '.contradicts[0]') $(json_get '.contradicts[1]')" 'b1 ' 'as JSON'
+exits 0 cairn belief show b3
+ok 'one that contradicts none' sh -c '! grep -q ^Contradicts out'
+exits 0 cairn belief update b1 --confidence 0.3
+exits 0 cairn session show
+ok 'a contradiction that is settled is gone' sh -c '! grep -q contradicts out'
+exits 0 cairn session switch board
+
 # ---- Damage is named, and nothing of it is shown ----
 sql=$BUILD/tests/tools/sql
 "$sql" .cairn/cairn.db 'UPDATE item SET body = flip(body, 3) WHERE kind = 1 AND n = 1' >sql.out
