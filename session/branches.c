@@ -27,7 +27,7 @@ static int start_branch(struct move *m, const char *name, const char *from)
         rc = checkpoint_check_broken(m->live.store, m->seq, from, m->error);
     if (!rc)
         rc =
-            capture_before(&m->live, TRIGGER_BRANCH_SWITCH, NULL, &m->before, m->error);
+            capture_before(&m->live, TRIGGER_BRANCH_SWITCH, name, &m->before, m->error);
     if (rc)
         return rc;
     if (!from)
@@ -53,7 +53,7 @@ static int switch_branch(struct move *m, const char *name)
             "branch %.128s was abandoned: `cairn branch start NAME --from` "
             "one of its checkpoints goes on from there",
             name);
-    rc = capture_before(&m->live, TRIGGER_BRANCH_SWITCH, NULL, &m->before, m->error);
+    rc = capture_before(&m->live, TRIGGER_BRANCH_SWITCH, name, &m->before, m->error);
     if (!rc)
         rc = branch_state(&m->live, &m->to, &m->seq, m->error);
     if (rc)

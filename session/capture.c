@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* The state of a session as a checkpoint: every kind of item is one section, stored as
  * what makes it differ from the section of the checkpoint before. */
+#include "base/utf8.h"
 #include "session/session_int.h"
 #include "storage/object.h"
 #include "storage/store.h"
 
 #include <assert.h>
 #include <stdio.h>
+#include <string.h>
 
 /* What a checkpoint would hold, next to what the last one holds. */
 struct capturing {
@@ -223,9 +225,13 @@ int capture_state(struct live *live, const struct capture *capture,
     return rc;
 }
 
-int capture_before(struct live *live, enum trigger trigger, const char *message,
+int capture_before(struct live *live, enum trigger trigger, const char *what,
                    struct captured *captured, struct cairn_error *error)
 {
+    char message[CAIRN_SESSION_NAME_MAX + 64];
+    snprintf(message, sizeof message, "%s%s%.*s", trigger_message(trigger),
+             what ? ": " : "", what ? (int)utf8_fit(str_of(what), 150) : 0,
+             what ? what : "");
     struct capture capture = {
         .trigger = trigger, .message = str_of(message), .always = true};
     return capture_state(live, &capture, captured, error);
@@ -275,23 +281,52 @@ static enum trigger trigger_of_change(const struct board_change *change)
 }
 
 /* One checkpoint has the whole state, so it is made for the significant one of several.
- */
-static enum trigger choose(const struct board_changes *changes, bool contradiction)
+ * `of` is the change that raises it; NULL: a contradiction. */
+static enum trigger choose(const struct board_changes *changes, bool contradiction,
+                           const struct board_change **of)
 {
     enum trigger chosen = contradiction ? TRIGGER_CONTRADICTION : 0;
+    *of = NULL;
     for (uint32_t i = 0; i < changes->n; i++) {
         enum trigger trigger = trigger_of_change(&changes->at[i]);
-        if (trigger && (!chosen || (!trigger_is_significant(chosen) &&
-                                    trigger_is_significant(trigger))))
-            chosen = trigger;
+        if (!trigger || (chosen && (trigger_is_significant(chosen) ||
+                                    !trigger_is_significant(trigger))))
+            continue;
+        chosen = trigger;
+        *of = &changes->at[i];
     }
     return chosen;
 }
 
-static int raise_trigger(struct live *live, enum trigger trigger,
+static const char *status_word(const struct item *item)
+{
+    const struct item_kind_info *info = item_kind_info(item->id.kind);
+    for (uint32_t i = 1; i <= info->n_fields; i++)
+        if (strcmp(info->fields[i - 1].name, "status") == 0)
+            return info->fields[i - 1].word((unsigned)item->values[i].count);
+    return "changed";
+}
+
+/* What it is about: "Auto: h1 confirmed: The cache is stale". */
+static int tell_cause(struct live *live, const struct board_change *change,
+                      const struct contradiction *opposed, struct buf *message,
+                      struct cairn_error *error)
+{
+    char what[ITEM_ID_MAX + 16], id[ITEM_ID_MAX];
+    if (change)
+        return item_line(message, "Auto: ", &change->after, status_word(&change->after),
+                         error);
+    item_id((struct item_ref){ITEM_BELIEF, opposed->a}, id);
+    snprintf(what, sizeof what, "contradicts %s", id);
+    const struct item *belief =
+        board_find(&live->board, (struct item_ref){ITEM_BELIEF, opposed->b});
+    return belief ? item_line(message, "Auto: ", belief, what, error) : 0;
+}
+
+static int raise_trigger(struct live *live, enum trigger trigger, struct str message,
                          struct checkpoint_ref *ref, struct cairn_error *error)
 {
-    struct capture capture = {.trigger = trigger};
+    struct capture capture = {.trigger = trigger, .message = message};
     struct captured captured = {0};
     int rc = capture_state(live, &capture, &captured, error);
     if (!rc && captured.answer == TRIGGER_MAKES)
@@ -300,18 +335,23 @@ static int raise_trigger(struct live *live, enum trigger trigger,
 }
 
 int capture_automatic(struct live *live, const struct board_changes *changes,
-                      bool contradiction, struct checkpoint_ref *ref,
+                      const struct contradiction *opposed, struct checkpoint_ref *ref,
                       struct cairn_error *error)
 {
-    enum trigger trigger = choose(changes, contradiction);
+    const struct board_change *of;
+    enum trigger trigger = choose(changes, opposed, &of);
+    struct buf message = BUF_INIT;
     int64_t wait_ns;
     *ref = (struct checkpoint_ref){0};
-    int rc = trigger ? raise_trigger(live, trigger, ref, error) : 0;
+    int rc = trigger ? tell_cause(live, of, opposed, &message, error) : 0;
+    if (!rc && trigger)
+        rc = raise_trigger(live, trigger, buf_view(&message), ref, error);
+    buf_release(&message);
     if (!rc && schedule_due(&live->settings.triggers, &live->settings.scheduled,
                             &live->now, &wait_ns))
-        rc = raise_trigger(live, TRIGGER_SCHEDULED, ref, error);
+        rc = raise_trigger(live, TRIGGER_SCHEDULED, STR(""), ref, error);
     if (!rc && !ref->seq)
-        rc = raise_trigger(live, TRIGGER_SIGNIFICANT_TIME, ref, error);
+        rc = raise_trigger(live, TRIGGER_SIGNIFICANT_TIME, STR(""), ref, error);
     return rc;
 }
 

@@ -156,7 +156,7 @@ static int put_steps(struct impact *i, struct cairn_board_result *result)
     if (!rc)
         rc = live_put_changes(&i->live, &changes, true, i->error);
     if (!rc)
-        rc = capture_automatic(&i->live, &changes, false, &made, i->error);
+        rc = capture_automatic(&i->live, &changes, NULL, &made, i->error);
     result->changed = changes.n;
     if (made.seq)
         checkpoint_id(NAMESPACE_DEBUG, made.seq, &made.digest, result->checkpoint);

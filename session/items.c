@@ -14,9 +14,9 @@ struct editing {
     struct live live;
     struct item item;
     struct board_changes changes;
-    struct item_ref opposed;    /* a belief that the item contradicts now, n 0: none */
-    struct item_ref hypothesis; /* whose confidence follows from it, n 0: none */
-    double confidence[2];       /* of it, before and after */
+    struct contradiction opposed; /* that there is since, a 0: none */
+    struct item_ref hypothesis;   /* whose confidence follows from it, n 0: none */
+    double confidence[2];         /* of it, before and after */
     double strength_given;
     struct cairn_error *error;
 };
@@ -31,14 +31,11 @@ static uint32_t belief_concerned(const struct item *item)
     return item->id.kind == ITEM_DEPENDENCY ? item->values[DEPENDENCY_FROM].ref.n : 0;
 }
 
-static void note_new(struct editing *e, uint32_t belief,
-                     const struct contradictions *before,
-                     const struct contradictions *after)
+/* The belief of a contradiction that the item is not, or that it is not about. */
+static struct item_ref other_belief(const struct editing *e)
 {
-    const struct contradiction *found = new_contradiction(before, after);
-    if (found)
-        e->opposed =
-            (struct item_ref){ITEM_BELIEF, found->a == belief ? found->b : found->a};
+    bool first = e->opposed.a == belief_concerned(&e->item);
+    return (struct item_ref){ITEM_BELIEF, first ? e->opposed.b : e->opposed.a};
 }
 
 /* ---- Confidence ---- */
@@ -96,8 +93,9 @@ static int put_item(struct editing *e)
         rc = board_contradictions(&live->board, belief, &after, e->error);
     if (!rc)
         rc = look_after(e);
-    if (!rc)
-        note_new(e, belief, &before, &after);
+    const struct contradiction *found = rc ? NULL : new_contradiction(&before, &after);
+    if (found)
+        e->opposed = *found;
     free(before.at);
     free(after.at);
     return rc;
@@ -258,11 +256,11 @@ static int end_editing(struct editing *e, int rc, struct cairn_board_result *out
     if (!rc)
         rc = live_put_changes(&e->live, &e->changes, true, e->error);
     if (!rc)
-        rc = capture_automatic(&e->live, &e->changes, e->opposed.n != 0, &made,
-                               e->error);
+        rc = capture_automatic(&e->live, &e->changes, e->opposed.a ? &e->opposed : NULL,
+                               &made, e->error);
     item_id(e->item.id, result.id);
-    if (e->opposed.n)
-        item_id(e->opposed, result.contradicts);
+    if (e->opposed.a)
+        item_id(other_belief(e), result.contradicts);
     if (!rc)
         tell_confidence(e, &result);
     if (made.seq)

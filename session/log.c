@@ -114,6 +114,35 @@ static void add_title(struct buf *out, const struct item *item)
         }
 }
 
+int item_line(struct buf *out, const char *start, const struct item *item,
+              const char *what, struct cairn_error *error)
+{
+    char id[ITEM_ID_MAX];
+    struct buf title = BUF_INIT;
+    item_id(item->id, id);
+    buf_format(out, "%s%s %s: ", start, id, what);
+    add_title(&title, item);
+    buf_str(out, buf_view(&title));
+    int rc = buf_check(&title, error);
+    buf_release(&title);
+    if (!rc)
+        rc = buf_check(out, error);
+    const char *at = rc ? NULL : out->data, *end = rc ? NULL : at + out->size;
+    size_t columns = 0, room = 0;
+    uint32_t code;
+    for (size_t n; at < end && columns < LINE_COLUMNS; at += n, columns++) {
+        if (columns == LINE_COLUMNS - 3)
+            room = (size_t)(at - out->data);
+        n = utf8_next(at, end, &code);
+        n = n ? n : 1;
+    }
+    if (at < end) {
+        out->size = room;
+        buf_text(out, "...");
+    }
+    return rc ? rc : buf_check(out, error);
+}
+
 static int describe_item(struct telling *t, const struct session_log_row *row)
 {
     struct item_ref id = {row->kind, (uint32_t)row->number};
@@ -131,6 +160,20 @@ static int describe_item(struct telling *t, const struct session_log_row *row)
     return 0;
 }
 
+/* Its message, as long as it can be read. */
+static int describe_checkpoint(struct telling *t, uint64_t seq)
+{
+    struct sections sections;
+    struct cairn_error why = {0};
+    int rc = sections_read(t->live->store, t->live->sha, seq, &t->arena, &sections,
+                           NULL, &why);
+    if (!rc)
+        add_line(&t->text, sections.message);
+    return !rc || rc == CAIRN_ENOTFOUND || rc == CAIRN_EDAMAGED
+               ? 0
+               : error_set(t->error, rc, "%s", why.text);
+}
+
 static int describe(struct telling *t, const struct session_log_row *row,
                     char id[CAIRN_ID_MAX])
 {
@@ -144,7 +187,7 @@ static int describe(struct telling *t, const struct session_log_row *row,
     case VERB_CHECKPOINT:
     case VERB_RESTORED:
         checkpoint_number(NAMESPACE_DEBUG, row->number, id);
-        return 0;
+        return describe_checkpoint(t, row->number);
     case VERB_BRANCHED:
     case VERB_SWITCHED:
     case VERB_ABANDONED:
@@ -350,8 +393,38 @@ static int undo_turn(struct undoing *u)
     return rc ? rc : live_log(u->live, &entry, u->error);
 }
 
-int cairn_session_undo(struct cairn_store *store, const char *session,
-                       uint32_t *changed, struct cairn_error *error)
+struct taken_back {
+    struct telling telling;
+    uint64_t turn;
+};
+
+static int tell_taken(void *context, const struct session_log_row *row)
+{
+    struct taken_back *t = context;
+    return row->turn > t->turn ? 1 : tell_row(&t->telling, row);
+}
+
+static int tell_turn(struct undoing *u,
+                     int (*each)(void *, const struct cairn_session_event *),
+                     void *context)
+{
+    struct taken_back t = {.telling = {.live = u->live,
+                                       .arena = ARENA_INIT,
+                                       .text = BUF_INIT,
+                                       .each = each,
+                                       .context = context,
+                                       .error = u->error},
+                           .turn = u->turn};
+    int rc = store_each_session_log(u->live->store, u->live->row.session, u->turn - 1,
+                                    false, tell_taken, &t, u->error);
+    buf_release(&t.telling.text);
+    arena_release(&t.telling.arena);
+    return rc;
+}
+
+int cairn_session_take_back(struct cairn_store *store, const char *session,
+                            int (*each)(void *, const struct cairn_session_event *),
+                            void *context, uint32_t *changed, struct cairn_error *error)
 {
     struct live live;
     struct undoing u = {.live = &live, .below = UINT64_MAX, .error = error};
@@ -366,10 +439,18 @@ int cairn_session_undo(struct cairn_store *store, const char *session,
                        u.blocked ? u.text : "there is nothing to undo");
     if (!rc)
         rc = undo_turn(&u);
+    if (!rc && each)
+        rc = tell_turn(&u, each, context);
     uint32_t n = u.changes.n;
     free(u.changes.at);
     rc = live_close(&live, rc, error);
     if (!rc && changed)
         *changed = n;
     return rc;
+}
+
+int cairn_session_undo(struct cairn_store *store, const char *session,
+                       uint32_t *changed, struct cairn_error *error)
+{
+    return cairn_session_take_back(store, session, NULL, NULL, changed, error);
 }

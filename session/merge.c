@@ -421,7 +421,8 @@ static int read_states(struct merging *g, const char *name)
     return state_read(live->store, live->sha, g->base_seq, &g->base, g->m.error);
 }
 
-static int put_merged(struct merging *g, struct cairn_merged *report, uint64_t *seq)
+static int put_merged(struct merging *g, const char *name, struct cairn_merged *report,
+                      uint64_t *seq)
 {
     struct live *live = &g->m.live;
     struct board_changes changes = {0};
@@ -438,7 +439,7 @@ static int put_merged(struct merging *g, struct cairn_merged *report, uint64_t *
     struct board before = live->board;
     live->board = g->merged; /* which is captured */
     if (!rc)
-        rc = capture_before(live, TRIGGER_BRANCH_MERGED, NULL, &made, g->m.error);
+        rc = capture_before(live, TRIGGER_BRANCH_MERGED, name, &made, g->m.error);
     live->board = before;
     *seq = made.ref.seq;
     if (!rc)
@@ -467,12 +468,12 @@ static int merge(struct merging *g, const char *name, struct cairn_merged *repor
     uint64_t made = 0;
     int rc = read_states(g, name);
     if (!rc)
-        rc = capture_before(&g->m.live, TRIGGER_BRANCH_SWITCH, NULL, &g->m.before,
+        rc = capture_before(&g->m.live, TRIGGER_BRANCH_SWITCH, name, &g->m.before,
                             g->m.error);
     if (!rc)
         rc = merge_boards(g);
     if (!rc)
-        rc = put_merged(g, report, &made);
+        rc = put_merged(g, name, report, &made);
     if (rc)
         return rc;
     report->conflicts = g->n_conflicts;

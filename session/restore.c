@@ -54,15 +54,16 @@ static void report_restore(const struct move *m, struct cairn_restored *report)
 
 static int restore(struct move *m, const char *id, bool force)
 {
-    char name[CAIRN_SESSION_NAME_MAX];
+    char name[CAIRN_SESSION_NAME_MAX], number[CAIRN_ID_MAX];
     struct buf origin = BUF_INIT;
     int rc = debug_seq(m->live.store, id, &m->seq, m->error);
     if (!rc && !force)
         rc = checkpoint_check_broken(m->live.store, m->seq, id, m->error);
     if (!rc)
         rc = move_read_target(m);
+    checkpoint_number(NAMESPACE_DEBUG, m->seq, number);
     if (!rc)
-        rc = capture_before(&m->live, TRIGGER_BEFORE_RESTORE, NULL, &m->before,
+        rc = capture_before(&m->live, TRIGGER_BEFORE_RESTORE, number, &m->before,
                             m->error);
     if (rc)
         return rc;

@@ -180,17 +180,26 @@ struct captured {
 int capture_state(struct live *live, const struct capture *capture,
                   struct captured *captured, struct cairn_error *error);
 /* Before the board is replaced: unless the last checkpoint has this state. */
-int capture_before(struct live *live, enum trigger trigger, const char *message,
+/* `what` (may be NULL) goes behind the usual message: ": to main". */
+int capture_before(struct live *live, enum trigger trigger, const char *what,
                    struct captured *captured, struct cairn_error *error);
 /* How long it is until a scheduled one and one for significant time are due: 0: now,
  * INT64_MAX: never. */
 int capture_due(struct live *live, int64_t *scheduled_ns, int64_t *significant_ns,
                 struct cairn_error *error);
 /* What follows from changes of items by itself, and what is due. *ref is the one that
- * was made last, seq 0: none. `contradiction`: two beliefs are opposed since. */
+ * was made last, seq 0: none. `opposed`: two beliefs that are since, or NULL. */
 int capture_automatic(struct live *live, const struct board_changes *changes,
-                      bool contradiction, struct checkpoint_ref *ref,
+                      const struct contradiction *opposed, struct checkpoint_ref *ref,
                       struct cairn_error *error);
+
+/* ---- log.c ---- */
+
+/* "h1 confirmed: The cache is stale", in one line of at most so many characters, with
+ * "..." where it was cut. */
+enum { LINE_COLUMNS = 80 };
+int item_line(struct buf *out, const char *start, const struct item *item,
+              const char *what, struct cairn_error *error);
 
 /* ---- state_at.c: checkpoints back to boards ---- */
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn session log and undo: what was done in a session, and taking back the last of
  * it. */
+#include "cli/exit_status.h"
 #include "cli/format.h"
 #include "cli/json.h"
 #include "cli/report.h"
@@ -9,6 +10,7 @@
 #include "cli/ui.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 struct events {
     struct doc *doc; /* with --json */
@@ -66,29 +68,83 @@ int command_session_log(struct settings *settings)
     return status;
 }
 
-static int report_undone(uint32_t changed)
+enum { TAKEN_SHOWN = 5 };
+struct taken {
+    struct doc *doc; /* with --json */
+    char *text;      /* lines for people, heap */
+    size_t length, shown;
+    FILE *file;
+};
+
+/* What is told here is done only once the call has returned. */
+static int note_taken(void *context, const struct cairn_session_event *event)
 {
-    struct doc doc;
-    if (!ui_json()) {
-        say("taken back: the last change, of %u item%s", changed, plural(changed));
+    struct taken *taken = context;
+    bool changed = strcmp(event->verb, "changed") == 0;
+    if (event->id[0] == '\0' || strcmp(event->verb, "checkpoint") == 0)
         return 0;
+    if (taken->doc) {
+        doc_object(taken->doc, NULL);
+        doc_text(taken->doc, "verb", event->verb);
+        doc_text(taken->doc, "id", event->id);
+        doc_text(taken->doc, "text", event->text);
+        doc_end(taken->doc);
+    } else if (taken->shown++ < TAKEN_SHOWN) {
+        fprintf(taken->file, "%s%s%s%s: %s", taken->shown > 1 ? "; " : "", event->id,
+                changed ? "" : " ", changed ? "" : event->verb, event->text);
     }
-    doc_begin(&doc);
-    doc_count(&doc, "changed", changed);
-    return doc_print(&doc);
+    return 0;
+}
+
+static int report_undone(struct taken *taken, uint32_t changed)
+{
+    if (taken->doc) {
+        doc_end(taken->doc);
+        doc_count(taken->doc, "changed", changed);
+        return doc_print(taken->doc);
+    }
+    if (taken->shown > TAKEN_SHOWN)
+        say("taken back: %s; and %zu more", taken->text, taken->shown - TAKEN_SHOWN);
+    else
+        say("taken back: %s", taken->text);
+    return 0;
+}
+
+static int undo(struct settings *settings, struct cairn_store *store,
+                struct taken *taken)
+{
+    struct cairn_error error = {0};
+    uint32_t changed = 0;
+    int rc = cairn_session_take_back(store, session_option(settings), note_taken, taken,
+                                     &changed, &error);
+    bool lost = fclose(taken->file) != 0;
+    if (rc != 0 && taken->doc)
+        doc_discard(taken->doc);
+    if (rc != 0)
+        return report_error(&error);
+    if (lost)
+        return report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_ENOMEM),
+                              "it was taken back; out of memory to tell what");
+    return report_undone(taken, changed);
 }
 
 int command_session_undo(struct settings *settings)
 {
     struct cairn_store *store = NULL;
-    struct cairn_error error = {0};
-    uint32_t changed = 0;
+    struct doc doc = {0};
+    struct taken taken = {.doc = ui_json() ? &doc : NULL};
     int status = session_store(settings, STORE_WRITE, &store);
-    if (status == 0 &&
-        cairn_session_undo(store, session_option(settings), &changed, &error) != 0)
-        status = report_error(&error);
-    else if (status == 0)
-        status = report_undone(changed);
+    taken.file = status == 0 ? open_memstream(&taken.text, &taken.length) : NULL;
+    if (status == 0 && !taken.file)
+        status =
+            report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_ENOMEM), "out of memory");
+    if (status == 0 && taken.doc) {
+        doc_begin(&doc);
+        doc_array(&doc, "taken_back");
+    }
+    if (status == 0)
+        status = undo(settings, store, &taken);
     cairn_store_close(store);
+    free(taken.text);
     return status;
 }

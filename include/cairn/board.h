@@ -191,6 +191,12 @@ CAIRN_API int cairn_session_due(struct cairn_store *store, const char *session,
  * A second call takes back the one before it. */
 CAIRN_API int cairn_session_undo(struct cairn_store *store, const char *session,
                                  uint32_t *changed, struct cairn_error *error);
+/* The same; `each` gets what is taken back, as it was logged, before it is durable. */
+CAIRN_API int cairn_session_take_back(struct cairn_store *store, const char *session,
+                                      int (*each)(void *,
+                                                  const struct cairn_session_event *),
+                                      void *context, uint32_t *changed,
+                                      struct cairn_error *error);
 
 #ifdef __cplusplus
 }

@@ -259,7 +259,7 @@ static int record(const struct checking *c, struct cairn_store *store,
     if (!rc)
         rc = live_put_changes(&w.live, &w.changes, true, c->error);
     if (!rc)
-        rc = capture_automatic(&w.live, &w.changes, false, &made, c->error);
+        rc = capture_automatic(&w.live, &w.changes, NULL, &made, c->error);
     if (!rc && made.seq)
         checkpoint_id(NAMESPACE_DEBUG, made.seq, &made.digest, result->checkpoint);
     if (!rc && w.evidence.n)

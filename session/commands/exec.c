@@ -97,7 +97,7 @@ static int put_command(struct live *live, struct item *item,
     if (!rc)
         rc = live_put_changes(live, &changes, true, error);
     if (!rc)
-        rc = capture_automatic(live, &changes, false, &made, error);
+        rc = capture_automatic(live, &changes, NULL, &made, error);
     if (!rc && made.seq)
         checkpoint_id(NAMESPACE_DEBUG, made.seq, &made.digest, result->checkpoint);
     free(changes.at);

@@ -414,7 +414,7 @@ matches '^h2     0\.[0-9]*  proposed   cause 2$' 'a line of one'
 matches '^and 2 more: cairn hypothesis list$' 'and how many there are'
 is "$(sed -n '/^Open gaps/,/^$/p' out | awk 'NR > 1 && $1 != "" { print $1 }')" g1 'the open gap'
 matches '^b1 contradicts b2$' 'the contradiction that remains'
-ok 'the last checkpoint' grep -q '^debug:[0-9]*-[0-9a-f]*  .*  Auto: ' out
+ok 'the last checkpoint, which says of what it was made' grep -q '^debug:[0-9]*-[0-9a-f]*  .*  Auto: b2 contradicts b1: it is cold$' out
 exits 0 cairn session show --json
 json_ok 'all of it as JSON'
 is "$(json_get '.board.hypotheses[0].id') $(json_get .board.hypotheses_total) $(json_get '.board.hypotheses[10].id')" 'h2 12 ' 'ten hypotheses there, too'
@@ -436,7 +436,34 @@ exits 0 cairn belief show b3
 ok 'one that contradicts none' sh -c '! grep -q ^Contradicts out'
 exits 0 cairn belief update b1 --confidence 0.3
 exits 0 cairn session show
-ok 'a contradiction that is settled is gone' sh -c '! grep -q contradicts out'
+ok 'a contradiction that is settled is gone' sh -c '! grep -q "^b1 contradicts" out'
+
+# ---- Messages say what they are about ----
+exits 0 cairn hypothesis add 'a cause with a long statement: größer als achtzig Zeichen, so dass sie nicht in eine Zeile passt
+and a second line'
+long=$(cat out)
+exits 0 cairn hypothesis test "$long"
+exits 0 cairn session log
+is "$(tail -n 1 out | sed 's/.*  Auto: /Auto: /')" "Auto: $long testing: a cause with a long statement: größer als achtzig Zeichen,..." 'a checkpoint in the log, with its message, cut to 80 characters'
+exits 0 cairn hypothesis confirm "$long" --reason 'seen'
+exits 0 cairn session undo
+matches "^taken back: $long: status testing to confirmed; closed changed; reason seen$" 'undo says what it takes back'
+exits 0 cairn note add 'not for long'
+exits 0 cairn session undo
+says 'taken back: n1 added: not for long'
+exits 0 cairn session undo --json
+json_ok 'as JSON'
+is "$(json_get '.taken_back[0].id') $(json_get '.taken_back[0].verb') $(json_get .changed)" "$long changed 1" 'with what was taken back'
+for i in 1 2 3 4 5 6; do
+    cairn gap add "question $i" --hypothesis h12 >>ids 2>&1
+done
+exits 0 cairn evidence add h12 'it is that' --strength 1 --kind experiment
+exits 0 cairn hypothesis update h12 --prior 0.9
+says '6 more items changed'
+exits 0 cairn checkpoint list
+ok 'of several gaps the first is named' grep -q 'Auto: g3 closed: question 1  ' out
+exits 0 cairn session undo
+says '; and 2 more'
 exits 0 cairn session switch board
 
 # ---- Damage is named, and nothing of it is shown ----

@@ -274,7 +274,7 @@ exits 2 cairn branch abandon without-cache --reason x
 exits 0 cairn branch switch main
 is "$(board)" "$(cat now)" 'each branch has its own state'
 exits 0 cairn checkpoint list --session first --limit 100
-matches 'first/without-cache  Auto: branch switch  \[auto,branch-switch\]' 'what was left is in a checkpoint'
+matches 'first/without-cache  Auto: branch switch: main  \[auto,branch-switch\]' 'what was left is in a checkpoint'
 exits 2 cairn branch abandon without-cache
 says '--reason' 'a reason is required'
 exits 0 cairn branch abandon without-cache --reason 'the cache is not involved'
