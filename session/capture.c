@@ -314,13 +314,13 @@ static int tell_cause(struct live *live, const struct board_change *change,
 {
     char what[ITEM_ID_MAX + 16], id[ITEM_ID_MAX];
     if (change)
-        return item_line(message, "Auto: ", &change->after, status_word(&change->after),
-                         error);
+        return cause_line(message, "Auto: ", &change->after,
+                          status_word(&change->after), error);
     item_id((struct item_ref){ITEM_BELIEF, opposed->a}, id);
     snprintf(what, sizeof what, "contradicts %s", id);
     const struct item *belief =
         board_find(&live->board, (struct item_ref){ITEM_BELIEF, opposed->b});
-    return belief ? item_line(message, "Auto: ", belief, what, error) : 0;
+    return belief ? cause_line(message, "Auto: ", belief, what, error) : 0;
 }
 
 static int raise_trigger(struct live *live, enum trigger trigger, struct str message,

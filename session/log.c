@@ -114,8 +114,8 @@ static void add_title(struct buf *out, const struct item *item)
         }
 }
 
-int item_line(struct buf *out, const char *start, const struct item *item,
-              const char *what, struct cairn_error *error)
+int cause_line(struct buf *out, const char *start, const struct item *item,
+               const char *what, struct cairn_error *error)
 {
     char id[ITEM_ID_MAX];
     struct buf title = BUF_INIT;

@@ -421,6 +421,27 @@ static int read_states(struct merging *g, const char *name)
     return state_read(live->store, live->sha, g->base_seq, &g->base, g->m.error);
 }
 
+/* What follows from the merge by itself. */
+static int follow_up(struct merging *g, struct cairn_merged *report)
+{
+    struct contradictions before = {0}, after = {0};
+    const struct board *ours = &g->m.live.board;
+    int rc = board_close_gaps(&g->merged, ours, &g->m.state.board, g->m.live.now.utc_ns,
+                              &report->gaps_closed, g->m.error);
+    if (!rc)
+        rc = board_contradictions(ours, 0, &before, g->m.error);
+    if (!rc)
+        rc = board_contradictions(&g->merged, 0, &after, g->m.error);
+    const struct contradiction *found = rc ? NULL : new_contradiction(&before, &after);
+    if (found) {
+        item_id((struct item_ref){ITEM_BELIEF, found->a}, report->contradicts[0]);
+        item_id((struct item_ref){ITEM_BELIEF, found->b}, report->contradicts[1]);
+    }
+    free(before.at);
+    free(after.at);
+    return rc;
+}
+
 static int put_merged(struct merging *g, const char *name, struct cairn_merged *report,
                       uint64_t *seq)
 {
@@ -473,11 +494,16 @@ static int merge(struct merging *g, const char *name, struct cairn_merged *repor
     if (!rc)
         rc = merge_boards(g);
     if (!rc)
+        rc = follow_up(g, report);
+    if (!rc)
         rc = put_merged(g, name, report, &made);
     if (rc)
         return rc;
     report->conflicts = g->n_conflicts;
     checkpoint_id(NAMESPACE_DEBUG, g->base_seq, &g->base.at.ref.digest, report->base);
+    checkpoint_id(NAMESPACE_DEBUG, g->m.before.ref.seq, &g->m.before.ref.digest,
+                  report->ours);
+    checkpoint_id(NAMESPACE_DEBUG, g->m.seq, &g->m.state.at.ref.digest, report->theirs);
     g->m.to.status = BRANCH_MERGED;
     rc = store_put_branch(g->m.live.store, &g->m.to, g->m.error);
     return rc ? rc : log_merge(g, made);

@@ -198,8 +198,8 @@ int capture_automatic(struct live *live, const struct board_changes *changes,
 /* "h1 confirmed: The cache is stale", in one line of at most so many characters, with
  * "..." where it was cut. */
 enum { LINE_COLUMNS = 80 };
-int item_line(struct buf *out, const char *start, const struct item *item,
-              const char *what, struct cairn_error *error);
+int cause_line(struct buf *out, const char *start, const struct item *item,
+               const char *what, struct cairn_error *error);
 
 /* ---- state_at.c: checkpoints back to boards ---- */
 

@@ -8,6 +8,8 @@
 #include "cli/sessions/session_of.h"
 #include "cli/ui.h"
 
+#include <string.h>
+
 static const char *or_null(const char *text)
 {
     return text[0] != '\0' ? text : NULL;
@@ -31,6 +33,10 @@ static int report_branch(const struct cairn_branch_info *info)
     if (!ui_json()) {
         say("work goes on on branch %s%s%s", info->name,
             info->from[0] != '\0' ? ", which begins at " : "", info->from);
+        if (strcmp(info->status, "merged") == 0)
+            ui_warn("branch %s was merged: what is done on it from now on is not, and "
+                    "cannot be merged",
+                    info->name);
         return 0;
     }
     doc_begin(&doc);

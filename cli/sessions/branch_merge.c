@@ -4,11 +4,13 @@
 #include "cli/json.h"
 #include "cli/report.h"
 #include "cli/sessions/commands.h"
+#include "cli/sessions/item.h"
 #include "cli/sessions/session_of.h"
 #include "cli/ui.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Ids of items that both branches had changed. */
 struct conflict_list {
@@ -29,7 +31,111 @@ static int note_conflict(void *context, const char *id)
     return 0;
 }
 
-static int print_document(const struct cairn_merged *merged,
+/* ---- What was decided of them ---- */
+
+/* The fields of an item in one state, as texts. */
+struct shown {
+    bool there;
+    size_t n;
+    char *names[ITEM_FIELDS], *texts[ITEM_FIELDS];
+};
+struct decision {
+    const char *id, *field; /* field NULL: one of the two had removed the item */
+    const char *ours, *theirs;
+    bool took_ours;
+};
+
+static int copy_item(void *context, const struct cairn_item *item)
+{
+    struct shown *shown = context;
+    shown->there = true;
+    for (size_t i = 0; i < item->n_fields && i < ITEM_FIELDS; i++) {
+        shown->names[i] = strdup(item->fields[i].name);
+        shown->texts[i] = field_text(&item->fields[i]);
+        shown->n += shown->names[i] && shown->texts[i];
+    }
+    return 0;
+}
+
+static void release(struct shown *shown)
+{
+    for (size_t i = 0; i < ITEM_FIELDS; i++) {
+        free(shown->names[i]);
+        free(shown->texts[i]);
+    }
+}
+
+static const char *value_of(const struct shown *shown, const char *name)
+{
+    for (size_t i = 0; i < shown->n; i++)
+        if (strcmp(shown->names[i], name) == 0)
+            return shown->texts[i];
+    return "-";
+}
+
+static void tell_decision(struct doc *doc, const struct decision *decision)
+{
+    const char *taken = decision->took_ours ? "ours" : "theirs";
+    if (!doc) {
+        say("%s: %s%s%s (theirs: %s): %s was taken", decision->id,
+            decision->field ? decision->field : "", decision->field ? " " : "",
+            decision->ours, decision->theirs, taken);
+        return;
+    }
+    doc_object(doc, NULL);
+    doc_text(doc, "id", decision->id);
+    doc_text(doc, "field", decision->field);
+    doc_text(doc, "ours", decision->ours);
+    doc_text(doc, "theirs", decision->theirs);
+    doc_text(doc, "taken", taken);
+    doc_end(doc);
+}
+
+static void tell_fields(struct doc *doc, const char *id, const struct shown *base,
+                        const struct shown *ours, const struct shown *theirs,
+                        const struct shown *now)
+{
+    const struct item_kind *kind = NULL;
+    for (size_t i = 0; (kind = item_kind_at(i)) && !item_kind_has(kind, id); i++)
+        ;
+    for (size_t i = 0; kind && i < ITEM_FIELDS && kind->fields[i].name; i++) {
+        const char *name = kind->fields[i].name;
+        const char *was = value_of(base, name);
+        struct decision decision = {id, name, value_of(ours, name),
+                                    value_of(theirs, name), false};
+        decision.took_ours = strcmp(value_of(now, name), decision.ours) == 0;
+        if (strcmp(decision.ours, decision.theirs) != 0 &&
+            strcmp(decision.ours, was) != 0 && strcmp(decision.theirs, was) != 0)
+            tell_decision(doc, &decision);
+    }
+}
+
+static void tell_conflict(struct cairn_store *store, const char *session,
+                          const struct cairn_merged *merged, const char *id,
+                          struct doc *doc)
+{
+    const char *const at[] = {merged->base, merged->ours, merged->theirs,
+                              merged->checkpoint};
+    struct shown shown[4] = {{.there = false}};
+    struct cairn_error error = {0};
+    for (size_t i = 0; i < 4; i++)
+        (void)cairn_item_get(store, session, id, at[i], copy_item, &shown[i], &error);
+    if (shown[1].there && shown[2].there) {
+        tell_fields(doc, id, &shown[0], &shown[1], &shown[2], &shown[3]);
+    } else {
+        struct decision decision = {id, NULL, shown[1].there ? "changed" : "removed",
+                                    shown[2].there ? "changed" : "removed",
+                                    shown[1].there == shown[3].there};
+        tell_decision(doc, &decision);
+    }
+    for (size_t i = 0; i < 4; i++)
+        release(&shown[i]);
+}
+
+/* ---- Output ---- */
+
+static int print_document(struct cairn_store *store, const char *session,
+                          const struct cairn_merged *merged,
                           const struct conflict_list *list)
 {
     struct doc doc;
@@ -43,11 +149,22 @@ static int print_document(const struct cairn_merged *merged,
     for (size_t i = 0; i < list->n; i++)
         doc_text(&doc, NULL, list->ids[i]);
     doc_end(&doc);
+    doc_array(&doc, "decided");
+    for (size_t i = 0; i < list->n; i++)
+        tell_conflict(store, session, merged, list->ids[i], &doc);
+    doc_end(&doc);
+    doc_count(&doc, "gaps_closed", merged->gaps_closed);
+    doc_array(&doc, "contradicts");
+    for (size_t i = 0; i < 2 && merged->contradicts[0][0] != '\0'; i++)
+        doc_text(&doc, NULL, merged->contradicts[i]);
+    doc_end(&doc);
     return doc_print(&doc);
 }
 
-static void print_text(const char *name, const char *take,
-                       const struct cairn_merged *merged,
+enum { CONFLICTS_SHOWN = 20 };
+
+static void print_text(struct cairn_store *store, const struct settings *settings,
+                       const char *take, const struct cairn_merged *merged,
                        const struct conflict_list *list)
 {
     for (size_t i = 0; i < list->n; i++)
@@ -55,10 +172,21 @@ static void print_text(const char *name, const char *take,
     out_flush();
     say("merged %s: %" PRIu64 " added, %" PRIu64 " changed, %" PRIu64
         " removed; checkpoint %s",
-        name, merged->added, merged->changed, merged->removed, merged->checkpoint);
+        settings->operands[0], merged->added, merged->changed, merged->removed,
+        merged->checkpoint);
     if (list->n)
         say("%zu item%s that both branches had changed: --take %s decided", list->n,
             plural(list->n), take);
+    for (size_t i = 0; i < list->n && i < CONFLICTS_SHOWN; i++)
+        tell_conflict(store, session_option(settings), merged, list->ids[i], NULL);
+    if (list->n > CONFLICTS_SHOWN)
+        say("and %zu more", list->n - CONFLICTS_SHOWN);
+    if (merged->gaps_closed > 0)
+        say("%u gap%s closed: what they ask is certain now", merged->gaps_closed,
+            plural(merged->gaps_closed));
+    if (merged->contradicts[0][0] != '\0')
+        ui_warn("%s contradicts %s: at most one of them is true",
+                merged->contradicts[1], merged->contradicts[0]);
 }
 
 int command_branch_merge(struct settings *settings)
@@ -76,9 +204,9 @@ int command_branch_merge(struct settings *settings)
                                           &merged, &error) != 0)
         status = report_error(&error);
     else if (status == 0 && ui_json())
-        status = print_document(&merged, &list);
+        status = print_document(store, session_option(settings), &merged, &list);
     else if (status == 0)
-        print_text(name, takes[take], &merged, &list);
+        print_text(store, settings, takes[take], &merged, &list);
     if (list.failed)
         ui_warn(
             "out of memory: not all items that both branches had changed are shown");

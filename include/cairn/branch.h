@@ -49,10 +49,14 @@ CAIRN_API int cairn_branch_abandon(struct cairn_store *store, const char *sessio
 
 enum cairn_merge { CAIRN_MERGE_UNION, CAIRN_MERGE_OURS, CAIRN_MERGE_THEIRS };
 struct cairn_merged {
-    char base[CAIRN_ID_MAX];          /* where the two branches parted */
-    char checkpoint[CAIRN_ID_MAX];    /* of the merged state */
-    uint64_t added, changed, removed; /* items of the current branch */
-    uint64_t conflicts;               /* items that both had changed */
+    char base[CAIRN_ID_MAX];                       /* where the two branches parted */
+    char checkpoint[CAIRN_ID_MAX];                 /* of the merged state */
+    uint64_t added, changed, removed;              /* items of the current branch */
+    uint64_t conflicts;                            /* items that both had changed */
+    char ours[CAIRN_ID_MAX], theirs[CAIRN_ID_MAX]; /* the two states before */
+    uint32_t gaps_closed; /* of hypotheses that became certain by it; also `changed` */
+    /* Two beliefs that contradict each other since, or "". */
+    char contradicts[2][CAIRN_ITEM_ID_MAX];
 };
 /* Takes the changes of a branch over into the current one, item by item: what only one
  * of them has changed since they parted is as that one has it. Of what both changed

@@ -457,6 +457,42 @@ static int find_uncertain(const struct board *board, const struct item *item,
     return rc;
 }
 
+static int is_certain(const struct board *board, struct item_ref hypothesis,
+                      bool *certain, struct cairn_error *error)
+{
+    double confidence = 0;
+    int rc = board_find(board, hypothesis)
+                 ? board_confidence(board, hypothesis, &confidence, error)
+                 : 0;
+    *certain = confidence_above(confidence, CONFIDENCE_CERTAIN);
+    return rc;
+}
+
+int board_close_gaps(struct board *merged, const struct board *ours,
+                     const struct board *theirs, int64_t now_ns, uint32_t *closed,
+                     struct cairn_error *error)
+{
+    struct board_list *gaps = &merged->lists[ITEM_GAP];
+    struct board_changes changes = {0};
+    int rc = 0;
+    for (uint32_t i = 0; i < gaps->n && !rc; i++) {
+        const struct item_value *values = gaps->items[i].values;
+        struct item_ref hypothesis = values[GAP_HYPOTHESIS].ref;
+        const struct board *from = board_find(ours, gaps->items[i].id) ? ours : theirs;
+        bool now = false, before = false;
+        if (values[GAP_STATUS].count != GAP_OPEN || !values[GAP_HYPOTHESIS].present)
+            continue;
+        rc = is_certain(merged, hypothesis, &now, error);
+        if (!rc && now)
+            rc = is_certain(from, hypothesis, &before, error);
+        if (!rc && now && !before)
+            rc = close_gap(gaps, i, now_ns, &changes, error);
+    }
+    *closed = changes.n;
+    free(changes.at);
+    return rc;
+}
+
 /* ---- Changes ---- */
 
 static int number_item(const struct board_list *list, struct item *item,

@@ -66,6 +66,13 @@ struct section board_section(const struct board *board, uint8_t kind);
  * at `now_ns`. */
 int board_put(struct board *board, struct item *item, int64_t now_ns,
               struct board_changes *changes, struct cairn_error *error);
+/* Of a board that was merged from two: closes what board_put would have closed. An open
+ * gap of a hypothesis that is certain now was put there as it was not, if it was not on
+ * the board that the gap comes from: `ours`, if that has it, else `theirs`. *closed
+ * counts. */
+int board_close_gaps(struct board *merged, const struct board *ours,
+                     const struct board *theirs, int64_t now_ns, uint32_t *closed,
+                     struct cairn_error *error);
 /* CAIRN_ENOTFOUND; CAIRN_EUSAGE: others refer to it, and are named. Notes about it
  * stay. */
 int board_remove(struct board *board, struct item_ref id, struct board_changes *changes,

@@ -85,6 +85,52 @@ cairn note list --limit 100 >notes
 ok 'as c has it' grep -q 'changed by c' notes
 ok 'and what it removed' test "$(grep -c '^n6' notes)" -eq 0
 
+# ---- What was decided, and what follows by itself ----
+exits 0 cairn branch switch b
+says 'branch b was merged: what is done on it from now on is not'
+exits 0 cairn branch switch main
+exits 0 cairn session start deciding
+exits 0 cairn hypothesis add 'it is the cache'
+exits 0 cairn hypothesis add 'likely' --prior 0.5
+exits 0 cairn gap add 'is it likely?' --hypothesis h2
+exits 0 cairn note add 'to be removed'
+exits 0 cairn belief add 'it is warm' --confidence 0.9 --subject cache --claim warm
+exits 0 cairn belief add 'it is cold' --confidence 0.5 --subject cache --claim warm --denied
+exits 0 cairn branch start that -q
+exits 0 cairn hypothesis reject h1
+exits 0 cairn hypothesis update h2 --prior 0.8 -q
+exits 0 cairn note update n1 --text 'still needed' -q
+exits 0 cairn belief update b2 --confidence 0.8 -q
+exits 0 cairn gap add 'asked there' --hypothesis h2 -q
+exits 0 cairn branch switch main -q
+exits 0 cairn hypothesis test h1
+exits 0 cairn evidence add h2 'seen' --strength 0.7 --kind experiment -q
+exits 0 cairn note remove n1 -q
+exits 0 cairn branch merge that --take union
+is "$(sort out | tr '\n' ' ')" 'h1 n1 ' 'stdout has the ids'
+says 'h1: status testing (theirs: rejected): ours was taken' 'each field, both values, and which was taken'
+says 'n1: removed (theirs: changed): theirs was taken' 'an item that one had removed'
+ok 'nothing is said of a field that one alone had changed' sh -c '! grep -q prior err'
+says '2 gaps closed' 'a hypothesis that became certain closes its gaps'
+says 'b2 contradicts b1' 'and a contradiction is told'
+cairn gap show g1 >g1
+ok 'the gap of the one branch' grep -q 'closed' g1
+cairn gap show g2 >g2
+ok 'and that of the other' grep -q 'closed' g2
+
+exits 0 cairn branch start those -q
+exits 0 cairn hypothesis update h1 --statement 'theirs' -q
+exits 0 cairn gap add 'asked of what is certain' --hypothesis h2 -q
+exits 0 cairn branch switch main -q
+exits 0 cairn hypothesis update h1 --statement 'ours' -q
+exits 0 cairn branch merge those --take theirs --json
+json_ok 'as JSON'
+is "$(json_get '.decided[0].id') $(json_get '.decided[0].field') $(json_get '.decided[0].ours') $(json_get '.decided[0].theirs') $(json_get '.decided[0].taken')" 'h1 statement ours theirs theirs' 'what was decided'
+is "$(json_get .gaps_closed) $(json_get '.contradicts[0]')" '0 ' 'what was so before is not told again'
+cairn gap show g3 >g3
+ok 'a gap of what was certain when it was added stays open' grep -q 'open' g3
+exits 0 cairn session switch 1
+
 # ---- Pruning ----
 for i in 1 2 3 4 5; do
     exits 0 cairn branch start "line $i" -q
