@@ -109,10 +109,8 @@ static int prune_branch(void *context, const struct branch_row *row)
     if (!rc)
         rc = chain_prune_except(&in, row->branch, &kept, p->dry_run, &one, p->error);
     free(chosen);
-    p->sum.total += one.total;
-    p->sum.kept += one.kept;
-    p->sum.deleted += one.deleted;
-    p->sum.freed_bytes += one.freed_bytes;
+    one.surplus = 0;
+    prune_result_add(&p->sum, &one);
     return rc;
 }
 

@@ -161,6 +161,39 @@ static int find_gaps(struct pruning *p)
 
 /* ---- Deleting ---- */
 
+enum { NAMED_MOST = sizeof((struct cairn_prune_result *)0)->first / sizeof(uint64_t) };
+
+static int name_row(void *context, const struct checkpoint_row *row)
+{
+    struct cairn_prune_result *sum = context;
+    sum->first[sum->named++] = row->seq;
+    return sum->named == NAMED_MOST;
+}
+
+static int name_some(struct pruning *p, uint64_t before, uint64_t next)
+{
+    struct checkpoint_range range = {.namespace_id = p->in->kind->namespace_id,
+                                     .stream = p->stream,
+                                     .first = before + 1,
+                                     .last = next - 1};
+    if (p->sum.named == NAMED_MOST || before + 1 == next)
+        return 0;
+    int rc = store_each_checkpoint(p->in->store, &range, name_row, &p->sum, p->error);
+    return rc < 0 ? rc : 0;
+}
+
+void prune_result_add(struct cairn_prune_result *sum,
+                      const struct cairn_prune_result *one)
+{
+    sum->total += one->total;
+    sum->kept += one->kept;
+    sum->deleted += one->deleted;
+    sum->freed_bytes += one->freed_bytes;
+    sum->surplus += one->surplus;
+    for (uint32_t i = 0; i < one->named && sum->named < NAMED_MOST; i++)
+        sum->first[sum->named++] = one->first[i];
+}
+
 /* 1: refused. */
 static int delete_part(struct pruning *p, uint64_t before, uint64_t next,
                        const struct part *part)
@@ -173,6 +206,8 @@ static int delete_part(struct pruning *p, uint64_t before, uint64_t next,
                         .error = p->error};
     int rc = span_plan(&span);
     bool refused = span.refused;
+    if (rc == 0 && !refused)
+        rc = name_some(p, before, next);
     if (rc == 0 && !refused && !p->dry_run)
         rc = span_delete(&span);
     span_release(&span);
@@ -299,11 +334,7 @@ static int prune_run(const struct chains *in, const struct retention *wanted,
     if (rc)
         return rc;
     assert(one.kept + one.deleted == one.total);
-    sum->total += one.total;
-    sum->kept += one.kept;
-    sum->deleted += one.deleted;
-    sum->freed_bytes += one.freed_bytes;
-    sum->surplus += one.surplus;
+    prune_result_add(sum, &one);
     return 0;
 }
 

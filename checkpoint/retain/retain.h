@@ -29,6 +29,9 @@ struct kept_seqs {
 int chain_prune_except(const struct chains *in, uint64_t stream,
                        const struct kept_seqs *chosen, bool dry_run,
                        struct cairn_prune_result *result, struct cairn_error *error);
+/* Adds what was done to one stream to the sum. */
+void prune_result_add(struct cairn_prune_result *sum,
+                      const struct cairn_prune_result *one);
 /* chain_prune for a run. */
 int run_stream_prune(struct cairn_store *store, struct sha256 *sha, uint64_t run,
                      uint32_t keep, struct cairn_error *error);

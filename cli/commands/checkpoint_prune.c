@@ -9,7 +9,23 @@
 #include "cli/sessions/session_of.h"
 #include "cli/ui.h"
 
-static int report_pruned(const struct cairn_prune_result *result, bool dry_run)
+static void say_first(const struct cairn_prune_result *result, const char *prefix)
+{
+    char text[24 * (sizeof result->first / sizeof result->first[0]) + 1];
+    size_t used = 0;
+    for (uint32_t i = 0; i < result->named; i++)
+        used +=
+            (size_t)snprintf(text + used, sizeof text - used, "%s%llu",
+                             i > 0 ? ", " : "", (unsigned long long)result->first[i]);
+    if (result->deleted > result->named)
+        say("these: %s%s and %llu more", prefix, text,
+            (unsigned long long)(result->deleted - result->named));
+    else if (result->named > 0)
+        say("these: %s%s", prefix, text);
+}
+
+static int report_pruned(const struct cairn_prune_result *result, bool dry_run,
+                         const char *prefix)
 {
     char size[FORMAT_MAX];
     struct doc doc;
@@ -21,6 +37,8 @@ static int report_pruned(const struct cairn_prune_result *result, bool dry_run)
             format_bytes(size, result->freed_bytes),
             dry_run ? "would be free" : "freed");
         out_flush();
+        if (dry_run)
+            say_first(result, prefix);
         if (result->surplus > 0)
             say("%llu more than --keep asks for: none is deleted that a run forked "
                 "from, and of a run with a key only with that key",
@@ -33,6 +51,10 @@ static int report_pruned(const struct cairn_prune_result *result, bool dry_run)
     doc_count(&doc, "kept", result->kept);
     doc_count(&doc, "deleted", result->deleted);
     doc_count(&doc, "freed_bytes", result->freed_bytes);
+    doc_array(&doc, "first");
+    for (uint32_t i = 0; i < result->named; i++)
+        doc_count(&doc, NULL, result->first[i]);
+    doc_end(&doc);
     return doc_print(&doc);
 }
 
@@ -51,7 +73,7 @@ static int prune_runs(struct settings *settings)
     if (status == 0 && cairn_checkpoint_prune(store, &options, &result, &error) != 0)
         status = report_error(&error);
     else if (status == 0)
-        status = report_pruned(&result, options.dry_run);
+        status = report_pruned(&result, options.dry_run, "workflow:");
     cairn_store_close(store);
     return status;
 }
@@ -77,7 +99,7 @@ static int prune_session(struct settings *settings)
                                            dry_run, &result, &error) != 0)
         status = report_error(&error);
     else if (status == 0)
-        status = report_pruned(&result, dry_run);
+        status = report_pruned(&result, dry_run, "debug:");
     cairn_store_close(store);
     word_list_release(&tags);
     return status;

@@ -28,7 +28,9 @@ struct cairn_prune_options {
 
 struct cairn_prune_result {
     uint64_t total, kept, deleted, freed_bytes;
-    uint64_t surplus; /* of those kept: beyond what `keep` asks for */
+    uint64_t surplus;   /* of those kept: beyond what `keep` asks for */
+    uint64_t first[20]; /* numbers of the first that are deleted, ... */
+    uint32_t named;     /* ... so many of them */
 };
 
 /* Deletes what is older than the newest `keep` checkpoints of each run, except those
