@@ -214,8 +214,10 @@ static const struct option option_table[OPT_NONE] = {
                    "the items that it is about, separated by commas: h1,e2", 0, 0, 0},
     [OPT_ONLY_ABOUT] = {"about", 0, OPTION_TEXT, "ID", "only those about this item", 0,
                         0, 0},
-    [OPT_AT] = {"at", 0, OPTION_TEXT, "CHECKPOINT",
-                "as it was at this checkpoint, not as it is now", 0, 0, 0},
+    [OPT_AT] = {"at", 0, OPTION_TEXT, "CHECKPOINT|TIME",
+                "as it was at this checkpoint, or at the newest one of that time or "
+                "before, not as it is now",
+                0, 0, 0},
     [OPT_SORT_ITEMS] = {"sort", 0, OPTION_CHOICE, "-number|number",
                         "newest first (default), or oldest first", 0, 0, 0},
     [OPT_BRANCH_FROM] = {"from", 0, OPTION_TEXT, "CHECKPOINT",

@@ -409,14 +409,16 @@ static const struct command command_table[] = {
      {OPT_SEQ, OPT_TAGGED, OPT_SECTION, OPT_SESSION, OPT_NONE},
      command_checkpoint_at},
     {"checkpoint diff",
-     "FROM [TO]",
+     "[FROM [TO]]",
      "compare two states of a session",
      "Lists the items that were added (+), changed (~, with each field) or removed (-) "
      "between two checkpoints, or between one and the present state, and sums them up "
-     "in the last line.",
-     "  cairn checkpoint diff 42\n  cairn checkpoint diff 42 57 --json",
+     "in the last line. Each is an id, a number or a time, as in `cairn checkpoint "
+     "at`. "
+     "Without FROM: since the newest checkpoint of the branch.",
+     "  cairn checkpoint diff 42\n  cairn checkpoint diff '2 hours ago' 57 --json",
      "0 2 5 10 75",
-     1,
+     0,
      2,
      {OPT_SESSION, OPT_NONE},
      command_checkpoint_diff},

@@ -9,15 +9,6 @@
 #include "cli/ui.h"
 
 #include <inttypes.h>
-#include <string.h>
-
-/* An operand is an id if it begins with a namespace, or has only hex digits; anything
- * else is a time. */
-static bool looks_like_id(const char *text)
-{
-    return is_session_checkpoint(text) || strncmp(text, "workflow:", 9) == 0 ||
-           (text[0] != '\0' && text[strspn(text, "0123456789abcdef")] == '\0');
-}
 
 static int take_moment(const struct settings *settings, struct cairn_moment *moment)
 {
@@ -28,7 +19,7 @@ static int take_moment(const struct settings *settings, struct cairn_moment *mom
                             "give exactly one of TIME, CHECKPOINT and --seq N");
     moment->seq = seq ? settings->number[OPT_SEQ] : 0;
     moment->tag = settings->text[OPT_TAGGED];
-    if (text && looks_like_id(text))
+    if (text && looks_like_checkpoint(text))
         moment->id = text;
     else
         moment->time = text;

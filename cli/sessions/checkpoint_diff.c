@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn checkpoint diff: what two states of a session differ in. */
+#include "cli/exit_status.h"
 #include "cli/format.h"
 #include "cli/report.h"
 #include "cli/sessions/commands.h"
@@ -100,25 +101,70 @@ static void add_summary(struct doc *doc, const struct cairn_board_summary *summa
     doc_text(doc, "text", summary->text);
 }
 
-static int print_diff(const struct settings *settings, struct cairn_store *store)
+/* What is compared: ids. */
+struct sides {
+    const char *from, *to;
+    char from_id[CAIRN_ID_MAX], to_id[CAIRN_ID_MAX];
+};
+
+static int note_head(void *context, const struct cairn_branch_info *info)
+{
+    const char *id = info->head[0] != '\0' ? info->head : info->from;
+    if (info->current)
+        snprintf(context, CAIRN_ID_MAX, "%s", id);
+    return info->current;
+}
+
+/* Without operands the newest checkpoint of the current branch. */
+static int find_newest(struct cairn_store *store, const char *session,
+                       struct sides *sides)
+{
+    struct cairn_error error = {0};
+    if (cairn_branch_list(store, session, note_head, sides->from_id, &error) != 0)
+        return report_error(&error);
+    if (sides->from_id[0] == '\0')
+        return report_failure(
+            EXIT_NOT_FOUND, cairn_code_name(CAIRN_ENOTFOUND),
+            "the session has no checkpoint: `cairn checkpoint create` "
+            "makes one");
+    sides->from = sides->from_id;
+    return 0;
+}
+
+static int find_sides(const struct settings *settings, struct cairn_store *store,
+                      struct sides *sides)
+{
+    const char *session = session_option(settings);
+    int status;
+    if (settings->n_operands == 0)
+        return find_newest(store, session, sides);
+    status = session_checkpoint_of(store, session, settings->operands[0],
+                                   sides->from_id, &sides->from);
+    return status == 0 ? session_checkpoint_of(store, session, settings->operands[1],
+                                               sides->to_id, &sides->to)
+                       : status;
+}
+
+static int print_diff(const struct settings *settings, struct cairn_store *store,
+                      const struct sides *sides)
 {
     struct doc doc = {0}, *used = ui_json() ? &doc : NULL;
     struct cairn_board_summary summary = {0};
     struct cairn_error error = {0};
-    const char *session = session_option(settings), *from = settings->operands[0],
-               *to = settings->operands[1];
+    const char *session = session_option(settings);
+    int status = 0;
     if (used) {
         doc_begin(used);
         doc_array(used, "changes");
     }
-    int status = 0;
-    if (cairn_session_diff(store, session, from, to, used ? add_change : print_change,
-                           used, &summary, &error) != 0)
+    if (cairn_session_diff(store, session, sides->from, sides->to,
+                           used ? add_change : print_change, used, &summary,
+                           &error) != 0)
         status = report_error(&error);
     if (status == 0 && used)
         doc_end(used);
     if (status == 0)
-        status = environment_compare(used, store, session, from, to);
+        status = environment_compare(used, store, session, sides->from, sides->to);
     if (status != 0) {
         if (used)
             doc_discard(used);
@@ -134,10 +180,13 @@ static int print_diff(const struct settings *settings, struct cairn_store *store
 
 int command_checkpoint_diff(struct settings *settings)
 {
+    struct sides sides = {0};
     struct cairn_store *store = NULL;
     int status = session_store(settings, STORE_READ, &store);
     if (status == 0)
-        status = print_diff(settings, store);
+        status = find_sides(settings, store, &sides);
+    if (status == 0)
+        status = print_diff(settings, store, &sides);
     cairn_store_close(store);
     return status;
 }

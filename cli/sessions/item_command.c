@@ -20,6 +20,8 @@ struct work {
     struct cairn_store *store;
     const char *session; /* or NULL: the current one */
     char current[24];    /* its number, where an earlier state of it is meant */
+    const char *at;      /* the checkpoint of an earlier state, or NULL: now */
+    char at_id[CAIRN_ID_MAX];
     struct texts texts;
     char milliseconds[24]; /* of an option that is a time */
 };
@@ -231,15 +233,17 @@ static int show_one(void *context, const struct cairn_item *item)
 }
 
 /* An earlier state is one of the current session, too, where no other is named. */
-static void name_current(struct work *work)
+static int find_state(struct work *work)
 {
     struct cairn_session_info info;
-    if (work->session || !work->settings->given[OPT_AT] ||
-        cairn_session_get(work->store, NULL, &info, NULL) != 0)
-        return;
-    snprintf(work->current, sizeof work->current, "%llu",
-             (unsigned long long)info.session);
-    work->session = work->current;
+    if (!work->session && work->settings->given[OPT_AT] &&
+        cairn_session_get(work->store, NULL, &info, NULL) == 0) {
+        snprintf(work->current, sizeof work->current, "%llu",
+                 (unsigned long long)info.session);
+        work->session = work->current;
+    }
+    return session_checkpoint_of(work->store, work->session,
+                                 work->settings->text[OPT_AT], work->at_id, &work->at);
 }
 
 static int show_item(struct work *work)
@@ -248,15 +252,16 @@ static int show_item(struct work *work)
     struct doc doc = {0}, *used = ui_json() ? &doc : NULL;
     struct cairn_error error = {0};
     int status = session_store(work->settings, STORE_READ, &work->store);
+    if (status == 0)
+        status = find_state(work);
     if (status != 0)
         return status;
     if (used)
         doc_begin(used);
-    name_current(work);
-    if (cairn_item_get(work->store, work->session, settings->operands[0],
-                       settings->text[OPT_AT], show_one, used, &error) == 0)
+    if (cairn_item_get(work->store, work->session, settings->operands[0], work->at,
+                       show_one, used, &error) == 0)
         status = item_belongings(work->store, work->session, work->verb->kind,
-                                 settings->operands[0], settings->text[OPT_AT], used);
+                                 settings->operands[0], work->at, used);
     else
         status = report_error(&error);
     if (used && status == 0)
@@ -295,7 +300,6 @@ static int take_filter(const struct work *work, struct cairn_item_filter *filter
     const struct verb_option *options = work->verb->options;
     *filter = (struct cairn_item_filter){
         .kind = work->verb->kind,
-        .checkpoint = settings->text[OPT_AT],
         .by_score = work->verb->by_score && !settings->given[OPT_ALL_GAPS],
         .page = {.limit = (uint32_t)settings->number[OPT_LIMIT],
                  .offset = settings->number[OPT_OFFSET],
@@ -339,13 +343,15 @@ static int list_items(struct work *work)
     int status = take_filter(work, &filter);
     if (status == 0)
         status = session_store(work->settings, STORE_READ, &work->store);
+    if (status == 0)
+        status = find_state(work);
     if (status != 0)
         return status;
+    filter.checkpoint = work->at;
     if (listing.doc) {
         doc_begin(&doc);
         doc_array(&doc, "items");
     }
-    name_current(work);
     if (cairn_item_list(work->store, work->session, &filter, list_one, &listing, &total,
                         &error) == 0)
         return end_list(&listing, &filter.page, total);

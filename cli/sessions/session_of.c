@@ -52,6 +52,30 @@ int session_store(struct settings *settings, enum store_use use,
     return rc == 0 ? 0 : report_error(&error);
 }
 
+/* ---- Checkpoints ---- */
+
+bool looks_like_checkpoint(const char *text)
+{
+    return strncmp(text, "debug:", 6) == 0 || strncmp(text, "workflow:", 9) == 0 ||
+           (text[0] != '\0' && text[strspn(text, "0123456789abcdef")] == '\0');
+}
+
+int session_checkpoint_of(struct cairn_store *store, const char *session,
+                          const char *text, char id[CAIRN_ID_MAX], const char **out)
+{
+    struct cairn_moment moment = {.time = text};
+    struct cairn_checkpoint_info info;
+    struct cairn_error error = {0};
+    *out = text;
+    if (!text || looks_like_checkpoint(text))
+        return 0;
+    if (cairn_session_at(store, session, &moment, &info, &error) != 0)
+        return report_error(&error);
+    snprintf(id, CAIRN_ID_MAX, "%s", info.id);
+    *out = id;
+    return 0;
+}
+
 /* ---- Texts ---- */
 
 static int out_of_memory(void)

@@ -19,6 +19,14 @@ void session_say_variable(void);
 int session_store(struct settings *settings, enum store_use use,
                   struct cairn_store **store);
 
+/* The checkpoint that a text names: an id or number as it is (beginning with a
+ * namespace, or hex digits alone), else a time, of which it is the newest one of the
+ * session, whose id is put into `id`. *out is one of the two. Returns an exit status,
+ * after printing what is wrong. */
+bool looks_like_checkpoint(const char *text);
+int session_checkpoint_of(struct cairn_store *store, const char *session,
+                          const char *text, char id[CAIRN_ID_MAX], const char **out);
+
 /* Texts from the command line, of which one may be `-`: all of stdin. */
 struct texts {
     const char *command; /* for messages */

@@ -215,7 +215,24 @@ is "$(grep -c '^[-+~]' out) $(grep -c '^+ n.* since then$' out)" '1 1' 'without 
 exits 0 cairn checkpoint diff "$second" --json
 is "$(json_get .to)" null 'which is no checkpoint'
 exits 10 cairn checkpoint diff "$first" 999999
-exits 2 cairn checkpoint diff
+exits 0 cairn checkpoint diff
+cp out since.newest
+exits 0 cairn checkpoint diff "$(cairn session show --json 2>/dev/null | sed 's/.*"last_checkpoint":{"id":"\([^"]*\)".*/\1/')"
+ok 'without operands it is since the newest checkpoint' sh -c 'sed "s/; .*//" out >a; sed "s/; .*//" since.newest | cmp -s - a'
+exits 0 cairn checkpoint diff now
+ok 'a time is that of the newest one then' sh -c 'sed "s/; .*//" out >a; sed "s/; .*//" since.newest | cmp -s - a'
+exits 10 cairn checkpoint diff '3 hours ago'
+exits 2 cairn checkpoint diff 'some time'
+exits 0 cairn checkpoint diff 1 now
+exits 10 cairn hypothesis list --at '3 hours ago'
+exits 2 cairn hypothesis show h1 --at 'some time'
+exits 0 cairn hypothesis list --at now
+cp out a
+exits 0 cairn hypothesis list --at "$(cairn checkpoint at now --json | sed 's/.*"checkpoint":{"id":"\([^"]*\)".*/\1/')"
+ok 'a list of an earlier time' cmp -s out a
+cairn session start without-checkpoint --no-switch >no.out 2>&1
+exits 10 cairn checkpoint diff --session without-checkpoint
+says 'has no checkpoint'
 
 # ---- Restoring (T-47, T-80, T-82) ----
 exits 2 cairn checkpoint restore "$first"
@@ -323,6 +340,7 @@ left >all
 exits 0 cairn checkpoint prune --session pruning
 matches '^deleted 0 of 8 ' 'the usual rules keep all of today'
 exits 0 cairn checkpoint prune --keep-last 2 --keep-tag rest-0 --dry-run
+ok 'which ones' grep -Eq '^these: debug:[0-9]+(, [0-9]+){3}$' err
 matches '^would delete 4 of 8 '
 is "$(left)" "$(cat all)" 'a dry run deletes nothing'
 exits 0 cairn checkpoint prune --keep-last 2 --keep-tag rest-0
