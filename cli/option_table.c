@@ -287,6 +287,8 @@ static const struct option option_table[OPT_NONE] = {
     [OPT_CHECK_STATUS] = {"status", 0, OPTION_CHOICE,
                           "pending|passed|failed|timeout|error",
                           "only those with this status", 0, 0, 0},
+    [OPT_ONLY_LABEL] = {"label", 0, OPTION_TEXT, "LABEL",
+                        "only among checkpoints with this label", 0, 0, 0},
     [OPT_ALL_CHECKS] = {"all", 0, OPTION_FLAG, NULL, "every check of the session", 0, 0,
                         0},
 };

@@ -115,6 +115,7 @@ enum option_id {
     OPT_RETRIES,
     OPT_CHECK_STATUS,
     OPT_ALL_CHECKS,
+    OPT_ONLY_LABEL,
     OPT_NONE /* ends a list, and counts */
 };
 #define OPT_GLOBALS OPT_VERSION

@@ -5,14 +5,65 @@
 #include "cli/format.h"
 #include "cli/open.h"
 #include "cli/report.h"
+#include "cli/sessions/annotations.h"
 #include "cli/ui.h"
 
+#include <string.h>
+
 struct checkpoint_listing {
-    struct doc *doc; /* with --json */
-    uint64_t shown;
+    struct cairn_store *store;
+    struct doc *doc;         /* with --json */
+    const char *tag, *label; /* only those with it; NULL: any */
+    struct cairn_page page;  /* of these */
+    uint64_t shown, matched;
 };
 
-static void print_row(const struct cairn_checkpoint_info *info, bool first)
+/* Of the tags as they are listed, or of all of them where those are cut. */
+struct tag_search {
+    const char *tag;
+    bool found;
+};
+
+static int see_tags(void *context, const struct cairn_session_checkpoint_info *info)
+{
+    struct tag_search *search = context;
+    for (size_t i = 0; i < info->n_tags; i++)
+        search->found |= strcmp(info->tags[i], search->tag) == 0;
+    return 0;
+}
+
+static bool has_tag(struct cairn_store *store, const struct cairn_checkpoint_info *info,
+                    const char *tag)
+{
+    struct tag_search search = {.tag = tag};
+    struct cairn_error error = {0};
+    if (info->namespace_id == CAIRN_NAMESPACE_DEBUG && !info->damaged &&
+        strstr(info->tags[0] != '\0' ? info->tags : "-", "\xe2\x80\xa6"))
+        (void)cairn_session_checkpoint_get(store, info->id, see_tags, &search, &error);
+    size_t n;
+    for (const char *at = info->tags; *at != '\0'; at += n + (at[n] == ',')) {
+        n = strcspn(at, ",");
+        search.found |= strlen(tag) == n && strncmp(at, tag, n) == 0;
+    }
+    return search.found;
+}
+
+/* Is it one of those that are wanted, and of this page? */
+static bool is_wanted(struct checkpoint_listing *listing,
+                      const struct cairn_checkpoint_info *info)
+{
+    if (!listing->tag && !listing->label)
+        return true;
+    if ((listing->tag && !has_tag(listing->store, info, listing->tag)) ||
+        (listing->label &&
+         !checkpoint_is_labelled(listing->store, info, listing->label)))
+        return false;
+    uint64_t n = listing->matched++;
+    return n >= listing->page.offset && n - listing->page.offset < listing->page.limit;
+}
+
+static void print_row(struct cairn_store *store,
+                      const struct cairn_checkpoint_info *info, bool first)
 {
     char when[FORMAT_MAX], run[32] = "-", done[32] = "-", line[CHECKPOINT_LINE_MAX];
     if (info->run != 0)
@@ -22,22 +73,27 @@ static void print_row(const struct cairn_checkpoint_info *info, bool first)
     if (first)
         out("%-30s  %5s  %8s  %-5s  %9s  %-19s  %s\n", "ID", "RUN", "POSITION", "KIND",
             "COMPLETED", "TIME", "WORKFLOW OR SESSION");
-    out("%-30s  %5s  %8llu  %-5s  %9s  %-19s  %s%s%s\n", info->id, run,
+    out("%-30s  %5s  %8llu  %-5s  %9s  %-19s  %s%s%s", info->id, run,
         (unsigned long long)info->position, info->full ? "full" : "delta", done,
         format_local(when, info->time_ns), checkpoint_line(line, info),
         info->head ? "  head" : "", info->damaged ? "  DAMAGED" : "");
+    labels_print(store, info);
+    out("\n");
 }
 
 static int each_checkpoint(void *context, const struct cairn_checkpoint_info *info)
 {
     struct checkpoint_listing *listing = context;
+    if (!is_wanted(listing, info))
+        return 0;
     listing->shown++;
     if (!listing->doc) {
-        print_row(info, listing->shown == 1);
+        print_row(listing->store, info, listing->shown == 1);
         return ui_output_lost();
     }
     doc_object(listing->doc, NULL);
     checkpoint_list_document(listing->doc, info);
+    labels_document(listing->doc, listing->store, info);
     doc_end(listing->doc);
     return 0;
 }
@@ -46,7 +102,10 @@ static int list_checkpoints(struct settings *settings, struct cairn_store *store
                             uint64_t session)
 {
     struct doc doc = {0};
-    struct checkpoint_listing listing = {.doc = ui_json() ? &doc : NULL};
+    struct checkpoint_listing listing = {.store = store,
+                                         .doc = ui_json() ? &doc : NULL,
+                                         .tag = settings->text[OPT_TAGGED],
+                                         .label = settings->text[OPT_ONLY_LABEL]};
     struct cairn_error error = {0};
     struct cairn_checkpoint_filter filter = {
         .workflow = settings->text[OPT_WORKFLOW],
@@ -57,6 +116,10 @@ static int list_checkpoints(struct settings *settings, struct cairn_store *store
                  .oldest_first = settings->number[OPT_SORT_CHECKPOINTS] == 1},
     };
     uint64_t total = 0;
+    listing.page = filter.page;
+    if (listing.tag || listing.label)
+        filter.page =
+            (struct cairn_page){.all = true, .oldest_first = listing.page.oldest_first};
     if (listing.doc) {
         doc_begin(&doc);
         doc_array(&doc, "checkpoints");
@@ -67,7 +130,9 @@ static int list_checkpoints(struct settings *settings, struct cairn_store *store
             doc_discard(&doc);
         return report_error(&error);
     }
-    return page_end(listing.doc, &filter.page, "checkpoint", listing.shown, total);
+    if (listing.tag || listing.label)
+        total = listing.matched;
+    return page_end(listing.doc, &listing.page, "checkpoint", listing.shown, total);
 }
 
 int command_checkpoint_list(struct settings *settings)

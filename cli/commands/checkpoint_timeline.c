@@ -9,6 +9,7 @@
 #include "cli/format.h"
 #include "cli/open.h"
 #include "cli/report.h"
+#include "cli/sessions/annotations.h"
 #include "cli/sessions/documents.h"
 #include "cli/ui.h"
 
@@ -114,6 +115,7 @@ static int each_checkpoint(void *context, const struct cairn_checkpoint_info *in
     if (rows->tree->doc) {
         doc_object(rows->tree->doc, NULL);
         checkpoint_document(rows->tree->doc, info);
+        labels_document(rows->tree->doc, rows->tree->store, info);
         doc_end(rows->tree->doc);
         return 0;
     }
@@ -125,6 +127,7 @@ static int each_checkpoint(void *context, const struct cairn_checkpoint_info *in
         out("  head");
     if (info->damaged)
         out("  DAMAGED");
+    labels_print(rows->tree->store, info);
     print_forks(rows, info->seq);
     out("\n");
     return ui_output_lost();

@@ -8,6 +8,8 @@
 #include "cli/sessions/session_of.h"
 #include "cli/ui.h"
 
+#include <string.h>
+
 int command_checkpoint_label(struct settings *settings)
 {
     const char *id = settings->operands[0], *label = settings->operands[1];
@@ -123,4 +125,61 @@ int annotations_document(struct doc *doc, struct cairn_store *store, const char 
         doc_end(doc);
     }
     return 0;
+}
+
+/* ---- In lists ---- */
+
+static void each_label(struct cairn_store *store,
+                       const struct cairn_checkpoint_info *info,
+                       int (*each)(void *, const struct cairn_annotation *),
+                       void *context)
+{
+    struct cairn_error error = {0};
+    /* Which checkpoint it is cannot be told from a damaged one. */
+    if (!info->damaged &&
+        cairn_checkpoint_annotations(store, info->id, each, context, &error) != 0)
+        ui_warn("%s", error.text);
+}
+
+static int print_label(void *context, const struct cairn_annotation *annotation)
+{
+    unsigned *shown = context;
+    if (annotation->label)
+        out("%s%s", (*shown)++ == 0 ? "  label: " : ", ", annotation->text);
+    return 0;
+}
+
+void labels_print(struct cairn_store *store, const struct cairn_checkpoint_info *info)
+{
+    unsigned shown = 0;
+    each_label(store, info, print_label, &shown);
+}
+
+void labels_document(struct doc *doc, struct cairn_store *store,
+                     const struct cairn_checkpoint_info *info)
+{
+    struct part part = {doc, true};
+    doc_array(doc, "labels");
+    each_label(store, info, add_part, &part);
+    doc_end(doc);
+}
+
+struct wanted {
+    const char *label;
+    bool found;
+};
+
+static int compare_label(void *context, const struct cairn_annotation *annotation)
+{
+    struct wanted *wanted = context;
+    wanted->found |= annotation->label && strcmp(annotation->text, wanted->label) == 0;
+    return wanted->found;
+}
+
+bool checkpoint_is_labelled(struct cairn_store *store,
+                            const struct cairn_checkpoint_info *info, const char *label)
+{
+    struct wanted wanted = {.label = label};
+    each_label(store, info, compare_label, &wanted);
+    return wanted.found;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Sessions and their branches as a tree. Branches are walked with a stack of indexes,
  * as runs are in cli/commands/checkpoint_timeline.c. */
+#include "cli/sessions/annotations.h"
 #include "cli/sessions/documents.h"
 
 #include "cli/describe.h"
@@ -122,12 +123,14 @@ static int each_checkpoint(void *context, const struct cairn_checkpoint_info *in
     if (rows->tree->doc) {
         doc_object(rows->tree->doc, NULL);
         checkpoint_list_document(rows->tree->doc, info);
+        labels_document(rows->tree->doc, rows->tree->store, info);
         doc_end(rows->tree->doc);
         return 0;
     }
     out("%s| %s %-30s  %s%s%s%s", rows->indent, info->head ? "@" : "o", info->id,
         format_local(when, info->time_ns), checkpoint_message(message, info),
         info->head ? "  head" : "", info->damaged ? "  DAMAGED" : "");
+    labels_print(rows->tree->store, info);
     print_starts(rows, info->id);
     out("\n");
     return ui_output_lost();

@@ -100,4 +100,45 @@ says 'the annotation of checkpoint' out
 exits 0 cairn checkpoint show "$id"
 says 'to be saved' out
 exits 0 cairn checkpoint verify
+# ---- Labels in lists ----
+export CAIRN_STORE="$PWD/lists.cairn"
+exits 0 cairn run w.yaml --keep 0
+cairn checkpoint list --json --limit 100 >list
+head=$(json_get '.checkpoints[0].id' list)
+exits 0 cairn checkpoint label "$head" broken
+exits 0 cairn checkpoint list
+ok 'a list shows the label' grep -q "^$head .*  label: broken\$" out
+is "$(grep -c 'label:' out)" 1 'of that one alone'
+exits 0 cairn checkpoint label "$head" seen
+exits 0 cairn checkpoint timeline
+ok 'so does the timeline' grep -q "$head .*  label: broken, seen" out
+exits 0 cairn checkpoint list --label seen --json
+is "$(json_get .total) $(json_get '.checkpoints[0].id')" "1 $head" 'those with a label alone'
+is "$(json_get '.checkpoints[0].labels[1]')" seen 'and which it has'
+exits 0 cairn checkpoint list --label see
+says '0 of 0 checkpoints' 'the whole label must be the same'
+exits 0 cairn checkpoint timeline --json
+json_ok 'the timeline as JSON'
+exits 0 cairn session start lists
+for i in 1 2 3; do
+    cairn checkpoint create "number $i" --tag "odd$((i % 2)),all" >>made 2>&1
+done
+exits 0 cairn checkpoint list --tag odd1
+is "$(grep -c '^debug:' out)" 2 'those with a tag'
+says '2 of 2 checkpoints'
+exits 0 cairn checkpoint list --tag all --limit 1 --offset 1
+matches '^debug:.*  number 2  ' 'by pages'
+says '1 of 3 checkpoints'
+exits 0 cairn checkpoint label "$(sed -n 2p made)" broken
+exits 0 cairn checkpoint list --tag all --label broken --session lists
+matches '^debug:.*  number 2  \[odd0,all\]  label: broken$' 'with both'
+says '1 of 1 checkpoint'
+exits 0 cairn checkpoint timeline
+ok 'in the tree of a session' grep -q '  number 2  \[odd0,all\]  label: broken$' out
+long=$(printf 'tag-%050d,' 1 2 3 4 5 6 7 8)last
+exits 0 cairn checkpoint create 'with many tags' --tag "$long"
+exits 0 cairn checkpoint list --tag last
+says '1 of 1 checkpoint' 'also one that is cut where it is listed'
+exits 0 cairn session end
+
 done_testing
