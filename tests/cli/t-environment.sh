@@ -36,7 +36,8 @@ says 'PLAN_*,TOKEN,URL,EMPTY,GONE,PWD' 'it is shown'
 # ---- What is kept ----
 mkdir -p work/deep
 export DB_PASSWORD='hunter2-of-the-db' EMPTY=''
-export TOKEN="ghp_$(printf '%036d' 7)" URL="postgres://app@db/x?p=$DB_PASSWORD"
+TOKEN=ghp_$(printf '%036d' 7)
+export TOKEN URL="postgres://app@db/x?p=$DB_PASSWORD"
 run cairn session config redact DB_PASSWORD
 exits 0 sh -c 'cd work/deep && exec cairn checkpoint create with'
 with=$(cat out)
