@@ -13,6 +13,7 @@ struct bisect {
     struct sha256 *sha;
     struct line line;
     struct bisection state;
+    bool checked; /* the two that were given */
     int (*probe)(void *, const struct cairn_probe *, enum cairn_verdict *verdict);
     void *context;
     struct cairn_bisected result;
@@ -116,6 +117,8 @@ static int tell(struct bisect *b,
         return rc;
     memcpy(b->result.last_good, entry.id, sizeof entry.id);
     b->result.candidates = wrong ? 0 : b->state.bad - b->state.good;
+    b->result.bad_untested =
+        !b->checked && b->result.candidates == 1 && b->state.bad + 1 == b->line.n;
     for (size_t at = b->state.good + 1; at <= b->state.bad && !rc; at++) {
         rc = line_describe(b->store, b->sha, &b->line.at[at], &entry, b->error);
         if (!rc && !stopped)
@@ -134,6 +137,7 @@ int cairn_session_bisect(
     struct bisect b = {.store = store,
                        .sha = sha256_new(),
                        .probe = probe,
+                       .checked = check,
                        .context = context,
                        .error = error};
     int rc = b.sha ? load_line(&b, good, bad) : error_nomem(error);

@@ -2,6 +2,7 @@
 /* What it takes to go on from a checkpoint, as steps for people and programs. */
 #include "cairn/environment.h"
 #include "cairn/history.h"
+#include "cairn/outcome.h"
 #include "session/outside/known_secrets.h"
 #include "session/session_int.h"
 
@@ -136,14 +137,28 @@ static int give_environment(struct steps *steps)
 
 /* ---- The task that failed ---- */
 
+static int note_completed(void *context, const struct run_row *row)
+{
+    *(bool *)context = row->state == CAIRN_RUN_COMPLETED;
+    return 0;
+}
+
 static int give_task(struct steps *steps, const struct cairn_task_failure *failure)
 {
     unsigned long long run = failure->run;
-    int rc = store_get_run(steps->store, failure->run, NULL, NULL, steps->error);
+    bool completed = false;
+    int rc = store_get_run(steps->store, failure->run, note_completed, &completed,
+                           steps->error);
     if (rc == CAIRN_ENOTFOUND)
         return 0;
     if (rc)
         return rc;
+    if (completed) {
+        buf_format(&steps->text,
+                   "run %llu has completed since %s failed: there is nothing to resume",
+                   run, failure->task);
+        return give(steps, CAIRN_STEP_MANUAL);
+    }
     buf_format(&steps->text, "cairn shell %llu ", run);
     add_word(&steps->text, failure->task);
     rc = give(steps, CAIRN_STEP_REPLAY);

@@ -204,6 +204,7 @@ static int print_document(struct bisect *b, const struct cairn_bisected *found)
     list_ids(b->doc, "skipped", &b->skipped);
     doc_count(b->doc, "probes", found->probes);
     doc_bool(b->doc, "stopped", found->stopped);
+    doc_bool(b->doc, "bad_untested", found->bad_untested);
     return doc_print(b->doc);
 }
 
@@ -222,6 +223,10 @@ static void explain(const struct bisect *b, const struct cairn_bisected *found)
                    found->candidates, found->last_good, found->first_bad);
     else if (cairn_checkpoint_get(b->store, found->first_bad, &info, NULL) == 0)
         say("%s is the first bad checkpoint: %s", info.id, info.message);
+    if (found->bad_untested)
+        ui_warn("no probe was bad, and %s, which was given as bad, was not tried: "
+                "--check tries it first",
+                found->first_bad);
 }
 
 static int report_found(struct bisect *b, const struct cairn_bisected *found)

@@ -64,6 +64,8 @@ struct cairn_bisected {
     uint64_t candidates; /* how many may be the first bad one: 1: it is found; more:
                             those before the last of them were skipped, or it was
                             stopped; 0: good_fails or bad_passes */
+    bool bad_untested;   /* one is found, and it is the one given as bad, which was not
+                            tried */
     uint32_t probes, skipped;
     /* The newest checkpoint that is known to be good, and the oldest one behind it that
      * is known to be bad: the first bad one, if `candidates` is 1. */
@@ -129,7 +131,8 @@ CAIRN_API int cairn_session_newest(struct cairn_store *store, const char *sessio
  * variables that are stored with it; those that name store and
  * session; what makes the session go on if it has ended, and restores the state if the
  * present one is another; for one that was made because a task failed, a shell as that
- * task had it and the resuming of the run, as long as there is that run; and what was
+ * task had it and the resuming of the run, as long as there is that run, or that it has
+ * completed since; and what was
  * open then: hypotheses that were being tested, and the three gaps that mattered most.
  * Nothing is executed. The callback may use the store. */
 CAIRN_API int cairn_session_steps(struct cairn_store *store, const char *checkpoint,

@@ -51,6 +51,17 @@ json_ok 'as JSON'
 is "$(json_get .first_bad) $(json_get .probes) $(json_get '.skipped[0]')$(json_get .stopped)" "$(id_of 9) 5 false" 'with the same answer'
 is "$(json_get '.steps[0].verdict') $(json_get '.steps[0].exit_code') $(json_get '.steps[4].verdict')" 'bad 1 bad' 'and each step'
 
+# ---- The one that was given as bad was never tried ----
+exits 0 cairn checkpoint bisect --good "$(id_of 1)" --bad "$(id_of 20)" -- ./bad.sh 30
+says "no probe was bad, and $(id_of 20), which was given as bad, was not tried: --check" 'that no probe was bad is told'
+exits 0 cairn checkpoint bisect --good "$(id_of 1)" --bad "$(id_of 20)" --json -- ./bad.sh 30
+is "$(json_get .bad_untested)" true 'as JSON, too'
+exits 1 cairn checkpoint bisect --check --good "$(id_of 1)" --bad "$(id_of 20)" -- ./bad.sh 30
+exits 0 cairn checkpoint bisect --check --good "$(id_of 1)" --bad "$(id_of 30)" --json -- ./bad.sh 30
+is "$(json_get .bad_untested)" false 'one that was tried'
+exits 0 cairn checkpoint bisect --good "$(id_of 1)" --bad "$(id_of 20)" -- ./bad.sh 19
+ok 'where a probe was bad nothing is said' sh -c '! grep -q "no probe was bad" err'
+
 # ---- What the command gets ----
 cat >show.sh <<'END'
 {

@@ -102,6 +102,14 @@ is "$(lines replay | tr '\n' ';')" "cairn shell 1 'convert[part=2]';cairn resume
 is "$(bytes)" "$before" 'nothing of it was executed'
 lines replay | sed -n 's/$/ -- env/; 1p' | sh >given 2>err
 is "$(grep '^part=' given)" 'part=2' 'the shell is that of the task'
+cp failing.yaml broken.yaml
+sed 's/!= 2/!= 3/' broken.yaml >failing.yaml
+exits 0 cairn resume 1
+exits 0 cairn checkpoint recover
+is "$(lines replay)" '' 'a run that has completed is not resumed'
+matches 'run 1 has completed since convert\[part=2\] failed: there is nothing to resume$' 'which is told'
+cp broken.yaml failing.yaml
+exits 1 cairn run failing.yaml -j 1 --fresh
 exits 0 cairn session end
 exits 0 cairn checkpoint recover --session pipeline
 is "$(lines replay | sed -n 1p)" "cairn session switch 'pipeline'" 'a session that has ended goes on first'
