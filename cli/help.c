@@ -160,22 +160,67 @@ void help_group(FILE *to, const char *group)
     fprintf(to, "\nFor details: `cairn %s COMMAND --help`.\n", group);
 }
 
-int help_unknown(const char *words)
+/* The first command or group that begins with the words. */
+static const char *begins_with(const char *words)
 {
     const struct command *command;
-    const struct command_group *group_info;
+    const struct command_group *group;
+    size_t n = strlen(words);
+    if (n < 2)
+        return NULL;
+    for (size_t i = 0; (group = command_group_at(i)); i++)
+        if (strncmp(group->name, words, n) == 0)
+            return group->name;
+    for (size_t i = 0; (command = command_at(i)); i++)
+        if (strncmp(command->name, words, n) == 0)
+            return strchr(words, ' ') || !strchr(command->name, ' ') ? command->name
+                                                                     : "checkpoint";
+    return NULL;
+}
+
+/* The one command of a group that has this word behind the group's; NULL: there is
+ * none, or several. */
+static const char *within_group(const char *word)
+{
+    const struct command *command;
+    const char *found = NULL;
+    for (size_t i = 0; (command = command_at(i)); i++) {
+        const char *space = strchr(command->name, ' ');
+        if (!space || strcmp(space + 1, word) != 0)
+            continue;
+        if (found)
+            return NULL;
+        found = command->name;
+    }
+    return found;
+}
+
+static const char *nearest_command(const char *words)
+{
+    const struct command *command;
+    const struct command_group *group;
     struct nearest nearest;
-    const char *space = strchr(words, ' ');
-    char group[64] = "";
     nearest_init(&nearest, words);
     nearest_try(&nearest, "checkpoint");
-    for (size_t i = 0; (group_info = command_group_at(i)); i++)
-        nearest_try(&nearest, group_info->name);
+    for (size_t i = 0; (group = command_group_at(i)); i++)
+        nearest_try(&nearest, group->name);
     for (size_t i = 0; (command = command_at(i)); i++)
         nearest_try(&nearest, command->name);
+    return nearest.best;
+}
+
+int help_unknown(const char *words)
+{
+    const char *space = strchr(words, ' ');
+    const char *meant = within_group(words);
+    char group[64] = "";
+    if (!meant)
+        meant = begins_with(words);
+    if (!meant)
+        meant = nearest_command(words);
     if (space)
         snprintf(group, sizeof group, "%.*s", (int)(space - words), words);
     return report_usage(group[0] ? group : NULL, "there is no command '%s'%s%s%s",
-                        words, nearest.best ? ": did you mean `cairn " : "",
-                        nearest.best ? nearest.best : "", nearest.best ? "`?" : "");
+                        words, meant ? ": did you mean `cairn " : "",
+                        meant ? meant : "", meant ? "`?" : "");
 }

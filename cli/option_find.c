@@ -68,7 +68,12 @@ int option_unknown(const struct command *command, const char *name, size_t n)
     char word[64];
     snprintf(word, sizeof word, "%.*s", (int)(n < 60 ? n : 60), name);
     owner = first_with_option(word);
-    if (command && owner && strcmp(word, "fresh") == 0)
+    if (command && command->most > 0 && memchr(name, ' ', n))
+        report_usage(command->name,
+                     "there is no option '--%s': a text that begins with a dash comes "
+                     "behind --",
+                     word);
+    else if (command && owner && strcmp(word, "fresh") == 0)
         report_usage(
             command->name,
             "`cairn %s` has no option --fresh; to start over: cairn run --fresh "

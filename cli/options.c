@@ -272,8 +272,10 @@ static int take_short(struct settings *settings, const struct command *command,
     for (const char *letter = argument + 1; *letter != '\0'; letter++) {
         enum option_id id = find_short(command, *letter);
         if (id == OPT_NONE) {
-            report_usage(command ? command->name : NULL, "there is no option -%c",
-                         *letter);
+            bool text = command && command->most > 0 && strchr(argument, ' ');
+            report_usage(
+                command ? command->name : NULL, "there is no option -%c%s", *letter,
+                text ? ": a text that begins with a dash comes behind --" : "");
             return ARGUMENT_REFUSED;
         }
         if (option_get((enum option_id)id)->kind != OPTION_FLAG)
@@ -288,7 +290,8 @@ static int take_operand(struct settings *settings, const struct command *command
                         const char *text)
 {
     if (settings->n_operands == command->most) {
-        report_usage(command->name, "unexpected operand '%s'", text);
+        report_usage(command->name, "unexpected operand '%s'%s", text,
+                     command_takes_rest(command) ? ": put -- before the command" : "");
         return ARGUMENT_REFUSED;
     }
     settings->operands[settings->n_operands++] = text;

@@ -70,4 +70,29 @@ exits 2 cairn bogus --json
 is "$(json_get .error.exit_status)" 2 'so is one of an unknown command'
 ok 'and made no store' test ! -e .cairn
 
+# ---- What was probably meant ----
+while IFS='|' read -r words meant; do
+    # shellcheck disable=SC2086
+    exits 2 cairn $words
+    says "did you mean \`cairn $meant\`?" "$words: $meant is meant"
+done <<'END'
+hyp add x|hypothesis
+diff|checkpoint diff
+restore 3|checkpoint restore
+bisect|checkpoint bisect
+prune|checkpoint prune
+rnu|run
+session sta|session start
+END
+exits 2 cairn note add '--prior is wrong'
+says 'a text that begins with a dash comes behind --'
+exits 2 cairn note add '-5 degrees'
+says 'a text that begins with a dash comes behind --'
+exits 2 cairn hypothesis add x --likelihood 0.3
+ok 'a word is an option' sh -c '! grep -q "behind --" err'
+exits 2 cairn shell 'a task' env
+says "put -- before a command: cairn shell 'a task' -- env"
+exits 2 cairn exec make
+says "unexpected operand 'make': put -- before the command"
+
 done_testing
