@@ -216,6 +216,24 @@ static int check_secrets(struct editing *e)
                  : 0;
 }
 
+static int note_difference(void *context, const struct item_field *field,
+                           const struct item_value *before,
+                           const struct item_value *after)
+{
+    (void)field;
+    (void)before;
+    (void)after;
+    *(bool *)context = false;
+    return 0;
+}
+
+static bool is_same(const struct item *before, const struct item *after)
+{
+    bool same = true;
+    item_changes(before, after, note_difference, &same);
+    return same;
+}
+
 static int finish_item(struct editing *e, const struct cairn_set *sets, size_t n)
 {
     struct live *live = &e->live;
@@ -234,7 +252,10 @@ static int finish_item(struct editing *e, const struct cairn_set *sets, size_t n
     if (e->item.id.kind == ITEM_CHECK)
         forget_result(&before, &e->item);
     set_times(&e->item, live->now.utc_ns);
-    return put_item(e);
+    if (!e->item.id.n || !is_same(&before, &e->item))
+        return put_item(e);
+    rc = look_before(e); /* nothing is changed, and nothing logged */
+    return rc ? rc : look_after(e);
 }
 
 /* ---- Transactions ---- */

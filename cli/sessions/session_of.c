@@ -39,6 +39,8 @@ int session_store(struct settings *settings, enum store_use use,
         .key_file = settings->text[OPT_KEY],
     };
     int rc = cairn_store_open(store, &options, &error);
+    if (rc == CAIRN_ENOTFOUND && use == STORE_CREATE && settings->given[OPT_KEY])
+        return report_usage(settings->command, "sessions have no key: leave --key out");
     if (rc == CAIRN_ENOTFOUND && use == STORE_CREATE) {
         options.create = true;
         rc = cairn_store_open(store, &options, &error);

@@ -438,6 +438,22 @@ exits 0 cairn belief update b1 --confidence 0.3
 exits 0 cairn session show
 ok 'a contradiction that is settled is gone' sh -c '! grep -q "^b1 contradicts" out'
 
+# ---- A change of nothing is none ----
+lines=$(cairn session log | wc -l)
+exits 0 cairn hypothesis update h2 --prior 0.12
+says 'h2 is as it was: nothing has changed'
+exits 0 cairn evidence update e1 --strength 0.1 --json
+is "$(json_get .changed) $(json_get .strength)" '0 0.1' 'as JSON, too'
+exits 2 cairn hypothesis reject h3
+says 'rejected' 'what is rejected is not rejected again'
+exits 0 cairn hypothesis test h12
+exits 2 cairn hypothesis test h12
+exits 0 cairn hypothesis confirm h12
+exits 2 cairn hypothesis confirm h12
+exits 0 cairn session undo
+exits 0 cairn session undo
+is "$(cairn session log | wc -l)" $((lines + 6)) 'and no turn is logged for it'
+
 # ---- Messages say what they are about ----
 exits 0 cairn hypothesis add 'a cause with a long statement: größer als achtzig Zeichen, so dass sie nicht in eine Zeile passt
 and a second line'

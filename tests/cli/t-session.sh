@@ -200,6 +200,11 @@ is "$(counters)" '9 2 1 3 ' 'two tested, one filled, and four checkpoints by the
 exits 0 cairn session show
 matches '^hypotheses confirmed or rejected +2$'
 
+# ---- A key leaves no store behind ----
+exits 2 cairn --store keyed.cairn --key no-key session start keyed
+says 'sessions have no key'
+ok 'no store was made' test ! -e keyed.cairn
+
 # ---- Log and undo ----
 exits 0 cairn session start undoing
 exits 0 cairn hypothesis add 'first' --prior 0.5
