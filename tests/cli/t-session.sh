@@ -240,7 +240,7 @@ exits 0 cairn evidence add h1 'one' --strength 1 --kind experiment
 exits 0 cairn evidence add h1 'two' --strength 1 --kind experiment
 is "$(get .status cairn gap show g1)" closed 'evidence closed the gap'
 exits 0 cairn session undo
-says '2 items' 'undo says how many items'
+says 'taken back: e2 added: two; g1: status open to closed' 'undo says what it took back'
 is "$(get .status cairn gap show g1)" open 'the gap is open again'
 exits 10 cairn evidence show e2
 
