@@ -509,7 +509,9 @@ static const struct command command_table[] = {
      "in "
      "between, and the tasks that failed, with what has become of each since. Texts "
      "are "
-     "escaped: they make no headings or links.",
+     "escaped: they make no headings, tables or links. (Sites that look for names such "
+     "as "
+     "@kim and numbers such as #12 in pages find them all the same.)",
      "  cairn report >report.md\n  cairn report debug:3-9f3ac1d20b7e 57",
      "0 2 5 10 75",
      0,

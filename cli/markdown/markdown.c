@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static bool is_word(char c)
 {
@@ -20,6 +21,10 @@ static bool is_special(const char *line, size_t at, size_t n)
     if (c == '_')
         return at == 0 || at + 1 == n || !is_word(line[at - 1]) ||
                !is_word(line[at + 1]);
+    if (c == ':') /* of http://x, which is a link without any brackets */
+        return at + 2 < n && line[at + 1] == '/' && line[at + 2] == '/';
+    if (c == '.') /* of www.x */
+        return at >= 3 && strncasecmp(&line[at - 3], "www", 3) == 0;
     if (c == '&')
         return at + 1 < n && (is_word(line[at + 1]) || line[at + 1] == '#');
     return c != '\0' && strchr("\\`*[]<|~$", c) != NULL;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Text of users for Markdown (CommonMark, and what GitHub adds), where it stays what it
- * is: it makes no headings, lists, links, tables, formulas or HTML. Control characters
- * and bytes that are not UTF-8 are made visible. */
-#ifndef CLI_SESSIONS_MARKDOWN_H
-#define CLI_SESSIONS_MARKDOWN_H
+ * is: it makes no headings, lists, links, tables, formulas or HTML, also of addresses
+ * without brackets (http://x, www.x). What a site does with words of the finished page
+ * is beyond that: @name, #12, a mail address. Control characters and bytes that are not
+ * UTF-8 are made visible. */
+#ifndef CLI_MARKDOWN_MARKDOWN_H
+#define CLI_MARKDOWN_MARKDOWN_H
 
 #include <stddef.h>
 #include <stdio.h>

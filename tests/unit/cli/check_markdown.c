@@ -40,6 +40,7 @@ START_TEST(test_words)
                                        "it's \"quoted\" at 50% & more",
                                        "a > b, c # d, e + f!",
                                        "1 2.",
+                                       "a: b, c:/d, www, ww.x",
                                        "caf\xc3\xa9_ol\xc3\xa9"};
     static const struct {
         const char *given, *wanted;
@@ -52,9 +53,11 @@ START_TEST(test_words)
                    {"12. item", "12\\. item"},
                    {"12) item", "12\\) item"},
                    {"*bold* and __bold__", "\\*bold\\* and \\_\\_bold\\_\\_"},
-                   {"[link](http://x)", "\\[link\\](http://x)"},
+                   {"[link](http://x)", "\\[link\\](http\\://x)"},
+                   {"see https://x.y/z, ftp://x", "see https\\://x.y/z, ftp\\://x"},
+                   {"at www.x.y", "at www\\.x.y"},
                    {"![image](x)", "!\\[image\\](x)"},
-                   {"[x]: http://y", "\\[x\\]: http://y"},
+                   {"[x]: http://y", "\\[x\\]: http\\://y"},
                    {"<b>html</b> <!--", "\\<b>html\\</b> \\<!--"},
                    {"`code` ~~gone~~", "\\`code\\` \\~\\~gone\\~\\~"},
                    {"a | b", "a \\| b"},
