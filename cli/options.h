@@ -41,6 +41,7 @@ enum option_id {
     OPT_STDERR,
     OPT_FOLLOW,
     OPT_FOLLOW_RUN,
+    OPT_POSITION,
     OPT_MAINTENANCE,
     OPT_FORMAT,
     OPT_YES,

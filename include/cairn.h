@@ -48,6 +48,7 @@
 #include "cairn/environment.h"
 #include "cairn/error.h"
 #include "cairn/external.h"
+#include "cairn/feed.h"
 #include "cairn/gc.h"
 #include "cairn/history.h"
 #include "cairn/outcome.h"

@@ -125,6 +125,8 @@ static int add_key(struct collector *c, const struct key *key)
 
 static int add_event(void *context, const struct event_row *row)
 {
+    if (row->kind == EVENT_RUN_ACTIVE || row->kind == EVENT_SESSION_TURN)
+        return 0; /* for feed/ */
     struct key key = {.turn = row->turn,
                       .number = (uint32_t)row->id,
                       .rank = rank_of(row->kind),

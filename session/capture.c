@@ -167,7 +167,9 @@ static int store_capture(struct capturing *c, const struct capture *capture,
         rc = sections_append(&c->head, &c->now, live->now.utc_ns, ref, c->error);
     if (rc)
         return rc;
-    struct log_entry entry = {.verb = VERB_CHECKPOINT, .number = ref->seq};
+    struct log_entry entry = {.verb = VERB_CHECKPOINT,
+                              .number = ref->seq,
+                              .after = str_of(trigger_name(capture->trigger))};
     live->counters.checkpoints++;
     if (capture->trigger == TRIGGER_SCHEDULED)
         live->settings.scheduled = live->now;

@@ -3,6 +3,7 @@
 #include "session/session_int.h"
 
 #include "session/board/status.h"
+#include "storage/rows_event.h"
 
 int live_put_row(struct live *live, struct cairn_error *error)
 {
@@ -31,6 +32,10 @@ int live_log(struct live *live, const struct log_entry *entry,
         if (rc)
             return rc;
         live->turn = last + 1;
+        rc = store_note_activity(live->store, EVENT_SESSION_TURN, live->row.session,
+                                 live->turn, error);
+        if (rc)
+            return rc;
     }
     struct session_log_row row = {.session = live->row.session,
                                   .turn = live->turn,

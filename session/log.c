@@ -41,6 +41,43 @@ static const char *verb_name(const struct session_log_row *row)
         return "undid-restore";
     case VERB_PRUNED:
         return "pruned";
+    case VERB_CONTRADICTION:
+        return "contradiction";
+    }
+    return "unknown";
+}
+
+/* What it is about, for those who wait for one kind. */
+static const char *kind_name(const struct session_log_row *row)
+{
+    const struct item_kind_info *info = item_kind_info(row->kind);
+    switch ((enum session_verb)row->verb) {
+    case VERB_PUT:
+    case VERB_REMOVED:
+        return info ? info->name : "unknown";
+    case VERB_CHECKPOINT:
+        return str_equal(row->after, str_of(trigger_name(TRIGGER_TASK_FAILED)))
+                   ? "task-failed"
+                   : "checkpoint";
+    case VERB_RESTORED:
+    case VERB_BACK:
+        return "restore";
+    case VERB_BRANCHED:
+    case VERB_SWITCHED:
+    case VERB_ABANDONED:
+    case VERB_MERGED:
+        return "branch";
+    case VERB_STARTED:
+    case VERB_ENDED:
+    case VERB_CONTINUED:
+    case VERB_CONFIGURED:
+        return "session";
+    case VERB_UNDONE:
+        return "undo";
+    case VERB_PRUNED:
+        return "prune";
+    case VERB_CONTRADICTION:
+        return "contradiction";
     }
     return "unknown";
 }
@@ -188,6 +225,11 @@ static int describe(struct telling *t, const struct session_log_row *row,
     case VERB_RESTORED:
         checkpoint_number(NAMESPACE_DEBUG, row->number, id);
         return describe_checkpoint(t, row->number);
+    case VERB_CONTRADICTION:
+        item_id((struct item_ref){row->kind, (uint32_t)row->number}, id);
+        buf_text(&t->text, "contradicts ");
+        add_line(&t->text, row->after);
+        return 0;
     case VERB_BRANCHED:
     case VERB_SWITCHED:
     case VERB_ABANDONED:
@@ -226,6 +268,7 @@ static int tell_row(void *context, const struct session_log_row *row)
     struct cairn_session_event event = {.turn = row->turn,
                                         .n = row->n,
                                         .time_ns = row->time_ns,
+                                        .kind = kind_name(row),
                                         .verb = verb_name(row),
                                         .id = id,
                                         .text = t->text.data};
@@ -305,6 +348,7 @@ static int look_for_turn(void *context, const struct session_log_row *row)
         u->below = row->number;
         return 0;
     case VERB_CHECKPOINT:
+    case VERB_CONTRADICTION:
     case VERB_CONFIGURED:
     case VERB_ENDED:
     case VERB_CONTINUED:

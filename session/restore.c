@@ -119,6 +119,7 @@ static int see_log(void *context, const struct session_log_row *row)
     case VERB_PUT:
     case VERB_REMOVED:
     case VERB_CHECKPOINT:
+    case VERB_CONTRADICTION:
     case VERB_UNDONE:
     case VERB_CONFIGURED:
     case VERB_ENDED:

@@ -21,7 +21,9 @@
  *
  *   - put: the item, its body before (none: it was added) and after
  *   - removed: the item, its body before
- *   - checkpoint, restored: seq of the checkpoint
+ *   - checkpoint, restored: seq of the checkpoint; checkpoint, after: its trigger by
+ * name, or none
+ *   - contradiction: a belief; after: the id of another that cannot be true, too
  *   - branched, switched, abandoned, back: the branch that is current then, or was
  *   - restored and back, after: varint branch before, varint seq that it was at
  *   - merged: the other branch; after: varint branch that it was merged into, varint
@@ -44,6 +46,7 @@ enum session_verb {
     VERB_BACK = 13,   /* a restore was undone */
     VERB_MERGED = 14, /* into the current branch */
     VERB_PRUNED = 15, /* number: how many checkpoints; after: for people */
+    VERB_CONTRADICTION = 16,
 };
 
 /* How often what was done since the session began. */

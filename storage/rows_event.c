@@ -155,13 +155,45 @@ static int held_lock(struct cairn_store *store, uint64_t run, int64_t *offset,
     return rc;
 }
 
+/* The rows of the transaction are read, too, so one follows another. */
+int store_note_activity(struct cairn_store *store, enum event_kind kind,
+                        uint64_t number, uint64_t turn, struct cairn_error *error)
+{
+    struct buf data = BUF_INIT;
+    struct event_row row = {.run = EVENTS_OF_STORE,
+                            .time_ns = clock_utc_ns(),
+                            .task = UINT32_MAX,
+                            .kind = (uint8_t)kind};
+    store_assert_writing(store);
+    buf_varint(&data, number);
+    buf_varint(&data, turn);
+    int rc = buf_check(&data, error);
+    if (!rc)
+        rc = newest_event(store, EVENTS_OF_STORE, &row.turn, error);
+    row.turn++;
+    row.data = buf_view(&data);
+    if (!rc)
+        rc = store_put_event(store, &row, error);
+    buf_release(&data);
+    return rc;
+}
+
+int store_event_turn(struct cairn_store *store, uint64_t run, uint64_t *turn,
+                     struct cairn_error *error)
+{
+    store_assert_open(store);
+    *turn = 0;
+    return newest_event(store, run, turn, error);
+}
+
 static int look_up_turns(struct cairn_store *store, uint64_t run,
                          struct cairn_error *error)
 {
     assert(store->writing);
     struct store_turns found = store->turns;
+    bool begins = found.run != run || !found.owner;
     int rc = 0;
-    if (found.run != run || !found.owner) {
+    if (begins) {
         found = (struct store_turns){.run = run};
         rc = held_lock(store, run, &found.owner, error);
         if (!rc)
@@ -170,6 +202,8 @@ static int look_up_turns(struct cairn_store *store, uint64_t run,
     if (!rc)
         rc = newest_event(store, run, &found.newest, error);
     found.fresh = true;
+    if (!rc && begins && run != EVENTS_OF_STORE)
+        rc = store_note_activity(store, EVENT_RUN_ACTIVE, run, found.newest + 1, error);
     if (!rc)
         store->turns = found;
     return rc;

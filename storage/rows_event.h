@@ -29,7 +29,10 @@ enum event_kind {
     EVENT_DELETED,   /* a checkpoint of the run */
     EVENT_PRUNED,    /* checkpoints of the run */
     EVENT_COLLECTED, /* of the store: old runs and unused content */
-    EVENT_REPAIRED   /* of the store */
+    EVENT_REPAIRED,  /* of the store */
+    /* Of the store: where there are new events. data: varint number, varint turn */
+    EVENT_RUN_ACTIVE,  /* of a run, from that turn on */
+    EVENT_SESSION_TURN /* in the log of a session */
 };
 enum { EVENTS_OF_STORE = 0 }; /* the `run` of events that are of no run */
 struct event_row {
@@ -45,6 +48,13 @@ int store_put_event(struct cairn_store *store, const struct event_row *row,
 /* One event that happens now, in a turn of its own, at the end of a transaction. */
 int store_note_event(struct cairn_store *store, uint64_t run, enum event_kind kind,
                      struct str data, struct cairn_error *error);
+/* That there is something new in a run or session (EVENT_RUN_ACTIVE is noted by
+ * store_next_turn). Needs a write transaction. */
+int store_note_activity(struct cairn_store *store, enum event_kind kind,
+                        uint64_t number, uint64_t turn, struct cairn_error *error);
+/* The newest turn of which a run, or the store, has an event; 0: none. */
+int store_event_turn(struct cairn_store *store, uint64_t run, uint64_t *turn,
+                     struct cairn_error *error);
 typedef int event_row_fn(void *context, const struct event_row *row);
 /* Of a run with turn > after, by turn and id. */
 int store_each_event(struct cairn_store *store, uint64_t run, uint64_t after,
@@ -54,7 +64,8 @@ int store_get_event(struct cairn_store *store, uint64_t run, uint64_t turn, uint
 /* The next turn of a run. Needs a write transaction, in which it stays the same;
  * nothing is reserved until rows are put. Cheap after the first call: the rows are read
  * again only if another connection has committed, and all attempts only if this handle
- * does not own the workflow (only owners write attempts). */
+ * does not own the workflow (only owners write attempts). The first call of an owner,
+ * and each of a handle that is none, notes EVENT_RUN_ACTIVE. */
 int store_next_turn(struct cairn_store *store, uint64_t run, uint64_t *turn,
                     struct cairn_error *error);
 /* A list of ascending task numbers as varints of the differences. */

@@ -135,11 +135,11 @@ static int delete_record(struct deletion *d)
 static int note_deletion(struct deletion *d)
 {
     char number[CAIRN_ID_MAX];
-    if (d->in->kind->namespace_id != NAMESPACE_WORKFLOW)
-        return 0;
-    checkpoint_number(NAMESPACE_WORKFLOW, d->seq, number);
-    return store_note_event(d->in->store, d->stream, EVENT_DELETED, str_of(number),
-                            d->error);
+    uint8_t namespace_id = d->in->kind->namespace_id;
+    bool of_run = namespace_id == NAMESPACE_WORKFLOW;
+    checkpoint_number(namespace_id, d->seq, number);
+    return store_note_event(d->in->store, of_run ? d->stream : EVENTS_OF_STORE,
+                            EVENT_DELETED, str_of(number), d->error);
 }
 
 static int delete_in(struct deletion *d, const struct catalog *catalog, const char *id)

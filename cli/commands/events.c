@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* cairn events: every decision of a run, in order, from the store. (The
+/* cairn events: every decision of a run, in order, or what happens in the store. (The
  * events of a run that this process carries out are in cli/event_lines.c.) */
 #include "cli/commands/run_commands.h"
 #include "cli/describe.h"
+#include "cli/exit_status.h"
 #include "cli/format.h"
 #include "cli/json.h"
 #include "cli/open.h"
@@ -13,34 +14,33 @@
 
 #define POLL_MS 200
 
+static void add_event(struct doc *doc, const struct cairn_log_event *event)
+{
+    doc_text(doc, "type", event->kind);
+    doc_count(doc, "turn", event->turn);
+    doc_time(doc, "time", event->time_ns);
+    doc_some(doc, "run", event->run);
+    doc_text(doc, "task", event->task);
+    doc_some(doc, "attempt", event->attempt);
+    doc_text(doc, "outcome",
+             event->outcome != CAIRN_PENDING ? cairn_outcome_name(event->outcome)
+                                             : NULL);
+    process_end_document(doc, event->exit_code, event->signal);
+    doc_some(doc, "checkpoint", event->checkpoint);
+    doc_text(doc, "reason", event->reason);
+    doc_text(doc, "text", event->text);
+}
+
 static void print_document(const struct cairn_log_event *event)
 {
     struct doc doc;
     doc_begin(&doc);
-    doc_text(&doc, "type", event->kind);
-    doc_count(&doc, "turn", event->turn);
-    doc_time(&doc, "time", event->time_ns);
-    doc_some(&doc, "run", event->run);
-    doc_text(&doc, "task", event->task);
-    doc_some(&doc, "attempt", event->attempt);
-    doc_text(&doc, "outcome",
-             event->outcome != CAIRN_PENDING ? cairn_outcome_name(event->outcome)
-                                             : NULL);
-    process_end_document(&doc, event->exit_code, event->signal);
-    doc_some(&doc, "checkpoint", event->checkpoint);
-    doc_text(&doc, "reason", event->reason);
-    doc_text(&doc, "text", event->text);
+    add_event(&doc, event);
     doc_print(&doc);
 }
 
-/* One line, even if the message has several. */
-static void print_line(const struct cairn_log_event *event)
+static void print_text(const char *text)
 {
-    char when[FORMAT_MAX];
-    const char *text = event->text ? event->text : "";
-    out("%s  %5llu  %s%s", format_local(when, event->time_ns),
-        (unsigned long long)event->turn, event->task ? event->task : "",
-        event->task ? ": " : "");
     while (*text != '\0') {
         size_t n = strcspn(text, "\n");
         out("%.*s", (int)n, text);
@@ -51,6 +51,16 @@ static void print_line(const struct cairn_log_event *event)
         }
     }
     out("\n");
+}
+
+/* One line, even if the message has several. */
+static void print_line(const struct cairn_log_event *event)
+{
+    char when[FORMAT_MAX];
+    out("%s  %5llu  %s%s", format_local(when, event->time_ns),
+        (unsigned long long)event->turn, event->task ? event->task : "",
+        event->task ? ": " : "");
+    print_text(event->text ? event->text : "");
 }
 
 static int print_event(void *context, const struct cairn_log_event *event)
@@ -88,14 +98,124 @@ static int print_events(struct cairn_store *store, struct cairn_run_info *run,
     return 0;
 }
 
+/* ---- Of everything ---- */
+
+static void print_feed_document(const struct cairn_feed_event *event)
+{
+    const struct cairn_session_event *done = event->done;
+    struct cairn_log_event log = {.exit_code = -1};
+    struct doc doc;
+    if (done)
+        log =
+            (struct cairn_log_event){.turn = done->turn,
+                                     .time_ns = done->time_ns,
+                                     .kind = done->kind,
+                                     .exit_code = -1,
+                                     .text = done->text[0] != '\0' ? done->text : NULL};
+    doc_begin(&doc);
+    add_event(&doc, done ? &log : event->log);
+    doc_some(&doc, "session", event->session);
+    doc_text(&doc, "session_name", event->session_name);
+    doc_text(&doc, "verb", done ? done->verb : NULL);
+    doc_text(&doc, "id", done && done->id[0] != '\0' ? done->id : NULL);
+    doc_print(&doc);
+}
+
+static void print_feed_line(const struct cairn_feed_event *event)
+{
+    const struct cairn_session_event *done = event->done;
+    char when[FORMAT_MAX];
+    if (done) {
+        out("%s  %s %5llu  %s%s%s: ", format_local(when, done->time_ns),
+            event->session_name, (unsigned long long)done->turn, done->verb,
+            done->id[0] != '\0' ? " " : "", done->id);
+        print_text(done->text);
+        return;
+    }
+    out("%s  ", format_local(when, event->log->time_ns));
+    if (event->log->run != 0)
+        out("run %llu", (unsigned long long)event->log->run);
+    else
+        out("store");
+    out(" %5llu  %s%s", (unsigned long long)event->log->turn,
+        event->log->task ? event->log->task : "", event->log->task ? ": " : "");
+    print_text(event->log->text ? event->log->text : "");
+}
+
+static int print_feed_event(void *context, const struct cairn_feed_event *event)
+{
+    (void)context;
+    if (ui_json())
+        print_feed_document(event);
+    else
+        print_feed_line(event);
+    return ui_output_lost();
+}
+
+/* Behind what was printed, for those who go on from there. */
+static int print_position(struct cairn_feed *feed)
+{
+    const char *position = cairn_feed_position(feed);
+    struct doc doc;
+    if (!position)
+        return report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_ENOMEM),
+                              "out of memory");
+    if (!ui_json())
+        return 0;
+    doc_begin(&doc);
+    doc_text(&doc, "type", "position");
+    doc_text(&doc, "position", position);
+    return doc_print(&doc);
+}
+
+static int follow_feed(struct cairn_feed *feed, bool follow)
+{
+    struct cairn_error error = {0};
+    uint64_t told = 0, all = 0;
+    for (bool first = true;; first = false) {
+        if (cairn_feed_next(feed, print_feed_event, NULL, &told, &error) != 0)
+            return report_error(&error);
+        all += told;
+        int status = told > 0 || first ? print_position(feed) : 0;
+        out_flush();
+        if (status != 0 || !follow || ui_output_lost())
+            break;
+        do
+            sleep_ms(POLL_MS);
+        while (!cairn_feed_changed(feed));
+    }
+    if (all == 0)
+        say("no events are recorded");
+    return 0;
+}
+
+static int print_feed(struct settings *settings)
+{
+    struct cairn_store *store = NULL;
+    struct cairn_feed *feed = NULL;
+    struct cairn_error error = {0};
+    int status = store_for_reading(settings, &store);
+    if (status == 0 && cairn_feed_open(&feed, store, settings->text[OPT_POSITION],
+                                       settings->text[OPT_SESSION], &error) != 0)
+        status = report_error(&error);
+    if (status == 0)
+        status = follow_feed(feed, settings->given[OPT_FOLLOW_RUN]);
+    cairn_feed_close(feed);
+    cairn_store_close(store);
+    return status;
+}
+
+/* ---- Of the store ---- */
+
 static int print_maintenance(struct settings *settings)
 {
     struct cairn_store *store = NULL;
     struct cairn_error error = {0};
     bool any = false;
-    if (settings->n_operands || settings->given[OPT_FOLLOW_RUN])
+    if (settings->n_operands || settings->given[OPT_FOLLOW_RUN] ||
+        settings->given[OPT_SESSION] || settings->given[OPT_POSITION])
         return report_usage("events", "--maintenance is about the whole store: give no "
-                                      "RUN and no --follow with it");
+                                      "RUN and no other option with it");
     int status = store_for_reading(settings, &store);
     if (status)
         return status;
@@ -113,6 +233,10 @@ int command_events(struct settings *settings)
     struct cairn_run_info run = {0};
     if (settings->given[OPT_MAINTENANCE])
         return print_maintenance(settings);
+    if (settings->n_operands == 0)
+        return print_feed(settings);
+    if (settings->given[OPT_SESSION] || settings->given[OPT_POSITION])
+        return report_usage("events", "give RUN or --session and --position, not both");
     int status = open_run(settings, &store, &run);
     if (status == 0)
         status = print_events(store, &run, settings->given[OPT_FOLLOW_RUN]);

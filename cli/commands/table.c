@@ -127,16 +127,19 @@ static const struct command command_table[] = {
      command_shell},
     {"events",
      "[RUN]",
-     "list every decision of a run",
-     "Lists the events of a run (default: the newest) in the order in which they "
-     "were decided: starts and ends of attempts, conditions, skips, commands of "
-     "other processes, and the reasons. Events with the same number became durable "
-     "together. With --json, one object per line.",
-     "  cairn events 3 --follow --json",
+     "list what happened: every decision of runs, and what was done in sessions",
+     "Lists the events of a run in the order in which they were decided: starts and "
+     "ends of attempts, conditions, skips, commands of other processes, and the "
+     "reasons. Without RUN: the events of all runs, of the store and of all debugging "
+     "sessions, or with --session of one session. Events of a run or session with the "
+     "same number became durable together. With --json, one object per line; without "
+     "RUN a line with a position follows what was printed, and --position goes on "
+     "behind it.",
+     "  cairn events 3 --json\n  cairn events --follow --position now --json",
      "0 2 5 10 75",
      0,
      1,
-     {OPT_FOLLOW_RUN, OPT_MAINTENANCE, OPT_NONE},
+     {OPT_FOLLOW_RUN, OPT_MAINTENANCE, OPT_SESSION, OPT_POSITION, OPT_NONE},
      command_events},
     {"graph",
      "[FILE]",

@@ -166,10 +166,13 @@ struct cairn_session_event {
     uint64_t turn; /* counts transactions of the session */
     uint32_t n;    /* within the turn */
     int64_t time_ns;
+    const char *kind; /* of the item ("hypothesis", ...), or "checkpoint", "task-failed"
+                         (a checkpoint because of it), "contradiction", "restore",
+                         "branch", "prune", "undo", "session" */
     const char *verb; /* "started", "added", "changed", "removed", "checkpoint",
                          "restored", "undid-restore", "branched", "switched",
                          "abandoned", "merged", "ended", "continued", "configured",
-                         "undone", "pruned" */
+                         "undone", "pruned", "contradiction" */
     const char *id;   /* of the item, checkpoint or branch; may be "" */
     const char *text; /* for people, one line */
 };

@@ -109,7 +109,7 @@ ok 'a runs' wait_for 20 test -e at-a
 kill -KILL $pid
 wait $pid 2>/dev/null
 exits 0 cairn cancel
-exits 0 cairn events --json
+exits 0 cairn events 1 --json
 is "$(tail -n 2 out | grep -o '"type":"[a-z_]*"' | tr '\n' ' ')" \
     '"type":"command" "type":"run_finished" ' 'the command and the end it made'
 says '"reason":"cancelled"' 'with what became of the run'

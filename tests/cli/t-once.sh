@@ -92,7 +92,7 @@ rm -f paid
 crash check.yaml
 exits 1 cairn resume
 says 'its check failed'
-exits 0 cairn events
+exits 0 cairn events "$(cairn runs --limit 1 --quiet | awk 'NR > 1 { print $1 }')"
 says 'nobody knows how far it came: its check decides'
 is "$(grep -c 'cairn resolve' out)" 0 'and nobody is sent to decide'
 exits 0 cairn explain pay check.yaml

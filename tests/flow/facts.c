@@ -245,7 +245,7 @@ bool facts_read(const struct setup *setup, const struct workflow *w, const char 
                 int exit_status, struct facts *facts)
 {
     const char *tasks[] = {"status", "--tasks", "--json", NULL};
-    const char *events[] = {"events", "--json", NULL};
+    const char *events[] = {"events", "1", "--json", NULL};
     *facts = (struct facts){.line = calloc(LINES_MAX, sizeof *facts->line)};
     static struct status status;
     bool good = cairn_do(setup, w, dir, "status", tasks) == 0 &&

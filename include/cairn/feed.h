@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/* cairn: what happens in a store, whichever process does it: events of runs, of the
+ * store as a whole and of debugging sessions, from a position on, each once. */
+#ifndef CAIRN_FEED_H
+#define CAIRN_FEED_H
+
+#include "board.h"
+#include "error.h"
+#include "runs.h"
+#include "store.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct cairn_feed;
+
+/* One of the two is not NULL. Views during the callback. */
+struct cairn_feed_event {
+    const struct cairn_log_event *log;      /* of a run, or (run 0) of the store */
+    const struct cairn_session_event *done; /* in a session: */
+    uint64_t session;
+    const char *session_name;
+};
+
+/* Begins to read. `position`: of cairn_feed_position, perhaps in another process;
+ * "now": only what comes; NULL: from the beginning. `session` (may be NULL): only what
+ * is done in this one. The store must outlive the feed. CAIRN_EUSAGE: it is no
+ * position, or one of another store, or of one that has lost since what was told then.
+ */
+CAIRN_API int cairn_feed_open(struct cairn_feed **feed, struct cairn_store *store,
+                              const char *position, const char *session,
+                              struct cairn_error *error);
+/* Tells all that has become durable since, and returns. The order within a run, within
+ * a session and of the store is that in which it was done; a turn is told as a whole.
+ * A non-zero return of `each` stops; what was told then is told again. The callback
+ * must not use the store. Only the runs and sessions of which there is something new
+ * are read. `told` (may be NULL): how many. */
+CAIRN_API int cairn_feed_next(struct cairn_feed *feed,
+                              int (*each)(void *, const struct cairn_feed_event *),
+                              void *context, uint64_t *told, struct cairn_error *error);
+/* Has another process, or another handle, committed since cairn_feed_next began? Cheap:
+ * to be asked before the next one, at least 50 ms apart. */
+CAIRN_API bool cairn_feed_changed(struct cairn_feed *feed);
+/* Behind what cairn_feed_next has told: text without white space, valid until the next
+ * call. NULL: out of memory. */
+CAIRN_API const char *cairn_feed_position(struct cairn_feed *feed);
+CAIRN_API void cairn_feed_close(struct cairn_feed *feed);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
