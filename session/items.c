@@ -270,26 +270,15 @@ static int begin_editing(struct editing *e, struct cairn_store *store,
     return rc ? rc : live_load_board(&e->live, error);
 }
 
-static int log_contradiction(struct editing *e)
-{
-    char other[ITEM_ID_MAX];
-    item_id(e->opposed, other);
-    struct log_entry entry = {VERB_CONTRADICTION,
-                              ITEM_BELIEF,
-                              belief_concerned(&e->item),
-                              {NULL, 0},
-                              str_of(other)};
-    return live_log(&e->live, &entry, e->error);
-}
-
 static int end_editing(struct editing *e, int rc, struct cairn_board_result *out)
 {
     struct checkpoint_ref made = {0};
     struct cairn_board_result result = {.changed = e->changes.n};
     if (!rc)
         rc = live_put_changes(&e->live, &e->changes, true, e->error);
-    if (!rc && e->opposed.n)
-        rc = log_contradiction(e);
+    if (!rc && e->opposed.a)
+        rc = live_log_contradiction(&e->live, belief_concerned(&e->item),
+                                    other_belief(e).n, e->error);
     if (!rc)
         rc = capture_automatic(&e->live, &e->changes, e->opposed.a ? &e->opposed : NULL,
                                &made, e->error);

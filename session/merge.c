@@ -16,7 +16,8 @@ struct merging {
     bool base_read;
     uint64_t base_seq;
     enum cairn_merge how;
-    struct board merged; /* what becomes of them; views into the others */
+    struct board merged;          /* what becomes of them; views into the others */
+    struct contradiction opposed; /* two beliefs that are since; zeros: none */
     struct item_ref *conflicts;
     uint32_t n_conflicts;
     size_t capacity;
@@ -434,6 +435,7 @@ static int follow_up(struct merging *g, struct cairn_merged *report)
         rc = board_contradictions(&g->merged, 0, &after, g->m.error);
     const struct contradiction *found = rc ? NULL : new_contradiction(&before, &after);
     if (found) {
+        g->opposed = *found;
         item_id((struct item_ref){ITEM_BELIEF, found->a}, report->contradicts[0]);
         item_id((struct item_ref){ITEM_BELIEF, found->b}, report->contradicts[1]);
     }
@@ -506,7 +508,11 @@ static int merge(struct merging *g, const char *name, struct cairn_merged *repor
     checkpoint_id(NAMESPACE_DEBUG, g->m.seq, &g->m.state.at.ref.digest, report->theirs);
     g->m.to.status = BRANCH_MERGED;
     rc = store_put_branch(g->m.live.store, &g->m.to, g->m.error);
-    return rc ? rc : log_merge(g, made);
+    if (!rc)
+        rc = log_merge(g, made);
+    if (!rc && g->opposed.a)
+        rc = live_log_contradiction(&g->m.live, g->opposed.a, g->opposed.b, g->m.error);
+    return rc;
 }
 
 static void tell_conflicts(const struct merging *g, int (*each)(void *, const char *),

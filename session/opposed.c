@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The contradictions of a board, by the numbers of its beliefs. */
+/* The contradictions of a board, by the numbers of its beliefs, and in the log. */
 #include "session/session_int.h"
 
 #include <stdlib.h>
@@ -76,4 +76,16 @@ const struct contradiction *new_contradiction(const struct contradictions *befor
             return &after->at[i];
     }
     return NULL;
+}
+
+int live_log_contradiction(struct live *live, uint32_t belief, uint32_t other,
+                           struct cairn_error *error)
+{
+    char id[ITEM_ID_MAX];
+    item_id((struct item_ref){ITEM_BELIEF, other}, id);
+    struct log_entry entry = {.verb = VERB_CONTRADICTION,
+                              .kind = ITEM_BELIEF,
+                              .number = belief,
+                              .after = str_of(id)};
+    return live_log(live, &entry, error);
 }

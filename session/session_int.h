@@ -261,6 +261,8 @@ int board_contradictions(const struct board *board, uint32_t belief,
 /* The first that is in the second list alone; NULL: none. */
 const struct contradiction *new_contradiction(const struct contradictions *before,
                                               const struct contradictions *after);
+int live_log_contradiction(struct live *live, uint32_t belief, uint32_t other,
+                           struct cairn_error *error);
 
 /* ---- compare.c: what differs between two boards ---- */
 
