@@ -82,6 +82,15 @@ static const char *kind_name(const struct session_log_row *row)
     return "unknown";
 }
 
+/* The trigger of a checkpoint. */
+static const char *reason_of(const struct session_log_row *row)
+{
+    enum trigger trigger;
+    bool known = row->verb == VERB_CHECKPOINT && row->after.len &&
+                 trigger_parse(row->after, &trigger, NULL) == 0;
+    return known ? trigger_name(trigger) : NULL;
+}
+
 /* ---- Telling it ---- */
 
 struct telling {
@@ -269,6 +278,7 @@ static int tell_row(void *context, const struct session_log_row *row)
                                         .n = row->n,
                                         .time_ns = row->time_ns,
                                         .kind = kind_name(row),
+                                        .reason = reason_of(row),
                                         .verb = verb_name(row),
                                         .id = id,
                                         .text = t->text.data};

@@ -111,6 +111,7 @@ static void print_feed_document(const struct cairn_feed_event *event)
                                      .time_ns = done->time_ns,
                                      .kind = done->kind,
                                      .exit_code = -1,
+                                     .reason = done->reason,
                                      .text = done->text[0] != '\0' ? done->text : NULL};
     doc_begin(&doc);
     add_event(&doc, done ? &log : event->log);

@@ -173,8 +173,9 @@ struct cairn_session_event {
                          "restored", "undid-restore", "branched", "switched",
                          "abandoned", "merged", "ended", "continued", "configured",
                          "undone", "pruned", "contradiction" */
-    const char *id;   /* of the item, checkpoint or branch; may be "" */
-    const char *text; /* for people, one line */
+    const char *reason; /* the trigger of a checkpoint, or NULL */
+    const char *id;     /* of the item, checkpoint or branch; may be "" */
+    const char *text;   /* for people, one line */
 };
 /* Those of turns greater than `after`, in order. The callback must not use the store.
  */

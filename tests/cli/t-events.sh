@@ -41,8 +41,8 @@ says 'contradicts b1' 'with what'
 is "$(having all '"type":"gap"')" 1 'a gap'
 is "$(having all '"type":"branch"' '"verb":"branched"')" 1 'a branch'
 is "$(having all '"type":"restore"' "${mine%-*}")" 1 'a restored checkpoint'
-is "$(having all '"type":"checkpoint"' '"text":"manual"')" 1 'a checkpoint, with its trigger'
-is "$(having all '"text":"contradiction"' '"verb":"checkpoint"')" 1 'one that was made by itself'
+is "$(having all '"type":"checkpoint"' '"reason":"manual"')" 1 'a checkpoint, with its trigger'
+is "$(having all '"reason":"contradiction"' '"verb":"checkpoint"')" 1 'one that was made by itself'
 is "$(having all '"type":"session"' '"verb":"configured"')" 1 'what concerns the session'
 is "$(having all '"session_name":"first"' '"run":null')" "$(having all '"session":1')" 'they name the session, and no run'
 is "$(having all '"type":"position"')" 1 'and at the end the position'
@@ -66,7 +66,7 @@ is "$(grep -vc position out)" 0 'nothing is told twice'
 run cairn run flow.yaml --fresh
 run cairn session start second
 run cairn note add 'in the other one'
-auto=$(grep '"text":"hypothesis-status"' all | sed 's/.*"id":"\([^"]*\)".*/\1/')
+auto=$(grep '"reason":"hypothesis-status"' all | sed 's/.*"id":"\([^"]*\)".*/\1/')
 exits 0 cairn checkpoint delete "$auto" --yes
 exits 0 cairn gc --keep-runs 1
 exits 0 cairn events --position "$from" --json
