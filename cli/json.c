@@ -227,6 +227,18 @@ void doc_discard(struct doc *doc)
     memset(doc, 0, sizeof *doc);
 }
 
+char *doc_take(struct doc *doc)
+{
+    char *text = NULL;
+    while (doc->depth > 0)
+        doc_end(doc);
+    put_text(doc, "\n");
+    if (!doc->failed && fflush(doc->file) == 0 && !ferror(doc->file))
+        text = strdup(doc->text);
+    doc_discard(doc);
+    return text;
+}
+
 int doc_print(struct doc *doc)
 {
     bool failed;

@@ -48,6 +48,8 @@ void doc_null(struct doc *doc, const char *key);
 void doc_time(struct doc *doc, const char *key, int64_t time_ns); /* null for 0 */
 /* Closes what is open, prints one line on stdout and frees. Returns an exit status. */
 int doc_print(struct doc *doc);
+/* Closes what is open and gives the line away, to be freed; NULL: out of memory. */
+char *doc_take(struct doc *doc);
 void doc_discard(struct doc *doc);
 
 #endif

@@ -51,6 +51,7 @@
 #include "cairn/feed.h"
 #include "cairn/gc.h"
 #include "cairn/history.h"
+#include "cairn/hook.h"
 #include "cairn/outcome.h"
 #include "cairn/plan.h"
 #include "cairn/recorder.h"

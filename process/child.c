@@ -143,8 +143,8 @@ IN_CHILD int child_task(void *arg)
 
     int out = request->stdout_fd, err = request->stderr_fd;
     bool has_stdin = request->attached && fcntl(0, F_GETFD) >= 0;
-    int fds[3] = {has_stdin ? 0 : job->null_fd, out < 0 ? job->null_fd : out,
-                  err < 0 ? job->null_fd : err};
+    int in = request->stdin_fd > 0 ? request->stdin_fd : has_stdin ? 0 : job->null_fd;
+    int fds[3] = {in, out < 0 ? job->null_fd : out, err < 0 ? job->null_fd : err};
     if (place_fds(fds, 3))
         task_failed(request, "dup", errno, -1);
     close_from(3);

@@ -37,6 +37,7 @@ struct spawn_request {
     const char *path; /* PATH to search when argv[0] has no '/'; NULL: a default one */
     const char *cwd;  /* NULL: inherit */
     int stdout_fd, stderr_fd; /* -1: /dev/null */
+    int stdin_fd;             /* 0: /dev/null, or our own of one that is attached */
     /* It is a part of our job: stays in our group, keeps our terminal and stdin, and a
      * SIGINT, SIGQUIT or SIGHUP that we ignore. Its pid is no group, then. */
     bool attached;

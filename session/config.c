@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The settings of a session for people and programs. */
+#include "session/outside/known_secrets.h"
+#include "session/outside/redaction.h"
 #include "session/session_int.h"
+
+#include <stdio.h>
 
 struct setting_sink {
     int (*each)(void *, const char *, const char *, bool);
@@ -35,6 +39,13 @@ static void tell_settings(struct setting_sink *sink,
     tell_time(sink, "schedule", is->schedule_ns, usual.schedule_ns);
     tell_text(sink, "redact", settings->redact);
     tell_text(sink, "environment", settings->environment);
+    tell_time(sink, "hook-timeout", settings->hook_limit_ns,
+              session_settings_default().hook_limit_ns);
+    for (unsigned kind = 0; kind < HOOK_KINDS; kind++) {
+        char name[32];
+        snprintf(name, sizeof name, "hook.%s", hook_kind_name(kind));
+        tell_text(sink, name, settings->hooks[kind]);
+    }
     for (unsigned t = 1; t < TRIGGERS_END && !sink->stopped; t++) {
         uint32_t bit = 1u << t;
         if (settings_has_switch((enum trigger)t))
@@ -51,6 +62,8 @@ static struct session_settings copy_settings(const struct session_settings *sett
     struct session_settings copy = *settings;
     copy.redact = arena_str(arena, settings->redact);
     copy.environment = arena_str(arena, settings->environment);
+    for (unsigned kind = 0; kind < HOOK_KINDS; kind++)
+        copy.hooks[kind] = arena_str(arena, settings->hooks[kind]);
     return copy;
 }
 
@@ -100,6 +113,22 @@ int cairn_session_due(struct cairn_store *store, const char *session,
     return 0;
 }
 
+/* A hook is stored as it is, since it is run. */
+static int check_hook(const struct live *live, struct str name, struct str value,
+                      struct cairn_error *error)
+{
+    struct redactor *redactor = NULL;
+    if (name.len < 5 || memcmp(name.ptr, "hook.", 5) != 0)
+        return 0;
+    int rc = redactor_of_variables(live->settings.redact, &redactor, error);
+    bool found = !rc && (known_secrets_found(value) || redactor_finds(redactor, value));
+    redactor_free(redactor);
+    return found ? error_set(error, CAIRN_EUSAGE,
+                             "there is a secret in the command of the hook, which is "
+                             "stored: take it from a variable of the environment")
+                 : rc;
+}
+
 int cairn_session_configure(struct cairn_store *store, const char *session,
                             const char *name, const char *value,
                             struct cairn_error *error)
@@ -109,6 +138,8 @@ int cairn_session_configure(struct cairn_store *store, const char *session,
     int rc = live_write(&live, store, session, error);
     if (!rc)
         rc = live_check_open(&live, error);
+    if (!rc)
+        rc = check_hook(&live, str_of(name), str_of(value), error);
     if (!rc)
         rc = settings_set(&live.settings, str_of(name), str_of(value), error);
     if (!rc) {

@@ -40,6 +40,8 @@ int live_close(struct live *live, int rc, struct cairn_error *error)
         rc = store_end(live->store, rc, error);
     else if (live->open)
         store_end_read(live->store);
+    if (!rc && live->writing && live->turn)
+        store_note_done(live->store, live->row.session, live->turn);
     board_release(&live->board);
     arena_release(&live->arena);
     sha256_free(live->sha);

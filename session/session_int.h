@@ -11,6 +11,7 @@
 #include "session/board/contradictions.h"
 #include "session/board/gaps.h"
 #include "session/outside/environment.h"
+#include "session/outside/hook_kinds.h"
 #include "session/triggers.h"
 #include "storage/sessions/rows_session.h"
 
@@ -59,6 +60,8 @@ struct session_settings {
     struct moment scheduled; /* when the last scheduled checkpoint was made */
     struct str redact; /* names of environment variables whose values are not stored,
                           with commas between them */
+    struct str hooks[HOOK_KINDS]; /* commands; len 0: none */
+    int64_t hook_limit_ns;        /* of each */
     struct str environment; /* names of those that are stored with checkpoints, with
                                commas between them; NAME*: all that begin so */
 };

@@ -4,7 +4,9 @@
  *   byte version, u32 triggers that are off, u64 interval, u64 schedule (ns),
  *   the last scheduled checkpoint: u64 UTC, u64 CLOCK_BOOTTIME (ns), lstr boot id,
  *   lstr names of variables that are redacted, each once, with commas between them
- *   version 2 also: lstr names of variables that checkpoints keep, likewise */
+ *   version 2 also: lstr names of variables that checkpoints keep, likewise,
+ *   u64 limit of hooks (ns), varint number of hooks, for each in ascending order: byte
+ *   kind, lstr command */
 #include "base/reader.h"
 #include "base/utf8.h"
 #include "session/outside/name_list.h"
@@ -13,12 +15,45 @@
 #include <stdio.h>
 
 #define SECOND_NS 1000000000ll
+#define HOOK_LIMIT_NS (10 * SECOND_NS)
 
 enum { VERSION = 2, BOOT_ID_BYTES = 64 };
 
 struct session_settings session_settings_default(void)
 {
-    return (struct session_settings){.triggers = trigger_settings_default()};
+    return (struct session_settings){.triggers = trigger_settings_default(),
+                                     .hook_limit_ns = HOOK_LIMIT_NS};
+}
+
+static void encode_hooks(const struct session_settings *settings, struct buf *out)
+{
+    unsigned n = 0;
+    for (unsigned kind = 0; kind < HOOK_KINDS; kind++)
+        n += settings->hooks[kind].len > 0;
+    buf_u64(out, (uint64_t)settings->hook_limit_ns);
+    buf_varint(out, n);
+    for (unsigned kind = 0; kind < HOOK_KINDS; kind++)
+        if (settings->hooks[kind].len) {
+            buf_byte(out, (uint8_t)kind);
+            buf_lstr(out, settings->hooks[kind]);
+        }
+}
+
+/* False: they are not as they could have been written. */
+static bool decode_hooks(struct reader *in, struct session_settings *out)
+{
+    unsigned next = 0;
+    out->hook_limit_ns = (int64_t)read_u64(in);
+    uint64_t n = read_varint(in);
+    for (uint64_t i = 0; i < n && !in->failed; i++) {
+        unsigned kind = read_byte(in);
+        struct str command = read_lstr(in);
+        if (kind < next || kind >= HOOK_KINDS || !hook_is_command(command))
+            return false;
+        out->hooks[kind] = command;
+        next = kind + 1;
+    }
+    return out->hook_limit_ns > 0;
 }
 
 void settings_encode(const struct session_settings *settings, struct buf *out)
@@ -32,6 +67,7 @@ void settings_encode(const struct session_settings *settings, struct buf *out)
     buf_lstr(out, settings->scheduled.boot_id);
     buf_lstr(out, settings->redact);
     buf_lstr(out, settings->environment);
+    encode_hooks(settings, out);
 }
 
 int settings_decode(struct str bytes, struct session_settings *out,
@@ -40,7 +76,7 @@ int settings_decode(struct str bytes, struct session_settings *out,
     struct reader in = reader_of(bytes.ptr, bytes.len);
     uint8_t version = read_byte(&in);
     bool good = version >= 1 && version <= VERSION;
-    struct session_settings made = {0};
+    struct session_settings made = {.hook_limit_ns = HOOK_LIMIT_NS};
     made.triggers.off = read_u32(&in);
     made.triggers.interval_ns = (int64_t)read_u64(&in);
     made.triggers.schedule_ns = (int64_t)read_u64(&in);
@@ -50,6 +86,8 @@ int settings_decode(struct str bytes, struct session_settings *out,
     made.redact = read_lstr(&in);
     if (version > 1)
         made.environment = read_lstr(&in);
+    if (version > 1)
+        good = decode_hooks(&in, &made) && good;
     good = good && is_name_list(made.redact) && is_pattern_list(made.environment) &&
            reader_done(&in) && made.scheduled.boot_id.len <= BOOT_ID_BYTES &&
            made.triggers.interval_ns >= 0 && made.triggers.schedule_ns >= 0;
@@ -178,6 +216,29 @@ static int set_switch(struct session_settings *settings, struct str name,
     return 0;
 }
 
+/* The value must outlive the settings. */
+static int set_hook(struct session_settings *settings, struct str name,
+                    struct str value, struct cairn_error *error)
+{
+    static const char start[] = "hook.";
+    size_t n = sizeof start - 1;
+    unsigned kind = hook_kind_parse((struct str){name.ptr + n, name.len - n});
+    if (kind == HOOK_KINDS)
+        return error_set(error, CAIRN_EUSAGE,
+                         "there are no events of the kind '%.*s': `cairn session "
+                         "config` shows for which there are hooks",
+                         (int)utf8_fit((struct str){name.ptr + n, name.len - n}, 80),
+                         name.ptr + n);
+    if (str_equal(value, STR("off")))
+        value.len = 0;
+    else if (!hook_is_command(value))
+        return error_set(error, CAIRN_EUSAGE,
+                         "a hook is a shell command of 1 to %d bytes of UTF-8, or off",
+                         HOOK_BYTES);
+    settings->hooks[kind] = value;
+    return 0;
+}
+
 int settings_set(struct session_settings *settings, struct str name, struct str value,
                  struct cairn_error *error)
 {
@@ -189,6 +250,10 @@ int settings_set(struct session_settings *settings, struct str name, struct str 
                         error);
     if (str_equal(name, STR("redact")))
         return set_redact(settings, value, error);
+    if (str_equal(name, STR("hook-timeout")))
+        return set_time(value, false, "hook-timeout", &settings->hook_limit_ns, error);
+    if (name.len > 5 && memcmp(name.ptr, "hook.", 5) == 0)
+        return set_hook(settings, name, value, error);
     if (str_equal(name, STR("environment")))
         return set_environment(settings, value, error);
     return set_switch(settings, name, value, error);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Which ranges of the lock file this handle holds. Open file description locks never
- * conflict with themselves, so the lock file cannot tell us that we hold a range. */
+/* What a handle holds and has done. Which ranges of the lock file it holds: Open file
+ * description locks never conflict with themselves, so the lock file cannot tell us
+ * that we hold a range. */
+#include "base/array.h"
 #include "storage/store_int.h"
 
 #include <assert.h>
@@ -33,4 +35,27 @@ void store_unhold(struct cairn_store *store, int64_t offset)
             store->holds[i] = store->holds[--store->n_holds];
     if (store->turns.owner == offset)
         store->turns.owner = 0; /* others may write its attempts from now on */
+}
+
+/* ---- What it has done ---- */
+
+void store_note_done(struct cairn_store *store, uint64_t session, uint64_t turn)
+{
+    if (store->n_done == STORE_DONE_MOST)
+        return;
+    struct store_done *done =
+        array_room(store->done, store->n_done, &store->done_capacity, sizeof *done);
+    if (!done)
+        return;
+    store->done = done;
+    done[store->n_done++] = (struct store_done){session, turn};
+}
+
+struct store_done *store_take_done(struct cairn_store *store, size_t *n)
+{
+    struct store_done *done = store->done;
+    *n = store->n_done;
+    store->done = NULL;
+    store->n_done = store->done_capacity = 0;
+    return done;
 }

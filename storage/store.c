@@ -320,6 +320,7 @@ void cairn_store_close(struct cairn_store *store)
     store_key_free(store->key);
     sha256_free(store->sha);
     store_paths_release(&store->paths);
+    free(store->done);
     free(store);
 }
 

@@ -81,6 +81,16 @@ static inline int store_end(struct cairn_store *store, int rc, struct cairn_erro
 /* A read transaction, so that several getters see one moment. */
 int store_begin_read(struct cairn_store *store, struct cairn_error *error);
 void store_end_read(struct cairn_store *store);
+/* Turns of sessions that this handle has committed, for hooks. What is noted beyond
+ * STORE_DONE_MOST, or without memory, is lost. */
+enum { STORE_DONE_MOST = 4096 };
+struct store_done {
+    uint64_t session, turn;
+};
+void store_note_done(struct cairn_store *store, uint64_t session, uint64_t turn);
+/* Gives them away: *n of them, to be freed; NULL: none. */
+struct store_done *store_take_done(struct cairn_store *store, size_t *n);
+
 /* Changes whenever another connection has committed (PRAGMA data_version). */
 uint32_t store_data_version(struct cairn_store *store);
 /* SQLite has found damage through this handle: a row that it did not return may still

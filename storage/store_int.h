@@ -93,6 +93,9 @@ struct cairn_store {
 
     struct store_turns turns;
 
+    struct store_done *done; /* [n_done], at most STORE_DONE_MOST; for hooks */
+    size_t n_done, done_capacity;
+
     /* Objects up to this id may be garbage that is being collected (rows_gc.c). */
     uint64_t collecting;
     bool knows_collecting; /* no other connection has committed since it was read */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn checkpoint prune: deletes old checkpoints of every run, or of a session. */
 #include "cli/commands/store_commands.h"
+#include "cli/events/hooks.h"
 #include "cli/exit_status.h"
 #include "cli/format.h"
 #include "cli/json.h"
@@ -74,7 +75,7 @@ static int prune_runs(struct settings *settings)
         status = report_error(&error);
     else if (status == 0)
         status = report_pruned(&result, options.dry_run, "workflow:");
-    cairn_store_close(store);
+    hooks_run_and_close(store);
     return status;
 }
 
@@ -100,7 +101,7 @@ static int prune_session(struct settings *settings)
         status = report_error(&error);
     else if (status == 0)
         status = report_pruned(&result, dry_run, "debug:");
-    cairn_store_close(store);
+    hooks_run_and_close(store);
     word_list_release(&tags);
     return status;
 }

@@ -2,7 +2,7 @@
 /* cairn events: every decision of a run, in order, or what happens in the store. (The
  * events of a run that this process carries out are in cli/event_lines.c.) */
 #include "cli/commands/run_commands.h"
-#include "cli/describe.h"
+#include "cli/events/event_document.h"
 #include "cli/exit_status.h"
 #include "cli/format.h"
 #include "cli/json.h"
@@ -14,28 +14,11 @@
 
 #define POLL_MS 200
 
-static void add_event(struct doc *doc, const struct cairn_log_event *event)
-{
-    doc_text(doc, "type", event->kind);
-    doc_count(doc, "turn", event->turn);
-    doc_time(doc, "time", event->time_ns);
-    doc_some(doc, "run", event->run);
-    doc_text(doc, "task", event->task);
-    doc_some(doc, "attempt", event->attempt);
-    doc_text(doc, "outcome",
-             event->outcome != CAIRN_PENDING ? cairn_outcome_name(event->outcome)
-                                             : NULL);
-    process_end_document(doc, event->exit_code, event->signal);
-    doc_some(doc, "checkpoint", event->checkpoint);
-    doc_text(doc, "reason", event->reason);
-    doc_text(doc, "text", event->text);
-}
-
 static void print_document(const struct cairn_log_event *event)
 {
     struct doc doc;
     doc_begin(&doc);
-    add_event(&doc, event);
+    log_event_document(&doc, event);
     doc_print(&doc);
 }
 
@@ -100,28 +83,6 @@ static int print_events(struct cairn_store *store, struct cairn_run_info *run,
 
 /* ---- Of everything ---- */
 
-static void print_feed_document(const struct cairn_feed_event *event)
-{
-    const struct cairn_session_event *done = event->done;
-    struct cairn_log_event log = {.exit_code = -1};
-    struct doc doc;
-    if (done)
-        log =
-            (struct cairn_log_event){.turn = done->turn,
-                                     .time_ns = done->time_ns,
-                                     .kind = done->kind,
-                                     .exit_code = -1,
-                                     .reason = done->reason,
-                                     .text = done->text[0] != '\0' ? done->text : NULL};
-    doc_begin(&doc);
-    add_event(&doc, done ? &log : event->log);
-    doc_some(&doc, "session", event->session);
-    doc_text(&doc, "session_name", event->session_name);
-    doc_text(&doc, "verb", done ? done->verb : NULL);
-    doc_text(&doc, "id", done && done->id[0] != '\0' ? done->id : NULL);
-    doc_print(&doc);
-}
-
 static void print_feed_line(const struct cairn_feed_event *event)
 {
     const struct cairn_session_event *done = event->done;
@@ -146,10 +107,13 @@ static void print_feed_line(const struct cairn_feed_event *event)
 static int print_feed_event(void *context, const struct cairn_feed_event *event)
 {
     (void)context;
-    if (ui_json())
-        print_feed_document(event);
-    else
+    struct doc doc;
+    if (ui_json()) {
+        feed_event_document(&doc, event);
+        doc_print(&doc);
+    } else {
         print_feed_line(event);
+    }
     return ui_output_lost();
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn resume: continues a run, or starts a new one from a checkpoint. */
 #include "cli/commands/run_commands.h"
+#include "cli/events/hooks.h"
 #include "cli/execute.h"
 #include "cli/exit_status.h"
 #include "cli/open.h"
@@ -66,7 +67,7 @@ int command_resume(struct settings *settings)
         status = execute(settings, workflow, store, &options);
     }
     cairn_workflow_free(workflow);
-    cairn_store_close(store);
+    hooks_run_and_close(store);
     secrets_given_release(&secrets);
     return status;
 }

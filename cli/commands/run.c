@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn run: runs a workflow file, or resumes its unfinished run. */
 #include "cli/commands/run_commands.h"
+#include "cli/events/hooks.h"
 #include "cli/execute.h"
 #include "cli/open.h"
 #include "cli/report.h"
@@ -64,7 +65,7 @@ int command_run(struct settings *settings)
         status = execute(settings, workflow, store, &options);
     }
     cairn_workflow_free(workflow);
-    cairn_store_close(store);
+    hooks_run_and_close(store);
     secrets_given_release(&secrets);
     return status;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn undo: undoes completed tasks of a run. */
 #include "cli/commands/run_commands.h"
+#include "cli/events/hooks.h"
 #include "cli/execute.h"
 #include "cli/open.h"
 #include "cli/secrets.h"
@@ -17,7 +18,7 @@ int command_undo(struct settings *settings)
         status = run_and_store(settings, &store, &run);
     if (status == 0)
         status = execute_undo(settings, store, run, &options);
-    cairn_store_close(store);
+    hooks_run_and_close(store);
     secrets_given_release(&secrets);
     return status;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn belief cascade. */
+#include "cli/events/hooks.h"
 #include "cli/exit_status.h"
 #include "cli/format.h"
 #include "cli/json.h"
@@ -103,6 +104,6 @@ int command_belief_cascade(struct settings *settings)
     if (status == 0)
         status = look ? preview(settings, store, confidence)
                       : carry_on(settings, store, confidence);
-    cairn_store_close(store);
+    hooks_run_and_close(store);
     return status;
 }

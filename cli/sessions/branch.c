@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn branch start, list, switch, abandon. */
+#include "cli/events/hooks.h"
 #include "cli/format.h"
 #include "cli/json.h"
 #include "cli/report.h"
@@ -56,7 +57,7 @@ int command_branch_start(struct settings *settings)
         status = report_error(&error);
     else if (status == 0)
         status = report_branch(&info);
-    cairn_store_close(store);
+    hooks_run_and_close(store);
     return status;
 }
 
@@ -71,7 +72,7 @@ int command_branch_switch(struct settings *settings)
         status = report_error(&error);
     else if (status == 0)
         status = report_branch(&info);
-    cairn_store_close(store);
+    hooks_run_and_close(store);
     return status;
 }
 
@@ -109,7 +110,7 @@ int command_branch_abandon(struct settings *settings)
         status = session_store(settings, STORE_WRITE, &store);
     if (status == 0)
         status = abandon_branch(settings, store, reason);
-    cairn_store_close(store);
+    hooks_run_and_close(store);
     texts_release(&texts);
     return status;
 }
@@ -166,6 +167,6 @@ int command_branch_list(struct settings *settings)
     int status = session_store(settings, STORE_READ, &store);
     if (status == 0)
         status = list_branches(settings, store);
-    cairn_store_close(store);
+    hooks_run_and_close(store);
     return status;
 }

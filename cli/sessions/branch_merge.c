@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn branch merge. */
+#include "cli/events/hooks.h"
 #include "cli/format.h"
 #include "cli/json.h"
 #include "cli/report.h"
@@ -210,7 +211,7 @@ int command_branch_merge(struct settings *settings)
     if (list.failed)
         ui_warn(
             "out of memory: not all items that both branches had changed are shown");
-    cairn_store_close(store);
+    hooks_run_and_close(store);
     free(list.ids);
     return status;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn check run: several checks, one after the other. */
+#include "cli/events/hooks.h"
 #include "cli/exit_status.h"
 #include "cli/format.h"
 #include "cli/json.h"
@@ -184,7 +185,7 @@ int command_check_run(struct settings *settings)
         status = take_ids(&work, settings);
     if (status == 0)
         status = run_and_tell(&work);
-    cairn_store_close(work.store);
+    hooks_run_and_close(work.store);
     free(work.ids);
     return status;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn checkpoint label and note, and what they have put on a checkpoint. */
+#include "cli/events/hooks.h"
 #include "cli/format.h"
 #include "cli/open.h"
 #include "cli/report.h"
@@ -20,7 +21,7 @@ int command_checkpoint_label(struct settings *settings)
     int status = store_for_writing(settings, &store, false);
     if (status == 0 && cairn_checkpoint_label(store, id, label, on, &error) != 0)
         status = report_error(&error);
-    cairn_store_close(store);
+    hooks_run_and_close(store);
     if (status != 0)
         return status;
     if (!ui_json()) {
@@ -48,7 +49,7 @@ static int add_note(struct settings *settings, struct texts *texts)
         status = store_for_writing(settings, &store, false);
     if (status == 0 && cairn_checkpoint_note(store, id, text, severity, &error) != 0)
         status = report_error(&error);
-    cairn_store_close(store);
+    hooks_run_and_close(store);
     if (status != 0)
         return status;
     if (!ui_json()) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn checkpoint at: what was known in a session at some time. */
+#include "cli/events/hooks.h"
 #include "cli/format.h"
 #include "cli/report.h"
 #include "cli/sessions/checkpoint_state.h"
@@ -118,6 +119,6 @@ int command_checkpoint_at(struct settings *settings)
     else if (status == 0)
         status = ui_json() ? print_state_document(settings, store, &info)
                            : print_state(settings, store, &info);
-    cairn_store_close(store);
+    hooks_run_and_close(store);
     return status;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn checkpoint bisect: the first checkpoint whose state makes a command fail. */
+#include "cli/events/hooks.h"
 #include "cli/exit_status.h"
 #include "cli/format.h"
 #include "cli/json.h"
@@ -67,7 +68,7 @@ static int make_store(struct bisect *b, const char *id, bool *fits)
     rc = cairn_store_open(&store, &options, &error);
     if (rc == 0)
         rc = cairn_session_copy(b->store, id, store, NULL, &info, &error);
-    cairn_store_close(store);
+    hooks_run_and_close(store);
     *fits = rc == 0;
     if (rc == CAIRN_EDAMAGED || rc == CAIRN_ENOTFOUND) {
         ui_warn("%s", error.text);
@@ -291,7 +292,7 @@ int command_checkpoint_bisect(struct settings *settings)
     status = session_store(settings, STORE_READ, &b.store);
     if (status == 0)
         status = bisect_with(&b, settings);
-    cairn_store_close(b.store);
+    hooks_run_and_close(b.store);
     free(b.skipped.at);
     free(b.candidates.at);
     return status;

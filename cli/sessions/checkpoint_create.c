@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn checkpoint create: the whole state of a session, under a message. */
+#include "cli/events/hooks.h"
 #include "cli/json.h"
 #include "cli/report.h"
 #include "cli/sessions/commands.h"
@@ -47,7 +48,7 @@ static int create_checkpoint(struct settings *settings, struct texts *texts,
         status = report_error(&error);
     else if (status == 0)
         status = report_captured(&captured);
-    cairn_store_close(store);
+    hooks_run_and_close(store);
     return status;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn checkpoint diff: what two states of a session differ in. */
+#include "cli/events/hooks.h"
 #include "cli/exit_status.h"
 #include "cli/format.h"
 #include "cli/report.h"
@@ -187,6 +188,6 @@ int command_checkpoint_diff(struct settings *settings)
         status = find_sides(settings, store, &sides);
     if (status == 0)
         status = print_diff(settings, store, &sides);
-    cairn_store_close(store);
+    hooks_run_and_close(store);
     return status;
 }

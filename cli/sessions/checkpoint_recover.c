@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn checkpoint recover: the newest valid checkpoint of a session, and what it takes
  * to go on from it. */
+#include "cli/events/hooks.h"
 #include "cli/format.h"
 #include "cli/json.h"
 #include "cli/report.h"
@@ -90,6 +91,6 @@ int command_checkpoint_recover(struct settings *settings)
     int status = session_store(settings, STORE_READ, &store);
     if (status == 0)
         status = print_recovery(settings, store);
-    cairn_store_close(store);
+    hooks_run_and_close(store);
     return status;
 }

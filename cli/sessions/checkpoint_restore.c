@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn checkpoint restore and undo-restore: going back, and taking that back. */
+#include "cli/events/hooks.h"
 #include "cli/format.h"
 #include "cli/json.h"
 #include "cli/report.h"
@@ -91,7 +92,7 @@ int command_checkpoint_restore(struct settings *settings)
     status = session_store(settings, STORE_WRITE, &store);
     if (status == 0)
         status = restore(settings, store);
-    cairn_store_close(store);
+    hooks_run_and_close(store);
     return status;
 }
 
@@ -106,6 +107,6 @@ int command_checkpoint_undo_restore(struct settings *settings)
         status = report_error(&error);
     else if (status == 0)
         status = report_restored(&report);
-    cairn_store_close(store);
+    hooks_run_and_close(store);
     return status;
 }

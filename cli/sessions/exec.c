@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn exec: a command runs as if it had been started without cairn. */
+#include "cli/events/hooks.h"
 #include "cli/exit_status.h"
 #include "cli/json.h"
 #include "cli/report.h"
@@ -57,6 +58,6 @@ int command_exec(struct settings *settings)
     rc = cairn_session_exec(store, session_option(settings), &exec, &result, &error);
     signals_release();
     status = report_end(rc, &result, &error);
-    cairn_store_close(store);
+    hooks_run_and_close(store);
     return status;
 }

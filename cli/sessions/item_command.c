@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Every command about items, from its row in item_verbs.c. */
+#include "cli/events/hooks.h"
 #include "cli/exit_status.h"
 #include "cli/report.h"
 #include "cli/sessions/board_page.h"
@@ -374,7 +375,7 @@ int command_item(struct settings *settings)
         status = verb->action == ITEM_LIST   ? list_items(&work)
                  : verb->action == ITEM_SHOW ? show_item(&work)
                                              : change_item(&work);
-    cairn_store_close(work.store);
+    hooks_run_and_close(work.store);
     texts_release(&work.texts);
     return status;
 }

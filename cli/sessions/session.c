@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn session start, list, show, switch, end. */
 #include "cli/describe.h"
+#include "cli/events/hooks.h"
 #include "cli/format.h"
 #include "cli/report.h"
 #include "cli/sessions/board_page.h"
@@ -80,7 +81,7 @@ int command_session_start(struct settings *settings)
         if (current)
             session_say_variable();
     }
-    cairn_store_close(store);
+    hooks_run_and_close(store);
     return status;
 }
 
@@ -100,7 +101,7 @@ int command_session_switch(struct settings *settings)
             info.name, info.branch);
         session_say_variable();
     }
-    cairn_store_close(store);
+    hooks_run_and_close(store);
     return status;
 }
 
@@ -130,7 +131,7 @@ int command_session_end(struct settings *settings)
         status = print_document(&info);
     else if (status == 0)
         say("session %" PRIu64 " (%s) has ended", info.session, info.name);
-    cairn_store_close(store);
+    hooks_run_and_close(store);
     return status;
 }
 
@@ -170,7 +171,7 @@ int command_session_show(struct settings *settings)
         status = session_store(settings, STORE_READ, &store);
     if (status == 0)
         status = show_session(store, session);
-    cairn_store_close(store);
+    hooks_run_and_close(store);
     return status;
 }
 
@@ -225,6 +226,6 @@ int command_session_list(struct settings *settings)
     int status = session_store(settings, STORE_READ, &store);
     if (status == 0)
         status = list_sessions(settings, store);
-    cairn_store_close(store);
+    hooks_run_and_close(store);
     return status;
 }

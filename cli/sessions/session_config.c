@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn session config: shows the settings of a session, or changes one. */
+#include "cli/events/hooks.h"
 #include "cli/exit_status.h"
 #include "cli/json.h"
 #include "cli/report.h"
@@ -86,6 +87,6 @@ int command_session_config(struct settings *settings)
     if (status == 0)
         status =
             change ? change_setting(settings, store) : show_settings(settings, store);
-    cairn_store_close(store);
+    hooks_run_and_close(store);
     return status;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn session log and undo: what was done in a session, and taking back the last of
  * it. */
+#include "cli/events/hooks.h"
 #include "cli/exit_status.h"
 #include "cli/format.h"
 #include "cli/json.h"
@@ -64,7 +65,7 @@ int command_session_log(struct settings *settings)
     int status = session_store(settings, STORE_READ, &store);
     if (status == 0)
         status = print_log(settings, store);
-    cairn_store_close(store);
+    hooks_run_and_close(store);
     return status;
 }
 
@@ -144,7 +145,7 @@ int command_session_undo(struct settings *settings)
     }
     if (status == 0)
         status = undo(settings, store, &taken);
-    cairn_store_close(store);
+    hooks_run_and_close(store);
     free(taken.text);
     return status;
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "cli/events/hooks.h"
 /* cairn report: what happened in a session, from its start or between two checkpoints,
  * as Markdown. */
 #include "cli/exit_status.h"
@@ -448,7 +449,7 @@ int command_report(struct settings *settings)
         status = find_ends(settings, &page);
     if (status == 0)
         status = make_page(&page);
-    cairn_store_close(page.store);
+    hooks_run_and_close(page.store);
     failures_release(&page.failures);
     free(page.text);
     return status;

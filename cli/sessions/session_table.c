@@ -77,9 +77,12 @@ static const struct command session_table[] = {
      "makes one, `schedule` how often one is made anyway (a time such as 10m, or off), "
      "`redact` the names of environment variables, with commas between them, whose "
      "values are not stored (or off), `environment` those that are stored with each "
-     "checkpoint (NAME* for all that begin so; or off). "
+     "checkpoint (NAME* for all that begin so; or off). `hook.KIND` is a shell command "
+     "that is run for each event of that kind with the event as JSON on stdin (or "
+     "off), `hook-timeout` how long it may take. "
      "The others are the automatic triggers, on or off.",
-     "  cairn session config schedule 10m\n  cairn session config contradiction off",
+     "  cairn session config schedule 10m\n  cairn session config contradiction off\n"
+     "  cairn session config hook.checkpoint ./notify.sh",
      EXITS,
      0,
      2,

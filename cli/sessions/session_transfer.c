@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn session export and import: sessions in a file. */
+#include "cli/events/hooks.h"
 #include "cli/exit_status.h"
 #include "cli/json.h"
 #include "cli/report.h"
@@ -217,7 +218,7 @@ static int transfer(struct settings *settings, bool import)
     }
     if (status == 0)
         status = import ? import_sessions(&t) : export_sessions(&t, settings);
-    cairn_store_close(t.store);
+    hooks_run_and_close(t.store);
     for (size_t i = 0; i < t.n_refused; i++)
         free(t.refused[i]);
     free(t.refused);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn session watch. */
+#include "cli/events/hooks.h"
 #include "cli/format.h"
 #include "cli/json.h"
 #include "cli/report.h"
@@ -61,7 +62,7 @@ static int make_checkpoint(struct watch *watch, const char *trigger)
     if (status == 0 &&
         cairn_session_checkpoint(writer, watch->session, &capture, &made, &error) != 0)
         status = report_error(&error);
-    cairn_store_close(writer);
+    hooks_run_and_close(writer);
     if (status == 0 && !made.made)
         watch->tried = watch->turn + 1;
     return status;
@@ -130,6 +131,6 @@ int command_session_watch(struct settings *settings)
         status = begin(&watch, session);
     if (status == 0)
         status = follow(&watch);
-    cairn_store_close(watch.store);
+    hooks_run_and_close(watch.store);
     return status;
 }

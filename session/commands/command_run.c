@@ -46,19 +46,36 @@ struct running {
 
 /* ---- Starting ---- */
 
-/* Ours, with the token by which the guard finds what the command starts. */
+static bool is_given(const char *const *given, const char *variable)
+{
+    const char *equals = strchr(variable, '=');
+    size_t n = equals ? (size_t)(equals - variable) + 1 : strlen(variable);
+    for (; given && *given; given++)
+        if (strncmp(*given, variable, n) == 0)
+            return true;
+    return false;
+}
+
+/* Ours, with what the job gives, and the token by which the guard finds what the
+ * command starts. */
 static int make_environment(struct running *r)
 {
     static const char name[] = "CAIRN_TOKEN=";
-    size_t n = 0, kept = 0;
+    const char *const *given = r->job->variables;
+    size_t n = 0, kept = 0, more = 0;
     while (environ[n])
         n++;
-    r->environment = calloc(n + 2, sizeof *r->environment);
+    while (given && given[more])
+        more++;
+    r->environment = calloc(n + more + 2, sizeof *r->environment);
     if (!r->environment)
         return error_nomem(r->error);
     for (size_t i = 0; i < n; i++)
-        if (strncmp(environ[i], name, sizeof name - 1) != 0)
+        if (strncmp(environ[i], name, sizeof name - 1) != 0 &&
+            !is_given(given, environ[i]))
             r->environment[kept++] = environ[i];
+    for (size_t i = 0; i < more; i++)
+        r->environment[kept++] = (char *)(uintptr_t)given[i];
     snprintf(r->token, sizeof r->token, "%s%s.0.1", name, r->slots.slots->token);
     r->environment[kept] = r->token;
     return 0;
@@ -96,6 +113,7 @@ static void submit(struct running *r)
         .argv = (char *const *)(uintptr_t)job->argv,
         .envp = r->environment,
         .path = getenv("PATH"),
+        .stdin_fd = job->in,
         .stdout_fd = r->streams[0].command,
         .stderr_fd = r->streams[r->n_streams - 1].command,
         .attached = job->attached,

@@ -16,6 +16,8 @@ struct command_job {
     int64_t limit_ms; /* 0: none */
     const struct cairn_command_host *host;
     const struct redactor *redactor; /* NULL: no values are secret */
+    int in;                          /* stdin, if not 0 */
+    const char *const *variables;    /* NAME=value, ends with NULL; or NULL: none */
 };
 struct command_end {
     bool started;
