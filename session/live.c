@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/decimal.h"
 #include "base/os.h"
+#include "checkpoint/verify/lost_items.h"
 #include "session/session_int.h"
 #include "storage/store.h"
 
@@ -191,11 +192,34 @@ static int load_item(void *context, const struct item_row *row)
                        &items[loading->n[row->kind]++], loading->error);
 }
 
+/* Says which items are missing, as far as that can be told, before the other text. */
+static int name_lost(struct live *live, struct cairn_error *error)
+{
+    enum { NAMED = 5 };
+    struct lost_items lost;
+    struct cairn_error why = {0};
+    char names[NAMED * (ITEM_ID_MAX + 2) + 8] = "", id[ITEM_ID_MAX];
+    int rc = lost_items_find(live->store, live->sha, live->row.session, &lost, &why);
+    size_t n = rc ? 0 : lost.n;
+    for (size_t i = 0, at = 0; i < n && i <= NAMED; i++) {
+        item_id((struct item_ref){lost.at[i].kind, lost.at[i].n}, id);
+        at += (size_t)snprintf(names + at, sizeof names - at, "%s%s", i ? ", " : "",
+                               i < NAMED ? id : "...");
+    }
+    lost_items_release(&lost);
+    why = *error;
+    return n ? error_set(error, CAIRN_EDAMAGED, "%s %s missing: %s", names,
+                         n == 1 ? "is" : "are", why.text)
+             : CAIRN_EDAMAGED;
+}
+
 int live_load_board(struct live *live, struct cairn_error *error)
 {
     struct loading loading = {.live = live, .error = error};
     int rc =
         store_each_item(live->store, live->row.session, load_item, &loading, error);
+    if (rc == CAIRN_EDAMAGED)
+        rc = name_lost(live, error);
     for (uint8_t kind = 1; kind < (uint8_t)ITEM_KINDS_END; kind++) {
         struct section section = {loading.items[kind], loading.n[kind]};
         if (!rc)

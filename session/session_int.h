@@ -50,6 +50,12 @@ enum session_verb {
     VERB_CONTRADICTION = 16,
 };
 
+_Static_assert((int)VERB_PUT == SESSION_LOG_PUT &&
+                   (int)VERB_REMOVED == SESSION_LOG_REMOVED &&
+                   (int)VERB_CHECKPOINT == SESSION_LOG_CHECKPOINT &&
+                   (int)VERB_RESTORED == SESSION_LOG_RESTORED,
+               "items are made again by these");
+
 /* How often what was done since the session began. */
 struct session_counters {
     uint64_t checkpoints, hypotheses_tested, gaps_filled;

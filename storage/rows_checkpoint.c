@@ -91,6 +91,9 @@ int store_delete_checkpoints(struct cairn_store *store, uint8_t namespace_id,
     }
     query_end(&query);
     if (rc >= 0)
+        rc = tally_drop_rows(store, TALLY_ANNOTATIONS, 0, SQL_DROPPED_ANNOTATION_SUMS,
+                             values, 4, error);
+    if (!rc)
         rc = store_write(store, SQL_DROP_ANNOTATIONS, values, 4, error);
     if (!rc)
         rc = store_write(store, SQL_DELETE_CHECKPOINTS, values, 4, error);

@@ -19,6 +19,20 @@ int store_write_summed(struct cairn_store *store, enum sql_id id,
                        const struct sql_value *values, size_t n,
                        struct cairn_error *error);
 
+/* ---- rows_meta.c: tallies (rows_lost.h) ---- */
+
+/* Counts a row, of which these are all columns but the checksum; and the rows that a
+ * statement finds, of which it gives the checksums, as gone. Both with the statements
+ * that put and drop them, the second one before. */
+int tally_put_row(struct cairn_store *store, enum tally_of of, uint64_t scope,
+                  const struct sql_value *values, size_t n, struct cairn_error *error);
+int tally_drop_rows(struct cairn_store *store, enum tally_of of, uint64_t scope,
+                    enum sql_id sums, const struct sql_value *values, size_t n,
+                    struct cairn_error *error);
+
+int tally_write(struct cairn_store *store, enum tally_of of, uint64_t scope,
+                const struct row_tally *due, struct cairn_error *error);
+
 /* ---- row_hmac.c ---- */
 
 /* The checksum of a row that decides something and is in no record: the first 8 bytes

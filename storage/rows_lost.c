@@ -7,6 +7,7 @@
 #include "storage/rows_int.h"
 
 #include <assert.h>
+#include <stdio.h>
 
 int store_each_lost_checkpoint(struct cairn_store *store,
                                int (*each)(void *, uint64_t run, uint64_t seq),
@@ -75,4 +76,139 @@ int store_was_quarantined(struct cairn_store *store, uint64_t seq, bool *was,
 {
     store_assert_open(store);
     return db_is(store->db, SQL_WAS_QUARANTINED, VALUES(value_u64(seq)), was, error);
+}
+
+/* ---- Rows that are missed ---- */
+
+static const struct {
+    const char *rows; /* what they are called */
+    enum sql_id sums;
+    bool scoped;
+} tallied[TALLY_KINDS] = {
+    [TALLY_ITEMS] = {"items of session", SQL_ITEM_SUMS, true},
+    [TALLY_LOG] = {"rows of the log of session", SQL_SESSION_LOG_SUMS, true},
+    [TALLY_BRANCHES] = {"branches of sessions", SQL_BRANCH_SUMS, false},
+    [TALLY_ANNOTATIONS] = {"labels and notes of checkpoints", SQL_ANNOTATION_SUMS,
+                           false},
+};
+
+int store_tally_rows(struct cairn_store *store, enum tally_of of, uint64_t scope,
+                     struct row_tally *found, struct cairn_error *error)
+{
+    struct query query;
+    const struct sql_value bound[] = {
+        value_int(scope > INT64_MAX ? INT64_MAX : (int64_t)scope)};
+    *found = (struct row_tally){0};
+    int rc = query_start(&query, store->db, tallied[of].sums, bound, tallied[of].scoped,
+                         error);
+    while (rc >= 0 && (rc = query_step(&query, error)) > 0)
+        tally_add(found, query_blob(&query, 0));
+    query_end(&query);
+    return rc < 0 ? rc : 0;
+}
+
+enum { GAP_BYTES = 200 };
+
+static void describe_gap(const struct tally_gap *gap, char text[GAP_BYTES])
+{
+    char of_what[80];
+    unsigned long long due = gap->due.n, found = gap->found.n;
+    if (tallied[gap->of].scoped)
+        snprintf(of_what, sizeof of_what, "%s %llu", tallied[gap->of].rows,
+                 (unsigned long long)gap->scope);
+    else
+        snprintf(of_what, sizeof of_what, "%s", tallied[gap->of].rows);
+    if (due == 0 && gap->due.sum == 0)
+        snprintf(text, GAP_BYTES, "the number of the %s is missing: there %s %llu",
+                 of_what, found == 1 ? "is" : "are", found);
+    else if (found < due)
+        snprintf(text, GAP_BYTES, "%llu of the %llu %s %s missing", due - found, due,
+                 of_what, due - found == 1 ? "is" : "are");
+    else
+        snprintf(text, GAP_BYTES,
+                 "the %s are not those that cairn has put there last (%llu were, and "
+                 "there %s %llu)",
+                 of_what, due, found == 1 ? "is" : "are", found);
+}
+
+int store_tally_compare(struct cairn_store *store, enum tally_of of, uint64_t scope,
+                        const struct row_tally *found, struct cairn_error *error)
+{
+    struct tally_gap gap = {.of = of, .scope = scope, .found = *found};
+    char text[GAP_BYTES];
+    int rc = store_tally(store, of, scope, &gap.due, error);
+    if (rc || tally_same(&gap.due, found))
+        return rc;
+    describe_gap(&gap, text);
+    return error_set(error, CAIRN_EDAMAGED,
+                     "%s: the store was damaged, or changed by something else than "
+                     "cairn; `cairn doctor --repair` saves what is left",
+                     text);
+}
+
+struct looking {
+    tally_gap_fn *each;
+    void *context;
+};
+
+static int look_at(struct cairn_store *store, enum tally_of of, uint64_t scope,
+                   const struct looking *looking, struct cairn_error *error)
+{
+    struct tally_gap gap = {.of = of, .scope = scope};
+    char text[GAP_BYTES];
+    gap.text = text;
+    int rc = store_tally(store, of, scope, &gap.due, error);
+    if (!rc)
+        rc = store_tally_rows(store, of, scope, &gap.found, error);
+    if (rc || tally_same(&gap.due, &gap.found))
+        return rc;
+    describe_gap(&gap, text);
+    return looking->each(looking->context, &gap);
+}
+
+/* Every session that a row, or a setting about rows, names. */
+static int look_at_sessions(struct cairn_store *store, const struct looking *looking,
+                            struct cairn_error *error)
+{
+    struct query query;
+    int rc = query_start(&query, store->db, SQL_EACH_TALLIED, NO_VALUES, error);
+    while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
+        uint64_t session = query_u64(&query, 0);
+        rc = look_at(store, TALLY_ITEMS, session, looking, error);
+        if (!rc)
+            rc = look_at(store, TALLY_LOG, session, looking, error);
+        if (rc)
+            break;
+    }
+    query_end(&query);
+    return rc;
+}
+
+int store_each_tally_gap(struct cairn_store *store, tally_gap_fn *each, void *context,
+                         struct cairn_error *error)
+{
+    const struct looking looking = {each, context};
+    assert(each);
+    if (store->stands_in) /* older than these tables */
+        return 0;
+    int rc = store_begin_read(store, error);
+    if (rc)
+        return rc;
+    rc = look_at(store, TALLY_BRANCHES, 0, &looking, error);
+    if (!rc)
+        rc = look_at(store, TALLY_ANNOTATIONS, 0, &looking, error);
+    if (!rc)
+        rc = look_at_sessions(store, &looking, error);
+    store_end_read(store);
+    return rc < 0 ? rc : 0;
+}
+
+int store_tally_settle(struct cairn_store *store, enum tally_of of, uint64_t scope,
+                       struct cairn_error *error)
+{
+    struct row_tally found;
+    store_assert_writing(store);
+    store->tallies[of] = (struct store_tally){0};
+    int rc = store_tally_rows(store, of, scope, &found, error);
+    return rc ? rc : tally_write(store, of, scope, &found, error);
 }

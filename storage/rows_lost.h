@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Losses: what rows refer to and is missing. */
+/* Losses: what rows refer to and is missing, and rows that are missed. */
 #ifndef STORAGE_ROWS_LOST_H
 #define STORAGE_ROWS_LOST_H
 
 #include "base/error.h"
+#include "base/str.h"
 #include "cairn/store.h"
 
 /* Checkpoints that attempts refer to, and content that attempts and runs refer to, that
@@ -26,5 +27,60 @@ int store_is_known_loss(struct cairn_store *store, const char *hex, bool *known,
 /* Whether that checkpoint was found damaged before. */
 int store_was_quarantined(struct cairn_store *store, uint64_t seq, bool *was,
                           struct cairn_error *error);
+
+/* ---- Tallies ----
+ *
+ * A tally says how many rows of a table must be there, with the exclusive or of their
+ * checksums, so that a row which something else than cairn has removed is missed.
+ * Tallies are settings of the store (docs/format.md), written once in each transaction
+ * that changes such rows; where there is none, there must be no such row.
+ *
+ * No two rows have the same key, which is in the checksum: so no row stands in a tally
+ * twice, and rows that are removed or put back by accident leave it as it is with a
+ * chance of one in 2^64. */
+
+enum tally_of {
+    TALLY_ITEMS,       /* of one session */
+    TALLY_LOG,         /* of one session */
+    TALLY_BRANCHES,    /* of the store; its scope is 0 */
+    TALLY_ANNOTATIONS, /* of the store */
+    TALLY_KINDS
+};
+struct row_tally {
+    uint64_t n;
+    uint64_t sum;
+};
+/* Adds a row with that checksum. */
+void tally_add(struct row_tally *tally, struct str sum);
+static inline bool tally_same(const struct row_tally *a, const struct row_tally *b)
+{
+    return a->n == b->n && a->sum == b->sum;
+}
+
+/* What must be there, with what the open transaction has changed. CAIRN_EDAMAGED: the
+ * setting is damaged. */
+int store_tally(struct cairn_store *store, enum tally_of of, uint64_t scope,
+                struct row_tally *due, struct cairn_error *error);
+/* What is there, by the checksums as they are stored. */
+int store_tally_rows(struct cairn_store *store, enum tally_of of, uint64_t scope,
+                     struct row_tally *found, struct cairn_error *error);
+/* CAIRN_EDAMAGED, with a text that says how many are missing, if they are not the same.
+ */
+int store_tally_compare(struct cairn_store *store, enum tally_of of, uint64_t scope,
+                        const struct row_tally *found, struct cairn_error *error);
+/* Calls for each tally that what is there does not fit; `text` says what is missing. A
+ * non-zero return stops, and is returned if negative. */
+struct tally_gap {
+    enum tally_of of;
+    uint64_t scope;
+    struct row_tally due, found;
+    const char *text;
+};
+typedef int tally_gap_fn(void *context, const struct tally_gap *gap);
+int store_each_tally_gap(struct cairn_store *store, tally_gap_fn *each, void *context,
+                         struct cairn_error *error);
+/* Makes what is there what must be there: after a repair. Needs a write transaction. */
+int store_tally_settle(struct cairn_store *store, enum tally_of of, uint64_t scope,
+                       struct cairn_error *error);
 
 #endif

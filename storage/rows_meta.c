@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows of `meta`: the settings of the store (its id, and what schema.c, rows_gc.c and
- * runs/parse_cache.c note), and the key under which values of secrets are hashed.
+ * runs/parse_cache.c note), the key under which values of secrets are hashed, and the
+ * tallies of rows (rows_lost.h). In a write transaction the tally that is being changed
+ * is kept in the handle, and written when another one is, or before the commit.
  *
  * That key is the setting `secret_key`: 64 hex digits of the key and 16 of the SHA-256
  * over it, which show damage. If damage went unnoticed, tasks would run again and
@@ -11,6 +13,7 @@
 #include "storage/rows_int.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdio.h>
 
 int store_setting(struct cairn_store *store, const char *key, char *out, size_t size,
@@ -204,4 +207,152 @@ int store_secret_key(struct cairn_store *store, bool create, uint8_t key[32],
     if (rc && error)
         *error = local;
     return rc;
+}
+
+/* ---- Tallies ---- */
+
+/* How the keys of the settings begin. A scope of the store is no part of the key. */
+static const char *const tally_keys[TALLY_KINDS] = {
+    [TALLY_ITEMS] = "rows item",
+    [TALLY_LOG] = "rows session_log",
+    [TALLY_BRANCHES] = "rows branch",
+    [TALLY_ANNOTATIONS] = "rows annotation",
+};
+enum { TALLY_BYTES = 48 };
+
+static uint64_t sum_number(struct str sum)
+{
+    uint64_t number = 0;
+    for (size_t i = 0; i < sum.len && i < sizeof(struct value_sum); i++)
+        number |= (uint64_t)(uint8_t)sum.ptr[i] << 8 * i;
+    return number;
+}
+
+void tally_add(struct row_tally *tally, struct str sum)
+{
+    tally->n++;
+    tally->sum ^= sum_number(sum);
+}
+
+static void tally_key(enum tally_of of, uint64_t scope, char key[TALLY_BYTES])
+{
+    assert(of < TALLY_KINDS);
+    if (scope)
+        snprintf(key, TALLY_BYTES, "%s %" PRIu64, tally_keys[of], scope);
+    else
+        snprintf(key, TALLY_BYTES, "%s", tally_keys[of]);
+}
+
+static int read_tally(struct cairn_store *store, enum tally_of of, uint64_t scope,
+                      struct row_tally *due, struct cairn_error *error)
+{
+    char key[TALLY_BYTES], text[TALLY_BYTES] = "", *end = text;
+    tally_key(of, scope, key);
+    *due = (struct row_tally){0};
+    int rc = store_sound_setting(store, key, text, sizeof text, error);
+    if (rc <= 0)
+        return rc;
+    due->n = strtoull(text, &end, 10);
+    bool good = end > text && *end == ' ';
+    if (good)
+        due->sum = strtoull(end + 1, &end, 16);
+    if (good && !*end)
+        return 0;
+    return error_set(error, CAIRN_EDAMAGED,
+                     "the setting %s of the store is damaged: run `cairn doctor`", key);
+}
+
+int tally_write(struct cairn_store *store, enum tally_of of, uint64_t scope,
+                const struct row_tally *due, struct cairn_error *error)
+{
+    char key[TALLY_BYTES], text[TALLY_BYTES];
+    tally_key(of, scope, key);
+    snprintf(text, sizeof text, "%" PRIu64 " %016" PRIx64, due->n, due->sum);
+    return store_set_setting(store, key, text, error);
+}
+
+/* ---- Tallies that the open transaction changes ---- */
+
+static int put_tally(struct cairn_store *store, enum tally_of of,
+                     struct cairn_error *error)
+{
+    struct store_tally *kept = &store->tallies[of];
+    if (!kept->changed)
+        return 0;
+    kept->changed = false;
+    return tally_write(store, of, kept->scope, &kept->due, error);
+}
+
+static int open_tally(struct cairn_store *store, enum tally_of of, uint64_t scope,
+                      struct row_tally **due, struct cairn_error *error)
+{
+    struct store_tally *kept = &store->tallies[of];
+    store_assert_writing(store);
+    *due = &kept->due;
+    if (kept->known && kept->scope == scope)
+        return 0;
+    int rc = put_tally(store, of, error);
+    kept->known = false;
+    if (!rc)
+        rc = read_tally(store, of, scope, &kept->due, error);
+    kept->scope = scope;
+    kept->known = rc == 0;
+    return rc;
+}
+
+int tally_put_row(struct cairn_store *store, enum tally_of of, uint64_t scope,
+                  const struct sql_value *values, size_t n, struct cairn_error *error)
+{
+    struct row_tally *due;
+    struct value_sum sum;
+    int rc = open_tally(store, of, scope, &due, error);
+    if (rc)
+        return rc;
+    values_sum(store->sha, values, n, &sum);
+    tally_add(due, value_sum_view(&sum));
+    store->tallies[of].changed = true;
+    return 0;
+}
+
+int tally_drop_rows(struct cairn_store *store, enum tally_of of, uint64_t scope,
+                    enum sql_id sums, const struct sql_value *values, size_t n,
+                    struct cairn_error *error)
+{
+    struct query query;
+    struct row_tally *due;
+    int rc = open_tally(store, of, scope, &due, error);
+    if (rc)
+        return rc;
+    rc = query_start(&query, store->db, sums, values, n, error);
+    while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
+        due->n -= due->n > 0;
+        due->sum ^= sum_number(query_blob(&query, 0));
+        store->tallies[of].changed = true;
+    }
+    query_end(&query);
+    return rc < 0 ? rc : 0;
+}
+
+int store_put_tallies(struct cairn_store *store, struct cairn_error *error)
+{
+    int rc = 0;
+    for (int of = 0; of < TALLY_KINDS && !rc; of++)
+        rc = put_tally(store, (enum tally_of)of, error);
+    return rc;
+}
+
+void store_tallies_end(struct cairn_store *store)
+{
+    memset(store->tallies, 0, sizeof store->tallies);
+}
+
+int store_tally(struct cairn_store *store, enum tally_of of, uint64_t scope,
+                struct row_tally *due, struct cairn_error *error)
+{
+    const struct store_tally *kept = &store->tallies[of];
+    store_assert_open(store);
+    if (!kept->known || kept->scope != scope)
+        return read_tally(store, of, scope, due, error);
+    *due = kept->due;
+    return 0;
 }

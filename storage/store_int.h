@@ -11,6 +11,7 @@
 
 #include "base/lock.h"
 #include "base/sha256.h"
+#include "storage/rows_lost.h"
 #include "storage/sqlite/db.h"
 #include "storage/store.h"
 #include "storage/store_files_int.h"
@@ -34,6 +35,13 @@ struct store_turns {
     uint64_t put;    /* among rows of the open transaction, 0: none */
     bool fresh;      /* no other connection has committed since it was read */
     int64_t owner;   /* lock of the run's workflow, held ever since then; 0: not held */
+};
+
+/* A tally (rows_lost.h) that is being changed. */
+struct store_tally {
+    uint64_t scope;
+    struct row_tally due;
+    bool known, changed; /* `due` is loaded; and is not written yet */
 };
 
 /* What tells that a commit took place: the database has the checkpoint `number`, or the
@@ -95,6 +103,13 @@ struct cairn_store {
 
     struct store_done *done; /* [n_done], at most STORE_DONE_MOST; for hooks */
     size_t n_done, done_capacity;
+
+    /* Those that the open transaction changes, by enum tally_of: at most one of each.
+     */
+    struct store_tally tallies[TALLY_KINDS];
+    /* The annotations fitted their tally when the database had that version. */
+    bool annotations_fit;
+    uint32_t annotations_version;
 
     /* Objects up to this id may be garbage that is being collected (rows_gc.c). */
     uint64_t collecting;
@@ -191,6 +206,12 @@ int store_take_lock(struct cairn_store *store, int wait_ms, struct cairn_error *
 void store_turn_put(struct cairn_store *store, uint64_t run, uint64_t turn);
 /* Notes that the transaction has ended. */
 void store_turns_end(struct cairn_store *store, bool committed);
+
+/* ---- rows_meta.c ---- */
+
+/* Writes what the transaction has changed; then, at its end, forgets all of them. */
+int store_put_tallies(struct cairn_store *store, struct cairn_error *error);
+void store_tallies_end(struct cairn_store *store);
 
 /* ---- rows_gc.c ---- */
 

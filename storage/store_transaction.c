@@ -91,6 +91,8 @@ void store_abort(struct cairn_store *store)
     store->next_seq = 0;
     store->knows_collecting = false;
     store_turns_end(store, false);
+    store_tallies_end(store);
+    store->annotations_fit = false;
     store->writing = false;
     store_assert_open(store);
     lock_drop(&store->lock, LOCK_COMMIT);
@@ -131,7 +133,9 @@ static int commit_once(struct cairn_store *store, struct cairn_error *error)
 int store_commit(struct cairn_store *store, struct cairn_error *error)
 {
     store_assert_writing(store);
-    int rc = store_number_commit(store, error);
+    int rc = store_put_tallies(store, error);
+    if (!rc)
+        rc = store_number_commit(store, error);
     if (!rc)
         rc = commit_once(store, error);
     if (rc) {
@@ -147,6 +151,7 @@ int store_commit(struct cairn_store *store, struct cairn_error *error)
         store_note_commit(store);
     store->committed = store->pending;
     store_turns_end(store, true);
+    store_tallies_end(store);
     store->version = db_version(store->db);
     transfer_if_grown(store);
     if (store->journal == DB_WAL && store->sync == CAIRN_SYNC_FULL && !store->poisoned)

@@ -143,6 +143,8 @@ static int fill_store(struct repair *r)
         return rc;
     rc = take_tables(r);
     if (!rc)
+        rc = repair_tallies(r);
+    if (!rc)
         rc = repair_take_records(r);
     if (!rc)
         rc = repair_parents(r);
@@ -156,6 +158,8 @@ static int fill_store(struct repair *r)
         rc = repair_attempts(r);
     if (!rc)
         rc = repair_runs(r);
+    if (!rc)
+        rc = repair_items(r);
     if (!rc)
         rc = repair_sessions(r);
     if (!rc)
@@ -268,6 +272,7 @@ int checkpoint_repair(const struct repair_options *options,
     seqs_release(&r.gone_seqs);
     seqs_release(&r.lost_sessions);
     seqs_release(&r.lost_branches);
+    free(r.bad_items);
     free(r.bad_runs);
     free(r.bad_attempts);
     seqs_release(&r.bad_objects);

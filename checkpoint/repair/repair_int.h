@@ -11,7 +11,9 @@
 #include "storage/rescue/rescue.h"
 #include "storage/rows_attempt.h"
 #include "storage/rows_checkpoint.h"
+#include "storage/rows_lost.h"
 #include "storage/rows_run.h"
+#include "storage/sessions/rows_session.h"
 
 /* What is known of a record, kept or lost. */
 struct known_record {
@@ -55,8 +57,11 @@ struct repair {
     struct seqs lost_runs; /* whose newest rows are damaged, or gone */
     struct seqs bare_runs; /* of which there is no record */
     struct seqs lost_sessions;
-    struct seqs lost_branches; /* each followed by its session */
-    struct seqs gone_seqs;     /* of records that nothing is left of */
+    struct seqs lost_branches;  /* each followed by its session */
+    struct item_row *bad_items; /* only their keys are there; session 0: made again */
+    size_t n_bad_items, bad_item_room;
+    uint64_t noted[TALLY_KINDS]; /* damaged rows that a tally counts */
+    struct seqs gone_seqs;       /* of records that nothing is left of */
     struct bad_run *bad_runs;
     size_t n_bad_runs, bad_run_room;
     struct attempt_row *bad_attempts; /* only their keys and intents are there */
@@ -91,6 +96,15 @@ void repair_note_run(struct repair *r, const struct salvage_row *row);
 void repair_note_attempt(struct repair *r, const struct salvage_row *row);
 void repair_note_object(struct repair *r, const struct salvage_row *row);
 void repair_note_session_row(struct repair *r, const struct salvage_row *row);
+/* Counts a damaged row of a table whose rows are counted. true: repair_items reports
+ * it.
+ */
+bool repair_note_tallied(struct repair *r, const struct salvage_row *row);
+/* Report rows that are missing, and set what must be there to what is: of all but
+ * items; and of these, of which those that the log or a checkpoint has are put first.
+ */
+int repair_tallies(struct repair *r);
+int repair_items(struct repair *r);
 /* Makes rows of sessions and branches again that other rows name. */
 int repair_sessions(struct repair *r);
 /* Make rows of runs again from other rows; and rows of attempts as interrupted ones,

@@ -14,6 +14,8 @@ void repair_note_session_row(struct repair *r, const struct salvage_row *row)
     const struct sql_value *v = row->values;
     long long first = v[0].integer, second = v[1].integer, third = v[2].integer;
     assert(row->table >= SALVAGE_SESSION);
+    if (repair_note_tallied(r, row))
+        return;
     if (row->n == 0)
         repair_report_loss(r, &loss, "a row of the table %s, which cannot be read",
                            salvage_name(row->table));
@@ -22,9 +24,6 @@ void repair_note_session_row(struct repair *r, const struct salvage_row *row)
     else if (row->table == SALVAGE_BRANCH)
         repair_report_loss(r, &loss, "the row of branch %lld of session %lld", first,
                            second);
-    else if (row->table == SALVAGE_ITEM)
-        repair_report_loss(r, &loss, "the item of session %lld, kind %lld, number %lld",
-                           first, second, third);
     else if (row->table == SALVAGE_ANNOTATION)
         repair_report_loss(r, &loss, "the annotation of checkpoint %lld, number %lld",
                            first, second);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Verifying the rows of runs, and other rows that refer to records and objects. */
+#include "checkpoint/verify/lost_items.h"
 #include "checkpoint/verify/verify_int.h"
 #include "storage/health.h"
 #include "storage/rows_lost.h"
@@ -150,6 +151,43 @@ static int missing_branch(void *context, uint64_t branch, uint64_t session)
                          (unsigned long long)branch, (unsigned long long)session);
 }
 
+/* "; they are kind 6, number 3": as far as it can be told. */
+static int add_lost_items(struct verifier *v, const struct tally_gap *gap,
+                          struct buf *text)
+{
+    enum { NAMED = 8 };
+    struct lost_items lost;
+    int rc = gap->of == TALLY_ITEMS
+                 ? lost_items_find(v->store, v->sha, gap->scope, &lost, v->error)
+                 : 0;
+    if (rc || gap->of != TALLY_ITEMS)
+        return rc;
+    for (size_t i = 0; i < lost.n && i < NAMED; i++)
+        buf_format(text, "%s kind %u, number %u", i ? ";" : ":", lost.at[i].kind,
+                   lost.at[i].n);
+    if (lost.n > NAMED)
+        buf_text(text, "; ...");
+    lost_items_release(&lost);
+    return 0;
+}
+
+static int missing_rows(void *context, const struct tally_gap *gap)
+{
+    struct verifier *v = context;
+    struct buf text = BUF_INIT;
+    buf_text(&text, gap->text);
+    int rc = add_lost_items(v, gap, &text);
+    buf_add(&text, "", 1);
+    if (!rc)
+        rc = buf_check(&text, v->error);
+    if (!rc) {
+        v->result.damaged++;
+        rc = verify_report(v, 0, NULL, "%s", text.data);
+    }
+    buf_release(&text);
+    return rc;
+}
+
 /* A damaged row may name any session. */
 static int verify_other_rows(struct verifier *v)
 {
@@ -159,6 +197,8 @@ static int verify_other_rows(struct verifier *v)
         rc = store_each_lost_session(v->store, missing_session, v, v->error);
     if (rc >= 0 && !v->stop && v->result.damaged == before)
         rc = store_each_lost_branch(v->store, missing_branch, v, v->error);
+    if (rc >= 0 && !v->stop && v->result.damaged == before)
+        rc = store_each_tally_gap(v->store, missing_rows, v, v->error);
     return rc;
 }
 

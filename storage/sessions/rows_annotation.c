@@ -10,18 +10,36 @@ int store_put_annotation(struct cairn_store *store, const struct annotation_row 
                          struct cairn_error *error)
 {
     assert(row->seq && row->n && row->text.len);
-    return store_write_summed(store, SQL_PUT_ANNOTATION,
-                              VALUES(value_number(row->seq), value_int(row->n),
-                                     value_int(row->time_ns), value_int(row->kind),
-                                     value_int(row->severity), value_text(row->text)),
-                              error);
+    const struct sql_value values[] = {value_number(row->seq),   value_int(row->n),
+                                       value_int(row->time_ns),  value_int(row->kind),
+                                       value_int(row->severity), value_text(row->text)};
+    enum { ALL = sizeof values / sizeof values[0] };
+    int rc = store_write_summed(store, SQL_PUT_ANNOTATION, values, ALL, error);
+    return rc ? rc : tally_put_row(store, TALLY_ANNOTATIONS, 0, values, ALL, error);
 }
 
 int store_drop_annotation(struct cairn_store *store, uint64_t seq, uint32_t n,
                           struct cairn_error *error)
 {
-    return store_write(store, SQL_DROP_ANNOTATION,
-                       VALUES(value_number(seq), value_int(n)), error);
+    const struct sql_value key[] = {value_number(seq), value_int(n)};
+    int rc =
+        tally_drop_rows(store, TALLY_ANNOTATIONS, 0, SQL_ANNOTATION_SUM, key, 2, error);
+    return rc ? rc : store_write(store, SQL_DROP_ANNOTATION, key, 2, error);
+}
+
+/* What this handle writes keeps them fitting; what others write is a new version. */
+static int check_tally(struct cairn_store *store, struct cairn_error *error)
+{
+    struct row_tally found;
+    uint32_t version = db_version(store->db);
+    if (store->annotations_fit && store->annotations_version == version)
+        return 0;
+    int rc = store_tally_rows(store, TALLY_ANNOTATIONS, 0, &found, error);
+    if (!rc)
+        rc = store_tally_compare(store, TALLY_ANNOTATIONS, 0, &found, error);
+    store->annotations_fit = rc == 0;
+    store->annotations_version = version;
+    return rc;
 }
 
 /* Calls for rows until one is of another checkpoint. */
@@ -64,6 +82,8 @@ int store_each_annotation(struct cairn_store *store, uint64_t seq,
             rc = each_of(&rows, seq, each, context, error);
         checked_stop(&rows);
     }
+    if (rc >= 0 && !rows.damaged[0])
+        rc = check_tally(store, error);
     store_end_read(store);
     return rc > 0 ? 0 : checked_result(&rows, rc, error);
 }

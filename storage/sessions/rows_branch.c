@@ -33,12 +33,16 @@ static int no_branch(uint64_t branch, struct cairn_error *error)
 static int put_row(struct cairn_store *store, enum sql_id id, uint64_t branch,
                    const struct branch_row *row, struct cairn_error *error)
 {
-    return checked_put(store, id,
-                       VALUES(value_number(branch), value_number(row->session),
-                              value_text(row->name), value_int(row->status),
-                              value_number(row->from_seq), value_int(row->started_ns),
-                              value_text(row->reason)),
-                       error);
+    const struct sql_value values[] = {
+        value_number(branch),   value_number(row->session),  value_text(row->name),
+        value_int(row->status), value_number(row->from_seq), value_int(row->started_ns),
+        value_text(row->reason)};
+    enum { ALL = sizeof values / sizeof values[0] };
+    int rc =
+        tally_drop_rows(store, TALLY_BRANCHES, 0, SQL_BRANCH_SUM, values, 1, error);
+    if (!rc)
+        rc = checked_put(store, id, values, ALL, error);
+    return rc ? rc : tally_put_row(store, TALLY_BRANCHES, 0, values, ALL, error);
 }
 
 int store_put_branch(struct cairn_store *store, struct branch_row *row,
@@ -90,6 +94,22 @@ static void branch_from(const struct checked *rows, struct branch_row *row)
                                .reason = v[BRANCH_REASON_AT].bytes};
 }
 
+/* All of them, to see whether one is damaged or missing. */
+static int look_at_all(struct checked *rows, struct cairn_error *error)
+{
+    struct row_tally found;
+    int rc = store_begin_read(rows->store, error); /* both see one moment */
+    if (rc)
+        return rc;
+    rc = checked_look(rows, SQL_EACH_BRANCH, NO_VALUES, error);
+    if (!rc)
+        rc = store_tally_rows(rows->store, TALLY_BRANCHES, 0, &found, error);
+    if (!rc && !rows->damaged[0])
+        rc = store_tally_compare(rows->store, TALLY_BRANCHES, 0, &found, error);
+    store_end_read(rows->store);
+    return checked_result(rows, rc, error);
+}
+
 /* Where it is not found, it may be one whose number is damaged. */
 int store_get_branch(struct cairn_store *store, uint64_t branch, branch_row_fn *got,
                      void *context, struct cairn_error *error)
@@ -108,26 +128,42 @@ int store_get_branch(struct cairn_store *store, uint64_t branch, branch_row_fn *
     }
     checked_stop(&rows);
     if (!rc)
-        rc = checked_look(&rows, SQL_EACH_BRANCH, NO_VALUES, error);
-    rc = checked_result(&rows, rc, error);
+        rc = look_at_all(&rows, error);
     return rc ? rc : no_branch(branch, error);
 }
 
-int store_each_branch(struct cairn_store *store, uint64_t session, branch_row_fn *each,
-                      void *context, struct cairn_error *error)
+static int each_of(struct checked *rows, uint64_t session, struct row_tally *found,
+                   branch_row_fn *each, void *context, struct cairn_error *error)
 {
-    struct checked rows = {.store = store, .table = &checked_branches};
-    assert(each);
-    int rc = checked_start(&rows, SQL_EACH_BRANCH, NO_VALUES, error);
-    while (rc >= 0 && (rc = checked_step(&rows, error)) > 0) {
+    int rc;
+    while ((rc = checked_step(rows, error)) > 0) {
         struct branch_row row;
-        branch_from(&rows, &row);
+        branch_from(rows, &row);
+        tally_add(found, rows->values[BRANCH_SUM_AT].bytes);
         if (session && row.session != session)
             continue;
         rc = each(context, &row);
         if (rc)
             break;
     }
+    return rc;
+}
+
+int store_each_branch(struct cairn_store *store, uint64_t session, branch_row_fn *each,
+                      void *context, struct cairn_error *error)
+{
+    struct checked rows = {.store = store, .table = &checked_branches};
+    struct row_tally found = {0};
+    assert(each);
+    int rc = store_begin_read(store, error); /* both see one moment */
+    if (rc)
+        return rc;
+    rc = checked_start(&rows, SQL_EACH_BRANCH, NO_VALUES, error);
+    if (!rc)
+        rc = each_of(&rows, session, &found, each, context, error);
     checked_stop(&rows);
+    if (!rc && !rows.damaged[0])
+        rc = store_tally_compare(store, TALLY_BRANCHES, 0, &found, error);
+    store_end_read(store);
     return rc > 0 ? 0 : checked_result(&rows, rc, error);
 }

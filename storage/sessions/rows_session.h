@@ -116,7 +116,22 @@ typedef int item_row_fn(void *context, const struct item_row *row);
 int store_each_item(struct cairn_store *store, uint64_t session, item_row_fn *each,
                     void *context, struct cairn_error *error);
 
+/* Adds the row, as if it were there, to a tally. */
+struct row_tally;
+void store_item_tally(struct cairn_store *store, const struct item_row *row,
+                      struct row_tally *tally);
+
 /* ---- rows_session_log.c ---- */
+
+/* Verbs (of session/, which has all) that say what became of items, by which they are
+ * made again: put and removed, of the item `number`; and a checkpoint of that number
+ * was made or restored. */
+enum {
+    SESSION_LOG_PUT = 2,
+    SESSION_LOG_REMOVED = 3,
+    SESSION_LOG_CHECKPOINT = 4,
+    SESSION_LOG_RESTORED = 5
+};
 
 /* What was done in a session. Turns count its transactions; n counts within a turn. */
 struct session_log_row {

@@ -87,6 +87,20 @@ const char sql_defer_references[] = "PRAGMA defer_foreign_keys = ON";
 #define ANNOTATION_COLUMNS \
     "SELECT " ANNOTATION_READ(FIRST_COLUMN, NEXT_COLUMN) " FROM annotation "
 
+/* Of checkpoints that are still there. */
+#define OF_CHECKPOINTS                                                                 \
+    "WHERE seq BETWEEN ?3 AND ?4 AND EXISTS(SELECT 1 FROM checkpoint c WHERE c.seq = " \
+    "annotation.seq AND c.namespace = ?1 AND c.stream = ?2)"
+
+/* i: the sessions that have items, l: those that have a log, found as below. */
+#define SESSIONS_SEEN                                                          \
+    "i(session) AS (SELECT min(session) FROM item UNION ALL "                  \
+    "SELECT (SELECT min(session) FROM item WHERE session > i.session) FROM i " \
+    "WHERE i.session IS NOT NULL), "                                           \
+    "l(session) AS (SELECT min(session) FROM session_log UNION ALL "           \
+    "SELECT (SELECT min(session) FROM session_log WHERE session > l.session) " \
+    "FROM l WHERE l.session IS NOT NULL)"
+
 /* a: the runs that have attempts, e: those that have events. Each is found by one seek
  * in the index from the one before, however many rows they have. */
 #define RUNS_SEEN                                                     \
@@ -309,12 +323,7 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_COUNT_SESSIONS] = "SELECT count(*) FROM session",
     /* The sessions of large tables are found by seeking through their keys. */
     [SQL_EACH_LOST_SESSION] =
-        "WITH RECURSIVE i(session) AS (SELECT min(session) FROM item UNION ALL "
-        "SELECT (SELECT min(session) FROM item WHERE session > i.session) FROM i "
-        "WHERE i.session IS NOT NULL), "
-        "l(session) AS (SELECT min(session) FROM session_log UNION ALL "
-        "SELECT (SELECT min(session) FROM session_log WHERE session > l.session) "
-        "FROM l WHERE l.session IS NOT NULL) "
+        "WITH RECURSIVE " SESSIONS_SEEN " "
         "SELECT session FROM (SELECT session FROM i UNION SELECT session FROM l "
         "UNION SELECT session FROM branch) n WHERE session IS NOT NULL "
         "AND NOT EXISTS(SELECT 1 FROM session s WHERE s.session = n.session) "
@@ -336,6 +345,8 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_EACH_LOST_BRANCH] =
         "SELECT branch, session FROM session s WHERE branch > 0 "
         "AND NOT EXISTS(SELECT 1 FROM branch b WHERE b.branch = s.branch) ORDER BY 1",
+    [SQL_BRANCH_SUM] = "SELECT sum FROM branch WHERE branch = ?1",
+    [SQL_BRANCH_SUMS] = "SELECT sum FROM branch",
     [SQL_PUT_ITEM] = "INSERT OR REPLACE INTO item(session, kind, n, body, sum) "
                      "VALUES(?1, ?2, ?3, ?4, ?5)",
     [SQL_DROP_ITEM] = "DELETE FROM item WHERE session = ?1 AND kind = ?2 AND n = ?3",
@@ -344,6 +355,8 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_ITEM_BEFORE] =
         ITEM_COLUMNS "WHERE session < ?1 ORDER BY session DESC, kind DESC, n DESC "
                      "LIMIT 1",
+    [SQL_ITEM_SUM] = "SELECT sum FROM item WHERE session = ?1 AND kind = ?2 AND n = ?3",
+    [SQL_ITEM_SUMS] = "SELECT sum FROM item WHERE session = ?1",
     [SQL_PUT_SESSION_LOG] =
         "INSERT INTO session_log(session, turn, n, time_ns, verb, kind, number, "
         "before, after, sum) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
@@ -360,18 +373,28 @@ static const char *const texts[SQL_COUNT] = {
                             "ORDER BY session DESC, turn DESC, n DESC LIMIT 1",
     [SQL_FIRST_SESSION_LOG] =
         SESSION_LOG_COLUMNS "WHERE session >= ?1 ORDER BY session, turn, n LIMIT 1",
+    [SQL_SESSION_LOG_SUMS] = "SELECT sum FROM session_log WHERE session = ?1",
     [SQL_PUT_ANNOTATION] = "INSERT INTO annotation(seq, n, time_ns, kind, severity, "
                            "text, sum) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
     [SQL_DROP_ANNOTATION] = "DELETE FROM annotation WHERE seq = ?1 AND n = ?2",
-    /* Of checkpoints that are still there. */
-    [SQL_DROP_ANNOTATIONS] =
-        "DELETE FROM annotation WHERE seq BETWEEN ?3 AND ?4 AND EXISTS(SELECT 1 FROM "
-        "checkpoint c WHERE c.seq = annotation.seq AND c.namespace = ?1 AND "
-        "c.stream = ?2)",
+    [SQL_DROP_ANNOTATIONS] = "DELETE FROM annotation " OF_CHECKPOINTS,
     /* It goes on with the next checkpoint: see rows_checked_int.h. */
     [SQL_EACH_ANNOTATION] = ANNOTATION_COLUMNS "WHERE seq >= ?1 ORDER BY seq, n",
     [SQL_ANNOTATION_BEFORE] =
         ANNOTATION_COLUMNS "WHERE seq < ?1 ORDER BY seq DESC, n DESC LIMIT 1",
+
+    [SQL_ANNOTATION_SUM] = "SELECT sum FROM annotation WHERE seq = ?1 AND n = ?2",
+    [SQL_ANNOTATION_SUMS] = "SELECT sum FROM annotation",
+    [SQL_DROPPED_ANNOTATION_SUMS] = "SELECT sum FROM annotation " OF_CHECKPOINTS,
+    /* Sessions that rows have, or settings about rows (rows_lost.h). */
+    [SQL_EACH_TALLIED] =
+        "WITH RECURSIVE " SESSIONS_SEEN " "
+        "SELECT session FROM (SELECT session FROM i UNION SELECT session FROM l "
+        "UNION SELECT session FROM session "
+        "UNION SELECT CAST(substr(key, 11) AS INTEGER) FROM meta "
+        "WHERE key GLOB 'rows item *' "
+        "UNION SELECT CAST(substr(key, 18) AS INTEGER) FROM meta "
+        "WHERE key GLOB 'rows session_log *') WHERE session IS NOT NULL ORDER BY 1",
 
     [SQL_PUT_OBJECT] = "INSERT INTO object(digest, size, codec, data, base) "
                        "VALUES(?1, ?2, ?3, ?4, ?5)",

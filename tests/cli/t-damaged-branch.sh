@@ -69,17 +69,34 @@ exits 0 cairn gap add 'g' --hypothesis h1 -q
 exits 0 cairn checkpoint create 'with h1' -q
 cairn checkpoint list --json --limit 1 >list
 id=$(json_get '.checkpoints[0].id' list)
-exits 0 sqlite3 "$store/cairn.db" 'DELETE FROM item WHERE kind = 1 AND session = (SELECT max(session) FROM session)'
-for command in 'gap list' 'evidence list' 'hypothesis list' 'note add x' 'gap update g1 --text y'; do
-    # shellcheck disable=SC2086
-    exits 5 cairn $command
-    says 'h1 is missing' err
-done
+of="session = (SELECT max(session) FROM session)"
+refused() {
+    for command in 'gap list' 'evidence list' 'hypothesis list' 'note add x' 'gap update g1 --text y'; do
+        # shellcheck disable=SC2086
+        exits 5 cairn $command
+        says 'h1 is missing' err
+    done
+}
+exits 0 sqlite3 "$store/cairn.db" "DELETE FROM item WHERE kind = 1 AND $of"
+refused
+exits 0 cairn doctor --repair
+exits 0 cairn gap list
+exits 0 cairn note add 'x'
+# The same where nothing has it any more that a repair looks at.
+gone() {
+    exits 0 sqlite3 "$store/cairn.db" "DELETE FROM item WHERE kind = 1 AND $of;
+        DELETE FROM session_log WHERE (kind = 1 OR verb IN (4, 5)) AND $of"
+    exits 5 cairn doctor --repair
+    says 'of the 4 items of session 3 is missing' out
+}
+gone
+refused
 exits 0 cairn checkpoint restore "$id" --yes
 exits 0 cairn gap list
 exits 0 cairn note add 'x'
-exits 0 sqlite3 "$store/cairn.db" 'DELETE FROM item WHERE kind = 1 AND session = (SELECT max(session) FROM session)'
+gone
 exits 0 cairn evidence remove e1
 exits 0 cairn gap remove g1
 exits 0 cairn hypothesis list
+exits 0 cairn checkpoint verify
 done_testing

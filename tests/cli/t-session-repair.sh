@@ -37,6 +37,19 @@ says 'the item of session 1, kind 1, number 2 is damaged' 'the item is named, an
 exits 5 cairn checkpoint create 'what is it'
 exits 5 cairn checkpoint verify
 exits 0 cairn note list --session second
+cp -r .cairn damaged
+exits 0 cairn doctor --repair
+says 'lost: 0' 'it is made again from the log'
+exits 0 cairn doctor
+exits 0 cairn hypothesis show h2
+says 'it is the cache' 'as it was'
+exits 0 cairn hypothesis add 'it is the network'
+is "$(cat out)" h3 'and work goes on'
+# ... which the log has no more, and no checkpoint.
+rm -rf .cairn
+mv damaged .cairn
+"$sql" $db 'DELETE FROM session_log WHERE session = 1 AND kind = 1 AND number = 2'
+"$sql" $db 'DELETE FROM session_log WHERE session = 1 AND verb = 4'
 exits 5 cairn doctor --repair
 says 'the item of session 1, kind 1, number 2' 'what is lost is named'
 exits 0 cairn doctor
