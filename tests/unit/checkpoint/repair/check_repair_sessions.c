@@ -150,8 +150,8 @@ START_TEST(damaged_row)
     lab_sql(lab, damage[_i].sql, 0);
     ck_assert(repair(lab));
     ck_assert_msg(strstr(losses, damage[_i].loss) != NULL, "%s", losses);
-    ck_assert_int_eq(n_losses, damage[_i].missing + (_i == 0) /* and the name */ +
-                                   (_i == 5));
+    ck_assert_int_eq(n_losses,
+                     damage[_i].missing + (_i == 0) /* and the name */ + (_i == 5));
     list_rows(lab, &after);
     if (_i == 6) {
         ck_assert_ptr_nonnull(strstr(after.data, "current 0\n"));
