@@ -43,19 +43,37 @@ static int add_row(void *context, const struct tombstone_row *row)
     return tombstones_add(context, row);
 }
 
+/* What was read by a call that gave `rc`. */
+static int take_all(struct tombstones *all, int rc, struct tombstones *out,
+                    struct cairn_error *error)
+{
+    assert(!out->at);
+    if (rc < 0) {
+        tombstones_release(all);
+        return rc == CAIRN_ENOMEM ? error_nomem(error) : rc;
+    }
+    tombstones_sort(all);
+    *out = *all;
+    return 0;
+}
+
 int tombstones_load(struct cairn_store *store, uint8_t namespace_id, uint64_t stream,
                     struct tombstones *out, struct cairn_error *error)
 {
     struct tombstones all = {0};
-    assert(!out->at);
     int rc = store_each_tombstone(store, namespace_id, stream, add_row, &all, error);
-    if (rc < 0) {
-        tombstones_release(&all);
-        return rc == CAIRN_ENOMEM ? error_nomem(error) : rc;
-    }
-    tombstones_sort(&all);
-    *out = all;
-    return 0;
+    return take_all(&all, rc, out, error);
+}
+
+int tombstones_load_within(struct cairn_store *store,
+                           const struct checkpoint_range *range, struct tombstones *out,
+                           struct cairn_error *error)
+{
+    struct tombstones all = {0};
+    int rc = store_each_tombstone_within(
+        store, range->namespace_id, range->stream, range->first,
+        range->last ? range->last : INT64_MAX, add_row, &all, error);
+    return take_all(&all, rc, out, error);
 }
 
 int tombstones_load_all(struct cairn_store *store, struct tombstones *out,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The deleted ranges of streams, loaded at once: they are merged when checkpoints are
- * pruned, so there are few per stream. */
+ * pruned, so there is at most one between two records of a stream. */
 #ifndef CHECKPOINT_TOMBSTONES_INT_H
 #define CHECKPOINT_TOMBSTONES_INT_H
 
@@ -15,6 +15,10 @@ struct tombstones { /* by namespace, stream, first seq */
 /* Those of one stream, sorted; `out` is empty before. */
 int tombstones_load(struct cairn_store *store, uint8_t namespace_id, uint64_t stream,
                     struct tombstones *out, struct cairn_error *error);
+/* Those of the range's stream that begin in its [first, last]. */
+int tombstones_load_within(struct cairn_store *store,
+                           const struct checkpoint_range *range, struct tombstones *out,
+                           struct cairn_error *error);
 /* Those of all streams of all namespaces. */
 int tombstones_load_all(struct cairn_store *store, struct tombstones *out,
                         struct cairn_error *error);

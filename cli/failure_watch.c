@@ -32,6 +32,7 @@ static void note_failure(struct failure_watch *watch, const struct cairn_event *
             watch->error = error;
     } else if (captured.made) {
         watch->made++;
+        watch->pruned += captured.pruned;
         snprintf(watch->last, sizeof watch->last, "%s", captured.id);
     }
 }
@@ -54,4 +55,5 @@ void failure_watch_end(const struct failure_watch *watch)
             watch->made, watch->last);
     else if (watch->made)
         say("the failed task is noted in the session, in checkpoint %s", watch->last);
+    say_pruned(watch->pruned);
 }

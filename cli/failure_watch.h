@@ -11,6 +11,7 @@ struct failure_watch {
     void *next_context;
     bool off;                 /* there is no session, or it cannot be written */
     uint32_t made;            /* checkpoints */
+    uint64_t pruned;          /* older ones that went, by the settings */
     char last[CAIRN_ID_MAX];  /* the newest of them */
     struct cairn_error error; /* why no more could be made, code 0: nothing is wrong */
 };

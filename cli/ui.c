@@ -178,6 +178,13 @@ void say(const char *format, ...)
     va_end(arguments);
 }
 
+void say_pruned(uint64_t pruned)
+{
+    if (pruned > 0)
+        say("%llu older checkpoint%s deleted, by the settings of the session",
+            (unsigned long long)pruned, pruned == 1 ? " was" : "s were");
+}
+
 void say_always(const char *format, ...)
 {
     va_list arguments;

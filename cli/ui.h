@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define PRINTS(f, a) __attribute__((format(printf, f, a)))
 
@@ -25,6 +26,8 @@ int ui_width(void); /* columns of stderr's terminal, 80 if unknown */
 enum color { PLAIN, RED, GREEN, YELLOW, DIM };
 /* Messages on stderr, whole lines. `say` prints nothing with --quiet, the others do. */
 void say(const char *format, ...) PRINTS(1, 2);
+/* Says how many checkpoints went by the settings of the session, if any did. */
+void say_pruned(uint64_t pruned);
 void say_always(const char *format, ...) PRINTS(1, 2);
 /* The same with its first word (the label) in a color, where colors are wanted. */
 void say_label(enum color color, const char *label, const char *format, ...)

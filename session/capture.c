@@ -354,15 +354,23 @@ int capture_automatic(struct live *live, const struct board_changes *changes,
         rc = raise_trigger(live, TRIGGER_SCHEDULED, STR(""), ref, error);
     if (!rc && !ref->seq)
         rc = raise_trigger(live, TRIGGER_SIGNIFICANT_TIME, STR(""), ref, error);
-    return rc;
+    return !rc && ref->seq ? keep_by_settings(live, error) : rc;
 }
 
 /* ---- Public ---- */
 
-static int tell_captured(const struct captured *made, struct cairn_captured *out)
+/* Ends the call that has made it, or not. */
+static int end_capture(struct live *live, int rc, const struct captured *made,
+                       struct cairn_captured *out, struct cairn_error *error)
 {
+    if (!rc && made->answer == TRIGGER_MAKES)
+        rc = keep_by_settings(live, error);
     struct cairn_captured told = {.made = made->answer == TRIGGER_MAKES,
-                                  .seq = made->ref.seq};
+                                  .seq = made->ref.seq,
+                                  .pruned = live->pruned};
+    rc = live_close(live, rc, error);
+    if (rc)
+        return rc;
     if (!told.made)
         told.why = trigger_answer_name(made->answer);
     if (made->ref.seq)
@@ -428,8 +436,7 @@ int cairn_session_checkpoint(struct cairn_store *store, const char *session,
         rc = live_check_open(&live, error);
     if (!rc)
         rc = capture_by_hand(&live, capture, &made, error);
-    rc = live_close(&live, rc, error);
-    return rc ? rc : tell_captured(&made, captured);
+    return end_capture(&live, rc, &made, captured, error);
 }
 
 static int capture_failure(struct live *live, const struct cairn_task_failure *failure,
@@ -477,6 +484,5 @@ int cairn_session_task_failed(struct cairn_store *store, const char *session,
         rc = live_check_open(&live, error);
     if (!rc)
         rc = capture_failure(&live, failure, &made, error);
-    rc = live_close(&live, rc, error);
-    return rc ? rc : tell_captured(&made, captured);
+    return end_capture(&live, rc, &made, captured, error);
 }

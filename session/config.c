@@ -30,6 +30,14 @@ static void tell_text(struct setting_sink *sink, const char *name, struct str va
                                    value.len == 0);
 }
 
+static void tell_number(struct setting_sink *sink, const char *name, uint32_t number)
+{
+    char text[16] = "";
+    if (number)
+        snprintf(text, sizeof text, "%u", number);
+    tell_text(sink, name, str_of(text));
+}
+
 static void tell_settings(struct setting_sink *sink,
                           const struct session_settings *settings)
 {
@@ -39,6 +47,10 @@ static void tell_settings(struct setting_sink *sink,
     tell_time(sink, "schedule", is->schedule_ns, usual.schedule_ns);
     tell_text(sink, "redact", settings->redact);
     tell_text(sink, "environment", settings->environment);
+    tell_number(sink, "keep-last", settings->keep.last);
+    tell_number(sink, "keep-days", settings->keep.days);
+    tell_text(sink, "keep-hourly", settings->keep.hourly ? STR("on") : STR(""));
+    tell_text(sink, "keep-tag", settings->keep.tags);
     tell_time(sink, "hook-timeout", settings->hook_limit_ns,
               session_settings_default().hook_limit_ns);
     for (unsigned kind = 0; kind < HOOK_KINDS; kind++) {
@@ -62,6 +74,7 @@ static struct session_settings copy_settings(const struct session_settings *sett
     struct session_settings copy = *settings;
     copy.redact = arena_str(arena, settings->redact);
     copy.environment = arena_str(arena, settings->environment);
+    copy.keep.tags = arena_str(arena, settings->keep.tags);
     for (unsigned kind = 0; kind < HOOK_KINDS; kind++)
         copy.hooks[kind] = arena_str(arena, settings->hooks[kind]);
     return copy;

@@ -158,6 +158,7 @@ static int put_steps(struct impact *i, struct cairn_board_result *result)
     if (!rc)
         rc = capture_automatic(&i->live, &changes, NULL, &made, i->error);
     result->changed = changes.n;
+    result->pruned = i->live.pruned;
     if (made.seq)
         checkpoint_id(NAMESPACE_DEBUG, made.seq, &made.digest, result->checkpoint);
     free(changes.at);

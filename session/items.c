@@ -289,6 +289,7 @@ static int end_editing(struct editing *e, int rc, struct cairn_board_result *out
         tell_confidence(e, &result);
     if (made.seq)
         checkpoint_id(NAMESPACE_DEBUG, made.seq, &made.digest, result.checkpoint);
+    result.pruned = e->live.pruned;
     rc = live_close(&e->live, rc, e->error);
     free(e->changes.at);
     if (!rc && out)

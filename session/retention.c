@@ -12,9 +12,10 @@
 
 int keep_days(uint32_t days, int64_t *within_ns, struct cairn_error *error)
 {
-    if (days < 1 || days > 36500)
+    if (days < 1 || days > KEEP_DAYS_MOST)
         return error_set(error, CAIRN_EUSAGE,
-                         "cannot keep %u days; give a number from 1 to 36500", days);
+                         "cannot keep %u days; give a number from 1 to %d", days,
+                         KEEP_DAYS_MOST);
     *within_ns = days * DAY_NS;
     return 0;
 }
@@ -63,6 +64,19 @@ static int mark_hourly(const struct kept *list, size_t n, uint32_t *why,
             why[dated[i].at] |= KEEP_HOURLY;
     free(dated);
     return 0;
+}
+
+enum retention_answer retention_of_one(const struct kept *one, int64_t next_utc_ns,
+                                       const struct keep_rules *rules, int64_t now_ns)
+{
+    uint32_t flags = KEEP_ALWAYS | (rules->tagged ? KEEP_TAGGED : 0);
+    if (one->flags & flags)
+        return RETENTION_FOR_GOOD;
+    if (rules->hourly && hour_of(one->utc_ns) != hour_of(next_utc_ns))
+        return RETENTION_FOR_GOOD;
+    if (rules->within_ns <= 0 || !is_young(one->utc_ns, now_ns, rules->within_ns))
+        return RETENTION_LETS_GO;
+    return one->utc_ns > now_ns ? RETENTION_FOR_GOOD : RETENTION_FOR_NOW;
 }
 
 /* The place of `seq` among the first `n`, or `n`. */

@@ -46,9 +46,19 @@ struct keep_rules {
     bool tagged;       /* those with KEEP_TAGGED */
 };
 /* --keep-days. CAIRN_EUSAGE for 0 and for more than a century. */
+enum { KEEP_DAYS_MOST = 36500 };
 int keep_days(uint32_t days, int64_t *within_ns, struct cairn_error *error);
 /* 100, 7 days, hourly. */
 struct keep_rules keep_rules_default(void);
+
+/* Of one record that has newer ones behind it and is not among the newest N. In the
+ * order of seq, each is asked about until it is let go or stays for good; those behind
+ * one that stays for now wait. Keeps all that retention_decide keeps. (It also keeps
+ * what is of another hour than the next one, or of the future, where the clock was set
+ * back.) */
+enum retention_answer { RETENTION_LETS_GO, RETENTION_FOR_NOW, RETENTION_FOR_GOOD };
+enum retention_answer retention_of_one(const struct kept *one, int64_t next_utc_ns,
+                                       const struct keep_rules *rules, int64_t now_ns);
 
 struct retention_report {
     size_t total, kept, deleted;

@@ -12,6 +12,7 @@
 #include "session/board/gaps.h"
 #include "session/outside/environment.h"
 #include "session/outside/hook_kinds.h"
+#include "session/retention.h"
 #include "session/triggers.h"
 #include "storage/sessions/rows_session.h"
 
@@ -61,8 +62,15 @@ struct session_counters {
     uint64_t checkpoints, hypotheses_tested, gaps_filled;
     uint64_t commands, verifications; /* that were run */
 };
+/* What a session keeps without being asked to prune; all 0: everything. */
+struct session_keeping {
+    uint32_t last, days; /* as the rules of cairn_session_prune */
+    bool hourly;
+    struct str tags; /* with commas between them */
+};
 struct session_settings {
     struct trigger_settings triggers;
+    struct session_keeping keep;
     struct moment scheduled; /* when the last scheduled checkpoint was made */
     struct str redact; /* names of environment variables whose values are not stored,
                           with commas between them */
@@ -84,7 +92,8 @@ struct live {
     struct moment now;
     char boot[37];
     bool open, writing;
-    uint64_t turn; /* of what this call logs; 0: nothing yet */
+    uint64_t pruned; /* checkpoints that were deleted by `settings.keep` */
+    uint64_t turn;   /* of what this call logs; 0: nothing yet */
     uint32_t logged;
 };
 
@@ -169,6 +178,9 @@ int settings_set(struct session_settings *settings, struct str name, struct str 
                  struct cairn_error *error);
 /* "5m": in the largest unit of which it is a whole number, of more than 0. */
 void settings_time(int64_t ns, char out[32]);
+/* The bytes of what it keeps, as settings_encode has them at its end. */
+void settings_encode_keeping(const struct session_keeping *keep, struct buf *out);
+bool settings_keep_some(const struct session_settings *settings);
 /* A trigger that can be switched off. */
 bool settings_has_switch(enum trigger trigger);
 
@@ -212,6 +224,28 @@ int capture_automatic(struct live *live, const struct board_changes *changes,
 enum { LINE_COLUMNS = 80 };
 int cause_line(struct buf *out, const char *start, const struct item *item,
                const char *what, struct cairn_error *error);
+/* ---- prune.c ---- */
+
+struct keeping {
+    struct keep_rules rules;
+    const struct str *tags;
+    size_t n_tags;
+};
+/* Those of the settings. The tags are in the arena. */
+int keeping_of_settings(struct live *live, struct keeping *out,
+                        struct cairn_error *error);
+/* What keeps a checkpoint but for its place in its branch: bits of `enum` in
+ * retention.h. */
+int keeping_look(struct live *live, const struct keeping *keeping, uint64_t seq,
+                 struct kept *out, struct cairn_error *error);
+
+/* ---- keep.c ---- */
+
+/* Deletes checkpoints that the settings let go: of the current branch, and in turn of
+ * another one. A bounded number is looked at and deleted, the oldest first; the next
+ * call goes on from there. Needs a write transaction; it is called when the transaction
+ * has done all else. Damage keeps nothing else from being done. */
+int keep_by_settings(struct live *live, struct cairn_error *error);
 
 /* ---- state_at.c: checkpoints back to boards ---- */
 

@@ -6,7 +6,10 @@
  *   lstr names of variables that are redacted, each once, with commas between them
  *   version 2 also: lstr names of variables that checkpoints keep, likewise,
  *   u64 limit of hooks (ns), varint number of hooks, for each in ascending order: byte
- *   kind, lstr command */
+ *   kind, lstr command
+ *   version 3 also, where a rule is set: u32 newest, u32 days, byte hourly, lstr tags,
+ *   each once, with commas between them */
+#include "base/decimal.h"
 #include "base/reader.h"
 #include "base/utf8.h"
 #include "session/outside/name_list.h"
@@ -17,7 +20,8 @@
 #define SECOND_NS 1000000000ll
 #define HOOK_LIMIT_NS (10 * SECOND_NS)
 
-enum { VERSION = 2, BOOT_ID_BYTES = 64 };
+enum { VERSION = 2, VERSION_KEEPING = 3, BOOT_ID_BYTES = 64, KEEP_LAST_MOST = 10000 };
+enum { TAG_LIST_BYTES = 4096 };
 
 struct session_settings session_settings_default(void)
 {
@@ -56,9 +60,24 @@ static bool decode_hooks(struct reader *in, struct session_settings *out)
     return out->hook_limit_ns > 0;
 }
 
+bool settings_keep_some(const struct session_settings *settings)
+{
+    const struct session_keeping *keep = &settings->keep;
+    return keep->last || keep->days || keep->hourly || keep->tags.len;
+}
+
+void settings_encode_keeping(const struct session_keeping *keep, struct buf *out)
+{
+    buf_u32(out, keep->last);
+    buf_u32(out, keep->days);
+    buf_byte(out, keep->hourly);
+    buf_lstr(out, keep->tags);
+}
+
 void settings_encode(const struct session_settings *settings, struct buf *out)
 {
-    buf_byte(out, VERSION);
+    bool keeping = settings_keep_some(settings);
+    buf_byte(out, keeping ? VERSION_KEEPING : VERSION);
     buf_u32(out, settings->triggers.off);
     buf_u64(out, (uint64_t)settings->triggers.interval_ns);
     buf_u64(out, (uint64_t)settings->triggers.schedule_ns);
@@ -68,6 +87,59 @@ void settings_encode(const struct session_settings *settings, struct buf *out)
     buf_lstr(out, settings->redact);
     buf_lstr(out, settings->environment);
     encode_hooks(settings, out);
+    if (keeping)
+        settings_encode_keeping(&settings->keep, out);
+}
+
+/* May it be a tag, and be printed? */
+static bool is_tag(struct str text)
+{
+    const char *at = text.ptr, *end = at + text.len;
+    uint32_t code = 0;
+    if (!text.len || text.len > CHECKPOINT_TAG_BYTES)
+        return false;
+    while (at < end) {
+        size_t n = utf8_next(at, end, &code);
+        if (!n || code < 0x20 || code == 0x7f)
+            return false;
+        at += n;
+    }
+    return true;
+}
+
+static bool is_in_list(struct str list, struct str tag)
+{
+    while (list.len)
+        if (str_equal(next_name(&list), tag))
+            return true;
+    return false;
+}
+
+/* No tag or several, each once. */
+static bool is_tag_list(struct str list)
+{
+    struct str rest = list;
+    if (list.len > TAG_LIST_BYTES || (list.len && list.ptr[list.len - 1] == ','))
+        return false;
+    while (rest.len) {
+        struct str tag = next_name(&rest);
+        if (!is_tag(tag) || is_in_list(rest, tag))
+            return false;
+    }
+    return true;
+}
+
+static bool read_keeping(struct reader *in, struct session_settings *out)
+{
+    struct session_keeping *keep = &out->keep;
+    keep->last = read_u32(in);
+    keep->days = read_u32(in);
+    uint8_t hourly = read_byte(in);
+    keep->hourly = hourly == 1;
+    keep->tags = read_lstr(in);
+    return hourly <= 1 && keep->last <= KEEP_LAST_MOST &&
+           keep->days <= KEEP_DAYS_MOST && is_tag_list(keep->tags) &&
+           settings_keep_some(out);
 }
 
 int settings_decode(struct str bytes, struct session_settings *out,
@@ -75,7 +147,7 @@ int settings_decode(struct str bytes, struct session_settings *out,
 {
     struct reader in = reader_of(bytes.ptr, bytes.len);
     uint8_t version = read_byte(&in);
-    bool good = version >= 1 && version <= VERSION;
+    bool good = version >= 1 && version <= VERSION_KEEPING;
     struct session_settings made = {.hook_limit_ns = HOOK_LIMIT_NS};
     made.triggers.off = read_u32(&in);
     made.triggers.interval_ns = (int64_t)read_u64(&in);
@@ -88,6 +160,8 @@ int settings_decode(struct str bytes, struct session_settings *out,
         made.environment = read_lstr(&in);
     if (version > 1)
         good = decode_hooks(&in, &made) && good;
+    if (version == VERSION_KEEPING)
+        good = read_keeping(&in, &made) && good;
     good = good && is_name_list(made.redact) && is_pattern_list(made.environment) &&
            reader_done(&in) && made.scheduled.boot_id.len <= BOOT_ID_BYTES &&
            made.triggers.interval_ns >= 0 && made.triggers.schedule_ns >= 0;
@@ -196,6 +270,61 @@ static int set_environment(struct session_settings *settings, struct str value,
     return 0;
 }
 
+static int set_number(struct str value, uint32_t most, const char *name, uint32_t *out,
+                      struct cairn_error *error)
+{
+    uint64_t number = 0;
+    bool off = str_equal(value, STR("off"));
+    if (!off && (!str_to_u64(value, &number) || number < 1 || number > most))
+        return error_set(error, CAIRN_EUSAGE,
+                         "'%.*s' is no value of %s: give a number from 1 to %u, or off",
+                         (int)utf8_fit(value, 80), value.ptr, name, most);
+    *out = (uint32_t)number;
+    return 0;
+}
+
+static int set_hourly(struct str value, bool *hourly, struct cairn_error *error)
+{
+    bool off = str_equal(value, STR("off"));
+    if (!off && !str_equal(value, STR("on")))
+        return error_set(error, CAIRN_EUSAGE,
+                         "'%.*s' is no value of keep-hourly: give on or off",
+                         (int)utf8_fit(value, 80), value.ptr);
+    *hourly = !off;
+    return 0;
+}
+
+/* The value must outlive the settings. */
+static int set_tags(struct str value, struct str *tags, struct cairn_error *error)
+{
+    if (str_equal(value, STR("off")))
+        value.len = 0;
+    else if (!value.len)
+        value = STR(","); /* refused */
+    if (!is_tag_list(value))
+        return error_set(error, CAIRN_EUSAGE,
+                         "'%.*s' is no value of keep-tag: give tags, each once, with "
+                         "commas between them, or off",
+                         (int)utf8_fit(value, 80), value.ptr);
+    *tags = value;
+    return 0;
+}
+
+/* 1: it is none of these. */
+static int set_keeping(struct session_keeping *keep, struct str name, struct str value,
+                       struct cairn_error *error)
+{
+    if (str_equal(name, STR("keep-last")))
+        return set_number(value, KEEP_LAST_MOST, "keep-last", &keep->last, error);
+    if (str_equal(name, STR("keep-days")))
+        return set_number(value, KEEP_DAYS_MOST, "keep-days", &keep->days, error);
+    if (str_equal(name, STR("keep-hourly")))
+        return set_hourly(value, &keep->hourly, error);
+    if (str_equal(name, STR("keep-tag")))
+        return set_tags(value, &keep->tags, error);
+    return 1;
+}
+
 static int set_switch(struct session_settings *settings, struct str name,
                       struct str value, struct cairn_error *error)
 {
@@ -256,5 +385,6 @@ int settings_set(struct session_settings *settings, struct str name, struct str 
         return set_hook(settings, name, value, error);
     if (str_equal(name, STR("environment")))
         return set_environment(settings, value, error);
-    return set_switch(settings, name, value, error);
+    int rc = set_keeping(&settings->keep, name, value, error);
+    return rc > 0 ? set_switch(settings, name, value, error) : rc;
 }

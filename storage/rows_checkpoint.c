@@ -393,37 +393,67 @@ int store_delete_tombstone(struct cairn_store *store, uint64_t id,
     return store_write(store, SQL_DELETE_TOMBSTONE, VALUES(value_u64(id)), error);
 }
 
+struct tombstone_visit {
+    int (*each)(void *, const struct tombstone_row *);
+    void *context;
+};
+
+/* Goes through the rows of a query that was started (rc 0), and ends it. */
+static int visit_tombstones(struct query *query, int rc,
+                            const struct tombstone_visit *visit,
+                            struct cairn_error *error)
+{
+    while (rc >= 0 && (rc = query_step(query, error)) > 0) {
+        struct tombstone_row row = {
+            .id = query_u64(query, TOMBSTONE_ID_AT),
+            .namespace_id = query_u8(query, TOMBSTONE_NAMESPACE_AT),
+            .stream = query_u64(query, TOMBSTONE_STREAM_AT),
+            .first = query_u64(query, TOMBSTONE_FIRST_SEQ_AT),
+            .last = query_u64(query, TOMBSTONE_LAST_SEQ_AT),
+            .count = query_u64(query, TOMBSTONE_COUNT_AT),
+            .time_ns = query_int(query, TOMBSTONE_TIME_NS_AT),
+            .change_bytes = query_u64(query, TOMBSTONE_CHANGE_BYTES_AT),
+        };
+        digest_from(query_blob(query, TOMBSTONE_BEFORE_AT), &row.before);
+        digest_from(query_blob(query, TOMBSTONE_AFTER_AT), &row.after);
+        rc = visit->each(visit->context, &row);
+        if (rc)
+            break;
+    }
+    query_end(query);
+    return rc < 0 ? rc : 0;
+}
+
 int store_each_tombstone(struct cairn_store *store, uint8_t namespace_id,
                          uint64_t stream,
                          int (*each)(void *, const struct tombstone_row *),
                          void *context, struct cairn_error *error)
 {
     struct query query;
+    struct tombstone_visit visit = {each, context};
     store_assert_open(store);
     assert(each);
     int rc =
         query_start(&query, store->db,
                     namespace_id && stream ? SQL_EACH_TOMBSTONE_OF : SQL_EACH_TOMBSTONE,
                     VALUES(value_int(namespace_id), value_u64(stream)), error);
-    while (rc >= 0 && (rc = query_step(&query, error)) > 0) {
-        struct tombstone_row row = {
-            .id = query_u64(&query, TOMBSTONE_ID_AT),
-            .namespace_id = query_u8(&query, TOMBSTONE_NAMESPACE_AT),
-            .stream = query_u64(&query, TOMBSTONE_STREAM_AT),
-            .first = query_u64(&query, TOMBSTONE_FIRST_SEQ_AT),
-            .last = query_u64(&query, TOMBSTONE_LAST_SEQ_AT),
-            .count = query_u64(&query, TOMBSTONE_COUNT_AT),
-            .time_ns = query_int(&query, TOMBSTONE_TIME_NS_AT),
-            .change_bytes = query_u64(&query, TOMBSTONE_CHANGE_BYTES_AT),
-        };
-        digest_from(query_blob(&query, TOMBSTONE_BEFORE_AT), &row.before);
-        digest_from(query_blob(&query, TOMBSTONE_AFTER_AT), &row.after);
-        rc = each(context, &row);
-        if (rc)
-            break;
-    }
-    query_end(&query);
-    return rc < 0 ? rc : 0;
+    return visit_tombstones(&query, rc, &visit, error);
+}
+
+int store_each_tombstone_within(struct cairn_store *store, uint8_t namespace_id,
+                                uint64_t stream, uint64_t first, uint64_t last,
+                                int (*each)(void *, const struct tombstone_row *),
+                                void *context, struct cairn_error *error)
+{
+    struct query query;
+    struct tombstone_visit visit = {each, context};
+    store_assert_open(store);
+    assert(each && namespace_id && stream);
+    int rc = query_start(&query, store->db, SQL_EACH_TOMBSTONE_WITHIN,
+                         VALUES(value_int(namespace_id), value_u64(stream),
+                                value_u64(first), value_u64(last)),
+                         error);
+    return visit_tombstones(&query, rc, &visit, error);
 }
 
 int store_has_tombstone_behind(struct cairn_store *store, uint8_t namespace_id,

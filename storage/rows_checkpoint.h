@@ -95,6 +95,11 @@ int store_each_tombstone(struct cairn_store *store, uint8_t namespace_id,
                          uint64_t stream,
                          int (*each)(void *, const struct tombstone_row *),
                          void *context, struct cairn_error *error);
+/* Those of one stream that begin in [first, last], without reading the others. */
+int store_each_tombstone_within(struct cairn_store *store, uint8_t namespace_id,
+                                uint64_t stream, uint64_t first, uint64_t last,
+                                int (*each)(void *, const struct tombstone_row *),
+                                void *context, struct cairn_error *error);
 /* Whether records of a stream after that seq were deleted or lost. */
 int store_has_tombstone_behind(struct cairn_store *store, uint8_t namespace_id,
                                uint64_t stream, uint64_t seq, bool *has,

@@ -32,6 +32,17 @@ int chain_prune_except(const struct chains *in, uint64_t stream,
 /* Adds what was done to one stream to the sum. */
 void prune_result_add(struct cairn_prune_result *sum,
                       const struct cairn_prune_result *one);
+/* Deletes these sound records but those that other streams start from, inside the
+ * caller's write transaction. Looks at them, at what is beside them and at where
+ * streams start, not at the rest of the stream. The newest record must not be among
+ * them. Where damage is in the way nothing more is deleted. *deleted: how many were. */
+int chain_delete_listed(const struct chains *in, uint64_t stream,
+                        const struct kept_seqs *listed, uint64_t *deleted,
+                        struct cairn_error *error);
+/* The seq of the n-th newest sound record of a stream, n from 1; 0: there are not so
+ * many. Reads that many. */
+int chain_nth_newest(const struct chains *in, uint64_t stream, uint32_t n,
+                     uint64_t *seq, struct cairn_error *error);
 /* chain_prune for a run. */
 int run_stream_prune(struct cairn_store *store, struct sha256 *sha, uint64_t run,
                      uint32_t keep, struct cairn_error *error);

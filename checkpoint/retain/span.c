@@ -99,7 +99,7 @@ static int look_around(struct span *s)
     if (rc >= 0 && s->needed)
         rc = store_each_checkpoint(store, &range, note_base, s, s->error);
     if (rc >= 0)
-        rc = tombstones_load(store, range.namespace_id, s->stream, &s->old, s->error);
+        rc = tombstones_load_within(store, &range, &s->old, s->error);
     if (rc < 0)
         return rc;
     for (size_t i = 0; i < s->forks->n; i++)

@@ -374,8 +374,8 @@ static const struct command command_table[] = {
      "none that a run forked from, so more than --keep may stay. With --session or one "
      "of --keep-last, --keep-days, --keep-hourly and --keep-tag, deletes checkpoints "
      "of a debugging session: what one of these rules keeps stays (without any of "
-     "them: "
-     "100, 7 days and hourly), and so do those that were made by hand or for a "
+     "them: by the settings keep-... of the session, else 100, 7 days and hourly), and "
+     "so do those that were made by hand or for a "
      "significant trigger, the newest valid one of each branch, and those where a "
      "branch begins.",
      "  cairn checkpoint prune --keep 20 --dry-run\n"

@@ -81,11 +81,13 @@ static int carry_on(const struct settings *settings, struct cairn_store *store,
     if (!ui_json()) {
         say("%u belief%s changed; `cairn session undo` takes it back", result.changed,
             plural(result.changed));
+        say_pruned(result.pruned);
         return 0;
     }
     doc_begin(&doc);
     doc_text(&doc, "id", result.id);
     doc_count(&doc, "changed", result.changed);
+    doc_count(&doc, "pruned", result.pruned);
     return doc_print(&doc);
 }
 

@@ -102,6 +102,7 @@ static void tell_document(struct doc *doc, const struct cairn_check_result *resu
     doc_number(doc, "duration_ms", result->duration_ms);
     doc_text(doc, "evidence", result->evidence[0] ? result->evidence : NULL);
     doc_text(doc, "checkpoint", result->checkpoint[0] ? result->checkpoint : NULL);
+    doc_count(doc, "pruned", result->pruned);
     doc_end(doc);
 }
 
@@ -118,6 +119,7 @@ static void tell_line(const struct cairn_check_result *result)
         say("%s was added because of it", result->evidence);
     if (result->checkpoint[0] != '\0')
         say("checkpoint %s was made because of it", result->checkpoint);
+    say_pruned(result->pruned);
 }
 
 static int run_one(struct work *work, const char *id,

@@ -17,6 +17,7 @@ static int report_captured(const struct cairn_captured *captured)
         if (!captured->made)
             say("no checkpoint was made: %s%s%s", captured->why,
                 captured->id[0] != '\0' ? "; the last one is " : "", captured->id);
+        say_pruned(captured->pruned);
         return 0;
     }
     doc_begin(&doc);
@@ -24,6 +25,7 @@ static int report_captured(const struct cairn_captured *captured)
     doc_text(&doc, "why", captured->made ? NULL : captured->why);
     doc_text(&doc, "id", captured->id[0] != '\0' ? captured->id : NULL);
     doc_some(&doc, "seq", captured->seq);
+    doc_count(&doc, "pruned", captured->pruned);
     return doc_print(&doc);
 }
 

@@ -20,6 +20,7 @@ static int print_document(const struct cairn_exec_result *result)
     doc_number(&doc, "duration_ms", result->duration_ms);
     doc_text(&doc, "reason", result->reason[0] != '\0' ? result->reason : NULL);
     doc_text(&doc, "checkpoint", result->checkpoint[0] ? result->checkpoint : NULL);
+    doc_count(&doc, "pruned", result->pruned);
     return doc_print(&doc);
 }
 
@@ -36,6 +37,8 @@ static int report_end(int rc, const struct cairn_exec_result *result,
         ui_warn("the command was not recorded: %s", error->text);
     else if (ui_json())
         (void)print_document(result);
+    else
+        say_pruned(result->pruned);
     return result->exit_code;
 }
 

@@ -137,6 +137,7 @@ static int print_result_document(const struct work *work,
     doc_text(&doc, "checkpoint", result->checkpoint[0] ? result->checkpoint : NULL);
     doc_text(&doc, "contradicts", result->contradicts[0] ? result->contradicts : NULL);
     confidence_document(&doc, work, result);
+    doc_count(&doc, "pruned", result->pruned);
     return doc_print(&doc);
 }
 
@@ -180,6 +181,7 @@ static void say_consequences(const struct work *work,
                 result->contradicts);
     if (result->checkpoint[0] != '\0')
         say("checkpoint %s was made because of it", result->checkpoint);
+    say_pruned(result->pruned);
 }
 
 static int report_result(const struct work *work,

@@ -80,9 +80,15 @@ static const struct command session_table[] = {
      "checkpoint (NAME* for all that begin so; or off). `hook.KIND` is a shell command "
      "that is run for each event of that kind with the event as JSON on stdin (or "
      "off), `hook-timeout` how long it may take. "
+     "`keep-last` (1 to 10000), `keep-days`, `keep-hourly` (on) and `keep-tag` (tags "
+     "with commas between them) are rules as those of `cairn checkpoint prune`, all "
+     "off at first: what none of them keeps is deleted whenever a checkpoint is made, "
+     "a "
+     "few at a time. "
      "The others are the automatic triggers, on or off.",
      "  cairn session config schedule 10m\n  cairn session config contradiction off\n"
-     "  cairn session config hook.checkpoint ./notify.sh",
+     "  cairn session config hook.checkpoint ./notify.sh\n"
+     "  cairn session config keep-last 200",
      EXITS,
      0,
      2,

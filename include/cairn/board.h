@@ -73,7 +73,8 @@ struct cairn_set {
 struct cairn_board_result {
     char id[CAIRN_ITEM_ID_MAX];
     uint32_t changed; /* items, with those that follow by themselves (closed gaps) */
-    char checkpoint[CAIRN_ID_MAX];       /* made by itself because of it, or "" */
+    char checkpoint[CAIRN_ID_MAX]; /* made by itself because of it, or "" */
+    uint64_t pruned; /* checkpoints that went then, by the settings of the session */
     char contradicts[CAIRN_ITEM_ID_MAX]; /* a belief that it contradicts now, or "" */
     /* The hypothesis whose confidence follows from the item: of evidence, or a
      * hypothesis that was there before; "" for others. */

@@ -47,7 +47,8 @@ struct cairn_exec_result {
     int64_t duration_ms;
     char id[CAIRN_ITEM_ID_MAX];    /* of its item, or "" */
     char checkpoint[CAIRN_ID_MAX]; /* made by itself because of it, or "" */
-    char reason[512];              /* why it could not be executed, or "" */
+    uint64_t pruned;  /* checkpoints that went then, by the settings of the session */
+    char reason[512]; /* why it could not be executed, or "" */
 };
 /* Runs a command as a part of the caller's job: with its stdin, terminal, directory,
  * environment and process group, and with a terminal for each output that is one. What
@@ -70,6 +71,7 @@ struct cairn_check_result {
     int64_t duration_ms;              /* of all attempts, and the pauses between them */
     char evidence[CAIRN_ITEM_ID_MAX]; /* that was added to its hypothesis, or "" */
     char checkpoint[CAIRN_ID_MAX];
+    uint64_t pruned; /* as above */
 };
 /* Runs the command of a check with sh, in the caller's directory, without a terminal
  * and with an empty stdin, and records how it ended. An attempt that takes longer than

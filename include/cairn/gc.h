@@ -42,7 +42,8 @@ CAIRN_API int cairn_checkpoint_prune(struct cairn_store *store,
                                      struct cairn_prune_result *result,
                                      struct cairn_error *error);
 
-/* Which checkpoints of a session stay: the union of the rules. Without any: the newest
+/* Which checkpoints of a session stay: the union of the rules. Without any: by the
+ * settings "keep-..." of the session (cairn/session.h); without these, too: the newest
  * 100, those of the last 7 days, and the newest of each hour. */
 struct cairn_keep_rules {
     uint32_t last; /* the newest N of each branch */
@@ -59,6 +60,14 @@ CAIRN_API int cairn_session_prune(struct cairn_store *store, const char *session
                                   const struct cairn_keep_rules *rules, bool dry_run,
                                   struct cairn_prune_result *result,
                                   struct cairn_error *error);
+/* Each rule is also a setting of the session: "keep-last" (1 to 10000), "keep-days" (1
+ * to 36500), "keep-hourly" ("on") and "keep-tag" (tags, with commas), all "off" at
+ * first. With at least one of them, each call that makes a checkpoint of the present
+ * state deletes, in the same transaction, what no rule keeps: up to 50 checkpoints of
+ * the current branch and up to 50 of another one, the oldest first; the next call goes
+ * on with it. What restores, branches, merges and imports make waits for the next call.
+ * What was kept by a label or a tag is not looked at again when that is taken away:
+ * cairn_session_prune does. */
 
 /* Garbage collection of whole runs, and of content that nothing refers to any more.
  * Runs are deleted only if at least one of the two limits is set, and then only those

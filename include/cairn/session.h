@@ -65,7 +65,8 @@ CAIRN_API int cairn_session_end(struct cairn_store *store, const char *session,
 
 /* Settings, as texts: "interval" and "schedule" (a time such as 10m; schedule: or
  * "off"), "redact" and "environment" (names of environment variables, with commas, or
- * "off": cairn/environment.h), each automatic trigger by name ("on", "off"). */
+ * "off": cairn/environment.h), the rules "keep-..." (cairn/gc.h), each automatic
+ * trigger by name ("on", "off"). */
 CAIRN_API int cairn_session_config(struct cairn_store *store, const char *session,
                                    int (*each)(void *, const char *name,
                                                const char *value, bool is_default),
@@ -88,10 +89,9 @@ struct cairn_captured {
     bool made;
     const char *why;       /* if not: "off", "too soon", "unchanged" */
     char id[CAIRN_ID_MAX]; /* of the one that was made, else of the last one or "" */
-    uint64_t seq;
+    uint64_t seq, pruned;  /* pruned: others, deleted then by the settings */
 };
-/* The whole state of a session. Only a manual one is stored where nothing has changed
- * since the last. */
+/* The whole state. Only a manual one is stored where nothing has changed since. */
 CAIRN_API int cairn_session_checkpoint(struct cairn_store *store, const char *session,
                                        const struct cairn_capture *capture,
                                        struct cairn_captured *captured,
@@ -106,8 +106,8 @@ struct cairn_task_failure {
     const char *tail;      /* the end of its output, any bytes; 64 KiB of it are kept */
     size_t tail_bytes;
 };
-/* Makes a checkpoint that names it, unless the trigger task-failed is off. May be
- * called by an observer of the run, with the store of the run. */
+/* Makes a checkpoint that names it, unless the trigger task-failed is off. An observer
+ * of the run may call it, with the store of the run. */
 CAIRN_API int cairn_session_task_failed(struct cairn_store *store, const char *session,
                                         const struct cairn_task_failure *failure,
                                         struct cairn_captured *captured,
@@ -116,13 +116,13 @@ CAIRN_API int cairn_session_task_failed(struct cairn_store *store, const char *s
 /* Exactly one of `time`, `seq` and `id` is set. */
 struct cairn_moment {
     const char *time; /* "2 hours ago", "2025-01-20 14:30", ...: the newest one of the
-                         session at that time or before, by the time of its record */
+                         session until then, by the time of its record */
     uint64_t seq;
     const char *id;
     const char *tag; /* may be NULL: only those with this tag */
 };
-/* The checkpoint of a session that is meant. CAIRN_EUSAGE: more or less than one, or a
- * time that cannot be read; CAIRN_ENOTFOUND: there was none yet; CAIRN_EDAMAGED. */
+/* The one that is meant. CAIRN_EUSAGE: more or less than one, or a time that cannot be
+ * read; CAIRN_ENOTFOUND: there was none yet; CAIRN_EDAMAGED. */
 CAIRN_API int cairn_session_at(struct cairn_store *store, const char *session,
                                const struct cairn_moment *moment,
                                struct cairn_checkpoint_info *info,

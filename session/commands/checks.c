@@ -264,6 +264,7 @@ static int record(const struct checking *c, struct cairn_store *store,
         checkpoint_id(NAMESPACE_DEBUG, made.seq, &made.digest, result->checkpoint);
     if (!rc && w.evidence.n)
         item_id(w.evidence, result->evidence);
+    result->pruned = w.live.pruned;
     rc = live_close(&w.live, rc, c->error);
     free(w.changes.at);
     return rc;

@@ -100,6 +100,7 @@ static int put_command(struct live *live, struct item *item,
         rc = capture_automatic(live, &changes, NULL, &made, error);
     if (!rc && made.seq)
         checkpoint_id(NAMESPACE_DEBUG, made.seq, &made.digest, result->checkpoint);
+    result->pruned = live->pruned;
     free(changes.at);
     return rc;
 }

@@ -181,6 +181,9 @@ static const char *const texts[SQL_COUNT] = {
     "ORDER BY first, id",
     [SQL_EACH_TOMBSTONE_OF] =
         TOMBSTONE_COLUMNS "WHERE namespace = ?1 AND stream = ?2 ORDER BY first, id",
+    [SQL_EACH_TOMBSTONE_WITHIN] =
+        TOMBSTONE_COLUMNS "WHERE namespace = ?1 AND stream = ?2 "
+                          "AND first BETWEEN ?3 AND ?4 ORDER BY first, id",
     [SQL_GET_TOMBSTONE] =
         "SELECT namespace, stream, first, last, count, before, after, time_ns, "
         "change, sum FROM tombstone WHERE id = ?1",

@@ -266,6 +266,85 @@ START_TEST(test_like_the_rules_and_once_only)
 }
 END_TEST
 
+/* One after the other comes, and after each it is asked what may go: at the end that is
+ * left which one prune of all leaves. `settled`: index of the next to ask about. */
+static size_t let_go(size_t n, size_t *settled, const struct keep_rules *rules,
+                     int64_t now_ns)
+{
+    size_t window = rules->last ? rules->last : 1, at = *settled, left = at;
+    bool waits = false;
+    for (; at < n; at++) {
+        enum retention_answer answer = RETENTION_FOR_NOW;
+        if (!waits && at + window < n)
+            answer = retention_of_one(&list[at], list[at + 1].utc_ns, rules, now_ns);
+        waits = answer == RETENTION_FOR_NOW;
+        if (waits)
+            break;
+        if (answer == RETENTION_FOR_GOOD)
+            list[left++] = list[at];
+    }
+    *settled = left;
+    while (at < n)
+        list[left++] = list[at++];
+    return left;
+}
+
+START_TEST(test_one_by_one)
+{
+    uint64_t seed = 11;
+    size_t deleted = 0, waited = 0;
+    for (int round = 0; round < 3000; round++) {
+        struct keep_rules rules = rules_at_random(&seed);
+        struct kept all[MOST];
+        size_t n = 0, settled = 0, made = 20 + help_below(&seed, MOST - 20);
+        int64_t now_ns = NOW_NS;
+        for (size_t i = 0; i < made; i++) {
+            now_ns += (int64_t)help_below(&seed, 40) * MINUTE_NS;
+            all[i] = (struct kept){.seq = i + 1, .utc_ns = now_ns};
+            if (help_below(&seed, 8) == 0)
+                all[i].flags = help_below(&seed, 2) ? KEEP_TAGGED : KEEP_MANUAL;
+            list[n++] = all[i];
+            n = let_go(n, &settled, &rules, now_ns);
+        }
+        struct kept left[MOST];
+        memcpy(left, list, n * sizeof *left);
+        memcpy(list, all, made * sizeof *list);
+        list[made - 1].flags |= KEEP_NEWEST_VALID;
+        uint32_t reasons[MOST];
+        struct retention_report once;
+        struct cairn_error error;
+        ck_assert_int_eq(
+            retention_decide(list, made, &rules, now_ns, reasons, &once, &error), 0);
+        size_t at = 0;
+        bool same = once.kept == n;
+        for (size_t i = 0; i < made && same; i++)
+            if (reasons[i])
+                same = left[at++].seq == list[i].seq;
+        ck_assert_msg(same, "round %d", round);
+        deleted += once.deleted;
+        waited += settled < n;
+    }
+    ck_assert(deleted > 3000 && waited > 1000);
+}
+END_TEST
+
+/* Where the clock was set back what is of the future stays, and nothing waits for it.
+ */
+START_TEST(test_one_of_the_future)
+{
+    struct keep_rules rules = {.within_ns = 10 * MINUTE_NS};
+    struct kept one = {.seq = 1, .utc_ns = NOW_NS + 1};
+    ck_assert_int_eq(retention_of_one(&one, NOW_NS, &rules, NOW_NS),
+                     RETENTION_FOR_GOOD);
+    one.utc_ns = NOW_NS;
+    ck_assert_int_eq(retention_of_one(&one, NOW_NS, &rules, NOW_NS), RETENTION_FOR_NOW);
+    one.utc_ns = NOW_NS - 10 * MINUTE_NS;
+    ck_assert_int_eq(retention_of_one(&one, NOW_NS, &rules, NOW_NS), RETENTION_FOR_NOW);
+    one.utc_ns--;
+    ck_assert_int_eq(retention_of_one(&one, NOW_NS, &rules, NOW_NS), RETENTION_LETS_GO);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("retention");
@@ -278,6 +357,8 @@ int main(void)
     tcase_add_test(c, test_always);
     tcase_add_test(c, test_bases);
     tcase_add_test(c, test_like_the_rules_and_once_only);
+    tcase_add_test(c, test_one_by_one);
+    tcase_add_test(c, test_one_of_the_future);
     suite_add_tcase(suite, c);
     return help_run(suite);
 }
