@@ -44,48 +44,129 @@ static bool has_parent(const struct gap_notes *c, const struct chain_link *link)
     return link->parent == 0 || seqs_has(&c->seqs, link->parent);
 }
 
-/* Adds a tombstone for what is missing between two records of a stream (`before` NULL:
- * `link` is the first). Tombstones of deleted ranges between them are kept. */
-static int bridge_gap(struct gap_notes *c, const struct chain_link *before,
-                      const struct chain_link *link)
+/* What is between two records of a stream, from the first to the second. */
+struct gap {
+    const struct chain_link *before; /* NULL: `link` is the first */
+    const struct chain_link *link;
+    uint64_t at;                 /* all up to this seq is accounted for */
+    const struct digest *digest; /* of that record; NULL: there is none */
+    bool deleted;                /* it is the last of a deleted range */
+    uint64_t missing;            /* records that no tombstone counts yet */
+};
+
+/* The next deleted range between them from a place in the list on, or NULL. */
+static const struct tombstone_row *next_deleted(const struct tombstones *all,
+                                                const struct gap *gap, size_t *place)
 {
-    const struct tombstone_row *passed = NULL;
-    uint64_t from = before ? before->record.seq : 0, counted = 0;
-    uint64_t missing = link->position - (before ? before->position : 0) - 1;
-    assert(!before || before->record.seq < link->record.seq);
-    for (size_t i = tombstones_of(&c->repair->deleted, link->record.namespace_id,
-                                  link->record.stream);
-         i < c->repair->deleted.n &&
-         c->repair->deleted.at[i].stream == link->record.stream &&
-         c->repair->deleted.at[i].namespace_id == link->record.namespace_id;
-         i++) {
-        if (c->repair->deleted.at[i].first <= from ||
-            c->repair->deleted.at[i].last >= link->record.seq)
-            continue;
-        passed = &c->repair->deleted.at[i];
-        counted += passed->count;
+    const struct known_record *next = &gap->link->record;
+    uint64_t from = gap->before ? gap->before->record.seq : 0;
+    while (*place < all->n) {
+        const struct tombstone_row *t = &all->at[(*place)++];
+        if (t->namespace_id != next->namespace_id || t->stream != next->stream)
+            break;
+        if (t->first > from && t->last < next->seq)
+            return t;
     }
+    return NULL;
+}
+
+static void begin_gap(const struct gap_notes *c, const struct chain_link *before,
+                      const struct chain_link *link, struct gap *gap)
+{
+    const struct tombstones *deleted = &c->repair->deleted;
+    const struct tombstone_row *t;
+    size_t place =
+        tombstones_of(deleted, link->record.namespace_id, link->record.stream);
+    uint64_t counted = 0;
+    *gap = (struct gap){.before = before, .link = link};
+    assert(!before || before->record.seq < link->record.seq);
+    while ((t = next_deleted(deleted, gap, &place)))
+        counted += t->count;
+    gap->missing = link->position - (before ? before->position : 0) - 1;
+    gap->missing -= counted < gap->missing ? counted : gap->missing;
+    if (before) {
+        gap->at = before->record.seq;
+        gap->digest = &before->record.digest;
+    }
+}
+
+/* The lost records of the stream between here and a deleted range. */
+static uint64_t lost_before(const struct gap_notes *c, const struct gap *gap,
+                            const struct tombstone_row *t)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; i < c->repair->n_lost; i++) {
+        const struct known_record *lost = &c->repair->lost[i];
+        n += lost->namespace_id == t->namespace_id && lost->stream == t->stream &&
+             lost->seq > gap->at && lost->seq < t->first;
+    }
+    return n < gap->missing ? n : gap->missing;
+}
+
+/* Goes on to the end of a deleted range. What was lost before it gets a tombstone that
+ * ends with the record that the range names. */
+static int pass_deleted(struct gap_notes *c, struct gap *gap,
+                        const struct tombstone_row *t)
+{
+    struct tombstone_row note = {.namespace_id = t->namespace_id,
+                                 .stream = t->stream,
+                                 .first = gap->at + 1,
+                                 .last = t->first - 1,
+                                 .after = t->before};
+    bool fits = !gap->digest || digest_equal(&t->before, gap->digest);
+    int rc = 0;
+    if (!fits && note.first <= note.last) {
+        note.before = *gap->digest;
+        note.count = lost_before(c, gap, t);
+        gap->missing -= note.count;
+        rc = add_note(c, &note);
+    }
+    gap->at = t->last;
+    gap->digest = &t->after;
+    gap->deleted = true;
+    return rc;
+}
+
+/* What was lost right before the second record. */
+static int end_gap(struct gap_notes *c, const struct gap *gap)
+{
+    const struct chain_link *link = gap->link;
     bool named =
-        has_parent(c, link) || (passed && passed->last == link->parent &&
-                                digest_equal(&passed->after, &link->parent_digest));
-    if (named && missing <= counted)
+        has_parent(c, link) || (gap->deleted && gap->at == link->parent &&
+                                digest_equal(gap->digest, &link->parent_digest));
+    if (named && !gap->missing)
         return 0;
     uint64_t end = named ? link->record.seq - 1 : link->parent;
     struct tombstone_row note = {.namespace_id = link->record.namespace_id,
                                  .stream = link->record.stream,
-                                 .first = (passed ? passed->last : from) + 1,
+                                 .first = gap->at + 1,
                                  .last = end,
-                                 .count = missing > counted ? missing - counted : 0,
+                                 .count = gap->missing,
                                  .after = link->parent_digest};
-    if (!before && !passed)
+    if (!gap->digest)
         note.first = link->base && link->base < end ? link->base : end;
+    else
+        note.before = *gap->digest;
     if (note.first > end)
         note.first = end;
-    if (passed)
-        note.before = passed->after;
-    else if (before)
-        note.before = before->record.digest;
     return add_note(c, &note);
+}
+
+/* Adds tombstones for what is missing between two records of a stream. Those of deleted
+ * ranges between them are kept. */
+static int bridge_gap(struct gap_notes *c, const struct chain_link *before,
+                      const struct chain_link *link)
+{
+    const struct tombstones *deleted = &c->repair->deleted;
+    const struct tombstone_row *t;
+    size_t place =
+        tombstones_of(deleted, link->record.namespace_id, link->record.stream);
+    struct gap gap;
+    int rc = 0;
+    begin_gap(c, before, link, &gap);
+    while (!rc && (t = next_deleted(deleted, &gap, &place)))
+        rc = pass_deleted(c, &gap, t);
+    return rc ? rc : end_gap(c, &gap);
 }
 
 /* ---- Lost at the end ---- */

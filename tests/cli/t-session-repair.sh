@@ -100,4 +100,25 @@ exits 5 cairn note add 'to whom'
 says 'the setting session' 'the wrong session gets nothing'
 exits 0 cairn session switch second
 exits 0 cairn note add 'to the second'
+
+# ---- A damaged checkpoint among those that are pruned ----
+rm -rf .cairn whole
+exits 0 cairn session start pruned
+exits 0 cairn session config tool-call on
+for n in 1 2 3 4 5 6 7 8 9; do
+    run cairn note add "note $n"
+    run cairn checkpoint create --trigger tool-call
+done
+cp -r .cairn whole
+for damaged in '1' '2' '3' '5' '6' '2, 4' '3, 4'; do
+    fresh
+    "$sql" $db "UPDATE checkpoint SET record = zeroblob(length(record)) WHERE seq IN ($damaged)"
+    exits 0 cairn checkpoint prune --session pruned --keep-last 3
+    exits 5 cairn doctor --repair
+    says 'lost: ' "what was lost is named, with $damaged damaged"
+    exits 0 cairn checkpoint verify
+    exits 0 cairn note add 'after the repair'
+    exits 0 cairn checkpoint restore 7 --yes
+    exits 0 cairn checkpoint verify
+done
 done_testing
