@@ -35,7 +35,7 @@ static int note_conflict(void *context, const char *id)
 /* ---- What was decided of them ---- */
 
 /* The fields of an item in one state, as texts. */
-struct shown {
+struct item_texts {
     bool there;
     size_t n;
     char *names[ITEM_FIELDS], *texts[ITEM_FIELDS];
@@ -48,17 +48,19 @@ struct decision {
 
 static int copy_item(void *context, const struct cairn_item *item)
 {
-    struct shown *shown = context;
+    struct item_texts *shown = context;
     shown->there = true;
     for (size_t i = 0; i < item->n_fields && i < ITEM_FIELDS; i++) {
         shown->names[i] = strdup(item->fields[i].name);
         shown->texts[i] = field_text(&item->fields[i]);
-        shown->n += shown->names[i] && shown->texts[i];
+        if (!shown->names[i] || !shown->texts[i])
+            return 1;
+        shown->n++;
     }
     return 0;
 }
 
-static void release(struct shown *shown)
+static void release(struct item_texts *shown)
 {
     for (size_t i = 0; i < ITEM_FIELDS; i++) {
         free(shown->names[i]);
@@ -66,7 +68,7 @@ static void release(struct shown *shown)
     }
 }
 
-static const char *value_of(const struct shown *shown, const char *name)
+static const char *value_of(const struct item_texts *shown, const char *name)
 {
     for (size_t i = 0; i < shown->n; i++)
         if (strcmp(shown->names[i], name) == 0)
@@ -92,9 +94,9 @@ static void tell_decision(struct doc *doc, const struct decision *decision)
     doc_end(doc);
 }
 
-static void tell_fields(struct doc *doc, const char *id, const struct shown *base,
-                        const struct shown *ours, const struct shown *theirs,
-                        const struct shown *now)
+static void tell_fields(struct doc *doc, const char *id, const struct item_texts *base,
+                        const struct item_texts *ours, const struct item_texts *theirs,
+                        const struct item_texts *now)
 {
     const struct item_kind *kind = NULL;
     for (size_t i = 0; (kind = item_kind_at(i)) && !item_kind_has(kind, id); i++)
@@ -117,7 +119,7 @@ static void tell_conflict(struct cairn_store *store, const char *session,
 {
     const char *const at[] = {merged->base, merged->ours, merged->theirs,
                               merged->checkpoint};
-    struct shown shown[4] = {{.there = false}};
+    struct item_texts shown[4] = {{.there = false}};
     struct cairn_error error = {0};
     for (size_t i = 0; i < 4; i++)
         (void)cairn_item_get(store, session, id, at[i], copy_item, &shown[i], &error);

@@ -132,10 +132,10 @@ static void tell_differences(struct doc *doc, const struct copied *from,
         int order = i == from->n ? 1
                     : k == to->n ? -1
                                  : strcmp(from->at[i].name, to->at[k].name);
-        const struct pair *before = order <= 0 ? &from->at[i++] : NULL,
-                          *after = order >= 0 ? &to->at[k++] : NULL;
-        tell_difference(doc, before ? before->name : after->name,
-                        before ? before->value : NULL, after ? after->value : NULL);
+        const char *name = order <= 0 ? from->at[i].name : to->at[k].name;
+        const char *before = order <= 0 ? from->at[i++].value : NULL;
+        const char *after = order >= 0 ? to->at[k++].value : NULL;
+        tell_difference(doc, name, before, after);
     }
 }
 

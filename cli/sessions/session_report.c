@@ -369,7 +369,7 @@ static int find_session(const struct settings *settings, struct page *page)
 static int check_session(const struct settings *settings, struct page *page)
 {
     struct ends *ends = &page->ends;
-    struct ends named = *ends;
+    struct ends named;
     int status;
     snprintf(ends->session, sizeof ends->session, "%" PRIu64, ends->from.session);
     snprintf(ends->name, sizeof ends->name, "%s", ends->from.session_name);

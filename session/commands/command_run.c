@@ -49,8 +49,8 @@ struct running {
 static bool is_given(const char *const *given, const char *variable)
 {
     const char *equals = strchr(variable, '=');
-    size_t n = equals ? (size_t)(equals - variable) + 1 : strlen(variable);
-    for (; given && *given; given++)
+    size_t n = equals ? (size_t)(equals - variable) + 1 : 0;
+    for (; given && *given && n; given++)
         if (strncmp(*given, variable, n) == 0)
             return true;
     return false;
