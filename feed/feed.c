@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which runs and sessions have something new, and telling it. README.md has the idea.
- */
+/* Which runs and sessions have something new, and telling it: see README.md. */
 #include "feed/feed_int.h"
 
 #include "base/array.h"

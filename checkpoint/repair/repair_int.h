@@ -96,13 +96,10 @@ void repair_note_run(struct repair *r, const struct salvage_row *row);
 void repair_note_attempt(struct repair *r, const struct salvage_row *row);
 void repair_note_object(struct repair *r, const struct salvage_row *row);
 void repair_note_session_row(struct repair *r, const struct salvage_row *row);
-/* Counts a damaged row of a table whose rows are counted. true: repair_items reports
- * it.
- */
+/* Counts a damaged row of a table with a tally. true: repair_items reports it. */
 bool repair_note_tallied(struct repair *r, const struct salvage_row *row);
 /* Report rows that are missing, and set what must be there to what is: of all but
- * items; and of these, of which those that the log or a checkpoint has are put first.
- */
+ * items; and of these, once those that the log or a checkpoint has are put again. */
 int repair_tallies(struct repair *r);
 int repair_items(struct repair *r);
 /* Makes rows of sessions and branches again that other rows name. */

@@ -4,7 +4,7 @@
 
 # Lines of a file of events that have both texts.
 having() { # FILE TEXT [TEXT]
-    grep -F -- "$2" "$1" | grep -F -- "${3:-}" | wc -l | tr -d ' '
+    grep -F -- "$2" "$1" | grep -c -F -- "${3:-}"
 }
 position() { # FILE: the last one in it
     grep '"type":"position"' "$1" | tail -n 1 | sed 's/.*"position":"\([^"]*\)".*/\1/'

@@ -8,7 +8,7 @@ get() { # PATH COMMAND...: a scalar of its JSON
     "$@" --json >doc.json 2>/dev/null
     json_get "$get_path" doc.json
 }
-lines() { [ ! -e "$1" ] && echo 0 || wc -l <"$1" | tr -d ' '; }
+lines() { if [ -e "$1" ]; then wc -l <"$1" | tr -d ' '; else echo 0; fi; }
 
 run cairn session start first
 here=$PWD
