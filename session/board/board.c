@@ -468,6 +468,15 @@ static int is_certain(const struct board *board, struct item_ref hypothesis,
     return rc;
 }
 
+/* Whether a board has the gap and is certain of the hypothesis already. */
+static int was_certain(const struct board *board, struct item_ref gap,
+                       struct item_ref hypothesis, bool *certain,
+                       struct cairn_error *error)
+{
+    *certain = false;
+    return board_find(board, gap) ? is_certain(board, hypothesis, certain, error) : 0;
+}
+
 int board_close_gaps(struct board *merged, const struct board *ours,
                      const struct board *theirs, int64_t now_ns, uint32_t *closed,
                      struct cairn_error *error)
@@ -477,15 +486,16 @@ int board_close_gaps(struct board *merged, const struct board *ours,
     int rc = 0;
     for (uint32_t i = 0; i < gaps->n && !rc; i++) {
         const struct item_value *values = gaps->items[i].values;
-        struct item_ref hypothesis = values[GAP_HYPOTHESIS].ref;
-        const struct board *from = board_find(ours, gaps->items[i].id) ? ours : theirs;
-        bool now = false, before = false;
+        struct item_ref gap = gaps->items[i].id, about = values[GAP_HYPOTHESIS].ref;
+        bool now = false, before[2] = {false};
         if (values[GAP_STATUS].count != GAP_OPEN || !values[GAP_HYPOTHESIS].present)
             continue;
-        rc = is_certain(merged, hypothesis, &now, error);
+        rc = is_certain(merged, about, &now, error);
         if (!rc && now)
-            rc = is_certain(from, hypothesis, &before, error);
-        if (!rc && now && !before)
+            rc = was_certain(ours, gap, about, &before[0], error);
+        if (!rc && now)
+            rc = was_certain(theirs, gap, about, &before[1], error);
+        if (!rc && now && !before[0] && !before[1])
             rc = close_gap(gaps, i, now_ns, &changes, error);
     }
     *closed = changes.n;

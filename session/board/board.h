@@ -67,9 +67,8 @@ struct section board_section(const struct board *board, uint8_t kind);
 int board_put(struct board *board, struct item *item, int64_t now_ns,
               struct board_changes *changes, struct cairn_error *error);
 /* Of a board that was merged from two: closes what board_put would have closed. An open
- * gap of a hypothesis that is certain now was put there as it was not, if it was not on
- * the board that the gap comes from: `ours`, if that has it, else `theirs`. *closed
- * counts. */
+ * gap of a hypothesis that is certain now stays open if one of the two boards had both
+ * so. *closed counts. */
 int board_close_gaps(struct board *merged, const struct board *ours,
                      const struct board *theirs, int64_t now_ns, uint32_t *closed,
                      struct cairn_error *error);

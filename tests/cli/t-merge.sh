@@ -169,4 +169,20 @@ says 'all that there is of its state' err
 exits 0 cairn branch abandon 'line 2' --reason 'not needed'
 exits 0 cairn checkpoint delete "$head" --yes
 exits 0 cairn checkpoint verify
+
+# ---- A gap that was open on a certain hypothesis ----
+rm -rf .cairn
+exits 0 cairn session start gaps
+exits 0 cairn hypothesis add 'it is the cache'
+for text in one two; do
+    exits 0 cairn evidence add h1 "$text" --strength 1 --kind experiment
+done
+exits 0 cairn evidence add h1 'against it' --strength -1 --kind experiment
+exits 0 cairn gap add 'what else' --hypothesis h1
+exits 0 cairn branch start without
+exits 0 cairn evidence remove e3
+is "$(cairn gap show g1 --json >doc.json; json_get .status doc.json)" open 'evidence that is removed closes no gap'
+exits 0 cairn branch switch main
+exits 0 cairn branch merge without
+is "$(cairn gap show g1 --json >doc.json; json_get .status doc.json)" open 'nor does the merge that takes that over'
 done_testing
