@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* A failure that is to be expected stops the run, unless on_failure is continue: what
- * is sure to run then is only what comes before it, and the task that starts first. */
+ * is sure to run then is only what comes before it. */
 #include "plan/decide_int.h"
 
 #include "plan/handlers.h"
-#include "plan/sched_int.h"
 
 #include <stdlib.h>
 
@@ -39,42 +38,6 @@ static void set_stopper_of_unmarked(const struct graph *g, const uint8_t *marked
             stopper[i] = task;
 }
 
-/* Needs that have all ended when the run begins; and has this node, too? */
-enum { NEEDS_ENDED = 1, HAS_ENDED = 2 };
-
-static void mark_ended(const struct judge *j, uint8_t *marked)
-{
-    const struct graph *g = j->in->graph;
-    for (uint32_t i = 0; i < g->n_nodes; i++) {
-        uint32_t node = g->order[i];
-        marked[node] = NEEDS_ENDED | HAS_ENDED;
-        for (uint32_t e = g->need_start[node]; e < g->need_start[node + 1]; e++)
-            if (!(marked[g->needs[e]] & HAS_ENDED))
-                marked[node] = 0;
-        if (j->out->fate[node] & FATE_UNSETTLED)
-            marked[node] &= NEEDS_ENDED;
-    }
-}
-
-/* The task that the scheduler takes first, in its order (plan/sched_int.h), if it is
- * sure to run: no failure comes before it. Else NODE_NONE. */
-static uint32_t first_to_start(const struct judge *j, uint8_t *marked)
-{
-    const struct graph *g = j->in->graph;
-    struct heap_entry first = {0, 0, NODE_NONE};
-    mark_ended(j, marked);
-    for (uint32_t task = 0; task < g->n_tasks; task++) {
-        const struct task_def *def = graph_def(g, task);
-        struct heap_entry entry = {def->priority, g->height[task], task};
-        bool runs = j->out->fate[task] & (FATE_WILL | FATE_MAY) && !def->finally;
-        if (runs && marked[task] & NEEDS_ENDED &&
-            (first.task == NODE_NONE || starts_before(entry, first)))
-            first = entry;
-    }
-    bool sure = first.task != NODE_NONE && j->out->fate[first.task] & FATE_WILL;
-    return sure ? first.task : NODE_NONE;
-}
-
 /* Nodes that run before all of the tasks that failed last time keep NODE_NONE. If many
  * failed, no node does: that is cautious, and cheap. */
 static int find_stoppers(const struct judge *j, uint32_t *stopper)
@@ -82,8 +45,7 @@ static int find_stoppers(const struct judge *j, uint32_t *stopper)
     enum { MANY = 16 };
     const struct graph *g = j->in->graph;
     uint8_t *marked = malloc(g->n_nodes);
-    uint32_t n = 0, first = NODE_NONE;
-    bool stopped = false;
+    uint32_t n = 0;
     if (!marked)
         return CAIRN_ENOMEM;
     for (uint32_t i = 0; i < g->n_nodes; i++)
@@ -94,7 +56,6 @@ static int find_stoppers(const struct judge *j, uint32_t *stopper)
         if (!(j->out->fate[task] & FATE_RISK) && !stays)
             continue;
         bool last = ++n > MANY || stays;
-        stopped |= stays;
         memset(marked, 0, g->n_nodes);
         if (!last)
             mark_needed(j, task, marked);
@@ -102,10 +63,6 @@ static int find_stoppers(const struct judge *j, uint32_t *stopper)
         if (last)
             break;
     }
-    if (n && !stopped)
-        first = first_to_start(j, marked);
-    if (first != NODE_NONE)
-        stopper[first] = NODE_NONE;
     free(marked);
     return n ? 1 : 0;
 }

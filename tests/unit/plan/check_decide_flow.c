@@ -433,16 +433,6 @@ START_TEST(test_stop_by_one_of_two)
     expect("bad", CAIRN_REASON_FAILED, FATE_MAY);
     expect("worse", CAIRN_REASON_FAILED, FATE_MAY);
     expect_counts(1, 2);
-    set("both", CAIRN_COMPLETED); /* so one of the two is tried first */
-    judge(CAIRN_RERUN);
-    expect("bad", CAIRN_REASON_FAILED, FATE_WILL);
-    expect("worse", CAIRN_REASON_FAILED, FATE_MAY);
-    expect_cause("worse", "bad");
-    expect_counts(1, 1);
-    definition.defs[2].priority = old_definition.defs[2].priority = 1;
-    judge(CAIRN_RERUN);
-    expect("bad", CAIRN_REASON_FAILED, FATE_MAY);
-    expect("worse", CAIRN_REASON_FAILED, FATE_WILL);
     end();
 }
 END_TEST
