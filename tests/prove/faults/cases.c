@@ -89,7 +89,7 @@ const struct sweep_case sweep_cases[] = {
      false},
     {"can-resume", "failed", "status --can-resume", NO_FINISH, false, false, false},
     {"runs", "done", "runs --json", NO_FINISH, false, false, false},
-    {"events", "done", "events --json", NO_FINISH, false, false, false},
+    {"events", "done", "events 1 --json", NO_FINISH, false, false, false},
     {"log", "done", "log c", NO_FINISH, false, false, false},
     {"graph", "new", "graph flow.yaml --json", NO_FINISH, false, false, false},
     {"validate", "new", "validate flow.yaml --json", NO_FINISH, false, false, false},
