@@ -369,18 +369,19 @@ static int find_session(const struct settings *settings, struct page *page)
 static int check_session(const struct settings *settings, struct page *page)
 {
     struct ends *ends = &page->ends;
-    struct ends named;
+    char session[sizeof ends->session], name[sizeof ends->name];
     int status;
     snprintf(ends->session, sizeof ends->session, "%" PRIu64, ends->from.session);
     snprintf(ends->name, sizeof ends->name, "%s", ends->from.session_name);
     if (!settings->given[OPT_SESSION])
         return 0;
-    named = *ends;
+    memcpy(session, ends->session, sizeof session);
+    memcpy(name, ends->name, sizeof name);
     status = find_session(settings, page);
-    if (status == 0 && strcmp(named.session, ends->session) != 0)
+    if (status == 0 && strcmp(session, ends->session) != 0)
         return report_usage(settings->command,
                             "checkpoint %s is one of session %s, not of %s",
-                            ends->from.id, named.name, ends->name);
+                            ends->from.id, name, ends->name);
     return status;
 }
 
