@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -20,6 +21,14 @@ int64_t clock_boot_ns(void);
 static inline int64_t timespec_ns(const struct timespec *t)
 {
     return (int64_t)((uint64_t)t->tv_sec * 1000000000 + (uint64_t)t->tv_nsec);
+}
+
+/* Whether a file whose time of change was `changed_ns` would get another one if it
+ * changed at `now_ns` (both UTC): file systems count time in steps, FAT in steps of two
+ * seconds. */
+static inline bool clock_settled(int64_t changed_ns, int64_t now_ns)
+{
+    return changed_ns < now_ns - 3 * INT64_C(1000000000);
 }
 
 /* From the kernel's generator: by getrandom, or where that is refused /dev/urandom.

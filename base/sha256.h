@@ -27,6 +27,11 @@ static inline bool digest_is_none(const struct digest *digest)
     return digest_equal(digest, &none);
 }
 
+static inline struct str digest_view(const struct digest *digest)
+{
+    return (struct str){(const char *)digest->bytes, DIGEST_SIZE};
+}
+
 /* Lower-case hex and a NUL. */
 void digest_hex(const struct digest *digest, char out[DIGEST_HEX_SIZE]);
 

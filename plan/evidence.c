@@ -30,7 +30,7 @@ static void note_difference(struct evidence_search *k, uint8_t found, struct str
 /* What was only touched is the same as long as nobody touches it again. */
 static bool is_settled(const struct result_file *now)
 {
-    return file_time_settled(now->changed_ns, clock_utc_ns());
+    return clock_settled(now->changed_ns, clock_utc_ns());
 }
 
 /* The outputs are as they were recorded. */

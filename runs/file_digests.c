@@ -34,17 +34,11 @@ static bool is_same_time(const struct timespec *a, const struct timespec *b)
     return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
 }
 
-bool file_time_settled(int64_t changed_ns, int64_t now_ns)
-{
-    enum { STEP_S = 3 };
-    return changed_ns < now_ns - STEP_S * INT64_C(1000000000);
-}
-
 void file_digests_note(struct file_digests *digests, const struct stat *st,
                        int64_t now_ns, const struct digest *digest)
 {
-    if (!file_time_settled(timespec_ns(&st->st_ctim), now_ns) ||
-        !file_time_settled(timespec_ns(&st->st_mtim), now_ns))
+    if (!clock_settled(timespec_ns(&st->st_ctim), now_ns) ||
+        !clock_settled(timespec_ns(&st->st_mtim), now_ns))
         return;
     pthread_mutex_lock(&digests->mutex);
     if (!digests->at)

@@ -12,11 +12,6 @@
 #include <stdatomic.h>
 #include <sys/stat.h>
 
-/* Whether a file whose time of change was `changed_ns` would get another one if it
- * changed at `now_ns` (both UTC): file systems count time in steps, FAT in steps of two
- * seconds. */
-bool file_time_settled(int64_t changed_ns, int64_t now_ns);
-
 struct file_digest;
 struct file_id {
     dev_t device;

@@ -129,10 +129,6 @@ static inline bool digest_from(struct str bytes, struct digest *out)
 }
 _Static_assert(SUM_BYTES + sizeof(struct digest) == SUM_KEYED_BYTES,
                "the HMAC of a row fills the rest of its checksum");
-static inline struct str digest_view(const struct digest *digest)
-{
-    return (struct str){(const char *)digest->bytes, DIGEST_SIZE};
-}
 static inline int64_t sql_limit(uint64_t limit)
 {
     return limit == 0 || limit > INT64_MAX ? -1 : (int64_t)limit;
