@@ -25,12 +25,12 @@ static int visit_full_roots(const struct states *states, const struct digest *gr
     if (check->roots == ROOTS_NONE)
         return 0;
     assert(check->root);
-    int rc = check->root(check->context, graph);
+    int rc = check->root(check->context, graph, false);
     if (check->roots != ROOTS_ALL || !states->outputs)
         return rc;
     for (uint32_t i = 0; i < states->n && !rc; i++)
         if (!digest_is_none(&states->outputs[i]))
-            rc = check->root(check->context, &states->outputs[i]);
+            rc = check->root(check->context, &states->outputs[i], false);
     return rc;
 }
 
@@ -68,7 +68,7 @@ static int visit_output(void *context, const struct change *change)
     struct root_visit *visit = context;
     if (digest_is_none(&change->outputs))
         return 0;
-    visit->rc = visit->check->root(visit->check->context, &change->outputs);
+    visit->rc = visit->check->root(visit->check->context, &change->outputs, false);
     return visit->rc;
 }
 

@@ -34,8 +34,9 @@ struct payload_frame {
 /* Objects that a payload refers to. NEEDED: those without which it cannot be used, and
  * whose loss nothing else reports. */
 enum payload_roots { ROOTS_NONE, ROOTS_NEEDED, ROOTS_ALL };
-/* Returns 0, or a negative code, which ends the check. */
-typedef int payload_root_fn(void *context, const struct digest *object);
+/* `is_node`: it refers to others (nodes/nodes.h). Returns 0, or a negative code, which
+ * ends the check. */
+typedef int payload_root_fn(void *context, const struct digest *object, bool is_node);
 
 struct payload_check {
     /* NULL: looked at by itself. A full record sets it; another one whose base is

@@ -36,6 +36,9 @@
 #include "checkpoint/chain.h"
 
 enum { SECTIONS_MOST = 32, CHECKPOINT_TAGS_MOST = 64 };
+enum {
+    SECTION_NODES = 128
+}; /* the objects of kinds from here on are nodes (nodes/nodes.h) */
 /* Bytes; all texts are UTF-8 without NUL. A tag is not empty and has no comma. */
 enum { CHECKPOINT_TAG_BYTES = 256, CHECKPOINT_MESSAGE_BYTES = 65536 };
 enum { CHECKPOINT_BOOT_BYTES = 64, CHECKPOINT_TAIL_BYTES = 65536 };

@@ -46,7 +46,8 @@ static int check_payload(const struct sound_record *record, struct payload_check
     if (check->roots == ROOTS_NONE)
         return 0;
     for (uint32_t i = 0; i < found.n && !rc; i++)
-        rc = check->root(check->context, &found.list[i].digest);
+        rc = check->root(check->context, &found.list[i].digest,
+                         found.list[i].kind >= SECTION_NODES);
     return rc;
 }
 

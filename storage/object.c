@@ -67,6 +67,17 @@ int store_get_object(struct cairn_store *store, const struct digest *digest,
     return rc;
 }
 
+int store_has_object(struct cairn_store *store, const struct digest *digest, bool *has,
+                     struct cairn_error *error)
+{
+    int64_t found = 0;
+    store_assert_open(store);
+    int rc = db_get_int(store->db, SQL_HAS_OBJECT,
+                        VALUES(value_blob(digest_view(digest))), &found, error);
+    *has = found != 0;
+    return rc;
+}
+
 /* ---- Putting ---- */
 
 struct new_object {

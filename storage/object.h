@@ -25,6 +25,9 @@ int store_put_object_after(struct cairn_store *store, struct str content,
  * CAIRN_EDAMAGED. */
 int store_get_object(struct cairn_store *store, const struct digest *digest,
                      struct buf *out, struct cairn_error *error);
+/* Whether there is a row of that name, which may be damaged. */
+int store_has_object(struct cairn_store *store, const struct digest *digest, bool *has,
+                     struct cairn_error *error);
 /* Checks every object and calls `bad` (may be NULL) for each damaged one; a non-zero
  * return of it stops, and a negative one is returned. */
 int store_verify_objects(struct cairn_store *store, uint64_t *checked,

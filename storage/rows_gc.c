@@ -26,6 +26,9 @@
  * last one to be deleted, together with its bases. These may get their ids used again,
  * but only after they are gone, and what to delete is not looked up any more then.
  *
+ * Content that is put before anything refers to it (a checkpoint of many files) keeps
+ * collectors away with a shared LOCK_GC until something does.
+ *
  * Collectors exclude each other by LOCK_GC. If one is killed, the setting stays, which
  * costs a few rows in `spared` until the next collector clears it.
  *
@@ -95,8 +98,23 @@ int store_gc_lock(struct cairn_store *store, struct cairn_error *error)
     if (got)
         return got < 0 ? got : 0;
     return error_set(error, CAIRN_EBUSY,
-                     "another `cairn gc` is at work in the store %s: try again",
+                     "another `cairn gc`, or a checkpoint of files, is at work in the "
+                     "store %s: try again",
                      store->paths.dir);
+}
+
+int store_gc_hold_off(struct cairn_store *store, struct cairn_error *error)
+{
+    enum { WAIT_MS = 30000 };
+    if (store->read_only)
+        return error_set(error, CAIRN_EUSAGE, "the store %s was opened read-only",
+                         store->paths.dir);
+    int rc = lock_wait(&store->lock, LOCK_GC, LOCK_SHARED, WAIT_MS, error);
+    return rc != CAIRN_EBUSY ? rc
+                             : error_set(error, rc,
+                                         "`cairn gc` is at work in the store %s: try "
+                                         "again",
+                                         store->paths.dir);
 }
 
 void store_gc_unlock(struct cairn_store *store)

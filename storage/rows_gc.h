@@ -9,6 +9,10 @@
 
 /* Only one collector runs at a time: CAIRN_EBUSY if there is another. */
 int store_gc_lock(struct cairn_store *store, struct cairn_error *error);
+/* While content is put to which nothing refers yet: keeps collectors away, beside
+ * others that do the same. CAIRN_EBUSY: one is at work for longer than this waits. */
+int store_gc_hold_off(struct cairn_store *store, struct cairn_error *error);
+/* Ends either. */
 void store_gc_unlock(struct cairn_store *store);
 /* Begins: from now on every object that is put or used again stays. Only objects with
  * ids up to *up_to may be deleted. CAIRN_EBUSY: a process of an older cairn, which does

@@ -103,6 +103,7 @@ int checkpoint_gc(struct cairn_store *store, const struct payload_kinds *kinds,
     sha256_free(gc.sha);
     free(gc.chosen);
     free(gc.marks);
+    node_set_release(&gc.nodes);
     if (result)
         *result = gc.result;
     return rc;

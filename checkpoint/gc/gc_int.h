@@ -4,6 +4,7 @@
 #define CHECKPOINT_GC_GC_INT_H
 
 #include "cairn/gc.h"
+#include "checkpoint/nodes/nodes.h"
 #include "checkpoint/payload_kind.h"
 #include "checkpoint/tombstones_int.h"
 
@@ -26,6 +27,8 @@ struct gc {
     uint64_t up_to;  /* the newest object that may be garbage */
     uint64_t *marks; /* hash set of the first 8 bytes of digests; 0: empty */
     size_t n_marks, mark_room;
+    struct node_set nodes; /* that were followed */
+    bool node_failed;      /* one cannot be followed: `error` says why */
     bool dry_run;
     bool in_slice; /* between gc_begin_slice and gc_end_slice */
     int64_t slice_start_ns;

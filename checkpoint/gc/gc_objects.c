@@ -4,10 +4,12 @@
  * is deleted. */
 #include "checkpoint/change_int.h"
 #include "checkpoint/gc/gc_int.h"
+#include "checkpoint/nodes/nodes.h"
 
 #include "base/limits.h"
 #include "storage/rows_checkpoint.h"
 #include "storage/rows_gc.h"
+#include "storage/rows_lost.h"
 #include "storage/store.h"
 
 #include <assert.h>
@@ -87,9 +89,47 @@ static int mark_used(void *context, uint64_t run, const struct digest *digest)
     return gc->dry_run && gc_is_chosen(gc, run) ? 0 : mark_digest(gc, digest);
 }
 
-static int mark_root(void *context, const struct digest *digest)
+/* A node may have the same bytes as content that is marked already: what was followed
+ * is remembered by itself. */
+static int mark_reached(void *context, const struct digest *digest, bool is_node)
 {
-    return mark_digest(context, digest);
+    struct gc *gc = context;
+    int rc = mark_digest(gc, digest);
+    if (rc || !is_node)
+        return rc;
+    rc = node_set_add(&gc->nodes, digest, true, gc->error);
+    return rc < 0 ? rc : rc == 0;
+}
+
+/* Of what a repair knows to be lost nothing more can be reached. */
+static int pass_lost_node(void *context, const struct digest *digest, int rc,
+                          const char *why)
+{
+    struct gc *gc = context;
+    char hex[DIGEST_HEX_SIZE];
+    bool known = false;
+    digest_hex(digest, hex);
+    if (rc == CAIRN_ENOTFOUND) {
+        int failed = store_is_known_loss(gc->store, hex, &known, gc->error);
+        if (failed || known)
+            return failed;
+    }
+    return error_set(gc->error, CAIRN_EDAMAGED,
+                     "no content was deleted, because the list %.12s, which may refer "
+                     "to any, cannot be read: %.300s\n`cairn doctor --repair` takes "
+                     "out what is damaged",
+                     hex, why);
+}
+
+static int mark_root(void *context, const struct digest *digest, bool is_node)
+{
+    struct gc *gc = context;
+    struct node_visitor visitor = {mark_reached, pass_lost_node, gc};
+    if (!is_node)
+        return mark_digest(gc, digest);
+    int rc = nodes_each(gc->store, digest, &visitor, gc->error);
+    gc->node_failed = rc != 0;
+    return rc;
 }
 
 struct record_scan {
@@ -133,6 +173,8 @@ static int mark_row(void *context, const struct checkpoint_row *row)
         rc = kind->check(&record, &check, &reason);
     if (!rc || rc == CAIRN_ENOMEM)
         return rc ? error_nomem(gc->error) : 0;
+    if (gc->node_failed) /* which says why */
+        return rc;
     return error_set(gc->error, rc,
                      "no content was deleted, because checkpoint %llu, which may refer "
                      "to any, cannot be read: %.300s\n`cairn doctor --repair` takes "
@@ -168,7 +210,9 @@ static int mark_change(void *context, const struct tombstone_row *row,
                          "no content was deleted, because a deleted checkpoint, %llu, "
                          "is of a kind that this release does not know",
                          (unsigned long long)row->last);
-    return rc ? error_set(gc->error, rc, "%s", reason.text) : 0;
+    if (!rc || gc->node_failed)
+        return rc;
+    return error_set(gc->error, rc, "%s", reason.text);
 }
 
 static int mark_tombstone(struct gc *gc, const struct tombstone_row *row)

@@ -4,6 +4,7 @@
 #include "checkpoint/repair/repair_int.h"
 
 #include "base/clock.h"
+#include "checkpoint/nodes/nodes.h"
 #include "storage/object.h"
 #include "storage/rows_attempt.h"
 #include "storage/rows_checkpoint.h"
@@ -62,6 +63,7 @@ struct root_notes {
     int rc;                         /* of noting, apart from that of its check */
     struct digest seen[ROOTS_SEEN]; /* the last ones: records have much in common */
     size_t n;                       /* ever put there */
+    struct node_set nodes;          /* that were looked at */
 };
 
 static bool was_seen(const struct root_notes *notes, const struct digest *digest)
@@ -73,24 +75,50 @@ static bool was_seen(const struct root_notes *notes, const struct digest *digest
     return false;
 }
 
-static int note_missing_root(void *context, const struct digest *digest)
+static int note_if_missing(struct root_notes *notes, const struct digest *digest)
 {
-    struct root_notes *notes = context;
     struct repair *r = notes->repair;
-    struct buf content = BUF_INIT;
     char hex[DIGEST_HEX_SIZE];
-    bool known = false;
-    if (was_seen(notes, digest))
-        return 0;
-    notes->seen[notes->n++ % ROOTS_SEEN] = *digest;
-    int rc = store_get_object(r->store, digest, &content, NULL);
-    buf_release(&content);
-    if (rc != CAIRN_ENOTFOUND)
+    bool there, known = false;
+    int rc = store_has_object(r->store, digest, &there, NULL);
+    if (rc || there)
         return 0;
     digest_hex(digest, hex);
     rc = store_is_known_loss(r->store, hex, &known, r->error);
     notes->rc = rc || known ? rc : note_lost_content(r, hex, notes->text);
     return notes->rc;
+}
+
+static int note_missing_below(void *context, const struct digest *digest, bool is_node)
+{
+    struct root_notes *notes = context;
+    int rc = node_set_add(&notes->nodes, digest, is_node, notes->repair->error);
+    if (rc < 0)
+        notes->rc = rc;
+    return rc < 0 ? rc : rc == 0 ? 1 : note_if_missing(notes, digest);
+}
+
+/* It was noted as missing, or the damage is reported by itself. */
+static int pass_node(void *context, const struct digest *digest, int rc,
+                     const char *why)
+{
+    (void)context;
+    (void)digest;
+    (void)rc;
+    (void)why;
+    return 0;
+}
+
+static int note_missing_root(void *context, const struct digest *digest, bool is_node)
+{
+    struct root_notes *notes = context;
+    struct node_visitor visitor = {note_missing_below, pass_node, notes};
+    if (is_node)
+        return nodes_each(notes->repair->store, digest, &visitor, notes->repair->error);
+    if (was_seen(notes, digest))
+        return 0;
+    notes->seen[notes->n++ % ROOTS_SEEN] = *digest;
+    return note_if_missing(notes, digest);
 }
 
 /* Objects that records cannot be used without: graphs of runs whose rows are lost, and
@@ -120,6 +148,7 @@ static int report_objects(struct repair *r)
     int rc = store_each_lost_object(r->store, note_lost_object, r, r->error);
     if (!rc)
         rc = store_each_checkpoint(r->store, &all, note_roots, &notes, r->error);
+    node_set_release(&notes.nodes);
     for (size_t i = 0; i < r->bad_objects.n && rc >= 0; i++)
         if (r->bad_objects.at[i]) {
             struct cairn_loss loss = {.kind = CAIRN_LOSS_OBJECT};

@@ -26,6 +26,7 @@ struct question {
 
 struct needed_root {
     struct digest digest; /* first, to be sorted by */
+    bool is_node;         /* it refers to others, which are needed, too */
     uint8_t namespace_id;
     uint64_t seq;     /* the lowest of the records that need it */
     uint64_t records; /* how many */
@@ -87,7 +88,7 @@ int verify_questions(struct verifier *v);
 /* Every object that records cannot be used without is in the pool. Records are noted by
  * ascending seq. */
 int verify_note_root(struct verifier *v, uint8_t namespace_id, uint64_t seq,
-                     const struct digest *digest);
+                     const struct digest *digest, bool is_node);
 int verify_roots(struct verifier *v);
 /* Reports a damaged object, and which records cannot be used because of it. */
 int verify_bad_object(struct verifier *v, const char *digest_hex_text, const char *why);

@@ -95,10 +95,10 @@ struct one_record {
     uint64_t seq;
 };
 
-static int note_root(void *context, const struct digest *digest)
+static int note_root(void *context, const struct digest *digest, bool is_node)
 {
     const struct one_record *one = context;
-    return verify_note_root(one->v, one->kind->namespace_id, one->seq, digest);
+    return verify_note_root(one->v, one->kind->namespace_id, one->seq, digest, is_node);
 }
 
 static int note_roots(void *context, const struct checkpoint_row *row)

@@ -4,6 +4,7 @@
 #include "checkpoint/verify/verify_int.h"
 
 #include "base/array.h"
+#include "checkpoint/nodes/nodes.h"
 #include "storage/object.h"
 #include "storage/rows_lost.h"
 
@@ -14,20 +15,21 @@
 /* A record needs much of what the ones right before it need: so memory does not grow
  * with the number of records that have the same. */
 static struct needed_root *find_recent(const struct verifier *v,
-                                       const struct digest *digest)
+                                       const struct digest *digest, bool is_node)
 {
     enum { RECENT = 64 };
     size_t first = v->n_roots > RECENT ? v->n_roots - RECENT : 0;
     for (size_t i = v->n_roots; i > first; i--)
-        if (digest_equal(&v->roots[i - 1].digest, digest))
+        if (v->roots[i - 1].is_node == is_node &&
+            digest_equal(&v->roots[i - 1].digest, digest))
             return &v->roots[i - 1];
     return NULL;
 }
 
 int verify_note_root(struct verifier *v, uint8_t namespace_id, uint64_t seq,
-                     const struct digest *digest)
+                     const struct digest *digest, bool is_node)
 {
-    struct needed_root *recent = find_recent(v, digest);
+    struct needed_root *recent = find_recent(v, digest, is_node);
     if (recent) {
         recent->records++;
         return 0;
@@ -37,7 +39,8 @@ int verify_note_root(struct verifier *v, uint8_t namespace_id, uint64_t seq,
     if (!roots)
         return CAIRN_ENOMEM;
     v->roots = roots;
-    v->roots[v->n_roots++] = (struct needed_root){*digest, namespace_id, seq, 1};
+    v->roots[v->n_roots++] =
+        (struct needed_root){*digest, is_node, namespace_id, seq, 1};
     return 0;
 }
 
@@ -45,6 +48,8 @@ static int by_digest(const void *a, const void *b)
 {
     const struct needed_root *x = a, *y = b;
     int order = memcmp(&x->digest, &y->digest, DIGEST_SIZE);
+    if (!order)
+        order = (x->is_node > y->is_node) - (x->is_node < y->is_node);
     return order ? order : (x->seq > y->seq) - (x->seq < y->seq);
 }
 
@@ -55,7 +60,8 @@ static void join_roots(struct verifier *v)
     if (v->n_roots)
         qsort(v->roots, v->n_roots, sizeof *v->roots, by_digest);
     for (size_t i = 1; i < v->n_roots; i++) {
-        if (digest_equal(&v->roots[kept].digest, &v->roots[i].digest))
+        if (v->roots[kept].is_node == v->roots[i].is_node &&
+            digest_equal(&v->roots[kept].digest, &v->roots[i].digest))
             v->roots[kept].records += v->roots[i].records;
         else
             v->roots[++kept] = v->roots[i];
@@ -139,6 +145,59 @@ static int verify_root(struct verifier *v, const struct needed_root *root,
     return rc || known ? rc : report_root(v, root, hex, "missing");
 }
 
+/* ---- What nodes refer to ---- */
+
+struct node_check {
+    struct verifier *v;
+    const struct needed_root *root; /* by which we have come here */
+    struct node_set seen;
+    struct buf content;
+};
+
+static int see_needed(void *context, const struct digest *digest, bool is_node)
+{
+    struct node_check *check = context;
+    struct verifier *v = check->v;
+    struct needed_root needed = *check->root;
+    bool there = true;
+    int rc = node_set_add(&check->seen, digest, is_node, v->error);
+    if (rc <= 0)
+        return rc ? rc : 1;
+    if (digest_equal(digest, &needed.digest) && is_node)
+        return 0; /* the root itself was looked at */
+    needed.digest = *digest;
+    rc = v->one ? 0 : store_has_object(v->store, digest, &there, v->error);
+    if (!rc && (v->one || !there))
+        rc = verify_root(v, &needed, &check->content);
+    return rc;
+}
+
+/* What cannot be read was reported where it was seen. */
+static int pass_node(void *context, const struct digest *digest, int rc,
+                     const char *why)
+{
+    (void)context;
+    (void)digest;
+    (void)rc;
+    (void)why;
+    return 0;
+}
+
+static int verify_nodes(struct verifier *v)
+{
+    struct node_check check = {.v = v};
+    struct node_visitor visitor = {see_needed, pass_node, &check};
+    int rc = 0;
+    for (size_t i = 0; i < v->n_roots && rc == 0; i++) {
+        check.root = &v->roots[i];
+        if (check.root->is_node)
+            rc = nodes_each(v->store, &check.root->digest, &visitor, v->error);
+    }
+    node_set_release(&check.seen);
+    buf_release(&check.content);
+    return rc;
+}
+
 int verify_roots(struct verifier *v)
 {
     struct buf content = BUF_INIT;
@@ -148,5 +207,5 @@ int verify_roots(struct verifier *v)
     for (size_t i = 0; i < v->n_roots && rc == 0; i++)
         rc = verify_root(v, &v->roots[i], &content);
     buf_release(&content);
-    return rc;
+    return rc ? rc : verify_nodes(v);
 }

@@ -126,10 +126,10 @@ struct root_context {
     uint64_t seq;
 };
 
-static int note_root(void *context, const struct digest *digest)
+static int note_root(void *context, const struct digest *digest, bool is_node)
 {
     const struct root_context *note = context;
-    return verify_note_root(note->v, note->namespace_id, note->seq, digest);
+    return verify_note_root(note->v, note->namespace_id, note->seq, digest, is_node);
 }
 
 /* Its full record is not the newest one of the stream. */

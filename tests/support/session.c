@@ -62,7 +62,7 @@ static int check_full(const struct sound_record *record, struct payload_check *c
     if (check->frame)
         *check->frame = (struct payload_frame){.base = check->base, .size = notes.n};
     for (uint8_t i = 0; i < notes.n && check->roots != ROOTS_NONE && !rc; i++)
-        rc = check->root(check->context, &notes.at[i]);
+        rc = check->root(check->context, &notes.at[i], false);
     return rc;
 }
 
@@ -81,7 +81,9 @@ static int check_notes(const struct sound_record *record, struct payload_check *
         change.index >= check->frame->size)
         return error_set(error, CAIRN_EDAMAGED, "it changes note %u of %u",
                          change.index, check->frame->size);
-    return check->roots == ROOTS_NONE ? 0 : check->root(check->context, &change.note);
+    return check->roots == ROOTS_NONE
+               ? 0
+               : check->root(check->context, &change.note, false);
 }
 
 static int apply_notes(void *state, const struct sound_record *record,
