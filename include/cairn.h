@@ -49,6 +49,7 @@
 #include "cairn/error.h"
 #include "cairn/external.h"
 #include "cairn/feed.h"
+#include "cairn/files.h"
 #include "cairn/gc.h"
 #include "cairn/history.h"
 #include "cairn/hook.h"

@@ -85,13 +85,18 @@ static bool is_unchanged(const struct capturing *c)
            same_content(&c->last, &c->now);
 }
 
-/* Behind the other sections. */
+/* Behind the items, in front of the files. */
 static int read_environment(struct capturing *c)
 {
     const struct session_settings *settings = &c->live->settings;
-    struct section_ref *ref = &c->now.list[c->now.n];
     if (!settings->environment.len)
         return 0;
+    uint32_t at = c->now.n;
+    if (at && c->now.list[at - 1].kind > SECTION_ENVIRONMENT) {
+        c->now.list[at] = c->now.list[at - 1];
+        at--;
+    }
+    struct section_ref *ref = &c->now.list[at];
     int rc = environment_encode(settings->environment, settings->redact,
                                 &c->environment, &ref->n, c->error);
     if (!rc)
@@ -103,6 +108,26 @@ static int read_environment(struct capturing *c)
     return rc;
 }
 
+/* What was taken before the transaction. */
+static int read_files(struct capturing *c)
+{
+    struct live *live = c->live;
+    struct section_ref *ref = &c->now.list[c->now.n];
+    if (!live->settings.files.len)
+        return 0;
+    if (!live->files || !live->files->taken)
+        return FILES_WANTED;
+    if (!live->files->tracked) /* it was off a moment ago */
+        return 0;
+    const struct snapshot_counts *counts = &live->files->snapshot.counts;
+    uint64_t n = counts->files + counts->directories + counts->links;
+    *ref = (struct section_ref){.kind = SECTION_FILES,
+                                .n = n < UINT32_MAX ? (uint32_t)n : UINT32_MAX,
+                                .digest = live->files->snapshot.digest};
+    c->now.n++;
+    return 0;
+}
+
 /* ---- Storing it ---- */
 
 static int put_sections(struct capturing *c)
@@ -112,6 +137,8 @@ static int put_sections(struct capturing *c)
         struct section_ref *ref = &c->now.list[i];
         const struct section_ref *last = section_of(&c->last, ref->kind);
         bool is_items = ref->kind < ITEM_KINDS_END;
+        if (ref->kind == SECTION_FILES)
+            continue; /* it is in the pool */
         struct str content =
             buf_view(is_items ? &c->content[ref->kind] : &c->environment);
         struct digest stored;
@@ -188,6 +215,13 @@ static struct moment last_moment(const struct capturing *c)
     return (struct moment){row->started_ns, row->started_boot_ns, row->boot};
 }
 
+/* The checkpoint that has the files as they were taken. */
+static void note_files(const struct capturing *c, const struct checkpoint_ref *ref)
+{
+    if (c->live->files && section_of(&c->now, SECTION_FILES))
+        c->live->files->noted = *ref;
+}
+
 /* What there is is only put together where the rest does not say no already. */
 static int capture_with(struct capturing *c, const struct capture *capture,
                         struct captured *captured)
@@ -205,13 +239,20 @@ static int capture_with(struct capturing *c, const struct capture *capture,
     if (captured->answer != TRIGGER_MAKES)
         return 0;
     rc = read_present(c);
+    if (!rc)
+        rc = read_files(c);
     raised.unchanged = is_unchanged(c) && !capture->link;
     captured->answer = trigger_decide(&settings, &raised);
+    if (!rc && captured->answer == TRIGGER_UNCHANGED)
+        note_files(c, &captured->ref);
     if (!rc && captured->answer == TRIGGER_UNCHANGED && capture->always)
         return put_sections(c); /* of the last one: mended where they are damaged */
     if (rc || captured->answer != TRIGGER_MAKES)
         return rc;
-    return store_capture(c, capture, &captured->ref);
+    rc = store_capture(c, capture, &captured->ref);
+    if (!rc)
+        note_files(c, &captured->ref);
+    return rc;
 }
 
 int capture_state(struct live *live, const struct capture *capture,
@@ -359,6 +400,17 @@ int capture_automatic(struct live *live, const struct board_changes *changes,
 
 /* ---- Public ---- */
 
+static int begin_capture(struct live *live, struct cairn_store *store,
+                         const char *session, struct files_taken *files,
+                         struct cairn_error *error)
+{
+    int rc = files_take(files, store, session, error);
+    if (!rc)
+        rc = live_write(live, store, session, error);
+    live->files = files;
+    return rc ? rc : live_check_open(live, error);
+}
+
 /* Ends the call that has made it, or not. */
 static int end_capture(struct live *live, int rc, const struct captured *made,
                        struct cairn_captured *out, struct cairn_error *error)
@@ -368,7 +420,11 @@ static int end_capture(struct live *live, int rc, const struct captured *made,
     struct cairn_captured told = {.made = made->answer == TRIGGER_MAKES,
                                   .seq = made->ref.seq,
                                   .pruned = live->pruned};
+    if (live->files)
+        told.left_out = live->files->snapshot.counts.left_out;
+    struct files_taken *files = live->files;
     rc = live_close(live, rc, error);
+    files_end(files, rc);
     if (rc)
         return rc;
     if (!told.made)
@@ -429,11 +485,10 @@ int cairn_session_checkpoint(struct cairn_store *store, const char *session,
                              const struct cairn_capture *capture,
                              struct cairn_captured *captured, struct cairn_error *error)
 {
-    struct live live;
+    struct live live = {0};
     struct captured made = {0};
-    int rc = live_write(&live, store, session, error);
-    if (!rc)
-        rc = live_check_open(&live, error);
+    struct files_taken files;
+    int rc = begin_capture(&live, store, session, &files, error);
     if (!rc)
         rc = capture_by_hand(&live, capture, &made, error);
     return end_capture(&live, rc, &made, captured, error);
@@ -477,11 +532,10 @@ int cairn_session_task_failed(struct cairn_store *store, const char *session,
                               struct cairn_captured *captured,
                               struct cairn_error *error)
 {
-    struct live live;
+    struct live live = {0};
     struct captured made = {0};
-    int rc = live_write(&live, store, session, error);
-    if (!rc)
-        rc = live_check_open(&live, error);
+    struct files_taken files;
+    int rc = begin_capture(&live, store, session, &files, error);
     if (!rc)
         rc = capture_failure(&live, failure, &made, error);
     return end_capture(&live, rc, &made, captured, error);

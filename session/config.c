@@ -47,6 +47,7 @@ static void tell_settings(struct setting_sink *sink,
     tell_time(sink, "schedule", is->schedule_ns, usual.schedule_ns);
     tell_text(sink, "redact", settings->redact);
     tell_text(sink, "environment", settings->environment);
+    tell_text(sink, "files", settings->files);
     tell_number(sink, "keep-last", settings->keep.last);
     tell_number(sink, "keep-days", settings->keep.days);
     tell_text(sink, "keep-hourly", settings->keep.hourly ? STR("on") : STR(""));
@@ -74,6 +75,7 @@ static struct session_settings copy_settings(const struct session_settings *sett
     struct session_settings copy = *settings;
     copy.redact = arena_str(arena, settings->redact);
     copy.environment = arena_str(arena, settings->environment);
+    copy.files = arena_str(arena, settings->files);
     copy.keep.tags = arena_str(arena, settings->keep.tags);
     for (unsigned kind = 0; kind < HOOK_KINDS; kind++)
         copy.hooks[kind] = arena_str(arena, settings->hooks[kind]);
@@ -142,19 +144,32 @@ static int check_hook(const struct live *live, struct str name, struct str value
                  : rc;
 }
 
+/* A directory of the user becomes a name from the store's. */
+static int stored_value(struct cairn_store *store, const char *name, const char *value,
+                        struct buf *out, struct cairn_error *error)
+{
+    bool is_files = strcmp(name, "files") == 0;
+    if (is_files && strcmp(value, "off") != 0)
+        return files_root_name(store, value, out, error);
+    buf_text(out, is_files ? "" : value);
+    return buf_check(out, error);
+}
+
 int cairn_session_configure(struct cairn_store *store, const char *session,
                             const char *name, const char *value,
                             struct cairn_error *error)
 {
     struct live live;
-    struct buf said = BUF_INIT;
+    struct buf said = BUF_INIT, stored = BUF_INIT;
     int rc = live_write(&live, store, session, error);
+    if (!rc)
+        rc = stored_value(store, name, value, &stored, error);
     if (!rc)
         rc = live_check_open(&live, error);
     if (!rc)
         rc = check_hook(&live, str_of(name), str_of(value), error);
     if (!rc)
-        rc = settings_set(&live.settings, str_of(name), str_of(value), error);
+        rc = settings_set(&live.settings, str_of(name), buf_view(&stored), error);
     if (!rc) {
         buf_format(&said, "%s=%s", name, value);
         rc = buf_check(&said, error);
@@ -165,5 +180,7 @@ int cairn_session_configure(struct cairn_store *store, const char *session,
     if (!rc)
         rc = live_put_row(&live, error);
     buf_release(&said);
-    return live_close(&live, rc, error);
+    rc = live_close(&live, rc, error);
+    buf_release(&stored);
+    return rc;
 }

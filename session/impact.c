@@ -165,13 +165,15 @@ static int put_steps(struct impact *i, struct cairn_board_result *result)
     return rc;
 }
 
-int cairn_belief_cascade(struct cairn_store *store, const char *session, const char *id,
-                         double confidence, const char *token,
-                         struct cairn_board_result *result, struct cairn_error *error)
+static int cascade_with(struct files_taken *files, struct cairn_store *store,
+                        const char *session, const char *id, double confidence,
+                        const char *token, struct cairn_board_result *result,
+                        struct cairn_error *error)
 {
     struct impact i = {.error = error};
     struct cairn_board_result made = {.changed = 0};
     int rc = live_write(&i.live, store, session, error);
+    i.live.files = files;
     if (!rc)
         rc = live_check_open(&i.live, error);
     if (!rc)
@@ -186,5 +188,18 @@ int cairn_belief_cascade(struct cairn_store *store, const char *session, const c
     rc = close_impact(&i, rc);
     if (!rc && result)
         *result = made;
+    return rc;
+}
+
+int cairn_belief_cascade(struct cairn_store *store, const char *session, const char *id,
+                         double confidence, const char *token,
+                         struct cairn_board_result *result, struct cairn_error *error)
+{
+    struct files_taken files = {0};
+    int rc;
+    do
+        rc = cascade_with(&files, store, session, id, confidence, token, result, error);
+    while (files_wanted(&files, &rc, store, session, error));
+    files_end(&files, rc);
     return rc;
 }

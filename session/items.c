@@ -349,52 +349,88 @@ static int refuse_kind(const char *kind, struct cairn_error *error)
                      kind);
 }
 
+/* What is to be done with an item. */
+struct edit {
+    int (*make)(struct editing *e, const struct edit *edit);
+    uint8_t kind;   /* to be added */
+    const char *id; /* to be changed or removed */
+    const struct cairn_set *sets;
+    size_t n;
+};
+
+static int add_item(struct editing *e, const struct edit *edit)
+{
+    e->item.id.kind = edit->kind;
+    int rc = board_check(&e->live.board, e->error);
+    if (!rc)
+        rc = set_usual(e);
+    return rc ? rc : finish_item(e, edit->sets, edit->n);
+}
+
+static int set_item(struct editing *e, const struct edit *edit)
+{
+    int rc = board_check(&e->live.board, e->error);
+    if (!rc)
+        rc = find_item(e, edit->id);
+    return rc ? rc : finish_item(e, edit->sets, edit->n);
+}
+
+static int remove_item(struct editing *e, const struct edit *edit)
+{
+    int rc = find_item(e, edit->id);
+    if (!rc)
+        rc = look_before(e);
+    if (!rc)
+        rc = board_remove(&e->live.board, e->item.id, &e->changes, e->error);
+    return rc ? rc : look_after(e);
+}
+
+static int edit_with(struct files_taken *files, struct cairn_store *store,
+                     const char *session, const struct edit *edit,
+                     struct cairn_board_result *result, struct cairn_error *error)
+{
+    struct editing e;
+    int rc = begin_editing(&e, store, session, error);
+    e.live.files = files;
+    if (!rc)
+        rc = edit->make(&e, edit);
+    return end_editing(&e, rc, result);
+}
+
+static int edit_item(struct cairn_store *store, const char *session,
+                     const struct edit *edit, struct cairn_board_result *result,
+                     struct cairn_error *error)
+{
+    struct files_taken files = {0};
+    int rc;
+    do
+        rc = edit_with(&files, store, session, edit, result, error);
+    while (files_wanted(&files, &rc, store, session, error));
+    files_end(&files, rc);
+    return rc;
+}
+
 int cairn_item_add(struct cairn_store *store, const char *session, const char *kind,
                    const struct cairn_set *sets, size_t n,
                    struct cairn_board_result *result, struct cairn_error *error)
 {
-    struct editing e;
-    uint8_t number = item_kind_parse(kind);
-    if (!number)
-        return refuse_kind(kind, error);
-    int rc = begin_editing(&e, store, session, error);
-    e.item.id.kind = number;
-    if (!rc)
-        rc = board_check(&e.live.board, error);
-    if (!rc)
-        rc = set_usual(&e);
-    if (!rc)
-        rc = finish_item(&e, sets, n);
-    return end_editing(&e, rc, result);
+    struct edit edit = {
+        .make = add_item, .kind = item_kind_parse(kind), .sets = sets, .n = n};
+    return edit.kind ? edit_item(store, session, &edit, result, error)
+                     : refuse_kind(kind, error);
 }
 
 int cairn_item_set(struct cairn_store *store, const char *session, const char *id,
                    const struct cairn_set *sets, size_t n,
                    struct cairn_board_result *result, struct cairn_error *error)
 {
-    struct editing e;
-    int rc = begin_editing(&e, store, session, error);
-    if (!rc)
-        rc = board_check(&e.live.board, error);
-    if (!rc)
-        rc = find_item(&e, id);
-    if (!rc)
-        rc = finish_item(&e, sets, n);
-    return end_editing(&e, rc, result);
+    struct edit edit = {.make = set_item, .id = id, .sets = sets, .n = n};
+    return edit_item(store, session, &edit, result, error);
 }
 
 int cairn_item_remove(struct cairn_store *store, const char *session, const char *id,
                       struct cairn_board_result *result, struct cairn_error *error)
 {
-    struct editing e;
-    int rc = begin_editing(&e, store, session, error);
-    if (!rc)
-        rc = find_item(&e, id);
-    if (!rc)
-        rc = look_before(&e);
-    if (!rc)
-        rc = board_remove(&e.live.board, e.item.id, &e.changes, error);
-    if (!rc)
-        rc = look_after(&e);
-    return end_editing(&e, rc, result);
+    struct edit edit = {.make = remove_item, .id = id};
+    return edit_item(store, session, &edit, result, error);
 }

@@ -14,7 +14,10 @@ int move_begin(struct move *m, struct cairn_store *store, const char *session,
                struct cairn_error *error)
 {
     *m = (struct move){.error = error};
-    int rc = live_write(&m->live, store, session, error);
+    int rc = files_take(&m->files, store, session, error);
+    if (!rc)
+        rc = live_write(&m->live, store, session, error);
+    m->live.files = &m->files;
     if (!rc)
         rc = live_check_open(&m->live, error);
     if (!rc)
@@ -26,7 +29,9 @@ int move_end(struct move *m, int rc)
 {
     if (m->read)
         state_release(&m->state);
-    return live_close(&m->live, rc, m->error);
+    rc = live_close(&m->live, rc, m->error);
+    files_end(&m->files, rc);
+    return rc;
 }
 
 int move_read_target(struct move *m)

@@ -8,10 +8,11 @@
 
 struct move {
     struct live live;
-    struct branch_row from; /* the branch that was current */
-    struct branch_row to;   /* and the one that is then; branch 0: to be made */
-    struct captured before; /* the state that was there */
-    uint64_t seq;           /* of the state that is taken up */
+    struct files_taken files; /* the present ones */
+    struct branch_row from;   /* the branch that was current */
+    struct branch_row to;     /* and the one that is then; branch 0: to be made */
+    struct captured before;   /* the state that was there */
+    uint64_t seq;             /* of the state that is taken up */
     struct state_at state;
     bool read;
     uint64_t added, changed, removed;

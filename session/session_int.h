@@ -10,6 +10,7 @@
 #include "session/board/board.h"
 #include "session/board/contradictions.h"
 #include "session/board/gaps.h"
+#include "session/files.h"
 #include "session/outside/environment.h"
 #include "session/outside/hook_kinds.h"
 #include "session/retention.h"
@@ -78,6 +79,7 @@ struct session_settings {
     int64_t hook_limit_ns;        /* of each */
     struct str environment; /* names of those that are stored with checkpoints, with
                                commas between them; NAME*: all that begin so */
+    struct str files;       /* where they are: files_root_name; len 0: none are kept */
 };
 
 struct live {
@@ -92,8 +94,9 @@ struct live {
     struct moment now;
     char boot[37];
     bool open, writing;
-    uint64_t pruned; /* checkpoints that were deleted by `settings.keep` */
-    uint64_t turn;   /* of what this call logs; 0: nothing yet */
+    uint64_t pruned;           /* checkpoints that were deleted by `settings.keep` */
+    struct files_taken *files; /* of the caller, or NULL: see files.h */
+    uint64_t turn;             /* of what this call logs; 0: nothing yet */
     uint32_t logged;
 };
 
@@ -173,7 +176,8 @@ void settings_encode(const struct session_settings *settings, struct buf *out);
 int settings_decode(struct str bytes, struct session_settings *out,
                     struct cairn_error *error);
 
-/* One by name. CAIRN_EUSAGE: no such setting, or no such value. */
+/* One by name. CAIRN_EUSAGE: no such setting, or no such value. (That of `files` is not
+ * looked at: it is what files_root_name has made, or empty.) */
 int settings_set(struct session_settings *settings, struct str name, struct str value,
                  struct cairn_error *error);
 /* "5m": in the largest unit of which it is a whole number, of more than 0. */
@@ -254,6 +258,8 @@ struct state_at {
     struct sections sections;
     struct sections_at at;
     struct board board;
+    bool has_files; /* a snapshot of them: `files` */
+    struct digest files;
     bool has_environment; /* one was stored */
     struct environment environment;
 };

@@ -8,7 +8,9 @@
  *   u64 limit of hooks (ns), varint number of hooks, for each in ascending order: byte
  *   kind, lstr command
  *   version 3 also, where a rule is set: u32 newest, u32 days, byte hourly, lstr tags,
- *   each once, with commas between them */
+ *   each once, with commas between them
+ *   version 4, where files are kept: as version 3, also where no rule is set, and lstr
+ *   where they are */
 #include "base/decimal.h"
 #include "base/reader.h"
 #include "base/utf8.h"
@@ -20,8 +22,8 @@
 #define SECOND_NS 1000000000ll
 #define HOOK_LIMIT_NS (10 * SECOND_NS)
 
-enum { VERSION = 2, VERSION_KEEPING = 3, BOOT_ID_BYTES = 64, KEEP_LAST_MOST = 10000 };
-enum { TAG_LIST_BYTES = 4096 };
+enum { VERSION = 2, VERSION_KEEPING = 3, VERSION_FILES = 4 };
+enum { BOOT_ID_BYTES = 64, KEEP_LAST_MOST = 10000, TAG_LIST_BYTES = 4096 };
 
 struct session_settings session_settings_default(void)
 {
@@ -77,7 +79,8 @@ void settings_encode_keeping(const struct session_keeping *keep, struct buf *out
 void settings_encode(const struct session_settings *settings, struct buf *out)
 {
     bool keeping = settings_keep_some(settings);
-    buf_byte(out, keeping ? VERSION_KEEPING : VERSION);
+    bool files = settings->files.len > 0;
+    buf_byte(out, files ? VERSION_FILES : keeping ? VERSION_KEEPING : VERSION);
     buf_u32(out, settings->triggers.off);
     buf_u64(out, (uint64_t)settings->triggers.interval_ns);
     buf_u64(out, (uint64_t)settings->triggers.schedule_ns);
@@ -87,8 +90,10 @@ void settings_encode(const struct session_settings *settings, struct buf *out)
     buf_lstr(out, settings->redact);
     buf_lstr(out, settings->environment);
     encode_hooks(settings, out);
-    if (keeping)
+    if (keeping || files)
         settings_encode_keeping(&settings->keep, out);
+    if (files)
+        buf_lstr(out, settings->files);
 }
 
 /* May it be a tag, and be printed? */
@@ -138,8 +143,14 @@ static bool read_keeping(struct reader *in, struct session_settings *out)
     keep->hourly = hourly == 1;
     keep->tags = read_lstr(in);
     return hourly <= 1 && keep->last <= KEEP_LAST_MOST &&
-           keep->days <= KEEP_DAYS_MOST && is_tag_list(keep->tags) &&
-           settings_keep_some(out);
+           keep->days <= KEEP_DAYS_MOST && is_tag_list(keep->tags);
+}
+
+/* As files_root_name makes it. */
+static bool is_files_root(struct str name)
+{
+    return name.len > 0 && name.len <= FILES_ROOT_BYTES &&
+           !memchr(name.ptr, 0, name.len);
 }
 
 int settings_decode(struct str bytes, struct session_settings *out,
@@ -147,7 +158,7 @@ int settings_decode(struct str bytes, struct session_settings *out,
 {
     struct reader in = reader_of(bytes.ptr, bytes.len);
     uint8_t version = read_byte(&in);
-    bool good = version >= 1 && version <= VERSION_KEEPING;
+    bool good = version >= 1 && version <= VERSION_FILES;
     struct session_settings made = {.hook_limit_ns = HOOK_LIMIT_NS};
     made.triggers.off = read_u32(&in);
     made.triggers.interval_ns = (int64_t)read_u64(&in);
@@ -160,8 +171,14 @@ int settings_decode(struct str bytes, struct session_settings *out,
         made.environment = read_lstr(&in);
     if (version > 1)
         good = decode_hooks(&in, &made) && good;
-    if (version == VERSION_KEEPING)
+    if (version >= VERSION_KEEPING)
         good = read_keeping(&in, &made) && good;
+    if (version == VERSION_KEEPING)
+        good = settings_keep_some(&made) && good;
+    if (version == VERSION_FILES)
+        made.files = read_lstr(&in);
+    if (version == VERSION_FILES)
+        good = is_files_root(made.files) && good;
     good = good && is_name_list(made.redact) && is_pattern_list(made.environment) &&
            reader_done(&in) && made.scheduled.boot_id.len <= BOOT_ID_BYTES &&
            made.triggers.interval_ns >= 0 && made.triggers.schedule_ns >= 0;
@@ -385,6 +402,10 @@ int settings_set(struct session_settings *settings, struct str name, struct str 
         return set_hook(settings, name, value, error);
     if (str_equal(name, STR("environment")))
         return set_environment(settings, value, error);
+    if (str_equal(name, STR("files"))) {
+        settings->files = value; /* a name of a root, or empty */
+        return 0;
+    }
     int rc = set_keeping(&settings->keep, name, value, error);
     return rc > 0 ? set_switch(settings, name, value, error) : rc;
 }

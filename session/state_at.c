@@ -42,6 +42,11 @@ static int read_section(struct cairn_store *store, const struct section_ref *ref
     const struct item_kind_info *info = item_kind_info(ref->kind);
     if (ref->kind == SECTION_ENVIRONMENT)
         return read_environment(store, ref, out, error);
+    if (ref->kind == SECTION_FILES) { /* read where they are wanted */
+        out->has_files = true;
+        out->files = ref->digest;
+        return 0;
+    }
     if (!info)
         return error_set(error, CAIRN_ENEWER,
                          "it holds a part of a kind that this release does not know: "

@@ -412,6 +412,32 @@ static const struct command command_table[] = {
      1,
      {OPT_SEQ, OPT_TAGGED, OPT_SECTION, OPT_SESSION, OPT_NONE},
      command_checkpoint_at},
+    {"checkpoint files",
+     "CHECKPOINT",
+     "list the files that a checkpoint of a session holds",
+     "Lists what the checkpoint holds of the files below the directory that the "
+     "setting "
+     "`files` of the session named then (`cairn session config files DIR`): mode, "
+     "size, "
+     "time of change and path, links with what they point to, and what was left out, "
+     "with the reason. CHECKPOINT is an id, a number or a time.",
+     "  cairn session config files .\n  cairn checkpoint files 42",
+     "0 2 5 10 75",
+     1,
+     1,
+     {OPT_SESSION, OPT_NONE},
+     command_checkpoint_files},
+    {"checkpoint cat",
+     "CHECKPOINT:PATH",
+     "print a file as it was at a checkpoint",
+     "Prints the content of one file that the checkpoint holds, after verifying it. "
+     "PATH is what `cairn checkpoint files` prints.",
+     "  cairn checkpoint cat 42:src/main.c > main.c.before",
+     "0 2 5 10 75",
+     1,
+     1,
+     {OPT_SESSION, OPT_NONE},
+     command_checkpoint_cat},
     {"checkpoint diff",
      "[FROM [TO]]",
      "compare two states of a session",

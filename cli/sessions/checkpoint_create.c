@@ -18,6 +18,11 @@ static int report_captured(const struct cairn_captured *captured)
             say("no checkpoint was made: %s%s%s", captured->why,
                 captured->id[0] != '\0' ? "; the last one is " : "", captured->id);
         say_pruned(captured->pruned);
+        if (captured->made && captured->left_out > 0)
+            ui_warn("%llu file%s left out: `cairn checkpoint files %s` names %s",
+                    (unsigned long long)captured->left_out,
+                    captured->left_out == 1 ? " was" : "s were", captured->id,
+                    captured->left_out == 1 ? "it" : "them");
         return 0;
     }
     doc_begin(&doc);
@@ -26,6 +31,7 @@ static int report_captured(const struct cairn_captured *captured)
     doc_text(&doc, "id", captured->id[0] != '\0' ? captured->id : NULL);
     doc_some(&doc, "seq", captured->seq);
     doc_count(&doc, "pruned", captured->pruned);
+    doc_count(&doc, "left_out", captured->left_out);
     return doc_print(&doc);
 }
 

@@ -2,6 +2,7 @@
 #include "cli/sessions/checkpoint_state.h"
 
 #include "cli/describe.h"
+#include "cli/files/files.h"
 #include "cli/format.h"
 #include "cli/report.h"
 #include "cli/sessions/environment.h"
@@ -176,6 +177,8 @@ int checkpoint_state_print(struct cairn_store *store, const char *id)
     if (cairn_session_checkpoint_get(store, id, tell, &told, &error) != 0)
         return report_error(&error);
     int status = print_counts(store, id, told.items);
+    if (status == 0)
+        status = files_print(store, id);
     return status != 0 ? status : environment_print(store, id);
 }
 
@@ -187,5 +190,7 @@ int checkpoint_state_document(struct doc *doc, struct cairn_store *store,
     if (cairn_session_checkpoint_get(store, id, tell, &told, &error) != 0)
         return report_error(&error);
     int status = counts_document(doc, store, id);
+    if (status == 0)
+        status = files_document(doc, store, id);
     return status != 0 ? status : environment_document(doc, store, id);
 }

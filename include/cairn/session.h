@@ -90,6 +90,7 @@ struct cairn_captured {
     const char *why;       /* if not: "off", "too soon", "unchanged" */
     char id[CAIRN_ID_MAX]; /* of the one that was made, else of the last one or "" */
     uint64_t seq, pruned;  /* pruned: others, deleted then by the settings */
+    uint64_t left_out;     /* names of files without content: cairn/files.h */
 };
 /* The whole state. Only a manual one is stored where nothing has changed since. */
 CAIRN_API int cairn_session_checkpoint(struct cairn_store *store, const char *session,

@@ -242,14 +242,14 @@ static int put_result(const struct checking *c, struct writing *w)
     return rc ? rc : add_evidence(c, w, &item);
 }
 
-static int record(const struct checking *c, struct cairn_store *store,
-                  struct cairn_check_result *result)
+static int record_with(struct files_taken *files, const struct checking *c,
+                       struct cairn_store *store, const char *session,
+                       struct cairn_check_result *result)
 {
     struct writing w = {.evidence = {0}};
     struct checkpoint_ref made = {0};
-    char number[24];
-    snprintf(number, sizeof number, "%llu", (unsigned long long)c->session);
-    int rc = live_write(&w.live, store, number, c->error);
+    int rc = live_write(&w.live, store, session, c->error);
+    w.live.files = files;
     if (!rc)
         rc = live_check_open(&w.live, c->error);
     if (!rc)
@@ -267,6 +267,20 @@ static int record(const struct checking *c, struct cairn_store *store,
     result->pruned = w.live.pruned;
     rc = live_close(&w.live, rc, c->error);
     free(w.changes.at);
+    return rc;
+}
+
+static int record(const struct checking *c, struct cairn_store *store,
+                  struct cairn_check_result *result)
+{
+    struct files_taken files = {0};
+    char number[24];
+    int rc;
+    snprintf(number, sizeof number, "%llu", (unsigned long long)c->session);
+    do
+        rc = record_with(&files, c, store, number, result);
+    while (files_wanted(&files, &rc, store, number, c->error));
+    files_end(&files, rc);
     return rc;
 }
 

@@ -105,15 +105,14 @@ static int put_command(struct live *live, struct item *item,
     return rc;
 }
 
-static int record(struct cairn_store *store, uint64_t session,
-                  const struct recording *rec, struct cairn_exec_result *result,
-                  struct cairn_error *error)
+static int record_with(struct files_taken *files, struct cairn_store *store,
+                       const char *session, const struct recording *rec,
+                       struct cairn_exec_result *result, struct cairn_error *error)
 {
     struct live live;
     struct item item = item_of(rec);
-    char number[24];
-    snprintf(number, sizeof number, "%llu", (unsigned long long)session);
-    int rc = live_write(&live, store, number, error);
+    int rc = live_write(&live, store, session, error);
+    live.files = files;
     if (!rc)
         rc = put_command(&live, &item, result, error);
     rc = live_close(&live, rc, error);
@@ -121,6 +120,21 @@ static int record(struct cairn_store *store, uint64_t session,
         result->checkpoint[0] = '\0';
     else
         item_id(item.id, result->id);
+    return rc;
+}
+
+static int record(struct cairn_store *store, uint64_t session,
+                  const struct recording *rec, struct cairn_exec_result *result,
+                  struct cairn_error *error)
+{
+    struct files_taken files = {0};
+    char number[24];
+    int rc;
+    snprintf(number, sizeof number, "%llu", (unsigned long long)session);
+    do
+        rc = record_with(&files, store, number, rec, result, error);
+    while (files_wanted(&files, &rc, store, number, error));
+    files_end(&files, rc);
     return rc;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Sessions as the lines of a file. */
 #include "cairn/transfer.h"
+#include "checkpoint/nodes/nodes.h"
 #include "session/session_int.h"
 #include "session/transfer/transfer_int.h"
 
@@ -26,7 +27,8 @@ struct exporting {
         uint64_t seq, branch;
     } * places;
     size_t n_places, places_capacity;
-    struct digest last[SECTIONS_MOST + 1]; /* of each kind: written last; zeros: none */
+    struct digest last[SECTION_NODES]; /* of each kind: written last; zeros: none */
+    struct node_set nodes;             /* what was written with files */
     struct buf line;
     struct sha256 *sha; /* over all lines */
     uint64_t lines;
@@ -164,12 +166,42 @@ static int write_object(struct exporting *e, uint8_t kind, const struct digest *
     return write_line(e);
 }
 
+static int write_reached(void *context, const struct digest *digest, bool is_node)
+{
+    struct exporting *e = context;
+    struct buf content = BUF_INIT;
+    int rc = node_set_add(&e->nodes, digest, is_node, e->error);
+    if (rc <= 0)
+        return rc ? rc : 1;
+    rc = store_get_object(e->store, digest, &content, e->error);
+    if (!rc) {
+        line_begin(&e->line, "object");
+        line_digest(&e->line, "digest", digest);
+        line_number(&e->line, "size", content.size);
+        line_bytes(&e->line, "content", buf_view(&content));
+        rc = write_line(e);
+    }
+    buf_release(&content);
+    return rc;
+}
+
+/* A snapshot of files, and all that it refers to, each once in the file. */
+static int write_nodes(struct exporting *e, const struct digest *root)
+{
+    struct node_visitor visitor = {write_reached, NULL, e};
+    return nodes_each(e->store, root, &visitor, e->error);
+}
+
 static int write_objects(struct exporting *e, const struct sections *sections)
 {
     int rc = 0;
     for (uint32_t i = 0; i < sections->n && !rc; i++) {
         const struct section_ref *ref = &sections->list[i];
         struct buf content = BUF_INIT;
+        if (ref->kind >= SECTION_NODES) {
+            rc = write_nodes(e, &ref->digest);
+            continue;
+        }
         if (digest_equal(&e->last[ref->kind], &ref->digest))
             continue;
         rc = store_get_object(e->store, &ref->digest, &content, e->error);
@@ -386,6 +418,7 @@ int cairn_session_export(struct cairn_store *store, const char *session, bool al
     if (!rc)
         rc = write_end(&e);
     buf_release(&e.line);
+    node_set_release(&e.nodes);
     free(e.branches);
     free(e.places);
     sha256_free(e.sha);

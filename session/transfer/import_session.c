@@ -231,7 +231,11 @@ static int verify_record(struct importing *im, struct file_record *record,
     if (!rc)
         rc = sections_decode(&record->state.arena, payload, &record->state.sections,
                              why);
-    return rc ? rc : state_load(im->store, &record->state, why);
+    if (!rc)
+        rc = state_load(im->store, &record->state, why);
+    if (!rc && record->state.has_files)
+        rc = files_check(im->store, &record->state.files, why);
+    return rc;
 }
 
 /* Its own tags, and where it is from, as long as there is room for one more. A task

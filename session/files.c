@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT */
+#include "session/files.h"
+
+#include "base/reader.h"
+#include "base/utf8.h"
+#include "checkpoint/nodes/nodes.h"
+#include "session/session_int.h"
+#include "storage/object.h"
+#include "storage/store.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+/* ---- Where they are ---- */
+
+static int real_path(const char *path, char **out, struct cairn_error *error)
+{
+    *out = realpath(path, NULL);
+    if (*out)
+        return 0;
+    if (errno == ENOENT || errno == ENOTDIR)
+        return error_set(error, CAIRN_ENOTFOUND, "there is no %s", path);
+    return error_sys(error, errno, "the directory %s", path);
+}
+
+/* The directory in which the store lies: what `.cairn` is found in. */
+static int home_of(struct cairn_store *store, char **out, struct cairn_error *error)
+{
+    int rc = real_path(cairn_store_path(store), out, error);
+    if (rc)
+        return rc;
+    char *slash = strrchr(*out, '/');
+    slash[slash == *out] = '\0';
+    return 0;
+}
+
+/* What of `path` lies below `above`, without a slash in front; NULL: nothing. "" is
+ * the directory itself. */
+static const char *path_below(const char *path, const char *above)
+{
+    size_t n = strlen(above);
+    if (n == 1) /* the root */
+        return path + 1;
+    if (strncmp(path, above, n) != 0 || (path[n] != '/' && path[n] != '\0'))
+        return NULL;
+    return path + n + (path[n] == '/');
+}
+
+static int name_root(struct cairn_store *store, const char *root, struct buf *out,
+                     struct cairn_error *error)
+{
+    char *home = NULL, *own = NULL;
+    int rc = home_of(store, &home, error);
+    if (!rc)
+        rc = real_path(cairn_store_path(store), &own, error);
+    if (!rc && path_below(root, own))
+        rc = error_set(error, CAIRN_EUSAGE,
+                       "%s belongs to the store: its files are not those of a session",
+                       root);
+    const char *below = rc ? NULL : path_below(root, home);
+    if (!rc)
+        buf_text(out, !below ? root : *below ? below : ".");
+    free(home);
+    free(own);
+    return rc ? rc : buf_check(out, error);
+}
+
+static bool is_printable(struct str text)
+{
+    const char *at = text.ptr, *end = at + text.len;
+    uint32_t code;
+    while (at < end) {
+        size_t n = utf8_next(at, end, &code);
+        if (!n || code < 0x20 || code == 0x7f)
+            return false;
+        at += n;
+    }
+    return true;
+}
+
+static bool is_directory(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+int files_root_name(struct cairn_store *store, const char *directory, struct buf *out,
+                    struct cairn_error *error)
+{
+    char *root;
+    buf_clear(out);
+    int rc = real_path(directory, &root, error);
+    if (rc)
+        return rc;
+    if (!is_printable(str_of(root)))
+        rc = error_set(error, CAIRN_EUSAGE,
+                       "the path of the files of a session has to be UTF-8 without "
+                       "control characters");
+    if (!rc && !is_directory(root))
+        rc = error_set(error, CAIRN_EUSAGE, "%s is no directory", directory);
+    if (!rc)
+        rc = name_root(store, root, out, error);
+    free(root);
+    return rc;
+}
+
+int files_root_path(struct cairn_store *store, struct str name, struct buf *out,
+                    struct cairn_error *error)
+{
+    char *home = NULL;
+    buf_clear(out);
+    int rc = name.ptr[0] == '/' ? 0 : home_of(store, &home, error);
+    if (!rc && home) {
+        buf_text(out, home);
+        buf_byte(out, '/');
+    }
+    if (!rc)
+        buf_str(out, name);
+    free(home);
+    return rc ? rc : buf_check(out, error);
+}
+
+/* ---- Taking them ---- */
+
+/* What the store says of the files of a session. */
+struct files_known {
+    struct cairn_store *store;
+    struct buf name, root;
+    uint64_t session;
+    bool has_before;
+    struct digest before; /* snapshot of the newest checkpoint */
+};
+
+const struct section_ref *files_section(const struct sections *sections)
+{
+    for (uint32_t i = 0; i < sections->n; i++)
+        if (sections->list[i].kind == SECTION_FILES)
+            return &sections->list[i];
+    return NULL;
+}
+
+static int read_before(struct live *live, struct files_known *known,
+                       struct cairn_error *error)
+{
+    struct chain head;
+    struct sections sections = {0};
+    struct arena arena = ARENA_INIT;
+    int rc = sections_open(live->store, live->sha, live->row.branch, &head, &arena,
+                           NULL, error);
+    if (!rc && head.parent)
+        rc = sections_read(live->store, live->sha, head.parent, &arena, &sections, NULL,
+                           error);
+    if (rc == CAIRN_ENOTFOUND || rc == CAIRN_EDAMAGED)
+        rc = 0;
+    const struct section_ref *files = rc ? NULL : files_section(&sections);
+    known->has_before = files != NULL;
+    if (files)
+        known->before = files->digest;
+    arena_release(&arena);
+    return rc;
+}
+
+static int read_known(struct files_known *known, const char *session,
+                      struct cairn_error *error)
+{
+    struct live live;
+    int rc = live_read(&live, known->store, session, error);
+    if (!rc && live.settings.files.len) {
+        known->session = live.row.session;
+        buf_str(&known->name, live.settings.files);
+        rc = buf_check(&known->name, error);
+        if (!rc)
+            rc = read_before(&live, known, error);
+    }
+    return live_close(&live, rc, error);
+}
+
+/* An index is anchored in a checkpoint: u64 seq, 32 bytes digest of the record. */
+static void put_anchor(const struct checkpoint_ref *ref, struct buf *out)
+{
+    buf_u64(out, ref->seq);
+    buf_str(out, digest_view(&ref->digest));
+}
+
+static int check_anchor(void *context, struct str anchor, struct cairn_error *error)
+{
+    struct files_known *known = context;
+    struct reader in = reader_of(anchor.ptr, anchor.len);
+    struct arena arena = ARENA_INIT;
+    struct sections sections;
+    struct sections_at at;
+    uint64_t seq = read_u64(&in);
+    struct str digest = read_bytes(&in, DIGEST_SIZE);
+    struct sha256 *sha = sha256_new();
+    struct cairn_error why = {0};
+    if (!sha)
+        return error_nomem(error);
+    int rc = !reader_done(&in)
+                 ? CAIRN_ENOTFOUND
+                 : sections_read(known->store, sha, seq, &arena, &sections, &at, &why);
+    bool there = !rc && str_equal(digest, digest_view(&at.ref.digest)) &&
+                 files_section(&sections) != NULL;
+    sha256_free(sha);
+    arena_release(&arena);
+    if (!rc || rc == CAIRN_ENOTFOUND || rc == CAIRN_EDAMAGED || rc == CAIRN_ENEWER)
+        return there;
+    return error_set(error, rc, "%s", why.text);
+}
+
+static int index_path(struct files_taken *files, const struct files_known *known,
+                      struct cairn_error *error)
+{
+    struct buf path = BUF_INIT;
+    buf_format(&path, "%s/files-%llu.index", cairn_store_path(known->store),
+               (unsigned long long)known->session);
+    files->index = path.data; /* which is the caller's now */
+    return buf_check(&path, error);
+}
+
+static int take_tracked(struct files_taken *files, struct files_known *known,
+                        struct cairn_error *error)
+{
+    int rc = files_root_path(known->store, buf_view(&known->name), &known->root, error);
+    if (!rc)
+        rc = index_path(files, known, error);
+    if (rc)
+        return rc;
+    struct snapshot_request request = {.store = known->store,
+                                       .root = known->root.data,
+                                       .root_name = buf_view(&known->name),
+                                       .before =
+                                           known->has_before ? &known->before : NULL,
+                                       .index = files->index,
+                                       .anchored = check_anchor,
+                                       .context = known};
+    files->tracked = true;
+    return snapshot_take(&request, &files->snapshot, error);
+}
+
+int files_take(struct files_taken *files, struct cairn_store *store,
+               const char *session, struct cairn_error *error)
+{
+    struct files_known known = {.store = store};
+    *files = (struct files_taken){.taken = true};
+    if (store_read_only(store) || store_key(store))
+        return 0; /* the transaction is refused */
+    int rc = read_known(&known, session, error);
+    if (!rc && known.name.size)
+        rc = take_tracked(files, &known, error);
+    buf_release(&known.name);
+    buf_release(&known.root);
+    return rc;
+}
+
+bool files_wanted(struct files_taken *files, int *rc, struct cairn_store *store,
+                  const char *session, struct cairn_error *error)
+{
+    if (*rc != FILES_WANTED)
+        return false;
+    *rc = files_take(files, store, session, error);
+    return *rc == 0;
+}
+
+/* An index that cannot be written is none: the next snapshot reads every file. */
+static void save_index(const struct files_taken *files)
+{
+    struct buf anchor = BUF_INIT;
+    put_anchor(&files->noted, &anchor);
+    if (!anchor.failed)
+        (void)snapshot_save_index(&files->snapshot, files->index, buf_view(&anchor),
+                                  NULL);
+    buf_release(&anchor);
+}
+
+void files_end(struct files_taken *files, int rc)
+{
+    if (!rc && files->tracked && files->noted.seq && files->snapshot.changed)
+        save_index(files);
+    if (files->tracked)
+        snapshot_end(&files->snapshot);
+    free(files->index);
+    *files = (struct files_taken){0};
+}
+
+/* ---- Checking them ---- */
+
+struct files_check {
+    struct cairn_store *store;
+    struct node_set seen;
+    struct cairn_error *error;
+};
+
+static int see_object(void *context, const struct digest *digest, bool is_node)
+{
+    struct files_check *check = context;
+    char hex[DIGEST_HEX_SIZE];
+    bool there;
+    int rc = node_set_add(&check->seen, digest, is_node, check->error);
+    if (rc <= 0)
+        return rc ? rc : 1;
+    rc = store_has_object(check->store, digest, &there, check->error);
+    if (rc || there)
+        return rc;
+    digest_hex(digest, hex);
+    return error_set(check->error, CAIRN_EDAMAGED, "%.12s of its files is missing",
+                     hex);
+}
+
+int files_check(struct cairn_store *store, const struct digest *snapshot,
+                struct cairn_error *error)
+{
+    struct files_check check = {.store = store, .error = error};
+    struct node_visitor visitor = {see_object, NULL, &check};
+    int rc = nodes_each(store, snapshot, &visitor, error);
+    node_set_release(&check.seen);
+    return rc == CAIRN_ENOTFOUND ? CAIRN_EDAMAGED : rc;
+}

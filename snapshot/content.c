@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+#include "snapshot/content.h"
+
+#include "base/clock.h"
+#include "snapshot/chunks.h"
+#include "snapshot/index.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { TRIES = 4 };
+
+/* What reading one file ends with, besides errors of ours. */
+enum found { FOUND_WHOLE, FOUND_CHANGED, FOUND_UNREADABLE };
+
+/* Up to n bytes, fewer at the end of the file. */
+static ssize_t read_most(int fd, char *out, size_t n)
+{
+    size_t done = 0;
+    while (done < n) {
+        ssize_t got = read(fd, out + done, n - done);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return -1;
+        if (got == 0)
+            break;
+        done += (size_t)got;
+    }
+    return (ssize_t)done;
+}
+
+/* ---- Large files ---- */
+
+struct cutting {
+    struct content_reader *reader;
+    struct buf digests;
+    struct buf list;
+    uint64_t *sizes;
+    size_t n, room;
+    uint64_t size;
+};
+
+static int put_chunk(struct cutting *c, struct str chunk, struct cairn_error *error)
+{
+    struct digest digest;
+    if (c->n == c->room) {
+        size_t room = c->room ? 2 * c->room : 64;
+        uint64_t *sizes = realloc(c->sizes, room * sizeof *sizes);
+        if (!sizes)
+            return error_nomem(error);
+        c->sizes = sizes;
+        c->room = room;
+    }
+    int rc = stage_put(c->reader->stage, chunk, NULL, &digest, error);
+    if (rc)
+        return rc;
+    c->sizes[c->n++] = chunk.len;
+    c->size += chunk.len;
+    buf_str(&c->digests, digest_view(&digest));
+    return buf_check(&c->digests, error);
+}
+
+/* The first `have` bytes of the file are in the room. */
+static int put_chunks(struct cutting *c, int fd, size_t have, enum found *found,
+                      struct cairn_error *error)
+{
+    char *room = c->reader->room;
+    int rc = 0;
+    while (!rc && have) {
+        size_t n = chunk_cut((struct str){room, have});
+        rc = put_chunk(c, (struct str){room, n}, error);
+        memmove(room, room + n, have - n);
+        have -= n;
+        ssize_t more = read_most(fd, room + have, TREE_CHUNK_MOST - have);
+        if (more < 0) {
+            *found = FOUND_UNREADABLE;
+            return rc;
+        }
+        have += (size_t)more;
+    }
+    return rc;
+}
+
+static int put_large(struct content_reader *reader, int fd, size_t have,
+                     const struct digest *before, struct tree_entry *entry,
+                     enum found *found, struct cairn_error *error)
+{
+    struct cutting c = {.reader = reader};
+    int rc = put_chunks(&c, fd, have, found, error);
+    struct chunk_list list = {buf_view(&c.digests), c.sizes, c.n, c.size};
+    if (!rc && *found == FOUND_WHOLE) {
+        chunk_list_encode(&list, &c.list);
+        rc = buf_check(&c.list, error);
+        if (!rc)
+            rc = stage_put(reader->stage, buf_view(&c.list), before, &entry->digest,
+                           error);
+        entry->kind = TREE_CHUNKED;
+        entry->size = c.size;
+    }
+    buf_release(&c.digests);
+    buf_release(&c.list);
+    free(c.sizes);
+    return rc;
+}
+
+/* ---- One file ---- */
+
+/* A file that was changed a moment ago may be changed again without another time of
+ * change: kernels count these in ticks of up to 10 ms, some file systems in seconds. */
+static void wait_for_tick(const struct stat *st)
+{
+    int64_t changed = timespec_ns(&st->st_ctim), now = clock_utc_ns();
+    bool coarse = st->st_ctim.tv_nsec == 0 && st->st_mtim.tv_nsec == 0;
+    int64_t step = coarse ? 2000000000 : 20000000;
+    if (changed > now || now - changed >= step)
+        return;
+    int64_t left = step - (now - changed);
+    struct timespec pause = {left / 1000000000, left % 1000000000};
+    while (nanosleep(&pause, &pause) && errno == EINTR)
+        continue;
+}
+
+static int put_open(struct content_reader *reader, int fd, const struct digest *before,
+                    struct stat *st, struct tree_entry *entry, enum found *found,
+                    struct cairn_error *error)
+{
+    struct stat after;
+    int rc = 0;
+    *found = FOUND_UNREADABLE;
+    if (fstat(fd, st) != 0 || !S_ISREG(st->st_mode))
+        return 0;
+    wait_for_tick(st);
+    if (fstat(fd, st) != 0)
+        return 0;
+    ssize_t n = read_most(fd, reader->room, TREE_CHUNK_MOST + 1);
+    if (n < 0)
+        return 0;
+    *found = FOUND_WHOLE;
+    entry->kind = TREE_FILE;
+    entry->size = (uint64_t)n;
+    if (n <= TREE_CHUNK_MOST)
+        rc = stage_put(reader->stage, (struct str){reader->room, (size_t)n}, before,
+                       &entry->digest, error);
+    else
+        rc = put_large(reader, fd, (size_t)n, before, entry, found, error);
+    if (rc || *found != FOUND_WHOLE)
+        return rc;
+    if (fstat(fd, &after) != 0)
+        *found = FOUND_UNREADABLE;
+    struct stat_sign then = stat_sign_of(st), now = stat_sign_of(&after);
+    if (*found == FOUND_WHOLE &&
+        (!stat_sign_equal(&then, &now) || entry->size != (uint64_t)st->st_size))
+        *found = FOUND_CHANGED;
+    return 0;
+}
+
+int content_put(struct content_reader *reader, int directory, const char *name,
+                const struct digest *before, struct stat *st, struct tree_entry *entry,
+                struct cairn_error *error)
+{
+    enum found found = FOUND_CHANGED;
+    int rc = 0;
+    for (int i = 0; i < TRIES && !rc && found == FOUND_CHANGED; i++) {
+        int fd = openat(directory, name,
+                        O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+        if (fd < 0 && errno == ENOENT)
+            return 1;
+        if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
+            return error_sys(error, errno, "opening a file of the session");
+        if (fd < 0) {
+            found = FOUND_UNREADABLE;
+            break;
+        }
+        rc = put_open(reader, fd, before, st, entry, &found, error);
+        close(fd);
+    }
+    entry->mode = st->st_mode & TREE_MODE_BITS;
+    entry->mtime_ns = timespec_ns(&st->st_mtim);
+    if (rc || found == FOUND_WHOLE)
+        return rc;
+    *entry = (struct tree_entry){.name = entry->name,
+                                 .kind = TREE_LEFT_OUT,
+                                 .why = found == FOUND_CHANGED ? LEFT_CHANGING
+                                                               : LEFT_UNREADABLE};
+    return 0;
+}

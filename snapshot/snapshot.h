@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/* The files below a directory as objects of the pool.
+ *
+ *     snapshot_take; then, in a transaction, something that refers to snapshot->digest;
+ *     snapshot_save_index; snapshot_end
+ *
+ * The object of a snapshot is a node whose only child is the tree of the root (tree.h);
+ *
+ *   body  byte version: 1, lstr name of the root, varint number of files, directories,
+ *         links, entries that were left out, bytes of the files
+ *
+ * A time of change alone is no change: where content and mode are those of the snapshot
+ * before, so is the time. */
+#ifndef SNAPSHOT_SNAPSHOT_H
+#define SNAPSHOT_SNAPSHOT_H
+
+#include "snapshot/stage.h"
+#include "snapshot/tree.h"
+
+enum { SNAPSHOT_DEPTH_MOST = 400 }; /* directories, one below the other */
+
+struct snapshot_counts {
+    uint64_t files, directories, links, left_out;
+    uint64_t bytes;
+};
+struct snapshot_request {
+    struct cairn_store *store;
+    const char *root;            /* a directory */
+    struct str root_name;        /* what the snapshot says of where it is */
+    const struct digest *before; /* the snapshot before this one, or NULL */
+    const char *index;           /* path of the index of an earlier one, or NULL */
+    const struct digest *keep;   /* a snapshot, or NULL: what is in it is taken, even if
+                                    it is to be ignored */
+    /* Whether what the index names is still referred to: 1, 0 or an error. */
+    int (*anchored)(void *context, struct str anchor, struct cairn_error *error);
+    /* What has a name and no content; NULL: not told. `path` is a view. */
+    void (*left_out)(void *context, struct str path, uint8_t why);
+    void *context;
+};
+struct snapshot {
+    struct digest digest; /* its object */
+    struct digest root;   /* the tree */
+    struct snapshot_counts counts;
+    uint64_t n_read; /* files whose content was read */
+    int64_t began_ns;
+    struct buf index; /* the block of the root; see index.h */
+    bool changed;     /* the index is not what it was */
+    struct stage stage;
+};
+/* Puts everything that is not in the pool yet, outside of any transaction of the
+ * caller. snapshot_end is called in any case. CAIRN_EUSAGE: the root is no directory
+ * that can be read. */
+int snapshot_take(const struct snapshot_request *request, struct snapshot *out,
+                  struct cairn_error *error);
+int snapshot_save_index(const struct snapshot *snapshot, const char *path,
+                        struct str anchor, struct cairn_error *error);
+void snapshot_end(struct snapshot *snapshot);
+
+/* What an object of a snapshot says. CAIRN_EDAMAGED. */
+struct snapshot_head {
+    struct digest root;
+    struct str root_name; /* in the arena */
+    struct snapshot_counts counts;
+};
+int snapshot_read(struct cairn_store *store, const struct digest *digest,
+                  struct arena *arena, struct snapshot_head *out,
+                  struct cairn_error *error);
+/* A directory of it, in the arena. */
+int snapshot_read_tree(struct cairn_store *store, const struct digest *digest,
+                       struct arena *arena, struct tree *out,
+                       struct cairn_error *error);
+int snapshot_read_chunks(struct cairn_store *store, const struct digest *digest,
+                         struct arena *arena, struct chunk_list *out,
+                         struct cairn_error *error);
+
+/* ---- look.c ---- */
+
+/* Each entry, a directory before what is in it, by ascending bytes of the names; `path`
+ * is a view that ends with a NUL. Non-zero stops, and is returned. */
+typedef int snapshot_entry_fn(void *context, struct str path,
+                              const struct tree_entry *entry);
+int snapshot_each(struct cairn_store *store, const struct digest *root,
+                  snapshot_entry_fn *each, void *context, struct cairn_error *error);
+/* The entry of a path, in the arena. 1: it is there, 0: it is not. */
+int snapshot_find(struct cairn_store *store, const struct digest *root, struct str path,
+                  struct arena *arena, struct tree_entry *out,
+                  struct cairn_error *error);
+/* The content of a file, in parts, each verified before it is given. A non-zero return
+ * of `part` stops, and is returned. */
+typedef int snapshot_part_fn(void *context, struct str part);
+int snapshot_content(struct cairn_store *store, const struct tree_entry *file,
+                     snapshot_part_fn *part, void *context, struct cairn_error *error);
+
+#endif
