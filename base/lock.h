@@ -14,7 +14,13 @@ struct lock_file {
 enum lock_mode { LOCK_SHARED, LOCK_EXCLUSIVE };
 /* Byte offsets in use. (LOCK_WRITE would be a macro of <fcntl.h>.) Owners of workflows
  * are LOCK_WORKFLOW + workflow row id. */
-enum { LOCK_COMMIT = 0, LOCK_WRITERS = 1, LOCK_GC = 2, LOCK_WORKFLOW = 1 << 20 };
+enum {
+    LOCK_COMMIT = 0,
+    LOCK_WRITERS = 1,
+    LOCK_GC = 2,
+    LOCK_RESTORE = 3, /* of files */
+    LOCK_WORKFLOW = 1 << 20
+};
 
 int lock_open(struct lock_file *lock, const char *path, struct cairn_error *error);
 /* For looking only (lock_held): makes nothing; a missing file leaves fd at -1, and

@@ -151,7 +151,7 @@ static void measure_board(const char *dir, unsigned long items, unsigned long n)
         change_note(store, i);
         checkpoint(store, &made);
         int64_t began = bench_now();
-        bench_check(cairn_session_restore(store, NULL, id, false, &report, &error),
+        bench_check(cairn_session_restore(store, NULL, id, NULL, &report, &error),
                     "restore", &error);
         bench_add(&restore, (double)(bench_now() - began) / 1e6);
     }

@@ -98,6 +98,8 @@ enum option_id {
     OPT_SECTION,
     OPT_PRINT,
     OPT_MERGE,
+    OPT_BOARD_ONLY,
+    OPT_FILES_ONLY,
     OPT_FORCE,
     OPT_REMOVE,
     OPT_PREVIEW,

@@ -423,8 +423,9 @@ static int end_capture(struct live *live, int rc, const struct captured *made,
     if (live->files)
         told.left_out = live->files->snapshot.counts.left_out;
     struct files_taken *files = live->files;
+    struct cairn_store *store = live->store;
     rc = live_close(live, rc, error);
-    files_end(files, rc);
+    rc = files_end(files, rc, store, error);
     if (rc)
         return rc;
     if (!told.made)
@@ -485,9 +486,9 @@ int cairn_session_checkpoint(struct cairn_store *store, const char *session,
                              const struct cairn_capture *capture,
                              struct cairn_captured *captured, struct cairn_error *error)
 {
-    struct live live = {0};
+    struct live live = {.store = store};
     struct captured made = {0};
-    struct files_taken files;
+    struct files_taken files = {0};
     int rc = begin_capture(&live, store, session, &files, error);
     if (!rc)
         rc = capture_by_hand(&live, capture, &made, error);
@@ -532,9 +533,9 @@ int cairn_session_task_failed(struct cairn_store *store, const char *session,
                               struct cairn_captured *captured,
                               struct cairn_error *error)
 {
-    struct live live = {0};
+    struct live live = {.store = store};
     struct captured made = {0};
-    struct files_taken files;
+    struct files_taken files = {0};
     int rc = begin_capture(&live, store, session, &files, error);
     if (!rc)
         rc = capture_failure(&live, failure, &made, error);

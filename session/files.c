@@ -4,6 +4,7 @@
 #include "base/reader.h"
 #include "base/utf8.h"
 #include "checkpoint/nodes/nodes.h"
+#include "session/files_pending.h"
 #include "session/session_int.h"
 #include "storage/object.h"
 #include "storage/store.h"
@@ -11,6 +12,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* ---- Where they are ---- */
 
@@ -22,17 +24,6 @@ static int real_path(const char *path, char **out, struct cairn_error *error)
     if (errno == ENOENT || errno == ENOTDIR)
         return error_set(error, CAIRN_ENOTFOUND, "there is no %s", path);
     return error_sys(error, errno, "the directory %s", path);
-}
-
-/* The directory in which the store lies: what `.cairn` is found in. */
-static int home_of(struct cairn_store *store, char **out, struct cairn_error *error)
-{
-    int rc = real_path(cairn_store_path(store), out, error);
-    if (rc)
-        return rc;
-    char *slash = strrchr(*out, '/');
-    slash[slash == *out] = '\0';
-    return 0;
 }
 
 /* What of `path` lies below `above`, without a slash in front; NULL: nothing. "" is
@@ -51,7 +42,7 @@ static int name_root(struct cairn_store *store, const char *root, struct buf *ou
                      struct cairn_error *error)
 {
     char *home = NULL, *own = NULL;
-    int rc = home_of(store, &home, error);
+    int rc = files_home(store, &home, error);
     if (!rc)
         rc = real_path(cairn_store_path(store), &own, error);
     if (!rc && path_below(root, own))
@@ -103,22 +94,6 @@ int files_root_name(struct cairn_store *store, const char *directory, struct buf
         rc = name_root(store, root, out, error);
     free(root);
     return rc;
-}
-
-int files_root_path(struct cairn_store *store, struct str name, struct buf *out,
-                    struct cairn_error *error)
-{
-    char *home = NULL;
-    buf_clear(out);
-    int rc = name.ptr[0] == '/' ? 0 : home_of(store, &home, error);
-    if (!rc && home) {
-        buf_text(out, home);
-        buf_byte(out, '/');
-    }
-    if (!rc)
-        buf_str(out, name);
-    free(home);
-    return rc ? rc : buf_check(out, error);
 }
 
 /* ---- Taking them ---- */
@@ -208,32 +183,24 @@ static int check_anchor(void *context, struct str anchor, struct cairn_error *er
     return error_set(error, rc, "%s", why.text);
 }
 
-static int index_path(struct files_taken *files, const struct files_known *known,
-                      struct cairn_error *error)
-{
-    struct buf path = BUF_INIT;
-    buf_format(&path, "%s/files-%llu.index", cairn_store_path(known->store),
-               (unsigned long long)known->session);
-    files->index = path.data; /* which is the caller's now */
-    return buf_check(&path, error);
-}
-
 static int take_tracked(struct files_taken *files, struct files_known *known,
                         struct cairn_error *error)
 {
     int rc = files_root_path(known->store, buf_view(&known->name), &known->root, error);
-    if (!rc)
-        rc = index_path(files, known, error);
+    files->index = files_index_path(known->store, known->session);
+    if (!rc && !files->index)
+        rc = error_nomem(error);
     if (rc)
         return rc;
-    struct snapshot_request request = {.store = known->store,
-                                       .root = known->root.data,
-                                       .root_name = buf_view(&known->name),
-                                       .before =
-                                           known->has_before ? &known->before : NULL,
-                                       .index = files->index,
-                                       .anchored = check_anchor,
-                                       .context = known};
+    struct snapshot_request request = {
+        .store = known->store,
+        .root = known->root.data,
+        .root_name = buf_view(&known->name),
+        .before = known->has_before ? &known->before : NULL,
+        .index = files->index,
+        .anchored = check_anchor,
+        .keep = files->has_target ? &files->target : NULL,
+        .context = known};
     files->tracked = true;
     return snapshot_take(&request, &files->snapshot, error);
 }
@@ -242,24 +209,19 @@ int files_take(struct files_taken *files, struct cairn_store *store,
                const char *session, struct cairn_error *error)
 {
     struct files_known known = {.store = store};
-    *files = (struct files_taken){.taken = true};
+    files->taken = true;
+    files->decided = false;
+    files->noted = (struct checkpoint_ref){0};
     if (store_read_only(store) || store_key(store))
         return 0; /* the transaction is refused */
-    int rc = read_known(&known, session, error);
+    int rc = pending_finish(store, error);
+    if (!rc)
+        rc = read_known(&known, session, error);
     if (!rc && known.name.size)
         rc = take_tracked(files, &known, error);
-    buf_release(&known.name);
-    buf_release(&known.root);
+    files->root_name = known.name;
+    files->root = known.root;
     return rc;
-}
-
-bool files_wanted(struct files_taken *files, int *rc, struct cairn_store *store,
-                  const char *session, struct cairn_error *error)
-{
-    if (*rc != FILES_WANTED)
-        return false;
-    *rc = files_take(files, store, session, error);
-    return *rc == 0;
 }
 
 /* An index that cannot be written is none: the next snapshot reads every file. */
@@ -273,14 +235,109 @@ static void save_index(const struct files_taken *files)
     buf_release(&anchor);
 }
 
-void files_end(struct files_taken *files, int rc)
+/* ---- Others in their place ---- */
+
+static int refuse_root(struct files_taken *files, struct str name,
+                       struct cairn_error *error)
 {
-    if (!rc && files->tracked && files->noted.seq && files->snapshot.changed)
-        save_index(files);
+    return error_set(error, CAIRN_EUSAGE,
+                     "the files of that checkpoint are those of %.*s, and the setting "
+                     "`files` of the session is %.*s now: set it back, or give "
+                     "--board-only",
+                     (int)utf8_fit(name, 200), name.ptr,
+                     (int)utf8_fit(buf_view(&files->root_name), 200),
+                     files->root_name.data);
+}
+
+static int prepare_restore(struct files_taken *files, struct cairn_store *store,
+                           struct cairn_error *error)
+{
+    struct arena arena = ARENA_INIT;
+    struct snapshot_head head;
+    int rc = snapshot_read(store, &files->target, &arena, &head, error);
+    if (!rc && !str_equal(head.root_name, buf_view(&files->root_name)))
+        rc = refuse_root(files, head.root_name, error);
+    if (!rc) {
+        files->prepared = true;
+        rc = restore_open(&files->restore, store, files->root.data,
+                          &files->snapshot.root, &head.root, error);
+        files->restore.told = files->told;
+        files->restore.context = files->told_context;
+    }
+    if (!rc)
+        rc = restore_prepare(&files->restore, false);
+    arena_release(&arena);
+    return rc;
+}
+
+static void release(struct files_taken *files)
+{
+    if (files->prepared)
+        restore_close(&files->restore);
     if (files->tracked)
         snapshot_end(&files->snapshot);
     free(files->index);
-    *files = (struct files_taken){0};
+    buf_release(&files->root);
+    buf_release(&files->root_name);
+    files->prepared = files->tracked = files->taken = false;
+    files->index = NULL;
+}
+
+bool files_wanted(struct files_taken *files, int *rc, struct cairn_store *store,
+                  const char *session, struct cairn_error *error)
+{
+    if (*rc != FILES_WANTED)
+        return false;
+    release(files);
+    *rc = 0;
+    if (files->has_target && !files->locked) {
+        *rc = pending_lock(store, error);
+        files->locked = *rc == 0;
+    }
+    if (!*rc)
+        *rc = files_take(files, store, session, error);
+    if (!*rc && files->tracked && files->has_target)
+        *rc = prepare_restore(files, store, error);
+    return *rc == 0;
+}
+
+int files_replace(struct live *live, const struct digest *snapshot,
+                  struct cairn_error *error)
+{
+    struct files_taken *files = live->files;
+    if (!live->settings.files.len || !files || !files->tracked ||
+        digest_equal(snapshot, &files->snapshot.digest))
+        return 0;
+    if (!files->prepared || !digest_equal(snapshot, &files->target)) {
+        files->target = *snapshot;
+        files->has_target = true;
+        return FILES_WANTED;
+    }
+    files->decided = true;
+    return pending_note(live->store, live->row.session, &files->snapshot.digest,
+                        snapshot, error);
+}
+
+int files_end(struct files_taken *files, int rc, struct cairn_store *store,
+              struct cairn_error *error)
+{
+    bool carried_out = !rc && files->decided;
+    if (carried_out) {
+        unlink(files->index);
+        rc = pending_carry_out(store, &files->restore, error);
+        if (rc)
+            error_context(error, "the restore is decided, and its files are not all in "
+                                 "place yet: any command that writes to the session "
+                                 "finishes it");
+    } else if (!rc && files->tracked && files->noted.seq && files->snapshot.changed) {
+        save_index(files);
+    }
+    files->counts = files->restore.counts;
+    release(files);
+    if (files->locked)
+        pending_unlock(store);
+    files->locked = false;
+    return rc;
 }
 
 /* ---- Checking them ---- */

@@ -200,6 +200,5 @@ int cairn_belief_cascade(struct cairn_store *store, const char *session, const c
     do
         rc = cascade_with(&files, store, session, id, confidence, token, result, error);
     while (files_wanted(&files, &rc, store, session, error));
-    files_end(&files, rc);
-    return rc;
+    return files_end(&files, rc, store, error);
 }

@@ -406,8 +406,7 @@ static int edit_item(struct cairn_store *store, const char *session,
     do
         rc = edit_with(&files, store, session, edit, result, error);
     while (files_wanted(&files, &rc, store, session, error));
-    files_end(&files, rc);
-    return rc;
+    return files_end(&files, rc, store, error);
 }
 
 int cairn_item_add(struct cairn_store *store, const char *session, const char *kind,

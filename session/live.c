@@ -5,6 +5,7 @@
 #include "base/decimal.h"
 #include "base/os.h"
 #include "checkpoint/verify/lost_items.h"
+#include "session/files_pending.h"
 #include "session/session_int.h"
 #include "storage/store.h"
 
@@ -25,7 +26,9 @@ int live_begin(struct live *live, struct cairn_store *store, bool writing,
     live->sha = sha256_new();
     if (!live->sha)
         return error_nomem(error);
-    int rc = writing ? store_begin(store, -1, error) : store_begin_read(store, error);
+    int rc = writing ? pending_finish(store, error) : 0;
+    if (!rc)
+        rc = writing ? store_begin(store, -1, error) : store_begin_read(store, error);
     if (rc)
         return rc;
     live->open = true;

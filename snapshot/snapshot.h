@@ -91,4 +91,18 @@ typedef int snapshot_part_fn(void *context, struct str part);
 int snapshot_content(struct cairn_store *store, const struct tree_entry *file,
                      snapshot_part_fn *part, void *context, struct cairn_error *error);
 
+/* ---- compare.c ---- */
+
+/* What differs between two trees, a directory before what is in it, by ascending bytes
+ * of the names: `before` or `after` may be NULL, not both. Where a directory became
+ * something else, or the other way round, what was in it follows. `path` ends with a
+ * NUL. `times`: an entry whose time alone differs counts, too. A non-zero return stops,
+ * and is returned. */
+typedef int snapshot_change_fn(void *context, struct str path,
+                               const struct tree_entry *before,
+                               const struct tree_entry *after);
+int snapshot_compare(struct cairn_store *store, const struct digest *before,
+                     const struct digest *after, bool times, snapshot_change_fn *each,
+                     void *context, struct cairn_error *error);
+
 #endif

@@ -61,7 +61,7 @@ static int by_name(const void *a, const void *b)
 
 static bool is_never_taken(const char *name)
 {
-    static const char *const names[] = {".", "..", ".git", ".cairn"};
+    static const char *const names[] = {".", "..", ".git", ".cairn", ".cairn-restore"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(name, names[i]) == 0)
             return true;

@@ -456,14 +456,18 @@ static const struct command command_table[] = {
      "CHECKPOINT",
      "put a session back to a checkpoint",
      "Verifies a checkpoint of the session, makes one of the present state, and puts "
-     "the board back to what it was: all of it, or nothing. Work goes on on a new "
-     "branch; the one before stays. Asks on a terminal; elsewhere --yes is required. "
+     "the board and the files back to what they were (the files where the checkpoint "
+     "holds some): all of it, or nothing. What is ignored or was never in a checkpoint "
+     "stays. If it is interrupted, the next command of the session finishes it. Work "
+     "goes on on a new branch; the one before stays. Asks on a terminal; elsewhere "
+     "--yes is required. "
      "`cairn checkpoint undo-restore` takes it back.",
-     "  cairn checkpoint restore 42 --yes",
+     "  cairn checkpoint restore 42 --dry-run\n  cairn checkpoint restore 42 --yes",
      "0 2 5 10 75",
      1,
      1,
-     {OPT_YES, OPT_FORCE, OPT_SESSION, OPT_NONE},
+     {OPT_YES, OPT_DRY_RUN, OPT_BOARD_ONLY, OPT_FILES_ONLY, OPT_FORCE, OPT_SESSION,
+      OPT_NONE},
      command_checkpoint_restore},
     {"checkpoint label",
      "CHECKPOINT LABEL",
@@ -500,7 +504,7 @@ static const struct command command_table[] = {
      "0 2 5 10 75",
      0,
      0,
-     {OPT_SESSION, OPT_NONE},
+     {OPT_DRY_RUN, OPT_BOARD_ONLY, OPT_FILES_ONLY, OPT_SESSION, OPT_NONE},
      command_checkpoint_undo_restore},
     {"checkpoint bisect",
      "-- COMMAND [ARG]...",

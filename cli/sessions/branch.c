@@ -28,12 +28,25 @@ void branch_document(struct doc *doc, const struct cairn_branch_info *info)
     doc_text(doc, "reason", or_null(info->reason));
 }
 
+static void moved_members(struct doc *doc, const struct cairn_branch_info *info)
+{
+    doc_count(doc, "files_changed", info->files_changed);
+    doc_count(doc, "files_kept", info->files_kept);
+}
+
 static int report_branch(const struct cairn_branch_info *info)
 {
     struct doc doc;
     if (!ui_json()) {
         say("work goes on on branch %s%s%s", info->name,
             info->from[0] != '\0' ? ", which begins at " : "", info->from);
+        if (info->files_changed > 0)
+            say("%llu files, links and directories were replaced",
+                (unsigned long long)info->files_changed);
+        if (info->files_kept > 0)
+            ui_warn("%llu files were changed meanwhile: what was there is kept beside "
+                    "them, as .before-restore",
+                    (unsigned long long)info->files_kept);
         if (strcmp(info->status, "merged") == 0)
             ui_warn("branch %s was merged: what is done on it from now on is not, and "
                     "cannot be merged",
@@ -42,6 +55,7 @@ static int report_branch(const struct cairn_branch_info *info)
     }
     doc_begin(&doc);
     branch_document(&doc, info);
+    moved_members(&doc, info);
     return doc_print(&doc);
 }
 

@@ -17,11 +17,14 @@ static void print_report(const struct cairn_restored *report)
         report->message);
     out("items     %" PRIu64 " added, %" PRIu64 " changed, %" PRIu64 " removed\n",
         report->added, report->changed, report->removed);
+    if (report->files_added + report->files_changed + report->files_removed > 0)
+        out("files     %" PRIu64 " added, %" PRIu64 " changed, %" PRIu64 " removed\n",
+            report->files_added, report->files_changed, report->files_removed);
     out("branch    %s (it was %s)\n", report->branch, report->old_branch);
     out("before    %s\n", report->before[0] != '\0' ? report->before : "-");
 }
 
-static int report_restored(const struct cairn_restored *report)
+static int report_restored(const struct cairn_restored *report, bool dry_run)
 {
     struct doc doc;
     if (!ui_json()) {
@@ -38,7 +41,30 @@ static int report_restored(const struct cairn_restored *report)
     doc_count(&doc, "added", report->added);
     doc_count(&doc, "changed", report->changed);
     doc_count(&doc, "removed", report->removed);
+    doc_object(&doc, "files");
+    doc_count(&doc, "added", report->files_added);
+    doc_count(&doc, "changed", report->files_changed);
+    doc_count(&doc, "removed", report->files_removed);
+    doc_count(&doc, "kept", report->files_kept);
+    doc_count(&doc, "left", report->files_left);
+    doc_end(&doc);
+    doc_bool(&doc, "dry_run", dry_run);
     return doc_print(&doc);
+}
+
+static void warn_kept(void *context, const char *path, const char *what)
+{
+    (void)context;
+    ui_warn("%s %s", path, what);
+}
+
+static struct cairn_restore_options options_of(const struct settings *settings)
+{
+    return (struct cairn_restore_options){.force = settings->given[OPT_FORCE],
+                                          .board_only = settings->given[OPT_BOARD_ONLY],
+                                          .files_only = settings->given[OPT_FILES_ONLY],
+                                          .dry_run = settings->given[OPT_DRY_RUN],
+                                          .kept = warn_kept};
 }
 
 static int pass_change(void *context, const struct cairn_board_change *change)
@@ -52,12 +78,22 @@ static int pass_change(void *context, const struct cairn_board_change *change)
 static int ask_to_restore(const struct settings *settings, struct cairn_store *store,
                           bool *agreed)
 {
+    struct cairn_restore_options options = options_of(settings);
+    struct cairn_restored report = {0};
     struct cairn_board_summary summary = {0};
     struct cairn_error error = {0};
+    options.dry_run = true;
+    if (cairn_session_restore(store, session_option(settings), settings->operands[0],
+                              &options, &report, &error) != 0)
+        return report_error(&error);
     if (cairn_session_diff(store, session_option(settings), NULL, settings->operands[0],
                            pass_change, NULL, &summary, &error) != 0)
         return report_error(&error);
-    say_always("checkpoint %s; from now to then: %s", summary.to, summary.text);
+    say_always("checkpoint %s; from now to then: %s", report.id, summary.text);
+    if (report.files_added + report.files_changed + report.files_removed > 0)
+        say_always("files: %" PRIu64 " to add, %" PRIu64 " to change, %" PRIu64
+                   " to remove",
+                   report.files_added, report.files_changed, report.files_removed);
     *agreed = ui_ask("Restore it?");
     if (!*agreed)
         say_always("nothing was restored");
@@ -66,18 +102,21 @@ static int ask_to_restore(const struct settings *settings, struct cairn_store *s
 
 static int restore(const struct settings *settings, struct cairn_store *store)
 {
+    struct cairn_restore_options options = options_of(settings);
     struct cairn_restored report = {0};
     struct cairn_error error = {0};
-    bool agreed = settings->given[OPT_YES];
+    bool agreed = settings->given[OPT_YES] || options.dry_run;
     int status = agreed ? 0 : ask_to_restore(settings, store, &agreed);
     if (status != 0 || !agreed)
         return status;
     if (cairn_session_restore(store, session_option(settings), settings->operands[0],
-                              settings->given[OPT_FORCE], &report, &error) != 0)
+                              &options, &report, &error) != 0)
         return report_error(&error);
-    status = report_restored(&report);
+    status = report_restored(&report, options.dry_run);
     out_flush();
-    if (!ui_json())
+    if (options.dry_run)
+        say("nothing was restored: that is what would be");
+    else if (!ui_json())
         say("to take it back: cairn checkpoint undo-restore");
     return status;
 }
@@ -86,7 +125,7 @@ int command_checkpoint_restore(struct settings *settings)
 {
     struct cairn_store *store = NULL;
     int status;
-    if (!settings->given[OPT_YES] && !ui_can_ask())
+    if (!settings->given[OPT_YES] && !settings->given[OPT_DRY_RUN] && !ui_can_ask())
         return report_usage(settings->command,
                             "restoring without a terminal needs --yes");
     status = session_store(settings, STORE_WRITE, &store);
@@ -101,12 +140,13 @@ int command_checkpoint_undo_restore(struct settings *settings)
     struct cairn_restored report = {0};
     struct cairn_store *store = NULL;
     struct cairn_error error = {0};
+    struct cairn_restore_options options = options_of(settings);
     int status = session_store(settings, STORE_WRITE, &store);
     if (status == 0 && cairn_session_undo_restore(store, session_option(settings),
-                                                  &report, &error) != 0)
+                                                  &options, &report, &error) != 0)
         status = report_error(&error);
     else if (status == 0)
-        status = report_restored(&report);
+        status = report_restored(&report, options.dry_run);
     hooks_run_and_close(store);
     return status;
 }

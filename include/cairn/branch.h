@@ -26,6 +26,9 @@ struct cairn_branch_info {
     char head[CAIRN_ID_MAX]; /* its newest checkpoint, or "" */
     int64_t started_ns;
     char reason[256]; /* why it was abandoned */
+    /* Of the one that was started or switched to: files, links and directories that
+     * were replaced, and those that were changed meanwhile and are kept beside. */
+    uint64_t files_changed, files_kept;
 };
 /* In the order in which they were begun. The callback must not use the store. */
 CAIRN_API int cairn_branch_list(struct cairn_store *store, const char *session,

@@ -280,8 +280,7 @@ static int record(const struct checking *c, struct cairn_store *store,
     do
         rc = record_with(&files, c, store, number, result);
     while (files_wanted(&files, &rc, store, number, c->error));
-    files_end(&files, rc);
-    return rc;
+    return files_end(&files, rc, store, c->error);
 }
 
 /* ---- Public ---- */

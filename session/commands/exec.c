@@ -134,8 +134,7 @@ static int record(struct cairn_store *store, uint64_t session,
     do
         rc = record_with(&files, store, number, rec, result, error);
     while (files_wanted(&files, &rc, store, number, error));
-    files_end(&files, rc);
-    return rc;
+    return files_end(&files, rc, store, error);
 }
 
 /* ---- Public ---- */

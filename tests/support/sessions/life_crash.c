@@ -54,7 +54,7 @@ static int do_work(struct life *life, enum work work, const char *argument)
     struct buf file;
     switch (work) {
     case WORK_RESTORE:
-        return cairn_session_restore(life->store, NULL, argument, false, NULL,
+        return cairn_session_restore(life->store, NULL, argument, NULL, NULL,
                                      &life_error);
     case WORK_CHECKPOINT:
         return cairn_session_checkpoint(life->store, NULL, &capture, NULL, &life_error);

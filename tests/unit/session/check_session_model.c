@@ -157,7 +157,7 @@ static void restore(struct life *life, bool back)
         return;
     int at = (int)help_below(&life->seed, (uint32_t)life->n);
     char *before = life_tell(life, NULL);
-    MUST(cairn_session_restore(life->store, NULL, life->states[at].id, false, &report,
+    MUST(cairn_session_restore(life->store, NULL, life->states[at].id, NULL, &report,
                                &life_error));
     ck_assert_str_eq(report.id, life->states[at].id);
     char *now = life_tell(life, NULL);
@@ -169,10 +169,11 @@ static void restore(struct life *life, bool back)
     free(now);
     if (back && strcmp(report.branch, report.old_branch) != 0) {
         if (help_below(&life->seed, 2))
-            MUST(cairn_session_restore(life->store, NULL, report.before, false, NULL,
+            MUST(cairn_session_restore(life->store, NULL, report.before, NULL, NULL,
                                        &life_error));
         else
-            MUST(cairn_session_undo_restore(life->store, NULL, NULL, &life_error));
+            MUST(
+                cairn_session_undo_restore(life->store, NULL, NULL, NULL, &life_error));
         now = life_tell(life, NULL);
         ck_assert_str_eq(now, before);
         free(now);
@@ -348,7 +349,7 @@ static void label_one(struct life *life)
     before = life_tell(life, NULL);
     MUST(cairn_checkpoint_label(life->store, id, "broken", true, &life_error));
     ck_assert_int_eq(
-        cairn_session_restore(life->store, NULL, id, false, NULL, &life_error),
+        cairn_session_restore(life->store, NULL, id, NULL, NULL, &life_error),
         CAIRN_EUSAGE);
     MUST(cairn_checkpoint_label(life->store, id, "broken", false, &life_error));
     life_expect(life, before);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Merging a branch into the current one: three states, item by item. */
-#include "session/moves_int.h"
+#include "session/moves/moves_int.h"
 
 #include "base/array.h"
 #include "base/reader.h"
@@ -526,20 +526,35 @@ static void tell_conflicts(const struct merging *g, int (*each)(void *, const ch
     }
 }
 
+static int merge_with(struct files_taken *files, struct cairn_store *store,
+                      const char *session, const char *name, struct merging *g,
+                      struct cairn_merged *told, struct cairn_error *error)
+{
+    int rc = move_begin(&g->m, files, store, session, error);
+    if (!rc)
+        rc = merge(g, name, told);
+    board_release(&g->merged);
+    if (g->base_read)
+        state_release(&g->base);
+    return move_end(&g->m, rc);
+}
+
 int cairn_branch_merge(struct cairn_store *store, const char *session, const char *name,
                        enum cairn_merge how, int (*each)(void *, const char *id),
                        void *context, struct cairn_merged *report,
                        struct cairn_error *error)
 {
+    struct files_taken files = {0};
     struct merging g = {.how = how};
     struct cairn_merged told = {.added = 0};
-    int rc = move_begin(&g.m, store, session, error);
-    if (!rc)
-        rc = merge(&g, name, &told);
-    board_release(&g.merged);
-    if (g.base_read)
-        state_release(&g.base);
-    rc = move_end(&g.m, rc);
+    int rc;
+    do {
+        free(g.conflicts);
+        g = (struct merging){.how = how};
+        told = (struct cairn_merged){.added = 0};
+        rc = merge_with(&files, store, session, name, &g, &told, error);
+    } while (files_wanted(&files, &rc, store, session, error));
+    rc = files_end(&files, rc, store, error);
     if (!rc)
         tell_conflicts(&g, each, context);
     if (!rc && report)

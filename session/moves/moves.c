@@ -3,21 +3,19 @@
  * is checkpointed first, everything of the other state is verified and read, and then
  * the items that differ are written, in the same transaction. */
 #include "session/board/status.h"
-#include "session/moves_int.h"
+#include "session/moves/moves_int.h"
 #include "storage/rows_checkpoint.h"
 
 #include <stdlib.h>
 
 _Static_assert((int)BRANCH_ACTIVE == (int)BRANCH_GOES_ON, "a status that is stored");
 
-int move_begin(struct move *m, struct cairn_store *store, const char *session,
-               struct cairn_error *error)
+int move_begin(struct move *m, struct files_taken *files, struct cairn_store *store,
+               const char *session, struct cairn_error *error)
 {
     *m = (struct move){.error = error};
-    int rc = files_take(&m->files, store, session, error);
-    if (!rc)
-        rc = live_write(&m->live, store, session, error);
-    m->live.files = &m->files;
+    int rc = live_write(&m->live, store, session, error);
+    m->live.files = files;
     if (!rc)
         rc = live_check_open(&m->live, error);
     if (!rc)
@@ -29,9 +27,7 @@ int move_end(struct move *m, int rc)
 {
     if (m->read)
         state_release(&m->state);
-    rc = live_close(&m->live, rc, m->error);
-    files_end(&m->files, rc);
-    return rc;
+    return live_close(&m->live, rc, m->error);
 }
 
 int move_read_target(struct move *m)
@@ -86,7 +82,9 @@ static int put_branch(struct move *m)
 
 int move_finish(struct move *m, const struct log_entry *entry)
 {
-    int rc = put_target(m);
+    int rc = m->files_only ? 0 : put_target(m);
+    if (!rc && m->state.has_files && !m->board_only)
+        rc = files_replace(&m->live, &m->state.files, m->error);
     if (!rc)
         rc = put_branch(m);
     if (rc)

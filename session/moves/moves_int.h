@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* Taking up another state of a session: that of a checkpoint, or of a branch. */
-#ifndef SESSION_MOVES_INT_H
-#define SESSION_MOVES_INT_H
+#ifndef SESSION_MOVES_MOVES_INT_H
+#define SESSION_MOVES_MOVES_INT_H
 
 #include "cairn/branch.h"
 #include "session/session_int.h"
 
 struct move {
     struct live live;
-    struct files_taken files; /* the present ones */
-    struct branch_row from;   /* the branch that was current */
-    struct branch_row to;     /* and the one that is then; branch 0: to be made */
-    struct captured before;   /* the state that was there */
-    uint64_t seq;             /* of the state that is taken up */
+    bool board_only, files_only; /* what is taken up of the other state */
+    struct branch_row from;      /* the branch that was current */
+    struct branch_row to;        /* and the one that is then; branch 0: to be made */
+    struct captured before;      /* the state that was there */
+    uint64_t seq;                /* of the state that is taken up */
     struct state_at state;
     bool read;
     uint64_t added, changed, removed;
@@ -20,8 +20,8 @@ struct move {
 };
 
 /* A write transaction, the board and the branch. move_end is called in any case. */
-int move_begin(struct move *m, struct cairn_store *store, const char *session,
-               struct cairn_error *error);
+int move_begin(struct move *m, struct files_taken *files, struct cairn_store *store,
+               const char *session, struct cairn_error *error);
 int move_end(struct move *m, int rc);
 /* Verifies and reads the state m->seq, which must be of the session. */
 int move_read_target(struct move *m);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Branches of a session: lines of checkpoints that begin where another one was. */
-#include "session/moves_int.h"
+#include "session/moves/moves_int.h"
 
 #include "base/utf8.h"
 #include "checkpoint/annotations.h"
@@ -38,8 +38,9 @@ static int start_branch(struct move *m, const char *name, const char *from)
     return rc ? rc : move_finish(m, &entry);
 }
 
-static int switch_branch(struct move *m, const char *name)
+static int switch_branch(struct move *m, const char *name, const char *from)
 {
+    (void)from;
     struct log_entry entry = {.verb = VERB_SWITCHED};
     int rc = branch_must_find(&m->live, name, &m->to, m->error);
     if (rc)
@@ -141,26 +142,44 @@ static int tell_and_end(struct move *m, int rc, struct cairn_branch_info *info)
     return rc;
 }
 
+/* One transaction. */
+typedef int move_fn(struct move *m, const char *name, const char *from);
+
+static int move_to_branch(struct cairn_store *store, const char *session, move_fn *move,
+                          const char *name, const char *from,
+                          struct cairn_branch_info *info, struct cairn_error *error)
+{
+    struct files_taken files = {0};
+    struct cairn_branch_info told = {0};
+    int rc;
+    do {
+        struct move m;
+        rc = move_begin(&m, &files, store, session, error);
+        if (!rc)
+            rc = move(&m, name, from);
+        rc = tell_and_end(&m, rc, &told);
+    } while (files_wanted(&files, &rc, store, session, error));
+    rc = files_end(&files, rc, store, error);
+    told.files_changed =
+        files.counts.added + files.counts.changed + files.counts.removed;
+    told.files_kept = files.counts.kept;
+    if (!rc && info)
+        *info = told;
+    return rc;
+}
+
 int cairn_branch_start(struct cairn_store *store, const char *session, const char *name,
                        const char *from, struct cairn_branch_info *info,
                        struct cairn_error *error)
 {
-    struct move m;
-    int rc = move_begin(&m, store, session, error);
-    if (!rc)
-        rc = start_branch(&m, name, from);
-    return tell_and_end(&m, rc, info);
+    return move_to_branch(store, session, start_branch, name, from, info, error);
 }
 
 int cairn_branch_switch(struct cairn_store *store, const char *session,
                         const char *name, struct cairn_branch_info *info,
                         struct cairn_error *error)
 {
-    struct move m;
-    int rc = move_begin(&m, store, session, error);
-    if (!rc)
-        rc = switch_branch(&m, name);
-    return tell_and_end(&m, rc, info);
+    return move_to_branch(store, session, switch_branch, name, NULL, info, error);
 }
 
 static int abandon_branch(struct live *live, const char *name, const char *reason,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Going back to a checkpoint, and taking that back. */
-#include "session/moves_int.h"
+#include "session/moves/moves_int.h"
 
 #include "base/decimal.h"
 #include "base/reader.h"
@@ -52,12 +52,13 @@ static void report_restore(const struct move *m, struct cairn_restored *report)
              m->to.name.ptr);
 }
 
-static int restore(struct move *m, const char *id, bool force)
+static int restore(struct move *m, const char *id,
+                   const struct cairn_restore_options *options)
 {
     char name[CAIRN_SESSION_NAME_MAX], number[CAIRN_ID_MAX];
     struct buf origin = BUF_INIT;
     int rc = debug_seq(m->live.store, id, &m->seq, m->error);
-    if (!rc && !force)
+    if (!rc && !options->force)
         rc = checkpoint_check_broken(m->live.store, m->seq, id, m->error);
     if (!rc)
         rc = move_read_target(m);
@@ -87,21 +88,69 @@ static int restore(struct move *m, const char *id, bool force)
     return rc;
 }
 
-int cairn_session_restore(struct cairn_store *store, const char *session,
-                          const char *id, bool force, struct cairn_restored *report,
-                          struct cairn_error *error)
+/* What a transaction returns that was only to be looked at. */
+enum { LOOKED = 2 };
+typedef int restore_fn(struct move *m, const char *id,
+                       const struct cairn_restore_options *options);
+
+static int restore_once(struct cairn_store *store, const char *session,
+                        struct files_taken *files, restore_fn *make, const char *id,
+                        const struct cairn_restore_options *options,
+                        struct cairn_restored *told, struct cairn_error *error)
 {
     struct move m;
+    int rc = move_begin(&m, files, store, session, error);
+    m.board_only = options->board_only;
+    m.files_only = options->files_only;
+    if (!rc)
+        rc = make(&m, id, options);
+    if (!rc)
+        report_restore(&m, told);
+    if (!rc && options->dry_run)
+        rc = LOOKED;
+    return move_end(&m, rc);
+}
+
+static int restore_with(struct cairn_store *store, const char *session,
+                        restore_fn *make, const char *id,
+                        const struct cairn_restore_options *given,
+                        struct cairn_restored *report, struct cairn_error *error)
+{
+    static const struct cairn_restore_options none;
+    const struct cairn_restore_options *options = given ? given : &none;
+    struct files_taken files = {.told = options->kept,
+                                .told_context = options->context};
     struct cairn_restored told = {0};
-    int rc = move_begin(&m, store, session, error);
-    if (!rc)
-        rc = restore(&m, id, force);
-    if (!rc)
-        report_restore(&m, &told);
-    rc = move_end(&m, rc);
+    int rc;
+    if (options->board_only && options->files_only)
+        return error_set(error, CAIRN_EUSAGE,
+                         "the board alone and the files alone are nothing together");
+    do
+        rc = restore_once(store, session, &files, make, id, options, &told, error);
+    while (files_wanted(&files, &rc, store, session, error));
+    bool looked = rc == LOOKED;
+    if (looked && files.prepared)
+        restore_count(&files.restore);
+    rc = files_end(&files, rc, store, error);
+    told.files_added = files.counts.added;
+    told.files_changed = files.counts.changed;
+    told.files_removed = files.counts.removed;
+    told.files_kept = files.counts.kept;
+    told.files_left = files.counts.left;
+    if (looked) {
+        rc = 0;
+        told.before[0] = '\0';
+    }
     if (!rc && report)
         *report = told;
     return rc;
+}
+
+int cairn_session_restore(struct cairn_store *store, const char *session,
+                          const char *id, const struct cairn_restore_options *options,
+                          struct cairn_restored *report, struct cairn_error *error)
+{
+    return restore_with(store, session, restore, id, options, report, error);
 }
 
 /* ---- Taking a restore back ---- */
@@ -159,8 +208,11 @@ static int abandon_empty(struct move *m)
     return store_put_branch(m->live.store, &row, m->error);
 }
 
-static int undo_restore(struct move *m)
+static int undo_restore(struct move *m, const char *id,
+                        const struct cairn_restore_options *options)
 {
+    (void)id;
+    (void)options;
     struct restore_search search = {0};
     struct log_entry entry = {.verb = VERB_BACK};
     int rc = store_each_session_log(m->live.store, m->live.row.session, UINT64_MAX,
@@ -184,17 +236,8 @@ static int undo_restore(struct move *m)
 }
 
 int cairn_session_undo_restore(struct cairn_store *store, const char *session,
+                               const struct cairn_restore_options *options,
                                struct cairn_restored *report, struct cairn_error *error)
 {
-    struct move m;
-    struct cairn_restored told = {0};
-    int rc = move_begin(&m, store, session, error);
-    if (!rc)
-        rc = undo_restore(&m);
-    if (!rc)
-        report_restore(&m, &told);
-    rc = move_end(&m, rc);
-    if (!rc && report)
-        *report = told;
-    return rc;
+    return restore_with(store, session, undo_restore, NULL, options, report, error);
 }

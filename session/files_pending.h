@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* A restore of files that was decided and may not be finished: a setting of the store,
+ * written in the transaction that decides it, and dropped when the files are in place.
+ * While it is there, whoever writes to a session finishes it first. */
+#ifndef SESSION_FILES_PENDING_H
+#define SESSION_FILES_PENDING_H
+
+#include "snapshot/restore.h"
+
+/* One restore at a time in a store: CAIRN_EBUSY. */
+int pending_lock(struct cairn_store *store, struct cairn_error *error);
+void pending_unlock(struct cairn_store *store);
+/* In the transaction: from the snapshot `before` to `after`. */
+int pending_note(struct cairn_store *store, uint64_t session,
+                 const struct digest *before, const struct digest *after,
+                 struct cairn_error *error);
+/* After it, with the lock: what was prepared, and then the setting goes. */
+int pending_carry_out(struct cairn_store *store, struct restore *restore,
+                      struct cairn_error *error);
+/* Finishes what a process that is gone had decided, if there is something. */
+int pending_finish(struct cairn_store *store, struct cairn_error *error);
+
+/* The directory that a setting `files` means, with a NUL. */
+int files_root_path(struct cairn_store *store, struct str name, struct buf *out,
+                    struct cairn_error *error);
+/* The directory in which the store lies, heap. */
+int files_home(struct cairn_store *store, char **out, struct cairn_error *error);
+/* The path of a session's index, heap. */
+char *files_index_path(struct cairn_store *store, uint64_t session);
+
+#endif

@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: MIT */
+#include "snapshot/restore_int.h"
+
+#include "base/array.h"
+#include "base/os.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- What differs ---- */
+
+static struct tree_entry copy_entry(struct arena *arena, const struct tree_entry *entry)
+{
+    struct tree_entry copy = {.kind = 0};
+    if (!entry)
+        return copy;
+    copy = *entry;
+    copy.name = STR("");
+    if (entry->kind == TREE_LINK)
+        copy.target = arena_str(arena, entry->target);
+    return copy;
+}
+
+static int note_change(void *context, struct str path, const struct tree_entry *before,
+                       const struct tree_entry *after)
+{
+    struct restore *r = context;
+    struct restore_change *changes =
+        array_room(r->changes, r->n, &r->room, sizeof *changes);
+    if (!changes)
+        return error_nomem(r->error);
+    r->changes = changes;
+    changes[r->n] = (struct restore_change){.path = arena_str(&r->arena, path),
+                                            .before = copy_entry(&r->arena, before),
+                                            .after = copy_entry(&r->arena, after)};
+    r->n++;
+    return r->arena.failed ? error_nomem(r->error) : 0;
+}
+
+int restore_open(struct restore *r, struct cairn_store *store, const char *root,
+                 const struct digest *before, const struct digest *after,
+                 struct cairn_error *error)
+{
+    *r = (struct restore){
+        .store = store, .root = root, .fd = -1, .stage = -1, .error = error};
+    r->parent.fd = -1;
+    r->fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (r->fd < 0)
+        return error_sys(error, errno, "the directory %s", root);
+    return snapshot_compare(store, before, after, true, note_change, r, error);
+}
+
+/* ---- Content beside the files ---- */
+
+static int open_stage(struct restore *r)
+{
+    struct stat root, store;
+    const char *dir = cairn_store_path(r->store);
+    bool near = fstat(r->fd, &root) == 0 && stat(dir, &store) == 0 &&
+                root.st_dev == store.st_dev;
+    if (near)
+        buf_format(&r->stage_path, "%s/" RESTORE_STAGE, dir);
+    else
+        buf_format(&r->stage_path, "%s/.cairn-restore", r->root);
+    int rc = buf_check(&r->stage_path, r->error);
+    if (!rc)
+        rc = os_make_dir(r->stage_path.data, 0700, r->error);
+    if (rc < 0)
+        return rc;
+    r->stage =
+        open(r->stage_path.data, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    return r->stage < 0 ? error_sys(r->error, errno, "%s", r->stage_path.data) : 0;
+}
+
+struct writing {
+    struct restore *restore;
+    int fd;
+    uint64_t size;
+};
+
+static bool is_zero(const char *bytes, size_t n)
+{
+    return n == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, n - 1) == 0);
+}
+
+/* Blocks of zeros become holes. */
+static int write_part(void *context, struct str part)
+{
+    enum { BLOCK = 4096 };
+    struct writing *w = context;
+    while (part.len) {
+        size_t n = part.len < BLOCK ? part.len : BLOCK;
+        bool hole = is_zero(part.ptr, n);
+        while (!hole && n < part.len && n < 64 * BLOCK &&
+               !is_zero(part.ptr + n, part.len - n < BLOCK ? part.len - n : BLOCK))
+            n += part.len - n < BLOCK ? part.len - n : BLOCK;
+        int sys = hole ? 0 : os_write_all(w->fd, (struct str){part.ptr, n});
+        if (hole && lseek(w->fd, (off_t)n, SEEK_CUR) < 0)
+            sys = errno;
+        if (sys)
+            return error_sys(w->restore->error, sys, "writing in %s",
+                             w->restore->stage_path.data);
+        w->size += n;
+        part = (struct str){part.ptr + n, part.len - n};
+    }
+    return 0;
+}
+
+static struct timespec time_of(int64_t ns)
+{
+    int64_t s = ns / 1000000000, rest = ns % 1000000000;
+    return rest < 0 ? (struct timespec){s - 1, rest + 1000000000}
+                    : (struct timespec){s, rest};
+}
+
+static int set_times(int fd, int64_t mtime_ns)
+{
+    struct timespec times[] = {{0, UTIME_OMIT}, time_of(mtime_ns)};
+    return futimens(fd, times);
+}
+
+static int stage_file(struct restore *r, const char *name,
+                      const struct tree_entry *entry)
+{
+    struct writing w = {
+        .restore = r,
+        .fd = openat(r->stage, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600)};
+    if (w.fd < 0)
+        return error_sys(r->error, errno, "writing in %s", r->stage_path.data);
+    int rc = snapshot_content(r->store, entry, write_part, &w, r->error);
+    if (!rc && (ftruncate(w.fd, (off_t)w.size) != 0 || fchmod(w.fd, entry->mode) != 0 ||
+                set_times(w.fd, entry->mtime_ns) != 0))
+        rc = error_sys(r->error, errno, "writing in %s", r->stage_path.data);
+    if (close(w.fd) != 0 && !rc)
+        rc = error_sys(r->error, errno, "writing in %s", r->stage_path.data);
+    return rc;
+}
+
+static int stage_link(struct restore *r, const char *name,
+                      const struct tree_entry *entry)
+{
+    char target[TREE_TARGET_BYTES + 1];
+    snprintf(target, sizeof target, "%.*s", (int)entry->target.len, entry->target.ptr);
+    if (symlinkat(target, r->stage, name) != 0)
+        return error_sys(r->error, errno, "making a link in %s", r->stage_path.data);
+    return 0;
+}
+
+/* The content is another one than before. */
+static bool has_content(const struct restore_change *change)
+{
+    const struct tree_entry *before = &change->before, *after = &change->after;
+    if (after->kind == TREE_LINK)
+        return before->kind != TREE_LINK || !str_equal(before->target, after->target);
+    return tree_is_file(after) &&
+           (!tree_is_file(before) || !digest_equal(&before->digest, &after->digest));
+}
+
+static int stage_change(struct restore *r, size_t i)
+{
+    struct restore_change *change = &r->changes[i];
+    char name[24];
+    if (!has_content(change) || change->before.kind == TREE_LEFT_OUT)
+        return 0;
+    change->staged = true;
+    staged_name(name, i);
+    return change->after.kind == TREE_LINK ? stage_link(r, name, &change->after)
+                                           : stage_file(r, name, &change->after);
+}
+
+/* ---- What is refused ---- */
+
+/* Nothing else can be known to fit; what is not there yet will be made. */
+static int check_parent(struct restore *r, const struct restore_change *change,
+                        const struct stat *root)
+{
+    const char *name;
+    struct stat st;
+    int parent = place_parent(r, change->path, &name);
+    if (parent < 0 && (r->again || !change->before.kind) &&
+        (errno == ENOENT || errno == ENOTDIR || errno == ELOOP))
+        return 0; /* it will be made, or is gone already */
+    if (parent < 0 || fstat(parent, &st) != 0)
+        return place_error(r, errno, change->path, "opening the directory of");
+    if (st.st_dev != root->st_dev)
+        return error_set(r->error, CAIRN_EUSAGE,
+                         "%.300s lies on another file system than %s: nothing was "
+                         "changed",
+                         change->path.ptr, r->root);
+    if (st.st_uid != geteuid() && faccessat(parent, ".", W_OK | X_OK, AT_EACCESS) != 0)
+        return error_sys(r->error, errno,
+                         "nothing was changed: the directory of %.300s in %s cannot be "
+                         "written",
+                         change->path.ptr, r->root);
+    return 0;
+}
+
+static int check_change(struct restore *r, const struct restore_change *change,
+                        const struct stat *root)
+{
+    const struct tree_entry *before = &change->before, *after = &change->after;
+    if (before->kind == TREE_LEFT_OUT && after->kind && after->kind != TREE_LEFT_OUT)
+        return error_set(r->error, CAIRN_EUSAGE,
+                         "%.300s %s, so it would be lost: nothing was changed; move it "
+                         "away",
+                         change->path.ptr, tree_left_out_text(before->why));
+    return check_parent(r, change, root);
+}
+
+int restore_prepare(struct restore *r, bool again)
+{
+    struct stat root;
+    r->again = again;
+    int rc = fstat(r->fd, &root) == 0 ? 0 : error_sys(r->error, errno, "%s", r->root);
+    for (size_t i = 0; i < r->n && !rc; i++)
+        rc = check_change(r, &r->changes[i], &root);
+    if (!rc && r->n)
+        rc = open_stage(r);
+    if (!rc && r->n)
+        rc = old_dispose_all(r, again);
+    for (size_t i = 0; i < r->n && !rc; i++)
+        rc = stage_change(r, i);
+    return rc;
+}
+
+/* ---- Into place ---- */
+
+static bool is_directory(const struct tree_entry *entry)
+{
+    return entry->kind == TREE_DIRECTORY;
+}
+
+static bool is_left(const struct restore_change *change)
+{
+    return change->before.kind == TREE_LEFT_OUT || change->after.kind == TREE_LEFT_OUT;
+}
+
+/* Directories of ours in which entries change. */
+static int allow_writing(struct restore *r, const struct restore_change *change)
+{
+    const char *name;
+    if (!is_directory(&change->before) || (change->before.mode & 0300) == 0300)
+        return 0;
+    int parent = place_parent(r, change->path, &name);
+    int fd = parent < 0 ? -1
+                        : openat(parent, name,
+                                 O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP))
+        return 0;
+    int sys = fd < 0 || fchmod(fd, change->before.mode | 0700) != 0 ? errno : 0;
+    if (fd >= 0)
+        close(fd);
+    return sys ? place_error(r, sys, change->path, "making writable") : 0;
+}
+
+static int remove_directory(struct restore *r, const struct restore_change *change,
+                            int parent, const char *name)
+{
+    if (unlinkat(parent, name, AT_REMOVEDIR) == 0 || errno == ENOENT)
+        return 0;
+    if (errno == ENOTDIR) /* something else has come there */
+        return 0;
+    if (errno != ENOTEMPTY && errno != EEXIST)
+        return place_error(r, errno, change->path, "removing the directory");
+    if (change->after.kind)
+        return old_keep(r, parent, name, change->path);
+    if (r->told)
+        r->told(r->context, change->path.ptr, "has other files in it: it stays");
+    return 0;
+}
+
+static int remove_old(struct restore *r, size_t i)
+{
+    const struct restore_change *change = &r->changes[i];
+    const char *name;
+    char staged[24];
+    struct stat st;
+    if (!change->before.kind || is_left(change) ||
+        (change->after.kind &&
+         is_directory(&change->before) == is_directory(&change->after)))
+        return 0;
+    int parent = place_parent(r, change->path, &name);
+    if (parent < 0 && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP))
+        return 0; /* it is gone already */
+    if (parent < 0)
+        return place_error(r, errno, change->path, "opening the directory of");
+    if (is_directory(&change->before))
+        return remove_directory(r, change, parent, name);
+    if (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode))
+        return 0; /* the directory that comes there, or somebody's */
+    int sys = place_move(parent, name, r->stage, staged_name(staged, i));
+    if (sys == ENOENT)
+        return 0;
+    return sys ? place_error(r, sys, change->path, "removing") : old_dispose(r, i);
+}
+
+static int make_directory(struct restore *r, const struct restore_change *change,
+                          int parent, const char *name)
+{
+    struct stat st;
+    if (mkdirat(parent, name, 0700) == 0)
+        return 0;
+    if (errno != EEXIST || fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+        return place_error(r, errno, change->path, "making the directory");
+    if (S_ISDIR(st.st_mode))
+        return 0;
+    int rc = old_keep(r, parent, name, change->path);
+    if (!rc && mkdirat(parent, name, 0700) != 0)
+        rc = place_error(r, errno, change->path, "making the directory");
+    return rc;
+}
+
+/* Its content is there already. */
+static int set_metadata(struct restore *r, const struct restore_change *change,
+                        int parent, const char *name)
+{
+    const struct tree_entry *after = &change->after;
+    struct timespec times[] = {{0, UTIME_OMIT}, time_of(after->mtime_ns)};
+    char path[64];
+    struct stat st;
+    int fd = openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 && errno == ENOENT)
+        return 0;
+    if (fd < 0)
+        return place_error(r, errno, change->path, "opening");
+    bool fits = fstat(fd, &st) == 0 &&
+                (is_directory(after) ? S_ISDIR(st.st_mode) : S_ISREG(st.st_mode));
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    int sys =
+        !fits ? 0
+        : chmod(path, after->mode) != 0 || utimensat(AT_FDCWD, path, times, 0) != 0
+            ? errno
+            : 0;
+    close(fd);
+    return sys ? place_error(r, sys, change->path, "setting mode and time of") : 0;
+}
+
+static int put_new(struct restore *r, size_t i)
+{
+    const struct restore_change *change = &r->changes[i];
+    const char *name;
+    char staged[24];
+    if (!change->after.kind || is_left(change))
+        return 0;
+    int parent = place_parent(r, change->path, &name);
+    if (parent < 0)
+        return place_error(r, errno, change->path, "opening the directory of");
+    if (is_directory(&change->after))
+        return is_directory(&change->before) ? 0
+                                             : make_directory(r, change, parent, name);
+    if (!change->staged)
+        return set_metadata(r, change, parent, name);
+    int sys = place_exchange(r, staged_name(staged, i), parent, name);
+    return sys ? place_error(r, sys, change->path, "putting") : old_dispose(r, i);
+}
+
+static int finish_directory(struct restore *r, const struct restore_change *change)
+{
+    const char *name;
+    if (!is_directory(&change->after) || is_left(change))
+        return 0;
+    int parent = place_parent(r, change->path, &name);
+    return parent < 0 ? place_error(r, errno, change->path, "opening the directory of")
+                      : set_metadata(r, change, parent, name);
+}
+
+void restore_count(struct restore *r)
+{
+    for (size_t i = 0; i < r->n; i++) {
+        const struct restore_change *change = &r->changes[i];
+        bool had = change->before.kind != 0, has = change->after.kind != 0;
+        bool left = is_left(change);
+        bool only_below = is_directory(&change->before) && is_directory(&change->after);
+        r->counts.left += left;
+        r->counts.added += !left && !had;
+        r->counts.removed += !left && !has;
+        r->counts.changed += !left && had && has && !only_below;
+    }
+}
+
+static int apply_all(struct restore *r)
+{
+    int rc = 0;
+    for (size_t i = 0; i < r->n && !rc; i++)
+        rc = allow_writing(r, &r->changes[i]);
+    for (size_t i = r->n; i > 0 && !rc; i--)
+        rc = remove_old(r, i - 1);
+    place_forget(r);
+    for (size_t i = 0; i < r->n && !rc; i++)
+        rc = put_new(r, i);
+    for (size_t i = r->n; i > 0 && !rc; i--)
+        rc = finish_directory(r, &r->changes[i - 1]);
+    place_forget(r);
+    return rc;
+}
+
+int restore_apply(struct restore *r)
+{
+    if (!r->n)
+        return 0;
+    r->applying = true;
+    int rc = apply_all(r);
+    if (!rc && (syncfs(r->fd) != 0 || syncfs(r->stage) != 0))
+        rc = error_sys(r->error, errno, "syncing %s", r->root);
+    r->applying = rc != 0;
+    if (!rc)
+        restore_count(r);
+    return rc;
+}
+
+/* What was staged and not put into place goes; what was begun stays for the restore
+ * that finishes it. */
+static void empty_stage(struct restore *r)
+{
+    char name[24];
+    for (size_t i = 0; i < r->n && r->stage >= 0; i++)
+        if (r->changes[i].staged)
+            (void)unlinkat(r->stage, staged_name(name, i), 0);
+    if (r->stage >= 0)
+        (void)rmdir(r->stage_path.data);
+}
+
+void restore_close(struct restore *r)
+{
+    place_forget(r);
+    if (!r->applying)
+        empty_stage(r);
+    if (r->stage >= 0)
+        close(r->stage);
+    if (r->fd >= 0)
+        close(r->fd);
+    buf_release(&r->stage_path);
+    buf_release(&r->parent.path);
+    arena_release(&r->arena);
+    free(r->changes);
+}
+
+void restore_clear_stage(const char *path)
+{
+    struct restore r = {.fd = -1};
+    r.stage = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (r.stage < 0)
+        return;
+    (void)old_dispose_all(&r, false);
+    close(r.stage);
+    (void)rmdir(path);
+}

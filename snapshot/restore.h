@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/* Putting the files of a snapshot in the place of those of another one, which is what
+ * is on the disk now.
+ *
+ *     restore_open     finds out what differs
+ *     restore_prepare  verifies every content and writes it beside the files: nothing
+ *                      that is there is touched, and all that can be refused is refused
+ *     (the caller makes durable that it is to be done)
+ *     restore_apply    moves it into place
+ *     restore_close
+ *
+ * After a crash restore_open, restore_prepare and restore_apply with the same two
+ * snapshots finish it. Only what one of the two snapshots names is touched, each by its
+ * name in a directory that was opened without following a link. What is found in the
+ * place of something else than the two say was changed meanwhile: it is kept beside it,
+ * with .before-restore behind its name.
+ *
+ * Owners, access control lists and extended attributes are those of new files. */
+#ifndef SNAPSHOT_RESTORE_H
+#define SNAPSHOT_RESTORE_H
+
+#include "snapshot/snapshot.h"
+
+#define RESTORE_STAGE "restore" /* in the directory of the store */
+
+struct restore_change {
+    struct str path;
+    struct tree_entry before, after; /* kind 0: not there */
+    bool staged;                     /* its content waits */
+};
+struct restore_counts {
+    uint64_t added, changed, removed; /* files, links and directories */
+    uint64_t kept;                    /* that were changed meanwhile, and kept beside */
+    uint64_t left; /* of which the snapshot has the name alone: not touched */
+};
+struct restore {
+    struct cairn_store *store;
+    const char *root;
+    int fd, stage;         /* directories, -1: not open */
+    struct buf stage_path; /* in which `stage` is */
+    struct arena arena;    /* of the changes */
+    struct restore_change *changes;
+    size_t n, room;
+    struct restore_counts counts;
+    bool again;    /* it was begun before */
+    bool applying; /* begun, and not finished */
+    struct {
+        struct buf path;
+        int fd;
+    } parent; /* the directory that was opened last */
+    void (*told)(void *context, const char *path, const char *what); /* may be NULL */
+    void *context;
+    struct cairn_error *error;
+};
+
+/* `root` must outlive it. Trees, not snapshots. restore_close in any case. */
+int restore_open(struct restore *restore, struct cairn_store *store, const char *root,
+                 const struct digest *before, const struct digest *after,
+                 struct cairn_error *error);
+/* `again`: it was begun before. CAIRN_EUSAGE: something is in the way that would be
+ * lost, or cannot be replaced; CAIRN_EDAMAGED: a content is. */
+int restore_prepare(struct restore *restore, bool again);
+/* Sets the counts of what is to be done. */
+void restore_count(struct restore *restore);
+/* Durable when it returns 0. After an error it is to be finished later. */
+int restore_apply(struct restore *restore);
+void restore_close(struct restore *restore);
+/* Deletes what a restore had staged that was never decided. */
+void restore_clear_stage(const char *path);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* Between the files of a restore. */
+#ifndef SNAPSHOT_RESTORE_INT_H
+#define SNAPSHOT_RESTORE_INT_H
+
+#include "snapshot/restore.h"
+
+/* ---- restore_place.c: names in directories ---- */
+
+/* The directory that a path lies in, opened from the root down without following a
+ * link, and the last name of the path. -1 and errno. It is closed by the next call. */
+int place_parent(struct restore *restore, struct str path, const char **name);
+void place_forget(struct restore *restore);
+int place_error(struct restore *restore, int sys, struct str path, const char *what);
+/* What is staged under that name, and what is at the path, change places; where nothing
+ * is there, it goes there. 0 or an errno. */
+int place_exchange(struct restore *restore, const char *staged, int parent,
+                   const char *name);
+/* Moves it to a name under which nothing is; EEXIST. */
+int place_move(int from, const char *name, int to, const char *new_name);
+
+/* ---- restore_old.c: what was in the place ---- */
+
+/* The staged name of a change. */
+const char *staged_name(char out[24], size_t change);
+/* What the name in the staging directory has is one of the two that the change says:
+ * deleted. Anything else is kept beside the path. */
+int old_dispose(struct restore *restore, size_t change);
+/* Empties the staging directory. `begun`: of what this very restore had begun, so that
+ * something else than what was staged may be there. */
+int old_dispose_all(struct restore *restore, bool begun);
+/* Moves what is at the path to a free name with .before-restore behind it. */
+int old_keep(struct restore *restore, int from, const char *name, struct str path);
+
+#endif

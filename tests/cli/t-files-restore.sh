@@ -1,0 +1,189 @@
+# Going back to the files of a checkpoint: everything as it was, what was there kept in a
+# checkpoint, nothing outside touched, all or nothing whenever it is killed. Every
+# command is a process of its own.
+. "$TESTS/cli/tap.sh"
+
+get() { # PATH COMMAND...: a scalar of its JSON
+    get_path=$1
+    shift
+    "$@" --json >doc.json 2>/dev/null
+    json_get "$get_path" doc.json
+}
+# Names, kinds, modes, times of files and directories, targets, contents.
+state_of() {
+    (cd "$1" && find . -mindepth 1 \( -type l -printf 'l %p %l\n' \) -o \
+        -mindepth 1 -printf '%y %m %T@ %p\n' | sort
+        find . -type f -exec sha256sum {} + | sort -k 2)
+}
+same() { # DIR NAME
+    state_of "$1" >state.got
+    ok "$2" cmp "state.$3" state.got
+}
+first() {
+    mkdir -p p/a/b p/gone/deep p/empty p/turns p/locked p/.git
+    echo 1 >p/a/x
+    echo 2 >p/a/b/y
+    echo 3 >p/gone/deep/z
+    ln -s x p/a/link
+    printf 'bin\0' >p/bin
+    chmod 600 p/bin
+    echo file >p/becomes
+    echo q >p/turns/q
+    echo in >p/locked/in
+    echo git >p/.git/config
+    head -c 5000000 /dev/urandom >p/large
+    echo -- >p/--help
+    odd=$(printf 'p/odd\n\377 name')
+    echo odd >"$odd"
+}
+second() {
+    chmod 755 p/locked
+    echo 11 >p/a/x
+    rm -r p/gone p/turns p/becomes p/empty
+    echo new >p/a/new
+    ln -sf elsewhere p/a/link
+    chmod 755 p/bin
+    mkdir -p p/becomes p/add/ed
+    echo in >p/becomes/in
+    echo f >p/turns
+    echo e >p/add/ed/e
+    echo more >>p/large
+    echo changed >p/locked/in
+    echo option >p/--help
+    rm -f "$odd"
+    chmod 500 p/locked
+    echo git2 >p/.git/config
+}
+
+run cairn session start r
+mkdir p
+run cairn session config files p
+first
+run cairn checkpoint create one
+one=$(cat out)
+state_of p | grep -av '\.git' >state.one
+second
+state_of p >state.all
+run cairn checkpoint create two
+two=$(cat out)
+run cairn note add 'after two'
+
+# ---- Dry run, refusals ----
+exits 2 cairn checkpoint restore "$one"
+says 'needs --yes'
+exits 0 cairn checkpoint restore "$one" --dry-run
+says 'nothing was restored'
+same p 'a dry run changes nothing' all
+exits 2 cairn checkpoint restore "$one" --yes --files-only --board-only
+exits 0 cairn checkpoint restore "$one" --dry-run --json
+json_ok 'as JSON'
+is "$(json_get .dry_run out)" true 'it says that it is one'
+is "$(json_get .before out)" null 'and makes no checkpoint'
+
+# ---- There and back ----
+exits 0 cairn checkpoint restore "$one" --yes
+matches 'files +[0-9]+ added, [0-9]+ changed, [0-9]+ removed'
+state_of p | grep -av '\.git' >state.got
+ok 'all of it is as it was, with modes and times' cmp state.one state.got
+is "$(cat p/.git/config)" git2 'what is never kept is not touched'
+is "$(get .total cairn note list)" 0 'so is the board'
+ok 'nothing is left of the work' [ ! -e .cairn/restore ]
+is "$(get .made cairn checkpoint create --trigger compaction-warning)" false \
+    'the present state is that checkpoint'
+exits 0 cairn checkpoint undo-restore
+same p 'undo-restore takes all of it back' all
+is "$(get .total cairn note list)" 1 'with the board'
+exits 0 cairn checkpoint verify
+
+# ---- Parts ----
+exits 0 cairn checkpoint restore "$one" --yes --board-only
+same p 'the board alone' all
+exits 0 cairn checkpoint undo-restore
+exits 0 cairn checkpoint restore "$one" --yes --files-only
+state_of p | grep -av '\.git' >state.got
+ok 'the files alone' cmp state.one state.got
+is "$(get .total cairn note list)" 1 'the board is what it was'
+exits 0 cairn checkpoint undo-restore
+same p 'and back' all
+
+# ---- Branches have their own files ----
+run cairn branch start other --from "$one"
+state_of p | grep -av '\.git' >state.got
+ok 'a branch from a checkpoint begins with its files' cmp state.one state.got
+echo other >p/other
+exits 0 cairn branch switch main
+same p 'a switch takes up the files of the branch' all
+exits 0 cairn branch switch other
+is "$(cat p/other)" other 'what was done there was kept'
+exits 0 cairn branch switch main
+
+# ---- What is in the way ----
+mkdir outside
+echo precious >outside/in
+rm -r p/add
+ln -s ../outside p/add
+rm -rf p/becomes
+run cairn checkpoint create linked
+exits 0 cairn checkpoint restore "$two" --yes
+is "$(cat outside/in)" precious 'a link in the place of a directory is not followed'
+is "$(ls outside)" in 'and nothing comes there'
+same p 'the directory is back' all
+rm p/a/x
+mkfifo p/a/x
+exits 2 cairn checkpoint restore "$one" --yes
+says 'socket, device or pipe'
+ok 'nothing was changed' [ -p p/a/x ]
+rm p/a/x
+echo 11 >p/a/x
+exits 0 cairn checkpoint restore "$two" --yes
+run cairn session config files .
+exits 2 cairn checkpoint restore "$one" --yes
+says 'give --board-only'
+exits 0 cairn checkpoint restore "$one" --yes --board-only
+run cairn checkpoint undo-restore
+run cairn session config files p
+
+# ---- Damage is found before anything is touched ----
+cp -r .cairn saved
+digest=$(printf '3\n' | sha256sum | cut -c1-64)
+run sqlite3 .cairn/cairn.db "UPDATE object SET data = x'00' WHERE digest = x'$digest'"
+state_of p >state.now
+exits 5 cairn checkpoint restore "$one" --yes
+same p 'with a damaged content nothing is touched' now
+ok 'and nothing is left of the work' [ ! -e .cairn/restore ]
+rm -rf .cairn
+mv saved .cairn
+
+# ---- Killed at every twentieth call of the system ----
+if ! command -v strace >strace.out || ! strace -o strace.out true; then
+    skip 'killed in the middle' 'there is no strace, or it may not trace'
+else
+    state_of p | grep -av '\.git' >state.old
+    cp -a p before-kills
+    cp -a .cairn store
+    calls=0 killed=0
+    while :; do
+        calls=$((calls + 20))
+        rm -rf p .cairn
+        cp -a before-kills p
+        cp -a store .cairn
+        strace -f -o strace.out -e inject=all:signal=KILL:when=$calls \
+            cairn checkpoint restore "$one" --yes >out 2>err
+        status=$?
+        run cairn note add next
+        noted=$status
+        state_of p | grep -av '\.git' >state.got
+        if [ "$noted" != 0 ] || [ -e .cairn/restore ] ||
+            { ! cmp -s state.got state.old && ! cmp -s state.got state.one; }; then
+            ok "killed at call $calls: all old or all new after the next command" false
+            diff state.old state.got | head -n 20 | sed 's/^/# old and now: /'
+            diff state.one state.got | head -n 20 | sed 's/^/# new and now: /'
+            break
+        fi
+        grep -q 'killed by SIGKILL' strace.out || break
+        killed=$((killed + 1))
+    done
+    ok "killed at $killed places: all old or all new after the next command" [ "$killed" -gt 10 ]
+    exits 0 cairn checkpoint verify
+fi
+done_testing
