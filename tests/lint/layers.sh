@@ -106,6 +106,7 @@ found=$(
     check_circles plan
     check_circles runs
     check_circles secrets
+    check_circles snapshot
     check_circles session
     check_circles session/board
     check_circles graph
