@@ -152,7 +152,7 @@ $(BUILD)/tests/unit/executor/check_failing_calls: ALL_LDFLAGS += $(addprefix -Wl
 $(BUILD)/tests/unit/executor/check_large_output: ALL_LDFLAGS += -Wl,--wrap=store_put_object
 $(BUILD)/tests/unit/storage/check_store_faults: ALL_LDFLAGS += -Wl,--wrap=pread
 $(BUILD)/tests/unit/checkpoint/check_gc_beside: ALL_LDFLAGS += -Wl,--wrap=store_commit -Wl,--wrap=store_begin
-$(BUILD)/tests/unit/session/check_session_memory $(BUILD)/tests/unit/checkpoint/check_sections_memory $(BUILD)/tests/unit/snapshot/check_ignore_memory: ALL_LDFLAGS += $(addprefix -Wl$(comma)--wrap=,malloc calloc realloc)
+$(BUILD)/tests/unit/session/check_session_memory $(BUILD)/tests/unit/checkpoint/check_sections_memory $(BUILD)/tests/unit/snapshot/check_ignore_memory $(BUILD)/tests/unit/snapshot/text/check_text_memory: ALL_LDFLAGS += $(addprefix -Wl$(comma)--wrap=,malloc calloc realloc)
 $(BUILD)/tests/unit/checkpoint/check_gc_bases: ALL_LDFLAGS += -Wl,--wrap=store_commit
 comma := ,
 
@@ -279,7 +279,7 @@ tsan-tests: $(TSAN_TESTS)
 	@CAIRN_TEST_LEVEL=short CK_TIMEOUT_MULTIPLIER=5 $(RUN_TESTS) $^
 # Not those that start processes: memcheck does not follow a clone that shares memory.
 # Nor what is too much for it.
-VALGRIND_SKIPS = $(addprefix check_,branches spawn% guard leftovers keeper% needed os engine% run_records full_disk store% payload_kind repair_kinds commit_order external resolve failing_calls ignore_git)
+VALGRIND_SKIPS = $(addprefix check_,branches spawn% guard leftovers keeper% needed os engine% run_records full_disk store% payload_kind repair_kinds commit_order external resolve failing_calls ignore_git text_apply text_diff)
 VALGRIND_TESTS = $(foreach t,$(UNIT_TESTS),$(if $(filter $(VALGRIND_SKIPS),$(notdir $t)),,$t))
 valgrind: check-programs ## the unit tests that start no process, under valgrind memcheck
 	@TEST_WRAPPER='valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite --show-leak-kinds=definite' \
