@@ -7,6 +7,7 @@
 #include "checkpoint/nodes/nodes.h"
 #include "snapshot/content.h"
 #include "snapshot/index.h"
+#include "snapshot/rules.h"
 
 #include <assert.h>
 #include <dirent.h>
@@ -29,8 +30,9 @@ struct level {
     bool has_before;
     struct digest before; /* of its tree then */
 
-    struct tree kept; /* of what is taken even if it is to be ignored */
-    bool only_kept;   /* the rest is ignored */
+    const struct ignore_level *rules; /* NULL: none */
+    struct tree kept;                 /* of what is taken even if it is to be ignored */
+    bool only_kept;                   /* the rest is ignored */
 
     struct str name; /* in the directory above; "" is the root */
     struct stat st;
@@ -57,6 +59,11 @@ struct taking {
 static int by_name(const void *a, const void *b)
 {
     return str_compare(*(const struct str *)a, *(const struct str *)b);
+}
+
+static bool has_name(const struct level *level, struct str name)
+{
+    return level->n && bsearch(&name, level->names, level->n, sizeof name, by_name);
 }
 
 static bool is_never_taken(const char *name)
@@ -276,6 +283,33 @@ static int take_link(struct taking *t, struct str name, const struct stat *st,
 
 /* ---- Directories ---- */
 
+static int read_level_rules(struct taking *t, struct level *level)
+{
+    const struct ignore_level *above = t->depth > 1 ? (level - 1)->rules : NULL;
+    struct str path = buf_view(&t->path);
+    path.len -= path.len > 0; /* the slash behind it */
+    level->rules = above;
+    if (!has_name(level, STR(".gitignore")) && !has_name(level, STR(".cairnignore")))
+        return 0;
+    return rules_read(dirfd(level->dir), path, above, &level->arena, &level->rules,
+                      t->error);
+}
+
+/* 1: it is, 0: it is not. */
+static int is_ignored(struct taking *t, const struct level *level, struct str name,
+                      bool is_dir)
+{
+    size_t length = t->path.size;
+    if (!level->rules)
+        return 0;
+    buf_str(&t->path, name);
+    int rc = buf_check(&t->path, t->error);
+    if (!rc)
+        rc = ignore_matches(level->rules, buf_view(&t->path), is_dir);
+    t->path.size = length;
+    return rc;
+}
+
 static int enter(struct taking *t, struct level *level, int fd, struct str block,
                  const struct tree_entry *kept)
 {
@@ -287,6 +321,8 @@ static int enter(struct taking *t, struct level *level, int fd, struct str block
     level->same = true;
     t->depth++;
     int rc = read_names(t, level);
+    if (!rc)
+        rc = read_level_rules(t, level);
     if (!rc)
         rc = read_old(t, level, block);
     if (!rc)
@@ -398,13 +434,22 @@ static int take_name(struct taking *t, struct str name)
         return 0;
     if (fstatat(dirfd(level->dir), name.ptr, &st, AT_SYMLINK_NOFOLLOW) != 0)
         return errno == ENOENT ? 0 : leave_out(t, name, LEFT_UNREADABLE, old);
+    int ignored = is_ignored(t, level, name, S_ISDIR(st.st_mode));
+    if (ignored < 0 || (ignored && !kept))
+        return ignored < 0 ? ignored : 0;
     if (S_ISREG(st.st_mode))
         return take_file(t, name, &st, old);
     if (S_ISLNK(st.st_mode))
         return take_link(t, name, &st, old);
     if (!S_ISDIR(st.st_mode))
         return leave_out(t, name, LEFT_SPECIAL, old);
-    return is_the_store(t, &st) ? 0 : take_directory(t, name, &st, old, kept);
+    if (is_the_store(t, &st))
+        return 0;
+    uint32_t depth = t->depth;
+    int rc = take_directory(t, name, &st, old, kept);
+    if (t->depth > depth)
+        top_of(t)->only_kept = ignored || level->only_kept;
+    return rc;
 }
 
 /* ---- All of it ---- */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn: the files that checkpoints of a session hold. They are those below the
- * directory which the setting "files" of the session names (cairn/session.h), without
- * `.git` and `.cairn`. */
+ * directory which the setting "files" of the session names (cairn/session.h), but
+ * `.git`,
+ * `.cairn` and what files `.gitignore` and `.cairnignore` ignore, as git does. */
 #ifndef CAIRN_FILES_H
 #define CAIRN_FILES_H
 

@@ -141,6 +141,37 @@ turned=$(newest)
 exits 0 cairn checkpoint cat "$turned:copy"
 says now 'a directory that became a file'
 
+# ---- What is ignored ----
+mkdir -p p/build p/src/deep p/logs
+echo o >p/build/a.o
+echo c >p/src/a.c
+echo o >p/src/a.o
+echo keep >p/src/deep/keep.log
+echo log >p/src/deep/x.log
+echo log >p/logs/y.log
+printf '/build/\n*.o\n*.log\n' >p/.gitignore
+printf '!keep.log\n' >p/src/deep/.gitignore
+printf '!y.log\n' >p/logs/.cairnignore
+run cairn checkpoint create ignoring
+exits 0 cairn checkpoint files "$(newest)"
+ok 'rules of git are followed' sh -c '! grep -qE "build|a\.o|x\.log" out'
+says '  src/a.c'
+says '  src/deep/keep.log' 'a rule below another one'
+says '  logs/y.log' '.cairnignore has the last word'
+says '  .gitignore' 'the rules are files themselves'
+rm p/.gitignore
+run cairn checkpoint create 'not ignoring'
+all=$(newest)
+run cairn checkpoint restore "$all" --yes
+printf '/build/\n' >p/.gitignore
+echo changed >p/build/a.o
+run cairn checkpoint create 'ignoring again'
+exits 0 cairn checkpoint restore "$all" --yes
+is "$(cat p/build/a.o)" o 'what is ignored now and in the checkpoint is restored'
+exits 0 cairn checkpoint undo-restore
+is "$(cat p/build/a.o)" changed 'and was kept before, though it is ignored'
+rm -r p/build p/src p/logs p/.gitignore
+
 # ---- Large files ----
 head -c 9000000 /dev/urandom >p/large
 run cairn checkpoint create large
@@ -170,7 +201,7 @@ run cairn session export s.cairn
 mkdir other
 exits 0 cairn --store other/.cairn session import s.cairn
 is "$(get .damaged cairn --store other/.cairn checkpoint verify)" 0 'an import is whole'
-cairn --store other/.cairn checkpoint list --json >list.json
+cairn --store other/.cairn checkpoint list --limit 100 --json >list.json
 id=$(tr '{' '\n' <list.json | sed -n 's/.*"id":"\(debug:[^"]*\)".*"message":"one".*/\1/p')
 cairn --store other/.cairn checkpoint cat "$id:dir/binary" >got
 ok 'files come with it' cmp want got
