@@ -277,10 +277,10 @@ struct fork_search {
 static int match_fork(void *context, const struct run_row *row)
 {
     struct fork_search *search = context;
-    struct payload_fork branch = {row->from_seq, row->run};
-    if (search->run && row->run <= search->run)
+    struct payload_fork branch = {row->from_seq, row->run, false};
+    if (row->run <= search->run)
         return 1;
-    if (row->from_seq == 0 || (search->run && row->from_run != search->run))
+    if (row->from_seq == 0 || row->from_run != search->run)
         return 0;
     return search->each(search->context, &branch);
 }

@@ -58,10 +58,11 @@ struct folded {
     uint64_t base; /* seq of its full record: inside the range, if it is one */
 };
 
-/* A stream that others start from, as find_forks reports them. */
+/* A record that another stream needs, as find_forks reports them. */
 struct payload_fork {
-    uint64_t seq;    /* of the record that it starts from */
-    uint64_t stream; /* that starts there */
+    uint64_t seq;    /* of the record */
+    uint64_t stream; /* that starts there, or has taken over what it holds */
+    bool merged;     /* the latter */
 };
 /* Non-zero stops, and is returned if negative. */
 typedef int payload_fork_fn(void *context, const struct payload_fork *branch);
@@ -111,8 +112,8 @@ struct payload_kind {
                  struct payload_frame *frame, struct cairn_error *error);
 
     /* What other rows say about the stream; each may be NULL.
-     * find_forks: streams that start from records of `stream` (0: of any). Which
-     * record belongs to which stream it may leave to the caller: seqs are unique.
+     * find_forks: the records of `stream` that other streams need. Which record belongs
+     * to which stream it may leave to the caller: seqs are unique.
      * keep_newest: CAIRN_EUSAGE says why the newest record, `seq`, must stay.
      * identify: fills what a list shows of the stream; CAIRN_EDAMAGED if its row failed
      * verification. */

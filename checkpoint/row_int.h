@@ -39,7 +39,8 @@ int seqs_add(struct seqs *seqs, uint64_t seq);
 void seqs_sort(struct seqs *seqs);
 bool seqs_has(const struct seqs *seqs, uint64_t seq);
 void seqs_release(struct seqs *seqs);
-/* Sorted seqs of the records of `stream` that other streams start from. */
+/* Sorted seqs of the records of `stream` that other streams start from, or have merged.
+ */
 int fork_points(const struct chains *in, uint64_t stream, struct seqs *out,
                 struct cairn_error *error);
 

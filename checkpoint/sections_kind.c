@@ -4,7 +4,7 @@
 #include "checkpoint/sections_int.h"
 
 #include "base/utf8.h"
-#include "storage/sessions/rows_session.h"
+#include "storage/sessions/merges.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -146,13 +146,41 @@ static void summarize_state(const void *state, struct cairn_checkpoint_info *inf
 struct fork_search {
     payload_fork_fn *each;
     void *context;
+    bool stopped;
 };
 
 static int note_fork(void *context, const struct branch_row *row)
 {
-    const struct fork_search *search = context;
-    struct payload_fork start = {row->from_seq, row->branch};
-    return row->from_seq ? search->each(search->context, &start) : 0;
+    struct fork_search *search = context;
+    struct payload_fork start = {row->from_seq, row->branch, false};
+    int rc = row->from_seq ? search->each(search->context, &start) : 0;
+    search->stopped = rc != 0;
+    return rc;
+}
+
+static int take_session(void *context, const struct branch_row *row)
+{
+    *(uint64_t *)context = row->session;
+    return 0;
+}
+
+/* What was merged is where the next merge of the two begins. */
+static int find_merged(struct cairn_store *store, uint64_t branch,
+                       payload_fork_fn *each, void *context, struct cairn_error *error)
+{
+    struct session_merges merges = {0};
+    uint64_t session = 0;
+    int rc = store_get_branch(store, branch, take_session, &session, error);
+    if (rc == CAIRN_ENOTFOUND)
+        return 0;
+    if (!rc)
+        rc = store_load_merges(store, session, &merges, error);
+    for (size_t i = 0; i < merges.n && !rc; i++) {
+        struct payload_fork merged = {merges.at[i].head, merges.at[i].into, true};
+        rc = each(context, &merged);
+    }
+    session_merges_release(&merges);
+    return rc;
 }
 
 /* A row names the record that a branch starts from, not its stream: all are reported.
@@ -160,9 +188,10 @@ static int note_fork(void *context, const struct branch_row *row)
 static int find_forks(struct cairn_store *store, uint64_t branch, payload_fork_fn *each,
                       void *context, struct cairn_error *error)
 {
-    struct fork_search search = {each, context};
-    (void)branch;
+    struct fork_search search = {each, context, false};
     int rc = store_each_branch(store, 0, note_fork, &search, error);
+    if (!rc && !search.stopped)
+        rc = find_merged(store, branch, each, context, error);
     return rc < 0 ? rc : 0;
 }
 
@@ -206,8 +235,8 @@ static int keep_newest(struct cairn_store *store, uint64_t branch, uint64_t seq,
     return error_set(
         error, CAIRN_EUSAGE,
         "checkpoint debug:%llu is kept: it is the newest of branch %s, and "
-        "all that there is of its state; switch to that branch, merge it or "
-        "abandon it first",
+        "all that there is of its state; switch to that branch or abandon it "
+        "first",
         (unsigned long long)seq, head.name);
 }
 

@@ -4,6 +4,7 @@
 
 #include "session/board/status.h"
 #include "storage/rows_event.h"
+#include "storage/sessions/merges.h"
 
 int live_put_row(struct live *live, struct cairn_error *error)
 {
@@ -47,6 +48,21 @@ int live_log(struct live *live, const struct log_entry *entry,
                                   .before = entry->before,
                                   .after = entry->after};
     return store_put_session_log(live->store, &row, error);
+}
+
+int live_log_merge(struct live *live, const struct session_merge *merge,
+                   struct cairn_error *error)
+{
+    struct buf after = BUF_INIT;
+    session_merge_encode(merge, &after);
+    struct log_entry entry = {
+        .verb = VERB_MERGED, .number = merge->branch, .after = buf_view(&after)};
+    int rc = buf_check(&after, error);
+    if (!rc)
+        rc = live_log(live, &entry, error);
+    buf_release(&after);
+    return rc ? rc
+              : store_note_merges(live->store, live->row.session, live->turn, error);
 }
 
 static uint64_t word_of(const struct board_change *change, bool after, uint32_t field)

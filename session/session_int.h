@@ -55,8 +55,9 @@ enum session_verb {
 _Static_assert((int)VERB_PUT == SESSION_LOG_PUT &&
                    (int)VERB_REMOVED == SESSION_LOG_REMOVED &&
                    (int)VERB_CHECKPOINT == SESSION_LOG_CHECKPOINT &&
-                   (int)VERB_RESTORED == SESSION_LOG_RESTORED,
-               "items are made again by these");
+                   (int)VERB_RESTORED == SESSION_LOG_RESTORED &&
+                   (int)VERB_MERGED == SESSION_LOG_MERGED,
+               "items and merges are known by these");
 
 /* How often what was done since the session began. */
 struct session_counters {
@@ -137,6 +138,10 @@ struct log_entry {
 };
 int live_log(struct live *live, const struct log_entry *entry,
              struct cairn_error *error);
+/* Logs a merge, and notes it (storage/sessions/merges.h). */
+struct session_merge;
+int live_log_merge(struct live *live, const struct session_merge *merge,
+                   struct cairn_error *error);
 /* Writes the items that have changed. `logged`: and a row of the log for each, and what
  * is counted. */
 int live_put_changes(struct live *live, const struct board_changes *changes,

@@ -61,6 +61,7 @@ static int see_neighbours(struct deletion *d)
 
 struct fork_match {
     uint64_t seq, stream;
+    bool merged;
 };
 
 static int match_fork(void *context, const struct payload_fork *branch)
@@ -70,24 +71,27 @@ static int match_fork(void *context, const struct payload_fork *branch)
     if (branch->seq != match->seq)
         return 0;
     match->stream = branch->stream;
+    match->merged = branch->merged;
     return 1;
 }
 
 static int refuse_fork(struct deletion *d)
 {
     const struct payload_kind *kind = d->in->kind;
-    struct fork_match match = {d->seq, 0};
+    struct fork_match match = {.seq = d->seq};
     char number[CAIRN_ID_MAX];
     assert(d->sound);
-    int rc = kind->find_forks
-                 ? kind->find_forks(d->in->store, 0, match_fork, &match, d->error)
-                 : 0;
+    int rc = kind->find_forks ? kind->find_forks(d->in->store, d->stream, match_fork,
+                                                 &match, d->error)
+                              : 0;
     if (rc < 0 || match.stream == 0)
         return rc < 0 ? rc : 0;
     checkpoint_number(kind->namespace_id, d->seq, number);
     return error_set(d->error, CAIRN_EUSAGE,
-                     "checkpoint %s is kept: %s %llu forks from it", number,
-                     kind->stream_noun, (unsigned long long)match.stream);
+                     match.merged ? "checkpoint %s is kept: it was merged into %s "
+                                    "%llu, and later merges begin from it"
+                                  : "checkpoint %s is kept: %s %llu forks from it",
+                     number, kind->stream_noun, (unsigned long long)match.stream);
 }
 
 static int may_delete(struct deletion *d)
@@ -123,6 +127,8 @@ static int delete_record(struct deletion *d)
                         .error = d->error};
     assert(d->before < d->seq && (d->next == 0 || d->next > d->seq));
     int rc = fork_points(d->in, d->stream, &forks, d->error);
+    if (rc == CAIRN_EDAMAGED && !d->sound) /* it may go in any case */
+        rc = 0;
     if (rc == 0)
         rc = span_plan(&span);
     if (rc == 0)

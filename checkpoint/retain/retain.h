@@ -8,7 +8,10 @@
 #include "cairn/gc.h"
 #include "checkpoint/find.h"
 
-/* Keeps the newest `keep` records of a stream, and those that other streams start from,
+/* In what follows, records that other streams start from are also those that they have
+ * merged.
+ *
+ * Keeps the newest `keep` records of a stream, and those that other streams start from,
  * and deletes the others, inside the caller's transaction (a write transaction unless
  * dry_run). Of a kind that cannot fold, or of a keyed run without the key, only whole
  * segments. Linear in the records of the stream. */

@@ -144,6 +144,8 @@ static int print_document(struct cairn_store *store, const char *session,
     struct doc doc;
     doc_begin(&doc);
     doc_text(&doc, "base", merged->base);
+    doc_text(&doc, "base_lost", merged->base_lost[0] ? merged->base_lost : NULL);
+    doc_text(&doc, "merge_lost", merged->merge_lost[0] ? merged->merge_lost : NULL);
     doc_text(&doc, "checkpoint", merged->checkpoint);
     doc_count(&doc, "added", merged->added);
     doc_count(&doc, "changed", merged->changed);
@@ -162,6 +164,20 @@ static int print_document(struct cairn_store *store, const char *session,
         doc_text(&doc, NULL, merged->contradicts[i]);
     doc_end(&doc);
     return doc_print(&doc);
+}
+
+static void warn_of_base(const struct cairn_merged *merged)
+{
+    if (merged->base_lost[0] != '\0')
+        ui_warn("%s, where the two branches were last the same, cannot be read any "
+                "more: %s was taken in its place. What was done between the two counts "
+                "as done by both branches, and what one removed since may have stayed",
+                merged->base_lost, merged->base);
+    if (merged->merge_lost[0] != '\0')
+        ui_warn("it is not known any more which state of branch %s was merged: what "
+                "was taken over then counts as done by both branches, and what one "
+                "removed since may have stayed",
+                merged->merge_lost);
 }
 
 enum { CONFLICTS_SHOWN = 20 };
@@ -210,6 +226,8 @@ int command_branch_merge(struct settings *settings)
         status = print_document(store, session_option(settings), &merged, &list);
     else if (status == 0)
         print_text(store, settings, takes[take], &merged, &list);
+    if (status == 0)
+        warn_of_base(&merged);
     if (list.failed)
         ui_warn(
             "out of memory: not all items that both branches had changed are shown");

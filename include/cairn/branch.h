@@ -52,7 +52,7 @@ CAIRN_API int cairn_branch_abandon(struct cairn_store *store, const char *sessio
 
 enum cairn_merge { CAIRN_MERGE_UNION, CAIRN_MERGE_OURS, CAIRN_MERGE_THEIRS };
 struct cairn_merged {
-    char base[CAIRN_ID_MAX];                       /* where the two branches parted */
+    char base[CAIRN_ID_MAX];                       /* where they were last the same */
     char checkpoint[CAIRN_ID_MAX];                 /* of the merged state */
     uint64_t added, changed, removed;              /* items of the current branch */
     uint64_t conflicts;                            /* items that both had changed */
@@ -60,9 +60,17 @@ struct cairn_merged {
     uint32_t gaps_closed; /* of hypotheses that became certain by it; also `changed` */
     /* Two beliefs that contradict each other since, or "". */
     char contradicts[2][CAIRN_ITEM_ID_MAX];
+    /* Where they were last the same, if that cannot be read any more (it was deleted by
+     * an older cairn, or is damaged) and `base` is an older one; else "". */
+    char base_lost[CAIRN_ID_MAX];
+    /* A branch with which one of them has a common line and that was merged, nobody
+     * knows when (it was lost with damaged rows, or imported from an older cairn); or
+     * "". */
+    char merge_lost[CAIRN_SESSION_NAME_MAX];
 };
 /* Takes the changes of a branch over into the current one, item by item: what only one
- * of them has changed since they parted is as that one has it. Of what both changed
+ * of them has changed since they were last the same (where they parted, or one was
+ * merged into the other) is as that one has it. Of what both changed
  * `how` says: ours or theirs as a whole; or union: field by field, where ours counts
  * for a field that both changed and nothing is removed that the other one changed.
  * `each` (may be NULL) gets the ids of those. An item that others refer to stays in any

@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* Merging a branch into the current one: three states, item by item. */
-#include "session/moves/moves_int.h"
+#include "session/moves/merge_base.h"
 
 #include "base/array.h"
-#include "base/reader.h"
 #include "session/board/beliefs.h"
 #include "session/board/status.h"
+#include "storage/sessions/merges.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 struct merging {
-    struct move m;        /* m.state: theirs */
-    struct state_at base; /* where they parted */
-    bool base_read;
-    uint64_t base_seq;
+    struct move m; /* m.state: theirs */
+    struct merge_base base;
     enum cairn_merge how;
     struct board merged;          /* what becomes of them; views into the others */
     struct contradiction opposed; /* two beliefs that are since; zeros: none */
@@ -22,111 +20,6 @@ struct merging {
     uint32_t n_conflicts;
     size_t capacity;
 };
-
-/* ---- Where two branches parted ---- */
-
-enum { LINE_MOST = 10000 }; /* branches from one back to the first */
-
-struct place {
-    uint64_t branch, seq; /* up to this one */
-};
-
-/* The branch, and those that it comes from, each with the last checkpoint that it
- * shares. The caller frees *line. */
-static int line_of(struct merging *g, uint64_t branch, struct place **line, size_t *n)
-{
-    struct live *live = &g->m.live;
-    size_t capacity = 0;
-    struct place at = {branch, UINT64_MAX};
-    int rc = 0;
-    while (at.branch && *n < LINE_MOST && !rc) {
-        struct branch_row row;
-        struct sections_at from = {0};
-        struct sections sections;
-        struct arena arena = ARENA_INIT;
-        struct place *places = array_room(*line, *n, &capacity, sizeof *places);
-        if (!places)
-            return error_nomem(g->m.error);
-        *line = places;
-        places[(*n)++] = at;
-        rc = live_branch(live, at.branch, &row, g->m.error);
-        if (!rc && row.from_seq)
-            rc = sections_read(live->store, live->sha, row.from_seq, &arena, &sections,
-                               &from, g->m.error);
-        arena_release(&arena);
-        at = (struct place){from.branch, rc ? 0 : row.from_seq};
-    }
-    return rc;
-}
-
-/* What was merged into one of ours is known there as well, up to what it was then. */
-struct merged_lines {
-    struct merging *g;
-    struct place **line;
-    size_t *n, capacity;
-};
-
-static int see_merge(void *context, const struct session_log_row *row)
-{
-    struct merged_lines *m = context;
-    struct reader in = reader_of(row->after.ptr, row->after.len);
-    uint64_t into = read_varint(&in), merged = read_varint(&in),
-             made = read_varint(&in);
-    bool ours = false;
-    if (row->verb != VERB_MERGED || !reader_done(&in))
-        return 0;
-    for (size_t i = 0; i < *m->n; i++)
-        ours |= (*m->line)[i].branch == into && made <= (*m->line)[i].seq;
-    if (!ours)
-        return 0;
-    struct place *places = array_room(*m->line, *m->n, &m->capacity, sizeof *places);
-    if (!places)
-        return error_nomem(m->g->m.error);
-    *m->line = places;
-    places[(*m->n)++] = (struct place){row->number, merged};
-    return 0;
-}
-
-/* In the order in which it was done, so that what was merged into what was merged later
- * counts. */
-static int add_merged(struct merging *g, struct place **line, size_t *n)
-{
-    struct merged_lines m = {.g = g, .line = line, .capacity = *n};
-    m.n = n;
-    return store_each_session_log(g->m.live.store, g->m.live.row.session, 0, false,
-                                  see_merge, &m, g->m.error);
-}
-
-static void take_newer(struct merging *g, const struct place *a, const struct place *b)
-{
-    uint64_t seq = a->seq < b->seq ? a->seq : b->seq;
-    if (a->branch == b->branch && seq > g->base_seq)
-        g->base_seq = seq;
-}
-
-/* The newest state that both have in them. */
-static int find_base(struct merging *g)
-{
-    struct place *ours = NULL, *theirs = NULL;
-    size_t n = 0, others = 0;
-    int rc = line_of(g, g->m.from.branch, &ours, &n);
-    if (!rc)
-        rc = line_of(g, g->m.to.branch, &theirs, &others);
-    if (!rc)
-        rc = add_merged(g, &ours, &n);
-    if (!rc)
-        rc = add_merged(g, &theirs, &others);
-    for (size_t i = 0; i < n && !rc; i++)
-        for (size_t k = 0; k < others; k++)
-            take_newer(g, &ours[i], &theirs[k]);
-    free(ours);
-    free(theirs);
-    if (!rc && !g->base_seq)
-        rc = error_set(g->m.error, CAIRN_EDAMAGED,
-                       "it is not known where the two branches parted: run `cairn "
-                       "doctor`");
-    return rc;
-}
 
 /* ---- One item ---- */
 
@@ -222,7 +115,7 @@ static int by_number(const void *a, const void *b)
 /* The numbers that one of the three has, each once. */
 static int all_numbers(struct merging *g, uint8_t kind, struct numbers *out)
 {
-    const struct board *boards[] = {&g->base.board, &g->m.live.board,
+    const struct board *boards[] = {&g->base.state.board, &g->m.live.board,
                                     &g->m.state.board};
     size_t n = 0;
     for (int b = 0; b < 3; b++)
@@ -275,8 +168,8 @@ static int merge_kind(struct merging *g, uint8_t kind)
         const struct item *ours = board_find(&g->m.live.board, id),
                           *theirs = board_find(&g->m.state.board, id);
         bool there = false;
-        rc = merge_item(g, board_find(&g->base.board, id), ours, theirs, &items[n],
-                        &there);
+        rc = merge_item(g, board_find(&g->base.state.board, id), ours, theirs,
+                        &items[n], &there);
         if (!rc && !there && (ours || theirs) && is_named(&g->merged, id)) {
             items[n] = ours ? *ours : *theirs;
             there = true;
@@ -414,12 +307,9 @@ static int read_states(struct merging *g, const char *name)
     if (rc)
         return rc;
     rc = move_read_target(&g->m);
-    if (!rc)
-        rc = find_base(g);
-    if (rc)
-        return rc;
-    g->base_read = true;
-    return state_read(live->store, live->sha, g->base_seq, &g->base, g->m.error);
+    return rc ? rc
+              : merge_find_base(live, g->m.from.branch, g->m.to.branch, &g->base,
+                                g->m.error);
 }
 
 /* What follows from the merge by itself. */
@@ -471,19 +361,16 @@ static int put_merged(struct merging *g, const char *name, struct cairn_merged *
     return rc;
 }
 
-static int log_merge(struct merging *g, uint64_t made)
+static void report_states(const struct merging *g, struct cairn_merged *report)
 {
-    struct buf after = BUF_INIT;
-    buf_varint(&after, g->m.from.branch);
-    buf_varint(&after, g->m.seq);
-    buf_varint(&after, made);
-    struct log_entry entry = {
-        .verb = VERB_MERGED, .number = g->m.to.branch, .after = buf_view(&after)};
-    int rc = buf_check(&after, g->m.error);
-    if (!rc)
-        rc = live_log(&g->m.live, &entry, g->m.error);
-    buf_release(&after);
-    return rc;
+    const struct merge_base *base = &g->base;
+    checkpoint_id(NAMESPACE_DEBUG, base->seq, &base->state.at.ref.digest, report->base);
+    checkpoint_id(NAMESPACE_DEBUG, g->m.before.ref.seq, &g->m.before.ref.digest,
+                  report->ours);
+    checkpoint_id(NAMESPACE_DEBUG, g->m.seq, &g->m.state.at.ref.digest, report->theirs);
+    if (base->lost)
+        checkpoint_number(NAMESPACE_DEBUG, base->lost, report->base_lost);
+    snprintf(report->merge_lost, sizeof report->merge_lost, "%s", base->unknown);
 }
 
 static int merge(struct merging *g, const char *name, struct cairn_merged *report)
@@ -502,14 +389,13 @@ static int merge(struct merging *g, const char *name, struct cairn_merged *repor
     if (rc)
         return rc;
     report->conflicts = g->n_conflicts;
-    checkpoint_id(NAMESPACE_DEBUG, g->base_seq, &g->base.at.ref.digest, report->base);
-    checkpoint_id(NAMESPACE_DEBUG, g->m.before.ref.seq, &g->m.before.ref.digest,
-                  report->ours);
-    checkpoint_id(NAMESPACE_DEBUG, g->m.seq, &g->m.state.at.ref.digest, report->theirs);
+    report_states(g, report);
     g->m.to.status = BRANCH_MERGED;
     rc = store_put_branch(g->m.live.store, &g->m.to, g->m.error);
+    const struct session_merge done = {g->m.to.branch, g->m.seq, g->m.from.branch,
+                                       made};
     if (!rc)
-        rc = log_merge(g, made);
+        rc = live_log_merge(&g->m.live, &done, g->m.error);
     if (!rc && g->opposed.a)
         rc = live_log_contradiction(&g->m.live, g->opposed.a, g->opposed.b, g->m.error);
     return rc;
@@ -534,8 +420,8 @@ static int merge_with(struct files_taken *files, struct cairn_store *store,
     if (!rc)
         rc = merge(g, name, told);
     board_release(&g->merged);
-    if (g->base_read)
-        state_release(&g->base);
+    if (g->base.read)
+        state_release(&g->base.state);
     return move_end(&g->m, rc);
 }
 
