@@ -61,8 +61,7 @@ int live_log_merge(struct live *live, const struct session_merge *merge,
     if (!rc)
         rc = live_log(live, &entry, error);
     buf_release(&after);
-    return rc ? rc
-              : store_note_merges(live->store, live->row.session, live->turn, error);
+    return rc;
 }
 
 static uint64_t word_of(const struct board_change *change, bool after, uint32_t field)

@@ -138,7 +138,7 @@ struct log_entry {
 };
 int live_log(struct live *live, const struct log_entry *entry,
              struct cairn_error *error);
-/* Logs a merge, and notes it (storage/sessions/merges.h). */
+/* Only logs it: store_note_merges comes after the last of them. */
 struct session_merge;
 int live_log_merge(struct live *live, const struct session_merge *merge,
                    struct cairn_error *error);

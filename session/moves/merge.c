@@ -396,6 +396,9 @@ static int merge(struct merging *g, const char *name, struct cairn_merged *repor
                                        made};
     if (!rc)
         rc = live_log_merge(&g->m.live, &done, g->m.error);
+    if (!rc)
+        rc = store_note_merges(g->m.live.store, g->m.live.row.session, g->m.live.turn,
+                               g->m.error);
     if (!rc && g->opposed.a)
         rc = live_log_contradiction(&g->m.live, g->opposed.a, g->opposed.b, g->m.error);
     return rc;

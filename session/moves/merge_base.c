@@ -112,6 +112,17 @@ static int add_start(struct base_search *s, struct places *line, uint64_t branch
     return rc || !start.branch ? rc : add_place(s, line, start);
 }
 
+/* Its state may be one of another branch: where that begins. */
+static int add_merged(struct base_search *s, struct places *line,
+                      const struct session_merge *merge)
+{
+    struct place at = {0, merge->head};
+    int rc = add_place(s, line, (struct place){merge->branch, merge->head});
+    if (!rc)
+        rc = find_branch_of(s, merge->head, &at.branch);
+    return rc || !at.branch ? rc : add_place(s, line, at);
+}
+
 /* No place is added twice, so this ends whatever the rows say. */
 static int find_line(struct base_search *s, uint64_t branch, struct places *line)
 {
@@ -122,7 +133,7 @@ static int find_line(struct base_search *s, uint64_t branch, struct places *line
         for (size_t k = 0; k < s->merges.n && !rc; k++) {
             const struct session_merge *m = &s->merges.at[k];
             if (m->into == at.branch && m->made <= at.seq)
-                rc = add_place(s, line, (struct place){m->branch, m->head});
+                rc = add_merged(s, line, m);
         }
     }
     return rc;

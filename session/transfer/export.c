@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "session/board/status.h"
 #include "storage/object.h"
+#include "storage/sessions/merges.h"
 #include "storage/store.h"
 
 #include <stdio.h>
@@ -255,6 +256,30 @@ static int write_checkpoint(struct exporting *e, const struct checkpoint_place *
     return rc;
 }
 
+/* ---- What was merged ---- */
+
+static int write_merge(struct exporting *e, const struct session_merge *merge)
+{
+    line_begin(&e->line, "merge");
+    line_number(&e->line, "branch", merge->branch);
+    line_number(&e->line, "head", merge->head);
+    line_number(&e->line, "into", merge->into);
+    line_number(&e->line, "made", merge->made);
+    return write_line(e);
+}
+
+static int write_merges(struct exporting *e)
+{
+    struct session_merges merges;
+    struct cairn_error why = {0};
+    int rc = store_load_merges(e->store, e->live.row.session, &merges, &why);
+    rc = left_out(e, rc, &why);
+    for (size_t i = 0; i < merges.n && !rc; i++)
+        rc = write_merge(e, &merges.at[i]);
+    session_merges_release(&merges);
+    return rc;
+}
+
 /* ---- The present state, as the payload of a record ---- */
 
 static int add_present(struct exporting *e, uint8_t kind, struct sections *now)
@@ -312,6 +337,8 @@ static int write_parts(struct exporting *e)
         rc = write_checkpoint(e, &e->places[i]);
     for (size_t i = 0; i < e->n_branches && !rc; i++)
         rc = write_branch(e, &e->branches[i]);
+    if (!rc)
+        rc = write_merges(e);
     if (rc)
         return rc;
     rc = live_load_board(&e->live, &why);

@@ -15,13 +15,6 @@
 
 static const char from_tag[] = "from:";
 
-static int incomplete(struct importing *im, const char *type)
-{
-    import_refuse(im, "line %llu: this %s is not complete",
-                  (unsigned long long)im->line, type);
-    return 0;
-}
-
 static void copy_name(char out[CAIRN_SESSION_NAME_MAX], struct str name)
 {
     snprintf(out, CAIRN_SESSION_NAME_MAX, "%.*s",
@@ -41,7 +34,7 @@ int import_session_begin(struct importing *im, const struct line *line)
         !line_get_text(line, "name", &name) ||
         !line_get_time(line, "started", &s->started_ns) ||
         !line_get_time(line, "ended", &s->ended_ns))
-        return incomplete(im, "session");
+        return import_incomplete(im, "session");
     if (session_check_name("session", name, &why) != 0)
         import_refuse(im, "line %llu: %s", (unsigned long long)im->line, why.text);
     else
@@ -65,14 +58,24 @@ static const struct seq_pair *seq_here(const struct session_import *s, uint64_t 
     return low < s->n_seqs && s->seqs[low].file == file ? &s->seqs[low] : NULL;
 }
 
-static int note_seq(struct importing *im, uint64_t file, uint64_t here)
+struct file_record {
+    uint64_t seq, branch;
+    struct digest digest;
+    char id[CAIRN_ID_MAX];
+    struct buf bytes;
+    struct record_header header;
+    struct state_at state;
+};
+
+static int note_seq(struct importing *im, const struct file_record *record,
+                    uint64_t here)
 {
     struct session_import *s = &im->session;
     struct seq_pair *at = array_room(s->seqs, s->n_seqs, &s->seqs_capacity, sizeof *at);
     if (!at)
         return error_nomem(im->error);
     s->seqs = at;
-    at[s->n_seqs++] = (struct seq_pair){file, here};
+    at[s->n_seqs++] = (struct seq_pair){record->seq, here, record->branch};
     return 0;
 }
 
@@ -98,14 +101,6 @@ static bool is_text(struct str text)
     return true;
 }
 
-static struct file_branch *branch_of(struct session_import *s, uint64_t number)
-{
-    for (size_t i = 0; i < s->n_branches; i++)
-        if (s->branches[i].number == number)
-            return &s->branches[i];
-    return NULL;
-}
-
 int import_branch(struct importing *im, const struct line *line)
 {
     struct session_import *s = &im->session;
@@ -118,8 +113,8 @@ int import_branch(struct importing *im, const struct line *line)
         !line_get_text(line, "status", &status) ||
         !line_get_time(line, "started", &branch.started_ns) ||
         !line_get_text(line, "reason", &reason) || !is_text(reason) ||
-        !(branch.status = status_number(status)) || branch_of(s, branch.number))
-        return incomplete(im, "branch");
+        !(branch.status = status_number(status)) || import_branch_of(s, branch.number))
+        return import_incomplete(im, "branch");
     if (session_check_name("branch", name, &why) != 0)
         return import_left_out(im, CAIRN_EDAMAGED, "branch", &why);
     copy_name(branch.name, name);
@@ -135,11 +130,22 @@ int import_branch(struct importing *im, const struct line *line)
     return 0;
 }
 
+/* Where it goes on from: its newest checkpoint that is here already, or where it
+ * begins. */
+static uint64_t start_here(const struct session_import *s,
+                           const struct file_branch *branch)
+{
+    const struct seq_pair *from = seq_here(s, branch->from);
+    for (size_t i = s->n_seqs; i-- > 0;)
+        if (s->seqs[i].branch == branch->number)
+            return s->seqs[i].here;
+    return from ? from->here : 0;
+}
+
 /* The session's first branch is there since it was made, under another name. */
 static int make_branch(struct importing *im, struct file_branch *branch)
 {
     struct session_import *s = &im->session;
-    const struct seq_pair *from = seq_here(s, branch->from);
     bool first = true;
     for (size_t i = 0; i < s->n_branches; i++)
         first = first && !s->branches[i].here;
@@ -147,7 +153,7 @@ static int make_branch(struct importing *im, struct file_branch *branch)
                              .session = s->live.row.session,
                              .name = str_of(branch->name),
                              .status = branch->status,
-                             .from_seq = from ? from->here : 0,
+                             .from_seq = start_here(s, branch),
                              .started_ns = branch->started_ns,
                              .reason = str_of(branch->reason)};
     struct cairn_error why = {0};
@@ -180,7 +186,7 @@ int import_object(struct importing *im, const struct line *line)
     char hex[DIGEST_HEX_SIZE];
     int rc = 0;
     if (!line_get_digest(line, "digest", &digest))
-        return incomplete(im, "object");
+        return import_incomplete(im, "object");
     digest_hex(&digest, hex);
     bool read = line_get_bytes(line, "content", &content);
     if (content.failed)
@@ -200,15 +206,6 @@ int import_object(struct importing *im, const struct line *line)
 }
 
 /* ---- Checkpoints ---- */
-
-struct file_record {
-    uint64_t seq, branch;
-    struct digest digest;
-    char id[CAIRN_ID_MAX];
-    struct buf bytes;
-    struct record_header header;
-    struct state_at state;
-};
 
 static int compare_known(const void *a, const void *b)
 {
@@ -282,13 +279,13 @@ static int append_record(struct importing *im, struct file_record *record,
     s->n_made++;
     s->live.counters.checkpoints++;
     rc = live_log(&s->live, &entry, im->error);
-    return rc ? rc : note_seq(im, record->seq, ref.seq);
+    return rc ? rc : note_seq(im, record, ref.seq);
 }
 
 static int put_record(struct importing *im, struct file_record *record)
 {
     struct session_import *s = &im->session;
-    struct file_branch *branch = branch_of(s, record->branch);
+    struct file_branch *branch = import_branch_of(s, record->branch);
     int rc = s->made ? 0 : make_session(im);
     if (!rc && branch && !branch->here)
         rc = make_branch(im, branch);
@@ -332,7 +329,7 @@ static int skip(struct importing *im, const struct file_record *record,
 {
     im->session.known = true;
     im->result.skipped++;
-    return note_seq(im, record->seq, known->seq);
+    return note_seq(im, record, known->seq);
 }
 
 static int take_record(struct importing *im, struct file_record *record)
@@ -360,7 +357,7 @@ int import_checkpoint(struct importing *im, const struct line *line)
     if (!line_get_number(line, "seq", &record.seq) || !record.seq ||
         record.seq > INT64_MAX || !line_get_number(line, "branch", &record.branch) ||
         !line_get_digest(line, "digest", &record.digest))
-        return incomplete(im, "checkpoint");
+        return import_incomplete(im, "checkpoint");
     board_init(&record.state.board);
     checkpoint_id(NAMESPACE_DEBUG, record.seq, &record.digest, record.id);
     bool read = line_get_bytes(line, "record", &record.bytes);
@@ -397,7 +394,7 @@ int import_present(struct importing *im, const struct line *line)
     struct cairn_error why = {0};
     struct digest digest;
     if (s->has_present || !line_get_digest(line, "digest", &digest))
-        return incomplete(im, "present state");
+        return import_incomplete(im, "present state");
     s->present = (struct state_at){.arena = ARENA_INIT};
     board_init(&s->present.board);
     bool read = line_get_bytes(line, "payload", &payload);
@@ -438,7 +435,9 @@ static int finish(struct importing *im)
         return rc;
     for (size_t i = 0; i < s->n_branches && !rc; i++)
         rc = s->branches[i].here ? 0 : make_branch(im, &s->branches[i]);
-    struct file_branch *current = branch_of(s, s->branch);
+    if (!rc)
+        rc = import_put_merges(im);
+    struct file_branch *current = import_branch_of(s, s->branch);
     if (!rc && current && current->here)
         s->live.row.branch = current->here;
     s->live.row.ended_ns = s->ended_ns;
@@ -451,6 +450,7 @@ static void release(struct session_import *s)
         free(s->branches[i].reason);
     free(s->branches);
     free(s->seqs);
+    free(s->merges);
     if (s->has_present)
         state_release(&s->present);
 }

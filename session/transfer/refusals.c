@@ -17,6 +17,13 @@ void import_refuse(struct importing *im, const char *format, ...)
         im->calls->refused(im->calls->context, text);
 }
 
+int import_incomplete(struct importing *im, const char *type)
+{
+    import_refuse(im, "line %llu: this %s is not complete",
+                  (unsigned long long)im->line, type);
+    return 0;
+}
+
 int import_left_out(struct importing *im, int rc, const char *what,
                     const struct cairn_error *why)
 {

@@ -6,6 +6,7 @@
 #include "cairn/transfer.h"
 #include "session/session_int.h"
 #include "session/transfer/line.h"
+#include "storage/sessions/merges.h"
 
 enum { TRANSFER_VERSION = 1 };
 
@@ -24,6 +25,7 @@ struct file_branch {
 };
 struct seq_pair {
     uint64_t file, here;
+    uint64_t branch; /* in the file */
 };
 
 /* One session of the file. */
@@ -39,12 +41,24 @@ struct session_import {
     size_t n_branches, branches_capacity;
     struct seq_pair *seqs; /* ascending */
     size_t n_seqs, seqs_capacity;
+    struct session_merge *merges; /* as the file numbers them */
+    size_t n_merges, merges_capacity;
     uint32_t numbers[ITEM_KINDS_END]; /* highest of any state */
     uint64_t newest, newest_there;    /* seq here: of all, of the current branch */
     uint64_t n_made;                  /* checkpoints */
     struct state_at present;
     bool has_present;
 };
+
+/* By its number in the file, or NULL. */
+static inline struct file_branch *import_branch_of(struct session_import *s,
+                                                   uint64_t number)
+{
+    for (size_t i = 0; i < s->n_branches; i++)
+        if (s->branches[i].number == number)
+            return &s->branches[i];
+    return NULL;
+}
 
 struct importing {
     struct cairn_store *store;
@@ -60,6 +74,8 @@ struct importing {
 
 /* ---- refusals.c ---- */
 
+/* That a line lacks something, or has what cannot be. Returns 0. */
+int import_incomplete(struct importing *im, const char *type);
 /* Counts and names what is left out. */
 void import_refuse(struct importing *im, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -76,5 +92,11 @@ int import_checkpoint(struct importing *im, const struct line *line);
 int import_present(struct importing *im, const struct line *line);
 /* Commits what was made; rc: of what came before, then nothing is. */
 int import_session_end(struct importing *im, int rc);
+
+/* ---- import_merge.c ---- */
+
+int import_merge(struct importing *im, const struct line *line);
+/* Once the branches are made. */
+int import_put_merges(struct importing *im);
 
 #endif

@@ -220,5 +220,91 @@ exits 0 at killed cairn session list --json
 is "$(json_get .total)" 0 'nothing of a session whose import was killed is there'
 exits 0 at killed cairn session import clean.cairn
 is "$(cat out)" "it's *slow*" 'and it can be imported then'
+# ---- Merges: known in the other store as here ----
+merges() { # exports the session `merging`, imports it into the store in DIRECTORY, and is there then
+    exits 0 cairn session export --session merging "$1.cairn"
+    mkdir "$1"
+    exits 0 at "$1" cairn session import "$1.cairn"
+    exits 0 at "$1" cairn session switch merging
+    exits 0 at "$1" cairn checkpoint verify
+}
+note() { # DIRECTORY ID: the text of a note there, or nothing
+    at "$1" cairn note show "$2" --json >doc.json 2>/dev/null && json_get .text doc.json
+}
+merges_c() { # DIRECTORY: c alone has changed these since b was merged
+    exits 0 at "$1" cairn branch merge c --json
+    is "$(json_get '.conflicts[0]') $(json_get .base_lost) $(json_get .merge_lost)" ' null null' "$1: both changed nothing"
+    is "$(note "$1" n2)" 'changed by c' "$1: as c has it"
+    is "$(note "$1" n3)" '' "$1: and what it removed"
+}
+mkdir merging
+home=$CAIRN_STORE
+CAIRN_STORE=$PWD/merging/.cairn
+export CAIRN_STORE
+run cairn session start merging
+run cairn note add 'of both'
+run cairn branch start b
+run cairn note add 'of b, later changed by c'
+run cairn note add 'of b, later removed by c'
+run cairn branch switch main
+exits 0 cairn branch merge b
+run cairn branch switch b
+run cairn note add 'of b, later than that'
+run cairn branch start c
+exits 0 cairn note update n2 --text 'changed by c'
+exits 0 cairn note remove n3
+run cairn branch switch main
+merges copy
+merges_c copy
+# Of the copy of a copy, and after checkpoints of it were pruned.
+CAIRN_STORE=$PWD/merging/.cairn
+merges first
+exits 0 at first cairn checkpoint prune --session merging --keep-last 1
+CAIRN_STORE=$PWD/first/.cairn
+merges second
+merges_c second
+# The log is lost, and repaired.
+cp -R "$PWD/merging" lost
+CAIRN_STORE=$PWD/lost/.cairn
+"$sql" lost/.cairn/cairn.db 'DELETE FROM session_log' >sql.out
+exits 5 cairn doctor --repair
+merges repaired
+merges_c repaired
+# Neither the head that was merged nor what came of it is in the file.
+cp -R "$PWD/merging" gone
+CAIRN_STORE=$PWD/gone/.cairn
+"$sql" gone/.cairn/cairn.db 'DELETE FROM checkpoint WHERE seq IN (2, 3)' >sql.out
+merges without
+exits 0 at without cairn branch merge c --take theirs
+is "$(note without n2)" 'changed by c' 'it is taken as it was asked for'
+# Lines that cannot be.
+CAIRN_STORE=$home
+for merge in '"branch":2,"head":2,"into":2,"made":3' '"branch":3,"head":2,"into":99,"made":3' '"branch":3,"head":2,"into":2'; do
+    sed "s/{\"type\":\"merge\".*/{\"type\":\"merge\",$merge}/" copy.cairn >bad.cairn
+    rm -rf bad
+    mkdir bad
+    exits 5 at bad cairn session import bad.cairn
+    matches 'this merge is not complete|a merge: branch 99 is not in the file'
+    exits 0 at bad cairn checkpoint verify
+done
+# An older cairn writes none: that is said.
+grep -v '"type":"merge"' copy.cairn >old.cairn
+mkdir old
+exits 5 at old cairn session import old.cairn
+exits 0 at old cairn branch merge c --session merging
+says 'it is not known any more which state of branch b was merged'
+# What came later is in a session of its own, which goes on from the other.
+CAIRN_STORE=$PWD/merging/.cairn
+run cairn branch switch c
+exits 0 cairn note add 'later, of c'
+run cairn branch switch main
+exits 0 cairn note add 'later, of main'
+run cairn checkpoint create later
+exits 0 cairn session export --session merging later.cairn
+exits 0 at first cairn session import later.cairn
+exits 0 at first cairn session switch merging-2
+merges_c first
+is "$(note first n5)$(note first n6)" 'later, of clater, of main' 'with both'
+CAIRN_STORE=$home
 
 done_testing
