@@ -18,8 +18,7 @@ enum { ROWS_AT_ONCE = 1000 };
 
 struct cairn_feed {
     struct cairn_store *store;
-    uint64_t session; /* 0: all, and runs and the store */
-    uint64_t turn;    /* of the store: read up to here */
+    struct feed_place place; /* session 0: all, and runs and the store */
     struct told_list runs, sessions;
     uint32_t version; /* of the database when it was read last */
     bool read;        /* at all */
@@ -106,19 +105,19 @@ static int take_activity(struct telling *t, const struct activity *activity)
     struct cairn_feed *feed = t->feed;
     int rc = 0;
     if (activity->kind == EVENT_SESSION_TURN) {
-        if (!feed->session || feed->session == activity->number)
+        if (!feed->place.session || feed->place.session == activity->number)
             rc = mark_due(&feed->sessions, activity, t->error);
-    } else if (feed->session) {
+    } else if (feed->place.session) {
         rc = 0;
     } else if (activity->kind == EVENT_RUN_ACTIVE) {
         rc = mark_due(&feed->runs, activity, t->error);
     } else {
         t->turn = activity->turn;
-        rc = cairn_store_events(feed->store, feed->turn, give_store_event, t, NULL,
-                                t->error);
+        rc = cairn_store_events(feed->store, feed->place.turn, give_store_event, t,
+                                NULL, t->error);
     }
     if (!rc && !t->stopped)
-        feed->turn = activity->turn;
+        feed->place.turn = activity->turn;
     return rc;
 }
 
@@ -131,8 +130,8 @@ static int read_activities(struct telling *t, bool *any)
     *any = false;
     do {
         list.n = 0;
-        rc = store_each_event(feed->store, EVENTS_OF_STORE, feed->turn, note_activity,
-                              &list, t->error);
+        rc = store_each_event(feed->store, EVENTS_OF_STORE, feed->place.turn,
+                              note_activity, &list, t->error);
         for (size_t i = 0; i < list.n && !rc && !t->stopped; i++)
             rc = take_activity(t, &list.at[i]);
         *any = *any || list.n > 0;
@@ -246,8 +245,8 @@ static int list_all(struct telling *t)
     struct run_filter runs = {.ascending = true};
     struct cairn_page page = {.all = true, .oldest_first = true};
     int rc = 0;
-    if (feed->session) {
-        struct session_row row = {.session = feed->session};
+    if (feed->place.session) {
+        struct session_row row = {.session = feed->place.session};
         return add_session(t, &row);
     }
     rc = store_each_run(feed->store, &runs, add_run, t, t->error);
@@ -269,8 +268,9 @@ static int skip_all(struct telling *t)
 {
     struct cairn_feed *feed = t->feed;
     struct run_filter runs = {.ascending = true};
-    int rc = store_event_turn(feed->store, EVENTS_OF_STORE, &feed->turn, t->error);
-    if (!rc && !feed->session)
+    int rc =
+        store_event_turn(feed->store, EVENTS_OF_STORE, &feed->place.turn, t->error);
+    if (!rc && !feed->place.session)
         rc = store_each_run(feed->store, &runs, add_run, t, t->error);
     for (size_t i = 0; i < feed->runs.n && !rc; i++) {
         struct told *run = &feed->runs.at[i];
@@ -293,15 +293,21 @@ static int skip_all(struct telling *t)
 static int go_to(struct telling *t, const char *position)
 {
     struct cairn_feed *feed = t->feed;
-    uint64_t newest = 0;
+    uint64_t newest = 0, session = feed->place.session;
     int rc = 0;
     bool good =
-        position_read(position, store_id(feed->store), &feed->turn, &feed->runs, &rc);
+        position_read(position, store_id(feed->store), &feed->place, &feed->runs, &rc);
     if (rc)
         return error_nomem(t->error);
+    if (good && feed->place.session && feed->place.session != session)
+        return error_set(t->error, CAIRN_EUSAGE,
+                         "the position '%.80s' is one in the events of session %llu "
+                         "alone: others were passed over up to there",
+                         position, (unsigned long long)feed->place.session);
+    feed->place.session = session;
     if (good)
         rc = store_event_turn(feed->store, EVENTS_OF_STORE, &newest, t->error);
-    if (rc || (good && feed->turn <= newest))
+    if (rc || (good && feed->place.turn <= newest))
         return rc;
     return error_set(t->error, CAIRN_EUSAGE,
                      good ? "the store has lost events since the position '%.80s': "
@@ -315,7 +321,7 @@ static int find_session(struct telling *t, const char *session)
     struct cairn_session_info info;
     int rc = cairn_session_get(t->feed->store, session, &info, t->error);
     if (!rc)
-        t->feed->session = info.session;
+        t->feed->place.session = info.session;
     return rc;
 }
 
@@ -347,7 +353,7 @@ static int tell_due(struct telling *t)
     struct cairn_feed *feed = t->feed;
     int rc = 0;
     for (size_t i = 0; i < feed->runs.n && !rc && !t->stopped; i++)
-        if (feed->runs.at[i].due && !feed->session)
+        if (feed->runs.at[i].due && !feed->place.session)
             rc = tell_run(t, &feed->runs.at[i]);
     for (size_t i = 0; i < feed->sessions.n && !rc && !t->stopped; i++)
         if (feed->sessions.at[i].due)
@@ -383,7 +389,7 @@ bool cairn_feed_changed(struct cairn_feed *feed)
 const char *cairn_feed_position(struct cairn_feed *feed)
 {
     buf_clear(&feed->position);
-    position_write(&feed->position, store_id(feed->store), feed->turn, &feed->runs);
+    position_write(&feed->position, store_id(feed->store), &feed->place, &feed->runs);
     return feed->position.failed ? NULL : feed->position.data;
 }
 

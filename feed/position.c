@@ -28,10 +28,12 @@ struct told *told_get(struct told_list *list, uint64_t number, uint64_t turn)
     return &at[low];
 }
 
-void position_write(struct buf *out, const char *store, uint64_t turn,
+void position_write(struct buf *out, const char *store, const struct feed_place *place,
                     const struct told_list *runs)
 {
-    buf_format(out, "%.*s-%llu", STORE_DIGITS, store, (unsigned long long)turn);
+    buf_format(out, "%.*s-%llu", STORE_DIGITS, store, (unsigned long long)place->turn);
+    if (place->session)
+        buf_format(out, "-s%llu", (unsigned long long)place->session);
     for (size_t i = 0; i < runs->n; i++)
         if (runs->at[i].due)
             buf_format(out, "-%llu.%llu", (unsigned long long)runs->at[i].number,
@@ -64,7 +66,12 @@ static bool read_run(struct str part, struct told_list *runs, int *rc)
     return told != NULL;
 }
 
-bool position_read(const char *text, const char *store, uint64_t *turn,
+static bool read_session(struct str part, uint64_t *session)
+{
+    return str_to_u64((struct str){part.ptr + 1, part.len - 1}, session) && *session;
+}
+
+bool position_read(const char *text, const char *store, struct feed_place *place,
                    struct told_list *runs, int *rc)
 {
     struct str rest = str_of(text);
@@ -72,7 +79,10 @@ bool position_read(const char *text, const char *store, uint64_t *turn,
     struct str id = next_part(&rest);
     bool good = !cut && id.len == STORE_DIGITS &&
                 memcmp(id.ptr, store, STORE_DIGITS) == 0 &&
-                str_to_u64(next_part(&rest), turn);
+                str_to_u64(next_part(&rest), &place->turn);
+    place->session = 0;
+    if (good && rest.len && rest.ptr[0] == 's')
+        good = read_session(next_part(&rest), &place->session);
     while (good && rest.len)
         good = read_run(next_part(&rest), runs, rc);
     return good;

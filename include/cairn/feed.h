@@ -29,8 +29,8 @@ struct cairn_feed_event {
 /* Begins to read. `position`: of cairn_feed_position, perhaps in another process;
  * "now": only what comes; NULL: from the beginning. `session` (may be NULL): only what
  * is done in this one. The store must outlive the feed. CAIRN_EUSAGE: it is no
- * position, or one of another store, or of one that has lost since what was told then.
- */
+ * position, or one of another store, or of one that has lost since what was told then,
+ * or of a feed of another session alone, which has passed over what others did. */
 CAIRN_API int cairn_feed_open(struct cairn_feed **feed, struct cairn_store *store,
                               const char *position, const char *session,
                               struct cairn_error *error);

@@ -92,6 +92,17 @@ run cairn note add another --session first
 run cairn note add more
 exits 0 cairn events --session second --position "$from" --json
 is "$(having out '"type":"note"')" 1 'it also goes on from a position'
+alone=$(position out)
+exits 0 cairn events --session second --position "$alone" --json
+is "$(grep -vc position out)" 0 'each is told once'
+exits 2 cairn events --position "$alone"
+says 'is one in the events of session' 'a position in those of one session is none in all'
+exits 2 cairn events --session first --position "$alone"
+exits 0 cairn events --position now --json
+from=$(position out)
+run cairn note add further --session second
+exits 0 cairn events --session second --position "$from" --json
+is "$(having out '"type":"note"')" 1 'one in all is good for a session, too'
 exits 0 cairn events 2 --json
 is "$(having out '"session"')" 0 'of one run: as it was'
 is "$(having out '"run":2')" "$(wc -l <out | tr -d ' ')" 'and nothing else'
