@@ -193,8 +193,11 @@ static int carry_out(struct settings *settings, struct work *work)
     catch_signals(work->options.stop);
     display_init(&display, store_hint(settings), work->store);
     work->options.task_files = raise_file_limit();
-    struct failure_watch watch = {
-        .store = work->store, .next = display_event, .next_context = &display};
+    struct failure_watch watch = {.store = work->store,
+                                  .next = display_event,
+                                  .next_context = &display,
+                                  .secrets = work->options.secrets,
+                                  .n_secrets = work->options.n_secrets};
     work->options.observe = failure_watch_event;
     work->options.observe_context = &watch;
     ui_queue_start();

@@ -20,7 +20,9 @@ static void note_failure(struct failure_watch *watch, const struct cairn_event *
                                          .exit_code = event->exit_code,
                                          .signal = event->signal,
                                          .tail = event->tail,
-                                         .tail_bytes = event->tail_bytes};
+                                         .tail_bytes = event->tail_bytes,
+                                         .secrets = watch->secrets,
+                                         .n_secrets = watch->n_secrets};
     struct cairn_captured captured = {0};
     struct cairn_error error = {0};
     int rc = cairn_session_task_failed(watch->store, session_name(), &failure,

@@ -9,6 +9,8 @@ struct failure_watch {
     struct cairn_store *store; /* of the run; NULL: none is made */
     cairn_observe_fn *next;    /* gets every event first */
     void *next_context;
+    const struct cairn_param *secrets; /* that the run was given */
+    size_t n_secrets;
     bool off;                 /* there is no session, or it cannot be written */
     uint32_t made;            /* checkpoints */
     uint64_t pruned;          /* older ones that went, by the settings */

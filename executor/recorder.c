@@ -6,6 +6,7 @@
 #include "graph/definition_codec.h"
 #include "plan/situation.h"
 #include "runs/owner.h"
+#include "secrets/declared.h"
 #include "storage/object.h"
 #include "storage/rows_checkpoint.h"
 #include "storage/rows_run.h"
@@ -34,8 +35,8 @@ static void recorder_free(struct cairn_recorder *r)
     free(r);
 }
 
-static int put_run(struct cairn_recorder *r, struct str encoded,
-                   struct cairn_error *error)
+static int put_run(struct cairn_recorder *r, const struct definition *definition,
+                   struct str encoded, struct cairn_error *error)
 {
     int rc = store_put_object(r->store, encoded, &r->row.graph, error);
     if (!rc)
@@ -43,6 +44,8 @@ static int put_run(struct cairn_recorder *r, struct str encoded,
     if (!rc)
         rc =
             store_put_run_graph(r->store, r->row.run, r->row.gen, &r->row.graph, error);
+    if (!rc)
+        rc = secrets_declare(r->store, definition, error);
     if (rc)
         return rc;
     r->stream = run_stream_of(r->store, r->sha, r->row.run, &r->row.graph);
@@ -77,7 +80,8 @@ static int store_beginning(struct cairn_recorder *r, const struct cairn_workflow
     if (!rc)
         rc = store_begin(r->store, -1, error);
     if (!rc)
-        rc = store_end(r->store, put_run(r, buf_view(&encoded), error), error);
+        rc = store_end(r->store, put_run(r, &w->definition, buf_view(&encoded), error),
+                       error);
     buf_release(&encoded);
     return rc;
 }

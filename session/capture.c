@@ -89,6 +89,7 @@ static bool is_unchanged(const struct capturing *c)
 static int read_environment(struct capturing *c)
 {
     const struct session_settings *settings = &c->live->settings;
+    struct hidden_values hidden;
     if (!settings->environment.len)
         return 0;
     uint32_t at = c->now.n;
@@ -97,8 +98,10 @@ static int read_environment(struct capturing *c)
         at--;
     }
     struct section_ref *ref = &c->now.list[at];
-    int rc = environment_encode(settings->environment, settings->redact,
-                                &c->environment, &ref->n, c->error);
+    int rc = live_hidden(c->live, &hidden, c->error);
+    if (!rc)
+        rc = environment_encode(settings->environment, &hidden, &c->environment,
+                                &ref->n, c->error);
     if (!rc)
         rc =
             sha256_of(c->environment.data, c->environment.size, &ref->digest, c->error);
@@ -495,6 +498,21 @@ int cairn_session_checkpoint(struct cairn_store *store, const char *session,
     return end_capture(&live, rc, &made, captured, error);
 }
 
+/* So that they are not stored with the environment. */
+static int take_secrets(struct live *live, const struct cairn_task_failure *failure,
+                        struct cairn_error *error)
+{
+    struct secret *given = arena_take(&live->arena, failure->n_secrets, sizeof *given);
+    if (!given && failure->n_secrets)
+        return error_nomem(error);
+    for (size_t i = 0; i < failure->n_secrets; i++)
+        given[i] = (struct secret){str_of(failure->secrets[i].name),
+                                   str_of(failure->secrets[i].value)};
+    live->given = given;
+    live->n_given = failure->n_secrets;
+    return 0;
+}
+
 static int capture_failure(struct live *live, const struct cairn_task_failure *failure,
                            struct captured *captured, struct cairn_error *error)
 {
@@ -537,6 +555,8 @@ int cairn_session_task_failed(struct cairn_store *store, const char *session,
     struct captured made = {0};
     struct files_taken files = {0};
     int rc = begin_capture(&live, store, session, &files, error);
+    if (!rc)
+        rc = take_secrets(&live, failure, error);
     if (!rc)
         rc = capture_failure(&live, failure, &made, error);
     return end_capture(&live, rc, &made, captured, error);

@@ -129,13 +129,13 @@ int cairn_session_due(struct cairn_store *store, const char *session,
 }
 
 /* A hook is stored as it is, since it is run. */
-static int check_hook(const struct live *live, struct str name, struct str value,
+static int check_hook(struct live *live, struct str name, struct str value,
                       struct cairn_error *error)
 {
     struct redactor *redactor = NULL;
     if (name.len < 5 || memcmp(name.ptr, "hook.", 5) != 0)
         return 0;
-    int rc = redactor_of_variables(live->settings.redact, &redactor, error);
+    int rc = live_redactor(live, &redactor, error);
     bool found = !rc && (known_secrets_found(value) || redactor_finds(redactor, value));
     redactor_free(redactor);
     return found ? error_set(error, CAIRN_EUSAGE,

@@ -57,12 +57,14 @@ static int find_stored(struct looking *l, const char *id)
 static int find_present(struct looking *l)
 {
     const struct session_settings *settings = &l->live.settings;
+    struct hidden_values hidden;
     struct buf bytes = BUF_INIT;
     uint32_t n = 0;
     if (!settings->environment.len)
         return none(l, "is stored with checkpoints of the session");
-    int rc = environment_encode(settings->environment, settings->redact, &bytes, &n,
-                                l->error);
+    int rc = live_hidden(&l->live, &hidden, l->error);
+    if (!rc)
+        rc = environment_encode(settings->environment, &hidden, &bytes, &n, l->error);
     if (!rc)
         rc = environment_decode(&l->arena, buf_view(&bytes), &l->found, l->error);
     buf_release(&bytes);

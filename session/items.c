@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Adding, changing and removing items: one transaction each, with what follows from it.
  */
+#include "base/limits.h"
 #include "session/board/confidence.h"
 #include "session/board/status.h"
 #include "session/outside/known_secrets.h"
@@ -189,14 +190,15 @@ static void forget_result(const struct item *before, struct item *item)
         is[field] = (struct item_value){0};
 }
 
-/* Of a variable that the session's settings name? */
-static bool has_secret_value(struct live *live, struct str text)
+/* Of a variable that is named, with at least so many bytes? */
+static bool has_value_of(struct live *live, struct str names, size_t least,
+                         struct str text)
 {
-    struct str names = live->settings.redact;
     while (names.len && !live->arena.failed) {
         const char *name = arena_str(&live->arena, next_name(&names)).ptr;
         const char *value = name ? getenv(name) : NULL;
-        if (value && *value && memmem(text.ptr, text.len, value, strlen(value)))
+        if (value && strlen(value) >= least &&
+            memmem(text.ptr, text.len, value, strlen(value)))
             return true;
     }
     return false;
@@ -205,9 +207,15 @@ static bool has_secret_value(struct live *live, struct str text)
 static int check_secrets(struct editing *e)
 {
     struct str command = e->item.values[CHECK_COMMAND].text;
+    struct hidden_values hidden;
     if (e->item.id.kind != ITEM_CHECK || !command.len)
         return 0;
-    bool found = known_secrets_found(command) || has_secret_value(&e->live, command);
+    int rc = live_hidden(&e->live, &hidden, e->error);
+    if (rc)
+        return rc;
+    bool found = known_secrets_found(command) ||
+                 has_value_of(&e->live, hidden.names, 1, command) ||
+                 has_value_of(&e->live, hidden.declared, LIMIT_SECRET_LEAST, command);
     if (e->live.arena.failed)
         return error_nomem(e->error);
     return found ? error_set(e->error, CAIRN_EUSAGE,

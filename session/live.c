@@ -5,6 +5,7 @@
 #include "base/decimal.h"
 #include "base/os.h"
 #include "checkpoint/verify/lost_items.h"
+#include "secrets/declared.h"
 #include "session/files_pending.h"
 #include "session/session_int.h"
 #include "storage/store.h"
@@ -230,4 +231,25 @@ int live_load_board(struct live *live, struct cairn_error *error)
         free(loading.items[kind]);
     }
     return rc;
+}
+
+/* ---- Values that are taken out of what is stored of the outside world ---- */
+
+int live_hidden(struct live *live, struct hidden_values *out, struct cairn_error *error)
+{
+    struct buf names = BUF_INIT;
+    int rc = secrets_declared(live->store, live->writing, &names, error);
+    *out = (struct hidden_values){.names = live->settings.redact,
+                                  .declared = arena_str(&live->arena, buf_view(&names)),
+                                  .given = live->given,
+                                  .n_given = live->n_given};
+    buf_release(&names);
+    return !rc && live->arena.failed ? error_nomem(error) : rc;
+}
+
+int live_redactor(struct live *live, struct redactor **out, struct cairn_error *error)
+{
+    struct hidden_values hidden;
+    int rc = live_hidden(live, &hidden, error);
+    return rc ? rc : redactor_of_values(&hidden, out, error);
 }

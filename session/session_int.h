@@ -95,6 +95,8 @@ struct live {
     struct moment now;
     char boot[37];
     bool open, writing;
+    const struct secret *given; /* secrets of a run, to be hidden */
+    size_t n_given;
     uint64_t pruned;           /* checkpoints that were deleted by `settings.keep` */
     struct files_taken *files; /* of the caller, or NULL: see files.h */
     uint64_t turn;             /* of what this call logs; 0: nothing yet */
@@ -125,6 +127,13 @@ int current_session(struct cairn_store *store, uint64_t *session,
 /* A copy in the arena of `live`; CAIRN_ENOTFOUND. */
 int live_branch(struct live *live, uint64_t branch, struct branch_row *out,
                 struct cairn_error *error);
+
+/* Values that are not stored of the outside world: those that the settings list, that
+ * workflows of the store declare, and that were given. The names are in the arena. */
+int live_hidden(struct live *live, struct hidden_values *out,
+                struct cairn_error *error);
+/* As redactor_of_values. */
+int live_redactor(struct live *live, struct redactor **out, struct cairn_error *error);
 
 /* ---- live_put.c ---- */
 

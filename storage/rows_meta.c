@@ -15,6 +15,7 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 int store_setting(struct cairn_store *store, const char *key, char *out, size_t size,
                   struct cairn_error *error)
@@ -113,6 +114,30 @@ int store_sound_setting(struct cairn_store *store, const char *key, char *out,
     }
     query_end(&query);
     return rc ? rc : setting.found;
+}
+
+int store_whole_setting(struct cairn_store *store, const char *key, char **text,
+                        struct cairn_error *error)
+{
+    enum { LEAST = 4096, MOST = 1 << 26 };
+    char *room = NULL;
+    int rc = 1;
+    *text = NULL;
+    for (size_t size = LEAST; size <= MOST && rc > 0; size *= 2) {
+        char *larger = realloc(room, size);
+        if (!larger)
+            rc = error_nomem(error);
+        room = larger ? larger : room;
+        if (rc > 0)
+            rc = store_sound_setting(store, key, room, size, error);
+        if (rc > 0 && strlen(room) + 1 < size) {
+            *text = room;
+            return 1;
+        }
+    }
+    free(room);
+    return rc > 0 ? error_set(error, CAIRN_EDAMAGED, "the setting %s is too long", key)
+                  : rc;
 }
 
 /* ---- The key for values of secrets ---- */

@@ -16,6 +16,9 @@ int store_setting(struct cairn_store *store, const char *key, char *out, size_t 
  * knows them has written with a checksum. */
 int store_sound_setting(struct cairn_store *store, const char *key, char *out,
                         size_t size, struct cairn_error *error);
+/* The same whole, however long it is: on the heap, NULL where there is none. */
+int store_whole_setting(struct cairn_store *store, const char *key, char **text,
+                        struct cairn_error *error);
 /* These need a write transaction. */
 int store_set_setting(struct cairn_store *store, const char *key, const char *text,
                       struct cairn_error *error);

@@ -7,6 +7,7 @@
 #include "runs/moved_store.h"
 #include "runs/owner.h"
 #include "runs/parse_cache.h"
+#include "secrets/declared.h"
 #include "storage/object.h"
 #include "storage/rows_run.h"
 #include "storage/store.h"
@@ -184,6 +185,8 @@ static int put_graph(struct engine *e, bool as_stored, struct cairn_error *error
     if (!rc)
         rc = store_put_run_graph(e->request.store, e->run.row.run, e->run.row.gen,
                                  &e->run.row.graph, error);
+    if (!rc)
+        rc = secrets_declare(e->request.store, &e->request.workflow->definition, error);
     return rc ? rc
               : parse_cache_note(e->request.workflow, e->request.store, &e->run.row,
                                  error);

@@ -3,9 +3,10 @@
  * verify something. Both are items of the board (cairn/board.h).
  *
  * What is stored has no secrets: values of the environment variables that the setting
- * "redact" of the session names, and what looks like a key, a token or a password, are
- * replaced by [REDACTED] in commands and outputs. Of each output the last 4 KiB are
- * stored; bytes that are no UTF-8 become \xNN. */
+ * "redact" of the session names or that a workflow of the store declares as secrets,
+ * and what looks like a key, a token or a password, are replaced by [REDACTED] in
+ * commands and outputs. Of each output the last 4 KiB are stored; bytes that are no
+ * UTF-8 become \xNN. */
 #ifndef CAIRN_COMMAND_H
 #define CAIRN_COMMAND_H
 

@@ -15,8 +15,9 @@
 extern "C" {
 #endif
 
-/* The environment at a checkpoint. Values have no secrets: of the variables that the
- * setting "redact" names, and those that can be told by how they look. */
+/* The environment at a checkpoint. Variables that a workflow of the store declares as
+ * secrets are not among them, and values have no secrets: of these, of the variables
+ * that the setting "redact" names, and those that can be told by how they look. */
 struct cairn_environment {
     const char *directory; /* the working directory; "" if it was gone */
     struct cairn_variable {

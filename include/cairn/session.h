@@ -8,6 +8,7 @@
 #include "checkpoint.h"
 #include "error.h"
 #include "store.h"
+#include "workflow.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -65,8 +66,8 @@ CAIRN_API int cairn_session_end(struct cairn_store *store, const char *session,
 
 /* Settings, as texts: "interval" and "schedule" (a time such as 10m; schedule: or
  * "off"), "redact" and "environment" (names of environment variables, with commas, or
- * "off": cairn/environment.h), the rules "keep-..." (cairn/gc.h), each automatic
- * trigger by name ("on", "off"). */
+ * "off": cairn/command.h, cairn/environment.h), the rules "keep-..." (cairn/gc.h), each
+ * automatic trigger by name ("on", "off"). */
 CAIRN_API int cairn_session_config(struct cairn_store *store, const char *session,
                                    int (*each)(void *, const char *name,
                                                const char *value, bool is_default),
@@ -106,6 +107,10 @@ struct cairn_task_failure {
     int exit_code, signal; /* -1 and 0: none */
     const char *tail;      /* the end of its output, any bytes; 64 KiB of it are kept */
     size_t tail_bytes;
+    /* The secrets that the run was given: they are taken out of the environment that
+     * the checkpoint keeps, as are those in the environment. */
+    const struct cairn_param *secrets;
+    size_t n_secrets;
 };
 /* Makes a checkpoint that names it, unless the trigger task-failed is off. An observer
  * of the run may call it, with the store of the run. */

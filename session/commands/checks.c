@@ -60,7 +60,7 @@ static int read_check(struct checking *c, struct cairn_store *store,
     if (!rc)
         rc = find_check(&live, c->id, &check, c->error);
     if (!rc)
-        rc = redactor_of_variables(live.settings.redact, &c->redactor, c->error);
+        rc = live_redactor(&live, &c->redactor, c->error);
     if (!rc) {
         c->session = live.row.session;
         c->command = arena_str(&c->arena, check->values[CHECK_COMMAND].text);

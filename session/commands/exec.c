@@ -149,7 +149,7 @@ static int prepare(struct cairn_store *store, const char *session,
     if (!rc)
         rc = live_check_open(&live, error);
     if (!rc)
-        rc = redactor_of_variables(live.settings.redact, &rec->redactor, error);
+        rc = live_redactor(&live, &rec->redactor, error);
     *number = live.row.session;
     rc = live_close(&live, rc, error);
     if (!rc)

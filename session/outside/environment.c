@@ -5,7 +5,6 @@
 #include "base/reader.h"
 #include "base/utf8.h"
 #include "session/outside/name_list.h"
-#include "session/outside/redaction.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -55,14 +54,14 @@ static bool has_name(const struct found *found, struct str name)
     return false;
 }
 
-static void find_variables(struct str names, struct found *found)
+static void find_variables(struct str names, struct str declared, struct found *found)
 {
     found->n = 0;
     for (char **at = environ; *at && found->n < ENVIRONMENT_VARIABLES; at++) {
         const char *equals = strchr(*at, '=');
         struct str name = {*at, equals ? (size_t)(equals - *at) : 0};
-        if (!name.len || !is_listed(names, name) || has_name(found, name) ||
-            !is_text(name))
+        if (!name.len || !is_listed(names, name) || is_listed(declared, name) ||
+            has_name(found, name) || !is_text(name))
             continue;
         found->at[found->n++] = (struct environment_variable){name, str_of(equals + 1)};
     }
@@ -93,25 +92,25 @@ static void add_value(const struct cleaning *cleaning, struct str value,
     buf_release(&clean);
 }
 
-static int begin_cleaning(struct str redact, struct cleaning *cleaning,
+static int begin_cleaning(const struct hidden_values *hidden, struct cleaning *cleaning,
                           struct cairn_error *error)
 {
     struct cairn_error why = {0};
     *cleaning = (struct cleaning){0};
-    int rc = redactor_of_variables(redact, &cleaning->redactor, &why);
+    int rc = redactor_of_values(hidden, &cleaning->redactor, &why);
     cleaning->all = rc == CAIRN_EUSAGE;
     return rc && !cleaning->all ? error_set(error, rc, "%s", why.text) : 0;
 }
 
-int environment_encode(struct str names, struct str redact, struct buf *out,
-                       uint32_t *n, struct cairn_error *error)
+int environment_encode(struct str names, const struct hidden_values *hidden,
+                       struct buf *out, uint32_t *n, struct cairn_error *error)
 {
     struct cleaning cleaning;
     struct found found;
-    int rc = begin_cleaning(redact, &cleaning, error);
+    int rc = begin_cleaning(hidden, &cleaning, error);
     if (rc)
         return rc;
-    find_variables(names, &found);
+    find_variables(names, hidden->declared, &found);
     char *directory = getcwd(NULL, 0);
     buf_byte(out, VERSION);
     add_value(&cleaning, str_of(directory), out);

@@ -14,6 +14,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
+#include "session/outside/redaction.h"
 
 enum { SECTION_ENVIRONMENT = 32 };    /* its kind, behind those of items */
 enum { ENVIRONMENT_VARIABLES = 256 }; /* at most, of each ... */
@@ -30,10 +31,11 @@ struct environment {
 };
 
 /* That of this process, of the variables that a list of the settings names, as bytes.
- * Values of the variables that `redact` names are taken out wherever they stand; where
- * one is too short for that, no value is kept. *n: the variables. */
-int environment_encode(struct str names, struct str redact, struct buf *out,
-                       uint32_t *n, struct cairn_error *error);
+ * Those that a workflow declares as secrets are left out. Hidden values are taken out
+ * wherever they stand; where one that the settings list is too short for that, no value
+ * is kept. *n: the variables. */
+int environment_encode(struct str names, const struct hidden_values *hidden,
+                       struct buf *out, uint32_t *n, struct cairn_error *error);
 /* Untrusted bytes: CAIRN_EDAMAGED. Everything is copied into the arena. */
 int environment_decode(struct arena *arena, struct str bytes, struct environment *out,
                        struct cairn_error *error);

@@ -2,30 +2,46 @@
 #include "session/outside/redaction.h"
 
 #include "base/arena.h"
+#include "base/limits.h"
 #include "base/utf8.h"
 #include "session/outside/known_secrets.h"
 #include "session/outside/name_list.h"
 
 #include <stdlib.h>
 
-int redactor_of_variables(struct str names, struct redactor **out,
-                          struct cairn_error *error)
+struct collecting {
+    struct arena arena; /* of names that end with a NUL */
+    struct secret *at;
+    size_t n;
+};
+
+/* Of the variables that have at least so many bytes. */
+static void collect_variables(struct collecting *c, struct str names, size_t least)
 {
-    struct secret *secrets = calloc(names.len + 1, sizeof *secrets);
-    struct arena arena = ARENA_INIT;
-    size_t n = 0;
-    if (!secrets)
-        return error_nomem(error);
-    while (names.len && !arena.failed) {
+    while (names.len && !c->arena.failed) {
         struct str name = next_name(&names);
-        const char *plain = arena_str(&arena, name).ptr;
+        const char *plain = arena_str(&c->arena, name).ptr;
         const char *value = plain ? getenv(plain) : NULL;
-        if (value && *value)
-            secrets[n++] = (struct secret){name, str_of(value)};
+        if (value && strlen(value) >= least)
+            c->at[c->n++] = (struct secret){name, str_of(value)};
     }
-    int rc = arena.failed ? error_nomem(error) : redactor_new(out, secrets, n, error);
-    arena_release(&arena);
-    free(secrets);
+}
+
+int redactor_of_values(const struct hidden_values *hidden, struct redactor **out,
+                       struct cairn_error *error)
+{
+    size_t most = hidden->names.len + hidden->declared.len + hidden->n_given + 1;
+    struct collecting c = {.arena = ARENA_INIT, .at = calloc(most, sizeof *c.at)};
+    if (!c.at)
+        return error_nomem(error);
+    collect_variables(&c, hidden->names, 1);
+    collect_variables(&c, hidden->declared, LIMIT_SECRET_LEAST);
+    for (size_t i = 0; i < hidden->n_given; i++)
+        if (hidden->given[i].value.len >= LIMIT_SECRET_LEAST)
+            c.at[c.n++] = hidden->given[i];
+    int rc = c.arena.failed ? error_nomem(error) : redactor_new(out, c.at, c.n, error);
+    arena_release(&c.arena);
+    free(c.at);
     return rc;
 }
 

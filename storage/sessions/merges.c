@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { KEY_BYTES = 40, TEXT_BYTES = 4096, TEXT_MOST = 1 << 24 };
+enum { KEY_BYTES = 40 };
 enum { BEHIND_MOST = 500 }; /* turns */
 
 void session_merges_release(struct session_merges *merges)
@@ -44,29 +44,6 @@ static void name_setting(uint64_t session, char key[KEY_BYTES])
     snprintf(key, KEY_BYTES, "merges.%" PRIu64, session);
 }
 
-/* The whole text, on the heap; NULL: there is none. */
-static int read_text(struct cairn_store *store, uint64_t session, char **text,
-                     struct cairn_error *error)
-{
-    char key[KEY_BYTES];
-    name_setting(session, key);
-    *text = NULL;
-    for (size_t size = TEXT_BYTES; size <= TEXT_MOST; size *= 2) {
-        char *room = realloc(*text, size);
-        if (!room)
-            return error_nomem(error);
-        *text = room;
-        int rc = store_sound_setting(store, key, room, size, error);
-        if (rc <= 0 || strlen(room) + 1 < size) {
-            if (rc <= 0)
-                free(room);
-            *text = rc > 0 ? room : NULL;
-            return rc < 0 ? rc : 0;
-        }
-    }
-    return error_set(error, CAIRN_EDAMAGED, "the setting %s is too long", key);
-}
-
 static bool take_number(char **at, uint64_t *number)
 {
     size_t n = strcspn(*at, " ");
@@ -93,12 +70,11 @@ static int load_setting(struct cairn_store *store, uint64_t session,
                         struct session_merges *out, struct cairn_error *error)
 {
     struct cairn_error why = {0};
-    char *text = NULL;
-    int rc = read_text(store, session, &text, &why);
-    if (rc) {
-        free(text);
-        return rc == CAIRN_EDAMAGED ? 0 : error_set(error, rc, "%s", why.text);
-    }
+    char key[KEY_BYTES], *text = NULL;
+    name_setting(session, key);
+    int rc = store_whole_setting(store, key, &text, &why);
+    if (rc < 0 && rc != CAIRN_EDAMAGED)
+        return error_set(error, rc, "%s", why.text);
     why = (struct cairn_error){0};
     if (text && !parse_text(text, out, &why)) {
         out->n = 0;

@@ -124,4 +124,73 @@ exits 0 cairn session config environment off
 exits 0 cairn checkpoint create off
 is "$(get .environment cairn checkpoint show "$(cat out)")" null 'nothing is kept any more'
 is "$(get .environment.directory cairn checkpoint show "$newest")" "$PWD/work/deep" 'what is kept stays'
+
+# ---- What a workflow of the store declares as secrets ----
+mkdir declared
+cd declared || exit 1
+CAIRN_STORE=$PWD/.cairn
+sql=$BUILD/tests/tools/sql
+cat >w.yaml <<'END'
+name: w
+secrets: [DEPLOY_KEY, DEPLOY_PIN]
+tasks:
+  a: {secrets: [DEPLOY_KEY], run: 'echo key is $DEPLOY_KEY; exit 1'}
+END
+export DEPLOY_HOST=web-3
+exits 0 cairn session start s
+exits 0 cairn session config environment 'DEPLOY_*'
+exits 1 env DEPLOY_KEY=planted-declared DEPLOY_URL=x://planted-declared@web DEPLOY_PIN=planted-pin cairn run w.yaml
+exits 0 cairn checkpoint list --session s --json
+exits 0 cairn checkpoint show "$(json_get '.checkpoints[0].id' out)" --json
+is "$(json_get '.environment.variables[0].name' out) $(json_get '.environment.variables[1].name' out) $(json_get '.environment.variables[2].name' out)" 'DEPLOY_HOST DEPLOY_URL ' 'the run that declares it stores neither'
+is "$(json_get '.environment.variables[1].value' out)" 'x://[REDACTED]@web' 'nor its value in another one'
+exits 1 env DEPLOY_URL=x://planted-given@web cairn resume --secrets-fd 3 3<<END
+DEPLOY_KEY=planted-given
+DEPLOY_PIN=planted-pin
+END
+exits 0 cairn checkpoint list --session s --json
+exits 0 cairn checkpoint show "$(json_get '.checkpoints[0].id' out)"
+says 'DEPLOY_URL=x://[REDACTED]@web' 'nor one that the run was given in another way'
+exits 0 env DEPLOY_KEY=planted-later DEPLOY_PIN=12 DEPLOY_N=12 DEPLOY_URL=x://planted-later@web cairn checkpoint create by-hand
+exits 0 cairn checkpoint show "$(cat out)"
+ok 'nor does another process' sh -c '! grep -q -e DEPLOY_KEY -e DEPLOY_PIN out'
+says 'DEPLOY_URL=x://[REDACTED]@web'
+says 'DEPLOY_N=12' 'one that is too short to be a secret hides nothing else'
+exits 0 env DEPLOY_KEY=planted-now cairn checkpoint diff
+ok 'nor is it told of the present' sh -c '! grep -q -e DEPLOY_KEY -e planted out'
+exits 0 env DEPLOY_KEY=planted-exec cairn exec -- sh -c 'echo says planted-exec'
+exits 0 cairn command show c1
+says 'says [REDACTED]' 'what is recorded of a command does not have it'
+exits 0 cairn check add fails --run 'echo $DEPLOY_KEY; false' --retries 0
+run env DEPLOY_KEY=planted-check cairn check run v1
+exits 0 cairn check show v1
+says '[REDACTED]' 'nor of a check'
+exits 2 env DEPLOY_KEY=planted-check cairn check add no --run 'echo planted-check'
+exits 2 env DEPLOY_KEY=planted-hook cairn session config hook.note 'echo planted-hook'
+# One that is declared later, by an edit of the file.
+sed 's/DEPLOY_PIN\]/DEPLOY_PIN, DEPLOY_NEW]/' w.yaml >edited.yaml
+mv edited.yaml w.yaml
+exits 1 env DEPLOY_KEY=planted-edit DEPLOY_NEW=planted-new cairn resume
+exits 0 env DEPLOY_NEW=planted-new cairn checkpoint create edited
+exits 0 cairn checkpoint show "$(cat out)"
+ok 'is one since' sh -c '! grep -q DEPLOY_NEW out'
+# A store that does not note them: of an older cairn, or after damage.
+for damaged in 0 1; do
+    if [ $damaged = 0 ]; then
+        "$sql" .cairn/cairn.db "DELETE FROM meta WHERE key = 'secrets'"
+    else
+        "$sql" .cairn/cairn.db "UPDATE meta SET value = 'X' WHERE key = 'secrets'"
+        exits 5 cairn doctor --repair
+    fi
+    exits 0 env DEPLOY_NEW=planted-new cairn exec -- echo planted-new
+    exits 0 cairn command list
+    ok 'they come from the definitions' sh -c '! grep -q planted out'
+    exits 0 env DEPLOY_NEW=planted-new DEPLOY_KEY=planted-key cairn checkpoint create again
+    exits 0 cairn checkpoint show "$(cat out)"
+    ok 'of all runs' sh -c '! grep -q -e DEPLOY_NEW -e DEPLOY_KEY out'
+    is "$("$sql" .cairn/cairn.db "SELECT value FROM meta WHERE key = 'secrets'")" 'DEPLOY_KEY,DEPLOY_NEW,DEPLOY_PIN' 'and are noted'
+done
+run cairn session export all.cairn
+ok 'no secret is in the store or the export' sh -c '! grep -rqa planted- .cairn all.cairn'
+exits 0 cairn checkpoint verify
 done_testing

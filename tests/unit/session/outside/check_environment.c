@@ -37,9 +37,9 @@ START_TEST(test_bytes)
     setenv("CAIRN_UNIT_B", "two", 1);
     setenv("CAIRN_UNIT_A", "secret-one", 1);
     setenv("CAIRN_UNIT_SECRET", "secret", 1);
-    ck_assert_int_eq(environment_encode(STR("CAIRN_UNIT_*"), STR("CAIRN_UNIT_SECRET"),
-                                        &bytes, &n, &error),
-                     0);
+    const struct hidden_values hidden = {.names = STR("CAIRN_UNIT_SECRET")};
+    ck_assert_int_eq(
+        environment_encode(STR("CAIRN_UNIT_*"), &hidden, &bytes, &n, &error), 0);
     ck_assert_uint_eq(n, 3);
     struct arena arena = ARENA_INIT;
     ck_assert_int_eq(environment_decode(&arena, buf_view(&bytes), &found, &error), 0);
@@ -53,6 +53,33 @@ START_TEST(test_bytes)
         ck_assert_int_eq(decode((struct str){bytes.data, i}, &found), CAIRN_EDAMAGED);
     buf_byte(&bytes, 0);
     ck_assert_int_eq(decode(buf_view(&bytes), &found), CAIRN_EDAMAGED);
+    buf_release(&bytes);
+}
+END_TEST
+
+START_TEST(test_declared)
+{
+    static const struct secret given[] = {{STR("GIVEN"), STR("from-elsewhere")},
+                                          {STR("SHORT"), STR("x")}};
+    const struct hidden_values hidden = {.declared =
+                                             STR("CAIRN_KEY_LONG,CAIRN_KEY_SHORT"),
+                                         .given = given,
+                                         .n_given = 2};
+    struct arena arena = ARENA_INIT;
+    struct buf bytes = BUF_INIT;
+    struct environment found;
+    struct cairn_error error = {0};
+    uint32_t n = 0;
+    setenv("CAIRN_KEY_LONG", "declared-one", 1);
+    setenv("CAIRN_KEY_SHORT", "x", 1);
+    setenv("CAIRN_KEY_URL", "x://declared-one@from-elsewhere", 1);
+    ck_assert_int_eq(
+        environment_encode(STR("CAIRN_KEY_*"), &hidden, &bytes, &n, &error), 0);
+    ck_assert_uint_eq(n, 1);
+    ck_assert_int_eq(environment_decode(&arena, buf_view(&bytes), &found, &error), 0);
+    ck_assert_str_eq(found.at[0].name.ptr, "CAIRN_KEY_URL");
+    ck_assert_str_eq(found.at[0].value.ptr, "x://[REDACTED]@[REDACTED]");
+    arena_release(&arena);
     buf_release(&bytes);
 }
 END_TEST
@@ -89,6 +116,7 @@ int main(void)
     TCase *tests = tcase_create("all");
     tcase_add_test(tests, test_lists);
     tcase_add_test(tests, test_bytes);
+    tcase_add_test(tests, test_declared);
     tcase_add_test(tests, test_order);
     suite_add_tcase(suite, tests);
     return help_run(suite);
