@@ -159,6 +159,49 @@ static bool is_closed_or_used(const struct store_paths *paths, struct lock_file 
            lock_held(lock, LOCK_WRITERS, NULL) != 0;
 }
 
+/* The pages that the log ends with are those of the database. */
+static bool has_pages(struct db *db, const struct wal *wal, uint8_t *seen, void *page)
+{
+    uint32_t pages = wal->frames[wal->committed - 1].commit;
+    for (size_t i = wal->committed; i-- > 0;) {
+        const struct wal_frame *frame = &wal->frames[i];
+        if ((i > 0 && !frame->whole) || frame->page == 0)
+            return false;
+        if (frame->page > pages || seen[frame->page - 1])
+            continue;
+        seen[frame->page - 1] = 1;
+        uint64_t at = (uint64_t)(frame->page - 1) * wal->page_size;
+        if (!db_read_file(db, at, page, wal->page_size) ||
+            memcmp(page, wal->file.data + frame->offset, wal->page_size) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* A log is begun anew only when all of it is in the database and synced. If power fails
+ * while its new header is written, that may be torn, before frames that are not needed
+ * any more. */
+static bool was_begun_anew(const struct store_paths *paths, const struct wal *wal)
+{
+    struct db_options options = {
+        .dir = paths->dir, .path = paths->db, .immutable = true, .read_only = true};
+    struct db *db;
+    int64_t size = 0;
+    if (wal->header || wal->committed == 0 ||
+        store_file(paths->db, NULL, &size, NULL) <= 0)
+        return false;
+    uint64_t pages = wal->frames[wal->committed - 1].commit;
+    if (pages * wal->page_size > (uint64_t)size || db_open(&db, &options, NULL))
+        return false;
+    uint8_t *seen = calloc(pages, 1);
+    void *page = malloc(wal->page_size);
+    bool has = seen && page && has_pages(db, wal, seen, page);
+    free(page);
+    free(seen);
+    db_close(db);
+    return has;
+}
+
 /* The log is extended after each synced commit (db_reserve_wal), so that one that ends
  * right after its last commit was probably longer; and so was one that ends with frames
  * that have no commit, however many there are. */
@@ -175,9 +218,10 @@ enum log_health store_judge_log(const struct store_paths *paths)
     if (wal.n > wal.committed && needed < WAL_HEADER + (wal.n + 1) * step)
         needed = WAL_HEADER + (wal.n + 1) * step;
     bool emptied = wal_is_blank(&wal) && store_log_begun(paths);
-    bool transferred = emptied && store_holds_last_commit(paths);
+    bool transferred =
+        (emptied && store_holds_last_commit(paths)) || was_begun_anew(paths, &wal);
     /* A read error is left to SQLite, which will not report it as damage. */
-    if (!wal.unreadable && (wal.state == WAL_DAMAGED || (emptied && !transferred)))
+    if (!wal.unreadable && !transferred && (wal.state == WAL_DAMAGED || emptied))
         health = LOG_LOST;
     else if (transferred)
         health = LOG_WHOLE;

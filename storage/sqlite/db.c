@@ -210,6 +210,17 @@ int db_probe(const struct db_options *options, struct db_header *header,
     return rc;
 }
 
+/* By SQLite's own descriptor: closing another one would drop its locks. */
+bool db_read_file(struct db *db, uint64_t at, void *out, size_t n)
+{
+    sqlite3_file *file = NULL;
+    assert(n <= 65536 && at <= INT64_MAX);
+    return sqlite3_file_control(db->handle, "main", SQLITE_FCNTL_FILE_POINTER, &file) ==
+               SQLITE_OK &&
+           file && file->pMethods &&
+           file->pMethods->xRead(file, out, (int)n, (sqlite3_int64)at) == SQLITE_OK;
+}
+
 int db_script(struct db *db, const char *sql, struct cairn_error *error)
 {
     assert(sql[0]);

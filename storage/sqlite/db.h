@@ -54,6 +54,10 @@ int db_header(struct db *db, struct db_header *header, struct cairn_error *error
 int db_probe(const struct db_options *options, struct db_header *header,
              struct cairn_error *error);
 
+/* `n` bytes from `at` on of the database file as it is, without its log: for
+ * comparisons while nobody writes. False if they are not there or cannot be read. */
+bool db_read_file(struct db *db, uint64_t at, void *out, size_t n);
+
 /* Runs constant SQL of several statements. */
 int db_script(struct db *db, const char *sql, struct cairn_error *error);
 

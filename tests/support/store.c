@@ -151,6 +151,9 @@ int play(const char *part)
             rc = store_begin(store, -1, &error);
         if (!rc && strcmp(part, "hold") == 0)
             rc = put(store, 150, &seq);
+        bool complete = false;
+        if (!rc && strcmp(part, "transfer") == 0)
+            rc = db_transfer(store->db, false, &complete, &error);
     }
     if (rc || write(1, "x", 1) != 1) {
         fprintf(stderr, "%s\n", error.text);

@@ -400,6 +400,95 @@ START_TEST(log_emptied)
 }
 END_TEST
 
+/* The first `torn` bytes of the next header of the log, as a power cut may leave it
+ * when the log is begun anew; 0: `header` as it was. */
+static void tear_header(const uint8_t header[32], size_t torn)
+{
+    uint8_t next[32];
+    int fd = open(in_store("cairn.db-wal"), O_WRONLY | O_CLOEXEC);
+    memcpy(next, header, sizeof next);
+    for (size_t i = 15; i < torn; i++)
+        next[i] ^= (uint8_t)(i < 20 ? 1 : 0xa5);
+    ck_assert_int_eq(pwrite(fd, next, sizeof next, 0), sizeof next);
+    ck_assert_int_eq(close(fd), 0);
+}
+
+static void read_header(uint8_t header[32])
+{
+    int fd = open(in_store("cairn.db-wal"), O_RDONLY | O_CLOEXEC);
+    ck_assert_int_eq(pread(fd, header, 32, 0), 32);
+    ck_assert_int_eq(close(fd), 0);
+}
+
+/* It is begun anew once all of it is in the database: nothing is lost with it then. */
+START_TEST(log_begun_anew)
+{
+    uint8_t header[32];
+    int out;
+    pid_t pid = start("transfer", &out);
+    murder(pid, out);
+    read_header(header);
+    for (size_t torn = 0; torn < 32; torn++) {
+        tear_header(header, torn);
+        struct cairn_store *store = open_reader();
+        ck_assert_uint_eq(count(store), 5);
+        cairn_store_close(store);
+    }
+    struct cairn_store *store = open_store();
+    ck_assert_uint_eq(count(store), 5);
+    ck_assert_uint_eq(commit_one(store), 6);
+    cairn_store_close(store);
+    store = open_reader();
+    ck_assert_uint_eq(count(store), 6);
+    cairn_store_close(store);
+}
+END_TEST
+
+/* The page that the first frame of the log is of. */
+static uint32_t first_page(void)
+{
+    uint8_t number[4];
+    int fd = open(in_store("cairn.db-wal"), O_RDONLY | O_CLOEXEC);
+    ck_assert_int_eq(pread(fd, number, sizeof number, 32), sizeof number);
+    ck_assert_int_eq(close(fd), 0);
+    return (uint32_t)number[0] << 24 | (uint32_t)number[1] << 16 |
+           (uint32_t)number[2] << 8 | number[3];
+}
+
+static void spoil_page(uint32_t page)
+{
+    uint8_t byte;
+    off_t at = (off_t)(page - 1) * 2048 + 2047;
+    int fd = open(in_store("cairn.db"), O_RDWR | O_CLOEXEC);
+    ck_assert_int_eq(pread(fd, &byte, 1, at), 1);
+    byte ^= 1;
+    ck_assert_int_eq(pwrite(fd, &byte, 1, at), 1);
+    ck_assert_int_eq(close(fd), 0);
+}
+
+START_TEST(log_header_damaged)
+{
+    uint8_t header[32];
+    int out;
+    pid_t pid = start("write", &out);
+    murder(pid, out);
+    read_header(header);
+    tear_header(header, 20);
+    expect_refused(CAIRN_EDAMAGED, "the write-ahead log is damaged, cut off or empty");
+    teardown();
+    setup();
+    pid = start("transfer", &out);
+    murder(pid, out);
+    read_header(header);
+    tear_header(header, 20);
+    struct cairn_store *store = open_reader();
+    cairn_store_close(store);
+    /* A page of the database that the log has, too. */
+    spoil_page(first_page());
+    expect_refused(CAIRN_EDAMAGED, "the write-ahead log is damaged, cut off or empty");
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     int status;
@@ -416,6 +505,8 @@ int main(int argc, char **argv)
                                   database_emptied,
                                   log_cut_off,
                                   log_emptied,
+                                  log_begun_anew,
+                                  log_header_damaged,
                                   other_process_holds_the_lock,
                                   opening_waits_for_the_lock,
                                   marker_stands_while_writers_live,
