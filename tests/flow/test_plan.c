@@ -67,6 +67,21 @@ static void run_session(struct graph_test *g)
           "the log names unknown tasks");
 }
 
+/* ---- P1, P7 ---- */
+
+/* A plan expects that what failed fails again, unless it is not what it was: another
+ * definition, or an input or a secret that it reads. */
+static bool is_risk(const struct graph_test *g, uint32_t at,
+                    const struct status *before)
+{
+    const struct task *task = &g->tasks.task[at];
+    const struct state *state = status_find(before, task->id);
+    bool reads_other =
+        g->change.hit[task->def] && strcmp(g->change.reason, "output") != 0;
+    return state && strcmp(state->state, "failed") == 0 && !reads_other &&
+           !g->difference[at].any && g->change.effect != EFFECT_NEW_RUN;
+}
+
 /* ---- P3 ---- */
 
 static void explain_one(struct graph_test *g, const struct verdict *v)
@@ -172,13 +187,6 @@ static void check_tuning(struct graph_test *g)
 
 /* ---- P7 ---- */
 
-/* It failed, and is what it was: that a file or secret is not, is not looked at. */
-static bool is_risk(const struct graph_test *g, uint32_t at)
-{
-    return strcmp(state_before(g, g->tasks.task[at].id), "failed") == 0 &&
-           !g->difference[at].any && g->change.effect != EFFECT_NEW_RUN;
-}
-
 /* Does nothing that it needs make it uncertain? `certain` tells it of those. */
 static bool needs_are_certain(const struct graph_test *g, uint32_t at,
                               const bool *certain)
@@ -188,7 +196,7 @@ static bool needs_are_certain(const struct graph_test *g, uint32_t at,
         if (!v || !task_needs(&g->w, &g->tasks.task[at], &g->tasks.task[k]))
             continue;
         if (v->will == WILL_NOT ? strcmp(state_before(g, v->task), "completed") != 0
-                                : !certain[k] || is_risk(g, k))
+                                : !certain[k] || is_risk(g, k, &g->status))
             return false;
     }
     return true;
@@ -199,7 +207,7 @@ static bool may_stop(const struct graph_test *g)
 {
     bool risk = false;
     for (uint32_t i = 0; i < g->tasks.n; i++)
-        risk |= is_risk(g, i);
+        risk |= is_risk(g, i, &g->status);
     return risk && g->w.policy != ON_CONTINUE;
 }
 
@@ -274,11 +282,8 @@ static void find_unlucky(struct graph_test *g)
     for (uint32_t i = 0; i < g->tasks.n; i++) {
         const char *id = g->tasks.task[i].id;
         const struct state *now = status_find(&g->status, id);
-        const struct state *before = status_find(&g->last, id);
-        bool risk = before && strcmp(before->state, "failed") == 0 &&
-                    !g->difference[i].any && g->change.effect != EFFECT_NEW_RUN;
         bool failed = now && strcmp(now->state, "failed") == 0;
-        g->unlucky[i] = failed && !risk;
+        g->unlucky[i] = failed && !is_risk(g, i, &g->last);
         any |= g->unlucky[i];
         g->failed += failed;
     }

@@ -9,8 +9,8 @@
  * (workflow-file.md, "Outputs", `inputs`). What was touched, or is back, changes
  * nothing ("An output was deleted or changed").
  * 3. What needs a task that runs, directly or not, runs ("everything downstream").
- * 4. One that failed last time, and has not been edited, may fail again: what needs it
- *    may run (commands.md, "Words").
+ * 4. One that failed last time may fail again, unless it has been edited or an input
+ * has other content than then: what needs it may run (commands.md, "Words").
  * 5. What is found by 1 to 4 when a resume begins has lost its outcome, also if that
  *    resume is killed (events, `task_reset`). Whether one that was killed early had
  *    begun is not known here: both are allowed, for all of its tasks alike; what had
@@ -54,15 +54,32 @@ uint64_t model_makes(const struct flow *flow, uint32_t task, uint32_t param,
     return text_digest(text, strlen(text));
 }
 
+static bool reads_the_same(const struct task *task, const struct record *record,
+                           const struct files *files)
+{
+    bool same = true;
+    for (uint32_t i = 0; i < task->n_in; i++)
+        same = same && files->of[task->in[i]] == record->in[i];
+    return same;
+}
+
+/* Rule 4. Of one that failed for want of an input, the first such input is recorded. */
+static bool fails_alike(const struct task *task, const struct record *record,
+                        const struct files *files)
+{
+    for (uint32_t i = 0; i < task->n_in; i++)
+        if (!record->in[i])
+            return !files->of[task->in[i]];
+    return reads_the_same(task, record, files);
+}
+
 /* Rule 2. */
 static bool as_recorded(const struct task *task, const struct record *record,
                         const struct files *files)
 {
-    bool same = record->salt == task->salt;
+    bool same = record->salt == task->salt && reads_the_same(task, record, files);
     for (uint32_t i = 0; i < task->n_out; i++)
         same = same && files->of[task->out[i]] == record->out[i];
-    for (uint32_t i = 0; i < task->n_in; i++)
-        same = same && files->of[task->in[i]] == record->in[i];
     return same;
 }
 
@@ -101,7 +118,8 @@ struct fates model_fates(const struct flow *flow, const struct run *run,
             fates.may |= bit;
         else
             fates.will |= bit;
-        if (run->state[t] == FAILED && task->salt == run->salt[t])
+        if (run->state[t] == FAILED && task->salt == run->salt[t] &&
+            fails_alike(task, &run->record[t], files))
             risk |= bit;
     }
     return fates;

@@ -247,6 +247,8 @@ static void set_states(const struct flow *flow, struct run *run, unsigned planne
                                                  : OPEN;
         if (run->state[t] == DONE)
             record_task(flow, run, t, now);
+        else if (run->state[t] == FAILED)
+            model_inputs(&flow->task[t], now->of, run->record[t].in);
     }
     run->maybe = e.maybe;
     run->reset = 0;

@@ -48,7 +48,7 @@ struct files {
 /* ---- The model ---- */
 
 enum state { OPEN, DONE, FAILED, SKIPPED };
-/* What a task that is DONE read, made and was. */
+/* What a task that is DONE read, made and was; of one that FAILED what it read. */
 struct record {
     uint64_t in[FILES_EACH], out[FILES_EACH];
     uint32_t salt;
