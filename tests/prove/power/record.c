@@ -118,6 +118,10 @@ static uint64_t handle_of(int fd)
 /* Under other names here: libc's headers define some of these inline. */
 EXPORTED int power_open(const char *path, int flags, ...) __asm__("open");
 EXPORTED int power_open64(const char *path, int flags, ...) __asm__("open64");
+/* The same where the flags are no constant and the sources are compiled with
+ * _FORTIFY_SOURCE. */
+EXPORTED int power_open_2(const char *path, int flags) __asm__("__open_2");
+EXPORTED int power_open64_2(const char *path, int flags) __asm__("__open64_2");
 EXPORTED int power_mkostemp(char *name, int flags) __asm__("mkostemp");
 EXPORTED int power_close(int fd) __asm__("close");
 EXPORTED ssize_t power_write(int fd, const void *bytes, size_t n) __asm__("write");
@@ -176,6 +180,16 @@ int power_open64(const char *path, int flags, ...)
     return open_logged(path, flags, mode);
 }
 
+int power_open_2(const char *path, int flags)
+{
+    return open_logged(path, flags, 0);
+}
+
+int power_open64_2(const char *path, int flags)
+{
+    return open_logged(path, flags, 0);
+}
+
 int power_mkostemp(char *name, int flags)
 {
     static _Atomic uint32_t count;
@@ -201,10 +215,11 @@ int power_close(int fd)
 static ssize_t write_logged(int fd, const void *bytes, size_t n, off_t at)
 {
     bool held = handle_of(fd) && lock_log();
-    off_t where = held && at < 0 ? lseek(fd, 0, SEEK_CUR) : at;
     ssize_t done = at < 0 ? syscall(SYS_write, fd, bytes, n)
                           : syscall(SYS_pwrite64, fd, bytes, n, at);
     if (held) {
+        /* Only now: what is appended moves the position first. */
+        off_t where = at < 0 ? lseek(fd, 0, SEEK_CUR) - done : at;
         if (done > 0)
             append((struct event){.type = EV_WRITE,
                                   .handle = handle_of(fd),
