@@ -71,7 +71,7 @@ fi
 
 cases=0 reported=0 unchanged=0 undetected=0 other=0 repaired=0
 sweep() { # STORE FILE HOW FROM STEP REPAIRS
-    timeout 1500 "$BUILD/tests/prove/damage" "$1" scratch "$2" "$3" "$4" "$5" "$SEED" "$6" >sweep.out 2>sweep.err
+    timeout "${PART_TIMEOUT:?}" "$BUILD/tests/prove/damage" "$1" scratch "$2" "$3" "$4" "$5" "$SEED" "$6" >sweep.out 2>sweep.err
     grep '^#' sweep.out | sed "s|^#|# $1/$2 $3:|" | head -n 40
     counts=$(sed -n 's/^counts //p' sweep.out)
     if [ -z "$counts" ]; then

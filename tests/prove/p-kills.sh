@@ -8,7 +8,7 @@ if [ "$LEVEL" = full ]; then
 else
     set -- --storm 40 --random 6 --windows 2 --damage 2 --adopt 12 --once 6
 fi
-timeout 1500 "$crash" --seed "$SEED" "$@" >log 2>&1
+timeout "${PART_TIMEOUT:?}" "$crash" --seed "$SEED" "$@" >log 2>&1
 status=$?
 # Each test names its kills; one that failed is an "other failure" unless it says more.
 kills=$(awk '/^(not )?ok/ && match($0, /[0-9]+ kills/) { n += substr($0, RSTART, RLENGTH - 6) } END { print n + 0 }' log)

@@ -19,7 +19,7 @@ sweep() {
     figure=$2
     shift 2
     mkdir "$log.dir"
-    (cd "$log.dir" && timeout 1500 "$faults" --seed "$SEED" --preload "$faults.so" "$@") >"$log" 2>&1
+    (cd "$log.dir" && timeout "${PART_TIMEOUT:?}" "$faults" --seed "$SEED" --preload "$faults.so" "$@") >"$log" 2>&1
     status=$?
     grep '^#' "$log" | cut -c 1-1000
     places=$(sed -n 's/^places //p' "$log")

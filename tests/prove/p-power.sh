@@ -42,7 +42,7 @@ record() {
 # judge WORK SYNC SEED IMAGES
 judge() {
     dir=$PWD/$1.$2.$3
-    timeout 600 "$power" sweep "$dir/base" "$dir/log" "$1" "$2" "$3" "$4" "$dir/img" >"$dir/judged" 2>&1
+    timeout "${PART_TIMEOUT:?}" "$power" sweep "$dir/base" "$dir/log" "$1" "$2" "$3" "$4" "$dir/img" >"$dir/judged" 2>&1
     status=$?
     if [ "$status" -ne 0 ] || ! grep -q '^tally' "$dir/judged"; then
         echo "# $1 $2, seed $3: judging ended with $status"

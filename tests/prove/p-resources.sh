@@ -18,7 +18,7 @@ long_run() { # promises, what, name, numbers
     promises=$1 what=$2
     shift 2
     mkdir "$1.dir"
-    timeout 300 "$BUILD/tests/prove/resources" "$1" "$PWD/$1.dir" "$2" ${3+"$3"} >said 2>&1
+    timeout "${PART_TIMEOUT:?}" "$BUILD/tests/prove/resources" "$1" "$PWD/$1.dir" "$2" ${3+"$3"} >said 2>&1
     grep -q "^$part " said || fail 'it did not come to its end'
     read -r _ n more bytes <<END
 $(grep "^$part " said)
@@ -36,7 +36,7 @@ long_run 'G5 G7' 'processes, 64 at a time: the same' tasks $wide 64
 mkdir nasty && cd nasty || exit 1
 CAIRN_STORE=$PWD/store
 nasties=0
-PATIENCE=120 nasty_floods $mib
+PATIENCE=300 nasty_floods $mib
 nasties_of_output
 nasties_of_processes $children
 nasties_of_files

@@ -6,7 +6,7 @@ flow=$BUILD/tests/flow/flow
 count=4
 [ "$LEVEL" = full ] && count=25
 for test in A B; do
-    timeout 1500 "$flow" --test "$test" --seed "$SEED" --count "$count" >"log.$test" 2>&1
+    timeout "${PART_TIMEOUT:?}" "$flow" --test "$test" --seed "$SEED" --count "$count" >"log.$test" 2>&1
     echo $? >"status.$test"
     grep -v '^ok' "log.$test" | grep '^not ok' -A 40 | sed 's/^\([^#]\)/# \1/'
 done

@@ -5,7 +5,7 @@ set -u
 faults=$BUILD/tests/prove/faults
 points=600
 [ "$LEVEL" = full ] && points=2500
-timeout 1500 "$faults" --seed "$SEED" --cairn "$BUILD/cairn" --preload "$faults.so" --kind sqlite \
+timeout "${PART_TIMEOUT:?}" "$faults" --seed "$SEED" --cairn "$BUILD/cairn" --preload "$faults.so" --kind sqlite \
     --codes IOERR,FULL,NOMEM,BUSY,CORRUPT,CANTOPEN,INTERRUPT --points "$points" >log 2>&1
 status=$?
 grep '^#' log | cut -c 1-1000

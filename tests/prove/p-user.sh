@@ -3,12 +3,12 @@
 # tests/prove/user/main.c.
 set -u
 if [ "$LEVEL" = full ]; then
-    scenarios=100 steps=60 patience=900
+    scenarios=100 steps=60
 else
-    scenarios=12 steps=50 patience=200
+    scenarios=12 steps=50
 fi
 mkdir user
-timeout "$patience" "$BUILD/tests/prove/user" "$PWD/user" "$SEED" "$scenarios" "$steps" >said 2>&1
+timeout "${PART_TIMEOUT:?}" "$BUILD/tests/prove/user" "$PWD/user" "$SEED" "$scenarios" "$steps" >said 2>&1
 code=$?
 grep '^#' said | head -n 60
 # shellcheck disable=SC2046 # words

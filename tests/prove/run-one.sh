@@ -8,7 +8,7 @@ name=$(basename "$prover" .sh)
 dir=$work/$name
 mkdir "$dir" && cd "$dir" || exit 1
 began=$(date +%s)
-TMPDIR=$dir timeout -k 10 "${PROVE_TIMEOUT:-1700}" sh "$prover" >"$work/$name.out" 2>"$work/$name.log" </dev/null
+TMPDIR=$dir timeout -k 10 "${PROVE_TIMEOUT:?}" sh "$prover" >"$work/$name.out" 2>"$work/$name.log" </dev/null
 status=$?
 took=$(($(date +%s) - began))
 if [ "$status" -ne 0 ] || ! grep -q '^figure|\|^skip|' "$work/$name.out" ||

@@ -10,7 +10,9 @@
 #   skip|what|why it cannot be done here
 #   # anything that a reader of a failure wants to know
 #
-# PROVE_JOBS of them run at a time (2), each for at most PROVE_TIMEOUT seconds.
+# PROVE_JOBS of them run at a time (2), each for at most PROVE_TIMEOUT seconds and each long
+# part of one for at most three quarters of that. These only end what hangs: on a machine
+# that has much else to do everything takes several times as long.
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 BUILD=$(cd "${BUILD:-build}" && pwd)
@@ -20,7 +22,9 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/cairn-prove.XXXXXX")
 work=$(cd "$work" && pwd -P)
 [ -n "${KEEP-}" ] || trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
-export BUILD LEVEL SEED root work PATH="$BUILD:$PATH"
+PROVE_TIMEOUT=${PROVE_TIMEOUT:-7200}
+PART_TIMEOUT=$((PROVE_TIMEOUT * 3 / 4))
+export BUILD LEVEL SEED PROVE_TIMEOUT PART_TIMEOUT root work PATH="$BUILD:$PATH"
 unset MAKEFLAGS MAKELEVEL MFLAGS CAIRN_STORE
 
 write=

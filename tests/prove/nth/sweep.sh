@@ -16,7 +16,7 @@ sweep_calls() {
     stride=$3
     [ "$LEVEL" = full ] && stride=$4
     mkdir "$2" || exit 1
-    timeout 900 "$nth" --sweep "$1" --case "$2" --stride "$stride" \
+    timeout "${PART_TIMEOUT:?}" "$nth" --sweep "$1" --case "$2" --stride "$stride" \
         --first $((SEED % stride + 1)) "$2" "$BUILD/cairn"
     swept=$?
     rm -rf "$2"
