@@ -11,6 +11,7 @@
 #include "executor/state/report.h"
 
 #include "cairn/plan.h"
+#include "plan/ended_files.h"
 #include "runs/outputs.h"
 #include "storage/rows_attempt.h"
 
@@ -236,6 +237,31 @@ static int find_keeper(struct engine *e, struct orphan *orphan,
     return 0;
 }
 
+/* It may have ended, and a file may have changed, after the run was loaded, which can
+ * take long. What is known of its files then is as good as nothing. */
+static int check_ended(struct engine *e, struct orphan *orphan,
+                       struct cairn_error *error)
+{
+    struct keeper *keeper = &orphan->keeper;
+    struct buf why = BUF_INIT, text = BUF_INIT;
+    struct asker asker = {&e->progress.lookup, orphan->task, orphan->row.number};
+    if (!orphan->wanted || keeper->fate != KEEPER_ENDED)
+        return 0;
+    struct end_note end = ended_note_of(keeper, orphan->task);
+    int rc = ended_files_check(&asker, &end, &why, error);
+    if (!rc && why.size) {
+        keeper->fate = KEEPER_LOST;
+        buf_format(&text, "%s has ended, but %.*s: that end does not count",
+                   e->request.graph->id[orphan->task], (int)why.size, why.data);
+        buf_byte(&text, '\0');
+        report(e, CAIRN_EVENT_NOTICE,
+               text.failed ? "an end does not count" : text.data);
+    }
+    buf_release(&why);
+    buf_release(&text);
+    return rc;
+}
+
 static int look_at_orphan(struct engine *e, struct orphan *orphan,
                           struct cairn_error *error)
 {
@@ -251,7 +277,7 @@ static int look_at_orphan(struct engine *e, struct orphan *orphan,
     /* Stopped before us: for this owner it was interrupted. */
     if (keeper->fate == KEEPER_ENDED && keeper->record.stopped)
         keeper->fate = KEEPER_LOST;
-    return 0;
+    return check_ended(e, orphan, error);
 }
 
 /* Takes such tasks away from the scheduler: before any of them is settled, since one

@@ -1,0 +1,195 @@
+# Attempts that outlived their cairn (on_crash: adopt), and the file of the workflow was edited
+# before the resume: an end counts only if the files are as they were then.
+. "$TESTS/cli/tap.sh"
+
+# write_flow NAME ON_CRASH TASK-BEFORE KEYS: `a` runs until there is `go`, and says what its keeper is.
+write_flow() {
+    cat >"$1.yaml" <<END2
+name: $1
+on_crash: $2
+on_failure: continue
+jobs: 4
+tasks:
+  $3
+  a: {$4 run: 'echo begun >>log; cp in d/a.out; echo \$PPID >keeper.new; mv keeper.new keeper; until [ -e go ]; do sleep 0.02; done; echo ended >>log'}
+  b: {needs: 'a', run: 'cp d/a.out b.out', inputs: d/a.out, outputs: b.out}
+END2
+}
+Z1='z: {run: echo 1}'
+Z2='y: {run: echo new}
+  z: {run: echo 2}'
+FILES='inputs: in, outputs: d/a.out,'
+
+begin() { # NAME: a run whose task `a` outlives it
+    rm -rf .cairn log go keeper d d2 d.old ./*.out
+    mkdir d d2
+    echo good >in
+    cairn run "$1.yaml" >run.out 2>&1 &
+    pid=$!
+    wait_for 20 test -s keeper
+    wait_for 20 grep -q '^ok' run.out
+    kill -9 $pid
+    wait $pid 2>/dev/null
+}
+ended() { # A zombie has no command line, either.
+    [ -z "$(tr -d '\0' 2>/dev/null <"/proc/$(cat keeper)/cmdline")" ]
+}
+end_task() {
+    touch go
+    wait_for 20 ended
+    sleep 0.05 # the times of files lag behind the clock
+}
+
+for once in '' 'once: true, '; do
+    for how in same hand rename input gone; do
+        write_flow files adopt "$Z1" "$once$FILES"
+        begin files
+        end_task
+        wanted=good
+        case $how in
+        hand) echo foreign >d/a.out ;;
+        rename)
+            echo foreign >d2/a.out
+            mv d d.old
+            mv d2 d
+            ;;
+        input) echo newer >in && wanted=newer ;;
+        gone) rm d/a.out ;;
+        esac
+        write_flow files adopt "$Z2" "$once$FILES"
+        exits 0 cairn plan
+        if [ $how != same ] && [ "$once" ]; then
+            exits 8 cairn resume
+            says 'that end does not count' "$once$how: it says why"
+            is "$(grep -c begun log)" 1 'and nothing runs twice'
+            ok 'nothing is made of it' test ! -e b.out
+            continue
+        fi
+        exits 0 cairn resume
+        is "$(cat b.out)" $wanted "$once$how: what is there is what a task has made"
+        if [ $how = same ]; then
+            is "$(grep -c begun log)" 1 'and its end is taken over'
+        else
+            says 'that end does not count' 'and it says why'
+            is "$(grep -c begun log)" 2 'and the task runs again'
+        fi
+        exits 0 cairn resume
+        says 'nothing to do' 'then all is settled'
+    done
+done
+
+# The task itself was edited, and what it has done counts (--on-change=keep, once): what it is
+# to have made by now must be of its time.
+for how in keep once; do
+    for file in old new; do
+        case $how in keep) once= more=--on-change=keep ;; *) once='once: true, ' more= ;; esac
+        write_flow edited adopt "$Z1" "${once}outputs: d/a.out,"
+        rm -f other
+        [ $file = new ] || echo foreign >other
+        sleep 0.05
+        begin edited
+        [ $file = old ] || echo other >other
+        end_task
+        write_flow edited adopt "$Z2" "${once}outputs: [d/a.out, other],"
+        if [ $how$file = onceold ]; then
+            exits 8 cairn resume
+            says 'a had ended when the run was killed, but other has changed' "$how $file: it says why"
+        else
+            # shellcheck disable=SC2086
+            exits 0 cairn resume $more
+            [ $file = new ] && wanted=1 || wanted=2
+            is "$(grep -c begun log)" $wanted "$how $file: it began so often"
+        fi
+    done
+done
+
+# It ends, and its file is changed, while the resume compares large files: after it was found
+# running.
+cat >slow.c <<'END2'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+static void pause_at(const char *path)
+{
+    size_t n = strlen(path);
+    const struct timespec rest = {0, 10000000};
+    if (n < 7 || strcmp(path + n - 7, "slow.in"))
+        return;
+    creat("looking", 0600);
+    while (access("looked", F_OK))
+        nanosleep(&rest, NULL);
+}
+#define OPEN(name)                                            \
+    int name(const char *path, int flags, ...)                \
+    {                                                         \
+        int (*next)(const char *, int, ...);                  \
+        *(void **)&next = dlsym(RTLD_NEXT, #name);            \
+        va_list list;                                         \
+        va_start(list, flags);                                \
+        mode_t mode = flags & O_CREAT ? va_arg(list, int) : 0; \
+        va_end(list);                                         \
+        pause_at(path);                                       \
+        return next(path, flags, mode);                       \
+    }
+OPEN(open)
+OPEN(open64)
+END2
+ok 'the library is made' ${CC:-cc} -shared -fPIC -o slow.so slow.c -ldl
+export ASAN_OPTIONS="${ASAN_OPTIONS-}${ASAN_OPTIONS:+:}verify_asan_link_order=0"
+for once in '' 'once: true, '; do
+    write_flow slow adopt 's: {inputs: slow.in, run: ":"}' "$once$FILES"
+    rm -f looking looked
+    echo slow >slow.in
+    begin slow
+    touch slow.in
+    LD_PRELOAD="$PWD/slow.so" cairn resume >resume.out 2>&1 &
+    pid=$!
+    wait_for 20 test -e looking
+    end_task
+    echo foreign >d/a.out
+    touch looked
+    wait $pid
+    is "$?" "$([ "$once" ] && echo 8 || echo 0)" "${once}it goes on"
+    ok 'and says why that end does not count' grep -q 'a has ended, but d/a.out has changed since' resume.out
+    if [ "$once" ]; then
+        ok 'nothing is made of it' test ! -e b.out
+    else
+        is "$(cat b.out)" good 'it runs again'
+    fi
+done
+
+# Members of a foreach, which have other numbers after the edit.
+write_members() { # VALUES
+    cat >members.yaml <<END2
+name: members
+on_crash: adopt
+jobs: 4
+tasks:
+  m: {foreach: {i: [$1]}, outputs: '\${{ i }}.out', run: 'echo \$i >>log; echo \$i >\$i.out; [ \$i = w ] || { echo \$PPID >keeper-\$i.new; mv keeper-\$i.new keeper-\$i; until [ -e go ]; do sleep 0.02; done; }'}
+END2
+}
+rm -rf .cairn log go keeper* ./*.out
+write_members 'x, y'
+cairn run members.yaml >run.out 2>&1 &
+pid=$!
+wait_for 20 test -s keeper-x -a -s keeper-y
+kill -9 $pid
+wait $pid 2>/dev/null
+touch go
+for i in x y; do
+    mv keeper-$i keeper
+    wait_for 20 ended
+done
+sleep 0.05
+echo foreign >y.out
+write_members 'w, y, x'
+exits 0 cairn resume
+says 'm[i=y] had ended when the run was killed, but y.out has changed since' 'the member is named'
+is "$(sort log | tr '\n' ' ')" 'w x y y ' 'and it alone runs again'
+is "$(cat y.out)" y 'and makes its file'
+
+done_testing
