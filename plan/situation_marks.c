@@ -248,15 +248,17 @@ static void note_untaken(struct loader *l, const struct graph *old)
             r->marks[task] = MARK_RESET;
 }
 
+/* Attempts that were taken over outlive an owner that would have kept none of its own,
+ * so what `on_crash` is by now does not matter. */
 static int look_at_keepers(struct loader *l)
 {
     struct recorded *r = &l->s->recorded;
     const struct graph *old = situation_old(l->s, l->w);
-    if (!r->recovered || old->definition->on_crash != ON_CRASH_ADOPT)
+    if (!r->recovered)
         return 0;
     int rc = keepers_each(store_live_dir(l->store), store_id(l->store), r->row.run,
                           note_keeper, l, l->error);
-    if (!rc)
+    if (!rc && old->definition->on_crash == ON_CRASH_ADOPT)
         note_untaken(l, old);
     return rc;
 }

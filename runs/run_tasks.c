@@ -16,7 +16,7 @@
 struct newest {
     uint32_t number;
     uint8_t mark; /* enum mark: what it leaves on a task that is pending */
-    bool timed_out;
+    bool timed_out, taken_over;
     int64_t started_ns, ended_ns, cpu_us, peak_kib;
     int32_t exit_code, signal;
     const char *text; /* in the view's arena */
@@ -68,6 +68,7 @@ static int note_attempt(void *context, const struct attempt_row *row)
         .number = row->number,
         .mark = attempt_mark(row, l->recovery),
         .timed_out = row->flags & ATTEMPT_TIMED_OUT,
+        .taken_over = row->flags & ATTEMPT_ADOPTED,
         .started_ns = row->started_ns ? row->started_ns : row->intent_ns,
         .ended_ns = row->ended_ns,
         .cpu_us = row->cpu_us,
@@ -188,9 +189,10 @@ static uint8_t recorded_mark(const struct newest *a, enum cairn_outcome outcome)
 
 /* Whether the next owner will find it unknown. Whether an interrupted attempt lives on
  * under a keeper is not known here. */
-static bool is_unknown(const struct stored_run *v, uint32_t task, uint8_t mark)
+static bool is_unknown(const struct stored_run *v, const struct newest *a,
+                       uint32_t task, uint8_t mark)
 {
-    if (v->definition.on_crash == ON_CRASH_ADOPT)
+    if (v->definition.on_crash == ON_CRASH_ADOPT || a->taken_over)
         mark &= (uint8_t)~MARK_INTERRUPTED;
     return task_is_unknown(graph_def(&v->graph, task), CAIRN_PENDING, mark);
 }
@@ -213,7 +215,7 @@ static int list_tasks(const struct stored_run *v, const struct newest *newest,
         bool pending = outcome == CAIRN_PENDING;
         uint8_t mark = recorded_mark(a, outcome);
         bool interrupted = pending && was_interrupted(a, mark, live);
-        bool unknown = !live && is_unknown(v, task, mark);
+        bool unknown = !live && is_unknown(v, a, task, mark);
         struct cairn_task_info info = {
             .id = v->graph.id[task],
             .node = task,

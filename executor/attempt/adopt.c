@@ -347,12 +347,9 @@ int adopt_all(struct engine *e, struct cairn_error *error)
     const struct recorded *r = &e->run.situation.recorded;
     if (!r->recovered || e->request.mode == MODE_SETTLE)
         return 0;
-    const struct graph *old = situation_old(&e->run.situation, e->request.workflow);
     keepers_forget_foreign(e->run.live_dir, e->run.identity, e->run.row.run);
-    int rc = old->definition->on_crash == ON_CRASH_ADOPT
-                 ? keepers_each(e->run.live_dir, e->run.identity, e->run.row.run,
-                                end_if_unknown, e, error)
-                 : 0;
+    int rc = keepers_each(e->run.live_dir, e->run.identity, e->run.row.run,
+                          end_if_unknown, e, error);
     if (!r->n_noted && e->jobs.slots.slots)
         end_notes_remove_others(e->run.live_dir, e->jobs.slots.slots);
     if (!rc)

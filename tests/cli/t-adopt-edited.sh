@@ -1,5 +1,6 @@
 # Attempts that outlived their cairn (on_crash: adopt), and the file of the workflow was edited
-# before the resume: an end counts only if the files are as they were then.
+# before the resume: an end counts only if the files are as they were then, and no attempt that
+# still runs is forgotten, whatever `on_crash` says by then.
 . "$TESTS/cli/tap.sh"
 
 # write_flow NAME ON_CRASH TASK-BEFORE KEYS: `a` runs until there is `go`, and says what its keeper is.
@@ -18,10 +19,11 @@ END2
 Z1='z: {run: echo 1}'
 Z2='y: {run: echo new}
   z: {run: echo 2}'
+Z3='z: {run: "touch adopted; until [ -e go ]; do sleep 0.02; done"}'
 FILES='inputs: in, outputs: d/a.out,'
 
 begin() { # NAME: a run whose task `a` outlives it
-    rm -rf .cairn log go keeper d d2 d.old ./*.out
+    rm -rf .cairn log go keeper d d2 d.old ./*.out adopted
     mkdir d d2
     echo good >in
     cairn run "$1.yaml" >run.out 2>&1 &
@@ -192,4 +194,56 @@ says 'm[i=y] had ended when the run was killed, but y.out has changed since' 'th
 is "$(sort log | tr '\n' ' ')" 'w x y y ' 'and it alone runs again'
 is "$(cat y.out)" y 'and makes its file'
 
+# Taken over by an owner that would not have kept it (on_crash: kill by then), and that is
+# killed, too: whoever comes next takes it over as well.
+for once in '' 'once: true, '; do
+    for now in lives ended; do
+        write_flow kill adopt "$Z1" "${once}outputs: d/a.out,"
+        begin kill
+        write_flow kill kill "$Z3" "${once}outputs: d/a.out,"
+        cairn resume >resume.out 2>&1 &
+        pid=$!
+        wait_for 20 test -e adopted
+        kill -9 $pid
+        wait $pid 2>/dev/null
+        rm adopted
+        exits 0 cairn status --json
+        is "$(json_get .unknown)" 0 "$once$now: nobody has to decide about it"
+        exits 0 cairn plan
+        matches '^(adopt|run) +a ' 'and the plan names it'
+        if [ $now = ended ]; then
+            end_task
+        else
+            (wait_for 20 test -e adopted && touch go) &
+        fi
+        exits 0 cairn resume
+        wait
+        is "$(tr '\n' ' ' <log)" 'begun ended ' "$once$now: it ran once, by itself"
+        is "$(cat b.out)" good 'and what it has made is used'
+        exits 0 cairn resume
+        says 'nothing to do' 'then all is settled'
+        exits 0 cairn checkpoint verify
+    done
+done
+
+# The same, and its task is gone, or another one, by then: what still runs is ended.
+for how in renamed changed; do
+    write_flow kill adopt "$Z1" ''
+    begin kill
+    write_flow kill kill "$Z3" ''
+    cairn resume >resume.out 2>&1 &
+    pid=$!
+    wait_for 20 test -e adopted
+    kill -9 $pid
+    wait $pid 2>/dev/null
+    case $how in
+    renamed) sed -i 's/^  a: .*/  a2: {run: "echo a2 >>log"}/; s/needs: .a./needs: a2/' kill.yaml ;;
+    *) sed -i 's/^  a: .*/  a: {run: "echo a2 >>log"}/' kill.yaml ;;
+    esac
+    (wait_for 20 grep -q a2 log && touch go) &
+    exits 0 cairn resume
+    wait
+    ok "$how: its old process has ended" ended
+    is "$(tr '\n' ' ' <log)" 'begun a2 ' 'and did not come to its end'
+done
 done_testing
