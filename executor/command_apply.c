@@ -133,6 +133,14 @@ static bool end_external(struct engine *e, const struct command_row *row, uint32
 
 /* ---- Unknown tasks ---- */
 
+/* What it read tells later whether it would fail again. */
+static int accept_as_failed(struct engine *e, struct ending *ending)
+{
+    struct asker asker = {&e->progress.lookup, ending->row.task, ending->row.number};
+    ending->row.outcome = CAIRN_FAILED;
+    return ending_keep_inputs_now(e, &asker, ending, NULL);
+}
+
 /* Reported as done, so its declared outputs must be there. As complete_externally. */
 static int accept_as_done(struct engine *e, const struct command_row *row,
                           struct ending *ending)
@@ -142,9 +150,8 @@ static int accept_as_done(struct engine *e, const struct command_row *row,
     int rc = complete_externally(e, row, ending, STR(""), &why);
     if (!rc || is_undecided(rc))
         return rc;
-    ending->row.outcome = CAIRN_FAILED;
     buf_format(&ending->text, "resolved as done, but %s", why.text);
-    return 0;
+    return accept_as_failed(e, ending);
 }
 
 /* False: it stays queued. */
@@ -161,8 +168,9 @@ static bool resolve_unknown(struct engine *e, const struct command_row *row,
     if (!ending)
         return false;
     buf_format(&ending->text, "resolved: %s", texts[row->argument]);
-    ending->row.outcome = CAIRN_FAILED;
-    int rc = row->argument == CAIRN_RESOLVED_DONE ? accept_as_done(e, row, ending) : 0;
+    int rc = row->argument == CAIRN_RESOLVED_DONE     ? accept_as_done(e, row, ending)
+             : row->argument == CAIRN_RESOLVED_FAILED ? accept_as_failed(e, ending)
+                                                      : 0;
     if (rc)
         return abandon_ending(e, ending, rc);
     log_command(e, row, task, texts[row->argument]);

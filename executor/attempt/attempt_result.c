@@ -98,19 +98,42 @@ static int add_earlier_values(struct engine *e, uint32_t task, struct arena *are
     return 0;
 }
 
-int result_add_earlier(struct engine *e, const struct asker *asker, struct arena *arena,
-                       struct result *result, struct cairn_error *error)
+/* As if it had read what is there now. */
+static int read_inputs_now(struct engine *e, const struct asker *asker,
+                           struct arena *arena, struct result *result,
+                           struct cairn_error *error)
 {
-    const struct task_def *def = lookup_scope(asker).def;
-    if (e->progress.states.outcome[asker->task] != CAIRN_UNKNOWN)
-        return 0;
-    int rc = add_earlier_values(e, asker->task, arena, result, error);
-    if (!rc && def->n_inputs)
-        rc = look_at_inputs(asker, arena, result, error);
+    int rc = lookup_scope(asker).def->n_inputs
+                 ? look_at_inputs(asker, arena, result, error)
+                 : 0;
     /* Who only decides need not have them. */
     if (!rc && !secrets_missing(&e->run.situation.secrets).len)
         rc = launch_mark_secrets(e, asker->task, arena, result, error);
     return rc;
+}
+
+int result_add_earlier(struct engine *e, const struct asker *asker, struct arena *arena,
+                       struct result *result, struct cairn_error *error)
+{
+    if (e->progress.states.outcome[asker->task] != CAIRN_UNKNOWN)
+        return 0;
+    int rc = add_earlier_values(e, asker->task, arena, result, error);
+    return rc ? rc : read_inputs_now(e, asker, arena, result, error);
+}
+
+int ending_keep_inputs_now(struct engine *e, const struct asker *asker,
+                           struct ending *ending, struct cairn_error *error)
+{
+    struct arena arena = ARENA_INIT;
+    struct cairn_error why = {0};
+    struct result read = {0};
+    int rc = read_inputs_now(e, asker, &arena, &read, &why);
+    if (!rc)
+        ending_keep_inputs(e, &read, ending);
+    arena_release(&arena);
+    return rc == CAIRN_ENOMEM || rc == CAIRN_ESTOPPED
+               ? error_set(error, rc, "%s", why.text)
+               : 0;
 }
 
 int read_outputs(const struct asker *asker, struct arena *arena, struct result *result,

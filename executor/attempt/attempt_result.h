@@ -30,6 +30,10 @@ int result_add_earlier(struct engine *e, const struct asker *asker, struct arena
 /* Of one that failed: what it read, which tells later whether it would fail again. */
 void ending_keep_inputs(struct engine *e, const struct result *known,
                         struct ending *ending);
+/* The same of an unknown task that is decided to have failed: its inputs and secrets as
+ * they are now. CAIRN_ENOMEM, CAIRN_ESTOPPED; what cannot be read else is left out. */
+int ending_keep_inputs_now(struct engine *e, const struct asker *asker,
+                           struct ending *ending, struct cairn_error *error);
 /* Encodes the result and its digest into the ending. */
 int ending_keep_result(struct engine *e, struct ending *ending,
                        const struct result *result, struct cairn_error *error);

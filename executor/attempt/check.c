@@ -238,6 +238,13 @@ int check_ended(struct engine *e, struct job *job, const struct process_end *end
 
 static void settle_decision(struct engine *e, struct job *job, struct ending *ending)
 {
+    struct cairn_error why = {0};
+    struct asker asker = job_asker(e, job);
+    if (ending->row.outcome == CAIRN_FAILED &&
+        ending_keep_inputs_now(e, &asker, ending, &why)) {
+        ending->row.outcome = CAIRN_UNKNOWN;
+        buf_format(&ending->text, "; but %s", why.text);
+    }
     jobs_free(e, job);
     progress_no_retry(e, ending->row.task);
     if (ending->row.outcome == CAIRN_UNKNOWN) { /* it stays so */

@@ -2,6 +2,7 @@
 /* The end of an attempt that ran under a keeper. */
 #include "executor/attempt/kept.h"
 
+#include "executor/attempt/attempt_result.h"
 #include "executor/attempt/job_output.h"
 #include "executor/state/report.h"
 
@@ -42,8 +43,11 @@ static int settle_lost(struct engine *e, struct job *job, struct cairn_error *er
     buf_text(&ending->text, "its keeper was killed, and the task with it");
     job_capture(e, job, ending);
     ending->row.outcome = job->cancelled ? CAIRN_CANCELLED : CAIRN_FAILED;
+    bool once = graph_def(e->request.graph, job->intent.task)->once;
+    if (ending->row.outcome == CAIRN_FAILED && !once)
+        ending_keep_inputs(e, &job->result, ending);
     jobs_free(e, job);
-    if (!graph_def(e->request.graph, job->intent.task)->once) {
+    if (!once) {
         settle_ending(e, ending);
         return 0;
     }

@@ -116,4 +116,23 @@ for what in change failure; do
     exits 0 cairn resume
     says 'nothing to do' 'then it is at rest'
 done
+
+# Its keeper is killed, and the task with it.
+cat >k.yaml <<'END'
+name: k
+on_crash: adopt
+tasks:
+  parse: {run: 'grep -q good in && exit; kill -9 $PPID; sleep 60', inputs: in}
+  fallback: {needs: parse, when: failed, run: 'echo fallback >res'}
+  use: {needs: parse, run: 'echo parsed >res'}
+END
+rm -rf .cairn
+echo bad >in
+exits 0 cairn run k.yaml
+is "$(cat res)" fallback 'the failure is handled'
+exits 0 cairn resume
+says 'nothing to do' 'and stands while the input is the same'
+echo good >in
+exits 0 cairn resume
+is "$(cat res)" parsed 'else it is tried again'
 done_testing

@@ -367,4 +367,40 @@ END2
     exits 0 cairn resume
     is "$(wc -l <ran)" 2 "$how: it runs again"
 done
+
+# One that counts as failed because somebody, or its check, has decided so, and whose failure
+# is handled, is tried again if its input changes after that, as one that failed by itself.
+for how in failed check passed; do
+    rm -rf .cairn ran at res made go
+    echo bad >in
+    case $how in
+    failed) more= ;;
+    check) more=', check: grep -q good in' ;;
+    passed) more=', outputs: made, check: "true"' ;;
+    esac
+    cat >input.yaml <<END2
+name: input
+tasks:
+  pay: {once: true, inputs: in, run: 'echo pay >>ran; touch at; [ -e go ] || sleep 60; grep good in >res; touch made'$more}
+  fallback: {needs: pay, when: failed, run: 'echo fallback >res'}
+END2
+    crash input.yaml
+    touch go
+    if [ $how = failed ]; then
+        exits 8 cairn resume
+        exits 0 cairn resolve 1 pay failed
+    fi
+    exits 0 cairn resume
+    is "$(cat res)" fallback "$how: its failure is handled"
+    exits 0 cairn resume
+    says 'nothing to do' 'and stands while the input is the same'
+    echo good >in
+    exits 0 cairn plan
+    matches 'run +pay +the content of its input in differs' "$how: else it is tried again"
+    exits 0 cairn resume
+    is "$(cat res)" good "$how: and ends as a fresh one does"
+    exits 0 cairn resume
+    says 'nothing to do' 'then it is at rest'
+    exits 0 cairn checkpoint verify
+done
 done_testing
