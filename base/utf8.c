@@ -47,3 +47,12 @@ size_t utf8_fit(struct str text, size_t max)
         fit--;
     return fit;
 }
+
+bool utf8_is_text(struct str text)
+{
+    const char *at = text.ptr, *end = text.ptr + text.len;
+    uint32_t code = 1;
+    for (size_t n = 1; at < end && n && code; at += n)
+        n = utf8_next(at, end, &code);
+    return at == end && code;
+}

@@ -11,4 +11,7 @@ size_t utf8_next(const char *at, const char *end, uint32_t *code);
 /* The longest start of `text` of at most `max` bytes that cuts no character. */
 size_t utf8_fit(struct str text, size_t max);
 
+/* UTF-8 without NUL. */
+bool utf8_is_text(struct str text);
+
 #endif

@@ -36,6 +36,8 @@ static const struct row_kind {
      "the log of session %lld, turn %lld, number %lld", NULL, true},
     {SQL_ALL_ANNOTATION, ANNOTATION_COLUMNS_READ,
      "the annotation of checkpoint %lld, number %lld", NULL, true},
+    {SQL_ALL_MESSAGE, MESSAGE_COLUMNS_READ, "the message of session %lld, number %lld",
+     NULL, true},
 };
 
 /* With a key: whether it is sound for a handle that has none. */

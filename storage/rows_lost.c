@@ -87,6 +87,7 @@ static const struct {
 } tallied[TALLY_KINDS] = {
     [TALLY_ITEMS] = {"items of session", SQL_ITEM_SUMS, true},
     [TALLY_LOG] = {"rows of the log of session", SQL_SESSION_LOG_SUMS, true},
+    [TALLY_MESSAGES] = {"messages of session", SQL_MESSAGE_SUMS, true},
     [TALLY_BRANCHES] = {"branches of sessions", SQL_BRANCH_SUMS, false},
     [TALLY_ANNOTATIONS] = {"labels and notes of checkpoints", SQL_ANNOTATION_SUMS,
                            false},
@@ -177,6 +178,8 @@ static int look_at_sessions(struct cairn_store *store, const struct looking *loo
         rc = look_at(store, TALLY_ITEMS, session, looking, error);
         if (!rc)
             rc = look_at(store, TALLY_LOG, session, looking, error);
+        if (!rc)
+            rc = look_at(store, TALLY_MESSAGES, session, looking, error);
         if (rc)
             break;
     }
@@ -189,7 +192,8 @@ int store_each_tally_gap(struct cairn_store *store, tally_gap_fn *each, void *co
 {
     const struct looking looking = {each, context};
     assert(each);
-    if (store->stands_in) /* older than these tables */
+    enum { TALLIES_SINCE = 6 };
+    if (store->stands_in && store->stands_in < TALLIES_SINCE)
         return 0;
     int rc = store_begin_read(store, error);
     if (rc)

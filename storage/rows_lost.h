@@ -42,6 +42,7 @@ int store_was_quarantined(struct cairn_store *store, uint64_t seq, bool *was,
 enum tally_of {
     TALLY_ITEMS,       /* of one session */
     TALLY_LOG,         /* of one session */
+    TALLY_MESSAGES,    /* of one session */
     TALLY_BRANCHES,    /* of the store; its scope is 0 */
     TALLY_ANNOTATIONS, /* of the store */
     TALLY_KINDS

@@ -240,6 +240,7 @@ int store_secret_key(struct cairn_store *store, bool create, uint8_t key[32],
 static const char *const tally_keys[TALLY_KINDS] = {
     [TALLY_ITEMS] = "rows item",
     [TALLY_LOG] = "rows session_log",
+    [TALLY_MESSAGES] = "rows message",
     [TALLY_BRANCHES] = "rows branch",
     [TALLY_ANNOTATIONS] = "rows annotation",
 };

@@ -14,8 +14,8 @@
  * store with the setting `sums` every row has one.
  * - event.n counts within the turn.
  * - spared: objects that were used again while garbage is collected (rows_gc.c).
- * - session, branch, item, session_log and annotation: see sessions/. Every row of
- *   them has a sum (row_checksum.c), since they say what was known.
+ * - session, branch, item, session_log, annotation and message: see sessions/. Every
+ *   row of them has a sum (row_checksum.c), since they say what was known.
  * - object.base: the object whose content is the prefix of this one's frame (object.c).
  *   The reference also keeps a collector of an older cairn, which knows nothing of it,
  *   from deleting that object: it gets an error. */
@@ -142,8 +142,23 @@ static const char version_6[] =
     " sum BLOB NOT NULL, PRIMARY KEY(seq, n)) STRICT, WITHOUT ROWID;"
     "PRAGMA user_version = 6;";
 
-static const char *const migrations[] = {version_1, version_2, version_3,
-                                         version_4, version_5, version_6};
+/* What is looked up, and what garbage collection reads, stands before the body. */
+static const char version_7[] =
+    "CREATE TABLE message("
+    " session INTEGER NOT NULL, n INTEGER NOT NULL, parent INTEGER NOT NULL,"
+    " position INTEGER NOT NULL, time_ns INTEGER NOT NULL, role INTEGER NOT NULL,"
+    " form INTEGER NOT NULL, tokens_in INTEGER NOT NULL, tokens_out INTEGER NOT NULL,"
+    " total_in INTEGER NOT NULL, total_out INTEGER NOT NULL, prompt INTEGER NOT NULL,"
+    " reply INTEGER NOT NULL, size INTEGER NOT NULL, model TEXT NOT NULL,"
+    " file TEXT NOT NULL, origin BLOB NOT NULL, object BLOB NOT NULL,"
+    " body BLOB NOT NULL, chain BLOB NOT NULL, sum BLOB NOT NULL,"
+    " PRIMARY KEY(session, n)) STRICT, WITHOUT ROWID;"
+    "CREATE INDEX message_origin ON message(session, origin)"
+    " WHERE length(origin) > 0;"
+    "PRAGMA user_version = 7;";
+
+static const char *const migrations[] = {version_1, version_2, version_3, version_4,
+                                         version_5, version_6, version_7};
 _Static_assert(sizeof migrations / sizeof migrations[0] == SCHEMA_VERSION,
                "each version has its migration");
 
@@ -181,6 +196,11 @@ static const struct stand_in {
      "DROP TABLE temp.item;"
      "DROP TABLE temp.session_log;"
      "DROP TABLE temp.annotation;"},
+    {6,
+     "CREATE TEMP TABLE message(session, n, parent, position, time_ns, role, form,"
+     " tokens_in, tokens_out, total_in, total_out, prompt, reply, size, model, file,"
+     " origin, object, body, chain, sum);",
+     "DROP TABLE temp.message;"},
 };
 enum { STAND_INS = sizeof stand_ins / sizeof stand_ins[0] };
 

@@ -116,7 +116,7 @@ int rescue_each_record(struct rescue *rescue, struct str mark, size_t head,
     return salvage_blobs(&rescue->salvage, &wanted, error);
 }
 
-_Static_assert(SQL_KEEP_ANNOTATION - SQL_KEEP_META == SALVAGE_TABLES - 1,
+_Static_assert(SQL_KEEP_MESSAGE - SQL_KEEP_META == SALVAGE_TABLES - 1,
                "the statements stand in the order of the tables");
 _Static_assert((int)SQL_KEEP_CHECKPOINT - (int)SQL_KEEP_META == (int)SALVAGE_CHECKPOINT,
                "the statements stand in the order of the tables");
@@ -196,6 +196,7 @@ static int is_sound(struct rescue *rescue, const struct salvage_row *row,
     case SALVAGE_ITEM:
     case SALVAGE_SESSION_LOG:
     case SALVAGE_ANNOTATION:
+    case SALVAGE_MESSAGE:
         return values_sound(store->sha, row->values, (size_t)row->n, true);
     case SALVAGE_TOMBSTONE:
         tombstone_columns(row, columns);

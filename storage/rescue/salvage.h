@@ -30,6 +30,7 @@ enum salvage_table { /* in the order in which rows may refer to earlier ones */
                      SALVAGE_ITEM,
                      SALVAGE_SESSION_LOG,
                      SALVAGE_ANNOTATION,
+                     SALVAGE_MESSAGE,
                      SALVAGE_TABLES
 };
 enum { SALVAGE_COLUMNS = 26 };

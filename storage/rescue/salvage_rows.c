@@ -25,6 +25,7 @@ const struct salvage_shape salvage_shapes[SALVAGE_TABLES + 1] = {
     [SALVAGE_ITEM] = {"item", "iiibb", 5, false},
     [SALVAGE_SESSION_LOG] = {"session_log", "iiiiiiibbb", 10, false},
     [SALVAGE_ANNOTATION] = {"annotation", "iiiiitb", 7, false},
+    [SALVAGE_MESSAGE] = {"message", "iiiiiiiiiiiiiittbbbbb", 21, false},
     [SCHEMA_TABLE] = {"sqlite_schema", "tttIT", 5, false},
 };
 
@@ -37,6 +38,8 @@ const char *salvage_name(enum salvage_table table)
 int salvage_since(enum salvage_table table)
 {
     assert(table < SALVAGE_TABLES);
+    if (table == SALVAGE_MESSAGE)
+        return 7;
     if (table >= SALVAGE_SESSION)
         return 6;
     return table == SALVAGE_CLAIM || table == SALVAGE_EVENT ? 2 : 1;

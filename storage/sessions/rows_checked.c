@@ -15,7 +15,10 @@ const struct checked_table checked_sessions = {"ntiitinbbb", "the row of session
                                            "%lld"},
                            checked_annotations = {"nwiyytb",
                                                   "the annotation of checkpoint %lld, "
-                                                  "number %lld"};
+                                                  "number %lld"},
+                           checked_messages = {"nnnniyynnnnnnnttbbbbb",
+                                               "the message of session %lld, number "
+                                               "%lld"};
 
 /* ---- Whether a row is what was written ---- */
 

@@ -23,7 +23,7 @@
 
 #include "storage/rows_int.h"
 
-enum { CHECKED_COLUMNS_MOST = 10 };
+enum { CHECKED_COLUMNS_MOST = MESSAGE_COLUMNS_READ };
 
 struct checked_table {
     /* Of each column what it may hold: i any integer, n one that is not negative, w one
@@ -33,7 +33,7 @@ struct checked_table {
     const char *format; /* of a row's name, with its first three columns */
 };
 extern const struct checked_table checked_sessions, checked_branches, checked_items,
-    checked_logs, checked_annotations;
+    checked_logs, checked_annotations, checked_messages;
 
 struct checked {
     struct cairn_store *store;

@@ -2,7 +2,7 @@
 /* The texts. A filter is a statement of its own where it needs an index, and else
  * `(?n = 0 OR column = ?n)`, where the query reads in the order of row ids anyway. A
  * limit of -1 is no limit. */
-#include "storage/sqlite/sql.h"
+#include "storage/sqlite/sql_int.h"
 
 #include <assert.h>
 #include <stddef.h>
@@ -21,9 +21,6 @@ const char sql_sync_off[] = "PRAGMA synchronous = OFF";
 const char sql_sync_extra[] = "PRAGMA synchronous = EXTRA";
 const char sql_defer_references[] = "PRAGMA defer_foreign_keys = ON";
 
-/* The lists of columns in sql.h, as text. */
-#define FIRST_COLUMN(name, column) #column
-#define NEXT_COLUMN(name, column) ", " #column
 #define CHECKPOINT_COLUMNS \
     "SELECT " CHECKPOINT_READ(FIRST_COLUMN, NEXT_COLUMN) " FROM checkpoint "
 /* namespace, stream (or workflow), first, last, limit, offset. Of a workflow, whose
@@ -82,24 +79,6 @@ const char sql_defer_references[] = "PRAGMA defer_foreign_keys = ON";
     "SELECT " SESSION_READ(FIRST_COLUMN, NEXT_COLUMN) " FROM session "
 #define BRANCH_COLUMNS "SELECT " BRANCH_READ(FIRST_COLUMN, NEXT_COLUMN) " FROM branch "
 #define ITEM_COLUMNS "SELECT " ITEM_READ(FIRST_COLUMN, NEXT_COLUMN) " FROM item "
-#define SESSION_LOG_COLUMNS \
-    "SELECT " SESSION_LOG_READ(FIRST_COLUMN, NEXT_COLUMN) " FROM session_log "
-#define ANNOTATION_COLUMNS \
-    "SELECT " ANNOTATION_READ(FIRST_COLUMN, NEXT_COLUMN) " FROM annotation "
-
-/* Of checkpoints that are still there. */
-#define OF_CHECKPOINTS                                                                 \
-    "WHERE seq BETWEEN ?3 AND ?4 AND EXISTS(SELECT 1 FROM checkpoint c WHERE c.seq = " \
-    "annotation.seq AND c.namespace = ?1 AND c.stream = ?2)"
-
-/* i: the sessions that have items, l: those that have a log, found as below. */
-#define SESSIONS_SEEN                                                          \
-    "i(session) AS (SELECT min(session) FROM item UNION ALL "                  \
-    "SELECT (SELECT min(session) FROM item WHERE session > i.session) FROM i " \
-    "WHERE i.session IS NOT NULL), "                                           \
-    "l(session) AS (SELECT min(session) FROM session_log UNION ALL "           \
-    "SELECT (SELECT min(session) FROM session_log WHERE session > l.session) " \
-    "FROM l WHERE l.session IS NOT NULL)"
 
 /* a: the runs that have attempts, e: those that have events. Each is found by one seek
  * in the index from the one before, however many rows they have. */
@@ -309,7 +288,8 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_LAST_SESSION] = "SELECT max(ifnull((SELECT max(session) FROM session), 0), "
                          "ifnull((SELECT max(session) FROM branch), 0), "
                          "ifnull((SELECT max(session) FROM item), 0), "
-                         "ifnull((SELECT max(session) FROM session_log), 0))",
+                         "ifnull((SELECT max(session) FROM session_log), 0), "
+                         "ifnull((SELECT max(session) FROM message), 0))",
     [SQL_ADD_SESSION] =
         "INSERT INTO session(session, name, started_ns, started_boot_ns, boot, "
         "ended_ns, branch, numbers, settings, sum) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, "
@@ -328,7 +308,8 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_EACH_LOST_SESSION] =
         "WITH RECURSIVE " SESSIONS_SEEN " "
         "SELECT session FROM (SELECT session FROM i UNION SELECT session FROM l "
-        "UNION SELECT session FROM branch) n WHERE session IS NOT NULL "
+        "UNION SELECT session FROM m UNION SELECT session FROM branch) n WHERE session "
+        "IS NOT NULL "
         "AND NOT EXISTS(SELECT 1 FROM session s WHERE s.session = n.session) "
         "ORDER BY 1",
     [SQL_LAST_BRANCH] =
@@ -360,44 +341,6 @@ static const char *const texts[SQL_COUNT] = {
                      "LIMIT 1",
     [SQL_ITEM_SUM] = "SELECT sum FROM item WHERE session = ?1 AND kind = ?2 AND n = ?3",
     [SQL_ITEM_SUMS] = "SELECT sum FROM item WHERE session = ?1",
-    [SQL_PUT_SESSION_LOG] =
-        "INSERT INTO session_log(session, turn, n, time_ns, verb, kind, number, "
-        "before, after, sum) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
-    [SQL_EACH_SESSION_LOG_ASC] =
-        SESSION_LOG_COLUMNS "WHERE session = ?1 AND turn > ?2 ORDER BY turn, n",
-    [SQL_EACH_SESSION_LOG_DESC] =
-        SESSION_LOG_COLUMNS "WHERE session = ?1 AND turn <= ?2 ORDER BY turn DESC, n",
-    [SQL_SESSION_LOG_BELOW] = SESSION_LOG_COLUMNS
-    "WHERE session = ?1 AND turn <= ?2 ORDER BY turn DESC, n DESC LIMIT 1",
-    [SQL_SESSION_LOG_ABOVE] =
-        SESSION_LOG_COLUMNS "WHERE session = ?1 AND turn > ?2 ORDER BY turn, n LIMIT 1",
-    [SQL_LAST_SESSION_LOG] =
-        SESSION_LOG_COLUMNS "WHERE session <= ?1 "
-                            "ORDER BY session DESC, turn DESC, n DESC LIMIT 1",
-    [SQL_FIRST_SESSION_LOG] =
-        SESSION_LOG_COLUMNS "WHERE session >= ?1 ORDER BY session, turn, n LIMIT 1",
-    [SQL_SESSION_LOG_SUMS] = "SELECT sum FROM session_log WHERE session = ?1",
-    [SQL_PUT_ANNOTATION] = "INSERT INTO annotation(seq, n, time_ns, kind, severity, "
-                           "text, sum) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-    [SQL_DROP_ANNOTATION] = "DELETE FROM annotation WHERE seq = ?1 AND n = ?2",
-    [SQL_DROP_ANNOTATIONS] = "DELETE FROM annotation " OF_CHECKPOINTS,
-    /* It goes on with the next checkpoint: see rows_checked_int.h. */
-    [SQL_EACH_ANNOTATION] = ANNOTATION_COLUMNS "WHERE seq >= ?1 ORDER BY seq, n",
-    [SQL_ANNOTATION_BEFORE] =
-        ANNOTATION_COLUMNS "WHERE seq < ?1 ORDER BY seq DESC, n DESC LIMIT 1",
-
-    [SQL_ANNOTATION_SUM] = "SELECT sum FROM annotation WHERE seq = ?1 AND n = ?2",
-    [SQL_ANNOTATION_SUMS] = "SELECT sum FROM annotation",
-    [SQL_DROPPED_ANNOTATION_SUMS] = "SELECT sum FROM annotation " OF_CHECKPOINTS,
-    /* Sessions that rows have, or settings about rows (rows_lost.h). */
-    [SQL_EACH_TALLIED] =
-        "WITH RECURSIVE " SESSIONS_SEEN " "
-        "SELECT session FROM (SELECT session FROM i UNION SELECT session FROM l "
-        "UNION SELECT session FROM session "
-        "UNION SELECT CAST(substr(key, 11) AS INTEGER) FROM meta "
-        "WHERE key GLOB 'rows item *' "
-        "UNION SELECT CAST(substr(key, 18) AS INTEGER) FROM meta "
-        "WHERE key GLOB 'rows session_log *') WHERE session IS NOT NULL ORDER BY 1",
 
     [SQL_PUT_OBJECT] = "INSERT INTO object(digest, size, codec, data, base) "
                        "VALUES(?1, ?2, ?3, ?4, ?5)",
@@ -425,8 +368,6 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_ALL_SESSION] = SESSION_COLUMNS,
     [SQL_ALL_BRANCH] = BRANCH_COLUMNS,
     [SQL_ALL_ITEM] = ITEM_COLUMNS,
-    [SQL_ALL_SESSION_LOG] = SESSION_LOG_COLUMNS,
-    [SQL_ALL_ANNOTATION] = ANNOTATION_COLUMNS,
 
     [SQL_KEEP_META] =
         "INSERT OR IGNORE INTO meta SELECT ?1, ?2, ?3 WHERE true RETURNING 1",
@@ -473,12 +414,6 @@ static const char *const texts[SQL_COUNT] = {
         "WHERE true RETURNING 1",
     [SQL_KEEP_ITEM] = "INSERT OR IGNORE INTO item SELECT ?1, ?2, ?3, ?4, ?5 "
                       "WHERE true RETURNING 1",
-    [SQL_KEEP_SESSION_LOG] =
-        "INSERT OR IGNORE INTO session_log SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, "
-        "?9, ?10 WHERE true RETURNING 1",
-    [SQL_KEEP_ANNOTATION] =
-        "INSERT OR IGNORE INTO annotation SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7 "
-        "WHERE true RETURNING 1",
     [SQL_DROP_RUN] = "DELETE FROM run WHERE run = ?1",
     [SQL_DROP_STRAY_GRAPHS] =
         "DELETE FROM run_graph WHERE run NOT IN (SELECT run FROM run)",
@@ -531,7 +466,8 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_EACH_LOST_OBJECT] =
         "SELECT lower(hex(d)) FROM (SELECT out AS d FROM attempt "
         "UNION SELECT err FROM attempt UNION SELECT outputs FROM attempt "
-        "UNION SELECT graph FROM run UNION SELECT graph FROM run_graph) "
+        "UNION SELECT graph FROM run UNION SELECT graph FROM run_graph "
+        "UNION SELECT object FROM message WHERE length(object) > 0 AND form <> 4) "
         "WHERE d IS NOT NULL "
         "AND NOT EXISTS(SELECT 1 FROM object o WHERE o.digest = d) "
         "AND NOT EXISTS(SELECT 1 FROM quarantine q WHERE q.seq < 0 "
@@ -593,6 +529,8 @@ static const char *const texts[SQL_COUNT] = {
 
 const char *sql_text(enum sql_id id)
 {
-    assert((unsigned)id < SQL_COUNT && texts[id]);
-    return texts[id];
+    assert((unsigned)id < SQL_COUNT);
+    const char *text = texts[id] ? texts[id] : sql_session_texts[id];
+    assert(text);
+    return text;
 }

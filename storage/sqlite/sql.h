@@ -146,6 +146,15 @@ enum sql_id {
     SQL_ANNOTATION_SUMS,
     SQL_DROPPED_ANNOTATION_SUMS,
     SQL_EACH_TALLIED,
+    SQL_PUT_MESSAGE,
+    SQL_GET_MESSAGE,
+    SQL_EACH_MESSAGE,
+    SQL_FIND_MESSAGE,
+    SQL_LAST_MESSAGE,
+    SQL_MESSAGE_AT,
+    SQL_MESSAGE_SUMS,
+    SQL_EACH_MESSAGE_SESSION,
+    SQL_EACH_MESSAGE_USED,
 
     SQL_PUT_OBJECT,
     SQL_MEND_OBJECT,
@@ -167,6 +176,7 @@ enum sql_id {
     SQL_ALL_ITEM,
     SQL_ALL_SESSION_LOG,
     SQL_ALL_ANNOTATION,
+    SQL_ALL_MESSAGE,
 
     /* rescue.c, in the order of enum salvage_table: keep a row unless there is one */
     SQL_KEEP_META,
@@ -186,6 +196,7 @@ enum sql_id {
     SQL_KEEP_ITEM,
     SQL_KEEP_SESSION_LOG,
     SQL_KEEP_ANNOTATION,
+    SQL_KEEP_MESSAGE,
     SQL_DROP_RUN,
     SQL_DROP_STRAY_GRAPHS,
     SQL_HAS_OBJECT,
@@ -281,6 +292,14 @@ enum sql_id {
 #define ANNOTATION_READ(FIRST, NEXT) \
     FIRST(SEQ, seq) NEXT(N, n) NEXT(TIME_NS, time_ns) NEXT(KIND, kind) \
     NEXT(SEVERITY, severity) NEXT(TEXT, text) NEXT(SUM, sum)
+#define MESSAGE_READ(FIRST, NEXT) \
+    FIRST(SESSION, session) NEXT(N, n) NEXT(PARENT, parent) NEXT(POSITION, position) \
+    NEXT(TIME_NS, time_ns) NEXT(ROLE, role) NEXT(FORM, form) \
+    NEXT(TOKENS_IN, tokens_in) NEXT(TOKENS_OUT, tokens_out) \
+    NEXT(TOTAL_IN, total_in) NEXT(TOTAL_OUT, total_out) NEXT(PROMPT, prompt) \
+    NEXT(REPLY, reply) NEXT(SIZE, size) NEXT(MODEL, model) NEXT(FILE, file) \
+    NEXT(ORIGIN, origin) NEXT(OBJECT, object) NEXT(BODY, body) NEXT(CHAIN, chain) \
+    NEXT(SUM, sum)
 /* clang-format on */
 #define ATTEMPT_INDEX(name, column) ATTEMPT_##name##_AT,
 #define RUN_INDEX(name, column) RUN_##name##_AT,
@@ -294,6 +313,7 @@ enum sql_id {
 #define ITEM_INDEX(name, column) ITEM_##name##_AT,
 #define SESSION_LOG_INDEX(name, column) SESSION_LOG_##name##_AT,
 #define ANNOTATION_INDEX(name, column) ANNOTATION_##name##_AT,
+#define MESSAGE_INDEX(name, column) MESSAGE_##name##_AT,
 enum attempt_column { ATTEMPT_READ(ATTEMPT_INDEX, ATTEMPT_INDEX) ATTEMPT_COLUMNS_READ };
 enum run_column { RUN_READ(RUN_INDEX, RUN_INDEX) RUN_COLUMNS_READ };
 enum checkpoint_column {
@@ -314,6 +334,7 @@ enum session_log_column {
 enum annotation_column {
     ANNOTATION_READ(ANNOTATION_INDEX, ANNOTATION_INDEX) ANNOTATION_COLUMNS_READ
 };
+enum message_column { MESSAGE_READ(MESSAGE_INDEX, MESSAGE_INDEX) MESSAGE_COLUMNS_READ };
 
 const char *sql_text(enum sql_id id);
 
