@@ -10,6 +10,7 @@
 #include "storage/rows_checkpoint.h"
 #include "storage/rows_gc.h"
 #include "storage/rows_lost.h"
+#include "storage/sessions/rows_message.h"
 #include "storage/store.h"
 
 #include <assert.h>
@@ -247,6 +248,11 @@ static int mark_tombstones(struct gc *gc)
     return rc;
 }
 
+static int mark_body(void *context, const struct digest *digest)
+{
+    return mark_digest(context, digest);
+}
+
 static int mark_attempts(struct gc *gc)
 {
     struct attempt_key from = {0};
@@ -265,6 +271,8 @@ static int mark_all(struct gc *gc)
     int rc = store_each_used_graph(gc->store, mark_used, gc, gc->error);
     if (!rc)
         rc = mark_attempts(gc);
+    if (!rc)
+        rc = store_each_message_object(gc->store, mark_body, gc, gc->error);
     if (rc == CAIRN_EDAMAGED)
         error_context(gc->error, "no content was deleted");
     if (!rc)

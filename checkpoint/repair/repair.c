@@ -9,6 +9,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "checkpoint/messages/line.h"
 #include "checkpoint/verify/verify.h"
 #include "storage/rows_checkpoint.h"
 #include "storage/rows_event.h"
@@ -50,6 +51,7 @@ static void note_lost_row(void *context, const struct salvage_row *row)
     case SALVAGE_ITEM:
     case SALVAGE_SESSION_LOG:
     case SALVAGE_ANNOTATION:
+    case SALVAGE_MESSAGE:
         repair_note_session_row(r, row);
         break;
     default:
@@ -133,6 +135,19 @@ static int note_repair(struct repair *r)
                             r->error);
 }
 
+/* A row that its tally counts was reported. */
+static void note_mended(void *context, uint64_t session, uint64_t n)
+{
+    struct repair *r = context;
+    const struct cairn_loss loss = {.kind = CAIRN_LOSS_ROW};
+    r->result.others++;
+    if (r->lost_messages > 0)
+        r->lost_messages--;
+    else
+        repair_report_loss(r, &loss, "message %llu of session %llu",
+                           (unsigned long long)n, (unsigned long long)session);
+}
+
 /* ---- The whole ---- */
 
 static int fill_store(struct repair *r)
@@ -162,6 +177,8 @@ static int fill_store(struct repair *r)
         rc = repair_items(r);
     if (!rc)
         rc = repair_sessions(r);
+    if (!rc)
+        rc = message_lines_mend(r->store, r->sha, 0, note_mended, r, r->error);
     if (!rc)
         rc = repair_report_losses(r);
     if (!rc)

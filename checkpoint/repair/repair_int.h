@@ -61,6 +61,7 @@ struct repair {
     struct item_row *bad_items; /* only their keys are there; session 0: made again */
     size_t n_bad_items, bad_item_room;
     uint64_t noted[TALLY_KINDS]; /* damaged rows that a tally counts */
+    uint64_t lost_messages;      /* that were reported */
     struct seqs gone_seqs;       /* of records that nothing is left of */
     struct bad_run *bad_runs;
     size_t n_bad_runs, bad_run_room;

@@ -27,6 +27,8 @@ void repair_note_session_row(struct repair *r, const struct salvage_row *row)
     else if (row->table == SALVAGE_ANNOTATION)
         repair_report_loss(r, &loss, "the annotation of checkpoint %lld, number %lld",
                            first, second);
+    else if (row->table == SALVAGE_MESSAGE)
+        repair_report_loss(r, &loss, "message %lld of session %lld", second, first);
     else
         repair_report_loss(r, &loss, "the log of session %lld, turn %lld, number %lld",
                            first, second, third);

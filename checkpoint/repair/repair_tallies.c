@@ -47,6 +47,7 @@ bool repair_note_tallied(struct repair *r, const struct salvage_row *row)
 {
     static const uint8_t of[SALVAGE_TABLES] = {[SALVAGE_ITEM] = TALLY_ITEMS + 1,
                                                [SALVAGE_SESSION_LOG] = TALLY_LOG + 1,
+                                               [SALVAGE_MESSAGE] = TALLY_MESSAGES + 1,
                                                [SALVAGE_BRANCH] = TALLY_BRANCHES + 1,
                                                [SALVAGE_ANNOTATION] =
                                                    TALLY_ANNOTATIONS + 1};
@@ -85,6 +86,8 @@ static void report_gap(struct repair *r, const struct repair_gap *gap)
     uint64_t known = gap->missing < *noted ? gap->missing : *noted;
     bool all = gap->missing ? known == gap->missing : *noted > 0;
     *noted -= known;
+    if (gap->of == TALLY_MESSAGES)
+        r->lost_messages += gap->missing;
     if (!all)
         repair_report_loss(r, &loss, "%s", gap->text);
 }

@@ -105,4 +105,12 @@ bool verify_is_refused(const struct verifier *v, uint8_t namespace_id, uint64_t 
 int verify_runs(struct verifier *v);
 int verify_run_rows(struct verifier *v);
 
+/* ---- verify_messages.c ---- */
+
+/* Lines of messages, and that those of checkpoints fit them. Damaged rows were reported
+ * before. */
+int verify_messages(struct verifier *v);
+/* The line of one checkpoint, as far back as it goes. */
+int verify_messages_at(struct verifier *v, uint64_t seq);
+
 #endif

@@ -161,5 +161,7 @@ int verify_one(struct verifier *v, const char *id)
     if (rc)
         return error_set(v->error, rc, "%s", reason.text);
     rc = kind_of(v->kinds, namespace_id) ? verify_content(v, &found) : 0;
+    if (!rc && !v->stop && namespace_id == NAMESPACE_DEBUG && !v->result.damaged)
+        rc = verify_messages_at(v, found.seq);
     return rc || v->stop ? (rc < 0 ? rc : 0) : verify_sound(v, namespace_id, found.seq);
 }

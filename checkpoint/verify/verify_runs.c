@@ -199,6 +199,8 @@ static int verify_other_rows(struct verifier *v)
         rc = store_each_lost_branch(v->store, missing_branch, v, v->error);
     if (rc >= 0 && !v->stop && v->result.damaged == before)
         rc = store_each_tally_gap(v->store, missing_rows, v, v->error);
+    if (rc >= 0 && !v->stop && v->result.damaged == before)
+        rc = verify_messages(v);
     return rc;
 }
 
