@@ -87,6 +87,9 @@ _cairn_options()
     'session list') printf '%s\n' --limit --offset ;;
     'session log') printf '%s\n' --after --session ;;
     'session switch' | 'session import') ;;
+    'session message add') printf '%s\n' --role --model --tokens-in --tokens-out --jsonl --session ;;
+    'session message list') printf '%s\n' --last --at --session ;;
+    'session message show') printf '%s\n' --raw --session ;;
     'session export') printf '%s\n' --all --session ;;
     'session '* | 'branch list' | 'branch switch') printf '%s\n' --session ;;
     'branch start') printf '%s\n' --from --session ;;
@@ -150,6 +153,7 @@ _cairn_values()
     --take) printf '%s\n' union ours theirs ;;
     --status) printf '%s\n' proposed testing confirmed rejected ;;
     --severity) printf '%s\n' info warning critical ;;
+    --role) printf '%s\n' user assistant system tool ;;
     --criticality) printf '%s\n' high medium low ;;
     --trigger) printf '%s\n' manual compaction-warning code-modified tool-call significant-time ;;
     --section) printf '%s\n' hypotheses evidence beliefs dependencies gaps notes \
@@ -170,7 +174,8 @@ _cairn_values()
         --message | --keep-runs | --older-than | --after | --prior | --tag | --reason | --statement | --text | \
     command) printf '%s\n' list show remove ;;
     check) printf '%s\n' add list show run update remove ;;
-        --page | --keep-last | --keep-days | --keep-tag | --strength | --source | --confidence | --subject | --claim | --about | --seq) : ;;
+        --page | --keep-last | --keep-days | --keep-tag | --strength | --source | --confidence | --subject | --claim | --about | --seq | --model | \
+        --tokens-in | --tokens-out | --last) : ;;
     *) return 1 ;;
     esac
 }
@@ -183,7 +188,8 @@ _cairn_operands()
         evidence belief gap note branch exec command check report help version ;;
     checkpoint) printf '%s\n' list show timeline verify head delete prune create at diff restore \
         undo-restore bisect recover ;;
-    session) printf '%s\n' start list show switch end config undo log export import ;;
+    session) printf '%s\n' start list show switch end config undo log message export import ;;
+    'session message') printf '%s\n' add import list show ;;
     hypothesis) printf '%s\n' add list show test confirm reject update remove ;;
     evidence | note) printf '%s\n' add list show update remove ;;
     belief) printf '%s\n' add list show update remove depend dependencies undepend cascade ;;
@@ -234,6 +240,8 @@ _cairn()
             command=$word
         elif [[ " checkpoint session hypothesis evidence belief gap note branch command check " == *" $command "* ]]; then
             command="$command $word"
+        elif [[ $command == 'session message' ]]; then
+            command="$command $word"
         fi
     done
     if [[ $cur == --*=* ]]; then
@@ -250,7 +258,7 @@ _cairn()
         _cairn_words < <(_cairn_options "$command")
     else
         case $command in
-        run | plan | graph | validate | 'session export' | 'session import')
+        run | plan | graph | validate | 'session export' | 'session import' | 'session message import')
             compopt -o filenames 2>/dev/null
             mapfile -t COMPREPLY < <(compgen -f -- "$cur")
             ;;

@@ -119,6 +119,13 @@ enum option_id {
     OPT_CHECK_STATUS,
     OPT_ALL_CHECKS,
     OPT_ONLY_LABEL,
+    OPT_ROLE,
+    OPT_MODEL,
+    OPT_TOKENS_IN,
+    OPT_TOKENS_OUT,
+    OPT_JSON_LINES,
+    OPT_LAST,
+    OPT_RAW,
     OPT_NONE /* ends a list, and counts */
 };
 #define OPT_GLOBALS OPT_VERSION

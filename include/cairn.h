@@ -20,6 +20,7 @@
  *   cairn/session.h     debugging sessions and their checkpoints
  *   cairn/branch.h      branches of sessions
  *   cairn/board.h       what a session knows: hypotheses, evidence, beliefs, notes
+ *   cairn/message.h     what a person, an agent and its tools said in a session
  *   cairn/history.h     lines of checkpoints: bisecting, copying, recovering
  *   cairn/transfer.h    sessions in a file, to be taken to another store
  *   cairn/repair.h      examine a store, and repair a damaged one
@@ -53,6 +54,7 @@
 #include "cairn/gc.h"
 #include "cairn/history.h"
 #include "cairn/hook.h"
+#include "cairn/message.h"
 #include "cairn/outcome.h"
 #include "cairn/plan.h"
 #include "cairn/recorder.h"

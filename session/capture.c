@@ -18,7 +18,7 @@ struct capturing {
     struct sections last, now;
     struct sections_at last_at; /* seq 0: there is none */
     struct buf content[ITEM_KINDS_END];
-    struct buf environment;
+    struct buf environment, messages;
     struct cairn_error *error;
 };
 
@@ -45,6 +45,21 @@ static int read_last(struct capturing *c)
     return rc == CAIRN_ENOTFOUND ? 0 : rc; /* it was deleted */
 }
 
+/* Behind the items, in front of the files. */
+static int read_messages(struct capturing *c)
+{
+    struct section_ref *ref = &c->now.list[c->now.n];
+    if (!c->live->last_message)
+        return 0;
+    int rc = messages_encode(c->live, &c->messages, &ref->n, c->error);
+    if (!rc)
+        rc = sha256_of(c->messages.data, c->messages.size, &ref->digest, c->error);
+    ref->kind = SECTION_MESSAGES;
+    ref->last = ref->n;
+    c->now.n++;
+    return rc;
+}
+
 static int read_present(struct capturing *c)
 {
     int rc = 0;
@@ -62,7 +77,7 @@ static int read_present(struct capturing *c)
         ref->last = c->live->numbers[kind];
         c->now.n++;
     }
-    return rc;
+    return rc ? rc : read_messages(c);
 }
 
 /* No section and an empty one are the same state; the environment is none. */
@@ -85,7 +100,7 @@ static bool is_unchanged(const struct capturing *c)
            same_content(&c->last, &c->now);
 }
 
-/* Behind the items, in front of the files. */
+/* Behind the items, in front of all others. */
 static int read_environment(struct capturing *c)
 {
     const struct session_settings *settings = &c->live->settings;
@@ -93,10 +108,8 @@ static int read_environment(struct capturing *c)
     if (!settings->environment.len)
         return 0;
     uint32_t at = c->now.n;
-    if (at && c->now.list[at - 1].kind > SECTION_ENVIRONMENT) {
+    for (; at && c->now.list[at - 1].kind > SECTION_ENVIRONMENT; at--)
         c->now.list[at] = c->now.list[at - 1];
-        at--;
-    }
     struct section_ref *ref = &c->now.list[at];
     int rc = live_hidden(c->live, &hidden, c->error);
     if (!rc)
@@ -133,17 +146,22 @@ static int read_files(struct capturing *c)
 
 /* ---- Storing it ---- */
 
+static struct str content_of(const struct capturing *c, uint8_t kind)
+{
+    if (kind < ITEM_KINDS_END)
+        return buf_view(&c->content[kind]);
+    return buf_view(kind == SECTION_MESSAGES ? &c->messages : &c->environment);
+}
+
 static int put_sections(struct capturing *c)
 {
     int rc = 0;
     for (uint32_t i = 0; i < c->now.n && !rc; i++) {
         struct section_ref *ref = &c->now.list[i];
         const struct section_ref *last = section_of(&c->last, ref->kind);
-        bool is_items = ref->kind < ITEM_KINDS_END;
         if (ref->kind == SECTION_FILES)
             continue; /* it is in the pool */
-        struct str content =
-            buf_view(is_items ? &c->content[ref->kind] : &c->environment);
+        struct str content = content_of(c, ref->kind);
         struct digest stored;
         bool other = last && !digest_equal(&last->digest, &ref->digest);
         rc = other ? store_put_object_after(c->live->store, content, &last->digest,
@@ -267,6 +285,7 @@ int capture_state(struct live *live, const struct capture *capture,
     for (unsigned kind = 1; kind < ITEM_KINDS_END; kind++)
         buf_release(&c.content[kind]);
     buf_release(&c.environment);
+    buf_release(&c.messages);
     arena_release(&c.arena);
     return rc;
 }

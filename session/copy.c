@@ -86,6 +86,8 @@ int live_take_state(struct live *live, const struct state_at *state,
             live->numbers[kind] = state->board.lists[kind].last;
         rc = board_load(&live->board, kind, &section, live->numbers[kind], error);
     }
+    if (live->last_message) /* they were put there before */
+        live->message = state->messages.n <= live->last_message ? state->messages.n : 0;
     if (!rc)
         rc = boards_compare(&none, &live->board, &changes, error);
     if (!rc)

@@ -12,6 +12,7 @@ struct side {
     struct state_at state;
     bool read;
     const struct board *board;
+    struct message_seen end; /* of its line of messages; n 0: it is empty */
     int64_t time_ns;
     char id[CAIRN_ID_MAX];
 };
@@ -20,6 +21,7 @@ struct comparison {
     struct side from, to;
     struct board empty;
     struct board_changes changes;
+    uint64_t messages_added, messages_removed;
     struct cairn_error *error;
 };
 
@@ -30,7 +32,7 @@ static int open_side(struct comparison *c, const char *id, struct side *side)
     if (!id) {
         side->board = &live->board;
         side->time_ns = live->now.utc_ns;
-        return 0;
+        return message_end(live, &side->end, c->error);
     }
     if (!*id) {
         side->board = &c->empty;
@@ -46,6 +48,11 @@ static int open_side(struct comparison *c, const char *id, struct side *side)
     if (rc)
         return rc;
     side->time_ns = side->state.at.time_ns;
+    const struct message_line *line = &side->state.messages;
+    side->end = (struct message_seen){.n = line->n,
+                                      .position = line->position,
+                                      .total_in = line->tokens_in,
+                                      .total_out = line->tokens_out};
     checkpoint_id(NAMESPACE_DEBUG, seq, &side->state.at.ref.digest, side->id);
     return 0;
 }
@@ -63,6 +70,31 @@ static int check_session(struct comparison *c)
                      present ? "; give --session with the one of the checkpoint" : "");
 }
 
+/* Back from both ends to the message that both lines have. */
+static int compare_messages(struct comparison *c)
+{
+    struct message_seen from = c->from.end, to = c->to.end;
+    uint64_t session = c->to.read ? c->to.state.at.session
+                       : c->from.read && c->from.state.at.session
+                           ? c->from.state.at.session
+                           : c->live.row.session;
+    int rc = 0;
+    while (!rc && from.n != to.n && session) {
+        bool of_to = to.position >= from.position;
+        struct message_seen *deeper = of_to ? &to : &from;
+        uint64_t n = deeper->n;
+        c->messages_added += of_to;
+        c->messages_removed += !of_to;
+        rc = message_see(c->live.store, session, n, deeper, c->error);
+        n = rc ? 0 : deeper->parent;
+        if (!rc && n)
+            rc = message_see(c->live.store, session, n, deeper, c->error);
+        else if (!rc)
+            *deeper = (struct message_seen){.n = 0};
+    }
+    return rc;
+}
+
 static int open_both(struct comparison *c, struct cairn_store *store,
                      const char *session, const char *from, const char *to)
 {
@@ -78,6 +110,8 @@ static int open_both(struct comparison *c, struct cairn_store *store,
         rc = open_side(c, to, &c->to);
     if (!rc)
         rc = check_session(c);
+    if (!rc)
+        rc = compare_messages(c);
     if (c->live.open)
         store_end_read(store); /* the callbacks may use it */
     c->live.open = false;
@@ -281,6 +315,13 @@ static void add_time(struct buf *line, int64_t ns)
                ns < 0 ? "earlier" : "later");
 }
 
+static void add_messages(struct buf *line, uint64_t n, const char *what)
+{
+    if (n)
+        buf_format(line, "%s%llu message%s %s", line->size ? ", " : "",
+                   (unsigned long long)n, n == 1 ? "" : "s", what);
+}
+
 static int make_line(struct comparison *c, struct cairn_board_summary *summary)
 {
     struct counts counts[ITEM_KINDS_END] = {{0}};
@@ -300,6 +341,8 @@ static int make_line(struct comparison *c, struct cairn_board_summary *summary)
         summary->changed += counts[kind].changed;
         summary->removed += counts[kind].removed;
     }
+    add_messages(&line, c->messages_added, "added");
+    add_messages(&line, c->messages_removed, "removed");
     if (!line.size)
         buf_text(&line, "no difference");
     add_time(&line, c->to.time_ns - c->from.time_ns);
@@ -313,7 +356,12 @@ static int make_line(struct comparison *c, struct cairn_board_summary *summary)
 static int summarize(struct comparison *c, struct cairn_board_summary *out)
 {
     struct cairn_board_summary summary = {.from_ns = c->from.time_ns,
-                                          .to_ns = c->to.time_ns};
+                                          .to_ns = c->to.time_ns,
+                                          .messages_added = c->messages_added,
+                                          .messages_removed = c->messages_removed};
+    const struct message_seen *from = &c->from.end, *to = &c->to.end;
+    summary.tokens_in = (int64_t)to->total_in - (int64_t)from->total_in;
+    summary.tokens_out = (int64_t)to->total_out - (int64_t)from->total_out;
     int rc = make_line(c, &summary);
     memcpy(summary.from, c->from.id, sizeof summary.from);
     memcpy(summary.to, c->to.id, sizeof summary.to);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What was done in a session: telling it, and taking it back. */
 #include "base/array.h"
+#include "base/reader.h"
 #include "base/utf8.h"
 #include "session/session_int.h"
 
@@ -43,6 +44,8 @@ static const char *verb_name(const struct session_log_row *row)
         return "pruned";
     case VERB_CONTRADICTION:
         return "contradiction";
+    case VERB_MESSAGES:
+        return "added";
     }
     return "unknown";
 }
@@ -78,6 +81,8 @@ static const char *kind_name(const struct session_log_row *row)
         return "prune";
     case VERB_CONTRADICTION:
         return "contradiction";
+    case VERB_MESSAGES:
+        return "message";
     }
     return "unknown";
 }
@@ -220,6 +225,16 @@ static int describe_checkpoint(struct telling *t, uint64_t seq)
                : error_set(t->error, rc, "%s", why.text);
 }
 
+static void describe_messages(struct telling *t, const struct session_log_row *row)
+{
+    struct reader in = reader_of(row->after.ptr, row->after.len);
+    unsigned long long n = read_varint(&in), last = row->number;
+    if (n == 1)
+        buf_format(&t->text, "message %llu", last);
+    else
+        buf_format(&t->text, "%llu messages, the last is %llu", n, last);
+}
+
 static int describe(struct telling *t, const struct session_log_row *row,
                     char id[CAIRN_ID_MAX])
 {
@@ -251,6 +266,9 @@ static int describe(struct telling *t, const struct session_log_row *row,
     case VERB_CONFIGURED:
     case VERB_PRUNED:
         add_line(&t->text, row->after);
+        return 0;
+    case VERB_MESSAGES:
+        describe_messages(t, row);
         return 0;
     case VERB_UNDONE:
         buf_format(&t->text, "turn %llu", (unsigned long long)row->number);
@@ -363,6 +381,7 @@ static int look_for_turn(void *context, const struct session_log_row *row)
     case VERB_ENDED:
     case VERB_CONTINUED:
     case VERB_PRUNED:
+    case VERB_MESSAGES:
         return 0;
     case VERB_STARTED:
     case VERB_RESTORED:

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Which checkpoint of a session is meant, and what it says of itself. */
+#include "cairn/message.h"
 #include "session/session_int.h"
 #include "session/when.h"
+#include "storage/object.h"
 #include "storage/rows_checkpoint.h"
 
 #include <stdio.h>
@@ -149,6 +151,47 @@ struct cairn_task_failure failure_of(const struct sections *sections)
                                        .tail_bytes = link->tail.len};
 }
 
+/* The end of its line of messages. *has: it has one; the texts are in the arena. */
+static int read_line(struct cairn_store *store, struct arena *arena,
+                     const struct section_ref *ref, struct cairn_message_line *out,
+                     struct cairn_error *error)
+{
+    struct buf content = BUF_INIT;
+    struct message_line line;
+    int rc = store_get_object(store, &ref->digest, &content, error);
+    if (rc == CAIRN_ENOTFOUND)
+        rc = error_set(error, CAIRN_EDAMAGED,
+                       "the content of its part messages is missing");
+    if (!rc)
+        rc = message_line_decode(buf_view(&content), &line, error);
+    if (!rc) {
+        *out = (struct cairn_message_line){.last = line.n,
+                                           .messages = line.position,
+                                           .tokens_in = line.tokens_in,
+                                           .tokens_out = line.tokens_out};
+        if (line.model.len)
+            out->model = arena_str(arena, line.model).ptr;
+        if (line.prompt.len)
+            out->prompt = arena_str(arena, line.prompt).ptr;
+    }
+    buf_release(&content);
+    return !rc && arena->failed ? error_nomem(error) : rc;
+}
+
+static int add_line(struct cairn_store *store, struct arena *arena,
+                    const struct sections *sections, struct cairn_message_line *line,
+                    struct cairn_session_checkpoint_info *info,
+                    struct cairn_error *error)
+{
+    int rc = 0;
+    for (uint32_t i = 0; i < sections->n && !rc; i++)
+        if (sections->list[i].kind == SECTION_MESSAGES) {
+            rc = read_line(store, arena, &sections->list[i], line, error);
+            info->messages = line;
+        }
+    return rc;
+}
+
 static int tell(const struct sections *sections,
                 const struct cairn_session_checkpoint_info *known,
                 int (*got)(void *, const struct cairn_session_checkpoint_info *),
@@ -161,7 +204,7 @@ static int tell(const struct sections *sections,
     for (uint32_t i = 0; i < sections->n_tags; i++)
         tags[i] = sections->tags[i].ptr; /* texts of an arena end with a NUL */
     for (uint32_t i = 0; i < sections->n; i++)
-        if (sections->list[i].kind < SECTION_ENVIRONMENT)
+        if (sections->list[i].kind < ITEM_KINDS_END)
             info.items += sections->list[i].n;
     const char *trigger = trigger_name((enum trigger)sections->trigger);
     info.trigger = trigger ? trigger : "unknown";
@@ -185,6 +228,7 @@ int cairn_session_checkpoint_get(
     struct cairn_session_checkpoint_info info = {0};
     struct arena arena = ARENA_INIT;
     struct sections sections;
+    struct cairn_message_line line;
     uint64_t seq = 0;
     struct sha256 *sha = sha256_new();
     int rc = sha ? debug_seq(store, id, &seq, error) : error_nomem(error);
@@ -192,6 +236,8 @@ int cairn_session_checkpoint_get(
         rc = cairn_checkpoint_get(store, id, &info.checkpoint, error);
     if (!rc)
         rc = sections_read(store, sha, seq, &arena, &sections, NULL, error);
+    if (!rc)
+        rc = add_line(store, &arena, &sections, &line, &info, error);
     if (!rc)
         rc = tell(&sections, &info, got, context, error);
     arena_release(&arena);

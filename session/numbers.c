@@ -1,16 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /* The numbers and counters in the row of a session.
  *
- *   byte version 1, varint number of kinds, for each from 1 on: varint highest number;
- *   varint checkpoints, hypotheses tested, gaps filled, commands, verifications */
+ *   byte version: 1, or where the session has messages 2 with two varints behind it
+ *   (storage/sessions/rows_message.h), varint number of kinds, for each from 1 on:
+ * varint highest number; varint checkpoints, hypotheses tested, gaps filled, commands,
+ * verifications */
 #include "base/reader.h"
 #include "session/session_int.h"
+#include "storage/sessions/rows_message.h"
 
-enum { NUMBERS_VERSION = 1 };
+enum { NUMBERS_PLAIN = 1, NUMBERS_WITH_MESSAGES = 2 };
 
 void numbers_encode(const struct live *live, struct buf *out)
 {
-    buf_byte(out, NUMBERS_VERSION);
+    buf_byte(out, live->last_message ? NUMBERS_WITH_MESSAGES : NUMBERS_PLAIN);
+    if (live->last_message) {
+        buf_varint(out, live->last_message);
+        buf_varint(out, live->message);
+    }
     buf_varint(out, ITEM_KINDS_END - 1);
     for (unsigned kind = 1; kind < ITEM_KINDS_END; kind++)
         buf_varint(out, live->numbers[kind]);
@@ -24,7 +31,13 @@ void numbers_encode(const struct live *live, struct buf *out)
 int numbers_decode(struct live *live, struct cairn_error *error)
 {
     struct reader in = reader_of(live->row.numbers.ptr, live->row.numbers.len);
-    bool good = read_byte(&in) == NUMBERS_VERSION;
+    uint8_t version = read_byte(&in);
+    bool good = version == NUMBERS_PLAIN;
+    if (version == NUMBERS_WITH_MESSAGES) {
+        good = message_numbers(live->row.numbers, &live->last_message, &live->message);
+        (void)read_varint(&in);
+        (void)read_varint(&in);
+    }
     uint64_t n = read_varint(&in);
     for (uint64_t kind = 1; kind <= n && n < ITEM_KINDS_END; kind++) {
         uint64_t last = read_varint(&in);

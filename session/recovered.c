@@ -3,6 +3,7 @@
 #include "session/session_int.h"
 
 #include "session/board/status.h"
+#include "storage/sessions/rows_message.h"
 
 static void note_number(struct live *live, uint8_t kind, uint64_t n)
 {
@@ -45,6 +46,10 @@ int live_recover(struct live *live, struct cairn_error *error)
     if (!rc)
         rc = store_each_session_log(live->store, live->row.session, 0, false, note_log,
                                     live, error);
+    if (!rc)
+        rc = store_last_message(live->store, live->row.session, &live->last_message,
+                                error);
+    live->message = live->last_message;
     if (rc || !live->writing)
         return rc;
     if (!live->row.branch)

@@ -6,6 +6,7 @@
 
 #include "base/sha256.h"
 #include "cairn/session.h"
+#include "checkpoint/messages/line.h"
 #include "checkpoint/sections.h"
 #include "session/board/board.h"
 #include "session/board/contradictions.h"
@@ -32,6 +33,7 @@
  *   - merged: the other branch; after: varint branch that it was merged into, varint
  * seq of the state that was merged, varint seq of what came of it
  *   - undone: the turn that was undone
+ *   - messages: the last one that was added; after: varint how many were
  *   - configured, after: name and value; pruned: how many, after: for people */
 enum session_verb {
     VERB_STARTED = 1,
@@ -50,6 +52,7 @@ enum session_verb {
     VERB_MERGED = 14, /* into the current branch */
     VERB_PRUNED = 15, /* number: how many checkpoints; after: for people */
     VERB_CONTRADICTION = 16,
+    VERB_MESSAGES = 17, /* were added */
 };
 
 _Static_assert((int)VERB_PUT == SESSION_LOG_PUT &&
@@ -89,6 +92,8 @@ struct live {
     struct arena arena; /* of what rows hold */
     struct session_row row;
     uint32_t numbers[ITEM_KINDS_END]; /* highest ever given */
+    uint64_t last_message;            /* likewise */
+    uint64_t message; /* where the present line of messages ends, 0: it is empty */
     struct session_counters counters;
     struct session_settings settings;
     struct board board;
@@ -272,7 +277,8 @@ struct state_at {
     struct sections sections;
     struct sections_at at;
     struct board board;
-    bool has_files; /* a snapshot of them: `files` */
+    struct message_line messages; /* where its line ended; n 0: it was empty */
+    bool has_files;               /* a snapshot of them: `files` */
     struct digest files;
     bool has_environment; /* one was stored */
     struct environment environment;
@@ -310,6 +316,31 @@ int live_take_state(struct live *live, const struct state_at *state,
 /* "slow" stays where no session has that name, else it becomes "slow-2". */
 int session_free_name(struct cairn_store *store, char name[CAIRN_SESSION_NAME_MAX],
                       struct cairn_error *error);
+
+/* ---- messages.c ---- */
+
+/* The end of the present line of messages as the section of a checkpoint. *n: how many
+ * messages the line has, as far as 32 bits tell. */
+int messages_encode(struct live *live, struct buf *out, uint32_t *n,
+                    struct cairn_error *error);
+/* The one where the present line ends; n 0: it is empty. */
+int message_end(struct live *live, struct message_seen *end, struct cairn_error *error);
+
+struct new_message {
+    uint8_t role, form;
+    int64_t time_ns;
+    uint64_t tokens_in, tokens_out;
+    bool prompt, reply; /* it is one: cairn/message.h */
+    struct str model, file, origin, body;
+    uint64_t size; /* of one that was left out */
+    const struct digest *digest;
+};
+/* Puts one behind `end`, which it becomes. The caller then puts the row of the session.
+ */
+int message_append(struct live *live, const struct new_message *message,
+                   struct message_seen *end, struct cairn_error *error);
+/* Logs that so many were added, up to the end of the line. */
+int message_log(struct live *live, uint64_t n, struct cairn_error *error);
 
 /* ---- moments.c ---- */
 

@@ -66,6 +66,7 @@ int session_tell(struct live *live, struct cairn_session_info *info,
 {
     const struct session_row *row = &live->row;
     struct branch_row branch = {.name = STR("")};
+    struct message_seen end;
     uint64_t current = 0, items = 0, branches = 0;
     int64_t end_ns = row->ended_ns ? row->ended_ns : live->now.utc_ns;
     int rc = current_session(live->store, &current, error);
@@ -76,6 +77,8 @@ int session_tell(struct live *live, struct cairn_session_info *info,
     if (!rc)
         rc = store_each_branch(live->store, row->session, count_branch, &branches,
                                error);
+    if (!rc)
+        rc = message_end(live, &end, error);
     if (rc)
         return rc;
     *info = (struct cairn_session_info){
@@ -90,7 +93,11 @@ int session_tell(struct live *live, struct cairn_session_info *info,
         .hypotheses_tested = live->counters.hypotheses_tested,
         .gaps_filled = live->counters.gaps_filled,
         .commands = live->counters.commands,
-        .verifications = live->counters.verifications};
+        .verifications = live->counters.verifications,
+        .messages = end.position,
+        .tokens_in = end.total_in,
+        .tokens_out = end.total_out,
+        .messages_stored = live->last_message};
     copy_name(info->name, row->name);
     copy_name(info->branch, branch.name);
     return 0;

@@ -34,6 +34,18 @@ static int read_environment(struct cairn_store *store, const struct section_ref 
     return rc;
 }
 
+static int read_messages(struct cairn_store *store, const struct section_ref *ref,
+                         struct state_at *out, struct cairn_error *error)
+{
+    struct str kept;
+    int rc = read_content(store, ref, "messages", &out->arena, &kept, error);
+    if (!rc)
+        rc = message_line_decode(kept, &out->messages, error);
+    if (!rc && (uint32_t)out->messages.position != ref->n)
+        rc = error_set(error, CAIRN_EDAMAGED, "its part messages does not fit it");
+    return rc;
+}
+
 static int read_section(struct cairn_store *store, const struct section_ref *ref,
                         struct state_at *out, struct cairn_error *error)
 {
@@ -47,6 +59,8 @@ static int read_section(struct cairn_store *store, const struct section_ref *ref
         out->files = ref->digest;
         return 0;
     }
+    if (ref->kind == SECTION_MESSAGES)
+        return read_messages(store, ref, out, error);
     if (!info)
         return error_set(error, CAIRN_ENEWER,
                          "it holds a part of a kind that this release does not know: "
@@ -82,6 +96,8 @@ int state_read(struct cairn_store *store, struct sha256 *sha, uint64_t seq,
     if (rc)
         return rc;
     rc = state_load(store, out, &why);
+    if (!rc && out->at.session)
+        rc = message_line_check(store, out->at.session, &out->messages, false, &why);
     if (!rc)
         return 0;
     checkpoint_number(NAMESPACE_DEBUG, seq, number);

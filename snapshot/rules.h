@@ -5,7 +5,7 @@
 
 #include "snapshot/ignore.h"
 
-enum { RULES_BYTES_MOST = 16 << 20 };
+enum { RULES_BYTES_MOST = 1 << 20 };
 /* Reads .gitignore and .cairnignore of the directory `fd`, whose path is `dir`, if they
  * are files; a link is none, as for git. *rules: those that hold in it, `above` where
  * it has none of its own; in the arena. CAIRN_ELIMIT: one is larger than

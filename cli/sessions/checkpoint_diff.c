@@ -10,6 +10,8 @@
 #include "cli/sessions/session_of.h"
 #include "cli/ui.h"
 
+#include <inttypes.h>
+
 static const char *change_word(const struct cairn_board_change *change)
 {
     return !change->before ? "added" : !change->after ? "removed" : "changed";
@@ -99,7 +101,19 @@ static void add_summary(struct doc *doc, const struct cairn_board_summary *summa
     doc_count(doc, "added", summary->added);
     doc_count(doc, "changed", summary->changed);
     doc_count(doc, "removed", summary->removed);
+    doc_count(doc, "messages_added", summary->messages_added);
+    doc_count(doc, "messages_removed", summary->messages_removed);
+    doc_number(doc, "tokens_in", summary->tokens_in);
+    doc_number(doc, "tokens_out", summary->tokens_out);
     doc_text(doc, "text", summary->text);
+}
+
+static void print_summary(const struct cairn_board_summary *summary)
+{
+    out("%s\n", summary->text);
+    if (summary->tokens_in != 0 || summary->tokens_out != 0)
+        out("tokens     in %+" PRId64 ", out %+" PRId64 "\n", summary->tokens_in,
+            summary->tokens_out);
 }
 
 /* What is compared: ids. */
@@ -172,7 +186,7 @@ static int print_diff(const struct settings *settings, struct cairn_store *store
         return status;
     }
     if (!used) {
-        out("%s\n", summary.text);
+        print_summary(&summary);
         return 0;
     }
     add_summary(used, &summary);

@@ -20,6 +20,9 @@ static void print_report(const struct cairn_restored *report)
     if (report->files_added + report->files_changed + report->files_removed > 0)
         out("files     %" PRIu64 " added, %" PRIu64 " changed, %" PRIu64 " removed\n",
             report->files_added, report->files_changed, report->files_removed);
+    if (report->messages_before != report->messages)
+        out("messages  %" PRIu64 ", before %" PRIu64 "\n", report->messages,
+            report->messages_before);
     out("branch    %s (it was %s)\n", report->branch, report->old_branch);
     out("before    %s\n", report->before[0] != '\0' ? report->before : "-");
 }
@@ -49,6 +52,8 @@ static int report_restored(const struct cairn_restored *report, bool dry_run)
     doc_count(&doc, "left", report->files_left);
     doc_end(&doc);
     doc_bool(&doc, "dry_run", dry_run);
+    doc_count(&doc, "messages_before", report->messages_before);
+    doc_count(&doc, "messages", report->messages);
     return doc_print(&doc);
 }
 

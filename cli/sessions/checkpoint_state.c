@@ -150,12 +150,44 @@ static void failure_document(struct doc *doc, const struct cairn_task_failure *f
     doc_end(doc);
 }
 
+static void print_messages(const struct cairn_message_line *line)
+{
+    if (!line)
+        return;
+    out("messages  %" PRIu64, line->messages);
+    if (line->last != 0)
+        out(", the last is %" PRIu64 "; tokens in %" PRIu64 ", out %" PRIu64,
+            line->last, line->tokens_in, line->tokens_out);
+    out("\n");
+    if (line->model)
+        out("model     %s\n", line->model);
+    if (line->prompt)
+        print_lines("prompt", line->prompt);
+}
+
+static void messages_document(struct doc *doc, const struct cairn_message_line *line)
+{
+    if (!line) {
+        doc_null(doc, "messages");
+        return;
+    }
+    doc_object(doc, "messages");
+    doc_count(doc, "count", line->messages);
+    doc_some(doc, "last", line->last);
+    doc_count(doc, "tokens_in", line->tokens_in);
+    doc_count(doc, "tokens_out", line->tokens_out);
+    doc_text(doc, "model", line->model);
+    doc_text(doc, "prompt", line->prompt);
+    doc_end(doc);
+}
+
 static int tell(void *context, const struct cairn_session_checkpoint_info *info)
 {
     struct told *told = context;
     told->items = info->items;
     if (!told->doc) {
         print_told(info);
+        print_messages(info->messages);
         return 0;
     }
     doc_text(told->doc, "trigger", info->trigger);
@@ -167,6 +199,7 @@ static int tell(void *context, const struct cairn_session_checkpoint_info *info)
     doc_end(told->doc);
     doc_count(told->doc, "items", info->items);
     failure_document(told->doc, info->failure);
+    messages_document(told->doc, info->messages);
     return 0;
 }
 

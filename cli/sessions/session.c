@@ -28,6 +28,10 @@ void session_document(struct doc *doc, const struct cairn_session_info *info)
     doc_count(doc, "gaps_filled", info->gaps_filled);
     doc_count(doc, "commands", info->commands);
     doc_count(doc, "verifications", info->verifications);
+    doc_count(doc, "messages", info->messages);
+    doc_count(doc, "messages_stored", info->messages_stored);
+    doc_count(doc, "tokens_in", info->tokens_in);
+    doc_count(doc, "tokens_out", info->tokens_out);
 }
 
 static int print_document(const struct cairn_session_info *info)
@@ -59,6 +63,8 @@ static void print_session(const struct cairn_session_info *info)
     out("gaps filled  %" PRIu64 "\n", info->gaps_filled);
     out("commands run  %" PRIu64 "\n", info->commands);
     out("checks run   %" PRIu64 "\n", info->verifications);
+    out("messages     %" PRIu64 ", tokens in %" PRIu64 ", out %" PRIu64 "\n",
+        info->messages, info->tokens_in, info->tokens_out);
 }
 
 /* ---- Starting, switching, ending ---- */

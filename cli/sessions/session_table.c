@@ -123,6 +123,58 @@ static const struct command session_table[] = {
      0,
      {OPT_SESSION, OPT_AFTER, OPT_NONE},
      command_session_log},
+    {"session message add",
+     "[TEXT|-]",
+     "add a message to the session",
+     "Adds what was said, by whom, to the end of the session's line of messages, and "
+     "prints its number; - reads the text from stdin, up to 16 MiB. With --jsonl each "
+     "line of stdin is a message: an object with `role` and `content`, or as a "
+     "transcript has it. Secrets are taken out first. A message makes no checkpoint; "
+     "every checkpoint says where the line ended then.",
+     "  cairn session message add --role assistant --model m-1 --tokens-out 40 'It is "
+     "the cache'",
+     EXITS,
+     0,
+     1,
+     {OPT_ROLE, OPT_MODEL, OPT_TOKENS_IN, OPT_TOKENS_OUT, OPT_JSON_LINES, OPT_SESSION,
+      OPT_NONE},
+     command_message_add},
+    {"session message import",
+     "FILE",
+     "take over what is new in an agent's transcript",
+     "Reads a transcript of an agent (JSON Lines; - for stdin) and adds the lines that "
+     "the session does not have yet, so it can be called again and again while the "
+     "file grows. A last line that is not complete is waited for; one that cannot be "
+     "read is named, and kept as it is. Lines of more than 16 MiB are named and left "
+     "out. Of an answer that is written in several lines the tokens count once.",
+     "  cairn session message import ~/.claude/projects/p/session.jsonl",
+     EXITS,
+     1,
+     1,
+     {OPT_SESSION, OPT_NONE},
+     command_message_import},
+    {"session message list",
+     "",
+     "list the last messages of a session",
+     "Lists the last messages of the session's present line, or with --at of the line "
+     "as it was at a checkpoint, oldest first, with the tokens of the whole line.",
+     "  cairn session message list --last 5 --at debug:42",
+     EXITS,
+     0,
+     0,
+     {OPT_AT, OPT_LAST, OPT_SESSION, OPT_NONE},
+     command_message_list},
+    {"session message show",
+     "NUMBER",
+     "print one message",
+     "Prints a message of the session by its number, whole; with --raw its body as it "
+     "is stored, which for a transcript is the line.",
+     "  cairn session message show 12",
+     EXITS,
+     1,
+     1,
+     {OPT_RAW, OPT_SESSION, OPT_NONE},
+     command_message_show},
     {"session watch",
      "[SESSION]",
      "print what is done in a session, and make checkpoints on time",

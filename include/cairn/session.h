@@ -38,6 +38,9 @@ struct cairn_session_info {
     uint64_t hypotheses_tested; /* that were confirmed or rejected, each once */
     uint64_t gaps_filled;
     uint64_t commands, verifications; /* ever run: cairn/command.h */
+    uint64_t messages;                /* of the present line: cairn/message.h */
+    uint64_t tokens_in, tokens_out;   /* likewise */
+    uint64_t messages_stored;         /* on whatever line */
 };
 
 /* Starts a session (name NULL: "session-N") with the branch "main". With `current` it
@@ -143,7 +146,9 @@ struct cairn_session_checkpoint_info {
     const char *const *tags;
     size_t n_tags;
     uint64_t items;
-    const struct cairn_task_failure *failure; /* that it was made for, or NULL */
+    const struct cairn_task_failure *failure;  /* that it was made for, or NULL */
+    const struct cairn_message_line *messages; /* where their line ended, or NULL: there
+                                                  never were any */
 };
 /* CAIRN_ENOTFOUND, also for the checkpoint of a run; CAIRN_EDAMAGED. */
 CAIRN_API int cairn_session_checkpoint_get(
@@ -165,6 +170,8 @@ struct cairn_board_summary {
                                                   empty one */
     int64_t from_ns, to_ns;
     uint64_t added, changed, removed;
+    uint64_t messages_added, messages_removed; /* against the line at `from` */
+    int64_t tokens_in, tokens_out;             /* more than at `from` */
     char text[256]; /* one line: "1 hypothesis confirmed, 2 notes added; 3 hours" */
 };
 /* What is different at `to` from how it was at `from`: ids of checkpoints of sessions,
@@ -188,6 +195,8 @@ struct cairn_restored {
     uint64_t files_added, files_changed, files_removed; /* files, links, directories */
     uint64_t files_kept; /* were changed while it went on: kept beside */
     uint64_t files_left; /* of which one side has the name alone: not touched */
+    uint64_t messages_before,
+        messages; /* of the line that was there, and of this one */
 };
 struct cairn_restore_options {
     bool force;                  /* also to a checkpoint labelled "broken" */

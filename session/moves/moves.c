@@ -13,6 +13,7 @@ _Static_assert((int)BRANCH_ACTIVE == (int)BRANCH_GOES_ON, "a status that is stor
 int move_begin(struct move *m, struct files_taken *files, struct cairn_store *store,
                const char *session, struct cairn_error *error)
 {
+    struct message_seen end;
     *m = (struct move){.error = error};
     int rc = live_write(&m->live, store, session, error);
     m->live.files = files;
@@ -20,6 +21,9 @@ int move_begin(struct move *m, struct files_taken *files, struct cairn_store *st
         rc = live_check_open(&m->live, error);
     if (!rc)
         rc = live_load_board(&m->live, error);
+    if (!rc)
+        rc = message_end(&m->live, &end, error);
+    m->messages_before = rc ? 0 : end.position;
     return rc ? rc : live_branch(&m->live, m->live.row.branch, &m->from, error);
 }
 
@@ -85,6 +89,8 @@ int move_finish(struct move *m, const struct log_entry *entry)
     int rc = m->files_only ? 0 : put_target(m);
     if (!rc && m->state.has_files && !m->board_only)
         rc = files_replace(&m->live, &m->state.files, m->error);
+    if (!m->files_only)
+        m->live.message = m->state.messages.n;
     if (!rc)
         rc = put_branch(m);
     if (rc)

@@ -16,6 +16,7 @@ struct move {
     struct state_at state;
     bool read;
     uint64_t added, changed, removed;
+    uint64_t messages_before; /* how many the line had */
     struct cairn_error *error;
 };
 

@@ -38,7 +38,9 @@ static void report_restore(const struct move *m, struct cairn_restored *report)
     *report = (struct cairn_restored){.time_ns = m->state.at.time_ns,
                                       .added = m->added,
                                       .changed = m->changed,
-                                      .removed = m->removed};
+                                      .removed = m->removed,
+                                      .messages_before = m->messages_before,
+                                      .messages = m->state.messages.position};
     checkpoint_id(NAMESPACE_DEBUG, m->seq, &m->state.at.ref.digest, report->id);
     if (m->before.ref.seq)
         checkpoint_id(NAMESPACE_DEBUG, m->before.ref.seq, &m->before.ref.digest,
@@ -174,6 +176,7 @@ static int see_log(void *context, const struct session_log_row *row)
     case VERB_ENDED:
     case VERB_CONTINUED:
     case VERB_PRUNED:
+    case VERB_MESSAGES:
         return 0;
     case VERB_RESTORED:
         search->branch = read_varint(&in);

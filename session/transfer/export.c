@@ -302,6 +302,24 @@ static int add_present(struct exporting *e, uint8_t kind, struct sections *now)
     return rc;
 }
 
+static int add_present_messages(struct exporting *e, struct sections *now)
+{
+    struct section_ref *ref = &now->list[now->n];
+    struct buf content = BUF_INIT;
+    if (!e->live.last_message)
+        return 0;
+    int rc = messages_encode(&e->live, &content, &ref->n, e->error);
+    if (!rc)
+        rc = sha256_of(content.data, content.size, &ref->digest, e->error);
+    if (!rc)
+        rc = write_object(e, SECTION_MESSAGES, &ref->digest, buf_view(&content));
+    buf_release(&content);
+    ref->kind = SECTION_MESSAGES;
+    ref->last = ref->n;
+    now->n++;
+    return rc;
+}
+
 static int write_present(struct exporting *e)
 {
     struct sections now = {
@@ -311,6 +329,8 @@ static int write_present(struct exporting *e)
     int rc = 0;
     for (uint8_t kind = 1; kind < ITEM_KINDS_END && !rc; kind++)
         rc = add_present(e, kind, &now);
+    if (!rc)
+        rc = add_present_messages(e, &now);
     if (!rc)
         rc = sections_encode(&now, &payload, e->error);
     if (!rc)
@@ -327,6 +347,11 @@ static int write_present(struct exporting *e)
 
 /* ---- Sessions, one after the other ---- */
 
+static int write_message_line(void *context)
+{
+    return write_line(context);
+}
+
 static int write_parts(struct exporting *e)
 {
     struct cairn_error why = {0};
@@ -341,7 +366,11 @@ static int write_parts(struct exporting *e)
         rc = write_merges(e);
     if (rc)
         return rc;
-    rc = live_load_board(&e->live, &why);
+    rc = export_messages(e->store, e->live.row.session, &e->line, write_message_line, e,
+                         &why);
+    rc = left_out(e, rc, &why);
+    if (!rc)
+        rc = live_load_board(&e->live, &why);
     if (rc)
         return left_out(e, rc, &why);
     return write_present(e);

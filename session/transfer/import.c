@@ -161,11 +161,9 @@ static int take_part(struct importing *im, const struct line *line, struct str t
     static const struct {
         const char *type;
         int (*take)(struct importing *, const struct line *);
-    } parts[] = {{"branch", import_branch},
-                 {"object", import_object},
-                 {"checkpoint", import_checkpoint},
-                 {"merge", import_merge},
-                 {"present", import_present}};
+    } parts[] = {{"branch", import_branch},         {"object", import_object},
+                 {"checkpoint", import_checkpoint}, {"merge", import_merge},
+                 {"message", import_message},       {"present", import_present}};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         if (str_equal(type, str_of(parts[i].type))) {
             if (im->session.open)

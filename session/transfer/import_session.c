@@ -165,18 +165,6 @@ static int make_branch(struct importing *im, struct file_branch *branch)
                               : 0;
 }
 
-static int make_session(struct importing *im)
-{
-    struct session_import *s = &im->session;
-    struct moment started = {.utc_ns = s->started_ns, .boot_id = STR("")};
-    int rc = s->name[0] ? session_free_name(im->store, s->name, im->error) : 0;
-    if (!rc)
-        rc = session_begin(&s->live, s->name[0] ? s->name : NULL, &started, false,
-                           im->error);
-    s->made = rc == 0;
-    return rc;
-}
-
 /* ---- Content ---- */
 
 int import_object(struct importing *im, const struct line *line)
@@ -286,7 +274,7 @@ static int put_record(struct importing *im, struct file_record *record)
 {
     struct session_import *s = &im->session;
     struct file_branch *branch = import_branch_of(s, record->branch);
-    int rc = s->made ? 0 : make_session(im);
+    int rc = s->made ? 0 : import_make_session(im);
     if (!rc && branch && !branch->here)
         rc = make_branch(im, branch);
     if (rc)
@@ -300,6 +288,8 @@ static int put_record(struct importing *im, struct file_record *record)
         if (ref->kind < ITEM_KINDS_END && s->numbers[ref->kind] < ref->last)
             s->numbers[ref->kind] = ref->last;
     }
+    if (s->last_message < record->state.messages.n)
+        s->last_message = record->state.messages.n;
     return append_record(im, record, branch->here);
 }
 
@@ -417,8 +407,13 @@ static int fill_board(struct importing *im)
     uint64_t seq = s->newest_there ? s->newest_there : s->newest;
     for (unsigned kind = 1; kind < ITEM_KINDS_END; kind++)
         s->live.numbers[kind] = s->numbers[kind];
+    if (s->has_present && s->last_message < s->present.messages.n)
+        s->last_message = s->present.messages.n;
+    int rc = import_mend_messages(im);
+    if (rc)
+        return rc;
     if (!s->has_present && seq) {
-        int rc = state_read(im->store, im->sha, seq, &s->present, im->error);
+        rc = state_read(im->store, im->sha, seq, &s->present, im->error);
         s->has_present = true; /* to be released */
         if (rc)
             return rc;
@@ -430,7 +425,7 @@ static int fill_board(struct importing *im)
 static int finish(struct importing *im)
 {
     struct session_import *s = &im->session;
-    int rc = s->made || s->known ? 0 : make_session(im);
+    int rc = s->made || s->known ? 0 : import_make_session(im);
     if (rc || !s->made)
         return rc;
     for (size_t i = 0; i < s->n_branches && !rc; i++)

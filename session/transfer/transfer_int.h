@@ -8,7 +8,7 @@
 #include "session/transfer/line.h"
 #include "storage/sessions/merges.h"
 
-enum { TRANSFER_VERSION = 1 };
+enum { TRANSFER_VERSION = 2 }; /* 1: without messages */
 
 /* A record of this store, or the one in a file that it was imported from. */
 struct known_record {
@@ -46,6 +46,8 @@ struct session_import {
     uint32_t numbers[ITEM_KINDS_END]; /* highest of any state */
     uint64_t newest, newest_there;    /* seq here: of all, of the current branch */
     uint64_t n_made;                  /* checkpoints */
+    uint64_t message;                 /* number of the one that was taken last */
+    uint64_t last_message;            /* highest that anything names */
     struct state_at present;
     bool has_present;
 };
@@ -72,6 +74,12 @@ struct importing {
     struct cairn_error *error;
 };
 
+/* ---- export_messages.c ---- */
+
+/* Writes a line for each message of a session. */
+int export_messages(struct cairn_store *store, uint64_t session, struct buf *line,
+                    int (*write)(void *), void *context, struct cairn_error *error);
+
 /* ---- refusals.c ---- */
 
 /* That a line lacks something, or has what cannot be. Returns 0. */
@@ -83,6 +91,11 @@ void import_refuse(struct importing *im, const char *format, ...)
 int import_left_out(struct importing *im, int rc, const char *what,
                     const struct cairn_error *why);
 
+/* ---- make_session.c ---- */
+
+/* With the first part of it that is new. */
+int import_make_session(struct importing *im);
+
 /* ---- import_session.c ---- */
 
 int import_session_begin(struct importing *im, const struct line *line);
@@ -90,6 +103,14 @@ int import_branch(struct importing *im, const struct line *line);
 int import_object(struct importing *im, const struct line *line);
 int import_checkpoint(struct importing *im, const struct line *line);
 int import_present(struct importing *im, const struct line *line);
+/* ---- import_messages.c ---- */
+
+int import_message(struct importing *im, const struct line *line);
+/* Puts what stands for messages that were refused. */
+int import_mend_messages(struct importing *im);
+
+/* ---- import_session.c again ---- */
+
 /* Commits what was made; rc: of what came before, then nothing is. */
 int import_session_end(struct importing *im, int rc);
 

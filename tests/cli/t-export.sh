@@ -186,7 +186,7 @@ done
 exits 2 cairn session import failing.yaml
 says 'no file of'
 exits 2 cairn session import /dev/null
-sed 's/"version":1/"version":2/' clean.cairn >newer.cairn
+sed 's/"version":2/"version":3/' clean.cairn >newer.cairn
 exits 75 cairn session import newer.cairn
 exits 10 cairn session import nothing.cairn
 exits 10 cairn session export --session nobody x.cairn

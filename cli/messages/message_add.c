@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+/* cairn session message add and import. */
+#include "cli/events/hooks.h"
+#include "cli/exit_status.h"
+#include "cli/format.h"
+#include "cli/json.h"
+#include "cli/report.h"
+#include "cli/sessions/commands.h"
+#include "cli/sessions/session_of.h"
+#include "cli/ui.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+
+static int system_failure(const char *name, int sys)
+{
+    bool missing = sys == ENOENT || sys == ENOTDIR;
+    return report_failure(missing ? EXIT_NOT_FOUND : EXIT_SYSTEM,
+                          cairn_code_name(missing ? CAIRN_ENOTFOUND : CAIRN_EIO),
+                          "cannot read %s: %s", name, strerror(sys));
+}
+
+/* ---- Lines ---- */
+
+struct line_list {
+    uint64_t *at; /* heap */
+    size_t n;
+    bool failed;
+};
+struct lines {
+    struct cairn_store *store;
+    const char *session;
+    const char *shown; /* the file, for people */
+    int fd;
+    int sys; /* errno of what failed, or 0 */
+    struct line_list unreadable, too_large;
+    uint64_t torn; /* its number, or 0 */
+    struct cairn_message_import result;
+};
+
+static int64_t read_bytes(void *context, char *bytes, size_t n)
+{
+    struct lines *lines = context;
+    for (;;) {
+        ssize_t got = read(lines->fd, bytes, n);
+        if (got >= 0)
+            return got;
+        if (errno != EINTR) {
+            lines->sys = errno;
+            return -1;
+        }
+    }
+}
+
+static void note_line(struct line_list *list, uint64_t line)
+{
+    uint64_t *at = realloc(list->at, (list->n + 1) * sizeof *at);
+    list->failed = list->failed || !at;
+    if (!at)
+        return;
+    list->at = at;
+    at[list->n++] = line;
+}
+
+static void note_problem(void *context, enum cairn_line_problem problem, uint64_t line)
+{
+    struct lines *lines = context;
+    switch (problem) {
+    case CAIRN_LINE_UNREADABLE:
+        ui_warn("line %" PRIu64 " of %s is no JSON object: it is kept as it is", line,
+                lines->shown);
+        note_line(&lines->unreadable, line);
+        break;
+    case CAIRN_LINE_TOO_LARGE:
+        ui_warn("line %" PRIu64 " of %s has more than %u MiB: only its size and digest "
+                "are kept",
+                line, lines->shown, CAIRN_MESSAGE_LINE_MAX >> 20);
+        note_line(&lines->too_large, line);
+        break;
+    case CAIRN_LINE_TORN:
+        say("line %" PRIu64 " of %s, the last, is not complete: the next import takes "
+            "it",
+            line, lines->shown);
+        lines->torn = line;
+        break;
+    }
+}
+
+static void list_document(struct doc *doc, const char *key,
+                          const struct line_list *list)
+{
+    doc_array(doc, key);
+    for (size_t i = 0; i < list->n; i++)
+        doc_count(doc, NULL, list->at[i]);
+    doc_end(doc);
+    doc->failed = doc->failed || list->failed;
+}
+
+static int print_lines_document(const struct lines *lines)
+{
+    const struct cairn_message_import *result = &lines->result;
+    struct doc doc;
+    doc_begin(&doc);
+    doc_count(&doc, "lines", result->lines);
+    doc_count(&doc, "added", result->added);
+    doc_count(&doc, "skipped", result->skipped);
+    doc_some(&doc, "last", result->last);
+    doc_count(&doc, "tokens_in", result->tokens_in);
+    doc_count(&doc, "tokens_out", result->tokens_out);
+    list_document(&doc, "unreadable", &lines->unreadable);
+    list_document(&doc, "too_large", &lines->too_large);
+    doc_some(&doc, "torn", lines->torn);
+    return doc_print(&doc);
+}
+
+static int report_lines(const struct lines *lines)
+{
+    const struct cairn_message_import *result = &lines->result;
+    if (ui_json())
+        return print_lines_document(lines);
+    if (result->added == 0)
+        say("no message was added");
+    else
+        say("%" PRIu64 " message%s added, the last is %" PRIu64, result->added,
+            result->added == 1 ? " was" : "s were", result->last);
+    if (result->skipped > 0)
+        say("skipped: %" PRIu64 " that are here already", result->skipped);
+    return 0;
+}
+
+/* `name` NULL: every line is new. */
+static int take_lines(struct lines *lines, const char *name)
+{
+    struct cairn_error error = {0};
+    int rc = cairn_message_import(lines->store, lines->session, name, read_bytes,
+                                  note_problem, lines, &lines->result, &error);
+    int status = rc == 0           ? report_lines(lines)
+                 : lines->sys != 0 ? system_failure(lines->shown, lines->sys)
+                                   : report_error(&error);
+    free(lines->unreadable.at);
+    free(lines->too_large.at);
+    return status;
+}
+
+/* ---- Adding ---- */
+
+/* All of stdin without the line break at its end, up to one byte too many. */
+static int read_text(struct cairn_new_message *message, char **text)
+{
+    size_t room = (size_t)CAIRN_MESSAGE_LINE_MAX + 2, n;
+    *text = malloc(room);
+    if (!*text)
+        return report_failure(EXIT_SYSTEM, cairn_code_name(CAIRN_ENOMEM),
+                              "out of memory");
+    n = fread(*text, 1, room, stdin);
+    if (ferror(stdin))
+        return system_failure("stdin", errno);
+    n -= n > 0 && (*text)[n - 1] == '\n';
+    message->text = *text;
+    message->bytes = n;
+    return 0;
+}
+
+static int add_message(const struct settings *settings, struct cairn_store *store)
+{
+    static const char *const roles[] = {"user", "assistant", "system", "tool"};
+    struct cairn_new_message message = {
+        .role = roles[settings->number[OPT_ROLE]],
+        .model = settings->text[OPT_MODEL],
+        .tokens_in = settings->number[OPT_TOKENS_IN],
+        .tokens_out = settings->number[OPT_TOKENS_OUT],
+        .text = settings->operands[0],
+        .bytes = strlen(settings->operands[0]),
+    };
+    struct cairn_error error = {0};
+    char *from_stdin = NULL;
+    uint64_t n = 0;
+    struct doc doc;
+    int status =
+        strcmp(settings->operands[0], "-") == 0 ? read_text(&message, &from_stdin) : 0;
+    if (status == 0 &&
+        cairn_message_add(store, session_option(settings), &message, &n, &error) != 0)
+        status = report_error(&error);
+    free(from_stdin);
+    if (status != 0)
+        return status;
+    if (!ui_json()) {
+        out("%" PRIu64 "\n", n);
+        return 0;
+    }
+    doc_begin(&doc);
+    doc_count(&doc, "message", n);
+    return doc_print(&doc);
+}
+
+int command_message_add(struct settings *settings)
+{
+    struct lines lines = {.session = session_option(settings), .shown = "stdin"};
+    bool many = settings->given[OPT_JSON_LINES];
+    if (many && (settings->n_operands > 0 || settings->given[OPT_ROLE] ||
+                 settings->given[OPT_MODEL] || settings->given[OPT_TOKENS_IN] ||
+                 settings->given[OPT_TOKENS_OUT]))
+        return report_usage(settings->command,
+                            "with --jsonl the lines say all: give no other of these");
+    if (!many && settings->n_operands == 0)
+        return report_usage(settings->command,
+                            "there is no text: give it, or - to read it from stdin");
+    int status = session_store(settings, STORE_WRITE, &lines.store);
+    if (status == 0)
+        status = many ? take_lines(&lines, NULL) : add_message(settings, lines.store);
+    hooks_run_and_close(lines.store);
+    return status;
+}
+
+/* ---- Importing ---- */
+
+int command_message_import(struct settings *settings)
+{
+    const char *file = settings->operands[0];
+    bool from_stdin = strcmp(file, "-") == 0;
+    struct lines lines = {.session = session_option(settings),
+                          .shown = from_stdin ? "stdin" : file};
+    char *whole = from_stdin ? strdup("-") : realpath(file, NULL);
+    if (!whole)
+        return system_failure(file, errno);
+    lines.fd = from_stdin ? 0 : open(whole, O_RDONLY | O_CLOEXEC);
+    int status = lines.fd < 0 ? system_failure(file, errno)
+                              : session_store(settings, STORE_WRITE, &lines.store);
+    if (status == 0)
+        status = take_lines(&lines, whole);
+    if (lines.fd > 0)
+        close(lines.fd);
+    free(whole);
+    hooks_run_and_close(lines.store);
+    return status;
+}

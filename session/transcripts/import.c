@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: MIT */
+/* Transcripts into messages. Lines are read, understood and cleaned of secrets outside
+ * of any transaction, and a bounded number of them is put in one: so neither a slow
+ * file nor a long one keeps others from writing. What is new is decided in that
+ * transaction.
+ *
+ * Some agents write the parts of one answer as lines of their own, each with the tokens
+ * of the whole. So what an answer has cost is counted once, by the id of the answer. */
+#include "base/array.h"
+#include "base/map.h"
+#include "base/utf8.h"
+#include "cairn/message.h"
+#include "secrets/redact.h"
+#include "session/messages/json_scan.h"
+#include "session/messages/transcript.h"
+#include "session/outside/known_secrets.h"
+#include "session/outside/redaction.h"
+#include "session/session_int.h"
+#include "session/transcripts/lines.h"
+#include "storage/sessions/rows_message.h"
+#include "storage/store.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { LINES_AT_ONCE = 1000, BYTES_AT_ONCE = 8 << 20 };
+
+struct ready_line {
+    struct new_message message; /* its texts are in the arena of the batch */
+    struct digest digest;
+    uint8_t origin[MESSAGE_ORIGIN_BYTES];
+    uint64_t number; /* in the file */
+    bool added;
+};
+struct answer {
+    uint64_t tokens_in, tokens_out; /* that were counted */
+};
+
+struct importing {
+    struct cairn_store *store;
+    char session[24]; /* its number */
+    const char *name; /* of the transcript, as text, or NULL */
+    struct buf file_name;
+    struct message_file file;
+    void (*problem)(void *, enum cairn_line_problem, uint64_t line);
+    void *context;
+    struct redactor *redactor;
+    struct sha256 *sha;
+    struct arena keys;   /* of the maps */
+    struct map contents; /* lines without an id, to how often they came */
+    uint32_t *times;     /* [n_times] */
+    size_t n_times, times_room;
+    struct map answers; /* ids of answers */
+    struct answer *counted;
+    size_t n_counted, counted_room;
+    struct arena arena; /* of the batch */
+    struct ready_line lines[LINES_AT_ONCE];
+    size_t n, bytes;
+    struct cairn_message_import result;
+    struct cairn_error *error;
+};
+
+/* ---- Who a line is ---- */
+
+static int count_same(struct importing *im, const struct digest *digest,
+                      uint32_t *times)
+{
+    struct str key =
+        arena_str(&im->keys, (struct str){(const char *)digest->bytes, DIGEST_SIZE});
+    uint32_t *at = array_room(im->times, im->n_times, &im->times_room, sizeof *at),
+             index = 0;
+    if (im->keys.failed || !at)
+        return error_nomem(im->error);
+    im->times = at;
+    int rc = map_add(&im->contents, key, (uint32_t)im->n_times, &index);
+    if (rc < 0)
+        return error_nomem(im->error);
+    if (rc > 0) {
+        index = (uint32_t)im->n_times++;
+        im->times[index] = 0;
+    }
+    *times = ++im->times[index];
+    return 0;
+}
+
+/* By its own id, or by what it holds, how often that came before, and the file. */
+static int find_origin(struct importing *im, struct str uuid,
+                       const struct digest *digest, struct ready_line *ready)
+{
+    struct digest origin;
+    uint32_t times = 0;
+    uint8_t count[4];
+    if (!im->name)
+        return 0;
+    int rc = uuid.len ? 0 : count_same(im, digest, &times);
+    if (rc)
+        return rc;
+    sha256_begin(im->sha);
+    sha256_add(im->sha, uuid.len ? "u" : "c", 1);
+    if (uuid.len) {
+        sha256_add(im->sha, uuid.ptr, uuid.len);
+    } else {
+        for (unsigned i = 0; i < sizeof count; i++)
+            count[i] = (uint8_t)(times >> 8 * i);
+        sha256_add(im->sha, digest->bytes, DIGEST_SIZE);
+        sha256_add(im->sha, count, sizeof count);
+        sha256_add(im->sha, im->name, strlen(im->name));
+    }
+    sha256_end(im->sha, &origin);
+    memcpy(ready->origin, origin.bytes, MESSAGE_ORIGIN_BYTES);
+    ready->message.origin =
+        (struct str){(const char *)ready->origin, MESSAGE_ORIGIN_BYTES};
+    return 0;
+}
+
+/* ---- What it costs ---- */
+
+/* What of it was not counted with an earlier part of the same answer. */
+static int count_tokens(struct importing *im, const struct transcript_line *read,
+                        struct new_message *message)
+{
+    uint32_t index = 0;
+    message->tokens_in = read->tokens_in;
+    message->tokens_out = read->tokens_out;
+    if (!read->reply_id.len || (!read->tokens_in && !read->tokens_out))
+        return 0;
+    struct str key = arena_str(&im->keys, read->reply_id);
+    struct answer *at =
+        array_room(im->counted, im->n_counted, &im->counted_room, sizeof *at);
+    if (im->keys.failed || !at)
+        return error_nomem(im->error);
+    im->counted = at;
+    int rc = map_add(&im->answers, key, (uint32_t)im->n_counted, &index);
+    if (rc < 0)
+        return error_nomem(im->error);
+    if (rc > 0) {
+        index = (uint32_t)im->n_counted++;
+        at[index] = (struct answer){0};
+    }
+    at += index;
+    message->tokens_in -=
+        at->tokens_in < message->tokens_in ? at->tokens_in : message->tokens_in;
+    message->tokens_out -=
+        at->tokens_out < message->tokens_out ? at->tokens_out : message->tokens_out;
+    at->tokens_in += message->tokens_in;
+    at->tokens_out += message->tokens_out;
+    return 0;
+}
+
+/* ---- Without secrets ---- */
+
+static bool has_secret(const struct importing *im, struct str text)
+{
+    return known_secrets_found(text) || redactor_finds(im->redactor, text);
+}
+
+static void redact(const struct importing *im, struct str text, struct buf *out)
+{
+    struct buf values = BUF_INIT;
+    redact_text(im->redactor, text, &values);
+    known_secrets_redact(buf_view(&values), 0, out);
+    out->failed |= values.failed;
+    buf_release(&values);
+}
+
+/* A secret may be written with escapes: then its string is written anew. */
+static void redact_string(const struct importing *im, struct str raw, struct buf *out)
+{
+    struct buf plain = BUF_INIT, clean = BUF_INIT;
+    if (raw.len && memchr(raw.ptr, '\\', raw.len))
+        json_unescape(raw, &plain);
+    if (plain.size && has_secret(im, buf_view(&plain))) {
+        redact(im, buf_view(&plain), &clean);
+        json_escape(buf_view(&clean), out);
+    } else {
+        buf_str(out, raw);
+    }
+    out->failed |= plain.failed || clean.failed;
+    buf_release(&plain);
+    buf_release(&clean);
+}
+
+static void redact_strings(const struct importing *im, struct str line, struct buf *out)
+{
+    struct json_scan in = json_scan_of(line);
+    const char *done = line.ptr;
+    enum json_token token;
+    while ((token = json_next(&in)) != JSON_END && token != JSON_BAD) {
+        if (token != JSON_STRING && token != JSON_KEY)
+            continue;
+        buf_add(out, done, (size_t)(in.raw.ptr - done));
+        redact_string(im, in.raw, out);
+        done = in.raw.ptr + in.raw.len;
+    }
+    buf_add(out, done, (size_t)(line.ptr + line.len - done));
+}
+
+/* The line as it is stored; its secrets may leave something that cannot be read. */
+static int clean_line(struct importing *im, struct str line, bool readable,
+                      struct new_message *message)
+{
+    struct buf strings = BUF_INIT, whole = BUF_INIT;
+    struct transcript_line read;
+    bool escapes = readable && line.len && memchr(line.ptr, '\\', line.len);
+    if (escapes)
+        redact_strings(im, line, &strings);
+    struct str body = escapes ? buf_view(&strings) : line;
+    if (has_secret(im, body)) {
+        redact(im, body, &whole);
+        body = buf_view(&whole);
+    }
+    int rc = buf_check(&strings, im->error);
+    if (!rc)
+        rc = buf_check(&whole, im->error);
+    if (!rc && readable && whole.size && !transcript_read(body, &read))
+        message->form = MESSAGE_UNREADABLE;
+    message->body = arena_str(&im->arena, body);
+    buf_release(&strings);
+    buf_release(&whole);
+    return !rc && im->arena.failed ? error_nomem(im->error) : rc;
+}
+
+static int take_model(struct importing *im, struct str raw, struct new_message *message)
+{
+    struct buf model = BUF_INIT;
+    json_unescape(raw, &model);
+    struct str text = buf_view(&model);
+    bool clean = utf8_is_text(text) && !has_secret(im, text);
+    text.len = clean ? utf8_fit(text, MESSAGE_MODEL_BYTES - 1) : 0;
+    message->model = arena_str(&im->arena, text);
+    int rc = buf_check(&model, im->error);
+    buf_release(&model);
+    return !rc && im->arena.failed ? error_nomem(im->error) : rc;
+}
+
+/* ---- A line ---- */
+
+static int understand(struct importing *im, const struct file_line *line,
+                      const struct transcript_line *read, struct ready_line *ready)
+{
+    struct new_message *message = &ready->message;
+    bool readable = message->form == MESSAGE_LINE;
+    message->role = (uint8_t)read->role;
+    message->time_ns = read->time_ns;
+    message->prompt = read->prompt;
+    int rc = find_origin(im, readable ? read->uuid : STR(""), &ready->digest, ready);
+    if (!rc && readable)
+        rc = count_tokens(im, read, message);
+    if (!rc && readable)
+        rc = take_model(im, read->model, message);
+    message->reply = read->reply && message->model.len;
+    return rc || line->too_large ? rc : clean_line(im, line->bytes, readable, message);
+}
+
+/* Where it is complete a line without an end is a line: no object begins another. */
+static int take_line(struct importing *im, const struct file_line *line)
+{
+    struct ready_line *ready = &im->lines[im->n];
+    struct transcript_line read = {.role = TRANSCRIPT_OTHER};
+    bool readable = !line->too_large && transcript_read(line->bytes, &read);
+    if (!readable && !line->ended) {
+        im->result.torn = true;
+        if (im->problem)
+            im->problem(im->context, CAIRN_LINE_TORN, im->file.number);
+        return 0;
+    }
+    *ready = (struct ready_line){.digest = line->digest, .number = im->file.number};
+    ready->message.form = line->too_large ? MESSAGE_LEFT_OUT
+                          : readable      ? MESSAGE_LINE
+                                          : MESSAGE_UNREADABLE;
+    int rc = line->too_large ? 0
+                             : sha256_of(line->bytes.ptr, line->bytes.len,
+                                         &ready->digest, im->error);
+    if (!readable)
+        read = (struct transcript_line){.role = TRANSCRIPT_OTHER};
+    ready->message.size = line->size;
+    if (!rc)
+        rc = understand(im, line, &read, ready);
+    if (rc)
+        return rc;
+    ready->message.digest = line->too_large ? &ready->digest : NULL;
+    im->result.lines++;
+    im->bytes += line->bytes.len;
+    im->n++;
+    return 0;
+}
+
+/* ---- Into the store ---- */
+
+static int is_known(struct importing *im, struct live *live,
+                    const struct ready_line *ready, bool *known)
+{
+    uint64_t n = 0;
+    int rc = ready->message.origin.len
+                 ? store_find_message(live->store, live->row.session,
+                                      ready->message.origin, &n, im->error)
+                 : 0;
+    *known = n > 0;
+    return rc;
+}
+
+static int put_line(struct importing *im, struct live *live, struct ready_line *ready,
+                    struct message_seen *end, struct cairn_message_import *did)
+{
+    struct new_message *message = &ready->message;
+    bool known;
+    int rc = is_known(im, live, ready, &known);
+    did->skipped += known;
+    ready->added = !rc && !known;
+    if (!ready->added)
+        return rc;
+    did->unreadable += message->form == MESSAGE_UNREADABLE;
+    did->too_large += message->form == MESSAGE_LEFT_OUT;
+    message->file = str_of(im->name ? im->name : "");
+    if (!message->time_ns)
+        message->time_ns = live->now.utc_ns;
+    rc = message_append(live, message, end, im->error);
+    did->added++;
+    did->last = end->n;
+    did->tokens_in += message->tokens_in;
+    did->tokens_out += message->tokens_out;
+    return rc;
+}
+
+/* One event for all of them, with the last. */
+static int put_lines(struct importing *im, struct live *live, bool last,
+                     struct cairn_message_import *did)
+{
+    struct message_seen end;
+    int rc = message_end(live, &end, im->error);
+    for (size_t i = 0; i < im->n && !rc; i++)
+        rc = put_line(im, live, &im->lines[i], &end, did);
+    if (!rc && last && did->added)
+        rc = message_log(live, did->added, im->error);
+    return rc ? rc : live_put_row(live, im->error);
+}
+
+/* Whether there is nothing to write: then nobody is kept waiting. */
+static int all_known(struct importing *im, bool *all)
+{
+    struct live live;
+    int rc = live_read(&live, im->store, im->session, im->error);
+    if (!rc)
+        rc = live_check_open(&live, im->error);
+    *all = true;
+    for (size_t i = 0; i < im->n && !rc && *all; i++)
+        rc = is_known(im, &live, &im->lines[i], all);
+    return live_close(&live, rc, im->error);
+}
+
+static void tell_problems(struct importing *im)
+{
+    for (size_t i = 0; i < im->n && im->problem; i++) {
+        const struct ready_line *line = &im->lines[i];
+        bool large = line->message.form == MESSAGE_LEFT_OUT;
+        if (line->added && (large || line->message.form == MESSAGE_UNREADABLE))
+            im->problem(im->context,
+                        large ? CAIRN_LINE_TOO_LARGE : CAIRN_LINE_UNREADABLE,
+                        line->number);
+    }
+}
+
+static int flush(struct importing *im, bool last)
+{
+    struct cairn_message_import did = im->result;
+    struct live live;
+    bool all = false;
+    int rc = all_known(im, &all);
+    if (!rc && all)
+        did.skipped += im->n;
+    if (!rc && (!all || (last && did.added))) {
+        did.skipped = im->result.skipped;
+        rc = live_write(&live, im->store, im->session, im->error);
+        if (!rc)
+            rc = live_check_open(&live, im->error);
+        if (!rc)
+            rc = put_lines(im, &live, last, &did);
+        rc = live_close(&live, rc, im->error);
+    }
+    if (!rc) {
+        im->result = did;
+        tell_problems(im);
+    }
+    im->n = im->bytes = 0;
+    arena_release(&im->arena);
+    im->arena = (struct arena)ARENA_INIT;
+    return rc;
+}
+
+/* ---- The file ---- */
+
+static bool is_blank(const struct file_line *line)
+{
+    for (size_t i = 0; i < line->bytes.len; i++)
+        if (!strchr(" \t\r", line->bytes.ptr[i]) || !line->bytes.ptr[i])
+            return false;
+    return !line->too_large;
+}
+
+/* The last lines are kept back, so that what is told of all comes with them. */
+static int take_lines(struct importing *im)
+{
+    struct file_line line;
+    int rc;
+    while ((rc = message_file_next(&im->file, &line, im->error)) > 0) {
+        if (is_blank(&line))
+            continue;
+        rc = im->n == LINES_AT_ONCE || (im->n && im->bytes + line.size > BYTES_AT_ONCE)
+                 ? flush(im, false)
+                 : 0;
+        if (!rc)
+            rc = take_line(im, &line);
+        if (rc)
+            return rc;
+    }
+    return rc ? rc : flush(im, true);
+}
+
+static int find_session(struct importing *im, const char *session)
+{
+    struct live live;
+    int rc = live_read(&live, im->store, session, im->error);
+    if (!rc)
+        rc = live_check_open(&live, im->error);
+    if (!rc)
+        rc = live_redactor(&live, &im->redactor, im->error);
+    snprintf(im->session, sizeof im->session, "%llu",
+             (unsigned long long)live.row.session);
+    return live_close(&live, rc, im->error);
+}
+
+static int take_name(struct importing *im, const char *file)
+{
+    add_visible(&im->file_name, str_of(file));
+    int rc = buf_check(&im->file_name, im->error);
+    im->name = rc || !im->file_name.size ? "" : im->file_name.data;
+    return rc;
+}
+
+static void release(struct importing *im)
+{
+    buf_release(&im->file_name);
+    message_file_release(&im->file);
+    redactor_free(im->redactor);
+    sha256_free(im->sha);
+    map_release(&im->contents);
+    map_release(&im->answers);
+    free(im->times);
+    free(im->counted);
+    arena_release(&im->keys);
+    arena_release(&im->arena);
+    free(im);
+}
+
+int cairn_message_import(struct cairn_store *store, const char *session,
+                         const char *file, int64_t (*read)(void *, char *, size_t),
+                         void (*problem)(void *, enum cairn_line_problem,
+                                         uint64_t line),
+                         void *context, struct cairn_message_import *result,
+                         struct cairn_error *error)
+{
+    struct importing *im = calloc(1, sizeof *im);
+    if (!im)
+        return error_nomem(error);
+    im->store = store;
+    im->file = (struct message_file){
+        .read = read, .context = context, .most = CAIRN_MESSAGE_LINE_MAX};
+    im->problem = problem;
+    im->context = context;
+    im->sha = sha256_new();
+    im->error = error;
+    im->keys = im->arena = (struct arena)ARENA_INIT;
+    int rc = im->sha ? 0 : error_nomem(error);
+    if (!rc && file)
+        rc = take_name(im, file);
+    if (!rc)
+        rc = find_session(im, session);
+    if (!rc)
+        rc = take_lines(im);
+    if (!rc && result)
+        *result = im->result;
+    release(im);
+    return rc;
+}
