@@ -58,6 +58,7 @@ answers_of_sessions() {
         answer session show "$session"
         answer session log --session "$session" --limit 100
         answer branch list --session "$session"
+        answer session message list --session "$session" --last 0
         for kind in hypothesis evidence belief gap note; do
             answer "$kind" list --session "$session" --limit 100
         done

@@ -174,6 +174,24 @@ expect 0 note add 'taken back'
 expect 0 session undo
 expect 0 checkpoint create 'without the note'
 expect 0 checkpoint restore "$("$cairn" checkpoint list --session 1 --json | sed 's/.*"seq":\([0-9]*\).*/\1/')" --yes
+# Messages, from the command line and from a transcript, on two lines.
+expect 0 session message add 'Why is it slow?'
+expect 0 session message add --role assistant --model m-1 --tokens-in 100 --tokens-out 20 'I look.'
+expect 0 checkpoint create 'with messages'
+newest=$("$cairn" checkpoint list --session 1 --limit 1 --json | sed 's/.*"seq":\([0-9]*\).*/\1/')
+cat >transcript.jsonl <<'END'
+{"type":"user","uuid":"u1","timestamp":"2026-01-01T10:00:00.5Z","message":{"role":"user","content":"Look at the \u201cdisk\u201d"}}
+{"type":"assistant","uuid":"u2","timestamp":"2026-01-01T10:00:01Z","message":{"id":"a1","role":"assistant","model":"m-2","content":[{"type":"tool_use","id":"t","name":"Bash","input":{"command":"df"}}],"usage":{"input_tokens":7,"output_tokens":3}}}
+{"type":"user","uuid":"u3","timestamp":"2026-01-01T10:00:02Z","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"100%"}]}}
+this is no JSON
+{"role":"assistant","model":"m-3","content":"It is full.","usage":{"prompt_tokens":9,"completion_tokens":2}}
+END
+expect 0 session message import transcript.jsonl
+head -c 70000 /dev/zero | tr '\0' x >large
+"$cairn" session message add --role tool - <large >>log
+expect 0 checkpoint create 'with a transcript'
+expect 0 checkpoint restore "$newest" --yes
+expect 0 session message add 'on another line'
 expect 0 session start second
 expect 0 note add 'of the second'
 expect 0 checkpoint create 'of the second'
