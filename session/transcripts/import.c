@@ -31,7 +31,8 @@ struct ready_line {
     struct digest digest;
     uint8_t origin[MESSAGE_ORIGIN_BYTES];
     uint64_t number; /* in the file */
-    bool added;
+    struct str raw;  /* as it stands there, in the arena of the batch */
+    bool known, added;
 };
 struct answer {
     uint64_t tokens_in, tokens_out; /* that were counted */
@@ -250,7 +251,8 @@ static int understand(struct importing *im, const struct file_line *line,
     if (!rc && readable)
         rc = take_model(im, read->model, message);
     message->reply = read->reply && message->model.len;
-    return rc || line->too_large ? rc : clean_line(im, line->bytes, readable, message);
+    ready->raw = arena_str(&im->arena, line->bytes);
+    return !rc && im->arena.failed ? error_nomem(im->error) : rc;
 }
 
 /* Where it is complete a line without an end is a line: no object begins another. */
@@ -304,10 +306,9 @@ static int put_line(struct importing *im, struct live *live, struct ready_line *
                     struct message_seen *end, struct cairn_message_import *did)
 {
     struct new_message *message = &ready->message;
-    bool known;
-    int rc = is_known(im, live, ready, &known);
-    did->skipped += known;
-    ready->added = !rc && !known;
+    int rc = ready->known ? 0 : is_known(im, live, ready, &ready->known);
+    did->skipped += ready->known;
+    ready->added = !rc && !ready->known;
     if (!ready->added)
         return rc;
     did->unreadable += message->form == MESSAGE_UNREADABLE;
@@ -336,17 +337,32 @@ static int put_lines(struct importing *im, struct live *live, bool last,
     return rc ? rc : live_put_row(live, im->error);
 }
 
-/* Whether there is nothing to write: then nobody is kept waiting. */
-static int all_known(struct importing *im, bool *all)
+/* *all: there is nothing to write, and nobody is kept waiting. */
+static int find_known(struct importing *im, bool *all)
 {
     struct live live;
     int rc = live_read(&live, im->store, im->session, im->error);
     if (!rc)
         rc = live_check_open(&live, im->error);
     *all = true;
-    for (size_t i = 0; i < im->n && !rc && *all; i++)
-        rc = is_known(im, &live, &im->lines[i], all);
+    for (size_t i = 0; i < im->n && !rc; i++) {
+        rc = is_known(im, &live, &im->lines[i], &im->lines[i].known);
+        *all = *all && im->lines[i].known;
+    }
     return live_close(&live, rc, im->error);
+}
+
+/* What is known stays so: no message is ever deleted. */
+static int clean_lines(struct importing *im)
+{
+    int rc = 0;
+    for (size_t i = 0; i < im->n && !rc; i++) {
+        struct ready_line *ready = &im->lines[i];
+        if (!ready->known && ready->message.form != MESSAGE_LEFT_OUT)
+            rc = clean_line(im, ready->raw, ready->message.form == MESSAGE_LINE,
+                            &ready->message);
+    }
+    return rc;
 }
 
 static void tell_problems(struct importing *im)
@@ -361,23 +377,29 @@ static void tell_problems(struct importing *im)
     }
 }
 
+static int write_lines(struct importing *im, bool last,
+                       struct cairn_message_import *did)
+{
+    struct live live;
+    int rc = live_write(&live, im->store, im->session, im->error);
+    if (!rc)
+        rc = live_check_open(&live, im->error);
+    if (!rc)
+        rc = put_lines(im, &live, last, did);
+    return live_close(&live, rc, im->error);
+}
+
 static int flush(struct importing *im, bool last)
 {
     struct cairn_message_import did = im->result;
-    struct live live;
     bool all = false;
-    int rc = all_known(im, &all);
-    if (!rc && all)
+    int rc = find_known(im, &all);
+    if (!rc)
+        rc = clean_lines(im);
+    if (!rc && (!all || (last && did.added)))
+        rc = write_lines(im, last, &did);
+    else if (!rc)
         did.skipped += im->n;
-    if (!rc && (!all || (last && did.added))) {
-        did.skipped = im->result.skipped;
-        rc = live_write(&live, im->store, im->session, im->error);
-        if (!rc)
-            rc = live_check_open(&live, im->error);
-        if (!rc)
-            rc = put_lines(im, &live, last, &did);
-        rc = live_close(&live, rc, im->error);
-    }
     if (!rc) {
         im->result = did;
         tell_problems(im);
