@@ -8,7 +8,9 @@
  * SQLite transaction that inserts as many bytes as a create stored. size: the content
  * of all checkpoints as it is stored, in percent of full copies. one_note: what a
  * checkpoint stores after a change of a single note. Then a session of MANY checkpoints
- * of ten notes, not synced, and questions to it, each with a handle of its own. */
+ * of ten notes, not synced, and questions to it, each with a handle of its own. At last
+ * messages: a transcript of 10,000 lines and then of 100,000, imported, and single ones
+ * added and listed behind them, every write synced. */
 #include "bench.h"
 
 #include <sqlite3.h>
@@ -235,6 +237,95 @@ static void measure_many(const char *dir, unsigned long n)
     ask_many(dir);
 }
 
+/* ---- Messages ---- */
+
+struct transcript {
+    unsigned long next, end;
+    char line[700];
+    size_t at, length;
+};
+
+static void next_line(struct transcript *t)
+{
+    char words[4 * NOTE_BYTES] = "";
+    for (size_t n = 0; n < 3; n++)
+        note_text(words + strlen(words), t->next);
+    t->length = (size_t)snprintf(
+        t->line, sizeof t->line,
+        "{\"type\":\"user\",\"uuid\":\"%lu\",\"message\":{\"role\":\"user\","
+        "\"content\":\"%s\"}}\n",
+        t->next++, words);
+    t->at = 0;
+}
+
+static int64_t read_lines(void *context, char *bytes, size_t n)
+{
+    struct transcript *t = context;
+    size_t put = 0;
+    while (put < n && (t->at < t->length || t->next < t->end)) {
+        if (t->at == t->length)
+            next_line(t);
+        size_t part = t->length - t->at < n - put ? t->length - t->at : n - put;
+        memcpy(bytes + put, t->line + t->at, part);
+        t->at += part;
+        put += part;
+    }
+    return (int64_t)put;
+}
+
+static void import_lines(struct cairn_store *store, const char *name, unsigned long n)
+{
+    struct transcript t = {.end = n};
+    struct bench_samples took = {0};
+    int64_t began = bench_now();
+    bench_check(
+        cairn_message_import(store, NULL, "bench", read_lines, NULL, &t, NULL, &error),
+        "import", &error);
+    bench_add(&took, (double)(bench_now() - began) / 1e6);
+    bench_figure(name, &took, "ms");
+}
+
+static int pass_message(void *context, const struct cairn_message *message)
+{
+    *(uint64_t *)context += message->size;
+    return 0;
+}
+
+static void add_messages(struct cairn_store *store, const char *add, const char *list)
+{
+    struct cairn_new_message message = {.text = "it is slow again", .bytes = 16};
+    struct bench_samples adds = {0}, lists = {0};
+    uint64_t sum = 0;
+    for (int i = 0; i < 200; i++) {
+        int64_t began = bench_now();
+        bench_check(cairn_message_add(store, NULL, &message, NULL, &error), "add",
+                    &error);
+        bench_add(&adds, (double)(bench_now() - began) / 1e3);
+        began = bench_now();
+        bench_check(
+            cairn_message_list(store, NULL, NULL, 10, pass_message, &sum, NULL, &error),
+            "list", &error);
+        bench_add(&lists, (double)(bench_now() - began) / 1e3);
+    }
+    bench_figure(add, &adds, "us");
+    bench_figure(list, &lists, "us");
+}
+
+static void measure_messages(const char *dir)
+{
+    struct cairn_store *store = bench_store(dir, CAIRN_SYNC_FULL);
+    bench_check(cairn_session_start(store, "messages", true, NULL, &error), "start",
+                &error);
+    import_lines(store, "sessions.messages.import_10k", 10000);
+    import_lines(store, "sessions.messages.import_10k_again", 10000);
+    add_messages(store, "sessions.messages.add_at_10k",
+                 "sessions.messages.list_10_at_10k");
+    import_lines(store, "sessions.messages.import_90k_more", 100000);
+    add_messages(store, "sessions.messages.add_at_100k",
+                 "sessions.messages.list_10_at_100k");
+    cairn_store_close(store);
+}
+
 int main(int argc, char **argv)
 {
     unsigned long items = argc > 1 ? bench_number(argv[1]) : 1000;
@@ -248,6 +339,8 @@ int main(int argc, char **argv)
     snprintf(path, sizeof path, "%s/.cairn", dir);
     remove_tree(path);
     measure_many(dir, many);
+    remove_tree(path);
+    measure_messages(dir);
     remove_tree(dir);
     return 0;
 }

@@ -59,8 +59,9 @@ _Static_assert((int)VERB_PUT == SESSION_LOG_PUT &&
                    (int)VERB_REMOVED == SESSION_LOG_REMOVED &&
                    (int)VERB_CHECKPOINT == SESSION_LOG_CHECKPOINT &&
                    (int)VERB_RESTORED == SESSION_LOG_RESTORED &&
-                   (int)VERB_MERGED == SESSION_LOG_MERGED,
-               "items and merges are known by these");
+                   (int)VERB_MERGED == SESSION_LOG_MERGED &&
+                   (int)VERB_MESSAGES == SESSION_LOG_MESSAGES,
+               "items, merges and numbers of messages are known by these");
 
 /* How often what was done since the session began. */
 struct session_counters {

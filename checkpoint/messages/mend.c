@@ -52,20 +52,46 @@ static int see_number(void *context, const struct message_row *row)
     return rc;
 }
 
+struct numbered {
+    uint64_t *last;
+    bool *again; /* a repair has made the row */
+};
+
 static int see_numbers(void *context, const struct session_row *row)
 {
+    const struct numbered *numbered = context;
     uint64_t head;
-    message_numbers(row->numbers, context, &head);
+    message_numbers(row->numbers, numbered->last, &head);
+    *numbered->again = row->numbers.len == 0;
     return 0;
 }
 
-/* Those at the end of all are named by the row of the session. */
+static int see_log(void *context, const struct session_log_row *row)
+{
+    if (row->verb == SESSION_LOG_MESSAGES)
+        *(uint64_t *)context = row->number;
+    return row->verb == SESSION_LOG_MESSAGES;
+}
+
+/* The highest number that was given: by the row of the session, or where a repair made
+ * that again by the log. */
+static int find_last(struct mending *m, uint64_t *last)
+{
+    bool again = false;
+    struct numbered numbered = {last, &again};
+    int rc = store_get_session(m->store, m->session, see_numbers, &numbered, m->error);
+    if (!rc && again)
+        rc = store_each_session_log(m->store, m->session, UINT64_MAX, true, see_log,
+                                    last, m->error);
+    return rc;
+}
+
 static int find_gaps(struct mending *m)
 {
     uint64_t last = 0;
     int rc = store_each_message(m->store, m->session, 0, 0, see_number, m, m->error);
     if (!rc)
-        rc = store_get_session(m->store, m->session, see_numbers, &last, m->error);
+        rc = find_last(m, &last);
     return rc ? rc : add_gaps(m, last + 1);
 }
 

@@ -155,8 +155,7 @@ int import_message(struct importing *im, const struct line *line)
     buf_release(&m.body);
     buf_release(&m.origin);
     buf_release(&m.reference);
-    return rc == CAIRN_EDAMAGED && why.text[0] ? import_left_out(im, rc, what, &why)
-                                               : rc;
+    return rc && why.text[0] ? import_left_out(im, rc, what, &why) : rc;
 }
 
 static void note_lost(void *context, uint64_t session, uint64_t n)

@@ -124,14 +124,16 @@ void store_item_tally(struct cairn_store *store, const struct item_row *row,
 /* ---- rows_session_log.c ---- */
 
 /* Verbs (of session/, which has all) that say what became of items, by which they are
- * made again: put and removed, of the item `number`; and a checkpoint of that number
- * was made or restored. And the branch of that number was merged (merges.h). */
+ * made again: put and removed, of the item `number`; a checkpoint of that number was
+ * made or restored; messages were added, the last of
+ * them with that number; the branch of that number was merged (merges.h). */
 enum {
     SESSION_LOG_PUT = 2,
     SESSION_LOG_REMOVED = 3,
     SESSION_LOG_CHECKPOINT = 4,
     SESSION_LOG_RESTORED = 5,
-    SESSION_LOG_MERGED = 14
+    SESSION_LOG_MERGED = 14,
+    SESSION_LOG_MESSAGES = 17
 };
 
 /* What was done in a session. Turns count its transactions; n counts within a turn. */

@@ -165,4 +165,26 @@ exits 0 cairn session message list --session 1
 exits 0 cairn session message add i --session 1
 is "$(cat out)" 8 'numbers go on behind the last one'
 exits 0 cairn checkpoint verify
+
+fresh
+"$sql" $db 'DELETE FROM session WHERE session = 1' "DELETE FROM message WHERE session = 1 AND n = 7"
+exits 5 cairn doctor --repair
+exits 0 cairn checkpoint verify
+exits 0 cairn session message add j --session 1
+is "$(cat out)" 8 'also behind one that is lost'
+
+# ---- A repair keeps what is large, and an import takes again what was lost ----
+fresh
+exits 0 cairn session switch second
+lines 300 | sed "s/line/$(head -c 30000 /dev/zero | tr '\0' y) line/" >wide.jsonl
+exits 0 cairn session message import wide.jsonl
+sqlite3 $db 'SELECT n, lower(hex(chain)) FROM message WHERE session = 2 AND n <> 100' >before
+"$sql" $db 'DELETE FROM message WHERE session = 2 AND n = 100' "UPDATE message SET model = 'x' WHERE session = 1 AND n = 2"
+exits 5 cairn doctor --repair
+exits 0 cairn checkpoint verify
+sqlite3 $db 'SELECT n, lower(hex(chain)) FROM message WHERE session = 2 AND n <> 100' >after
+ok 'every other message is there' cmp -s before after
+exits 0 cairn session message import wide.jsonl --json
+is "$(json_get .added out) $(json_get .skipped out)" '1 299' 'the lost line is taken again'
+exits 0 cairn session message list --last 0
 done_testing

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+/* Each allocation refused in turn while messages are added, imported, read and
+ * checkpointed: CAIRN_ENOMEM, and nothing has changed, until nothing is refused any
+ * more. The linker puts these in place of the allocator. */
+#include "cairn/message.h"
+#include "cairn/session.h"
+#include "tests/support/remove_tree.h"
+#include "tests/support/suite.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *old, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+
+static long left; /* allocations until one is refused; 0: none is */
+static struct cairn_store *store;
+static char large[100000];
+static struct cairn_error error;
+
+static void good(int rc)
+{
+    ck_assert_msg(rc == 0, "%s", error.text);
+}
+
+static bool is_refused(void)
+{
+    return left > 0 && --left == 0;
+}
+
+void *__wrap_malloc(size_t size)
+{
+    return is_refused() ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+    return is_refused() ? NULL : __real_calloc(n, size);
+}
+
+void *__wrap_realloc(void *old, size_t size)
+{
+    return is_refused() ? NULL : __real_realloc(old, size);
+}
+
+/* ---- What is done ---- */
+
+static int add_small(void)
+{
+    struct cairn_new_message message = {.role = "assistant",
+                                        .model = "m",
+                                        .text = "a \xff ghp_0123456789abcdefghijABCDEFG"
+                                                "HIJ012345",
+                                        .bytes = 44};
+    return cairn_message_add(store, NULL, &message, NULL, &error);
+}
+
+static int add_large(void)
+{
+    struct cairn_new_message message = {.text = large, .bytes = sizeof large};
+    return cairn_message_add(store, NULL, &message, NULL, &error);
+}
+
+static int64_t read_lines(void *context, char *bytes, size_t n)
+{
+    static const char text[] =
+        "{\"type\":\"assistant\",\"uuid\":\"u1\",\"message\":{\"id\":\"a\",\"model\":"
+        "\"m\",\"content\":\"say \\\"ghp_0123456789abcdefghijABCDEFGHIJ012345\\\"\","
+        "\"usage\":{\"output_tokens\":4}}}\n"
+        "not JSON, but ghp_0123456789abcdefghijABCDEFGHIJ012345\n"
+        "{\"role\":\"user\",\"content\":\"same\"}\n{\"role\":\"user\",\"content\":"
+        "\"same\"}"
+        "\n";
+    size_t *at = context, part = sizeof text - 1 - *at;
+    part = part < n ? part : n;
+    memcpy(bytes, text + *at, part);
+    *at += part;
+    return (int64_t)part;
+}
+
+static int import(void)
+{
+    size_t at = 0;
+    return cairn_message_import(store, NULL, "f", read_lines, NULL, &at, NULL, &error);
+}
+
+static int pass(void *context, const struct cairn_message *message)
+{
+    (void)context;
+    (void)message;
+    return 0;
+}
+
+static int list(void)
+{
+    return cairn_message_list(store, NULL, NULL, 0, pass, NULL, NULL, &error);
+}
+
+static int checkpoint(void)
+{
+    struct cairn_capture capture = {.message = "x"};
+    return cairn_session_checkpoint(store, NULL, &capture, NULL, &error);
+}
+
+static int get_info(void *context, const struct cairn_session_checkpoint_info *info)
+{
+    *(bool *)context = info->messages != NULL;
+    return 0;
+}
+
+static int look(void)
+{
+    bool has = false;
+    int rc = cairn_session_checkpoint_get(store, "1", get_info, &has, &error);
+    left = 0;
+    ck_assert(rc || has);
+    return rc;
+}
+
+/* ---- Each in turn ---- */
+
+static const struct {
+    int (*do_it)(void);
+    uint64_t adds;
+} parts[] = {{add_small, 1},  {add_large, 1}, {import, 4}, {list, 0},
+             {checkpoint, 0}, {look, 0},      {import, 0}};
+
+static uint64_t count_messages(void)
+{
+    struct cairn_message_line line;
+    good(cairn_message_list(store, NULL, NULL, 1, pass, NULL, &line, &error));
+    return line.messages;
+}
+
+START_TEST(every_allocation_refused)
+{
+    const char *tmp = getenv("TMPDIR");
+    char dir[256], path[300];
+    snprintf(dir, sizeof dir, "%s/check_memory.XXXXXX", tmp ? tmp : "/tmp");
+    ck_assert_ptr_nonnull(mkdtemp(dir));
+    snprintf(path, sizeof path, "%s/.cairn", dir);
+    const struct cairn_store_options options = {.path = path, .create = true};
+    good(cairn_store_open(&store, &options, &error));
+    memset(large, 'x', sizeof large);
+    good(cairn_session_start(store, NULL, true, NULL, &error));
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        uint64_t before = count_messages();
+        int refused = 0;
+        for (int rc = CAIRN_ENOMEM; rc; refused++) {
+            error = (struct cairn_error){0};
+            left = refused + 1;
+            rc = parts[i].do_it();
+            left = 0;
+            ck_assert_msg(rc == 0 || rc == CAIRN_ENOMEM, "%s", error.text);
+            ck_assert_uint_eq(count_messages(), before + (rc ? 0 : parts[i].adds));
+            ck_assert_int_lt(refused, 10000);
+        }
+        ck_assert_int_gt(refused, 3);
+    }
+    cairn_store_close(store);
+    remove_tree(dir);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("message_memory");
+    TCase *tests = tcase_create("message_memory");
+    tcase_add_test(tests, every_allocation_refused);
+    suite_add_tcase(suite, tests);
+    return help_run(suite);
+}
