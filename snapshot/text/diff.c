@@ -149,7 +149,7 @@ static void slide_changes(struct work *work)
                               : slide(work->a.number, change.a, a_end, left);
             left -= by;
             change = (struct change){moved(change.a, by), moved(change.b, by)};
-            if (is_last || change.a.to != a_end || change.b.to != b_end)
+            if (is_last || change.a.to != a_end)
                 break;
             change.a.to = work->changes[kept].a.to;
             change.b.to = work->changes[kept++].b.to;

@@ -173,6 +173,18 @@ START_TEST(test_what_comes_stands_as_late_as_it_can)
     expect("f {\n}\n\ng {\n}\n\nh {\n}\ny\n", "f {\n}\n\nh {\n}\nx\n",
            "4+3:4+0 9+1:6+1");
     expect("p\na\nb\nq\n", "r\na\nb\na\nb\ns\n", "1+1:1+1 4+1:4+3");
+    expect("d\na\nc\nd\nb\na\n", "a\nc\nd\nd\nb\nc\na\n", "1+1:1+0 5+0:4+1 6+0:6+1");
+    expect("b\na\nc\nc\nd\nc\n", "c\na\nc\nd\nb\na\nc\n", "1+1:1+1 4+1:4+0 6+0:5+2");
+}
+END_TEST
+
+/* Edits that come to touch are one. */
+START_TEST(test_what_touches_is_joined)
+{
+    expect("c\nb\na\na\n", "a\nb\na\nd\n", "1+1:1+1 4+1:4+1");
+    expect("b\na\nc\n", "a\na\nx\nb\na\na\n", "1+0:1+3 3+1:6+1");
+    expect("a\na\nd\nd\nb\nb\n", "b\nc\na\nd\n", "1+1:1+2 4+3:5+0");
+    expect("d\na\nb\nc\n", "b\nc\nc\nb\nd\nd\n", "1+2:1+0 5+0:3+4");
 }
 END_TEST
 
@@ -411,6 +423,7 @@ int main(void)
     tcase_add_test(c, test_random_texts);
     tcase_add_test(c, test_edits);
     tcase_add_test(c, test_what_comes_stands_as_late_as_it_can);
+    tcase_add_test(c, test_what_touches_is_joined);
     tcase_add_test(c, test_large_texts_take_a_bounded_time);
     tcase_add_test(c, test_the_least_of_many_lines);
     tcase_add_test(c, test_large_texts_in_another_order);
