@@ -52,10 +52,10 @@ CAIRN_API int cairn_branch_abandon(struct cairn_store *store, const char *sessio
 
 enum cairn_merge { CAIRN_MERGE_UNION, CAIRN_MERGE_OURS, CAIRN_MERGE_THEIRS };
 struct cairn_merged {
-    char base[CAIRN_ID_MAX];                       /* where they were last the same */
-    char checkpoint[CAIRN_ID_MAX];                 /* of the merged state */
-    uint64_t added, changed, removed;              /* items of the current branch */
-    uint64_t conflicts;                            /* items that both had changed */
+    char base[CAIRN_ID_MAX];          /* where they were last the same: the newest */
+    char checkpoint[CAIRN_ID_MAX];    /* of the merged state */
+    uint64_t added, changed, removed; /* items of the current branch */
+    uint64_t conflicts;               /* items that both had changed */
     char ours[CAIRN_ID_MAX], theirs[CAIRN_ID_MAX]; /* the two states before */
     uint32_t gaps_closed; /* of hypotheses that became certain by it; also `changed` */
     /* Two beliefs that contradict each other since, or "". */
@@ -70,11 +70,12 @@ struct cairn_merged {
 };
 /* Takes the changes of a branch over into the current one, item by item: what only one
  * of them has changed since they were last the same (where they parted, or one was
- * merged into the other) is as that one has it. Of what both changed
- * `how` says: ours or theirs as a whole; or union: field by field, where ours counts
- * for a field that both changed and nothing is removed that the other one changed.
- * `each` (may be NULL) gets the ids of those. An item that others refer to stays in any
- * case. The present state is checkpointed before, and the branch is `merged` then. */
+ * merged into the other, or a third one into both) is as that one has it. Of what both
+ * changed `how` says: ours or theirs as a whole; or union: field by field, where ours
+ * counts for a field that both changed and nothing is removed that the other one
+ * changed. `each` (may be NULL) gets the ids of those. An item that others refer to
+ * stays in any case. The present state is checkpointed before, and the branch is
+ * `merged` then. */
 CAIRN_API int cairn_branch_merge(struct cairn_store *store, const char *session,
                                  const char *name, enum cairn_merge how,
                                  int (*each)(void *, const char *id), void *context,

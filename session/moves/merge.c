@@ -71,21 +71,21 @@ static void unite(const struct item *base, const struct item *ours,
 }
 
 /* What becomes of one; *there: it stays. */
-static int merge_item(struct merging *g, const struct item *base,
-                      const struct item *ours, const struct item *theirs,
-                      struct item *out, bool *there)
+static int merge_item(struct merging *g, struct item_ref id, const struct item *ours,
+                      const struct item *theirs, struct item *out, bool *there)
 {
-    const struct item *chosen = ours;
+    bool unclear;
+    const struct item *base = merge_base_item(&g->base, id, &unclear), *chosen = ours;
     if (!differences(ours, theirs))
         chosen = ours;
-    else if (!differences(base, ours))
+    else if (!unclear && !differences(base, ours))
         chosen = theirs;
-    else if (differences(base, theirs)) {
-        int rc = note_conflict(g, (ours ? ours : theirs)->id);
+    else if (unclear || differences(base, theirs)) {
+        int rc = note_conflict(g, id);
         if (rc)
             return rc;
         if (g->how == CAIRN_MERGE_UNION && ours && theirs) {
-            unite(base, ours, theirs, out);
+            unite(unclear ? NULL : base, ours, theirs, out);
             *there = true;
             return 0;
         }
@@ -115,7 +115,7 @@ static int by_number(const void *a, const void *b)
 /* The numbers that one of the three has, each once. */
 static int all_numbers(struct merging *g, uint8_t kind, struct numbers *out)
 {
-    const struct board *boards[] = {&g->base.state.board, &g->m.live.board,
+    const struct board *boards[] = {&g->base.at[0].state.board, &g->m.live.board,
                                     &g->m.state.board};
     size_t n = 0;
     for (int b = 0; b < 3; b++)
@@ -168,8 +168,7 @@ static int merge_kind(struct merging *g, uint8_t kind)
         const struct item *ours = board_find(&g->m.live.board, id),
                           *theirs = board_find(&g->m.state.board, id);
         bool there = false;
-        rc = merge_item(g, board_find(&g->base.state.board, id), ours, theirs,
-                        &items[n], &there);
+        rc = merge_item(g, id, ours, theirs, &items[n], &there);
         if (!rc && !there && (ours || theirs) && is_named(&g->merged, id)) {
             items[n] = ours ? *ours : *theirs;
             there = true;
@@ -364,7 +363,8 @@ static int put_merged(struct merging *g, const char *name, struct cairn_merged *
 static void report_states(const struct merging *g, struct cairn_merged *report)
 {
     const struct merge_base *base = &g->base;
-    checkpoint_id(NAMESPACE_DEBUG, base->seq, &base->state.at.ref.digest, report->base);
+    checkpoint_id(NAMESPACE_DEBUG, base->at[0].seq, &base->at[0].state.at.ref.digest,
+                  report->base);
     checkpoint_id(NAMESPACE_DEBUG, g->m.before.ref.seq, &g->m.before.ref.digest,
                   report->ours);
     checkpoint_id(NAMESPACE_DEBUG, g->m.seq, &g->m.state.at.ref.digest, report->theirs);
@@ -423,8 +423,7 @@ static int merge_with(struct files_taken *files, struct cairn_store *store,
     if (!rc)
         rc = merge(g, name, told);
     board_release(&g->merged);
-    if (g->base.read)
-        state_release(&g->base.state);
+    merge_base_release(&g->base);
     return move_end(&g->m, rc);
 }
 

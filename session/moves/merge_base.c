@@ -13,14 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-struct place {
-    uint64_t branch, seq; /* up to this one */
-};
-struct places {
-    struct place *at;
-    size_t n, capacity;
-};
-
 struct base_search {
     struct live *live;
     struct session_merges merges;
@@ -124,9 +116,9 @@ static int add_merged(struct base_search *s, struct places *line,
 }
 
 /* No place is added twice, so this ends whatever the rows say. */
-static int find_line(struct base_search *s, uint64_t branch, struct places *line)
+static int find_line(struct base_search *s, struct place from, struct places *line)
 {
-    int rc = add_place(s, line, (struct place){branch, UINT64_MAX});
+    int rc = add_place(s, line, from);
     for (size_t i = 0; i < line->n && !rc; i++) {
         struct place at = line->at[i];
         rc = add_start(s, line, at.branch);
@@ -145,42 +137,32 @@ static int newest_first(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-static int find_common(struct base_search *s)
+/* What both lines have, the newest first. */
+static int find_common(struct base_search *s, const struct places *line,
+                       const struct places *other, struct places *common)
 {
     int rc = 0;
-    for (size_t i = 0; i < s->ours.n && !rc; i++)
-        for (size_t k = 0; k < s->theirs.n && !rc; k++) {
-            const struct place *a = &s->ours.at[i], *b = &s->theirs.at[k];
+    for (size_t i = 0; i < line->n && !rc; i++)
+        for (size_t k = 0; k < other->n && !rc; k++) {
+            const struct place *a = &line->at[i], *b = &other->at[k];
             struct place both = {a->branch, a->seq < b->seq ? a->seq : b->seq};
             if (a->branch == b->branch)
-                rc = add_place(s, &s->common, both);
+                rc = add_place(s, common, both);
         }
-    if (s->common.n)
-        qsort(s->common.at, s->common.n, sizeof *s->common.at, newest_first);
+    if (common->n)
+        qsort(common->at, common->n, sizeof *common->at, newest_first);
     return rc;
 }
 
-/* ---- A state that can be read ---- */
-
-/* Takes it if it can be read. */
-static int try_state(struct base_search *s, uint64_t seq, bool *taken)
+static bool has_place(const struct places *line, const struct place *place)
 {
-    struct live *live = s->live;
-    struct state_at state;
-    struct cairn_error why = {0};
-    int rc = state_read(live->store, live->sha, seq, &state, &why);
-    *taken = rc == 0;
-    if (rc) {
-        state_release(&state);
-        return unless_lost(s, rc, &why);
-    }
-    if (s->out->read)
-        state_release(&s->out->state);
-    s->out->state = state;
-    s->out->read = true;
-    s->out->seq = seq;
-    return 0;
+    for (size_t i = 0; i < line->n; i++)
+        if (line->at[i].branch == place->branch && line->at[i].seq >= place->seq)
+            return true;
+    return false;
 }
+
+/* ---- States that can be read ---- */
 
 static int note_seq(void *context, const struct checkpoint_row *row)
 {
@@ -188,40 +170,148 @@ static int note_seq(void *context, const struct checkpoint_row *row)
     return 1;
 }
 
-/* The newest one up to a place, as long as it is newer than what was found before. */
-static int try_place(struct base_search *s, const struct place *place)
+/* The newest one up to a place; *seq 0: there is none. */
+static int read_place(struct base_search *s, const struct place *place, uint64_t *seq,
+                      struct state_at *state)
 {
-    bool taken = false;
-    uint64_t seq = place->seq;
-    int rc = 0;
-    while (!rc && !taken && seq > s->out->seq) {
-        rc = try_state(s, seq, &taken);
-        if (rc || taken || seq == 1)
-            break;
+    struct live *live = s->live;
+    struct cairn_error why = {0};
+    *seq = place->seq;
+    while (*seq) {
+        int rc = state_read(live->store, live->sha, *seq, state, &why);
+        if (!rc)
+            return 0;
+        state_release(state);
+        rc = unless_lost(s, rc, &why);
         struct checkpoint_range range = {.namespace_id = NAMESPACE_DEBUG,
                                          .stream = place->branch,
-                                         .last = seq - 1,
+                                         .last = *seq - 1,
                                          .descending = true,
                                          .limit = 1};
-        seq = 0;
-        rc = store_each_checkpoint(s->live->store, &range, note_seq, &seq, s->error);
-        rc = rc < 0 ? rc : 0;
+        *seq = 0;
+        if (!rc && range.last)
+            rc = store_each_checkpoint(live->store, &range, note_seq, seq, s->error);
+        if (rc < 0)
+            return rc;
     }
+    return 0;
+}
+
+/* The newest state that it has in common with one of those before it. */
+static int find_before(struct base_search *s, struct common_state *of)
+{
+    struct places common = {0};
+    uint64_t seq = 0;
+    int rc = 0;
+    for (struct common_state *at = s->out->at; at < of && !rc; at++)
+        rc = find_common(s, &at->line, &of->line, &common);
+    for (size_t i = 0; i < common.n && !rc && !seq; i++)
+        rc = read_place(s, &common.at[i], &seq, &of->before);
+    of->parted = seq != 0;
+    free(common.at);
     return rc;
 }
 
-static int choose_state(struct base_search *s)
+static bool is_covered(const struct merge_base *base, const struct place *place)
+{
+    for (size_t i = 0; i < base->n; i++)
+        if (has_place(&base->at[i].line, place))
+            return true;
+    return false;
+}
+
+/* Unless one that was taken has it already. */
+static int take_place(struct base_search *s, const struct place *place)
+{
+    struct merge_base *out = s->out;
+    struct common_state taken = {.seq = 0};
+    if (is_covered(out, place))
+        return 0;
+    int rc = read_place(s, place, &taken.seq, &taken.state);
+    if (!rc && taken.seq != place->seq && !out->lost)
+        out->lost = place->seq;
+    if (rc || !taken.seq)
+        return rc;
+    struct place found = {place->branch, taken.seq};
+    struct common_state *at = NULL;
+    if (!is_covered(out, &found))
+        at = array_room(out->at, out->n, &out->capacity, sizeof *at);
+    else
+        rc = 1;
+    if (!at) {
+        state_release(&taken.state);
+        return rc ? 0 : error_nomem(s->error);
+    }
+    out->at = at;
+    at[out->n] = taken;
+    rc = find_line(s, found, &at[out->n].line);
+    if (!rc && out->n)
+        rc = find_before(s, &at[out->n]);
+    out->n++;
+    return rc;
+}
+
+static int choose_states(struct base_search *s)
 {
     int rc = 0;
     for (size_t i = 0; i < s->common.n && !rc; i++)
-        rc = try_place(s, &s->common.at[i]);
-    if (!rc && !s->out->read)
-        return error_set(s->error, CAIRN_EDAMAGED,
-                         "it is not known where the two branches parted: run `cairn "
-                         "doctor`");
-    if (!rc && s->out->seq != s->common.at[0].seq)
-        s->out->lost = s->common.at[0].seq;
-    return rc;
+        rc = take_place(s, &s->common.at[i]);
+    if (rc || s->out->n)
+        return rc;
+    return error_set(s->error, CAIRN_EDAMAGED,
+                     "it is not known where the two branches parted: run `cairn "
+                     "doctor`");
+}
+
+void merge_base_release(struct merge_base *base)
+{
+    for (size_t i = 0; i < base->n; i++) {
+        state_release(&base->at[i].state);
+        if (base->at[i].parted)
+            state_release(&base->at[i].before);
+        free(base->at[i].line.at);
+    }
+    free(base->at);
+    *base = (struct merge_base){.n = 0};
+}
+
+/* ---- One item ---- */
+
+static int note_field(void *context, const struct item_field *field,
+                      const struct item_value *before, const struct item_value *after)
+{
+    (void)field;
+    (void)before;
+    (void)after;
+    *(bool *)context = true;
+    return 1;
+}
+
+static bool same_item(const struct item *a, const struct item *b)
+{
+    bool differ = false;
+    if (!a || !b)
+        return a == b;
+    item_changes(a, b, note_field, &differ);
+    return !differ;
+}
+
+const struct item *merge_base_item(const struct merge_base *base, struct item_ref id,
+                                   bool *unclear)
+{
+    const struct item *item = board_find(&base->at[0].state.board, id);
+    *unclear = false;
+    for (size_t i = 1; i < base->n; i++) {
+        const struct common_state *other = &base->at[i];
+        const struct item *there = board_find(&other->state.board, id);
+        const struct item *before =
+            other->parted ? board_find(&other->before.board, id) : NULL;
+        if (same_item(item, there) || (other->parted && same_item(before, there)))
+            continue;
+        *unclear = *unclear || !other->parted || !same_item(before, item);
+        item = there;
+    }
+    return item;
 }
 
 /* ---- Merges of which nothing is known ---- */
@@ -257,13 +347,13 @@ int merge_find_base(struct live *live, uint64_t ours, uint64_t theirs,
     uint64_t session = live->row.session;
     int rc = store_load_merges(live->store, session, &s.merges, error);
     if (!rc)
-        rc = find_line(&s, ours, &s.ours);
+        rc = find_line(&s, (struct place){ours, UINT64_MAX}, &s.ours);
     if (!rc)
-        rc = find_line(&s, theirs, &s.theirs);
+        rc = find_line(&s, (struct place){theirs, UINT64_MAX}, &s.theirs);
     if (!rc)
-        rc = find_common(&s);
+        rc = find_common(&s, &s.ours, &s.theirs, &s.common);
     if (!rc)
-        rc = choose_state(&s);
+        rc = choose_states(&s);
     if (!rc)
         rc = store_each_branch(live->store, session, look_for_merge, &s, error);
     session_merges_release(&s.merges);

@@ -96,6 +96,66 @@ exits 0 cairn branch switch main -q
 exits 0 cairn branch merge z --json
 is "$(json_get '.conflicts[0]')$(text_of n2)" 'changed by z' 'y was merged into x, and that into main'
 
+# ---- Several newest states in common: each item as the one that had changed it last ----
+several() { # what is in common: of p and of q
+    fresh
+    exits 0 cairn note add 'of both'
+    exits 0 cairn branch start p -q
+    exits 0 cairn note add 'of p, later changed by x' -q
+    exits 0 cairn note add 'of p, later removed by x' -q
+    exits 0 cairn branch start p2 -q
+    exits 0 cairn branch switch main -q
+    exits 0 cairn branch start q -q
+    exits 0 cairn note add 'of q, later changed by x' -q
+    exits 0 cairn note add 'of q, later removed by x' -q
+    exits 0 cairn note update n1 --text 'of both, changed by q' -q
+    exits 0 cairn branch start q2 -q
+    exits 0 cairn branch switch main -q
+    exits 0 cairn branch merge p -q
+    exits 0 cairn branch merge q -q
+    exits 0 cairn branch switch p2 -q
+    exits 0 cairn branch start x -q
+    exits 0 cairn branch merge q2 -q
+}
+several
+for n in 2 4; do
+    exits 0 cairn note update n$n --text 'changed by x' -q
+done
+exits 0 cairn note update n1 --text 'of both, changed by x' -q
+for n in 3 5; do
+    exits 0 cairn note remove n$n -q
+done
+exits 0 cairn branch switch main -q
+exits 0 cairn branch merge x --json
+is "$(json_get '.conflicts[0]') $(json_get .changed) $(json_get .removed)" ' 3 2' 'x alone has changed these'
+is "$(text_of n2), $(text_of n4), $(text_of n1)" 'changed by x, changed by x, of both, changed by x' 'all are as x has them'
+is "$(text_of n3)$(text_of n5)" '' 'and what it removed'
+several
+exits 0 cairn branch switch main -q
+exits 0 cairn note update n2 --text 'changed by main' -q
+exits 0 cairn note remove n5 -q
+exits 0 cairn branch merge x --json
+is "$(json_get '.conflicts[0]') $(text_of n2) $(text_of n5)" ' changed by main ' 'main alone has changed these'
+# Both had changed it before, and each has decided for itself since.
+fresh
+exits 0 cairn note add 'of both'
+exits 0 cairn branch start p -q
+exits 0 cairn note update n1 --text 'of p' -q
+exits 0 cairn branch start p2 -q
+exits 0 cairn branch switch main -q
+exits 0 cairn branch start q -q
+exits 0 cairn note update n1 --text 'of q' -q
+exits 0 cairn branch start q2 -q
+exits 0 cairn branch switch main -q
+exits 0 cairn branch merge p -q
+exits 0 cairn branch merge q --take ours -q
+exits 0 cairn branch switch p2 -q
+exits 0 cairn branch start x -q
+exits 0 cairn branch merge q2 --take theirs -q
+exits 0 cairn branch switch main -q
+exits 0 cairn branch merge x --json
+is "$(json_get '.conflicts[0]') $(text_of n1)" 'n1 of p' 'what is unclear is told'
+
 # ---- What an older cairn has deleted: the newest common state that is there ----
 deleted_base() { # SQL
     side_branch ''
