@@ -57,19 +57,23 @@ static uint32_t moves_to(const struct engine *e, const struct attempt_row *row)
     return taken ? now : NODE_NONE;
 }
 
-/* After this no keeper can start the attempt. 1: one just has. */
+/* No keeper had taken it when the run was loaded. */
+static bool is_untaken(const struct engine *e, const struct attempt_row *row)
+{
+    const struct recorded *r = &e->run.situation.recorded;
+    const struct graph *old = situation_old(&e->run.situation, e->request.workflow);
+    return old->definition->on_crash == ON_CRASH_ADOPT && row->task < old->n_tasks &&
+           !graph_def(old, row->task)->n_secrets &&
+           !(row->flags & (ATTEMPT_UNDO | ATTEMPT_CHECK)) &&
+           r->marks[row->task] & MARK_RESET && r->kept[row->task].newest;
+}
+
+/* After this no keeper can start the attempt. 0; 1: one just has. */
 static int revoke_keeper(struct engine *e, const struct attempt_row *row,
                          struct cairn_error *error)
 {
-    const struct recorded *r = &e->run.situation.recorded;
     struct attempt_id id = {e->run.live_dir, row->run,    row->gen,
                             row->task,       row->number, live_store(e->run.identity)};
-    const struct graph *old = situation_old(&e->run.situation, e->request.workflow);
-    if (old->definition->on_crash != ON_CRASH_ADOPT || row->task >= old->n_tasks ||
-        graph_def(old, row->task)->n_secrets ||
-        row->flags & (ATTEMPT_UNDO | ATTEMPT_CHECK) ||
-        !(r->marks[row->task] & MARK_RESET))
-        return 0;
     int revoked = keeper_revoke(&id, error);
     if (revoked)
         return revoked < 0 ? revoked : 0;
@@ -77,11 +81,26 @@ static int revoke_keeper(struct engine *e, const struct attempt_row *row,
     return 1;
 }
 
+/* Of an attempt that ends here, or moves to another generation. */
+static void describe_closed(struct engine *e, struct ending *ending, bool moves,
+                            bool untaken)
+{
+    ending->row.ended_ns = loop_utc_ns(e);
+    ending->row.flags |= untaken ? 0 : ATTEMPT_INTERRUPTED;
+    ending->row.outcome = CAIRN_PENDING;
+    ending->row.text = (struct str){NULL, 0};
+    ending->kept = moves;
+    buf_text(&ending->text, moves     ? "taken over"
+                            : untaken ? "it had not started"
+                                      : "interrupted");
+}
+
 static int collect_open(void *context, const struct attempt_row *row)
 {
     struct open_attempts *open = context;
     struct engine *e = open->e;
-    int kept = is_kept(e, row) ? 1 : revoke_keeper(e, row, open->error);
+    bool untaken = !is_kept(e, row) && is_untaken(e, row);
+    int kept = untaken ? revoke_keeper(e, row, open->error) : is_kept(e, row);
     bool moves = kept > 0 && moves_to(e, row) != NODE_NONE;
     if (kept && !moves)
         return kept < 0 ? kept : 0;
@@ -92,12 +111,7 @@ static int collect_open(void *context, const struct attempt_row *row)
     open->closed = list;
     struct ending *ending = &list[open->n++];
     *ending = (struct ending){.row = *row};
-    ending->row.ended_ns = loop_utc_ns(e);
-    ending->row.flags |= ATTEMPT_INTERRUPTED;
-    ending->row.outcome = CAIRN_PENDING;
-    ending->row.text = (struct str){NULL, 0};
-    ending->kept = moves;
-    buf_text(&ending->text, moves ? "taken over" : "interrupted");
+    describe_closed(e, ending, moves, untaken && !moves);
     return 0;
 }
 
@@ -147,7 +161,7 @@ static int close_interrupted(struct engine *e, uint64_t turn, struct cairn_error
                                     collect_open, &o, error);
     if (!rc && o.n && slots_open(&map, e->run.live_dir, e->run.row.run, NULL) == 0) {
         for (uint32_t i = 0; i < o.n; i++)
-            if (!o.closed[i].kept)
+            if (!o.closed[i].kept && o.closed[i].row.flags & ATTEMPT_INTERRUPTED)
                 rescue_output(e, &o.closed[i], &map);
         slots_close(&map, false);
     }

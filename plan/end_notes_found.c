@@ -57,7 +57,7 @@ static bool is_wanted(const struct collecting *c, const struct end_note *note)
 {
     const struct recorded *r = &c->l->s->recorded;
     return note->gen == r->row.gen && note->task < r->states.n &&
-           note->attempt == r->last_attempt[note->task] &&
+           r->kept[note->task].newest && note->attempt == r->last_attempt[note->task] &&
            r->marks[note->task] == MARK_INTERRUPTED && had_these_secrets(c->l, note) &&
            noted_end_counts(c->l->store, r->row.run, note);
 }

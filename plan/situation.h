@@ -17,7 +17,10 @@
  * generation if an owner took the attempt over after an edit. */
 struct kept_as {
     uint32_t gen, task; /* gen 0: no keeper was found */
-    bool moved;         /* it was taken over so */
+    bool newest;        /* the task's newest attempt is one of the run's newest
+                           generation, and open: what a keeper, a note or a claim of these
+                           numbers says is said of it */
+    bool moved;         /* ... and it was taken over from an earlier generation */
 };
 
 /* What the store has: the run to continue, or the checkpoint that a new one forks

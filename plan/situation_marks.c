@@ -56,7 +56,10 @@ static int mark_attempt(void *context, const struct attempt_row *row)
     if (attempt_never_started(row))
         return 0;
     r->marks[row->task] = recorded_mark(r, row);
-    r->kept[row->task].moved = attempt_is_open(row) && row->flags & ATTEMPT_ADOPTED;
+    struct kept_as *kept = &r->kept[row->task];
+    kept->newest =
+        row->gen == r->row.gen && !row->ended_ns && !(row->flags & ATTEMPT_UNDO);
+    kept->moved = kept->newest && row->flags & ATTEMPT_ADOPTED;
     return 0;
 }
 
@@ -183,7 +186,8 @@ static int note_keeper(void *context, struct keeper *keeper)
                     (keeper->fate == KEEPER_ENDED && !keeper->record.stopped);
     int rc = outlived && id->gen < r->row.gen ? find_moved(l, id, &task) : 0;
     if (rc || !outlived || id->gen > r->row.gen || task >= r->states.n ||
-        id->attempt != r->last_attempt[task] || !(r->marks[task] & MARK_INTERRUPTED))
+        !r->kept[task].newest || id->attempt != r->last_attempt[task] ||
+        !(r->marks[task] & MARK_INTERRUPTED))
         return rc;
     r->marks[task] = MARK_OUTLIVED;
     r->kept[task].gen = id->gen;
@@ -236,15 +240,17 @@ static bool has_claim(const struct loader *l, uint32_t task)
 
 /* One that a keeper never took has not started, whatever its intent says. That holds as
  * long as nobody has emptied the live directory: the dead owner's slot file is there.
- */
+ * Of an attempt of another generation there is no claim of these numbers, and of one
+ * that was closed there may be none any more: that says nothing. */
 static void note_untaken(struct loader *l, const struct graph *old)
 {
     struct recorded *r = &l->s->recorded;
     if (!has_slots(l))
         return;
     for (uint32_t task = 0; task < r->states.n; task++)
-        if (r->marks[task] == MARK_INTERRUPTED && !r->kept[task].moved &&
-            !graph_def(old, task)->n_secrets && !has_claim(l, task))
+        if (r->marks[task] == MARK_INTERRUPTED && r->kept[task].newest &&
+            !r->kept[task].moved && !graph_def(old, task)->n_secrets &&
+            !has_claim(l, task))
             r->marks[task] = MARK_RESET;
 }
 

@@ -208,13 +208,24 @@ static int close_orphan(struct engine *e, const struct orphan *orphan,
     return 0;
 }
 
-/* Nobody will ask for its end. */
-static void end_unwanted(struct engine *e, struct keeper *keeper)
+/* Nobody will ask for its end. `task` NULL: its name is not known any more. */
+static void end_unwanted(struct engine *e, struct keeper *keeper, const char *task)
 {
     struct ending ending = {.kept = true, .id = keeper->id};
     struct cairn_error trouble = {0};
+    struct buf text = BUF_INIT;
+    bool lives = keeper->fate == KEEPER_LIVE;
     if (e->request.runner->ops->discard(e->request.runner, keeper, &trouble))
         report(e, CAIRN_EVENT_NOTICE, trouble.text);
+    else if (lives) {
+        buf_format(&text, "task %s was still running under its keeper: ended",
+                   task ? task : "(of an attempt that is not recorded)");
+        buf_byte(&text, '\0');
+        report(e, CAIRN_EVENT_NOTICE,
+               text.failed ? "a task was still running under its keeper: ended"
+                           : text.data);
+    }
+    buf_release(&text);
     ending_remove_files(&ending);
 }
 
@@ -299,8 +310,9 @@ static int settle_orphan(struct engine *e, struct orphan *orphan,
                          struct cairn_error *error)
 {
     enum keeper_fate fate = orphan->keeper.fate;
+    const struct graph *old = situation_old(&e->run.situation, e->request.workflow);
     if (!orphan->wanted) {
-        end_unwanted(e, &orphan->keeper);
+        end_unwanted(e, &orphan->keeper, old->id[orphan->old]);
         return close_old_row(e, orphan, "ended: its task is not as it was", error);
     }
     return fate == KEEPER_LIVE || fate == KEEPER_ENDED ? take_over(e, orphan, error)
@@ -317,7 +329,7 @@ static int end_if_unknown(void *context, struct keeper *keeper)
     keeper->id.store = live_store(e->run.identity);
     bool known = task != NODE_NONE && r->marks[task] & MARK_OUTLIVED;
     if (!known)
-        end_unwanted(e, keeper);
+        end_unwanted(e, keeper, NULL);
     return 0;
 }
 

@@ -244,6 +244,84 @@ for how in renamed changed; do
     exits 0 cairn resume
     wait
     ok "$how: its old process has ended" ended
+    says 'task a was still running under its keeper: ended' 'which is told'
     is "$(tr '\n' ' ' <log)" 'begun a2 ' 'and did not come to its end'
+done
+
+# What runs once is asked about, not started again, where nothing tells that it has not
+# started. The records of the generation in which it was taken over, or began, are damaged:
+damage() { # SEQ: all records behind it
+    "$BUILD/tests/tools/sql" .cairn/cairn.db "UPDATE checkpoint SET record = flip(record, length(record) / 2) WHERE seq > $1"
+}
+newest() { # the number of the newest checkpoint
+    cairn checkpoint list | grep -o 'workflow:[0-9]*' | cut -d : -f 2 | sort -n | tail -n 1
+}
+kill_when_adopted() { # COMMAND...
+    "$@" >resume.out 2>&1 &
+    pid=$!
+    wait_for 20 test -e adopted
+    kill -9 $pid
+    wait $pid 2>/dev/null
+    rm -f adopted
+}
+for now in lives ended; do
+    write_flow damaged adopt "$Z1" 'once: true,'
+    begin damaged
+    n=$(newest)
+    write_flow damaged adopt "$Z3" 'once: true,'
+    kill_when_adopted cairn resume
+    [ $now = lives ] || end_task
+    damage "$n"
+    (sleep 1 && touch go) &
+    exits 8 cairn resume
+    [ $now = ended ] || says 'was still running under its keeper: ended' 'what still runs is ended, and told'
+    wait
+    is "$(grep -c begun log)" 1 "taken over, $now: it has begun once"
+    wait_for 20 ended
+    exits 0 cairn resolve 1 a rerun
+    exits 0 cairn resume
+    is "$(grep -c begun log)" 2 'and begins again if so decided'
+done
+for now in lives ended; do
+    write_begun() { # TEXT-OF-D
+        cat >begun.yaml <<END2
+name: begun
+on_crash: adopt
+tasks:
+  d: {run: '$1'}
+  a: {needs: d, once: true, run: 'echo begun >>log; echo \$PPID >keeper.new; mv keeper.new keeper; until [ -e go ]; do sleep 0.02; done'}
+END2
+    }
+    rm -rf .cairn log go keeper
+    write_begun false
+    exits 1 cairn run begun.yaml
+    n=$(newest)
+    write_begun true
+    cairn resume >resume.out 2>&1 &
+    pid=$!
+    wait_for 20 test -s keeper
+    kill -9 $pid
+    wait $pid 2>/dev/null
+    [ $now = lives ] || end_task
+    damage "$n"
+    exits 8 cairn resume
+    is "$(grep -c begun log)" 1 "begun, $now: it has begun once"
+    touch go
+    wait_for 20 ended
+done
+
+# It was turned off by an edit, and the owner of that time was killed, too.
+for now in lives ended; do
+    write_flow turned adopt "$Z1" 'once: true,'
+    begin turned
+    [ $now = lives ] || end_task
+    rm -f go
+    write_flow turned adopt "$Z3" "once: true, if: 'false',"
+    kill_when_adopted cairn resume
+    touch go
+    write_flow turned adopt "$Z1" 'once: true,'
+    exits 8 cairn resume
+    is "$(grep -c begun log)" 1 "turned off, $now: it has begun once"
+    wait_for 20 ended
 done
 done_testing
