@@ -53,12 +53,21 @@ static int note_put_back(struct situation *s, uint32_t task, uint32_t n,
     return 0;
 }
 
+/* Was it there when the record of a fork was made? The end of an attempt says so. One
+ * without an end in any record may have begun before: somebody is asked rather than
+ * that it runs twice. */
+static bool may_be_past(const struct put_back_search *p, const struct attempt_row *row)
+{
+    bool no_end = attempt_is_open(row) || row->outcome == CAIRN_UNKNOWN;
+    return !p->up_to || (row->checkpoint ? row->checkpoint <= p->up_to : no_end);
+}
+
 static int mark_put_back(void *context, const struct attempt_row *row)
 {
     const struct put_back_search *p = context;
     uint32_t task = row->task < p->n ? p->now[row->task] : NODE_NONE;
     if (task == NODE_NONE || !p->wanted[task] || attempt_never_started(row) ||
-        (p->up_to && (!row->checkpoint || row->checkpoint > p->up_to)))
+        !may_be_past(p, row))
         return 0;
     uint8_t *mark = mark_of(p->s, task);
     *mark = put_back_mark(row, *mark);

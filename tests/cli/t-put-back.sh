@@ -149,4 +149,52 @@ exits 0 cairn resume --from "$(newest)"
 write_fork "$pay"
 exits 8 cairn resume 2
 is "$(cat ran)" pay 'the fork remembers that it is unknown'
+
+# Interrupted, and then turned off or taken out by an edit: it is asked about where it is put
+# back in the run, and in one that forks from a record in which it is not any more.
+write_cut() { # ON_CRASH PAY
+    cat >cut.yaml <<END
+name: cut
+on_crash: $1
+tasks:
+  d: {run: echo d}
+  $2
+  z: {needs: d, run: echo z, inputs: in}
+END
+}
+newest() {
+    cairn checkpoint list | grep -o 'workflow:[0-9]*' | sort -t : -k 2n | tail -n 1
+}
+for crash in kill adopt; do
+    for off in turned taken; do
+        for how in run fork forks; do
+            pay="{needs: d, once: true, run: 'echo pay >>ran; touch at; until [ -e go ]; do sleep 0.02; done'}"
+            rm -rf .cairn ran at go
+            echo 1 >in
+            write_cut $crash "pay: $pay"
+            cairn run -j3 cut.yaml >run.out 2>&1 &
+            pid=$!
+            wait_for 20 test -e at
+            kill -9 $pid
+            wait $pid 2>/dev/null
+            echo 2 >in
+            if [ $off = turned ]; then
+                write_cut $crash "pay: {if: 'false', ${pay#?}"
+            else
+                write_cut $crash 'other: {run: echo other}'
+            fi
+            run cairn resume
+            [ $how != forks ] || run cairn resume --from "$(newest)"
+            from=$(newest)
+            touch go
+            write_cut $crash "pay: $pay"
+            if [ $how = run ]; then
+                exits 8 cairn resume 1
+            else
+                exits 8 cairn resume --from "$from"
+            fi
+            is "$(cat ran)" pay "$crash, $off, $how: it is asked about"
+        done
+    done
+done
 done_testing
