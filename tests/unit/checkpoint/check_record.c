@@ -23,11 +23,6 @@ static void teardown(void)
     sha256_free(sha);
 }
 
-static struct str digest_view(const struct digest *digest)
-{
-    return (struct str){(const char *)digest->bytes, DIGEST_SIZE};
-}
-
 static struct record_header example_header(void)
 {
     struct record_header header = {.namespace_id = NAMESPACE_WORKFLOW,
