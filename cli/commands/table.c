@@ -445,12 +445,16 @@ static const struct command command_table[] = {
      "between two checkpoints, or between one and the present state, and sums them up "
      "in the last line. Each is an id, a number or a time, as in `cairn checkpoint "
      "at`. "
-     "Without FROM: since the newest checkpoint of the branch.",
+     "Without FROM: since the newest checkpoint of the branch. Files that differ "
+     "between "
+     "two checkpoints are listed; --patch prints what differs in them as `git apply` "
+     "and "
+     "`patch -p1` take it, without TO against the files as they are now.",
      "  cairn checkpoint diff 42\n  cairn checkpoint diff '2 hours ago' 57 --json",
      "0 2 5 10 75",
      0,
      2,
-     {OPT_SESSION, OPT_NONE},
+     {OPT_PATCH, OPT_STAT, OPT_UNIFIED, OPT_SESSION, OPT_NONE},
      command_checkpoint_diff},
     {"checkpoint restore",
      "CHECKPOINT",

@@ -12,4 +12,13 @@ int files_print(struct cairn_store *store, const char *id);
 /* The member "files": counts, or null. */
 int files_document(struct doc *doc, struct cairn_store *store, const char *id);
 
+/* What differs between the files of two checkpoints, after the items: a line each, or
+ * the member "files"; nothing where one of them holds none, or `to` is NULL. *n: how
+ * many lines. */
+int files_compare(struct doc *doc, struct cairn_store *store, const char *from,
+                  const char *to, uint64_t *n);
+/* The same as a patch, or as counts of lines; `to` NULL: what the files are now. */
+int files_print_patch(struct cairn_store *store, const char *session, const char *from,
+                      const char *to, bool stat, unsigned around);
+
 #endif

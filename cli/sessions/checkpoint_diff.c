@@ -2,6 +2,7 @@
 /* cairn checkpoint diff: what two states of a session differ in. */
 #include "cli/events/hooks.h"
 #include "cli/exit_status.h"
+#include "cli/files/files.h"
 #include "cli/format.h"
 #include "cli/report.h"
 #include "cli/sessions/commands.h"
@@ -167,6 +168,7 @@ static int print_diff(const struct settings *settings, struct cairn_store *store
     struct cairn_board_summary summary = {0};
     struct cairn_error error = {0};
     const char *session = session_option(settings);
+    uint64_t files = 0;
     int status = 0;
     if (used) {
         doc_begin(used);
@@ -180,12 +182,17 @@ static int print_diff(const struct settings *settings, struct cairn_store *store
         doc_end(used);
     if (status == 0)
         status = environment_compare(used, store, session, sides->from, sides->to);
+    if (status == 0)
+        status = files_compare(used, store, sides->from, sides->to, &files);
     if (status != 0) {
         if (used)
             doc_discard(used);
         return status;
     }
     if (!used) {
+        if (files > 0)
+            out("%" PRIu64 " files, links and directories differ; on the board: ",
+                files);
         print_summary(&summary);
         return 0;
     }
@@ -197,10 +204,20 @@ int command_checkpoint_diff(struct settings *settings)
 {
     struct sides sides = {0};
     struct cairn_store *store = NULL;
-    int status = session_store(settings, STORE_READ, &store);
+    bool stat = settings->given[OPT_STAT], patch = stat || settings->given[OPT_PATCH];
+    if (patch && ui_json())
+        return report_usage(settings->command,
+                            "a patch is no JSON: leave out --json, or --patch and "
+                            "--stat");
+    int status = session_store(
+        settings, patch && settings->n_operands < 2 ? STORE_WRITE : STORE_READ, &store);
     if (status == 0)
         status = find_sides(settings, store, &sides);
-    if (status == 0)
+    if (status == 0 && patch)
+        status = files_print_patch(
+            store, session_option(settings), sides.from, sides.to, stat,
+            settings->given[OPT_UNIFIED] ? (unsigned)settings->number[OPT_UNIFIED] : 3);
+    else if (status == 0)
         status = print_diff(settings, store, &sides);
     hooks_run_and_close(store);
     return status;

@@ -9,6 +9,7 @@
 #include "error.h"
 #include "store.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -44,6 +45,34 @@ CAIRN_API int cairn_files_read(struct cairn_store *store, const char *id,
                                const char *path,
                                int (*part)(void *, const char *bytes, size_t n),
                                void *context, struct cairn_error *error);
+
+/* What differs between the files of two states. */
+struct cairn_file_change {
+    const char *change; /* "added", "removed", "changed", "renamed" */
+    const char *path;   /* of the new one, or of the one that was removed */
+    const char
+        *old_path; /* of one that was renamed: its content is the same; else NULL */
+    const struct cairn_file *before, *after; /* NULL: it was added, or removed */
+    /* Where a patch is asked for, of files and links: what makes the one to the other
+     * in the form that `git apply` and `patch -p1` take, and lines in it. */
+    const char *patch;
+    size_t patch_bytes;
+    uint64_t lines_added, lines_removed;
+    bool binary; /* named alone; so are contents of more than 4 MiB */
+};
+struct cairn_files_diff {
+    bool patch;
+    unsigned around; /* lines around each change */
+};
+/* `from` and `to`: checkpoints of sessions; `to` NULL: the files of `session` as they
+ * are now, which needs a store that was opened for writing. By the bytes of the paths.
+ * A time that has changed alone is no change. The callback must not use the store; a
+ * non-zero return stops. CAIRN_ENOTFOUND: one of them holds no files. */
+CAIRN_API int cairn_files_compare(struct cairn_store *store, const char *session,
+                                  const char *from, const char *to,
+                                  const struct cairn_files_diff *options,
+                                  int (*each)(void *, const struct cairn_file_change *),
+                                  void *context, struct cairn_error *error);
 
 #ifdef __cplusplus
 }

@@ -1,16 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The files of a checkpoint, for people and programs. */
-#include "cairn/files.h"
-#include "session/session_int.h"
+#include "session/files/files_int.h"
 
-struct reading {
-    struct live live;
-    struct arena arena;
-    struct snapshot_head head;
-    struct cairn_error *error;
-};
-
-static int find_snapshot(struct reading *r, const char *id)
+static int find_snapshot(struct files_reading *r, const char *id)
 {
     struct sections sections;
     uint64_t seq = 0;
@@ -31,27 +23,27 @@ static int find_snapshot(struct reading *r, const char *id)
     return snapshot_read(r->live.store, &files->digest, &r->arena, &r->head, r->error);
 }
 
-static int begin_reading(struct reading *r, struct cairn_store *store, const char *id,
-                         struct cairn_error *error)
+int files_open(struct files_reading *r, struct cairn_store *store, const char *id,
+               struct cairn_error *error)
 {
-    *r = (struct reading){.arena = ARENA_INIT, .error = error};
+    *r = (struct files_reading){.arena = ARENA_INIT, .error = error};
     int rc = live_begin(&r->live, store, false, error);
     return rc ? rc : find_snapshot(r, id);
 }
 
-static int end_reading(struct reading *r, int rc)
+int files_close(struct files_reading *r, int rc)
 {
     arena_release(&r->arena);
     return live_close(&r->live, rc, r->error);
 }
-
-/* ---- All of them ---- */
 
 struct telling {
     int (*each)(void *, const struct cairn_file *);
     void *context;
     struct arena arena; /* of the target of one link */
 };
+
+/* ---- All of them ---- */
 
 static const char *kind_name(const struct tree_entry *entry)
 {
@@ -61,21 +53,27 @@ static const char *kind_name(const struct tree_entry *entry)
                                           : "file";
 }
 
+bool files_tell(struct arena *arena, const char *path, const struct tree_entry *entry,
+                struct cairn_file *out)
+{
+    *out = (struct cairn_file){.path = path,
+                               .kind = kind_name(entry),
+                               .mode = entry->mode,
+                               .size = entry->size,
+                               .time_ns = entry->mtime_ns};
+    if (entry->kind == TREE_LEFT_OUT)
+        out->why = tree_left_out_text(entry->why);
+    if (entry->kind == TREE_LINK)
+        out->target = arena_text(arena, entry->target);
+    return entry->kind != TREE_LINK || out->target;
+}
+
 static int tell_entry(void *context, struct str path, const struct tree_entry *entry)
 {
     struct telling *t = context;
-    struct cairn_file file = {.path = path.ptr,
-                              .kind = kind_name(entry),
-                              .mode = entry->mode,
-                              .size = entry->size,
-                              .time_ns = entry->mtime_ns};
-    if (entry->kind == TREE_LEFT_OUT)
-        file.why = tree_left_out_text(entry->why);
-    if (entry->kind == TREE_LINK) {
-        file.target = arena_text(&t->arena, entry->target);
-        if (!file.target)
-            return CAIRN_ENOMEM;
-    }
+    struct cairn_file file;
+    if (!files_tell(&t->arena, path.ptr, entry, &file))
+        return CAIRN_ENOMEM;
     int stop = t->each(t->context, &file);
     arena_release(&t->arena);
     return stop ? 1 : 0;
@@ -85,9 +83,9 @@ int cairn_files_list(struct cairn_store *store, const char *id,
                      int (*each)(void *, const struct cairn_file *), void *context,
                      struct cairn_files_summary *summary, struct cairn_error *error)
 {
-    struct reading r;
+    struct files_reading r;
     struct telling t = {each, context, ARENA_INIT};
-    int rc = begin_reading(&r, store, id, error);
+    int rc = files_open(&r, store, id, error);
     const struct snapshot_counts *counts = &r.head.counts;
     if (!rc && summary)
         *summary = (struct cairn_files_summary){.files = counts->files,
@@ -100,7 +98,7 @@ int cairn_files_list(struct cairn_store *store, const char *id,
     arena_release(&t.arena);
     if (rc == CAIRN_ENOMEM)
         error_nomem(error);
-    return end_reading(&r, rc < 0 ? rc : 0);
+    return files_close(&r, rc < 0 ? rc : 0);
 }
 
 /* ---- One of them ---- */
@@ -116,7 +114,7 @@ static int give_part(void *context, struct str part)
     return part.len && g->part(g->context, part.ptr, part.len) ? 1 : 0;
 }
 
-static int read_path(struct reading *r, const char *path, struct giving *giving)
+static int read_path(struct files_reading *r, const char *path, struct giving *giving)
 {
     struct tree_entry entry;
     int rc = snapshot_find(r->live.store, &r->head.root, str_of(path), &r->arena,
@@ -144,10 +142,10 @@ int cairn_files_read(struct cairn_store *store, const char *id, const char *path
                      int (*part)(void *, const char *bytes, size_t n), void *context,
                      struct cairn_error *error)
 {
-    struct reading r;
+    struct files_reading r;
     struct giving giving = {part, context};
-    int rc = begin_reading(&r, store, id, error);
+    int rc = files_open(&r, store, id, error);
     if (!rc)
         rc = read_path(&r, path, &giving);
-    return end_reading(&r, rc < 0 ? rc : 0);
+    return files_close(&r, rc < 0 ? rc : 0);
 }

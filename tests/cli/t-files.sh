@@ -172,6 +172,54 @@ exits 0 cairn checkpoint undo-restore
 is "$(cat p/build/a.o)" changed 'and was kept before, though it is ignored'
 rm -r p/build p/src p/logs p/.gitignore
 
+# ---- What differs ----
+mkdir -p p/src
+printf 'one\ntwo\nthree\n' >p/src/text
+printf 'a\000b' >p/src/bytes
+printf 'moved along\n' >p/src/old
+run cairn checkpoint create left
+left=$(newest)
+rm -rf work
+cp -a p work
+printf 'one\nTWO\nthree\nfour\n' >p/src/text
+printf 'a\000c' >p/src/bytes
+mv p/src/old p/src/new
+chmod 755 p/src/text
+echo added >p/src/added
+exits 0 cairn checkpoint diff "$left" --patch
+says '+TWO' 'the files as they are, without a checkpoint of them'
+run cairn checkpoint create right
+right=$(newest)
+exits 0 cairn checkpoint diff "$left" "$right"
+says '+ file  src/added'
+says '~ file  src/text'
+says 'R file  src/old -> src/new' 'a file with the content of one that is gone was renamed'
+says '4 files, links and directories differ'
+exits 0 cairn checkpoint diff "$left" "$right" --json
+json_ok 'as JSON'
+is "$(json_get '.files[0].path' out)" src/added 'by path'
+is "$(json_get '.files[2].old_path' out)" src/old 'with the old name'
+exits 0 cairn checkpoint diff "$left" "$right" --stat
+says '   2    1  src/text'
+says '   binary  src/bytes'
+exits 2 cairn checkpoint diff "$left" "$right" --patch --json
+exits 0 cairn checkpoint diff "$left" "$right" --patch -U 0
+says '@@ -2 +2 @@' 'with as many lines around as are wanted'
+exits 0 cairn checkpoint diff "$left" "$right" --patch
+says 'Binary files a/src/bytes and b/src/bytes differ'
+grep -v bytes out >patch
+if ! command -v git >which.out; then
+    skip 'git takes the patch' 'there is no git'
+else
+    ok 'git takes the patch' sh -c 'cd work && git apply -p1 ../patch'
+    cp p/src/bytes work/src/bytes
+    ok 'and gets the same files' diff -r p/src work/src
+    ok 'with their modes' [ -x work/src/text ]
+fi
+exits 0 cairn checkpoint diff "$right" "$left" --patch
+says '-added' 'and the other way round'
+rm -r p/src
+
 # ---- Large files ----
 head -c 9000000 /dev/urandom >p/large
 run cairn checkpoint create large

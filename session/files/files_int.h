@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* Between the files of the alcove. */
+#ifndef SESSION_FILES_FILES_INT_H
+#define SESSION_FILES_FILES_INT_H
+
+#include "cairn/files.h"
+#include "session/session_int.h"
+
+/* ---- files_at.c ---- */
+
+/* A read transaction, and the snapshot of a checkpoint. files_close in any case. */
+struct files_reading {
+    struct live live;
+    struct arena arena;
+    struct snapshot_head head;
+    struct cairn_error *error;
+};
+int files_open(struct files_reading *reading, struct cairn_store *store, const char *id,
+               struct cairn_error *error);
+int files_close(struct files_reading *reading, int rc);
+/* An entry for the public header; false: out of memory. */
+bool files_tell(struct arena *arena, const char *path, const struct tree_entry *entry,
+                struct cairn_file *out);
+
+#endif
