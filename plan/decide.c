@@ -65,7 +65,8 @@ struct judged_task {
 };
 
 /* An attempt that still runs is adopted if it is what would be started now; one of a
- * task that must not run twice, even if the task was edited. */
+ * task that must not run twice, even if the task was edited: it is not ended half-way,
+ * but its end leaves the task unknown (executor/attempt/kept.h). */
 static bool will_adopt(const struct judge *j, const struct judged_task *v)
 {
     return v->mark & MARK_OUTLIVED && !(v->needs & FATE_ANEW) &&

@@ -6,6 +6,7 @@
 
 #include "executor/attempt/ending.h"
 #include "executor/attempt/job_output.h"
+#include "executor/attempt/kept.h"
 #include "executor/attempt/launch.h"
 #include "executor/attempt/noted.h"
 #include "executor/state/report.h"
@@ -28,6 +29,7 @@ struct orphans {
     bool finally; /* of which tasks */
     struct orphan *first;
     uint32_t n;
+    struct past_definition past;
     struct cairn_error *error;
 };
 
@@ -157,17 +159,21 @@ static int close_old_row(struct engine *e, const struct orphan *orphan,
     return 0;
 }
 
-static int take_over(struct engine *e, const struct orphan *orphan,
-                     struct cairn_error *error)
+static int take_over(struct engine *e, struct past_definition *past,
+                     const struct orphan *orphan, struct cairn_error *error)
 {
+    bool edited;
     const struct keeper *keeper = &orphan->keeper;
     struct intent intent = intent_of(orphan, orphan->task);
+    int rc = kept_is_edited(e, past, &keeper->id, orphan->task, &edited, error);
+    if (rc)
+        return rc;
     struct job *job = jobs_take(e, &intent);
     if (job->capture_open)
         capture_close(&job->capture);
     job->started_ns = keeper->started_ns ? keeper->started_ns : loop_utc_ns(e);
     job->capture_open = !capture_attempt_open(&job->capture, &keeper->id, NULL);
-    int rc = jobs_adopt(e, job, keeper, error);
+    rc = jobs_adopt(e, job, keeper, edited, error);
     if (!rc)
         rc = find_what_it_read(e, job, keeper->inputs, error);
     if (!rc && orphan->row.gen != e->run.row.gen)
@@ -306,8 +312,8 @@ static int take_tasks(const struct orphans *orphans)
     return 0;
 }
 
-static int settle_orphan(struct engine *e, struct orphan *orphan,
-                         struct cairn_error *error)
+static int settle_orphan(struct engine *e, struct past_definition *past,
+                         struct orphan *orphan, struct cairn_error *error)
 {
     enum keeper_fate fate = orphan->keeper.fate;
     const struct graph *old = situation_old(&e->run.situation, e->request.workflow);
@@ -315,8 +321,9 @@ static int settle_orphan(struct engine *e, struct orphan *orphan,
         end_unwanted(e, &orphan->keeper, old->id[orphan->old]);
         return close_old_row(e, orphan, "ended: its task is not as it was", error);
     }
-    return fate == KEEPER_LIVE || fate == KEEPER_ENDED ? take_over(e, orphan, error)
-                                                       : close_orphan(e, orphan, error);
+    return fate == KEEPER_LIVE || fate == KEEPER_ENDED
+               ? take_over(e, past, orphan, error)
+               : close_orphan(e, orphan, error);
 }
 
 /* Attempts that the store does not know as open: started while it could not be written,
@@ -350,7 +357,8 @@ static int adopt_orphans(struct engine *e, bool finally, struct cairn_error *err
     if (!rc && orphans.n)
         rc = take_tasks(&orphans);
     for (struct orphan *o = orphans.first; o && !rc; o = o->next)
-        rc = settle_orphan(e, o, error);
+        rc = settle_orphan(e, &orphans.past, o, error);
+    past_definition_release(&orphans.past);
     return rc;
 }
 

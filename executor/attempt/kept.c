@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* The end of an attempt that ran under a keeper. */
+/* An attempt that runs under a keeper: its end, and what it was begun by. */
 #include "executor/attempt/kept.h"
 
 #include "executor/attempt/attempt_result.h"
 #include "executor/attempt/job_output.h"
 #include "executor/state/report.h"
 
+#include "cairn/plan.h"
+#include "graph/fingerprint.h"
+#include "runs/stored.h"
 #include "storage/rows_attempt.h"
 
 static void read_record(struct job *job, const struct keeper_record *record,
@@ -81,4 +84,61 @@ int kept_ended(struct engine *e, struct job *job, struct process_end *end,
     }
     rc = settle_lost(e, job, error);
     return rc ? rc : 1;
+}
+
+/* ---- What it was begun by ---- */
+
+void past_definition_release(struct past_definition *past)
+{
+    if (past->gen) {
+        graph_release(&past->graph);
+        definition_release(&past->definition);
+    }
+    past->gen = 0;
+}
+
+static int load_past(struct engine *e, struct past_definition *past, uint32_t gen,
+                     struct cairn_error *error)
+{
+    if (past->gen == gen)
+        return 0;
+    past_definition_release(past);
+    int rc = generation_load(e->request.store, &e->run.row, gen, &past->definition,
+                             &past->graph, error);
+    past->gen = rc ? 0 : gen;
+    return rc;
+}
+
+static int note_change(void *context, const char *field, const char *old,
+                       const char *now)
+{
+    (void)field;
+    (void)old;
+    (void)now;
+    *(bool *)context = true;
+    return 1;
+}
+
+int kept_is_edited(struct engine *e, struct past_definition *past,
+                   const struct attempt_id *id, uint32_t task, bool *edited,
+                   struct cairn_error *error)
+{
+    const struct graph *now = e->request.graph;
+    struct cairn_error why = {0};
+    *edited = false;
+    if (id->gen == e->run.row.gen || !graph_def(now, task)->once ||
+        e->request.options->on_change == CAIRN_KEEP)
+        return 0;
+    int rc = load_past(e, past, id->gen, &why);
+    if (rc == CAIRN_ENOTFOUND || rc == CAIRN_EDAMAGED ||
+        (!rc && id->task >= past->graph.n_tasks)) {
+        *edited = true;
+        return 0;
+    }
+    if (rc)
+        return error_set(error, rc, "%s", why.text);
+    rc = fingerprint_changes(&past->definition, graph_def(&past->graph, id->task),
+                             now->definition, graph_def(now, task), note_change, edited,
+                             error);
+    return rc < 0 ? rc : 0;
 }

@@ -10,12 +10,13 @@
 #include "storage/rows_attempt.h"
 
 /* A `once` task that we ended half-way, by a stop or at its time limit, is unknown, as
- * after a crash; so is one whose end nobody saw. */
+ * after a crash; so is one whose end nobody saw, and one that was edited while it ran:
+ * what it did is not what it is to do now. */
 static uint8_t outcome_of(const struct engine *e, const struct job *job,
                           const struct process_end *end)
 {
     bool once = graph_def(e->request.graph, job->intent.task)->once;
-    if (once && (end->unknown || job->cancelled || job->timed_out))
+    if (once && (end->unknown || job->cancelled || job->timed_out || job->edited))
         return CAIRN_UNKNOWN;
     return job->cancelled                           ? CAIRN_CANCELLED
            : end->exit_code == 0 && !job->timed_out ? CAIRN_COMPLETED
@@ -86,6 +87,9 @@ int task_ended(struct engine *e, struct job *job, const struct process_end *end,
     ending->id = job->order.id;
     ending->row.outcome = outcome_of(e, job, end);
     buf_str(&ending->text, buf_view(text));
+    if (job->edited)
+        buf_format(&ending->text, "%sit was edited since it began",
+                   ending->text.size ? "; " : "");
     if (ending->row.outcome == CAIRN_FAILED && !job->timed_out &&
         was_cancelled_inside(e, job, ending))
         ending->row.outcome = CAIRN_CANCELLED;

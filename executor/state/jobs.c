@@ -168,7 +168,7 @@ struct job *jobs_take(struct engine *e, const struct intent *intent)
     job->role = intent->role;
     job->kept = job->role == ROLE_TASK &&
                 task_wants_keeper(e, graph_def(e->request.graph, intent->task));
-    job->adopted = job->outside = false;
+    job->adopted = job->edited = job->outside = false;
     job->ended_ns = 0;
     job->order.id = id_of(e, job);
     job->timed_out = job->cancelled = job->killed = false;
@@ -303,11 +303,12 @@ void jobs_end_look(struct job *job)
 }
 
 int jobs_adopt(struct engine *e, struct job *job, const struct keeper *keeper,
-               struct cairn_error *error)
+               bool edited, struct cairn_error *error)
 {
     struct runner *runner = e->request.runner;
     struct slot *slot = &e->jobs.slots.slots->slot[job_index(&e->jobs, job)];
     job->kept = job->adopted = job->outside = true;
+    job->edited = edited;
     e->jobs.n_outside++;
     job->state = keeper->fate == KEEPER_LIVE ? JOB_RUNNING : JOB_OVER;
     jobs_stamp(e, job);

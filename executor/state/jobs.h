@@ -62,6 +62,7 @@ struct job { /* one slot */
     struct job_pipe pipe[2];
     /* Under a keeper (on_crash: adopt). */
     bool kept, adopted; /* adopted: started by an earlier process */
+    bool edited;        /* ... by another definition: its end settles nothing */
     bool outside;       /* a call or adopted: the runner's limit does not count it */
     /* While it is LOOKING. */
     struct look *look;      /* NULL: that is over, and it is to be started */
@@ -133,7 +134,7 @@ void jobs_begin_look(struct job *job, struct look *look, bool inputs);
 void jobs_end_look(struct job *job);
 /* A keeper that lives or has ended; the job is over if it has. */
 int jobs_adopt(struct engine *e, struct job *job, const struct keeper *keeper,
-               struct cairn_error *error);
+               bool edited, struct cairn_error *error);
 /* The loop has waited since the last one was submitted. */
 void jobs_clear_submitted(struct engine *e);
 /* When the run is given up: there is no process, and nothing is reported. */

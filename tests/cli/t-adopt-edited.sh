@@ -80,8 +80,8 @@ for once in '' 'once: true, '; do
     done
 done
 
-# The task itself was edited, and what it has done counts (--on-change=keep, once): what it is
-# to have made by now must be of its time.
+# The task itself was edited, and what it has done counts (--on-change=keep): what it is to have
+# made by now must be of its time. One that must not run twice is asked about.
 for how in keep once; do
     for file in old new; do
         case $how in keep) once= more=--on-change=keep ;; *) once='once: true, ' more= ;; esac
@@ -93,9 +93,11 @@ for how in keep once; do
         [ $file = old ] || echo other >other
         end_task
         write_flow edited adopt "$Z2" "${once}outputs: [d/a.out, other],"
-        if [ $how$file = onceold ]; then
+        if [ $how = once ]; then
             exits 8 cairn resume
-            says 'a had ended when the run was killed, but other has changed' "$how $file: it says why"
+            [ $file = new ] ||
+                says 'a had ended when the run was killed, but other has changed' "$how $file: it says why"
+            is "$(grep -c begun log)" 1 "$how $file: it began once"
         else
             # shellcheck disable=SC2086
             exits 0 cairn resume $more
@@ -323,5 +325,52 @@ for now in lives ended; do
     exits 8 cairn resume
     is "$(grep -c begun log)" 1 "turned off, $now: it has begun once"
     wait_for 20 ended
+done
+
+# What must not run twice is let come to its end where it was edited, but that end is not one of
+# the task as it is now, however many owners were killed meanwhile.
+write_ship() { # VERSION MORE
+    cat >ship.yaml <<END2
+name: ship
+on_crash: adopt
+tasks:
+  a: {once: true$2, undo: 'echo undo $1 >>log', run: 'echo begun >>log; echo \$PPID >keeper.new; mv keeper.new keeper; until [ -e go ]; do sleep 0.02; done; echo $1 >rel; echo ended >>log'}
+  use: {needs: a, run: 'cp rel used'}
+  $3
+END2
+}
+for now in lives ended twice keep; do
+    rm -rf .cairn log go keeper rel used adopted
+    write_ship 1 '' "$Z1"
+    cairn run -j3 ship.yaml >run.out 2>&1 &
+    pid=$!
+    wait_for 20 test -s keeper
+    kill -9 $pid
+    wait $pid 2>/dev/null
+    [ $now != ended ] || end_task
+    if [ $now = twice ]; then
+        write_ship 2 '' "$Z3"
+        kill_when_adopted cairn resume -j3
+    fi
+    write_ship 2 '' "$Z1"
+    [ $now = ended ] || (sleep 0.5 && touch go) &
+    if [ $now = keep ]; then
+        exits 0 cairn resume --on-change=keep
+        is "$(cat used)" 1 'what was kept is used'
+        exits 0 cairn resume
+        says 'nothing to do' 'then all is settled'
+        continue
+    fi
+    exits 8 cairn resume -j3
+    wait
+    is "$(tr '\n' ' ' <log)" 'begun ended ' "$now: it came to its end"
+    ok 'nothing is made of it' test ! -e used
+    exits 0 cairn log a --run 1
+    exits 0 cairn resolve 1 a rerun
+    exits 0 cairn resume -j3
+    is "$(cat used)" 2 "$now: what is used is of the task as it is now"
+    exits 0 cairn resume
+    says 'nothing to do' 'then all is settled'
+    exits 0 cairn checkpoint verify
 done
 done_testing
