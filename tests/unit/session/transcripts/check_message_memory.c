@@ -117,8 +117,10 @@ static int look(void)
 {
     bool has = false;
     int rc = cairn_session_checkpoint_get(store, "1", get_info, &has, &error);
-    left = 0;
+    long rest = left;
+    left = 0; /* libcheck allocates, too */
     ck_assert(rc || has);
+    left = rest;
     return rc;
 }
 
@@ -137,6 +139,32 @@ static uint64_t count_messages(void)
     return line.messages;
 }
 
+/* A refusal may also be passed over, where what is done does not need it: files of an
+ * earlier restore that wait, for instance. Then it was done. */
+static void refuse_each(int (*do_it)(void), uint64_t adds)
+{
+    bool passed = false; /* nothing is refused any more */
+    int refused = 0, failed = 0;
+    for (; !passed; refused++) {
+        uint64_t before = count_messages();
+        error = (struct cairn_error){0};
+        left = refused + 1;
+        int rc = do_it();
+        passed = left > 0;
+        left = 0;
+        uint64_t added = count_messages() - before;
+        ck_assert_msg(rc == 0 || rc == CAIRN_ENOMEM, "%s", error.text);
+        ck_assert(rc == 0 || !passed);
+        ck_assert_uint_eq(added, rc ? 0 : adds);
+        failed += rc != 0;
+        if (!rc && adds > 1) /* they are known from now on */
+            adds = 0;
+        ck_assert_int_lt(refused, 10000);
+    }
+    ck_assert_int_gt(refused, 3);
+    ck_assert_int_ne(failed, 0);
+}
+
 START_TEST(every_allocation_refused)
 {
     const char *tmp = getenv("TMPDIR");
@@ -148,20 +176,8 @@ START_TEST(every_allocation_refused)
     good(cairn_store_open(&store, &options, &error));
     memset(large, 'x', sizeof large);
     good(cairn_session_start(store, NULL, true, NULL, &error));
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
-        uint64_t before = count_messages();
-        int refused = 0;
-        for (int rc = CAIRN_ENOMEM; rc; refused++) {
-            error = (struct cairn_error){0};
-            left = refused + 1;
-            rc = parts[i].do_it();
-            left = 0;
-            ck_assert_msg(rc == 0 || rc == CAIRN_ENOMEM, "%s", error.text);
-            ck_assert_uint_eq(count_messages(), before + (rc ? 0 : parts[i].adds));
-            ck_assert_int_lt(refused, 10000);
-        }
-        ck_assert_int_gt(refused, 3);
-    }
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        refuse_each(parts[i].do_it, parts[i].adds);
     cairn_store_close(store);
     remove_tree(dir);
 }
