@@ -200,7 +200,7 @@ struct cairn_restored {
 };
 struct cairn_restore_options {
     bool force;                  /* also to a checkpoint labelled "broken" */
-    bool board_only, files_only; /* the other one stays as it is */
+    bool board_only, files_only; /* all else stays as it is, messages in both cases */
     bool dry_run;                /* nothing is done: `before` is empty then */
     /* Called, once the files are in place, for each that could not be treated as the
      * others, with what was done instead; or NULL. */

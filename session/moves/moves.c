@@ -89,7 +89,7 @@ int move_finish(struct move *m, const struct log_entry *entry)
     int rc = m->files_only ? 0 : put_target(m);
     if (!rc && m->state.has_files && !m->board_only)
         rc = files_replace(&m->live, &m->state.files, m->error);
-    if (!m->files_only)
+    if (!m->files_only && !m->board_only)
         m->live.message = m->state.messages.n;
     if (!rc)
         rc = put_branch(m);

@@ -40,7 +40,9 @@ static void report_restore(const struct move *m, struct cairn_restored *report)
                                       .changed = m->changed,
                                       .removed = m->removed,
                                       .messages_before = m->messages_before,
-                                      .messages = m->state.messages.position};
+                                      .messages = m->files_only || m->board_only
+                                                      ? m->messages_before
+                                                      : m->state.messages.position};
     checkpoint_id(NAMESPACE_DEBUG, m->seq, &m->state.at.ref.digest, report->id);
     if (m->before.ref.seq)
         checkpoint_id(NAMESPACE_DEBUG, m->before.ref.seq, &m->before.ref.digest,

@@ -261,6 +261,13 @@ exits 0 cairn --store third session message list --session moves --last 0
 says '[lost:' 'and stands for what is lost'
 exits 0 cairn --store third session message add --session moves h
 
+# ---- Parts of a restore ----
+exits 0 cairn note add 'only the board'
+exits 0 cairn checkpoint restore "$at_c" --yes --board-only
+is "$(texts)" 'a b c d e f g ' 'a restore of the board alone leaves the line'
+exits 10 cairn note show n1
+is "$(get .messages cairn checkpoint restore "$at_c" --yes --board-only) $(texts)" '7 a b c d e f g ' 'and says so'
+
 # ---- The end ----
 exits 0 cairn session end
 exits 2 cairn session message add z
