@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The settings of a session for people and programs. */
+#include "session/files_pending.h"
 #include "session/outside/known_secrets.h"
 #include "session/outside/redaction.h"
 #include "session/session_int.h"
@@ -168,6 +169,8 @@ int cairn_session_configure(struct cairn_store *store, const char *session,
         rc = live_check_open(&live, error);
     if (!rc)
         rc = check_hook(&live, str_of(name), str_of(value), error);
+    if (!rc && strcmp(name, "files") == 0)
+        rc = pending_forget(store, live.row.session, error);
     if (!rc)
         rc = settings_set(&live.settings, str_of(name), buf_view(&stored), error);
     if (!rc) {

@@ -151,11 +151,28 @@ static int read_known(struct files_known *known, const char *session,
     return live_close(&live, rc, error);
 }
 
-/* An index is anchored in a checkpoint: u64 seq, 32 bytes digest of the record. */
-static void put_anchor(const struct checkpoint_ref *ref, struct buf *out)
+/* Zeros where it is not there. */
+static struct stat database_of(struct cairn_store *store)
 {
+    struct stat st = {0};
+    struct buf path = BUF_INIT;
+    buf_format(&path, "%s/cairn.db", cairn_store_path(store));
+    if (path.failed || stat(path.data, &st) != 0)
+        st = (struct stat){0};
+    buf_release(&path);
+    return st;
+}
+
+/* An index is anchored in a checkpoint, and in the database file, which a repair makes
+ * anew: u64 seq, 32 bytes digest of the record, u64 device, u64 inode. */
+static void put_anchor(struct cairn_store *store, const struct checkpoint_ref *ref,
+                       struct buf *out)
+{
+    struct stat st = database_of(store);
     buf_u64(out, ref->seq);
     buf_str(out, digest_view(&ref->digest));
+    buf_u64(out, st.st_dev);
+    buf_u64(out, st.st_ino);
 }
 
 static int check_anchor(void *context, struct str anchor, struct cairn_error *error)
@@ -167,11 +184,13 @@ static int check_anchor(void *context, struct str anchor, struct cairn_error *er
     struct sections_at at;
     uint64_t seq = read_u64(&in);
     struct str digest = read_bytes(&in, DIGEST_SIZE);
+    struct stat st = database_of(known->store);
+    bool here = read_u64(&in) == st.st_dev && read_u64(&in) == st.st_ino;
     struct sha256 *sha = sha256_new();
     struct cairn_error why = {0};
     if (!sha)
         return error_nomem(error);
-    int rc = !reader_done(&in)
+    int rc = !here || !reader_done(&in)
                  ? CAIRN_ENOTFOUND
                  : sections_read(known->store, sha, seq, &arena, &sections, &at, &why);
     bool there = !rc && str_equal(digest, digest_view(&at.ref.digest)) &&
@@ -225,10 +244,10 @@ int files_take(struct files_taken *files, struct cairn_store *store,
 }
 
 /* An index that cannot be written is none: the next snapshot reads every file. */
-static void save_index(const struct files_taken *files)
+static void save_index(const struct files_taken *files, struct cairn_store *store)
 {
     struct buf anchor = BUF_INIT;
-    put_anchor(&files->noted, &anchor);
+    put_anchor(store, &files->noted, &anchor);
     if (!anchor.failed)
         (void)snapshot_save_index(&files->snapshot, files->index, buf_view(&anchor),
                                   NULL);
@@ -249,9 +268,10 @@ static int refuse_root(struct files_taken *files, struct str name,
                      files->root_name.data);
 }
 
-static int prepare_restore(struct files_taken *files, struct cairn_store *store,
-                           struct cairn_error *error)
+static int prepare_once(struct files_taken *files, struct cairn_store *store,
+                        bool *before_checked, struct cairn_error *error)
 {
+    *before_checked = false;
     struct arena arena = ARENA_INIT;
     struct snapshot_head head;
     int rc = snapshot_read(store, &files->target, &arena, &head, error);
@@ -264,6 +284,9 @@ static int prepare_restore(struct files_taken *files, struct cairn_store *store,
         files->restore.told = files->told;
         files->restore.context = files->told_context;
     }
+    if (!rc)
+        rc = restore_check_before(&files->restore);
+    *before_checked = rc == 0;
     if (!rc)
         rc = restore_prepare(&files->restore, false);
     arena_release(&arena);
@@ -283,6 +306,21 @@ static void release(struct files_taken *files)
     files->index = NULL;
 }
 
+/* What the index says is in the pool may be damaged there. Without it every file is
+ * read, and what is damaged is mended by that. */
+static int prepare_restore(struct files_taken *files, struct cairn_store *store,
+                           const char *session, struct cairn_error *error)
+{
+    bool before_checked;
+    int rc = prepare_once(files, store, &before_checked, error);
+    if (rc != CAIRN_EDAMAGED || before_checked)
+        return rc;
+    unlink(files->index);
+    release(files);
+    rc = files_take(files, store, session, error);
+    return rc ? rc : prepare_once(files, store, &before_checked, error);
+}
+
 bool files_wanted(struct files_taken *files, int *rc, struct cairn_store *store,
                   const char *session, struct cairn_error *error)
 {
@@ -297,7 +335,7 @@ bool files_wanted(struct files_taken *files, int *rc, struct cairn_store *store,
     if (!*rc)
         *rc = files_take(files, store, session, error);
     if (!*rc && files->tracked && files->has_target)
-        *rc = prepare_restore(files, store, error);
+        *rc = prepare_restore(files, store, session, error);
     return *rc == 0;
 }
 
@@ -330,7 +368,7 @@ int files_end(struct files_taken *files, int rc, struct cairn_store *store,
                                  "place yet: any command that writes to the session "
                                  "finishes it");
     } else if (!rc && files->tracked && files->noted.seq && files->snapshot.changed) {
-        save_index(files);
+        save_index(files, store);
     }
     files->counts = files->restore.counts;
     release(files);

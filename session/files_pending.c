@@ -27,20 +27,42 @@ int files_home(struct cairn_store *store, char **out, struct cairn_error *error)
     return 0;
 }
 
+/* A link that has come into its place leads elsewhere. */
+static int check_root(const char *root, struct cairn_error *error)
+{
+    char *real = realpath(root, NULL);
+    if (!real)
+        return error_sys(error, errno,
+                         "the directory %s, whose files belong to the "
+                         "session",
+                         root);
+    bool same = strcmp(real, root) == 0;
+    free(real);
+    return same ? 0
+                : error_set(error, CAIRN_EUSAGE,
+                            "%s, whose files belong to the session, is another "
+                            "directory now, by way of a link: `cairn session config "
+                            "files DIR` names it anew",
+                            root);
+}
+
 int files_root_path(struct cairn_store *store, struct str name, struct buf *out,
                     struct cairn_error *error)
 {
     char *home = NULL;
+    bool is_home = str_equal(name, STR("."));
     buf_clear(out);
     int rc = name.len && name.ptr[0] == '/' ? 0 : files_home(store, &home, error);
-    if (!rc && home) {
+    if (!rc && home)
         buf_text(out, home);
+    if (!rc && home && !is_home && out->size > 1)
         buf_byte(out, '/');
-    }
-    if (!rc)
+    if (!rc && !is_home)
         buf_str(out, name);
     free(home);
-    return rc ? rc : buf_check(out, error);
+    if (!rc)
+        rc = buf_check(out, error);
+    return rc ? rc : check_root(out->data, error);
 }
 
 char *files_index_path(struct cairn_store *store, uint64_t session)
@@ -148,6 +170,16 @@ static int read_pending(struct cairn_store *store, struct pending *out,
                            "`cairn doctor`");
 }
 
+int pending_forget(struct cairn_store *store, uint64_t session,
+                   struct cairn_error *error)
+{
+    struct pending pending;
+    int rc = read_pending(store, &pending, NULL);
+    if (rc == 0 || (rc > 0 && pending.session != session))
+        return 0;
+    return store_drop_setting(store, setting, error);
+}
+
 static int finish(struct cairn_store *store, const struct pending *pending,
                   struct cairn_error *error)
 {
@@ -208,7 +240,9 @@ int pending_finish(struct cairn_store *store, struct cairn_error *error)
         free(index);
         rc = finish(store, &pending, error);
         if (rc)
-            error_context(error, "a restore of files that was begun is not finished");
+            error_context(error,
+                          "a restore of files that was begun is not finished (`cairn "
+                          "session config files` gives it up)");
     }
     pending_unlock(store);
     return rc;

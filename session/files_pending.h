@@ -20,7 +20,12 @@ int pending_carry_out(struct cairn_store *store, struct restore *restore,
 /* Finishes what a process that is gone had decided, if there is something. */
 int pending_finish(struct cairn_store *store, struct cairn_error *error);
 
-/* The directory that a setting `files` means, with a NUL. */
+/* In a transaction: what is not finished of that session will not be. */
+int pending_forget(struct cairn_store *store, uint64_t session,
+                   struct cairn_error *error);
+
+/* The directory that a setting `files` means, with a NUL. CAIRN_EUSAGE: a link is in
+ * its place. */
 int files_root_path(struct cairn_store *store, struct str name, struct buf *out,
                     struct cairn_error *error);
 /* The directory in which the store lies, heap. */

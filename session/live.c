@@ -27,9 +27,9 @@ int live_begin(struct live *live, struct cairn_store *store, bool writing,
     live->sha = sha256_new();
     if (!live->sha)
         return error_nomem(error);
-    int rc = writing ? pending_finish(store, error) : 0;
-    if (!rc)
-        rc = writing ? store_begin(store, -1, error) : store_begin_read(store, error);
+    if (writing) /* where it cannot be, files_take says why to those that need them */
+        (void)pending_finish(store, NULL);
+    int rc = writing ? store_begin(store, -1, error) : store_begin_read(store, error);
     if (rc)
         return rc;
     live->open = true;

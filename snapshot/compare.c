@@ -68,6 +68,9 @@ static int compare(struct comparing *c, struct str name,
     bool below = is_directory(before) || is_directory(after);
     if (is_directory(before) && is_directory(after))
         below = !digest_equal(&before->digest, &after->digest);
+    if ((before && before->kind == TREE_LEFT_OUT) ||
+        (after && after->kind == TREE_LEFT_OUT))
+        below = false; /* nothing is known of what is in it */
     if (!differ(c, before, after))
         return 0;
     buf_str(&c->path, name);

@@ -13,7 +13,7 @@
 enum { TRIES = 4 };
 
 /* What reading one file ends with, besides errors of ours. */
-enum found { FOUND_WHOLE, FOUND_CHANGED, FOUND_UNREADABLE };
+enum found { FOUND_WHOLE, FOUND_CHANGED, FOUND_RESTLESS, FOUND_UNREADABLE };
 
 /* Up to n bytes, fewer at the end of the file. */
 static ssize_t read_most(int fd, char *out, size_t n)
@@ -109,18 +109,42 @@ static int put_large(struct content_reader *reader, int fd, size_t have,
 /* ---- One file ---- */
 
 /* A file that was changed a moment ago may be changed again without another time of
- * change: kernels count these in ticks of up to 10 ms, some file systems in seconds. */
-static void wait_for_tick(const struct stat *st)
+ * change: kernels count these in ticks of up to 10 ms, some file systems in seconds. So
+ * reading begins when its last change is older than that, and what is written from then
+ * on shows. False: it does not come to rest. */
+static bool comes_to_rest(int fd, struct stat *st)
 {
-    int64_t changed = timespec_ns(&st->st_ctim), now = clock_utc_ns();
-    bool coarse = st->st_ctim.tv_nsec == 0 && st->st_mtim.tv_nsec == 0;
-    int64_t step = coarse ? 2000000000 : 20000000;
-    if (changed > now || now - changed >= step)
-        return;
-    int64_t left = step - (now - changed);
-    struct timespec pause = {left / 1000000000, left % 1000000000};
-    while (nanosleep(&pause, &pause) && errno == EINTR)
-        continue;
+    for (int i = 0; i < TRIES; i++) {
+        if (fstat(fd, st) != 0)
+            return false;
+        int64_t changed = timespec_ns(&st->st_ctim), now = clock_utc_ns();
+        bool coarse = st->st_ctim.tv_nsec == 0 && st->st_mtim.tv_nsec == 0;
+        int64_t step = coarse ? 2000000000 : 20000000;
+        if (changed > now || now - changed >= step)
+            return true;
+        int64_t left = step - (now - changed);
+        struct timespec pause = {left / 1000000000, left % 1000000000};
+        while (nanosleep(&pause, &pause) && errno == EINTR)
+            continue;
+    }
+    return false;
+}
+
+/* Writing through a mapping shows in the times when the kernel writes the pages back,
+ * within about half a minute: what was changed lately is read twice. (Not a large
+ * file.)
+ */
+static bool reads_the_same(struct content_reader *reader, int fd, const struct stat *st,
+                           size_t n, const struct digest *digest)
+{
+    const int64_t lately_ns = INT64_C(60000000000);
+    struct digest again;
+    if (clock_utc_ns() - timespec_ns(&st->st_mtim) > lately_ns)
+        return true;
+    return lseek(fd, 0, SEEK_SET) == 0 &&
+           read_most(fd, reader->room, TREE_CHUNK_MOST + 1) == (ssize_t)n &&
+           sha256_of(reader->room, n, &again, NULL) == 0 &&
+           digest_equal(&again, digest);
 }
 
 static int put_open(struct content_reader *reader, int fd, const struct digest *before,
@@ -132,9 +156,10 @@ static int put_open(struct content_reader *reader, int fd, const struct digest *
     *found = FOUND_UNREADABLE;
     if (fstat(fd, st) != 0 || !S_ISREG(st->st_mode))
         return 0;
-    wait_for_tick(st);
-    if (fstat(fd, st) != 0)
+    if (!comes_to_rest(fd, st)) {
+        *found = FOUND_RESTLESS;
         return 0;
+    }
     ssize_t n = read_most(fd, reader->room, TREE_CHUNK_MOST + 1);
     if (n < 0)
         return 0;
@@ -153,6 +178,9 @@ static int put_open(struct content_reader *reader, int fd, const struct digest *
     struct stat_sign then = stat_sign_of(st), now = stat_sign_of(&after);
     if (*found == FOUND_WHOLE &&
         (!stat_sign_equal(&then, &now) || entry->size != (uint64_t)st->st_size))
+        *found = FOUND_CHANGED;
+    if (*found == FOUND_WHOLE && entry->kind == TREE_FILE &&
+        !reads_the_same(reader, fd, st, (size_t)n, &entry->digest))
         *found = FOUND_CHANGED;
     return 0;
 }
@@ -183,7 +211,7 @@ int content_put(struct content_reader *reader, int directory, const char *name,
         return rc;
     *entry = (struct tree_entry){.name = entry->name,
                                  .kind = TREE_LEFT_OUT,
-                                 .why = found == FOUND_CHANGED ? LEFT_CHANGING
-                                                               : LEFT_UNREADABLE};
+                                 .why = found == FOUND_UNREADABLE ? LEFT_UNREADABLE
+                                                                  : LEFT_CHANGING};
     return 0;
 }

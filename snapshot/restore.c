@@ -48,7 +48,7 @@ int restore_open(struct restore *r, struct cairn_store *store, const char *root,
     *r = (struct restore){
         .store = store, .root = root, .fd = -1, .stage = -1, .error = error};
     r->parent.fd = -1;
-    r->fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    r->fd = open(root, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (r->fd < 0)
         return error_sys(error, errno, "the directory %s", root);
     return snapshot_compare(store, before, after, true, note_change, r, error);
@@ -211,6 +211,25 @@ static int check_change(struct restore *r, const struct restore_change *change,
     return check_parent(r, change, root);
 }
 
+static int pass_part(void *context, struct str part)
+{
+    (void)context;
+    (void)part;
+    return 0;
+}
+
+int restore_check_before(struct restore *r)
+{
+    int rc = 0;
+    for (size_t i = 0; i < r->n && !rc; i++) {
+        const struct restore_change *change = &r->changes[i];
+        if (tree_is_file(&change->before) &&
+            !digest_equal(&change->before.digest, &change->after.digest))
+            rc = snapshot_content(r->store, &change->before, pass_part, NULL, r->error);
+    }
+    return rc;
+}
+
 int restore_prepare(struct restore *r, bool again)
 {
     struct stat root;
@@ -350,8 +369,7 @@ static int put_new(struct restore *r, size_t i)
     if (parent < 0)
         return place_error(r, errno, change->path, "opening the directory of");
     if (is_directory(&change->after))
-        return is_directory(&change->before) ? 0
-                                             : make_directory(r, change, parent, name);
+        return make_directory(r, change, parent, name);
     if (!change->staged)
         return set_metadata(r, change, parent, name);
     int sys = place_exchange(r, staged_name(staged, i), parent, name);

@@ -57,6 +57,9 @@ struct restore {
 int restore_open(struct restore *restore, struct cairn_store *store, const char *root,
                  const struct digest *before, const struct digest *after,
                  struct cairn_error *error);
+/* CAIRN_EDAMAGED: a content that is to be replaced or removed is not whole in the pool,
+ * so that it would be lost. */
+int restore_check_before(struct restore *restore);
 /* `again`: it was begun before. CAIRN_EUSAGE: something is in the way that would be
  * lost, or cannot be replaced; CAIRN_EDAMAGED: a content is. */
 int restore_prepare(struct restore *restore, bool again);

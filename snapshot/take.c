@@ -66,15 +66,6 @@ static bool has_name(const struct level *level, struct str name)
     return level->n && bsearch(&name, level->names, level->n, sizeof name, by_name);
 }
 
-static bool is_never_taken(const char *name)
-{
-    static const char *const names[] = {".", "..", ".git", ".cairn", ".cairn-restore"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(name, names[i]) == 0)
-            return true;
-    return false;
-}
-
 static int add_name(struct level *level, const char *name, struct buf *all)
 {
     buf_add(all, name, strlen(name) + 1);
@@ -93,7 +84,7 @@ static int read_names(struct taking *t, struct level *level)
         found = readdir(level->dir);
         if (!found)
             break;
-        if (!is_never_taken(found->d_name))
+        if (!tree_is_never_taken(str_of(found->d_name)))
             rc = add_name(level, found->d_name, &all);
     }
     bool unread = !rc && errno != 0;
@@ -457,7 +448,7 @@ static int take_name(struct taking *t, struct str name)
 static int open_root(struct taking *t, struct stat *st)
 {
     const char *root = t->request->root;
-    int fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = open(root, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd >= 0 && fstat(fd, st) == 0)
         return fd;
     int sys = errno;

@@ -93,11 +93,17 @@ struct decoding {
     size_t nodes, leaves; /* used */
 };
 
+bool tree_is_never_taken(struct str name)
+{
+    static const char *const names[] = {".", "..", ".git", ".cairn", ".cairn-restore",
+                                        NULL};
+    return str_among(name, names);
+}
+
 static bool is_name(struct str name)
 {
-    return name.len > 0 && name.len <= TREE_NAME_BYTES && !str_equal(name, STR(".")) &&
-           !str_equal(name, STR("..")) && !memchr(name.ptr, '/', name.len) &&
-           !memchr(name.ptr, 0, name.len);
+    return name.len > 0 && name.len <= TREE_NAME_BYTES && !tree_is_never_taken(name) &&
+           !memchr(name.ptr, '/', name.len) && !memchr(name.ptr, 0, name.len);
 }
 
 static bool is_target(struct str target)

@@ -67,6 +67,9 @@ static inline bool tree_is_file(const struct tree_entry *entry)
 /* The same content, mode and kind: times are left out of account. */
 bool tree_same(const struct tree_entry *a, const struct tree_entry *b);
 
+/* Names that no tree has: they are not taken, and must not be put anywhere. */
+bool tree_is_never_taken(struct str name);
+
 /* The content of the object. The entries are in order. */
 void tree_encode(const struct tree *tree, struct buf *out);
 /* Untrusted bytes: CAIRN_EDAMAGED. Texts are views into the content, entries in the

@@ -154,6 +154,55 @@ ok 'and nothing is left of the work' [ ! -e .cairn/restore ]
 rm -rf .cairn
 mv saved .cairn
 
+# ---- What is there is damaged in the store, and whole on the disk ----
+mkdir q
+cd q || exit
+export CAIRN_STORE="$PWD/.cairn"
+run cairn session start damaged
+mkdir w
+run cairn session config files w
+echo base >w/f
+run cairn checkpoint create A
+echo 'the only copy' >w/f
+sleep 3.1
+run cairn checkpoint create B
+digest=$(printf 'the only copy\n' | sha256sum | cut -c1-64)
+run sqlite3 .cairn/cairn.db "UPDATE object SET data = x'00' WHERE digest = x'$digest'"
+exits 0 cairn checkpoint restore 1 --yes
+is "$(cat w/f)" base 'it is restored'
+exits 0 cairn checkpoint undo-restore
+is "$(cat w/f)" 'the only copy' 'and what was there was read again and kept'
+
+# ---- A name of which a checkpoint has nothing but the name ----
+rm -rf w/f
+mkfifo w/X
+echo 1 >w/g
+run cairn checkpoint create fifo
+fifo=$(cat out)
+rm w/X
+mkdir -p w/X/sub
+echo precious >w/X/sub/in
+echo 2 >w/g
+exits 0 cairn checkpoint restore "$fifo" --yes
+is "$(cat w/g)" 1 'the rest is restored'
+is "$(cat w/X/sub/in)" precious 'what came in its place stays'
+rm -r w/X
+
+# ---- The directory of the files is a link now ----
+run cairn checkpoint create before-link
+echo 3 >w/g
+mv w elsewhere
+mkdir outside
+echo mine >outside/g
+ln -s outside w
+exits 2 cairn checkpoint restore "$fifo" --yes
+says 'by way of a link'
+is "$(cat outside/g)" mine 'nothing is changed there'
+rm w
+mv elsewhere w
+cd ..
+unset CAIRN_STORE
+
 # ---- Killed at every twentieth call of the system ----
 if ! command -v strace >strace.out || ! strace -o strace.out true; then
     skip 'killed in the middle' 'there is no strace, or it may not trace'
@@ -183,6 +232,15 @@ else
         grep -q 'killed by SIGKILL' strace.out || break
         killed=$((killed + 1))
     done
+    # A directory that was there goes between the kill and the next command.
+    rm -rf p .cairn
+    cp -a before-kills p
+    cp -a store .cairn
+    strace -f -o strace.out -e trace=renameat2 -e inject=renameat2:signal=KILL:when=3 \
+        cairn checkpoint restore "$one" --yes >out 2>err
+    rm -rf p/a
+    exits 0 cairn note add next
+    exits 0 cairn checkpoint create 'and on'
     ok "killed at $killed places: all old or all new after the next command" [ "$killed" -gt 10 ]
     exits 0 cairn checkpoint verify
 fi
