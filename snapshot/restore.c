@@ -160,19 +160,56 @@ static bool has_content(const struct restore_change *change)
            (!tree_is_file(before) || !digest_equal(&before->digest, &after->digest));
 }
 
+/* Its other names, which may lie outside of the root, keep their mode and time. */
+static bool has_other_names(struct restore *r, const struct restore_change *change)
+{
+    const char *name;
+    struct stat st;
+    int parent = place_parent(r, change->path, &name);
+    return parent >= 0 && fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+           S_ISREG(st.st_mode) && st.st_nlink > 1;
+}
+
+static bool needs_content(struct restore *r, const struct restore_change *change)
+{
+    if (change->before.kind == TREE_LEFT_OUT)
+        return false;
+    return has_content(change) ||
+           (tree_is_file(&change->after) && has_other_names(r, change));
+}
+
 static int stage_change(struct restore *r, size_t i)
 {
-    struct restore_change *change = &r->changes[i];
+    const struct restore_change *change = &r->changes[i];
     char name[24];
-    if (!has_content(change) || change->before.kind == TREE_LEFT_OUT)
+    if (!change->staged)
         return 0;
-    change->staged = true;
     staged_name(name, i);
     return change->after.kind == TREE_LINK ? stage_link(r, name, &change->after)
                                            : stage_file(r, name, &change->after);
 }
 
 /* ---- What is refused ---- */
+
+static bool is_directory(const struct tree_entry *entry)
+{
+    return entry->kind == TREE_DIRECTORY;
+}
+
+/* A name is made, removed or replaced in the directory. */
+static bool changes_names(const struct restore_change *change)
+{
+    const struct tree_entry *before = &change->before, *after = &change->after;
+    return change->staged || !before->kind || !after->kind ||
+           is_directory(before) != is_directory(after);
+}
+
+/* Other directories of ours are made writable for as long as it takes. */
+static bool is_writable(const struct restore *r, int parent, const struct stat *st)
+{
+    return (st->st_uid == geteuid() && parent != r->fd) ||
+           faccessat(parent, ".", W_OK | X_OK, AT_EACCESS) == 0;
+}
 
 /* Nothing else can be known to fit; what is not there yet will be made. */
 static int check_parent(struct restore *r, const struct restore_change *change,
@@ -191,7 +228,7 @@ static int check_parent(struct restore *r, const struct restore_change *change,
                          "%.300s lies on another file system than %s: nothing was "
                          "changed",
                          change->path.ptr, r->root);
-    if (st.st_uid != geteuid() && faccessat(parent, ".", W_OK | X_OK, AT_EACCESS) != 0)
+    if (!r->again && changes_names(change) && !is_writable(r, parent, &st))
         return error_sys(r->error, errno,
                          "nothing was changed: the directory of %.300s in %s cannot be "
                          "written",
@@ -199,7 +236,7 @@ static int check_parent(struct restore *r, const struct restore_change *change,
     return 0;
 }
 
-static int check_change(struct restore *r, const struct restore_change *change,
+static int check_change(struct restore *r, struct restore_change *change,
                         const struct stat *root)
 {
     const struct tree_entry *before = &change->before, *after = &change->after;
@@ -208,6 +245,7 @@ static int check_change(struct restore *r, const struct restore_change *change,
                          "%.300s %s, so it would be lost: nothing was changed; move it "
                          "away",
                          change->path.ptr, tree_left_out_text(before->why));
+    change->staged = needs_content(r, change);
     return check_parent(r, change, root);
 }
 
@@ -248,21 +286,23 @@ int restore_prepare(struct restore *r, bool again)
 
 /* ---- Into place ---- */
 
-static bool is_directory(const struct tree_entry *entry)
-{
-    return entry->kind == TREE_DIRECTORY;
-}
-
 static bool is_left(const struct restore_change *change)
 {
     return change->before.kind == TREE_LEFT_OUT || change->after.kind == TREE_LEFT_OUT;
 }
 
-/* Directories of ours in which entries change. */
+static bool is_locked(const struct tree_entry *entry)
+{
+    return is_directory(entry) && (entry->mode & 0300) != 0300;
+}
+
+/* Directories of ours in which entries change. One that was begun may have given them
+ * the mode that they are to have. */
 static int allow_writing(struct restore *r, const struct restore_change *change)
 {
     const char *name;
-    if (!is_directory(&change->before) || (change->before.mode & 0300) == 0300)
+    struct stat st;
+    if (!is_locked(&change->before) && !(r->again && is_locked(&change->after)))
         return 0;
     int parent = place_parent(r, change->path, &name);
     int fd = parent < 0 ? -1
@@ -270,7 +310,9 @@ static int allow_writing(struct restore *r, const struct restore_change *change)
                                  O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0 && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP))
         return 0;
-    int sys = fd < 0 || fchmod(fd, change->before.mode | 0700) != 0 ? errno : 0;
+    bool failed = fd < 0 || fstat(fd, &st) != 0 ||
+                  fchmod(fd, (st.st_mode & TREE_MODE_BITS) | 0700) != 0;
+    int sys = failed ? errno : 0;
     if (fd >= 0)
         close(fd);
     return sys ? place_error(r, sys, change->path, "making writable") : 0;

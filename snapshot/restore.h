@@ -13,7 +13,8 @@
  * snapshots finish it. Only what one of the two snapshots names is touched, each by its
  * name in a directory that was opened without following a link. What is found in the
  * place of something else than the two say was changed meanwhile: it is kept beside it,
- * with .before-restore behind its name.
+ * with .before-restore behind its name. A file that has several names is replaced under
+ * the one, and the others keep content, mode and time.
  *
  * Owners, access control lists and extended attributes are those of new files. */
 #ifndef SNAPSHOT_RESTORE_H

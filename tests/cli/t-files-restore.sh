@@ -143,6 +143,74 @@ exits 0 cairn checkpoint restore "$one" --yes --board-only
 run cairn checkpoint undo-restore
 run cairn session config files p
 
+# ---- Other names of a file, and directories that may not be written ----
+# Without what lets root write everywhere.
+as_user() {
+    if [ "$(id -u)" = 0 ]; then
+        setpriv --bounding-set -dac_override,-dac_read_search \
+            --inh-caps -dac_override,-dac_read_search "$@"
+    else
+        "$@"
+    fi
+}
+echo same >p/linked
+chmod 600 p/linked
+run cairn checkpoint create unlinked
+unlinked=$(cat out)
+chmod 644 p/linked
+ln p/linked outside/linked
+ln p/linked p/twin
+run cairn checkpoint create linked
+linked=$(cat out)
+state_of outside >state.outside
+exits 0 cairn checkpoint restore "$unlinked" --yes
+state_of outside >state.got
+ok 'another name of a file outside keeps mode and time' cmp state.outside state.got
+is "$(stat -c '%a %h' p/linked)" '600 1' 'the file itself has them'
+rm p/linked
+ln outside/linked p/linked
+ln outside/linked p/twin
+chmod 600 outside/linked
+echo two >p/beside
+run cairn checkpoint create both
+exits 0 cairn checkpoint restore "$linked" --yes
+is "$(stat -c '%a %a' p/linked p/twin)" "644 644
+644 644" 'two names of one file both get the mode'
+rm -f p/linked p/twin p/beside outside/linked
+exits 0 cairn checkpoint restore "$two" --yes
+if ! as_user true 2>err; then
+    skip 'directories that may not be written' 'there is no setpriv'
+else
+    state_of p >state.now
+    chmod 500 p
+    exits 75 as_user cairn checkpoint restore "$one" --yes
+    says 'nothing was changed'
+    same p 'a root that cannot be written is found before anything is touched' now
+    exits 0 as_user cairn note add 'and nothing waits'
+    chmod 755 p
+    exits 0 cairn checkpoint restore "$two" --yes
+    mkdir p/shut
+    echo 1 >p/shut/in
+    chmod 500 p/shut
+    run cairn checkpoint create shut
+    shut=$(cat out)
+    state_of p | grep -av '\.git' >state.shut
+    rm -rf p/shut
+    echo 1 >p/a/x
+    run cairn checkpoint create open
+    if ! command -v strace >strace.out || ! strace -o strace.out true; then
+        skip 'killed with all in place' 'there is no strace, or it may not trace'
+    else
+        as_user strace -f -o strace.out -e inject=syncfs:signal=KILL:when=1 \
+            cairn checkpoint restore "$shut" --yes >out 2>err
+        ok 'killed with all in place' grep -q 'killed by SIGKILL' strace.out
+        exits 0 as_user cairn note add next
+        state_of p | grep -av '\.git' >state.got
+        ok 'a directory that was shut already is no obstacle' cmp state.shut state.got
+    fi
+    exits 0 as_user cairn checkpoint restore "$two" --yes
+fi
+
 # ---- Damage is found before anything is touched ----
 cp -r .cairn saved
 digest=$(printf '3\n' | sha256sum | cut -c1-64)
