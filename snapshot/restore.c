@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "snapshot/restore_int.h"
+#include "snapshot/restore_rules.h"
 
 #include "base/array.h"
 #include "base/os.h"
@@ -25,10 +26,23 @@ static struct tree_entry copy_entry(struct arena *arena, const struct tree_entry
     return copy;
 }
 
+/* What the rules of the other state ignore was not looked at then: that it is not there
+ * says nothing, and it stays. */
+struct finding {
+    struct restore *restore;
+    struct tree_rules rules; /* of what is put into place */
+};
+
 static int note_change(void *context, struct str path, const struct tree_entry *before,
                        const struct tree_entry *after)
 {
-    struct restore *r = context;
+    struct finding *f = context;
+    struct restore *r = f->restore;
+    if (before && !after) {
+        int rc = tree_rules_ignore(&f->rules, path, before->kind == TREE_DIRECTORY);
+        if (rc)
+            return rc < 0 ? rc : 0;
+    }
     struct restore_change *changes =
         array_room(r->changes, r->n, &r->room, sizeof *changes);
     if (!changes)
@@ -51,7 +65,12 @@ int restore_open(struct restore *r, struct cairn_store *store, const char *root,
     r->fd = open(root, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (r->fd < 0)
         return error_sys(error, errno, "the directory %s", root);
-    return snapshot_compare(store, before, after, true, note_change, r, error);
+    struct finding finding = {.restore = r};
+    int rc = tree_rules_open(&finding.rules, store, after, error);
+    if (!rc)
+        rc = snapshot_compare(store, before, after, true, note_change, &finding, error);
+    tree_rules_close(&finding.rules);
+    return rc;
 }
 
 /* ---- Content beside the files ---- */
@@ -123,12 +142,16 @@ static int set_times(int fd, int64_t mtime_ns)
     return futimens(fd, times);
 }
 
+/* Under another name until it is whole: what is found under that of a change is a file
+ * that was in its place, or all of the one that is to come there. */
 static int stage_file(struct restore *r, const char *name,
                       const struct tree_entry *entry)
 {
-    struct writing w = {
-        .restore = r,
-        .fd = openat(r->stage, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600)};
+    static const char unfinished[] = "new";
+    (void)unlinkat(r->stage, unfinished, 0);
+    struct writing w = {.restore = r,
+                        .fd = openat(r->stage, unfinished,
+                                     O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600)};
     if (w.fd < 0)
         return error_sys(r->error, errno, "writing in %s", r->stage_path.data);
     int rc = snapshot_content(r->store, entry, write_part, &w, r->error);
@@ -137,6 +160,10 @@ static int stage_file(struct restore *r, const char *name,
         rc = error_sys(r->error, errno, "writing in %s", r->stage_path.data);
     if (close(w.fd) != 0 && !rc)
         rc = error_sys(r->error, errno, "writing in %s", r->stage_path.data);
+    if (!rc && renameat(r->stage, unfinished, r->stage, name) != 0)
+        rc = error_sys(r->error, errno, "writing in %s", r->stage_path.data);
+    if (rc)
+        (void)unlinkat(r->stage, unfinished, 0);
     return rc;
 }
 

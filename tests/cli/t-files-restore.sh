@@ -256,6 +256,25 @@ is "$(cat w/g)" 1 'the rest is restored'
 is "$(cat w/X/sub/in)" precious 'what came in its place stays'
 rm -r w/X
 
+# ---- What the rules of the other state ignore ----
+printf '.env\nbuild/\n*.log\n' >w/.gitignore
+mkdir -p w/build w/sub
+echo key >w/.env
+echo o >w/build/o
+echo l >w/sub/x.log
+run cairn checkpoint create rules
+rules=$(cat out)
+rm w/.gitignore
+echo 4 >w/g
+exits 0 cairn checkpoint restore "$rules" --yes
+is "$(cat w/.env w/build/o w/sub/x.log)" "$(printf 'key\no\nl')" \
+    'what it ignored stays, though nothing ignores it now'
+exits 0 cairn checkpoint restore "$fifo" --yes
+ok 'a state without the rules' [ ! -e w/.gitignore ]
+exits 0 cairn checkpoint undo-restore
+is "$(cat w/.env w/build/o w/sub/x.log)" "$(printf 'key\no\nl')" 'and taken back'
+rm -r w/.env w/build w/sub w/.gitignore
+
 # ---- The directory of the files is a link now ----
 run cairn checkpoint create before-link
 echo 3 >w/g
