@@ -224,6 +224,18 @@ static int take_tracked(struct files_taken *files, struct files_known *known,
     return snapshot_take(&request, &files->snapshot, error);
 }
 
+/* Until files_end no other process restores files: what is taken is one state, and that
+ * of the session which refers to it. */
+static int take_locked(struct files_taken *files, struct files_known *known,
+                       struct cairn_error *error)
+{
+    int rc = files->locked ? 0 : pending_lock(known->store, error);
+    files->locked = rc == 0;
+    if (!rc)
+        rc = pending_finish(known->store, true, error);
+    return rc ? rc : take_tracked(files, known, error);
+}
+
 int files_take(struct files_taken *files, struct cairn_store *store,
                const char *session, struct cairn_error *error)
 {
@@ -233,11 +245,9 @@ int files_take(struct files_taken *files, struct cairn_store *store,
     files->noted = (struct checkpoint_ref){0};
     if (store_read_only(store) || store_key(store))
         return 0; /* the transaction is refused */
-    int rc = pending_finish(store, error);
-    if (!rc)
-        rc = read_known(&known, session, error);
+    int rc = read_known(&known, session, error);
     if (!rc && known.name.size)
-        rc = take_tracked(files, &known, error);
+        rc = take_locked(files, &known, error);
     files->root_name = known.name;
     files->root = known.root;
     return rc;
@@ -327,13 +337,7 @@ bool files_wanted(struct files_taken *files, int *rc, struct cairn_store *store,
     if (*rc != FILES_WANTED)
         return false;
     release(files);
-    *rc = 0;
-    if (files->has_target && !files->locked) {
-        *rc = pending_lock(store, error);
-        files->locked = *rc == 0;
-    }
-    if (!*rc)
-        *rc = files_take(files, store, session, error);
+    *rc = files_take(files, store, session, error);
     if (!*rc && files->tracked && files->has_target)
         *rc = prepare_restore(files, store, session, error);
     return *rc == 0;

@@ -219,17 +219,17 @@ static void clear_stage(struct cairn_store *store)
     buf_release(&path);
 }
 
-int pending_finish(struct cairn_store *store, struct cairn_error *error)
+int pending_finish(struct cairn_store *store, bool locked, struct cairn_error *error)
 {
     struct pending pending;
-    if (store_holds(store, LOCK_RESTORE)) /* it is this handle's */
+    if (!locked && store_holds(store, LOCK_RESTORE)) /* it is this handle's */
         return 0;
     int rc = read_pending(store, &pending, error);
-    if (!rc)
+    if (!rc && !locked)
         clear_stage(store);
     if (rc <= 0)
         return rc;
-    rc = pending_lock(store, error);
+    rc = locked ? 0 : pending_lock(store, error);
     if (rc)
         return rc;
     rc = read_pending(store, &pending, error);
@@ -244,6 +244,7 @@ int pending_finish(struct cairn_store *store, struct cairn_error *error)
                           "a restore of files that was begun is not finished (`cairn "
                           "session config files` gives it up)");
     }
-    pending_unlock(store);
+    if (!locked)
+        pending_unlock(store);
     return rc;
 }

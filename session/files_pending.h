@@ -17,8 +17,9 @@ int pending_note(struct cairn_store *store, uint64_t session,
 /* After it, with the lock: what was prepared, and then the setting goes. */
 int pending_carry_out(struct cairn_store *store, struct restore *restore,
                       struct cairn_error *error);
-/* Finishes what a process that is gone had decided, if there is something. */
-int pending_finish(struct cairn_store *store, struct cairn_error *error);
+/* Finishes what a process that is gone had decided, if there is something. `locked`:
+ * the caller has the lock, and decides nothing itself. */
+int pending_finish(struct cairn_store *store, bool locked, struct cairn_error *error);
 
 /* In a transaction: what is not finished of that session will not be. */
 int pending_forget(struct cairn_store *store, uint64_t session,

@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 #include "base/os.h"
+#include "storage/store.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -84,7 +85,7 @@ static int open_stage(struct restore *r)
     if (near)
         buf_format(&r->stage_path, "%s/" RESTORE_STAGE, dir);
     else
-        buf_format(&r->stage_path, "%s/.cairn-restore", r->root);
+        buf_format(&r->stage_path, "%s/" TREE_STAGE "%s", r->root, store_id(r->store));
     int rc = buf_check(&r->stage_path, r->error);
     if (!rc)
         rc = os_make_dir(r->stage_path.data, 0700, r->error);

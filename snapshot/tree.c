@@ -95,9 +95,10 @@ struct decoding {
 
 bool tree_is_never_taken(struct str name)
 {
-    static const char *const names[] = {".", "..", ".git", ".cairn", ".cairn-restore",
-                                        NULL};
-    return str_among(name, names);
+    static const char *const names[] = {".", "..", ".git", ".cairn", NULL};
+    static const char stage[] = TREE_STAGE;
+    return str_among(name, names) || (name.len >= sizeof stage - 1 &&
+                                      memcmp(name.ptr, stage, sizeof stage - 1) == 0);
 }
 
 static bool is_name(struct str name)

@@ -67,6 +67,8 @@ static inline bool tree_is_file(const struct tree_entry *entry)
 /* The same content, mode and kind: times are left out of account. */
 bool tree_same(const struct tree_entry *a, const struct tree_entry *b);
 
+/* How the name of a directory begins in which a restore works. */
+#define TREE_STAGE ".cairn-restore-"
 /* Names that no tree has: they are not taken, and must not be put anywhere. */
 bool tree_is_never_taken(struct str name);
 

@@ -52,6 +52,7 @@ static int report_restored(const struct cairn_restored *report, bool dry_run)
     doc_count(&doc, "left", report->files_left);
     doc_end(&doc);
     doc_bool(&doc, "dry_run", dry_run);
+    doc_bool(&doc, "files_skipped", report->files_skipped);
     doc_count(&doc, "messages_before", report->messages_before);
     doc_count(&doc, "messages", report->messages);
     return doc_print(&doc);
@@ -119,6 +120,10 @@ static int restore(const struct settings *settings, struct cairn_store *store)
         return report_error(&error);
     status = report_restored(&report, options.dry_run);
     out_flush();
+    if (report.files_skipped)
+        ui_warn(
+            "the checkpoint holds files, which were not restored: the setting `files` "
+            "of the session is off (`cairn session config files DIR`)");
     if (options.dry_run)
         say("nothing was restored: that is what would be");
     else if (!ui_json())

@@ -195,6 +195,7 @@ struct cairn_restored {
     uint64_t files_added, files_changed, files_removed; /* files, links, directories */
     uint64_t files_kept; /* were changed while it went on: kept beside */
     uint64_t files_left; /* of which one side has the name alone: not touched */
+    bool files_skipped;  /* it holds files, and the setting "files" is off */
     uint64_t messages_before,
         messages; /* of the line that was there, and of this one */
 };

@@ -108,8 +108,16 @@ static int restore_once(struct cairn_store *store, const char *session,
     m.files_only = options->files_only;
     if (!rc)
         rc = make(&m, id, options);
+    bool skipped =
+        !rc && m.state.has_files && !m.live.settings.files.len && !options->board_only;
+    if (!rc && options->files_only && (skipped || !m.state.has_files))
+        rc = error_set(error, CAIRN_EUSAGE, "nothing was restored: %s",
+                       skipped ? "the setting `files` of the session is off (`cairn "
+                                 "session config files DIR`)"
+                               : "the checkpoint holds no files");
     if (!rc)
         report_restore(&m, told);
+    told->files_skipped = skipped;
     if (!rc && options->dry_run)
         rc = LOOKED;
     return move_end(&m, rc);

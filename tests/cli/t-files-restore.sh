@@ -275,6 +275,15 @@ exits 0 cairn checkpoint undo-restore
 is "$(cat w/.env w/build/o w/sub/x.log)" "$(printf 'key\no\nl')" 'and taken back'
 rm -r w/.env w/build w/sub w/.gitignore
 
+# ---- Nothing is tracked any more ----
+run cairn session config files off
+exits 2 cairn checkpoint restore "$fifo" --yes --files-only
+says 'is off'
+exits 0 cairn checkpoint restore "$fifo" --yes
+says 'which were not restored' 'that files stay is said'
+exits 0 cairn checkpoint undo-restore
+run cairn session config files w
+
 # ---- The directory of the files is a link now ----
 run cairn checkpoint create before-link
 echo 3 >w/g
