@@ -378,12 +378,19 @@ int cairn_feed_next(struct cairn_feed *feed,
     } while (!rc && !t.stopped && more);
     if (told)
         *told = t.count;
-    return rc;
+    if (rc || t.stopped || store_in_place(feed->store))
+        return rc;
+    return error_set(
+        error, CAIRN_EDAMAGED,
+        "the store %s was removed, replaced or repaired: what is done from "
+        "now on is not seen; begin again from the last position",
+        cairn_store_path(feed->store));
 }
 
 bool cairn_feed_changed(struct cairn_feed *feed)
 {
-    return !feed->read || store_data_version(feed->store) != feed->version;
+    return !feed->read || store_data_version(feed->store) != feed->version ||
+           !store_in_place(feed->store);
 }
 
 const char *cairn_feed_position(struct cairn_feed *feed)

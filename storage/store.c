@@ -235,6 +235,11 @@ bool store_in_place(const struct cairn_store *store)
     return st.st_dev == store->db_device && st.st_ino == store->db_inode;
 }
 
+bool cairn_store_is_current(const struct cairn_store *store)
+{
+    return store_in_place(store);
+}
+
 int store_open_at(struct cairn_store **out, const struct cairn_store_options *options,
                   enum store_place place, struct cairn_error *error)
 {

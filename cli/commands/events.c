@@ -138,11 +138,12 @@ static int follow_feed(struct cairn_feed *feed, bool follow)
     struct cairn_error error = {0};
     uint64_t told = 0, all = 0;
     for (bool first = true;; first = false) {
-        if (cairn_feed_next(feed, print_feed_event, NULL, &told, &error) != 0)
-            return report_error(&error);
+        int rc = cairn_feed_next(feed, print_feed_event, NULL, &told, &error);
         all += told;
-        int status = told > 0 || first ? print_position(feed) : 0;
+        int status = told > 0 || (first && !rc) ? print_position(feed) : 0;
         out_flush();
+        if (rc)
+            return report_error(&error);
         if (status != 0 || !follow || ui_output_lost())
             break;
         do

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn session watch. */
 #include "cli/events/hooks.h"
+#include "cli/exit_status.h"
 #include "cli/format.h"
 #include "cli/json.h"
 #include "cli/report.h"
@@ -85,12 +86,24 @@ static int make_due(struct watch *watch)
     return status;
 }
 
-/* Whether it has ended is read before its last events. */
+/* Of the new store other turns would have to be told. */
+static int refuse_replaced(const struct watch *watch)
+{
+    return report_failure(
+        EXIT_DAMAGED, cairn_code_name(CAIRN_EDAMAGED),
+        "the store %s was removed, replaced or repaired: what is done "
+        "from now on is not seen; begin again",
+        cairn_store_path(watch->store));
+}
+
+/* Whether it has ended is read before its last events, and whether it was replaced
+ * before anything is made in the new one. */
 static int follow(struct watch *watch)
 {
     struct cairn_error error = {0};
     for (;;) {
-        int status = make_due(watch);
+        bool current = cairn_store_is_current(watch->store);
+        int status = current ? make_due(watch) : 0;
         if (status != 0)
             return status;
         if (cairn_session_events(watch->store, watch->session, watch->turn, print_event,
@@ -99,6 +112,8 @@ static int follow(struct watch *watch)
         out_flush();
         if (watch->ended || ui_output_lost())
             return 0;
+        if (!current)
+            return refuse_replaced(watch);
         sleep_ms(POLL_MS);
     }
 }

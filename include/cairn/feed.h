@@ -38,11 +38,14 @@ CAIRN_API int cairn_feed_open(struct cairn_feed **feed, struct cairn_store *stor
  * a session and of the store is that in which it was done; a turn is told as a whole.
  * A non-zero return of `each` stops; what was told then is told again. The callback
  * must not use the store. Only the runs and sessions of which there is something new
- * are read. `told` (may be NULL): how many. */
+ * are read. `told` (may be NULL): how many, also where it fails. CAIRN_EDAMAGED, once
+ * all is told: the store was removed, replaced or repaired since it was opened; a feed
+ * of the new one goes on from the position. */
 CAIRN_API int cairn_feed_next(struct cairn_feed *feed,
                               int (*each)(void *, const struct cairn_feed_event *),
                               void *context, uint64_t *told, struct cairn_error *error);
-/* Has another process, or another handle, committed since cairn_feed_next began? Cheap:
+/* Has another process, or another handle, committed since cairn_feed_next began, or was
+ * the store replaced? Cheap:
  * to be asked before the next one, at least 50 ms apart. */
 CAIRN_API bool cairn_feed_changed(struct cairn_feed *feed);
 /* Behind what cairn_feed_next has told: text without white space, valid until the next

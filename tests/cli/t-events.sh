@@ -178,4 +178,29 @@ exits 0 cairn events --position "$from" --json
 is "$(having out '"type":"run_started"' resumed)" 1 'what the next owner does is told'
 is "$(having out '"type":"task_finished"' '"task":"y"')" 1 'to its end'
 is "$(having out '"type":"task_finished"' '"task":"x"')" 0 'and nothing of before'
+
+# ---- The store is repaired, or removed, while one follows ----
+follow() { # FILE
+    cairn events --follow --position now --json >"$1" 2>follow.err &
+    follower=$!
+    wait_for 20 grep -q position "$1"
+}
+ended() { # the follower, with 5
+    status=0
+    wait $follower || status=$?
+    is "$status" 5 'the follower ends'
+    ok 'and says why' grep -q 'was removed, replaced or repaired' follow.err
+}
+follow repaired
+run cairn note add 'before the repair' --session first
+"$BUILD/tests/tools/sql" .cairn/cairn.db "UPDATE checkpoint SET record = flip(record, 99) WHERE seq = (SELECT min(seq) FROM checkpoint WHERE namespace = 1)"
+exits 5 cairn doctor --repair
+ended
+from=$(position repaired)
+run cairn note add 'after the repair' --session first
+exits 0 cairn events --position "$from" --json
+is "$(having out '"type":"note"' '"text":"after the repair"')" 1 'its position is good in the repaired store'
+follow removed
+mv .cairn moved
+ended
 done_testing

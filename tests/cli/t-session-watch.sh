@@ -51,4 +51,17 @@ is "$(grep -c '^{.*}$' documents)" "$(wc -l <documents)" 'a document a line'
 exits 0 cairn session watch --after 0
 says 'ended' out
 exits 0 cairn checkpoint verify
+
+# ---- The store is replaced ----
+exits 0 cairn session start replaced -q
+cairn session watch --after 0 >lines 2>watch.err &
+watch=$!
+ok 'it watches' printed 'started' lines
+cp -R .cairn copy
+mv .cairn old
+mv copy .cairn
+status=0
+wait "$watch" || status=$?
+is "$status" 5 'it ends when the store is replaced'
+ok 'and says so' grep -q 'was removed, replaced or repaired' watch.err
 done_testing
