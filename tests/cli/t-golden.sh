@@ -25,6 +25,17 @@ answer() { # CAIRN'S ARGUMENTS
         sed "/^\.duration_ms/d; /\.spent_ms/d; s|^|$*	|"
 }
 
+# What a checkpoint holds of files, if it holds some, and the content of each.
+files_of() { # SEQ
+    cairn checkpoint files "debug:$1" --json >held 2>words </dev/null || return 0
+    answer checkpoint files "debug:$1"
+    "$BUILD/tests/tools/json" flat held | sed -n 's/^\.entries\[[0-9]*\]\.path\t//p' >paths
+    while read -r path; do
+        printf 'checkpoint cat debug:%s:%s\tsha256\t%s\n' "$1" "$path" \
+            "$(cairn checkpoint cat "debug:$1:$path" 2>words </dev/null | sha256sum | cut -c1-64)"
+    done <paths
+}
+
 # All that concerns single runs and checkpoints: true for ever.
 answers_of_runs() {
     for run in $1; do
@@ -38,6 +49,7 @@ answers_of_runs() {
     "$BUILD/tests/tools/json" flat list | sed -n 's/^\.checkpoints\[[0-9]*\]\.seq\t//p' | sort -n >seqs
     while read -r seq; do
         [ "$seq" -gt "$2" ] || answer checkpoint show "$seq" --tasks
+        [ "$seq" -gt "$2" ] || files_of "$seq"
     done <seqs
     for run in $1; do
         cairn status "$run" --tasks --json >list 2>/dev/null

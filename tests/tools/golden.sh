@@ -195,6 +195,22 @@ expect 0 session message add 'on another line'
 expect 0 session start second
 expect 0 note add 'of the second'
 expect 0 checkpoint create 'of the second'
+# Files of it: in chunks, of odd names, links, ignored; changed and put back.
+mkdir -p files/dir/empty
+echo text >files/text
+printf 'bytes\0' >files/dir/bytes
+ln -s ../text files/dir/link
+mkfifo files/pipe
+echo '*.o' >files/.gitignore
+echo o >files/x.o
+head -c 5000000 /dev/zero | tr '\0' y >files/large
+expect 0 session config files files
+expect 0 checkpoint create 'with files'
+echo changed >files/text
+chmod 755 files/dir/bytes
+expect 0 checkpoint create 'with changed files'
+newest=$("$cairn" checkpoint list --session 2 --limit 2 --json | sed 's/.*"seq":\([0-9]*\).*/\1/')
+expect 0 checkpoint restore "$newest" --yes
 expect 0 session end
 expect 0 session switch first
 
