@@ -47,21 +47,28 @@ static void trace(const struct life *life, const char *const *args, int status)
     fprintf(stderr, " -> %d\n", status);
 }
 
+/* Kinds of system calls, as nth names them. */
+static const char *const classes[] = {"all",  "all",    "attribute", "attribute",
+                                      "sync", "rename", "unlink",    "change"};
+enum { CLASSES = sizeof classes / sizeof *classes };
+
 /* Killed after some microseconds (kill_us), before a system call (kill_call), or not.
  */
 static int run(struct life *life, const char *const *args, uint32_t kill_us,
                uint32_t kill_call)
 {
     char number[24];
-    const char *argv[ARGS + 6];
+    const char *argv[ARGS + 8];
     size_t n = 0;
     pid_t pid;
     bool hung;
-    snprintf(number, sizeof number, "%u", kill_call);
+    snprintf(number, sizeof number, "%u", kill_call / CLASSES);
     if (kill_call) {
         argv[n++] = life->nth;
         argv[n++] = "--kill";
         argv[n++] = number;
+        argv[n++] = "--class";
+        argv[n++] = classes[kill_call % CLASSES];
     }
     argv[n++] = life->cairn;
     for (size_t i = 0; args[i] && i < ARGS; i++)
@@ -90,9 +97,10 @@ static int run_risky(struct life *life, const char *const *args, uint32_t one_in
 {
     if (!life->kills || below(life, one_in))
         return run(life, args, 0, 0);
-    uint32_t size = 1u << (6 + below(life, 6));
-    int status = *life->nth && below(life, 3) == 0
-                     ? run(life, args, 0, 60 + below(life, size))
+    uint32_t size = 1u << (6 + below(life, 6)), class = below(life, CLASSES);
+    uint32_t call = class < 2 ? 60 + below(life, size) : 1 + below(life, 24);
+    int status = *life->nth && below(life, 2)
+                     ? run(life, args, 0, call * CLASSES + class)
                      : run(life, args, 1 + below(life, 32 * size), 0);
     life->killed += status == KILLED;
     return status;

@@ -203,7 +203,7 @@ static void put_hard_link(struct life *life, const char *path)
 {
     char from[PATH_SIZE];
     const struct entry *file = some(life, 'f');
-    if (file && below(life, 3))
+    if (file && !file->rules && below(life, 3))
         full_path(life, file->path, from);
     else
         snprintf(from, sizeof from, "%s/%u", life->outside, below(life, 3));
@@ -269,7 +269,7 @@ static void change(struct life *life, uint32_t what, const char *place)
         put_file(life, place);
     else if (what < 14)
         put_byte(life, path);
-    else if (what < 16)
+    else if (what < 16 && !(entry && entry->rules))
         put_file(life, path);
     else if (what < 19 && !git)
         remove_all(path);
