@@ -34,6 +34,8 @@ struct entry *tree_get(const struct tree *tree, const char *path);
 /* What a checkpoint holds: what is not ignored, and what is in `also` (NULL: nothing).
  */
 bool tree_tracked(const struct tree *disk, const struct tree *also, struct tree *out);
+/* The rules in one tree ignore what is in another one. */
+bool tree_ignores(const struct tree *rules, const struct entry *entry);
 /* Where the two differ, NULL: nowhere. Links have neither mode nor time. */
 const char *tree_differs(const struct tree *a, const struct tree *b, bool times);
 bool entry_same(const struct entry *a, const struct entry *b, bool times);

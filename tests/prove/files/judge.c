@@ -146,23 +146,41 @@ static struct entry *moved_aside(const struct tree *target, struct tree *now,
     return NULL;
 }
 
-/* What is in no checkpoint is where it was, or beside what came there. */
+/* A directory of the path is something else in the target. */
+static bool is_displaced(const struct tree *target, const struct entry *entry)
+{
+    char above[PATH_SIZE];
+    for (const char *slash = entry->path; (slash = strchr(slash, '/')); slash++) {
+        snprintf(above, sizeof above, "%.*s", (int)(slash - entry->path), entry->path);
+        const struct entry *there = tree_get(target, above);
+        if (there && there->kind != 'd')
+            return true;
+    }
+    return false;
+}
+
+/* What is in no checkpoint, and what the target ignored, is where it was, or beside
+ * what came there. */
 static bool judge_others(struct life *life, const struct tree *target, struct tree *now,
                          const char *what)
 {
     for (size_t i = 0; i < life->disk.n; i++) {
         const struct entry *had = &life->disk.at[i];
-        if (!had->never && (!had->ignored || tree_get(target, had->path)))
+        if (!had->never && tree_get(target, had->path))
+            continue;
+        bool must_be = had->never || had->ignored;
+        if (!must_be && !tree_ignores(target, had))
             continue;
         struct entry *got = tree_get(now, had->path);
         if (!got || !entry_same(got, had, true))
             got = moved_aside(target, now, had);
-        if (!got) {
-            wrong(life, &life->lost, "%s: %s, which is ignored, is not as it was", what,
-                  had->path);
-            return false;
-        }
-        got->marked = true;
+        if (got)
+            got->marked = true;
+        if (got || (!must_be && is_displaced(target, had)))
+            continue;
+        wrong(life, &life->lost, "%s: %s, which is ignored, is not as it was", what,
+              had->path);
+        return false;
     }
     return true;
 }

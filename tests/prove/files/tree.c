@@ -214,6 +214,18 @@ static bool matches_rules(const struct tree *tree, const struct entry *entry)
     return ignored;
 }
 
+bool tree_ignores(const struct tree *rules, const struct entry *entry)
+{
+    char above[PATH_SIZE];
+    struct entry part = {.path = above, .kind = 'd'};
+    for (const char *slash = entry->path; (slash = strchr(slash, '/')); slash++) {
+        snprintf(above, sizeof above, "%.*s", (int)(slash - entry->path), entry->path);
+        if (matches_rules(rules, &part))
+            return true;
+    }
+    return matches_rules(rules, entry);
+}
+
 static void apply_all_rules(struct tree *tree)
 {
     for (size_t i = 0; i < tree->n; i++) {
@@ -255,7 +267,7 @@ bool tree_tracked(const struct tree *disk, const struct tree *also, struct tree 
         char *path = copy->path;
         *copy = *entry;
         copy->path = path;
-        copy->rules = NULL;
+        copy->rules = entry->rules ? strdup(entry->rules) : NULL;
         copy->marked = false;
     }
     return true;
