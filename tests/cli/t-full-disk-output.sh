@@ -29,8 +29,10 @@ tasks:
   fill: {run: "sh ./fill"}
   print: {run: "seq 1 100000", needs: [fill]}
   both: {run: "seq 1 3000; seq 1 3000 >&2", needs: [fill]}
+  noise: {run: "head -c 700000 /dev/urandom | base64", needs: [fill]}
   quiet: {run: "true", needs: [fill]}
 END
+# Compressed, what `print` prints may fit into a log that is begun anew; noise does not.
 exits 9 cairn run late.yaml
 says 'ok   print' 'a task that prints completes on a full disk'
 says 'ok   both'
