@@ -178,8 +178,10 @@ int command_checkpoint_cat(struct settings *settings)
 {
     struct cairn_store *store = NULL;
     char *operand = strdup(settings->operands[0]);
-    int status = operand ? session_store(settings, STORE_READ, &store)
-                         : cairn_exit_status(CAIRN_ENOMEM);
+    int status;
+    if (!operand)
+        return cairn_exit_status(CAIRN_ENOMEM);
+    status = session_store(settings, STORE_READ, &store);
     if (status == 0)
         status = print_content(settings, store, operand);
     free(operand);

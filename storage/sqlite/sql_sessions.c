@@ -17,6 +17,7 @@
     "WHERE seq BETWEEN ?3 AND ?4 AND EXISTS(SELECT 1 FROM checkpoint c WHERE c.seq = " \
     "annotation.seq AND c.namespace = ?1 AND c.stream = ?2)"
 
+/* NOLINTBEGIN(bugprone-suspicious-missing-comma): each has its name */
 const char *const sql_session_texts[SQL_COUNT] = {
     [SQL_PUT_SESSION_LOG] =
         "INSERT INTO session_log(session, turn, n, time_ns, verb, kind, number, "
@@ -93,3 +94,4 @@ const char *const sql_session_texts[SQL_COUNT] = {
         "?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21 WHERE true "
         "RETURNING 1",
 };
+/* NOLINTEND(bugprone-suspicious-missing-comma) */

@@ -84,7 +84,7 @@ done
 # made by now must be of its time. One that must not run twice is asked about.
 for how in keep once; do
     for file in old new; do
-        case $how in keep) once= more=--on-change=keep ;; *) once='once: true, ' more= ;; esac
+        case $how in keep) once='' more=--on-change=keep ;; *) once='once: true, ' more='' ;; esac
         write_flow edited adopt "$Z1" "${once}outputs: d/a.out,"
         rm -f other
         [ $file = new ] || echo foreign >other

@@ -207,11 +207,11 @@ exits 0 cairn checkpoint diff "$left" "$right" --patch -U 0
 says '@@ -2 +2 @@' 'with as many lines around as are wanted'
 exits 0 cairn checkpoint diff "$left" "$right" --patch
 says 'Binary files a/src/bytes and b/src/bytes differ'
-grep -v bytes out >patch
+grep -v bytes out >the.patch
 if ! command -v git >which.out; then
     skip 'git takes the patch' 'there is no git'
 else
-    ok 'git takes the patch' sh -c 'cd work && git apply -p1 ../patch'
+    ok 'git takes the patch' sh -c 'cd work && git apply -p1 ../the.patch'
     cp p/src/bytes work/src/bytes
     ok 'and gets the same files' diff -r p/src work/src
     ok 'with their modes' [ -x work/src/text ]

@@ -8,8 +8,8 @@ fresh() {
     rm -rf .cairn
     cp -r whole .cairn
 }
-count() {
-    cairn session message list --last 1 --json "$@" >doc.json 2>/dev/null
+messages() {
+    cairn session message list --last 1 --json >doc.json 2>/dev/null
     json_get .total doc.json
 }
 lines() { # HOW MANY: of a transcript
@@ -31,7 +31,7 @@ wait $one
 ok 'the first of two imports ends well' test $? -eq 0
 wait $two
 ok 'and the second' test $? -eq 0
-is "$(count)" 4000 'each line was taken once'
+is "$(messages)" 4000 'each line was taken once'
 is "$(sqlite3 $db 'SELECT count(*) FROM message WHERE CAST(body AS TEXT) NOT LIKE printf("%%""line %d""%%", n)')" 0 'in order'
 exits 0 cairn checkpoint verify
 killed=0
@@ -43,9 +43,9 @@ for delay in 0.02 0.05 0.08 0.11 0.14 0.2; do
     kill -KILL $import 2>/dev/null && killed=$((killed + 1))
     wait $import 2>/dev/null
     exits 0 cairn checkpoint verify
-    before=$(count)
+    before=$(messages)
     exits 0 cairn session message import t.jsonl --json
-    is "$(json_get .skipped out) $(count)" "$before 4000" "killed after $delay s: the next one goes on with what is left"
+    is "$(json_get .skipped out) $(messages)" "$before 4000" "killed after $delay s: the next one goes on with what is left"
 done
 ok "imports were killed ($killed)" test "$killed" -gt 0
 rm -rf .cairn
@@ -84,14 +84,14 @@ damaged() { # WHAT SQL TEXT: of the third message of session 1; what a verificat
     exits 0 cairn checkpoint verify
     exits 0 cairn session message list
     says '[lost: a repair could not save it]' "$1: its place is kept"
-    is "$(count)" 6 "$1: the line is as long as it was"
+    is "$(messages)" 6 "$1: the line is as long as it was"
     exits 0 cairn session message show 4
     exits 0 cairn checkpoint show 1
     exits 0 cairn session message add g
     is "$(cat out)" 8 "$1: and goes on"
     exits 0 cairn checkpoint create later
     exits 0 cairn checkpoint restore 1 --yes
-    is "$(count)" 4 "$1: checkpoints can be restored"
+    is "$(messages)" 4 "$1: checkpoints can be restored"
     exits 0 cairn checkpoint verify
 }
 damaged 'a changed body' "UPDATE message SET body = x'7a' WHERE session = 1 AND n = 3" \
@@ -122,7 +122,7 @@ says 'message 4'
 exits 5 cairn checkpoint verify 1
 exits 5 cairn doctor --repair
 exits 0 cairn checkpoint restore 1 --yes
-is "$(count)" 4 'and fits what stands for it after a repair'
+is "$(messages)" 4 'and fits what stands for it after a repair'
 
 fresh
 "$sql" $db 'DELETE FROM message WHERE session = 1 AND n = 5'
@@ -136,7 +136,7 @@ exits 5 cairn checkpoint verify
 exits 5 cairn session message list
 exits 5 cairn doctor --repair
 exits 0 cairn checkpoint verify
-is "$(count)" 7 'of all of them the places are left'
+is "$(messages)" 7 'of all of them the places are left'
 
 # Two lines that end the same way.
 fresh

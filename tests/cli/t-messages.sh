@@ -164,7 +164,7 @@ exits 0 cairn session message list
 rm large.jsonl
 mkdir directory
 exits 75 cairn session message import directory
-head -c 50000 /dev/urandom | tr '\0\n' '\n\n' >noise
+head -c 50000 /dev/urandom | tr '\000' '\012' >noise
 exits 0 cairn session message import noise -q
 exits 0 cairn session message import noise
 says 'no message was added' 'even noise is taken once'
@@ -186,8 +186,8 @@ is "$(get .tokens_out cairn session show)" 8 'with their tokens'
 # ---- Secrets ----
 exits 0 cairn session start secrets
 exits 0 cairn session config redact WORD
-WORD='pass"word\one'
-export WORD
+# shellcheck disable=SC2089,SC2090 # the quotes are part of it
+export WORD='pass"word\one'
 exits 0 cairn session message add 'it is pass"word\one and ghp_0123456789abcdefghijABCDEFGHIJ012345'
 printf '%s\n' '{"role":"user","content":"it is pass\"word\\one here"}' \
     '{"role":"user","content":"-----BEGIN PRIVATE KEY-----\nMIIE\n-----END PRIVATE KEY-----"}' \
