@@ -262,6 +262,8 @@ static size_t put_unicode(const char *at, const char *end, struct buf *out)
 void json_unescape(struct str raw, struct buf *out)
 {
     static const char from[] = "bfnrt", to[] = "\b\f\n\r\t";
+    if (!raw.len) /* of no bytes, the pointer may be NULL */
+        return;
     const char *at = raw.ptr, *end = raw.ptr + raw.len;
     while (at < end) {
         const char *slash = memchr(at, '\\', (size_t)(end - at));
