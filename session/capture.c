@@ -129,7 +129,7 @@ static int read_files(struct capturing *c)
 {
     struct live *live = c->live;
     struct section_ref *ref = &c->now.list[c->now.n];
-    if (!live->settings.files.len)
+    if (!live->settings.later[SETTING_FILES].len)
         return 0;
     if (!live->files || !live->files->taken)
         return FILES_WANTED;

@@ -48,7 +48,8 @@ static void tell_settings(struct setting_sink *sink,
     tell_time(sink, "schedule", is->schedule_ns, usual.schedule_ns);
     tell_text(sink, "redact", settings->redact);
     tell_text(sink, "environment", settings->environment);
-    tell_text(sink, "files", settings->files);
+    for (unsigned n = 1; n < SETTINGS_LATER_END; n++)
+        tell_text(sink, later_name(n), settings->later[n]);
     tell_number(sink, "keep-last", settings->keep.last);
     tell_number(sink, "keep-days", settings->keep.days);
     tell_text(sink, "keep-hourly", settings->keep.hourly ? STR("on") : STR(""));
@@ -76,7 +77,8 @@ static struct session_settings copy_settings(const struct session_settings *sett
     struct session_settings copy = *settings;
     copy.redact = arena_str(arena, settings->redact);
     copy.environment = arena_str(arena, settings->environment);
-    copy.files = arena_str(arena, settings->files);
+    for (unsigned n = 1; n < SETTINGS_LATER_END; n++)
+        copy.later[n] = arena_str(arena, settings->later[n]);
     copy.keep.tags = arena_str(arena, settings->keep.tags);
     for (unsigned kind = 0; kind < HOOK_KINDS; kind++)
         copy.hooks[kind] = arena_str(arena, settings->hooks[kind]);

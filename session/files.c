@@ -141,9 +141,9 @@ static int read_known(struct files_known *known, const char *session,
 {
     struct live live;
     int rc = live_read(&live, known->store, session, error);
-    if (!rc && live.settings.files.len) {
+    if (!rc && live.settings.later[SETTING_FILES].len) {
         known->session = live.row.session;
-        buf_str(&known->name, live.settings.files);
+        buf_str(&known->name, live.settings.later[SETTING_FILES]);
         rc = buf_check(&known->name, error);
         if (!rc)
             rc = read_before(&live, known, error);
@@ -347,7 +347,7 @@ int files_replace(struct live *live, const struct digest *snapshot,
                   struct cairn_error *error)
 {
     struct files_taken *files = live->files;
-    if (!live->settings.files.len || !files || !files->tracked ||
+    if (!live->settings.later[SETTING_FILES].len || !files || !files->tracked ||
         digest_equal(snapshot, &files->snapshot.digest))
         return 0;
     if (!files->prepared || !digest_equal(snapshot, &files->target)) {

@@ -13,8 +13,8 @@
 #include "session/board/gaps.h"
 #include "session/files.h"
 #include "session/outside/environment.h"
-#include "session/outside/hook_kinds.h"
 #include "session/retention.h"
+#include "session/settings.h"
 #include "session/triggers.h"
 #include "storage/sessions/rows_session.h"
 
@@ -67,24 +67,6 @@ _Static_assert((int)VERB_PUT == SESSION_LOG_PUT &&
 struct session_counters {
     uint64_t checkpoints, hypotheses_tested, gaps_filled;
     uint64_t commands, verifications; /* that were run */
-};
-/* What a session keeps without being asked to prune; all 0: everything. */
-struct session_keeping {
-    uint32_t last, days; /* as the rules of cairn_session_prune */
-    bool hourly;
-    struct str tags; /* with commas between them */
-};
-struct session_settings {
-    struct trigger_settings triggers;
-    struct session_keeping keep;
-    struct moment scheduled; /* when the last scheduled checkpoint was made */
-    struct str redact; /* names of environment variables whose values are not stored,
-                          with commas between them */
-    struct str hooks[HOOK_KINDS]; /* commands; len 0: none */
-    int64_t hook_limit_ns;        /* of each */
-    struct str environment; /* names of those that are stored with checkpoints, with
-                               commas between them; NAME*: all that begin so */
-    struct str files;       /* where they are: files_root_name; len 0: none are kept */
 };
 
 struct live {
@@ -187,26 +169,6 @@ int session_tell(struct live *live, struct cairn_session_info *info,
  * of its start. name NULL: the first free one. */
 int session_begin(struct live *live, const char *name, const struct moment *started,
                   bool current, struct cairn_error *error);
-
-/* ---- settings.c ---- */
-
-struct session_settings session_settings_default(void);
-void settings_encode(const struct session_settings *settings, struct buf *out);
-/* Untrusted bytes: CAIRN_EDAMAGED. The boot id is a view. */
-int settings_decode(struct str bytes, struct session_settings *out,
-                    struct cairn_error *error);
-
-/* One by name. CAIRN_EUSAGE: no such setting, or no such value. (That of `files` is not
- * looked at: it is what files_root_name has made, or empty.) */
-int settings_set(struct session_settings *settings, struct str name, struct str value,
-                 struct cairn_error *error);
-/* "5m": in the largest unit of which it is a whole number, of more than 0. */
-void settings_time(int64_t ns, char out[32]);
-/* The bytes of what it keeps, as settings_encode has them at its end. */
-void settings_encode_keeping(const struct session_keeping *keep, struct buf *out);
-bool settings_keep_some(const struct session_settings *settings);
-/* A trigger that can be switched off. */
-bool settings_has_switch(enum trigger trigger);
 
 /* ---- capture.c: the state as a checkpoint ---- */
 
