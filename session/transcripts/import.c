@@ -71,9 +71,10 @@ static int count_same(struct importing *im, const struct digest *digest,
         arena_str(&im->keys, (struct str){(const char *)digest->bytes, DIGEST_SIZE});
     uint32_t *at = array_room(im->times, im->n_times, &im->times_room, sizeof *at),
              index = 0;
+    if (at)
+        im->times = at; /* also when the key has no room */
     if (im->keys.failed || !at)
         return error_nomem(im->error);
-    im->times = at;
     int rc = map_add(&im->contents, key, (uint32_t)im->n_times, &index);
     if (rc < 0)
         return error_nomem(im->error);
@@ -129,9 +130,10 @@ static int count_tokens(struct importing *im, const struct transcript_line *read
     struct str key = arena_str(&im->keys, read->reply_id);
     struct answer *at =
         array_room(im->counted, im->n_counted, &im->counted_room, sizeof *at);
+    if (at)
+        im->counted = at; /* also when the key has no room */
     if (im->keys.failed || !at)
         return error_nomem(im->error);
-    im->counted = at;
     int rc = map_add(&im->answers, key, (uint32_t)im->n_counted, &index);
     if (rc < 0)
         return error_nomem(im->error);
