@@ -59,7 +59,7 @@ is "$(json_get '.total' list)" 2 'the newest stays, and the labelled one'
 exits 0 cairn checkpoint show "$first"
 exits 0 cairn checkpoint verify
 exits 10 cairn checkpoint show "$head"
-is "$(sqlite3 "$store/cairn.db" 'SELECT count(*) FROM annotation')" 1 'the others went with their checkpoints'
+is "$("$BUILD/tests/tools/sql" "$store/cairn.db" 'SELECT count(*) FROM annotation')" 1 'the others went with their checkpoints'
 exits 0 cairn checkpoint label "$first" keep --remove
 exits 0 cairn checkpoint prune --keep 1
 exits 10 cairn checkpoint show "$first"
@@ -91,7 +91,7 @@ exits 0 cairn checkpoint list --json
 id=$(json_get '.checkpoints[0].id' out)
 exits 0 cairn checkpoint note "$id" 'to be damaged'
 exits 0 cairn checkpoint note "$id" 'to be saved'
-exits 0 sqlite3 "$store/cairn.db" "UPDATE annotation SET text = 'other' WHERE text = 'to be damaged'"
+exits 0 "$BUILD/tests/tools/sql" "$store/cairn.db" "UPDATE annotation SET text = 'other' WHERE text = 'to be damaged'"
 exits 5 cairn checkpoint show "$id"
 says 'annotation of checkpoint' err
 exits 5 cairn checkpoint verify

@@ -193,9 +193,9 @@ END
 done
 
 # ---- Once tasks that ended, or live on, before what they need runs again ----
-# kill_at FILE: kills the run that was begun as soon as FILE is there.
+# kill_at FILE: kills the run that was begun as soon as FILE has bytes.
 kill_at() {
-    wait_for 20 test -e "$1"
+    wait_for 20 test -s "$1"
     kill -KILL $pid
     wait $pid 2>/dev/null
 }

@@ -13,7 +13,7 @@ exits 0 cairn checkpoint create 'of the other' -q
 exits 0 cairn branch switch main -q
 cairn checkpoint list --json --limit 100 >list
 head=$(json_get '.checkpoints[0].seq' list)
-exits 0 sqlite3 "$store/cairn.db" "UPDATE checkpoint SET record = zeroblob(length(record)) WHERE seq = $head"
+exits 0 "$BUILD/tests/tools/sql" "$store/cairn.db" "UPDATE checkpoint SET record = zeroblob(length(record)) WHERE seq = $head"
 exits 5 cairn branch switch other
 says "debug:$head" err
 exits 5 cairn branch merge other
@@ -30,7 +30,7 @@ exits 0 cairn note add 'only here' -q
 exits 0 cairn checkpoint create 'whole' -q
 cairn checkpoint list --json --limit 1 >list
 newest=$(json_get '.checkpoints[0].seq' list)
-exits 0 sqlite3 "$store/cairn.db" "UPDATE object SET data = zeroblob(length(data)) WHERE id = (SELECT max(id) FROM object)"
+exits 0 "$BUILD/tests/tools/sql" "$store/cairn.db" "UPDATE object SET data = zeroblob(length(data)) WHERE id = (SELECT max(id) FROM object)"
 exits 5 cairn checkpoint verify
 exits 0 cairn checkpoint restore debug:1 --yes
 exits 0 cairn checkpoint undo-restore
@@ -77,14 +77,14 @@ refused() {
         says 'h1 is missing' err
     done
 }
-exits 0 sqlite3 "$store/cairn.db" "DELETE FROM item WHERE kind = 1 AND $of"
+exits 0 "$BUILD/tests/tools/sql" "$store/cairn.db" "DELETE FROM item WHERE kind = 1 AND $of"
 refused
 exits 0 cairn doctor --repair
 exits 0 cairn gap list
 exits 0 cairn note add 'x'
 # The same where nothing has it any more that a repair looks at.
 gone() {
-    exits 0 sqlite3 "$store/cairn.db" "DELETE FROM item WHERE kind = 1 AND $of;
+    exits 0 "$BUILD/tests/tools/sql" "$store/cairn.db" "DELETE FROM item WHERE kind = 1 AND $of;
         DELETE FROM session_log WHERE (kind = 1 OR verb IN (4, 5)) AND $of"
     exits 5 cairn doctor --repair
     says 'of the 4 items of session 3 is missing' out

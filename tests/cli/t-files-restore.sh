@@ -214,7 +214,7 @@ fi
 # ---- Damage is found before anything is touched ----
 cp -r .cairn saved
 digest=$(printf '3\n' | sha256sum | cut -c1-64)
-run sqlite3 .cairn/cairn.db "UPDATE object SET data = x'00' WHERE digest = x'$digest'"
+run "$BUILD/tests/tools/sql" .cairn/cairn.db "UPDATE object SET data = x'00' WHERE digest = x'$digest'"
 state_of p >state.now
 exits 5 cairn checkpoint restore "$one" --yes
 same p 'with a damaged content nothing is touched' now
@@ -235,7 +235,7 @@ echo 'the only copy' >w/f
 sleep 3.1
 run cairn checkpoint create B
 digest=$(printf 'the only copy\n' | sha256sum | cut -c1-64)
-run sqlite3 .cairn/cairn.db "UPDATE object SET data = x'00' WHERE digest = x'$digest'"
+run "$BUILD/tests/tools/sql" .cairn/cairn.db "UPDATE object SET data = x'00' WHERE digest = x'$digest'"
 exits 0 cairn checkpoint restore 1 --yes
 is "$(cat w/f)" base 'it is restored'
 exits 0 cairn checkpoint undo-restore

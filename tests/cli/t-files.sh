@@ -256,7 +256,7 @@ ok 'files come with it' cmp want got
 
 # ---- Damage ----
 digest=$(printf 'zero \000 byte' | sha256sum | cut -c1-64)
-run sqlite3 .cairn/cairn.db "DELETE FROM object WHERE digest = x'$digest'"
+run "$BUILD/tests/tools/sql" .cairn/cairn.db "DELETE FROM object WHERE digest = x'$digest'"
 exits 5 cairn checkpoint verify
 says "$(echo "$digest" | cut -c1-12)" 'content that is gone is missed and named'
 exits 5 cairn checkpoint cat "$one:dir/binary"

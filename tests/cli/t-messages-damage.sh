@@ -17,7 +17,7 @@ lines() { # HOW MANY: of a transcript
         printf "{\"type\":\"user\",\"uuid\":\"u%d\",\"message\":{\"role\":\"user\",\"content\":\"line %d\"}}\n", i, i }'
 }
 chain() { # of the last message
-    sqlite3 $db "SELECT lower(hex(chain)) FROM message WHERE session = $1 ORDER BY n DESC LIMIT 1"
+    "$BUILD/tests/tools/sql" $db "SELECT lower(hex(chain)) FROM message WHERE session = $1 ORDER BY n DESC LIMIT 1"
 }
 
 # ---- Two imports at once, and one that is killed ----
@@ -32,7 +32,7 @@ ok 'the first of two imports ends well' test $? -eq 0
 wait $two
 ok 'and the second' test $? -eq 0
 is "$(messages)" 4000 'each line was taken once'
-is "$(sqlite3 $db 'SELECT count(*) FROM message WHERE CAST(body AS TEXT) NOT LIKE printf("%%""line %d""%%", n)')" 0 'in order'
+is "$("$BUILD/tests/tools/sql" $db 'SELECT count(*) FROM message WHERE CAST(body AS TEXT) NOT LIKE printf("%%""line %d""%%", n)')" 0 'in order'
 exits 0 cairn checkpoint verify
 killed=0
 for delay in 0.02 0.05 0.08 0.11 0.14 0.2; do
@@ -178,11 +178,11 @@ fresh
 exits 0 cairn session switch second
 lines 300 | sed "s/line/$(head -c 30000 /dev/zero | tr '\0' y) line/" >wide.jsonl
 exits 0 cairn session message import wide.jsonl
-sqlite3 $db 'SELECT n, lower(hex(chain)) FROM message WHERE session = 2 AND n <> 100' >before
+"$BUILD/tests/tools/sql" $db 'SELECT n, lower(hex(chain)) FROM message WHERE session = 2 AND n <> 100' >before
 "$sql" $db 'DELETE FROM message WHERE session = 2 AND n = 100' "UPDATE message SET model = 'x' WHERE session = 1 AND n = 2"
 exits 5 cairn doctor --repair
 exits 0 cairn checkpoint verify
-sqlite3 $db 'SELECT n, lower(hex(chain)) FROM message WHERE session = 2 AND n <> 100' >after
+"$BUILD/tests/tools/sql" $db 'SELECT n, lower(hex(chain)) FROM message WHERE session = 2 AND n <> 100' >after
 ok 'every other message is there' cmp -s before after
 exits 0 cairn session message import wide.jsonl --json
 is "$(json_get .added out) $(json_get .skipped out)" '1 299' 'the lost line is taken again'

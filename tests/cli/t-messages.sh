@@ -71,7 +71,7 @@ is "$(get .total cairn session message list)" 5 'messages stay'
 head -c 200000 /dev/zero | tr '\0' x >large
 cairn session message add - <large >out 2>err
 is "$(cat out)" 6 'a large one'
-is "$(sqlite3 $db 'SELECT length(body), length(object) FROM message WHERE n = 6')" '0|32' 'it is in the content pool'
+is "$("$BUILD/tests/tools/sql" $db 'SELECT length(body), length(object) FROM message WHERE n = 6')" "$(printf '0\t32')" 'it is in the content pool'
 exits 0 cairn gc
 exits 0 cairn session message show 6 --raw
 ok 'and stays there when garbage is collected' cmp -s out large
@@ -154,7 +154,7 @@ says '3 messages were added'
 n=$(get .last cairn session message list)
 exits 0 cairn session message show $((n - 1))
 says '[left out: a line of 170000' 'and its size is kept'
-is "$(sqlite3 $db "SELECT lower(hex(object)) FROM message WHERE session = 2 AND n = $((n - 1))")" \
+is "$("$BUILD/tests/tools/sql" $db "SELECT lower(hex(object)) FROM message WHERE session = 2 AND n = $((n - 1))")" \
     "$(sed -n 2p large.jsonl | tr -d '\n' | sha256sum | cut -d ' ' -f 1)" 'with its digest'
 exits 0 cairn session message import large.jsonl
 says 'skipped: 3' 'once'
@@ -206,7 +206,7 @@ for word in a b c; do exits 0 cairn session message add $word; done
 exits 0 cairn checkpoint create at-c --json
 at_c=$(json_get .id out)
 exits 0 cairn checkpoint create again --json
-is "$(sqlite3 $db "SELECT count(DISTINCT digest) FROM object WHERE digest = x'$(sqlite3 $db "SELECT lower(hex(chain)) FROM message WHERE session = 5 AND n = 3")'")" 0 'a message is no object'
+is "$("$BUILD/tests/tools/sql" $db "SELECT count(DISTINCT digest) FROM object WHERE digest = x'$("$BUILD/tests/tools/sql" $db "SELECT lower(hex(chain)) FROM message WHERE session = 5 AND n = 3")'")" 0 'a message is no object'
 for word in d e; do exits 0 cairn session message add $word --tokens-in 10; done
 exits 0 cairn checkpoint diff
 says '2 messages added' 'what came since'

@@ -11,7 +11,7 @@ exits 0 cairn note add 'two'
 exits 0 cairn note remove n2
 exits 0 cairn checkpoint create 'before'
 
-exits 0 sqlite3 "$store/cairn.db" 'DELETE FROM session'
+exits 0 "$BUILD/tests/tools/sql" "$store/cairn.db" 'DELETE FROM session'
 exits 5 cairn checkpoint verify
 says 'session 1' err
 exits 5 cairn doctor --repair
@@ -31,7 +31,7 @@ is "$(grep -c '^n[0-9]' out)" 1 'the restored state has one note'
 exits 0 cairn checkpoint verify
 
 # And its branches.
-exits 0 sqlite3 "$store/cairn.db" 'DELETE FROM session; DELETE FROM branch'
+exits 0 "$BUILD/tests/tools/sql" "$store/cairn.db" 'DELETE FROM session; DELETE FROM branch'
 exits 5 cairn doctor --repair
 exits 0 cairn session list
 exits 0 cairn session switch 1

@@ -27,6 +27,9 @@ trap 'rm -rf "$work"' EXIT
     # Two tests of one name could not be told apart by `make check T=NAME`.
     find tests/unit tests/sim -name 'check_*.c' | sed 's,.*/,,' | LC_ALL=C sort | uniq -d |
         sed 's/$/: two tests have this name/'
+    # The tests build what they need beyond a bare machine's commands.
+    grep -nE '(^|[^"/`a-z_.])(sqlite3|jq) ' tests/cli/*.sh |
+        grep -vE '^[^:]*:[0-9]*: *#' | sed 's/$/: not on every machine; see tests\/tools/'
     # shellcheck disable=SC2046
     find $(printf '%s\n' "$rooms" | cut -d/ -f1 | sort -u) include tests bench examples \
         -name '*.[chS]' | sed 's,/[^/]*$,,' | LC_ALL=C sort | uniq -c |
