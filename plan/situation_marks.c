@@ -64,15 +64,18 @@ static int mark_attempt(void *context, const struct attempt_row *row)
 }
 
 /* The generation of the run's graph that has this digest; 0: none. It is not the newest
- * when the record that began the newest is damaged. */
+ * when the record that began the newest is damaged. An edit that was taken back makes
+ * several of it: where records are lost, the states may be those of the first one, and
+ * what was tried since is looked at. */
 static int find_generation(struct loader *l, const struct digest *graph, uint32_t *gen)
 {
-    const struct run_row *row = &l->s->recorded.row;
+    const struct recorded *r = &l->s->recorded;
+    bool lost = r->recovery.gap || r->recovery.n_damaged;
     int rc = 0;
-    *gen = digest_equal(graph, &row->graph) ? row->gen : 0;
-    for (uint32_t g = row->gen; !*gen && g > 1 && !rc; g--) {
+    *gen = digest_equal(graph, &r->row.graph) ? r->row.gen : 0;
+    for (uint32_t g = r->row.gen; (lost || !*gen) && g > 1 && !rc; g--) {
         struct digest earlier;
-        rc = store_get_run_graph(l->store, row->run, g - 1, &earlier, l->error);
+        rc = store_get_run_graph(l->store, r->row.run, g - 1, &earlier, l->error);
         if (rc == CAIRN_ENOTFOUND)
             rc = 0;
         else if (!rc && digest_equal(graph, &earlier))

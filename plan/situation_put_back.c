@@ -29,6 +29,12 @@ static uint8_t *mark_of(struct situation *s, uint32_t task)
     return old == NODE_NONE ? &s->present.new_marks[task] : &s->recorded.marks[old];
 }
 
+static bool is_pending(const struct situation *s, uint32_t task)
+{
+    uint32_t old = s->present.old_task[task];
+    return old != NODE_NONE && s->recorded.states.outcome[old] == CAIRN_PENDING;
+}
+
 static uint8_t put_back_mark(const struct attempt_row *row, uint8_t before)
 {
     if (attempt_is_open(row) || row->outcome == CAIRN_UNKNOWN)
@@ -71,6 +77,8 @@ static int mark_put_back(void *context, const struct attempt_row *row)
         return 0;
     uint8_t *mark = mark_of(p->s, task);
     *mark = put_back_mark(row, *mark);
+    if (*mark & MARK_DAMAGED && is_pending(p->s, task))
+        *mark = 0; /* it was to run again */
     p->wanted[task] |= SEEN;
     return *mark ? note_put_back(p->s, task, p->n_now, row->number,
                                  *mark & MARK_DAMAGED ? row->outputs : STR(""))
@@ -121,14 +129,17 @@ static int mark_put_back_by(struct loader *l, const struct past_run *past, uint3
     return rc;
 }
 
+/* A run knows its own attempts of what is pending; a fork that begins now has none. */
 static bool was_put_back(const struct loader *l, uint32_t task)
 {
     const struct situation *s = l->s;
     uint32_t old = s->present.old_task[task];
     if (!graph_def(&l->w->graph, task)->once)
         return false;
-    return old == NODE_NONE ? !s->present.new_marks[task]
-                            : outcome_is_skipped(s->recorded.states.outcome[old]);
+    if (old == NODE_NONE)
+        return !s->present.new_marks[task];
+    return outcome_is_skipped(s->recorded.states.outcome[old]) ||
+           (is_pending(s, task) && !s->recorded.recovered);
 }
 
 /* It waited to be asked about when the record was made, and does again. */

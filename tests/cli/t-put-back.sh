@@ -197,4 +197,57 @@ for crash in kill adopt; do
         done
     done
 done
+
+# Begun in the record from which a run forks, and never ended in any: the fork asks, too.
+for crash in kill adopt; do
+    rm -rf .cairn ran at go
+    echo 1 >in
+    write_cut $crash "pay: {needs: d, once: true, run: 'echo pay >>ran; touch at; until [ -e go ]; do sleep 0.02; done'}"
+    cairn run cut.yaml >run.out 2>&1 &
+    pid=$!
+    wait_for 20 test -e at
+    kill -9 $pid
+    wait $pid 2>/dev/null
+    touch go
+    exits 8 cairn resume --from "$(newest)"
+    says 'must not run twice' err
+    exits 8 cairn resume 2
+    exits 8 cairn resume --from "$(newest)"
+    is "$(cat ran)" pay "$crash: left in the file, a fork asks about it"
+    exits 0 cairn resolve 2 pay rerun
+    exits 0 cairn resume 2
+    is "$(tr '\n' ' ' <ran)" 'pay pay ' "$crash: and runs it when somebody says so"
+done
+
+# An edit that was taken back, and the records since are damaged: what the run tried with the
+# edit is not forgotten.
+write_back() { # Z
+    cat >back.yaml <<END
+name: back
+tasks:
+  d: {run: '[ ! -e slow ] || { touch at; sleep 60; }'}
+  pay: {needs: d, once: true, run: 'echo pay >>ran; touch at; sleep 60'}
+  z: {needs: pay, run: 'echo $1'}
+END
+}
+kill_when_begun() { # COMMAND...
+    "$@" >run.out 2>&1 &
+    pid=$!
+    wait_for 20 test -e at
+    kill -9 $pid
+    wait $pid 2>/dev/null
+    rm -f at slow
+}
+rm -rf .cairn ran at
+touch slow
+write_back 1
+kill_when_begun cairn run back.yaml
+first=$(cairn checkpoint list | grep -o 'workflow:[0-9]*' | cut -d : -f 2 | sort -n | tail -n 1)
+write_back 2
+kill_when_begun cairn resume
+write_back 1
+exits 8 cairn resume
+"$BUILD/tests/tools/sql" .cairn/cairn.db "UPDATE checkpoint SET record = flip(record, 40) WHERE seq > $first"
+exits 8 cairn resume
+is "$(cat ran)" pay 'an edit that was taken back: it is asked about after damage'
 done_testing
