@@ -108,8 +108,8 @@ static int restore_once(struct cairn_store *store, const char *session,
     m.files_only = options->files_only;
     if (!rc)
         rc = make(&m, id, options);
-    bool skipped =
-        !rc && m.state.has_files && !m.live.settings.later[SETTING_FILES].len && !options->board_only;
+    bool skipped = !rc && m.state.has_files &&
+                   !m.live.settings.later[SETTING_FILES].len && !options->board_only;
     if (!rc && options->files_only && (skipped || !m.state.has_files))
         rc = error_set(error, CAIRN_EUSAGE, "nothing was restored: %s",
                        skipped ? "the setting `files` of the session is off (`cairn "
