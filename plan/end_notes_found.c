@@ -31,12 +31,13 @@ static bool had_these_secrets(const struct loader *l, const struct end_note *not
 
 /* Of a recorded task. One that is not in the workflow any more has no files, and its
  * end counts for nothing either way. */
-static int check_files(struct collecting *c, const struct end_note *note, bool *count)
+static int check_files(struct collecting *c, uint32_t task, const struct end_note *note,
+                       bool *count)
 {
     enum { SHOWN = 3 };
     struct loader *l = c->l;
     struct buf why = BUF_INIT;
-    uint32_t now = map_task(situation_old(l->s, l->w), note->task, &l->w->graph);
+    uint32_t now = map_task(situation_old(l->s, l->w), task, &l->w->graph);
     struct asker asker = {&l->s->present.lookup, now, note->attempt};
     *count = true;
     if (now == NODE_NONE)
@@ -52,13 +53,13 @@ static int check_files(struct collecting *c, const struct end_note *note, bool *
     return rc;
 }
 
-/* Of the newest attempt of a task, whose end nobody has stored. */
-static bool is_wanted(const struct collecting *c, const struct end_note *note)
+/* Of the newest attempt of a task, whose end nobody has stored? */
+static bool is_wanted(const struct collecting *c, uint32_t task,
+                      const struct end_note *note)
 {
     const struct recorded *r = &c->l->s->recorded;
-    return note->gen == r->row.gen && note->task < r->states.n &&
-           r->kept[note->task].newest && note->attempt == r->last_attempt[note->task] &&
-           r->marks[note->task] == MARK_INTERRUPTED && had_these_secrets(c->l, note) &&
+    return task != NODE_NONE && r->marks[task] == MARK_INTERRUPTED &&
+           had_these_secrets(c->l, note) &&
            noted_end_counts(c->l->store, r->row.run, note);
 }
 
@@ -66,17 +67,22 @@ static int take_note(void *context, const struct end_note *note)
 {
     struct collecting *c = context;
     struct recorded *r = &c->l->s->recorded;
-    bool counts = is_wanted(c, note);
-    int rc = counts ? check_files(c, note, &counts) : 0;
+    const struct attempt_numbers of = {note->gen, note->task, note->attempt};
+    uint32_t task;
+    int rc = situation_find_open(c->l, &of, &task);
+    bool counts = !rc && is_wanted(c, task, note);
+    if (counts)
+        rc = check_files(c, task, note, &counts);
     if (rc || !counts)
         return rc;
     struct end_note *at = array_room(r->noted, r->n_noted, &c->capacity, sizeof *at);
     if (!at)
         return error_nomem(c->l->error);
     r->noted = at;
-    r->noted[r->n_noted++] = *note;
-    r->marks[note->task] = MARK_OUTLIVED;
-    r->n_outlived++;
+    at += r->n_noted++;
+    *at = *note;
+    at->task = task;
+    situation_note_outlived(c->l, task, &of);
     return 0;
 }
 
@@ -91,7 +97,7 @@ static int check_keeper(void *context, struct keeper *keeper)
         return 0;
     struct end_note note = ended_note_of(keeper, task);
     bool counts;
-    int rc = check_files(c, &note, &counts);
+    int rc = check_files(c, task, &note, &counts);
     if (!rc && !counts) {
         r->marks[task] = MARK_INTERRUPTED;
         r->n_outlived--;
@@ -123,8 +129,7 @@ int situation_find_end_notes(struct loader *l)
     int rc = r->n_outlived ? keepers_each(store_live_dir(l->store), store_id(l->store),
                                           r->row.run, check_keeper, &c, l->error)
                            : 0;
-    /* Notes are of the graph as it was: in an edited workflow they do not count. */
-    if (rc || !r->same_graph || !any_interrupted(r))
+    if (rc || !any_interrupted(r))
         return rc;
     rc = end_notes_each(store_live_dir(l->store), store_id(l->store), r->row.run,
                         take_note, &c, &damage, l->error);

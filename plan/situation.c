@@ -320,6 +320,7 @@ static int load_situation(struct loader *l)
     rc = load_all(l);
     if (l->store)
         store_end_read(l->store);
+    past_definition_release(&l->past);
     if (!rc && l->s->notices.failed)
         rc = error_nomem(l->error);
     if (rc)

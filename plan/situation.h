@@ -13,10 +13,11 @@
 #include "storage/rows_run.h"
 #include "workflow/workflow.h"
 
-/* Under which numbers the keeper of an attempt has it. They are those of an earlier
- * generation if an owner took the attempt over after an edit. */
+/* Under which numbers the keeper of an attempt, or the note of its end, has it. They
+ * are those of an earlier generation if an owner took the attempt over after an edit.
+ */
 struct kept_as {
-    uint32_t gen, task; /* gen 0: no keeper was found */
+    uint32_t gen, task; /* gen 0: neither was found */
     bool newest;        /* the task's newest attempt is one of the run's newest
                            generation, and open: what a keeper, a note or a claim of these
                            numbers says is said of it */
@@ -42,7 +43,8 @@ struct recorded {
     uint8_t *marks;         /* [states.n] enum mark, or-ed */
     uint32_t n_outlived;    /* of them MARK_OUTLIVED */
     struct kept_as *kept;   /* [states.n] */
-    struct end_note *noted; /* the notes of those that have ended, sorted by task */
+    struct end_note *noted; /* the notes of those that have ended, sorted by task, which
+                               is the recorded one */
     uint32_t n_noted;
     uint32_t *last_attempt; /* [states.n] highest attempt number known */
     uint64_t last_named;    /* highest checkpoint that an attempt names */

@@ -12,6 +12,7 @@ struct loader {
     const struct cairn_run_options *options;
     bool as_is;
     bool no_memory; /* for a condition, while deciding */
+    struct past_definition past;
     struct cairn_error *error;
 };
 
@@ -29,6 +30,18 @@ int situation_notice_parent(struct loader *l);
 int situation_load_marks(struct loader *l);
 /* Within that: the marks of `once` tasks that an edit had taken out or skipped. */
 int situation_load_put_back(struct loader *l);
+/* An attempt as its keeper, or the note of its end, has it: in the numbers of the
+ * generation that began it. */
+struct attempt_numbers {
+    uint32_t gen, task, attempt;
+};
+/* *task: the recorded task whose newest attempt this is, if that is open; an owner may
+ * have taken it over after an edit. Else NODE_NONE. */
+int situation_find_open(struct loader *l, const struct attempt_numbers *of,
+                        uint32_t *task);
+/* It was not interrupted. */
+void situation_note_outlived(struct loader *l, uint32_t task,
+                             const struct attempt_numbers *of);
 /* After the marks: ends that were noted. They need the values of secrets. */
 int situation_find_end_notes(struct loader *l);
 /* Once it is decided: can the results be read that what runs needs of what stays? 1: of

@@ -158,45 +158,45 @@ static int load_lost_marks(struct loader *l, uint32_t gen)
 
 /* ---- Keepers ---- */
 
-/* The recorded task that the keeper's was in an earlier generation, if an owner has
- * taken it over since; NODE_NONE. */
-static int find_moved(struct loader *l, const struct attempt_id *id, uint32_t *task)
+int situation_find_open(struct loader *l, const struct attempt_numbers *of,
+                        uint32_t *task)
 {
-    struct definition definition;
-    struct graph graph;
     const struct recorded *r = &l->s->recorded;
-    int rc = generation_load(l->store, &r->row, id->gen, &definition, &graph, l->error);
-    *task = NODE_NONE;
-    if (rc)
-        return rc == CAIRN_ENOTFOUND || rc == CAIRN_EDAMAGED ? 0 : rc;
-    if (id->task < graph.n_tasks)
-        *task = map_task(&graph, id->task, situation_old(l->s, l->w));
-    if (*task != NODE_NONE && !r->kept[*task].moved)
-        *task = NODE_NONE;
-    graph_release(&graph);
-    definition_release(&definition);
+    int rc = past_task(&l->past, l->store, &r->row, of->gen, of->task,
+                       situation_old(l->s, l->w), task, l->error);
+    if (rc || *task == NODE_NONE)
+        return rc;
+    bool is_open = *task < r->states.n && r->kept[*task].newest &&
+                   of->attempt == r->last_attempt[*task] &&
+                   (of->gen == r->row.gen || r->kept[*task].moved);
+    *task = is_open ? *task : NODE_NONE;
     return 0;
+}
+
+void situation_note_outlived(struct loader *l, uint32_t task,
+                             const struct attempt_numbers *of)
+{
+    struct recorded *r = &l->s->recorded;
+    r->marks[task] = MARK_OUTLIVED;
+    r->kept[task].gen = of->gen;
+    r->kept[task].task = of->task;
+    r->n_outlived++;
 }
 
 /* Attempts whose keeper lives, or has recorded their end, were not interrupted. */
 static int note_keeper(void *context, struct keeper *keeper)
 {
     struct loader *l = context;
-    struct recorded *r = &l->s->recorded;
-    const struct attempt_id *id = &keeper->id;
-    uint32_t task = id->task;
+    const struct recorded *r = &l->s->recorded;
+    const struct attempt_numbers of = {keeper->id.gen, keeper->id.task,
+                                       keeper->id.attempt};
+    uint32_t task = NODE_NONE;
     bool outlived = keeper->fate == KEEPER_LIVE ||
                     (keeper->fate == KEEPER_ENDED && !keeper->record.stopped);
-    int rc = outlived && id->gen < r->row.gen ? find_moved(l, id, &task) : 0;
-    if (rc || !outlived || id->gen > r->row.gen || task >= r->states.n ||
-        !r->kept[task].newest || id->attempt != r->last_attempt[task] ||
-        !(r->marks[task] & MARK_INTERRUPTED))
-        return rc;
-    r->marks[task] = MARK_OUTLIVED;
-    r->kept[task].gen = id->gen;
-    r->kept[task].task = id->task;
-    r->n_outlived++;
-    return 0;
+    int rc = outlived ? situation_find_open(l, &of, &task) : 0;
+    if (!rc && task != NODE_NONE && r->marks[task] & MARK_INTERRUPTED)
+        situation_note_outlived(l, task, &of);
+    return rc;
 }
 
 uint32_t situation_kept_task(const struct situation *s, const struct attempt_id *id)

@@ -243,17 +243,22 @@ struct noted_tasks {
     struct task_lister *l;
     const struct stored_run *v;
     struct cairn_store *store;
+    struct past_definition past;
+    struct cairn_error *error;
 };
 
 static int note_end(void *context, const struct end_note *note)
 {
-    const struct noted_tasks *n = context;
+    struct noted_tasks *n = context;
     const struct run_row *row = &n->v->row;
-    struct newest *a = note->task < n->l->n ? &n->l->newest[note->task] : NULL;
-    if (a && note->gen == row->gen && note->attempt == a->number &&
+    uint32_t task;
+    int rc = past_task(&n->past, n->store, row, note->gen, note->task, &n->v->graph,
+                       &task, n->error);
+    struct newest *a = !rc && task != NODE_NONE ? &n->l->newest[task] : NULL;
+    if (a && (note->gen == row->gen || a->taken_over) && note->attempt == a->number &&
         a->mark == MARK_INTERRUPTED && noted_end_counts(n->store, row->run, note))
         a->mark = MARK_OUTLIVED;
-    return 0;
+    return rc;
 }
 
 /* What had ended before its owner was killed is neither interrupted nor unknown. */
@@ -261,11 +266,13 @@ static int mark_noted(struct cairn_store *store, const struct stored_run *v,
                       struct task_lister *l, struct cairn_error *error)
 {
     struct end_notes_damage damage = {0};
-    struct noted_tasks n = {l, v, store};
-    return v->row.state == CAIRN_RUN_COMPLETED
-               ? 0
-               : end_notes_each(store_live_dir(store), store_id(store), v->row.run,
-                                note_end, &n, &damage, error);
+    struct noted_tasks n = {.l = l, .v = v, .store = store, .error = error};
+    int rc = v->row.state == CAIRN_RUN_COMPLETED
+                 ? 0
+                 : end_notes_each(store_live_dir(store), store_id(store), v->row.run,
+                                  note_end, &n, &damage, error);
+    past_definition_release(&n.past);
+    return rc;
 }
 
 int cairn_run_tasks(struct cairn_store *store, uint64_t run,

@@ -4,6 +4,7 @@
 
 #include "checkpoint/trust.h"
 #include "graph/definition_codec.h"
+#include "graph/match.h"
 #include "storage/object.h"
 #include "storage/store.h"
 
@@ -110,6 +111,46 @@ int generation_load(struct cairn_store *store, const struct run_row *row, uint32
     struct digest digest;
     int rc = run_graph(store, row, gen, &digest, error);
     return rc ? rc : graph_load(store, &digest, definition, graph, error);
+}
+
+void past_definition_release(struct past_definition *past)
+{
+    if (past->gen) {
+        graph_release(&past->graph);
+        definition_release(&past->definition);
+    }
+    past->gen = 0;
+}
+
+int past_definition_load(struct past_definition *past, struct cairn_store *store,
+                         const struct run_row *row, uint32_t gen,
+                         struct cairn_error *error)
+{
+    if (past->gen == gen)
+        return 0;
+    past_definition_release(past);
+    int rc = generation_load(store, row, gen, &past->definition, &past->graph, error);
+    past->gen = rc ? 0 : gen;
+    return rc;
+}
+
+int past_task(struct past_definition *past, struct cairn_store *store,
+              const struct run_row *row, uint32_t gen, uint32_t task,
+              const struct graph *graph, uint32_t *found, struct cairn_error *error)
+{
+    struct cairn_error local = {0};
+    bool now = gen == row->gen;
+    *found = now && task < graph->n_tasks ? task : NODE_NONE;
+    if (now || !gen || gen > row->gen)
+        return 0;
+    int rc = past_definition_load(past, store, row, gen, &local);
+    if (rc == CAIRN_ENOTFOUND || rc == CAIRN_EDAMAGED)
+        return 0;
+    if (rc)
+        return error_set(error, rc, "%s", local.text);
+    if (task < past->graph.n_tasks)
+        *found = map_task(&past->graph, task, graph);
+    return 0;
 }
 
 int result_load(struct cairn_store *store, const struct digest *digest,

@@ -35,6 +35,25 @@ int generation_load(struct cairn_store *store, const struct run_row *row, uint32
                     struct definition *definition, struct graph *graph,
                     struct cairn_error *error);
 
+/* The definition of an earlier generation, kept for the next attempt that is asked
+ * about. Zero at first. */
+struct past_definition {
+    uint32_t gen; /* 0: none is loaded */
+    struct definition definition;
+    struct graph graph;
+};
+/* CAIRN_ENOTFOUND, CAIRN_EDAMAGED. */
+int past_definition_load(struct past_definition *past, struct cairn_store *store,
+                         const struct run_row *row, uint32_t gen,
+                         struct cairn_error *error);
+void past_definition_release(struct past_definition *past);
+/* *found: what an attempt of generation `gen` has as `task`, as a task of `graph`, the
+ * one of the run's newest generation; NODE_NONE if that has no such task, or it is not
+ * known any more. */
+int past_task(struct past_definition *past, struct cairn_store *store,
+              const struct run_row *row, uint32_t gen, uint32_t task,
+              const struct graph *graph, uint32_t *found, struct cairn_error *error);
+
 /* The result that an object of the pool holds, in the arena. CAIRN_ENOTFOUND,
  * CAIRN_EDAMAGED. */
 int result_load(struct cairn_store *store, const struct digest *digest,

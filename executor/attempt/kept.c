@@ -8,7 +8,6 @@
 
 #include "cairn/plan.h"
 #include "graph/fingerprint.h"
-#include "runs/stored.h"
 #include "storage/rows_attempt.h"
 
 static void read_record(struct job *job, const struct keeper_record *record,
@@ -88,27 +87,6 @@ int kept_ended(struct engine *e, struct job *job, struct process_end *end,
 
 /* ---- What it was begun by ---- */
 
-void past_definition_release(struct past_definition *past)
-{
-    if (past->gen) {
-        graph_release(&past->graph);
-        definition_release(&past->definition);
-    }
-    past->gen = 0;
-}
-
-static int load_past(struct engine *e, struct past_definition *past, uint32_t gen,
-                     struct cairn_error *error)
-{
-    if (past->gen == gen)
-        return 0;
-    past_definition_release(past);
-    int rc = generation_load(e->request.store, &e->run.row, gen, &past->definition,
-                             &past->graph, error);
-    past->gen = rc ? 0 : gen;
-    return rc;
-}
-
 static int note_change(void *context, const char *field, const char *old,
                        const char *now)
 {
@@ -129,7 +107,7 @@ int kept_is_edited(struct engine *e, struct past_definition *past,
     if (id->gen == e->run.row.gen || !graph_def(now, task)->once ||
         e->request.options->on_change == CAIRN_KEEP)
         return 0;
-    int rc = load_past(e, past, id->gen, &why);
+    int rc = past_definition_load(past, e->request.store, &e->run.row, id->gen, &why);
     if (rc == CAIRN_ENOTFOUND || rc == CAIRN_EDAMAGED ||
         (!rc && id->task >= past->graph.n_tasks)) {
         *edited = true;

@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 /* What was moved before, by the last owner or at a resume that was killed, stays. */
-static void move_file(struct engine *e, const struct attempt_id *id,
+static void move_file(struct engine *e, uint32_t task, const struct attempt_id *id,
                       struct live_name of_slot, enum live_kind of_attempt)
 {
     char from[LIVE_PATH], to[LIVE_PATH], text[LIMIT_ID_BYTES + 160];
@@ -20,16 +20,17 @@ static void move_file(struct engine *e, const struct attempt_id *id,
     if (os_is_there(AT_FDCWD, to) || rename(from, to) == 0 || os_is_missing(errno))
         return;
     snprintf(text, sizeof text, "what %s wrote before the run was killed is lost: %s",
-             situation_old(&e->run.situation, e->request.workflow)->id[id->task],
+             situation_old(&e->run.situation, e->request.workflow)->id[task],
              strerrordesc_np(errno));
     report(e, CAIRN_EVENT_NOTICE, text);
 }
 
 /* Is the slot still that of the attempt? */
-static bool has_slot(const struct slot_map *map, const struct end_note *note)
+static bool has_slot(const struct slot_map *map, uint32_t slot,
+                     const struct attempt_id *id)
 {
-    return note->slot < map->slots->n && slot_has(&map->slots->slot[note->slot],
-                                                  note->gen, note->task, note->attempt);
+    return slot < map->slots->n &&
+           slot_has(&map->slots->slot[slot], id->gen, id->task, id->attempt);
 }
 
 void noted_move_files(struct engine *e)
@@ -40,14 +41,18 @@ void noted_move_files(struct engine *e)
         return;
     for (uint32_t i = 0; i < r->n_noted; i++) {
         const struct end_note *note = &r->noted[i];
+        const struct kept_as *kept = &r->kept[note->task];
         struct attempt_id id = {e->run.live_dir, r->row.run,
-                                note->gen,       note->task,
+                                kept->gen,       kept->task,
                                 note->attempt,   live_store(e->run.identity)};
-        if (!has_slot(&map, note))
+        if (!has_slot(&map, note->slot, &id))
             continue;
-        move_file(e, &id, live_of_slot(LIVE_SLOT_OUT, id.run, note->slot), LIVE_OUT);
-        move_file(e, &id, live_of_slot(LIVE_SLOT_ERR, id.run, note->slot), LIVE_ERR);
-        move_file(e, &id, live_of_values(id.run, note->slot, id.store), LIVE_VALUES);
+        move_file(e, note->task, &id, live_of_slot(LIVE_SLOT_OUT, id.run, note->slot),
+                  LIVE_OUT);
+        move_file(e, note->task, &id, live_of_slot(LIVE_SLOT_ERR, id.run, note->slot),
+                  LIVE_ERR);
+        move_file(e, note->task, &id, live_of_values(id.run, note->slot, id.store),
+                  LIVE_VALUES);
     }
     slots_close(&map, false);
 }

@@ -16,8 +16,9 @@
  *    begun is not known here: both are allowed, for all of its tasks alike; what had
  * not completed may keep that it failed or was skipped.
  * 6. A task that had ended when cairn was killed has completed (guarantees.md, G2), if
- *    the workflow is as it was and its files are (guide-resuming.md). Where our look
- * was too late to say that its process had been collected, both are allowed.
+ *    its files are as they were, whatever was edited, and wherever the project was
+ * moved (guide-resuming.md). Where our look was too late to say that its process had
+ * been collected, both are allowed.
  * 7. A task whose input is missing fails; with on_failure: continue what does not need
  *    it still runs, the rest is skipped, and the exit status is 1.
  *
@@ -95,14 +96,6 @@ static bool is_touched(const struct task *task, const struct run *run,
     return touched;
 }
 
-static bool is_edited(const struct flow *flow, const struct run *run)
-{
-    for (uint32_t t = 0; t < flow->n; t++)
-        if (flow->task[t].salt != run->salt[t])
-            return true;
-    return false;
-}
-
 struct fates model_fates(const struct flow *flow, const struct run *run,
                          const struct files *files)
 {
@@ -144,15 +137,14 @@ static struct run variant(const struct run *run, unsigned open, enum resets rese
     return v;
 }
 
-/* What was only noted does not count if the workflow or its files have changed. But a
- * kill between a commit and its report hides that it is stored. */
+/* What was only noted does not count if its files have changed. But a kill between a
+ * commit and its report hides that it is stored. */
 static unsigned doubtful(const struct flow *flow, const struct run *run,
                          const struct files *files)
 {
     unsigned bits = run->maybe;
-    bool edited = is_edited(flow, run);
     for (uint32_t t = 0; t < flow->n; t++)
-        if (run->noted & 1u << t && (edited || is_touched(&flow->task[t], run, files)))
+        if (run->noted & 1u << t && is_touched(&flow->task[t], run, files))
             bits |= 1u << t;
     return bits;
 }

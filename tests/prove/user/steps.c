@@ -141,8 +141,8 @@ static void step_define(struct world *w)
     flow_write(w, flow);
 }
 
-/* What had ended when cairn was killed is taken over, at times before anything changes.
- */
+/* What had ended when cairn was killed is taken over, at times before any file changes:
+ * where it is, where the project was moved to, or after an edit of some task. */
 static void go_on_at_once(struct world *w)
 {
     for (uint32_t i = 0; i < w->n_runs; i++) {
@@ -151,6 +151,10 @@ static void go_on_at_once(struct world *w)
             .flow = run->flow, .param = run->param, .run = i, .tag = "on"};
         if (!run->noted || run->loose || run->changes != w->changes || !one_in(w, 3))
             continue;
+        if (one_in(w, 3))
+            step_move(w);
+        if (one_in(w, 3))
+            step_define(w);
         s.how = some_end(w);
         session_do(w, &s);
         return;
