@@ -3,17 +3,25 @@
 #include "plan/situation_int.h"
 
 #include "cairn/outcome.h"
+#include "graph/fingerprint.h"
+#include "graph/graph.h"
 #include "runs/marks.h"
 #include "storage/rows_run.h"
 #include "storage/store.h"
 
 /* ---- Is one attempt the repetition of another? ---- */
 
-struct needed { /* has something that the task needs run since? */
-    const struct run_parent *was;
-    const struct graph *graph;
+/* The run whose task began another: its definitions at the time of two attempts of that
+ * task. */
+struct outer_run {
+    struct arena arena; /* texts of the row */
+    struct run_row row;
+    const struct run_parent *was, *here;
+    struct past_definition then, now;
     uint64_t since; /* turn */
     bool again;
+    struct cairn_store *store;
+    struct cairn_error *error;
 };
 
 static bool is_task(const void *context, uint32_t dependent)
@@ -21,36 +29,88 @@ static bool is_task(const void *context, uint32_t dependent)
     return dependent == *(const uint32_t *)context;
 }
 
+/* Of whichever generation, in the numbers of which the attempt is. */
 static int look_at_needed(void *context, const struct attempt_row *row)
 {
-    struct needed *n = context;
-    if (row->gen != n->was->gen || row->task >= n->graph->n_tasks ||
-        row->start_turn <= n->since)
+    struct outer_run *o = context;
+    if (row->gen < o->was->gen || row->start_turn <= o->since)
         return 0;
-    n->again = graph_any_dependent(n->graph, row->task, is_task, &n->was->task);
-    return n->again;
+    int rc = past_definition_load(&o->now, o->store, &o->row, row->gen, o->error);
+    if (rc)
+        return rc;
+    uint32_t task = graph_find(&o->now.graph, str_of(o->here->id));
+    o->again = row->task < o->now.graph.n_tasks && task != NODE_NONE &&
+               graph_any_dependent(&o->now.graph, row->task, is_task, &task);
+    return o->again;
 }
 
-static int needs_ran_again(struct cairn_store *store, const struct run_parent *was,
-                           uint64_t since, struct cairn_error *error)
+static int note_change(void *context, const char *field, const char *old,
+                       const char *now)
 {
-    struct arena arena = ARENA_INIT;
-    struct run_row row;
-    struct definition definition;
-    struct graph graph;
-    int rc = run_row_get(&row, store, was->run, &arena, error);
+    (void)field;
+    (void)old;
+    (void)now;
+    *(bool *)context = true;
+    return 1;
+}
+
+/* Is the task another one by now? What else was edited, and where the file is, does not
+ * matter. */
+static int was_edited(struct outer_run *o, bool *edited)
+{
+    const struct run_parent *was = o->was, *here = o->here;
+    *edited = false;
+    if (was->gen == here->gen)
+        return 0;
+    int rc = past_definition_load(&o->then, o->store, &o->row, was->gen, o->error);
     if (!rc)
-        rc = generation_load(store, &row, was->gen, &definition, &graph, error);
-    if (!rc) {
-        struct needed needed = {.was = was, .graph = &graph, .since = since};
-        rc = store_each_new_attempt(store, was->run, since, look_at_needed, &needed,
-                                    error);
-        rc = rc < 0 ? rc : needed.again;
-        graph_release(&graph);
-        definition_release(&definition);
+        rc = past_definition_load(&o->now, o->store, &o->row, here->gen, o->error);
+    if (rc)
+        return rc;
+    *edited = true;
+    if (was->task >= o->then.graph.n_tasks || here->task >= o->now.graph.n_tasks)
+        return 0;
+    *edited = false;
+    rc = fingerprint_changes(&o->then.definition, graph_def(&o->then.graph, was->task),
+                             &o->now.definition, graph_def(&o->now.graph, here->task),
+                             note_change, edited, o->error);
+    return rc < 0 ? rc : 0;
+}
+
+/* Has the task been edited, or something that it needs run since? A definition that is
+ * lost tells nothing. */
+static int is_given_something_else(struct outer_run *o, bool *otherwise)
+{
+    int rc = run_row_get(&o->row, o->store, o->was->run, &o->arena, o->error);
+    if (!rc)
+        rc = was_edited(o, otherwise);
+    if (!rc && !*otherwise) {
+        rc = store_each_new_attempt(o->store, o->was->run, o->since, look_at_needed, o,
+                                    o->error);
+        *otherwise = o->again;
     }
-    arena_release(&arena);
-    return rc;
+    return rc < 0 ? rc : 0;
+}
+
+static int is_given_the_same(struct cairn_store *store, const struct run_parent *was,
+                             const struct run_parent *here, uint64_t since,
+                             struct cairn_error *error)
+{
+    struct cairn_error local = {0};
+    struct outer_run o = {.arena = ARENA_INIT,
+                          .was = was,
+                          .here = here,
+                          .since = since,
+                          .store = store,
+                          .error = &local};
+    bool otherwise = true;
+    int rc = is_given_something_else(&o, &otherwise);
+    past_definition_release(&o.then);
+    past_definition_release(&o.now);
+    arena_release(&o.arena);
+    if (rc == CAIRN_ENOTFOUND || (rc == CAIRN_EDAMAGED && was->gen != here->gen))
+        return 0;
+    return rc ? error_set(error, rc, "%s", local.text) : !otherwise;
 }
 
 static int note_attempt(void *context, const struct attempt_row *row)
@@ -59,25 +119,43 @@ static int note_attempt(void *context, const struct attempt_row *row)
     return 0;
 }
 
-/* Does the attempt `here` repeat `was`, which did not end by itself, with nothing
- * edited and nothing that their task needs run again since? 1 yes, 0 no, <0 error. */
+/* CAIRN_ENOTFOUND. */
+static int get_attempt(struct cairn_store *store, const struct run_parent *of,
+                       struct attempt_row *row, struct cairn_error *error)
+{
+    const struct attempt_row key = {
+        .run = of->run, .gen = of->gen, .task = of->task, .number = of->attempt};
+    struct cairn_error local = {0};
+    int rc = store_get_attempt(store, &key, note_attempt, row, &local);
+    return rc && rc != CAIRN_ENOTFOUND ? error_set(error, rc, "%s", local.text) : rc;
+}
+
+/* Are they one attempt, perhaps taken over after an edit? */
+static int is_one_attempt(struct cairn_store *store, const struct run_parent *was,
+                          const struct run_parent *here, struct cairn_error *error)
+{
+    struct attempt_row row = {0};
+    if (was->gen == here->gen || was->attempt != here->attempt)
+        return same_attempt(was, here);
+    int rc = get_attempt(store, here, &row, error);
+    return rc ? rc : (row.flags & ATTEMPT_ADOPTED) != 0;
+}
+
+/* Does the attempt `here` repeat `was`, which did not end by itself, with its task not
+ * edited and nothing that it needs run again since? 1 yes, 0 no, <0 error. */
 static int repeats_attempt(struct cairn_store *store, const struct run_parent *was,
                            const struct run_parent *here, struct cairn_error *error)
 {
-    const struct attempt_row key = {
-        .run = was->run, .gen = was->gen, .task = was->task, .number = was->attempt};
     struct attempt_row row = {0};
-    struct cairn_error local = {0};
-    if (same_attempt(was, here) || was->gen != here->gen)
-        return 0; /* after an edit nobody knows what it was given */
-    int rc = store_get_attempt(store, &key, note_attempt, &row, &local);
+    int rc = is_one_attempt(store, was, here, error);
+    if (!rc)
+        rc = get_attempt(store, was, &row, error);
     if (rc)
-        return rc == CAIRN_ENOTFOUND ? 0 : error_set(error, rc, "%s", local.text);
+        return rc > 0 || rc == CAIRN_ENOTFOUND ? 0 : rc;
     if (!attempt_is_open(&row) && !(row.flags & ATTEMPT_INTERRUPTED) &&
         row.outcome != CAIRN_CANCELLED)
         return 0;
-    rc = needs_ran_again(store, was, row.start_turn, error);
-    return rc < 0 ? rc : !rc;
+    return is_given_the_same(store, was, here, row.start_turn, error);
 }
 
 /* ---- Which run goes on ---- */

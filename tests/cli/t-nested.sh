@@ -128,6 +128,73 @@ exits 0 cairn gc --keep-runs 1
 exits 0 cairn checkpoint verify
 cd ..
 
+# The same after the project was moved, and after an edit of something else; not after one
+# of the task itself, or of what it needs.
+for how in moved other itself needed; do
+    mkdir -m 700 edited-$how edited-$how/.cairn
+    cd edited-$how || exit 1
+    cat >inner.yaml <<'END'
+name: inner
+tasks: {a: {run: echo a >>ran}}
+END
+    cat >outer.yaml <<'END'
+name: outer
+tasks:
+  data: {run: echo data >>data}
+  uses:
+    needs: [data]
+    run: |
+      cairn run inner.yaml >>uses.call 2>&1
+      test -e go || { touch began; sleep 60; }
+END
+    timeout 60 cairn run outer.yaml >first.out 2>&1 &
+    wait_for 30 test -e began
+    kill_owners 1
+    wait
+    touch go
+    again=1
+    case $how in
+    moved) cd .. && mv edited-moved edited-there && cd edited-there || exit 1 ;;
+    other)
+        echo '  last: {run: "true"}' >>outer.yaml
+        sed -i 's/^tasks:/&\n  before: {run: "true"}/' outer.yaml
+        ;;
+    itself) sed -i 's/test -e go/test -e ".\/go"/' outer.yaml && again=2 ;;
+    needed) sed -i 's/echo data/echo newer/' outer.yaml && again=2 ;;
+    esac
+    exits 0 cairn resume
+    is "$(wc -l <ran)" $again "$how: how often the inner workflow has run"
+    cd ..
+done
+
+# An attempt that was taken over after an edit is still the same one.
+mkdir -m 700 adopted adopted/.cairn
+cd adopted || exit 1
+cat >inner.yaml <<'END'
+name: inner
+tasks: {a: {run: echo a >>ran}}
+END
+cat >outer.yaml <<'END'
+name: outer
+on_crash: adopt
+tasks:
+  twice:
+    run: |
+      cairn run inner.yaml >>first.call 2>&1
+      touch began
+      until test -e go; do sleep 0.05; done
+      cairn run inner.yaml >>second.call 2>&1
+END
+timeout 60 cairn run outer.yaml >first.out 2>&1 &
+wait_for 30 test -e began
+kill_owners 1
+wait
+echo '  last: {run: "touch go"}' >>outer.yaml
+exits 0 cairn resume
+ok 'taken over after an edit: its next call begins another' grep -q 'run 3 of inner' second.call
+is "$(wc -l <ran)" 2 'each call ran the inner workflow once'
+cd ..
+
 # A cancelled inner run makes its task cancelled, not failed.
 mkdir -m 700 cancelled cancelled/.cairn
 cd cancelled || exit 1
