@@ -27,6 +27,12 @@ _cairn_branches()
     cairn branch list --quiet 2>/dev/null | awk 'NR > 1 { print $6 }'
 }
 
+# Those of the newest checkpoint.
+_cairn_files()
+{
+    cairn checkpoint files now --quiet 2>/dev/null | sed -n 's/^-[0-7]* .\{9,10\}  [-0-9: ]\{19\}  //p' | head -n 2000
+}
+
 # Of items: their ids. KIND LIST
 _cairn_items()
 {
@@ -81,6 +87,8 @@ _cairn_options()
     'checkpoint create') printf '%s\n' --tag --trigger --session ;;
     'checkpoint at') printf '%s\n' --seq --tag --section --session ;;
     'checkpoint diff' | 'checkpoint undo-restore' | 'checkpoint recover') printf '%s\n' --session ;;
+    'checkpoint log') printf '%s\n' --newest --all --session ;;
+    'checkpoint files' | 'checkpoint cat') printf '%s\n' --session ;;
     'checkpoint restore') printf '%s\n' --yes --session ;;
     'checkpoint bisect') printf '%s\n' --good --bad --check ;;
     'session start') printf '%s\n' --no-switch ;;
@@ -175,7 +183,7 @@ _cairn_values()
     command) printf '%s\n' list show remove ;;
     check) printf '%s\n' add list show run update remove ;;
         --page | --keep-last | --keep-days | --keep-tag | --strength | --source | --confidence | --subject | --claim | --about | --seq | --model | \
-        --tokens-in | --tokens-out | --last) : ;;
+        --tokens-in | --tokens-out | --last | --newest) : ;;
     *) return 1 ;;
     esac
 }
@@ -186,8 +194,8 @@ _cairn_operands()
     '') printf '%s\n' run resume plan explain status watch runs log shell events graph init \
         validate cancel resolve undo next claim complete fail doctor gc checkpoint session hypothesis \
         evidence belief gap note branch exec command check report help version ;;
-    checkpoint) printf '%s\n' list show timeline verify head delete prune create at diff restore \
-        undo-restore bisect recover ;;
+    checkpoint) printf '%s\n' list show timeline verify head delete prune create at files cat log \
+        diff restore undo-restore bisect recover ;;
     session) printf '%s\n' start list show switch end config undo log message export import ;;
     'session message') printf '%s\n' add import list show ;;
     hypothesis) printf '%s\n' add list show test confirm reject update remove ;;
@@ -207,7 +215,8 @@ _cairn_operands()
         ;;
     log | explain) _cairn_tasks ;;
     'checkpoint show' | 'checkpoint verify' | 'checkpoint delete' | 'checkpoint at' | \
-        'checkpoint diff' | 'checkpoint restore' | report) _cairn_checkpoints ;;
+        'checkpoint diff' | 'checkpoint restore' | 'checkpoint files' | report) _cairn_checkpoints ;;
+    'checkpoint log') _cairn_files ;;
     'session show' | 'session switch' | 'session end') _cairn_sessions ;;
     'session config') cairn session config 2>/dev/null | awk '{ print $1 }' ;;
     'branch switch' | 'branch merge' | 'branch abandon') _cairn_branches ;;

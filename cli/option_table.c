@@ -322,6 +322,10 @@ static const struct option option_table[OPT_NONE] = {
                   "only the last N messages; 0: all (default: 20)", 0, INT64_MAX, 20},
     [OPT_RAW] = {"raw", 0, OPTION_FLAG, NULL,
                  "print the stored body, byte for byte, instead", 0, 0, 0},
+    [OPT_NEWEST] = {"newest", 'n', OPTION_NUMBER, "N", "only the newest N versions", 1,
+                    INT64_MAX, 0},
+    [OPT_ALL_BRANCHES] = {"all", 0, OPTION_FLAG, NULL,
+                          "the checkpoints of all branches of the session", 0, 0, 0},
     [OPT_ALL_CHECKS] = {"all", 0, OPTION_FLAG, NULL, "every check of the session", 0, 0,
                         0},
 };

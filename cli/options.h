@@ -129,6 +129,8 @@ enum option_id {
     OPT_JSON_LINES,
     OPT_LAST,
     OPT_RAW,
+    OPT_NEWEST, /* from here on: files of checkpoints */
+    OPT_ALL_BRANCHES,
     OPT_NONE /* ends a list, and counts */
 };
 #define OPT_GLOBALS OPT_VERSION

@@ -144,8 +144,7 @@ int line_describe(struct cairn_store *store, struct sha256 *sha,
 
 /* ---- Public ---- */
 
-/* The newest record of the current branch, or the one where that begins. */
-static int present_seq(struct live *live, uint64_t *seq, struct cairn_error *error)
+int line_present_seq(struct live *live, uint64_t *seq, struct cairn_error *error)
 {
     struct arena arena = ARENA_INIT;
     struct chain head;
@@ -180,7 +179,8 @@ static int load_public(struct cairn_store *store, const char *session, const cha
     int rc = to ? live_begin(&live, store, false, error)
                 : live_read(&live, store, session, error);
     if (!rc)
-        rc = to ? place_of(store, to, &last, error) : present_seq(&live, &last, error);
+        rc = to ? place_of(store, to, &last, error)
+                : line_present_seq(&live, &last, error);
     if (!rc && from)
         rc = place_of(store, from, &first, error);
     if (!rc)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The table of commands, in the order of the help page; those of debugging sessions are
- * in cli/sessions/. */
+ * in cli/sessions/ and cli/files/. */
 #include "cli/commands/table.h"
 
 #include "cli/commands/run_commands.h"
 #include "cli/commands/store_commands.h"
+#include "cli/files/commands.h"
 #include "cli/sessions/commands.h"
 #include "cli/sessions/tables.h"
 
@@ -412,50 +413,6 @@ static const struct command command_table[] = {
      1,
      {OPT_SEQ, OPT_TAGGED, OPT_SECTION, OPT_SESSION, OPT_NONE},
      command_checkpoint_at},
-    {"checkpoint files",
-     "CHECKPOINT",
-     "list the files that a checkpoint of a session holds",
-     "Lists what the checkpoint holds of the files below the directory that the "
-     "setting "
-     "`files` of the session named then (`cairn session config files DIR`): mode, "
-     "size, "
-     "time of change and path, links with what they point to, and what was left out, "
-     "with the reason. CHECKPOINT is an id, a number or a time.",
-     "  cairn session config files .\n  cairn checkpoint files 42",
-     "0 2 5 10 75",
-     1,
-     1,
-     {OPT_SESSION, OPT_NONE},
-     command_checkpoint_files},
-    {"checkpoint cat",
-     "CHECKPOINT:PATH",
-     "print a file as it was at a checkpoint",
-     "Prints the content of one file that the checkpoint holds, after verifying it. "
-     "PATH is what `cairn checkpoint files` prints.",
-     "  cairn checkpoint cat 42:src/main.c > main.c.before",
-     "0 2 5 10 75",
-     1,
-     1,
-     {OPT_SESSION, OPT_NONE},
-     command_checkpoint_cat},
-    {"checkpoint diff",
-     "[FROM [TO]]",
-     "compare two states of a session",
-     "Lists the items that were added (+), changed (~, with each field) or removed (-) "
-     "between two checkpoints, or between one and the present state, and sums them up "
-     "in the last line. Each is an id, a number or a time, as in `cairn checkpoint "
-     "at`. "
-     "Without FROM: since the newest checkpoint of the branch. Files that differ "
-     "between "
-     "two checkpoints are listed; --patch prints what differs in them as `git apply` "
-     "and "
-     "`patch -p1` take it, without TO against the files as they are now.",
-     "  cairn checkpoint diff 42\n  cairn checkpoint diff '2 hours ago' 57 --json",
-     "0 2 5 10 75",
-     0,
-     2,
-     {OPT_PATCH, OPT_STAT, OPT_UNIFIED, OPT_SESSION, OPT_NONE},
-     command_checkpoint_diff},
     {"checkpoint restore",
      "CHECKPOINT",
      "put a session back to a checkpoint",
@@ -592,7 +549,8 @@ static const struct command_group groups[] = {
 static const struct command_part own_commands = {
     command_table, sizeof command_table / sizeof command_table[0]};
 const struct command_tables command_tables = {
-    .parts = {&own_commands, &session_commands, &board_commands, &run_commands},
+    .parts = {&own_commands, &file_commands, &session_commands, &board_commands,
+              &run_commands},
     .groups = groups,
     .n_groups = sizeof groups / sizeof groups[0],
 };

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* cairn checkpoint files, cairn checkpoint cat: the files that a checkpoint holds. */
 #include "cli/events/hooks.h"
+#include "cli/files/commands.h"
 #include "cli/files/files.h"
 #include "cli/format.h"
 #include "cli/json.h"
 #include "cli/report.h"
-#include "cli/sessions/commands.h"
 #include "cli/sessions/session_of.h"
 #include "cli/ui.h"
 
@@ -32,10 +32,9 @@ static int print_file(void *context, const struct cairn_file *file)
     return ui_output_lost();
 }
 
-static int add_file(void *context, const struct cairn_file *file)
+void file_document(struct doc *doc, const char *key, const struct cairn_file *file)
 {
-    struct doc *doc = context;
-    doc_object(doc, NULL);
+    doc_object(doc, key);
     doc_text(doc, "path", file->path);
     doc_text(doc, "kind", file->why ? "left_out" : file->kind);
     if (!file->why && !file->target)
@@ -49,6 +48,11 @@ static int add_file(void *context, const struct cairn_file *file)
     if (file->why)
         doc_text(doc, "why", file->why);
     doc_end(doc);
+}
+
+static int add_file(void *context, const struct cairn_file *file)
+{
+    file_document(context, NULL, file);
     return 0;
 }
 

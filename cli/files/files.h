@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* What a checkpoint holds of files, for `cairn checkpoint show`. Both return an exit
- * status, after printing what is wrong. */
+/* What a checkpoint holds of files, for `cairn checkpoint show`. They return an
+ * exit status, after printing what is wrong. */
 #ifndef CLI_FILES_FILES_H
 #define CLI_FILES_FILES_H
 
 #include "cairn.h"
 #include "cli/json.h"
 
+/* An entry as an object: `key` NULL: a member of an array. */
+void file_document(struct doc *doc, const char *key, const struct cairn_file *file);
 /* A line; none where it holds no files. */
 int files_print(struct cairn_store *store, const char *id);
 /* The member "files": counts, or null. */

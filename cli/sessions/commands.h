@@ -33,8 +33,6 @@ int command_exec(struct settings *settings);
 int command_check_run(struct settings *settings);
 int command_checkpoint_create(struct settings *settings);
 int command_checkpoint_at(struct settings *settings);
-int command_checkpoint_files(struct settings *settings);
-int command_checkpoint_cat(struct settings *settings);
 int command_checkpoint_diff(struct settings *settings);
 int command_checkpoint_restore(struct settings *settings);
 int command_checkpoint_label(struct settings *settings);

@@ -6,6 +6,7 @@
 #ifndef CAIRN_FILES_H
 #define CAIRN_FILES_H
 
+#include "checkpoint.h"
 #include "error.h"
 #include "store.h"
 
@@ -73,6 +74,31 @@ CAIRN_API int cairn_files_compare(struct cairn_store *store, const char *session
                                   const struct cairn_files_diff *options,
                                   int (*each)(void *, const struct cairn_file_change *),
                                   void *context, struct cairn_error *error);
+
+/* ---- Over all checkpoints ---- */
+
+/* What a checkpoint made of one path. */
+struct cairn_file_version {
+    const char *change; /* "added", "changed", "mode" (that alone), "removed"; or
+                           "damaged": it cannot be told */
+    char id[CAIRN_ID_MAX];
+    uint64_t seq;
+    int64_t time_ns;               /* UTC */
+    const char *message;           /* of the checkpoint, "": none */
+    const char *branch;            /* its name */
+    const struct cairn_file *file; /* NULL: it was removed, or that cannot be told */
+};
+/* The versions of a file, directory or link, newest first, at most so many (0: all):
+ * one for each checkpoint in which it is not what it was in the one before that holds
+ * files. A time that has changed alone is no change. Of the checkpoints that led to the
+ * present state of the session, or with `all` of all its branches. Deleted ones are
+ * left out. CAIRN_ENOTFOUND: none of them holds such a path; CAIRN_EDAMAGED: one or
+ * more are damaged, and all others were told of. The callback must not use the store; a
+ * non-zero return stops. */
+CAIRN_API int cairn_files_log(struct cairn_store *store, const char *session,
+                              const char *path, bool all, uint64_t most,
+                              int (*each)(void *, const struct cairn_file_version *),
+                              void *context, struct cairn_error *error);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/* The commands about the files of checkpoints, in the order of their help pages. */
+#include "cli/files/commands.h"
+#include "cli/sessions/commands.h"
+
+#define EXITS "0 2 5 10 75"
+
+static const struct command file_table[] = {
+    {"checkpoint files",
+     "CHECKPOINT",
+     "list the files that a checkpoint of a session holds",
+     "Lists what the checkpoint holds of the files below the directory that the "
+     "setting "
+     "`files` of the session named then (`cairn session config files DIR`): mode, "
+     "size, "
+     "time of change and path, links with what they point to, and what was left out, "
+     "with the reason. CHECKPOINT is an id, a number or a time.",
+     "  cairn session config files .\n  cairn checkpoint files 42",
+     EXITS,
+     1,
+     1,
+     {OPT_SESSION, OPT_NONE},
+     command_checkpoint_files},
+    {"checkpoint cat",
+     "CHECKPOINT:PATH",
+     "print a file as it was at a checkpoint",
+     "Prints the content of one file that the checkpoint holds, after verifying it. "
+     "PATH is what `cairn checkpoint files` prints.",
+     "  cairn checkpoint cat 42:src/main.c > main.c.before",
+     EXITS,
+     1,
+     1,
+     {OPT_SESSION, OPT_NONE},
+     command_checkpoint_cat},
+    {"checkpoint log",
+     "PATH",
+     "list the versions of one file over the checkpoints of a session",
+     "Lists in which checkpoints a file, directory or link was added, changed or "
+     "removed, or its mode alone was changed, newest first. These are the checkpoints "
+     "that led to the present state; with --all those of every branch. PATH is what "
+     "`cairn checkpoint files` prints. `cairn checkpoint cat ID:PATH` prints a "
+     "version. "
+     "Damaged checkpoints are named, with exit status 5.",
+     "  cairn checkpoint log src/main.c -n 5",
+     EXITS,
+     1,
+     1,
+     {OPT_NEWEST, OPT_ALL_BRANCHES, OPT_SESSION, OPT_NONE},
+     command_checkpoint_log},
+    {"checkpoint diff",
+     "[FROM [TO]]",
+     "compare two states of a session",
+     "Lists the items that were added (+), changed (~, with each field) or removed (-) "
+     "between two checkpoints, or between one and the present state, and sums them up "
+     "in the last line. Each is an id, a number or a time, as in `cairn checkpoint "
+     "at`. "
+     "Without FROM: since the newest checkpoint of the branch. Files that differ "
+     "between "
+     "two checkpoints are listed; --patch prints what differs in them as `git apply` "
+     "and "
+     "`patch -p1` take it, without TO against the files as they are now.",
+     "  cairn checkpoint diff 42\n  cairn checkpoint diff '2 hours ago' 57 --json",
+     EXITS,
+     0,
+     2,
+     {OPT_PATCH, OPT_STAT, OPT_UNIFIED, OPT_SESSION, OPT_NONE},
+     command_checkpoint_diff},
+};
+
+const struct command_part file_commands = {file_table,
+                                           sizeof file_table / sizeof file_table[0]};
