@@ -88,6 +88,7 @@ _cairn_options()
     'checkpoint at') printf '%s\n' --seq --tag --section --session ;;
     'checkpoint diff' | 'checkpoint undo-restore' | 'checkpoint recover') printf '%s\n' --session ;;
     'checkpoint log') printf '%s\n' --newest --all --session ;;
+    'checkpoint export') printf '%s\n' --tar --session ;;
     'checkpoint files' | 'checkpoint cat') printf '%s\n' --session ;;
     'checkpoint restore') printf '%s\n' --yes --session ;;
     'checkpoint bisect') printf '%s\n' --good --bad --check ;;
@@ -195,7 +196,7 @@ _cairn_operands()
         validate cancel resolve undo next claim complete fail doctor gc checkpoint session hypothesis \
         evidence belief gap note branch exec command check report help version ;;
     checkpoint) printf '%s\n' list show timeline verify head delete prune create at files cat log \
-        diff restore undo-restore bisect recover ;;
+        export diff restore undo-restore bisect recover ;;
     session) printf '%s\n' start list show switch end config undo log message export import ;;
     'session message') printf '%s\n' add import list show ;;
     hypothesis) printf '%s\n' add list show test confirm reject update remove ;;
@@ -215,7 +216,7 @@ _cairn_operands()
         ;;
     log | explain) _cairn_tasks ;;
     'checkpoint show' | 'checkpoint verify' | 'checkpoint delete' | 'checkpoint at' | \
-        'checkpoint diff' | 'checkpoint restore' | 'checkpoint files' | report) _cairn_checkpoints ;;
+        'checkpoint diff' | 'checkpoint restore' | 'checkpoint files' | 'checkpoint export' | report) _cairn_checkpoints ;;
     'checkpoint log') _cairn_files ;;
     'session show' | 'session switch' | 'session end') _cairn_sessions ;;
     'session config') cairn session config 2>/dev/null | awk '{ print $1 }' ;;

@@ -326,6 +326,8 @@ static const struct option option_table[OPT_NONE] = {
                     INT64_MAX, 0},
     [OPT_ALL_BRANCHES] = {"all", 0, OPTION_FLAG, NULL,
                           "the checkpoints of all branches of the session", 0, 0, 0},
+    [OPT_TAR] = {"tar", 0, OPTION_FLAG, NULL,
+                 "as an archive that `tar -x` takes (POSIX pax)", 0, 0, 0},
     [OPT_ALL_CHECKS] = {"all", 0, OPTION_FLAG, NULL, "every check of the session", 0, 0,
                         0},
 };

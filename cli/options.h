@@ -131,6 +131,7 @@ enum option_id {
     OPT_RAW,
     OPT_NEWEST, /* from here on: files of checkpoints */
     OPT_ALL_BRANCHES,
+    OPT_TAR,
     OPT_NONE /* ends a list, and counts */
 };
 #define OPT_GLOBALS OPT_VERSION

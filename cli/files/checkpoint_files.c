@@ -56,7 +56,7 @@ static int add_file(void *context, const struct cairn_file *file)
     return 0;
 }
 
-static void summary_document(struct doc *doc, const struct cairn_files_summary *summary)
+void files_summary_document(struct doc *doc, const struct cairn_files_summary *summary)
 {
     doc_object(doc, "files");
     doc_count(doc, "files", summary->files);
@@ -96,7 +96,7 @@ int files_document(struct doc *doc, struct cairn_store *store, const char *id)
     else if (rc != 0)
         return report_error(&error);
     else
-        summary_document(doc, &summary);
+        files_summary_document(doc, &summary);
     return 0;
 }
 
@@ -119,7 +119,7 @@ static int list_files(struct cairn_store *store, const char *id)
     if (!json)
         return 0;
     doc_end(&doc);
-    summary_document(&doc, &summary);
+    files_summary_document(&doc, &summary);
     return doc_print(&doc);
 }
 

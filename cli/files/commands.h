@@ -10,5 +10,6 @@ extern const struct command_part file_commands;
 int command_checkpoint_files(struct settings *settings);
 int command_checkpoint_cat(struct settings *settings);
 int command_checkpoint_log(struct settings *settings);
+int command_checkpoint_export(struct settings *settings);
 
 #endif

@@ -47,6 +47,21 @@ static const struct command file_table[] = {
      1,
      {OPT_NEWEST, OPT_ALL_BRANCHES, OPT_SESSION, OPT_NONE},
      command_checkpoint_log},
+    {"checkpoint export",
+     "--tar CHECKPOINT [FILE]",
+     "write the files of a checkpoint into an archive",
+     "Writes what the checkpoint holds of files into a tar archive (POSIX pax), with "
+     "modes, links and times, or without FILE (or with -) to stdout, unless that is a "
+     "terminal. FILE takes its place when it is whole; where content is damaged "
+     "nothing "
+     "is left, and what stdout got has no end mark, with exit status 5.",
+     "  cairn checkpoint export --tar 42 before.tar\n"
+     "  cairn checkpoint export --tar 42 | tar -xpf - -C /tmp/before",
+     EXITS,
+     1,
+     2,
+     {OPT_TAR, OPT_SESSION, OPT_NONE},
+     command_checkpoint_export},
     {"checkpoint diff",
      "[FROM [TO]]",
      "compare two states of a session",

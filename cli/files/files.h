@@ -9,6 +9,8 @@
 
 /* An entry as an object: `key` NULL: a member of an array. */
 void file_document(struct doc *doc, const char *key, const struct cairn_file *file);
+/* The member "files": counts. */
+void files_summary_document(struct doc *doc, const struct cairn_files_summary *summary);
 /* A line; none where it holds no files. */
 int files_print(struct cairn_store *store, const char *id);
 /* The member "files": counts, or null. */

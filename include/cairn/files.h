@@ -47,6 +47,16 @@ CAIRN_API int cairn_files_read(struct cairn_store *store, const char *id,
                                int (*part)(void *, const char *bytes, size_t n),
                                void *context, struct cairn_error *error);
 
+/* All of it as an archive (POSIX pax), which `write` gets in parts: names, links,
+ * modes, times of files and directories to the ns; owners are 0, and links have the
+ * time of the checkpoint. What was left out is not in it. A non-zero return of `write`
+ * stops, and is no error. CAIRN_EDAMAGED: the archive is not whole, and has no end
+ * mark. */
+CAIRN_API int cairn_files_tar(struct cairn_store *store, const char *id,
+                              int (*write)(void *, const char *bytes, size_t n),
+                              void *context, struct cairn_files_summary *summary,
+                              struct cairn_error *error);
+
 /* What differs between the files of two states. */
 struct cairn_file_change {
     const char *change; /* "added", "removed", "changed", "renamed" */

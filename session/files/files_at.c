@@ -5,12 +5,14 @@
 static int find_snapshot(struct files_reading *r, const char *id)
 {
     struct sections sections;
+    struct sections_at at = {.time_ns = 0};
     uint64_t seq = 0;
     char number[CAIRN_ID_MAX];
     int rc = debug_seq(r->live.store, id, &seq, r->error);
     if (!rc)
-        rc = sections_read(r->live.store, r->live.sha, seq, &r->arena, &sections, NULL,
+        rc = sections_read(r->live.store, r->live.sha, seq, &r->arena, &sections, &at,
                            r->error);
+    r->time_ns = at.time_ns;
     if (rc)
         return rc;
     const struct section_ref *files = files_section(&sections);
@@ -35,6 +37,16 @@ int files_close(struct files_reading *r, int rc)
 {
     arena_release(&r->arena);
     return live_close(&r->live, rc, r->error);
+}
+
+struct cairn_files_summary files_summary(const struct files_reading *r)
+{
+    const struct snapshot_counts *counts = &r->head.counts;
+    return (struct cairn_files_summary){.files = counts->files,
+                                        .directories = counts->directories,
+                                        .links = counts->links,
+                                        .left_out = counts->left_out,
+                                        .bytes = counts->bytes};
 }
 
 struct telling {
@@ -86,13 +98,8 @@ int cairn_files_list(struct cairn_store *store, const char *id,
     struct files_reading r;
     struct telling t = {each, context, ARENA_INIT};
     int rc = files_open(&r, store, id, error);
-    const struct snapshot_counts *counts = &r.head.counts;
     if (!rc && summary)
-        *summary = (struct cairn_files_summary){.files = counts->files,
-                                                .directories = counts->directories,
-                                                .links = counts->links,
-                                                .left_out = counts->left_out,
-                                                .bytes = counts->bytes};
+        *summary = files_summary(&r);
     if (!rc && each)
         rc = snapshot_each(store, &r.head.root, tell_entry, &t, error);
     arena_release(&t.arena);

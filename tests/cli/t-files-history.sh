@@ -78,6 +78,82 @@ make_one 'and with' >made
 is "$(cairn checkpoint log src/deep/a.txt | awk 'NR > 1' | wc -l)" 3 \
     'checkpoints without files are passed over'
 
+# ---- An archive ----
+listing() { # DIRECTORY: all of it but the times of links
+    (cd "$1" && find . -mindepth 1 \( -type l -printf '%P\0l %l\0' -o \
+        -printf '%P\0%y %m %s %T@\0' \) | sed -z 's/^d \([0-7]*\) [0-9]*/d \1/' | tr '\0' '\n' | LC_ALL=C sort)
+}
+mkdir -p p/tar/empty p/tar/closed
+nl=$(printf 'new\nline')
+echo line >"p/tar/$nl"
+bad=$(printf 'b\377d')
+echo bad >"p/tar/$bad"
+long=$(printf '%0200d' 1)
+echo long >"p/tar/$long"
+mkdir "p/tar/$long.d"
+echo longer >"p/tar/$long.d/$long"
+echo 'long and no UTF-8' >"p/tar/$bad$long"
+echo 'umlauts' >"p/tar/äöü-$long"
+echo option >p/tar/--help
+echo blank >"p/tar/ blank "
+: >p/tar/nothing
+head -c 512 /dev/urandom >p/tar/block
+head -c 9000000 /dev/urandom >p/tar/large
+ln -s "$long/$long" p/tar/far
+ln -s ../../nowhere p/tar/dangling
+ln -s /etc p/tar/outside
+ln -s "$(printf 'no\377utf8')" p/tar/odd
+echo run >p/tar/tool
+chmod 4755 p/tar/tool
+chmod 0400 p/tar/block
+touch -d '1960-01-02 03:04:05.5 UTC' p/tar/nothing
+touch -d '2150-01-02 03:04:05.123456789 UTC' p/tar/tool
+touch -d '2001-02-03 04:05:06 UTC' p/tar/empty
+mkfifo p/tar/pipe
+chmod 0500 p/tar/closed
+archived=$(make_one 'to be archived')
+touch -r p/tar times
+rm p/tar/pipe
+touch -r times p/tar
+listing p >want
+exits 0 cairn checkpoint export --tar "$archived" "an archive.tar"
+says '1 of the files are not in the archive' 'what was left out is said'
+mkdir taken
+exits 0 tar -C taken -xpf 'an archive.tar'
+listing taken >got
+ok 'tar -x gives the same names, modes, times and links' cmp want got
+ok 'and contents' diff -r --no-dereference p taken
+cairn checkpoint export --tar "$archived" 2>err >piped.tar
+ok 'to stdout the same' cmp 'an archive.tar' piped.tar
+cairn checkpoint export --tar "$archived" - 2>err >piped.tar
+ok 'which - is, too' cmp 'an archive.tar' piped.tar
+exits 0 cairn checkpoint export --tar "$archived" 'an archive.tar' --json
+json_ok 'as JSON'
+is "$(json_get .bytes out)" "$(wc -c <piped.tar)" 'with its size'
+is "$(json_get .files.left_out out)" 1 'and counts'
+exits 2 cairn checkpoint export --tar "$archived" --json
+exits 2 cairn checkpoint export "$archived" x.tar
+says 'say in which form: --tar'
+exits 10 cairn checkpoint export --tar "$bare" x.tar
+says 'holds no files'
+exits 10 cairn checkpoint export --tar "$archived" none/x.tar
+exits 2 cairn checkpoint export --tar "$archived" p
+exits 2 cairn checkpoint export --tar "$archived" /dev/null
+if command -v script >which.out; then
+    script -qec "cairn checkpoint export --tar $archived" typescript </dev/null >out 2>err
+    status=$?
+    is "$status" 2 'a terminal gets no archive'
+    says 'an archive is not for a terminal'
+else
+    skip 'a terminal gets no archive' 'there is no script(1)'
+fi
+if [ -w /dev/full ]; then
+    cairn checkpoint export --tar "$archived" >/dev/full 2>err
+    is $? 75 'a full disk is told'
+fi
+is "$(find . -maxdepth 1 \( -name '*.tar.*' -o -name x.tar \))" '' 'no other files are left'
+chmod 0700 p/tar/closed taken/tar/closed
+
 # ---- Damage ----
 cp -r .cairn sound
 run "$BUILD/tests/tools/sql" .cairn/cairn.db \
@@ -89,6 +165,18 @@ is "$(awk 'NR > 1 { print $4 }' out | tr '\n' ' ')" 'changed changed damaged add
 exits 5 cairn checkpoint log src/deep/a.txt --json
 json_ok 'as JSON'
 is "$(json_get .damaged out)" true 'also there'
+rm -r .cairn
+cp -r sound .cairn
+digest=$(sha256sum p/tar/block | cut -c1-64)
+run "$BUILD/tests/tools/sql" .cairn/cairn.db "DELETE FROM object WHERE digest = x'$digest'"
+echo before >kept.tar
+exits 5 cairn checkpoint export --tar "$archived" kept.tar
+says 'tar/block' 'damaged content is named'
+is "$(cat kept.tar)" before 'and nothing of half an archive takes a place'
+is "$(find . -maxdepth 1 -name 'kept.tar.*')" '' 'or is left'
+cairn checkpoint export --tar "$archived" >half.tar 2>err
+is $? 5 'to stdout the exit status says it'
+ok 'and tar does' sh -c '! tar -tf half.tar >out 2>err'
 rm -r .cairn
 mv sound .cairn
 done_testing
