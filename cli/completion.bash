@@ -89,6 +89,7 @@ _cairn_options()
     'checkpoint diff' | 'checkpoint undo-restore' | 'checkpoint recover') printf '%s\n' --session ;;
     'checkpoint log') printf '%s\n' --newest --all --session ;;
     'checkpoint export') printf '%s\n' --tar --session ;;
+    'checkpoint grep') printf '%s\n' --ignore-case --fixed --paths --session ;;
     'checkpoint files' | 'checkpoint cat') printf '%s\n' --session ;;
     'checkpoint restore') printf '%s\n' --yes --session ;;
     'checkpoint bisect') printf '%s\n' --good --bad --check ;;
@@ -184,7 +185,7 @@ _cairn_values()
     command) printf '%s\n' list show remove ;;
     check) printf '%s\n' add list show run update remove ;;
         --page | --keep-last | --keep-days | --keep-tag | --strength | --source | --confidence | --subject | --claim | --about | --seq | --model | \
-        --tokens-in | --tokens-out | --last | --newest) : ;;
+        --tokens-in | --tokens-out | --last | --newest | --paths) : ;;
     *) return 1 ;;
     esac
 }
@@ -196,7 +197,7 @@ _cairn_operands()
         validate cancel resolve undo next claim complete fail doctor gc checkpoint session hypothesis \
         evidence belief gap note branch exec command check report help version ;;
     checkpoint) printf '%s\n' list show timeline verify head delete prune create at files cat log \
-        export diff restore undo-restore bisect recover ;;
+        grep export diff restore undo-restore bisect recover ;;
     session) printf '%s\n' start list show switch end config undo log message export import ;;
     'session message') printf '%s\n' add import list show ;;
     hypothesis) printf '%s\n' add list show test confirm reject update remove ;;

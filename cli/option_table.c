@@ -328,6 +328,15 @@ static const struct option option_table[OPT_NONE] = {
                           "the checkpoints of all branches of the session", 0, 0, 0},
     [OPT_TAR] = {"tar", 0, OPTION_FLAG, NULL,
                  "as an archive that `tar -x` takes (POSIX pax)", 0, 0, 0},
+    [OPT_PATHS] = {"paths", 0, OPTION_TEXT, "GLOB,...",
+                   "only these files: patterns as in .gitignore, from the directory of "
+                   "the files, separated by commas (\\, is a comma); a directory means "
+                   "what is below it",
+                   0, 0, 0},
+    [OPT_IGNORE_CASE] = {"ignore-case", 'i', OPTION_FLAG, NULL,
+                         "letters of both cases (of ASCII) are the same", 0, 0, 0},
+    [OPT_FIXED] = {"fixed", 'F', OPTION_FLAG, NULL,
+                   "the pattern is looked for as it is, and is no expression", 0, 0, 0},
     [OPT_ALL_CHECKS] = {"all", 0, OPTION_FLAG, NULL, "every check of the session", 0, 0,
                         0},
 };

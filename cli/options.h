@@ -132,6 +132,9 @@ enum option_id {
     OPT_NEWEST, /* from here on: files of checkpoints */
     OPT_ALL_BRANCHES,
     OPT_TAR,
+    OPT_PATHS,
+    OPT_IGNORE_CASE,
+    OPT_FIXED,
     OPT_NONE /* ends a list, and counts */
 };
 #define OPT_GLOBALS OPT_VERSION

@@ -11,5 +11,6 @@ int command_checkpoint_files(struct settings *settings);
 int command_checkpoint_cat(struct settings *settings);
 int command_checkpoint_log(struct settings *settings);
 int command_checkpoint_export(struct settings *settings);
+int command_checkpoint_grep(struct settings *settings);
 
 #endif

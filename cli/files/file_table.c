@@ -62,6 +62,23 @@ static const struct command file_table[] = {
      2,
      {OPT_TAR, OPT_SESSION, OPT_NONE},
      command_checkpoint_export},
+    {"checkpoint grep",
+     "PATTERN [CHECKPOINT]",
+     "search all versions of all files of a session",
+     "Prints the lines that match PATTERN, a POSIX extended regular expression, in "
+     "every version of every file that a checkpoint of the session holds, or in one "
+     "checkpoint. In front of each: the checkpoints that have this version, then the "
+     "path and the number of the line. 3..7 means that it came with checkpoint 3 and "
+     "was last in 7; 3.. that the newest one has it still; 3 that only that one had "
+     "it. "
+     "Binary files are named. Exit status 1: nothing was found.",
+     "  cairn checkpoint grep 'retry *=' --paths '*.py'\n"
+     "  cairn checkpoint grep -F 'x[0]' 42",
+     "0 1 2 5 10 75",
+     1,
+     2,
+     {OPT_IGNORE_CASE, OPT_FIXED, OPT_PATHS, OPT_SESSION, OPT_NONE},
+     command_checkpoint_grep},
     {"checkpoint diff",
      "[FROM [TO]]",
      "compare two states of a session",

@@ -110,6 +110,53 @@ CAIRN_API int cairn_files_log(struct cairn_store *store, const char *session,
                               int (*each)(void *, const struct cairn_file_version *),
                               void *context, struct cairn_error *error);
 
+struct cairn_files_search {
+    const char *pattern;    /* a POSIX extended regular expression, of a line */
+    bool fixed;             /* or these bytes */
+    bool ignore_case;       /* of ASCII */
+    const char *checkpoint; /* this one alone; NULL: all of the session */
+    /* Only paths that one of these patterns matches (n_paths 0: all). Each is a pattern
+     * as a line of a .gitignore in the directory of the files has it, and means what is
+     * below a directory, too. */
+    const char *const *paths;
+    size_t n_paths;
+    /* Told of what is damaged, with the context: a checkpoint (`path` NULL), or the
+     * content that a file had first in it. May be NULL. */
+    void (*damaged)(void *context, const char *id, const char *path, const char *text);
+};
+/* A line of a version of a file. Views during the callback. */
+struct cairn_file_match {
+    char id[CAIRN_ID_MAX];   /* the checkpoint in which the version came first */
+    char last[CAIRN_ID_MAX]; /* the newest one that has it there */
+    uint64_t seq, last_seq;
+    int64_t time_ns; /* of the first */
+    bool present;    /* the newest one that led to the present state has it, too */
+    const char *path;
+    bool binary;   /* the content is, and matches: it is named alone, once */
+    uint64_t line; /* from 1 */
+    const char *text;
+    size_t bytes;
+    bool cut; /* a piece of a line of more than 1 MiB */
+};
+struct cairn_files_searched {
+    uint64_t checkpoints; /* that hold files */
+    uint64_t contents, bytes, matches, damaged;
+};
+/* Searches all versions of all files, of all branches of the session: by the checkpoint
+ * in which each came first, then by the path. A content is read once, however many
+ * checkpoints have it; again only where it matches and comes under another path, too.
+ * Binary contents are those with a NUL in the first 8,000 bytes. A line of more than 1
+ * MiB is looked at in pieces of that size, which overlap by 64 KiB. Memory: some 200
+ * bytes for each version of a file, and at most some 10 MiB. CAIRN_EUSAGE: the pattern
+ * cannot be used; CAIRN_EDAMAGED: something was told as damaged, and all else was
+ * searched; CAIRN_ENOTFOUND: there are no files. The callback must not use the store; a
+ * non-zero return stops. */
+CAIRN_API int cairn_files_search(struct cairn_store *store, const char *session,
+                                 const struct cairn_files_search *options,
+                                 int (*each)(void *, const struct cairn_file_match *),
+                                 void *context, struct cairn_files_searched *result,
+                                 struct cairn_error *error);
+
 #ifdef __cplusplus
 }
 #endif

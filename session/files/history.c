@@ -41,6 +41,16 @@ static int load_line(struct history *h, const char *at)
     return rc;
 }
 
+static int load_one(struct history *h, const char *at)
+{
+    struct step step = {.before = STEP_NONE};
+    int rc = debug_seq(h->live.store, at, &step.seq, h->error);
+    if (!rc)
+        rc = add_step(h, &step);
+    h->newest = 0;
+    return rc;
+}
+
 /* Where a branch begins and where it has come to. */
 struct branch_end {
     uint64_t branch, from_seq;
@@ -134,7 +144,9 @@ int history_open(struct history *h, struct cairn_store *store, const char *sessi
                 : live_read(&h->live, store, session, error);
     if (rc)
         return rc;
-    return all && !at ? load_all(h) : load_line(h, at);
+    if (at && all)
+        return load_one(h, at);
+    return all ? load_all(h) : load_line(h, at);
 }
 
 int history_close(struct history *h, int rc)
@@ -166,12 +178,17 @@ int history_read(struct history *h, uint32_t at)
     struct step *step = &h->steps[at];
     struct arena arena = ARENA_INIT;
     struct sections sections;
+    struct sections_at read;
     if (step->state != STEP_UNREAD)
         return 0;
     int rc = sections_read(h->live.store, h->live.sha, step->seq, &arena, &sections,
-                           NULL, h->error);
+                           &read, h->error);
     const struct section_ref *files = rc ? NULL : files_section(&sections);
     step->state = files ? STEP_FILES : STEP_EMPTY;
+    if (!rc) {
+        step->branch = read.branch;
+        step->time_ns = read.time_ns;
+    }
     if (files)
         rc = read_root(h, &files->digest);
     if (!rc && files)

@@ -28,9 +28,9 @@ struct history {
     struct cairn_error *error;
 };
 /* Begins a read transaction. The steps are those that led to the present state of the
- * session, or to a checkpoint (`at` not NULL); `all`: those of all its branches. A
- * branch whose beginning was deleted begins with what is left of it. CAIRN_ENOTFOUND:
- * there are none. history_close in any case. */
+ * session, or to a checkpoint (`at` not NULL); `all`: those of all its branches, or
+ * `at` alone. A branch whose beginning was deleted begins with what is left of it.
+ * CAIRN_ENOTFOUND: there are none. history_close in any case. */
 int history_open(struct history *history, struct cairn_store *store,
                  const char *session, const char *at, bool all,
                  struct cairn_error *error);

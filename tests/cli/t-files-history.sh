@@ -12,6 +12,7 @@ make_one() { # MESSAGE: the number of the checkpoint
     cairn checkpoint create "$1" 2>/dev/null | sed 's/^debug:\([0-9]*\)-.*/\1/'
 }
 
+nl=$(printf 'new\nline')
 mkdir -p p/src/deep p/other
 run cairn session start history
 bare=$(make_one 'without files')
@@ -78,13 +79,103 @@ make_one 'and with' >made
 is "$(cairn checkpoint log src/deep/a.txt | awk 'NR > 1' | wc -l)" 3 \
     'checkpoints without files are passed over'
 
+# ---- What is in all of them ----
+found() { # the lines of `out` on one line
+    tr '\n' '|' <out
+}
+run cairn session start search
+run cairn session config files p
+mv p kept
+mkdir -p p/src
+printf 'first\nneedle one\nlast' >p/src/a
+printf 'no needle here\n' >p/b.txt
+a=$(make_one a)
+echo unrelated >p/c
+b=$(make_one b)
+printf 'first\nneedle two\nlast needle' >p/src/a
+c=$(make_one c)
+rm p/b.txt
+mv p/src/a p/src/moved
+d=$(make_one d)
+e=$(echo x >p/c && make_one e)
+exits 0 cairn checkpoint grep needle
+is "$(found)" "$a..$c:b.txt:1:no needle here|$a..$b:src/a:2:needle one|$c:src/a:2:needle two|$c:src/a:3:last needle|$d..:src/moved:2:needle two|$d..:src/moved:3:last needle|" \
+    'every version, with the checkpoints that have it'
+exits 0 cairn checkpoint grep '^needle (one|two)$'
+is "$(wc -l <out)" 3 'an extended regular expression, of lines'
+exits 1 cairn checkpoint grep 'needle (one'\|'none)$' "$e"
+silent_on out
+exits 0 cairn checkpoint grep needle "$b"
+is "$(found)" "$b:b.txt:1:no needle here|$b:src/a:2:needle one|" 'one checkpoint alone'
+exits 1 cairn checkpoint grep NEEDLE
+silent_on out
+exits 0 cairn checkpoint grep -i 'NEEDLE ONE'
+exits 1 cairn checkpoint grep -F 'needle.'
+exits 0 cairn checkpoint grep -F -i 'NEEDLE T'
+exits 0 cairn checkpoint grep needle --paths 'src'
+is "$(grep -c b.txt out)" 0 'only some of the paths'
+exits 0 cairn checkpoint grep needle --paths '*.txt,none'
+is "$(found)" "$a..$c:b.txt:1:no needle here|" 'by patterns'
+exits 2 cairn checkpoint grep needle --paths ''
+exits 2 cairn checkpoint grep 'needle ('
+says 'no extended regular expression'
+exits 2 cairn checkpoint grep "$nl"
+exits 2 cairn checkpoint grep "$(printf '%01001d' 1)"
+exits 10 cairn checkpoint grep needle 99999
+exits 10 cairn checkpoint grep needle "$bare"
+exits 0 cairn checkpoint grep needle --json
+json_ok 'as JSON'
+is "$(json_get '.matches[1].path' out) $(json_get '.matches[1].line' out) $(json_get '.matches[1].present' out)" \
+    'src/a 2 false' 'with what people see'
+is "$(json_get .checkpoints out) $(json_get .contents out)" '5 5' 'each content was read once'
+is "$(json_get '.matches[1].last' out | cut -d- -f1)" "debug:$b" 'with the last checkpoint'
+exits 1 cairn checkpoint grep nothing --json
+json_ok 'as JSON, too, where nothing was found'
+# Odd contents.
+{ head -c 3000000 /dev/zero | tr '\0' x; printf 'long needle\nafter needle\n'; } >p/wide
+{ head -c 5000000 /dev/urandom | tr '\n' ' '; printf 'needle in the dark\n'; } >p/binary
+printf 'esc \033[31mneedle\r\n' >"p/$nl"
+: >p/empty
+f=$(make_one f)
+exits 0 cairn checkpoint grep 'needle$' "$f" --paths wide
+is "$(cut -d: -f1-3 out)" "$f:wide:1
+$f:wide:2" 'a line of MiBs'
+ok 'of which a piece is printed' [ "$(head -n 1 out | wc -c)" -lt 1200000 ]
+exits 1 cairn checkpoint grep '^long' "$f" --paths wide
+exits 0 cairn checkpoint grep dark "$f"
+is "$(cat out)" "Binary file $f:binary matches" 'a binary file is named'
+exits 0 cairn checkpoint grep '31mneedle' "$f"
+is "$(cat out)" "$f:new^Jline:1:esc ^[[31mneedle^M" 'what is printed does nothing to a terminal'
+exits 0 cairn checkpoint grep '' "$f" --paths c,empty
+is "$(cat out)" "$f:c:1:x" 'an empty pattern: every line there is'
+# Two branches.
+run cairn checkpoint restore "$a" --yes
+echo 'needle of the branch' >p/b.txt
+g=$(make_one g)
+exits 0 cairn checkpoint grep 'needle of|no needle|needle two' --paths b.txt,moved
+is "$(found)" "$a..$c:b.txt:1:no needle here|$d..$f:src/moved:2:needle two|$g..:b.txt:1:needle of the branch|" \
+    'the newest one is that of the present branch'
+cp -r .cairn whole
+digest=$(printf 'no needle here\n' | sha256sum | cut -c1-64)
+run "$BUILD/tests/tools/sql" .cairn/cairn.db "DELETE FROM object WHERE digest = x'$digest'" \
+    "UPDATE checkpoint SET record = zeroblob(length(record)) WHERE seq = $e"
+exits 5 cairn checkpoint grep needle --paths 'b.txt,moved'
+is "$(found)" "$d..$f:src/moved:2:needle two|$d..$f:src/moved:3:last needle|$g..:b.txt:1:needle of the branch|" \
+    'all that is whole is searched'
+says "debug:$a:b.txt: " 'damaged content is named'
+says "debug:$e: " 'and so is a damaged checkpoint'
+rm -r .cairn
+mv whole .cairn
+run cairn session switch history
+rm -r p
+mv kept p
+
 # ---- An archive ----
 listing() { # DIRECTORY: all of it but the times of links
     (cd "$1" && find . -mindepth 1 \( -type l -printf '%P\0l %l\0' -o \
         -printf '%P\0%y %m %s %T@\0' \) | sed -z 's/^d \([0-7]*\) [0-9]*/d \1/' | tr '\0' '\n' | LC_ALL=C sort)
 }
 mkdir -p p/tar/empty p/tar/closed
-nl=$(printf 'new\nline')
 echo line >"p/tar/$nl"
 bad=$(printf 'b\377d')
 echo bad >"p/tar/$bad"
