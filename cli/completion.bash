@@ -90,6 +90,7 @@ _cairn_options()
     'checkpoint log') printf '%s\n' --newest --all --session ;;
     'checkpoint export') printf '%s\n' --tar --session ;;
     'checkpoint grep') printf '%s\n' --ignore-case --fixed --paths --session ;;
+    'checkpoint blame-file') printf '%s\n' --at --session ;;
     'checkpoint files' | 'checkpoint cat') printf '%s\n' --session ;;
     'checkpoint restore') printf '%s\n' --yes --session ;;
     'checkpoint bisect') printf '%s\n' --good --bad --check ;;
@@ -197,7 +198,7 @@ _cairn_operands()
         validate cancel resolve undo next claim complete fail doctor gc checkpoint session hypothesis \
         evidence belief gap note branch exec command check report help version ;;
     checkpoint) printf '%s\n' list show timeline verify head delete prune create at files cat log \
-        grep export diff restore undo-restore bisect recover ;;
+        grep blame-file export diff restore undo-restore bisect recover ;;
     session) printf '%s\n' start list show switch end config undo log message export import ;;
     'session message') printf '%s\n' add import list show ;;
     hypothesis) printf '%s\n' add list show test confirm reject update remove ;;
@@ -218,7 +219,7 @@ _cairn_operands()
     log | explain) _cairn_tasks ;;
     'checkpoint show' | 'checkpoint verify' | 'checkpoint delete' | 'checkpoint at' | \
         'checkpoint diff' | 'checkpoint restore' | 'checkpoint files' | 'checkpoint export' | report) _cairn_checkpoints ;;
-    'checkpoint log') _cairn_files ;;
+    'checkpoint log' | 'checkpoint blame-file') _cairn_files ;;
     'session show' | 'session switch' | 'session end') _cairn_sessions ;;
     'session config') cairn session config 2>/dev/null | awk '{ print $1 }' ;;
     'branch switch' | 'branch merge' | 'branch abandon') _cairn_branches ;;

@@ -12,5 +12,6 @@ int command_checkpoint_cat(struct settings *settings);
 int command_checkpoint_log(struct settings *settings);
 int command_checkpoint_export(struct settings *settings);
 int command_checkpoint_grep(struct settings *settings);
+int command_checkpoint_blame(struct settings *settings);
 
 #endif

@@ -79,6 +79,21 @@ static const struct command file_table[] = {
      2,
      {OPT_IGNORE_CASE, OPT_FIXED, OPT_PATHS, OPT_SESSION, OPT_NONE},
      command_checkpoint_grep},
+    {"checkpoint blame-file",
+     "PATH[:LINE]",
+     "show in which checkpoint each line of a file came to be",
+     "Shows for each line of a file, or for one, the checkpoint in which it came to "
+     "be: "
+     "of those that led to the present state (or to --at), the oldest from which on it "
+     "was there. For one line also the message and the user's last prompt before the "
+     "checkpoint. Lines are those of the newest checkpoint, not of the file on disk. A "
+     "file that was renamed without a change of its content is followed.",
+     "  cairn checkpoint blame-file src/main.c:12",
+     EXITS,
+     1,
+     1,
+     {OPT_AT, OPT_SESSION, OPT_NONE},
+     command_checkpoint_blame},
     {"checkpoint diff",
      "[FROM [TO]]",
      "compare two states of a session",

@@ -157,6 +157,32 @@ CAIRN_API int cairn_files_search(struct cairn_store *store, const char *session,
                                  void *context, struct cairn_files_searched *result,
                                  struct cairn_error *error);
 
+/* Where a line of a file comes from. Views during the callback. */
+struct cairn_file_line {
+    uint64_t line;    /* from 1 */
+    const char *text; /* without its line break */
+    size_t bytes;
+    char id[CAIRN_ID_MAX]; /* the checkpoint in which it came to be */
+    uint64_t seq;
+    int64_t time_ns;
+    const char *message; /* of the checkpoint, "": none */
+    const char *prompt;  /* the last one of the user before it, or NULL */
+    const char *path;    /* what the file was called then */
+    uint64_t line_then;  /* and the line in it */
+};
+/* Tells for a line of a file (0: for each) in which checkpoint it came to be: back over
+ * the checkpoints that led to `at` (NULL: to the newest one of the present line), of
+ * which the file is that of the newest that holds files. Where it has another name, it
+ * is followed if its content is the same. CAIRN_EUSAGE: it has no lines (it is no file,
+ * binary, or larger than 4 MiB); CAIRN_ENOTFOUND: there is no such file or line;
+ * CAIRN_EDAMAGED: some checkpoints on the way are damaged, so that a line may be older
+ * than was told; or the file itself is, and nothing was told. The callback must not use
+ * the store; a non-zero return stops. */
+CAIRN_API int cairn_files_blame(struct cairn_store *store, const char *session,
+                                const char *at, const char *path, uint64_t line,
+                                int (*each)(void *, const struct cairn_file_line *),
+                                void *context, struct cairn_error *error);
+
 #ifdef __cplusplus
 }
 #endif

@@ -170,6 +170,92 @@ run cairn session switch history
 rm -r p
 mv kept p
 
+# ---- Who made a line ----
+origins() { # the numbers of the checkpoints, line by line
+    sed 's/^debug:\([0-9]*\)-.*/\1/' out | tr '\n' ' '
+}
+run cairn session start blame
+run cairn session config files p
+mv p kept
+mkdir p
+seq 1 5 >p/f
+run cairn session message add 'write five lines'
+a=$(make_one 'five lines')
+echo other >p/other
+make_one 'another file' >made
+run cairn session message add 'make the third
+better'
+sed 's/^3$/three/' p/f >f && cat f >p/f
+b=$(make_one 'the third')
+run cairn session message add --role assistant 'done'
+{ echo zero; cat p/f; echo six; } >f && cat f >p/f
+c=$(make_one 'around them')
+mv p/f p/g
+make_one renamed >made
+grep -v '^2$' p/g >f && cat f >p/g
+d=$(make_one 'without a line')
+chmod 600 p/g
+make_one 'a mode' >made
+exits 0 cairn checkpoint blame-file g
+is "$(origins)" "$c $a $b $a $a $c " 'each line with the checkpoint in which it came'
+is "$(awk '{ print $4, $5 }' out | tr '\n' '|')" '1 zero|2 1|3 three|4 4|5 5|6 six|' 'and its text'
+exits 0 cairn checkpoint blame-file g:3
+says "checkpoint debug:$b-"
+says 'message    the third'
+says 'prompt     make the third' "with the user's last prompt before it"
+says 'better' 'of which each line is shown'
+says 'then       f:3' 'and what the file was called then'
+ok 'and nothing of another checkpoint' sh -c '! grep -q five out'
+exits 0 cairn checkpoint blame-file f --at "$b"
+is "$(origins)" "$a $a $b $a $a " 'as it was at a checkpoint'
+exits 0 cairn checkpoint blame-file g:4 --json
+json_ok 'as JSON'
+is "$(json_get '.lines[0].seq' out) $(json_get '.lines[0].path_then' out) $(json_get '.lines[0].line_then' out) $(json_get '.lines[0].prompt' out)" \
+    "$a f 4 write five lines" 'with all that people see'
+exits 10 cairn checkpoint blame-file g:7
+says 'g has 6 lines'
+exits 10 cairn checkpoint blame-file g:0
+exits 10 cairn checkpoint blame-file f
+exits 10 cairn checkpoint blame-file g:99999999999999999999
+printf 'a\000b' >p/binary
+mkdir p/dir
+: >p/empty
+head -c 5000000 /dev/zero | tr '\0' '\n' >p/large
+e=$(make_one 'odd ones')
+for path in binary dir large; do
+    exits 2 cairn checkpoint blame-file $path
+    says "$path has no lines"
+done
+exits 0 cairn checkpoint blame-file empty
+silent_on out
+printf 'a text now\n' >p/binary
+f=$(make_one 'a text')
+exits 0 cairn checkpoint blame-file binary
+is "$(origins)" "$f " 'what was no text before came as a whole'
+run cairn checkpoint restore "$b" --yes
+echo 'of the branch' >>p/f
+g=$(make_one branch)
+exits 0 cairn checkpoint blame-file f
+is "$(origins)" "$a $a $b $a $a $g " 'along the line of the present branch'
+exits 10 cairn checkpoint blame-file g
+cp -r .cairn whole
+run "$BUILD/tests/tools/sql" .cairn/cairn.db \
+    "UPDATE checkpoint SET record = zeroblob(length(record)) WHERE seq = $b"
+exits 5 cairn checkpoint blame-file f
+is "$(origins)" "$a $a $g $a $a $g " 'a damaged checkpoint is passed over'
+says 'cannot be read, so a line may be older' 'and told'
+rm -r .cairn
+cp -r whole .cairn
+digest=$(seq 1 5 | sha256sum | cut -c1-64)
+run "$BUILD/tests/tools/sql" .cairn/cairn.db "DELETE FROM object WHERE digest = x'$digest'"
+exits 5 cairn checkpoint blame-file f
+is "$(origins)" "$b $b $b $b $b $g " 'and so is a damaged content'
+rm -r .cairn
+mv whole .cairn
+run cairn session switch history
+rm -r p
+mv kept p
+
 # ---- An archive ----
 listing() { # DIRECTORY: all of it but the times of links
     (cd "$1" && find . -mindepth 1 \( -type l -printf '%P\0l %l\0' -o \
