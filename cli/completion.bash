@@ -86,7 +86,8 @@ _cairn_options()
         --keep-tag --dry-run ;;
     'checkpoint create') printf '%s\n' --tag --trigger --session ;;
     'checkpoint at') printf '%s\n' --seq --tag --section --session ;;
-    'checkpoint diff' | 'checkpoint undo-restore' | 'checkpoint recover') printf '%s\n' --session ;;
+    'checkpoint diff') printf '%s\n' --patch --stat --unified --worktree --paths --color --session ;;
+    'checkpoint undo-restore' | 'checkpoint recover') printf '%s\n' --session ;;
     'checkpoint log') printf '%s\n' --newest --all --session ;;
     'checkpoint export') printf '%s\n' --tar --session ;;
     'checkpoint grep') printf '%s\n' --ignore-case --fixed --paths --session ;;
@@ -144,6 +145,7 @@ _cairn_values()
     --on-change) printf '%s\n' rerun keep refuse ;;
     --check-outputs) printf '%s\n' changed content exist ;;
     --checkpoint) printf '%s\n' best-effort required ;;
+    --color) printf '%s\n' auto always never ;;
     --sync) printf '%s\n' full normal off ;;
     --format) printf '%s\n' dot mermaid json ;;
     --sort)
@@ -186,7 +188,7 @@ _cairn_values()
     command) printf '%s\n' list show remove ;;
     check) printf '%s\n' add list show run update remove ;;
         --page | --keep-last | --keep-days | --keep-tag | --strength | --source | --confidence | --subject | --claim | --about | --seq | --model | \
-        --tokens-in | --tokens-out | --last | --newest | --paths) : ;;
+        --tokens-in | --tokens-out | --last | --newest | --paths | --unified | -U) : ;;
     *) return 1 ;;
     esac
 }

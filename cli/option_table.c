@@ -337,6 +337,11 @@ static const struct option option_table[OPT_NONE] = {
                          "letters of both cases (of ASCII) are the same", 0, 0, 0},
     [OPT_FIXED] = {"fixed", 'F', OPTION_FLAG, NULL,
                    "the pattern is looked for as it is, and is no expression", 0, 0, 0},
+    [OPT_WORKTREE] = {"worktree", 0, OPTION_FLAG, NULL,
+                      "with the files as they are on disk now", 0, 0, 0},
+    [OPT_COLOR] = {"color", 0, OPTION_CHOICE, "auto|always|never",
+                   "colors on stdout (default: on a terminal, unless $NO_COLOR is set)",
+                   0, 0, 0},
     [OPT_ALL_CHECKS] = {"all", 0, OPTION_FLAG, NULL, "every check of the session", 0, 0,
                         0},
 };

@@ -135,6 +135,8 @@ enum option_id {
     OPT_PATHS,
     OPT_IGNORE_CASE,
     OPT_FIXED,
+    OPT_WORKTREE,
+    OPT_COLOR,
     OPT_NONE /* ends a list, and counts */
 };
 #define OPT_GLOBALS OPT_VERSION

@@ -18,6 +18,8 @@
 
 static struct {
     bool json, quiet, color, live;
+    bool out_live, no_color; /* stdout is a terminal; nobody wants colors */
+    bool out_color;
     bool output_optional;
     bool queued;      /* what is printed goes through the queue */
     bool incomplete;  /* something of what was to be printed is not */
@@ -49,7 +51,9 @@ void ui_start(void)
     sigemptyset(&set);
     sigprocmask(SIG_SETMASK, &set, NULL);
     ui.live = isatty(2) && term && strcmp(term, "dumb") != 0;
-    ui.color = ui.live && (!no_color || no_color[0] == '\0');
+    ui.out_live = isatty(1) && term && strcmp(term, "dumb") != 0;
+    ui.no_color = no_color && no_color[0] != '\0';
+    ui.color = ui.live && !ui.no_color;
 }
 
 void ui_configure(bool json, bool quiet)
@@ -193,14 +197,15 @@ void say_always(const char *format, ...)
     va_end(arguments);
 }
 
+static const char *const color_codes[] = {"",        "\033[31m", "\033[32m", "\033[33m",
+                                          "\033[2m", "\033[1m",  "\033[36m"};
+
 void say_label(enum color color, const char *label, const char *format, ...)
 {
-    static const char *const codes[] = {"", "\033[31m", "\033[32m", "\033[33m",
-                                        "\033[2m"};
     bool painted = ui.color && color != PLAIN;
     char prefix[64];
     va_list arguments;
-    snprintf(prefix, sizeof prefix, "%s%s%s ", painted ? codes[color] : "", label,
+    snprintf(prefix, sizeof prefix, "%s%s%s ", painted ? color_codes[color] : "", label,
              painted ? "\033[0m" : "");
     va_start(arguments, format);
     print_message(prefix, false, format, arguments);
@@ -297,6 +302,35 @@ void out(const char *format, ...)
         note_output_error();
     }
     free(line);
+}
+
+void out_lines(const char *bytes, size_t n)
+{
+    char *safe = malloc(n * ESCAPE_FACTOR + 1);
+    if (safe)
+        out_raw(safe, escape_text(safe, bytes, n));
+    else
+        out_incomplete();
+    free(safe);
+}
+
+bool ui_out_for_people(void)
+{
+    return ui.out_live;
+}
+
+bool ui_color_stdout(enum color_when when)
+{
+    ui.out_color =
+        when == COLOR_ALWAYS || (when == COLOR_AUTO && ui.out_live && !ui.no_color);
+    return ui.out_color;
+}
+
+void out_color(enum color color)
+{
+    if (ui.out_color)
+        out_raw(color == PLAIN ? "\033[0m" : color_codes[color],
+                color == PLAIN ? 4 : strlen(color_codes[color]));
 }
 
 void out_flush(void)

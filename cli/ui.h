@@ -23,7 +23,7 @@ bool ui_live(void);
 bool ui_terminal(int fd);
 int ui_width(void); /* columns of stderr's terminal, 80 if unknown */
 
-enum color { PLAIN, RED, GREEN, YELLOW, DIM };
+enum color { PLAIN, RED, GREEN, YELLOW, DIM, BOLD, CYAN };
 /* Messages on stderr, whole lines. `say` prints nothing with --quiet, the others do. */
 void say(const char *format, ...) PRINTS(1, 2);
 /* Says how many checkpoints went by the settings of the session, if any did. */
@@ -52,6 +52,17 @@ void ui_queue_end(void);
 void out(const char *format, ...) PRINTS(1, 2);
 void out_raw(const void *bytes, size_t n);
 void out_flush(void);
+/* Lines of any bytes, harmless on a terminal. */
+void out_lines(const char *bytes, size_t n);
+/* Whether stdout was a terminal that is not dumb when the process began. */
+bool ui_out_for_people(void);
+/* In the order of the words of --color. */
+enum color_when { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
+/* Says whether out_color does something; `auto`: on a terminal, unless $NO_COLOR is
+ * set. At first it does nothing. Returns what it says. */
+bool ui_color_stdout(enum color_when when);
+/* What is printed from now on has this color. */
+void out_color(enum color color);
 /* Part of the data is missing, which was reported: status 0 becomes EXIT_SYSTEM. */
 void out_incomplete(void);
 

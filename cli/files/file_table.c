@@ -101,16 +101,19 @@ static const struct command file_table[] = {
      "between two checkpoints, or between one and the present state, and sums them up "
      "in the last line. Each is an id, a number or a time, as in `cairn checkpoint "
      "at`. "
-     "Without FROM: since the newest checkpoint of the branch. Files that differ "
-     "between "
-     "two checkpoints are listed; --patch prints what differs in them as `git apply` "
-     "and "
-     "`patch -p1` take it, without TO against the files as they are now.",
-     "  cairn checkpoint diff 42\n  cairn checkpoint diff '2 hours ago' 57 --json",
+     "Without FROM: since the newest checkpoint of the branch. Files that differ are "
+     "listed, also those that were renamed (R) or copied (C): between two checkpoints, "
+     "or with --worktree or --paths, and without TO, against the files as they are "
+     "now. "
+     "--patch prints what differs in them as `git apply` and `patch -p1` take it. On a "
+     "terminal it goes through $CAIRN_PAGER, $PAGER or less.",
+     "  cairn checkpoint diff 42 --worktree\n"
+     "  cairn checkpoint diff '2 hours ago' 57 --patch --paths 'src,*.md'",
      EXITS,
      0,
      2,
-     {OPT_PATCH, OPT_STAT, OPT_UNIFIED, OPT_SESSION, OPT_NONE},
+     {OPT_PATCH, OPT_STAT, OPT_UNIFIED, OPT_WORKTREE, OPT_PATHS, OPT_COLOR, OPT_SESSION,
+      OPT_NONE},
      command_checkpoint_diff},
 };
 

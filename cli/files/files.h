@@ -5,6 +5,7 @@
 #define CLI_FILES_FILES_H
 
 #include "cairn.h"
+#include "cli/files/patterns.h"
 #include "cli/json.h"
 
 /* An entry as an object: `key` NULL: a member of an array. */
@@ -16,13 +17,23 @@ int files_print(struct cairn_store *store, const char *id);
 /* The member "files": counts, or null. */
 int files_document(struct doc *doc, struct cairn_store *store, const char *id);
 
+/* What is compared. */
+struct files_sides {
+    const char *session;
+    const char *from, *to; /* checkpoints; `to` NULL: as they are now */
+    bool worktree;         /* that was asked for */
+    const struct patterns *patterns;
+};
+/* "+", "-", "~" and others in their colors. */
+void print_sign(char sign);
 /* What differs between the files of two checkpoints, after the items: a line each, or
- * the member "files"; nothing where one of them holds none, or `to` is NULL. *n: how
- * many lines. */
-int files_compare(struct doc *doc, struct cairn_store *store, const char *from,
-                  const char *to, uint64_t *n);
-/* The same as a patch, or as counts of lines; `to` NULL: what the files are now. */
-int files_print_patch(struct cairn_store *store, const char *session, const char *from,
-                      const char *to, bool stat, unsigned around);
+ * the member "files"; nothing where one of them holds none, or `to` is NULL and it was
+ * not asked for. *n: how many lines. */
+int files_compare(struct doc *doc, struct cairn_store *store,
+                  const struct files_sides *sides, uint64_t *n);
+/* The same as a patch, or as counts of lines. `shown`: to people, so that contents do
+ * nothing to a terminal, and have colors if those are on. */
+int files_print_patch(struct cairn_store *store, const struct files_sides *sides,
+                      bool stat, bool shown, unsigned around);
 
 #endif

@@ -4,7 +4,23 @@
 #include "cli/report.h"
 #include "cli/ui.h"
 
+#include <string.h>
+
 /* ---- Names ---- */
+
+void print_sign(char sign)
+{
+    out_color(sign == '+' ? GREEN : sign == '-' ? RED : sign == '~' ? YELLOW : CYAN);
+    out("%c", sign);
+    out_color(PLAIN);
+}
+
+static char sign_of(const struct cairn_file_change *change)
+{
+    if (change->old_path)
+        return change->change[0] == 'c' ? 'C' : 'R';
+    return !change->before ? '+' : !change->after ? '-' : '~';
+}
 
 static int print_name(void *context, const struct cairn_file_change *change)
 {
@@ -12,14 +28,12 @@ static int print_name(void *context, const struct cairn_file_change *change)
     const char *slash =
         (change->after ? change->after : change->before)->kind[0] == 'd' ? "/" : "";
     ++*n;
+    print_sign(sign_of(change));
+    out(" file  ");
     if (change->old_path)
-        out("R file  %s -> %s\n", change->old_path, change->path);
+        out("%s -> %s\n", change->old_path, change->path);
     else
-        out("%s file  %s%s\n",
-            change->change[0] == 'a'   ? "+"
-            : change->change[0] == 'r' ? "-"
-                                       : "~",
-            change->path, slash);
+        out("%s%s\n", change->path, slash);
     return ui_output_lost();
 }
 
@@ -35,29 +49,67 @@ static int add_change(void *context, const struct cairn_file_change *change)
     return 0;
 }
 
-int files_compare(struct doc *doc, struct cairn_store *store, const char *from,
-                  const char *to, uint64_t *n)
+int files_compare(struct doc *doc, struct cairn_store *store,
+                  const struct files_sides *sides, uint64_t *n)
 {
-    *n = 0;
+    struct cairn_files_diff options = {.paths = sides->patterns->list,
+                                       .n_paths = sides->patterns->n};
     struct cairn_error error = {0};
     int rc = CAIRN_ENOTFOUND;
+    *n = 0;
     if (doc)
         doc_array(doc, "files");
-    if (to) /* what there is now is only looked at where that is asked for */
-        rc = cairn_files_compare(store, NULL, from, to, NULL,
-                                 doc ? add_change : print_name, doc ? (void *)doc : n,
-                                 &error);
+    if (sides->to || sides->worktree) /* what there is now is only looked at where that
+                                         is asked for */
+        rc = cairn_files_compare(store, sides->session, sides->from, sides->to,
+                                 &options, doc ? add_change : print_name,
+                                 doc ? (void *)doc : n, &error);
     if (doc)
         doc_end(doc);
-    return rc == 0 || rc == CAIRN_ENOTFOUND ? 0 : report_error(&error);
+    return rc == 0 || (rc == CAIRN_ENOTFOUND && !sides->worktree)
+               ? 0
+               : report_error(&error);
 }
 
 /* ---- Patches ---- */
 
 struct printing {
     bool stat;
+    bool shown; /* to people, not to a program that applies it */
     uint64_t files, added, removed;
 };
+
+/* What is in hunks begins with one of four bytes, and what is not does not. */
+static enum color color_of(struct cairn_file_change const *change, const char *line,
+                           bool *in_hunk)
+{
+    if (line + 2 <= change->patch + change->patch_bytes && memcmp(line, "@@", 2) == 0) {
+        *in_hunk = true;
+        return CYAN;
+    }
+    if (*in_hunk && strchr(" +-\\", line[0]))
+        return line[0] == '+' ? GREEN : line[0] == '-' ? RED : PLAIN;
+    *in_hunk = false;
+    return BOLD;
+}
+
+static void show_patch(const struct cairn_file_change *change)
+{
+    const char *line = change->patch, *end = line + change->patch_bytes;
+    bool in_hunk = false;
+    while (line < end) {
+        const char *stop = memchr(line, '\n', (size_t)(end - line));
+        size_t n = (size_t)((stop ? stop : end) - line);
+        enum color color = color_of(change, line, &in_hunk);
+        if (color != PLAIN)
+            out_color(color);
+        out_lines(line, n);
+        if (color != PLAIN)
+            out_color(PLAIN);
+        out_raw("\n", 1);
+        line += n + 1;
+    }
+}
 
 static int print_patch(void *context, const struct cairn_file_change *change)
 {
@@ -67,7 +119,9 @@ static int print_patch(void *context, const struct cairn_file_change *change)
     printing->files++;
     printing->added += change->lines_added;
     printing->removed += change->lines_removed;
-    if (!printing->stat)
+    if (!printing->stat && printing->shown)
+        show_patch(change);
+    else if (!printing->stat)
         out_raw(change->patch, change->patch_bytes);
     else if (change->binary)
         out("%9s  %s\n", "binary", change->path);
@@ -79,14 +133,17 @@ static int print_patch(void *context, const struct cairn_file_change *change)
     return ui_output_lost();
 }
 
-int files_print_patch(struct cairn_store *store, const char *session, const char *from,
-                      const char *to, bool stat, unsigned around)
+int files_print_patch(struct cairn_store *store, const struct files_sides *sides,
+                      bool stat, bool shown, unsigned around)
 {
-    struct cairn_files_diff options = {.patch = true, .around = around};
-    struct printing printing = {.stat = stat};
+    struct cairn_files_diff options = {.patch = true,
+                                       .around = around,
+                                       .paths = sides->patterns->list,
+                                       .n_paths = sides->patterns->n};
+    struct printing printing = {.stat = stat, .shown = shown};
     struct cairn_error error = {0};
-    if (cairn_files_compare(store, session, from, to, &options, print_patch, &printing,
-                            &error) != 0)
+    if (cairn_files_compare(store, sides->session, sides->from, sides->to, &options,
+                            print_patch, &printing, &error) != 0)
         return report_error(&error);
     if (stat)
         out("%4llu %4llu  in %llu file%s\n", (unsigned long long)printing.added,

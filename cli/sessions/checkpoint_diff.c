@@ -9,6 +9,7 @@
 #include "cli/sessions/environment.h"
 #include "cli/sessions/item.h"
 #include "cli/sessions/session_of.h"
+#include "cli/shell/pager.h"
 #include "cli/ui.h"
 
 #include <inttypes.h>
@@ -34,10 +35,10 @@ static void print_field(const char *name, const struct cairn_field *before,
 
 static int print_change(void *context, const struct cairn_board_change *change)
 {
-    const char *sign = !change->before ? "+" : !change->after ? "-" : "~";
     char *title = item_title(change->after ? change->after : change->before);
     (void)context;
-    out("%s %-5s %-10s  %s\n", sign, change->id, change->kind, title ? title : "?");
+    print_sign(!change->before ? '+' : !change->after ? '-' : '~');
+    out(" %-5s %-10s  %s\n", change->id, change->kind, title ? title : "?");
     if (!title)
         out_incomplete();
     free(title);
@@ -120,6 +121,8 @@ static void print_summary(const struct cairn_board_summary *summary)
 /* What is compared: ids. */
 struct sides {
     const char *from, *to;
+    struct patterns patterns; /* of --paths */
+    bool worktree;
     char from_id[CAIRN_ID_MAX], to_id[CAIRN_ID_MAX];
 };
 
@@ -161,6 +164,16 @@ static int find_sides(const struct settings *settings, struct cairn_store *store
                        : status;
 }
 
+static struct files_sides files_of(const struct settings *settings,
+                                   const struct sides *sides)
+{
+    return (struct files_sides){.session = session_option(settings),
+                                .from = sides->from,
+                                .to = sides->to,
+                                .worktree = sides->worktree,
+                                .patterns = &sides->patterns};
+}
+
 static int print_diff(const struct settings *settings, struct cairn_store *store,
                       const struct sides *sides)
 {
@@ -168,6 +181,7 @@ static int print_diff(const struct settings *settings, struct cairn_store *store
     struct cairn_board_summary summary = {0};
     struct cairn_error error = {0};
     const char *session = session_option(settings);
+    struct files_sides compared = files_of(settings, sides);
     uint64_t files = 0;
     int status = 0;
     if (used) {
@@ -183,7 +197,7 @@ static int print_diff(const struct settings *settings, struct cairn_store *store
     if (status == 0)
         status = environment_compare(used, store, session, sides->from, sides->to);
     if (status == 0)
-        status = files_compare(used, store, sides->from, sides->to, &files);
+        status = files_compare(used, store, &compared, &files);
     if (status != 0) {
         if (used)
             doc_discard(used);
@@ -200,25 +214,59 @@ static int print_diff(const struct settings *settings, struct cairn_store *store
     return doc_print(used);
 }
 
-int command_checkpoint_diff(struct settings *settings)
+static int print_patch(const struct settings *settings, struct cairn_store *store,
+                       const struct sides *sides, bool colored)
 {
-    struct sides sides = {0};
-    struct cairn_store *store = NULL;
-    bool stat = settings->given[OPT_STAT], patch = stat || settings->given[OPT_PATCH];
+    struct files_sides compared = files_of(settings, sides);
+    unsigned around =
+        settings->given[OPT_UNIFIED] ? (unsigned)settings->number[OPT_UNIFIED] : 3;
+    return files_print_patch(store, &compared, settings->given[OPT_STAT],
+                             colored || ui_out_for_people(), around);
+}
+
+/* Either form is paged on a terminal. */
+static int print_sides(const struct settings *settings, struct cairn_store *store,
+                       const struct sides *sides, bool patch)
+{
+    bool colored =
+        !ui_json() && ui_color_stdout((enum color_when)settings->number[OPT_COLOR]);
+    if (!ui_json())
+        pager_start();
+    int status = patch ? print_patch(settings, store, sides, colored)
+                       : print_diff(settings, store, sides);
+    return pager_end(status);
+}
+
+static int check_usage(const struct settings *settings, bool patch)
+{
     if (patch && ui_json())
         return report_usage(settings->command,
                             "a patch is no JSON: leave out --json, or --patch and "
                             "--stat");
-    int status = session_store(
-        settings, patch && settings->n_operands < 2 ? STORE_WRITE : STORE_READ, &store);
+    if (settings->given[OPT_WORKTREE] && settings->n_operands > 1)
+        return report_usage(settings->command,
+                            "--worktree is in the place of TO: leave out one of them");
+    return 0;
+}
+
+int command_checkpoint_diff(struct settings *settings)
+{
+    bool until_now = settings->n_operands < 2;
+    struct sides sides = {.worktree = settings->given[OPT_WORKTREE] ||
+                                      (until_now && settings->given[OPT_PATHS])};
+    struct cairn_store *store = NULL;
+    bool patch = settings->given[OPT_STAT] || settings->given[OPT_PATCH];
+    bool takes = sides.worktree || (patch && until_now);
+    int status = check_usage(settings, patch);
+    if (status == 0)
+        status = patterns_take(&sides.patterns, settings->text[OPT_PATHS]);
+    if (status == 0)
+        status = session_store(settings, takes ? STORE_WRITE : STORE_READ, &store);
     if (status == 0)
         status = find_sides(settings, store, &sides);
-    if (status == 0 && patch)
-        status = files_print_patch(
-            store, session_option(settings), sides.from, sides.to, stat,
-            settings->given[OPT_UNIFIED] ? (unsigned)settings->number[OPT_UNIFIED] : 3);
-    else if (status == 0)
-        status = print_diff(settings, store, &sides);
+    if (status == 0)
+        status = print_sides(settings, store, &sides, patch);
     hooks_run_and_close(store);
+    patterns_release(&sides.patterns);
     return status;
 }

@@ -59,10 +59,11 @@ CAIRN_API int cairn_files_tar(struct cairn_store *store, const char *id,
 
 /* What differs between the files of two states. */
 struct cairn_file_change {
-    const char *change; /* "added", "removed", "changed", "renamed" */
+    const char *change; /* "added", "removed", "changed", "renamed", "copied" */
     const char *path;   /* of the new one, or of the one that was removed */
-    const char
-        *old_path; /* of one that was renamed: its content is the same; else NULL */
+    /* Of one that was renamed or copied: another path with the same content before;
+     * else NULL. */
+    const char *old_path;
     const struct cairn_file *before, *after; /* NULL: it was added, or removed */
     /* Where a patch is asked for, of files and links: what makes the one to the other
      * in the form that `git apply` and `patch -p1` take, and lines in it. */
@@ -74,6 +75,10 @@ struct cairn_file_change {
 struct cairn_files_diff {
     bool patch;
     unsigned around; /* lines around each change */
+    /* Only changes of paths that one of these patterns matches, as in struct
+     * cairn_files_search; n_paths 0: all. */
+    const char *const *paths;
+    size_t n_paths;
 };
 /* `from` and `to`: checkpoints of sessions; `to` NULL: the files of `session` as they
  * are now, which needs a store that was opened for writing. By the bytes of the paths.

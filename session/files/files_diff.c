@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/map.h"
 #include "session/files/files_int.h"
+#include "snapshot/paths.h"
 #include "snapshot/text/patch.h"
 #include "storage/store.h"
 
@@ -10,7 +11,8 @@
 #include <sys/stat.h>
 
 struct pair {
-    struct str path, old_path;       /* old_path: of one that was renamed */
+    struct str path, old_path; /* old_path: of one that was renamed or copied */
+    bool copied;
     struct tree_entry before, after; /* kind 0: not there */
     bool gone;                       /* it is the old name of another one */
 };
@@ -18,6 +20,7 @@ struct pair {
 struct diffing {
     struct cairn_store *store;
     const struct cairn_files_diff *options;
+    struct paths paths; /* if there are some */
     struct arena arena; /* of the pairs */
     struct pair *pairs;
     size_t n, room;
@@ -85,6 +88,80 @@ static int find_renames(struct diffing *d)
     return rc < 0 ? error_nomem(d->error) : 0;
 }
 
+/* What was added and has the content of another file, which is there still: `patch`
+ * copies from no other. */
+struct copying {
+    struct diffing *d;
+    struct map gone;   /* paths of files that are not */
+    struct map wanted; /* digests to indexes of the first pair that has them */
+    struct pair *sources;
+    size_t left; /* of these that have none yet */
+};
+
+static bool may_be_copy(const struct pair *pair)
+{
+    return !pair->before.kind && tree_is_file(&pair->after) && pair->after.size;
+}
+
+static int note_source(void *context, struct str path, const struct tree_entry *entry)
+{
+    struct copying *c = context;
+    if (!tree_is_file(entry))
+        return 0;
+    uint32_t at = map_get(&c->wanted, digest_view(&entry->digest));
+    if (at == MAP_NONE || c->sources[at].before.kind ||
+        map_get(&c->gone, path) != MAP_NONE)
+        return 0;
+    c->sources[at].old_path = arena_str(&c->d->arena, path);
+    c->sources[at].before = copy_entry(&c->d->arena, entry);
+    return c->d->arena.failed ? error_nomem(c->d->error) : --c->left == 0;
+}
+
+static int want_copies(struct copying *c)
+{
+    struct diffing *d = c->d;
+    int added = 0;
+    c->sources = calloc(d->n ? d->n : 1, sizeof *c->sources);
+    if (!c->sources)
+        return error_nomem(d->error);
+    for (size_t i = 0; i < d->n && added >= 0; i++) {
+        const struct pair *pair = &d->pairs[i];
+        if (tree_is_file(&pair->before) && !tree_is_file(&pair->after))
+            added = map_add(&c->gone, pair->path, (uint32_t)i, NULL);
+        if (added < 0 || !may_be_copy(pair))
+            continue;
+        added =
+            map_add(&c->wanted, digest_view(&pair->after.digest), (uint32_t)i, NULL);
+        c->left += added == 1;
+    }
+    return added < 0 ? error_nomem(d->error) : 0;
+}
+
+/* All that was there before is looked at, but only where something was added. What is
+ * damaged in it has no part in the difference: a copy of it is told as added. */
+static int find_copies(struct diffing *d, const struct digest *from)
+{
+    struct copying c = {.d = d};
+    int rc = want_copies(&c);
+    if (!rc && c.left)
+        rc = snapshot_each(d->store, from, note_source, &c, d->error);
+    for (size_t i = 0; i < d->n && (rc >= 0 || rc == CAIRN_EDAMAGED); i++) {
+        struct pair *pair = &d->pairs[i];
+        uint32_t at = may_be_copy(pair)
+                          ? map_get(&c.wanted, digest_view(&pair->after.digest))
+                          : MAP_NONE;
+        if (at == MAP_NONE || !c.sources[at].before.kind)
+            continue;
+        pair->old_path = c.sources[at].old_path;
+        pair->before = c.sources[at].before;
+        pair->copied = true;
+    }
+    map_release(&c.gone);
+    map_release(&c.wanted);
+    free(c.sources);
+    return rc < 0 && rc != CAIRN_EDAMAGED ? rc : 0;
+}
+
 /* ---- Patches ---- */
 
 static int add_part(void *context, struct str part)
@@ -122,7 +199,8 @@ static int make_patch(struct diffing *d, const struct pair *pair, struct buf *ou
     const struct tree_entry *entries[2] = {&pair->before, &pair->after};
     struct buf contents[2] = {BUF_INIT, BUF_INIT};
     struct text_file files[2];
-    struct text_patch_options options = {.around = d->options->around};
+    struct text_patch_options options = {.around = d->options->around,
+                                         .is_copy = pair->copied};
     int rc = 0;
     for (int i = 0; i < 2 && !rc; i++) {
         if (is_patched(entries[i]))
@@ -154,7 +232,8 @@ static int tell_pair(struct diffing *d, const struct pair *pair)
                                      .old_path = pair->old_path.ptr,
                                      .before = pair->before.kind ? &sides[0] : NULL,
                                      .after = pair->after.kind ? &sides[1] : NULL};
-    told.change = pair->old_path.len   ? "renamed"
+    told.change = pair->copied         ? "copied"
+                  : pair->old_path.len ? "renamed"
                   : !pair->before.kind ? "added"
                   : !pair->after.kind  ? "removed"
                                        : "changed";
@@ -181,14 +260,29 @@ static int tell_pair(struct diffing *d, const struct pair *pair)
     return rc;
 }
 
+/* Of the paths that are wanted; a rename counts under both its names. */
+static bool is_wanted(struct diffing *d, const struct pair *pair)
+{
+    bool is_dir =
+        pair->before.kind == TREE_DIRECTORY || pair->after.kind == TREE_DIRECTORY;
+    if (!d->options->n_paths)
+        return true;
+    bool wanted = paths_match(&d->paths, pair->path, is_dir);
+    if (pair->old_path.len && !pair->copied)
+        wanted |= paths_match(&d->paths, pair->old_path, false);
+    return wanted;
+}
+
 static int compare_trees(struct diffing *d, const struct digest *from,
                          const struct digest *to)
 {
     int rc = snapshot_compare(d->store, from, to, false, note_pair, d, d->error);
     if (!rc)
         rc = find_renames(d);
+    if (!rc)
+        rc = find_copies(d, from);
     for (size_t i = 0; i < d->n && !rc; i++)
-        if (!d->pairs[i].gone)
+        if (!d->pairs[i].gone && is_wanted(d, &d->pairs[i]))
             rc = tell_pair(d, &d->pairs[i]);
     return rc < 0 ? rc : 0;
 }
@@ -214,6 +308,32 @@ static int compare_with_now(struct diffing *d, const char *session,
     return files_end(&files, rc, d->store, d->error);
 }
 
+static int compare_sides(struct diffing *d, const char *session, const char *from,
+                         const char *to)
+{
+    struct files_reading sides[2];
+    int rc = files_open(&sides[0], d->store, from, d->error);
+    struct digest first = sides[0].head.root;
+    rc = files_close(&sides[0], rc);
+    if (rc || !to)
+        return rc ? rc : compare_with_now(d, session, &first);
+    rc = files_open(&sides[1], d->store, to, d->error);
+    if (!rc)
+        rc = compare_trees(d, &first, &sides[1].head.root);
+    return files_close(&sides[1], rc);
+}
+
+static int take_paths(struct diffing *d)
+{
+    const struct cairn_files_diff *options = d->options;
+    struct str *texts = arena_take(&d->arena, options->n_paths, sizeof *texts);
+    if (!texts)
+        return error_nomem(d->error);
+    for (size_t i = 0; i < options->n_paths; i++)
+        texts[i] = str_of(options->paths[i]);
+    return paths_open(&d->paths, texts, options->n_paths, d->error);
+}
+
 int cairn_files_compare(struct cairn_store *store, const char *session,
                         const char *from, const char *to,
                         const struct cairn_files_diff *options,
@@ -226,18 +346,11 @@ int cairn_files_compare(struct cairn_store *store, const char *session,
                         .each = each,
                         .context = context,
                         .error = error};
-    struct files_reading sides[2];
-    int rc = files_open(&sides[0], store, from, error);
-    struct digest first = sides[0].head.root;
-    rc = files_close(&sides[0], rc);
-    if (!rc && to) {
-        rc = files_open(&sides[1], store, to, error);
-        if (!rc)
-            rc = compare_trees(&d, &first, &sides[1].head.root);
-        rc = files_close(&sides[1], rc);
-    } else if (!rc) {
-        rc = compare_with_now(&d, session, &first);
-    }
+    int rc = d.options->n_paths ? take_paths(&d) : 0;
+    if (!rc)
+        rc = compare_sides(&d, session, from, to);
+    if (d.options->n_paths)
+        paths_close(&d.paths);
     free(d.pairs);
     arena_release(&d.arena);
     return rc;

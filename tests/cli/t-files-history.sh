@@ -1,6 +1,7 @@
 # The files of all checkpoints of a session: the versions of one file, what is searched
 # in all of them, who made a line, archives. Every command is a process of its own.
 . "$TESTS/cli/tap.sh"
+unset CAIRN_PAGER PAGER LESS NO_COLOR
 
 get() { # PATH COMMAND...: a scalar of its JSON
     get_path=$1
@@ -254,6 +255,118 @@ rm -r .cairn
 mv whole .cairn
 run cairn session switch history
 rm -r p
+mv kept p
+
+# ---- What differs ----
+run cairn session start differ
+run cairn session config files p
+mv p kept
+mkdir -p p/src
+seq 1 20 >p/src/a
+seq 30 50 >p/src/b
+seq 60 80 >p/src/gone
+printf 'x' >p/empty
+a=$(make_one a)
+rm -rf work
+cp -a p work
+cp p/src/b p/copy
+cp p/src/a p/second
+echo more >>p/src/a
+cp p/src/gone p/src/twice
+mv p/src/gone p/src/here
+: >p/nothing
+exits 0 cairn checkpoint diff "$a" --worktree
+says 'C file  src/b -> copy' 'a copy of a file that stays'
+says 'C file  src/a -> second' 'and of one that was changed'
+says 'R file  src/gone -> src/here' 'one with the content of a file that is gone was renamed'
+says '+ file  src/twice' 'another one was added, since there is nothing to copy any more'
+says '+ file  nothing' 'an empty file is no copy'
+says '6 files, links and directories differ'
+is "$(get '.files[0].change' cairn checkpoint diff "$a" --worktree) $(json_get '.files[0].old_path' doc.json)" \
+    'copied src/b' 'as JSON'
+b=$(make_one b)
+exits 2 cairn checkpoint diff "$a" "$b" --worktree
+says '--worktree is in the place of TO'
+cairn checkpoint diff "$a" "$b" --patch >the.patch 2>err
+ok 'a patch says copies' grep -q '^copy from src/b$' the.patch
+for with in 'git apply -p1' 'patch -s -p1'; do
+    rm -rf applied
+    cp -a work applied
+    if command -v "${with%% *}" >which.out; then
+        ok "$with takes it" sh -c "cd applied && $with <../the.patch"
+        rm -f applied/nothing # patch makes no empty file
+        ok 'and gets the same files' diff -r -x nothing p applied
+    else
+        skip "$with takes it" 'there is none'
+    fi
+done
+exits 0 cairn checkpoint diff "$a" "$b" --paths src
+ok 'only some of the paths' sh -c '! grep -qE "copy|nothing" out'
+says 'R file  src/gone -> src/here'
+says '3 files, links and directories differ' 'and counts of these'
+exits 0 cairn checkpoint diff "$a" "$b" --paths 'gon?' --stat
+is "$(grep -c -e '->' out)" 1 'a rename counts under its old name, too'
+echo now >>p/src/b
+exits 0 cairn checkpoint diff --paths 'b,*.c'
+says '~ file  src/b' 'since the newest checkpoint until now'
+exits 0 cairn checkpoint diff --paths '*.c' --patch
+silent_on out
+exits 2 cairn checkpoint diff --paths ''
+
+# On a terminal.
+esc=$(printf '\033')
+exits 0 cairn checkpoint diff "$b" --patch --color always
+says "${esc}[32m+now${esc}[0m" 'colors where they are wanted'
+says "${esc}[1mdiff --git"
+exits 0 cairn checkpoint diff "$b" --worktree --color=always
+says "${esc}[33m~${esc}[0m file  src/b"
+exits 0 env TERM=xterm cairn checkpoint diff "$b" --patch
+ok 'and not where no terminal is' sh -c "! grep -q '$esc' out"
+exits 2 cairn checkpoint diff "$b" --patch --color=sometimes
+printf 'bell \007 and \033[2J\n' >p/controls
+exits 0 cairn checkpoint diff "$b" --patch --paths controls
+ok 'a patch for programs has the bytes' grep -q "${esc}\\[2J" out
+exits 0 cairn checkpoint diff "$b" --patch --paths controls --color=always
+says 'bell ^G and ^[[2J' 'one for people does nothing to a terminal'
+on_terminal() { # ENVIRONMENT... -- ARGUMENT...: of cairn checkpoint diff
+    terminal_command='env'
+    while [ "$1" != -- ]; do
+        terminal_command="$terminal_command '$1'"
+        shift
+    done
+    shift
+    tap_last="$* on a terminal"
+    script -qec "$terminal_command cairn checkpoint diff $*" typescript </dev/null >out 2>err
+    status=$?
+}
+if command -v script >which.out; then
+    on_terminal TERM=xterm PAGER=cat -- "$b" --patch --paths controls
+    is "$status" 0 'a terminal'
+    says "${esc}[32m+bell ^G and ^[[2J${esc}[0m" 'has colors'
+    on_terminal TERM=xterm PAGER=cat NO_COLOR=1 -- "$b" --patch --paths controls
+    ok 'but with NO_COLOR' sh -c "! grep -q '$esc' out"
+    says '+bell ^G and ^[[2J'
+    on_terminal TERM=xterm PAGER=false 'CAIRN_PAGER=sed s/^/paged:/' -- "$b" --patch --paths controls
+    is "$status" 0 'a pager'
+    says 'paged:' 'is that of CAIRN_PAGER'
+    on_terminal TERM=xterm 'PAGER=sed s/^/paged:/' -- "$a" "$b"
+    says 'paged:' 'or of PAGER'
+    on_terminal TERM=dumb 'CAIRN_PAGER=sed s/^/paged:/' -- "$a" "$b"
+    ok 'and none on a dumb terminal' sh -c '! grep -q paged out'
+    on_terminal TERM=xterm 'CAIRN_PAGER=true' -- "$a" "$b" --patch
+    is "$status" 0 'a pager that reads nothing'
+    on_terminal TERM=xterm CAIRN_PAGER=no-such-pager -- "$a" "$b" --patch
+    is "$status" 75 'a pager that cannot be executed'
+    says 'the pager could not be executed: no-such-pager'
+    on_terminal TERM=xterm 'CAIRN_PAGER=sed s/^/paged:/' -- "$a" "$b" --json
+    ok 'JSON is not paged' sh -c '! grep -q paged out'
+else
+    skip 'colors and a pager on a terminal' 'there is no script(1)'
+fi
+exits 0 env TERM=xterm 'CAIRN_PAGER=sed s/^/paged:/' cairn checkpoint diff "$a" "$b"
+ok 'nor what goes into a pipe or file' sh -c '! grep -q paged out'
+run cairn session switch history
+rm -r p work applied
 mv kept p
 
 # ---- An archive ----
