@@ -62,10 +62,12 @@ static int make_key(struct buf *key, const struct tree_entry *entry, struct str 
 static int add_version(struct grep *g, uint32_t step, struct str key,
                        const struct tree_entry *entry)
 {
-    struct version *versions =
-        array_room(g->versions, g->n, &g->room, sizeof *versions);
     struct str kept = arena_str(&g->arena, key);
-    if (!versions || g->arena.failed || g->n >= MAP_NONE)
+    struct version *versions =
+        g->arena.failed || g->n >= MAP_NONE
+            ? NULL
+            : array_room(g->versions, g->n, &g->room, sizeof *versions);
+    if (!versions)
         return error_nomem(g->error);
     g->versions = versions;
     versions[g->n] =

@@ -13,8 +13,9 @@
 
 static int add_step(struct history *h, const struct step *step)
 {
-    struct step *steps = array_room(h->steps, h->n, &h->room, sizeof *steps);
-    if (!steps || h->n == STEP_NONE)
+    struct step *steps =
+        h->n < STEP_NONE ? array_room(h->steps, h->n, &h->room, sizeof *steps) : NULL;
+    if (!steps)
         return error_nomem(h->error);
     h->steps = steps;
     steps[h->n++] = *step;

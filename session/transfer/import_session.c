@@ -120,12 +120,14 @@ int import_branch(struct importing *im, const struct line *line)
     copy_name(branch.name, name);
     struct file_branch *at =
         array_room(s->branches, s->n_branches, &s->branches_capacity, sizeof *at);
-    branch.reason = at ? malloc(reason.len + 1) : NULL;
+    if (!at)
+        return error_nomem(im->error);
+    s->branches = at;
+    branch.reason = malloc(reason.len + 1);
     if (!branch.reason)
         return error_nomem(im->error);
     memcpy(branch.reason, reason.ptr, reason.len);
     branch.reason[reason.len] = 0;
-    s->branches = at;
     at[s->n_branches++] = branch;
     return 0;
 }
