@@ -149,3 +149,31 @@ int moved_store_find(struct cairn_store *store, const struct run_row *row,
     rc = buf_check(path, error);
     return rc ? rc : path->size && access(path->data, F_OK) == 0;
 }
+
+int moved_store_directory(struct cairn_store *store, const struct run_row *row,
+                          struct str recorded, struct buf *path,
+                          struct cairn_error *error)
+{
+    static const char itself[] = "/."; /* so that a home lies below itself */
+    char noted[HOMES_BYTES] = "";
+    struct buf here = BUF_INIT, below = BUF_INIT, found = BUF_INIT;
+    bool looks = recorded.len && !row->keyed && !store_key(store);
+    int rc = looks ? current_home(store, &here, error) : 0;
+    if (!rc && here.size)
+        rc = store_setting(store, setting, noted, sizeof noted, error);
+    buf_str(&below, recorded);
+    buf_text(&below, itself);
+    if (rc >= 0)
+        rc = buf_check(&below, error);
+    bool there =
+        !rc && here.size && try_below(buf_view(&here), noted, buf_view(&below), &found);
+    buf_clear(path);
+    if (there)
+        buf_add(path, found.data, found.size - strlen(itself));
+    else
+        buf_str(path, recorded);
+    buf_release(&here);
+    buf_release(&below);
+    buf_release(&found);
+    return rc ? rc : buf_check(path, error);
+}

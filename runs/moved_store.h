@@ -17,5 +17,10 @@ int moved_store_note(struct cairn_store *store, struct cairn_error *error);
  * copied from, where a store is that has it. */
 int moved_store_find(struct cairn_store *store, const struct run_row *row,
                      struct buf *path, struct cairn_error *error);
+/* Where a directory that a run recorded is now, in the same way; the recorded path if
+ * there is none below where the store is. */
+int moved_store_directory(struct cairn_store *store, const struct run_row *row,
+                          struct str recorded, struct buf *path,
+                          struct cairn_error *error);
 
 #endif

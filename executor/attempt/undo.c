@@ -7,6 +7,7 @@
 #include "executor/attempt/launch.h"
 #include "executor/state/report.h"
 
+#include "runs/moved_store.h"
 #include "storage/rows_attempt.h"
 
 #include <stdlib.h>
@@ -106,6 +107,21 @@ int undo_next(struct engine *e, struct cairn_error *error)
                : 0;
 }
 
+/* It was stored with the directory as it was then. */
+static int follow_project(struct engine *e, struct job *job, struct undo_action *action,
+                          struct cairn_error *error)
+{
+    struct buf path = BUF_INIT;
+    if (!e->request.store)
+        return 0;
+    int rc =
+        moved_store_directory(e->request.store, &e->run.row, action->cwd, &path, error);
+    if (!rc)
+        action->cwd = arena_str(&job->arena, buf_view(&path));
+    buf_release(&path);
+    return !rc && job->arena.failed ? error_nomem(error) : rc;
+}
+
 static int find_action(struct engine *e, struct job *job, struct undo_action *action,
                        struct cairn_error *error)
 {
@@ -142,6 +158,8 @@ int undo_launch(struct engine *e, struct job *job, struct buf *why)
     struct cairn_error trouble = {0};
     arena_release(&job->arena);
     int rc = find_action(e, job, &action, &trouble);
+    if (!rc)
+        rc = follow_project(e, job, &action, &trouble);
     if (rc) {
         buf_text(why, trouble.text);
         return rc;

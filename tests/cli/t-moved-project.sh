@@ -72,4 +72,53 @@ mv gone away
 exits 0 cairn resume
 says 'nothing to do'
 
+# What is undone, where the project is now: of a task that had completed before, and of one
+# in a directory of its own.
+unset CAIRN_STORE
+mkdir undone undone/.cairn undone/sub
+cd undone || exit 1
+cat >w.yaml <<'END'
+name: w
+tasks:
+  a: {run: touch a.made, undo: "pwd >>undone; rm a.made"}
+  b: {needs: [a], cwd: sub, run: touch b.made, undo: "pwd >>../undone; rm b.made"}
+  c: {needs: [b], run: "false"}
+END
+exits 1 cairn run w.yaml
+cd ..
+cp -r undone aside
+mv undone moved
+cd moved || exit 1
+exits 0 cairn undo 1
+is "$(tr '\n' ' ' <undone)" "$PWD/sub $PWD " 'undo runs where the project was moved to'
+ok 'and takes back what the tasks made' test ! -e a.made -a ! -e sub/b.made
+cd ..
+mv moved undone
+cd aside || exit 1
+exits 0 cairn undo 1
+is "$(tr '\n' ' ' <undone)" "$PWD/sub $PWD " 'in a copy it takes back what is there'
+is "$(wc -l <../undone/undone)" 2 'and leaves the first one alone'
+
+# Also while a run goes on.
+cat >w.yaml <<'END'
+name: later
+on_failure: {undo: all}
+tasks:
+  a: {run: touch a.made, undo: "pwd >>later; rm a.made"}
+  b: {needs: [a], run: "touch at-b; while [ -e wait ]; do sleep 0.05; done; false"}
+END
+touch wait
+cairn run w.yaml >run.out 2>&1 &
+pid=$!
+wait_for 20 test -e at-b
+kill -9 $pid
+wait $pid 2>/dev/null
+cd ..
+mv aside further
+cd further || exit 1
+rm wait
+exits 1 cairn resume
+is "$(cat later)" "$PWD" 'a run that goes on elsewhere undoes there what it did before'
+cd ..
+
 done_testing
