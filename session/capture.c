@@ -81,12 +81,14 @@ static int read_present(struct capturing *c)
 }
 
 /* No section and an empty one are the same state; the environment is none. */
-static bool same_content(const struct sections *sections, const struct sections *others)
+static bool same_content(const struct sections *sections, const struct sections *others,
+                         bool messages)
 {
     for (uint32_t i = 0; i < sections->n; i++) {
         const struct section_ref *ref = &sections->list[i];
         const struct section_ref *other = section_of(others, ref->kind);
-        if (ref->kind == SECTION_ENVIRONMENT)
+        if (ref->kind == SECTION_ENVIRONMENT ||
+            (ref->kind == SECTION_MESSAGES && !messages))
             continue;
         if (other ? !digest_equal(&ref->digest, &other->digest) : ref->n > 0)
             return false;
@@ -94,10 +96,11 @@ static bool same_content(const struct sections *sections, const struct sections 
     return true;
 }
 
-static bool is_unchanged(const struct capturing *c)
+static bool is_unchanged(const struct capturing *c, enum trigger trigger)
 {
-    return c->last_at.ref.seq && same_content(&c->now, &c->last) &&
-           same_content(&c->last, &c->now);
+    bool messages = trigger_counts_messages(trigger);
+    return c->last_at.ref.seq && same_content(&c->now, &c->last, messages) &&
+           same_content(&c->last, &c->now, messages);
 }
 
 /* Behind the items, in front of all others. */
@@ -262,7 +265,7 @@ static int capture_with(struct capturing *c, const struct capture *capture,
     rc = read_present(c);
     if (!rc)
         rc = read_files(c);
-    raised.unchanged = is_unchanged(c) && !capture->link;
+    raised.unchanged = is_unchanged(c, capture->trigger) && !capture->link;
     captured->answer = trigger_decide(&settings, &raised);
     if (!rc && captured->answer == TRIGGER_UNCHANGED)
         note_files(c, &captured->ref);
@@ -422,9 +425,8 @@ int capture_automatic(struct live *live, const struct board_changes *changes,
 
 /* ---- Public ---- */
 
-static int begin_capture(struct live *live, struct cairn_store *store,
-                         const char *session, struct files_taken *files,
-                         struct cairn_error *error)
+int capture_begin(struct live *live, struct cairn_store *store, const char *session,
+                  struct files_taken *files, struct cairn_error *error)
 {
     int rc = files_take(files, store, session, error);
     if (!rc)
@@ -433,9 +435,8 @@ static int begin_capture(struct live *live, struct cairn_store *store,
     return rc ? rc : live_check_open(live, error);
 }
 
-/* Ends the call that has made it, or not. */
-static int end_capture(struct live *live, int rc, const struct captured *made,
-                       struct cairn_captured *out, struct cairn_error *error)
+int capture_end(struct live *live, int rc, const struct captured *made,
+                struct cairn_captured *out, struct cairn_error *error)
 {
     if (!rc && made->answer == TRIGGER_MAKES)
         rc = keep_by_settings(live, error);
@@ -511,10 +512,10 @@ int cairn_session_checkpoint(struct cairn_store *store, const char *session,
     struct live live = {.store = store};
     struct captured made = {0};
     struct files_taken files = {0};
-    int rc = begin_capture(&live, store, session, &files, error);
+    int rc = capture_begin(&live, store, session, &files, error);
     if (!rc)
         rc = capture_by_hand(&live, capture, &made, error);
-    return end_capture(&live, rc, &made, captured, error);
+    return capture_end(&live, rc, &made, captured, error);
 }
 
 /* So that they are not stored with the environment. */
@@ -573,10 +574,10 @@ int cairn_session_task_failed(struct cairn_store *store, const char *session,
     struct live live = {.store = store};
     struct captured made = {0};
     struct files_taken files = {0};
-    int rc = begin_capture(&live, store, session, &files, error);
+    int rc = capture_begin(&live, store, session, &files, error);
     if (!rc)
         rc = take_secrets(&live, failure, error);
     if (!rc)
         rc = capture_failure(&live, failure, &made, error);
-    return end_capture(&live, rc, &made, captured, error);
+    return capture_end(&live, rc, &made, captured, error);
 }

@@ -31,6 +31,13 @@ static void tell_text(struct setting_sink *sink, const char *name, struct str va
                                    value.len == 0);
 }
 
+static void tell_later(struct setting_sink *sink, unsigned n, struct str value)
+{
+    if (!sink->stopped)
+        sink->stopped = sink->each(sink->context, later_name(n),
+                                   value.len ? value.ptr : later_usual(n), !value.len);
+}
+
 static void tell_number(struct setting_sink *sink, const char *name, uint32_t number)
 {
     char text[16] = "";
@@ -49,7 +56,7 @@ static void tell_settings(struct setting_sink *sink,
     tell_text(sink, "redact", settings->redact);
     tell_text(sink, "environment", settings->environment);
     for (unsigned n = 1; n < SETTINGS_LATER_END; n++)
-        tell_text(sink, later_name(n), settings->later[n]);
+        tell_later(sink, n, settings->later[n]);
     tell_number(sink, "keep-last", settings->keep.last);
     tell_number(sink, "keep-days", settings->keep.days);
     tell_text(sink, "keep-hourly", settings->keep.hourly ? STR("on") : STR(""));

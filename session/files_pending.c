@@ -80,9 +80,8 @@ char *files_index_path(struct cairn_store *store, uint64_t session)
 
 int pending_lock(struct cairn_store *store, struct cairn_error *error)
 {
-    enum { WAIT_MS = 60000 };
-    int rc =
-        lock_wait(store_lock_file(store), LOCK_RESTORE, LOCK_EXCLUSIVE, WAIT_MS, error);
+    int rc = lock_wait(store_lock_file(store), LOCK_RESTORE, LOCK_EXCLUSIVE,
+                       2 * store_lock_wait_ms(store), error);
     if (rc == CAIRN_EBUSY)
         return error_set(error, rc,
                          "another process restores files of the store %s: try again",

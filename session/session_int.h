@@ -169,6 +169,8 @@ int session_tell(struct live *live, struct cairn_session_info *info,
  * of its start. name NULL: the first free one. */
 int session_begin(struct live *live, const char *name, const struct moment *started,
                   bool current, struct cairn_error *error);
+/* One that has ended goes on. */
+int session_go_on(struct live *live, struct cairn_error *error);
 
 /* ---- capture.c: the state as a checkpoint ---- */
 
@@ -189,6 +191,13 @@ struct captured {
  * logs it. Needs a write transaction and the board. */
 int capture_state(struct live *live, const struct capture *capture,
                   struct captured *captured, struct cairn_error *error);
+/* A call of its own that may make one: its transaction, with the files taken before it.
+ * capture_end in any case, which ends it with rc; *out (may be NULL) as for programs.
+ */
+int capture_begin(struct live *live, struct cairn_store *store, const char *session,
+                  struct files_taken *files, struct cairn_error *error);
+int capture_end(struct live *live, int rc, const struct captured *made,
+                struct cairn_captured *out, struct cairn_error *error);
 /* Before the board is replaced: unless the last checkpoint has this state. */
 /* `what` (may be NULL) goes behind the usual message: ": to main". */
 int capture_before(struct live *live, enum trigger trigger, const char *what,

@@ -272,7 +272,7 @@ int cairn_session_start(struct cairn_store *store, const char *name, bool curren
 
 /* ---- Switching and ending ---- */
 
-static int go_on(struct live *live, struct cairn_error *error)
+int session_go_on(struct live *live, struct cairn_error *error)
 {
     struct log_entry entry = {.verb = VERB_CONTINUED};
     if (!live->row.ended_ns)
@@ -294,7 +294,7 @@ static int end(struct live *live, struct cairn_error *error)
 
 static int go_on_as_current(struct live *live, struct cairn_error *error)
 {
-    int rc = go_on(live, error);
+    int rc = session_go_on(live, error);
     return rc ? rc : make_current(live, error);
 }
 

@@ -22,7 +22,7 @@
 #define HOOK_LIMIT_NS 10000000000ll
 
 enum { VERSION = 2, VERSION_KEEPING = 3, VERSION_LATER = 4 };
-enum { BOOT_ID_BYTES = 64, TAG_LIST_BYTES = 4096 };
+enum { BOOT_ID_BYTES = 64 };
 
 struct session_settings session_settings_default(void)
 {
@@ -109,43 +109,6 @@ void settings_encode(const struct session_settings *settings, struct buf *out)
         }
 }
 
-/* May it be a tag, and be printed? */
-static bool is_tag(struct str text)
-{
-    const char *at = text.ptr, *end = at + text.len;
-    uint32_t code = 0;
-    if (!text.len || text.len > CHECKPOINT_TAG_BYTES)
-        return false;
-    while (at < end) {
-        size_t n = utf8_next(at, end, &code);
-        if (!n || code < 0x20 || code == 0x7f)
-            return false;
-        at += n;
-    }
-    return true;
-}
-
-static bool is_in_list(struct str list, struct str tag)
-{
-    while (list.len)
-        if (str_equal(next_name(&list), tag))
-            return true;
-    return false;
-}
-
-bool settings_is_tag_list(struct str list)
-{
-    struct str rest = list;
-    if (list.len > TAG_LIST_BYTES || (list.len && list.ptr[list.len - 1] == ','))
-        return false;
-    while (rest.len) {
-        struct str tag = next_name(&rest);
-        if (!is_tag(tag) || is_in_list(rest, tag))
-            return false;
-    }
-    return true;
-}
-
 static bool read_keeping(struct reader *in, struct session_settings *out)
 {
     struct session_keeping *keep = &out->keep;
@@ -155,7 +118,8 @@ static bool read_keeping(struct reader *in, struct session_settings *out)
     keep->hourly = hourly == 1;
     keep->tags = read_lstr(in);
     return hourly <= 1 && keep->last <= KEEP_LAST_MOST &&
-           keep->days <= KEEP_DAYS_MOST && settings_is_tag_list(keep->tags);
+           keep->days <= KEEP_DAYS_MOST &&
+           is_text_list(keep->tags, CHECKPOINT_TAG_BYTES);
 }
 
 /* False: they are not as they could have been written. */

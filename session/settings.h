@@ -12,9 +12,11 @@ enum { KEEP_LAST_MOST = 10000 };
 
 /* Settings that came after the others: texts, by number. Stored: never renumbered. */
 enum setting_later {
-    SETTING_FILES = 1, /* where they are: files_root_name; off: none are kept */
+    SETTING_FILES = 1,    /* where they are: files_root_name; off: none are kept */
+    SETTING_STRATEGY = 2, /* agents/strategy.h; none: manual */
+    SETTING_TOOLS = 3,    /* words with commas between them; none: the usual ones */
 };
-enum { SETTINGS_LATER_END = 2 };
+enum { SETTINGS_LATER_END = 4 };
 
 /* What a session keeps without being asked to prune; all 0: everything. */
 struct session_keeping {
@@ -45,8 +47,6 @@ int settings_decode(struct str bytes, struct session_settings *out,
 /* The bytes of what it keeps, as settings_encode has them. */
 void settings_encode_keeping(const struct session_keeping *keep, struct buf *out);
 bool settings_keep_some(const struct session_settings *settings);
-/* No tag or several, each once. */
-bool settings_is_tag_list(struct str list);
 
 /* ---- settings_text.c ---- */
 
@@ -58,8 +58,10 @@ int settings_set(struct session_settings *settings, struct str name, struct str 
 void settings_time(int64_t ns, char out[32]);
 /* A trigger that can be switched off. */
 bool settings_has_switch(enum trigger trigger);
-/* Of a later one: its name, and whether this may be its text (which is not empty). */
+/* Of a later one: its name, what counts where none is stored, and whether this may be
+ * its text (which is not empty). */
 const char *later_name(unsigned n);
+const char *later_usual(unsigned n);
 bool later_is_value(unsigned n, struct str text);
 
 #endif

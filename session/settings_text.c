@@ -2,6 +2,8 @@
 /* The settings of a session, from texts that people write. */
 #include "base/decimal.h"
 #include "base/utf8.h"
+#include "checkpoint/sections.h"
+#include "session/agents/strategy.h"
 #include "session/files.h"
 #include "session/outside/name_list.h"
 #include "session/settings.h"
@@ -138,7 +140,7 @@ static int set_tags(struct str value, struct str *tags, struct cairn_error *erro
         value.len = 0;
     else if (!value.len)
         value = STR(","); /* refused */
-    if (!settings_is_tag_list(value))
+    if (!is_text_list(value, CHECKPOINT_TAG_BYTES))
         return error_set(error, CAIRN_EUSAGE,
                          "'%.*s' is no value of keep-tag: give tags, each once, with "
                          "commas between them, or off",
@@ -214,17 +216,34 @@ static bool is_files_root(struct str name)
            !memchr(name.ptr, 0, name.len);
 }
 
+enum { TOOL_BYTES = 256 };
+
+static bool is_tool_list(struct str list)
+{
+    return list.len > 0 && is_text_list(list, TOOL_BYTES);
+}
+
 static const struct later {
     const char *name;
     bool (*is_value)(struct str);
+    const char *usual;
     const char *wants;
 } laters[SETTINGS_LATER_END] = {
-    [SETTING_FILES] = {"files", is_files_root, "a directory"},
+    [SETTING_FILES] = {"files", is_files_root, "off", "a directory, or off"},
+    [SETTING_STRATEGY] = {"strategy", strategy_is_name, "manual",
+                          "manual, per_prompt, per_tool_use or smart"},
+    [SETTING_TOOLS] = {"tools", is_tool_list, TOOLS_USUAL,
+                       "words, each once, with commas between them"},
 };
 
 const char *later_name(unsigned n)
 {
     return laters[n].name;
+}
+
+const char *later_usual(unsigned n)
+{
+    return laters[n].usual;
 }
 
 bool later_is_value(unsigned n, struct str text)
@@ -241,12 +260,12 @@ static int set_later(struct session_settings *settings, struct str name,
         n++;
     if (n == SETTINGS_LATER_END)
         return 1;
-    if (n != SETTING_FILES && str_equal(value, STR("off")))
+    if (n != SETTING_FILES && str_equal(value, str_of(laters[n].usual)))
         value.len = 0;
     else if (value.len ? !later_is_value(n, value) : n != SETTING_FILES)
-        return error_set(
-            error, CAIRN_EUSAGE, "'%.*s' is no value of %s: give %s, or off",
-            (int)utf8_fit(value, 80), value.ptr, laters[n].name, laters[n].wants);
+        return error_set(error, CAIRN_EUSAGE, "'%.*s' is no value of %s: give %s",
+                         (int)utf8_fit(value, 80), value.ptr, laters[n].name,
+                         laters[n].wants);
     settings->later[n] = value;
     return 0;
 }

@@ -8,7 +8,7 @@
 
 #define SECOND_NS 1000000000ll
 
-enum { AUTOMATIC = 1, SIGNIFICANT = 2 };
+enum { AUTOMATIC = 1, SIGNIFICANT = 2, QUIET = 4 /* messages alone make none */ };
 
 #define AUTO(kind, name, words, flags)                  \
     {                                                   \
@@ -48,6 +48,11 @@ static const struct {
     [TRIGGER_TOOL_CALL] = AUTO(TRIGGER_TOOL_CALL, "tool-call", "tool call", 0),
     [TRIGGER_BEFORE_RESTORE] =
         AUTO(TRIGGER_BEFORE_RESTORE, "before-restore", "before restore", 0),
+    [TRIGGER_PROMPT] = AUTO(TRIGGER_PROMPT, "prompt", "prompt", 0),
+    [TRIGGER_BEFORE_TOOL] =
+        AUTO(TRIGGER_BEFORE_TOOL, "before-tool", "before tool", QUIET),
+    [TRIGGER_AFTER_TOOL] = AUTO(TRIGGER_AFTER_TOOL, "after-tool", "after tool", QUIET),
+    [TRIGGER_TURN_ENDED] = AUTO(TRIGGER_TURN_ENDED, "turn-ended", "turn ended", QUIET),
 };
 
 /* A number that is none reads the empty row 0. */
@@ -74,6 +79,11 @@ bool trigger_is_automatic(enum trigger trigger)
 bool trigger_is_significant(enum trigger trigger)
 {
     return triggers[row_of(trigger)].flags & SIGNIFICANT;
+}
+
+bool trigger_counts_messages(enum trigger trigger)
+{
+    return !(triggers[row_of(trigger)].flags & QUIET);
 }
 
 enum trigger trigger_kind(enum trigger trigger)

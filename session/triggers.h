@@ -13,8 +13,9 @@
 #include <stdint.h>
 
 /* Stored: never renumbered. There are eight kinds of automatic triggers, of which two
- * have cases that are told apart because they are significant; and three more kinds
- * that come from a run's task, from an agent and from a restore. */
+ * have cases that are told apart because they are significant; three more kinds that
+ * come from a run's task, from an agent and from a restore; and four that an agent's
+ * hook raises (agents/strategy.h). */
 enum trigger {
     TRIGGER_MANUAL = 1,
     TRIGGER_SCHEDULED = 2,
@@ -32,8 +33,12 @@ enum trigger {
     TRIGGER_TASK_FAILED = 14,
     TRIGGER_TOOL_CALL = 15,
     TRIGGER_BEFORE_RESTORE = 16,
+    TRIGGER_PROMPT = 17,      /* the user has given an agent a prompt */
+    TRIGGER_BEFORE_TOOL = 18, /* an agent is about to use a tool */
+    TRIGGER_AFTER_TOOL = 19,
+    TRIGGER_TURN_ENDED = 20, /* an agent has answered */
 };
-enum { TRIGGERS_END = 17 };
+enum { TRIGGERS_END = 21 };
 
 /* "hypothesis-confirmed"; NULL for a number that is none. */
 const char *trigger_name(enum trigger trigger);
@@ -48,6 +53,9 @@ bool trigger_is_automatic(enum trigger trigger);
 /* Does a checkpoint of it always stay when others are pruned? (A manual one stays, too,
  * for being manual.) */
 bool trigger_is_significant(enum trigger trigger);
+/* Does it make one where messages alone are new since the last checkpoint? Not where
+ * messages come with every use of a tool. */
+bool trigger_counts_messages(enum trigger trigger);
 /* The kind that the trigger is a case of, or itself. */
 enum trigger trigger_kind(enum trigger trigger);
 /* Of a hypothesis that has become this. */

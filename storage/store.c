@@ -14,6 +14,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -377,6 +378,11 @@ int store_bind_thread(struct cairn_store *store, bool *bound, struct cairn_error
 void store_unbind_thread(struct cairn_store *store)
 {
     store->thread.bound = false;
+}
+
+int store_lock_wait_ms(const struct cairn_store *store)
+{
+    return store->lock_wait_ms < INT_MAX / 2 ? store->lock_wait_ms : INT_MAX / 2;
 }
 
 struct lock_file *store_lock_file(struct cairn_store *store)

@@ -40,6 +40,8 @@ int store_bind_thread(struct cairn_store *store, bool *bound,
                       struct cairn_error *error);
 void store_unbind_thread(struct cairn_store *store);
 struct lock_file *store_lock_file(struct cairn_store *store);
+/* How long this handle waits for the write lock; at most INT_MAX / 2. */
+int store_lock_wait_ms(const struct cairn_store *store);
 /* Remembers that this handle holds a range of it (see storage/holds.c). */
 bool store_holds(const struct cairn_store *store, int64_t offset);
 int store_hold(struct cairn_store *store, int64_t offset, struct cairn_error *error);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "session/outside/name_list.h"
 
+#include "base/utf8.h"
+
 enum { LIST_BYTES = 4096 };
 
 struct str next_name(struct str *list)
@@ -66,4 +68,33 @@ bool is_pattern_list(struct str names)
                 is_name_list(buf_view(&plain));
     buf_release(&plain);
     return good;
+}
+
+/* May it be stored, and be printed? */
+static bool is_text(struct str text, size_t most)
+{
+    const char *at = text.ptr, *end = at + text.len;
+    uint32_t code = 0;
+    if (!text.len || text.len > most)
+        return false;
+    while (at < end) {
+        size_t n = utf8_next(at, end, &code);
+        if (!n || code < 0x20 || code == 0x7f)
+            return false;
+        at += n;
+    }
+    return true;
+}
+
+bool is_text_list(struct str list, size_t most)
+{
+    struct str rest = list;
+    if (list.len > LIST_BYTES || (list.len && list.ptr[list.len - 1] == ','))
+        return false;
+    while (rest.len) {
+        struct str text = next_name(&rest);
+        if (!is_text(text, most) || is_in_list(rest, text))
+            return false;
+    }
+    return true;
 }

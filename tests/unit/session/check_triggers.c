@@ -30,6 +30,10 @@ static const struct {
     {14, 14, "task-failed", "Auto: task failed", true, false},
     {15, 15, "tool-call", "Auto: tool call", true, false},
     {16, 16, "before-restore", "Auto: before restore", true, false},
+    {17, 17, "prompt", "Auto: prompt", true, false},
+    {18, 18, "before-tool", "Auto: before tool", true, false},
+    {19, 19, "after-tool", "Auto: after tool", true, false},
+    {20, 20, "turn-ended", "Auto: turn ended", true, false},
 };
 enum { N = sizeof all / sizeof all[0] };
 
@@ -45,6 +49,7 @@ START_TEST(test_all_triggers)
         ck_assert_int_eq(trigger_is_automatic(trigger), all[i].automatic);
         ck_assert_int_eq(trigger_is_significant(trigger), all[i].significant);
         ck_assert_int_eq(trigger_kind(trigger), all[i].kind);
+        ck_assert_int_eq(trigger_counts_messages(trigger), all[i].trigger < 18);
     }
     ck_assert_ptr_null(trigger_name((enum trigger)0));
     ck_assert_ptr_null(trigger_name((enum trigger)TRIGGERS_END));

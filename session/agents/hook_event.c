@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+#include "session/agents/hook_event.h"
+
+#include "session/messages/json_scan.h"
+
+#include <stdio.h>
+
+enum agent_moment agent_moment_of(const char *name)
+{
+    static const struct {
+        const char *name;
+        enum agent_moment moment;
+    } known[] = {
+        {"SessionStart", AGENT_SESSION_BEGAN}, {"UserPromptSubmit", AGENT_PROMPT},
+        {"PreToolUse", AGENT_BEFORE_TOOL},     {"PostToolUse", AGENT_AFTER_TOOL},
+        {"PreCompact", AGENT_COMPACTION},      {"Stop", AGENT_TURN_ENDED},
+        {"SessionEnd", AGENT_SESSION_ENDED}};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (strcmp(name, known[i].name) == 0)
+            return known[i].moment;
+    return AGENT_OTHER;
+}
+
+/* ---- Fields ---- */
+
+static const struct {
+    const char *key;
+    size_t most;
+} fields[HOOK_FIELDS] = {
+    [HOOK_SESSION_ID] = {"session_id", HOOK_NAME_BYTES},
+    [HOOK_TRANSCRIPT] = {"transcript_path", HOOK_PATH_BYTES},
+    [HOOK_CWD] = {"cwd", HOOK_PATH_BYTES},
+    [HOOK_NAME] = {"hook_event_name", HOOK_NAME_BYTES},
+    [HOOK_PROMPT] = {"prompt", HOOK_NAME_BYTES},
+    [HOOK_TOOL] = {"tool_name", HOOK_NAME_BYTES},
+};
+
+/* HOOK_FIELDS: none of these. */
+static unsigned field_of(struct str raw)
+{
+    unsigned i = 0;
+    while (i < HOOK_FIELDS && !str_equal(raw, str_of(fields[i].key)))
+        i++;
+    return i;
+}
+
+/* Where the text of a field begins in the room, and how long it is. */
+struct field_place {
+    size_t at;
+    bool there;
+};
+
+/* A character in JSON takes at most six bytes for one of its own, so a longer raw text
+ * is too long in any case. */
+static int take_field(struct hook_event *out, unsigned field, struct str raw,
+                      struct field_place *place, struct cairn_error *error)
+{
+    struct buf text = BUF_INIT;
+    size_t most = fields[field].most;
+    if (field == HOOK_PROMPT && raw.len > most)
+        raw.len = most;
+    if (raw.len <= 6 * most)
+        json_unescape(raw, &text);
+    int rc = buf_check(&text, error);
+    if (!rc && (raw.len > 6 * most || text.size > most))
+        rc = error_set(error, CAIRN_EUSAGE, "its %s has more than %zu bytes",
+                       fields[field].key, most);
+    else if (!rc && text.size && memchr(text.data, 0, text.size) &&
+             field == HOOK_PROMPT)
+        text.size = strlen(text.data);
+    else if (!rc && text.size && memchr(text.data, 0, text.size))
+        rc = error_set(error, CAIRN_EUSAGE, "its %s has a NUL byte in it",
+                       fields[field].key);
+    *place = (struct field_place){out->room.size, true};
+    if (!rc) {
+        buf_str(&out->room, buf_view(&text));
+        buf_byte(&out->room, 0);
+        rc = buf_check(&out->room, error);
+    }
+    buf_release(&text);
+    return rc;
+}
+
+static int take_fields(struct str json, struct hook_event *out,
+                       struct field_place places[HOOK_FIELDS],
+                       struct cairn_error *error)
+{
+    struct json_scan in = json_scan_of(json);
+    enum json_token token = json_next(&in);
+    unsigned field = HOOK_FIELDS;
+    bool object = token == JSON_OBJECT;
+    int rc = 0;
+    for (; !rc && object && token != JSON_END && token != JSON_BAD;
+         token = json_next(&in)) {
+        if (token == JSON_KEY && in.depth == 1) {
+            field = field_of(in.raw);
+            continue;
+        }
+        if (token == JSON_STRING && in.depth == 1 && field < HOOK_FIELDS)
+            rc = take_field(out, field, in.raw, &places[field], error);
+        if (in.depth == 1)
+            field = HOOK_FIELDS;
+    }
+    if (rc || (object && token == JSON_END))
+        return rc;
+    return error_set(error, CAIRN_EUSAGE,
+                     json.len ? "it is no JSON object, or not whole" : "it is empty");
+}
+
+int hook_event_read(struct str json, struct hook_event *out, struct cairn_error *error)
+{
+    struct field_place places[HOOK_FIELDS] = {{0}};
+    *out = (struct hook_event){.room = BUF_INIT};
+    int rc = take_fields(json, out, places, error);
+    if (rc)
+        return rc;
+    if (!places[HOOK_NAME].there)
+        return error_set(error, CAIRN_EUSAGE, "it has no hook_event_name");
+    for (unsigned i = 0; i < HOOK_FIELDS; i++)
+        if (places[i].there && out->room.data[places[i].at])
+            out->at[i] = out->room.data + places[i].at;
+    out->moment = agent_moment_of(out->room.data + places[HOOK_NAME].at);
+    return 0;
+}
+
+void hook_event_release(struct hook_event *event)
+{
+    buf_release(&event->room);
+    *event = (struct hook_event){.room = BUF_INIT};
+}
+
+/* ---- The session of an agent ---- */
+
+static bool is_hex(char c)
+{
+    return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
+}
+
+static bool is_uuid(const char *text)
+{
+    for (int i = 0; i < 36; i++) {
+        bool dash = i == 8 || i == 13 || i == 18 || i == 23;
+        if (dash ? text[i] != '-' : !is_hex(text[i]))
+            return false;
+    }
+    return text[36] == '\0';
+}
+
+/* FNV-1a: only has to tell apart what begins alike. */
+static uint64_t hash_of(const char *text)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (; *text; text++)
+        hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
+    return hash;
+}
+
+bool agent_session_name(const char *session_id, char out[64])
+{
+    enum { SHOWN = 32 };
+    size_t n = 0;
+    bool whole = true;
+    if (!session_id || !*session_id)
+        return false;
+    if (is_uuid(session_id)) {
+        snprintf(out, 64, "agent-%.8s", session_id);
+        return true;
+    }
+    memcpy(out, "agent-", 6);
+    for (; n < SHOWN && session_id[n]; n++) {
+        char c = session_id[n];
+        bool plain = (c >= '0' && c <= '9') ||
+                     ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || c == '-' || c == '_' ||
+                     c == '.';
+        out[6 + n] = plain ? c : '-';
+        whole = whole && plain;
+    }
+    out[6 + n] = '\0';
+    if (!whole || session_id[n])
+        snprintf(out + 6 + n, 64 - 6 - n, "-%016llx",
+                 (unsigned long long)hash_of(session_id));
+    return true;
+}
