@@ -21,6 +21,7 @@
  *   cairn/branch.h      branches of sessions
  *   cairn/board.h       what a session knows: hypotheses, evidence, beliefs, notes
  *   cairn/message.h     what a person, an agent and its tools said in a session
+ *   cairn/agent.h       agents whose hooks tell a session what they do
  *   cairn/history.h     lines of checkpoints: bisecting, copying, recovering
  *   cairn/transfer.h    sessions in a file, to be taken to another store
  *   cairn/repair.h      examine a store, and repair a damaged one
@@ -41,6 +42,7 @@
 #ifndef CAIRN_H
 #define CAIRN_H
 
+#include "cairn/agent.h"
 #include "cairn/annotation.h"
 #include "cairn/board.h"
 #include "cairn/branch.h"

@@ -2,6 +2,7 @@
 /* cairn_doctor: checks a store from its directory inwards, and says what to do about
  * each problem. Changes nothing. */
 #include "base/lock.h"
+#include "base/notes.h"
 #include "base/os.h"
 #include "checkpoint/repair/repair.h"
 #include "checkpoint/verify/verify.h"
@@ -72,6 +73,25 @@ static void check_writable(struct doctor *d, const char *path)
     }
 }
 
+/* What agents' hooks could not do, since they must not keep an agent from working. */
+static void check_notes(struct doctor *d, const char *path)
+{
+    char text[NOTE_BYTES + 256], remedy[PATH_MAX + 128], last[NOTE_BYTES + 64];
+    struct cairn_error error = {0};
+    uint64_t n = 0;
+    int rc = notes_read(path, &n, last, &error);
+    if (!rc && !n)
+        return;
+    snprintf(text, sizeof text,
+             "the hook of an agent failed %llu time%s, the last at %s",
+             (unsigned long long)n, n == 1 ? "" : "s", last);
+    snprintf(remedy, sizeof remedy,
+             "%s/" NOTES_FILE " has all of them: remove it when they are dealt with",
+             path);
+    report_finding(d, CAIRN_HEALTH_WARN, "agent-hook", rc ? error.text : text,
+                   rc ? NULL : remedy);
+}
+
 static void check_directory(struct doctor *d, const char *path)
 {
     const char *name = NULL;
@@ -105,6 +125,7 @@ static void check_directory(struct doctor *d, const char *path)
     }
     check_writable(d, path);
     check_live(d, path);
+    check_notes(d, path);
 }
 
 /* Too little memory or a held lock says nothing about the store. */

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+/* Which session an agent's hook speaks of. Each agent has one of its own, by the name
+ * that its session_id gives; so several can work side by side. It is made whole, with
+ * its settings, in one transaction. */
+#include "base/decimal.h"
+#include "session/files_pending.h"
+#include "session/session_int.h"
+#include "session/transcripts/agent_int.h"
+#include "storage/store.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char own_start[] = "agent-";
+
+static int name_of(const struct hook_event *event,
+                   const struct cairn_agent_options *options, char out[64],
+                   const char **name, struct cairn_error *error)
+{
+    *name = options->session ? options->session : out;
+    if (options->session || agent_session_name(event->at[HOOK_SESSION_ID], out))
+        return 0;
+    return error_set(error, CAIRN_EUSAGE,
+                     "the event has no session_id, and CAIRN_SESSION does not name a "
+                     "session");
+}
+
+/* ---- One that is there ---- */
+
+static void take(const struct live *live, const struct hook_event *event,
+                 struct agent_session *out)
+{
+    const struct str *later = live->settings.later;
+    snprintf(out->number, sizeof out->number, "%llu",
+             (unsigned long long)live->row.session);
+    snprintf(out->name, sizeof out->name, "%.*s", (int)live->row.name.len,
+             live->row.name.ptr);
+    out->strategy = strategy_of(later[SETTING_STRATEGY]);
+    out->destructive =
+        tool_is_destructive(str_of(event->at[HOOK_TOOL]), later[SETTING_TOOLS]);
+}
+
+static int look(struct cairn_store *store, const char *name,
+                const struct hook_event *event, struct agent_session *out,
+                struct cairn_error *error)
+{
+    struct live live;
+    int rc = live_read(&live, store, name, error);
+    bool over = !rc && live.row.ended_ns && event->moment == AGENT_SESSION_BEGAN;
+    if (!rc && !over)
+        rc = live_check_open(&live, error);
+    if (!rc)
+        take(&live, event, out);
+    rc = live_close(&live, rc, error);
+    return rc ? rc : over;
+}
+
+static int go_on(struct cairn_store *store, const char *name, struct cairn_error *error)
+{
+    struct live live;
+    int rc = live_write(&live, store, name, error);
+    if (!rc)
+        rc = session_go_on(&live, error);
+    return live_close(&live, rc, error);
+}
+
+/* ---- A new one ---- */
+
+struct row_view {
+    bool agents, ended;
+};
+
+static int view_row(void *context, const struct session_row *row)
+{
+    struct row_view *view = context;
+    size_t n = sizeof own_start - 1;
+    view->agents = row->name.len >= n && memcmp(row->name.ptr, own_start, n) == 0;
+    view->ended = row->ended_ns != 0;
+    return 0;
+}
+
+/* Where somebody works on a session of their own, it stays the current one. */
+static int may_be_current(struct live *live, bool *out, struct cairn_error *error)
+{
+    struct row_view view = {.ended = true};
+    uint64_t current = 0;
+    int rc = current_session(live->store, &current, error);
+    if (rc > 0)
+        rc = store_get_session(live->store, current, view_row, &view, error);
+    *out = view.agents || view.ended;
+    return rc == CAIRN_ENOTFOUND ? 0 : rc;
+}
+
+static int set(struct live *live, const char *name, struct str value,
+               struct cairn_error *error)
+{
+    struct buf said = BUF_INIT;
+    buf_format(&said, "%s=%.*s", name, (int)value.len, value.ptr);
+    int rc = settings_set(&live->settings, str_of(name), value, error);
+    if (!rc)
+        rc = buf_check(&said, error);
+    struct log_entry entry = {.verb = VERB_CONFIGURED, .after = buf_view(&said)};
+    if (!rc)
+        rc = live_log(live, &entry, error);
+    buf_release(&said);
+    return rc;
+}
+
+/* Another process may have made it meanwhile. */
+static int begin(struct live *live, const char *name, struct str files,
+                 const char *strategy, bool *started, struct cairn_error *error)
+{
+    bool current = false;
+    int rc = live_find(live, name, error);
+    *started = rc == CAIRN_ENOTFOUND;
+    if (!*started)
+        return rc;
+    rc = may_be_current(live, &current, error);
+    if (!rc)
+        rc = session_begin(live, name, &live->now, current, error);
+    if (!rc)
+        rc = set(live, "files", files, error);
+    if (!rc)
+        rc = set(live, "strategy", str_of(strategy), error);
+    return rc ? rc : live_put_row(live, error);
+}
+
+static int start(struct cairn_store *store, const char *name,
+                 const struct cairn_agent_options *options,
+                 const struct hook_event *event, struct agent_session *out,
+                 struct cairn_error *error)
+{
+    struct live live = {.store = store};
+    struct buf files = BUF_INIT;
+    char *home = NULL;
+    const char *strategy = options->strategy ? options->strategy : "smart";
+    int rc = options->files ? 0 : files_home(store, &home, error);
+    if (!rc)
+        rc = files_root_name(store, home ? home : options->files, &files, error);
+    if (!rc)
+        rc = live_begin(&live, store, true, error);
+    if (!rc)
+        rc = begin(&live, name, buf_view(&files), strategy, &out->started, error);
+    if (!rc)
+        take(&live, event, out);
+    rc = live_close(&live, rc, error);
+    buf_release(&files);
+    free(home);
+    return rc;
+}
+
+int agent_session_look(struct cairn_store *store, const struct hook_event *event,
+                       const struct cairn_agent_options *options,
+                       struct agent_session *out, struct cairn_error *error)
+{
+    char own[64];
+    const char *name;
+    *out = (struct agent_session){.number = ""};
+    int rc = name_of(event, options, own, &name, error);
+    if (!rc)
+        rc = look(store, name, event, out, error);
+    return rc == CAIRN_ENOTFOUND ? event->moment != AGENT_SESSION_ENDED : rc;
+}
+
+int agent_session_find(struct cairn_store *store, const struct hook_event *event,
+                       const struct cairn_agent_options *options,
+                       struct agent_session *out, struct cairn_error *error)
+{
+    char own[64];
+    const char *name;
+    uint64_t number;
+    *out = (struct agent_session){.number = ""};
+    int rc = name_of(event, options, own, &name, error);
+    if (!rc)
+        rc = look(store, name, event, out, error);
+    if (rc > 0)
+        return go_on(store, name, error);
+    if (rc != CAIRN_ENOTFOUND || str_to_u64(str_of(name), &number))
+        return rc;
+    if (event->moment == AGENT_SESSION_ENDED)
+        return 0;
+    return start(store, name, options, event, out, error);
+}
