@@ -129,6 +129,8 @@ _cairn_options()
     'command list') printf '%s\n' --at --limit --offset --sort --session ;;
     exec) printf '%s\n' --session ;;
     'check add') printf '%s\n' --run --hypothesis --timeout --retries --session ;;
+    'session hook') printf '%s\n' --strategy --time-limit --session ;;
+    'session install-hooks') printf '%s\n' --strategy --print --remove ;;
     'check update') printf '%s\n' --text --run --hypothesis --timeout --retries --session ;;
     'check list') printf '%s\n' --status --hypothesis --at --limit --offset --sort --session ;;
     'check run') printf '%s\n' --all --session ;;
@@ -166,6 +168,7 @@ _cairn_values()
     --take) printf '%s\n' union ours theirs ;;
     --status) printf '%s\n' proposed testing confirmed rejected ;;
     --severity) printf '%s\n' info warning critical ;;
+    --strategy) printf '%s\n' smart per_tool_use per_prompt manual ;;
     --role) printf '%s\n' user assistant system tool ;;
     --criticality) printf '%s\n' high medium low ;;
     --trigger) printf '%s\n' manual compaction-warning code-modified tool-call significant-time ;;
@@ -188,7 +191,7 @@ _cairn_values()
     command) printf '%s\n' list show remove ;;
     check) printf '%s\n' add list show run update remove ;;
         --page | --keep-last | --keep-days | --keep-tag | --strength | --source | --confidence | --subject | --claim | --about | --seq | --model | \
-        --tokens-in | --tokens-out | --last | --newest | --paths | --unified | -U) : ;;
+        --tokens-in | --tokens-out | --last | --newest | --paths | --unified | -U | --time-limit) : ;;
     *) return 1 ;;
     esac
 }
@@ -201,7 +204,7 @@ _cairn_operands()
         evidence belief gap note branch exec command check report help version ;;
     checkpoint) printf '%s\n' list show timeline verify head delete prune create at files cat log \
         grep blame-file export diff restore undo-restore bisect recover ;;
-    session) printf '%s\n' start list show switch end config undo log message export import ;;
+    session) printf '%s\n' start list show switch end config undo log message watch hook install-hooks export import ;;
     'session message') printf '%s\n' add import list show ;;
     hypothesis) printf '%s\n' add list show test confirm reject update remove ;;
     evidence | note) printf '%s\n' add list show update remove ;;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The command `cairn`: finds the command in the table, parses its options, calls it. */
+#include "cli/agents/commands.h"
 #include "cli/commands/store_commands.h"
 #include "cli/commands/table.h"
 #include "cli/exit_status.h"
@@ -20,8 +21,8 @@ static int show_help(const struct command *command, const char *group)
     return 0;
 }
 
-static int run_command(struct settings *settings, const struct command *command,
-                       int argc, char **argv)
+static int run_found(struct settings *settings, const struct command *command, int argc,
+                     char **argv)
 {
     settings->command = command->name;
     if (settings_parse(settings, command, argc, argv) < 0)
@@ -33,6 +34,15 @@ static int run_command(struct settings *settings, const struct command *command,
         return report_usage(command->name, "an operand is missing: cairn %s %s",
                             command->name, command->operands);
     return command->function(settings);
+}
+
+/* An agent takes status 2 of its hook for a refusal: even wrong options give it none.
+ */
+static int run_command(struct settings *settings, const struct command *command,
+                       int argc, char **argv)
+{
+    int status = run_found(settings, command, argc, argv);
+    return command->function == command_session_hook ? 0 : status;
 }
 
 /* Before the options are parsed: if --json is given anywhere, errors of parsing are

@@ -344,6 +344,19 @@ static const struct option option_table[OPT_NONE] = {
                    0, 0, 0},
     [OPT_ALL_CHECKS] = {"all", 0, OPTION_FLAG, NULL, "every check of the session", 0, 0,
                         0},
+    [OPT_STRATEGY] = {"strategy", 0, OPTION_CHOICE,
+                      "smart|per_tool_use|per_prompt|manual",
+                      "of a session that is started for an agent: when its work is "
+                      "checkpointed (default: smart)",
+                      0, 0, 0},
+    [OPT_TIME_LIMIT] = {"time-limit", 0, OPTION_TIME, "TIME",
+                        "give up after this time, and wait for no lock longer than a "
+                        "fifth of it (default: 50s)",
+                        100, 3600000, 50000},
+    [OPT_PRINT_HOOKS] = {"print", 0, OPTION_FLAG, NULL,
+                         "only print the settings, to be pasted", 0, 0, 0},
+    [OPT_REMOVE_HOOKS] = {"remove", 0, OPTION_FLAG, NULL,
+                          "take the entries of cairn out again", 0, 0, 0},
 };
 
 const struct option *option_get(enum option_id id)

@@ -137,6 +137,10 @@ enum option_id {
     OPT_FIXED,
     OPT_WORKTREE,
     OPT_COLOR,
+    OPT_STRATEGY,
+    OPT_TIME_LIMIT,
+    OPT_PRINT_HOOKS,
+    OPT_REMOVE_HOOKS,
     OPT_NONE /* ends a list, and counts */
 };
 #define OPT_GLOBALS OPT_VERSION

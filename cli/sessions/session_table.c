@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The commands about sessions and their branches, in the order of their help pages. */
+#include "cli/agents/commands.h"
 #include "cli/sessions/commands.h"
 #include "cli/sessions/tables.h"
 
@@ -90,6 +91,9 @@ static const struct command session_table[] = {
      "off at first: what none of them keeps is deleted whenever a checkpoint is made, "
      "a "
      "few at a time. "
+     "`strategy` says when the work of an agent whose hook tells of it is checkpointed "
+     "(manual, per_prompt, per_tool_use, smart), `tools` which tools are destructive "
+     "for smart. "
      "The others are the automatic triggers, on or off.",
      "  cairn session config schedule 10m\n  cairn session config contradiction off\n"
      "  cairn session config hook.checkpoint ./notify.sh\n"
@@ -190,6 +194,38 @@ static const struct command session_table[] = {
      1,
      {OPT_SESSION, OPT_AFTER, OPT_NONE},
      command_session_watch},
+    {"session hook",
+     "",
+     "take what an agent's hook tells, and checkpoint its work",
+     "The call that the hook of an agent makes, with its JSON on stdin, as Claude Code "
+     "documents it (SessionStart, UserPromptSubmit, PreToolUse, PostToolUse, "
+     "PreCompact, Stop, SessionEnd; others are passed over). The store is found from "
+     "the agent's directory; its session is $CAIRN_SESSION, or agent- and the first 8 "
+     "digits of its session_id, which is started with the files of the project. Takes "
+     "what is new in the transcript, and makes a checkpoint where the setting "
+     "`strategy` asks for one and something has changed. The exit status is always 0, "
+     "and nothing is blocked: what goes wrong is told on stderr, to the user of the "
+     "agent, and by `cairn doctor`.",
+     "  cairn session hook <event.json",
+     "0",
+     0,
+     0,
+     {OPT_STRATEGY, OPT_TIME_LIMIT, OPT_SESSION, OPT_NONE},
+     command_session_hook},
+    {"session install-hooks",
+     "",
+     "have Claude Code call `cairn session hook`",
+     "Enters `cairn session hook` in .claude/settings.json of the project (the "
+     "directory in which the store lies; one is made here if there is none). What else "
+     "is in the file keeps its bytes; one that cannot be read is left as it is, and "
+     "named. Called again it changes nothing, or the strategy.",
+     "  cairn session install-hooks\n"
+     "  cairn session install-hooks --strategy per_prompt --print",
+     "0 2 4 10 75",
+     0,
+     0,
+     {OPT_STRATEGY, OPT_PRINT_HOOKS, OPT_REMOVE_HOOKS, OPT_NONE},
+     command_install_hooks},
     {"session export",
      "FILE",
      "write a session with its checkpoints into a file",

@@ -45,7 +45,7 @@ check_includes() {
             if (at ~ /^cli\//) {
                 if ($2 !~ /^(cli\/|cairn\/|cairn\.h$)/)
                     print $1 ": cli/ may include only cairn.h and its own headers (\"cli/...\"), not " $2
-                else if ($2 ~ /^cli\/(commands|sessions|files|messages)\// && at !~ /^cli\/((commands|sessions|files|messages)\/|main\.c$)/)
+                else if ($2 ~ /^cli\/(commands|sessions|files|messages|agents)\// && at !~ /^cli\/((commands|sessions|files|messages|agents)\/|main\.c$)/)
                     print $1 ": only main.c knows the commands; they stand on the rest of cli/: " $2
             } else if (to == "") {
                 if (!slash && $2 != "cairn.h" && system("test -e \"" substr(at, 1, match(at, /\/[^\/]*$/)) $2 "\"") == 0)

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: MIT */
+/* cairn session hook: the call that an agent's hook makes. Whatever happens, its exit
+ * status is 0 and its answer blocks nothing; what went wrong is told on stderr, to the
+ * agent's user (`systemMessage`), and to `cairn doctor` later. */
+#include "cli/agents/commands.h"
+#include "cli/agents/deadline.h"
+#include "cli/events/hooks.h"
+#include "cli/json.h"
+#include "cli/open.h"
+#include "cli/sessions/session_of.h"
+#include "cli/ui.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+struct hooking {
+    const struct settings *settings;
+    struct cairn_agent_event *event;
+    struct cairn_store *store;
+    struct cairn_agent_told told;
+    char given_store[4096]; /* as --store or $CAIRN_STORE name it, from the root */
+    char problem[700];      /* for the user; "": none */
+};
+
+static const char *event_name(const struct hooking *hooking)
+{
+    return hooking->event ? cairn_agent_event_name(hooking->event)
+                          : "the event on stdin";
+}
+
+/* Where: the directory of a store, or NULL. */
+static void fail(struct hooking *hooking, const char *where, const char *text)
+{
+    snprintf(hooking->problem, sizeof hooking->problem, "%.80s: %.500s",
+             event_name(hooking), text);
+    ui_warn("session hook: %s", hooking->problem);
+    if (where && cairn_agent_note_failure(where, hooking->problem, NULL) != 0)
+        ui_warn("session hook: that could not be noted in %s", where);
+}
+
+/* ---- What is on stdin ---- */
+
+/* Up to one byte too many is kept; the rest is read, so that its writer is not stopped.
+ */
+static char *read_stdin(size_t *n)
+{
+    static char rest[1 << 16];
+    size_t room = 1 << 16, most = CAIRN_AGENT_EVENT_MAX + 1;
+    char *text = malloc(room);
+    *n = 0;
+    while (text) {
+        size_t want = *n < most ? room - *n : sizeof rest;
+        ssize_t got = read(STDIN_FILENO, *n < most ? text + *n : rest, want);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return text;
+        if (*n < most)
+            *n += (size_t)got;
+        if (*n < room || *n >= most)
+            continue;
+        room = 2 * room < most ? 2 * room : most;
+        char *more = realloc(text, room);
+        if (!more)
+            free(text);
+        text = more;
+    }
+    return NULL;
+}
+
+static bool read_event(struct hooking *hooking)
+{
+    struct cairn_error error = {0};
+    size_t n = 0;
+    if (ui_terminal(STDIN_FILENO)) {
+        ui_warn("session hook: an agent's hook calls this, with its JSON on stdin: "
+                "`cairn session install-hooks` enters it");
+        return false;
+    }
+    char *text = read_stdin(&n);
+    int rc =
+        text ? cairn_agent_event_read(&hooking->event, text, n, &error) : CAIRN_ENOMEM;
+    free(text);
+    if (rc != 0)
+        snprintf(hooking->problem, sizeof hooking->problem, "%.400s",
+                 text ? error.text : "out of memory");
+    return rc == 0;
+}
+
+/* ---- The store ---- */
+
+/* Its path must not depend on where the agent is. */
+static void take_given_store(struct hooking *hooking)
+{
+    const char *given = store_path(hooking->settings);
+    char *real = given ? realpath(given, NULL) : NULL;
+    if (given)
+        snprintf(hooking->given_store, sizeof hooking->given_store, "%s",
+                 real ? real : given);
+    free(real);
+}
+
+static int open_here(struct hooking *hooking, bool read_only, struct cairn_error *error)
+{
+    uint64_t limit_ms = hooking->settings->number[OPT_TIME_LIMIT];
+    struct cairn_store_options options = {
+        .path = hooking->given_store[0] != '\0' ? hooking->given_store : NULL,
+        .read_only = read_only,
+        .lock_wait_ms = (int)(limit_ms / 5 + 1),
+    };
+    return cairn_store_open(&hooking->store, &options, error);
+}
+
+/* From where the agent is, or else from its project: an agent may change its directory.
+ */
+static int find_store(struct hooking *hooking, struct cairn_error *error)
+{
+    const char *directory =
+        hooking->event ? cairn_agent_event_directory(hooking->event) : NULL;
+    const char *project = getenv("CLAUDE_PROJECT_DIR");
+    if (directory && chdir(directory) != 0)
+        directory = NULL;
+    int rc = open_here(hooking, true, error);
+    if (rc == CAIRN_ENOTFOUND && hooking->given_store[0] == '\0' && project &&
+        project[0] != '\0' && chdir(project) == 0)
+        rc = open_here(hooking, true, error);
+    return rc;
+}
+
+/* Where a failure is noted, though the store could not be opened. */
+static const char *store_nearby(const struct hooking *hooking, char out[256])
+{
+    enum { LEVELS_MOST = 64 };
+    if (hooking->given_store[0] != '\0')
+        return hooking->given_store;
+    snprintf(out, 256, ".cairn");
+    for (int i = 0; i < LEVELS_MOST && access(out, F_OK) != 0; i++)
+        snprintf(out, 256, "%.*s.cairn", 3 * (i + 1),
+                 "../../../../../../../../../../../../../../../../../../../../../../../"
+                 "../../../../../../../../../../../../../../../../../../../../../../../"
+                 "../../../../../../../../../../../../../../../../../../");
+    return out;
+}
+
+static void fail_to_open(struct hooking *hooking, int rc,
+                         const struct cairn_error *error)
+{
+    char near[256];
+    if (rc == CAIRN_ENOTFOUND)
+        ui_warn("session hook: %s: nothing is done, since there is no store: `cairn "
+                "session install-hooks` in the directory of the project makes one",
+                event_name(hooking));
+    else
+        fail(hooking, store_nearby(hooking, near), error->text);
+}
+
+/* ---- The answer ---- */
+
+/* Commands of the agent itself work on its own session then. */
+static void set_variable(const struct hooking *hooking)
+{
+    const char *file = getenv("CLAUDE_ENV_FILE");
+    char line[CAIRN_SESSION_NAME_MAX + 32];
+    if (!file || file[0] == '\0' || session_option(hooking->settings))
+        return;
+    int fd = open(file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0600);
+    int n = snprintf(line, sizeof line, "export CAIRN_SESSION='%s'\n",
+                     hooking->told.session);
+    if (fd < 0 || write(fd, line, (size_t)n) != n)
+        ui_warn("session hook: cannot write to $CLAUDE_ENV_FILE: %s", strerror(errno));
+    if (fd >= 0)
+        close(fd);
+}
+
+static void put_context(struct doc *doc, const struct hooking *hooking)
+{
+    char text[1024];
+    const char *name = hooking->told.session;
+    snprintf(text, sizeof text,
+             "cairn makes checkpoints of the files of this project while you work "
+             "(session %s). `cairn checkpoint list --session %s` lists them. To go "
+             "back: `cairn checkpoint restore ID --session %s --yes`; that is taken "
+             "back by `cairn checkpoint undo-restore --session %s`.",
+             name, name, name, name);
+    doc_object(doc, "hookSpecificOutput");
+    doc_text(doc, "hookEventName", "SessionStart");
+    doc_text(doc, "additionalContext", text);
+    doc_end(doc);
+}
+
+static void answer(const struct hooking *hooking)
+{
+    struct doc doc;
+    bool began = hooking->event && hooking->told.session[0] != '\0' &&
+                 hooking->told.makes &&
+                 strcmp(event_name(hooking), "SessionStart") == 0;
+    char text[720];
+    if (began)
+        set_variable(hooking);
+    if (!began && hooking->problem[0] == '\0')
+        return;
+    doc_begin(&doc);
+    if (began)
+        put_context(&doc, hooking);
+    snprintf(text, sizeof text, "cairn: %s", hooking->problem);
+    if (hooking->problem[0] != '\0')
+        doc_text(&doc, "systemMessage", text);
+    doc_print(&doc);
+}
+
+/* For scripts: what was done. */
+static void print_document(const struct hooking *hooking)
+{
+    const struct cairn_agent_told *told = &hooking->told;
+    const struct cairn_captured *captured = &told->captured;
+    struct doc doc;
+    doc_begin(&doc);
+    doc_text(&doc, "event", hooking->event ? event_name(hooking) : NULL);
+    doc_text(&doc, "session", told->session[0] != '\0' ? told->session : NULL);
+    doc_bool(&doc, "started", told->started);
+    doc_bool(&doc, "made", captured->made);
+    doc_text(&doc, "why",
+             captured->made  ? NULL
+             : captured->why ? captured->why
+                             : "not asked for");
+    doc_text(&doc, "id", captured->id[0] != '\0' ? captured->id : NULL);
+    doc_count(&doc, "messages", told->import.added);
+    doc_text(&doc, "problem", hooking->problem[0] != '\0' ? hooking->problem : NULL);
+    doc_print(&doc);
+}
+
+/* ---- All of it ---- */
+
+/* Most of what tools do needs nothing written: that waits for nobody. */
+static bool needs_more(struct hooking *hooking,
+                       const struct cairn_agent_options *options)
+{
+    struct cairn_error error = {0};
+    bool more = true;
+    int rc = cairn_agent_look(hooking->store, hooking->event, options, &hooking->told,
+                              &more, &error);
+    if (rc != 0)
+        fail(hooking, cairn_store_path(hooking->store), error.text);
+    return rc == 0 && more;
+}
+
+static int open_for_writing(struct hooking *hooking, struct cairn_error *error)
+{
+    snprintf(hooking->given_store, sizeof hooking->given_store, "%s",
+             cairn_store_path(hooking->store));
+    cairn_store_close(hooking->store);
+    hooking->store = NULL;
+    return open_here(hooking, false, error);
+}
+
+static void tell_store(struct hooking *hooking)
+{
+    struct cairn_agent_options options = {
+        .session = session_option(hooking->settings),
+        .strategy = hooking->settings->text[OPT_STRATEGY],
+        .files = hooking->given_store[0] != '\0' ? "." : NULL,
+    };
+    struct cairn_error error = {0};
+    deadline_tell(event_name(hooking), cairn_store_path(hooking->store));
+    if (!needs_more(hooking, &options))
+        return;
+    if (open_for_writing(hooking, &error) != 0) {
+        fail(hooking, hooking->given_store, error.text);
+        return;
+    }
+    const char *where = cairn_store_path(hooking->store);
+    if (cairn_agent_tell(hooking->store, hooking->event, &options, &hooking->told,
+                         &error) != 0)
+        fail(hooking, where, error.text);
+    else if (hooking->told.import_error.code != 0)
+        fail(hooking, where, hooking->told.import_error.text);
+    if (hooking->told.started || hooking->told.captured.made ||
+        hooking->told.import.added > 0)
+        hooks_run(hooking->store);
+}
+
+static void take_event(struct hooking *hooking)
+{
+    struct cairn_error error = {0};
+    bool readable = read_event(hooking);
+    char problem[512];
+    if (readable ? !cairn_agent_event_counts(hooking->event)
+                 : hooking->problem[0] == '\0')
+        return;
+    snprintf(problem, sizeof problem, "%.500s", hooking->problem);
+    deadline_tell(event_name(hooking), NULL);
+    take_given_store(hooking);
+    int rc = find_store(hooking, &error);
+    if (readable && rc != 0)
+        fail_to_open(hooking, rc, &error);
+    else if (readable)
+        tell_store(hooking);
+    else
+        fail(hooking, rc == 0 ? cairn_store_path(hooking->store) : NULL, problem);
+}
+
+int command_session_hook(struct settings *settings)
+{
+    struct hooking hooking = {.settings = settings};
+    ui_output_optional();
+    if (!deadline_start(settings->number[OPT_TIME_LIMIT]))
+        ui_warn("session hook: no thread could be started: there is no time limit");
+    take_event(&hooking);
+    if (ui_json())
+        print_document(&hooking);
+    else
+        answer(&hooking);
+    cairn_store_close(hooking.store);
+    cairn_agent_event_free(hooking.event);
+    return 0;
+}
